@@ -6,6 +6,7 @@
 #   make check-full  the tests that take longer, and are not of check: growth, memory, matrices, faults ...
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make bench      ratios to cat, and peak memory; never fails on a figure
+#   make bench-compare  amn and other tools on the same jobs; AMN_PEERS_VENV and others name those, see test/bench_compare.py
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check-full` takes some
 #   make determinism  every decoder with every encoder, several times each; `make check-full` takes a sample
@@ -201,6 +202,9 @@ $(obj)/test/bench-encoders: test/bench_encoders.c $(obj)/libamn.a
 bench: all $(obj)/test/bench-encoders
 	python3 test/bench.py --all $(bin) $(obj)
 
+bench-compare: all
+	python3 test/bench_compare.py $(bin)
+
 bench-huge: all
 	python3 test/bench-huge.py $(bin)
 
@@ -331,6 +335,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all setup demo check check-full unit bench bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
+.PHONY: all setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

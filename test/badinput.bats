@@ -1,40 +1,40 @@
 #!/usr/bin/env bats
 # bats file_tags=broken
-# Input that is cut, wrong, hostile or of another kind. The corpus has hundreds more: test/check-corpus.
+# Truncated, wrong, hostile or foreign input. The corpus has hundreds more: test/check-corpus.
 load helper
 
 # bats test_tags=full
-@test "safetensors cut at every byte of the header and at the edges of its data" {
+@test "safetensors truncated at every byte of the header and at the edges of its data" {
     "$helpers/cut-everywhere" "$fx/good-plain.safetensors"
     "$helpers/cut-everywhere" "$fx/good-fp8-input-scale.safetensors"
 }
 
 # bats test_tags=full
-@test "GGUF cut at every byte of the header and at the edges of its data" {
+@test "GGUF truncated at every byte of the header and at the edges of its data" {
     "$helpers/cut-everywhere" "$fx/good-gguf.gguf"
 }
 
 # bats test_tags=full
-@test "cut in the data of several blocks, streamed and spooled" {
+@test "truncated in the data of several blocks, streamed and spooled" {
     "$helpers/cut-everywhere" "$fx/good-fp8-wide.safetensors"
     "$helpers/cut-everywhere" "$fx/good-fp8-wide-late.safetensors"
     "$helpers/cut-everywhere" "$fx/good-gguf-k.gguf"
 }
 
-# promises LENGTH WHOLE FILE: every tool that comes to it says that the FILE has LENGTH bytes and its header promises WHOLE.
+# promises LENGTH WHOLE FILE: every tool reports that the FILE has LENGTH bytes and its header declares WHOLE.
 promises() {
     local length=$1 whole=$2 file=$3 tool
     for tool in amn-parse amn-inspect amn-remember; do
         try 65 $tool "$file" || return 1
-        grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+        grep -q "truncated: $length of $whole bytes (incomplete download or copy?)" err || { cat err; return 1; }
         is_empty out || return 1
     done
     cat "$file" | try 65 amn-remember || return 1
-    grep -q "ends after $length bytes, the header promises $whole (the download or copy is incomplete)" err || { cat err; return 1; }
+    grep -q "truncated: $length of $whole bytes (incomplete download or copy?)" err || { cat err; return 1; }
 }
 
 # bats test_tags=full
-@test "what is cut says how long it is and what its header promises" {
+@test "a truncated file: the message has its length and the length that its header declares" {
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-plain.safetensors; do
         size=$(wc -c <"$fx/$f")
         header=$((8 + $(od -An -tu4 -N4 "$fx/$f")))
@@ -54,17 +54,17 @@ promises() {
             promises $length $size cut
         done
     done
-    try 65 amn-inspect --json-errors cut                # whose data were not all there
+    try 65 amn-inspect --json-errors cut                # tensor data are missing
     jq -e '.tensor != null' err
     head -c 100 "$fx/good-gguf-k.gguf" >cut
     both 65 cut amn-inspect
-    grep -q 'the file .*\(incomplete\|cut or damaged\)' err.file
+    grep -q '\(incomplete\|truncated or damaged\)' err.file
     sed 's/^[^:]*: [^:]*: //' err.file >said
     sed 's/^[^:]*: [^:]*: //' err.pipe | cmp - said
 }
 
 # bats test_tags=full
-@test "compressed and cut: what came of it, and what the header promises" {
+@test "compressed and truncated: the message has the decompressed length and the length that the header declares" {
     f=$fx/good-fp8-wide.safetensors
     size=$(wc -c <"$f")
     for p in 'gzip -c' 'zstd -qc' 'xz -0 -c'; do
@@ -72,12 +72,12 @@ promises() {
         head -c 1200000 model >cut
         both 65 cut amn-remember
         for e in err.file err.pipe; do
-            grep -qE "the ${p%% *} stream is cut after 1200000 bytes: what it holds ends after [0-9]+ bytes, the header promises $size " $e
+            grep -qE "the ${p%% *} stream ends after 1200000 bytes; its contents are truncated: [0-9]+ of $size bytes " $e
         done
-        head -c 1400000 "$f" | $p >whole                # the stream is whole, what it holds is not
+        head -c 1400000 "$f" | $p >whole                # the stream is complete, its contents are not
         both 65 whole amn-remember
         for e in err.file err.pipe; do
-            grep -q "it ends after 1400000 bytes, the header promises $size (the download or copy is incomplete)" $e
+            grep -q "truncated: 1400000 of $size bytes (incomplete download or copy?)" $e
         done
     done
 }
@@ -99,7 +99,7 @@ promises() {
     [ $n -ge 15 ]
 }
 
-@test "every unsupported- fixture: 69, by name, nothing on stdout" {
+@test "every unsupported- fixture: 69, with its name, nothing on stdout" {
     for f in "$fx"/unsupported-*; do
         both 69 "$f" amn-remember
         is_empty out.file
@@ -113,7 +113,7 @@ promises() {
     grep -q 'version 1' err
 }
 
-@test "missing companions: malformed, by name, never raw codes" {
+@test "missing companions: malformed, naming them, never raw codes" {
     try 65 amn-remember "$fx/bad-scale-missing.safetensors"
     grep -q 'l\.1\.weight' err
     try 65 amn-remember "$fx/bad-scale-shape.safetensors"
@@ -129,7 +129,7 @@ promises() {
     grep -q 'model-00002-of-00002' err
 }
 
-# index_of TEXT: a model of two shards with this index.
+# index_of TEXT: makes a model of two shards with this index.
 index_of() {
     mkdir -p model
     cp "$fx/good-no-metadata.safetensors" model/a.safetensors
@@ -137,7 +137,7 @@ index_of() {
     printf '%s' "$1" >model/model.safetensors.index.json
 }
 
-@test "an index that says nothing, or too much" {
+@test "an index that lists nothing, or too much" {
     for text in '{}' '{"weight_map":{}}' '{"weight_map":[]}' '{"weight_map":{"a":"a.safetensors"},"weight_map":{}}' \
         '{"weight_map":{"a":"a.safetensors"}' '{"weight_map":{"a":"a.safetensors"}} x' '[]' \
         '{"weight_map":{"a":"a.safetensors","nowhere":"a.safetensors"}}'; do
@@ -148,12 +148,12 @@ index_of() {
     done
 }
 
-@test "an index that names fewer tensors than its shards hold, of safetensors and of PyTorch" {
+@test "an index that lists fewer tensors than its shards contain, of safetensors and of PyTorch" {
     index_of '{"weight_map":{"a":"a.safetensors"}}'
     for t in amn-parse amn-inspect amn-remember 'amn-convert --to npz'; do
         try 65 $t model
         error_line ${t%% *} malformed
-        grep -q 'tensor [^ ]*: a.safetensors holds it, but the index does not list it (5 such tensors)' err
+        grep -q 'tensor [^ ]*: in a.safetensors, but not in the index (5 such tensors)' err
     done
     is_empty out
     amn-parse -q model/a.safetensors | jq -n '{weight_map: [inputs | {(.name): "a.safetensors"}] | add}' >index
@@ -166,16 +166,16 @@ index_of() {
     jq 'del(.weight_map["model.norm.weight"])' bin/pytorch_model.bin.index.json >index
     mv index bin/pytorch_model.bin.index.json
     try 65 amn-remember bin
-    grep -q 'tensor model.norm.weight: pytorch_model.bin holds it, but the index does not list it (1 such' err
+    grep -q 'tensor model.norm.weight: in pytorch_model.bin, but not in the index (1 such' err
 }
 
 @test "shards of two formats" {
     index_of '{"weight_map":{"a":"a.safetensors","output.weight":"b.safetensors"}}'
     try 65 amn-remember model
-    grep -q 'it is GGUF, the first file of the model is safetensors' err
+    grep -q 'this file is GGUF, the first file of the model is safetensors' err
 }
 
-@test "GGUF version 1 is named before anything else is missing" {
+@test "GGUF version 1 is reported before anything that is missing" {
     printf 'GGUF\1\0\0\0' >v1.gguf
     for tool in amn-parse amn-inspect amn-remember; do
         both 69 v1.gguf $tool
@@ -193,7 +193,7 @@ index_of() {
     is_empty out
 }
 
-@test "a header that promises terabytes ends at once and asks for no memory" {
+@test "a header that declares terabytes fails at once without allocating memory" {
     [ -z "$(is_sanitized && echo yes)" ] || skip "the sanitizer maps terabytes itself"
     small() { (ulimit -v 1000000; exec amn-inspect "$@"); }
     try 75 small "$fx/bad-huge-header.safetensors"
@@ -202,7 +202,7 @@ index_of() {
     is_empty out
 }
 
-@test "names that would rewrite the terminal: nothing raw on stdout or stderr, from any tool" {
+@test "names that would rewrite the terminal are escaped on stdout and stderr, by every tool" {
     mkdir said
     n=0
     for f in "$fx"/*-hostile.safetensors "$corpus"/safetensors-good/*names-hostile* "$corpus"/safetensors-bad/index-name-* "$corpus"/gguf-good/*hostile* \
@@ -219,7 +219,7 @@ index_of() {
     "$helpers/no-controls" said/*
 }
 
-@test "file names that would rewrite the terminal" {
+@test "file names that would rewrite the terminal are escaped" {
     evil=$'x\x1b[2K\rOK\nforged'
     cp "$fx/bad-hole.safetensors" "$evil"
     said() {
@@ -244,7 +244,7 @@ index_of() {
     "$helpers/no-controls" said.out said.err
 }
 
-@test "a file that shrinks while it is read: not 0" {
+@test "a file that shrinks while it is read never exits with 0" {
     cp "$fx/good-fp8-wide.safetensors" f
     mkfifo slow
     { amn-remember f >slow 2>err && echo 0 >status || echo $? >status; } &
@@ -264,7 +264,7 @@ index_of() {
     for change in 'printf x >>input' 'touch -d "2001-01-01" input' 'printf y | dd of=input conv=notrunc 2>/dev/null'; do
         for job in "input" "- <input" "--range 0-99 input"; do
             try 74 "$helpers/held" "$change" sh -c "exec amn-remember -v -o old $job"
-            grep -q 'input/output: it changed while it was read' err
+            grep -q 'input/output: file changed while being read' err
             [ "$(cat old)" = old ]
             cp "$corpus/gguf-good/trailing-bytes.gguf" input
         done
@@ -272,16 +272,16 @@ index_of() {
     only old input
 }
 
-@test "a shard that changes while it is read: 74, by name" {
+@test "a shard that changes while it is read: 74, with its name" {
     cp "$corpus"/gguf-good/split-0000* .
-    printf x >>split-00001-of-00003.gguf        # bytes behind the tensors are worth a note
+    printf x >>split-00001-of-00003.gguf        # trailing data are worth a note
     try 74 "$helpers/held" 'printf x >>split-00003-of-00003.gguf' amn-remember -v -o new split-00001-of-00003.gguf
-    grep -q 'split-00003-of-00003.gguf: input/output: it changed' err
+    grep -q 'split-00003-of-00003.gguf: input/output: file changed' err
     [ ! -e new ]
 }
 
 # bats test_tags=full
-@test "a safetensors file whose length begins like another container, cut anywhere: truncated safetensors" {
+@test "a safetensors file whose length starts like another container, truncated anywhere, is truncated safetensors" {
     for length in 640 1920 2654848 67324752; do             # 80 02, 80 07, 80 82 28 and PK 03 04 as bytes
         python3 - $length <<'PYTHON'
 import struct, sys
@@ -303,12 +303,12 @@ PYTHON
     done
     printf '\200\002}q\000.' >dict.pt                        # an empty dict, pickled
     both 69 dict.pt amn-parse
-    printf '\200\002\212\012l\374\234F\371 j\250P\031.' >magic.pt    # how torch.save begins
+    printf '\200\002\212\012l\374\234F\371 j\250P\031.' >magic.pt    # the start of torch.save's output
     both 65 magic.pt amn-parse
-    grep -q 'ends after 15 bytes, within its pickles' err.file
+    grep -q 'truncated in its pickles, after 15 bytes' err.file
 }
 
-@test "a metadata key twice in one shard, known from the shard before" {
+@test "a duplicate metadata key in one shard that is known from an earlier shard" {
     "$helpers/large" shards 2 model
     python3 - <<'PYTHON'
 import struct
@@ -323,5 +323,5 @@ PYTHON
     jq -e '.metadata == {"k": "first", "ab": "x"}' out
     sed -i 's/"ab":"y"/"k" :"y"/' model/model-00002-of-00002.safetensors
     try 65 amn-inspect model
-    grep -q 'key k is given twice' err
+    grep -q 'duplicate key k' err
 }

@@ -1,7 +1,7 @@
-/* bench_encoders TYPE [LIBRARY]: how many millions of elements a second one thread encodes to blocks of TYPE, by the
- * kernels of this CPU (AMN_CPU as ever), by the scalar ones, and by ggml_quantize_chunk of a shared library of ggml; and
- * whether the bytes are the same. One line: ours, scalar, ggml, "same" or the number of bytes that differ; "-" for what
- * is not there. */
+/* bench_encoders TYPE [LIBRARY]: print how many million elements a second one thread encodes to blocks of TYPE, with the
+ * kernels of this CPU (AMN_CPU applies), with the scalar ones, and with ggml_quantize_chunk of a shared library of ggml; and
+ * compare the bytes. One line: ours, scalar, ggml, "same" or the number of bytes that differ; "-" if something is not
+ * available. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ typedef size_t ggml_quantize_chunk(int type, const float *src, void *dst, int64_
 static float values[ROWS * COLS], importance[COLS];
 static uint8_t ours[ROWS * COLS * 4], scalar[ROWS * COLS * 4], theirs[ROWS * COLS * 4];
 
-/* About normal, of another size in each row: what weights are like. */
+/* Fills rows of approximately normal values with a different magnitude in each row, like weights. */
 static void
 fill(void)
 {
@@ -52,7 +52,8 @@ now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The fastest of a few runs, as others only make one slower: millions of elements a second; negative: a run failed. */
+/* Returns the fastest of a few runs, because other processes only slow it down, in million elements a second; negative: a
+ * run failed. */
 static double
 rate(kernel_encode *encode, enum dtype dtype, ggml_quantize_chunk *chunk, int id, uint8_t *to, const float *weights)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Options, words and statuses that all tools share.
+# Options, keyword arguments and statuses that all tools share.
 load helper
 
-readers="amn-parse amn-inspect amn-remember"         # which an input is enough for
+readers="amn-parse amn-inspect amn-remember"         # tools that need only an input
 tools="$readers amn-forget amn-convert"
 
 @test "--help: usage on stdout, status 0" {
@@ -15,7 +15,7 @@ tools="$readers amn-forget amn-convert"
     done
 }
 
-@test "--help=all names every option of the contract" {
+@test "--help=all lists every option" {
     try 0 amn-remember --help=all
     for o in output no-clobber force to order size range jobs quiet verbose progress json-errors max-alloc max-items version; do
         grep -q -- "--$o" out || { echo "no --$o"; false; }
@@ -80,28 +80,28 @@ asks() {
     refute grep -q 'did you mean' err
     asks "--to: unknown value 'bf61'; did you mean bf16?" amn-remember --to bf61
     asks "--to: unknown value 'double': expected bf16, f16 or f32" amn-inspect --to double
-    asks "--scheme: 'gtpq' is unknown; did you mean gptq?" amn-inspect --scheme gtpq
+    asks "unknown scheme 'gtpq'; did you mean gptq?" amn-inspect --scheme gtpq
     asks "unknown option '--e" amn-parse $'--e\x1b[2Jvil'
     "$helpers/no-controls" err
 }
 
-@test "an option of another tool is told by its tool" {
+@test "an option of another tool is reported with that tool" {
     asks 'amn-parse has no option --dtype; it belongs to amn-forget or amn-convert' amn-parse --dtype=f32
     asks 'amn-inspect has no option --output; it belongs to amn-remember, amn-forget or amn-convert' amn-inspect -o x
     asks 'amn-parse has no option --to; it belongs to amn-inspect, amn-remember, amn-forget or amn-convert' amn-parse --to f32
     asks 'amn-remember has no option --dtype; use --to' amn-remember --dtype=f32
 }
 
-@test "a shortened option is one for all tools, or none" {
+@test "an abbreviated option must be unambiguous" {
     asks "ambiguous option '--pa': --part, --part-size or --parts" amn-remember --pa 1
     asks "ambiguous option '--p': --progress" amn-parse --p auto
     asks "ambiguous option '--m': --max-alloc, --max-total, --max-items or --max-ratio" amn-parse --m=1
     asks "unknown option '--ta'; try 'amn-parse --help'" amn-parse --ta=1
     for t in $readers "amn-convert --to npz"; do try 0 $t --verb --json-e "$fx/good-plain.safetensors"; done
-    try 0 amn-remember --part 1/2 "$fx/good-plain.safetensors"      # whole, whatever begins so
+    try 0 amn-remember --part 1/2 "$fx/good-plain.safetensors"      # the full name, although another option starts with it
 }
 
-@test "words are words in any case; sizes take K, KB and KiB" {
+@test "keyword arguments are case-insensitive; sizes accept K, KB and KiB" {
     f=$fx/good-fp8-block-f32.safetensors
     try 0 amn-remember --to f16 --order name --direct never --progress never "$f"
     cp out expected
@@ -154,7 +154,7 @@ options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
     done
 }
 
-@test "options may follow operands; - is standard input; a file may be named after --" {
+@test "options may follow operands; - is standard input; -- ends the options" {
     try 0 amn-remember "$fx/good-plain.safetensors" --size
     cp out expected
     try 0 amn-remember --size - <"$fx/good-plain.safetensors"
@@ -166,7 +166,7 @@ options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
     cmp out expected
 }
 
-@test "standard input that is a file at another offset is read from there, as a pipe is" {
+@test "standard input that is a file at another offset is read from that offset, like a pipe" {
     { printf 'eight..\n'; cat "$fx/good-fp8-row-f32.safetensors"; } >long
     { dd bs=8 count=1 of=/dev/null 2>/dev/null; try 0 amn-remember -; } <long
     cp out got
@@ -174,14 +174,14 @@ options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
     cmp out got
 }
 
-@test "no operand and a terminal: usage, not a silent wait" {
+@test "no operand and a terminal as standard input: usage error, not a silent wait" {
     for t in $tools; do
         try 2 "$helpers/pty" $t
         grep -q 'no input' out
     done
 }
 
-@test "exit statuses: each class has its number" {
+@test "each class of errors has its exit status" {
     try 0 amn-remember "$fx/good-plain.safetensors"
     try 65 amn-remember "$fx/bad-hole.safetensors"
     error_line amn-remember malformed
@@ -209,7 +209,7 @@ options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
     error_line amn-parse 'cannot open'
 }
 
-@test "limits only tighten, and name themselves" {
+@test "limits can only be lowered, and messages name the option" {
     for t in $readers "amn-convert --to npz"; do
         try 75 $t --max-alloc=100 "$fx/good-plain.safetensors"
         try 75 $t --max-total=100 "$fx/good-plain.safetensors"
@@ -219,13 +219,13 @@ options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
         try 0 $t --max-items=999999999 "$fx/good-plain.safetensors"
     done
     try 75 amn-parse --max-items=999999999 "$fx/bad-huge-header.safetensors"
-    grep -q 'over the limit of' err
+    grep -q 'the limit of' err
 }
 
-@test "limits hold for the sum over the files of a model, and for GGUF" {
+@test "limits apply to the sum over the files of a model, and to GGUF" {
     "$helpers/large" heads 3 model          # 3 headers of 2 MiB
     for t in $readers "amn-convert --to npz"; do
-        try 0 $t --max-total=10M --max-alloc=3M --max-items=6 model     # a tensor and a key in each
+        try 0 $t --max-total=10M --max-alloc=3M --max-items=6 model     # one tensor and one key in each
         try 75 $t --max-total=5M model
         grep -q 'limit of 5242880' err
         try 75 $t --max-items=5 model
@@ -239,7 +239,7 @@ options() { sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' "$1" | sort; }
     try 75 amn-parse --max-alloc=100 model
 }
 
-# over LIMIT TEXT COMMAND...: refused with this --max-alloc, and not without.
+# over LIMIT TEXT COMMAND...: refused with this --max-alloc, accepted without.
 over() {
     local limit=$1 text=$2
     shift 2
@@ -249,7 +249,7 @@ over() {
     grep -q "$text.*limit of $limit.*--max-alloc" err || { cat err; return 1; }
 }
 
-@test "--max-alloc bounds the header, directory and metadata of an output, too" {
+@test "--max-alloc also limits the header, directory and metadata of an output" {
     python3 -c '
 import json
 from modelfile import write
@@ -299,16 +299,16 @@ write("list.safetensors", tensors, {"gguf.types": json.dumps({"l": "[u64]"}), "l
     jq -e '.kind == "malformed"' err
 }
 
-# failure FILE: its error as JSON goes to err.
+# failure FILE: writes its error as JSON to err.
 failure() {
     amn-remember --json-errors --size "$1" 2>err && { echo "$1: no failure"; return 1; }
     jq -e .kind err >/dev/null
 }
 
-@test "--json-errors: the tensor, whatever its name and wherever it is found out" {
+@test "--json-errors: the tensor, whatever its name and wherever the error is detected" {
     failure "$fx/bad-scale-missing.safetensors"
     jq -e '.tensor | type == "string"' err
-    failure "$corpus/gguf-bad/dim-2p63-1.gguf"        # GGUF names what it reads
+    failure "$corpus/gguf-bad/dim-2p63-1.gguf"        # messages of GGUF name the tensor
     jq -e '.tensor as $t | $t != null and (.message | startswith("tensor " + $t + ": "))' err
     failure "$corpus/safetensors-bad/index-missing-tensor"
     jq -e '.tensor != null' err
@@ -326,7 +326,7 @@ END
 }
 
 # bats test_tags=full
-@test "--json-errors: the members of every error, warning and note are those of amn-json(5)" {
+@test "--json-errors: the members of every error, warning and note are documented in amn-json(5)" {
     { amn-remember --json-errors --nonsense || :; } 2>objects
     for f in "$fx"/good-* "$fx"/bad-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-bad/* nowhere; do
         amn-remember --json-errors -v --size "$f" 2>>objects >/dev/null </dev/null || [ $? -ne 70 ]
@@ -336,13 +336,13 @@ END
         and ([.[].kind] | unique - ["limit", "malformed", "note", "open", "unsafe", "unsupported", "usage", "warning", "io"] == [])' objects
 }
 
-@test "AMN_CPU: an unknown name is usage, an empty one is none" {
+@test "AMN_CPU: an unknown name is a usage error, an empty one is ignored" {
     AMN_CPU=pentium try 2 amn-remember "$fx/good-plain.safetensors"
     grep -q 'AMN_CPU' err
     AMN_CPU='' try 0 amn-remember "$fx/good-plain.safetensors"
 }
 
-@test "-q is silent, -v speaks on stderr, neither changes the bytes" {
+@test "-q is silent, -v writes to stderr, neither changes the output" {
     late=$fx/good-fp8-wide-late.safetensors
     cat "$late" | try 0 amn-remember
     cp out plain

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# ComfyUI's integers. That the values are the library's is a matter of the corpus (test/check-corpus); here, that they
-# follow the formulas where weights are large, and do not depend on the way in which they are made.
+# ComfyUI's integers. test/check-corpus tests that the values are the library's; this file tests that they follow the
+# formulas in large weights, and do not depend on workers, pipes, ranges or kernels.
 load helper
 
 models="first far awq"
 
 # bats test_tags=full
-@test "rows of every format, in more than one block, are what the formulas say" {
+@test "rows of every format, in more than one block, match the formulas" {
     for m in $models; do
         try 0 amn-remember -q --to f32 "$fx/good-comfy-$m.safetensors"
         "$helpers/comfy" "$fx/good-comfy-$m.safetensors" out
@@ -48,7 +48,7 @@ ranges() {
     done
 }
 
-@test "a pipe is decoded as it comes, when all else is there before and groups are short" {
+@test "a pipe is decoded as it arrives if all companions come first and groups are short" {
     f=$fx/good-comfy-first.safetensors
     amn-remember "$f" >whole
     both 0 "$f" amn-remember --no-spool
@@ -57,7 +57,7 @@ ranges() {
     cmp out whole
 }
 
-@test "long groups, 6 bits and scales by columns are spooled; --no-spool refuses" {
+@test "long groups, 6 bits and scales by columns are spooled; --no-spool refuses them" {
     for m in far awq; do
         cat "$fx/good-comfy-$m.safetensors" | try 75 amn-remember --no-spool
         is_empty out
@@ -67,7 +67,7 @@ import json, sys
 from modelfile import read, read_header, write
 data = open(sys.argv[1], "rb").read()
 layers = json.loads(read_header(data)[0]["__metadata__"]["_quantization_metadata"])["layers"]
-for name, marker in layers.items():     # each alone, behind what is held back of a pipe to look at
+for name, marker in layers.items():     # each alone, after more than a pipe's lookahead
     parts = [("first", "U8", [3 << 20], 3 << 20)] + [(k, *t) for k, t in read(data).items() if k.startswith(name + ".weight")]
     write("alone-" + name, parts, {"_quantization_metadata": json.dumps({"layers": {name: marker}})})
 PYTHON
@@ -78,7 +78,7 @@ PYTHON
     done
 }
 
-@test "past the page cache: the same bytes" {
+@test "direct I/O gives the same bytes" {
     for m in $models; do
         amn-remember -q "$fx/good-comfy-$m.safetensors" >whole
         amn-remember -q --direct always -o past "$fx/good-comfy-$m.safetensors"
@@ -123,7 +123,7 @@ assert got[:8] == "bf1f 3f06 be8c 3f52 bccb bf5e 3ea5 bf12".split(), got[:8]
 PYTHON
 }
 
-@test "labels: bits, groups and rotations" {
+@test "labels contain bits, groups and rotations" {
     label() { amn-inspect "$1" | jq -r '[.schemes[].labels[].label] | sort | unique | join("; ")'; }
     good=$corpus/safetensors-good
     [ "$(label "$good/peer-comfy-int8.safetensors")" = "ComfyUI int8_tensorwise (8-bit, per-channel scale); \
@@ -136,7 +136,7 @@ ComfyUI int8_tensorwise (8-bit, per-channel scale, ConvRot in groups of 16384); 
 ComfyUI int8_tensorwise (8-bit, per-channel scale, ConvRot in groups of 65536)" ]
     [ "$(label "$fx/good-comfy-awq.safetensors")" = \
         "ComfyUI awq_w4a16 (4-bit, groups of 2); ComfyUI awq_w4a16 (4-bit, groups of 64)" ]
-    # A tensor that marks a weight is not read
+    # A tensor that marks a weight is not read.
     [ "$(label "$good/peer-comfy-w4a4.safetensors")" = "\
 ComfyUI convrot_w4a4 (4-bit, per-channel scale, ConvRot in groups of 64); ComfyUI convrot_w4a4 (4-bit, per-channel scale, ConvRot)" ]
     label "$good/peer-comfy-w4a8.safetensors" | grep -q '(6-bit, groups of 48, ConvRot)'
@@ -147,7 +147,7 @@ ComfyUI convrot_w4a4 (4-bit, per-channel scale, ConvRot in groups of 64); ComfyU
         '["int8-comfy","w4a4-comfy","w4a8-comfy"]' ]
 }
 
-@test "a marker and its metadata do not come out" {
+@test "a marker and its metadata are not in the output" {
     try 0 amn-remember "$corpus/safetensors-good/peer-comfy-w4a8.safetensors"
     refute grep -qE 'comfy_quant|weight_s_|codebook' out
     try 0 amn-remember "$fx/good-comfy-first.safetensors"

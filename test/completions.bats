@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# What the tab key makes of a command line, in real shells.
+# Command lines after the tab key is pressed, in real shells.
 load helper
 
 made() { echo "$AMN_OBJ_DIR/completions/$1"; }
@@ -57,7 +57,7 @@ lines_complete() {
     becomes 'amn-remember -o model.g' 'amn-remember -o model.gguf'
     becomes 'amn-remember --output=model.g' 'amn-remember --output=model.gguf'
     becomes 'amn-remember model.gguf --ord' "amn-remember model.gguf --order${equals}"
-    becomes 'amn-parse --ord' 'amn-parse --ord'         # not one of its options
+    becomes 'amn-parse --ord' 'amn-parse --ord'         # not an option of this tool
     becomes 'amn frob --no-cl' 'amn frob --no-cl'
 }
 
@@ -70,7 +70,7 @@ lines_complete() {
 
 @test "zsh" {
     need zsh
-    shell=zsh file=$(made _amn) equals=          # zsh takes back what it appends
+    shell=zsh file=$(made _amn) equals=          # zsh removes the suffix that it adds
     lines_complete
     becomes 'amn-parse model\ t' 'amn-parse model\ two.safetensors'
 }
@@ -81,7 +81,7 @@ lines_complete() {
 source $argv[1]
 complete -C $argv[2]
 END
-    # first LINE WANTED: the one word that fish offers, without what it says of it.
+    # first LINE WANTED: the only word that fish offers, without its description.
     first() {
         fish --no-config ask.fish "$(made amn.fish)" "$1" | cut -f 1 >out
         [ "$(cat out)" = "$2" ] || { echo "'$1' offers:"; cat out; return 1; }

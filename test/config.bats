@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# What lies beside a model: config.json decides what the tensors leave open, a shard alone says what it is part of.
+# Files next to a model: config.json decides what the tensors leave open, and a shard alone names the model it belongs to.
 load helper
 
-# values NAME: the file out holds what NAME.bf16 lists.
+# values NAME: checks that the file out has the values listed in NAME.bf16.
 values() {
     diff <("$helpers/tensors" <out) "$fx/$1.bf16"
 }
 
-@test "config.json: beside a file it is read as in a directory" {
+@test "config.json next to a file is read, as in a directory" {
     for m in config-48 config-48/model.safetensors; do
         try 0 amn-remember "$fx/$m"
         values config-48
@@ -18,7 +18,7 @@ values() {
     values config-48
 }
 
-@test "--config: names one for a pipe, overrides the one beside a file, none reads none" {
+@test "--config gives one to a pipe, overrides the one next to a file, and none reads none" {
     m=$fx/config-48/model.safetensors
     try 69 amn-remember - <"$m"
     grep -q -- '--config' err
@@ -35,15 +35,15 @@ values() {
     try 66 amn-remember --config missing.json "$m"
     try 2 amn-remember --config '' "$m"
     grep -q '^amn-remember: usage: --config: ' err
-    # The reports take it too.
+    # The reports accept it too.
     amn-inspect "$m" | grep -q '48x128'
     amn-inspect --config "$fx/config-64.json" "$m" | grep -q '64x128'
-    amn-inspect --config none "$m" | grep -q 'not told'
+    amn-inspect --config none "$m" | grep -q 'block size unknown'
     amn-parse --config "$fx/config-64.json" - <"$m" | grep -q '64x128'
 }
 
 # bats test_tags=full,broken
-@test "config.json: not JSON, a block twice, too deep, too large" {
+@test "config.json: not JSON, a duplicate block, too deep, too large" {
     mkdir m
     cp "$fx/config-48/model.safetensors" m
     for bad in '{' '[]' '' '{"a":1}x' '{"quantization_config":{},"quantization_config":{}}' '{"a":nan}' \
@@ -60,7 +60,7 @@ values() {
     try 75 amn-remember m
     printf '{"quantization_config":{"a":[%s{}]}}' "$(python3 -c 'print("{}," * 3000000, end="")')" >m/config.json
     try 75 amn-remember m
-    # What is around the block costs nothing.
+    # Text around the block costs nothing.
     { printf '{"quantization_config":{"weight_block_size":[48,128]},"a":['; python3 -c 'print("{}," * 3000000, end="")'; printf '{}]}'; } >m/config.json
     try 0 amn-remember m
     values config-48
@@ -70,9 +70,9 @@ values() {
 }
 
 # bats test_tags=full,broken
-@test "config.json: modules left alone, by name, glob and expression" {
+@test "config.json: unquantized modules by name, glob and expression" {
     cp -r "$fx/config-ignore" m
-    # lm_head and m.mlp.gate have no scale: each must be listed, in any of the ways that tools write.
+    # lm_head and m.mlp.gate have no scale: each must be listed, in any of the forms that tools write.
     row() {
         printf '{"quantization_config":{"quant_method":"compressed-tensors","weight_block_size":[48,128],"ignore":%s}}' "$2" >m/config.json
         try "$1" amn-remember m || { echo "$2"; return 1; }
@@ -95,13 +95,13 @@ values() {
     row 65 '["lm_head","re:.*gat$"]'
     row 65 '["lm_head","re:.*mlp\\.\\d"]'
     row 65 '[]'
-    # An expression that is not understood decides nothing.
+    # An unsupported expression is ignored.
     row 69 '["lm_head","re:(?!x).*gate"]'
     grep -q '(?!x)' err
     row 69 '["lm_head","re:.{3}lp"]'
     row 0 '["lm_head","re:(?!x).*gate","m.mlp.gate"]'
     row 75 "[$(python3 -c 'print(",".join("\"*%d*%s\"" % (i, "x" * 60) for i in range(100)))')]"
-    # Many groups share the bound, and so do names without end.
+    # Many groups share the limit, and so do very long names.
     python3 - <<'PY' >m/config.json
 import json
 groups = {"g%d" % i: {"targets": ["re:(.*)*%d" % i] * 60, "weights": {"block_structure": [1, 1]}} for i in range(64)}
@@ -116,7 +116,7 @@ PY
 }
 
 # bats test_tags=full
-@test "the patterns of SDNQ share the bound of the other lists" {
+@test "the patterns of SDNQ have the same limit as the other lists" {
     mkdir m
     sdnq() { # [patterns]
         python3 - "$1" <<'PY'
@@ -141,31 +141,31 @@ PY
     grep -q 'steps' err
 }
 
-@test "a shard alone: what is missing is elsewhere, 69, and says what to give" {
+@test "a shard alone whose companions are elsewhere: 69, and the message says what to give" {
     cp -r "$fx/good-sharded" m
     for f in model-00001-of-00002.safetensors model-00002-of-00002.safetensors; do
         try 69 amn-remember m/$f
-        grep -q 'part of a model of 2 files; name the directory or model.safetensors.index.json' err
+        grep -q 'one of 2 shards of a model; give the directory or model.safetensors.index.json' err
         is_empty out
         try 0 amn-inspect m/$f
         try 0 amn-parse m/$f
     done
-    # Told by its name alone, or by the index alone.
+    # Recognized by its name alone, or by the index alone.
     rm m/model.safetensors.index.json m/config.json
     try 69 amn-remember m/model-00001-of-00002.safetensors
-    grep -q 'part of a model of 2 files; name the directory or the index' err
+    grep -q 'one of 2 shards of a model; give the directory or the index' err
     cp -r "$fx/good-sharded" n
     rm n/config.json
     mv n/model-00001-of-00002.safetensors n/one.safetensors
     sed -i 's/model-00001-of-00002/one/' n/model.safetensors.index.json
     try 69 amn-remember n/one.safetensors
-    grep -q 'part of a model of 2 files' err
+    grep -q 'one of 2 shards of a model' err
     # A folder with one of them and no index is not a model.
     mkdir half
     cp "$fx/good-fp8-row-f32.safetensors" half/model-00002-of-00003.safetensors
     try 66 amn-remember half
-    grep -q '1 of the 3 shards of a model and no index, missing: model-00001-of-00003.safetensors' err
-    # A shard that has all it needs is converted, one of one is no shard.
+    grep -q '1 of the 3 shards of a model, missing: model-00001-of-00003.safetensors' err
+    # A shard with all companions is converted; one of one is not a shard.
     cp "$fx/good-fp8-row-f32.safetensors" m/x-00002-of-00003.safetensors
     try 0 amn-remember m/x-00002-of-00003.safetensors
     cp "$corpus/safetensors-good/dtype-f8_e4m3.safetensors" m/y-00001-of-00001.safetensors
@@ -174,16 +174,16 @@ PY
     try 69 amn-remember m/y-00001-of-00002.safetensors
 }
 
-@test "codes of a scheme that no row knows never pass raw; integers that are data do" {
+@test "codes of an unknown scheme never pass raw; integers that are data do" {
     for f in "$fx"/unsupported-unknown-*; do
         both 69 "$f" amn-remember
-        grep -q 'not known' err.file
+        grep -q 'quantization is unknown' err.file
         try 0 amn-inspect "$f"
         grep -q '"scheme":"unknown"' out
     done
     for f in "$fx"/unsupported-fp8-other-*; do
         both 69 "$f" amn-remember
-        grep -q 'a scale that is not known' err.file
+        grep -q 'an unknown scale' err.file
         try 0 amn-inspect "$f"
     done
     try 0 amn-remember "$fx/good-fp8-plain-siblings.safetensors"
@@ -199,7 +199,7 @@ PY
     try 0 amn-remember m
 }
 
-@test "a pre_quant_scale that is folded and blocks that config.json chose are said; -q says nothing" {
+@test "a folded pre_quant_scale and blocks chosen by config.json are reported; not with -q" {
     try 0 amn-remember "$fx/good-fp8-smooth-block.safetensors"
     grep -q 'pre_quant_scale' err
     try 0 amn-remember -q "$fx/good-fp8-smooth-block.safetensors"
@@ -226,7 +226,7 @@ PY
 }
 
 # bats test_tags=full
-@test "a config.json that is there and cannot be read is never taken for none: 66, whatever the tool" {
+@test "an existing config.json that cannot be read is an error (66), with every tool" {
     mkdir in
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128
     for name in config.json quantize_config.json hf_quant_config.json; do
@@ -236,7 +236,7 @@ PY
                 for tool in amn-parse amn-inspect 'amn-remember --size' 'amn-forget --scheme int8 --size' 'amn-convert --to npz --size'; do
                     try 66 $tool $operand
                     error_line "${tool%% *}" 'cannot open'
-                    grep -q "in/$name" err || grep -q "$name cannot be examined" err
+                    grep -q "in/$name" err || grep -q " $name: " err
                 done
                 try 0 amn-remember --config none --size $operand
             done
@@ -245,7 +245,7 @@ PY
     done
 }
 
-@test "amn-parse and amn-inspect warn of files that they do not need and cannot read" {
+@test "amn-parse and amn-inspect warn about files that they do not need and cannot read" {
     mkdir in
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128
     ln -s nowhere in/tokenizer.json
@@ -253,10 +253,10 @@ PY
     mkdir in/folder
     for tool in amn-parse amn-inspect; do
         try 0 $tool in
-        grep -q 'tokenizer.json cannot be read: it is a symbolic link to a file that is not there' out err
+        grep -q 'cannot read tokenizer.json: dangling symbolic link' out err
         mkfifo in/vocab.json
         try 0 $tool in
-        grep -q '2 files cannot be read, the first is tokenizer.json: ' out err
+        grep -q '2 unreadable files, first tokenizer.json: ' out err
         rm in/vocab.json
     done
     rm in/tokenizer.json

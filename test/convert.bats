@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# amn-convert: any container to any other. test/peers has what the libraries of the formats read of it.
+# amn-convert: any container to any other. test/peers reads the outputs with the libraries of the formats.
 load helper
 
 # model FILE WORD...: tensors of all types that an array can have, as safetensors. Words: odd, shapes and names of NPZ that
@@ -37,8 +37,8 @@ write(path, tensors, {"format": "pt", "who": "me"})
 PYTHON
 }
 
-# archive IN OUT: the tensors of a safetensors file as zipfile of Python writes them to a stream that cannot seek, the way
-# numpy asks it to; what a Python before 3.11.4 has otherwise in its headers as later ones have it.
+# archive IN OUT: writes the tensors of a safetensors file with Python's zipfile to a stream that is not seekable, in the way
+# numpy calls it. Where Python before 3.11.4 writes other headers, they are replaced by those of later versions.
 archive() {
     python3 - "$@" <<'PYTHON'
 import io, struct, sys, zipfile
@@ -76,14 +76,14 @@ open(sys.argv[2], "wb").write(out)
 PYTHON
 }
 
-# The names, types and shapes of a model, in no order; and its data, decoded, in the order of the reference writer.
+# The names, types and shapes of a model, sorted; and its data, decoded, in the order of the reference writer.
 list() { amn-parse "$1" | jq -c '[.name, .dtype, .shape]' | sort; }
 data() {
     amn-remember --order name "$1" >whole
     tail -c +$(($(od -An -tu8 -N8 whole) + 9)) whole
 }
 
-# converts FILE FORMAT [OPTION...]: file and pipe give the same bytes, of the promised length, kept as out.file.
+# converts FILE FORMAT [OPTION...]: file and pipe give the same bytes, of the announced length, kept as out.file.
 converts() {
     local file=$1 to=$2
     shift 2
@@ -91,7 +91,7 @@ converts() {
         [ "$(amn-convert --to "$to" "$@" --size "$file")" -eq "$(stat -c %s out.file)" ]
 }
 
-@test "NPZ is byte for byte what Python writes to a pipe" {
+@test "NPZ is byte-identical to what Python writes to a pipe" {
     for words in "" odd "odd large" "name=$(printf 'n%.0s' $(seq 4096))"; do
         model in.safetensors $words
         archive in.safetensors want
@@ -105,7 +105,7 @@ converts() {
 }
 
 # bats test_tags=full
-@test "an archive of nothing, and one of many" {
+@test "an archive without members, and one with many" {
     model in.safetensors
     printf '\20\0\0\0\0\0\0\0{}              ' >none.safetensors
     converts none.safetensors npz
@@ -135,7 +135,7 @@ PYTHON
         for to in safetensors gguf npz; do
             converts "$in" $to
             case $to in
-            gguf) list out.file | diff - <(sed 's/\[\]/[1]/' names) ;;        # which has no scalars
+            gguf) list out.file | diff - <(sed 's/\[\]/[1]/' names) ;;        # GGUF has no scalars
             *) list out.file | diff - names ;;
             esac
             data out.file | cmp - values
@@ -146,7 +146,7 @@ PYTHON
     amn-remember fp8.safetensors | cmp - out.file
 }
 
-@test "--dtype is the type of all floats, decoded or not; without it those that are kept keep theirs" {
+@test "--dtype sets the type of all floats, decoded or not; without it, floats that are kept keep their type" {
     for to in bf16 f16 f32; do
         amn-convert -q --dtype $to --to safetensors "$fx/good-fp8-block-bf16.safetensors" >out
         [ "$(list out | jq -r .[1] | sort -u)" = ${to^^} ]
@@ -158,8 +158,8 @@ PYTHON
     list out.npz | diff - <(list want)
 }
 
-# What torch makes of floats of all types: test/peers/make-casts.py.
-@test "floats become others as torch casts them; integers stay" {
+# torch's casts of floats of all types: test/peers/make-casts.py.
+@test "floats are cast like in torch; integers stay" {
     local casts="$BATS_TEST_DIRNAME/corpus/casts" name to
     for to in bf16 f16 f32; do
         for name in f64 f32 f16 bf16 count flags; do
@@ -181,14 +181,14 @@ PYTHON
     grep -q 'values overflow BF16 and became infinite$' err
 }
 
-@test "views, both byte orders and negatives are cast too" {
+@test "views, both byte orders and negated tensors are cast too" {
     "$helpers/checkpoint" views.pt views nocrc
     amn-convert --dtype f32 --to npz views.pt >want.npz
     amn-convert --to safetensors views.pt >plain
     amn-convert --dtype f32 --to npz plain | cmp - want.npz
 }
 
-@test "the extension says the format, in any case, and --to says it first" {
+@test "the extension selects the format, in any case, and --to takes precedence" {
     model in.safetensors
     for end in safetensors gguf npz NPZ; do amn-convert -o "out.$end" in.safetensors; done
     cmp out.npz out.NPZ
@@ -208,7 +208,7 @@ PYTHON
     only in.safetensors out.safetensors out.gguf out.npz out.NPZ odd.gguf
 }
 
-@test "one tensor as NPY or bare" {
+@test "one tensor as NPY or raw" {
     model in.safetensors odd
     amn-convert -o all.npz in.safetensors
     for name in layer.BF16 layer.F64 é/..BOOL x.npy '' /none; do
@@ -220,7 +220,7 @@ PYTHON
         tail -c "$(stat -c %s out.file)" whole.npy | cmp - out.file
     done
     amn-convert --tensor layer.F32 -o one.npy in.safetensors
-    amn-convert -o one.raw one.npy                     # the only one needs no name
+    amn-convert -o one.raw one.npy                     # a single tensor needs no name
     [ "$(stat -c %s one.raw)" -eq 48 ]
     amn-convert --tensor layer.F32 -o one.npz in.safetensors
     [ "$(amn-parse one.npz | jq -r .name)" = layer.F32 ]
@@ -230,14 +230,14 @@ PYTHON
     [ "$(stat -c %s out.file)" -eq "$(amn-parse "$f" | jq --arg n "$weight" 'select(.name == $n) | .nbytes * 4')" ]
     for to in npy raw; do
         try 2 amn-convert --to $to in.safetensors
-        grep -q '^amn-convert: usage: .*choose it by --tensor' err
+        grep -q '^amn-convert: usage: .*choose one with --tensor' err
         try 2 amn-convert --to $to --tensor layer in.safetensors
         is_empty out
-        grep -q 'no tensor layer' err
+        grep -q 'no output tensor is named layer' err
     done
 }
 
-# refused WORD FORMAT TEXT...: 69 before anything is written, of file and pipe, and no file appears.
+# refused WORD FORMAT TEXT...: 69 before anything is written, for file and pipe, and no file appears.
 refused() {
     local word=$1 to=$2 text
     shift 2
@@ -253,15 +253,15 @@ refused() {
 }
 
 # bats test_tags=full
-@test "what a format cannot hold is refused before the first byte" {
+@test "a tensor that the format cannot hold is refused before the first byte" {
     for type in F8_E8M0 F4 F6_E2M3; do
-        refused $type npz 'tensor more' "cannot hold $type"
-        refused $type gguf 'tensor more' "cannot hold $type"
+        refused $type npz 'tensor more' "has no type for $type"
+        refused $type gguf 'tensor more' "has no type for $type"
     done
-    for type in BOOL U8 U16 U64 C64; do refused $type gguf 'tensor more' "cannot hold $type"; done
+    for type in BOOL U8 U16 U64 C64; do refused $type gguf 'tensor more' "has no type for $type"; done
     refused rank=5 gguf 'tensor deep' '5 dimensions'
-    refused "name=$(printf 'n%.0s' $(seq 4097))" npz 'at most 4096 bytes'
-    refused "name=$(printf 'n%.0s' $(seq 64))" gguf 'at most 63 bytes'
+    refused "name=$(printf 'n%.0s' $(seq 4097))" npz 'limit of 4096 bytes'
+    refused "name=$(printf 'n%.0s' $(seq 64))" gguf 'limit of 63 bytes'
     refused 'name=a\0b' npz 'UTF-8 without NUL'
     model in.safetensors rank=64
     converts in.safetensors npz
@@ -270,7 +270,7 @@ refused() {
     [ "$(stat -c %s out.file)" -eq 4 ]
 }
 
-@test "parts of what has no checksums are the whole; of NPZ they are refused" {
+@test "parts of formats without checksums make up the whole; of NPZ they are refused" {
     model in.safetensors large
     for to in safetensors gguf; do
         amn-convert --to $to in.safetensors >want
@@ -283,12 +283,12 @@ refused() {
         both 69 in.safetensors amn-convert --to npz $part
         is_empty out.file
         is_empty out.pipe
-        grep -q 'cannot be made in parts' err.file
+        grep -q -e '--range and --part are not supported for this format' err.file
     done
     amn-convert --to npz --range 0-999 in.safetensors | cmp - <(amn-convert --to npz in.safetensors | head -c 1000)
 }
 
-@test "--plan tells where each array lies" {
+@test "--plan gives the place of each array" {
     model in.safetensors large
     amn-convert -o out.npz in.safetensors
     amn-convert --to npz --plan in.safetensors >plan
@@ -298,7 +298,7 @@ refused() {
     done
 }
 
-@test "the keys of a GGUF file stay, typed; those that are no longer true go" {
+@test "the keys of a GGUF file are kept with their types; keys that are no longer true are dropped" {
     amn-convert -o out.gguf "$fx/good-gguf.gguf"
     keys() { amn-inspect --arrays "$1" | jq -S '.metadata // .gguf.metadata | del(."general.file_type",
         ."general.quantization_version", ."general.alignment")'; }
@@ -310,7 +310,7 @@ refused() {
     amn-inspect out.gguf | jq -e '.metadata.who == "me"' >/dev/null
 }
 
-@test "the manners of a tool that writes" {
+@test "the usual options of a tool that writes" {
     model in.safetensors
     echo old >out.npz
     try 73 amn-convert -n -o out.npz in.safetensors

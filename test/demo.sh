@@ -1,5 +1,5 @@
 #!/bin/sh
-# Show the main job on two small models made on the spot: demo.sh BIN, the folder of the tools. `make demo` calls it.
+# Run the main jobs on small sample models: demo.sh BIN, the directory of the tools. `make demo` calls it.
 set -u
 [ $# -eq 1 ] || { echo "usage: $0 BIN" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -14,7 +14,7 @@ PATH=$bin:$PATH
 
 say() { printf '\n# %s\n' "$*"; }
 
-# Show a command as one types it, and run it; a demo that fails says so.
+# Prints a command and runs it; the demo ends if the command fails.
 show() {
     printf '$ %s\n' "$1"
     sh -c "$1" || { echo "demo: this command failed: $1" >&2; exit 1; }
@@ -22,20 +22,23 @@ show() {
 
 "$here/make-examples" . || exit 1
 
-say 'A GGUF model: what it is, and the space that quantization saved'
-show 'ls -l model.gguf model-fp8.safetensors'
-show 'amn inspect --human model.gguf'
+say 'A Hugging Face directory, quantized as FP8'
+show 'ls model'
+show 'amn inspect --human model/'
 
-say 'The same for programs: JSON in a pipe'
-show "amn inspect model.gguf | jq '{format, scheme, architecture: .gguf.architecture, file_type: .gguf.file_type, parameters, bits_per_weight, dtypes}'"
+say 'Quantize it to a GGUF that llama.cpp runs, in one step'
+show 'amn quantize --scheme q4_k_m -o model.q4_k_m.gguf model/'
+show 'amn inspect --human model.q4_k_m.gguf'
 
-say 'An FP8 model becomes BF16 safetensors, in one pass, and is inspected on the way'
-show 'amn-inspect --human model-fp8.safetensors'
-show "amn-remember model-fp8.safetensors | amn-inspect | jq '{format, scheme, tensors, quantized, bytes, dtypes}'"
+say 'Dequantize it to BF16 safetensors'
+show 'amn dequantize -o model-bf16/ model/'
+show 'ls model-bf16'
 
-say 'From a pipe or from a file: the same bytes; the length is known before'
-show 'amn-remember --size model.gguf'
-show 'cat model.gguf | amn-remember | wc -c'
-show 'amn-remember model.gguf -o model.safetensors'
-show 'cat model.gguf | amn-remember | cmp - model.safetensors && echo same'
-show "amn-parse model.safetensors | head -n 3 | jq -c '{name, dtype, shape}'"
+say 'Programs get JSON'
+show "amn inspect model.gguf | jq '{format, scheme, architecture: .gguf.architecture, file_type: .gguf.file_type, parameters, bits_per_weight}'"
+show "amn parse model.gguf | head -n 3 | jq -c '{name, dtype, shape}'"
+
+say 'A pipe gives the same bytes as a file, and the size is known in advance'
+show 'amn dequantize --size model.gguf'
+show 'amn dequantize -o model.safetensors model.gguf'
+show 'cat model.gguf | amn dequantize | cmp - model.safetensors && echo identical'

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# --direct: an output past the page cache has the bytes, the care and the endings of one through it.
+# --direct: an output with direct I/O has the same bytes, the same safety and the same endings as a buffered one.
 load helper
 
-# For a test that needs direct writes to have happened.
+# For tests that need direct writes to happen.
 need_direct() {
     dd if=/dev/zero of=probe bs=4096 count=1 oflag=direct 2>/dev/null || skip "no direct writes here"
     rm probe
 }
 
-# Make the file model: an output of $size bytes, five blocks of 4 MiB, of which no two pages are alike.
+# Makes the file model: an output of $size bytes, five blocks of 4 MiB, with all pages different.
 model() {
     python3 - <<'PYTHON'
 import random, struct
@@ -22,7 +22,7 @@ PYTHON
     [ $((size >> 22)) -eq 4 ]
 }
 
-# calls JOB...: run amn-remember JOB..., and leave its opens, writes and advice in the file trace.
+# calls JOB...: runs amn-remember JOB..., and leaves its opens, writes and advice in the file trace.
 calls() {
     strace -f -o trace -e trace=openat,write,pwrite64,fadvise64 amn-remember "$@"
 }
@@ -31,7 +31,7 @@ went_direct() {
     grep -q 'openat(.*O_DIRECT[|,)]' ${1:-trace}
 }
 
-@test "--direct=always opens the file past the page cache; never, and auto with memory to spare, do not" {
+@test "--direct=always opens the file with direct I/O; never, and auto with enough memory, do not" {
     need_strace
     need_direct
     model
@@ -51,7 +51,7 @@ went_direct() {
     try 2 amn-remember --direct=sometimes -o new "$fx/good-plain.safetensors"
 }
 
-# same JOB...: the same bytes in both regimes, for one worker, a few, and from a pipe.
+# same JOB...: both modes give the same bytes, for one worker, a few, and from a pipe.
 same() {
     local file=${*: -1}
     amn-remember --direct=never -o cached "$@" || return 1
@@ -63,7 +63,7 @@ same() {
 }
 
 # bats test_tags=full
-@test "the same bytes in both regimes: schemes, types, orders" {
+@test "both modes give the same bytes: schemes, types, orders" {
     for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors good-gguf-k.gguf good-gguf.gguf \
         good-plain.safetensors good-fp8-block-bf16.safetensors; do
         for o in --to=bf16 --to=f32 --order=name; do
@@ -76,7 +76,7 @@ same() {
 }
 
 # bats test_tags=full
-@test "the same bytes in both regimes: lengths around a page and a block, and none" {
+@test "both modes give the same bytes: lengths around a page and a block, and zero" {
     model
     for n in 1 4095 4096 4097 524289 4194303 4194304 4194305 8388608 12587008 $size; do
         same --range=0-$((n - 1)) model
@@ -88,7 +88,7 @@ same() {
     [ "$(wc -c <direct)" -eq 0 ]
 }
 
-@test "what is no new file is never direct: standard output, its other names, devices, pipes" {
+@test "only a new file is written directly, not standard output, its other names, devices or pipes" {
     need_strace
     amn-remember "$fx/good-fp8-wide.safetensors" >expected
     try 0 calls --direct=always "$fx/good-fp8-wide.safetensors"
@@ -104,7 +104,7 @@ same() {
     tail -c +7 out | cmp - expected
 }
 
-@test "standard output: what a signal leaves in a file is a beginning of the output" {
+@test "standard output: a signal leaves a prefix of the output in a file" {
     amn-remember "$fx/good-fp8-wide.safetensors" >expected
     out=part try 143 "$helpers/stall" TERM "$fx/good-fp8-wide.safetensors" amn-remember --direct=always
     [ -s part ]
@@ -113,7 +113,7 @@ same() {
     cmp part expected
 }
 
-@test "a file system that refuses direct writes gets the others: where it is opened, at any write" {
+@test "if a file system refuses direct writes, at open or at any write, buffered ones are used" {
     need_strace
     need_direct
     model
@@ -126,7 +126,7 @@ same() {
     grep -q 'O_DIRECT|.*EINVAL.*INJECTED' trace
     [ "$(grep -c ' write(' trace)" -eq $(((size + 524287) / 524288)) ]
     cmp new expected
-    for nth in 1 3 5; do        # each thread has a count of its own
+    for nth in 1 3 5; do        # each thread has its own count
         try 0 strace -f -o trace -e trace=pwrite64 -e inject=pwrite64:error=EINVAL:when=$nth \
             amn-remember --direct=always -j 1 -o new model
         grep -q 'EINVAL.*INJECTED' trace
@@ -145,12 +145,12 @@ same() {
     only old
 }
 
-@test "a write that fails out of turn: 74, the old file and nothing else" {
+@test "a write that fails out of order: 74, the old file and nothing else" {
     need_strace
     need_direct
     model
     printf old >old
-    for job in "1 4" "2 2" "5 1" "6 1"; do         # each thread has a count of its own; the last write is no direct one
+    for job in "1 4" "2 2" "5 1" "6 1"; do         # each thread has its own count; the last write is not direct
         set -- $job
         try 74 strace -f -qq -o trace -e trace=pwrite64 -e inject=pwrite64:error=ENOSPC:when=$1 \
             amn-remember --direct=always -j "$2" -o old model
@@ -160,7 +160,7 @@ same() {
     done
 }
 
-@test "a full disk: 74, the old file untouched, nothing left" {
+@test "a full disk: 74, the old file unchanged, nothing left" {
     truncate -s 2M image
     mkdir disk
     { mkfs.ext4 -q image && mount -o loop image disk; } 2>/dev/null || skip "no file system can be mounted here"
@@ -186,7 +186,7 @@ same() {
     done
 }
 
-@test "permissions, -n and links are as in the other regime" {
+@test "permissions, -n and links work as in the other mode" {
     (umask 027; amn-remember --direct=always -o new "$fx/good-gguf-k.gguf")
     [ "$(mode_of new)" = -rw-r----- ]
     printf old >kept
@@ -203,7 +203,7 @@ same() {
     cmp input "$fx/good-gguf-k.gguf"
 }
 
-@test "--sync: the file is flushed before it gets its name" {
+@test "--sync: the file is flushed before it is renamed" {
     need_strace
     need_direct
     try 0 strace -f -y -o trace -e trace=pwrite64,fsync,rename,renameat2 \
@@ -214,7 +214,7 @@ same() {
     tail -n 1 order | grep -qF "<$PWD>"
 }
 
-# resident FILE: how many of its bytes the page cache holds.
+# resident FILE: prints how many of its bytes are in the page cache.
 resident() {
     python3 - "$1" <<'PYTHON'
 import ctypes, mmap, os, sys
@@ -230,7 +230,7 @@ PYTHON
 }
 
 # bats test_tags=full
-@test "what was read is dropped behind, and only then" {
+@test "input is dropped from the page cache after use, only in this mode" {
     need_direct
     dd if="$fx/good-fp8-200mb.safetensors" of=input bs=1M conv=fsync 2>/dev/null
     size=$(wc -c <input)
@@ -248,7 +248,7 @@ PYTHON
     [ "$kib" -le 16384 ] || { echo "$kib KiB"; return 1; }
 }
 
-# Make $group, a control group with this limit; the process that calls `enter` is in it.
+# Makes $group, a control group with this limit; a process that calls `enter` is in it.
 limit_memory() {
     local v2=/sys/fs/cgroup v1=/sys/fs/cgroup/memory
     if [ -d $v1 ]; then
@@ -267,7 +267,7 @@ enter() {
     sh -c 'echo $$ >"$1" && shift && exec "$@"' sh "$group/cgroup.procs" "$@"
 }
 
-@test "auto is direct where the control group has no room for the output" {
+@test "auto uses direct I/O if the control group has no room for the output" {
     need_strace
     need_direct
     limit_memory $((64 << 20))

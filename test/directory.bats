@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# -o DIR/: a model directory, file by file, and what goes on after an interruption.
+# -o DIR/: a model directory, file by file, and how it continues after an interruption.
 load helper
 
-# model: a directory ./in with two shards, an index, a config and small files.
+# model: makes a directory ./in with two shards, an index, a config and side files.
 model() {
     mkdir in
     cp "$fx"/good-sharded/* in/
@@ -21,7 +21,7 @@ END
     mkdir in/folder
 }
 
-# model_of STEM: a directory ./in with two shards and an index of this stem.
+# model_of STEM: makes a directory ./in with two shards and an index of this stem.
 model_of() {
     rm -rf in
     mkdir in
@@ -31,14 +31,14 @@ model_of() {
     sed "s/model-0/$1-0/" "$fx/good-sharded/model.safetensors.index.json" >in/$1.safetensors.index.json
 }
 
-# same A B: the models hold the same tensors and metadata.
+# same A B: checks that the models have the same tensors and metadata.
 same() {
     amn-remember --order name -o same.a "$1"
     amn-remember --order name -o same.b "$2"
     cmp same.a same.b
 }
 
-@test "files, index, config.json without quantization, and the small files" {
+@test "files, index, config.json without quantization, and the side files" {
     model
     try 0 amn-remember -o d/ --shard-size 4K in
     is_empty err
@@ -64,7 +64,7 @@ same() {
 }
 
 # bats test_tags=full
-@test "files keep the name that diffusers and PEFT insist on" {
+@test "files keep the names that diffusers and PEFT require" {
     for stem in diffusion_pytorch_model adapter_model; do
         rm -rf in d e
         mkdir in
@@ -72,7 +72,7 @@ same() {
         echo '{}' >in/config.json
         try 0 amn-remember -o d/ in
         (cd d && only $stem.safetensors config.json)
-        try 0 amn-convert -o e/ in/$stem.safetensors            # a file that is named keeps it too
+        try 0 amn-convert -o e/ in/$stem.safetensors            # a file given by name keeps it too
         [ -e e/$stem.safetensors ]
         rm -r d e
         model_of $stem
@@ -92,7 +92,7 @@ same() {
         [ ! -e dry ]
         rm -r in d
     done
-    mkdir in                                                    # a variant, and the name of checkpoints of transformers
+    mkdir in                                                    # a variant, and the name of transformers' checkpoints
     cp "$fx/good-plain.safetensors" in/diffusion_pytorch_model.fp16.safetensors
     try 0 amn-remember -o d/ in
     (cd d && only diffusion_pytorch_model.safetensors)
@@ -116,12 +116,12 @@ same() {
     done
 }
 
-@test "a directory that holds a model, or is the input's, is refused and stays as it is" {
+@test "a directory that contains a model, or is the input's, is refused and left unchanged" {
     model
     mkdir d
     echo old >d/model.safetensors
     try 73 amn-remember -o d/ in
-    grep -q '^amn-remember: d/: cannot create: the directory holds model.safetensors' err
+    grep -q '^amn-remember: d/: cannot create: directory already contains a model (model.safetensors)' err
     (cd d && only model.safetensors)
     cp -R in copy
     try 73 amn-remember -o in/ in
@@ -146,7 +146,7 @@ same() {
     done
 }
 
-@test "a directory that holds an input, whatever its name, is refused" {
+@test "a directory that contains an input, whatever its name, is refused" {
     mkdir d
     cp "$fx/good-plain.safetensors" d/weights
     echo '{"a": 1}' >d/config.json
@@ -156,7 +156,7 @@ same() {
     try 73 amn-remember -o d/ --resume d/weights
     try 73 amn-remember -o d/ - <d/weights
     diff -r d copy
-    # A file of the input beside, which would be replaced by its copy.
+    # A side file of the input, which would be overwritten by its copy.
     model
     mkdir e
     ln -s ../in/tokenizer.json e/tokenizer.json
@@ -166,7 +166,7 @@ same() {
     [ ! -e e/.amn-journal ]
 }
 
-@test "-n replaces nothing: a directory that is there is empty" {
+@test "-n: an existing directory must be empty" {
     model
     mkdir d empty
     echo mine >d/README
@@ -180,7 +180,7 @@ same() {
     [ "$(cat d/README)" = mine ]
 }
 
-@test "what is wrong with the small files is said before the weights are written, and leaves nothing to resume" {
+@test "an error in the side files is reported before the weights are written, and leaves nothing to resume" {
     model
     rm in/tokenizer.json
     try 0 amn-remember -o d/ in
@@ -193,7 +193,7 @@ same() {
     diff -r d e
 }
 
-@test "a file for each tensor, when --shard-size is less than any" {
+@test "a file for each tensor, if --shard-size is smaller than all of them" {
     model
     try 0 amn-remember -o d/ --shard-size 1 in
     same in d
@@ -223,7 +223,7 @@ assert list(index) == sorted(index)
 END
 }
 
-@test "an index that is not true of the files is no input, and no directory is made" {
+@test "an index that contradicts the files is refused, and no directory is made" {
     python3 - <<'END'
 import json, os
 from modelfile import write
@@ -241,7 +241,7 @@ END
     [ ! -e d ]
 }
 
-@test "usage: what does not go with a directory" {
+@test "usage: options that conflict with a directory" {
     model
     for o in --size --plan --test --range=0-1 --part=1/2 --part-size=4K; do
         try 2 amn-remember -o d/ $o in
@@ -252,7 +252,7 @@ END
     try 2 amn-remember -o d/ --shard-size 0 in
 }
 
-# lengths: ./in/m.safetensors, whose last tensor is the longest.
+# lengths: makes ./in/m.safetensors, whose last tensor is the longest.
 lengths() {
     mkdir in
     python3 - <<'END'
@@ -263,10 +263,10 @@ write("in/m.safetensors", [("t%d" % i, "U8", [n], data[sum(lengths[:i]):][:n]) f
 END
 }
 
-@test "--resume goes on behind what is finished, and looks at it" {
+@test "--resume continues after the finished files, and checks them" {
     lengths
     amn-remember -o whole/ --shard-size 2K in
-    # The longest file may not be written: those before it are finished, it is not.
+    # The longest file exceeds the limit: those before it are finished, it is not.
     longest=$(stat -c '%s' whole/model-*.safetensors | sort -n | tail -n 1)
     (ulimit -f $(((longest - 1) / 1024)); try 74 amn-remember -o part/ --shard-size 2K in)
     [ -e part/.amn-journal ]
@@ -280,7 +280,7 @@ END
     try 0 amn-remember -v -o part/ --shard-size 2K --resume in
     diff -r whole part
     kept=$(grep -o 'files already complete: [0-9]*' err | grep -o '[0-9]*$')
-    # A finished file that was changed since is made anew.
+    # A finished file that was changed is written again.
     first=$(ls again/model-*.safetensors | head -n 1)
     printf X | dd of="$first" bs=1 seek=100 conv=notrunc 2>/dev/null
     try 0 amn-remember -v -o again/ --shard-size 2K --resume in
@@ -301,15 +301,15 @@ END
     grep -q 'files already complete: [1-9]' err
 }
 
-@test "--resume of an input that was changed meanwhile is another job" {
+@test "--resume of an input that was changed is another job" {
     model
     mkdir part
     printf 'amn 2 0000000000000000 2\n' >part/.amn-journal
     try 73 amn-remember -o part/ --resume in
-    grep -q 'another job' err
+    grep -q 'started with a different input' err
 }
 
-# interrupted: ./part, of which the longest file is missing; ./whole, as it will be.
+# interrupted: makes ./part without the longest file, and ./whole, the complete directory.
 interrupted() {
     lengths
     echo tokens >in/tokenizer.json
@@ -319,7 +319,7 @@ interrupted() {
     (ulimit -f $(((longest - 1) / 1024)); try 74 amn-remember -o part/ --shard-size 2K in)
 }
 
-@test "--resume makes a file anew that is cut, longer, empty, gone or changed" {
+@test "--resume rewrites a file that is truncated, longer, empty, missing or changed" {
     interrupted
     first=$(cd part && ls model-*.safetensors | head -n 1)
     for harm in 'truncate -s -1' 'truncate -s +1' 'truncate -s 0' 'rm' flip; do
@@ -336,7 +336,7 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
     done
 }
 
-@test "--resume removes what a killed job left of its own files, and no other" {
+@test "--resume removes only the temporary files that a killed job left" {
     interrupted
     for f in model-00001-of-00004.safetensors model.safetensors.index.json tokenizer.json config.json mine; do
         echo left >"part/.$f.amn-aB3dE6"
@@ -356,7 +356,7 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
     for o in '--to f16' '--shard-size 1M' '--config none' '--add-prefix p.'; do
         try 73 amn-remember -o part/ --shard-size 4K --resume $o in
         error_line amn-remember 'cannot create'
-        grep -q 'another job' err
+        grep -q 'started with a different input' err
         diff -r before part
     done
     sed 's/"X"/"Y"/' in/config.json >config.json
@@ -370,7 +370,7 @@ f.write(bytes([b[0] ^ 1]))' "again/$first" ;;
     diff -r whole part
 }
 
-@test "--resume of a pipe goes on when the same data come, and only then" {
+@test "--resume of a pipe continues only if the data are the same" {
     fp8() {
         python3 -c 'import struct, sys
 from modelfile import safetensors
@@ -388,12 +388,12 @@ sys.stdout.buffer.write(safetensors(tensors))' "$1"
     (ulimit -f 30; cat one | try 74 amn-remember -o part/ --shard-size 40K)
     [ -e part/.amn-journal ]
     cat two | try 73 amn-remember -o part/ --shard-size 40K --resume
-    grep -q 'another job' err
+    grep -q 'started with a different input' err
     cat one | try 0 amn-remember -o part/ --shard-size 40K --resume
     diff -r whole part
 }
 
-@test "--resume and odd journals: empty, of another form, cut, with lines of no file, no file at all" {
+@test "--resume with odd journals: empty, of another form, truncated, with lines that name no file, not a file" {
     interrupted
     cp part/.amn-journal journal
     for text in 'amn 1 00000000 3\n' 'amn 2' 'x' '\0\0\0\n'; do
@@ -401,9 +401,9 @@ sys.stdout.buffer.write(safetensors(tensors))' "$1"
         try 73 amn-remember -o part/ --shard-size 2K --resume in
         error_line amn-remember 'cannot create'
     done
-    : >part/.amn-journal                    # it says nothing of the files that are there
+    : >part/.amn-journal                    # it lists none of the existing files
     try 73 amn-remember -o part/ --shard-size 2K --resume in
-    grep -q 'holds model-' err
+    grep -q 'already contains a model (model-' err
     rm part/model-*
     try 0 amn-remember -o part/ --shard-size 2K --resume in
     diff -r whole part
@@ -430,7 +430,7 @@ with open("part/.amn-journal", "a") as f:
     diff -r whole part
 }
 
-# killed SIGNAL SECONDS COMMAND...: it has ended when this returns.
+# killed SIGNAL SECONDS COMMAND...: returns after the command has ended.
 killed() {
     python3 -c 'import signal, subprocess, sys
 p = subprocess.Popen(sys.argv[3:])
@@ -442,7 +442,7 @@ sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
 }
 
 # bats test_tags=full
-@test "killed at any time, a job goes on to the same directory" {
+@test "a job killed at any time resumes to the same directory" {
     mkdir in
     cp "$fx/good-fp8-wide.safetensors" in/model.safetensors
     echo tokens >in/tokenizer.json
@@ -451,7 +451,7 @@ sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
         for i in 1 2 3 4 5 6 7 8 9; do
             rm -rf part
             killed $sig "0.0$i" amn-remember -o part/ -j 1 --shard-size 100K in
-            # There is an index, and then all else, or a journal; or nothing yet.
+            # Either the index and everything else, or a journal; or nothing yet.
             [ ! -e part ] || [ -e part/.amn-journal ] || [ -e part/model.safetensors.index.json ] || [ -z "$(ls -A part)" ]
             [ -e part/model.safetensors.index.json ] && [ ! -e part/.amn-journal ] \
                 || try 0 amn-remember -o part/ --shard-size 100K --resume in
@@ -460,7 +460,7 @@ sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
     done
 }
 
-@test "config.json: members at any place, and what is no JSON" {
+@test "config.json: members at any place, and text that is not JSON" {
     cp "$fx/good-fp8-block-f32.safetensors" m.safetensors
     check() {
         printf '%s' "$1" >config.json
@@ -479,7 +479,7 @@ sys.exit(p.wait() not in (0, -getattr(signal, "SIG" + sys.argv[1])))' "$@"
     try 65 amn-remember -o bad/ --config "$fx/bad-text.txt" m.safetensors
 }
 
-# stopped SIZE COMMAND...: ./part, made until a file of more than SIZE KiB.
+# stopped SIZE COMMAND...: makes ./part, up to the first file of more than SIZE KiB.
 stopped() {
     local most=$1
     shift
@@ -488,7 +488,7 @@ stopped() {
     [ -e part/.amn-journal ] && ls part/model-*.safetensors >/dev/null
 }
 
-@test "--resume with another option of the encoder is refused, also where names, types and shapes are the same" {
+@test "--resume with another option of the encoder is refused, even if names, types and shapes are the same" {
     mkdir in
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 c.weight=BF16:64x128 \
         big.norm.weight=F32:1x40960
@@ -498,7 +498,7 @@ stopped() {
         case $o in *scheme*) s= ;; *) s='--scheme gptq' ;; esac
         case $o in --asymmetric) ;; *) o="--symmetric $o" ;; esac
         try 73 amn-forget -q $s $o --shard-size 5K --resume -o part/ in
-        grep -q 'another job' err
+        grep -q 'started with a different input' err
         diff -r before part
     done
     try 0 amn-forget -q --scheme gptq --symmetric --shard-size 5K --resume -o part/ in
@@ -507,7 +507,7 @@ stopped() {
 }
 
 # bats test_tags=full
-@test "--resume of a complete directory: nothing is written, and it must be what the same command makes" {
+@test "--resume of a complete directory writes nothing, and checks that the same command makes it" {
     mkdir in
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 norm.weight=F32:1x64
     echo '{"a": 1}' >in/config.json
@@ -545,7 +545,7 @@ stopped() {
     done
 }
 
-@test "a small file that is there and cannot be read: 66 before anything is made, and it is named" {
+@test "a side file that exists and cannot be read: 66 before anything is made, with its name" {
     model
     mkdir dark
     for harm in 'ln -s nowhere' 'ln -s loop' mkfifo socket 'ln -s dark/x'; do
@@ -559,11 +559,11 @@ stopped() {
             error_line amn-remember 'cannot open'
             grep -q "in/$f" err
             [ ! -e d ]
-            try 0 amn-remember --size in        # which does not need it
+            try 0 amn-remember --size in        # does not need it
         done
     done
     rm in/loop
-    ln -s ../dark in/folder2                    # a folder is left, whatever its name
+    ln -s ../dark in/folder2                    # folders are not copied, whatever their name
     ln -s nowhere in/.hidden2
     ln -s nowhere in/other.pt
     try 0 amn-remember -o d/ in
@@ -576,7 +576,7 @@ stopped() {
     [ ! -e d ]
 }
 
-@test "--report and -o DIR/: no file of the directory is the report, by whatever name" {
+@test "--report and -o DIR/: the report may not be a file of the directory, by any name" {
     mkdir in d
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 norm.weight=F32:1x64
     echo '{"a": 1}' >in/config.json
@@ -586,7 +586,7 @@ stopped() {
         in/tokenizer.json in/config.json in/model.safetensors; do
         try 73 amn-forget -q --scheme int8 --report $r -o d/ in
         error_line amn-forget 'cannot create'
-        grep -q 'this input\|this one file' err
+        grep -q 'this input\|the same file' err
         (cd d && only)
         [ "$(cat in/tokenizer.json)" = tokens ]
     done
@@ -597,16 +597,16 @@ stopped() {
     jq -s -e '.[0].name == "a.weight"' report.json
 }
 
-@test "a report that alone fails: 74, the directory is complete, and --resume makes the report" {
+@test "a report that fails alone: 74, the directory is complete, and --resume makes the report" {
     mkdir in folder
     "$helpers/weights" in/model.safetensors a.weight=BF16:64x128 b.weight=BF16:64x256 norm.weight=F32:1x64
     mkfifo slow
     amn-forget -q --scheme int8 --shard-size 9K --report slow -o d/ in 2>err &
     job=$!
-    head -c 1 slow >/dev/null &                 # a reader who leaves
+    head -c 1 slow >/dev/null &                 # a reader that exits
     try 0 amn-forget -q --scheme int8 --shard-size 9K --report report.json -o whole/ in
     wait $job && status=0 || status=$?
-    [ $status -eq 74 ] || [ $status -eq 0 ]     # a short report fits into the pipe
+    [ $status -eq 74 ] || [ $status -eq 0 ]     # a short report fits in the pipe
     diff -r whole d
     need_full
     try 74 amn-forget -q --scheme int8 --shard-size 9K --report /dev/full -o full/ in

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The commands of the manual pages and of README.md work as they are; and the pages are whole.
+# The commands of the manual pages and of README.md work as written, and the pages are complete.
 
 setup() {
     root=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
@@ -23,6 +23,8 @@ page() {
 
 @test "examples of amn(1)" { page amn.1; }
 @test "examples of amn(7)" { page amn.7; }
+@test "examples of amn-memory(7)" { page amn-memory.7; }
+@test "examples of amn-schemes(7)" { page amn-schemes.7; }
 @test "examples of amn-parse(1)" { page amn-parse.1; }
 @test "examples of amn-inspect(1)" { page amn-inspect.1; }
 @test "examples of amn-remember(1)" { page amn-remember.1; }
@@ -31,8 +33,15 @@ page() {
 @test "examples of amn-formats(5)" { page amn-formats.5; }
 @test "examples of amn-json(5)" { page amn-json.5; }
 
-@test "the session of README.md" {
+@test "the commands of README.md" {
     "$root/test/helpers/examples" "$root/README.md"
+}
+
+@test "the terminal picture of README.md shows what the tools print" {
+    "$root/test/make-session" "$AMN_BIN" pictures
+    for name in light dark; do
+        diff -u "$root/doc/session-$name.svg" pictures/session-$name.svg || { echo 'run: test/make-session bin doc'; return 1; }
+    done
 }
 
 @test "manual pages pass mandoc -T lint -W warning" {
@@ -49,7 +58,7 @@ page() {
     done
 }
 
-@test "every option of a tool is in its page or in amn(7), and the other way round" {
+@test "every option of a tool is in its page or in amn(7), and vice versa" {
     for tool in "$root"/amn-*/main.c; do
         tool=${tool%/main.c}
         tool=${tool##*/}

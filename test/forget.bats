@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# amn-forget to FP8 and to what bitsandbytes has. test/peers/peer_forget.py compares their bytes with the libraries'.
+# amn-forget to FP8 and to bitsandbytes' schemes. test/peers/peer_forget.py compares the bytes with the libraries'.
 load helper
 
 fp8="fp8 fp8-e5m2 fp8-ue8m0 fp8-division fp8-per-channel fp8-per-tensor fp8-per-tensor-e5m2"
 bnb="nf4 fp4 fp4-cpu nf4-double-quant fp4-double-quant int8"
 
-# weights FILE [NAME:DTYPE:SHAPE[:INDEX=VALUE]]...: values about normal; else two matrices, an expert, and what stays.
+# weights FILE [NAME:DTYPE:SHAPE[:INDEX=VALUE]]...: approximately normal values; by default 2 matrices, an expert, and others.
 weights() {
     python3 - "$@" <<'PYTHON'
 import math, random, struct, sys
@@ -31,7 +31,7 @@ write(path, tensors)
 PYTHON
 }
 
-# lists FILE: a line for each tensor: name, dtype, shape.
+# lists FILE: prints name, dtype and shape of each tensor, one a line.
 lists() {
     python3 - "$1" <<'PYTHON'
 import sys
@@ -42,7 +42,7 @@ PYTHON
 }
 
 # bats test_tags=full
-@test "file and pipe, one worker and four, with and without instructions of the CPU: the same bytes" {
+@test "file and pipe, one worker and four, with every set of kernels: the same bytes" {
     weights w
     for s in $fp8 $bnb; do
         both 0 w amn-forget --scheme $s
@@ -57,7 +57,7 @@ PYTHON
     done
 }
 
-@test "what a weight becomes, and what stays" {
+@test "the tensors that weights become, and those that are kept" {
     weights w
     try 0 amn-forget --scheme fp8 w
     lists out | sort >got
@@ -124,7 +124,7 @@ EOF
 }
 
 # bats test_tags=full
-@test "other names of the same" {
+@test "aliases of schemes" {
     weights w
     while read -r a b; do
         try 0 amn-forget --scheme $a w
@@ -143,7 +143,7 @@ EOF
 }
 
 # bats test_tags=full
-@test "--size, and parts that are the whole" {
+@test "--size, and parts that make up the whole" {
     weights w
     for s in fp8 fp8-per-channel nf4-double-quant int8; do
         try 0 amn-forget --scheme $s w
@@ -158,7 +158,7 @@ EOF
     done
 }
 
-@test "decoded values are encoded to what they were: NF4, FP4, INT8 by way of F16" {
+@test "decoded values are encoded to the same codes: NF4, FP4, INT8 by way of F16" {
     weights w a.weight:F16:96x200 b.weight:F16:33x35
     for s in nf4 fp4 int8; do
         try 0 amn-forget --scheme $s w
@@ -177,7 +177,7 @@ EOF
     done
 }
 
-@test "bitsandbytes' own double quantization: the codes come back; the mean of what was decoded is another one" {
+@test "bitsandbytes' double quantization: the codes are the same; the mean of decoded values differs" {
     f=$BATS_TEST_DIRNAME/cases/bnb-qwen2-5-1-5b-nf4-dq/input.safetensors
     try 0 amn-remember "$f"
     mv out values.safetensors
@@ -203,7 +203,7 @@ EOF
     done
 }
 
-@test "INT8 goes through F16: what is too large for it is refused" {
+@test "INT8 goes through F16: values too large for it are refused" {
     weights w.safetensors a.weight:F32:40x70:75=70000
     try 69 amn-forget --scheme int8 -o o w.safetensors
     grep -q 'tensor a.weight: 70000 in row 1 ' err
@@ -236,7 +236,7 @@ EOF
     done
 }
 
-@test "experts in one tensor: a grid each; other schemes leave them" {
+@test "experts in one tensor: one grid each; other schemes keep them unquantized" {
     weights w experts.down_proj:BF16:3x130x200 a.weight:BF16:32x32
     try 0 amn-forget --scheme fp8 --include '*' w
     lists out | grep -q '^experts.down_proj_scale_inv F32 3x2x2$'
@@ -250,7 +250,7 @@ EOF
     try 2 amn-forget --scheme nf4 --include '*' one
 }
 
-@test "options that a scheme does not have, blocks that there are not, nothing to encode: 2" {
+@test "unsupported options, invalid block sizes, nothing to encode: 2" {
     weights w
     try 2 amn-forget --scheme fp8 --group-size 64 w
     try 2 amn-forget --scheme int8 --asymmetric w
@@ -268,11 +268,11 @@ EOF
 }
 
 # bats test_tags=full
-@test "an input that ends early, a reader that leaves, a full disk" {
+@test "an input that ends early, a reader that exits, a full disk" {
     weights w
     head -c 300000 w >cut
     python3 -c 'from modelfile import write
-write("zeros", [("a.weight", "BF16", [4000, 4000], 32000000)])'        # more than a pipe takes
+write("zeros", [("a.weight", "BF16", [4000, 4000], 32000000)])'        # more than fits in a pipe
     for s in fp8 nf4-double-quant int8; do
         both 65 cut amn-forget --scheme $s
         is_empty out.file

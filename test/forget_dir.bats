@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# What config.json of a model directory of amn-forget tells its loader of modules that stay, and of several schemes.
-# test/peers/peer_loaders.py has the loaders read it.
+# config.json of a model directory of amn-forget: unquantized modules, and several schemes.
+# test/peers/peer_loaders.py reads it with the loaders.
 load helper
 
-# model TYPE NAME=ROWSxCOLS...: a directory m with these weights in BF16, all NAME.weight unless NAME ends with '!'.
+# model TYPE NAME=ROWSxCOLS...: makes a directory m with these weights in BF16, named NAME.weight, or NAME if it ends with '!'.
 model() {
     mkdir -p m
     python3 - "$@" <<'PYTHON'
@@ -23,25 +23,25 @@ json.dump({"model_type": sys.argv[1], "a": 1}, open("m/config.json", "w"))
 PYTHON
 }
 
-# A router, a head, a norm, columns that 128 does not divide, and one that is too small.
+# A router, a head, a norm, columns that are not a multiple of 128, and a weight that is too small.
 usual() {
     model llama embed_tokens=64x128 lm_head=64x128 l.0.q_proj=64x128 l.0.k_proj=64x128 l.0.mlp.gate=4x128 l.0.odd=64x72 \
         l.0.norm=128 l.0.small=8x128 l.1.q_proj=64x128 l.1.k_proj=64x128 l.1.mlp.gate=4x128
 }
 
-# forgets SCHEME [OPTION...]: the directory d of m.
+# forgets SCHEME [OPTION...]: makes the directory d from m.
 forgets() {
     rm -rf d
     try 0 amn-forget --scheme "$@" -o d/ m/
 }
 
-# says FILTER JSON: what quantization_config has.
+# says FILTER JSON: compares quantization_config.
 says() {
     jq -c ".quantization_config | $1" d/config.json >got
     diff got - <<<"$2"
 }
 
-# warns [TEXT]: one warning that has the text, or none.
+# warns [TEXT]: one warning with this text, or none.
 warns() {
     grep warning: err >warnings || true
     if [ -z "${1:-}" ]; then
@@ -55,7 +55,7 @@ stay='"l.0.mlp.gate","l.0.small","l.1.mlp.gate","lm_head"'
 odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
 
 # bats test_tags=full
-@test "a router, a head, what is too small and columns that are no blocks are named, each in its loader's list" {
+@test "routers, heads, small weights and ragged columns are in the ignore list of each loader" {
     usual
     for s in fp8 fp8-division fp8-ue8m0; do
         forgets $s
@@ -87,7 +87,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     says . '{"group_size":64,"bits":4,"mode":"affine"}'
 }
 
-@test "--exclude, --include and a type that stays plain: named; a head that is encoded is not" {
+@test "--exclude, --include and --tensor-type add to the list; a quantized head is removed from it" {
     usual
     forgets nf4 --exclude '*.1.k_proj.*'
     says .llm_int8_skip_modules '["l.0.mlp.gate","l.0.small","l.1.k_proj","l.1.mlp.gate","lm_head"]'
@@ -100,15 +100,15 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     says '.dynamic | has("-:l\\.1\\.q_proj$")' true
     forgets gptq --tensor-type 'lm_head=gptq'
     says .lm_head true
-    warns 'the head is encoded'
+    warns 'the output head is quantized'
     forgets nf4 --tensor-type 'embed_tokens=nf4'
-    warns 'read no embedding'
+    warns 'cannot read quantized embeddings'
     forgets int8-channel --tensor-type 'embed_tokens=int8-channel'
     warns
     says .config_groups.group_0.targets '["Linear","embed_tokens"]'
 }
 
-@test "nothing but embeddings stays: the loader's own list, which leaves a head that is tied; else that is named" {
+@test "if only embeddings stay, the loader's default list applies, which excludes a tied head; else the head is listed" {
     model llama embed_tokens=64x128 l.0.q_proj=64x128
     forgets nf4
     says .llm_int8_skip_modules null
@@ -119,7 +119,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     says '.llm_int8_skip_modules[0:2]' '["l.0.mlp.gate","lm_head"]'
 }
 
-@test "a name that is the end or the beginning of another one, for transformers is an expression" {
+@test "a name that is a prefix or suffix of another one is an expression for transformers" {
     model llama proj=8x128 l.0.q_proj=64x128 l.0.gate=4x128 l.0.gate.up=64x128 'a+b=8x128' lm_head=64x128
     forgets nf4 --tensor-type 'gate\.up=nf4'
     says .llm_int8_skip_modules '["a\\+b$","l\\.0\\.gate$","lm_head","proj$"]'
@@ -127,7 +127,7 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     says .ignore '["a+b","l.0.gate","lm_head","proj"]'
 }
 
-@test "several schemes: one config where the loader has one, else a warning" {
+@test "several schemes: one config if the loader supports it, else a warning" {
     usual
     forgets int8-channel --tensor-type '0.q_proj=nvfp4' --tensor-type '1.q_proj=fp8-per-tensor'
     warns
@@ -144,16 +144,16 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     warns 'transformers reads all of them as 4 bits'
     says '.dynamic["+:l\\.\\d+\\.q_proj$"]' '{"bits":8}'
     forgets nf4 --tensor-type 'q_proj=int8'
-    warns 'config.json speaks of bitsandbytes NF4 alone: its loader does not read l.0.q_proj and others, bitsandbytes INT8'
+    warns 'config.json can declare only bitsandbytes NF4, so its loader cannot read l.0.q_proj and 1 more (bitsandbytes INT8)'
     forgets fp8 --tensor-type 'q_proj=fp8-ue8m0'
-    warns alone
+    warns 'can declare only'
     forgets fp8 --tensor-type 'q_proj=fp8-division'
     warns
     try 0 amn-forget --scheme nf4 --tensor-type 'q_proj=int8' m/
     warns
 }
 
-@test "experts: what transformers does not join is a warning, before anything is written" {
+@test "experts that transformers does not join: a warning before anything is written" {
     experts=
     for i in 0 1; do experts="$experts l.0.mlp.experts.$i.up_proj=64x128 l.1.mlp.experts.$i.up_proj=64x128"; done
     # shellcheck disable=SC2086
@@ -164,51 +164,51 @@ odd='"l.0.mlp.gate","l.0.odd","l.0.small","l.1.mlp.gate","lm_head"'
     done
     for s in nf4 int8 int8-channel mxfp8 nvfp4 gptq awq; do
         forgets $s
-        warns 'l.0.mlp.experts.0.up_proj and others: transformers 5, which joins experts, does not read them as'
+        warns 'l.0.mlp.experts.0.up_proj and 3 more: transformers 5 merges experts, and cannot read them as'
     done
     forgets int4-group --asymmetric
-    grep -qF 'does not read them as compressed-tensors INT4' err
-    grep -qF 'reads zero points of groups with "dequantize": true' err
+    grep -qF 'cannot read them as compressed-tensors INT4' err
+    grep -qF 'reads zero points of groups only with "dequantize": true' err
     try 0 amn-forget --scheme nf4 --dry-run -o new/ m/
-    warns 'which joins experts'
+    warns 'merges experts'
     [ ! -e new ]
     forgets fp8 --exclude '*.0.*.experts.*'
     warns
     says '.modules_to_not_convert[-2:]' '["lm_head","l.0.mlp.experts"]'
     forgets fp8 --exclude '*.experts.1.*'
-    warns 'l.0.mlp.experts and others: some of these experts are encoded'
+    warns 'l.0.mlp.experts and 1 more: only some of these experts are quantized'
     forgets nf4 --exclude '*.experts.*'
     warns
     forgets mxfp4 --exclude '*.experts.*'
-    warns 'reads none that stay as they are beside compressed-tensors MXFP4'
+    warns 'cannot read unquantized ones in a model with compressed-tensors MXFP4'
     forgets int8-channel --tensor-type 'experts=fp8-per-channel' --tensor-type 'q_proj=int8-channel'
     says '.config_groups | map(.targets[0])' '["Linear","l.0.q_proj"]'
 }
 
-@test "what transformers has turned or cuts otherwise is a warning" {
+@test "weights that transformers transposes or divides into other blocks: a warning" {
     model gpt2 h.0.c_attn=64x128
     for s in nf4 fp8 int8-channel gptq; do
         forgets $s
-        warns 'lie turned'
+        warns 'are transposed'
     done
     forgets mlx-4bit
     warns
     model llama l.0.q_proj=160x128 l.0.k_proj=64x128
     forgets fp8
-    warns 'l.0.q_proj.weight: 128 does not divide its sizes'
+    warns 'l.0.q_proj.weight: dimensions are not multiples of 128'
     model llama l.0.q_proj=96x64
     forgets fp8
     warns
 }
 
-@test "what vLLM refuses is a warning by name, before anything is written" {
+@test "schemes that vLLM refuses: a warning with the name, before anything is written" {
     model llama l.0.q_proj=64x512 l.1.q_proj=64x512
     while read -r how text; do
         # shellcheck disable=SC2086
         forgets ${how//+/ }
         grep -v transformers err >vllm
         mv vllm err
-        warns "l.0.q_proj.weight and others: vLLM 0.32 refuses $text"
+        warns "l.0.q_proj.weight and 1 more: vLLM 0.32 does not support $text"
     done <<'END'
 modelopt-mxfp4 ModelOpt's MXFP4
 int8-channel+--asymmetric INT8 with zero points
@@ -224,11 +224,11 @@ END
         warns
     done
     forgets gptq --asymmetric --dry-run
-    grep -q 'vLLM 0.32 refuses' err
+    grep -q 'vLLM 0.32 does not support' err
 }
 
 # bats test_tags=full
-@test "thousands of experts that stay take no longer than a moment" {
+@test "thousands of unquantized experts take no noticeable time" {
     # shellcheck disable=SC2046
     model mixtral l.0.q_proj=64x128 $(for i in $(seq 1 12000); do echo "l.0.mlp.experts.$i.w=1x2"; done)
     for s in nf4 gptq int8-channel; do

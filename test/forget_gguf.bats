@@ -1,22 +1,22 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# amn-forget to GGUF: mixes, importance, rules, targets and reports. test/peers/peer_quantize.py compares with llama-quantize, and
-# the golden bytes of the encoders are in unit tests.
+# amn-forget to GGUF: mixes, importance, rules, targets, reports. test/peers/peer_quantize.py compares with llama-quantize; the
+# golden bytes of the encoders are in unit tests.
 load helper
 
 tiny() { "$helpers/tiny-gguf" "$@"; }
 
-# types FILE: a line for each tensor of two dimensions, NAME=TYPE, in order of their names.
+# types FILE: prints NAME=TYPE for each tensor of two dimensions, sorted by name.
 types() {
     amn-parse "$1" | jq -r 'select(.shape | length > 1) | .name + "=" + .dtype' | sed 's/\.weight=/=/' | sort -V
 }
 
-# of FILE WORD: the types of blocks 0, 1 ... of one kind, in a line.
+# of FILE WORD: prints the types of blocks 0, 1 ... of one kind, in one line.
 of() {
     types "$1" | sed -n "s/^blk\.[0-9]*\.$2=//p" | paste -sd ' '
 }
 
-@test "mixes: types by name and layer, as llama-quantize has them" {
+@test "mixes: types by name and layer, as in llama-quantize" {
     tiny model m.gguf layers=8
     amn-forget -q --scheme q4_k_m -o out.gguf m.gguf
     [ "$(of out.gguf attn_v)" = "Q6_K Q4_K Q4_K Q6_K Q4_K Q4_K Q6_K Q6_K" ]
@@ -40,7 +40,7 @@ of() {
     amn-parse out.gguf | jq -se 'map(select(.name | test("norm")).dtype) | unique == ["F32"]'
 }
 
-@test "tied embeddings are the head; without keys all weights have one type" {
+@test "tied embeddings count as the head; without keys all weights have one type" {
     tiny model tied.gguf tied=1
     amn-forget -q --scheme q4_k_m -o out.gguf tied.gguf
     types out.gguf | grep -qx token_embd=Q6_K
@@ -52,7 +52,7 @@ of() {
     [ "$(types pure.gguf | sed 's/.*=//' | sort -u)" = Q4_K ]
 }
 
-@test "rows that the block does not divide: another type, as llama-quantize falls back" {
+@test "rows that are not a multiple of the block: the fallback type of llama-quantize" {
     tiny model m.gguf cols=96
     for pair in q4_k_s=Q5_0 q5_k_s=Q5_1 q6_k=Q8_0 iq4_xs=IQ4_NL q2_k_s=Q4_0; do
         amn-forget -q --scheme ${pair%=*} -o out.gguf m.gguf
@@ -60,11 +60,11 @@ of() {
     done
     tiny model odd.gguf cols=40
     try 2 amn-forget --scheme q4_k odd.gguf
-    grep -q 'no weight to encode as' err || grep -q 'F16' err
+    grep -q 'no weight to quantize as' err || grep -q 'F16' err
 }
 
 # bats test_tags=full
-@test "rows that 32 does not divide become F16, a matrix of one row stays, --pure spares what llama-quantize spares" {
+@test "rows that are not a multiple of 32 become F16, a one-row matrix is kept, --pure keeps what llama-quantize keeps" {
     tiny model m.gguf more=blk.0.other.weight:40x8,blk.0.one_row.weight:256x1,blk.0.ffn_gate_inp.weight:256x4,blk.0.ssm_conv1d.weight:256x4,blk.0.ssm_a:256x16
     for options in "--scheme q8_0" "--scheme q8_0 --pure" "--scheme q4_0" "--scheme q4_k_m" "--scheme iq4_nl --pure"; do
         amn-forget -q $options -o out.gguf m.gguf
@@ -74,17 +74,17 @@ of() {
         done
     done
     amn-forget --scheme q8_0 --pure --dry-run m.gguf |
-        jq -se 'map(select(.name == "blk.0.one_row.weight"))[0].why == "no matrix"'
+        jq -se 'map(select(.name == "blk.0.one_row.weight"))[0].why == "not a matrix"'
 }
 
-@test "what llama-quantize refuses without an importance matrix is made, with a warning" {
+@test "types that llama-quantize refuses without an importance matrix are made, with a warning" {
     tiny model m.gguf
     tiny dat i.dat
     tiny dat less.dat no=blk.1.ffn_up.weight
     while read -r scheme type others; do
         try 0 amn-forget --scheme $scheme -o out.gguf m.gguf
         [ "$(grep -c 'warning' err)" -eq 1 ]
-        grep -q "warning: blk.0.attn_[kq].weight and $others other weights: $type without an importance matrix, which llama-quantize refuses; --imatrix FILE gives one\$" err
+        grep -q "warning: blk.0.attn_[kq].weight and $others other weights: $type without an importance matrix (use --imatrix FILE); llama-quantize refuses this\$" err
         try 0 amn-forget --scheme $scheme --imatrix i.dat -o out.gguf m.gguf
         refute grep -q warning err
     done <<'EOF'
@@ -92,14 +92,14 @@ iq3_xxs IQ2_S 7
 q2_k_s Q2_K 13
 EOF
     try 0 amn-forget --scheme iq3_xxs --pure --imatrix less.dat -o out.gguf m.gguf
-    grep -q 'warning: blk.1.ffn_up.weight: IQ3_XXS without an importance matrix, which' err
+    grep -q 'warning: blk.1.ffn_up.weight: IQ3_XXS without an importance matrix (use' err
     for scheme in q2_k iq3_s iq4_xs; do
         try 0 amn-forget --scheme $scheme --pure -o out.gguf m.gguf
         refute grep -q warning err
     done
 }
 
-@test "counts of an importance matrix are whole: 2.4 is 2, 0.4 is none" {
+@test "counts of an importance matrix are truncated: 2.4 is 2, 0.4 is 0" {
     tiny model m.gguf
     tiny gguf two.gguf
     tiny gguf fraction.gguf counts=2.4
@@ -112,7 +112,7 @@ EOF
 }
 
 # bats test_tags=full
-@test "file, pipe, workers, kernels, past the cache: the same bytes; --size and ranges" {
+@test "file, pipe, workers, kernels, direct I/O: the same bytes; --size and ranges" {
     tiny model m.gguf
     tiny dat i.dat
     for options in "--scheme q4_k_m" "--scheme iq3_s" "--scheme iq2_xs --imatrix i.dat" "--scheme q5_k --imatrix i.dat" \
@@ -140,7 +140,7 @@ PYTHON
     done
 }
 
-@test "an importance matrix in both forms; types that need one say so" {
+@test "an importance matrix in both formats; types that need one say so" {
     tiny model m.gguf
     tiny dat i.dat
     tiny gguf i.gguf
@@ -151,30 +151,30 @@ PYTHON
     refute cmp -s without old
     for scheme in iq2_xs iq2_xxs iq1_s; do
         try 2 amn-forget --scheme $scheme m.gguf
-        grep -qiE "tensor .*: $scheme needs an importance matrix: --imatrix FILE" err
+        grep -qiE "tensor .*: $scheme requires an importance matrix: use --imatrix FILE" err
         is_empty out
         try 0 amn-forget -q --scheme $scheme --imatrix i.gguf m.gguf
     done
     tiny dat less.dat no=blk.1.ffn_up.weight
     try 2 amn-forget --scheme iq2_xs --imatrix less.dat m.gguf
-    grep -q 'tensor blk.1.ffn_up.weight: .*that of --imatrix does not have it' err
+    grep -q 'tensor blk.1.ffn_up.weight: .*--imatrix has no entry for it' err
     try 0 amn-forget -q --scheme q4_k --imatrix less.dat m.gguf
 }
 
 # bats test_tags=broken
-@test "an importance matrix that is wrong" {
+@test "an invalid importance matrix" {
     tiny model m.gguf
     for form in dat gguf; do
         tiny $form other.$form cols=128
         try 65 amn-forget --scheme q4_k --imatrix other.$form m.gguf
         error_line amn-forget malformed
-        grep -q 'it is that of another model' err
+        grep -q 'importance matrix of another model' err
         is_empty out
         for value in -1 nan inf; do
             tiny $form bad.$form value=$value
             try 65 amn-forget --scheme q4_k --imatrix bad.$form m.gguf
             error_line amn-forget malformed
-            grep -q 'tensor .*: its importance of column 0 is negative or no number' err
+            grep -q 'tensor .*: importance of column 0 is negative or not a number' err
         done
     done
     tiny gguf none.gguf counts=0
@@ -192,7 +192,7 @@ PYTHON
 }
 
 # bats test_tags=full,broken
-@test "an importance matrix that is cut anywhere is never taken for a whole one" {
+@test "an importance matrix truncated anywhere is never taken for a complete one" {
     tiny model m.gguf cols=32 layers=1
     every=1
     if is_sanitized; then every=7; fi
@@ -215,7 +215,7 @@ PYTHON
     done
 }
 
-@test "--tensor-type: the first that matches counts; plain types; what is wrong" {
+@test "--tensor-type: the first match wins; plain types; errors" {
     tiny model m.gguf
     amn-forget -q --scheme q4_k_s --tensor-type 'blk\.0\.attn_(q|k)=q8_0' --tensor-type 'attn_q=q5_0' --tensor-type 'ffn_up=bf16' \
         --tensor-type '^token=F16' --tensor-type 'norm=q8_0' -o out.gguf m.gguf
@@ -223,7 +223,7 @@ PYTHON
     [ "$(of out.gguf attn_k)" = "Q8_0 Q4_K" ]
     [ "$(of out.gguf ffn_up)" = "BF16 BF16" ]
     types out.gguf | grep -qx token_embd=F16
-    amn-parse out.gguf | jq -se 'any(.name == "output_norm.weight" and .dtype == "F32")'      # no matrix
+    amn-parse out.gguf | jq -se 'any(.name == "output_norm.weight" and .dtype == "F32")'      # not a matrix
     for rule in x =q8_0 x= '(=q8_0' 'x=q9' 'x=nf4' 'x=i8'; do
         try 2 amn-forget --scheme q4_k --tensor-type "$rule" m.gguf
         grep -q -- '--tensor-type' err
@@ -232,7 +232,7 @@ PYTHON
 }
 
 # bats test_tags=full
-@test "--target-size: it fits, loses no more than what is smaller, and is reproducible" {
+@test "--target-size: the output fits, has no larger error than a smaller one, and is reproducible" {
     tiny model m.gguf layers=3
     last=
     for size in 120K 0.12M 140000 200K; do
@@ -255,7 +255,7 @@ PYTHON
     try 2 amn-forget --target-size $((size - 1)) m.gguf
 }
 
-@test "--target-bpw, and a target for safetensors, whose header grows" {
+@test "--target-bpw, and a target for safetensors with its larger header" {
     tiny model m.gguf
     amn-forget -q --target-bpw 5 -o out.gguf m.gguf
     amn-parse out.gguf | jq -se '(map(.nbytes) | add) * 8 / (map(.shape | reduce .[] as $d (1; . * $d)) | add) <= 5'
@@ -273,7 +273,7 @@ PYTHON
     done
 }
 
-@test "--report: the same for any number of workers, and members as amn-json(5) has them" {
+@test "--report: the same for any number of workers, with the members in amn-json(5)" {
     tiny model m.gguf
     for scheme in q4_k_m q8_0; do
         try 0 amn-forget --scheme $scheme --report one -j 1 -o out.gguf m.gguf
@@ -298,7 +298,7 @@ PYTHON
     jq -c 'select(has("total"))' lines | "$helpers/json-keys" "ALL LOSSES"
 }
 
-@test "--report FILE.html: one page, with nothing from elsewhere in it" {
+@test "--report FILE.html: one page without external resources" {
     tiny model 'm<b>.gguf'
     amn-forget -q --scheme q4_k_m --report lost.html -o out.gguf 'm<b>.gguf'
     refute grep -qiE 'https?:|src=|href=|url\(|@import|<script|<link' lost.html
@@ -323,7 +323,7 @@ PYTHON
     cmp lost.html again.html
 }
 
-@test "a report is not in the way of the output, nor over an input" {
+@test "a report may not overwrite the output or an input" {
     tiny model m.gguf
     cp m.gguf keep
     try 73 amn-forget --scheme q4_k --report m.gguf -o out.gguf m.gguf
@@ -338,7 +338,7 @@ PYTHON
     [ ! -e r ]
 }
 
-@test "NaN and infinity are refused by name and index; or encoded when asked" {
+@test "NaN and infinity are refused by name and index, or encoded on request" {
     for odd in nan inf; do
         tiny model bad.gguf $odd=blk.1.ffn_up.weight
         for options in "--scheme q4_k" "--scheme q8_0 -j 4" "--target-size 200K"; do
@@ -352,12 +352,12 @@ PYTHON
     done
 }
 
-@test "--include and --exclude choose what is reduced, the others are written as they are; nothing at all is usage" {
+@test "--include and --exclude select the weights to quantize; no weight is a usage error" {
     tiny model m.gguf
     amn-forget -q --scheme q8_0 --include '*ffn*' --exclude '*up*' -o out.gguf m.gguf
     [ "$(of out.gguf ffn_up) $(of out.gguf ffn_down) $(of out.gguf attn_q)" = "F32 F32 Q8_0 Q8_0 F32 F32" ]
     amn-forget --scheme q8_0 --include '*ffn*' --dry-run m.gguf |
-        jq -se 'map(select(.name == "blk.0.attn_q.weight"))[0] | .why == "not asked for" and .encoder == null and .becomes == "kept"'
+        jq -se 'map(select(.name == "blk.0.attn_q.weight"))[0] | .why == "not selected" and .encoder == null and .becomes == "kept"'
     try 2 amn-forget --scheme q8_0 --exclude '*' m.gguf
     is_empty out
     try 2 amn-forget m.gguf
@@ -368,11 +368,11 @@ PYTHON
     try 2 amn-forget --scheme nf4 --to gguf m.gguf
 }
 
-@test "values whose scales leave F16 are refused with tensor and row" {
+@test "values whose scales overflow F16 are refused with tensor and row" {
     "$helpers/weights" big.safetensors a.weight=F32:8x256 b.weight=F32:8x256:huge
     for type in q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs iq3_s iq3_xxs iq2_s iq1_m tq1_0 tq2_0 q1_0 q2_0; do
         try 69 amn-forget --pure --to gguf --scheme $type -o out.gguf big.safetensors
-        grep -q "tensor b.weight: its values are too large for $(tr a-z A-Z <<<"$type"), in row 7\$" err
+        grep -q "tensor b.weight: values in row 7 are too large for $(tr a-z A-Z <<<"$type")\$" err
         refute [ -e out.gguf ]
     done
     for type in mxfp4 nvfp4; do

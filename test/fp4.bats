@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# 4- and 6-bit floats with block scales, and ternary weights. That the values are right is a matter of the corpus
-# (test/check-corpus); here, that they do not depend on the way in which they are made.
+# 4- and 6-bit floats with block scales, and ternary weights. test/check-corpus tests the values; this file tests that they
+# do not depend on workers, pipes, ranges or kernels.
 load helper
 
-# values NAME: the first eight of a tensor of the file out, as BF16 codes.
+# values NAME: prints the first eight values of a tensor of the file out, as BF16 codes.
 values() {
     python3 - "$1" <<'PY'
 import struct, sys
@@ -22,11 +22,11 @@ PY
     [ "$(values comfy8.weight)" = "bf20 3f00 bea0 3f50 bc80 bf60 3ea0 bf10" ]
 }
 
-@test "gpt-oss: a matrix in several panels is what its parts are alone" {
+@test "gpt-oss: a matrix in several panels equals its parts decoded alone" {
     "$helpers/gptoss-slices" "$fx/good-fp4-wide.safetensors"
 }
 
-# same FILE: one output for any number of workers, from a file, from a pipe, and by the scalar kernels; to each type.
+# same FILE: one output for any number of workers, from a file, from a pipe, and with the scalar kernels; in each type.
 same() {
     local to n
     for to in bf16 f16 f32; do
@@ -40,7 +40,7 @@ same() {
 }
 
 # bats test_tags=full
-@test "workers, pipes and processors do not show, in any type" {
+@test "workers, pipes and kernels do not change the output, in any type" {
     same "$fx/good-fp4-wide.safetensors"
     same "$fx/good-bitnet-wide"
     for f in "$corpus"/safetensors-good/fp4-*; do
@@ -66,7 +66,7 @@ PY
     done
 }
 
-@test "what has two rows in a byte, or four, is spooled from a pipe, and refused without a spool" {
+@test "weights with two or four rows in a byte are spooled from a pipe, and refused with --no-spool" {
     cat "$fx/good-fp4-wide.safetensors" | try 75 amn-remember --no-spool -
     is_empty out
     cat "$fx/good-bitnet-wide/model.safetensors" | try 0 amn-remember --config "$fx/good-bitnet-wide/config.json" -
@@ -75,7 +75,7 @@ PY
     cmp out piped
 }
 
-@test "labels: what the weights are, and in groups of how many" {
+@test "labels contain types and group sizes" {
     label() { amn-inspect "$@" | jq -r '[.schemes[].labels[].label] | sort | unique | join("; ")'; }
     [ "$(label "$corpus/safetensors-good/fp4-gpt-oss.safetensors")" = "gpt-oss MXFP4 (E2M1, groups of 32)" ]
     [ "$(label "$fx/told/nvfp4-marked.safetensors")" = "ComfyUI nvfp4 (E2M1, groups of 16, scales in tiles)" ]

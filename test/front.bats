@@ -1,36 +1,36 @@
 #!/usr/bin/env bats
-# The front: amn VERB, as git does, and amn help.
+# The front end: amn VERB, like git, and amn help.
 load helper
 
 tools="parse inspect remember"
 
-# A tool that shows its own words, one a line, as FOLDER/NAME.
+# A tool that prints its arguments, one a line, as FOLDER/NAME.
 fake() {
     mkdir -p "$(dirname "$1")"
     printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >"$1"
     chmod +x "$1"
 }
 
-# A suite as installed: p/bin with all of BIN, p/share/man with the pages.
+# An installed suite: p/bin with the contents of BIN, p/share/man with the pages.
 install_suite() {
     mkdir -p p/bin p/share/man/man1 p/share/man/man5 p/share/man/man7 p/share/amn
     cp -R "$AMN_BIN"/amn* p/bin/
     for page in "$tests"/../man/*.[157]; do cp "$page" p/share/man/man${page##*.}/; done
 }
 
-# The same with the texts of the pages that make rendered.
+# Adds the page texts, as `make rendered` makes them.
 install_texts() {
     install_suite
     cp "${AMN_OBJ:-$tests/../obj}"/man/*.txt p/share/amn/ || skip "nothing here renders manual pages"
 }
 
-# bare COMMAND...: with a PATH of one folder that holds only what the test put there.
+# bare COMMAND...: with a PATH of one folder that contains only files made by the test.
 bare() {
     mkdir -p only
     /usr/bin/env -u MANPAGER -u PAGER PATH="$PWD/only" "$@"
 }
 
-# What runs a command in a terminal, without PATH.
+# A command in a terminal, without PATH.
 a_terminal() {
     echo "$(python3 -c 'import sys; print(sys.executable)') $helpers/pty"
 }
@@ -52,7 +52,7 @@ a_terminal() {
     try 2 amn remember --nonsense
 }
 
-@test "the other names: amn-info, amn-dequantize" {
+@test "the aliases: amn-info, amn-dequantize" {
     try 0 amn-inspect "$fx/good-gguf.gguf"
     cp out expected
     try 0 amn-info "$fx/good-gguf.gguf"
@@ -76,7 +76,7 @@ a_terminal() {
     done
 }
 
-@test "other programs amn-* are verbs, and are named" {
+@test "other programs amn-* are verbs, and are listed" {
     try 0 env PATH=/nonexistent "$AMN_BIN/amn"
     refute grep -q 'Other commands' out
     fake more/amn-frob
@@ -159,7 +159,7 @@ asks() {
     asks "bytes more\)'; try 'amn --help'" amn "$(head -c 5000 /dev/zero | tr '\0' a)"
 }
 
-@test "a tool of the suite that is not there: 66, by its name" {
+@test "a missing tool of the suite: 66, with its name" {
     mkdir alone
     cp "$AMN_BIN/amn" alone/
     try 66 bare alone/amn inspect
@@ -172,7 +172,7 @@ asks() {
     try 0 bare alone/amn --version
 }
 
-@test "amn finds its tools when it is called through links, from elsewhere" {
+@test "amn finds its tools if it is called through links, from elsewhere" {
     mkdir -p a/b
     ln -s "$AMN_BIN/amn" a/first
     ln -s ../first a/b/second
@@ -184,10 +184,10 @@ asks() {
     mkdir c
     PATH=/nonexistent:c:..:/usr/bin:/bin try 0 first inspect "$fx/good-plain.safetensors"
     cd ..
-    PATH=:/usr/bin:/bin try 0 first inspect "$fx/good-plain.safetensors"        # an empty folder is this one
+    PATH=:/usr/bin:/bin try 0 first inspect "$fx/good-plain.safetensors"        # an empty entry is the current folder
 }
 
-@test "what is beside amn comes before what is in PATH" {
+@test "the directory of amn comes before PATH" {
     fake other/amn-inspect
     PATH=$PWD/other:$PATH try 0 "$AMN_BIN/amn" inspect "$fx/good-plain.safetensors"
     jq -e '.format == "safetensors"' out
@@ -195,14 +195,14 @@ asks() {
 
 # --- pages -------------------------------------------------------------------------------------------------------------
 
-# Topic and page, each way to say it.
+# Topics and their pages, in every form.
 topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-remember.1 dequantize:amn-remember.1
     convert:amn-convert.1 forget:amn-forget.1 quantize:amn-forget.1 amn-quantize:amn-forget.1
     amn-remember:amn-remember.1 amn-info:amn-inspect.1 amn:amn.7 formats:amn-formats.5 amn-formats:amn-formats.5
-    json:amn-json.5 help:amn.1 list:amn.1 amn-list:amn.1"
+    json:amn-json.5 memory:amn-memory.7 schemes:amn-schemes.7 help:amn.1 list:amn.1 amn-list:amn.1"
 
 # bats test_tags=full
-@test "amn help TOPIC: man gets the page that lies beside the tools" {
+@test "amn help TOPIC: man gets the page installed with the tools" {
     fake only/man
     for t in $topics; do
         for help in help --help -h; do
@@ -220,7 +220,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
 }
 
 # bats test_tags=full
-@test "without man, in a pipe: the text that mandoc makes of the page" {
+@test "without man, in a pipe: the text that mandoc made of the page" {
     command -v mandoc >/dev/null || skip "mandoc is not installed"
     install_texts
     fake only/mandoc                # only for a terminal
@@ -246,7 +246,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     grep -q 'amn-json(5) cannot be shown: install man or mandoc$' err
 }
 
-@test "a page that is compressed, for man and for mandoc" {
+@test "a compressed page, for man and for mandoc" {
     install_suite
     page=p/share/man/man1/amn-inspect.1
     for by in man mandoc; do
@@ -260,7 +260,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     done
 }
 
-@test "a text that is no file is not waited for" {
+@test "a text that is not a regular file is not waited for" {
     install_suite
     mkfifo p/share/amn/amn-inspect.1.txt
     try 66 timeout 20 env PATH="$PWD/only" p/bin/amn help inspect
@@ -273,11 +273,11 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     tr -d '\r' <out | paste -sd ' ' | grep -qE '^-a /.*/man/amn-inspect\.1$'
 }
 
-@test "on a terminal with neither: the text, through a pager that there is" {
+@test "on a terminal with neither: the text, through a pager if there is one" {
     pty=$(a_terminal)
     install_texts
     cp p/share/amn/amn-inspect.1.txt text
-    try 0 bare $pty p/bin/amn help inspect          # none at all
+    try 0 bare $pty p/bin/amn help inspect          # no pager
     tr -d '\r' <out | cmp - text
     for name in less more; do
         mkdir -p only
@@ -300,19 +300,19 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     try 0 bare /usr/bin/env PAGER= MANPAGER= $pty p/bin/amn help inspect
     shown_by more
     ln -s "$(command -v cat)" only/cat
-    for again in 1 2 3; do      # Linux drops what a terminal has not read when the last program on it ends: once in 40 runs here
-        try 0 bare /usr/bin/env PAGER=/no/such/pager $pty p/bin/amn help inspect     # the text all the same
-        ! grep -q 'what a model is, how it is quantized' out || break
+    for again in 1 2 3; do      # Linux may drop unread text when a terminal's last program ends: once in 40 runs
+        try 0 bare /usr/bin/env PAGER=/no/such/pager $pty p/bin/amn help inspect     # the text appears anyway
+        ! grep -q 'describe a model: format, quantization, size' out || break
     done
-    grep -q 'what a model is, how it is quantized' out
-    try 0 bare /usr/bin/env PAGER='/usr/bin/head -n 1' $pty p/bin/amn help amn   # it leaves early
+    grep -q 'describe a model: format, quantization, size' out
+    try 0 bare /usr/bin/env PAGER='/usr/bin/head -n 1' $pty p/bin/amn help amn   # it exits early
     tr -d '\r' <out | grep -q '^AMN(7)'
     rm only/more
-    try 0 bare /usr/bin/env PAGER=cat p/bin/amn help inspect     # no terminal: no pager
+    try 0 bare /usr/bin/env PAGER=cat p/bin/amn help inspect     # not a terminal: no pager
     cmp out text
 }
 
-@test "a page that only man knows" {
+@test "a page that only man can find" {
     mkdir -p alone only away
     cp "$AMN_BIN/amn" alone/
     cp "$tests/../man/amn-inspect.1" away/
@@ -326,7 +326,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     error_line amn 'cannot open'
 }
 
-@test "no page anywhere: where it was looked for, and how to see the options" {
+@test "no page anywhere: the message says where it was searched, and how to see the options" {
     mkdir -p p/bin
     cp "$AMN_BIN/amn" p/bin/
     for t in $topics; do
@@ -345,7 +345,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     refute grep -q -- '--help' err
 }
 
-@test "the page of a verb that is not ours" {
+@test "the page of a verb of another program" {
     install_suite
     fake p/bin/amn-frob
     try 66 bare p/bin/amn help frob
@@ -384,7 +384,7 @@ topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-
     done
 }
 
-@test "a reader that leaves: SIGPIPE, without a word" {
+@test "a reader that exits: SIGPIPE, without a message" {
     install_texts
     for words in '' --version 'help amn'; do
         { sleep 0.2; PATH=/nonexistent p/bin/amn $words 2>err && echo 0 >status || echo $? >status; } | true

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Weights that vLLM fuses have one scale of the tensor: NVFP4, and FP8 with a scale for each tensor.
+# Weights that vLLM fuses share one scale of the tensor: NVFP4, and FP8 with a scale for each tensor.
 load helper
 
 plain=$tests/corpus/fused/plain.safetensors
@@ -9,14 +9,14 @@ forgets() {
     amn-forget -q --to safetensors --scheme "$@"
 }
 
-@test "one scale for each group, byte for byte as compressed-tensors makes it" {
+@test "one scale for each group, byte-identical to compressed-tensors" {
     for s in nvfp4 fp8-per-tensor; do
         forgets $s "$plain" | "$helpers/tensors" >got
         "$helpers/tensors" <"$corpus/fused/$s.safetensors" | diff - got
     done
 }
 
-@test "vLLM's arithmetic: at most 1.1 times the error of scales of their own, which are far off" {
+@test "vLLM's arithmetic: at most 1.1 times the error of separate scales, where these differ much" {
     for s in nvfp4 modelopt-nvfp4 fp8-per-tensor; do
         forgets $s "$plain" >shared
         forgets $s --no-fuse "$plain" >alone
@@ -39,20 +39,20 @@ forgets() {
     done
 }
 
-@test "a group whose weights lie in several shards of the input" {
+@test "a group whose weights are in several shards of the input" {
     amn-convert -q -o s/ --shard-size 8K "$plain"
     [ "$(ls s/*.safetensors | wc -l)" -gt 3 ]
     forgets nvfp4 s/ | "$helpers/tensors" | diff <("$helpers/tensors" <"$corpus/fused/nvfp4.safetensors") -
 }
 
-@test "--plan names the weights that a scale is of" {
+@test "--plan names the weights that share a scale" {
     forgets nvfp4 --plan "$plain" >plan
     jq -c 'select(.name | test("k_proj.weight_global_scale")) | [.inputs[].tensor] | sort' plan >got
     diff got - <<<'["l.0.self_attn.k_proj.weight","l.0.self_attn.q_proj.weight","l.0.self_attn.v_proj.weight"]'
     [ "$(jq -c 'select(.name | test("o_proj")) | .inputs | length' plan | sort -u)" = 1 ]
 }
 
-@test "a group of what is encoded alone; siblings with other columns are of none" {
+@test "a weight encoded alone is not in a group, nor are siblings with other columns" {
     forgets nvfp4 --exclude '*q_proj*' --exclude '*v_proj*' "$plain" >one
     forgets nvfp4 --no-fuse --exclude '*q_proj*' --exclude '*v_proj*' "$plain" | "$helpers/tensors" | grep k_proj >want
     "$helpers/tensors" <one | grep k_proj | diff want -
@@ -61,7 +61,7 @@ forgets() {
     forgets nvfp4 --no-fuse w | cmp - got
 }
 
-@test "--no-fuse with a scheme whose scales are not fused is refused" {
+@test "--no-fuse is refused for a scheme whose scales are not fused" {
     for s in mxfp4 fp8 comfy-nvfp4 fp8-per-channel; do
         try 2 amn-forget --to safetensors --scheme $s --no-fuse "$plain"
         grep -q 'no-fuse has no effect' err

@@ -4,7 +4,7 @@ load helper
 
 forms() { "$helpers/gguf-forms" . ; }
 
-@test "big-endian gives what little-endian gives, for every block and scalar type" {
+@test "big-endian equals little-endian, for every block and scalar type" {
     forms
     for to in bf16 f32; do
         amn-remember --to $to little.gguf >little
@@ -24,7 +24,7 @@ forms() { "$helpers/gguf-forms" . ; }
     [ "$(amn-inspect align64.gguf | jq .gguf.alignment)" = 64 ]
 }
 
-@test "a split model gives what the merged one gives, by its first part and by its folder" {
+@test "a split model equals the merged one, by its first part and by its folder" {
     forms
     amn-remember little.gguf >merged
     mkdir folder && mv split-* folder
@@ -33,7 +33,7 @@ forms() { "$helpers/gguf-forms" . ; }
     [ "$(amn-parse folder | wc -l)" -eq "$(amn-parse little.gguf | wc -l)" ]
 }
 
-@test "one part alone: inspect shows which, a conversion refuses it by name" {
+@test "one part alone: inspect reports which, a conversion refuses it by name" {
     forms
     [ "$(amn-inspect split-00003-of-00003.gguf | jq -c '[.gguf.split, .remembered.size, .remembered.bytes != null]')" \
         = '[{"no":2,"count":3},null,true]' ]
@@ -49,7 +49,7 @@ forms() { "$helpers/gguf-forms" . ; }
     grep -q 'split-00002-of-00003.gguf' err && is_empty out
     cp split-00003-of-00003.gguf split-00002-of-00003.gguf
     try 65 amn-remember split-00001-of-00003.gguf
-    grep -q 'split-00002-of-00003.gguf: malformed: it says that it is part 3 of 3, expected part 2 of 3' err
+    grep -q 'split-00002-of-00003.gguf: malformed: the file declares part 3 of 3, expected part 2 of 3' err
     cp little.gguf split-00002-of-00003.gguf
     try 65 amn-remember split-00001-of-00003.gguf
     grep -q 'split-00002-of-00003.gguf' err && is_empty out
@@ -61,12 +61,12 @@ forms() { "$helpers/gguf-forms" . ; }
     mkdir parts
     for i in 1 2; do cp split-0000$i-of-00003.gguf parts/m-0000$i-of-00002.gguf; done
     try 65 amn-remember parts/m-00001-of-00002.gguf
-    grep -q 'one of 2 parts, split.count says 3' err
+    grep -q 'the file name indicates 2 parts, but split.count is 3' err
     rm parts/*
     cp split-*.gguf parts
     cp split-00002-of-00003.gguf parts/split-00003-of-00003.gguf
     try 65 amn-remember parts/split-00001-of-00003.gguf
-    grep -q 'it says that it is part 2 of 3, expected part 3 of 3' err
+    grep -q 'the file declares part 2 of 3, expected part 3 of 3' err
     cp split-00003-of-00003.gguf parts
     python3 - parts/split-00001-of-00003.gguf <<'END'
 import sys
@@ -75,11 +75,11 @@ at = data.index(b"split.tensors.count") + len("split.tensors.count") + 4
 open(sys.argv[1], "wb").write(data[:at] + b"\1\0\0\0" + data[at + 4:])
 END
     try 65 amn-remember parts/split-00001-of-00003.gguf
-    grep -q 'split.tensors.count says 1' err
+    grep -q 'split.tensors.count is 1' err
 }
 
 # bats test_tags=full
-@test "a header of 300 000 tokens: the vocabulary is counted, the memory is that of the header" {
+@test "a header of 300 000 tokens: the vocabulary is counted, in the memory of the header" {
     forms
     [ "$(amn-inspect tokens.gguf | jq -c '[.gguf.tokenizer.model, .gguf.tokenizer.vocabulary]')" = '["gpt2",300000]' ]
     [ "$(amn-inspect --arrays tokens.gguf | jq '.metadata["tokenizer.ggml.tokens"] | length')" -eq 300000 ]

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# No input makes a tool slow: the time grows with the input, not with its square. The families are the rows of
+# No input makes a tool slow: the time grows linearly with the input. The families are the rows of
 # helpers/growth.
 load helper
 
-# Each family whose name is a pattern of the arguments.
+# Runs each family whose name matches one of the patterns.
 grow() {
     without_sanitizer
     families=$("$helpers/growth" --list)
@@ -25,7 +25,7 @@ grow() {
     grow gguf-tensors gguf-keys gguf-strings gguf-arrays
 }
 
-@test "GGUF: many types that nobody knows, whose labels collide in an unseeded hash" {
+@test "GGUF: many unknown types whose labels collide in an unseeded hash" {
     grow gguf-types
 }
 
@@ -37,7 +37,7 @@ grow() {
     grow shards index
 }
 
-@test "long names, names all of escapes, high ranks" {
+@test "long names, names full of escapes, high ranks" {
     grow '*-names' ranks
 }
 
@@ -45,6 +45,6 @@ grow() {
     grow 'config-*'
 }
 
-@test "schemes: a name of dots, codes nobody knows, layers of markers, experts under one scale" {
+@test "schemes: a name of dots, unknown codes, layers of markers, experts with one scale" {
     grow dots unknown-codes comfy-layers experts
 }

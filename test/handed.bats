@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What people hand over by mistake: each has its own sentence, with what it is and what to do, the same from every tool,
-# by name and through a pipe. It is no model (65), or one in a format that is not read (69); never a limit.
+# Files that people pass by mistake. Each has its own message, with its format and what to do, the same from every tool, by
+# name and through a pipe. It is not a model (65), or is in an unsupported format (69); never a limit.
 load helper
 
 tools="amn-parse amn-inspect amn-remember"
@@ -10,7 +10,7 @@ clean() {
     [ "$(wc -l <"$1")" -eq 1 ] && refute grep -qiE 'limit|\b0x|\\x|( [0-9a-f]{2}){3}' "$1" || { cat "$1"; return 1; }
 }
 
-# says STATUS FILE TEXT...: what every tool says of it, file and pipe, with nothing on stdout.
+# says STATUS FILE TEXT...: every tool reports this text, for file and pipe, with nothing on stdout.
 says() {
     local status=$1 file=$2 tool e text
     shift 2
@@ -31,7 +31,7 @@ pointer() {
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize %s\n' 1 "$1"
 }
 
-# samples DIR: one of each kind in a file of its own, with the status in its name.
+# samples DIR: makes one file of each kind, with the status in its name.
 samples() {
     mkdir "$1"
     pointer 4900000000 >"$1/65-pointer"
@@ -75,18 +75,18 @@ put("65-zeros", bytes(4096))
 PYTHON
 }
 
-@test "a Git LFS pointer: run git lfs pull; with the size of what it stands for" {
+@test "a Git LFS pointer: run git lfs pull; with the size of the file it refers to" {
     pointer 4900000000 >model.safetensors
-    says 65 model.safetensors 'this is a Git LFS pointer, which stands for 4.56 GiB that are not here: run git lfs pull'
+    says 65 model.safetensors 'this is a Git LFS pointer to a file of 4.56 GiB, not the file itself: run '\''git lfs pull'\'''
     pointer 17 >small.gguf
-    says 65 small.gguf 'which stands for 17 bytes that'
+    says 65 small.gguf 'to a file of 17 bytes, not'
     pointer many >odd
-    says 65 odd 'which stands for a file that is not here'
+    says 65 odd 'to a file of unknown size'
     printf 'version https://git-lfs.github.com/spec/v1\n' >cut
     says 65 cut 'Git LFS pointer' 'git lfs pull'
 }
 
-@test "a Git LFS pointer in a directory: the model, a shard, the index, config.json; by name" {
+@test "a Git LFS pointer in a directory: the model, a shard, the index, config.json, with its name" {
     mkdir m
     pointer 100000 >m/model.safetensors
     cp -r "$fx/good-sharded" shards
@@ -100,49 +100,49 @@ PYTHON
             index/model.safetensors.index.json=19.53 config/config.json=700; do
             try 65 $t "${of%%/*}"
             clean err
-            grep -q "^$t: ${of%=*}: malformed: this is a Git LFS pointer, which stands for ${of#*=} .*: run git lfs pull" err
+            grep -q "^$t: ${of%=*}: malformed: this is a Git LFS pointer to a file of ${of#*=} .*: run 'git lfs pull'" err
         done
     done
 }
 
 # bats test_tags=full
-@test "a web page: the download wanted a login, or the link was that of a page" {
+@test "a web page: the download needed a login, or the link was to a page" {
     n=0
     for page in '<!DOCTYPE html>\n<html class="">\n<head>' '<!doctype HTML><title>x' '<html lang="en">' '\n\n  <html>' \
         '\357\273\277<!DOCTYPE html>' '<!-- saved from -->' '<head><meta charset=utf-8>' '<script>window.x = 1'; do
         printf "$page" >model.safetensors
-        says 65 model.safetensors 'this is a web page (HTML), not a model' 'needs a login' '/resolve/'
+        says 65 model.safetensors 'this is a web page (HTML), not a model' 'log in or accept' '/resolve/'
         n=$((n + 1))
     done
     [ $n -eq 8 ]
 }
 
 # bats test_tags=full
-@test "JSON: what it begins with; an index and a config.json say what to name instead" {
+@test "JSON: how it starts; for an index and a config.json, what to give instead" {
     printf '{"error":"Access to model acme/big is restricted.","code":401}' >answer
     says 65 answer 'this is JSON, not a model' 'it begins: {"error":"Access to model acme/big is restricted.'
     printf '\n{\n    "version": "1.0",\n    "truncation": null\n}\n' >tokenizer.json
     says 65 tokenizer.json 'it begins: { "version": "1.0", "truncation": null }'
     cp "$fx/good-sharded/model.safetensors.index.json" index.txt
-    says 65 index.txt 'this is the index of a model of several files' '.index.json' 'or name their directory'
+    says 65 index.txt 'this is the index of a sharded model' '.index.json' 'or give that directory'
     cat "$fx/good-sharded/model.safetensors.index.json" | try 65 amn-remember
     grep -q 'this is the index' err
     for config in '{"architectures": ["LlamaForCausalLM"]}' '{"_class_name": "UNet2DConditionModel"}' \
         '{\n  "_name_or_path": "x",\n  "model_type": "qwen2"}' '{"quantization_config": {"quant_method": "fp8"}}'; do
         printf "$config" >config.json
-        says 65 config.json 'this is a config.json, which describes a model: name the directory that it is in'
+        says 65 config.json 'this is a config.json, which only describes a model: give its directory'
     done
 }
 
 # bats test_tags=full
-@test "text: what it begins with, on one line and with nothing raw" {
+@test "text: how it starts, on one line and escaped" {
     printf 'Entry not found\n' >text
-    says 65 text 'this is text, not a model: name a .safetensors or .gguf file' 'it begins: Entry not found'
+    says 65 text 'this is text, not a model: give a .safetensors or .gguf file' 'it begins: Entry not found'
     printf '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>' >refusal
     says 65 refusal 'it begins: <?xml version="1.0"?> <Error><Code>AccessDenied'
     printf 'ein l\303\244ngerer Satz, in dem Zeichen von mehr als einem Byte vorkommen: \303\244\303\266\303\274\303\237' >utf8
     says 65 utf8 'it begins: ein l'
-    { printf 'sized '; printf 'x%.0s' $(seq 505); printf '\303\244'; } >cut      # a character across what is looked at
+    { printf 'sized '; printf 'x%.0s' $(seq 505); printf '\303\244'; } >cut      # a character across the end of the lookahead
     says 65 cut 'it begins: sized xxx'
     printf 'evil \342\200\256 reversed, \033[2K\b and more\n' >evil
     for t in $tools; do
@@ -155,37 +155,37 @@ PYTHON
     says 65 blank 'this is text'
 }
 
-@test "nothing at all, from a file and from a pipe" {
+@test "an empty file, and an empty pipe" {
     : >empty
     for t in $tools; do
         try 65 $t empty
-        grep -qx "$t: empty: malformed: it is empty: fetch or copy it again" err
+        grep -qx "$t: empty: malformed: file is empty: download or copy it again" err
         try 65 $t <empty
-        grep -qx "$t: (standard input): malformed: it is empty: fetch or copy it again" err
+        grep -qx "$t: (standard input): malformed: file is empty: download or copy it again" err
         for nothing in 'cat empty |' '</dev/null' 'false |'; do
             case $nothing in
             *'|') try 65 sh -c "$nothing exec $t" ;;
             *) try 65 sh -c "exec $t $nothing" ;;
             esac
-            grep -qx "$t: (standard input): malformed: it is empty: the command that should write it .*" err
+            grep -qx "$t: (standard input): malformed: input is empty: the command that feeds the pipe .*" err
         done
     done
 }
 
 # bats test_tags=full
-@test "what may hold a model, in a format that is not read: 69, by name" {
+@test "formats that may contain a model but are not supported: 69, by name" {
     samples s
     cd s
-    says 69 69-zip 'this is a ZIP archive' 'unzip FILE'
+    says 69 69-zip 'this ZIP archive is neither' 'unzip FILE'
     says 69 69-pickle 'this is a pickle without the storages of a PyTorch checkpoint'
-    says 69 69-pickle-0 'this is a PyTorch checkpoint by pickle protocol 0 or 1'
+    says 69 69-pickle-0 'this PyTorch checkpoint uses pickle protocol 0 or 1'
     says 69 69-tar 'this is a tar archive' 'tar -xf FILE'
-    says 69 69-ggml 'this is a GGML file older than GGUF' 'look for a GGUF file'
-    says 69 69-hdf5 'this is an HDF5 file, as Keras writes'
+    says 69 69-ggml 'this is a GGML file from before GGUF' 'look for a GGUF file'
+    says 69 69-hdf5 'this is an HDF5 file, probably a Keras model'
     says 69 69-tflite 'this is a TensorFlow Lite model'
     says 69 69-onnx 'this is an ONNX model'
     says 69 69-llamafile 'this is a llamafile' "unzip FILE '*.gguf'"
-    for inner in data/0 version .format_version; do         # what torch leaves behind when it fails
+    for inner in data/0 version .format_version; do         # files that torch leaves when it fails
         python3 -c 'import sys, zipfile
 with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x")' $inner
         says 65 other 'the archive has no data.pkl'
@@ -193,22 +193,22 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
 }
 
 # bats test_tags=full,broken
-@test "what holds no model: 65, by name" {
+@test "formats that contain no model: 65, by name" {
     samples s
     cd s
     says 65 65-tokenizer 'this is a SentencePiece tokenizer (tokenizer.model), not a model'
-    says 65 65-torch 'its version is no number of a line'
-    says 65 65-npz 'it does not begin as an array of NumPy'
+    says 65 65-torch 'version is not a number on one line'
+    says 65 65-npz 'not a NumPy array'
     says 65 65-parquet 'this is a Parquet file'
     says 65 65-program 'this is a program'
     says 65 65-pdf 'this is a PDF document'
     says 65 65-png 'this is an image'
     says 65 65-jpeg 'this is an image'
-    says 65 65-zeros 'nothing but zeros: the download or copy is incomplete'
+    says 65 65-zeros 'begins with zeros only (incomplete download or copy?)'
 }
 
 # bats test_tags=full
-@test "the name of the file changes nothing, and compression hides nothing" {
+@test "neither the name of the file nor compression changes the message" {
     samples s
     for f in s/*; do
         status=${f#s/}
@@ -227,7 +227,7 @@ with zipfile.ZipFile("other", "w") as z: z.writestr("model/" + sys.argv[1], b"x"
 }
 
 # bats test_tags=full
-@test "each of them cut anywhere: 65 or 69, the same from all, never a limit" {
+@test "each of them truncated anywhere: 65 or 69 from all tools, never a limit" {
     samples s
     python3 - $tools <<'PYTHON'
 import glob, re, subprocess, sys
@@ -257,62 +257,62 @@ PYTHON
 }
 
 # bats test_tags=full,broken
-@test "random bytes, which read as a huge header length: malformed, not a limit" {
+@test "random bytes, which look like a huge header length: malformed, not a limit" {
     python3 - <<'PYTHON'
 import random
 rnd = random.Random(7)
 for i in range(10):
     data = bytearray(rnd.randbytes(600)) if i % 2 else bytearray(rnd.randbytes(rnd.randrange(8, 40)))
-    data[0] = 0xC1                      # begins nothing
+    data[0] = 0xC1                      # the start of no format
     data[7] |= 0x10
     if len(data) > 8 and data[8:9] == b"{":
         data[8] = 0
     open("random-%02d" % i, "wb").write(data)
 PYTHON
     for f in random-*; do
-        says 65 $f 'this is no model file of a known format, expected safetensors, GGUF, a PyTorch'
+        says 65 $f 'not a model file: expected safetensors, GGUF, a PyTorch'
     done
     cp random-01 model.safetensors
-    says 65 model.safetensors 'this is no model file of a known format'
-    # An object behind it: that is a header, and longer than any reader takes.
+    says 65 model.safetensors 'not a model file'
+    # With a following object it is a header, longer than the limit of every reader.
     for length in 100000001 4611686018427387904; do
         python3 -c 'import struct, sys
 open("long", "wb").write(struct.pack("<Q", int(sys.argv[1])) + b"{\"a\":{\"dtype\":\"F32\"}}")' $length
         for t in $tools; do
             both 75 long $t
-            grep -q "limit: .*$length bytes, over the limit of 100000000 (built in) (HeaderTooLarge)" err.file
+            grep -q "limit: header length $length exceeds the limit of 100000000 (built in) (HeaderTooLarge)" err.file
         done
     done
 }
 
-@test "limits say whether an option has set them" {
+@test "messages about limits say whether an option has set them" {
     try 75 amn-inspect --max-items=2 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 2 (--max-items)' err
+    grep -q 'exceeds the limit of 2 (--max-items)' err
     try 75 amn-inspect --max-alloc=100 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 100 (--max-alloc)' err
+    grep -q 'the limit of 100 (--max-alloc)' err
     try 75 amn-inspect --max-total=100 "$fx/good-plain.safetensors"
-    grep -q 'over the limit of 100 (--max-total)' err
+    grep -q 'the limit of 100 (--max-total)' err
     python3 -c 'import struct
 open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + bytes(24 * 1000001))'
     try 75 amn-inspect many.gguf
-    grep -q 'over the limit of 1000000 (built in)' err
+    grep -q 'the limit of 1000000 (built in)' err
 }
 
 # --- a directory with several models
 
-@test "a directory with several models: the one that is read is named, and the others; on stderr and in the reports" {
+@test "a directory with several models: the one that is read and the others are named, on stderr and in the reports" {
     cp -r "$fx/good-sharded" m
     try 0 amn-remember m
     cp out expected
     is_empty err
     cp "$fx/good-plain.safetensors" m/consolidated.safetensors
     cp "$fx/good-gguf.gguf" m/model.gguf
-    echo x >m/pytorch_model.bin                              # nothing that could be read in its place
+    echo x >m/pytorch_model.bin                              # not a file that would be read instead
     echo x >m/optimizer.pt
-    said='the directory holds several models: model.safetensors.index.json is read, not consolidated.safetensors, model.gguf'
+    said='the directory has several models: reading model.safetensors.index.json, not consolidated.safetensors, model.gguf'
     try 0 amn-remember m
     cmp out expected
-    grep -q "^amn-remember: m: warning: $said; name the file that you want\$" err
+    grep -q "^amn-remember: m: warning: $said; give a file name to choose another\$" err
     [ "$(wc -l <err)" -eq 1 ]
     try 0 amn-parse m
     grep -q "^amn-parse: m: warning: $said" err
@@ -322,11 +322,11 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     jq -e --arg said "$said" '.warnings | length == 1 and (.[0] | startswith($said))' out
     try 0 amn-inspect --human m
     grep -q "^Warning *$said" out
-    try 0 amn-inspect m/model.safetensors.index.json         # a file that was named is not a choice
+    try 0 amn-inspect m/model.safetensors.index.json         # a file given by name is not a choice
     jq -e '.warnings == []' out
 }
 
-@test "shards that an index lists, its own links and parts of a split model are no other models" {
+@test "shards in an index, links to it and parts of a split model do not count as other models" {
     cp -r "$fx/good-sharded" m
     ln m/model-00001-of-00002.safetensors m/hard.safetensors
     ln -s model-00002-of-00002.safetensors m/soft.safetensors
@@ -338,33 +338,33 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     echo '{}' >m/model.fp16.safetensors.index.json
     try 0 amn-inspect m
     jq -r '.warnings[]' out >said
-    grep -q 'not model.fp16.safetensors.index.json, split-00001-of-00003.gguf; name' said
+    grep -q 'not model.fp16.safetensors.index.json, split-00001-of-00003.gguf; give' said
     rm m/*.safetensors m/*.json
     cp "$fx/good-gguf.gguf" m/the-best-of-all.gguf
     try 2 amn-inspect m
     grep -q 'several models (split-00001-of-00003.gguf, the-best-of-all.gguf)' err
 }
 
-@test "several files of one rank: which there are, a few of them, and how to name one" {
+@test "several files of one rank: some of them are listed, with how to name one" {
     mkdir m
     for i in f b e a d c; do
         cp "$fx/good-gguf.gguf" m/$i.gguf
     done
     for t in $tools; do
         try 2 $t m
-        grep -q "^$t: m: usage: the directory holds several models (a.gguf, b.gguf, c.gguf, d.gguf and 2 more): name one of them, as in m/a.gguf\$" err
+        grep -q "^$t: m: usage: the directory has several models (a.gguf, b.gguf, c.gguf, d.gguf and 2 more): give one of them, such as m/a.gguf\$" err
         try 2 $t m/
-        grep -q 'as in m/a.gguf$' err
+        grep -q 'such as m/a.gguf$' err
     done
     rm m/[c-f].gguf
     try 2 amn-inspect m
-    grep -q '(a.gguf, b.gguf): name one' err
+    grep -q '(a.gguf, b.gguf): give one' err
     mkdir none
     try 66 amn-inspect none
-    grep -q 'holds no model file, expected model.safetensors' err
+    grep -q 'has no model file: expected model.safetensors' err
 }
 
-@test "shards without an index: complete by their names they are the model, before any other file" {
+@test "shards without an index that are complete by their names are the model, before any other file" {
     cp -r "$fx/good-sharded" m
     try 0 amn-remember m
     cp out expected
@@ -380,22 +380,22 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
     cp "$fx/good-plain.safetensors" m/model.safetensors
     try 0 amn-remember m
     cmp out expected
-    grep -q 'several models: model-00001-of-00002.safetensors is read, not model.safetensors; name' err
+    grep -q 'several models: reading model-00001-of-00002.safetensors, not model.safetensors; give' err
     cp m/model-00001-of-00002.safetensors m/model-00001-of-00003.safetensors   # left over
     try 0 amn-remember m
     cmp out expected
     cp "$fx/good-sharded/model.safetensors.index.json" m
     try 0 amn-remember m
     cmp out expected
-    grep -q 'several models: model.safetensors.index.json is read, not' err
+    grep -q 'several models: reading model.safetensors.index.json, not' err
 }
 
-@test "shards without an index: those that are missing are named" {
+@test "shards without an index: missing ones are named" {
     cp -r "$fx/good-sharded" m
     rm m/model.safetensors.index.json m/model-00002-of-00002.safetensors
     for t in $tools; do
         try 66 $t m
-        grep -q 'm: cannot open: .* 1 of the 2 shards of a model and no index, missing: model-00002-of-00002.safetensors$' err
+        grep -q 'm: cannot open: .* 1 of the 2 shards of a model, missing: model-00002-of-00002.safetensors$' err
     done
     mkdir n
     for i in 1 3 4; do
@@ -406,24 +406,24 @@ open("many.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 1000001, 0) + byt
         expected="$expected, model-0000$i-of-00009.safetensors"
     done
     grep -qF "missing: ${expected#, } and 2 more" err
-    try 0 amn-inspect n/model-00003-of-00009.safetensors    # a file that is named is read
+    try 0 amn-inspect n/model-00003-of-00009.safetensors    # a file given by name is read
     cp "$fx/good-plain.safetensors" n/model.safetensors
     try 0 amn-inspect n
-    grep -q 'model.safetensors is read, not' err || jq -e '.warnings[0] | contains("model.safetensors is read, not")' out
+    grep -q 'reading model.safetensors, not' err || jq -e '.warnings[0] | contains("reading model.safetensors, not")' out
     rm n/model.safetensors
     cp m/model-00001-of-00002.safetensors n/other-00001-of-00009.safetensors
     try 2 amn-inspect n
-    grep -q 'several files (model-00001-of-00009.safetensors, ' err
+    grep -q 'several model files (model-00001-of-00009.safetensors, ' err
 }
 
-@test "shards without an index, of two models: neither is chosen; of PyTorch; a tensor that two of them hold" {
+@test "shards without an index: two models, PyTorch, and a duplicate tensor are refused" {
     cp -r "$fx/good-sharded" m
     rm m/model.safetensors.index.json
     for i in 1 2; do
         cp m/model-0000$i-of-00002.safetensors m/other-0000$i-of-00002.safetensors
     done
     try 2 amn-inspect m
-    grep -q 'several files (model-00001-of-00002.safetensors, other-00001-of-00002.safetensors) and no index' err
+    grep -q 'several model files (model-00001-of-00002.safetensors, other-00001-of-00002.safetensors) and no index' err
     rm m/other-*
     cp m/model-00001-of-00002.safetensors m/model-00002-of-00002.safetensors
     try 65 amn-inspect m
@@ -447,7 +447,7 @@ PY
     grep -q 'missing: pytorch_model-00001-of-00002.bin$' err
 }
 
-@test "a directory: names of files reach no message raw" {
+@test "a directory: file names are escaped in every message" {
     mkdir m
     for i in 1 2; do
         cp "$fx/good-plain.safetensors" "m/$(printf '\033[2Kx\n%d' $i).safetensors"

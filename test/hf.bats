@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# Model directories of Hugging Face become GGUF: what the corpus of check-hf does not show.
+# Hugging Face model directories to GGUF: cases that the corpus of check-hf does not cover.
 load helper
 
-# model CASE [CHANGE...]: a directory ./CASE of test/corpus/hf-models.
+# model CASE [CHANGE...]: makes a directory ./CASE of test/corpus/hf-models.
 model() {
     local case=$1
     shift
@@ -11,7 +11,7 @@ model() {
     "$helpers/hf-model" "$corpus/hf-models/$case" "$case" "$@"
 }
 
-# refuses STATUS KIND TEXT: ./CASE, by both tools, with one line that has the text, and nothing on stdout.
+# refuses STATUS KIND TEXT: ./CASE, with both tools, in one line with this text, and nothing on stdout.
 refuses() {
     local status=$1 kind=$2 text=$3 case=$4
     shift 4
@@ -31,7 +31,7 @@ key() {
     amn-inspect "$1" | jq -r --arg k "$2" '.metadata[$k]'
 }
 
-@test "a class that is not known is named" {
+@test "an unknown class is named" {
     model llama3 'config.architectures=["MambaForCausalLM"]'
     refuses 69 unsupported MambaForCausalLM llama3
     model llama3 'config.architectures=["BertModel"]'
@@ -44,16 +44,16 @@ key() {
     done
 }
 
-@test "config.json without architectures is refused, by name; one of diffusers is not" {
+@test "config.json without architectures is refused by name, except that of diffusers" {
     for none in null '[]'; do
         model llama3 "config.architectures=$none"
-        refuses 65 malformed 'config.json: architectures is missing' llama3
+        refuses 65 malformed 'config.json: architectures, the model class, is missing' llama3
         grep -q -e '--config none' err
     done
     model llama3
     jq 'del(.architectures)' llama3/config.json >config.json
     mv config.json llama3
-    refuses 65 malformed 'config.json: architectures is missing' llama3
+    refuses 65 malformed 'config.json: architectures, the model class, is missing' llama3
     try 65 amn-convert --to gguf --size llama3
     try 65 amn-convert --to gguf --plan llama3
     is_empty out
@@ -80,7 +80,7 @@ key() {
 }
 
 # bats test_tags=broken
-@test "an expert that is missing, there twice, beyond their number, of another shape" {
+@test "an expert that is missing, duplicate, beyond their number, of another shape" {
     expert=model.layers.1.block_sparse_moe.experts
     model mixtral drop=$expert.2.w3.weight
     refuses 65 malformed "layer 1" mixtral
@@ -95,7 +95,7 @@ key() {
 }
 
 # bats test_tags=broken
-@test "shapes and numbers that config.json contradicts: the tensor is named" {
+@test "shapes and numbers that contradict config.json: the tensor is named" {
     q=model.layers.1.self_attn.q_proj
     model llama3 put=$q.weight:BF16:66x64
     refuses 65 malformed "$q.weight" llama3
@@ -114,7 +114,7 @@ key() {
 }
 
 # bats test_tags=broken
-@test "a tensor that llama.cpp has no word for, and one of integers" {
+@test "a tensor without a name in llama.cpp, and one of integers" {
     model llama3 put=model.layers.0.self_attn.sinks:BF16:4
     refuses 69 unsupported model.layers.0.self_attn.sinks llama3
     model qwen3 put=model.layers.0.mlp.gate.weight:BF16:4x64
@@ -126,7 +126,7 @@ key() {
     cmp a.gguf b.gguf
 }
 
-@test "two names of one tensor in GGUF are refused" {
+@test "two tensors with the same GGUF name are refused" {
     model llama3 twice=model.norm.weight:language_model.model.norm.weight
     refuses 65 malformed output_norm.weight llama3
 }
@@ -139,7 +139,7 @@ key() {
     [ "$(key out.gguf tokenizer.ggml.model)" = null ]
 }
 
-@test "chat templates with names: keys of GGUF, and files of a directory" {
+@test "named chat templates: keys of GGUF, and files of a directory" {
     model qwen2
     mkdir qwen2/additional_chat_templates
     printf 'T\r\n' >qwen2/additional_chat_templates/tool-use.jinja
@@ -168,7 +168,7 @@ key() {
     grep -q 'more than 256 templates' err
 }
 
-@test "no BOS where nothing asks for one, though llama.cpp would add it" {
+@test "no BOS if the model does not request one, though llama.cpp would add it" {
     model llama3
     jq '.post_processor = null' llama3/tokenizer.json >new && mv new llama3/tokenizer.json
     try 0 amn-convert --to gguf -o out.gguf llama3
@@ -184,13 +184,13 @@ key() {
     [ "$(key out.gguf tokenizer.ggml.add_bos_token)" = null ]
 }
 
-# change FILTER: tokenizer.json of ./llama-json by jq, and out.gguf of it.
+# change FILTER: edits tokenizer.json of ./llama-json with jq, and makes out.gguf.
 change() {
     jq "$1" "$corpus/hf-models/llama-json/tokenizer.json" >llama-json/tokenizer.json
     try 0 amn-convert -f --to gguf -o out.gguf llama-json
 }
 
-@test "merges of a tokenizer.json over characters: scores, and the space in front" {
+@test "merges of a tokenizer.json over characters: scores, and the leading space" {
     model llama-json
     try 0 amn-convert --to gguf -o out.gguf llama-json
     is_empty err
@@ -206,7 +206,7 @@ change() {
     [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
     for scheme in first always; do
         change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "'$scheme'", split: false}'
-        grep -q 'warning: tokenizer.json: llama.cpp adds a space also to text that begins with one' err
+        grep -q 'warning: tokenizer.json: llama.cpp adds a space even to text that starts with one' err
         [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = null ]
     done
     change '.normalizer = null | .pre_tokenizer = {type: "Metaspace", replacement: "\u2581", prepend_scheme: "never", split: false}'
@@ -214,7 +214,7 @@ change() {
     [ "$(key out.gguf tokenizer.ggml.add_space_prefix)" = false ]
 }
 
-@test "Gemma 3 with tokenizer.json alone" {
+@test "Gemma 3 with only tokenizer.json" {
     model llama-json
     n=$(jq '.model.vocab | length' llama-json/tokenizer.json)
     model gemma3 without=tokenizer.model without=tokenizer_config.json without=added_tokens.json
@@ -231,7 +231,7 @@ change() {
     amn-inspect --arrays out.gguf | jq -ce '.metadata["tokenizer.ggml.scores"] | max == 0'
 }
 
-# warns TEXT CASE [CHANGE...]: one warning that has the text, from each of the tools that write GGUF.
+# warns TEXT CASE [CHANGE...]: one warning with this text, from each of the tools that write GGUF.
 warns() {
     local text=$1
     shift
@@ -249,48 +249,48 @@ silent() {
 }
 
 # bats test_tags=full
-@test "rope scaling that llama.cpp ignores or applies otherwise: a warning" {
+@test "rope scaling that llama.cpp ignores or applies differently: a warning" {
     llama3='"factor":8.0,"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":64'
     yarn='"type":"yarn","factor":4.0,"original_max_position_embeddings":64'
     for case in qwen2 qwen2-moe qwen3 gemma2; do
         new=$(jq 'has("rope_parameters")' "$corpus/hf-models/$case/config.json")
         key=rope_scaling
         [ "$new" = false ] || key=rope_parameters
-        warns "llama.cpp ignores rope_type llama3 for the architecture ${case%-*}" $case \
+        warns "llama.cpp ignores rope_type llama3 for architecture ${case%-*}" $case \
             "config.$key={\"rope_type\":\"llama3\",$llama3,\"rope_theta\":10000.0}"
         warns 'llama.cpp ignores rope_type dynamic' $case "config.$key={\"rope_type\":\"dynamic\",\"factor\":2.0,\"rope_theta\":10000.0}"
     done
     silent llama3
-    warns 'llama.cpp ignores rope_type linear for the architecture gemma2' gemma2 \
+    warns 'llama.cpp ignores rope_type linear for architecture gemma2' gemma2 \
         'config.rope_parameters={"rope_type":"linear","factor":2.0,"rope_theta":10000.0}'
     for case in llama-wide mistral; do
         silent $case "config.rope_scaling={$yarn}"
         silent $case "config.rope_scaling={$yarn,\"attention_factor\":1.1386,\"beta_fast\":32,\"beta_slow\":1.0}"
         silent $case "config.rope_scaling={\"type\":\"linear\",\"factor\":2.0}"
-        warns 'attention_factor asks for an attention factor of 0.707, but llama.cpp uses 1.139' $case \
+        warns 'attention_factor is 0.707, but llama.cpp uses 1.139' $case \
             "config.rope_scaling={$yarn,\"attention_factor\":0.707}"
-        warns 'mscale asks for an attention factor of 1, but llama.cpp uses 1.139' $case \
+        warns 'mscale gives an attention factor of 1, but llama.cpp uses 1.139' $case \
             "config.rope_scaling={$yarn,\"mscale\":1.0,\"mscale_all_dim\":1.0}"
-        warns 'llama.cpp ignores beta_fast and beta_slow, and uses 32 and 1' $case "config.rope_scaling={$yarn,\"beta_fast\":16}"
-        warns 'llama.cpp ignores truncate: false' $case "config.rope_scaling={$yarn,\"truncate\":false}"
+        warns 'llama.cpp ignores beta_fast and beta_slow and uses 32 and 1' $case "config.rope_scaling={$yarn,\"beta_fast\":16}"
+        warns 'llama.cpp ignores "truncate": false' $case "config.rope_scaling={$yarn,\"truncate\":false}"
     done
-    warns 'attention_factor asks for an attention factor of 1, but' phi3-longrope "config.rope_scaling=$(
+    warns 'attention_factor is 1, but' phi3-longrope "config.rope_scaling=$(
         jq -c '.rope_scaling + {attention_factor: 1.0}' "$corpus/hf-models/phi3-longrope/config.json")"
 }
 
 # bats test_tags=full
 @test "activations that llama.cpp does not compute: a warning" {
     for case in llama3 qwen3 phi3 mixtral qwen2-moe; do
-        warns 'hidden_act is gelu, but llama.cpp computes silu for the architecture' $case 'config.hidden_act="gelu"'
+        warns 'hidden_act is gelu, but llama.cpp uses silu for architecture' $case 'config.hidden_act="gelu"'
         silent $case 'config.hidden_act="swish"'
     done
     for case in gemma2 gemma3; do
-        warns 'hidden_activation is gelu, but llama.cpp computes gelu_pytorch_tanh' $case 'config.hidden_activation="gelu"'
-        silent $case 'config.hidden_act="gelu"'         # which transformers does not read in this class
+        warns 'hidden_activation is gelu, but llama.cpp uses gelu_pytorch_tanh' $case 'config.hidden_activation="gelu"'
+        silent $case 'config.hidden_act="gelu"'         # ignored by transformers in this class
     done
 }
 
-@test "experts that llama.cpp weighs otherwise: a warning" {
+@test "experts that llama.cpp weights differently: a warning" {
     warns 'norm_topk_prob is not true' qwen3-moe config.norm_topk_prob=false
     silent qwen3-moe config.norm_topk_prob=true
     warns 'norm_topk_prob is true' qwen2-moe config.norm_topk_prob=true
@@ -298,13 +298,13 @@ silent() {
 }
 
 # bats test_tags=full
-@test "sliding windows that llama.cpp does not have: a warning" {
+@test "sliding windows that llama.cpp does not support: a warning" {
     for case in mistral mixtral phi3; do
-        warns 'llama.cpp ignores sliding_window 64 for the architecture' $case config.sliding_window=64
+        warns 'llama.cpp ignores sliding_window 64 for architecture' $case config.sliding_window=64
         silent $case config.sliding_window=null
         silent $case config.sliding_window=512          # as long as the context
     done
-    silent llama-wide config.sliding_window=64          # which transformers does not read in this class
+    silent llama-wide config.sliding_window=64          # ignored by transformers in this class
     on='config.sliding_window=64 config.use_sliding_window=true config.layer_types=null'
     warns 'llama.cpp ignores sliding_window 64' qwen2 $on config.max_window_layers=1
     silent qwen2 $on config.max_window_layers=28
@@ -315,14 +315,14 @@ silent() {
     warns 'llama.cpp ignores sliding_window 64' qwen3-moe $on
 }
 
-@test "Gemma: another scale of queries, other layers with a window: a warning" {
+@test "Gemma: a different scale of queries, different layers with a window: a warning" {
     for case in gemma2 gemma3; do
         warns 'query_pre_attn_scalar is 64, but llama.cpp uses 32' $case config.query_pre_attn_scalar=64
     done
-    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each 2nd' gemma2 \
+    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where all layers except every 2nd' gemma2 \
         'config.layer_types=["full_attention","sliding_attention"]'
     silent gemma2 'config.layer_types=["sliding_attention","full_attention"]'
-    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each 6th' gemma3 config.layer_types=null config.sliding_window_pattern=3
+    warns 'layer_types or sliding_window_pattern differ from llama.cpp, where all layers except every 6th' gemma3 config.layer_types=null config.sliding_window_pattern=3
     silent gemma3 config.layer_types=null config.sliding_window_pattern=6
 }
 
@@ -332,10 +332,10 @@ silent() {
         for change in 'config.mlp_only_layers=[1]' config.decoder_sparse_step=2; do
             model $case "$change"
             member=${change#config.}
-            refuses 69 unsupported "config.json: ${member%%=*} leaves layers without experts" $case
+            refuses 69 unsupported "config.json: ${member%%=*} declares layers without experts" $case
             try 69 amn-convert --to gguf --size $case
         done
-        silent $case 'config.mlp_only_layers=[7]'       # a layer that is not there
+        silent $case 'config.mlp_only_layers=[7]'       # a layer that does not exist
     done
     model qwen3-moe put=model.layers.0.mlp.up_proj.weight:BF16:96x64
     refuses 69 unsupported model.layers.0.mlp.up_proj.weight qwen3-moe
@@ -348,7 +348,7 @@ silent() {
 }
 
 # bats test_tags=full
-@test "a bias that libllama would not load is refused, one that it loads is kept" {
+@test "a bias that libllama would not load is refused, a loadable one is kept" {
     o=model.layers.0.self_attn.o_proj.bias q=model.layers.0.self_attn.q_proj.bias up=model.layers.0.mlp.up_proj.bias
     for case in qwen2 qwen3 gemma2 gemma3 phi3; do
         model $case put=$o:F32:64
@@ -367,14 +367,14 @@ silent() {
     names out.gguf | grep -qx blk.0.ffn_up.bias
 }
 
-@test "the head of a Gemma 2: equal to the embeddings it is left out, else the model is refused" {
+@test "the head of a Gemma 2: omitted if equal to the embeddings, else the model is refused" {
     model gemma2
     try 0 amn-convert --to gguf -o tied.gguf gemma2
     embed=model.embed_tokens.weight
     shape=$(amn-parse gemma2 | jq -r --arg n $embed 'select(.name == $n) | .shape | join("x")')
-    model gemma2 twice=$embed:lm_head.weight            # the values are others: each name is a seed
+    model gemma2 twice=$embed:lm_head.weight            # the values differ: each name is a seed
     refuses 69 unsupported 'tensor lm_head.weight' gemma2
-    grep -q 'not equal to embed_tokens.weight' err
+    grep -q 'differs from embed_tokens.weight' err
     try 69 amn-convert --to gguf --size gemma2
     try 69 amn-convert --to gguf --plan gemma2
     is_empty out
@@ -395,14 +395,14 @@ END
     gzip gemma2/model.safetensors
     try 0 amn-convert --to gguf -f -o equal.gguf gemma2
     cmp tied.gguf equal.gguf
-    gunzip gemma2/model.safetensors.gz                  # whose last byte is one of the head
+    gunzip gemma2/model.safetensors.gz                  # the last byte belongs to the head
     printf '\1' | dd of=gemma2/model.safetensors bs=1 seek=$(($(stat -c %s gemma2/model.safetensors) - 1)) conv=notrunc 2>/dev/null
     refuses 69 unsupported 'tensor lm_head.weight' gemma2
     model gemma2 put=lm_head.weight:F32:$shape:zeros
     refuses 69 unsupported 'tensor lm_head.weight' gemma2
 }
 
-@test "options that choose and name tensors see the names of GGUF" {
+@test "options that select and rename tensors use the names of GGUF" {
     model llama-wide
     try 0 amn-convert --to gguf --include 'blk.1.*' -o out.gguf llama-wide
     names out.gguf >got
@@ -418,7 +418,7 @@ END
         | .["blk.0.ffn_up.weight"] == "BF16" and .["blk.0.attn_q.weight"] == "Q4_K" and .["blk.0.attn_norm.weight"] == "F32"'
 }
 
-@test "keys that are given come before those of the directory" {
+@test "given keys override those of the directory" {
     model llama3
     echo '{"llama.context_length": 99, "general.name": "file", "tokenizer.ggml.pre": "gpt-2"}' >keys.json
     for tool in 'amn-convert --to gguf' 'amn-forget -q --scheme q8_0'; do
@@ -435,7 +435,7 @@ END
     try 2 amn-convert --to safetensors --pre qwen2 llama3
 }
 
-@test "files of a size; merged they are the model" {
+@test "files of a given size; merged they are the model" {
     model mixtral
     try 0 amn-convert -o m.gguf --split-size 1M mixtral
     [ "$(ls m-*.gguf | wc -l)" -gt 2 ]
@@ -445,7 +445,7 @@ END
 }
 
 # bats test_tags=full
-@test "size, ranges and parts are of the whole, with any number of threads and any instructions" {
+@test "size, ranges and parts match the whole, with any number of threads and any kernels" {
     for case in mixtral qwen2 gemma2 llama-wide qwen3-moe-stacked phi3-longrope; do
         model $case
         for tool in 'amn-convert --to gguf' 'amn-convert --to gguf --dtype f16' 'amn-forget -q --scheme q8_0'; do
@@ -475,7 +475,7 @@ END
     done
 }
 
-@test "the plan says where the tensors lie and what they need" {
+@test "the plan has the places of the tensors and the input they need" {
     for case in mixtral gemma2 qwen3-moe-stacked; do
         model $case
         amn-convert --to gguf -o whole.gguf $case
@@ -487,7 +487,7 @@ END
 }
 
 # bats test_tags=full
-@test "what is quantized is decoded first" {
+@test "quantized weights are dequantized first" {
     model llama-wide
     model mixtral
     for case in llama-wide mixtral; do
@@ -522,7 +522,7 @@ END
 }
 
 # bats test_tags=full
-@test "to GGUF and then quantized, or quantized at once: the same bytes" {
+@test "to GGUF and then quantized, or quantized directly: the same bytes" {
     for case in llama-wide mixtral qwen2-moe llama-json gemma3; do
         model $case
         for scheme in q4_k_m q8_0 'q4_k_m --pure'; do
@@ -534,7 +534,7 @@ END
     done
 }
 
-@test "F32 is quantized as it is, and not rounded first" {
+@test "F32 is quantized directly, without rounding first" {
     model llama-f32
     try 0 amn-forget -q --scheme q8_0 -o at-once.gguf llama-f32
     amn-convert --to gguf --dtype f32 llama-f32 | amn-forget -q --scheme q8_0 >two-steps.gguf
@@ -556,7 +556,7 @@ END
     cmp b llama-wide/model.safetensors || { names b >got; names llama-wide/model.safetensors | diff - got; }
 }
 
-@test "a reader that leaves, and a full disk" {
+@test "a reader that exits, and a full disk" {
     need_full
     model mixtral
     (amn-convert --to gguf mixtral 2>err; echo $? >status) | head -c 100 >/dev/null
@@ -565,7 +565,7 @@ END
 }
 
 # bats test_tags=full
-@test "200 MB of rows that change places, and of a stack of experts: at most 16 MiB" {
+@test "200 MB of permuted rows, and of a stack of experts: at most 16 MiB" {
     without_sanitizer
     changes=()
     for layer in 0 1 2; do
@@ -591,7 +591,7 @@ END
     done
 }
 
-@test "a file of the tokenizer that is there and cannot be read: 66, and it is named" {
+@test "a tokenizer file that exists and cannot be read: 66, with its name" {
     model llama3
     for name in generation_config.json added_tokens.json chat_template.jinja tekken.json; do
         [ ! -e llama3/$name ] || mv llama3/$name kept

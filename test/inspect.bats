@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# amn-inspect: one object about a model, from its header alone.
+# amn-inspect: one object for each model, from its header alone.
 load helper
 
-@test "a file, a pipe: the same JSON but for the name" {
+@test "a file and a pipe: the same JSON except for the name" {
     for f in good-plain.safetensors good-fp8-late.safetensors good-gguf.gguf good-gguf-k.gguf good-gguf-v2.gguf; do
         both 0 "$fx/$f" amn-inspect
         [ "$(wc -l <out.file)" -eq 1 ]
@@ -56,14 +56,14 @@ load helper
     jq -e '.metadata["tokenizer.ggml.tokens"] | length == 512' out
 }
 
-@test "bitsandbytes: what each form is, in words" {
+@test "bitsandbytes: the description of each form" {
     try 0 amn-inspect "$corpus/safetensors-good/bnb-int8.safetensors"
     jq -e '.detail == "per-row scale"' out
     try 0 amn-inspect "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
     jq -e '.detail | test("NF4")' out
 }
 
-# shows FILE WHAT...: --human says this of Context, Embedding, Layers, Heads, KV heads, Tokenizer and Pre-tokenizer.
+# shows FILE WHAT...: --human shows this for Context, Embedding, Layers, Heads, KV heads, Tokenizer and Pre-tokenizer.
 shows() {
     try 0 amn-inspect --human "$1"
     shift
@@ -79,7 +79,7 @@ shows() {
         '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ...]' '["a", "\n"]' '\u{1b}[2J\u{202e}' '[[1], []]'
 }
 
-@test "--human: each line says what it means; in 80 columns" {
+@test "--human: each line explains itself, in 80 columns" {
     "$tests/make-examples" .
     try 0 amn-inspect --human model.gguf
     diff out - <<'END'
@@ -106,7 +106,7 @@ Size now      1.25 MiB
 In BF16       3.75 MiB (dequantized by amn-remember)
 Space saved   2.50 MiB
 END
-    # The words that only amn knows are in JSON alone.
+    # Terms that only amn uses are in JSON only.
     for f in model.gguf model-fp8.safetensors model "$fx/unsupported-exl3.safetensors" "$fx/good-plain.safetensors"; do
         amn-inspect --human "$f"
     done >texts
@@ -114,8 +114,8 @@ END
     refute grep -nE '^.{81}' texts
 }
 
-@test "--human: sizes that quantization did not save, or that are not known, and what to do then" {
-    # ends FILE LINE...: the text ends so.
+@test "--human: sizes that quantization did not reduce, or that are unknown, and what to do then" {
+    # ends FILE LINE...: the text ends with these lines.
     ends() {
         try 0 amn-inspect --human "$1"
         shift
@@ -127,7 +127,7 @@ END
     f=$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors
     ends "$f" 'Parameters    unknown: packed weights do not declare their shape' 'Size now      2.77 KiB' \
         'In BF16       known only after reading the packed weights: run amn-remember --size'
-    try 0 amn-remember --size "$f"              # as it says
+    try 0 amn-remember --size "$f"              # as announced
     ends "$fx/good-plain.safetensors" 'Space saved   none'
     grep -qx 'Scheme        none (nothing is quantized)' out
     refute grep -qE '^(In|Quantized|Kept)' out
@@ -146,7 +146,7 @@ PYTHON
     grep -q '^In BF16  *unknown: amn-remember does not support GGUF unknown(158)$' out
 }
 
-@test "--metadata: every key with its type, count and value; nothing changes in JSON" {
+@test "--metadata: every key with its type, count and value; JSON does not change" {
     try 0 amn-inspect --human --metadata "$fx/good-gguf.gguf"
     sed -n '/^Metadata/,$p' out >shown
     amn-inspect --human "$fx/good-gguf.gguf" | diff - <(sed '/^Metadata/,$d' out)
@@ -171,7 +171,7 @@ PYTHON
     [ "$(tail -n 1 out)" = 'Metadata      none' ]
 }
 
-# gguf_of [KEY JSON]...: a GGUF file without tensors, model.gguf; JSON is a string, a list of strings or numbers, or of such.
+# gguf_of [KEY JSON]...: makes model.gguf without tensors; JSON is a string, a list of strings or numbers, or of such lists.
 gguf_of() {
     python3 - "$@" <<'PYTHON'
 import json, sys
@@ -186,14 +186,14 @@ open("model.gguf", "wb").write(gguf(keys))
 PYTHON
 }
 
-@test "--metadata: what is long is cut between characters and elements, at column 80; with --arrays it is not" {
+@test "--metadata: long values are cut between characters and elements at column 80, except with --arrays" {
     x=$(printf 'x%.0s' $(seq 100))
     numbers=[$(seq -s, 1000 1100)]
     gguf_of s "\"$x\"" n "\"\n\n\n$x\"" u "\"éééééééééé$x\"" a "[\"$x\", \"b\"]" i "$numbers" i2 "[$numbers, [7]]" \
         "$x" "\"$x\"" y "\"${x:0:55}\"" z "\"${x:0:56}\""
     try 0 amn-inspect --human --metadata model.gguf
     sed -n '/^Metadata/,$p' out | sed 1d >shown
-    # what KEY: how many columns its line has, and its value.
+    # what KEY: prints how many columns its line has, and its value.
     what() {
         line=$(awk -v key="$1" '$4 == key' shown)
         echo "$(printf %s "$line" | LC_ALL=C tr -d '\200-\277' | wc -c) ${line#* = }"
@@ -269,16 +269,16 @@ PYTHON
     done
 }
 
-@test "reads the header only: a pipe is left after it" {
+@test "reads the header only: the rest of a pipe is not read" {
     for f in good-sparse.safetensors good-sparse.gguf; do
         for t in amn-inspect amn-parse; do
-            n=$("$helpers/taken" "$fx/$f" $t -)         # what stands in the pipe at the end counts too
+            n=$("$helpers/taken" "$fx/$f" $t -)         # bytes left in the pipe at the end count too
             [ "$n" -lt 1000000 ] || { echo "$t took $n bytes of $f"; false; }
         done
     done
 }
 
-@test "what cannot be decoded is described all the same" {
+@test "a model that cannot be decoded is described anyway" {
     try 0 amn-inspect "$fx/unsupported-exl3.safetensors"
     jq -e '.scheme == "exl3" and .scheme_label == "EXL3" and .detail == null
         and (.schemes | keys) == [.scheme] and .remembered == {dtype: "BF16", bytes: null, size: null}
@@ -300,7 +300,7 @@ PYTHON
     jq -e '.metadata == {} and .lethe_took == 0' out
 }
 
-@test "a file type that the file does not say is guessed, and said to be" {
+@test "a missing file type is guessed, and reported as a guess" {
     try 0 amn-inspect "$corpus/gguf-good/file-type-absent.gguf"
     jq -e '.gguf.file_type_guessed == true and (.gguf.file_type | contains("guess") | not)' out
     try 0 amn-inspect --human "$corpus/gguf-good/file-type-absent.gguf"
@@ -309,7 +309,7 @@ PYTHON
     jq -e '.gguf.file_type_guessed == false and .gguf.file_type == "Q4_K - Medium"' out
 }
 
-@test "nothing quantized: no scheme, which is false to jq; several: mixed" {
+@test "nothing quantized: the scheme is null, which is false to jq; several: mixed" {
     try 0 amn-inspect "$fx/good-plain.safetensors"
     refute jq -e .scheme out
     jq -e '.scheme == null and .scheme_label == null and .detail == null and .schemes == {} and .lethe_took == 0' out
@@ -324,7 +324,7 @@ PYTHON
         {"a.weight": "bnb-int8", "a.SCB": "bnb-int8", "b.weight": "fp8", "b.weight_scale": "fp8"}'
 }
 
-# good_inputs: all that should be read: models, one a line.
+# good_inputs: prints all models that must be readable, one a line.
 good_inputs() {
     find "$fx" "$fx/schemes" "$corpus/safetensors-good" "$corpus/gguf-good" -maxdepth 1 -mindepth 1 \
         ! -name '*.bf16' ! -name '*.f16' ! -name '*.f32' ! -name '*.json' ! -name schemes ! -name told ! -name covered ! -name LIST ! -name EXPECT |
@@ -332,7 +332,7 @@ good_inputs() {
 }
 
 # bats test_tags=full
-@test "the three tools agree: schemes, roles, bytes, names, and the size that is written, to a byte" {
+@test "the three tools agree: schemes, roles, bytes, names, and the exact size of the output" {
     every=1
     if is_sanitized; then every=3; fi
     good_inputs | awk -v every=$every 'NR % every == 0' | "$helpers/agree" >said || { cat said; false; }
@@ -342,7 +342,7 @@ good_inputs() {
     [ "$unknown" -ge $((5 / every)) ] && [ "$unknown" -le 120 ]
 }
 
-@test "--to: another type is another size; what is none is usage" {
+@test "--to: another type gives another size; an unknown one is a usage error" {
     for to in bf16 f32; do
         try 0 amn-inspect --to $to "$fx/good-fp8-late.safetensors"
         mv out $to
@@ -351,12 +351,12 @@ good_inputs() {
     try 0 amn-inspect --to f32 --human "$fx/good-fp8-late.safetensors"
     grep -q '^In F32 .* (dequantized by amn-remember)$' out
     try 2 amn-inspect --to f8 "$fx/good-plain.safetensors"
-    try 0 amn-inspect "$fx/good-plain.safetensors"      # it takes time to make: only when it is asked for
+    try 0 amn-inspect "$fx/good-plain.safetensors"      # it is slow, so only on request
     jq -e '.remembered | .bytes != null and .size == null' out
 }
 
 # bats test_tags=full
-@test "the members of all objects are those of amn-json(5)" {
+@test "the members of all objects are documented in amn-json(5)" {
     for f in $(good_inputs); do
         amn-inspect --to f16 "$f" 2>/dev/null || [ $? -ne 70 ]
     done >objects

@@ -3,7 +3,7 @@
 # AWQ, compressed-tensors, INT8 and INT4: integer codes with scales and zero points, in all their layouts.
 load helper
 
-@test "elements of every layout, in more than one block, are what their formulas say" {
+@test "elements of every layout, in more than one block, match their formulas" {
     remembers "$fx/good-integers-wide.safetensors" --to f32
     "$helpers/integers" "$fx/good-integers-wide.safetensors" out.file
     grep -q 'pre_quant_scale folded into the weights of 2 modules' err.file
@@ -27,11 +27,11 @@ ranges() {
     ranges avx2
 }
 
-@test "AWQ in several panels: its rows are those of its columns alone" {
+@test "AWQ in several panels: its rows equal those of its columns decoded alone" {
     "$helpers/gptq-columns" "$fx/good-awq-wide.safetensors"
 }
 
-@test "codes that lie by rows go through a pipe as they come, when all else is there before" {
+@test "codes stored by rows go through a pipe as they arrive, if all companions come first" {
     f=$fx/good-integers-first.safetensors
     amn-remember "$f" >whole
     both 0 "$f" amn-remember --no-spool
@@ -42,7 +42,7 @@ ranges() {
     cmp out whole
 }
 
-@test "what reads its bytes twice, or by columns, is spooled; --no-spool refuses" {
+@test "weights that are read twice, or by columns, are spooled; --no-spool refuses them" {
     for f in "$corpus"/safetensors-good/{autoawq-gemm-g32,autoawq-fast-g64,modelopt-int4-g32}.safetensors \
         "$fx/good-awq-wide.safetensors"; do
         both 0 "$f" amn-remember
@@ -79,17 +79,17 @@ for name, bits in steps.items():
     got = struct.unpack("<64f", open(name + ".dense", "rb").read()[-256:])
     for i, (x, y) in enumerate(zip(v, got)):
         step = struct.unpack("<f", struct.pack("<I", bits[i // 32]))[0]
-        top = (7 + (name == "asym" and i >= 32)) * step         # what is larger was clamped; quotients were rounded to BF16
+        top = (7 + (name == "asym" and i >= 32)) * step         # larger values were clamped; quotients were rounded to BF16
         assert (y / step).is_integer() and abs(min(x, top) - y) <= 0.51 * step, (name, i, x, y)
 PYTHON
 }
 
 # bats test_tags=broken
-@test "shapes, types, companions and contents made wrong, and shapes without elements" {
+@test "wrong shapes, types, companions and contents, and shapes without elements" {
     cases ints- 59
 }
 
-@test "scales and zero points in another shard; a shard alone is refused and names the index" {
+@test "scales and zero points in another shard; a shard alone is refused, naming the index" {
     g=$corpus/safetensors-good
     for case in "autoawq-gemm-g32 .scales .qzeros" "autoawq-gemv-g64 .scales" "autoawq-fast-g64 .qzeros" \
         "ct-stream-w3-asym .weight_scale .weight_shape" "ct-codes-group-asym .weight_scale" "modelopt-int4-smooth .weight_scale"; do
@@ -107,7 +107,7 @@ PYTHON
     done
 }
 
-@test "reports name scheme, bits and group, and the size in BF16 where the shapes tell it" {
+@test "reports have scheme, bits and group, and the size in BF16 if the shapes determine it" {
     said() {
         try 0 amn-inspect --json "$1"
         jq -e --arg code "$2" --arg name "$3" \
@@ -123,7 +123,7 @@ PYTHON
     said "$g/ct-codes-channel.safetensors" int8 'INT8 (per-channel scale)'
     said "$g/ct-codes-block" int8 'INT8 (blocks of 16x24)'
     said "$g/quark-int8-group" int8-quark 'Quark INT8 (groups of 16)'
-    # The columns of a packed row, where groups leave one number of them.
+    # Columns of a packed row, if groups allow only one number of them.
     echo '{"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"],
         "weights": {"num_bits": 4, "group_size": 32}}}}}' >config
     try 0 amn-inspect --json --to bf16 --config config "$g/ct-stream-w4-asym.safetensors"
@@ -134,7 +134,7 @@ PYTHON
     jq -e '.parameters == null and .remembered.size == null' out
 }
 
-@test "GPTQ: quantize_config.json does what config.json does" {
+@test "GPTQ: quantize_config.json works like config.json" {
     for case in asym-no-g-idx-short v2-asym planar-5bit; do
         rm -rf model
         cp -r "$corpus/safetensors-good/gptqmodel-$case" model
@@ -150,7 +150,7 @@ PYTHON
     done
 }
 
-@test "--scheme settles GPTQ or AWQ GEMV, and Quark's groups" {
+@test "--scheme selects GPTQ or AWQ GEMV, and Quark's groups" {
     f=$corpus/safetensors-good/autoawq-gemv-like-gptq
     try 0 amn-remember "$f"
     mv out whole

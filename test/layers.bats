@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# test/layers.awk: what it must refuse. test/tags.awk.
+# Includes and tags that test/layers.awk and test/tags.awk must refuse.
 load helper
 
 setup() {
@@ -15,7 +15,7 @@ check() {
     awk -f "$tests/layers.awk" lib/common/LAYERS $(find lib/common lib/amn amn-* -name '*.[ch]')
 }
 
-# refuses FILE LINE: with this line at its end, FILE fails, and is named with the line's number.
+# refuses FILE LINE: FILE fails with this line appended, and the line's number is reported.
 refuses() {
     local at
     printf '%s\n' "$2" >>"$1"
@@ -27,7 +27,7 @@ refuses() {
 }
 
 # bats test_tags=full
-@test "the tree as it is passes" {
+@test "the tree passes" {
     try 0 check
     grep -qE '[1-9][0-9]* passed, 0 failed' out
 }
@@ -44,7 +44,7 @@ refuses() {
 }
 
 # bats test_tags=full
-@test "a folder inside a layer has a row of its own" {
+@test "a folder inside a layer has its own row" {
     refuses lib/common/container/gguf/gguf.c '#include "container/torch/checkpoint.h"'
     refuses lib/common/output/sink/sink.c '#include "output/outputs.h"'
     refuses lib/common/pipeline/block.c '#include "output/outputs.h"'
@@ -79,7 +79,7 @@ refuses() {
 }
 
 # bats test_tags=full
-@test "an unknown layer, a file outside of the layers, an include that is a macro" {
+@test "an unknown layer, a file outside the layers, an include that is a macro" {
     refuses lib/common/base/str.c '#include "utils/utils.h"'
     refuses lib/common/base/str.c '#include HEADER'
     mkdir lib/common/utils
@@ -88,7 +88,7 @@ refuses() {
     grep -q '^lib/common/utils/utils.c:1: ' out
 }
 
-@test "formats and their files are not named where none is known" {
+@test "formats and their files are not named in layers that must not know them" {
     try 1 grep -rniE 'safetensors|gguf|config\.json' lib/common/encode lib/common/plan lib/common/pipeline
     [ ! -s out ]
 }

@@ -14,8 +14,8 @@ setup() {
     first=$(printf 'a%.0s' $(seq 40)) second=$(printf 'b%.0s' $(seq 40))
 }
 
-# put REPO COMMIT NAME [FILE]: a file of a revision, as the Hub's library lays it down: a link to a blob. Its contents are
-# those of FILE, or nothing.
+# put REPO COMMIT NAME [FILE]: adds a file to a revision as the Hub's library does: a link to a blob. Its contents are those of
+# FILE, or nothing.
 put() {
     local top=$hub/models--$1 snapshot=$hub/models--$1/snapshots/$2 blob up
     blob=$(cksum <"${4:-/dev/null}" | tr ' ' -)
@@ -31,7 +31,7 @@ ref() {
     printf %s "$3" >"$hub/models--$1/refs/$2"
 }
 
-# manifest HOST/NAMESPACE/MODEL/TAG [FILE]: a model of the Ollama store.
+# manifest HOST/NAMESPACE/MODEL/TAG [FILE]: adds a model to the Ollama store.
 manifest() {
     local root=$HOME/.ollama/models file=${2:-$gguf} hex
     hex=$(cksum <"$file" | awk '{ printf "%064x", $1 }')
@@ -41,17 +41,17 @@ manifest() {
         "$(wc -c <"$file")" >"$root/manifests/$1"
 }
 
-# names NAME...: the list has these, in this order, and nothing is said.
+# names NAME...: the list has these names, in this order, and there are no messages.
 names() {
     try 0 amn list || return 1
     diff <([ $# -eq 0 ] || printf '%s\n' "$@") <(jq -r .name out)
     [ $# -eq 0 ] || is_empty err
 }
 
-# --- what is listed ----------------------------------------------------------------------------------------------------
+# --- entries -----------------------------------------------------------------------------------------------------------
 
 # bats test_tags=full
-@test "every name of the corpus's stores is an operand, and what is said of it is true" {
+@test "every name in the corpus's stores is an operand, and its description is true" {
     cp -RP "$corpus/stores/ollama" models
     export OLLAMA_MODELS=$dir/models HF_HUB_CACHE=$corpus/stores/hf-cache
     try 0 amn list
@@ -87,7 +87,7 @@ names() {
     "$helpers/json-keys" "AMN LIST" <out
 }
 
-@test "hf: a revision has one name: without it for main, else of the first ref, else of the commit" {
+@test "hf: a revision has one name: none for main, else the first ref, else the commit" {
     put o--x $first model.safetensors "$good"
     ref o--x main $first
     ref o--x v1 $first
@@ -103,14 +103,14 @@ names() {
     names hf:o/x@refs/pr/7 hf:o/x@v1
     ref o--x odd@name $second
     rm -r "$hub/models--o--x"/refs/refs "$hub/models--o--x"/refs/v[23]
-    names hf:o/x@$second hf:o/x@v1                      # the last @ of an operand begins the revision
+    names hf:o/x@$second hf:o/x@v1                      # the last @ of an operand starts the revision
     put gpt2 $first model.safetensors "$good"
     ref gpt2 main "$first
 "
     names hf:gpt2 hf:o/x@$second hf:o/x@v1
 }
 
-@test "hf: refs that are broken are none" {
+@test "hf: broken refs are ignored" {
     put o--x $first model.safetensors "$good"
     for text in nonsense ../../etc "" $second; do
         ref o--x main "$text"
@@ -123,7 +123,7 @@ names() {
     names hf:o/x@$first
 }
 
-@test "hf: what is no model is left out: datasets, spaces, tokenizers, other folders" {
+@test "hf: other repositories are left out: datasets, spaces, tokenizers, other folders" {
     mkdir -p "$hub/.locks/models--o--x" "$hub/version" "$hub/models--" "$hub/models--o--" "$hub/models--o--x--y" \
         "$hub/models--o--x@y" "$hub/models---o--x" "$hub/models--o--empty/snapshots/$first"
     for kind in datasets spaces; do
@@ -143,7 +143,7 @@ names() {
     is_empty out
 }
 
-@test "hf: several files: a directory is named by itself, further files by their names" {
+@test "hf: several files: a directory by its own name, further files by their names" {
     put o--both $first model.safetensors "$good"
     put o--both $first pytorch_model.bin "$good"
     put o--both $first training_args.bin "$good"
@@ -179,7 +179,7 @@ names() {
     names hf:o/x/d/d/d/d/d/d/d/d@$first
 }
 
-@test "hf: shards and parts of a split model are one line, of the size of all" {
+@test "hf: shards and parts of a split model are one line, with their total size" {
     cp -R "$corpus/safetensors-good/index-names-hostile" s 2>/dev/null || cp -R "$fx/good-sharded" s
     for file in "$fx"/good-sharded/*; do put o--sharded $first "$(basename "$file")" "$file"; done
     for file in "$corpus"/gguf-good/nvfp4-scale-split-0000*; do put o--split $first "$(basename "$file")" "$file"; done
@@ -196,7 +196,7 @@ names() {
     jq -s -e 'map(.size == null and .files == null) == [true, true] and map(.error) == ["open", "open"]' out
 }
 
-@test "hf: a download that is not complete" {
+@test "hf: an incomplete download" {
     put o--x $first tokenizer.json
     ref o--x main $first
     names
@@ -208,13 +208,13 @@ names() {
     jq -e '.error == null' out
     rm "$hub/models--o--x"/snapshots/*/*
     names hf:o/x
-    put o--y $second model.safetensors "$good"          # its blob is not there yet
+    put o--y $second model.safetensors "$good"          # its blob is missing
     rm -r "$hub/models--o--y/blobs"
     names hf:o/x hf:o/y@$second
     jq -s -e 'map(.error) == ["open", "open"]' out
 }
 
-@test "hf: names of files that must be quoted, or cannot be an operand" {
+@test "hf: file names that must be quoted, or cannot be an operand" {
     put o--x $first "a@b.safetensors" "$good"
     put o--x $first "two words.safetensors" "$good"
     put o--x $first "naïve.safetensors" "$good"
@@ -227,7 +227,7 @@ names() {
     "$helpers/no-controls" out
 }
 
-@test "ollama: what may be left out of a name is" {
+@test "ollama: optional parts of a name are left out" {
     manifest h.example/library/tiny/latest
     manifest h.example/library/tiny/Q4_K
     manifest h.example/alice/Tiny_2.0-x/latest
@@ -235,19 +235,19 @@ names() {
     names ollama:alice/Tiny_2.0-x:latest ollama:other.example/bob/m:latest ollama:tiny:Q4_K ollama:tiny:latest
     for name in $(jq -r .name out); do try 0 amn-inspect $name; done
     manifest h.example/library/TINY/latest
-    [ "$(ls "$HOME/.ollama/models/manifests/h.example/library" | wc -l)" -eq 1 ] || {       # this file system knows case
+    [ "$(ls "$HOME/.ollama/models/manifests/h.example/library" | wc -l)" -eq 1 ] || {       # this file system is case-sensitive
         names ollama:TINY:latest ollama:alice/Tiny_2.0-x:latest ollama:other.example/bob/m:latest ollama:tiny:Q4_K \
             ollama:tiny:latest
         for name in $(jq -r .name out); do try 0 amn-inspect $name; done
     }
     rm -r "$HOME/.ollama/models/manifests/h.example/library/TINY"
-    manifest other.example/library/tiny/latest          # now two hosts hold library/
+    manifest other.example/library/tiny/latest          # now two hosts have library/
     names ollama:h.example/alice/Tiny_2.0-x:latest ollama:h.example/library/tiny:Q4_K ollama:h.example/library/tiny:latest \
         ollama:other.example/bob/m:latest ollama:other.example/library/tiny:latest
     for name in $(jq -r .name out); do try 0 amn-inspect $name; done
 }
 
-@test "ollama: what is no manifest" {
+@test "ollama: files that are not manifests" {
     manifest h/library/m/latest
     root=$HOME/.ollama/models/manifests
     mkdir -p "$root/h/library/m/folder" "$root/h/al.ice/m" "$root/h/library/.hidden"
@@ -278,7 +278,7 @@ names() {
     jq -s -e 'map(.error) == ["open", "open", "open"]' out
 }
 
-@test "sizes are those of the files, also compressed; headers are read, no more" {
+@test "sizes are those of the files, even if compressed; only headers are read" {
     put o--x $first model.safetensors "$good"
     gzip -c "$good" >packed
     put o--y $first model.safetensors.gz packed
@@ -296,7 +296,7 @@ PY
     jq -s -e 'map(.format == "safetensors") | all' out
 }
 
-@test "links to blobs as the Hub's library has them, blobs shared by revisions: each has its own size" {
+@test "links to blobs as the Hub's library makes them, blobs shared by revisions: each has its own size" {
     put o--x $first model.safetensors "$good"
     put o--x $second model.safetensors "$good"
     [ "$(ls "$hub/models--o--x/blobs" | wc -l)" -eq 1 ]
@@ -305,7 +305,7 @@ PY
     jq -r .path out | while read -r path; do [ -d "$path" ]; done
 }
 
-# --- how it is shown ---------------------------------------------------------------------------------------------------
+# --- format ------------------------------------------------------------------------------------------------------------
 
 @test "a pipe gets JSON, a terminal a table; --json and --human force one" {
     put o--x $first model.safetensors "$fp8"
@@ -313,16 +313,16 @@ PY
     manifest h/library/m/latest
     echo '{' >"$HOME/.ollama/models/manifests/h/library/m/broken"
     try 0 amn list --human
-    [ "$(wc -l <out)" -eq 4 ]                           # a line a model, whatever its length
+    [ "$(wc -l <out)" -eq 4 ]                           # one line for each model, of any length
     head -n 1 out | grep -qE '^Model +Size  Format +Scheme +Path$'
     grep -qE "^hf:o/x +3\.97 KiB  safetensors  FP8 +$hub/models--o--x/snapshots/$first\$" out
     grep -qE '^ollama:m:broken +-  - +malformed +-$' out
-    [ "$(awk '{ print length($0) - length($NF) }' out | sort -u | wc -l)" -eq 1 ]      # where the paths begin
+    [ "$(awk '{ print length($0) - length($NF) }' out | sort -u | wc -l)" -eq 1 ]      # the start of the paths
     cp out text
     try 0 "$helpers/pty" sh -c 'stty cols 400; exec amn list'
     tr -d '\r' <out | cmp - text
-    for width in 80 30 0; do                            # 0: the terminal does not say
-        try 0 "$helpers/pty" sh -c "stty cols $width; exec amn list"        # the paths go below
+    for width in 80 30 0; do                            # 0: the terminal does not report it
+        try 0 "$helpers/pty" sh -c "stty cols $width; exec amn list"        # the paths are below
         [ "$(wc -l <out)" -eq 8 ]
         tr -d '\r' <out | sed -n 2p | grep -qx '    Path'
         tr -d '\r' <out | grep -v '^    ' | awk 'length > 80 { exit 1 } / $/ { exit 1 }'
@@ -333,7 +333,7 @@ PY
     diff <(tr -d '\r' <out) <(amn list)
 }
 
-@test "-v says what is wrong with a model, and nothing else does" {
+@test "problems of a model are reported only with -v" {
     put o--x $first model.safetensors "$fx/bad-hole.safetensors"
     manifest h/library/m/latest
     rm "$HOME"/.ollama/models/blobs/*
@@ -342,7 +342,7 @@ PY
     try 0 amn list -v
     [ "$(wc -l <err)" -eq 2 ]
     grep -qE "^amn list: hf:o/x@$first: note: .*model.safetensors: malformed: tensor b: " err
-    grep -qE '^amn list: ollama:m:latest: note: cannot open: .*; the model comes with: ollama pull m:latest$' err
+    grep -qE '^amn list: ollama:m:latest: note: cannot open: .*; download the model with: ollama pull m:latest$' err
     try 0 amn list -qv
     is_empty err
     try 0 amn list -v --json-errors
@@ -377,7 +377,7 @@ PY
     [ "$kib" -le $((one + 1024)) ] || { echo "$one KiB for one, $kib KiB for 61"; return 1; }
 }
 
-# --- which stores, and where -------------------------------------------------------------------------------------------
+# --- stores and their places -------------------------------------------------------------------------------------------
 
 @test "one store alone, or both by name" {
     put o--x $first model.safetensors "$good"
@@ -397,7 +397,7 @@ PY
     grep -q -- 'amn list has no option --to; it belongs to ' err
 }
 
-@test "the variables, in their order" {
+@test "the environment variables, in their order" {
     put o--x $first model.safetensors "$good"
     for at in HF_HUB_CACHE=a HUGGINGFACE_HUB_CACHE=b HF_HOME=c XDG_CACHE_HOME=d; do
         to=$dir/${at#*=}
@@ -415,7 +415,7 @@ PY
     jq -e '.name == "ollama:m:latest" and (.path | startswith("elsewhere/blobs/"))' out
 }
 
-@test "no models: a sentence that says where they were looked for, and 0; a store that is named must be there" {
+@test "no models: the message says where they were searched, status 0; a store given by name must exist" {
     try 0 amn list
     is_empty out
     grep -qxF "amn list: warning: no models found (no $hub, no $HOME/.ollama/models)" err
@@ -433,7 +433,7 @@ PY
     grep -qxF "amn list: warning: no models found (none in $hub)" err
     put o--x $first model.safetensors "$good"
     names hf:o/x@$first
-    try 66 amn list hf ollama                           # what there is, all the same
+    try 66 amn list hf ollama                           # existing models are listed anyway
     jq -e '.name' out
     error_line 'amn list' 'cannot open'
     try 66 env -u HOME amn list ollama
@@ -444,7 +444,7 @@ PY
     names hf:o/x@$first
 }
 
-@test "a folder that cannot be read: what lies elsewhere is listed, then 66" {
+@test "a folder that cannot be read: the others are listed, then 66" {
     put o--x $first model.safetensors "$good"
     put o--y $first model.safetensors "$good"
     manifest h/library/m/latest
@@ -466,7 +466,7 @@ PY
     error_line 'amn list' 'cannot open'
 }
 
-# --- manners -----------------------------------------------------------------------------------------------------------
+# --- common behaviour --------------------------------------------------------------------------------------------------
 
 @test "--help, --version, and every option in a page" {
     for o in -h --help; do
@@ -484,7 +484,7 @@ PY
     [ "$(wc -l <has)" -gt 8 ]
 }
 
-@test "an output that fails: 74; one that is a file of a model: 73; a reader that leaves" {
+@test "an output that fails: 74; a file of a model: 73; a reader that exits" {
     put o--x $first model.safetensors "$good"
     try 74 sh -c 'exec amn list >&-'
     error_line 'amn list' input/output

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# amn-convert, from every container to every container: file and pipe, plain and compressed. What the libraries of the
-# formats read of it: test/peers/peer_matrix.py.
+# amn-convert, from every container to every container: file and pipe, plain and compressed. The libraries of the formats read
+# the outputs in test/peers/peer_matrix.py.
 load helper
 
-# model FILE: a tensor of each type that all containers hold, one of several blocks, up to four dimensions.
+# model FILE: a tensor of each type that all containers support, one of several blocks, up to four dimensions.
 model() {
     python3 - "$1" <<'PYTHON'
 import math, random, sys
@@ -17,7 +17,7 @@ write(sys.argv[1], [("é.%d.%s" % (9 - i, dtype), dtype, shape, rnd.randbytes(un
 PYTHON
 }
 
-# The inputs of the matrix, in the folder in/: of each container a plain one and those that are quantized.
+# The inputs of the matrix, in the folder in/: a plain one and quantized ones of each container.
 inputs() {
     mkdir in shards
     model in/plain.safetensors
@@ -37,14 +37,14 @@ inputs() {
     rm in/*.expected
     amn-convert -o shards/plain/ --shard-size 100K in/plain.safetensors
     cp -r "$fx/good-sharded" shards/fp8
-    rm shards/fp8/config.json               # which has no architectures, so that it cannot go to GGUF
+    rm shards/fp8/config.json               # has no architectures, so it cannot go to GGUF
     mkdir shards/gguf
     amn-convert -o shards/gguf/m.gguf --split-size 100K in/plain.safetensors
     cp "$corpus"/gguf-good/split-0000?-of-00003.gguf shards/gguf
 }
 
-# packed FILE: it compressed in each way that the machine has a program for, gzip at least and under a sanitizer alone; the
-# names.
+# packed FILE: compresses it with each program that the machine has, gzip at least and under a sanitizer alone; prints
+# the names.
 packed() {
     local p
     for p in gzip zstd xz; do
@@ -54,7 +54,7 @@ packed() {
     done
 }
 
-# converts INPUT FORMAT OPTION...: of the promised length, and a file through a pipe the same; kept as out.file.
+# converts INPUT FORMAT OPTION...: of the announced length, and the same through a pipe; kept as out.file.
 converts() {
     local in=$1 to=$2
     shift 2
@@ -69,7 +69,7 @@ converts() {
     return 1
 }
 
-# reaches INPUT: every container; each read back has the tensors that amn-remember makes of the input.
+# reaches INPUT: converts to every container; each, read back, has the tensors that amn-remember makes from the input.
 reaches() {
     local in=$1 to ones
     try 0 amn-remember -q --order name -o remembered "$in"
@@ -77,11 +77,11 @@ reaches() {
         converts "$in" $to
         [ "$(amn-inspect out.file | jq -r '.format | ascii_downcase')" = $to ] || { amn-inspect out.file; return 1; }
         ones=
-        [ $to != gguf ] || ones=ones            # which has no scalars
+        [ $to != gguf ] || ones=ones            # GGUF has no scalars
         cp out.file all.$to
         try 0 amn-convert -q --to safetensors --order name -o back out.file
         "$helpers/same-tensors" back remembered $ones || { echo "in $in to $to"; return 1; }
-        if [ $to != gguf ]; then                # the same order, from whatever container
+        if [ $to != gguf ]; then                # the same order, from every container
             cmp <(data back) <(data remembered) || { echo "in $in to $to"; return 1; }
         fi
     done
@@ -90,7 +90,7 @@ reaches() {
 
 data() { tail -c +$(($(od -An -tu8 -N8 "$1") + 9)) "$1"; }
 
-# one_of INPUT: its largest tensor as NPY and bare.
+# one_of INPUT: its largest tensor as NPY and raw.
 one_of() {
     local in=$1 name
     name=$(amn-parse remembered | jq -rs 'max_by(.nbytes).name')
@@ -137,7 +137,7 @@ one_of() {
     done
     amn-convert -q -o back.safetensors shards/plain
     "$helpers/same-tensors" back.safetensors in/plain.safetensors
-    for f in shards/gguf/m-*; do gzip $f; done          # of which no set can be made: it says so, and what there is
+    for f in shards/gguf/m-*; do gzip $f; done          # compressed parts are not a set: the message lists them
     got=0
     amn-convert -q --to safetensors shards/gguf/m-00001-of-*.gguf.gz >out 2>err || got=$?
     case $got in 65 | 66 | 69) is_empty out ;; *) echo "status $got"; cat err; return 1 ;; esac
@@ -158,13 +158,13 @@ one_of() {
     done
 }
 
-# forgets INPUT SCHEME: amn-convert makes of it what amn-forget makes, kept as want, and refuses what that refuses.
+# forgets INPUT SCHEME: amn-convert makes the same output as amn-forget, kept as want, and refuses what it refuses.
 forgets() {
     local in=$1 scheme=$2 got=0 way
     amn-forget -q --scheme "$scheme" -o want "$in" 2>why || got=$?
     case $got in
     0) ;;
-    2) grep -q 'no weight to encode as' why && : >want ;;
+    2) grep -q 'no weight to quantize as' why && : >want ;;
     *) cat why; return 1 ;;
     esac
     try $got amn-convert -q --to "$scheme" "$in"
@@ -176,7 +176,7 @@ forgets() {
     try 0 amn-remember -q -o back want
 }
 
-@test "a target that quantizes is what amn-forget makes by this scheme" {
+@test "a target that quantizes equals amn-forget with this scheme" {
     inputs
     "$helpers/weights" in/weights.safetensors a.weight=BF16:256x512 b.weight=F16:128x256 \
         c.weight=F32:64x256 norm.weight=F32:1x256
@@ -186,7 +186,7 @@ forgets() {
         mxfp4 nvfp4 mlx-4bit; do
         for in in in/good-gguf-k.gguf in/gptq.safetensors in/zip.pth in/weights.*; do
             forgets "$in" $scheme
-            case $in in in/weights.*)           # which has matrices of all schemes
+            case $in in in/weights.*)           # has matrices of all schemes
                 [ "$(stat -c %s want)" -lt "$(($(stat -c %s back) * 3 / 4))" ] ||
                     { echo "$in to $scheme"; return 1; } ;;
             esac
@@ -196,7 +196,7 @@ forgets() {
     is_empty out
 }
 
-# bad FILE NAME DTYPE SHAPE: one more tensor than the good one.
+# bad FILE NAME DTYPE SHAPE: the good model plus one tensor.
 bad() {
     python3 - "$@" <<'PYTHON'
 import json, math, sys
@@ -206,7 +206,7 @@ write(path, [("good", "F32", [300000], 1200000), (name, dtype, shape, math.prod(
 PYTHON
 }
 
-# refused TO FILE TEXT...: 69 before the first byte and before a file, by name and through a pipe, naming all texts.
+# refused TO FILE TEXT...: 69 before the first byte and without a file, by name and through a pipe, with all texts.
 refused() {
     local to=$1 f=$2 text way
     shift 2
@@ -224,11 +224,11 @@ refused() {
     try 69 amn-convert --size --to "$to" "$f"
     try 69 amn-convert -o "new.$to" "$f"
     refute [ -e "new.$to" ]
-    # what is not written need not be held
+    # a tensor that is not written need not fit
     try 0 amn-convert -q --to "$to" --include good "$f"
 }
 
-# everywhere TO TEXT...: the same of the file bad, compressed, as a directory, and as an archive if that holds it.
+# everywhere TO TEXT...: same for the file bad, compressed, as a directory, and as an archive if that can hold it.
 everywhere() {
     local to=$1
     shift
@@ -244,28 +244,28 @@ everywhere() {
     fi
 }
 
-@test "what GGUF and NPZ cannot hold: 69 before the first byte, with the tensor and the limit" {
+@test "tensors that GGUF and NPZ cannot hold: 69 before the first byte, with the tensor and the limit" {
     for type in F4 F6_E2M3 F8_E8M0; do
         for to in gguf npz; do
             bad bad odd.one $type '[8]'
-            everywhere $to 'tensor odd.one' "cannot hold $type"
+            everywhere $to 'tensor odd.one' "has no type for $type"
         done
     done
     for type in BOOL U8 U16 U32 U64 C64; do
         bad bad odd.one $type '[8]'
-        everywhere gguf 'tensor odd.one' "cannot hold $type"
+        everywhere gguf 'tensor odd.one' "has no type for $type"
     done
     bad bad odd.one F32 '[1, 1, 2, 1, 3]'
-    everywhere gguf 'tensor odd.one' '5 dimensions' 'a GGUF file can hold 4'
+    everywhere gguf 'tensor odd.one' '5 dimensions' "GGUF's limit of 4"
     name=$(printf 'n%.0s' $(seq 64))
     bad bad "$name" F32 '[1]'
-    everywhere gguf 'tensor nnnnnnnn' 'at most 63 bytes'
+    everywhere gguf 'tensor nnnnnnnn' 'limit of 63 bytes'
     bad bad "$(printf 'é%.0s' $(seq 32))" F32 '[1]'        # bytes count, not characters
-    everywhere gguf 'at most 63 bytes'
+    everywhere gguf 'limit of 63 bytes'
     bad bad "$(printf 'n%.0s' $(seq 4097))" F32 '[1]'
-    everywhere npz 'tensor nnnnnnnn' 'at most 4096 bytes'
+    everywhere npz 'tensor nnnnnnnn' 'limit of 4096 bytes'
     "$helpers/checkpoint" bad.pth prefix="$name."
-    refuse_all() { try 69 amn-convert --to gguf bad.pth; is_empty out; grep -q 'at most 63 bytes' err; }
+    refuse_all() { try 69 amn-convert --to gguf bad.pth; is_empty out; grep -q 'limit of 63 bytes' err; }
     refuse_all
     try 0 amn-convert -q --to gguf --strip-prefix "$name." bad.pth
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# Peak resident memory does not follow the size of a tensor or of the model.
+# Peak resident memory does not depend on the size of a tensor or of the model.
 load helper
 
-# 16 MiB of the contract for buffers; the program and its libraries are part of what is measured.
+# The documented 16 MiB for buffers; the program and its libraries are part of the measurement.
 most=16384
 
 peak() {
@@ -31,7 +31,7 @@ peak() {
 
 @test "200 MiB of one FP8 tensor, compressed: at most 16 MiB, from a file, a pipe, and spooled" {
     without_sanitizer
-    for p in gzip 'zstd -q' xz; do          # xz -1 asks for a window of 1 MiB
+    for p in gzip 'zstd -q' xz; do          # xz -1 uses a window of 1 MiB
         $p -1 -c <"$fx/good-fp8-200mb.safetensors" >model
         peak amn-remember --no-spool model
         peak amn-remember --no-spool <model
@@ -41,7 +41,7 @@ peak() {
     peak amn-remember model
 }
 
-# models: 65 MB of floats, or three times as many as m.safetensors, and converted into all other containers and into several files.
+# models: m.safetensors of 65 MB of floats, a file three times as large, and conversions to other containers and to parts.
 models() {
     python3 - "$tests" <<'PYTHON'
 import sys
@@ -76,12 +76,12 @@ PYTHON
     peak amn-convert -q --dtype bf16 -o out.npz m.gguf
 }
 
-# What threads hold at once differs from run to run by some 3 %: the least of three runs counts.
+# Concurrent memory of threads varies by some 3 % between runs: the smallest of three runs counts.
 from_file() { peak amn-forget --scheme $s -o out half.safetensors 2>err; }
 from_pipe() { cat half.safetensors | peak amn-forget --scheme $s -o piped - 2>err; }
 least() { "$1" || "$1" || "$1"; }
 
-@test "65 MB of BF16 to any kind of scheme, with its losses, from a file and a pipe: at most 8 MiB for two workers" {
+@test "65 MB of BF16 to any kind of scheme, with its error, from a file and a pipe: at most 8 MiB for two workers" {
     without_sanitizer
     models
     most=$((8192 + 1024 * ($(nproc) > 2 ? $(nproc) - 2 : 0)))
@@ -94,18 +94,18 @@ least() { "$1" || "$1" || "$1"; }
     done
 }
 
-@test "the measurement sees memory: it counts what a program takes, and tells its status" {
+@test "the measurement sees the memory that a program uses, and returns its status" {
     without_sanitizer
     try 65 "$peak_memory" amn-remember "$fx/bad-text.txt"
     kib=$("$peak_memory" python3 -c 'x = bytearray(50 << 20)')
     [ "$kib" -ge 51200 ]
-    for i in 1 2 3 4 5; do      # however short its life
+    for i in 1 2 3 4 5; do      # however short it runs
         kib=$("$peak_memory" amn-remember --version)
         [ "$kib" -ge 1024 ] && [ "$kib" -le $most ]
     done
 }
 
-# costs KIND N: bytes that one tensor more takes at the peak of amn-remember, its name and its line of the header aside.
+# costs KIND N: prints how many bytes one more tensor adds to the peak of amn-remember, without its name and line of the header.
 costs() {
     "$helpers/large" "$1" "$2" one
     "$helpers/large" "$1" $((2 * $2)) two
@@ -127,7 +127,7 @@ lines() {
     costs rank64 50000
 }
 
-@test "the headers of shards are not held: 30 of 2 MiB" {
+@test "the headers of shards are not kept: 30 of 2 MiB" {
     without_sanitizer
     "$helpers/large" heads 30 model
     peak amn-parse model
@@ -150,7 +150,7 @@ lines() {
     cmp out whole
 }
 
-@test "a worker that finds no memory leaves its work to the others" {
+@test "a worker that gets no memory leaves its work to the others" {
     without_sanitizer
     little() { (ulimit -v "$1"; shift; exec amn-remember --range=0-20000000 "$@" "$fx/good-fp8-200mb.safetensors"); }
     least=2000
@@ -164,7 +164,7 @@ lines() {
     done
 }
 
-@test "metadata that are too long as text: 75, and no memory for the text that cannot be" {
+@test "metadata too long as text: 75, without memory for text that cannot be written" {
     without_sanitizer
     "$helpers/large" zeros 1 fits
     try 0 amn-remember --size fits

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# amn-convert of several operands into one output, and of packed tensors as they are.
+# amn-convert with several operands to one output, and with packed tensors unchanged.
 load helper
 
-# tensors FILE NAME=VALUE...: a safetensors file of F32 tensors of 600 elements; KEY:TEXT is a key of its metadata.
+# tensors FILE NAME=VALUE...: makes a safetensors file of F32 tensors of 600 elements; KEY:TEXT is a key of its metadata.
 tensors() {
     python3 - "$@" <<'PYTHON'
 import struct, sys
@@ -20,7 +20,7 @@ write(sys.argv[1], tensors, meta or None)
 PYTHON
 }
 
-# operands: one of each container, a tensor or two in each; all.safetensors is what they are together.
+# operands: makes one file of each container, with a tensor or two in each; all.safetensors is their union.
 operands() {
     tensors a.safetensors a.one=1 a.two=2
     tensors b b=3
@@ -34,14 +34,14 @@ operands() {
     rm b c d
 }
 
-# values FILE: names, types, shapes and a sum of the bytes of all tensors, in their order.
+# values FILE: prints names, types, shapes and a sum of the bytes of all tensors, in their order.
 values() {
     amn-parse --json "$1" | jq -r '[.name, .dtype, (.shape | tostring)] | @tsv' | while IFS=$'\t' read -r name dtype shape; do
         echo "$name $dtype $shape $(amn-convert -q --tensor "$name" --to raw "$1" | cksum)"
     done
 }
 
-@test "operands of any container are one output of any container" {
+@test "operands of any container make one output of any container" {
     operands
     try 0 amn-convert -o merged.safetensors a.safetensors b.npz c.gguf d.safetensors.gz
     is_empty err
@@ -56,7 +56,7 @@ values() {
     amn-convert --to raw --tensor c c.gguf | cmp - c
 }
 
-@test "one operand may be a pipe, any of them" {
+@test "one operand may be a pipe, at any place" {
     operands
     cat a.safetensors | try 0 amn-convert --to safetensors - b.npz c.gguf d.safetensors.gz; cmp out all.safetensors
     cat b.npz | try 0 amn-convert --to safetensors a.safetensors - c.gguf d.safetensors.gz; cmp out all.safetensors
@@ -71,14 +71,14 @@ values() {
     is_empty out
 }
 
-@test "a long pipe is put aside, unless that is refused" {
+@test "a long pipe is spooled, unless that is refused" {
     { cat "$fx/good-fp8-200mb.safetensors" | try 75 amn-convert --no-spool --to safetensors -o x - "$fx/good-plain.safetensors"; } ||
         return 1
     error_line amn-convert limit
     only
 }
 
-@test "shards by a glob are the model, with companions in another one" {
+@test "shards given by a glob are the model, with companions in another shard" {
     try 0 amn-convert --to safetensors "$fx"/good-sharded/*.safetensors
     amn-convert --to safetensors "$fx/good-sharded" | cmp - out
     cp -r "$corpus/safetensors-good/sharded-cross" in
@@ -101,20 +101,20 @@ values() {
     [ "$(amn-parse out.safetensors | wc -l)" -eq $(($(amn-remember "$fx/good-sharded" | amn-parse | wc -l) + 1)) ]
 }
 
-@test "one name in two operands is an error that names the tensor and both files" {
+@test "a duplicate tensor is an error that names the tensor and both files" {
     tensors a.safetensors x=1 same=2
     tensors b y=1 same=2
     amn-convert -o b.npz b
     try 65 amn-convert -o all.safetensors a.safetensors b.npz
     error_line amn-convert malformed
-    grep -q '^amn-convert: b.npz: .*tensor same: a.safetensors has' err
+    grep -q '^amn-convert: b.npz: .*tensor same: duplicate name, also in a.safetensors: ' err
     [ ! -e all.safetensors ]
     try 65 amn-convert --json-errors --to gguf a.safetensors a.safetensors
     jq -e '.tensor == "x" and .kind == "malformed"' err
     is_empty out
 }
 
-@test "what cannot be opened, and an operand that is the output" {
+@test "an operand that cannot be opened, and an operand that is the output" {
     operands
     cp a.safetensors before
     try 66 amn-convert -o x.gguf a.safetensors none.npz
@@ -139,7 +139,7 @@ raw = bytearray(open('b.npz', 'rb').read()); raw[900] ^= 1; open('b.npz', 'wb').
     [ ! -e x.safetensors ]
 }
 
-@test "metadata of all: one key once, and a warning where values differ" {
+@test "metadata of all operands: each key once, and a warning if values differ" {
     tensors a.safetensors x=1 who:me same:1
     tensors b.safetensors y=1 same:1 more:2
     tensors c.safetensors z=1 who:you
@@ -148,11 +148,11 @@ raw = bytearray(open('b.npz', 'rb').read()); raw[900] ^= 1; open('b.npz', 'wb').
     amn-inspect - <out | jq -e '.metadata == {"who": "me", "same": "1", "more": "2", "format": "pt"}'
     try 0 amn-convert --to safetensors a.safetensors b.safetensors c.safetensors
     [ "$(wc -l <err)" -eq 1 ]
-    grep -q 'warning: c.safetensors: metadata keys with other values than before: 1, first at who' err
+    grep -q 'warning: c.safetensors: 1 metadata keys differ from those of earlier operands (first: who)' err
     amn-inspect - <out | jq -e '.metadata.who == "me"'
 }
 
-@test "configs: the same once; those that differ and speak of quantization are asked for" {
+@test "configs: identical ones count once; different ones about quantization require a choice" {
     mkdir a b
     tensors a/model.safetensors x=1
     tensors b/model.safetensors y=1
@@ -171,7 +171,7 @@ raw = bytearray(open('b.npz', 'rb').read()); raw[900] ^= 1; open('b.npz', 'wb').
     try 0 amn-convert --to safetensors a b
 }
 
-@test "parts of a split model by a glob; a part alone is refused" {
+@test "parts of a split model given by a glob; a part alone is refused" {
     for f in split split-first-empty; do
         amn-convert --keep-quantized -o one.gguf "$corpus/gguf-good/$f-00001-of-00003.gguf"
         try 0 amn-convert --keep-quantized -o many.gguf "$corpus"/gguf-good/$f-0000*-of-00003.gguf
@@ -185,7 +185,7 @@ raw = bytearray(open('b.npz', 'rb').read()); raw[900] ^= 1; open('b.npz', 'wb').
     [ ! -e x.gguf ]
 }
 
-# keeps INPUT: with --keep-quantized it decodes to the same as before.
+# keeps INPUT: with --keep-quantized it decodes to the same values as before.
 keeps() {
     rm -rf kept kept.*
     if [ -d "$1" ]; then
@@ -202,7 +202,7 @@ keeps() {
 }
 
 # bats test_tags=full
-@test "--keep-quantized: packed tensors decode to the same afterwards, of every scheme" {
+@test "--keep-quantized: packed tensors of every scheme decode to the same values afterwards" {
     n=0
     for f in "$corpus"/safetensors-good/{autoawq-gemv-g64,awq-gemm,bnb-fp4-bs64-float32-dq,bnb-int8,comfy-w4a8-codebook}.safetensors \
         "$corpus"/safetensors-good/{ct-pack-w4-asym-bf16-g32,fp4-ct,fp8-block,fp8-row,gptq-3bit-asym,hqq-4bit-axis1}.safetensors \
@@ -221,7 +221,7 @@ keeps() {
     [ $n -ge 50 ]
 }
 
-@test "--keep-quantized: a pipe, and every tensor byte for byte" {
+@test "--keep-quantized: a pipe, and every tensor byte-identical" {
     f=$corpus/safetensors-good/gptq-4bit-asym.safetensors
     both 0 "$f" amn-convert --keep-quantized --to safetensors
     cmp out.file out.pipe
@@ -232,7 +232,7 @@ keeps() {
     amn-convert --keep-quantized --to gguf <"$fx/good-gguf.gguf" | cmp - k.gguf
 }
 
-@test "--keep-quantized: what the readers of the target do not know is refused" {
+@test "--keep-quantized: schemes that readers of the target do not support are refused" {
     fp8=$fx/good-fp8-row-f32.safetensors
     for to in gguf npz; do
         try 69 amn-convert --keep-quantized --to $to "$fp8"
@@ -258,7 +258,7 @@ keeps() {
     grep -q -- '--keep-quantized copies tensors unchanged; it cannot be combined with --dtype' err
 }
 
-@test "--keep-quantized: a scheme that is not decoded moves too" {
+@test "--keep-quantized: an unsupported scheme is kept too" {
     f=$fx/unsupported-exl3.safetensors
     try 69 amn-convert --to safetensors "$f"
     try 0 amn-convert --keep-quantized --to safetensors "$f"
@@ -266,7 +266,7 @@ keeps() {
     amn-parse "$f" | jq -r '[.name, .dtype, .nbytes] | @tsv' | sort | cmp - got
 }
 
-@test "--keep-quantized: what belongs together stays together" {
+@test "--keep-quantized: weights and companions stay together" {
     f=$corpus/pth-quantized/awq-gemm.pt
     try 2 amn-convert --keep-quantized --exclude '*scales' --to safetensors "$f"
     grep -q 'belong together' err
@@ -276,7 +276,7 @@ keeps() {
     [ "$(amn-parse out | wc -l)" -eq 3 ]
 }
 
-@test "--keep-quantized -o DIR/: config.json and what else speaks of quantization are copied" {
+@test "--keep-quantized -o DIR/: config.json and other quantization configs are copied" {
     mkdir in
     cp "$fx"/good-sharded/* in/
     echo '{"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}' >in/config.json
@@ -292,7 +292,7 @@ keeps() {
     refute grep -q quantization e/config.json
 }
 
-@test "--dry-run: what would come out, and nothing is written" {
+@test "--dry-run describes the output and writes nothing" {
     f=$fx/good-fp8-block-f32.safetensors
     try 0 amn-convert --dry-run --add-prefix x. -o out.safetensors "$f" "$fx/good-plain.safetensors"
     [ ! -e out.safetensors ]
@@ -322,13 +322,13 @@ keeps() {
     amn-convert -q -o s.gguf --split-size 100 "$fx/good-gguf.gguf"
     for f in s-*.gguf; do
         jq -r --arg f "$f" 'select(.file == $f) | .name' lines >want
-        cp "$f" alone.gguf      # under its own name the first file is the model
+        cp "$f" alone.gguf      # the first file is a model only with its own name
         amn-parse alone.gguf | jq -r .name | cmp - want
     done
     [ "$(cat s-*.gguf | wc -c)" -eq "$(jq -s '.[-1].size' lines)" ]
 }
 
-@test "--dry-run: a table for people, and what the format cannot hold" {
+@test "--dry-run: a table for people, and tensors that the format cannot hold" {
     try 0 amn-convert --dry-run --human --rename 's/^/x./' --to gguf "$fx/good-gguf.gguf"
     head -n 1 out | grep -qE '^Tensor +Type +Shape +Size +Becomes$'
     grep -qE '^x.token_embd.weight +BF16 +\[4, 64\] .*dequantized from GGUF Q8_0, was token_embd.weight$' out
@@ -343,7 +343,7 @@ keeps() {
     done
 }
 
-@test "the members of a dry run are those of amn-json(5)" {
+@test "the members of a dry run are documented in amn-json(5)" {
     {
         amn-convert -q --dry-run --rename 's/^t/x/' --to gguf "$fx/good-gguf.gguf"
         amn-convert -q --dry-run -o d/ "$fx/good-plain.safetensors"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# What becomes of metadata: those of GGUF and of safetensors, and what the command line gives. test/peers has what the
-# libraries of the formats, and llama.cpp, make of it.
+# Metadata of GGUF and of safetensors, and from the command line. test/peers reads the outputs with the libraries of
+# the formats, and with llama.cpp.
 load helper
 
-# gguf NAME [CHANGE...], and `st FILE JSON`: a safetensors file with these metadata.
+# gguf NAME [CHANGE...], and `st FILE JSON`: makes a safetensors file with these metadata.
 gguf() { "$helpers/all-keys" "$@"; }
 st() {
     python3 - "$@" <<'PYTHON'
@@ -14,12 +14,12 @@ write(sys.argv[1], [("w", "F16", [2, 2], bytes(range(8)))], json.loads(sys.argv[
 PYTHON
 }
 
-# key FILE NAME..., meta FILE: as amn-inspect has them.
+# key FILE NAME..., meta FILE: print metadata with amn-inspect.
 key() { amn-inspect --arrays "$1" | jq -c --args '[.metadata[$ARGS.positional[]]]' "${@:2}"; }
 meta() { amn-inspect --arrays "$1" | jq -c .metadata; }
 types() { amn-inspect --arrays "$1" | jq -c .metadata_types; }
 
-# to FORMAT FILE OUT [OPTION...]: file and pipe give the same bytes, of the length that --size says.
+# to FORMAT FILE OUT [OPTION...]: file and pipe give the same bytes, of the length printed by --size.
 to() {
     local format=$1 in=$2 result=$3
     shift 3
@@ -46,7 +46,7 @@ to() {
         cmp mid.safetensors again.safetensors
     done
     [ "$(amn-inspect --to bf16 in.gguf | jq .remembered.size)" -eq "$(stat -c %s mid.safetensors)" ]
-    # Other programs give the keys another order.
+    # Other programs order the keys differently.
     python3 - mid.safetensors <<'PYTHON'
 import json, struct, sys
 from modelfile import read_header
@@ -61,7 +61,7 @@ PYTHON
     diff <(meta in.gguf | jq -S .) <(meta mixed.gguf | jq -S .)
 }
 
-@test "metadata of safetensors are strings in GGUF, and come back" {
+@test "metadata of safetensors are strings in GGUF, and are restored" {
     st in.safetensors '{"format": "pt", "b": "1", "a": "é\u0000", "": ""}'
     both 69 in.safetensors amn-convert --to gguf
     grep -q '1 to 65535 bytes' err.file
@@ -76,7 +76,7 @@ PYTHON
     to npz in.safetensors out.npz
 }
 
-# torn KEY TYPE VALUE TEXT...: a list of types that does not fit is malformed, wherever it goes.
+# torn KEY TYPE VALUE TEXT...: a list of types that does not match is malformed with every target.
 torn() {
     st torn.safetensors "$(jq -nc --arg k "$1" --arg t "$2" --arg v "$3" '{a: "1", ($k): $v, "gguf.types": $t}')"
     shift 3
@@ -89,7 +89,7 @@ torn() {
 }
 
 # bats test_tags=full
-@test "types that do not fit the keys are malformed, naming the key" {
+@test "types that do not match the keys are malformed, naming the key" {
     for value in x '' 1.5 -1 4294967296 '1 2' '"1"' '[1]' true 1e2 0x1; do torn k '{"k":"u32"}' "$value" 'key k: '; done
     for value in 128 -129 99999999999999999999 --1 +1; do torn k '{"k":"i8"}' "$value" 'key k: ' i8; done
     for value in yes 1 TRUE null; do torn k '{"k":"bool"}' "$value" 'key k: '; done
@@ -103,8 +103,8 @@ torn() {
     for type in u33 arr '' '[u8' 'u8]' '[u8,u8]' '[u8,[u8]]' '[[[[[u8]]]]]' 'u8,' '[str][str]' 'strxx' 'u8x'; do
         torn k "$(jq -nc --arg t "$type" '{k: $t}')" '[]' 'key k: ' unknown
     done
-    torn k '{"k":"str","other":"u8"}' 1 'key gguf.types: lists other'
-    torn k '{"k":"u8","k":"u8"}' 1 'key gguf.types: lists k twice'
+    torn k '{"k":"str","other":"u8"}' 1 'key gguf.types: lists key other'
+    torn k '{"k":"u8","k":"u8"}' 1 'key gguf.types: lists key k twice'
     for text in 'str u8' '[]' '{"k":1}' '{"k":"u8"' '{"k":"u8"} x' ''; do torn k "$text" 1 'key gguf.types'; done
     try 0 amn-inspect --to bf16 torn.safetensors
     try 0 amn-inspect --human torn.safetensors
@@ -112,7 +112,7 @@ torn() {
 }
 
 # bats test_tags=full
-@test "what a GGUF file says of its types is true" {
+@test "the types that a GGUF file declares are true" {
     # change, options, file_type, quantization_version
     while read -r change options type version; do
         gguf in.gguf ${change//,/ }
@@ -130,25 +130,25 @@ type=Q8_0 --dtype=f16 1 null
 type=Q8_0,no=general.architecture --dtype=f16 null null
 type=Q8_0,no=general.architecture,file_type=7 --dtype=f16 1 null
 ROWS
-    # In its place.
+    # At the same position.
     gguf in.gguf type=Q8_0 file_type=7
     to gguf in.gguf out.gguf
     diff <(types in.gguf | jq -c keys_unsorted) <(types out.gguf | jq -c keys_unsorted)
-    # What only came by safetensors is not invented.
+    # Keys that safetensors did not have are not invented.
     gguf in.gguf type=Q8_0 no=general.architecture
     to safetensors in.gguf mid.safetensors
     to gguf mid.safetensors out.gguf
     [ "$(key out.gguf general.file_type)" = '[null]' ]
 }
 
-@test "the alignment of the input is not that of the output" {
+@test "the alignment of the input does not carry over to the output" {
     gguf in.gguf align=4096
     to gguf in.gguf out.gguf
     gguf want.gguf
     cmp out.gguf want.gguf
 }
 
-@test "--gguf-metadata: a value is what it looks like, or says what it is" {
+@test "--gguf-metadata: the type of a value is inferred or given" {
     cat >keys.json <<'JSON'
 { "s": "é\n", "t": true, "f": false, "i": 0, "max": 4294967295, "neg": -1, "over": 4294967296, "low": -2147483649,
   "all": 18446744073709551615, "r": 1.5, "e": 1e-6, "as": ["a", ""], "ab": [true, false], "ai": [1, 2147483647, -1],
@@ -179,7 +179,7 @@ wrong() {
 }
 
 # bats test_tags=full,broken
-@test "--gguf-metadata: what is wrong with it is told by key and reason" {
+@test "--gguf-metadata: errors have the key and the reason" {
     st in.safetensors '{"a": "b"}'
     for value in null '[]' '[1,"a"]' '[true,1]' '[[1]]' '[null]' '{}' '{"type":"u8"}' '{"value":1}' '{"type":1,"value":1}' \
         '{"type":"u8","value":1,"more":1}' '{"type":"u8","value":256}' '{"type":"u8","value":-1}' '{"type":"u8","value":1.0}' \
@@ -188,8 +188,8 @@ wrong() {
         18446744073709551616 -9223372036854775809 '[1, 18446744073709551615, -1]'; do
         wrong "{\"good\": 1, \"bad.key\": $value}" 'key bad.key: '
     done
-    wrong '{"a": 1, "a": 1}' 'key a: it is there twice'
-    wrong '{"": 1}' 'is empty'
+    wrong '{"a": 1, "a": 1}' 'key a: duplicate key'
+    wrong '{"": 1}' 'empty'
     wrong '{"a\u0000b": 1}' 'NUL'
     wrong "{\"$(printf 'k%.0s' $(seq 65536))\": 1}" 'at most 65535 bytes'
     wrong '{"split.count": 1}' 'key split.count: '
@@ -208,7 +208,7 @@ wrong() {
     [ "$(cat out.gguf)" = '{}' ]
 }
 
-@test "--gguf-metadata can say the alignment" {
+@test "--gguf-metadata can set the alignment" {
     gguf in.gguf
     for n in 8 64 4096; do
         echo "{\"general.alignment\": $n}" >keys.json
@@ -221,7 +221,7 @@ wrong() {
     done
 }
 
-@test "the input, then --gguf-metadata, then --gguf-kv" {
+@test "precedence: the input, then --gguf-metadata, then --gguf-kv" {
     gguf in.gguf
     echo '{"u8": 7, "i8": "file", "new": 1}' >keys.json
     to gguf in.gguf out.gguf --gguf-kv i8=kv --gguf-kv str=a=b --gguf-metadata keys.json --gguf-kv new2= --gguf-kv str=last
@@ -234,7 +234,7 @@ wrong() {
     [ "$(key out.gguf general.file_type)" = '[99]' ]
 }
 
-@test "a key and a value of the command line are checked" {
+@test "keys and values on the command line are checked" {
     st in.safetensors '{"a": "b"}'
     for pair in a '' =b split.no=1 split.tensors.count=1 GGUF.version=3 general.alignment=64 $'a=\xff' $'\xff=a' \
         "$(printf 'k%.0s' $(seq 65536))=v"; do
@@ -250,7 +250,7 @@ wrong() {
     try 2 amn-convert --to gguf --gguf-metadata '' in.safetensors
 }
 
-@test "--metadata and --no-metadata, of both tools" {
+@test "--metadata and --no-metadata, in both tools" {
     st in.safetensors '{"a": "1", "format": "np", "b": "2"}'
     while read -r options want; do
         options=${options//,/ }
@@ -274,7 +274,7 @@ ROWS
     [ "$(meta out.safetensors)" = '{"a":"1","format":"pt"}' ]
 }
 
-@test "--metadata keeps the type that a key has" {
+@test "--metadata keeps the type of an existing key" {
     gguf in.gguf
     amn-convert -o mid.safetensors in.gguf
     for f in in.gguf mid.safetensors; do
@@ -300,7 +300,7 @@ ROWS
     try 0 amn-inspect --to bf16 odd.gguf
 }
 
-@test "--order name is that of the reference writer" {
+@test "--order name is the order of the reference writer" {
     gguf in.gguf type=F16
     to safetensors in.gguf out.safetensors --order name
     amn-remember --order name in.gguf | cmp - out.safetensors
@@ -332,7 +332,7 @@ ROWS
     try 2 amn-inspect --metadata=a=b in.safetensors
 }
 
-@test "-v says what is missing and what is left out" {
+@test "-v reports missing and omitted keys" {
     st in.safetensors '{"a": "b", "c": "d"}'
     for format in npz npy raw; do
         try 0 amn-convert -v --to $format in.safetensors

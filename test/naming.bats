@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# --include, --exclude, --rename, --strip-prefix, --add-prefix: which tensors come out, and under which names.
+# --include, --exclude, --rename, --strip-prefix, --add-prefix: the selected tensors and their names.
 load helper
 
-# named FILE NAME...: a model of these tensors, each of its own values.
+# named FILE NAME...: makes a model of these tensors, each with its own values.
 named() {
     python3 - "$@" <<'PYTHON'
 import struct, sys
@@ -14,7 +14,7 @@ PYTHON
 
 names() { amn-parse "$1" | jq -r .name; }
 
-# gives WANTED... -- FILE OPTION...: the names that come out, in any order, of both tools, and --plan has the same.
+# gives WANTED... -- FILE OPTION...: both tools output these names, in any order, and so does --plan.
 gives() {
     local wanted=()
     while [ "$1" != -- ]; do wanted+=("$1"); shift; done
@@ -30,7 +30,7 @@ gives() {
     [ "$(amn-remember --size "$@" "$file")" -eq "$(stat -c %s out.file)" ]
 }
 
-@test "globs are of whole names, and dots and slashes are characters" {
+@test "globs match whole names, without special treatment of dots and slashes" {
     named m a.weight a.bias b.weight b/c.weight abc
     gives a.weight b.weight b/c.weight -- m --include '*.weight'
     gives a.weight a.bias -- m --include 'a.*'
@@ -53,7 +53,7 @@ gives() {
 }
 
 # bats test_tags=full
-@test "--rename is sed -E, name by name" {
+@test "--rename works like sed -E on each name" {
     named m model.layers.10.weight model.layers.2.mlp.weight aaa 'a/b&c' 'a\\\\b' x
     for e in s/model/m/ 's/e/E/g' 's/[0-9]+/<&>/' 's/layers\.([0-9]+)\.(.*)/h.\1-\2/' 's|/|.|' 's/$/./' 's/^/p./g' 's/a*/-/g' \
         's/x*/-/g' 's/l*/_/g' 's,\.,\,,g' 's/a|x/&&/g' 's/a/\&/' 's/(a)(q)?/[\2\1]/g' 's/b$|^a/!/g' 's/\\/_/' 's/^a/b/g' \
@@ -68,20 +68,20 @@ gives() {
 }
 
 # bats test_tags=full
-@test "prefixes, and the order of all of these" {
+@test "prefixes, and the order of all these options" {
     named m model.a model.b c
     gives a b c -- m --strip-prefix model.
     gives p.model.a p.model.b p.c -- m --add-prefix p.
     gives p.a p.b p.c -- m --strip-prefix model. --add-prefix p.
     gives model.a model.b c -- m --add-prefix p. --strip-prefix p.
     gives z.a z.b c -- m --rename s/model/x/ --strip-prefix x. --rename 's/^([ab])/z.\1/'
-    gives n.a -- m --rename s/model/n/ --include model.a         # names of the input choose
+    gives n.a -- m --rename s/model/n/ --include model.a         # selection uses the names of the input
     gives model.a model.b c -- m --strip-prefix model.a.b.c.d.e
     try 0 amn-convert --to npz --tensor model.a --strip-prefix model. m
     [ "$(names out)" = a ]
 }
 
-@test "the values go with their names" {
+@test "the values follow their names" {
     named m a b c
     for tool in "amn-remember" "amn-convert --to npz"; do
         $tool m --rename s/a/x/ --rename s/b/a/ --rename s/x/b/ >swapped
@@ -107,14 +107,14 @@ gives() {
     refute grep -q '^blk\.' got
 }
 
-@test "two tensors of one name: usage, before anything is written" {
+@test "a duplicate name: usage error, before anything is written" {
     named m a.w b.w c
     for how in "--rename s/^..w/w/" "--strip-prefix a. --strip-prefix b." "--rename s/./c/g" "--rename s/a.w/c/"; do
         for tool in amn-remember "amn-convert --to npz"; do
             both 2 m $tool $how
             is_empty out.file
             is_empty out.pipe
-            grep -q 'two tensors of the output would be called ' err.file
+            grep -q 'two output tensors would be named ' err.file
         done
     done
     try 2 amn-remember -o out.safetensors m --rename s/a.w/c/
@@ -122,7 +122,7 @@ gives() {
     gives w c -- m --strip-prefix a. --exclude 'b*'
 }
 
-@test "what is no expression is told so" {
+@test "invalid expressions are reported" {
     named m a b
     for e in '' s s/ s/a s/a/ s/a/b y/a/b/ s/a/b/p s/a/b/gg 's\a\b\' 's/(/x/' 's/[/x/' 's/a/\1/' 's/(a)/\2/'; do
         try 2 amn-remember m --rename "$e"
@@ -136,7 +136,7 @@ gives() {
     [ "$gives_nul" = '"p.a\u0000b"' ]
 }
 
-@test "a model directory has the names" {
+@test "a model directory uses the new names" {
     named m a b c d
     amn-remember -o dir/ --shard-size 16 m --rename 's/^/n./' --exclude d
     jq -r '.weight_map | keys[]' dir/model.safetensors.index.json | paste -sd ' ' | grep -qx 'n.a n.b n.c'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Arrays of NumPy: NPY and NPZ. test/check-corpus has what NumPy itself writes.
+# NumPy arrays: NPY and NPZ. test/check-corpus has files written by NumPy itself.
 load helper
 
-# arrays FILE: an archive of a few arrays, by the words behind it: deflated, mixed, order (column-major), big.
+# arrays FILE: makes an archive of a few arrays, according to further words: deflated, mixed, order (column-major), big.
 arrays() {
     python3 - "$@" <<'PYTHON'
 import struct, sys, zipfile
@@ -51,7 +51,7 @@ LIST
 }
 
 # bats test_tags=full
-@test "an archive comes byte by byte" {
+@test "an archive that arrives byte by byte" {
     for how in plain deflated; do
         arrays a.npz $how
         amn-remember a.npz >want
@@ -59,7 +59,7 @@ LIST
     done
 }
 
-@test "any range of a deflated archive is that of the whole output" {
+@test "any range of a deflated archive equals that range of the whole output" {
     arrays a.npz deflated many
     amn-remember a.npz >want
     size=$(amn-remember --size a.npz)
@@ -74,7 +74,7 @@ LIST
 }
 
 # bats test_tags=full,broken
-@test "cut anywhere: malformed, and nothing is written" {
+@test "truncated anywhere: malformed, and nothing is written" {
     for how in plain deflated; do
         arrays a.npz $how
         if is_sanitized; then step=5; else step=1; fi
@@ -83,7 +83,7 @@ LIST
 }
 
 # bats test_tags=broken
-@test "a flipped byte in the data of a member: malformed, named, and no file is left; --no-verify takes a stored one" {
+@test "a flipped byte in the data of a member: malformed, named, no file left; --no-verify accepts it in a stored one" {
     arrays plain.npz
     arrays deflated.npz deflated
     for f in plain deflated; do
@@ -105,7 +105,7 @@ PYTHON
     done
 }
 
-@test "an archive from a pipe: through memory when it is little, else through a temporary file, which --no-spool refuses" {
+@test "an archive from a pipe: in memory if it is small, else in a temporary file, which --no-spool refuses" {
     arrays small.npz
     arrays large.npz many
     amn-remember small.npz >want
@@ -118,14 +118,14 @@ PYTHON
     grep -q 'limit: spool: ' err && is_empty out
 }
 
-@test "inspect and parse list types that safetensors has not, a conversion refuses them by name" {
+@test "inspect and parse list types that safetensors lacks, a conversion refuses them by name" {
     both 0 "$corpus/npz-good/unsup.22.npz" amn-parse
     cmp out.file out.pipe
     jq -r .dtype out.file | diff - <(printf '%s\n' F32 'unknown(<U2)' 'unknown(<M8[s])' 'unknown(<c16)' 'unknown(structured)')
     [ "$(amn-inspect "$corpus/npz-good/unsup.22.npz" | jq -c '[.format, .scheme, .tensors, .remembered.bytes]')" \
         = '["NPZ","unknown-type",5,null]' ]
     both 69 "$corpus/npz-good/unsup.22.npz" amn-remember
-    grep -q 'tensor txt: type (<U2) cannot be decoded; safetensors has none like it' err.file
+    grep -q 'tensor txt: type (<U2) cannot be decoded; safetensors has no such type' err.file
 }
 
 # bats test_tags=broken
@@ -133,21 +133,21 @@ PYTHON
     for f in npy-bad/obj.124.npz npy-bad/z_obj.npz npy-bad/d_O.124.npy npy-bad/hdr_descr_O8.npy; do
         for tool in amn-remember amn-parse amn-inspect; do
             both 77 "$corpus/$f" $tool
-            grep -q 'its elements are Python objects' err.file
+            grep -q 'elements are Python objects' err.file
         done
     done
 }
 
-@test "an array alone is arr_0; what follows it is left out, with a warning; inspect says what it is" {
+@test "an array alone is arr_0; trailing data are ignored with a warning; inspect shows what it is" {
     both 0 "$corpus/npy-bad/hdr_trailing.npy" amn-remember
     cmp out.file out.pipe
     [ "$(amn-parse <out.file | jq -c '[.name, .dtype, .shape]')" = '["arr_0","F32",[3]]' ]
-    grep -q 'warning: .* bytes follow the array' err.file
+    grep -q 'warning: .*ignored .* trailing bytes after the array' err.file
     [ "$(amn-inspect "$corpus/npz-good/hdr_ok.npy" | jq -c '[.format, .version]')" = '["NPY",1]' ]
     [ "$(amn-inspect "$corpus/npz-good/emptyz.22.npz" | jq -c '[.format, .version, .tensors]')" = '["NPZ",null,0]' ]
 }
 
-@test "arrays that lie in folders as those of a checkpoint do" {
+@test "arrays in folders like those of a checkpoint" {
     python3 - <<'PYTHON'
 import zipfile
 from modelfile import npy
@@ -160,25 +160,25 @@ PYTHON
 }
 
 # bats test_tags=broken
-@test "what is in an archive of something else is said; members that are no arrays are passed over" {
+@test "other archives are named; members that are not arrays are skipped" {
     python3 - <<'PYTHON'
 import zipfile
 with zipfile.ZipFile("text.zip", "w") as z:
     z.writestr("README.txt", "read me")
 PYTHON
     both 69 text.zip amn-remember
-    grep -q 'this is a ZIP archive.*unzip FILE unpacks it' err.file
+    grep -q 'this ZIP archive is neither.*unzip FILE' err.file
     arrays a.npz
     amn-remember a.npz >want
     python3 -c 'import zipfile; zipfile.ZipFile("a.npz", "a").writestr("notes.txt", "x" * 500)'
     amn-remember -v a.npz >out 2>err && cmp out want
-    grep -q 'note: members that are no arrays are passed over: 1' err
+    grep -q 'note: ignored members that are not arrays: 1' err
 }
 
-@test "limits are those of the user" {
+@test "the user's limits apply" {
     arrays a.npz deflated
     try 75 amn-parse --max-items 4 a.npz
-    grep -q 'limit: arrays: 5 is over the limit of 4 (--max-items)' err
+    grep -q 'limit: arrays: 5 exceeds the limit of 4 (--max-items)' err
     amn-parse --max-items 5 a.npz >out
     try 75 amn-parse --max-alloc 100 a.npz
     try 75 amn-parse --max-total 400 a.npz
@@ -190,11 +190,11 @@ with zipfile.ZipFile("zeros.npz", "w", zipfile.ZIP_DEFLATED) as z:
 PYTHON
     amn-remember zeros.npz >out
     try 75 amn-remember --max-ratio 100 zeros.npz
-    grep -q 'limit: ratio: member z.npy: .* over the limit of 100 to 1 (--max-ratio)' err
+    grep -q 'limit: ratio: member z.npy: .* exceeds the limit of 100 to 1 (--max-ratio)' err
 }
 
 # bats test_tags=full
-@test "more than 16 times the archive and 1 GiB is not inflated" {
+@test "more than 16 times the archive plus 1 GiB is not inflated" {
     python3 - <<'PYTHON'
 import os, struct, zipfile
 from modelfile import npy
@@ -203,17 +203,17 @@ data = npy("|u1", (n,), os.urandom(1200000))
 with zipfile.ZipFile("claim.npz", "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("a.npy", data)
 bytes = bytearray(open("claim.npz", "rb").read())
-for at in 22, bytes.rindex(b"PK\1\2") + 24:         # what it claims to hold
+for at in 22, bytes.rindex(b"PK\1\2") + 24:         # the declared size
     assert struct.unpack_from("<I", bytes, at)[0] == len(data)
     struct.pack_into("<I", bytes, at, n + 128)
 open("claim.npz", "wb").write(bytes)
 PYTHON
     both 75 claim.npz amn-remember
-    grep -q 'limit: inflated bytes: 1200000128 of an archive of' err.file
+    grep -q 'limit: inflated bytes: 1200000128 from an archive of' err.file
 }
 
 # bats test_tags=full
-@test "the memory of a large deflated array is bounded" {
+@test "the memory for a large deflated array is bounded" {
     python3 - <<'PYTHON'
 import os, zipfile
 from modelfile import npy

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# amn-inspect and amn-parse with several operands: each is done on its own.
+# amn-inspect and amn-parse with several operands: each is handled independently.
 load helper
 
-# Some of each kind: a directory, an index, a split model, a compressed one, one without tensors, one twice.
+# Some of each kind: a directory, an index, a split model, a compressed one, one without tensors, a duplicate.
 several() {
     gzip -c <"$fx/good-gguf-k.gguf" >packed.gguf.gz
     models=("$fx/good-plain.safetensors" "$fx/good-sharded" "$fx/good-gguf.gguf" "$fx/good-no-tensors.safetensors"
@@ -11,7 +11,7 @@ several() {
         packed.gguf.gz "$fx/good-fp8-late.safetensors" "$fx/good-gguf.gguf")
 }
 
-@test "amn-inspect: the lines are those of each alone" {
+@test "amn-inspect: the lines are those of each operand alone" {
     several
     for how in '' '--to f16' --arrays --metadata; do
         for m in "${models[@]}"; do
@@ -23,7 +23,7 @@ several() {
     done
 }
 
-@test "amn-parse: the lines are those of each alone, told apart by model and file" {
+@test "amn-parse: the lines are those of each operand alone, distinguished by model and file" {
     several
     for m in "${models[@]}"; do
         try 0 amn-parse "$m"
@@ -38,7 +38,7 @@ several() {
         "$(printf 'good-plain.safetensors\tgood-plain.safetensors\n-\t(standard input)')" ]
 }
 
-@test "for people: each under its name, an empty line between; on a terminal the same" {
+@test "for people: each under its name, separated by empty lines; the same on a terminal" {
     several
     for t in "amn-inspect -q" "amn-parse -q" "amn-inspect -q --metadata"; do
         n=0
@@ -56,7 +56,7 @@ several() {
     done
 }
 
-@test "for people: a hostile name is no heading of its own making, standard input has one too" {
+@test "for people: a hostile name cannot fake a heading; standard input has one too" {
     evil=$'x\x1b[2K\rOK\nforged'
     cp "$fx/good-plain.safetensors" "$evil"
     for t in amn-inspect amn-parse; do
@@ -92,12 +92,12 @@ several() {
 }
 
 # bats test_tags=full
-@test "one that fails is told, the others are done, the status is the highest" {
+@test "a failure is reported, the others are done, the status is the highest" {
     good=$fx/good-plain.safetensors
     cut=$fx/bad-gguf-cut.gguf
     head -c 20 "$good" >cut.safetensors
     old=$fx/unsupported-gguf-v1.gguf
-    # told STATUS OPERAND...: this status; as many good models as there are in the list, and a line for each other one.
+    # told STATUS OPERAND...: this status; as many good models as the list has, and a line for each other one.
     told() {
         local want=$1 m n=0
         shift
@@ -130,7 +130,7 @@ several() {
     is_empty out
 }
 
-@test "what is wrong with the command line is said once, before anything is done" {
+@test "errors of the command line are reported once, before anything is done" {
     for t in amn-inspect amn-parse; do
         try 2 $t --scheme gtpq "$fx/good-plain.safetensors" nowhere
         is_empty out
@@ -139,14 +139,14 @@ several() {
         is_empty out
         error_line $t usage
         grep -q "'-' is given 2 times" err
-        # Of one model only: with its name, and the others are done.
+        # An error of one model only: with its name, and the others are done.
         try 2 $t --scheme gptq "$fx/good-plain.safetensors" "$corpus/safetensors-good/gptq-4bit-asym-shuffled.safetensors"
         grep -q '^[a-z-]*: .*good-plain.safetensors: usage: ' err
         grep -q gptq out
     done
 }
 
-@test "pipes among them: standard input, and more by name" {
+@test "pipes among operands: standard input, and more by name" {
     f=$fx/good-fp8-late.safetensors
     g=$fx/good-gguf.gguf
     for t in amn-inspect amn-parse; do
@@ -159,7 +159,7 @@ several() {
     done
 }
 
-@test "a reader that leaves ends it quietly, also between two models" {
+@test "a reader that exits ends the tool quietly, also between two models" {
     many=$corpus/safetensors-good/5000-tensors.safetensors
     for t in amn-parse "amn-parse --human"; do
         { $t "$many" nowhere 2>err && echo 0 >status || echo $? >status; } | head -c 10 >/dev/null
@@ -190,7 +190,7 @@ several() {
     done
 }
 
-@test "a report that is added to a later input is refused before it begins: 73, every input stays" {
+@test "a report that would be appended to a later input is refused at the start: 73, every input is unchanged" {
     cp -r "$fx/good-sharded" model
     cp "$fx/good-plain.safetensors" input
     for t in amn-inspect amn-parse; do
@@ -213,7 +213,7 @@ several() {
         echo before >list
         mkfifo p$t
         cat input >p$t &
-        $t "$fx/good-gguf.gguf" p$t - <input >>list     # the look beforehand takes nothing of a pipe
+        $t "$fx/good-gguf.gguf" p$t - <input >>list     # the check beforehand consumes nothing of a pipe
         [ "$(tail -n +2 list | jq -s 'map(.file) | unique | length')" -eq 3 ]
     done
 }

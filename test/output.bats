@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Where the output goes: -o, standard output, a terminal; and that it is never the input.
+# Outputs: -o, standard output, a terminal; and an output is never the input.
 load helper
 
 @test "-o: the same bytes as on stdout, nothing else is left, - is stdout" {
@@ -34,7 +34,7 @@ load helper
     printf old >old
     try 65 amn-remember -o old "$fx/bad-hole.safetensors"
     try 65 amn-remember -o old - <"$fx/bad-scale-missing.safetensors"
-    # Faults that only the end of a pipe shows, when much is written already.
+    # Faults at the end of a pipe, when much is written already.
     head -c 1500000 "$fx/good-fp8-wide.safetensors" | try 65 amn-remember -o old
     cat "$fx/bad-tail.safetensors" | try 65 amn-remember -o old
     try 69 amn-remember -o old "$fx/unsupported-exl3.safetensors"
@@ -58,7 +58,7 @@ load helper
     done
 }
 
-@test "-o: the file does not show under its name before it is complete" {
+@test "-o: the file does not appear under its name until it is complete" {
     mkfifo slow
     amn-remember -o new slow &
     exec 8>slow
@@ -70,7 +70,7 @@ load helper
     amn-remember "$fx/good-fp8-wide.safetensors" | cmp - new
 }
 
-@test "-o: with standard error closed, what is said there does not get into the file" {
+@test "-o: if standard error is closed, messages do not get into the file" {
     amn-remember "$fx/good-fp8-wide.safetensors" >expected
     "$helpers/stall" 0 "$fx/good-fp8-wide.safetensors" sh -c 'exec amn-remember -v --progress=always -o new 2>&-'
     cmp new expected
@@ -78,7 +78,7 @@ load helper
     cmp new expected
 }
 
-@test "-o through a symbolic link replaces what it points to" {
+@test "-o through a symbolic link replaces its target" {
     printf old >target
     ln -s target link
     try 0 amn-remember -o link "$fx/good-plain.safetensors"
@@ -90,7 +90,7 @@ load helper
     only target link dangling
 }
 
-@test "-o: folders that are not there, or are no place for a file: 73" {
+@test "-o: missing folders, or paths through files: 73" {
     mkdir folder
     try 73 amn-remember -o folder "$fx/good-plain.safetensors"
     try 73 amn-remember -o none/file "$fx/good-plain.safetensors"
@@ -100,7 +100,7 @@ load helper
     [ -z "$(ls -A folder)" ]
 }
 
-@test "an output that is an input is refused: 73, the input stays" {
+@test "an output that is an input is refused: 73, the input is unchanged" {
     cp "$fx/good-fp8-row-f32.safetensors" input
     cp input copy
     ln input hard
@@ -119,7 +119,7 @@ load helper
     only input copy hard soft sub
 }
 
-@test "a redirected output that is an input is refused: 73, the input stays" {
+@test "a redirected output that is an input is refused: 73, the input is unchanged" {
     cp "$fx/good-fp8-row-f32.safetensors" input
     cp input copy
     ln input hard
@@ -136,7 +136,7 @@ load helper
     done
 }
 
-@test "a report that would go into a file of the input is refused: 73, the input stays" {
+@test "a report that would go into a file of the input is refused: 73, the input is unchanged" {
     cp -r "$fx/good-sharded" model
     cp "$fx/good-fp8-row-f32.safetensors" input
     for report in amn-parse amn-inspect 'amn-remember --size'; do
@@ -152,7 +152,7 @@ load helper
     done
 }
 
-# is_input FILE JOB...: FILE, by whatever name, is no output for the job amn-remember JOB...; it stays as it is.
+# is_input FILE JOB...: FILE, by any name, is refused as an output of the job amn-remember JOB... and is unchanged.
 is_input() {
     local file=$1 name got
     shift
@@ -204,7 +204,7 @@ is_input() {
     is_input hub/models--a--b/snapshots/*/model.safetensors hf:a/b
 }
 
-@test "an output that is standard input read from another offset is refused" {
+@test "an output that is standard input at another offset is refused" {
     { printf 'before'; cat "$fx/good-plain.safetensors"; } >input
     cp input copy
     remember_rest() { (head -c 6 >/dev/null; exec amn-remember "$@"); }
@@ -219,7 +219,7 @@ is_input() {
     only
 }
 
-@test "-o: setuid, setgid and sticky bits of a file do not pass to what replaces it" {
+@test "-o: setuid, setgid and sticky bits of a file are not passed to its replacement" {
     for mode in 4755 2755 1644 7777; do
         printf old >old
         chmod $mode old
@@ -228,7 +228,7 @@ is_input() {
     done
 }
 
-@test "-o: /dev/stdout and other names of a descriptor are written as it stands" {
+@test "-o: /dev/stdout and other names of a descriptor are written in place" {
     for name in /dev/stdout /dev/fd/1 /proc/self/fd/1; do
         [ -e $name ] || skip "no $name here"
         printf 'before' >file
@@ -256,13 +256,13 @@ is_input() {
     [ -L link ]
     try 73 amn-remember -o /dev/fd/7 "$fx/good-plain.safetensors" 7<&-
     try 73 amn-remember -o /dev/stdin "$fx/good-plain.safetensors" <file
-    try 73 amn-remember -o /dev/fd/3 "$fx/good-plain.safetensors" 3<&-      # a file of its own by then
+    try 73 amn-remember -o /dev/fd/3 "$fx/good-plain.safetensors" 3<&-      # a new file by then
     amn-remember -o >(cat >through) "$fx/good-plain.safetensors"
     wait $!
     cmp through "$fx/good-plain.safetensors"
 }
 
-@test "-o: the name of a descriptor that is closed is no output: 73" {
+@test "-o: the name of a closed descriptor is refused: 73" {
     for o in /dev/stdin /dev/fd/0 /dev/stdout /dev/stderr; do
         closed() { amn-remember -o "$o" "$fx/good-plain.safetensors" <&- >&- 2>&-; }
         got=0
@@ -271,7 +271,7 @@ is_input() {
     done
 }
 
-@test "-n: a file that is there is not replaced, and the input is not even opened" {
+@test "-n: an existing file is not overwritten, and the input is not even opened" {
     printf old >old
     ln -s old link
     mkfifo nobody
@@ -287,12 +287,12 @@ is_input() {
     try 0 amn-remember -n "$fx/good-plain.safetensors"
     try 0 amn-remember -n -o - "$fx/good-plain.safetensors"
     cmp out new
-    try 0 amn-remember -n -o /dev/null "$fx/good-plain.safetensors"        # nothing is replaced
+    try 0 amn-remember -n -o /dev/null "$fx/good-plain.safetensors"        # nothing is overwritten
     try 0 amn-remember -n -o old --size "$fx/good-plain.safetensors"
     only old link nobody new
 }
 
-@test "-n: a file that appears meanwhile is not replaced either" {
+@test "-n: a file that appears during the job is not overwritten either" {
     mkfifo slow
     amn-remember -n -o new slow 2>err &
     exec 8>slow
@@ -321,12 +321,12 @@ blames() {
     mkdir folder
     ln -s nothing dangling
     touch old
-    blames 73 none/new "cannot create: no file can be made in its directory: No such" amn-remember -o none/new "$f"
-    blames 73 folder "cannot create: it cannot be written (a model directory has a slash at its end): Is a directory" amn-remember -o folder "$f"
-    blames 73 dangling "cannot create: it is a symbolic link to a file that is not there" amn-remember -o dangling "$f"
-    blames 73 old/new "cannot create: it cannot be examined: Not a directory" amn-remember -o old/new "$f"
-    blames 73 old "cannot create: it is not replaced, as -n asks: File exists" amn-remember -n -o old "$f"
-    blames 73 /dev/fd/7 "cannot create: it is not open for writing" amn-remember -o /dev/fd/7 "$f"
+    blames 73 none/new "cannot create: No such file" amn-remember -o none/new "$f"
+    blames 73 folder "cannot create: to write a model directory, add a slash: Is a directory" amn-remember -o folder "$f"
+    blames 73 dangling "cannot create: dangling symbolic link" amn-remember -o dangling "$f"
+    blames 73 old/new "cannot create: Not a directory" amn-remember -o old/new "$f"
+    blames 73 old "cannot create: not overwritten (-n): File exists" amn-remember -n -o old "$f"
+    blames 73 /dev/fd/7 "cannot create: not open for writing" amn-remember -o /dev/fd/7 "$f"
     limited() { (ulimit -f 100; exec "$@"); }
     blames 74 new "input/output: " limited amn-remember -o new "$fx/good-fp8-wide.safetensors"
     grep -q 'File too large' err
@@ -348,14 +348,14 @@ blames() {
         'amn-remember --plan' 'amn-remember --parts --part-size 100' 'amn-parse --version' 'amn-inspect --help'; do
         blames 74 '(standard output)' 'input/output: write failed: No space left on device' $job "$f"
     done
-    blames 74 /dev/full 'input/output: it cannot be written: No space left on device' amn-remember -o /dev/full "$f"
-    cat "$f" | blames 74 '(standard output)' 'input/output: it cannot be written' amn-remember
+    blames 74 /dev/full 'input/output: write failed: No space left on device' amn-remember -o /dev/full "$f"
+    cat "$f" | blames 74 '(standard output)' 'input/output: write failed' amn-remember
     closed() { "$@" >&-; }
     unset out
-    blames 73 '(standard output)' 'cannot create: it is not open for writing' closed amn-remember "$f"
+    blames 73 '(standard output)' 'cannot create: not open for writing' closed amn-remember "$f"
 }
 
-@test "--sync: the file before it gets its name, the folder after it" {
+@test "--sync: the file is flushed before it is renamed, the folder afterwards" {
     need_strace
     mkdir sub
     for name in new sub/new "$PWD/sub/new"; do
@@ -370,7 +370,7 @@ blames() {
 }
 
 # bats test_tags=full
-@test "a storm of signals: the old file or all of the new one, and nothing else is left" {
+@test "a storm of signals: the old file or the complete new one, and nothing else is left" {
     "$tests/signals.py" "$AMN_BIN" "$fx" 100
 }
 
@@ -418,7 +418,7 @@ blames() {
     cmp file "$fx/good-plain.safetensors"
 }
 
-@test "-v tells the length and the CRC-32 of what was written, whatever wrote it" {
+@test "-v reports the length and the CRC-32 of the output, whatever wrote it" {
     for options in '-j1' '-j3' '--direct=always' '--range 1000-1500000' '--part 2/3'; do
         try 0 amn-remember -v $options -o made "$fx/good-fp8-wide.safetensors"
         crc=$(python3 -c 'import sys, zlib; print("%08x" % zlib.crc32(open("made", "rb").read()))')
@@ -427,7 +427,7 @@ blames() {
     refute grep -q CRC made
 }
 
-@test "--report: no file of the report is the output or an input, by whatever name" {
+@test "--report: no file of the report is the output or an input, by any name" {
     "$helpers/weights" in.safetensors a.weight=BF16:64x128
     "$helpers/weights" saved a.weight=BF16:64x128
     echo '{"a": "b"}' >keys.json
@@ -456,14 +456,14 @@ blames() {
     [ $got -eq 73 ]
     got=0
     amn-forget -q --scheme q8_0 --report /dev/stdout in.safetensors 2>err | wc -c >n || got=$?
-    grep -q 'this one file' err
+    grep -q 'the same file' err
     [ "$(cat n)" -eq 0 ]
     try 0 forget --report /dev/null -o /dev/null in.safetensors
     only in.safetensors saved soft hard out.gguf keys.json n
 }
 
 # bats test_tags=full
-@test "a file of the input that gets the name of an output while the job runs is not replaced" {
+@test "a file of the input that gets the name of an output during the job is not overwritten" {
     "$helpers/weights" in.safetensors a.weight=BF16:1024x1024
     mkfifo slow
     for name in report out.gguf; do
@@ -486,7 +486,7 @@ blames() {
     only in.safetensors slow out.gguf
 }
 
-@test "--report: when it alone fails the status is 74, and the output is there" {
+@test "--report: if only the report fails, the status is 74, and the output is complete" {
     need_full
     "$helpers/weights" in.safetensors a.weight=BF16:64x128
     amn-forget -q --scheme q8_0 -o whole.gguf in.safetensors
@@ -502,7 +502,7 @@ blames() {
     [ ! -e new.gguf ]
 }
 
-# killed_at FIFO COMMAND...: kills it when its temporary file is there.
+# killed_at FIFO COMMAND...: kills it once its temporary file exists.
 killed_at() {
     local fifo=$1 pid
     shift
@@ -519,7 +519,7 @@ killed_at() {
     rm "$fifo"
 }
 
-@test "what a killed job left of its output is removed by the next one, and nothing else" {
+@test "temporary files of a killed job are removed by the next one, and nothing else" {
     killed_at slow amn-remember -o new
     [ "$(ls -A | grep -c '^[.]new[.]amn-......$')" -eq 1 ]
     touch .new.backup .new.aB3dE6 .new.amn-backups .new.amn- .new2.amn-aB3dE6 .other.amn-aB3dE6 new.amn-aB3dE6 .new.amn-aB3d.6

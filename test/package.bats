@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# What is installed, and what a release is made of. test/check-packages tries the packages themselves.
+# Installed files, and the contents of a release. test/check-packages tries the packages themselves.
 load helper
 
-# The Makefile without what the one that runs the tests was told; the tools are built, and nothing is built anew. $path
-# is where programs are looked for.
+# The Makefile without the variables of the make that runs the tests; the tools are built, and nothing is rebuilt. $path
+# is the search path for programs.
 make_here() {
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL PATH="${path:-$PATH}" \
         make -s -C "$tests/.." -o all bin="$AMN_BIN" obj="$dir/obj" out="$dir/dist" "$@"
 }
 
-# Whoever's checkout it is.
+# For a checkout of any owner.
 files_of_git() {
     git -C "$tests/.." -c safe.directory='*' -c core.quotePath=off ls-files | LC_ALL=C sort
 }
@@ -21,7 +21,7 @@ files_in() {
 
 names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse amn-quantize amn-remember'
 
-@test "make install: the tools, their other names, a page for each, its text, completions; make uninstall: nothing is left" {
+@test "make install: the tools, their aliases, a page for each, its text, completions; make uninstall leaves nothing" {
     for c in amn.bash _amn amn.fish; do echo "# $c" >$c; done
     texts=
     for page in "$tests"/../man/*.[157]; do
@@ -40,7 +40,7 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
             for page in "$tests"/../man/*.[57]; do echo share/man/man${page##*.}/${page##*/}; done
             for text in *.txt; do echo share/amn/$text; done
         } | LC_ALL=C sort | diff - <(files_in root$prefix)
-        [ -z "$(find root -type l ! -exec test -e {} \; -print)" ]      # no link leads nowhere
+        [ -z "$(find root -type l ! -exec test -e {} \; -print)" ]      # no dangling link
         for n in $names; do
             root$prefix/bin/$n --help | grep -q Usage
             grep -q bash root$prefix/share/bash-completion/completions/$n
@@ -57,7 +57,7 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
     [ "$(ls root/usr/share)" = man ]
 }
 
-@test "a library that is not found: one line with its packages, before anything is compiled; make clean does not ask" {
+@test "a missing library: one line with its packages, before anything is compiled; make clean does not check" {
     try 2 make_here PKG_CONFIG="env PKG_CONFIG_LIBDIR=$dir pkg-config" "$dir/obj/amn-parse/main.o"
     [ "$(wc -l <err)" -eq 1 ]
     for words in zlib1g-dev zlib-devel libjansson-dev jansson-devel libarchive-dev libarchive-devel 'make setup'; do
@@ -71,25 +71,25 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
     is_empty err
 }
 
-@test "pkg-config is asked once for a make" {
+@test "pkg-config runs once for a make" {
     printf '#!/bin/sh\necho "$*" >>"%s/asked"\nexec pkg-config "$@"\n' "$dir" >pc
     chmod +x pc
     try 0 make_here PKG_CONFIG="$dir/pc" "$dir/obj/amn-parse/main.o" "$dir/obj/amn-inspect/main.o"
     [ "$(grep -c -e --cflags asked)" -eq 1 ]
 }
 
-# make static takes minutes, and a system that has its compiler.
-@test "what static tools have in place of the loader compiles" {
+# make static takes minutes, and needs a system with its compiler.
+@test "the replacement of the loader in static tools compiles" {
     try 0 make_here CFLAGS='-O0 -Werror -DLIBARCHIVE_LINKED' "$dir/obj/lib/common/source/libarchive.o"
 }
 
-# compiles STATUS FLAGS OBJECT: with these CFLAGS, into a folder of its own.
+# compiles STATUS FLAGS OBJECT: with these CFLAGS, in a separate folder.
 compiles() {
     rm -rf "$dir/obj"
     try "$1" make_here CFLAGS="$2" "$dir/obj/lib/common/$3"
 }
 
-@test "flags that change floating-point results: refused when compiling, or without effect" {
+@test "flags that change floating-point results are refused at compile time, or have no effect" {
     for flags in -Ofast '-O2 -ffast-math' '-O2 -ffinite-math-only'; do
         compiles 2 "$flags" base/real.o
         grep -q 'output bytes must not depend on the compiler' err
@@ -107,7 +107,7 @@ compiles() {
     done
 }
 
-@test "hosts of 32 bits or big-endian: refused when compiling" {
+@test "32-bit and big-endian hosts are refused at compile time" {
     for flags in '-U__SIZEOF_POINTER__ -D__SIZEOF_POINTER__=4' '-U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__'; do
         compiles 2 "$flags" base/hash.o
         grep -q 'amn supports 64-bit little-endian hosts only' err
@@ -115,7 +115,7 @@ compiles() {
     done
 }
 
-# Their last digit depends on the libc, and so would outputs and reports: base/real.h has what is needed.
+# Their last digit depends on the libc, and outputs and reports would too: base/real.h has replacements.
 @test "the library calls no logarithm, power or other transcendental function of libm" {
     command -v nm >/dev/null || skip "no nm"
     nm -u "${AMN_OBJ:-$tests/../obj}/libamn.a" | awk 'NF == 2 { print $2 }' | sort -u >calls
@@ -123,7 +123,7 @@ compiles() {
     refute grep -xE '(a?(sin|cos|tan)h?|atan2|sincos|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|cbrt|hypot|erfc?|[lt]gamma)[fl]?' calls
 }
 
-@test "make dist: what git knows, the same bytes again; without git it says so" {
+@test "make dist: the files in git, reproducibly; without git it says so" {
     [ -e "$tests/../.git" ] || skip "this is no git checkout"
     try 0 make_here dist
     cp dist/*.tar.gz first
@@ -137,19 +137,19 @@ compiles() {
     grep -q 'make dist: no git here' err
 }
 
-@test "CHANGELOG.md and README.md have the version of the tools, and so have all of them" {
+@test "CHANGELOG.md and README.md have the version of the tools, and all tools have the same one" {
     version=$(amn-parse --version | cut -d' ' -f2)
     grep -qF "$version" "$tests/../CHANGELOG.md"
     grep -qF "amn-$version.tar.gz" "$tests/../README.md"
     for n in $names; do $n --version | grep -qF " $version"; done
 }
 
-@test "make static, make deb: what is missing, in one line" {
+@test "make static, make deb: missing programs in one line" {
     mkdir path
     for c in sh make sed stat; do ln -s "$(command -v $c)" path; done
     for target in static deb; do
         path=$dir/path try 2 make_here $target
-        [ "$(grep -c . err)" -le 2 ]            # make itself says that it ends
+        [ "$(grep -c . err)" -le 2 ]            # make itself adds a line
         grep -q "^make $target: not found: .*on Debian 'sh test/setup.sh build package' installs it" err
     done
     grep -q 'debhelper (Debian debhelper), lintian (Debian lintian)' err

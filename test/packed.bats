@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
-# Compressed input: read through by content, bounded, and never mistaken.
+# Compressed input: recognized by content, bounded, and never mistaken for something else.
 load helper
 
 packings='gzip zstd xz'
 
-# packed PACKING FILE: FILE compressed, on stdout.
+# packed PACKING FILE: compresses FILE to stdout.
 packed() {
     case $1 in zstd) set -- "$1 -q" "$2" ;; esac
     $1 -c <"$2"
 }
 
-# reads FILE PACKED: every tool says the same of both, PACKED by name and through a pipe. FILE is named in reports.
+# reads FILE PACKED: every tool has the same output for both, PACKED by name and through a pipe. Reports name FILE.
 reads() {
     local t
     for t in amn-remember amn-parse amn-inspect; do
@@ -27,7 +27,7 @@ unnamed() {
 }
 
 # bats test_tags=full
-@test "gzip, zstd and xz are read through, by content, whatever the name: file and pipe, all tools" {
+@test "gzip, zstd and xz are read by content, whatever the name: file and pipe, all tools" {
     for f in good-plain.safetensors good-fp8-block-bf16.safetensors good-gguf.gguf good-gguf-k.gguf \
         good-fp8-wide.safetensors good-fp8-wide-late.safetensors; do
         for p in $packings; do
@@ -38,7 +38,7 @@ unnamed() {
 }
 
 # bats test_tags=full
-@test "compressed input dribbled byte by byte, and in odd pieces" {
+@test "compressed input that arrives byte by byte, and in odd pieces" {
     for p in $packings; do
         for f in good-fp8-row-f32.safetensors good-gguf.gguf; do
             packed $p "$fx/$f" >model
@@ -72,7 +72,7 @@ unnamed() {
         $p -dc <model | cmp - "$f"
         reads "$f" model
     done
-    { gzip -c <"$f"; head -c 70000 /dev/zero; } >model          # as a tape pads
+    { gzip -c <"$f"; head -c 70000 /dev/zero; } >model          # padding as on tapes
     reads "$f" model
     { xz -c <a; head -c 64 /dev/zero; xz -c <b; head -c 4 /dev/zero; } >model
     reads "$f" model
@@ -86,20 +86,20 @@ unnamed() {
 }
 
 # bats test_tags=broken
-@test "nothing, compressed: malformed as an empty file" {
+@test "compressed empty input: malformed like an empty file" {
     : >none
     for p in $packings; do
         packed $p none >model
         for t in amn-remember amn-parse amn-inspect; do
             both 65 model $t
             is_empty out.file
-            grep -q 'it is empty' err.file && grep -q 'it is empty' err.pipe
+            grep -q 'file is empty' err.file && grep -q 'input is empty' err.pipe
         done
     done
 }
 
 # bats test_tags=full,broken
-@test "compressed input cut anywhere, or with a bit changed, small" {
+@test "compressed input truncated anywhere, or with a bit changed, small" {
     for p in $packings; do
         packed $p "$fx/good-gguf.gguf" >model
         "$helpers/harm-packed" "$fx/good-gguf.gguf" model 43
@@ -107,7 +107,7 @@ unnamed() {
 }
 
 # bats test_tags=full,broken
-@test "compressed input cut anywhere, or with a bit changed, streamed and spooled" {
+@test "compressed input truncated anywhere, or with a bit changed, streamed and spooled" {
     for p in $packings; do
         for f in good-fp8-wide.safetensors good-fp8-wide-late.safetensors; do
             packed $p "$fx/$f" >model
@@ -117,23 +117,23 @@ unnamed() {
 }
 
 # bats test_tags=broken
-@test "the words for what is cut, broken or followed by something" {
+@test "messages for truncated, broken and trailing data" {
     for p in $packings; do
         packed $p "$fx/good-gguf.gguf" >model
         head -c 500 model >cut
         try 65 amn-remember cut
-        grep -q "malformed: the $p stream is cut after 500 bytes (the download or copy is incomplete) \[at byte 500\]" err
+        grep -q "malformed: the $p stream is truncated after 500 bytes (incomplete download or copy?) \[at byte 500\]" err
         { cat model; echo junk; } >tail
         try 65 amn-remember tail
-        grep -q "malformed: what follows the $p stream is n.* \[at byte $(wc -c <model)\]" err
+        grep -q "malformed: trailing data after the $p stream \[at byte $(wc -c <model)\]" err
         try 65 amn-remember -o new tail
         [ ! -e new ]
-        try 65 $p -tq tail || try 1 $p -tq tail || try 2 $p -tq tail    # who made it does not like it either
+        try 65 $p -tq tail || try 1 $p -tq tail || try 2 $p -tq tail    # the original program rejects it too
         python3 -c 'd = bytearray(open("model", "rb").read()); d[600] ^= 8; open("broken", "wb").write(d)'
         both 65 broken amn-remember
-        grep -q "malformed: the $p stream is broken" err.file && grep -q "malformed: the $p stream is broken" err.pipe
+        grep -q "malformed: corrupt $p stream" err.file && grep -q "malformed: corrupt $p stream" err.pipe
     done
-    # gzip's checksum and length are looked at
+    # gzip's checksum and length are verified
     gzip -nc <"$fx/good-plain.safetensors" >model
     for at in 8 4; do
         python3 -c 'import sys; d = bytearray(open("model", "rb").read()); d[-int(sys.argv[1])] ^= 1; open("broken", "wb").write(d)' $at
@@ -154,14 +154,14 @@ unnamed() {
             unnamed out >whole
             both 0 cut $t
             unnamed out.file | cmp - whole
-            # what follows does not come, and is not waited for
+            # the rest never arrives, and is not waited for
             try 0 timeout 25 $t < <(cat cut; exec sleep 30 3>&-)
             unnamed out | cmp - whole
         done
     done
 }
 
-@test "config.json beside a compressed file; a directory with nothing but one" {
+@test "config.json next to a compressed file; a directory with only a compressed file" {
     for p in gzip:gz zstd:zst xz:xz; do
         mkdir m
         cp "$fx/config-48/config.json" m/
@@ -181,7 +181,7 @@ unnamed() {
         cp m/other.safetensors.${p#*:} m/second.safetensors.${p#*:}
         try 2 amn-remember m
         cp "$fx/good-plain.safetensors" m/plain.safetensors
-        try 0 amn-remember m                        # what is plain comes first
+        try 0 amn-remember m                        # plain files come first
         mv out got
         try 0 amn-remember "$fx/good-plain.safetensors"
         cmp out got
@@ -195,7 +195,7 @@ unnamed() {
         gzip -c <"$fx/good-sharded/$shard.safetensors" >model/$shard.safetensors
         for t in amn-remember amn-parse; do
             try 69 $t model
-            grep -q "$shard.safetensors: unsupported: it is compressed, and one of several files" err
+            grep -q "$shard.safetensors: unsupported: compressed shards are not supported" err
         done
         cp "$fx/good-sharded/$shard.safetensors" model/
     done
@@ -207,7 +207,7 @@ unnamed() {
     grep -q 'part 1 of 3' err
 }
 
-@test "a compressed shard alone, whose companion is elsewhere: refused, naming the index" {
+@test "a compressed shard alone whose companion is elsewhere: refused, naming the index" {
     shard=$(ls "$corpus/safetensors-good/sharded-cross" | grep 00001-of)
     cp -r "$corpus/safetensors-good/sharded-cross" m
     try 69 amn-remember "m/$shard"
@@ -219,13 +219,13 @@ unnamed() {
     done
 }
 
-@test "other compressions, and two at once: refused by name, with what to do" {
+@test "other and nested compressions: refused by name, with what to do" {
     for f in 'bzip2 BZh91AY&SY' 'lz4 \004\042\115\030' 'lzip LZIP\001' 'lzop \211LZO\000\r\n\032\n' 'compress \037\235\220' \
         '7-Zip 7z\274\257\047\034'; do
         { printf "${f#* }"; head -c 100 "$fx/good-plain.safetensors"; } >model
         for t in amn-remember amn-parse amn-inspect; do
             both 69 model $t
-            grep -q "this is compressed with ${f%% *}, which is not read through: .* FILE | amn-inspect" err.file
+            grep -q "compressed with ${f%% *}, which is not supported: .* FILE | amn-inspect" err.file
             grep -q "compressed with ${f%% *}" err.pipe
         done
     done
@@ -236,7 +236,7 @@ unnamed() {
             both 69 twice amn-remember
             for e in err.file err.pipe; do
                 [ "$(wc -l <$e)" -eq 1 ]
-                grep -q "this is compressed twice, by $inner and then by $outer: .*: $outer -dc FILE | amn-inspect" $e
+                grep -q "compressed twice, with $inner and then with $outer, .*: $outer -dc FILE | amn-inspect" $e
             done
         done
     done
@@ -247,7 +247,7 @@ unnamed() {
     both 65 model amn-inspect
 }
 
-@test "a header length that looks like gzip or compress is one" {
+@test "a header length that looks like gzip or compress is a header length" {
     python3 - <<'PYTHON'
 import struct
 for name, magic in (("gz", b"\x1f\x8b\x08\0"), ("z", b"\x1f\x9d\x01\0")):
@@ -263,12 +263,12 @@ PYTHON
 }
 
 # bats test_tags=full,broken
-@test "windows: 128 MiB at most, and no more than --max-alloc" {
+@test "windows: at most 128 MiB, and at most --max-alloc" {
     f=$fx/good-gguf.gguf
     "$helpers/pack" zstd 27 <"$f" >model
     reads "$f" model
     try 75 amn-inspect --max-alloc 64M model
-    grep -q 'limit: window of the zstd stream, bytes: 134217728 is over the limit of 67108864' err
+    grep -q 'limit: zstd window bytes: 134217728 exceeds the limit of 67108864' err
     "$helpers/pack" zstd 28 <"$f" >model
     both 75 model amn-inspect
     grep -q 'window of the zstd stream' err.file && grep -q 'window of the zstd stream' err.pipe
@@ -287,7 +287,7 @@ PYTHON
     "$helpers/pack" xz 31 <plain.xz >model                      # 192
     xz -tq model
     both 75 model amn-inspect
-    grep -q 'dictionary of the xz stream, bytes: 201326592 is over the limit of 134217728' err.file
+    grep -q 'xz dictionary bytes: 201326592 exceeds the limit of 134217728' err.file
     try 75 amn-inspect --max-alloc 4M plain.xz
     { cat plain.xz; "$helpers/pack" xz 40 <plain.xz; } >model
     both 75 model amn-remember
@@ -307,10 +307,10 @@ PYTHON
 }
 
 # bats test_tags=full,broken
-@test "a bomb in a header: a limit, soon and in little memory" {
+@test "a bomb in a header: a limit error, quickly and in little memory" {
     without_sanitizer
     little() { (ulimit -v 400000; exec timeout 30 "$@"); }
-    printf '\200\360\372\2\0\0\0\0{"a":' >start                  # a header of 50 MB, which goes on with spaces
+    printf '\200\360\372\2\0\0\0\0{"a":' >start                  # a header of 50 MB, continued with spaces
     "$helpers/pack" zstd-then 32 50000000 <start >spaces.zst
     { cat start; head -c 50000000 /dev/zero | tr '\0' ' '; } | xz -0c >spaces.xz
     { cat start; head -c 50000000 /dev/zero | tr '\0' ' '; } | gzip -c >spaces.gz
@@ -320,7 +320,7 @@ PYTHON
     for f in spaces.zst spaces.xz spaces.gz array.zst; do
         for t in amn-inspect amn-parse amn-remember; do
             try 75 little $t $f
-            grep -q 'limit: ratio: .* over the limit of 200 to 1' err
+            grep -q 'limit: ratio: .* exceeds the limit of 200 to 1' err
             is_empty out
             try 75 little $t <$f
         done
@@ -330,23 +330,23 @@ PYTHON
 }
 
 # bats test_tags=broken
-@test "a bomb behind the tensors: malformed, and nobody waits for its end" {
+@test "a bomb after the tensors: malformed, without reading to its end" {
     "$helpers/pack" zstd-then 0 400000000000 <"$fx/good-plain.safetensors" >model
     for t in amn-parse amn-inspect; do
         try 0 timeout 30 $t model
     done
     try 65 timeout 30 amn-remember model
-    grep -q 'at least [0-9]* bytes follow the last tensor' err
+    grep -q 'at least [0-9]* bytes of trailing data after the last tensor' err
     try 65 timeout 30 amn-remember <model
-    # nor does it go to a temporary file
+    # it is not spooled to a temporary file either
     "$helpers/pack" zstd-then 0 400000000000 <"$fx/good-fp8-wide-late.safetensors" >model
     spools_little() { (ulimit -f 20000; exec timeout 60 amn-remember -v model); }
     try 65 spools_little
-    grep -q 'at least [0-9]* bytes follow the last tensor' err
+    grep -q 'at least [0-9]* bytes of trailing data after the last tensor' err
 }
 
 # bats test_tags=full
-@test "tensors of zeros are no bomb; --max-ratio tightens" {
+@test "tensors of zeros are not a bomb; --max-ratio lowers the limit" {
     f=$fx/good-fp8-200mb.safetensors
     zstd -qc <"$f" >model
     [ "$(wc -c <model)" -le 20000 ]
@@ -354,7 +354,7 @@ PYTHON
     both 0 model amn-remember -o got
     cmp got expected
     both 75 model amn-remember --max-ratio 1000 -o new
-    grep -q 'ratio: .* over the limit of 1000 to 1' err.file
+    grep -q 'ratio: .* exceeds the limit of 1000 to 1' err.file
     [ ! -e new ]
     try 75 amn-remember --max-ratio 0 -o new model
     try 0 amn-inspect --max-ratio 1000 model
@@ -364,7 +364,7 @@ PYTHON
 }
 
 # bats test_tags=full
-@test "a compressed file that must be read twice is spooled; --no-spool refuses" {
+@test "a compressed file that must be read twice is spooled; --no-spool refuses it" {
     f=$fx/good-fp8-wide-late.safetensors
     try 0 amn-remember "$f"
     cp out expected
@@ -381,7 +381,7 @@ PYTHON
     done
 }
 
-@test "a range of a compressed file is that of the plain one" {
+@test "a range of a compressed file equals that of the plain one" {
     f=$fx/good-fp8-wide.safetensors
     zstd -qc <"$f" >model
     for range in 0-99 1000-900000 2000001-; do
@@ -397,7 +397,7 @@ PYTHON
 }
 
 # bats test_tags=full
-@test "a compressed file is an input: no output goes there, and it may not change" {
+@test "a compressed file counts as an input: it may not be overwritten or change" {
     for p in $packings; do
         packed $p "$fx/good-fp8-wide.safetensors" >model
         cp model expected
@@ -407,13 +407,13 @@ PYTHON
         cmp model expected
         packed $p "$corpus/gguf-good/data-order-permuted.gguf" >model      # worth a note
         try 74 "$helpers/held" 'printf x >>model' amn-remember -v -o new model
-        grep -q 'it changed while it was read' err
+        grep -q 'file changed while being read' err
         [ ! -e new ]
     done
 }
 
 # bats test_tags=full
-@test "compressed input: a reader that leaves, and a writer that is not cut off" {
+@test "compressed input: a reader that exits, and a writer that is not cut off" {
     for p in $packings; do
         packed $p "$fx/good-fp8-wide.safetensors" >model
         { amn-remember model 2>err && echo 0 >status || echo $? >status; } | head -c 10 >/dev/null
@@ -427,7 +427,7 @@ PYTHON
     [ "$(cat written)" = all ]
 }
 
-@test "without libarchive zstd and xz are refused, and all else works" {
+@test "without libarchive, zstd and xz are refused, and everything else works" {
     [ "$(uname)" = Linux ] || skip "the library is called otherwise here"
     grep -q 'libarchive\.so\.13' "$AMN_BIN/amn-inspect" || skip "these tools are linked with libarchive"
     without_sanitizer
@@ -437,13 +437,13 @@ PYTHON
     for p in zstd xz; do
         packed $p "$fx/good-plain.safetensors" >model
         both 69 model amn-inspect
-        grep -q "unsupported: this is compressed with $p, and libarchive, .* cannot be loaded (.*): $p -dc FILE | amn-inspect" err.file
+        grep -q "unsupported: compressed with $p, but libarchive cannot be loaded (.*); install it, or use: $p -dc FILE | amn-inspect" err.file
     done
     gzip -c <"$fx/good-plain.safetensors" >model
     reads "$fx/good-plain.safetensors" model
 }
 
-@test "a small quant_state near the header of a pipe is read in memory: no spool" {
+@test "a small quant_state near the header of a pipe is read in memory, without a spool" {
     for f in bnb-nf4-bs64-bfloat16-dq bnb-fp4-bs64-float32-dq bnb-nf4-bs4096-float16; do
         f=$corpus/safetensors-good/$f.safetensors
         try 0 amn-remember "$f"

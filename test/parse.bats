@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# amn-parse: one object a tensor.
+# amn-parse: one object for each tensor.
 load helper
 
-@test "one JSON object a tensor; file and pipe alike" {
+@test "one JSON object for each tensor; file and pipe alike" {
     for f in good-plain.safetensors good-fp8-wide.safetensors good-gguf.gguf good-gguf-k.gguf; do
         both 0 "$fx/$f" amn-parse
         cmp out.file out.pipe
@@ -30,7 +30,7 @@ load helper
         and .[0].detail == null' out
 }
 
-@test "the offset is where the bytes lie" {
+@test "the offset is the position of the bytes" {
     try 0 amn-parse "$fx/good-plain.safetensors"
     at=$(jq -r 'select(.name == "b") | .offset' out)
     try 0 amn-remember "$fx/good-plain.safetensors"
@@ -47,7 +47,7 @@ load helper
     [ "$(jq -s length out)" -eq 6 ]
 }
 
-@test "a file without tensors: nothing, status 0; to people it says so" {
+@test "a file without tensors: no output, status 0; a message for people" {
     try 0 amn-parse "$fx/good-no-tensors.safetensors"
     is_empty out
     try 0 amn-parse --human "$fx/good-no-tensors.safetensors"
@@ -59,7 +59,7 @@ load helper
     jq -es 'length == 4 and ([.[].file | sub(".*/"; "")] | unique | length == 2)' out
 }
 
-# roles FILE: "NAME ROLE WEIGHT" of each tensor.
+# roles FILE: prints "NAME ROLE WEIGHT" for each tensor.
 roles() {
     try 0 amn-parse "$1"
     jq -r '[.name, .role, .weight // "-"] | join(" ")' out
@@ -94,7 +94,7 @@ roles() {
     grep -qE '^model\.norm\.weight .* bytes$' out
 }
 
-@test "a table: titles, sizes to the right, totals; nothing at the end of a line" {
+@test "a table: titles, sizes right-aligned, totals; no trailing blanks" {
     "$tests/make-examples" .
     try 0 amn-parse --human model.gguf
     sed -n '1,3p;$p' out | diff - <(cat <<'END'
@@ -106,7 +106,7 @@ END
 )
     [ "$(wc -l <out)" -eq 23 ]
     refute grep -n ' $' out
-    # The widest total counts for the columns too; what is not known is no number.
+    # The widest total determines the columns too; an unknown size is not a number.
     try 0 amn-parse --human "$corpus/gguf-good/fork-iq1_kt.gguf"
     sed -n '$p' out | grep -qE '^[0-9]+ tensors? .* \+ \?'
     try 0 amn-parse --human "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
@@ -117,7 +117,7 @@ END
     cmp out terminal
 }
 
-@test "a table of names longer than its columns, and of names that would break it" {
+@test "a table with names longer than its columns, and names that would break it" {
     for f in "$corpus"/safetensors-good/names-*.safetensors "$fx/good-name-hostile.safetensors"; do
         try 0 amn-parse --human "$f"
         amn-parse "$f" | wc -l >n
@@ -127,7 +127,7 @@ END
 }
 
 # bats test_tags=full
-@test "the members of all lines are those of amn-json(5)" {
+@test "the members of all lines are documented in amn-json(5)" {
     for f in "$fx"/good-* "$fx"/unsupported-* "$fx"/schemes/* "$corpus"/*-good/*; do
         amn-parse "$f" 2>/dev/null || [ $? -ne 70 ]
     done >lines

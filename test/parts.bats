@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
-# --part, --part-size, --parts, --plan: an output made in parts, and what each costs.
+# --part, --part-size, --parts, --plan: an output made in parts, and the cost of each.
 load helper
 
-# Bytes that amn-remember OPTIONS... reads of its input.
+# Prints how many bytes of its input amn-remember OPTIONS... reads.
 bytes_read() {
     strace -f -y -e trace=pread64 -o trace amn-remember -j1 "$@" >/dev/null
     awk -v FS='= ' '/good-fp8-wide|in.safetensors/ { n += $NF } END { print n + 0 }' trace
 }
 
 # bats test_tags=full
-@test "the parts of I/N, in order, are the output, and --size says their lengths" {
+@test "the parts I/N, in order, make up the output, and --size gives their lengths" {
     for f in good-fp8-wide.safetensors good-plain.safetensors good-gguf-k.gguf; do
         amn-remember "$fx/$f" >whole
         for n in 1 2 3 5 40; do
@@ -24,7 +24,7 @@ bytes_read() {
     done
 }
 
-@test "parts of I/N are cut at blocks, and as equal as that allows" {
+@test "the parts I/N are cut at blocks, and otherwise equal" {
     size=$(amn-remember --size "$fx/good-fp8-wide.safetensors")
     blocks=$(((size + 524287) / 524288))
     [ "$blocks" -ge 3 ]
@@ -36,7 +36,7 @@ bytes_read() {
     done
 }
 
-@test "parts of a size: all equal but the last, and --parts tells how many" {
+@test "parts of a size: all equal except the last, and --parts gives their number" {
     f=$fx/good-fp8-wide.safetensors
     amn-remember "$f" >whole
     size=$(wc -c <whole)
@@ -69,7 +69,7 @@ bytes_read() {
     cmp joined whole
 }
 
-@test "parts that make no sense" {
+@test "invalid parts" {
     f=$fx/good-plain.safetensors
     for p in 0/3 4/3 1/0 1 x/3 1/x -1/3 1/3/4 '' /3 1/; do
         try 2 amn-remember --part "$p" "$f"
@@ -82,7 +82,7 @@ bytes_read() {
     try 2 amn-remember --size --plan "$f"
 }
 
-@test "the plan says where the header says that tensors lie, and the inputs they need" {
+@test "the plan has the places of tensors in the header, and the inputs they need" {
     for f in good-fp8-wide.safetensors good-plain.safetensors good-gguf.gguf good-sharded; do
         amn-remember "$fx/$f" >whole.safetensors
         try 0 amn-remember --plan "$fx/$f"
@@ -98,7 +98,7 @@ bytes_read() {
     cmp stored needed
 }
 
-@test "the members of a plan are those of amn-json(5)" {
+@test "the members of a plan are documented in amn-json(5)" {
     for f in "$fx/good-sharded" "$fx/good-fp8-late.safetensors" "$fx/good-gguf.gguf"; do
         amn-remember --plan "$f"
         amn-remember --plan --part 2/3 "$f"
@@ -106,7 +106,7 @@ bytes_read() {
     "$helpers/json-keys" AMN-REMEMBER <lines
 }
 
-@test "the plan of a part is its tensors, and what of their inputs it needs" {
+@test "the plan of a part has its tensors, and the parts of their inputs that it needs" {
     f=$fx/good-fp8-wide.safetensors
     for i in 1 2 3; do amn-remember --plan --part $i/3 "$f" | jq -r .name; done | sort -u >parts
     amn-remember --plan "$f" | jq -r .name | sort -u | cmp - parts
@@ -115,7 +115,7 @@ bytes_read() {
     [ "$part" -lt $((whole / 2)) ]
 }
 
-@test "a part reads what it needs" {
+@test "a part reads only what it needs" {
     command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
     ! is_sanitized || skip "the sanitizer does not bear strace"
     f=$fx/good-fp8-wide.safetensors
@@ -124,13 +124,13 @@ bytes_read() {
     header=$(bytes_read --size "$f")
     for i in 1 2 3; do
         part=$(bytes_read --part $i/3 "$f")
-        # a third, a block more for the rounding, and the header
+        # a third, one more block for rounding, and the header
         [ $((part - header)) -le $(((whole - header) / 3 + 300000)) ] || { echo "$part of $whole"; return 1; }
     done
     [ $(($(bytes_read --part-size 1000 --part 100 "$f") - header)) -le 8000 ]
 }
 
-@test "the uploads and places of amn(7): each part by curl, or by dd into one file" {
+@test "the uploads and files of amn(7): each part by curl, or by dd into one file" {
     command -v curl >/dev/null || skip "no curl here"
     f=$fx/good-fp8-wide.safetensors
     amn-remember "$f" >whole

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What is shown of a job while it runs: the bar, and the answer to SIGUSR1.
+# Information about a running job: the bar, and the answer to SIGUSR1.
 load helper
 
 @test "SIGUSR1: one status line, and the work goes on" {
@@ -8,7 +8,7 @@ load helper
     try 0 "$helpers/stall" USR1 "$fx/good-fp8-wide.safetensors" amn-remember
     cmp out whole
     [ "$(wc -l <err)" -eq 1 ]
-    grep -qE '^amn-remember: progress: [a-z]+' err         # of what it does by then
+    grep -qE '^amn-remember: progress: [a-z]+' err         # names the phase
     for t in amn-inspect amn-parse; do
         (printf cut; sleep 1) | $t 2>err &
         pid=$!
@@ -21,12 +21,12 @@ load helper
 }
 
 # bats test_tags=full
-@test "SIGUSR1 in a storm, from the start on: it ends no tool, and the bytes are right" {
+@test "a storm of SIGUSR1 from the start ends no tool, and the bytes are right" {
     try 0 amn-remember "$fx/good-fp8-wide.safetensors"
     cp out whole
     cat >storm.py <<'PYTHON'
 import os, signal, subprocess, sys
-signal.signal(signal.SIGUSR1, signal.SIG_IGN)       # kept by exec until the tool has its handler: no moment to die in
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)       # inherited through exec, so the signal never kills the tool
 p = subprocess.Popen(sys.argv[1:])
 while p.poll() is None:
     os.kill(p.pid, signal.SIGUSR1)
@@ -44,7 +44,7 @@ PYTHON
     done
 }
 
-@test "SIGUSR1: its handler is the first thing that a tool sees to" {
+@test "SIGUSR1: a tool installs its handler before anything else" {
     command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
     ! is_sanitized || skip "the sanitizer opens files of its own"
     for t in amn-remember amn-inspect amn-parse; do
@@ -71,22 +71,22 @@ PYTHON
     grep -q '%' out
 }
 
-@test "SIGUSR1 is answered at once, whatever a tool waits for" {
+@test "SIGUSR1 is answered at once, whatever a tool is waiting for" {
     late=$fx/good-fp8-wide-late.safetensors wide=$fx/good-fp8-wide.safetensors
     try 0 amn-remember "$wide"
     cp out whole
-    # its header: nothing of it, and a part
+    # its header: no byte of it, and a part
     try 0 "$helpers/ask" 'progress: reading the header, 0 bytes\n' 0 "$wide" amn-remember
     cmp out whole
     try 0 "$helpers/ask" 'progress: reading the header, 7 bytes, [0-9]+ bytes/s\n' 7 "$wide" amn-remember
     cmp out whole
-    # what is spooled, also out of a compressed stream
+    # spooled data, also from a compressed stream
     try 0 "$helpers/ask" 'progress: reading into a temporary file, [0-9]+%, [0-9.]+ of [0-9.]+ KiB' 1200000 "$late" amn-remember
     cmp out whole
     gzip -c "$late" >late.gz
     try 0 "$helpers/ask" 'progress: reading into a temporary file, [0-9]+%, [0-9.]+ of [0-9.]+ KiB' 1200000 late.gz amn-remember
     cmp out whole
-    # input that stops, and a reader that does
+    # input that stalls, and a reader that does
     try 0 "$helpers/ask" 'progress: writing, [1-9][0-9]*%, 2.00 of 2.99 MiB, ' 1300000 "$wide" amn-remember
     cmp out whole
     try 0 "$helpers/ask" --unread 'progress: writing, [0-9]+%, [0-9.]+ of 2.99 MiB' 9999999 "$wide" amn-remember
@@ -94,19 +94,19 @@ PYTHON
     # the end of the input
     { cat "$wide"; cat "$wide"; } >tail
     try 65 "$helpers/ask" 'progress: reading the input to its end\n' $(wc -c <"$wide") tail amn-remember
-    # FIFOs whose other ends nobody has opened yet
+    # FIFOs whose other ends are not open yet
     mkfifo in.fifo out.fifo
     try 0 "$helpers/ask" 'progress: reading the header, 0 bytes\n' 0 "$wide" sh -c '
         (while [ ! -e answered ]; do sleep 0.05; done; cat "$0" >in.fifo) & exec amn-remember in.fifo' "$wide"
     cmp out whole
     try 0 "$helpers/ask" 'progress: opening the output\n' 0 "$wide" sh -c '
         (while [ ! -e answered ]; do sleep 0.05; done; cat out.fifo >got) & exec amn-remember -o out.fifo "$0"' "$wide"
-    for _ in $(seq 200); do ! cmp -s got whole || break; sleep 0.05; done      # its reader is nobody's child here
+    for _ in $(seq 200); do ! cmp -s got whole || break; sleep 0.05; done      # its reader is not our child
     cmp got whole
 }
 
 # bats test_tags=full
-@test "SIGUSR1: the reports answer as well" {
+@test "SIGUSR1: the reports answer too" {
     many=$corpus/safetensors-good/5000-tensors.safetensors
     for t in amn-parse amn-inspect; do
         cat "$many" | try 0 $t
@@ -115,13 +115,13 @@ PYTHON
         cmp out whole
     done
     try 0 "$helpers/ask" --unread 'progress: writing' 99999999 "$many" amn-parse
-    # each operand anew
+    # starts over with each operand
     for t in amn-parse amn-inspect; do
         try 0 "$helpers/ask" 'progress: reading the header, 1000 bytes' 1000 "$many" $t "$fx/good-plain.safetensors" -
     done
 }
 
-@test "SIGUSR1 under --json-errors: an object; under -q: as ever" {
+@test "SIGUSR1 with --json-errors: an object; with -q: as usual" {
     try 0 "$helpers/ask" ' 7 bytes' 7 "$fx/good-plain.safetensors" amn-remember --json-errors -q
     jq -es 'all(keys == ["file", "kind", "message", "offset", "report", "status", "tensor", "tool"]
         and .kind == "progress" and .status == null) and (.[-1].message | startswith("reading the header, 7 bytes"))' err
@@ -130,8 +130,8 @@ PYTHON
 
 # --- the bar
 
-# shows COLUMNS N COMMAND...: the window with these widths, one after the other, while the command has the first N bytes of
-# $in; then the rest comes too.
+# shows COLUMNS N COMMAND...: displays the window at these widths, one after the other, while the command has the first N bytes
+# of $in; then the rest follows.
 shows() {
     local columns=$1 take=$2
     shift 2
@@ -144,18 +144,18 @@ shows() {
     cmp made whole
 }
 
-# row N REGEX: the window of N columns has one row, and it is this.
+# row N REGEX: the window of N columns has one row, which matches.
 row() {
     [ "$(grep -c "^$1: " out)" -eq 1 ] && grep -qE "^$1: $2\$" out || { echo "$1 columns, expected $2:"; cat out; return 1; }
 }
 
-# left N TEXT: at the end the window has N rows, all of which begin so.
+# left N TEXT: at the end the window has N rows, all starting with TEXT.
 left() {
     [ "$(grep -c "^end: " out)" -eq "$1" ] && [ "$(grep -cF "end: ${2-}" out)" -eq "$1" ] || { cat out; return 1; }
 }
 
 # bats test_tags=full
-@test "the bar has whole words at any width, follows the window, and leaves nothing behind" {
+@test "the bar shows whole words at any width, follows the window, and leaves nothing behind" {
     in=$fx/good-fp8-wide.safetensors
     try 0 amn-remember "$in"
     cp out whole
@@ -175,7 +175,7 @@ left() {
 }
 
 # bats test_tags=full
-@test "the bar names the phase: a header that is long to come, a spool" {
+@test "the bar names the phase: waiting for a header, a spool" {
     in=$fx/good-fp8-wide-late.safetensors
     try 0 amn-remember "$in"
     cp out whole
@@ -190,11 +190,11 @@ left() {
 }
 
 # bats test_tags=full
-@test "the bar is wiped before every other line, and before text on standard output" {
+@test "the bar is cleared before every other line, and before text on standard output" {
     in=$fx/good-fp8-wide-late.safetensors
     try 0 amn-remember "$in"
     cp out whole
-    # a note comes while the bar of the header stands, and others when that of the output does
+    # one note appears while the bar of the header is shown, others while that of the output is
     cat >slow <<'SH'
 head -c 100 "$1"
 sleep 0.5
@@ -209,11 +209,11 @@ SH
     left 1 "$(wc -c <whole | tr -d ' ')"
     head -c 1400000 "$in" >cut
     try 65 "$helpers/pty" --columns 400 sh -c 'sh slow "$0" | amn-remember >made' cut
-    left 1 'amn-remember: (standard input): malformed: it ends after 1400000 bytes'
+    left 1 'amn-remember: (standard input): malformed: truncated: 1400000 of'
 }
 
 # bats test_tags=full
-@test "the bar keeps off a dumb terminal, and off one in which the job is in the background" {
+@test "no bar on a dumb terminal, or on one where the job is in the background" {
     in=$fx/good-fp8-wide.safetensors
     printf 'head -c 1300000 "$1"; sleep 0.5; tail -c +1300001 "$1"\n' >slow
     for quiet in 'TERM=dumb' 'TERM=' '-u TERM'; do
@@ -222,7 +222,7 @@ SH
     done
     try 0 "$helpers/pty" bash -c 'set -m; { sh slow "$0" | amn-remember >made; } & wait' "$in"
     refute grep -q '%' out
-    # asked for, it takes no escape sequence
+    # on request it uses no escape sequence
     try 0 "$helpers/pty" sh -c 'sh slow "$0" | TERM=dumb amn-remember --progress=always >made' "$in"
     grep -q '%' out
     refute grep -q "$(printf '\033')" out

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# PyTorch checkpoints in ZIP archives. test/check-corpus has what torch itself writes, and what attacks look like.
+# PyTorch checkpoints in ZIP archives. test/check-corpus has files written by torch itself, and attacks.
 load helper
 
-# expects FILE OUT: the tensors of OUT are those that helpers/checkpoint says FILE has.
+# expects FILE OUT: checks OUT against the list that helpers/checkpoint wrote for FILE.
 expects() {
     python3 - "$1.expected" "$2" <<'PYTHON'
 import hashlib, json, struct, sys
@@ -21,7 +21,7 @@ sys.exit("other tensors: %s" % sorted(wrong) if wrong else 0)
 PYTHON
 }
 
-@test "as torch writes it, old and new, either byte order, aligned, without checksums, views: from a file and a pipe" {
+@test "as torch writes it, old and new, both byte orders, aligned, without checksums, views: from a file and a pipe" {
     for how in "" numbered "numbered align=4096" nocrc big views "views big"; do
         "$helpers/checkpoint" small.pt $how
         remembers small.pt
@@ -33,7 +33,7 @@ PYTHON
     done
 }
 
-@test "any prefix, any order of members, storages that nobody names" {
+@test "any prefix, any order of members, unused storages" {
     "$helpers/checkpoint" small.pt
     python3 - <<'PYTHON'
 import zipfile
@@ -54,14 +54,14 @@ PYTHON
         remembers $how.pt
         expects $how.pt out.file
     done
-    amn-parse -v extra.pt 2>&1 >list | grep -q '1 of its storages belong to no tensor'
-    # Of a long one the first storage tells that it is none of torch's.
+    amn-parse -v extra.pt 2>&1 >list | grep -q 'unused storages: 1'
+    # In a long one, the first storage shows that it is not torch's.
     "$helpers/checkpoint" large.pt large shuffled
     remembers large.pt
     expects large.pt out.file
 }
 
-@test "a long pipe goes in one pass; with views it goes through a temporary file, which --no-spool refuses" {
+@test "a long pipe is read in one pass; with views it needs a temporary file, which --no-spool refuses" {
     "$helpers/checkpoint" large.pt large
     cat large.pt | amn-remember -v --no-spool - 2>err | cmp - <(amn-remember large.pt)
     refute grep -q temporary err
@@ -73,11 +73,11 @@ PYTHON
 }
 
 # bats test_tags=broken
-@test "what torch would not write after what it would: a long pipe is refused, a file is read" {
+@test "extra members after those of torch: a long pipe is refused, a file is read" {
     "$helpers/checkpoint" extra.pt large extra
     amn-remember extra.pt >out && expects extra.pt out
     cat extra.pt | try 69 amn-remember -o none -
-    [ ! -e none ] && grep -q 'name the file' err
+    [ ! -e none ] && grep -q 'give a file name' err
 }
 
 # bats test_tags=full
@@ -90,7 +90,7 @@ PYTHON
 }
 
 # bats test_tags=full,broken
-@test "cut at every byte: malformed, and nothing is written" {
+@test "truncated at every byte: malformed, and nothing is written" {
     "$helpers/checkpoint" a.pt
     step=1
     if is_sanitized; then step=17; fi
@@ -98,7 +98,7 @@ PYTHON
 }
 
 # bats test_tags=full,broken
-@test "a long pipe that is cut anywhere between its members, or changed there: an error, and no file" {
+@test "a long pipe truncated or changed between its members: an error, and no file" {
     "$helpers/checkpoint" a.pt large numbered
     python3 - <<'PYTHON'
 import random, subprocess, sys, zipfile
@@ -114,7 +114,7 @@ def run(what, bytes):
         sys.exit("%s: status %d: %s" % (what, p.returncode, p.stderr))
 for n in sorted(set(cuts)):
     run("cut at %d" % n, data[:n])
-# Members that differ between their headers and the directory, or from what was foretold.
+# Members that differ between their headers and the directory, or from the predicted ones.
 for a in at[:-2]:
     for d in (0, 8, 26, 30, 34):
         b = bytearray(data)
@@ -122,14 +122,14 @@ for a in at[:-2]:
         if b[a + d] != data[a + d]: run("byte %d of the member at %d" % (d, a), bytes(b))
 for a in (a for a, before in zip(at[1:-2], full) if before):
     b = bytearray(data)
-    b[a - 12 + rng.randrange(12)] ^= 64        # the descriptor of the member before
+    b[a - 12 + rng.randrange(12)] ^= 64        # the descriptor of the previous member
     run("descriptor before %d" % a, bytes(b))
 PYTHON
     [ ! -e none ]
 }
 
 # bats test_tags=broken
-@test "a checksum that is another: malformed, no file is left; --no-verify reads it all the same" {
+@test "a wrong checksum: malformed, no file left; --no-verify reads it anyway" {
     for how in "" large; do
         "$helpers/checkpoint" a.pt flipped $how
         try 65 amn-remember -o none a.pt
@@ -138,7 +138,7 @@ PYTHON
         [ ! -e none ] && grep -q 'CRC-32' err
         amn-remember --no-verify a.pt >want
         cat a.pt | amn-remember --no-verify - | cmp - want
-        # A part checks what it reads whole.
+        # A part verifies the members that it reads completely.
         [ -z "$how" ] || amn-remember --part 1/2 a.pt >part
         try 65 amn-remember --test a.pt
     done
@@ -152,7 +152,7 @@ PYTHON
     "$helpers/checkpoint" a.pt byteorder=Little;      both 65 a.pt amn-remember
     "$helpers/checkpoint" a.pt large noversion;       both 65 a.pt amn-remember
     "$helpers/checkpoint" a.pt large byteorder=x;     both 65 a.pt amn-remember
-    # torch takes two spellings of the record, and any of its name.
+    # torch accepts two spellings of the record, with any archive name.
     for spelling in 'little\0' 'big\0' 'little\n' ' little' 'BIG' ''; do
         for size in '' large; do
             "$helpers/checkpoint" a.pt $size byteorder="$spelling"
@@ -169,7 +169,7 @@ PYTHON
     done
 }
 
-@test "--root takes the dictionary that is named, auto the usual one; elsewhere it is refused" {
+@test "--root selects the named dictionary, auto the usual one; other containers refuse it" {
     cp "$corpus/pth-good/ckpt.214.pt" a.pt
     amn-parse a.pt | jq -r .name >all
     amn-parse --root model a.pt | jq -r .name >model
@@ -177,7 +177,7 @@ PYTHON
     amn-parse --root optimizer.state a.pt | jq -r .name >state
     sed -n 's/^optimizer\.state\.//p' all | cmp - state
     amn-remember --root model a.pt | amn-parse - | jq -r .name | cmp - model
-    amn-parse --root auto a.pt | jq -r .name | cmp - all            # a tensor beside the dictionaries
+    amn-parse --root auto a.pt | jq -r .name | cmp - all            # a tensor outside the dictionaries
     try 65 amn-parse --root nothing a.pt || try 2 amn-parse --root nothing a.pt
     amn-remember a.pt | try 2 amn-parse --root model -
     try 2 amn-parse --root '' a.pt
@@ -194,7 +194,7 @@ with zipfile.ZipFile("b.pt") as z, zipfile.ZipFile("m/pytorch_model-00002-of-000
     for i in z.infolist():
         data = z.read(i)
         if i.filename.endswith("data.pkl"):
-            for n in names:                 # as long as before, so that the pickle stays good
+            for n in names:                 # same length, so that the pickle stays valid
                 data = data.replace(b"X" + len(n).to_bytes(4, "little") + n.encode(), b"X" + len(n).to_bytes(4, "little") + n.upper().encode())
         out.writestr(i.filename, data)
 first, second = ("pytorch_model-0000%d-of-00002.bin" % i for i in (1, 2))
@@ -218,14 +218,14 @@ PYTHON
     done
 }
 
-@test "inspecting a long checkpoint reads its directory and its pickle alone" {
+@test "inspecting a long checkpoint reads only its directory and its pickle" {
     command -v strace >/dev/null || skip "strace is not here"
     "$helpers/checkpoint" a.pt large
     ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=read,pread64 -o calls amn-inspect a.pt >out
     awk '/a\.pt|pread64|read\(3/ { n = $NF; if (n > 0) sum += n } END { exit !(sum > 0 && sum < 200000) }' calls
 }
 
-@test "shards that are deflated, the first or another, in any order of tensors" {
+@test "deflated shards, the first or another one, in any order of tensors" {
     mkdir plain deflated
     for i in 1 2; do
         "$helpers/checkpoint" plain/$i.bin views prefix=z$((3 - i)).

@@ -19,7 +19,7 @@ made() { "$helpers/legacy-checkpoint" . ; }
 }
 
 # bats test_tags=broken
-@test "what is wrong with one is said, and nothing comes out" {
+@test "errors are reported, and nothing is written" {
     made
     for f in bad-*.pt; do
         read -r status words <${f%.pt}.err
@@ -34,14 +34,14 @@ made() { "$helpers/legacy-checkpoint" . ; }
 }
 
 # bats test_tags=broken
-@test "a count that is wrong behind the first megabytes of a pipe leaves no file" {
+@test "a wrong count after the first megabytes of a pipe leaves no file" {
     made
     cat bad-late-count.pt | try 65 amn-remember -o late.safetensors
     [ ! -e late.safetensors ] && grep -q 'at byte' err
 }
 
 # bats test_tags=full,broken
-@test "a checkpoint cut at every byte of its pickles and at the edges of its storages" {
+@test "a checkpoint truncated at every byte of its pickles and at the edges of its storages" {
     made
     "$helpers/cut-everywhere" good-one.pt
     step=1
@@ -50,7 +50,7 @@ made() { "$helpers/legacy-checkpoint" . ; }
 }
 
 # bats test_tags=full,broken
-@test "the tar form cut at every block, and within each" {
+@test "the tar form truncated at every block, and within each" {
     made
     for n in $(seq 511 128 8190); do
         head -c $((n + 1)) good-tar.pt >cut
@@ -68,11 +68,11 @@ made() { "$helpers/legacy-checkpoint" . ; }
     [ "$(amn-parse good-order.pt | jq -r .name | tr '\n' ' ')" = 'l.0 a.t ' ]
 }
 
-@test "--root takes what lies under a path, without it" {
+@test "--root selects what is under a path, and removes the path from names" {
     made
     [ "$(amn-parse --root a good-order.pt | jq -r .name)" = t ]
     [ "$(amn-parse --root a.t good-order.pt | jq -r .name)" = tensor ]
     try 2 amn-parse --root nowhere good-order.pt
-    grep -q 'no tensor lies under nowhere' err
+    grep -q "no tensor under 'nowhere'" err
     [ "$(amn-parse --root auto good-order.pt | wc -l)" -eq 2 ]
 }

@@ -21,11 +21,11 @@ ranges() {
     ranges avx2
 }
 
-@test "a weight in several panels: its rows are those of its columns alone" {
+@test "a weight in several panels: its rows equal those of its columns decoded alone" {
     "$helpers/gptq-columns" "$fx/good-gptq-wide.safetensors"
 }
 
-@test "codes in planes are those of the same codes in bytes" {
+@test "codes in planes equal the same codes in bytes" {
     try 0 amn-remember "$fx/good-groups-wide.safetensors"
     "$helpers/tensors" <out >list
     for w in h v; do
@@ -46,7 +46,7 @@ ranges() {
     done
 }
 
-@test "a range behind the end is refused, and nothing comes out" {
+@test "a range past the end is refused, and nothing is written" {
     n=$(amn-remember --size "$fx/good-plain.safetensors")
     try 2 amn-remember --range "$((n + 1))-" "$fx/good-plain.safetensors"
     is_empty out

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# amn-remember: the values and bytes that come out.
+# amn-remember: the values and bytes of the output.
 load helper
 
 @test "FP8: every form and scale dtype, to bf16, f16 and f32" {
@@ -28,7 +28,7 @@ load helper
     done
 }
 
-@test "a sharded model whose scales lie in the other shard; the index too" {
+@test "a sharded model whose scales are in the other shard; the index too" {
     for f in good-sharded good-sharded/model.safetensors.index.json; do
         try 0 amn-remember "$fx/$f"
         diff <("$helpers/tensors" <out) "$fx/good-sharded.bf16"
@@ -69,11 +69,11 @@ gives_the_bytes_of_scalar() {
     done
 }
 
-@test "the kernels for AVX2 give the bytes of the scalar ones" {
+@test "the AVX2 kernels give the same bytes as the scalar ones" {
     gives_the_bytes_of_scalar avx2
 }
 
-@test "scales that are NaN or infinite, values that F16 makes infinite: decoded and told" {
+@test "scales that are NaN or infinite, values that are infinite in F16: decoded and reported" {
     f=$fx/good-fp8-odd-scales.safetensors
     try 0 amn-remember --to f16 -v "$f"
     grep -q 'warning: 16 values overflow F16' err
@@ -88,12 +88,12 @@ gives_the_bytes_of_scalar() {
     printf '%s' "$(printf 'c07f%.0s' 1 2 3 4 5 6 7 8)$(printf '807f%.0s' 1 2 3 4 5 6 7 8)" | diff - <(head -c 64 got)
 }
 
-@test "what is not quantized passes unchanged, to a byte" {
+@test "unquantized tensors pass unchanged" {
     remembers "$fx/good-plain.safetensors"
     cmp out.file "$fx/good-plain.safetensors"
 }
 
-@test "--order name: byte for byte what the reference library writes" {
+@test "--order name: byte-identical to the reference library" {
     remembers "$fx/good-plain.safetensors" --order name
     cmp out.file "$fx/good-plain-sorted.safetensors"
     remembers "$fx/good-no-metadata.safetensors" --order name
@@ -111,20 +111,20 @@ gives_the_bytes_of_scalar() {
     "$helpers/tensors" <out.file | diff - tensors.input
 }
 
-@test "metadata: kept, and format pt is always there" {
+@test "metadata are kept, and format pt is always present" {
     amn-remember "$fx/good-fp8-late.safetensors" | amn-inspect | jq -e '.metadata == {format: "pt", note: "kept"}'
     amn-remember "$fx/good-no-metadata.safetensors" | amn-inspect | jq -e '.metadata.format == "pt"'
     amn-remember "$fx/good-no-tensors.safetensors" | amn-inspect | jq -e '.metadata.format == "pt" and .tensors == 0'
     amn-remember "$fx/good-gguf.gguf" | amn-inspect | jq -e '.metadata["general.architecture"] == "llama"'
 }
 
-@test "remembering twice changes nothing" {
+@test "dequantizing twice changes nothing" {
     amn-remember "$fx/good-fp8-wide.safetensors" >once
     amn-remember <once | cmp - once
 }
 
 # bats test_tags=full
-@test "--size is the number of bytes written, and writes nothing" {
+@test "--size prints the number of bytes, and writes nothing" {
     for f in good-plain.safetensors good-fp8-wide.safetensors good-fp8-late.safetensors good-gguf.gguf good-no-tensors.safetensors; do
         for o in --to=bf16 --to=f32 --order=name --range=3-99 --range=-7; do
             try 0 amn-remember "$o" "$fx/$f"

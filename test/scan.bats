@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # bats file_tags=broken
-# amn-inspect --scan: what pickles would import and call, whatever they and the files around them do against being read.
+# amn-inspect --scan: everything that pickles would import and call, even if they and the files around them try to hide it.
 load helper
 
-# keep NAME: the lines that both() left, one of each, behind those of all.file and all.pipe.
+# keep NAME: appends the lines that both() left to all.file and all.pipe.
 keep() {
     local way lines
     for way in file pipe; do
@@ -46,7 +46,7 @@ hostile() {
     is_empty err
     jq -c '.pickles[0].findings[0]' out >got
     diff got - <<'END'
-{"member":"a/data.pkl","pickle":0,"offset":2,"opcode":"GLOBAL","module":"os","name":"system","verdict":"dangerous","reason":"a module that runs code, or reaches files, processes or the network","called":true,"via":"REDUCE","count":1}
+{"member":"a/data.pkl","pickle":0,"offset":2,"opcode":"GLOBAL","module":"os","name":"system","verdict":"dangerous","reason":"a module that can execute code or access files, processes or the network","called":true,"via":"REDUCE","count":1}
 END
     jq -e '.format == "ZIP" and .count == 1 and .fault == null and (.pickles[0] | .protocol == 2 and .length == 23
         and .opcodes == 6 and .truncated == false and .dangerous == 1 and .unresolved == 0 and .anomalies == [])' out
@@ -62,7 +62,7 @@ END
     jq -e '[.pickles[0].findings[] | [.name, .count, .offset]] == [["n", 3, 2], ["o", 1, 20]]' out
 }
 
-@test "statuses: dangerous before a fault, a fault told all the same; the highest of several" {
+@test "statuses: dangerous takes precedence over a fault, which is reported; the highest of several" {
     hostile
     try 1 amn-inspect --scan hostile/cut.pt
     error_line amn-inspect malformed
@@ -81,7 +81,7 @@ END
     : >empty
     try 65 amn-inspect --scan empty
     jq -e '.verdict == "unknown"' out
-    # A failure of any kind is never a verdict of clean.
+    # No failure is ever reported as clean.
     for how in '65 hostile/cut-good.pt' '69 packed.bz2' '75 --max-items 1 hostile/good.pt'; do
         printf 'BZh91AY&SY' >packed.bz2
         try $(set -- $how; s=$1; shift; echo $s amn-inspect --scan "$@")
@@ -92,7 +92,7 @@ END
     error_line amn-inspect usage
 }
 
-@test "a directory: every file in it that is known or should be" {
+@test "a directory: every file that is a known format or should be one" {
     hostile
     mkdir model
     cp hostile/good.pt model/pytorch_model.bin
@@ -116,7 +116,7 @@ END
     jq -e -s 'map([.file, .verdict])[2] == ["model/weights", "unknown"]' out
 }
 
-@test "text: the verdict first, then what it is for; names escaped" {
+@test "text: the verdict first, then the reason; names are escaped" {
     hostile
     try 1 amn-inspect --scan --human hostile/other-member.pt
     diff out - <<'END'
@@ -136,7 +136,7 @@ Pickles       1 (file format: pickle)
 
 hostile/nested.pkl:
 Verdict       clean: only allowed names
-Odd           a string in it is a pickle (byte 2)
+Odd           contains a string that is a pickle itself (byte 2)
 Pickles       1 (file format: pickle)
 
 hostile/plain.npy:
@@ -145,7 +145,7 @@ Pickles       0 (file format: NPY)
 
 hostile/cut-good.pt:
 Verdict       unknown: the file could not be read completely
-Not read      the ZIP archive: it ends without an end record (the download or copy is incomplete, or bytes were put behind it)
+Not read      ZIP archive: no end record (incomplete download or copy, or trailing data?)
 Allowed       1 name
 Pickles       1 (file format: ZIP)
 END
@@ -156,7 +156,7 @@ END
 }
 
 # bats test_tags=full
-@test "cut at every byte, a file never stops the scan with anything but a verdict or a fault" {
+@test "a file truncated at every byte ends the scan with a verdict or a fault, never with anything else" {
     hostile
     for f in evil.pt deflated.pt stacked-evil.pt objects.npy old-good.tar; do
         for ((n = 1; n < $(wc -c <hostile/$f) && n < 400; n += 7)); do
@@ -168,7 +168,7 @@ END
     done
 }
 
-@test "memory: what a pickle claims is not taken" {
+@test "memory: sizes declared by a pickle are not allocated" {
     without_sanitizer
     hostile
     for f in memo-far.pkl deep.pkl flood.pkl; do
@@ -178,7 +178,7 @@ END
 }
 
 # bats test_tags=full
-@test "the members of all objects are those of amn-json(5)" {
+@test "the members of all objects are documented in amn-json(5)" {
     hostile
     cp "$fx/good-plain.safetensors" hostile/plain.safetensors
     for f in hostile/*; do
@@ -189,7 +189,7 @@ END
 }
 
 # bats test_tags=full
-@test "the corpus: what a loader was seen to execute is never clean" {
+@test "the corpus: files that execute code in a loader are never clean" {
     n=0
     while IFS=$'\t' read -r file verdict status; do
         both "$status" "$corpus/scan/$file" amn-inspect --scan || { echo "$file"; return 1; }
@@ -215,7 +215,7 @@ import sys
 for line in open(sys.argv[1]):
     verdict, name = line.split()
     module, _, name = name.rpartition(".")
-    # A class of a module is spelled with its method by STACK_GLOBAL alone.
+    # Only STACK_GLOBAL can name a method of a class in a module.
     text = lambda s: b"\x8c" + bytes([len(s)]) + s.encode()
     open("names/%s.%s.%s.p2" % (module, name, verdict), "wb").write(b"\x80\x02c%s\n%s\n)R." % (module.encode(), name.encode()))
     open("names/%s.%s.%s.p4" % (module, name, verdict), "wb").write(b"\x80\x04" + text(module) + text(name) + b"\x93)R.")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Schemes that are told by their tensors, markers or configuration: what is refused, with which status, in which words.
+# Schemes that are recognized by their tensors, markers or configuration: refusals, with their statuses and messages.
 # The cases are those of helper.bash.
 load helper
 
@@ -11,7 +11,7 @@ load helper
     cases sdnq- 20
 }
 
-@test "rotated weights: refused, whoever says it" {
+@test "rotated weights: refused, whatever declares them" {
     cases rotated- 12
 }
 
@@ -19,15 +19,15 @@ load helper
     cases quark- 10
 }
 
-@test "HQQ: shapes and packings that small tensors say" {
+@test "HQQ: shapes and packings given by small tensors" {
     cases hqq- 20
 }
 
-@test "torchao: types and blocks that the metadata say" {
+@test "torchao: types and blocks given by the metadata" {
     cases torchao- 25
 }
 
-@test "what is decoded of torchao loses the metadata that spoke of it" {
+@test "decoded torchao weights lose their metadata" {
     try 0 amn-remember "$fx/schemes/torchao-rows.safetensors"
     refute grep -qE 'Int8Tensor|tensor_names' out
     try 0 amn-remember "$fx/schemes/torchao-other-name.safetensors"
@@ -37,13 +37,13 @@ load helper
     grep -q '"scheme":"torchao","scheme_label":"torchao (Int8Tensor, blocks of 1x16)"' out
 }
 
-@test "MLX without config.json: refused where the shapes leave two readings, decoded where they tell" {
+@test "MLX without config.json: refused if the shapes are ambiguous, decoded if they are not" {
     model=$corpus/safetensors-good/mlx-4bit-g64-bf16
     try 0 amn-remember "$model"
     is_empty err
     mv out expected
     try 69 amn-remember --config none "$model"
-    grep -qF 'MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2-bit in groups of 128) cannot be decoded; name a config.json' err
+    grep -qF 'MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2-bit in groups of 128) cannot be decoded; give config.json' err
     grep -qF -- '--scheme mlx-4bit' err
     try 0 amn-remember --config none --scheme mlx-4bit "$model"
     cmp out expected
@@ -55,10 +55,10 @@ load helper
     try 0 amn-remember "$corpus/safetensors-good/peer-mlx-by-shape.safetensors"
     is_empty err
     try 0 amn-remember "$corpus/safetensors-good/peer-mlx-contradicted"
-    grep -q 'warning: MLX weights are not of the bits and group_size in config.json' err
+    grep -q 'warning: bits and group_size in config.json do not match' err
 }
 
-@test "MLX: bits and groups are in the metadata of a file, by amn-forget for each module, by mflux for all" {
+@test "MLX: bits and groups in the metadata of a file, by amn-forget for each module, by mflux for all" {
     "$helpers/weights" w a.weight=BF16:32x256 b.weight=BF16:32x256 c.weight=BF16:32x256
     for s in "mlx-4bit --group-size 32" mlx-2bit "mlx-8bit --group-size 128" "mlx-3bit --tensor-type ^b=mlx-6bit"; do
         # shellcheck disable=SC2086
@@ -103,17 +103,17 @@ load helper
     done
 }
 
-@test "quanto without a bias: refused where config.json does not tell the rows, or [groups, group] when asked" {
+@test "quanto without a bias: refused if config.json does not give the rows, or [groups, group] on request" {
     model=$corpus/safetensors-good/peer-quanto-sizes
     try 0 amn-remember "$model"
     is_empty err
     try 69 amn-remember --config none "$model"
-    grep -qF 'a row may be one group or several' err
+    grep -qF 'number of groups per row not stored' err
     grep -qF -- '--config' err
     grep -qF -- '--scheme quanto' err
     try 0 amn-remember --config none --scheme quanto "$model"
     [ "$(wc -l <err)" -eq 1 ]
-    grep -q 'warning: quanto weights without a bias keep the shape \[groups, group\]' err
+    grep -q 'warning: quanto weights without a bias are written as \[groups, group\]' err
     "$helpers/tensors" <out | grep -q 'q_proj.weight BF16 \[10, 128\]'
     try 0 amn-remember "$corpus/safetensors-good/peer-quanto-no-bias.safetensors"
     is_empty err
@@ -121,7 +121,7 @@ load helper
     is_empty err
 }
 
-@test "reports do not read what HQQ says: its weights are vague to them" {
+@test "reports do not read the small tensors of HQQ, so its weights are vague to them" {
     try 0 amn-inspect "$corpus/safetensors-good/peer-hqq-rows.safetensors"
     grep -q '"scheme_label":"HQQ"' out
     try 0 amn-parse "$corpus/safetensors-good/peer-mlx-floats.safetensors"
@@ -132,16 +132,16 @@ load helper
     cases fp4- 30
 }
 
-@test "schemes with names of their own: 69, by name, nothing left over" {
+@test "unsupported schemes: 69, by name, nothing left" {
     cases named- 30
 }
 
 # bats test_tags=broken
-@test "their shapes, types and companions made wrong: 65" {
+@test "wrong shapes, types and companions of these: 65" {
     cases broken- 20
 }
 
-@test "names that quantizers use, with nothing to claim them, pass" {
+@test "unclaimed names that quantizers use pass" {
     cases plain- 1
 }
 
@@ -152,7 +152,7 @@ load helper
     refute grep -q comfy_quant out
 }
 
-@test "reports name a ComfyUI weight by its tensors, without reading its marker" {
+@test "reports identify a ComfyUI weight by its tensors, without reading its marker" {
     try 0 amn-parse "$fx/schemes/comfy-marker-twice.safetensors"
     grep -q '"scheme":"fp8"' out
     try 0 amn-parse "$fx/schemes/comfy-params-and-top.safetensors"
@@ -161,14 +161,14 @@ load helper
     grep -q '"scheme":"comfy","scheme_label":"ComfyUI (float3_magic)"' out
 }
 
-# as_config METHOD NAME SCHEME: --scheme gives the bytes that a config.json with that method gives.
+# as_config METHOD NAME SCHEME: --scheme gives the same bytes as a config.json with that method.
 as_config() {
     echo "{\"quantization_config\": {\"quant_method\": \"$1\"}}" >config
     try 0 amn-remember --config config "$fx/told/$2.safetensors" && mv out expected &&
         try 0 amn-remember --scheme "$3" "$fx/told/$2.safetensors" && cmp out expected
 }
 
-# refused STATUS NAME TEXT [OPTION...]: with that text, and nothing comes out.
+# refused STATUS NAME TEXT [OPTION...]: with that text, and without output.
 refused() {
     local status=$1 file=$fx/told/$2.safetensors text=$3
     shift 3
@@ -177,7 +177,7 @@ refused() {
     grep -qF -e "$text" err || { cat err; return 1; }
 }
 
-@test "--scheme tells the order of MXFP8 scales that could be of two" {
+@test "--scheme gives the order of ambiguous MXFP8 scales" {
     refused 69 mxfp8-either '--scheme mxfp8 or mxfp8-comfy'
     as_config modelopt mxfp8-either mxfp8
     mv out rows
@@ -187,14 +187,14 @@ refused() {
     cmp out.file tiles
     cmp out.pipe tiles
     refute cmp -s rows tiles
-    # It goes before config.json.
+    # It takes precedence over config.json.
     try 0 amn-remember --config config --scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors"
     cmp out tiles
     amn-inspect --scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors" | grep -q 'in tiles'
     amn-parse --scheme mxfp8 "$fx/told/mxfp8-either.safetensors" | grep -q '1x32 scale"'
 }
 
-@test "--scheme tells ComfyUI's order where the shape shows it, and none that the shape denies" {
+@test "--scheme gives ComfyUI's order if the shape allows it, and is refused if it does not" {
     refused 69 mxfp8-tiles '--scheme mxfp8-comfy'
     try 0 amn-remember --scheme mxfp8-comfy "$fx/told/mxfp8-tiles.safetensors"
     refused 65 mxfp8-tiles p.weight_scale --scheme mxfp8
@@ -202,10 +202,10 @@ refused() {
     try 0 amn-remember --scheme mxfp8 "$fx/told/mxfp8-by-rows.safetensors"
     echo '{"quantization_config": {"quant_method": "modelopt"}}' >config
     refused 65 mxfp8-tiles config.json --config config
-    refused 65 nvfp4-tiles '--scheme says nvfp4-modelopt' --scheme nvfp4-modelopt
+    refused 65 nvfp4-tiles '--scheme is nvfp4-modelopt' --scheme nvfp4-modelopt
 }
 
-@test "--scheme tells the order of NVFP4 that could be of two" {
+@test "--scheme gives the order of ambiguous NVFP4 scales" {
     refused 69 nvfp4-either '--scheme nvfp4-modelopt or nvfp4-comfy'
     for method in modelopt compressed-tensors quark fp8; do
         as_config $method nvfp4-either nvfp4-modelopt
@@ -219,11 +219,11 @@ refused() {
     refute cmp -s rows out.file
     refused 69 nvfp4-tiles '--scheme nvfp4-comfy'
     try 0 amn-remember --scheme nvfp4-comfy "$fx/told/nvfp4-tiles.safetensors"
-    refused 65 nvfp4-by-rows '--scheme says nvfp4-comfy' --scheme nvfp4-comfy
+    refused 65 nvfp4-by-rows '--scheme is nvfp4-comfy' --scheme nvfp4-comfy
     try 0 amn-remember "$fx/told/nvfp4-by-rows.safetensors"
 }
 
-@test "--scheme tells FBGEMM's columns, and a scale that SDNQ could have turned" {
+@test "--scheme selects FBGEMM's columns, and a transposed scale of SDNQ" {
     refused 69 fbgemm '--scheme fp8-fbgemm or fp8'
     as_config fbgemm_fp8 fbgemm fp8-fbgemm
     try 0 amn-remember --scheme fp8 "$fx/told/fbgemm.safetensors"
@@ -232,16 +232,16 @@ refused() {
     as_config fp8 turned fp8
 }
 
-@test "--scheme: names that no scheme has, and schemes that no weight has" {
+@test "--scheme: unknown names, and schemes that no weight has" {
     for tool in remember inspect parse; do
         try 2 amn-$tool --scheme float3 "$fx/told/plain.safetensors"
-        grep -q "^amn-$tool: usage: --scheme: .*'float3'.*: expected comfy, .*gptq, .*mxfp8, " err
+        grep -q "^amn-$tool: usage: unknown scheme 'float3': expected comfy, .*gptq, .*mxfp8, " err
         is_empty out
         try 2 amn-$tool --scheme mxfp8 "$fx/told/plain.safetensors"
         grep -q "^amn-$tool: usage: --scheme mxfp8: " err
         is_empty out
     done
-    try 2 amn-remember --scheme float3 -o new missing.safetensors       # before the input is looked for
+    try 2 amn-remember --scheme float3 -o new missing.safetensors       # before the input is opened
     refused 2 nvfp4-either '--scheme mxfp8' --scheme mxfp8
     try 2 amn-remember --scheme mxfp8 "$fx/good-fp8-block-f32.safetensors"
     try 0 amn-remember --scheme fp8 "$fx/good-fp8-block-f32.safetensors"

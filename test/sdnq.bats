@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# SDNQ: all types, groups, rows and weights that are stored turned around; what its configuration says, and where it lies.
+# SDNQ: all types, groups, rows and transposed weights; the contents of its configuration, and the places where it is found.
 load helper
 
 wide() { echo "$fx/sdnq-wide/model.safetensors"; }
 
 # bats test_tags=full
-@test "elements of every layout, in more than one block, are what their formulas say" {
+@test "elements of every layout, in more than one block, match their formulas" {
     try 0 amn-remember --to f32 "$fx/sdnq-wide"
     "$helpers/sdnq" "$fx/sdnq-wide" out
     AMN_CPU=scalar try 0 amn-remember --to f32 -j 4 "$fx/sdnq-wide"
@@ -36,24 +36,24 @@ wide() { echo "$fx/sdnq-wide/model.safetensors"; }
     done
 }
 
-@test "a shard alone asks for the directory, and is described" {
+@test "a shard alone is refused, asking for the directory, and can be described" {
     "$helpers/shards" "$(wide)" shards
     for f in shards/model-0000*.safetensors; do
         try 69 amn-remember "$f"
-        grep -q 'name the directory or model.safetensors.index.json' err
+        grep -q 'give the directory or model.safetensors.index.json' err
         is_empty out
         try 0 amn-parse "$f"
         try 0 amn-inspect "$f"
     done
 }
 
-@test "without its configuration: 69, which asks for it; a pipe gets it with --config" {
+@test "without its configuration: 69, asking for it; a pipe gets it with --config" {
     model=$corpus/safetensors-good/sdnq-uint4
     try 0 amn-remember "$model"
     mv out expected
     both 69 "$model/model.safetensors" amn-remember --config none
     for err in err.file err.pipe; do
-        grep -q 'SDNQ (without its configuration) cannot be decoded; .*name the directory, or .*--config' $err
+        grep -q 'SDNQ (without its configuration) cannot be decoded; .*give the directory, or .*--config' $err
     done
     is_empty out.file
     is_empty out.pipe
@@ -64,7 +64,7 @@ wide() { echo "$fx/sdnq-wide/model.safetensors"; }
     grep -q '"scheme":"sdnq"' out
 }
 
-@test "the label has type and group" {
+@test "the label contains type and group" {
     label() { amn-parse "$fx/sdnq-wide" | grep -qF "\"scheme\":\"sdnq\",\"scheme_label\":\"SDNQ ($1)\""; }
     label 'uint4, groups of 40'
     label 'int7, per-channel scale'
@@ -98,7 +98,7 @@ for kind, (codes, scale, zero, values) in golden.items():
     word = lambda text: struct.pack("<I", int(text, 16))
     parts = [("scale", "F32", [1, 1], word(scale))] + ([("zero_point", "F32", [1, 1], word(zero))] if zero else [])
     raw = bytes.fromhex(codes)[:8 * int(kind[-1]) // 8]
-    # Two rows: one scale for packed codes could be the tensor's.
+    # Two rows: one scale of packed codes could be the tensor's.
     parts = [(n, d, [2, 1], v * 2) for n, d, s, v in parts] + [("weight", "U8", [2 * len(raw)], raw * 2)]
     tensors += [(kind + "." + name, *part) for name, *part in parts]
 write("golden/model.safetensors", tensors)

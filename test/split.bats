@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# --split-size: a GGUF model in several files; and -o DIR/ of amn-convert. What gguf-split expects of them is in test/peers.
+# --split-size: a GGUF model in several files; and -o DIR/ of amn-convert. test/peers tests the files with gguf-split.
 load helper
 
 # keys FILE: the metadata of a GGUF file.
@@ -18,13 +18,13 @@ write(sys.argv[1], [("t%d" % i, "F32", [n], struct.pack("<%df" % n, *(float(j * 
 PYTHON
 }
 
-@test "files of a size, their names and their keys; merged they are the model again" {
+@test "files of a given size, their names and their keys; merged they are the model again" {
     bulk in
     try 0 amn-convert -o m.gguf --split-size 8000 in
     is_empty err
     only in m-00001-of-00003.gguf m-00002-of-00003.gguf m-00003-of-00003.gguf
-    # 4000 bytes are 4000 of data, a multiple of 32; 40 are 64; what is longer than the size has its own file
-    mkdir alone             # under its own name the first file is the model
+    # 4000 bytes are 4000 of data, a multiple of 32; 40 are 64; a tensor longer than the size has its own file
+    mkdir alone             # the first file is the model only with its own name
     for i in 1 2 3; do
         cp m-0000$i-of-00003.gguf alone/x.gguf
         amn-parse alone/x.gguf | jq -r .name | paste -sd ' '
@@ -42,7 +42,7 @@ PYTHON
     for i in 1 2 3; do cmp m-0000$i-of-00003.gguf q-0000$i-of-00003.gguf; done
 }
 
-@test "the split keys are of the types of gguf-split, and no other key is in the later files" {
+@test "the split keys have gguf-split's types, and the later files have no other key" {
     bulk in
     amn-convert -o m.gguf --split-size 8000 in
     python3 - <<'PYTHON'
@@ -60,7 +60,7 @@ for no in range(3):
 PYTHON
 }
 
-@test "packed tensors are split and merged as they are" {
+@test "packed tensors are split and merged unchanged" {
     f=$fx/good-gguf.gguf
     try 0 amn-convert --keep-quantized -o m.gguf --split-size 100 "$f"
     n=$(ls m-*.gguf | wc -l)
@@ -74,7 +74,7 @@ PYTHON
     cmp a b
 }
 
-@test "a model that fits one file, and one without tensors" {
+@test "a model that fits in one file, and one without tensors" {
     bulk in
     try 0 amn-convert -o m.gguf --split-size 1G in
     only in m-00001-of-00001.gguf
@@ -109,7 +109,7 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
         env --default-signal strace -f -o /dev/null -e inject=fallocate:signal=$sig:when=3 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
         [ $got -gt 128 ]
         only in
-        got=0           # while the files get their names: the first one is the last of them
+        got=0           # while the files are renamed: the first one is renamed last
         env --default-signal strace -f -o /dev/null -e inject=fchmod:signal=$sig:when=2 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
         [ $got -gt 128 ]
         only in m-00003-of-00003.gguf
@@ -117,13 +117,13 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     done
 }
 
-@test "files that are there are not replaced" {
+@test "existing files are not overwritten" {
     bulk in
     for i in 1 2 3; do
         echo old >m-0000$i-of-00003.gguf
         try 73 amn-convert -o m.gguf --split-size 8000 in
         error_line amn-convert 'cannot create'
-        grep -q "^amn-convert: m-0000$i-of-00003.gguf: .*is there already" err
+        grep -q "^amn-convert: m-0000$i-of-00003.gguf: .*file exists, and files" err
         rm m-0000$i-of-00003.gguf
     done
     only in
@@ -132,7 +132,7 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     [ "$(cat m.gguf)" = other ]
 }
 
-@test "what --split-size does not go with" {
+@test "options that conflict with --split-size" {
     f=$fx/good-plain.safetensors
     for bad in "--to gguf" "-o m.npz" "-o m.safetensors" "-o m.bin --to gguf" "-o d/ --to gguf" "-o d/" "-o m.gguf --size" \
         "-o m.gguf --plan" "-o m.gguf --part 1/2" "-o m.gguf --range 0-5"; do
@@ -150,7 +150,7 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     try 75 amn-convert --split-size 1 -o m.gguf "$corpus/safetensors-good/5000-tensors.safetensors" --max-items 10
 }
 
-@test "-o DIR/ of amn-convert is that of amn-remember" {
+@test "-o DIR/ of amn-convert equals that of amn-remember" {
     for f in "$fx/good-sharded" "$fx/good-gguf.gguf" "$fx/good-fp8-late.safetensors"; do
         rm -rf a b c
         amn-remember -o a/ --shard-size 1K "$f"
@@ -168,7 +168,7 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     amn-convert --to safetensors in.npz | cmp - out
 }
 
-@test "--resume of amn-convert goes on behind finished files, also of several operands" {
+@test "--resume of amn-convert continues after finished files, also of several operands" {
     bulk in
     amn-convert -o more.npz --rename 's/^/more./' in
     limited() { (ulimit -f 8; exec "$@"); }

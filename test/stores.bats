@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# ollama:NAME and hf:NAME: what the local stores hold, and nothing else. The corpus first, then what it cannot carry.
+# ollama:NAME and hf:NAME: models in the local stores. First the corpus, then cases that it cannot contain.
 load helper
 
 setup_file() { :; }
 teardown_file() { :; }
 
-# The variables of both stores, unset; a writable copy of the Ollama store as ./models.
+# Unsets the variables of both stores; makes a writable copy of the Ollama store as ./models.
 one_store() {
     unset OLLAMA_MODELS HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_HOME XDG_CACHE_HOME
     cp -RP "$corpus/stores/ollama" models
@@ -14,7 +14,7 @@ one_store() {
     library=$OLLAMA_MODELS/manifests/library.example/library
 }
 
-# hub REPO NAME...: a repository in ./hub whose main has these files, each a good model.
+# hub REPO NAME...: makes a repository in ./hub whose main has these files, each a good model.
 hub() {
     local to=$dir/hub/models--$1 commit=0123456789abcdef0123456789abcdef01234567 name
     shift
@@ -32,7 +32,7 @@ hub() {
     "$tests/check-stores" "$AMN_BIN"
 }
 
-@test "ollama: a projector and an adapter are named under -v only" {
+@test "ollama: a projector and an adapter are reported with -v only" {
     one_store
     try 0 amn-remember ollama:seeing
     is_empty err
@@ -41,7 +41,7 @@ hub() {
     grep -q 'an adapter.*blobs/sha256-2b5e12' err
 }
 
-@test "ollama: the tools agree about a name" {
+@test "ollama: the tools agree on a name" {
     one_store
     try 0 amn-parse ollama:tiny
     try 0 amn-inspect ollama:tiny
@@ -68,7 +68,7 @@ hub() {
 }
 
 # bats test_tags=broken
-@test "ollama: sizes that are none, and a message of one line whatever the manifest says" {
+@test "ollama: invalid sizes, and a one-line message whatever the manifest contains" {
     one_store
     for size in '"3520"' 3520.0 -1 null 99999999999999999999; do
         sed "s/\"size\": 3520/\"size\": $size/" "$corpus/stores/ollama/manifests/library.example/library/upper-digest/latest" \
@@ -83,7 +83,7 @@ hub() {
     refute grep -q "$(printf '\033')" err
 }
 
-@test "no variable at all" {
+@test "without any environment variable" {
     one_store
     for name in ollama:tiny hf:acme/tiny; do
         try 66 env -u HOME -u OLLAMA_MODELS amn-remember $name
@@ -91,12 +91,12 @@ hub() {
     done
 }
 
-@test "a file that is called like a store has ./ in front" {
+@test "a file with a store's name is given as ./NAME" {
     cp "$corpus/safetensors-good/plain-lookalikes.safetensors" ollama:tiny
     try 0 amn-remember ./ollama:tiny
 }
 
-@test "hf: one file of a repository, in a folder too" {
+@test "hf: one file of a repository, also in a folder" {
     hub acme--x a.safetensors z.safetensors sub/b.safetensors
     try 2 amn-remember hf:acme/x
     for name in hf:acme/x/a.safetensors hf:acme/x/sub/b.safetensors hf:acme/x/a.safetensors@main hf:acme/x/sub; do
@@ -120,16 +120,16 @@ hub() {
     try 66 timeout 20 amn-remember hf:acme/x/model.safetensors
     mkfifo hub/models--acme--x/refs/slow
     try 66 timeout 20 amn-remember hf:acme/x@slow
-    grep -q 'refs/slow: it is not a regular file' err
+    grep -q 'refs/slow: not a regular file' err
 }
 
-@test "hf: megabytes of a ref are not read" {
+@test "hf: a ref of megabytes is not read" {
     hub acme--x model.safetensors
     head -c 5000000 /dev/zero | tr '\0' a >hub/models--acme--x/refs/main
     try 65 amn-remember hf:acme/x
 }
 
-@test "a directory: which file of it is read" {
+@test "a directory: the file that is read" {
     good=$corpus/safetensors-good/plain-lookalikes.safetensors
     mkdir m
     try 66 amn-remember m
@@ -139,7 +139,7 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/other.pt
     try 2 amn-remember m                # the only other model file
-    grep -q 'several models (only.npz, other.pt): name one of them, as in m/only.npz' err
+    grep -q 'several models (only.npz, other.pt): give one of them, such as m/only.npz' err
     cp "$good" m/a.gguf
     try 0 amn-remember m
     echo broken >m/pytorch_model.bin
@@ -148,12 +148,12 @@ hub() {
     try 0 amn-remember m
     cp "$good" m/c.safetensors
     try 2 amn-remember m
-    grep -q 'several models (b.safetensors, c.safetensors): name one of them, as in m/b.safetensors' err
+    grep -q 'several models (b.safetensors, c.safetensors): give one of them, such as m/b.safetensors' err
     cp "$good" m/model.safetensors
     try 0 amn-remember m
     rm m/model.safetensors
     ln -s nothing m/model.safetensors
-    try 66 amn-remember m               # not the others in its place
+    try 66 amn-remember m               # not the others instead
     grep -q 'm/model.safetensors' err
     rm m/model.safetensors
     mkdir m/model.safetensors

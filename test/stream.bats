@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Pipes: dribbled input, slow and vanished readers, full disks, the spool.
+# Pipes: slow input, slow and vanished readers, full disks, the spool.
 load helper
 
-@test "scales before their weights are kept from a pipe, wherever they lie: no spool" {
+@test "scales before their weights are kept from a pipe, at any place: no spool" {
     try 0 amn-remember "$fx/good-fp8-early-scales.safetensors"
     mv out expected
     cat "$fx/good-fp8-early-scales.safetensors" | try 0 amn-remember --no-spool
@@ -12,7 +12,7 @@ load helper
 }
 
 # bats test_tags=full
-@test "input dribbled byte by byte" {
+@test "input that arrives byte by byte" {
     for f in good-plain.safetensors good-fp8-row-f32.safetensors good-fp8-input-scale.safetensors good-gguf.gguf good-fp8-e5m2.safetensors; do
         try 0 amn-remember "$fx/$f"
         cp out whole
@@ -44,7 +44,7 @@ load helper
     cmp slow whole
 }
 
-@test "standard input and output may be sockets, as programs give each other instead of pipes" {
+@test "standard input and output may be sockets, which programs use instead of pipes" {
     cat >sockets.py <<'PYTHON'
 import socket, subprocess, sys, threading
 ours, theirs = socket.socketpair()
@@ -65,7 +65,7 @@ PYTHON
     done
 }
 
-@test "the ends of a pipe that are not ready yet: non-blocking descriptors" {
+@test "pipes that are not ready yet: non-blocking descriptors" {
     try 0 amn-remember "$fx/good-fp8-wide.safetensors"
     cp out whole
     cat >nonblock.py <<'PYTHON'
@@ -74,7 +74,7 @@ r, w = os.pipe()
 os.set_blocking(w, False)
 p = subprocess.Popen(["amn-remember", sys.argv[1]], stdout=w)
 os.close(w)
-time.sleep(0.5)         # let it run full
+time.sleep(0.5)         # let it fill up
 sys.stdout.buffer.write(open(r, "rb").read())
 sys.exit(p.wait())
 PYTHON
@@ -100,12 +100,12 @@ PYTHON
     amn-remember "$fx/good-gguf-k.gguf" | amn-remember --to f16 | amn-inspect | jq -e '.quantized == 0 and .tensors == 3'
 }
 
-# The command's reader takes ten bytes and leaves; its status is in the file status.
+# The command's reader reads ten bytes and exits; the command's status is in the file status.
 leave_early() {
     { "$@" 2>err && echo 0 >status || echo $? >status; } | head -c 10 >/dev/null
 }
 
-@test "a reader that leaves ends every tool quietly, by SIGPIPE" {
+@test "a reader that exits ends every tool quietly, by SIGPIPE" {
     many=$corpus/safetensors-good/5000-tensors.safetensors
     ends_quietly() {
         leave_early "$@"
@@ -118,7 +118,7 @@ leave_early() {
     ends_quietly amn-parse --human "$many"
 }
 
-@test "a reader that leaves, while SIGPIPE is ignored: 141 or 74, never 0" {
+@test "a reader that exits while SIGPIPE is ignored: 141 or 74, never 0" {
     (trap '' PIPE; leave_early amn-remember "$fx/good-fp8-wide.safetensors")
     [ "$(cat status)" -eq 141 ] || [ "$(cat status)" -eq 74 ]
 }
@@ -138,7 +138,7 @@ leave_early() {
     done
 }
 
-@test "closed standard output: not 0" {
+@test "closed standard output never exits with 0" {
     for t in amn-remember amn-inspect amn-parse; do
         got=0
         $t "$fx/good-plain.safetensors" >&- 2>err || got=$?
@@ -146,7 +146,7 @@ leave_early() {
     done
 }
 
-# Both ways an output can find no room: a limit on file sizes, and a disk.
+# Two ways for an output to run out of space: a limit on file sizes, and a full disk.
 no_room() {
     printf old >old
     cp old expected
@@ -156,7 +156,7 @@ no_room() {
     cmp old expected
 }
 
-@test "a file size limit: 74, the old file untouched, nothing left" {
+@test "a file size limit: 74, the old file unchanged, nothing left" {
     limited() { (ulimit -f 100; exec amn-remember "$@"); }
     no_room limited -o old "$fx/good-fp8-wide.safetensors"
     only old expected
@@ -165,10 +165,10 @@ no_room() {
     only expected
     spool_limited() { (ulimit -f 100; cat "$fx/good-fp8-wide-late.safetensors" | amn-remember -o /dev/null); }
     try 74 spool_limited
-    grep -q "^amn-remember: ${TMPDIR:-/tmp}: input/output: the temporary file for the input cannot be written" err
+    grep -q "^amn-remember: ${TMPDIR:-/tmp}: input/output: cannot write the temporary file for the input" err
 }
 
-@test "a report that meets a file size limit: 74, and words that do not fit fail no job" {
+@test "a report that hits a file size limit: 74, but messages that do not fit fail no job" {
     for report in amn-parse amn-inspect 'amn-remember --size' 'amn-remember --help'; do
         got=0
         (ulimit -f 0; exec $report "$fx/good-plain.safetensors" >report 2>/dev/null) || got=$?
@@ -179,7 +179,7 @@ no_room() {
     cmp out whole
 }
 
-@test "a full disk: 74, the old file untouched, nothing left" {
+@test "a full disk: 74, the old file unchanged, nothing left" {
     mkdir disk
     mount -t tmpfs -o size=256k none disk 2>/dev/null || skip "no tmpfs can be mounted here; the limit above stands in for it"
     printf old >disk/old
@@ -195,7 +195,7 @@ no_room() {
     [ "$left" = "$(printf 'old\nold')" ]
 }
 
-@test "scales after their weights: a pipe is spooled, said under -v, same bytes as from the file" {
+@test "scales after their weights: a pipe is spooled, reported by -v, same bytes as from the file" {
     try 0 amn-remember -v "$fx/good-fp8-wide-late.safetensors"
     cp out whole
     refute grep -q 'temporary file' err
@@ -204,27 +204,27 @@ no_room() {
     cmp out whole
 }
 
-@test "the spool lies in TMPDIR without a name, and nothing stays" {
+@test "the spool is an unnamed file in TMPDIR, and nothing is left" {
     mkdir spool
     cat "$fx/good-fp8-wide-late.safetensors" | TMPDIR=$PWD/spool try 0 amn-remember -v
     grep -q 'temporary file' err
     [ -z "$(ls -A spool)" ]
     cat "$fx/good-fp8-wide-late.safetensors" | TMPDIR=/nonexistent/folder try 74 amn-remember
     error_line amn-remember input/output
-    grep -q '^amn-remember: /nonexistent/folder: .*: the temporary file for the input cannot be made (TMPDIR names' err
+    grep -q '^amn-remember: /nonexistent/folder: .*: cannot create the temporary file for the input (set TMPDIR to' err
     is_empty out
     TMPDIR=$PWD/spool try 143 "$helpers/stall" TERM "$fx/good-fp8-wide-late.safetensors" amn-remember
     [ -z "$(ls -A spool)" ]
 }
 
-@test "scales before their weights, GGUF: streamed, TMPDIR is not touched" {
+@test "scales before their weights, GGUF: streamed, TMPDIR is not used" {
     for f in good-fp8-wide.safetensors good-gguf-k.gguf good-plain.safetensors; do
         cat "$fx/$f" | TMPDIR=/nonexistent/folder try 0 amn-remember --no-spool -v
         refute grep -q 'temporary file' err
     done
 }
 
-@test "a stream goes out before the input is complete" {
+@test "output starts before the input is complete" {
     cat >early.py <<'PYTHON'
 import subprocess, sys, threading
 data = open(sys.argv[1], "rb").read()
@@ -239,7 +239,7 @@ def feed():
     p.stdin.close()
 
 threading.Thread(target=feed, daemon=True).start()
-early = p.stdout.read(256 << 10)        # would wait for ever if all input were wanted first
+early = p.stdout.read(256 << 10)        # would block forever if all input were required first
 seen.set()
 sys.stdout.buffer.write(early + p.stdout.read())
 PYTHON
@@ -249,7 +249,7 @@ PYTHON
     cmp out got
 }
 
-@test "--no-spool: 75 where a pipe must be spooled, and nothing on stdout" {
+@test "--no-spool: 75 if a pipe would be spooled, and nothing on stdout" {
     cat "$fx/good-fp8-wide-late.safetensors" | try 75 amn-remember --no-spool
     error_line amn-remember limit
     is_empty out

@@ -2,7 +2,7 @@
 # amn-remember --test: everything is read and decoded, nothing written; and the last line of -v.
 load helper
 
-# counts FILE WANT [OPTION...]: --test -v of FILE, by name and through a pipe, and its warnings of tensors are those of WANT.
+# counts FILE WANT [OPTION...]: --test -v of FILE, by name and through a pipe, has the warnings about tensors in WANT.
 counts() {
     local file=$1 want=$2
     shift 2
@@ -14,7 +14,7 @@ counts() {
     done
 }
 
-@test "--test: silence and 0 for a good model, as a file and from a pipe, and nothing is written" {
+@test "--test: no output and status 0 for a good model, as a file and from a pipe" {
     for f in good-plain.safetensors good-fp8-e5m2.safetensors good-gguf.gguf good-gguf-k.gguf; do
         both 0 "$fx/$f" amn-remember --test
         for output in out.file out.pipe err.file err.pipe; do
@@ -22,14 +22,14 @@ counts() {
         done
     done
     rm ./*
-    try 0 "$helpers/pty" amn-remember --test "$fx/good-plain.safetensors"       # nothing that a terminal would not take
+    try 0 "$helpers/pty" amn-remember --test "$fx/good-plain.safetensors"       # no binary data to refuse on a terminal
     is_empty out
     try 0 amn-remember --test --to f16 -j2 --order name "$fx/good-gguf.gguf" >&-
     only
 }
 
 # bats test_tags=full
-@test "--test: what cannot be remembered fails as ever" {
+@test "--test: a model that cannot be dequantized fails as usual" {
     for f in "$fx"/bad-*.safetensors "$fx"/bad-*.gguf "$fx"/unsupported-*; do
         got=0
         amn-remember -o made "$f" 2>expected </dev/null || got=$?
@@ -50,7 +50,7 @@ counts() {
     try 66 amn-remember --test nowhere
 }
 
-@test "--test writes nothing, so it goes with no output and no other question" {
+@test "--test writes nothing, so it conflicts with outputs and other queries" {
     for o in '-o out2' '-o out2/' '--size' '--plan' '--parts --part-size 1M'; do
         try 2 amn-remember --test $o "$fx/good-plain.safetensors"
         try 2 amn-remember $o --test "$fx/good-plain.safetensors"
@@ -62,7 +62,7 @@ counts() {
 }
 
 # bats test_tags=full
-@test "--test counts NaN and infinite values of every float tensor, exactly, whoever makes them" {
+@test "--test counts NaN and infinite values of every float tensor, exactly, with all kernels" {
     "$helpers/odd-values" make odd
     for to in bf16 f16 f32; do
         amn-remember --to $to -o made odd
@@ -75,7 +75,7 @@ counts() {
     amn-remember --order name -o made odd
     "$helpers/odd-values" count made >want
     counts odd want --order name
-    # and of a range, whose values may be cut at both ends
+    # and of a range, whose first and last values may be incomplete
     size=$(amn-remember --size odd)
     amn-remember -o made odd
     for range in 0-2 1001-1400006 524288-1048575 600001-600002 2000000-$((size - 2)) 17-$((size - 1)); do
@@ -91,7 +91,7 @@ counts() {
     done
 }
 
-@test "--test names a few tensors, -v all, -q none; a program gets the name" {
+@test "--test names a few tensors, -v all, -q none; JSON has the name" {
     "$helpers/odd-values" make odd
     try 0 amn-remember --test odd
     [ "$(grep -c '^amn-remember: odd: warning: tensor ' err)" -eq 5 ]
@@ -113,14 +113,14 @@ counts() {
     [ "$(wc -l <err)" -eq 1 ]
 }
 
-@test "--test: values that F16 cannot hold are told as in an output" {
+@test "--test: values that overflow F16 are reported as in an output" {
     try 0 amn-remember --to f16 -o made "$fx/good-fp8-wide.safetensors"
     cp err expected
     try 0 amn-remember --to f16 --test "$fx/good-fp8-wide.safetensors"
     grep 'overflow F16 (maximum 65504)' err | diff expected -
 }
 
-@test "-v ends with one line: tensors, bytes, seconds, rate, CRC-32, and whether it is of a part" {
+@test "-v ends with one line: tensors, bytes, seconds, rate, CRC-32, and the part" {
     rest='in [0-9.]+ s \([0-9.]+ [KMG]iB/s\), CRC-32 '
     f=$fx/good-fp8-wide.safetensors
     try 0 amn-remember -o made "$f"

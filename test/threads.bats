@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# Threads with small stacks: jobs that take the most of one, and every decoder with every kind of survey, where each thread
-# has 128 KiB, main's included. Helper threads always have as much (base/thread.h).
+# Threads with small stacks: jobs that use the most stack, and every decoder with every kind of survey, where each thread
+# has 128 KiB, including main's. Helper threads always have that much (base/thread.h).
 load helper
 
-# small COMMAND...: run it with 128 KiB for main's thread, and for each that states no size.
+# small COMMAND...: runs it with 128 KiB for main's thread, and for each thread that sets no size.
 small() {
     (ulimit -s 128 && exec "$@")
 }
@@ -27,7 +27,7 @@ skip_sanitized() {
     done
 }
 
-# What cannot be quantized so is refused; a crash has a status above 128.
+# Unsupported combinations are refused; a crash has a status above 128.
 @test "every decoder with every kind of survey" {
     skip_sanitized
     jobs=0

@@ -2,7 +2,7 @@
 # EXL2, AQLM and VPTQ: groups of several bits, sums of codebooks, columns of vectors.
 load helper
 
-@test "elements of every layout, in more than one block, are what their formulas say" {
+@test "elements of every layout, in more than one block, match their formulas" {
     f=$fx/good-vectors-wide
     both 0 "$f/model.safetensors" amn-remember --to f32 --config "$f/config.json"
     cmp out.file out.pipe
@@ -25,7 +25,7 @@ ranges() {
     ranges avx2
 }
 
-@test "EXL2 in several panels: what one worker makes, its elements by their formula, and the last rows alone" {
+@test "EXL2 in several panels: with one worker, elements by their formula, and the last rows alone" {
     f=$fx/good-exl2-wide.safetensors
     try 0 amn-remember --to f32 -j 1 "$f"
     mv out one
@@ -36,7 +36,7 @@ ranges() {
     cmp out <(tail -c 70001 one)
 }
 
-@test "what the libraries decode, with each set of kernels, and in parts" {
+@test "the values that the libraries decode, with each set of kernels, and in parts" {
     for f in "$corpus"/safetensors-good/peer-{exl2,aqlm,vptq}-*; do
         try 0 amn-remember --to f16 "$f"
         mv out whole
@@ -51,11 +51,11 @@ ranges() {
 }
 
 # bats test_tags=broken
-@test "shapes, types, companions and contents made wrong, and shapes without elements" {
+@test "wrong shapes, types, companions and contents, and shapes without elements" {
     cases vq- 100
 }
 
-@test "companions in another shard; a shard alone is refused and names the index" {
+@test "companions in another shard; a shard alone is refused, naming the index" {
     g=$corpus/safetensors-good
     for case in "peer-exl2-mixed.safetensors .q_scale .q_invperm" "peer-exl2-wide-codes.safetensors .q_groups" \
         "peer-aqlm-two-8.safetensors .codebooks" "peer-aqlm-tiles.safetensors .scales" \
@@ -75,18 +75,18 @@ ranges() {
     done
 }
 
-@test "lm_head has vocab_size rows; without config.json it is asked for, the others are not" {
+@test "lm_head has vocab_size rows; only it requires config.json" {
     model=$corpus/safetensors-good/peer-exl2-head
     both 0 "$model/model.safetensors" amn-remember --config "$model/config.json"
     cmp out.file out.pipe
     mv out.file whole
     try 69 amn-remember --config none "$model/model.safetensors"
-    grep -q 'tensor lm_head.weight: EXL2 (padded to so many rows or not, as the vocab_size of config.json says' err || {
+    grep -q 'tensor lm_head.weight: EXL2 (padding of rows unknown without vocab_size of config.json' err || {
         cat err; return 1; }
     echo '{"text_config": {"vocab_size": 43}}' >config
     try 0 amn-remember --config config "$model/model.safetensors"
     cmp out whole
-    for size in 32 64 65 4300; do                   # no number that is padded to 64, or 64 itself
+    for size in 32 64 65 4300; do                   # not a multiple of 64, or padded to one
         echo "{\"vocab_size\": $size}" >config
         try 0 amn-remember --config config --plan "$model/model.safetensors"
         grep -q '"lm_head.weight".*\[64,64\]' out || { cat out; return 1; }
@@ -101,7 +101,7 @@ ranges() {
     grep -q '"p.weight".*\[27,64\]' out
 }
 
-@test "reports name scheme, bits and groups, and the size in BF16" {
+@test "reports have scheme, bits and groups, and the size in BF16" {
     said() {
         try 0 amn-inspect --json --to bf16 "$1"
         jq -e --arg code "$2" --arg name "$3" --argjson n "$4" \

@@ -36,7 +36,7 @@ print_tools(const char *folder, struct err *err)
         else
             printf("  %-*s  %s\n", (int)width, names.p, tool->purpose);
     }
-    printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command, amn, formats or json");
+    printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command or topic");
     str_clear(&names);
     str_clear(&file);
     return err->kind == ERR_NONE;

@@ -45,6 +45,7 @@ static const struct topic {
     int section;
 } topics[] = {
     { "amn", "amn", 7 }, { "help", "amn", 1 }, { "formats", "amn-formats", 5 }, { "json", "amn-json", 5 },
+    { "memory", "amn-memory", 7 }, { "schemes", "amn-schemes", 7 },
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 

@@ -1,14 +1,15 @@
 /* faults: a library to preload that makes one call of a tool fail, for test/faults/run. GNU libc on Linux.
  *
- *   AMN_FAULT=CALLS:N:WHAT      the Nth call of this class fails, with N+ every one from there on. WHAT is the name of
- *                               an errno, or "short": a read or write of one byte, direct of one sector.
- *   AMN_FAULT_COUNTS=FILE       at the end FILE says how many calls of each class there were, a line a class.
+ *     AMN_FAULT=CALLS:N:WHAT      fails the Nth call of this class; N+ fails it and all later ones. WHAT is the name of
+ *                                 an errno, or "short": a read or write of one byte, direct of one sector.
+ *     AMN_FAULT_COUNTS=FILE       writes the number of calls of each class to FILE at exit, one line for each class.
  *
- * Counted is what happens from main to exit: the loader and the start of libc are nobody's concern. Nor are what
- * libarchive allocates itself and how lzma begins: libarchive crashes without that in archive_read_open1(), or ends the
- * process with words of its own. What zstd takes, and lzma for its dictionary, is counted. libc calls itself by
- * other names, which cannot be caught; so stdout becomes a stream over the write() and close() of this file, and what
- * libc opens and reads for itself (opendir, mkostemp) fails as a whole. */
+ * Only calls from main to exit are counted, not those of the loader and the start of libc. Allocations of libarchive itself
+ * and the start of lzma are not counted either: without them, libarchive crashes in archive_read_open1(), or exits with its
+ * own messages. Allocations of zstd, and those of lzma for its dictionary, are counted. libc's internal calls cannot be
+ * intercepted; therefore stdout is replaced by a stream on the write() and close() of this file, and functions in which libc
+ * opens and reads files itself (opendir, mkostemp) fail as a whole.
+ */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,7 +49,7 @@ static const struct { const char *name; int sys; } whats[] = {
 };
 
 static struct {
-    int calls;                  /* -1: none is to fail */
+    int calls;                  /* -1: no fault */
     unsigned long nth;
     bool onwards;
     int sys;                    /* 0: short */
@@ -57,7 +58,7 @@ static struct {
 static atomic_ulong count[CALLS];
 static atomic_bool working;
 
-/* Count a call; whether it is one that is to fail. */
+/* Counts a call. Returns true if it must fail. */
 static bool
 struck(enum calls c)
 {
@@ -76,7 +77,7 @@ fails(enum calls c)
     return true;
 }
 
-/* The same for a call that moves *n bytes, which may also be cut to one. */
+/* Same for a call that moves *n bytes, which may also be shortened to one. */
 static bool
 fails_or_cuts(enum calls c, size_t *n)
 {
@@ -88,14 +89,14 @@ fails_or_cuts(enum calls c, size_t *n)
     return fault.sys != 0;
 }
 
-/* The function of this name behind ours. */
+/* Returns libc's function of this name. */
 #define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
 
 /* ---- memory ---- */
 
 enum { LZMA_BEGINS = 4096 };
 
-/* Whether an allocation of n bytes is to fail that is asked for at this address. */
+/* Returns true if an allocation of n bytes by the code at this address must fail. */
 static bool
 no_memory(size_t n, const void *caller)
 {
@@ -167,7 +168,7 @@ write(int fd, const void *buf, size_t n)
     return fails_or_cuts(WRITE, &n) ? -1 : NEXT(write)(fd, buf, n);
 }
 
-/* Past the page cache no byte goes alone. */
+/* direct I/O cannot transfer single bytes */
 ssize_t
 pwrite64(int fd, const void *buf, size_t n, off64_t at)
 {
@@ -225,7 +226,7 @@ fstat64(int fd, struct stat64 *st)
     return fails(STAT) ? -1 : NEXT(fstat64)(fd, st);
 }
 
-/* A close that fails has closed all the same, as on Linux. */
+/* A close that fails still closes the descriptor, as on Linux. */
 int
 close(int fd)
 {
@@ -233,7 +234,7 @@ close(int fd)
     return fails(CLOSE) ? -1 : status;
 }
 
-/* Whether a standard descriptor is open cannot fail to be known. */
+/* The test for an open standard descriptor must not fail. */
 int
 fcntl64(int fd, int command, ...)
 {
@@ -312,7 +313,7 @@ readdir64(DIR *dir)
 
 /* ---- other ---- */
 
-/* What the loader does meanwhile is its own. */
+/* Calls of the loader are not counted. */
 void *
 dlopen(const char *path, int flags)
 {
@@ -337,7 +338,7 @@ pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr, 
     return struck(THREAD) ? fault.sys : NEXT(pthread_create)(thread, attr, start, arg);
 }
 
-/* ---- stdout, as libc has it over write(): no second try after EINTR ---- */
+/* ---- stdout, as libc implements it over write(): no second try after EINTR ---- */
 
 static ssize_t
 print(void *cookie, const char *p, size_t n)
@@ -362,7 +363,7 @@ print_close(void *cookie)
     return close(STDOUT_FILENO);
 }
 
-/* ---- from main on ---- */
+/* ---- from main to exit ---- */
 
 static void
 read_fault(const char *text)
@@ -389,7 +390,7 @@ read_fault(const char *text)
 
 static int (*tool_main)(int, char **, char **);
 
-/* What runs behind main's end is not the tool: the files of --coverage, for one. */
+/* Calls after main's end are not the tool's, such as those for the files of --coverage. */
 static void
 stop(void)
 {

@@ -1,5 +1,5 @@
-/* A checkpoint in a ZIP archive as it passes once, forward: where it is read at all, what comes out is what the archive
- * holds by its directory. */
+/* A checkpoint in a ZIP archive read forward once: if that succeeds, the contents are those that the archive's directory
+ * describes. */
 #include "container/torch/checkpoint_zip.h"
 #include "model_fuzz.h"
 
@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
 enum { MOST = 1 << 16 };
 
-/* Opened, or NULL. A pipe is never read whole before. */
+/* Opens the input, or returns NULL. A pipe is never read whole first. */
 static struct catalog *
 open_checkpoint(struct source **src, const uint8_t *p, size_t n, bool file, struct err *err)
 {
@@ -26,7 +26,7 @@ open_checkpoint(struct source **src, const uint8_t *p, size_t n, bool file, stru
     return NULL;
 }
 
-/* The same tensors with the same bytes, when both go well to the end. */
+/* Checks that both have the same tensors and bytes, if both can be read to the end. */
 static void
 compare(const struct catalog *file, struct source *from_file, const struct catalog *pipe, struct source *from_pipe)
 {
@@ -60,7 +60,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct catalog *pipe = open_checkpoint(&from_pipe, p, n, false, &err);
     struct catalog *file = open_checkpoint(&from_file, p, n, true, &no);
     if (pipe) {
-        /* To its end: then the archive was looked at as a whole, and a file of it is good. */
+        /* Reads to the end: the archive was then checked as a whole, and a file of it is valid. */
         err_init(&err);
         struct catalog *again = open_checkpoint(&all, p, n, false, &err);
         bool good = again && source_finish(all, 0, true, &err);

@@ -1,4 +1,4 @@
-/* A GGUF header, and what is made of it. */
+/* A GGUF header, and everything computed from it. */
 #include "model_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

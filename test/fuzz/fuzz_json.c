@@ -1,4 +1,4 @@
-/* One JSON text through all that reads JSON: the tokens, a tree, the index of a sharded model, config.json. */
+/* One JSON text through everything that reads JSON: the tokens, a tree, the index of a sharded model, config.json. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ run_tokens(const char *text, size_t n, bool words)
     return json.fault;
 }
 
-/* Passing over a value is as strict as reading it. */
+/* Skipping a value is as strict as reading it. */
 static void
 check_skip(const char *text, size_t n, enum pull_fault fault)
 {
@@ -47,7 +47,7 @@ check_skip(const char *text, size_t n, enum pull_fault fault)
     assert(ok == (fault == PULL_OK) && json.fault == fault);
 }
 
-/* The tree takes nothing that the tokens refuse. */
+/* The tree accepts nothing that the tokens refuse. */
 static void
 run_tree(const char *text, size_t n, enum pull_fault fault)
 {
@@ -96,7 +96,7 @@ run_config(const char *text, size_t n)
     catalog_free(catalog);
 }
 
-/* A value as text is read as the same value. */
+/* A value written as text is read as the same value. */
 static void
 check_value(const struct meta_value *value)
 {
@@ -114,7 +114,7 @@ check_value(const struct meta_value *value)
     str_clear(&bytes);
 }
 
-/* The text as keys that are given, and as the types that strings have. */
+/* The text as given keys, and as the types that strings have. */
 static void
 run_keys(const char *text, size_t n)
 {

@@ -1,4 +1,4 @@
-/* The header of an array, and what is made of a file that is one. */
+/* The header of an array, and everything computed from a file that is one. */
 #include "container/numpy/npy.h"
 #include "model_fuzz.h"
 

@@ -1,5 +1,5 @@
-/* A pickle, the checkpoint that it describes, and the whole as stacked pickles or a tar archive. Behind a pickle nothing is read: its
- * storages are said to lie one behind the other. */
+/* A pickle, the checkpoint that it describes, and the whole as stacked pickles or a tar archive. Nothing after the pickle is
+ * read: its storages are declared contiguous. */
 #include "container/torch/checkpoint_priv.h"
 #include "model_fuzz.h"
 

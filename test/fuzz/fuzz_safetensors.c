@@ -1,4 +1,4 @@
-/* A safetensors header, and what is made of it. */
+/* A safetensors header, and everything computed from it. */
 #include "model_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

@@ -1,4 +1,4 @@
-/* --scan: any file, as a file; whatever it is, there is a verdict or a fault, in bounded memory. */
+/* --scan: any file yields a verdict or a fault, in bounded memory. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
-/* Of a pickle all that a report reads; every text of a finding lies in memory. */
+/* Reads everything that a report reads of a pickle; every text of a finding must be readable. */
 static bool
 hear(void *of, const struct pickle_found *found, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* The files of a tokenizer. An input is a byte that picks the family, and then the files, each begun by a line "="
+/* The files of a tokenizer. An input is a byte that selects the family, then the files, each of which starts with a line "="
  * and the number of enum hf_file as a character from '0' on. */
 #include <assert.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const char *const names[HF_FILES] = {
     "README.md", "vocab.json",
 };
 
-/* The files of p[0..n); what comes before the first is passed over. */
+/* Finds the files in p[0..n), ignoring bytes before the first one. */
 static void
 split(struct hf_folder *folder, const char *p, size_t n)
 {

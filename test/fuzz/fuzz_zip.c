@@ -1,4 +1,4 @@
-/* The index of an archive, its members as they come out, read and passed over, and what is made of one of arrays. */
+/* The index of an archive, its members as a stream, read and skipped, and the model of an archive of arrays. */
 #include "model_fuzz.h"
 #include "source/zip.h"
 
@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
 enum { MOST = 1 << 20, STEP = 10000 };
 
-/* What the index promises. */
+/* Checks the guarantees of the index. */
 static uint64_t
 check_index(const struct zip *zip, size_t n)
 {
@@ -22,7 +22,7 @@ check_index(const struct zip *zip, size_t n)
     return out;
 }
 
-/* Bytes [from, to) of a source; a member that is broken ends it. */
+/* Reads bytes [from, to) of a source; a broken member ends it. */
 static bool
 read_bytes(struct source *src, uint8_t *to, uint64_t from, uint64_t end, struct err *err)
 {
@@ -32,7 +32,7 @@ read_bytes(struct source *src, uint8_t *to, uint64_t from, uint64_t end, struct 
     return ok;
 }
 
-/* All of them, and those of every other member: the same bytes. */
+/* Reads all members, then every other one: the bytes must be equal. */
 static void
 inflate(const uint8_t *p, size_t n, uint8_t *bytes, size_t every)
 {

@@ -1,5 +1,5 @@
-/* memory_source: a source of bytes that lie in memory, as a file or as what only goes forward. For fuzz targets, which
- * run a million inputs in a process and open no file. */
+/* memory_source: a source of bytes in memory, as a file or as a pipe that is not seekable. For fuzz targets, which run a
+ * million inputs in a process and open no files. */
 #ifndef MEMORY_SOURCE_H
 #define MEMORY_SOURCE_H
 
@@ -35,7 +35,7 @@ memory_close(struct source_layer *l)
 static const struct layer_kind memory_file = { .seekable = true, .some = memory_some, .close = memory_close };
 static const struct layer_kind memory_pipe = { .seekable = false, .some = memory_some, .close = memory_close };
 
-/* p[0..n), borrowed until source_close(), as a file, or else as a pipe. NULL when there is no memory. */
+/* Opens p[0..n), borrowed until source_close(), as a file or a pipe. Returns NULL if memory runs out. */
 static inline struct source *
 memory_source(const uint8_t *p, size_t n, bool file)
 {

@@ -1,6 +1,7 @@
-/* model_fuzz: a header from memory, and all that is made of it without the data: catalog, roles, choice, output layout.
+/* model_fuzz: a header from memory, and everything computed from it without the data: catalog, roles, choice, output layout.
  *
- * What stands behind the last MODEL_CONFIG of an input is its config.json. */
+ * Bytes after the last MODEL_CONFIG of an input are its config.json.
+ */
 #ifndef MODEL_FUZZ_H
 #define MODEL_FUZZ_H
 
@@ -20,7 +21,7 @@ struct model_bytes {
     size_t n;
 };
 
-/* struct contents: as model_read does it for the tools. */
+/* Fills struct contents like model_read() does for the tools. */
 static bool
 model_contents(void *of, const struct tensor *t, void *buf, struct err *err)
 {
@@ -31,7 +32,7 @@ model_contents(void *of, const struct tensor *t, void *buf, struct err *err)
     return true;
 }
 
-/* The output has no holes, and the header that it begins with is one that we read, with the same tensors. */
+/* Checks that the output has no holes, and that its header can be read and has the same tensors. */
 static void
 model_check_output(const struct choice *choice, const struct pieces *pieces, const struct limits *limits)
 {
@@ -47,7 +48,7 @@ model_check_output(const struct choice *choice, const struct pieces *pieces, con
     struct catalog *again = catalog_new(limits, &err);
     if (src && again) {
         assert((container_safetensors.read(again, src, 0, &(const struct container_options){ .limits = limits }, &err) && catalog_seal(again, &err))
-            || err.kind == ERR_LIMIT);      /* ours can be longer than one that is read */
+            || err.kind == ERR_LIMIT);      /* ours can be longer than the limit for reading */
         assert(err.kind == ERR_LIMIT || catalog_count(again) == choice->n);
     }
     catalog_free(again);
@@ -77,7 +78,8 @@ model_write(struct catalog *catalog, const struct contents *contents, const stru
     return ok;
 }
 
-/* As a file with the contents of small tensors, or as a pipe by its header alone, whose tensors can be of any size. */
+/* Runs the input as a file with the contents of small tensors, or as a pipe with only its header, whose tensors can be of
+ * any size. */
 static inline void
 model_fuzz(const struct container *container, const uint8_t *p, size_t n, bool file)
 {

@@ -1,9 +1,10 @@
-/* peak-memory COMMAND...: print the peak resident memory of COMMAND in KiB; its standard output is dropped. Same exit
- * status, 128 + n after a signal.
+/* peak-memory COMMAND...: print the peak resident memory of COMMAND in KiB, dropping its standard output. Exits with the
+ * status of COMMAND, or 128 + n after a signal.
  *
- * In C, because the kernel counts what was there before the exec: a process started by Python is never smaller than
- * Python. Here that is one megabyte or two, less than any tool takes. wait4() tells the peak also of a process that
- * lives for a millisecond. Under 1 MiB is no process with a libc: then the reading is wrong, and that is an error. */
+ * Written in C because the kernel counts memory in use before the exec, so a process started by Python is never smaller than
+ * Python. Here that is one or two megabytes, less than any tool needs. wait4() also reports the peak of a process that lives
+ * for a millisecond. No process with a libc needs less than 1 MiB: a smaller reading is wrong and reported as an error.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -505,28 +505,28 @@ def set_id(f, t, c):
     t["added_tokens"][2]["id"] = N + 4
 
 
-refused("refused-class", "unsupported: vocab.json without tokenizer.json is read for Qwen2Tokenizer and GPT2Tokenizer alone; --pre can name "
-        "the pre-tokenizer of another", lambda f, t, c: None, lambda: two_files("PreTrainedTokenizerFast", "LlamaForCausalLM", "llama"))
-refused("refused-vocab-alone", "unsupported: tokenizer.json is not there, nor are vocab.json and merges.txt",
+refused("refused-class", "unsupported: vocab.json without tokenizer.json is supported only for Qwen2Tokenizer and GPT2Tokenizer; for "
+        "others, name the pre-tokenizer with --pre", lambda f, t, c: None, lambda: two_files("PreTrainedTokenizerFast", "LlamaForCausalLM", "llama"))
+refused("refused-vocab-alone", "unsupported: no tokenizer: expected tokenizer.json, or vocab.json and merges.txt",
         lambda f, t, c: f.pop("merges.txt"), two_files)
-refused("refused-tekken", "malformed: tekken.json: a token of its vocab is not made of two others",
+refused("refused-tekken", "malformed: tekken.json: a token in vocab is not the concatenation of two others",
         lambda f, t, c: f["tekken.json"]["vocab"][258].update(token_bytes="cXE="), tekken)
-refused("refused-tekken-rank", "malformed: tekken.json: the ranks of its vocab do not ascend from 0",
+refused("refused-tekken-rank", "malformed: tekken.json: the ranks in vocab are not consecutive from 0",
         lambda f, t, c: f["tekken.json"]["vocab"][258].update(rank=3), tekken)
-refused("refused-tekken-base64", "malformed: tekken.json: token_bytes are not base64",
+refused("refused-tekken-base64", "malformed: tekken.json: token_bytes is not base64",
         lambda f, t, c: f["tekken.json"]["vocab"][7].update(token_bytes="A*=="), tekken)
-refused("refused-tekken-few", "malformed: tekken.json: its vocab has fewer tokens than its sizes say",
+refused("refused-tekken-few", "malformed: tekken.json: vocab has fewer tokens than config declares",
         lambda f, t, c: f["tekken.json"]["config"].update(default_vocab_size=999) or f["config.json"].update(vocab_size=999), tekken)
-refused("refused-tekken-roles", "malformed: tekken.json: a special token is missing: <s>, </s> or <unk>", lambda f, t, c: None,
+refused("refused-tekken-roles", "malformed: tekken.json: missing special token: <s>, </s> or <unk>", lambda f, t, c: None,
         lambda: tekken("v7", ["<unk>", "<s>", "<pad>"]))
-refused("refused-gap", 'malformed: tokenizer.json: the token "%s" has the id 16, and the next one that is added gets 14' % EOS, set_id)
-refused("refused-taken", 'malformed: tokenizer.json: the token "<t>" has the id 3, and the next one that is added gets 12',
+refused("refused-gap", 'malformed: tokenizer.json: token "%s" has id 16, expected 14 (the next free id)' % EOS, set_id)
+refused("refused-taken", 'malformed: tokenizer.json: token "<t>" has id 3, expected 12 (the next free id)',
         lambda f, t, c: t["added_tokens"].insert(0, added(3, "<t>")))
-refused("refused-small", 'malformed: tokenizer.json: the token "%s" has the id 14, config.json a vocab_size of 14' % EOS,
+refused("refused-small", 'malformed: tokenizer.json: token "%s" has id 14, but config.json declares vocab_size 14' % EOS,
         lambda f, t, c: f["config.json"].update(vocab_size=N + 2))
-refused("refused-added-json", 'malformed: added_tokens.json: the token "<new>" has no such id in tokenizer.json',
+refused("refused-added-json", 'malformed: added_tokens.json: token "<new>" is missing or has another id in tokenizer.json',
         lambda f, t, c: f.update({"added_tokens.json": {EOS: N + 2, "<new>": N + 3}}))
-refused("refused-other-id", 'malformed: tokenizer_config.json: the token "%s" has the id 15, and elsewhere 14' % EOS,
+refused("refused-other-id", 'malformed: tokenizer_config.json: token "%s" has id 15, expected 14 (its id elsewhere)' % EOS,
         lambda f, t, c: c.update(added_tokens_decoder={str(N + 3): described(EOS)}))
 
 

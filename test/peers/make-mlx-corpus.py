@@ -18,7 +18,7 @@ from mlx.utils import tree_flatten
 from transformers.integrations.metal_quantization import _affine_dequantize_tensor, _affine_quantize_tensor
 
 TYPES = {"bf16": mx.bfloat16, "f16": mx.float16, "f32": mx.float32}
-GOLDEN = {  # schemes.md 12: bits, words
+GOLDEN = {  # bits, words
     4: "4a18f5c3 e4b29f6d 8e5c3907 28f6d3a1 4e7093c5 a4d6f92b 0a3c5f81 6f92b5e7",
     3: "de54cef1 e343eb19 33bca89d 0e5d8a73 e7e1ab3f 7e1cbc14",
 }
@@ -79,7 +79,7 @@ def golden(models):
     for bits, words in GOLDEN.items():
         stored = case.weight(f"golden{bits}", v, bits=bits, group_size=32)
         assert " ".join("%08x" % int(w) for w in np.array(stored["weight"])[0]) == words
-    case.add(models, "golden", "the golden vectors of the sheet", config_of(group_size=32, bits=4, **case.blocks))
+    case.add(models, "golden", "the golden vectors", config_of(group_size=32, bits=4, **case.blocks))
 
 
 class Small(nn.Module):

@@ -66,7 +66,7 @@ def sources(rng):
 # --- what comes out
 
 def by_blocks(x, code, power):
-    """schemes.md has A / max, and the code of x / s."""
+    """Scales are A / max, and codes those of x / s: doc/schemes.md, Encoders, fp8-division."""
     x, largest = x.float(), torch.tensor(torch.finfo(code).max)
     rows, cols = x.shape
     padded = torch.nn.functional.pad(x, (0, -cols % 128, 0, -rows % 128))

@@ -303,15 +303,15 @@ def main():
     for model in "router", "mixtral":
         for scheme in (*FP8, *CT, *BNB):
             check(tally, tools, model, scheme, groups.get(scheme, []),
-                  None if scheme in JOINED else "joins experts, does not read")
+                  None if scheme in JOINED else "merges experts, and cannot read them")
             check(tally, tools, model, scheme, [*groups.get(scheme, []), "--exclude", "*.experts.*"],
-                  "reads none that stay" if scheme in LOST else None)
+                  "cannot read unquantized ones" if scheme in LOST else None)
         for scheme in "gptq", "awq":
             check(tally, tools, model, scheme, [*groups[scheme], "--exclude", "*.experts.*"])
     check(tally, tools, "router", "mlx-4bit", groups["mlx-4bit"])
-    check(tally, tools, "mixtral", "int4-group", ["--group-size", "32", "--asymmetric"], "joins experts, does not read", 2)
-    check(tally, tools, "mixtral", "mxfp4", ["--exclude", "*.experts.1.*"], "some of these experts")
-    check(tally, tools, "biases", "int4-group", ["--asymmetric"], "reads zero points of groups with")
+    check(tally, tools, "mixtral", "int4-group", ["--group-size", "32", "--asymmetric"], "merges experts, and cannot read them", 2)
+    check(tally, tools, "mixtral", "mxfp4", ["--exclude", "*.experts.1.*"], "only some of these experts")
+    check(tally, tools, "biases", "int4-group", ["--asymmetric"], "reads zero points of groups only with")
     for scheme in (*FP8, *CT, *BNB, "gptq", "awq"):
         check(tally, tools, "biases", scheme, ["--exclude", "*.layers.1.self_attn.[qk]_proj.*"])
     check(tally, tools, "biases", "mlx-4bit", ["--exclude", "*.layers.1.self_attn.[qk]_proj.*"])
@@ -325,10 +325,10 @@ def main():
     check(tally, tools, "biases", "fp8", ["--tensor-type", "q_proj=fp8-division"])
     check(tally, tools, "biases", "mlx-4bit", ["--tensor-type", "q_proj=mlx-8bit"])
     # and those that none does
-    check(tally, tools, "biases", "nf4", ["--tensor-type", "q_proj=int8"], "speaks of bitsandbytes NF4 alone")
-    check(tally, tools, "biases", "fp8-per-channel", ["--tensor-type", "q_proj=nf4"], "alone")
-    check(tally, tools, "turned", "nf4", (), "lie turned")
-    check(tally, tools, "turned", "int4-group", (), "lie turned")
+    check(tally, tools, "biases", "nf4", ["--tensor-type", "q_proj=int8"], "can declare only bitsandbytes NF4")
+    check(tally, tools, "biases", "fp8-per-channel", ["--tensor-type", "q_proj=nf4"], "can declare only")
+    check(tally, tools, "turned", "nf4", (), "are transposed")
+    check(tally, tools, "turned", "int4-group", (), "are transposed")
     tally.finish()
 
 

@@ -383,7 +383,7 @@ def broken(tally, tools, cases):
         for done, way in zip(ours, ("file", "pipe")):
             behaves(tally, done, f"{what}, {way}")
         one, two = ours
-        tally.check(one.returncode == two.returncode and (one.returncode != 0 or one.stdout == two.stdout) or b"name the file" in
+        tally.check(one.returncode == two.returncode and (one.returncode != 0 or one.stdout == two.stdout) or b"give a file name" in
                     two.stderr, f"{what}: file {one.returncode} {one.stderr[:200]}, pipe {two.returncode} {two.stderr[:200]}")
         judge(tally, what, how, theirs, one)
 

@@ -1,4 +1,4 @@
-/* block_fields: where the factors of each ggml block sit, so that tests can put chosen ones there. */
+/* block_fields: offsets of the factors in each ggml block type, so that tests can set them. */
 #ifndef BLOCK_FIELDS_H
 #define BLOCK_FIELDS_H
 
@@ -26,7 +26,7 @@ static const struct block_fields block_fields[] = {
 
 enum { BLOCK_FIELDS = sizeof block_fields / sizeof block_fields[0] };
 
-/* Write a binary16 at an offset of the table; IQ1_M has it in the top nibbles of four words. */
+/* Writes a binary16 at an offset of the table; IQ1_M has it in the top nibbles of four words. */
 static inline void
 block_put_half(enum dtype dtype, uint8_t *block, int at, uint16_t half)
 {

@@ -1,5 +1,5 @@
-/* check: what a unit test needs. CHECK(condition) counts and names the line of each failure; check_skip() counts what
- * cannot run here, so that it is not taken for passed; main ends with return check_done("name"). */
+/* check: support for unit tests. CHECK(condition) counts failures and prints the line of each; check_skip() counts tests
+ * that cannot run here, so that they do not count as passed; main ends with return check_done("name"). */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -21,10 +21,10 @@ check_that(bool ok, const char *file, int line, const char *what)
     return ok;
 }
 
-/* True when the condition holds. */
+/* Returns the value of the condition. */
 #define CHECK(condition) check_that((condition), __FILE__, __LINE__, #condition)
 
-/* The same for one row of a table: `what` names it. */
+/* Same for one row of a table, named `what`. */
 #define CHECK_ROW(condition, what) check_that((condition), __FILE__, __LINE__, (what))
 
 static inline void
@@ -34,7 +34,7 @@ check_skip(const char *what, const char *why)
     printf("skip: %s: %s\n", what, why);
 }
 
-/* How often something random is tried: `few` times, or with AMN_ALL_ROUNDS in the environment, as in make check-full, `all`. */
+/* Returns the number of random trials: `few`, or `all` if AMN_ALL_ROUNDS is in the environment, as in make check-full. */
 static inline int
 check_rounds(int few, int all)
 {

@@ -1,4 +1,5 @@
-/* decoded: a model in memory, and what a scheme decodes of it: any run of elements is cut out of the whole. */
+/* decoded: builds a model in memory and checks the values that a scheme decodes: every range of elements equals that part of
+ * the whole. */
 #ifndef DECODED_H
 #define DECODED_H
 
@@ -13,9 +14,9 @@ enum { ARENA = 1 << 20 };
 
 /* --- a model in memory */
 
-static uint8_t arena[ARENA];        /* the data of all tensors */
+static uint8_t arena[ARENA];        /* data of all tensors */
 static size_t used;
-static uint64_t read_limit;         /* a read of more bytes than this fails the test */
+static uint64_t read_limit;         /* a read of more bytes fails the test */
 
 static inline bool
 read_arena(void *of, const struct tensor *t, void *buf, struct err *err)
@@ -39,7 +40,7 @@ model_new(struct err *err)
     return c;
 }
 
-/* Add a tensor of `rows` x `cols`, of rank 1 when cols is 0; its data is copied. */
+/* Adds a tensor of `rows` x `cols`, of rank 1 if cols is 0. Copies its data. */
 static inline void
 add(struct catalog *c, const char *name, enum dtype dtype, uint64_t rows, uint64_t cols, const void *data)
 {
@@ -61,7 +62,7 @@ add(struct catalog *c, const char *name, enum dtype dtype, uint64_t rows, uint64
 
 /* --- decoding through a scheme */
 
-/* Part p, a STRIP of one matrix, in memory of its own: the units of the output rows that the run touches. */
+/* Allocates part p, a STRIP of one matrix: the units of the output rows in the run. */
 static inline uint8_t *
 turn(const struct weight *w, unsigned p, uint64_t first, uint64_t count, size_t *stride)
 {
@@ -78,8 +79,8 @@ turn(const struct weight *w, unsigned p, uint64_t first, uint64_t count, size_t 
     return y;
 }
 
-/* Elements [first, first + count) as the pipeline makes them; every part lies alone in its own memory, so that a
- * sanitizer sees a step outside its span. */
+/* Decodes elements [first, first + count) like the pipeline. Every part has its own allocation, so that a sanitizer detects
+ * an access outside its span. */
 static inline void
 decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t count, enum dtype to, void *y)
 {
@@ -130,7 +131,7 @@ fill(uint8_t *p, size_t n)
         p[i] = (uint8_t)(next() >> 24);
 }
 
-/* Any cut, any set of kernels and any target: the bytes of the scalar floats, rounded. */
+/* Checks random ranges with every set of kernels and every target against the scalar floats, rounded. */
 static inline void
 check_runs(const struct weight *w, size_t n)
 {

@@ -1,5 +1,5 @@
-/* fence: memory that ends right at a page that cannot be touched, so that an access beyond a buffer is fatal, and named:
- * fence_guard() once, then fence_what says what is running. Random bytes to fill it with. */
+/* fence: memory that ends at an inaccessible page, so that an access beyond a buffer is fatal and is reported. Call
+ * fence_guard() once, then set fence_what to what is running. Also fills memory with random bytes. */
 #ifndef FENCE_H
 #define FENCE_H
 
@@ -16,7 +16,7 @@ struct fence {
     uint8_t *start, *end;
 };
 
-static const char *fence_program = "", *fence_what[2] = { "", "" };     /* a set of kernels, a member */
+static const char *fence_program = "", *fence_what[2] = { "", "" };     /* a set of kernels, and a member of it */
 
 static void
 fence_on_crash(int sig)
@@ -39,7 +39,7 @@ fence_guard(const char *program)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* At least nbytes, zeroed; never freed. */
+/* Allocates at least nbytes, zeroed. Never freed. */
 static inline struct fence
 fence_new(size_t nbytes)
 {

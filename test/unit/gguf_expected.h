@@ -1,5 +1,5 @@
-/* gguf_expected: a file of keys of all types and tensors that need padding.
- * Made by test/peers/make-gguf-expected.py with gguf 0.19.0. */
+/* gguf_expected: a file with keys of all types and tensors that need padding. Made by test/peers/make-gguf-expected.py with
+ * gguf 0.19.0. */
 #ifndef GGUF_EXPECTED_H
 #define GGUF_EXPECTED_H
 

@@ -1,5 +1,5 @@
-/* matcher_expected: for each pattern, a bit for each name that it matches: an expression by re.match, a glob by
- * fnmatchcase, of Python. Made by test/peers/make-matcher-expected.py. */
+/* matcher_expected: for each pattern, one bit for each name that it matches, according to Python's re.match for an
+ * expression and fnmatchcase for a glob. Made by test/peers/make-matcher-expected.py. */
 #ifndef MATCHER_EXPECTED_H
 #define MATCHER_EXPECTED_H
 

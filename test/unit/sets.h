@@ -1,4 +1,4 @@
-/* sets: the sets of kernels, of which this CPU may lack some. */
+/* sets: the sets of kernels. This CPU may lack some of them. */
 #ifndef SETS_H
 #define SETS_H
 
@@ -8,7 +8,7 @@
 enum { SETS = 2 };
 static const char *const sets[SETS] = { "scalar", "avx2" };
 
-/* NULL: this CPU lacks it, which counts as skipped. */
+/* Returns a set, or NULL if this CPU lacks it, which counts as skipped. */
 static inline const struct kernels *
 sets_pick(const char *name)
 {

@@ -1,4 +1,4 @@
-/* sha256: digests of what kernels give, for tests. Source: FIPS 180-4, section 6.2. */
+/* sha256: digests of kernel outputs, for tests. Source: FIPS 180-4, section 6.2. */
 #ifndef SHA256_H
 #define SHA256_H
 
@@ -52,7 +52,7 @@ sha256_block(uint32_t state[8], const uint8_t *p)
         state[i] += v[i];
 }
 
-/* The digest of n bytes as 64 hexadecimal digits. */
+/* Writes the digest of n bytes as 64 hexadecimal digits. */
 static inline void
 sha256_hex(char hex[65], const void *bytes, size_t n)
 {
@@ -74,7 +74,7 @@ sha256_hex(char hex[65], const void *bytes, size_t n)
         snprintf(hex + 8 * i, 9, "%08x", (unsigned)state[i]);
 }
 
-/* Whether the digest starts with these hexadecimal digits. */
+/* Returns true if the digest starts with these hexadecimal digits. */
 static inline bool
 sha256_starts(const char *hex, const void *bytes, size_t n)
 {

@@ -1,4 +1,4 @@
-/* test_assign: the mix of encoders for a number of bytes, against every mix that there is; and many weights in little time. */
+/* test_assign: the mix of encoders for a target size, compared with every possible mix; and the time for many weights. */
 #include "check.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ enum { WEIGHTS = 6, EACH = 6, MIXES = 46656, CASES = 300, MANY = 1000 };
 
 static uint32_t state = 1;
 
-/* 0 to 1. */
+/* Returns a random number from 0 to 1. */
 static double
 next(void)
 {
@@ -21,8 +21,8 @@ next(void)
 
 static const double bits[EACH] = { 2.625, 3.4375, 4.5, 5.5, 6.5625, 8.5 };
 
-/* Options as those of q2_k to q8_0 for weights of different sizes, which do not all lose what theory says; *least and *most
- * are the bytes of the smallest and the largest mix. */
+/* Makes options like q2_k to q8_0 for weights of different sizes, with errors that vary around the theoretical value. *least
+ * and *most are the bytes of the smallest and the largest mix. */
 static void
 fill(struct assign_option *o, size_t n, int kind, uint64_t *least, uint64_t *most)
 {
@@ -56,7 +56,7 @@ noise_of(const size_t *pick, const struct assign_option *o, size_t n, uint64_t *
     return noise;
 }
 
-/* The least noise of all mixes that fit. */
+/* Returns the smallest noise of all mixes that fit. */
 static double
 least_noise(const struct assign_option *o, uint64_t most)
 {
@@ -96,7 +96,7 @@ test_six(void)
     }
 }
 
-/* Nothing can make a weight, nothing fits, everything does. */
+/* A weight that no option can encode, a target that is too small, and one that is large enough for everything. */
 static void
 test_ends(void)
 {

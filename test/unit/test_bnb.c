@@ -1,5 +1,5 @@
-/* bitsandbytes: the kernel of int8_row.h, the two schemes and the quant_state. Golden vectors: schemes.md 12; INT8
- * values were worked out in Python from its codes and the formula of 6.3. */
+/* bitsandbytes: the kernel of int8_row.h, the two schemes and the quant_state. Golden vectors of 4 bits are
+ * bitsandbytes' own; INT8 values were computed in Python from its codes and the formula of doc/schemes.md. */
 #include "check.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static const uint8_t absmax64[4] = { 0x00, 0x00, 0x7c, 0x3f };
 #define NF4_64 "{\"quant_type\": \"nf4\", \"blocksize\": 64, \"dtype\": \"bfloat16\", \"shape\": [2, 32]}"
 #define FP4_64 "{\"quant_type\": \"fp4\", \"blocksize\": 64, \"dtype\": \"bfloat16\", \"shape\": [2, 32]}"
 
-/* The input of the golden vectors. */
+/* Returns input i of the golden vectors. */
 static double
 input(int i)
 {
@@ -61,12 +61,12 @@ test_golden_4bit(const struct kernels *k, bool fp4)
     catalog_free(c);
 }
 
-/* Eight blocks of code 15, which is 1: what comes out is the absmax. */
+/* Eight blocks of code 15, which is 1, so the result is the absmax. */
 static void
 test_golden_nested(const struct kernels *k)
 {
     static const uint8_t codes[8] = { 0x2f, 0x35, 0x4c, 0xcc, 0xff, 0x2c, 0x2a, 0xbf };
-    static const struct { uint8_t code; uint32_t bits; } map[] = {      /* of appendix A, what they use */
+    static const struct { uint8_t code; uint32_t bits; } map[] = {      /* the entries of the dynamic map that are used */
         { 0x2f, 0xbeaa0000 }, { 0x35, 0xbe7d9999 }, { 0x4c, 0xbd84cccd }, { 0xcc, 0x3e946666 }, { 0xff, 0x3f800000 },
         { 0x2c, 0xbebf999a }, { 0x2a, 0xbece0000 }, { 0xbf, 0x3ddb3334 },
     };
@@ -105,7 +105,7 @@ test_golden_int8(const struct kernels *k)
     static const uint8_t codes[] = { 0xad, 0x43, 0xd6, 0x6b, 0xfe, 0x91, 0x26, 0xb9, 0x4f, 0xe2, 0x77, 0x0a, 0x9d, 0x32,
         0xc6, 0x5b };
     static const uint32_t expected[8] = { 0xbf24b163, 0x3f04f1e4, 0xbea6ad5b, 0x3f5450a1, 0xbc7dfbf8, 0xbf5c4081,
-        0x3e96cd9b, 0xbf0ce1c3 };       /* the last tells the order of the products */
+        0x3e96cd9b, 0xbf0ce1c3 };       /* the last one depends on the order of the products */
     struct err err;
     struct roles *roles = NULL;
     struct catalog *c = model_new(&err);
@@ -127,7 +127,7 @@ test_golden_int8(const struct kernels *k)
 
 /* --- kernels */
 
-/* FP4's eighth code is -0 whatever the table says; a table of the file is used otherwise. */
+/* FP4's code 8 is -0 whatever the table contains; otherwise the table of the file is used. */
 static void
 test_minus_zero(const struct kernels *k)
 {
@@ -149,7 +149,7 @@ test_minus_zero(const struct kernels *k)
     catalog_free(c);
 }
 
-/* INT8 against the formula, for all bit patterns that a random absmax may have, NaN among them. */
+/* INT8 against the formula, with random bit patterns for the absmax, including NaN. */
 static void
 test_int8(const struct kernels *k)
 {
@@ -210,7 +210,7 @@ test_runs(void)
 
 /* --- quant_state */
 
-/* What roles say of the golden NF4 weight with another blob. */
+/* Returns the error kind for the golden NF4 weight with another quant_state. */
 static enum err_kind
 kind_of(const char *blob, size_t n)
 {
@@ -279,14 +279,14 @@ test_state(void)
     CHECK(kind_of(big, 60000) == ERR_MALFORMED);
 }
 
-/* nested_offset: any JSON number that is an F32 one after rounding. */
+/* nested_offset: any JSON number that is finite after rounding to F32. */
 static void
 test_offset(void)
 {
     static const struct { const char *offset; enum err_kind kind; } rows[] = {
         { "0.0805719643831253", ERR_NONE }, { "1.5e-05", ERR_NONE }, { "0", ERR_NONE }, { "-1e-300", ERR_NONE },
         { "1e39", ERR_MALFORMED }, { "1e999", ERR_MALFORMED }, { "null", ERR_MALFORMED },
-        /* Python's words for what JSON has no number for; no others. */
+        /* Python's words for numbers that JSON lacks; no others. */
         { "NaN", ERR_NONE }, { "Infinity", ERR_NONE }, { "-Infinity", ERR_NONE }, { "nan", ERR_MALFORMED },
         { "+Infinity", ERR_MALFORMED }, { "Infinit", ERR_MALFORMED },
         { "[0]", ERR_MALFORMED },
@@ -312,7 +312,7 @@ test_offset(void)
     }
 }
 
-/* Companions that do not fit, and layouts of INT8. */
+/* Companions that do not match, and layouts of INT8. */
 static void
 test_misfits(void)
 {
@@ -355,7 +355,7 @@ test_misfits(void)
     }
 }
 
-/* Parts of a 4-bit weight that do not fit, seen without its blob. */
+/* Parts of a 4-bit weight that do not match, detected without the quant_state. */
 static void
 test_headers_only(void)
 {

@@ -1,4 +1,4 @@
-/* Checkpoints: what the object of a pickle says of its tensors, wherever the storages lie. */
+/* Checkpoints: the tensors described by the object of a pickle, at any place of the storages. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -22,10 +22,10 @@ struct checkpoint_row {
     const char *pickle;
     size_t n;
     const char *root;
-    const char *text;           /* of all tensors, or "!" and the kind of error and words of it */
+    const char *text;           /* all tensors, or "!", the kind of error and part of its text */
 };
 
-/* Each storage is said to begin at a multiple of 1000. */
+/* Storages start at multiples of 1000. */
 static void
 describe(struct str *s, const struct checkpoint_row *row, bool big_endian, const struct limits *limits)
 {
@@ -123,39 +123,39 @@ static void
 test_refusals(void)
 {
     static const struct checkpoint_row rows[] = {
-        ROW(IN("w", TENSOR(STORAGE("DoubleStorage", "0", "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"), "K\0", ")", ")")), NULL, "!malformed:more than any file"),
+        ROW(IN("w", TENSOR(STORAGE("DoubleStorage", "0", "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"), "K\0", ")", ")")), NULL, "!malformed:overflows 63 bits"),
         ROW(IN("w", TENSOR(STORAGE("FloatStorage", "0", "\x88"), "K\0", ")", ")")), NULL, "!malformed:True"),
         ROW(IN("w", TENSOR(STORAGE("FloatStorage", "0", "J\xff\xff\xff\xff"), "K\0", ")", ")")), NULL, "!malformed:-1"),
         ROW(IN("w", TENSOR(STORAGE_OF("ccollections\nOrderedDict\n", "0", "K\1"), "K\0", ")", ")")), NULL, "!malformed:collections.OrderedDict"),
         ROW(IN("w", "U\7storageQ"), NULL, "!malformed:'storage'"), ROW("NQ.", NULL, "!malformed:an id that is None"),
-        ROW(IN("w", TENSOR(F6, "K\1", "K\2K\3\x86", "K\3K\1\x86")), NULL, "!malformed:tensor w: its elements reach beyond"),
+        ROW(IN("w", TENSOR(F6, "K\1", "K\2K\3\x86", "K\3K\1\x86")), NULL, "!malformed:tensor w: size, strides and offset 24 reach beyond"),
         ROW(IN("w", TENSOR(F6, "K\0", "K\2K\3\x86", "K\4K\1\x86")), NULL, "!malformed:reach beyond"),
-        ROW(IN("w", TENSOR(F6, "K\0", "\x8a\x08\0\0\0\0\0\0\0\x40K\4\x86", "K\0K\0\x86")), NULL, "!malformed:more elements"),
+        ROW(IN("w", TENSOR(F6, "K\0", "\x8a\x08\0\0\0\0\0\0\0\x40K\4\x86", "K\0K\0\x86")), NULL, "!malformed:number of elements overflows"),
         ROW(IN("w", TENSOR(F6, "K\0", "\x8a\x06\0\0\0\0\0\1\x85", "K\0\x85")), NULL, "!limit:expand"),
         ROW(IN("w", TENSOR(F6, "K\0", "K\2\x85", "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85")), NULL, "!malformed:reach beyond"),
         ROW(IN("w", TENSOR(F6, "J\xff\xff\xff\xff", ")", ")")), NULL, "!malformed:offset is -1"),
         ROW(IN("w", TENSOR(F6, "K\0", "K\2\x85", ")")), NULL, "!malformed:1 dimensions and 0 strides"),
         ROW(IN("w", TENSOR(F6, "K\0", "\x88\x85", "K\1\x85")), NULL, "!malformed:size is True"),
-        ROW(IN("w", TENSOR(F6, "K\0", "\x8a\x09\0\0\0\0\0\0\0\0\1\x85", "K\1\x85")), NULL, "!malformed:beyond 64 bits"),
+        ROW(IN("w", TENSOR(F6, "K\0", "\x8a\x09\0\0\0\0\0\0\0\0\1\x85", "K\1\x85")), NULL, "!malformed:outside 64 bits"),
         ROW(IN("w", TENSOR("N", "K\0", ")", ")")), NULL, "!malformed:storage is None"),
         ROW(IN("w", V2(F6)), NULL, "!malformed:1 arguments"), ROW(IN("w", "ctorch._utils\n_rebuild_parameter\n(K\1\x88NtR"), NULL, "!malformed:value is 1"),
         ROW(IN("w", V2(F6 "K\0K\6\x85K\1\x85\x89" OD "}U\4conj\x88s")), NULL, "!malformed:marked as conjugate"),
         ROW(IN("w", V2(F6 "K\0K\6\x85K\1\x85\x89" OD "K\5")), NULL, "!malformed:metadata is 5"),
         ROW(IN("w", V3(F6 "K\0K\6\x85K\1\x85\x89" OD "ctorch\nint4\n")), NULL, "!unsupported:int4"),
         ROW(IN("w", V3(F6 "K\0K\6\x85K\1\x85\x89" OD "K\1")), NULL, "!malformed:dtype is 1"),
-        ROW("}(U\1a" T6 "U\1b" TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", ")", ")") "u.", NULL, "!malformed:once with 6 elements of float32 and once with 5"),
+        ROW("}(U\1a" T6 "U\1b" TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", ")", ")") "u.", NULL, "!malformed:with 6 elements of float32 and with 5"),
         ROW("}(U\1a" T6 "U\1b" TENSOR(STORAGE("IntStorage", "0", "K\6"), "K\0", ")", ")") "u.", NULL, "!malformed:of int32"),
-        ROW("}(U\3a.b" T6 "U\1a}U\1b" T6 "su.", NULL, "!unsupported:two tensors get this name"),
+        ROW("}(U\3a.b" T6 "U\1a}U\1b" T6 "su.", NULL, "!unsupported:two tensors have this name"),
         ROW("}N" T6 "s.", NULL, "!unsupported:neither a text nor an integer"), ROW("}U\1x}N\x85" T6 "ss.", NULL, "!unsupported:below x"),
         ROW("}X\3\0\0\0\xed\xa0\x80" T6 "s.", NULL, "!unsupported:surrogate"), ROW("c__builtin__\nset\n](" T6 "e\x85R.", NULL, "!unsupported:in a set"),
         ROW("}q\0U\1ah\0s.", NULL, "!malformed:cyclic"), ROW("]q\0(K\1h\0\x86" "e.", NULL, "!malformed:cyclic"),
         ROW(IN("w", T6), "nowhere", "!usage:nowhere"),
-        ROW(IN("w", "ctorch.nn.parameter\nParameter\n)\x81q\0(h\0NN\x89NtbK\0" "0"), NULL, "!limit:wrapped"),
+        ROW(IN("w", "ctorch.nn.parameter\nParameter\n)\x81q\0(h\0NN\x89NtbK\0" "0"), NULL, "!limit:nesting of wrappers"),
     };
     check_rows(rows, sizeof rows / sizeof *rows, false);
 }
 
-/* T11, P8, and names that grow with their paths. */
+/* Graphs of shared objects, and names that grow with their paths. */
 static void
 test_amplification(void)
 {
@@ -168,7 +168,7 @@ test_amplification(void)
     struct checkpoint_row row = { s.p, s.len, NULL, "" };
     struct str got = { 0 };
     describe(&got, &row, false, &limits_default);
-    CHECK_ROW(strncmp(got.p, "!limit: its tensors have more than", 30) == 0, got.p);
+    CHECK_ROW(strncmp(got.p, "!limit: total size of its tensors exceeds", 41) == 0, got.p);
     str_clear(&got);
     str_clear(&s);
 
@@ -178,7 +178,7 @@ test_amplification(void)
     str_text(&s, ".");
     row = (struct checkpoint_row){ s.p, s.len, NULL, "" };
     describe(&got, &row, false, &limits_default);
-    CHECK_ROW(strstr(got.p, "walk_nodes") || strstr(got.p, "names of its tensors"), got.p);
+    CHECK_ROW(strstr(got.p, "walk_nodes") || strstr(got.p, "its tensor names"), got.p);
     str_clear(&got);
     str_clear(&s);
 }

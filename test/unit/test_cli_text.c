@@ -1,4 +1,4 @@
-/* What reaches a terminal, a log or a JSON reader: base/str.h, report/ndjson.h and the line of cli/cli.h. */
+/* Text for a terminal, a log or a JSON reader: base/str.h, report/ndjson.h and the messages of cli/cli.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ utf8(char buf[4], unsigned c)
     return 3;
 }
 
-/* The set of hostile.md, section 9, written out again. */
+/* The characters that doc/untrusted-input.md lists as escaped, written out again. */
 static bool
 must_be_escaped(unsigned c)
 {
@@ -146,11 +146,11 @@ test_utf8_reject(void)
         { LITERAL("\xee\x80\x80"), true },                  /* U+E000 */
         { LITERAL("\xef\xbf\xbf"), true },                  /* U+FFFF */
         { LITERAL("\xf4\x8f\xbf\xbf"), true },              /* U+10FFFF */
-        { LITERAL("\x80"), false },                         /* continuation alone */
-        { LITERAL("\xc3"), false },                         /* cut */
+        { LITERAL("\x80"), false },                         /* lone continuation byte */
+        { LITERAL("\xc3"), false },                         /* truncated */
         { LITERAL("\xe6\xbc"), false },
         { LITERAL("\xf0\x9f\x98"), false },
-        { LITERAL("\xc3\x28"), false },                     /* no continuation */
+        { LITERAL("\xc3\x28"), false },                     /* no continuation byte */
         { LITERAL("\xe6\x28\xa2"), false },
         { LITERAL("\xc0\x80"), false },                     /* overlong NUL */
         { LITERAL("\xc1\xbf"), false },
@@ -168,7 +168,7 @@ test_utf8_reject(void)
         CHECK(str_is_utf8(rows[i].p, rows[i].n) == rows[i].good);
 }
 
-/* A name in a message: 256 bytes, cut between characters, and the rest counted in bytes of the name. */
+/* A name in a message: at most 256 bytes, cut between characters, and the number of remaining bytes of the name. */
 static void
 test_shown(void)
 {
@@ -256,14 +256,14 @@ test_sizes(void)
     CHECK(strcmp(str_size(buf, UINT64_MAX), "16.00 EiB") == 0);
 }
 
-/* What a mistyped word may have meant. */
+/* Suggestions for a mistyped word. */
 static void
 test_nearest(void)
 {
     static const char *const words[] = { "output", "order", "part", "parts", "part-size", "plan", "size", "test", "to" };
     static const struct { const char *typed, *hint; } rows[] = {
-        { "ouput", "; did you mean --output?" },            /* left out, */
-        { "outpput", "; did you mean --output?" },          /* put in, */
+        { "ouput", "; did you mean --output?" },            /* omitted, */
+        { "outpput", "; did you mean --output?" },          /* inserted, */
         { "outbut", "; did you mean --output?" },           /* changed, */
         { "uotput", "; did you mean --output?" },           /* swapped */
         { "OUTPUT", "; did you mean --output?" },
@@ -290,7 +290,7 @@ test_nearest(void)
     check_text(__LINE__, &s, "");
 }
 
-/* Everything the JSON writer knows, in one line. */
+/* Everything that the JSON writer supports, in one line. */
 static void
 write_sample(struct ndjson *j)
 {
@@ -351,7 +351,7 @@ test_full_disk(void)
     struct page page;
     struct err err;
     struct stat st;
-    FILE *file = fopen("/dev/full", "r+");      /* makes no file of that name, which would take all that is written */
+    FILE *file = fopen("/dev/full", "r+");      /* does not create a file of that name, which would receive all later output */
     CHECK(file != NULL);
     if (!file)
         return;
@@ -408,7 +408,7 @@ set_behind(struct err *err, const char *format, ...)
     return false;
 }
 
-/* The tensor is told by the format, whatever the name and the text are. */
+/* The tensor is marked in the format, so it is found whatever the name and the text are. */
 static void
 test_err_tensor(void)
 {

@@ -1,5 +1,5 @@
-/* test_codes4: rows of 4-bit codes, by every set of kernels, against the formula and bit for bit against the scalar
- * set. All buffers end at a page that cannot be touched. */
+/* test_codes4: rows of 4-bit codes, for every set of kernels, against the formula and bit for bit against the scalar set.
+ * All buffers end at an inaccessible page. */
 #include "check.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static struct fence codes, map_input, zero_input, scale_input, output, scalar_ou
 static const float numbers[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 static const float fp4[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
 
-/* Two groups of eight: as GPTQ packs them, code - 8 times 2^-3, the low nibble first; and in bitsandbytes' order. */
+/* Two groups of eight: in GPTQ's packing, code - 8 times 2^-3, the low nibble first; and in bitsandbytes' order. */
 static void
 test_known(const struct kernels *k)
 {
@@ -42,7 +42,7 @@ test_known(const struct kernels *k)
     CHECK(y16[0] == 0x4085);
 }
 
-/* One row, in both formats. Codes, zeros and scales lie at the end of their memory. */
+/* One row, in both formats. Codes, zeros and scales are at the end of their memory. */
 struct codes4_trial {
     size_t first, n, group;
     bool low_first, has_zeros;
@@ -123,7 +123,7 @@ agree(const struct kernels *scalar, const struct kernels *k, const struct codes4
     return same;
 }
 
-/* Infinite, NaN, zero, subnormal, ties; any bits; or what a weight has. */
+/* Infinite, NaN, zero, subnormal, ties; random bits; or values typical of a weight. */
 static float
 random_factor(void)
 {
@@ -141,9 +141,9 @@ fill_inputs(void)
 {
     float *map = (float *)(void *)map_input.end - 16;
     float *zeros = (float *)(void *)zero_input.end - MOST, *scales = (float *)(void *)scale_input.end - MOST;
-    uint32_t kind = fence_random() % 4;         /* the map of GPTQ, and its zeros; FP4's; a sign in bit 3; anything */
-    bool finite = fence_random() % 4 != 0;      /* scales that give no NaN */
-    bool usual = fence_random() % 3 == 0;       /* scales whose products are normal numbers, or just not */
+    uint32_t kind = fence_random() % 4;         /* the map of GPTQ, and its zeros; FP4's; a sign in bit 3; random values */
+    bool finite = fence_random() % 4 != 0;      /* scales that cannot yield NaN */
+    bool usual = fence_random() % 3 == 0;       /* scales whose products are normal numbers, or just below */
 
     fence_fill(codes.end - MOST, MOST);
     for (size_t i = 0; i < 16; i++)
@@ -206,7 +206,7 @@ test_set(const struct kernels *scalar, const struct kernels *k)
             ok = ok && agree(scalar, k, &t);
         }
         CHECK_ROW(ok, "random runs");
-        for (size_t n = 0; n < 140; n++)                /* every length, from an even and an odd start */
+        for (size_t n = 0; n < 140; n++)                /* every length, with an even and an odd start */
             for (unsigned flags = 0; flags < 8; flags++) {
                 struct codes4_trial t = { .first = flags & 1, .n = n, .group = group, .low_first = flags & 2,
                     .has_zeros = flags & 4 };
@@ -221,7 +221,7 @@ test_set(const struct kernels *scalar, const struct kernels *k)
 
 enum { LINE_MOST = 1100 };
 
-/* Columns of a wider matrix, whose last line ends with the memory; rows of the output lie GUARD elements apart. */
+/* Columns of a wider matrix whose last line ends with the memory; rows of the output are GUARD elements apart. */
 static struct codes4_lanes
 lanes_of(size_t first, size_t rows, size_t cols)
 {

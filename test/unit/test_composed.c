@@ -1,5 +1,5 @@
-/* Composed tensors: orders of elements against indices that are counted one by one, runs of random parts, operations and what
- * undoes them. test_layout makes composed tensors through the pipeline. */
+/* Composed tensors: orders of elements against indices counted one by one, ranges of random parts, and operations with their
+ * inverses. test_layout runs composed tensors through the pipeline. */
 #include "check.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ random_below(uint32_t n)
 
 /* --- order */
 
-/* An array whose elements are places in the source, with its dimensions, as an order is made step by step. */
+/* An array whose elements are positions in the source, with its dimensions, built in the same steps as an order. */
 struct array {
     uint32_t rank;
     uint64_t dim[LAYOUT_RANK];
@@ -47,7 +47,7 @@ is_same(const struct strided *s, const struct array *a)
     return same;
 }
 
-/* Element i of the array with its dimensions in another order, found index by index. */
+/* Returns element i of the array with its dimensions permuted, found index by index. */
 static void
 permute(struct array *a, uint32_t d, const uint32_t *from, uint32_t n)
 {
@@ -79,7 +79,7 @@ slice(struct array *a, uint32_t d, uint64_t from, uint64_t n)
     a->dim[d] = n;
 }
 
-/* Splits a dimension in two, exchanges some, undoes that, does it again, takes a slice. */
+/* Splits a dimension in two, swaps some, undoes that, repeats it, takes a slice. */
 static void
 check_step(struct strided *s, struct array *a)
 {
@@ -137,7 +137,7 @@ make_order(struct strided *s, struct array *a)
 
 static uint64_t reads;
 
-/* The source of each part is the numbers 0, 1, 2 ... and the number of the part. */
+/* The source of each part has the numbers 0, 1, 2 ... and the number of the part. */
 static bool
 read_numbers(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct err *err)
 {
@@ -191,7 +191,7 @@ check_runs(struct catalog *memory, uint8_t *tile)
     free(want);
 }
 
-/* A transposed matrix is read row by row of what is stored, not element by element. */
+/* A transposed matrix is read by stored rows, not element by element. */
 static void
 check_reads(struct catalog *memory, uint8_t *tile)
 {
@@ -229,7 +229,8 @@ check_arithmetic(void)
     }
 }
 
-/* What comes back: of additions and multiplications of BF16 values all, of an exponential what the definition promises. */
+/* Inverse operations return the original values: all of them for additions and multiplications of BF16, those that the
+ * definition promises for an exponential. */
 static void
 check_inverses(void)
 {

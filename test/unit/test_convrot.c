@@ -1,5 +1,5 @@
-/* test_convrot: rotated rows, and integers to be rotated, by every set of kernels: known vectors, the scalar set against
- * the sum that the header writes, the others bit for bit against the scalar set. All buffers end at a page that cannot be touched. */
+/* test_convrot: rotated rows, and integers to rotate, for every set of kernels: known vectors, the scalar set against the
+ * sum in the header, the others bit for bit against the scalar set. All buffers end at an inaccessible page. */
 #include "check.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ run(const struct kernels *k, struct fence to, const struct convrot_trial *t)
         k->convrot_bf16((uint16_t *)(void *)y, x, t->first, t->n, t->group, t->scale, &room);
 }
 
-/* An element of H_g by its digits. */
+/* Returns an element of H_g, computed from its digits. */
 static int
 sign(size_t i, size_t j, size_t group)
 {
@@ -119,7 +119,7 @@ test_groups(const struct kernels *scalar, const struct kernels *k)
     }
 }
 
-/* INT8 as comfy-kitchen quantizes 64 values, in one group of 64. */
+/* INT8 of 64 values in one group of 64, as quantized by comfy-kitchen. */
 static void
 test_known(const struct kernels *k)
 {
@@ -145,7 +145,7 @@ test_known(const struct kernels *k)
         CHECK(f[i] == (row[i] == '+' ? 1 : -1));
 }
 
-/* What asym_w4a8_int8 makes of codes and scales before they are rotated back. */
+/* Values of asym_w4a8_int8, from codes and scales, before they are rotated back. */
 static void
 test_round(const struct kernels *k)
 {

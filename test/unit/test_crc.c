@@ -1,4 +1,4 @@
-/* CRC-32: known values, every set of kernels against zlib, and joined runs. */
+/* CRC-32: known values, every set of kernels against zlib, and combined runs. */
 #include "check.h"
 #include "sets.h"
 

@@ -1,6 +1,6 @@
-/* test_encode: rows of floats to the blocks of ggml, by every set of kernels: known vectors, which are those of an
- * encoder written apart from this one and compared with ggml's C; what comes of awkward blocks; and the sets bit for
- * bit against the scalar one. All buffers end at a page that cannot be touched. */
+/* test_encode: rows of floats to the blocks of ggml, for every set of kernels: known vectors, from an independent encoder
+ * that was compared with ggml's C; awkward blocks; and the sets bit for bit against the scalar one. All buffers end at an
+ * inaccessible page. */
 #include "check.h"
 
 #include <float.h>
@@ -22,7 +22,7 @@ static const enum dtype types[] = { DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5
 
 enum { TYPES = sizeof types / sizeof *types };
 
-/* Encode rows x cols floats into blocks that end at the fence of `to`; the blocks. */
+/* Encodes rows x cols floats into blocks that end at the fence of `to`. Returns the blocks. */
 static const uint8_t *
 encode(const struct kernels *k, enum dtype dtype, struct fence to, const float *x, size_t rows, size_t cols,
     const float *importance)
@@ -49,7 +49,7 @@ next(void)
     return state = state * 1664525u + 1013904223u;
 }
 
-/* Values of several sizes, and weights up to 1. */
+/* Fills x with values of several magnitudes, and weights up to 1. */
 static void
 golden_input(float x[NELEMS], float importance[COLS])
 {
@@ -70,7 +70,7 @@ golden_input(float x[NELEMS], float importance[COLS])
 static void
 test_golden(const struct kernels *k, const float *x, float *sparse, const float *importance)
 {
-    /* first digits of SHA-256; NULL: the same, or not known */
+    /* first digits of SHA-256; NULL: equal to the one before, or unknown */
     static const struct { enum dtype dtype; const char *plain, *weighted, *sparse; } rows[] = {
         { DTYPE_Q4_0, "c6d97bfc30abc4573a55491be59c7b8e", "0a94c72890bd4b3a25305ec68f3fb5a0", NULL },
         { DTYPE_Q4_1, "fd4c1bb9bed0a1cf6e18a27f331b2f95", "8c0eb22c9aeae6f5ba25fd723c25a599", NULL },
@@ -132,7 +132,7 @@ test_clamp(const struct kernels *k, float *x, float *importance)
 
 /* --- awkward blocks */
 
-/* The bytes of a block: pairs of how many and which. */
+/* Expected bytes of a block, as pairs of count and value. */
 struct runs {
     enum dtype dtype;
     uint8_t runs[5][2];
@@ -157,7 +157,7 @@ all_equal(float x[COLS], float value)
         x[i] = value;
 }
 
-/* A block of zeros, and one of negative zeros, which is the same but for Q4_1 and Q5_1. */
+/* A block of zeros, and one of negative zeros, which is equal except in Q4_1 and Q5_1. */
 static void
 test_zeros(const struct kernels *k, float x[COLS])
 {
@@ -196,8 +196,8 @@ test_zeros(const struct kernels *k, float x[COLS])
     }
 }
 
-/* A constant below 0 is the minimum of types that have one; an infinity leaves codes of 0 for itself; the inverse of a
- * factor below 2^-128 is infinite, and leaves codes of 0. */
+/* A negative constant is the minimum of types that have one; an infinity gets codes of 0 for itself; the inverse of a factor
+ * below 2^-128 is infinite, which yields codes of 0. */
 static void
 test_awkward(const struct kernels *k, float x[COLS])
 {
@@ -219,7 +219,7 @@ test_awkward(const struct kernels *k, float x[COLS])
     CHECK(block_is(encode(k, DTYPE_Q8_0, output, x, 1, 32, NULL), &tiny));
 }
 
-/* The scale bytes of a block with one value that is not 0. */
+/* Scale bytes of a block with one value that is not 0. */
 static void
 test_fp4(const struct kernels *k, float x[COLS])
 {
@@ -271,7 +271,7 @@ test_mxfp4_exponent(void)
 
 enum { MOST_ROWS = 6, MOST_COLS = 3 * 256, MOST = MOST_ROWS * MOST_COLS };
 
-/* About normal, with variance 1. */
+/* Returns a number with approximately normal distribution and variance 1. */
 static float
 bell(void)
 {
@@ -299,7 +299,7 @@ any_edge(void)
     return edges[fence_random() % EDGES];
 }
 
-/* n floats of one kind; groups of 16 and blocks of 32 and 256 differ in size in some. */
+/* Fills n floats of one kind. In some kinds, groups of 16 and blocks of 32 and 256 differ in magnitude. */
 static void
 fill(float *x, size_t n, int kind)
 {
@@ -319,10 +319,10 @@ fill(float *x, size_t n, int kind)
         case 8: x[i] = fence_random() % 4 ? 0.0f : bell(); break;
         case 9: x[i] = i / 32 % 3 == 1 ? 0.0f : i / 32 % 3 == 2 ? constant : bell(); break;
         case 10: x[i] = bell() * (fence_random() % 64 ? 1e-3f : 1e3f); break;       /* outliers */
-        case 11: x[i] = ldexpf(bell(), (int)(i / 256 * 37 % 276) - 150); break;      /* all sizes, block by block */
+        case 11: x[i] = ldexpf(bell(), (int)(i / 256 * 37 % 276) - 150); break;      /* all magnitudes, block by block */
         case 12: x[i] = fence_random() % 100 ? bell() : any_edge(); break;
         case 13: x[i] = any_edge(); break;
-        case 14: x[i] = float_of_bits(fence_random()); break;                       /* any bits */
+        case 14: x[i] = float_of_bits(fence_random()); break;                       /* random bits */
         default: x[i] = constant; break;
         }
     }

@@ -1,5 +1,5 @@
-/* test_encode_groups: encoders whose weights are matrices cut into groups of columns: known vectors, any run of a part the
- * same as all of it, what is told of the loss, what does not fit; and the casts and packings below them. */
+/* test_encode_groups: encoders of matrices with groups of columns: known vectors, any range of a part against the whole
+ * part, the reported quantization error, weights that are not supported; and the casts and packings below them. */
 #include "check.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@
 static const struct kernels *kernels;
 static _Alignas(max_align_t) uint8_t scratch[ENCODE_ROOM];
 
-/* --- an encoding, run as the pipeline runs it */
+/* --- an encoding, run like the pipeline does */
 
 struct groups_work {
     struct catalog *catalog;
@@ -34,7 +34,7 @@ struct groups_work {
     struct err err;
     const float *x;                         /* rows * cols */
     float *facts, *room, *back;
-    uint8_t *told;                          /* of each element, how often */
+    uint8_t *told;                          /* how often each element was compared */
     float *decoded;
     uint8_t *part[ENCODE_PARTS];
 };
@@ -62,7 +62,7 @@ tell(void *of, uint64_t first, const float *x, const float *back, size_t n)
         w->told[first + i]++;
 }
 
-/* Grains [first, first + count) of a part. */
+/* Encodes grains [first, first + count) of a part. */
 static void
 run(struct groups_work *w, unsigned p, uint64_t first, uint64_t count, uint8_t *y)
 {
@@ -91,7 +91,7 @@ survey(struct groups_work *w)
         CHECK(w->e.encoder->survey_first(&w->e, w->facts, &w->err));
 }
 
-/* A weight m.weight, and its encoding when it fits. */
+/* Makes a weight m.weight, and its encoding if the encoder supports it. */
 static void
 start(struct groups_work *w, const char *scheme, enum dtype dtype, const float *x, uint64_t rows, uint64_t cols,
     const struct encode_options *options)
@@ -144,7 +144,7 @@ finish(struct groups_work *w)
     catalog_free(w->catalog);
 }
 
-/* Part m and suffix, or NULL. */
+/* Returns the part named m plus suffix, or NULL. */
 static const uint8_t *
 part(const struct groups_work *w, const char *suffix)
 {
@@ -158,7 +158,7 @@ part(const struct groups_work *w, const char *suffix)
 
 enum { NV = 64 };
 
-/* The input of all of them, in the first row or rows; zeros behind it. */
+/* Input of all vectors, in the first row or rows, followed by zeros. */
 static void
 input(float *x, size_t n)
 {
@@ -166,7 +166,7 @@ input(float *x, size_t n)
         x[i] = i < NV ? ((float)((37 * i + 11) % 64) - 31.5f) / 32 : 0;
 }
 
-/* Whether bytes are these, as hexadecimal digits, in units of `unit` bytes whose values are shown. */
+/* Checks bytes against hexadecimal digits, which show values of `unit` bytes. */
 static bool
 is(const uint8_t *p, const char *hex, size_t unit)
 {
@@ -182,7 +182,7 @@ is(const uint8_t *p, const char *hex, size_t unit)
     return p != NULL;
 }
 
-/* Whether BF16 of what decoding gives begins with these. */
+/* Checks that the decoded values, as BF16, start with these. */
 static bool
 decodes(const struct groups_work *w, const char *hex)
 {
@@ -257,7 +257,7 @@ test_golden(void)
     }
 }
 
-/* Words of the first two rows, which are those of [2, 32]. */
+/* Words of the first two rows, equal to those of [2, 32]. */
 static void
 test_golden_gptq(void)
 {
@@ -300,7 +300,7 @@ test_decoded(void)
     }
 }
 
-/* Codes 0 to 7 of one row, or of eight: words of GPTQ and AWQ. Scales of 1: the range is 0 to 15. */
+/* Codes 0 to 7 of one row, or of eight: words of GPTQ and AWQ. All scales are 1: the range is 0 to 15. */
 static void
 test_packing(void)
 {
@@ -311,7 +311,7 @@ test_packing(void)
         x[i] = (float)(i % 32 % 16);
     make(&w, "gptq", DTYPE_F32, x, 32, 32, &how);
     CHECK(load_le32(part(&w, ".qweight")) == 0x76543210 && load_le32(part(&w, ".qweight") + 32 * 4) == 0xfedcba98);
-    CHECK(load_le32(part(&w, ".qzeros")) == 0xffffffff);          /* 0 less one */
+    CHECK(load_le32(part(&w, ".qzeros")) == 0xffffffff);          /* 0 minus one */
     CHECK(load_le32(part(&w, ".g_idx") + 31 * 4) == 0 && load_le16(part(&w, ".scales")) == 0x3c00);
     finish(&w);
     for (int i = 0; i < 32 * 32; i++)
@@ -332,7 +332,7 @@ next(void)
     return (state = state * 1664525u + 1013904223u) >> 8;
 }
 
-/* What ModelOpt 0.47.0 makes of values of several sizes. */
+/* Output of ModelOpt 0.47.0 for values of several magnitudes. */
 static void
 test_modelopt(void)
 {
@@ -363,7 +363,7 @@ test_modelopt(void)
     }
 }
 
-/* --- any run is what all of it has there */
+/* --- any range equals that part of the whole */
 
 static void
 test_runs_of(const char *scheme, const struct encode_options *how, const float *x, uint64_t rows, uint64_t cols)
@@ -415,7 +415,7 @@ test_runs(void)
     free(x);
 }
 
-/* --- what does not fit */
+/* --- weights that are not supported */
 
 static void
 test_refused(void)
@@ -496,7 +496,7 @@ test_config(void)
 
 /* --- casts */
 
-/* Every code, half way between two, and what lies beside. */
+/* Every code, the midpoint between two, and the neighbouring floats. */
 static void
 test_rounded(void)
 {

@@ -1,6 +1,5 @@
-/* test_encode_iq: the encoders of ggml's IQ types, pinned by known vectors for each set this CPU runs; what they
- * make of awkward floats; and every set against the scalar one, byte for byte. The vectors are those of an encoder
- * written apart from this one and compared with ggml's C. */
+/* test_encode_iq: the encoders of ggml's IQ types: known vectors for each set that this CPU runs; awkward floats; and every
+ * set against the scalar one, byte for byte. The vectors are from an independent encoder that was compared with ggml's C. */
 #include "check.h"
 #include "fence.h"
 #include "sets.h"
@@ -22,8 +21,8 @@ next(void)
     return state = state * 1664525u + 1013904223u;
 }
 
-/* SHA-256, first digits, of 8 rows of 256 encoded: without weights and with; decoded again; and of the rows with
- * elements 32 to 63 zero, without weights. NULL: there is none. */
+/* First digits of the SHA-256 of 8 encoded rows of 256: without weights and with them; decoded; and of the rows with
+ * elements 32 to 63 set to zero, without weights. NULL: none. */
 static const struct iq_golden {
     enum dtype dtype;
     const char *alone, *weighted, *decoded, *gap;
@@ -104,7 +103,7 @@ test_golden(const struct kernels *k)
             CHECK_ROW(encodes_to(k, golden[i].dtype, NULL, golden[i].gap, y), dtype_name(golden[i].dtype));
 }
 
-/* Most columns weigh nothing: splits of IQ1_M tie, and the order of the sums decides. */
+/* Most columns have weight 0, so splits of IQ1_M tie, and the order of the sums decides. */
 static void
 test_sparse(const struct kernels *k)
 {
@@ -120,7 +119,7 @@ test_sparse(const struct kernels *k)
     CHECK_ROW(encodes_to(k, DTYPE_IQ1_M, even, "b5fac6505a913b098dac5a42f204337a", y), k->name);
 }
 
-/* Only columns whose values are 0 weigh: the runs fit a scale of 0, and their indices stay. */
+/* Only columns with value 0 have a weight: the runs fit a scale of 0 but keep their indices. */
 static void
 test_scale_zero(const struct kernels *k)
 {
@@ -137,7 +136,7 @@ test_scale_zero(const struct kernels *k)
     CHECK_ROW(memcmp(y, first, sizeof first) == 0 && y[32] == 0x77 && y[33] == 0 && y[48] == 0 && y[49] == 0, k->name);
 }
 
-/* --- awkward floats, where it is known what comes of them ----------------------------------------------------- */
+/* --- awkward floats with known results ------------------------------------------------------------------------ */
 
 static bool
 all_are(const uint8_t *y, size_t n, uint8_t byte)
@@ -193,7 +192,7 @@ test_refused(const struct kernels *k)
     CHECK(!k->encode[DTYPE_IQ3_S](DTYPE_IQ3_S, y, x, 1, COLS, NULL));
 }
 
-/* Sixteen columns that weigh nothing are a run of zeros in IQ1_M. */
+/* Sixteen columns with weight 0 become a run of zeros in IQ1_M. */
 static void
 test_no_weight(const struct kernels *k)
 {
@@ -210,7 +209,7 @@ test_no_weight(const struct kernels *k)
 
 /* --- rows and buffers ----------------------------------------------------------------------------------------- */
 
-/* However it is cut: the same bytes, none beyond, and none read beyond. */
+/* Any division into calls yields the same bytes, with no write or read beyond them. */
 static void
 test_pieces(const struct kernels *k)
 {
@@ -256,7 +255,7 @@ test_pieces(const struct kernels *k)
 
 /* --- every set against the scalar one ------------------------------------------------------------------------- */
 
-/* About normal, of standard deviation 1. */
+/* Returns a number with approximately normal distribution and standard deviation 1. */
 static float
 gauss(void)
 {
@@ -336,7 +335,7 @@ test_agrees(const struct kernels *scalar, const struct kernels *k)
                 fill(kind, round);
                 memset(expected, CANARY, sizeof expected);
                 memset(got, CANARY, sizeof got);
-                for (int r = 0; r < ROWS; r++) {                /* by rows, since some are refused */
+                for (int r = 0; r < ROWS; r++) {                /* by rows, because some are refused */
                     uint8_t *a = expected + COLS * r, *b = got + COLS * r;
                     bool made = scalar->encode[dtype](dtype, a, x + COLS * r, 1, COLS, weights);
 

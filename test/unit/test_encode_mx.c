@@ -1,5 +1,5 @@
-/* encode_mx: each set of kernels against the scalar one, bit for bit. What the scalar one is held against:
- * test_encode_schemes.c and test/peers/peer_forget_groups.py. */
+/* encode_mx: each set of kernels against the scalar one, bit for bit. The scalar one is tested in test_encode_schemes.c and
+ * test/peers/peer_forget_groups.py. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ next(void)
     return (uint32_t)(state >> 32);
 }
 
-/* Values near limits and ties of E2M1 times a scale, and anything at all. */
+/* Values near limits and ties of E2M1 times a scale, and random ones. */
 static float
 value(float scale)
 {

@@ -1,5 +1,4 @@
-/* test_encode_schemes: encoders of FP8 and of bitsandbytes: known vectors, and each set of kernels against the scalar
- * one. */
+/* test_encode_schemes: encoders of FP8 and of bitsandbytes: known vectors, and each set of kernels against the scalar one. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "fence.h"
 #include "sets.h"
 
-/* --- a weight that is encoded, and what becomes of it */
+/* --- a weight and its encoded parts */
 
 enum { ROOM = 64 << 10 };
 
@@ -61,7 +60,7 @@ make_part(struct encode_run *run, unsigned part, uint64_t numel, struct err *err
     return made.e.encoder->encode(&made.e, run, part, 0, (nbytes + p->grain - 1) / p->grain, made.part[part], err);
 }
 
-/* All parts of [rows, cols] values x, into `made`. */
+/* Encodes [rows, cols] values x into all parts, in `made`. */
 static bool
 encode(const struct kernels *k, struct catalog *memory, const char *scheme, enum dtype dtype, const float *x, uint64_t rows,
     uint64_t cols, struct err *err)
@@ -163,7 +162,7 @@ test_golden_bnb(const struct kernels *k, struct catalog *memory, const float v[6
     CHECK(is_bits(made.part[1], absmax, 2) && made.nbytes[2] == 1 && made.part[2][0] == 0);
 }
 
-/* Eight blocks, each of one value and zeros. */
+/* Eight blocks, each with one value and zeros. */
 static void
 test_golden_nested(const struct kernels *k, struct catalog *memory, struct err *err)
 {
@@ -186,7 +185,7 @@ test_golden_nested(const struct kernels *k, struct catalog *memory, struct err *
         CHECK(bits_of_float(made.back[64 * i]) == back[i]);
 }
 
-/* Of each encoder that has one, a config that is JSON. */
+/* Every encoder with a config writes valid JSON. */
 static void
 test_configs(const struct kernels *k, struct catalog *memory, const float v[64], struct err *err)
 {

@@ -47,7 +47,7 @@ test_half(void)
             wrong_back += half_of_float(f) != h;
         }
     }
-    /* Between each half and the next: below the middle down, above it up, on it to the even one. */
+    /* Values between each half and the next: below the midpoint down, above it up, the midpoint to the even one. */
     for (unsigned h = 0; h < 0x7C00; h++) {
         double low = half_to_float((uint16_t)h);
         double high = h == 0x7BFF ? 65536.0 : half_to_float((uint16_t)(h + 1));

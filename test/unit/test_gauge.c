@@ -1,4 +1,4 @@
-/* cli/gauge.h: the line of a bar at every width, and its words. */
+/* cli/gauge.h: the progress bar at every width, and its words. */
 #include "check.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ is_words(const struct meter_reading *r, const char *want)
     return check_that(strcmp(gauge_words(got, r), want) == 0, __FILE__, __LINE__, got);
 }
 
-/* What is left out as the window gets narrower. */
+/* Parts that are omitted as the window gets narrower. */
 static void
 test_forms(void)
 {
@@ -41,7 +41,7 @@ test_forms(void)
     is_line(&writing, 2, "");
 }
 
-/* Another way to say it: every word of a line is a word of the whole one, and a wider line has no fewer. */
+/* Every word of a line is a word of the full line, and a wider line has at least as many. */
 static void
 test_widths(const struct meter_reading *r)
 {

@@ -1,5 +1,5 @@
-/* Metadata values as GGUF lays them down (gguf.md 1.2), and what the reader makes of whole small files
- * (gguf.md 2, 3 and 12), both in either byte order. The corpus has many more files. */
+/* Metadata values as GGUF stores them, and what the reader makes of small files, valid and malformed
+ * (doc/gguf.md, Container), both in either byte order. The corpus has many more files. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ put_tensor(struct out *o, const char *name, uint64_t ne0, uint64_t ne1, uint32_t
     put(o, 8, offset);
 }
 
-/* Zeros up to the data, and `nbytes` of data. */
+/* Writes zeros up to the data, and `nbytes` of data. */
 static void
 put_data(struct out *o, size_t nbytes)
 {
@@ -71,7 +71,7 @@ put_data(struct out *o, size_t nbytes)
 
 /* --- values ----------------------------------------------------------------------------------------------- */
 
-/* Decode p[0..n) from a block of exactly that size, so that a sanitizer sees a read past its end. */
+/* Decodes p[0..n) from a block of exactly that size, so that a sanitizer detects a read past its end. */
 static bool
 decode(struct meta_value *value, enum meta_type type, const struct out *o, size_t n, unsigned depth)
 {
@@ -79,7 +79,7 @@ decode(struct meta_value *value, enum meta_type type, const struct out *o, size_
     uint8_t *p = malloc(n ? n : 1);
     memcpy(p, o->p, n);
     bool ok = meta_decode(value, type, p, n, o->big, depth, &used);
-    free(p);                    /* strings and arrays of the value are not looked at */
+    free(p);                    /* strings and arrays of the value are not compared */
     return ok && CHECK(used == n);
 }
 
@@ -150,7 +150,7 @@ test_arrays(bool big)
     put(&o, 2, 0xffff);
     put(&o, 2, 300);
     CHECK(all_cuts_fail(META_ARRAY, &o));
-    CHECK(!decode(&v, META_ARRAY, &o, o.n, 0));         /* no array is allowed */
+    CHECK(!decode(&v, META_ARRAY, &o, o.n, 0));         /* the limit is 0 arrays */
     CHECK(meta_decode(&v, META_ARRAY, o.p, o.n, big, 1, &used) && v.as.a.type == META_I16 && v.as.a.count == 3
         && v.as.a.nbytes == 6 && v.as.a.p == o.p + 12);
     struct meta_iter it = meta_first(&v.as.a);
@@ -253,7 +253,7 @@ close_file(struct file *f)
     source_close(f->src);
 }
 
-/* What comes of a file: ERR_NONE when it is read. */
+/* Returns the error kind of reading a file, or ERR_NONE. */
 static enum err_kind
 outcome(const struct out *o)
 {
@@ -277,7 +277,7 @@ test_file(bool big)
     put_text(&o, "split.count");
     put(&o, 4, META_U16);
     put(&o, 2, 1);
-    put_tensor(&o, "b", 32, 3, 8, 32);                  /* Q8_0, behind the other */
+    put_tensor(&o, "b", 32, 3, 8, 32);                  /* Q8_0, after the other one */
     put_tensor(&o, "a", 2, 4, 0, 0);                    /* F32 */
     size_t header = o.n;
     put_data(&o, 32 + 128);
@@ -291,7 +291,7 @@ test_file(bool big)
     CHECK(strcmp(t->name, "b") == 0 && t->dtype == DTYPE_Q8_0 && t->big_endian == big);
     CHECK(t->shape.rank == 2 && shape_dim(&t->shape, 0) == 3 && shape_dim(&t->shape, 1) == 32);
     CHECK(t->extent.at == (header + 31) / 32 * 32 + 32 && t->extent.nbytes == 3 * 34);
-    CHECK(catalog_remark_count(f.catalog) == 1);       /* the order */
+    CHECK(catalog_remark_count(f.catalog) == 1);       /* the order of the data */
     close_file(&f);
 
     size_t whole = o.n, needed = o.n - (128 - 3 * 34);
@@ -299,7 +299,7 @@ test_file(bool big)
         CHECK((outcome(&o) == ERR_NONE) == (o.n >= needed));
 }
 
-/* One tensor of `id` and [ne0, ne1] with `nbytes` of data behind the header. */
+/* Makes one tensor of `id` and [ne0, ne1] with `nbytes` of data after the header. */
 static enum err_kind
 outcome_of(uint32_t id, uint64_t ne0, uint64_t ne1, size_t nbytes)
 {
@@ -384,7 +384,7 @@ test_keys(void)
         put(&o, 4, META_U8);
         put(&o, 1, 0);
     }
-    CHECK(outcome(&o) == ERR_MALFORMED);                /* twice */
+    CHECK(outcome(&o) == ERR_MALFORMED);                /* duplicate */
     o.p[24 + 8] = 'A';
     CHECK(read_with(&f, &o, &limits_default) && catalog_remark_count(f.catalog) == 1);
     close_file(&f);

@@ -1,12 +1,13 @@
-/* The schemes of codes in groups, MLX, HQQ, quanto, EETQ and torchao: weights of random codes and scales, of shapes that
- * divide by little, cut anywhere (decoded.h). What the values are is told by test/corpus, which their libraries wrote. */
+/* Schemes with codes in groups, MLX, HQQ, quanto, EETQ and torchao: weights with random codes and scales and awkward shapes,
+ * read in arbitrary ranges (decoded.h). The values themselves are tested with test/corpus, which the schemes' libraries
+ * wrote. */
 #include "decoded.h"
 
-/* A tensor of a model; data NULL: random bytes. */
+/* A tensor of a model. With data NULL it has random bytes. */
 struct given {
     const char *name;
     enum dtype dtype;
-    uint64_t rows, cols;                /* cols 0: of rank 1 */
+    uint64_t rows, cols;                /* cols 0: rank 1 */
     const void *data;
 };
 
@@ -107,7 +108,7 @@ test_mlx(void)
 
 /* --- HQQ */
 
-/* rows x cols codes of so many planes; the weight is [rows * cols / in, in]. */
+/* rows x cols codes in this number of planes; the weight is [rows * cols / in, in]. */
 static void
 try_hqq(const char *packing, uint64_t height, uint64_t rows, uint64_t cols, uint64_t in, bool by_col, enum dtype type)
 {

@@ -1,4 +1,4 @@
-/* hf/config: keys and factors against what llama.cpp's converter made of the configs of test/corpus/hf-configs.json
+/* hf/config: keys and factors against those of llama.cpp's converter for the configs of test/corpus/hf-configs.json
  * (test/peers/make-hf-configs.py), and broken texts. usage: test_hf_config [FILE] */
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ add_hex(struct str *s, const void *of, size_t n)
         str_format(s, "%02x", p[i]);
 }
 
-/* "NAME TYPE HEX" of a key. */
+/* Appends "NAME TYPE HEX" for a key. */
 static void
 show(struct str *s, const struct meta *m)
 {
@@ -65,7 +65,7 @@ show(struct str *s, const struct meta *m)
     }
 }
 
-/* "NAME N HEX", of many factors their SHA-256. */
+/* Appends "NAME N HEX"; for many factors HEX is their SHA-256. */
 static void
 show_factors(struct str *s, const struct hf_factors *f)
 {
@@ -77,7 +77,7 @@ show_factors(struct str *s, const struct hf_factors *f)
         str_text(s, (sha256_hex(digest, f->x, f->n * sizeof *f->x), digest));
 }
 
-/* The text of a file, NUL behind it: free it. What most configs have in common stands as one '$'. */
+/* Reads the text of a file and appends a NUL. The caller frees it. The text shared by most configs is written as one '$'. */
 static struct hf_text
 text_of(const char *name, const json_t *s, const json_t *common)
 {
@@ -102,7 +102,7 @@ folder_free(struct hf_folder *folder)
     free((char *)folder->file[HF_GENERATION].p);
 }
 
-/* All of it: the class, the config, its keys. */
+/* Reads a whole case: the class, the config, its keys. */
 static bool
 convert(struct hf_config *config, struct keys *keys, const struct hf_folder *folder, struct err *err)
 {
@@ -180,7 +180,7 @@ test_case(const json_t *row, const json_t *all, const json_t *common)
     folder_free(&folder);
 }
 
-/* Cut and with other bytes: an error or an answer. */
+/* Truncated or changed texts: an error or a result, but no crash. */
 static void
 test_broken(const json_t *row, const json_t *common, uint32_t *seed)
 {
@@ -213,7 +213,7 @@ test_broken(const json_t *row, const json_t *common, uint32_t *seed)
     free(copy);
 }
 
-/* What each says of itself: the member, and the class. */
+/* Each message names the member and the class. */
 static void
 test_messages(void)
 {
@@ -226,9 +226,9 @@ test_messages(void)
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
             "\"num_attention_heads\":0,\"intermediate_size\":4}", "config.json: num_attention_heads is 0", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
-            "\"num_attention_heads\":3,\"intermediate_size\":4}", "hidden_size 4 is no multiple", ERR_MALFORMED },
+            "\"num_attention_heads\":3,\"intermediate_size\":4}", "hidden_size 4 is not a multiple", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
-            "\"num_attention_heads\":2,\"intermediate_size\":4,\"rope_scaling\":{\"type\":\"spiral\"}}", "rope_type spiral",
+            "\"num_attention_heads\":2,\"intermediate_size\":4,\"rope_scaling\":{\"type\":\"spiral\"}}", "rope_type 'spiral'",
             ERR_UNSUPPORTED },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -1,4 +1,4 @@
-/* What loaders are told of modules that stay: which names stand for themselves, and which are expressions. */
+/* Names of unquantized modules for loaders: which are written literally, and which as expressions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ check_text(struct str *got, const char *want)
     str_clear(got);
 }
 
-/* A name that transformers would take for another one, too, is an expression: its end, or what lies below it. */
+/* A name that transformers would also match to other modules, by suffix or as a parent, is written as an expression. */
 static void
 test_not_converted(struct err *err)
 {
@@ -55,7 +55,7 @@ test_not_converted(struct err *err)
     hf_modules_clear(&r);
 }
 
-/* Modules that differ in numbers alone share an expression, unless others are called so, too. */
+/* Modules that differ only in numbers share an expression, unless it would match other modules too. */
 static void
 test_members(struct err *err)
 {
@@ -75,7 +75,7 @@ test_members(struct err *err)
     hf_modules_clear(&r);
 }
 
-/* Every encoder of parts has a row, also one that no loader has a config of; none of a block type has. */
+/* Every encoder of parts has a row, even if no loader has a config for it; no block type has one. */
 static void
 test_quantizers(void)
 {

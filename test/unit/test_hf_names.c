@@ -1,4 +1,5 @@
-/* hf/names: which word llama.cpp has for a tensor of each class. Expected: the table of gguf-py's tensor_mapping, written out. */
+/* hf/names: llama.cpp's names of the tensors of each class. The expected names are the table of gguf-py's tensor_mapping,
+ * written out. */
 #include <string.h>
 
 #include "hf/names.h"

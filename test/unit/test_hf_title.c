@@ -1,4 +1,4 @@
-/* hf/name: general.name against what gguf-py makes of the same files (test/corpus/hf-titles.json, made by
+/* hf/name: general.name against gguf-py's for the same files (test/corpus/hf-titles.json, made by
  * test/peers/make-hf-titles.py); and the names by which llama.cpp strips spaces. */
 #include "check.h"
 
@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "hf/name.h"
 
-/* Puts tokens into the keys, as a vocabulary does. */
+/* Puts tokens into the keys, like a vocabulary. */
 static void
 put_tokens(struct keys *keys, const char *model, const char *const *tokens, size_t n)
 {
@@ -26,7 +26,7 @@ put_tokens(struct keys *keys, const char *model, const char *const *tokens, size
     CHECK(keys_put_array(keys, "tokenizer.ggml", "tokens", META_STRING, n, &s, &err));
 }
 
-/* Checks the name made of two files: NULL for none. */
+/* Checks the name made from two files; NULL for none. */
 static bool
 is_named(struct keys *keys, const char *class, const char *card, const char *config, const char *want)
 {

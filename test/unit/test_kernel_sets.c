@@ -1,7 +1,7 @@
 /* test_kernel_sets: every set of kernels against the scalar one, bit for bit, member by member.
  *
- * Buffers end right at a page that cannot be touched, or a few guard elements before it, so that a read or a
- * write beyond the end is fatal (and named) or seen. A set that this CPU lacks is announced as not tested.
+ * Buffers end at an inaccessible page, or a few guard elements before it, so that a read or write beyond the end is fatal
+ * (and named) or detected. A set that this CPU lacks is reported as not tested.
  */
 #include "check.h"
 
@@ -17,7 +17,7 @@ enum { CANARY = 0xA5, BATCH = 70, ROUNDED = 1 << 16 };
 
 static struct fence input, scale_input, scalar_output, output;
 
-/* Both outputs: `count` elements of `size` bytes, ending `slack` elements before the fence, all canary. */
+/* Returns both outputs: `count` elements of `size` bytes, ending `slack` elements before the fence, filled with canaries. */
 static void
 outputs(void **expected, void **got, size_t count, size_t size, size_t slack)
 {
@@ -51,7 +51,7 @@ enum {
 
 /* ------------------------------------------------------------------ blocks */
 
-/* n blocks at `src` to F32, BF16 and F16: both sets agree. */
+/* Checks that both sets agree on n blocks at `src`, to F32, BF16 and F16. */
 static bool
 blocks_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, const uint8_t *src, size_t n,
     size_t slack)
@@ -73,7 +73,7 @@ blocks_agree(const struct kernels *scalar, const struct kernels *k, enum dtype d
     return ok;
 }
 
-/* Random bytes, 0 to 70 blocks, flush with the fence or not. */
+/* Random bytes, 0 to 70 blocks, with and without a gap before the fence. */
 static bool
 blocks_random(const struct kernels *scalar, const struct kernels *k, const struct block_fields *fields)
 {
@@ -90,7 +90,7 @@ blocks_random(const struct kernels *scalar, const struct kernels *k, const struc
     return ok;
 }
 
-/* Blocks of random bytes, into which the caller puts factors; compared BATCH at a time. */
+/* Blocks of random bytes in which the caller sets factors, compared BATCH at a time. */
 struct factor_batch {
     const struct kernels *scalar, *k;
     const struct block_fields *fields;
@@ -103,7 +103,7 @@ batch_flush(struct factor_batch *batch)
 {
     size_t nbytes = dtype_facts(batch->fields->dtype)->bytes;
 
-    /* the blocks lie from the start of the room for BATCH; its end is not the fence when few are left */
+    /* blocks start at the room for BATCH, so a short batch does not end at the fence */
     batch->ok &= blocks_agree(batch->scalar, batch->k, batch->fields->dtype, input.end - BATCH * nbytes,
         batch->filled, 0);
     batch->filled = 0;
@@ -144,7 +144,7 @@ blocks_edges(const struct kernels *scalar, const struct kernels *k, const struct
     return batch.ok;
 }
 
-/* All 65536 binary16 factors, in each of the two places; for the others as many scales of their own kind. */
+/* All 65536 binary16 factors, in each of the two places; for other types the same number of scales of their own kind. */
 static bool
 blocks_all_factors(const struct kernels *scalar, const struct kernels *k, const struct block_fields *fields)
 {
@@ -157,7 +157,7 @@ blocks_all_factors(const struct kernels *scalar, const struct kernels *k, const 
             block_put_float(batch_block(&batch), h << 16 | fence_random() >> 16);
         else if (fields->dtype == DTYPE_MXFP4)
             batch_block(&batch)[0] = (uint8_t)h;
-        else                                                    /* NVFP4: its first scale, and three at random */
+        else                                                    /* NVFP4: its first scale; the other three are random */
             batch_block(&batch)[0] = (uint8_t)h;
         if (fields->m != NO_FIELD)
             block_put_half(fields->dtype, batch_block(&batch), fields->m, (uint16_t)h);
@@ -200,7 +200,7 @@ round_agrees(kernel_round16 *a, kernel_round16 *b, const uint32_t *bits, size_t 
     return outputs_equal(n, 2, slack);
 }
 
-/* All upper halves with the lower halves at which either rounding turns, every size and many alignments. */
+/* All upper halves, with the lower halves at which either rounding changes direction, in every size and many alignments. */
 static void
 test_round(const char *name, kernel_round16 *a, kernel_round16 *b)
 {
@@ -235,8 +235,8 @@ test_round(const char *name, kernel_round16 *a, kernel_round16 *b)
 
 enum { SCALES = 2048 };
 
-/* Rows that end at the fence (the last one has no gap behind it), codes and scales as they lie in `input` and
- * `scale_input`, both to the end. */
+/* Rows that end at the fence (without a gap after the last one). Codes and scales are at the end of `input` and
+ * `scale_input`. */
 static bool
 rows_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, size_t rows, size_t cols,
     size_t gap, size_t scale_cols)
@@ -259,7 +259,7 @@ rows_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dty
     return ok & outputs_equal(count, 2, gap % 3);
 }
 
-/* All codes, each in several places, under one scale. */
+/* All codes, each in several places, with one scale. */
 static bool
 codes_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dtype, float scale)
 {
@@ -271,7 +271,7 @@ codes_agree(const struct kernels *scalar, const struct kernels *k, enum dtype dt
     return rows_agree(scalar, k, dtype, 1, CODES, 0, CODES);
 }
 
-/* Scales of which one in `rare` is an edge, one in two as many any bits, the rest those of weights. */
+/* Scales: one in `rare` is an edge case, one in twice as many has random bits, the others are typical of weights. */
 static void
 fill_scales(uint32_t rare)
 {
@@ -311,7 +311,7 @@ test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype
             }
     CHECK_ROW(ok, fence_what[1]);
     fence_fill(input.end - 21 * 1500, 21 * 1500);
-    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)       /* many, the last of fewer columns */
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)       /* many, the last one with fewer columns */
         for (size_t rows = 0; rows <= 20; rows++)
             for (size_t cols = 1; cols <= 1400; cols += 1 + fence_random() % 150)
                 for (uint32_t rare = 2; rare <= 2000; rare *= 10) {
@@ -320,7 +320,7 @@ test_fp8(const struct kernels *scalar, const struct kernels *k, enum dtype dtype
                 }
     CHECK_ROW(ok, fence_what[1]);
     fence_fill(input.end - 128 * 1024, 128 * 1024);
-    for (uint32_t rare = 20; rare <= 20000; rare *= 10) {       /* the blocks of real files; more of them than tables */
+    for (uint32_t rare = 20; rare <= 20000; rare *= 10) {       /* the blocks of real files; more blocks than tables */
         fill_scales(rare);
         ok &= rows_agree(scalar, k, dtype, 128, 1024, 0, 128);
         ok &= rows_agree(scalar, k, dtype, 128, 128, 896, 128);

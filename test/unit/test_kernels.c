@@ -1,5 +1,5 @@
-/* test_kernels: what the codecs mean, pinned by known vectors, for each set this CPU runs. The vectors are those
- * of a decoder written apart from this one and compared with ggml's C and gguf-py. */
+/* test_kernels: known vectors for the kernels, for each set that this CPU runs. The vectors are from an independent decoder
+ * that was compared with ggml's C and gguf-py. */
 #include "check.h"
 #include "sets.h"
 #include "sha256.h"
@@ -22,7 +22,7 @@ next(void)
     return state = state * 1664525u + 1013904223u;
 }
 
-/* 2048 elements of pseudo-random blocks with mild factors; the hashes are of bytes, little-endian. */
+/* 2048 elements of pseudo-random blocks with moderate factors; the hashes are of bytes, little-endian. */
 static const struct kernels_golden {
     enum dtype dtype;
     const char *input, *f32, *bf16, *f16;       /* first digits of SHA-256 */
@@ -173,7 +173,7 @@ static const struct grid {
         "bd1af4945a1717c65610b0284e4628b9a1ba3b306fae3a06f6e5f597356e349f" },
 };
 
-/* From the values back to digits, codes and the bitmap of ranks. */
+/* Converts the values back to digits, codes and the bitmap of ranks. */
 static void
 test_grid(const struct grid *g)
 {
@@ -210,8 +210,8 @@ canonical_bits(float f)
     return isnan(f) ? 0x7FC00000u : bits_of_float(f);
 }
 
-/* rows x cols against the definition, a scale for every scale_cols columns, from the offset-th of the list on and
- * round again, or with the last offset powers of two; what lies between and behind the rows stays. */
+/* rows x cols against the definition. There is a scale for every scale_cols columns, taken from the list cyclically from
+ * `offset`, or powers of two for the last offset. Memory between and after the rows must not change. */
 enum { POWERS = 15 };
 
 static bool
@@ -262,7 +262,7 @@ test_fp8(const struct kernels *k)
                     dtype_name(types[t]));
 }
 
-/* However many blocks: the same as one by one, and nothing behind them is touched. */
+/* Any number of blocks equals one by one, and nothing after them changes. */
 static void
 test_pieces(const struct kernels *k)
 {
@@ -297,7 +297,7 @@ test_pieces(const struct kernels *k)
     }
 }
 
-/* Infinite and NaN factors: every NaN that comes out is the canonical one. */
+/* Infinite and NaN factors: every NaN in the output is the canonical one. */
 static void
 test_nan(const struct kernels *k)
 {

@@ -1,5 +1,5 @@
-/* Tensors that lie otherwise than row-major: layouts merged, picked byte by byte, and as pieces through the pipeline, each
- * against indices counted one by one. */
+/* Tensors that are not row-major: layouts merged, gathered byte by byte, and as pieces through the pipeline, each against
+ * indices counted one by one. */
 #include "check.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ numel(const struct case_ *c)
     return n;
 }
 
-/* Where element i lies, by the definition of strides. */
+/* Returns the position of element i, by the definition of strides. */
 static uint64_t
 place(const struct case_ *c, uint64_t i)
 {
@@ -57,7 +57,7 @@ place(const struct case_ *c, uint64_t i)
     return at;
 }
 
-/* Sizes and strides of a view as torch makes them: of a base that is permuted, sliced with steps, expanded. */
+/* Makes sizes and strides of a torch view: of a base that is permuted, sliced with steps, expanded. */
 static void
 make_case(struct case_ *c, uint64_t most)
 {
@@ -183,7 +183,7 @@ check_piece(const struct case_ *c, const struct layout *l, uint8_t sign)
     catalog_free(catalog);
 }
 
-/* A composed tensor of two matrices of BF16, transposed, or rows of them, with one added to each element. */
+/* A composed tensor of two BF16 matrices, transposed, or rows of them, with one added to each element. */
 static void
 check_composed(uint64_t rows, uint64_t cols, bool transposed)
 {
@@ -235,7 +235,7 @@ check_composed(uint64_t rows, uint64_t cols, bool transposed)
     catalog_free(catalog);
 }
 
-/* A checksum that is another is found, and the range that does not read all of it passes. */
+/* A wrong checksum is detected, except by a range that does not read all of it. */
 static void
 check_checksum(void)
 {
@@ -289,7 +289,7 @@ main(void)
         if (i % 8 == 0)
             check_piece(&c, &l, i % 16 == 0 && c.dtype != DTYPE_U8 ? TENSOR_NEGATED : 0);
     }
-    /* Transposed matrices, which go through panels; large ones, far apart. */
+    /* Transposed matrices, which are read in panels; large ones with distant rows. */
     for (uint64_t m = 1; m <= 3; m++)
         for (uint64_t rows = 200; rows < 700; rows += 211) {
             struct layout l;
@@ -297,7 +297,7 @@ main(void)
             layout_make(&l, c.size, c.stride, c.rank);
             check_piece(&c, &l, (uint8_t)(m == 2));
         }
-    /* Dense arrays with their dimensions in another order: Fortran's, heads and positions, channels last ... */
+    /* Dense arrays with permuted dimensions: Fortran order, heads and positions, channels last ... */
     for (int i = 0; i < 120; i++) {
         static const enum dtype dtypes[] = { DTYPE_U8, DTYPE_BF16, DTYPE_F32, DTYPE_C64 };
         struct case_ c = { .rank = 2 + random_below(RANK - 1), .dtype = dtypes[random_below(4)] };

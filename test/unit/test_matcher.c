@@ -1,4 +1,4 @@
-/* matcher: against Python's re and fnmatch, what is refused, and that time and memory are bounded. */
+/* matcher: against Python's re and fnmatch, unsupported patterns, and bounds on time and memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ test_expected(void)
     }
 }
 
-/* What is not known, or cut: never taken for something similar. */
+/* Unknown or truncated syntax is refused, never taken for something similar. */
 static void
 test_refused(void)
 {
@@ -54,7 +54,7 @@ test_bounds(void)
     CHECK(!matcher_read(&m, text, sizeof text, false));
     memset(text, '*', sizeof text);
     CHECK(!matcher_read(&m, text, sizeof text, true));
-    /* Ways through it double with every part for a matcher that tries one after the other. */
+    /* The time of a backtracking matcher would double with each part. */
     static const char evil[] = "(a*)*(a|a)*(a?a?a?a?a?a?a?a?)*(a|aa)+(.*a)*(.*.*.*a)*b";
     memset(text, 'a', sizeof text);
     CHECK(matcher_read(&m, evil, sizeof evil - 1, false));

@@ -1,5 +1,6 @@
-/* Out of memory at every allocation in turn: a report is whole, or it fails and what was written begins the whole one.
- * Where jansson has none, the process ends. The linker hands the library's allocations to the functions below (the Makefile: --wrap). */
+/* Out of memory at every allocation in turn: a report is complete, or it fails and its output is a prefix of the complete
+ * one. If jansson runs out of memory, the process exits. The linker redirects the library's allocations to the functions
+ * below (the Makefile: --wrap). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 
-static long left = -1;          /* allocations until the one that fails; -1: none does */
+static long left = -1;          /* allocations until the one that fails; -1: none fails */
 static bool failed;
 
 static bool
@@ -69,7 +70,7 @@ put_text(const char *text, size_t n)
     nfile += n;
 }
 
-/* A GGUF file with metadata of some length, odd names, an array, and tensors in the wrong order, which get remarks. */
+/* A GGUF file with long metadata, odd names, an array, and tensors in the wrong order, which produce notes. */
 static void
 make_file(void)
 {
@@ -106,7 +107,7 @@ make_file(void)
 
 enum { REPORTS = 4, TEXT = 64 << 10 };
 
-/* One report on the file, as text[0..*n). */
+/* Writes one report on the file to text[0..*n). */
 static bool
 report(int which, const char *path, char text[TEXT], size_t *n, struct err *err)
 {
@@ -160,7 +161,8 @@ end_without_memory(size_t n)
     signals_end(NO_MEMORY);
 }
 
-/* How a process ends in which the allocation `at` of jansson fails; 0: there is none so far on. */
+/* Returns the exit status of a child that reads the text while allocation `at` of jansson fails, or -1 after a signal. 0: the
+ * text needs fewer allocations. */
 static int
 read_without(const char *text, long at)
 {
@@ -178,7 +180,7 @@ read_without(const char *text, long at)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The last token outgrows the first buffer, which jansson does not notice when it cannot grow. */
+/* The last token outgrows the first buffer, which jansson does not notice if it cannot grow. */
 static void
 test_tree(void)
 {
@@ -218,7 +220,7 @@ main(void)
     for (int which = 0; which < REPORTS; which++)
         test_report(which, path);
     close(fd);
-    CHECK(reads_list(213000, ERR_NONE) && reads_list(214000, ERR_LIMIT));      /* 315 bytes each, of TREE_BUDGET */
+    CHECK(reads_list(213000, ERR_NONE) && reads_list(214000, ERR_LIMIT));      /* 315 bytes of TREE_BUDGET each */
     test_tree();
     return check_done("test_memory");
 }

@@ -1,4 +1,4 @@
-/* writer/meta_text: every value of GGUF as text and back has the bytes that it had. */
+/* writer/meta_text: every value of GGUF keeps its bytes when converted to text and back. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "check.h"
 #include "writer/meta_text.h"
 
-/* --- values at random, as they lie in a GGUF file */
+/* --- random values in the encoding of GGUF */
 
 static uint64_t state = 12;
 
@@ -25,7 +25,7 @@ put(struct str *s, uint64_t v, size_t nbytes)
     str_add(s, (const char *)bytes, nbytes);
 }
 
-/* Numbers at the ends of their types, and in between; NaN of all kinds. */
+/* Numbers at the limits of their types, and in between; NaN of all kinds. */
 static void
 put_number(struct str *s, size_t size)
 {
@@ -139,7 +139,7 @@ test_words(void)
     }
 }
 
-/* Text has a ceiling, which is told from a value that is wrong. */
+/* Text has a limit, which is reported differently from an invalid value. */
 static void
 test_ceiling(void)
 {

@@ -18,7 +18,7 @@ is(enum dtype dtype, const void *x, size_t n, uint64_t nan, uint64_t infinite)
     return sum.nan == nan + 5 && sum.infinite == infinite + 7;
 }
 
-/* All codes at once, at an odd address, and each alone. */
+/* All codes at once, at an odd address, and each one separately. */
 static void
 test_16(enum dtype dtype, float of_code(uint16_t))
 {
@@ -50,7 +50,7 @@ test_wide(void)
     uint8_t *x = calloc(N, 8);
     CHECK(is(DTYPE_F32, odd, 5, 3, 2) && is(DTYPE_C64, odd, 5, 3, 2) && is(DTYPE_F32, even, 6, 0, 0));
     CHECK(is(DTYPE_F64, odd64, 3, 1, 2) && is(DTYPE_F64, even64, 4, 0, 0));
-    for (size_t i = 0; i < N; i += 997) {           /* one value at a time, wherever it lies */
+    for (size_t i = 0; i < N; i += 997) {           /* one value at a time, at any position */
         memcpy(x + 4 * i, &odd[0], 4);
         CHECK(is(DTYPE_F32, x, N, 0, 1));
         memset(x + 4 * i, 0, 4);

@@ -1,4 +1,4 @@
-/* Headers of arrays: what is read of each, and why others are not. */
+/* Headers of arrays: the results of valid ones, and the errors of others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { ROOM = 70000 };
 
 static uint8_t bytes[ROOM];
 
-/* The bytes of an array with this header; no more of its elements than that. Returns how many. */
+/* Writes an array with this header and only the first of its elements. Returns the number of bytes. */
 static size_t
 make(int version, const char *text)
 {
@@ -29,7 +29,7 @@ read_bytes(struct npy *npy, size_t n)
     struct npy_bytes in = { .name = "a", .name_len = 1, .n = n, .at = ERR_NO_OFFSET };
     struct err err;
     err_init(&err);
-    uint8_t *own = malloc(n + 1);           /* so that a byte too far is seen */
+    uint8_t *own = malloc(n + 1);           /* exact, so that a sanitizer detects a read past the end */
     memcpy(own, bytes, n);
     in.p = own;
     bool ok = npy_read(npy, &in, &err);
@@ -53,7 +53,7 @@ static const struct {
     enum dtype dtype;
     bool big;
     uint64_t item;
-    const char *name;           /* of an unknown one */
+    const char *name;           /* of an unsupported type */
 } types[] = {
     { "|b1", DTYPE_BOOL, false, 1, "" }, { "?", DTYPE_BOOL, false, 1, "" },
     { "|i1", DTYPE_I8, false, 1, "" }, { ">i1", DTYPE_I8, false, 1, "" }, { "u1", DTYPE_U8, false, 1, "" },
@@ -116,7 +116,7 @@ test_forms(void)
         }
 }
 
-/* --- what is refused */
+/* --- errors */
 
 static const struct {
     const char *text;
@@ -201,7 +201,7 @@ test_lengths(void)
     bytes[0] = 'N';
     CHECK(read_bytes(&npy, n) == ERR_MALFORMED);
 
-    /* 10000 bytes of text are read, one more is not; a NUL behind it; Latin-1 in a comment; version 3 is UTF-8. */
+    /* 10000 bytes of text are accepted, one more is not; a trailing NUL; Latin-1 in a comment; version 3 is UTF-8. */
     snprintf(text, sizeof text, "%-10000s", forms[0].text);
     CHECK(read_text(&npy, 2, text) == ERR_NONE);
     strcat(text, " ");

@@ -1,12 +1,12 @@
-/* What bats cannot show of the writers of arrays: archives past 2 GiB, and what no input can bring. */
+/* Cases for the writers of arrays that bats cannot reach: archives larger than 2 GiB, and tensors that no input can have. */
 #include "check.h"
 
 #include <string.h>
 
 #include "writer/writer.h"
 
-/* Of three members, of 2^31 + 128, 132 and 2^32 + 133 bytes: what _write_end_record() of zipfile (3.11.7) writes when their
- * checksums are 0. */
+/* Three members, of 2^31 + 128, 132 and 2^32 + 133 bytes, as written by _write_end_record() of zipfile (3.11.7) with
+ * checksums of 0. */
 static const uint8_t directory[] = {
     0x50, 0x4B, 0x01, 0x02, 0x2D, 0x03, 0x2D, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x21, 0x00, 0x00, 0x00, 0x00, 0x00,
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x05, 0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -28,7 +28,7 @@ static const uint8_t directory[] = {
 
 static struct kernels kernels;
 
-/* Lay out these tensors; ERR_NONE and the pieces, which the caller frees, or what failed. */
+/* Lays out these tensors. Returns ERR_NONE and the pieces, which the caller frees, or the kind of the error. */
 static enum err_kind
 lay_out(struct pieces **pieces, const struct writer *writer, const struct tensor *t, size_t n)
 {
@@ -46,7 +46,7 @@ lay_out(struct pieces **pieces, const struct writer *writer, const struct tensor
     return err.kind;
 }
 
-/* The packed form of a dimension. */
+/* Returns the packed form of a dimension. */
 #define DIM_2_29 0x80, 0x80, 0x80, 0x80, 2
 #define DIM_2_32_5 0x85, 0x80, 0x80, 0x80, 0x10
 
@@ -64,7 +64,7 @@ test_large(void)
     CHECK(lay_out(&p, &writer_npz, t, 3) == ERR_NONE);
     const struct piece *last = pieces_at(p, pieces_count(p) - 1);
     if (CHECK(last->kind == PIECE_LATE && last->nbytes == sizeof directory && pieces_count(p) == 3 * 3 + 1)) {
-        /* in runs, as blocks cut it */
+        /* in runs, as blocks divide it */
         for (size_t at = 0, n; at < sizeof bytes; at += n) {
             n = at + 100 < sizeof bytes ? 100 : sizeof bytes - at;
             last->of.late->make(last->of.late->of, at, bytes + at, n);
@@ -74,7 +74,7 @@ test_large(void)
     pieces_free(p);
 }
 
-/* What an array and a member can hold. */
+/* Limits of arrays and members. */
 static void
 test_limits(void)
 {

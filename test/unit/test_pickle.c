@@ -1,4 +1,4 @@
-/* Pickles: the opcodes, the names that are allowed, and the machine. */
+/* Pickles: the opcodes, the allowed names, and the machine. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -107,7 +107,7 @@ test_names(void)
 
 /* --- the machine */
 
-/* A value as Python would write it, or nearly. */
+/* Appends a value in approximately Python's notation. */
 static void
 show(struct str *s, const struct pickle *k, const struct pickle_value *v, int depth)
 {
@@ -154,7 +154,7 @@ struct outcome {
 
 static const struct pickle_limits *own_limits;          /* NULL: the built-in ones */
 
-/* From a copy of its exact size, so that a sanitizer sees a read past the end. */
+/* Runs a copy of exactly its size, so that a sanitizer detects a read past the end. */
 static struct outcome
 run(const uint8_t *p, size_t n, const struct limits *limits)
 {
@@ -196,12 +196,12 @@ test_values(void)
         { BYTES("K\1K\2K\3\x87."), "(1,2,3)" }, { BYTES("(t."), "()" }, { BYTES("(K\1K\2t."), "(1,2)" },
         { BYTES("]K\1a(K\2K\3e."), "[1,2,3]" }, { BYTES("}X\1\0\0\0aK\1s(K\2K\3K\4K\5u."), "{'a':1,2:3,4:5}" },
         { BYTES("\x8f(K\1K\2\x90."), "<1,2>" },
-        /* shared: what is put in later is there */
+        /* shared: an item added later is visible */
         { BYTES("}q\0h\0K\1K\2s\x86."), "({1:2},{1:2})" }, { BYTES("]q\0h\0a."), "[[[[[...]]]]]" },
-        { BYTES("K\7q\xff" "0h\xff."), "7" }, { BYTES("Nq\5K\1\x94h\1."), "1" },        /* MEMOIZE counts what is set */
+        { BYTES("K\7q\xff" "0h\xff."), "7" }, { BYTES("Nq\5K\1\x94h\1."), "1" },        /* MEMOIZE counts set entries */
         { BYTES("Nr\3\0\0\0j\3\0\0\0."), "None" }, { BYTES("NK\1" "0."), "None" }, { BYTES("N(K\1K\2" "1."), "None" },
         { BYTES("N(0."), "None" }, { BYTES("NK\1."), "1" }, { BYTES("\x80\2\x80\4N."), "None" },
-        /* keys are equal as in Python; the first stays, the last value wins */
+        /* keys are compared as in Python; the first key is kept, with the last value */
         { BYTES("}(K\1X\1\0\0\0aK\2N\x88X\1\0\0\0bG\x3f\xf0\0\0\0\0\0\0X\1\0\0\0cu."), "{1:'c',2:None}" },
         { BYTES("}(X\1\0\0\0aK\1C\1aK\2U\1aK\3u."), "{'a':3,b'a':2}" }, { BYTES("}(K\0NJ\0\0\0\0K\1\x89K\2Nu."), "" },
         { BYTES("}(K\1K\2\x86NG\x3f\xf0\0\0\0\0\0\0K\2\x86K\1u."), "{(1,2):1}" },
@@ -224,53 +224,53 @@ test_values(void)
         struct outcome o = run(rows[i].p, rows[i].n, &limits_default);
         char what[ERR_TEXT + 600];
         snprintf(what, sizeof what, "row %zu: got %s%s, expected %s", i, o.text, o.err.text, rows[i].text);
-        if (*rows[i].text == '\0')      /* an odd number of values, or no pair */
+        if (*rows[i].text == '\0')      /* an odd number of values, or not a pair */
             CHECK_ROW(o.err.kind == ERR_MALFORMED, what);
         else
             CHECK_ROW(o.err.kind == ERR_NONE && strcmp(o.text, rows[i].text) == 0 && o.used == rows[i].n, what);
     }
 }
 
-/* Each with the words that say what was found. */
+/* Refused pickles, with part of the message. */
 static void
 test_refusals(void)
 {
     static const struct { const uint8_t *p; size_t n; enum err_kind kind; uint64_t at; const char *word; } rows[] = {
-        { BYTES("cos\nsystem\n0N."), ERR_UNSAFE, 1000, "wants os.system" },                     /* P1 */
-        { BYTES("N\x8c\2os\x8c\6system\x93."), ERR_UNSAFE, 1013, "wants os.system" },
+        { BYTES("cos\nsystem\n0N."), ERR_UNSAFE, 1000, "references os.system" },                     /* P1 */
+        { BYTES("N\x8c\2os\x8c\6system\x93."), ERR_UNSAFE, 1013, "references os.system" },
         { BYTES("cbuiltins\neval\n."), ERR_UNSAFE, 1000, "builtins.eval" },
         { BYTES("ctorch\nstorage.UntypedStorage\n."), ERR_UNSAFE, 1000, "torch.storage.UntypedStorage" },
         { BYTES("ctorch\nSize\r\n."), ERR_UNSAFE, 1000, "torch.Size\\u{d}" },
-        { BYTES("c\xff\nx\n."), ERR_MALFORMED, 1000, "UTF-8" }, { BYTES("ctorch\nSize."), ERR_MALFORMED, 1000, "GLOBAL is cut" },
+        { BYTES("c\xff\nx\n."), ERR_MALFORMED, 1000, "UTF-8" }, { BYTES("ctorch\nSize."), ERR_MALFORMED, 1000, "GLOBAL is truncated" },
         { BYTES("K\1K\2\x93."), ERR_UNSAFE, 1004, "a name that is" },                           /* P20 */
         { BYTES("K\1)R."), ERR_MALFORMED, 1003, "calls 1" },                                    /* P2 */
         { BYTES("ctorch\nSize\n)R)R."), ERR_MALFORMED, 1015, "calls an object" },
         { BYTES("ctorch\nfloat32\n)R."), ERR_MALFORMED, 1016, "calls torch.float32" },
         { BYTES("ctorch\nSize\nNR."), ERR_MALFORMED, 1013, "with None" },
         { BYTES("ctorch._utils\n_rebuild_tensor\n)\x81."), ERR_MALFORMED, 1031, "expected a class" },
-        { BYTES("K\1Nb."), ERR_MALFORMED, 1003, "gives 1 a state" }, { BYTES("}}b."), ERR_MALFORMED, 1002, "state" },    /* P3 */
+        { BYTES("K\1Nb."), ERR_MALFORMED, 1003, "gives 1 the state" }, { BYTES("}}b."), ERR_MALFORMED, 1002, "state" },    /* P3 */
         { BYTES("}Na."), ERR_MALFORMED, 1002, "a dictionary of 0, expected a list" },
         { BYTES("]NNs."), ERR_MALFORMED, 1003, "a list of 0, expected a dictionary" },
         { BYTES("](NNu."), ERR_MALFORMED, 1004, "expected a dictionary" }, { BYTES("}(Ne."), ERR_MALFORMED, 1003, "expected a list" },
         { BYTES("\x82\1."), ERR_UNSUPPORTED, 1000, "EXT1" }, { BYTES("P1\n."), ERR_UNSUPPORTED, 1000, "PERSID" },         /* P4 */
         { BYTES("\x97."), ERR_UNSUPPORTED, 1000, "NEXT_BUFFER" }, { BYTES("I1\n."), ERR_UNSUPPORTED, 1000, "INT" },
         { BYTES("N\0."), ERR_MALFORMED, 1001, "byte 0x00" },
-        { BYTES("Nr\0\1\0\0."), ERR_LIMIT, 1001, "place 256 of the memo" },                     /* P5 */
-        { BYTES("\x8c\5abc."), ERR_MALFORMED, 1000, "5 bytes follow, but the pickle has 6 more" },       /* P12 */
-        { BYTES("T\xff\xff\xff\xff."), ERR_MALFORMED, 1000, "-1 bytes follow" },                /* P13 */
+        { BYTES("Nr\0\1\0\0."), ERR_LIMIT, 1001, "memo entry 256" },                     /* P5 */
+        { BYTES("\x8c\5abc."), ERR_MALFORMED, 1000, "declares 5 bytes, but only 6 are left" },       /* P12 */
+        { BYTES("T\xff\xff\xff\xff."), ERR_MALFORMED, 1000, "declares -1 bytes" },                /* P13 */
         { BYTES("N"), ERR_MALFORMED, 1001, "without STOP" }, { BYTES(""), ERR_MALFORMED, 1000, "without STOP" },        /* P14 */
-        { BYTES("\x95\1\0\0."), ERR_MALFORMED, 1000, "FRAME is cut" },                          /* P15 */
+        { BYTES("\x95\1\0\0."), ERR_MALFORMED, 1000, "FRAME is truncated" },                          /* P15 */
         { BYTES("\x80\6N."), ERR_MALFORMED, 1000, "protocol 6" },                               /* P16 */
         { BYTES("X\1\0\0\0\xff."), ERR_MALFORMED, 1000, "not UTF-8" },                          /* P18 */
         { BYTES("U\3\xed\xa0\x80."), ERR_MALFORMED, 1000, "not UTF-8" },
         { BYTES("X\2\0\0\0\xc0\x80."), ERR_MALFORMED, 1000, "not UTF-8" },
-        { BYTES("h\1."), ERR_MALFORMED, 1000, "place 1 of the memo" }, { BYTES("."), ERR_MALFORMED, 1000, "0 values" },  /* P19 */
+        { BYTES("h\1."), ERR_MALFORMED, 1000, "memo entry 1" }, { BYTES("."), ERR_MALFORMED, 1000, "0 values" },  /* P19 */
         { BYTES("0."), ERR_MALFORMED, 1000, "POP" }, { BYTES("Nt."), ERR_MALFORMED, 1001, "no MARK" },
-        { BYTES("}(NNNu."), ERR_MALFORMED, 1005, "3 values, expected pairs" }, { BYTES("N(."), ERR_MALFORMED, 1002, "STOP" },
+        { BYTES("}(NNNu."), ERR_MALFORMED, 1005, "odd number of values (3)" }, { BYTES("N(."), ERR_MALFORMED, 1002, "STOP" },
         { BYTES("N(\x85."), ERR_MALFORMED, 1002, "TUPLE1" }, { BYTES("N(R."), ERR_MALFORMED, 1002, "REDUCE" },
-        { BYTES("}]Ns."), ERR_MALFORMED, 1003, "a list as the key" }, { BYTES("}]\x85Ns."), ERR_MALFORMED, 1004, "a list as the key" },
-        { BYTES("\x8f(}\x90."), ERR_MALFORMED, 1003, "a dictionary as the key of a dictionary or in a set" },
-        { BYTES("}G\x7f\xf8\0\0\0\0\0\0Ns."), ERR_UNSUPPORTED, 1011, "no number" },
+        { BYTES("}]Ns."), ERR_MALFORMED, 1003, "a list as a dictionary key" }, { BYTES("}]\x85Ns."), ERR_MALFORMED, 1004, "a list as a dictionary key" },
+        { BYTES("\x8f(}\x90."), ERR_MALFORMED, 1003, "a dictionary as a dictionary key or in a set" },
+        { BYTES("}G\x7f\xf8\0\0\0\0\0\0Ns."), ERR_UNSUPPORTED, 1011, "not a number" },
         { BYTES("c_codecs\nencode\nX\3\0\0\0\xe2\x82\xacX\6\0\0\0latin1\x86R."), ERR_MALFORMED, 1036, "Latin-1" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -281,7 +281,7 @@ test_refusals(void)
     }
 }
 
-/* n times the same bytes between two others. */
+/* Runs `before`, the same bytes n times, and `after`. */
 static struct outcome
 run_many(const char *before, const uint8_t *p, size_t len, size_t n, const char *after, const struct limits *limits)
 {
@@ -321,7 +321,7 @@ test_limits(void)
     CHECK(run_many("c", BYTES("evil"), 20000, "\nname\n.", &limits_default).err.kind == ERR_LIMIT);
 }
 
-/* Every cut of a pickle is malformed, and none is read past its end. */
+/* Every truncation of a pickle is malformed, and none is read past its end. */
 static void
 test_cuts(void)
 {

@@ -1,5 +1,5 @@
-/* The scan of pickles: every opcode leaves the stack as the machine of Python does, so that a name behind it is told; the
- * tables of what is dangerous are in order, and the list of what is allowed is allowed. */
+/* The scan of pickles: every opcode leaves the stack as Python's machine does, so that a name after it is found; the tables
+ * of dangerous names are sorted, and everything on the allowlist is allowed. */
 #include "check.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ scan(struct pickle_scan *out, struct window *w, struct bytes *b)
     return pickle_scan(out, w, &err) && err.kind == ERR_NONE;
 }
 
-/* Behind `before`, which is to leave `left` values above "os" and "system", these are still the two topmost values once
- * those have been dropped, and the STACK_GLOBAL that takes them names os.system. */
+/* Runs `before` between "os" and "system" on the stack and a STACK_GLOBAL. `before` must leave `left` values above these
+ * two; once these are dropped, STACK_GLOBAL must find os.system. */
 static bool
 leaves(const char *before, size_t n, int left)
 {

@@ -1,4 +1,4 @@
-/* The joints of the frame, where no tool reaches them by itself: views, late pieces and hooks, padding; and cuts. */
+/* Joints of the frame that no tool reaches: views, late pieces and hooks, padding; and cuts. */
 #include "check.h"
 #include "gguf_expected.h"
 
@@ -16,7 +16,7 @@
 
 static const struct kernels *kernels;
 
-/* A new temporary file with these bytes; its name in path. */
+/* Makes a temporary file with these bytes; its name is in path. */
 static void
 make_file(char path[32], const void *bytes, size_t n)
 {
@@ -35,7 +35,8 @@ open_model(struct model *model, const char *path)
     return CHECK(model_open(model, path, &how, &err));
 }
 
-/* Bytes [from, to) of pieces, as the pipeline writes them to a file; owned by the caller. NULL: it failed, *kind tells. */
+/* Returns bytes [from, to) of pieces, as the pipeline writes them to a file. The caller frees them. NULL on failure, with
+ * *kind set. */
 static uint8_t *
 run(struct model *model, const struct pieces *pieces, uint64_t from, uint64_t to, unsigned jobs, enum err_kind *kind)
 {
@@ -70,7 +71,7 @@ is_run(struct model *model, const struct pieces *pieces, uint64_t from, uint64_t
     return same;
 }
 
-/* Any range, by any number of workers. */
+/* Checks random ranges with different numbers of workers. */
 static void
 check_ranges(struct model *model, const struct pieces *pieces, const uint8_t *want)
 {
@@ -85,9 +86,9 @@ check_ranges(struct model *model, const struct pieces *pieces, const uint8_t *wa
     }
 }
 
-/* --- a file of one tensor, safetensors */
+/* --- a safetensors file of one tensor */
 
-/* The bytes of a file of a tensor "x" with these dimensions and its data; *n of them. */
+/* Returns a file of *n bytes with a tensor "x" of these dimensions and data. */
 static uint8_t *
 one_tensor(const char *dtype, const char *shape, const uint8_t *data, size_t nbytes, size_t *n)
 {
@@ -123,7 +124,7 @@ static const struct view_row {
     { "BF16", "[2,300,1]", 2, 300, 1, 2 },
     { "I64", "[129,65]", 1, 129, 65, 8 },
     { "F16", "[2100,1030]", 1, 2100, 1030, 2 },         /* more than one panel, and rows longer than a slab */
-    { "U8", "[5,1500000]", 1, 5, 1500000, 1 },          /* a stored row longer than the staging */
+    { "U8", "[5,1500000]", 1, 5, 1500000, 1 },          /* a stored row longer than the staging buffer */
 };
 
 static void
@@ -155,12 +156,12 @@ test_view(const struct view_row *v)
     free(data);
 }
 
-/* --- late pieces: checksums of what is before them, from hooks that a writer would add */
+/* --- late pieces: checksums of the bytes before them, from hooks as a writer would add them */
 
-/* The CRC-32 of all bytes of the output but the checksums themselves, in big-endian order. */
+/* Accumulates the CRC-32 of all bytes of the output except the checksums themselves, which are big-endian. */
 struct sum {
     uint32_t crc;
-    bool skip;                  /* what comes is a checksum */
+    bool skip;                  /* the next piece is a checksum */
 };
 
 static void
@@ -189,7 +190,7 @@ store_be32(uint8_t *p, uint32_t v)
         p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* TEXT, COPY, LATE, ZERO, LATE, with `pad` zeros; the expected bytes go to want. */
+/* Makes the pieces TEXT, COPY, LATE, ZERO, LATE, with `pad` zeros, and the expected bytes in `want`. */
 static struct pieces *
 sum_pieces(struct model *model, const uint8_t *data, size_t nbytes, uint64_t pad, const struct late *late,
     uint8_t *want)
@@ -213,7 +214,7 @@ sum_pieces(struct model *model, const uint8_t *data, size_t nbytes, uint64_t pad
     return p;
 }
 
-/* `nbytes` of data, so that the first checksum lies within a block, at its edge, or across two. */
+/* `nbytes` of data, so that the first checksum is within a block, at its edge, or across two. */
 static void
 test_late(size_t nbytes)
 {
@@ -237,8 +238,8 @@ test_late(size_t nbytes)
             CHECK(is_run(&model, p, 0, size, jobs, want));
         }
         sum = (struct sum){ 0 };
-        CHECK(is_run(&model, p, 0, first + 2, 2, want));            /* a part that begins at the beginning */
-        CHECK(is_run(&model, p, 3, first, 2, want));                /* one that holds no checksum */
+        CHECK(is_run(&model, p, 0, first + 2, 2, want));            /* a part that starts at the beginning */
+        CHECK(is_run(&model, p, 3, first, 2, want));                /* a part without a checksum */
         CHECK(is_run(&model, p, first + 4, size - 4, 2, want));
         CHECK(!run(&model, p, 1, size, 2, &kind) && kind == ERR_UNSUPPORTED);
         CHECK(!run(&model, p, first + 3, first + 9, 2, &kind) && kind == ERR_UNSUPPORTED);
@@ -251,7 +252,7 @@ test_late(size_t nbytes)
     free(data);
 }
 
-/* The checksum of a whole output is that of its bytes, however many made them. */
+/* The checksum of a whole output is that of its bytes, for any number of workers. */
 static void
 test_checksum(void)
 {
@@ -297,7 +298,7 @@ test_gguf(void)
     unlink(path);
 }
 
-/* What the format cannot hold, and how the writer ends. */
+/* Limits of the format, and the end of the output. */
 static void
 test_gguf_limits(void)
 {

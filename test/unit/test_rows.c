@@ -1,6 +1,6 @@
-/* test_rows: rows of codes of a byte each (codes8, affine) and what unpacks them (bits, packs), by every set of kernels:
- * the scalar set against the formulas of the headers, the others bit for bit against the scalar set. All buffers end at
- * a page that cannot be touched. */
+/* test_rows: rows of codes of a byte each (codes8, affine) and the unpacking (bits, packs), for every set of kernels: the
+ * scalar set against the formulas of the headers, the others bit for bit against the scalar set. All buffers end at an
+ * inaccessible page. */
 #include "check.h"
 
 #include <math.h>
@@ -14,10 +14,10 @@
 
 enum { CANARY = 0xA5, GUARD = 64, MOST = 4000 };
 
-static float map[256];                  /* what codes stand for in a fused affine row */
+static float map[256];                  /* values of the codes in a fused affine row */
 static struct fence codes, first_input, second_input, output, scalar_output;
 
-/* Values as a weight has them, and now and then what no weight has: any bits, NaN, infinite, subnormal. */
+/* Values typical of a weight, with occasional others: random bits, NaN, infinite, subnormal. */
 static float
 random_value(void)
 {
@@ -61,7 +61,7 @@ struct rows_trial {
     enum dtype in, to;
 };
 
-/* A pair of numbers for every group lies at the end of its memory. */
+/* The pairs of numbers for groups are at the end of their memory. */
 static const float *
 pairs(struct fence of, const struct rows_trial *t)
 {
@@ -70,7 +70,7 @@ pairs(struct fence of, const struct rows_trial *t)
     return (const float *)(void *)of.end - ngroups;
 }
 
-/* Codes lie at the end of theirs as well. */
+/* So are the codes. */
 static const uint8_t *
 codes_of(const struct rows_trial *t)
 {
@@ -117,7 +117,7 @@ same_bits(float got, float expected)
     return bits_of_float(got) == (isnan(expected) ? 0x7FC00000 : bits_of_float(expected));
 }
 
-/* Against the formula. */
+/* Compares with the formula. */
 static bool
 holds(const struct kernels *k, const struct rows_trial *t)
 {
@@ -196,7 +196,7 @@ test_rows(const struct kernels *scalar, const struct kernels *k)
     }
 }
 
-/* Eight codes of 3 bits, 0 to 7, are the bytes 88 c6 fa; a word of AWQ whose columns hold 0 to 7 is 75316420. */
+/* Eight codes of 3 bits, 0 to 7, are the bytes 88 c6 fa; a word of AWQ with columns 0 to 7 is 75316420. */
 static void
 test_known(const struct kernels *k)
 {
@@ -213,7 +213,7 @@ test_known(const struct kernels *k)
     }
 }
 
-/* Codes put into a stream, or into lanes, one bit at a time, come out again. */
+/* Codes written to a stream, or to lanes, one bit at a time are read back. */
 static bool
 comes_back(const struct kernels *k, size_t first, size_t n, unsigned bits)
 {
@@ -255,7 +255,7 @@ lane_comes_back(const struct kernels *k, size_t n, size_t unit, unsigned shift, 
     return memcmp(y, wanted, n) == 0;
 }
 
-/* Words of codes, eight to a block, and the codes by their place in the word. */
+/* Words of codes, eight to a block, and the codes by their position in the word. */
 static bool
 blocks_come_back(const struct kernels *k, size_t nblocks, unsigned bits)
 {
@@ -295,7 +295,7 @@ test_bits(const struct kernels *k)
     }
 }
 
-/* Where bit `bit` of code c of a pack lies: 8 * byte + bit. */
+/* Returns the position of bit `bit` of code c in a pack: 8 * byte + bit. */
 static unsigned
 place(unsigned bits, unsigned c, unsigned bit)
 {
@@ -312,7 +312,7 @@ place(unsigned bits, unsigned c, unsigned bit)
     return c == 7 ? 8 * (6 - bit) + 7 : 8 * c + bit;
 }
 
-/* Codes put into packs one bit at a time come out again. */
+/* Codes written to packs one bit at a time are read back. */
 static bool
 packs_come_back(const struct kernels *k, size_t n, unsigned bits)
 {

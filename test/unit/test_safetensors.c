@@ -1,4 +1,4 @@
-/* The JSON tokeniser (safetensors.md 2.2), the header writer (5: the golden file) and the reader (9). */
+/* The JSON tokenizer, the header writer with its golden file, and the reader of safetensors. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 
 enum { NBYTES_OF_ROW = 512 };
 
-/* The fault of a whole text, PULL_OK when it is JSON. */
+/* Returns the fault of a whole text, PULL_OK if it is JSON. */
 static enum pull_fault
 fault_of(const char *text, size_t n)
 {
     struct pull json;
-    char *copy = malloc(n ? n : 1);     /* exact, so that a sanitizer sees a read past the end */
+    char *copy = malloc(n ? n : 1);     /* exact, so that a sanitizer detects a read past the end */
     memcpy(copy, text, n);
     pull_init(&json, copy, n, 0);
     enum pull_token token;
@@ -65,7 +65,7 @@ test_grammar(void)
         CHECK_ROW(fault_of(rows[i].text, rows[i].n) == rows[i].fault, rows[i].text);
 }
 
-/* jansson reads on over a zero byte behind a number or a word. */
+/* jansson reads past a zero byte after a number or a word. */
 static void
 test_zero_in_tree(void)
 {
@@ -141,7 +141,7 @@ text_meta(const char *key, const char *value)
     return m;
 }
 
-/* The header of one output of these tensors in this order; the kind of the failure, ERR_NONE when there is none. */
+/* Writes the header of an output of these tensors in this order. Returns the kind of the error, or ERR_NONE. */
 static enum err_kind
 write_header(struct str *out, const struct tensor *t, size_t n, const struct meta *m, size_t nmeta)
 {
@@ -209,7 +209,8 @@ test_writer(void)
     str_clear(&out);
 }
 
-/* What reading a file of these bytes comes to; the catalog, when it is asked for and good, is sealed. */
+/* Reads a file of these bytes. Returns the kind of the error; if it is ERR_NONE and a catalog is requested, the catalog is
+ * sealed. */
 static enum err_kind
 read_file(const void *bytes, size_t n, struct catalog **out)
 {
@@ -257,7 +258,7 @@ test_read_golden(void)
         CHECK(read_file(file, n, NULL) == ERR_MALFORMED);
 }
 
-/* One tensor of F32 [1], its entry given piece by piece, and 4 bytes of data. */
+/* Makes one tensor of F32 [1], with its entry given in pieces, and 4 bytes of data. */
 static enum err_kind
 read_header(const char *json)
 {

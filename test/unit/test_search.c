@@ -12,7 +12,7 @@ end_of(const void *ends, size_t i)
     return ((const uint64_t *)ends)[i];
 }
 
-/* As a look at each item says, for every length of the list and every offset; items may be empty. */
+/* Compares with a linear search, for every length of the list and every offset; items may be empty. */
 static void
 test_ends(void)
 {
@@ -40,7 +40,7 @@ test_suffixes(void)
         CHECK_ROW(str_strip(rows[i].name, &n, rows[i].suffix) == is && n == rows[i].left, rows[i].name);
         CHECK_ROW(str_ends(rows[i].name, rows[i].suffix) == is, rows[i].name);
     }
-    size_t n = 3;                       /* of "a\0b": what is after a NUL counts */
+    size_t n = 3;                       /* of "a\0b": bytes after a NUL count */
     CHECK(str_strip("a\0b", &n, "b") && n == 2);
 }
 

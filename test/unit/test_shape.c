@@ -1,4 +1,4 @@
-/* Sizes of tensors: rows times the bytes of a row, for every type; numbers at the end of 64 bits; sets of types. */
+/* Sizes of tensors: rows times the bytes of a row, for every type; numbers near 2^64; sets of types. */
 #include "check.h"
 
 #include "catalog/shape.h"
@@ -10,7 +10,7 @@ shape_of(uint8_t packed[2 * SHAPE_DIM], uint64_t rows, uint64_t cols)
     return (struct shape){ 2, packed };
 }
 
-/* Three rows of two blocks: their bytes, where each block begins, and rows that end within a block. */
+/* Three rows of two blocks: their bytes, the start of each block, and rows that end within a block. */
 static void
 test_rows(enum dtype dtype)
 {
@@ -26,7 +26,7 @@ test_rows(enum dtype dtype)
     for (uint64_t i = 0; block && i < 6 * (uint64_t)f->elems; i++)
         CHECK_ROW(shape_offset(&s, dtype, i) == i / f->elems * f->bytes, f->name);
 
-    s = shape_of(packed, f->elems, 1);              /* whole units, but no whole row of blocks */
+    s = shape_of(packed, f->elems, 1);              /* whole units, but not whole rows of blocks */
     CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole) && whole == (!block || f->elems == 1), f->name);
     s = shape_of(packed, 1, f->elems + 1u);
     CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole) && whole == (f->elems == 1), f->name);

@@ -1,4 +1,4 @@
-/* The two regimes of a sink: which one is chosen, and direct writes from several threads. */
+/* The two modes of a sink: which one is chosen, and direct writes from several threads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,9 +13,9 @@
 #include "output/sink/memory.h"
 #include "output/sink/sink.h"
 
-static char top[1024];                  /* a folder of this test's own */
+static char top[1024];                  /* this test's folder */
 
-/* ---- how much memory is free: a tree that stands for / ---- */
+/* ---- available memory, with a tree in place of / ---- */
 
 static void
 put(const char *root, const char *name, const char *text)
@@ -70,19 +70,19 @@ check_second_generation(void)
     CHECK(free_in("v2") == 10000000 - 4096);
     put("v2", "sys/fs/cgroup/a/b/memory.high", "9000000\n");
     CHECK(free_in("v2") == 9000000 - 4096);
-    /* Pages of files give way. */
+    /* Pages of files can be reclaimed. */
     put("v2", "sys/fs/cgroup/a/b/memory.stat", "anon 96\nfile 4000\ninactive_file 3000\nactive_file 1000\n");
     CHECK(free_in("v2") == 9000000 - 96);
     put("v2", "sys/fs/cgroup/a/b/memory.stat", "inactive_file 30000\n");
     CHECK(free_in("v2") == 9000000);
-    /* A group above, and more than its limit. */
+    /* A parent group, also with more in use than its limit. */
     put("v2", "sys/fs/cgroup/a/memory.max", "8000000\n");
-    CHECK(free_in("v2") == 9000000);            /* how much of that is used is not known */
+    CHECK(free_in("v2") == 9000000);            /* the memory in use is unknown */
     put("v2", "sys/fs/cgroup/a/memory.current", "7000000\n");
     CHECK(free_in("v2") == 1000000);
     put("v2", "sys/fs/cgroup/a/memory.current", "8000001\n");
     CHECK(free_in("v2") == 0);
-    /* No name space: the path is that of the host, what is mounted is this group. */
+    /* Without a cgroup namespace, the path is that of the host, but this group is mounted. */
     put("inside", "proc/meminfo", meminfo);
     put("inside", "proc/self/cgroup", "0::/host/pod/x\n");
     put("inside", "sys/fs/cgroup/memory.max", "5000000\n");
@@ -129,8 +129,8 @@ byte_at(uint64_t at)
 
 struct sink_writer {
     struct sink *sink;
-    unsigned first;             /* block; every THREADS-th from there, the last one first */
-    unsigned skew;              /* bytes that the buffer is off a page */
+    unsigned first;             /* first block; then every THREADS-th, written last to first */
+    unsigned skew;              /* offset of the buffer from a page boundary */
     bool ok;
     struct err err;
 };
@@ -168,7 +168,7 @@ holds_bytes(const char *path)
     return ok;
 }
 
-/* One output from several threads, the last block first. */
+/* One output written by several threads, the last block first. */
 static void
 check_threads(unsigned skew)
 {
@@ -203,7 +203,7 @@ check_threads(unsigned skew)
     unlink(path);
 }
 
-/* Without one of its blocks the file has its size, and is not given its name. */
+/* If a block is missing, the file has its full size but is not renamed to its final name. */
 static void
 check_promise(void)
 {
@@ -224,7 +224,7 @@ check_promise(void)
     CHECK(access(path, F_OK) != 0);
 }
 
-/* Which regime an output gets, and that it is the same for no bytes. */
+/* The mode that each kind of output gets, including an empty one. */
 static void
 check_regimes(void)
 {
@@ -249,9 +249,9 @@ check_regimes(void)
     }
 }
 
-/* ---- what is compared, and what temporary files are called ---- */
+/* ---- comparing, and names of temporary files ---- */
 
-/* Whether `text`, written in two parts, is what the file has. */
+/* Writes `text` in two parts and returns whether it equals the file. */
 static bool
 is_same(const char *path, const char *text, size_t first)
 {

@@ -1,4 +1,4 @@
-/* The table of schemes: every row, the roles that it gives, and the names that only quantizers use. */
+/* The table of schemes: every row, the roles that it assigns, and the names that only quantizers use. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ test_rows(void)
     }
 }
 
-/* Codes are for programs: those that were ever there stay. */
+/* Scheme codes are an interface: existing ones never change. */
 static void
 test_codes(void)
 {
@@ -65,10 +65,10 @@ test_codes(void)
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         CHECK_ROW(scheme_known(some[i], &err), some[i]);
     CHECK(err.kind == ERR_NONE && scheme_known("FP8", &err) && !scheme_known("frobnicate", &err) && err.kind == ERR_USAGE);
-    CHECK(strstr(err.text, " or unknown") != NULL);      /* the list is not cut */
+    CHECK(strstr(err.text, " or unknown") != NULL);      /* the list is not truncated */
 }
 
-/* schemes.md 1.5, but comfy_quant, which stands for itself (comfy.c). */
+/* The left-over companions of doc/schemes.md, except comfy_quant, which comfy.c checks. */
 static void
 test_left_names(void)
 {
@@ -106,9 +106,9 @@ test_left_names(void)
 struct member {
     const char *name;
     enum dtype dtype;
-    uint64_t rows, cols;        /* cols 0: of rank 1 */
+    uint64_t rows, cols;        /* cols 0: rank 1 */
     enum role role;
-    size_t owner;               /* the member that is the codes; of a plain one itself */
+    size_t owner;               /* index of the tensor with the codes; for a plain tensor, its own */
 };
 
 enum { MEMBERS = 8 };

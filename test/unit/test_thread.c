@@ -57,7 +57,7 @@ use_stack(void *of)
     return of;
 }
 
-/* A child whose thread uses n bytes of its stack. Returns the child's wait status, or -1. */
+/* Runs a child whose thread uses n bytes of its stack. Returns the child's wait status, or -1. */
 static int
 try_stack(size_t n)
 {
@@ -71,7 +71,7 @@ try_stack(size_t n)
     return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
 }
 
-/* All but some KiB of it, which the frames above use; and more than there is, which ends in the guard page. */
+/* All of the stack except some KiB, which the frames above use; and more than all, which ends in the guard page. */
 static void
 test_use(void)
 {

@@ -1,5 +1,5 @@
-/* test_turn: matrices turned, by every set of kernels: every unit where it belongs, and nothing else touched. Both
- * buffers end at a page that cannot be touched, or a few bytes before it. */
+/* test_turn: transposed matrices, for every set of kernels: every unit is at its place, and nothing else changes. Both
+ * buffers end at an inaccessible page, or a few bytes before it. */
 #include "check.h"
 
 #include "fence.h"
@@ -10,7 +10,7 @@ enum { CANARY = 0xA5, ROOM = 1 << 20 };
 
 static struct fence input, output;
 
-/* The last row of either matrix has no gap behind it. */
+/* The last row of either matrix has no gap after it. */
 static size_t
 reach(size_t rows, size_t stride, size_t width)
 {
@@ -40,7 +40,7 @@ turns(const struct kernels *k, size_t rows, size_t cols, size_t unit, size_t x_g
     return same;
 }
 
-/* A 4 x 2 matrix of words, told by hand. */
+/* A 4 x 2 matrix of words, written by hand. */
 static void
 test_known(const struct kernels *k)
 {
@@ -55,7 +55,7 @@ test_known(const struct kernels *k)
     CHECK(memcmp(y, expected, sizeof y) == 0);
 }
 
-/* Sizes around those of a block, which is 64 rows by 16 columns at most. */
+/* Sizes around those of a block, which is at most 64 rows by 16 columns. */
 static void
 test_sizes(const struct kernels *k, size_t unit)
 {
@@ -70,7 +70,7 @@ test_sizes(const struct kernels *k, size_t unit)
     CHECK_ROW(same, k->name);
 }
 
-/* Slab by slab: what a reader of a few rows at a time does. */
+/* Slab by slab, like a reader of a few rows at a time. */
 static void
 test_slabs(const struct kernels *k)
 {

@@ -1,8 +1,9 @@
-/* The tokenizers of small model directories as the keys tokenizer.* of GGUF: those of test/corpus/hf against what
- * convert_hf_to_gguf.py of llama.cpp makes of them (test/peers/make-hf-corpus.py); and broken copies of their
- * files, which must end with an error that names the file, or with keys.
+/* Tokenizers of small model directories as the keys tokenizer.* of GGUF: those of test/corpus/hf against the output of
+ * llama.cpp's convert_hf_to_gguf.py (test/peers/make-hf-corpus.py); and broken copies of their files, which must yield keys
+ * or an error that names the file.
  *
- * With directories as arguments: print the keys of each, for comparisons elsewhere. */
+ * With directories as arguments: print the keys of each, for comparisons elsewhere.
+ */
 #include "check.h"
 
 #include <dirent.h>
@@ -24,7 +25,8 @@ static const char *const names[HF_FILES] = {
     [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json",
 };
 
-/* All of a file in a block of its own size, so that a sanitizer sees a read past its end; NULL when it is not there. */
+/* Reads a file into a block of exactly its size, so that a sanitizer detects a read past its end. Returns NULL if it is
+ * missing. */
 static char *
 read_file(const char *dir, const char *name, size_t *n)
 {
@@ -87,7 +89,7 @@ close_folder(struct hf_folder *folder)
     names_clear(&folder->names);
 }
 
-/* What the test needs of config.json: the text behind "name": */
+/* Finds the member of config.json that the test needs: the text after "name": */
 static const char *
 member(const struct hf_text *config, const char *name)
 {
@@ -115,7 +117,7 @@ read_options(struct hf_vocabulary_options *options, const struct hf_folder *fold
     options->pre = getenv("AMN_PRE");
 }
 
-/* "key type value" a line: of text and arrays how much there is, and how its SHA-256 begins. */
+/* Appends "key type value" lines; for text and arrays the value is their length and the start of their SHA-256. */
 static void
 add_key(struct str *s, const struct meta *m)
 {
@@ -201,7 +203,7 @@ next_random(uint32_t *state)
     return *state;
 }
 
-/* One file of a folder, cut or with some bytes changed. */
+/* One file of a folder, truncated or with some bytes changed. */
 static void
 check_broken(const char *name, int rounds)
 {

@@ -1,5 +1,5 @@
-/* The index of a ZIP archive: archives that are built here, good ones in all forms that writers have, and each of them
- * with one thing wrong. */
+/* The index of a ZIP archive: archives built here, valid ones in all forms that writers produce, and each of them with one
+ * defect. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -11,7 +11,7 @@
 
 enum { ROOM = 4096, LOCAL = 30, ENTRY = 46 };
 
-/* An archive while it is built, and where its parts are. */
+/* An archive under construction, and the offsets of its parts. */
 struct zip_bytes {
     uint8_t p[ROOM];
     size_t n;
@@ -33,12 +33,13 @@ put_bytes(struct zip_bytes *a, const void *p, size_t n)
     a->n += n;
 }
 
-/* How members are written. */
+/* Forms in which members are written. */
 enum form {
-    PLAIN,                      /* sizes in front */
-    NUMPY_A, NUMPY_B,           /* with a ZIP64 field besides, with all in it */
-    TORCH,                      /* nothing in front, padding, a descriptor of 16 bytes behind; not of an empty member */
-    STREAM,                     /* nothing in front but a ZIP64 field of zeros, a descriptor of 24 bytes behind */
+    PLAIN,                      /* sizes in the local header */
+    NUMPY_A, NUMPY_B,           /* also a ZIP64 field, with or without the other one */
+    TORCH,                      /* no sizes in the local header, padding, a descriptor of 16 bytes after the data, except for
+                                 * an empty member */
+    STREAM,                     /* only a ZIP64 field of zeros in the local header, a descriptor of 24 bytes after the data */
     FORMS
 };
 
@@ -131,7 +132,7 @@ build(struct zip_bytes *a, enum form form, bool record, const char *comment)
     put_bytes(a, comment, strlen(comment));
 }
 
-/* What the index says of these bytes. */
+/* Reads the index of these bytes. Returns the kind of the error. */
 static enum err_kind
 index_of(const uint8_t *p, size_t n, struct zip *zip, struct source **src, const struct limits *limits)
 {
@@ -156,7 +157,7 @@ verdict(const struct zip_bytes *a, const struct limits *limits)
     return kind;
 }
 
-/* Every form: the same members, their bytes, whole and by their head; all of them as they come out. */
+/* Every form yields the same members and bytes: whole members, their first bytes, and all members as a stream. */
 static void
 test_forms(void)
 {
@@ -190,7 +191,7 @@ test_forms(void)
         }
 }
 
-/* One thing that is wrong: `n` bytes at `at` behind a part of the archive, and what is said to it. */
+/* One defect: `n` bytes at offset `at` of a part of the archive, and the expected error. */
 enum place { LOCAL_0, LOCAL_2, ENTRY_0, ENTRY_1, ENTRY_2, DESCRIPTOR_0, RECORD, LOCATOR, END, PARTS };
 
 struct wrong {
@@ -272,7 +273,7 @@ test_wrongs(void)
     }
 }
 
-/* The same in both headers: encrypted, another method. */
+/* The same change in both headers: encrypted, another method. */
 static void
 test_both(void)
 {
@@ -314,7 +315,7 @@ test_cases(void)
     }
 }
 
-/* Bytes where none belong: in front, between two members, behind. Cut anywhere. */
+/* Extra bytes before, between and after members. Truncation at any place. */
 static void
 test_places(void)
 {
@@ -331,7 +332,7 @@ test_places(void)
     b = a;
     for (b.n = 0; b.n < a.n; b.n++)
         CHECK(verdict(&b, &limits_default) == ERR_MALFORMED);
-    /* A member that the directory leaves out. */
+    /* A member that is missing in the directory. */
     b = a;
     size_t entry = a.entry[1] - a.entry[0];
     memmove(b.p + a.entry[0], b.p + a.entry[1], b.n - a.entry[1]);
@@ -345,7 +346,7 @@ test_places(void)
     CHECK(verdict(&b, &limits_default) == ERR_MALFORMED);
 }
 
-/* `count` members by both end records, whose directory stays as it is. */
+/* Makes `count` members with both end records, without changing their directory. */
 static enum err_kind
 verdict_of_count(uint64_t count)
 {
@@ -357,7 +358,7 @@ verdict_of_count(uint64_t count)
     return verdict(&a, &limits_default);
 }
 
-/* A directory of `size` bytes that begins with an entry whose name has name_len bytes, and an end record. */
+/* Makes a directory of `size` bytes that starts with an entry whose name has name_len bytes, and an end record. */
 static enum err_kind
 verdict_of_directory(size_t size, uint16_t name_len)
 {
@@ -389,7 +390,7 @@ test_limits(void)
     build(&a, PLAIN, false, "");
     limits.total = 300;
     CHECK(verdict(&a, &limits) == ERR_LIMIT);
-    /* Nothing but an end. */
+    /* Only an end record. */
     memset(&a, 0, sizeof a);
     a.n = 22;
     memcpy(a.p, "PK\5\6", 4);
@@ -398,7 +399,7 @@ test_limits(void)
     CHECK(verdict(&a, &limits_default) == ERR_MALFORMED);
 }
 
-/* What is deflated is exactly what is promised: as it is read. */
+/* Deflated data must have exactly the declared size, which is checked while it is read. */
 static void
 test_deflated(void)
 {
@@ -419,7 +420,7 @@ test_deflated(void)
             else if (i == TOO_MUCH)
                 *local = *entry = (uint8_t)(*local - 1);
             else
-                local[-8] = entry[-8] = (uint8_t)(local[-8] ^ 1);       /* of the checksum */
+                local[-8] = entry[-8] = (uint8_t)(local[-8] ^ 1);       /* offset of the checksum */
             CHECK(index_of(a.p, a.n, &zip, &src, &limits_default) == ERR_NONE);
             const struct zip_member *m = &zip.member[2];
             uint64_t at = m->out_at, n = m->nbytes;

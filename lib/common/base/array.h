@@ -1,4 +1,4 @@
-/* array: the one way an array grows. */
+/* array: the one way in which arrays grow. */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 
-/* The array of n items, *room places and `size` bytes an item, with a place for one more: moved when it was full.
- * It starts as NULL with no room; the caller keeps what is returned, and frees it. NULL and ERR_MEMORY when there is
- * none: the array is still where it was. */
+/* Makes room for one more item in an array of n items with *room places of `size` bytes, and returns the array, which may
+ * have moved. Start with NULL and no room. The caller keeps and frees the array. On failure returns NULL with ERR_MEMORY and
+ * leaves the array as it was. */
 void *array_grow(void *array, size_t n, size_t *room, size_t size, struct err *err);
 
 #endif

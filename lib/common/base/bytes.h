@@ -1,4 +1,4 @@
-/* bytes: integers from and to memory of any alignment, byte by byte (compilers make one load of it). */
+/* bytes: integers in memory of any alignment, byte by byte (compilers make a single load or store of it). */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 
@@ -63,7 +63,7 @@ store_le64(uint8_t *p, uint64_t v)
         p[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* Turn each of n units of `width` bytes around, in place. */
+/* Reverses the bytes of each of n units of `width` bytes, in place. */
 static inline void
 bytes_swap(uint8_t *p, size_t width, size_t n)
 {
@@ -75,7 +75,7 @@ bytes_swap(uint8_t *p, size_t width, size_t n)
         }
 }
 
-/* The negative, in two's complement, of a little-endian integer of `width` bytes, in place. */
+/* Negates a little-endian two's complement integer of `width` bytes, in place. */
 static inline void
 bytes_negate(uint8_t *p, size_t width)
 {
@@ -84,7 +84,7 @@ bytes_negate(uint8_t *p, size_t width)
         p[i] = (uint8_t)(carry += p[i] ^ 0xFF);
 }
 
-/* The float whose bit pattern is u, and back. */
+/* Return the float with bit pattern u, and the bit pattern of a float. */
 static inline float
 float_of_bits(uint32_t u)
 {

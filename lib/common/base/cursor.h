@@ -1,7 +1,7 @@
 /* cursor: bounded reads from a header in memory.
  *
- * Past the end it yields 0 and sets `bad` for good, so a header reads straight down and is checked once;
- * before a loop or an allocation trusts a count, check `bad`.
+ * A read past the end returns 0 and sets `bad` for good, so a header can be read straight through and checked once. Check
+ * `bad` before a loop or an allocation trusts a count.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
@@ -19,7 +19,7 @@ struct cursor {
     bool big;               /* multi-byte integers are big-endian */
 };
 
-/* The next n bytes, or NULL (and bad) when fewer are left. Borrowed from the buffer. */
+/* Returns the next n bytes, borrowed from the buffer, or NULL (and sets bad) if fewer are left. */
 static inline const uint8_t *
 cursor_take(struct cursor *c, uint64_t n)
 {

@@ -16,8 +16,8 @@ begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Keep the failure; the text goes on behind what it returns, the number of bytes written. The format, not the text,
- * tells whether a tensor is named: a name may hold anything. */
+/* Records the failure and returns the length of its text, so that the caller can append. Whether a tensor is named is
+ * decided by the format, not the text, because a name may contain anything. */
 static size_t
 keep(struct err *err, enum err_kind kind, const char *before, const char *format, va_list args)
 {
@@ -76,7 +76,7 @@ err_absent(int sys)
 bool
 err_memory(struct err *err, uint64_t n)
 {
-    return err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "memory: %llu bytes cannot be allocated",
+    return err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "out of memory: cannot allocate %llu bytes",
         (unsigned long long)n);
 }
 

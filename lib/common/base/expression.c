@@ -22,7 +22,7 @@ expression_find(const regex_t *re, const char *text, size_t n, regmatch_t *match
     int was = errno;
     errno = 0;
     int code = regexec(re, text, n, match, flags);
-    if (code != 0 && errno == ENOMEM)           /* of the malloc() that failed */
+    if (code != 0 && errno == ENOMEM)           /* set by the malloc() that failed */
         code = REG_ESPACE;
     errno = was;
     return code;

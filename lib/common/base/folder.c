@@ -11,7 +11,7 @@ folder_next(DIR *d, struct err *err)
     errno = 0;
     const struct dirent *e = readdir(d);
     if (!e && errno != 0)
-        err_sys(err, ERR_IO, errno, "the directory cannot be read");
+        err_sys(err, ERR_IO, errno, "cannot list the directory");
     return e ? e->d_name : NULL;
 }
 

@@ -1,4 +1,4 @@
-/* folder: the names in one, and paths that are made of it. */
+/* folder: the names in a directory, and paths made from them. */
 #ifndef BASE_FOLDER_H
 #define BASE_FOLDER_H
 
@@ -6,16 +6,17 @@
 
 #include "base/err.h"
 
-/* The next name in an open folder, until the next call; NULL at its end, and with ERR_IO when it cannot be read on. */
+/* Returns the next name in an open directory, valid until the next call. Returns NULL at the end, and with ERR_IO on
+ * failure. */
 const char *folder_next(DIR *d, struct err *err);
 
-/* dir[0..n)/name as a path, which the caller frees; NULL without memory. */
+/* Returns the path dir[0..n)/name, which the caller frees, or NULL if out of memory. */
 char *folder_path(const char *dir, size_t n, const char *name, struct err *err);
 
-/* Bytes of the folder in front of a path's last part: 0 when it has none, 1 for the root. */
+/* Returns the length of the directory part of a path: 0 if it has none, 1 for the root. */
 size_t folder_len(const char *path);
 
-/* The last part of a path. */
+/* Returns the last component of a path. */
 const char *folder_name(const char *path);
 
 #endif

@@ -43,7 +43,7 @@ hash_new_key(void)
 {
     struct hash_key key;
     if (getentropy(&key, sizeof key) != 0)
-        key = (struct hash_key){ 0x0706050403020100, 0x0f0e0d0c0b0a0908 };     /* any key works */
+        key = (struct hash_key){ 0x0706050403020100, 0x0f0e0d0c0b0a0908 };     /* no random source: any key is correct */
     return key;
 }
 

@@ -1,5 +1,5 @@
-/* hash: SipHash-1-3 of bytes under a random key, so that names from a file cannot be made to collide.
- * J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF. */
+/* hash: SipHash-1-3 with a random key, so that nobody can construct names that collide. J.-P. Aumasson, D. J. Bernstein:
+ * SipHash, a fast short-input PRF. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -10,7 +10,7 @@ struct hash_key {
     uint64_t k0, k1;
 };
 
-/* A new random key. */
+/* Makes a random key. */
 struct hash_key hash_new_key(void);
 
 uint64_t hash_bytes(struct hash_key key, const void *p, size_t n);

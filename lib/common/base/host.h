@@ -1,4 +1,5 @@
-/* host: what the bytes of an output rely on, checked at compile time. The Makefile includes this before every file. */
+/* host: properties of host and compiler that output bytes depend on, checked at compile time. The Makefile includes this
+ * before every file. */
 #ifndef BASE_HOST_H
 #define BASE_HOST_H
 

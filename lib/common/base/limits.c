@@ -8,7 +8,7 @@ const struct limits limits_default = {
     .alloc = UINT64_C(1) << 30,
     .total = UINT64_C(2) << 30,
     .items = 1000000,
-    .ratio = 40000,                     /* zstd makes 32768 of zeros, xz 7000, gzip 1032 */
+    .ratio = 40000,                     /* zstd reaches 32768 with zeros, xz 7000, gzip 1032 */
 };
 
 bool
@@ -16,7 +16,7 @@ limits_check(uint64_t n, uint64_t max, const char *what, struct err *err)
 {
     if (n <= max)
         return true;
-    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " is over the limit of %" PRIu64, what, n, max);
+    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " exceeds the limit of %" PRIu64, what, n, max);
 }
 
 const char *
@@ -25,18 +25,18 @@ limits_origin(uint64_t max, uint64_t ceiling, const char *option)
     return max < ceiling ? option : "built in";
 }
 
-/* A limit that an option can lower is passed. */
+/* Reports that a limit is exceeded that an option can lower. */
 static bool
-over(uint64_t n, const char *is, uint64_t max, uint64_t ceiling, const char *option, const char *what, struct err *err)
+over(uint64_t n, const char *unit, uint64_t max, uint64_t ceiling, const char *option, const char *what, struct err *err)
 {
-    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " %s over the limit of %" PRIu64 " (%s)", what, n, is,
+    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 "%s exceeds the limit of %" PRIu64 " (%s)", what, n, unit,
         max, limits_origin(max, ceiling, option));
 }
 
 bool
 budget_allows(const struct budget *b, uint64_t n, const char *what, struct err *err)
 {
-    return n <= b->limits.alloc || over(n, "is", b->limits.alloc, limits_default.alloc, "--max-alloc", what, err);
+    return n <= b->limits.alloc || over(n, "", b->limits.alloc, limits_default.alloc, "--max-alloc", what, err);
 }
 
 bool
@@ -48,7 +48,7 @@ budget_bytes(struct budget *b, uint64_t n, const char *what, struct err *err)
     if (!num_add(&sum, b->bytes, n))
         sum = UINT64_MAX;
     if (sum > b->limits.total)
-        return over(sum, "bytes in all are", b->limits.total, limits_default.total, "--max-total", what, err);
+        return over(sum, " bytes in total", b->limits.total, limits_default.total, "--max-total", what, err);
     b->bytes = sum;
     return true;
 }
@@ -60,7 +60,7 @@ budget_items(struct budget *b, uint64_t n, const char *what, struct err *err)
     if (!num_add(&sum, b->items, n))
         sum = UINT64_MAX;
     if (sum > b->limits.items)
-        return over(sum, "is", b->limits.items, limits_default.items, "--max-items", what, err);
+        return over(sum, "", b->limits.items, limits_default.items, "--max-items", what, err);
     b->items = sum;
     return true;
 }

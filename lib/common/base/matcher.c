@@ -9,12 +9,12 @@ enum { NONE = UINT16_MAX, DEPTH = 32 };
 struct parser {
     struct matcher *p;
     const char *at, *end;
-    int depth;                      /* open parentheses */
+    int depth;                      /* nested parentheses */
     bool bad;
 };
 
-/* Part of an expression: where it begins, and a list of the ends that lead on from it, chained through their targets:
- * 2 * state, + 1 for or_to. */
+/* A fragment of an expression: its first state, and the list of its open ends, chained through their targets: 2 * state, + 1
+ * for or_to. */
 struct matcher_part {
     uint16_t start, ends;
 };
@@ -38,7 +38,7 @@ target(struct parser *r, uint16_t end)
     return end % 2 ? &s->or_to : &s->to;
 }
 
-/* Let all ends of a list lead to a state. */
+/* Connects all open ends of a list to a state. */
 static void
 lead(struct parser *r, uint16_t ends, uint16_t to)
 {
@@ -49,7 +49,7 @@ lead(struct parser *r, uint16_t ends, uint16_t to)
     }
 }
 
-/* The two lists as one. */
+/* Concatenates two lists. */
 static uint16_t
 both(struct parser *r, uint16_t a, uint16_t b)
 {
@@ -85,7 +85,7 @@ invert(uint32_t set[8])
         set[i] = ~set[i];
 }
 
-/* Add what \d, \w, \s or a capital of them matches; false for any other letter. */
+/* Adds what \d, \w, \s or a capital of them matches. Returns false for any other letter. */
 static bool
 add_named(uint32_t set[8], char name)
 {
@@ -131,7 +131,7 @@ new_set(struct parser *r)
     return memset(r->p->sets[r->p->nsets++], 0, sizeof *r->p->sets);
 }
 
-/* One end of a range in [ ]: a byte, or \ and punctuation. */
+/* Parses one end of a range in [ ]: a byte, or \ and punctuation. */
 static bool
 class_byte(struct parser *r, unsigned char *c)
 {
@@ -142,7 +142,7 @@ class_byte(struct parser *r, unsigned char *c)
     return true;
 }
 
-/* Reads [...] after its bracket. */
+/* Parses [...] after its opening bracket. */
 static struct matcher_part
 read_class(struct parser *r)
 {
@@ -231,7 +231,7 @@ read_atom(struct parser *r)
     }
 }
 
-/* Reads an atom and how often it may occur; the star of a glob is both. */
+/* Parses an atom and its repetition; the star of a glob is both. */
 static struct matcher_part
 read_repeated(struct parser *r)
 {
@@ -247,7 +247,7 @@ read_repeated(struct parser *r)
         return p;
     r->p->state[split].to = p.start;
     uint16_t skip = (uint16_t)(2 * split + 1);
-    if (!r->p->glob && r->at < r->end && *r->at == '?')     /* lazy: whether it matches is the same */
+    if (!r->p->glob && r->at < r->end && *r->at == '?')     /* a lazy form matches the same names */
         r->at++;
     if (how == '?')
         return (struct matcher_part){ split, both(r, p.ends, skip) };
@@ -271,7 +271,7 @@ read_sequence(struct parser *r)
     }
     if (p.start != NONE || r->bad)
         return p;
-    uint16_t empty = new_state(r, SPLIT, 0, 0);         /* nothing: on, or on */
+    uint16_t empty = new_state(r, SPLIT, 0, 0);         /* an empty alternative: both ways lead on */
     return (struct matcher_part){ empty, (uint16_t)(2 * empty) };
 }
 
@@ -309,7 +309,7 @@ matcher_read(struct matcher *p, const char *text, size_t n, bool glob)
 
 /* --- matching */
 
-/* States that wait for the next byte. */
+/* The states that wait for the next byte. */
 struct walk {
     uint16_t list[MATCHER_STATES];
     size_t n;
@@ -317,7 +317,7 @@ struct walk {
     bool done;
 };
 
-/* Add a state, and all that are reached from it without a byte. */
+/* Adds a state and all states that are reached from it without a byte. */
 static void
 reach(const struct matcher *p, struct walk *w, uint16_t from, bool at_begin, bool at_end)
 {

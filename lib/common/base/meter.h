@@ -1,5 +1,5 @@
-/* meter: how far a job has come, in phases. Whoever works tells it, whoever watches reads it, from any threads. A meter
- * that is NULL is one that nobody watches: it can be told, not read. */
+/* meter: the progress of a job, in phases. Workers update it and observers read it, from any thread. A NULL meter may be
+ * updated, but not read. */
 #ifndef BASE_METER_H
 #define BASE_METER_H
 
@@ -9,33 +9,33 @@
 #define METER_UNKNOWN UINT64_MAX
 
 struct meter {
-    void (*spools)(void *of, uint64_t nbytes);      /* or NULL: so many bytes are about to go to a temporary file */
+    void (*spools)(void *of, uint64_t nbytes);      /* called when so many bytes are about to be spooled, or NULL */
     void *of;
 
-    pthread_mutex_t lock;       /* of what follows */
+    pthread_mutex_t lock;       /* protects all that follows */
     const char *phase;
     uint64_t done, total;
-    uint64_t made, began;       /* clock, ns: the meter, and the phase */
+    uint64_t made, began;       /* start times in ns: of the meter, and of the phase */
 };
 
 struct meter_reading {
-    const char *phase;          /* "writing": what is being done */
-    uint64_t done;              /* bytes of it */
-    uint64_t total;             /* bytes it will be; METER_UNKNOWN; 0: it has none to speak of */
+    const char *phase;          /* name of the phase: "writing" */
+    uint64_t done;              /* bytes done */
+    uint64_t total;             /* bytes in total; METER_UNKNOWN; or 0 if the phase has none worth showing */
     double seconds;             /* since the phase began */
     double age;                 /* since the meter was made */
 };
 
-/* In a phase without bytes. Nothing to clear. */
+/* Starts in a phase without bytes. Needs no cleanup. */
 void meter_init(struct meter *m, const char *phase);
 
-/* A phase begins, of so many bytes, or METER_UNKNOWN, or 0. Its name lives for ever. */
+/* Begins a phase of so many bytes, or METER_UNKNOWN, or 0. Its name must be static. */
 void meter_phase(struct meter *m, const char *phase, uint64_t total);
 
-/* The phase in which nbytes go to a temporary file; m->spools is told. */
+/* Begins the phase in which nbytes are spooled to a temporary file, and calls m->spools. */
 void meter_spool(struct meter *m, uint64_t nbytes);
 
-/* So many bytes more are done. */
+/* Adds to the bytes done. */
 void meter_add(struct meter *m, uint64_t nbytes);
 
 struct meter_reading meter_read(struct meter *m);

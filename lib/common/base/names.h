@@ -1,4 +1,4 @@
-/* names: a list of names that grows. */
+/* names: a growing list of names. */
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H
 
@@ -6,16 +6,16 @@
 
 #include "base/err.h"
 
-/* Zeroed: none. Read name[0] to name[n - 1] freely; clear with names_clear, after a failure too. */
+/* Zero-initialized it is empty. name[0] to name[n - 1] may be read directly. Clear it after a failure, too. */
 struct names {
-    char **name;                /* owned, each with a NUL behind it */
+    char **name;                /* owned, each NUL-terminated */
     size_t n, room;
 };
 
-/* One more: p[0..n), copied. ERR_MEMORY. */
+/* Appends a copy of p[0..n). Fails with ERR_MEMORY. */
 bool names_add(struct names *list, const char *p, size_t n, struct err *err);
 
-/* Order them by their bytes and keep one of each. */
+/* Sorts the names by byte and removes duplicates. */
 void names_sort(struct names *list);
 
 void names_clear(struct names *list);

@@ -20,8 +20,8 @@ least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Letters put in, left out, changed, or swapped with the next: the optimal string alignment of a and b, row by row, where
- * the last two rows are kept. Both are at most WORD_MAX long. */
+/* Returns the number of letters inserted, deleted, changed or swapped with the next (optimal string alignment) between a and
+ * b, each at most WORD_MAX long. Computed row by row; the last two rows are kept. */
 static unsigned
 distance(const char *a, size_t na, const char *b, size_t nb)
 {

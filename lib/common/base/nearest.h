@@ -1,4 +1,4 @@
-/* nearest: what a person who mistyped a word may have meant. */
+/* nearest: suggestions for a mistyped word. */
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 
@@ -6,15 +6,15 @@
 
 #include "base/str.h"
 
-/* Append to `hint` the words that are nearest to what was typed, as a question: "; did you mean --part or --parts?", each
- * behind `prefix`. Near is within a third of the letters put in, left out, changed or swapped with a neighbour; case, and
- * - for _, are no difference. Appends nothing when no word is near. Words may be listed twice. */
+/* Appends to `hint` the words nearest to what was typed, each after `prefix`: "; did you mean --part or --parts?". A word is
+ * near if at most a third of its letters are inserted, deleted, changed or swapped with a neighbour; case does not count,
+ * nor does '-' for '_'. Appends nothing if no word is near. Duplicate words are allowed. */
 void nearest_hint(struct str *hint, const char *prefix, const char *typed, const char *const words[], size_t nwords);
 
-/* The same; when no word is near, all of them: ": expected auto, always or never". */
+/* Appends the nearest words like nearest_hint(), or all of them if none is near: ": expected auto, always or never". */
 void nearest_or_all(struct str *hint, const char *typed, const char *const words[], size_t nwords);
 
-/* What stands before word i of a list of n: " or " before the last one, else ", ", nothing before the first. */
+/* Returns the separator before word i of a list of n: " or " before the last, ", " before others, "" before the first. */
 const char *nearest_joint(size_t i, size_t n);
 
 #endif

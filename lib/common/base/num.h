@@ -1,4 +1,4 @@
-/* num: arithmetic on numbers that come from a file. Each returns false on overflow and leaves *out alone. */
+/* num: arithmetic on numbers that come from a file. On overflow, each function returns false and leaves *out unchanged. */
 #ifndef BASE_NUM_H
 #define BASE_NUM_H
 
@@ -23,7 +23,7 @@ num_mul(uint64_t *out, uint64_t a, uint64_t b)
     return true;
 }
 
-/* n rounded up to a multiple of `align`, a power of two. */
+/* Rounds n up to a multiple of `align`, a power of two. */
 static inline bool
 num_align(uint64_t *out, uint64_t n, uint64_t align)
 {

@@ -1,5 +1,5 @@
-/* Grammar: RFC 8259. Where it leaves a choice (depth, numbers, surrogates): serde_json 1.0, the parser behind
- * the reference safetensors library. */
+/* Grammar: RFC 8259. Where it leaves a choice (depth, numbers, surrogates), follows serde_json 1.0, the parser of the
+ * reference safetensors library. */
 #include "base/pull.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-/* What may come next; FIRST_*: or the end of the object or array just opened. */
+/* What may come next. FIRST_* also allow the end of the object or array that was just opened. */
 enum { FIRST_ITEM, ITEM, FIRST_KEY, KEY, AFTER, DONE };
 
 static enum pull_token
@@ -22,7 +22,7 @@ fail(struct pull *json, enum pull_fault fault, const char *where, const char *wa
     return PULL_BAD;
 }
 
-/* The first byte of text[0..n) that is not UTF-8, or NULL. */
+/* Returns the first byte of text[0..n) that is not UTF-8, or NULL. */
 static const char *
 find_not_utf8(const char *text, size_t n)
 {
@@ -72,7 +72,7 @@ skip_space(struct pull *json)
     json->start = json->p;
 }
 
-/* The next byte; NUL, which begins no token, at the end. */
+/* Returns the next byte, or NUL, which begins no token, at the end. */
 static char
 peek(const struct pull *json)
 {
@@ -105,7 +105,7 @@ close_level(struct pull *json)
     return token;
 }
 
-/* The value of four hex digits at p. */
+/* Parses four hex digits at p. */
 static bool
 hex4(const char *p, uint32_t *out)
 {
@@ -123,8 +123,8 @@ hex4(const char *p, uint32_t *out)
     return true;
 }
 
-/* The escape at p[0..n), where *p is the backslash: its length and character, or 0. A character beyond
- * U+FFFF is two escapes, a high and a low surrogate: \ud83d\ude00. */
+/* Decodes the escape at p[0..n), which begins with a backslash. Returns its length, or 0 if it is invalid, and sets the
+ * character. A character beyond U+FFFF is two escapes, a high and a low surrogate: \ud83d\ude00. */
 static size_t
 escape(const char *p, size_t n, uint32_t *code)
 {
@@ -150,7 +150,7 @@ escape(const char *p, size_t n, uint32_t *code)
     return 12;
 }
 
-/* A string; json->p is at its quote. */
+/* Reads a string; json->p is at its opening quote. */
 static bool
 scan_string(struct pull *json)
 {
@@ -166,7 +166,7 @@ scan_string(struct pull *json)
         uint32_t code;
         size_t len = escape(s, (size_t)(end - s), &code);
         if (len == 0)
-            return fail(json, PULL_SYNTAX, s, "a valid escape");
+            return fail(json, PULL_SYNTAX, s, "a valid escape sequence");
         json->token.escaped = true;
         s += len;
     }
@@ -200,14 +200,14 @@ skip_digits(const char *s, const char *end)
     return s;
 }
 
-/* Whether s[0..end), the digits and the point of a number, times 10^exponent, is within a double. */
+/* Returns true if s[0..end), the digits and the point of a number, times 10^exponent, is in the range of a double. */
 static bool
 in_double_range(const char *s, const char *end, int64_t exponent)
 {
     enum { DIGITS = 32, TOP = 308 };
-    char buf[DIGITS + 16];              /* the first digits that are not leading zeros, then "e" and a power */
+    char buf[DIGITS + 16];              /* the first significant digits, followed by "e" and a power */
     int n = 0;
-    int64_t power = exponent - 1;       /* of ten, of the first of them */
+    int64_t power = exponent - 1;       /* power of ten of the first of these digits */
     bool point = false;
     for (; s < end; s++) {
         if (*s == '.') {
@@ -230,7 +230,7 @@ in_double_range(const char *s, const char *end, int64_t exponent)
     return isfinite(strtod(buf, NULL));
 }
 
-/* [eE][+-]?digits at *s, if any; false when it is cut. A huge exponent stays huge. */
+/* Parses [eE][+-]?digits at *s, if any. Returns false if it is truncated. A huge exponent saturates. */
 static bool
 scan_exponent(const char **s, const char *end, int64_t *exponent)
 {
@@ -289,7 +289,7 @@ read_literal(struct pull *json, const char *word, enum pull_token token)
     return token;
 }
 
-/* NaN, Infinity or -Infinity, where Python's are allowed and one of them stands here. */
+/* Reads NaN, Infinity or -Infinity, if they are allowed and one of them is next. */
 static bool
 read_word(struct pull *json)
 {
@@ -343,7 +343,7 @@ pull_next(struct pull *json)
     skip_space(json);
     if (json->state == DONE) {
         if (json->p < json->end)
-            return fail(json, PULL_SYNTAX, json->p, "nothing but white space after the value");
+            return fail(json, PULL_SYNTAX, json->p, "only white space after the value");
         return PULL_END;
     }
     bool may_close = json->state == FIRST_ITEM || json->state == FIRST_KEY || json->state == AFTER;
@@ -412,7 +412,7 @@ pull_as_u64(const struct pull *json, uint64_t *out)
     return json->token.n != 0;
 }
 
-/* The UTF-8 of a character; returns its bytes. */
+/* Encodes a character as UTF-8 and returns its length. */
 static size_t
 put_utf8(char *out, uint32_t code)
 {
@@ -466,12 +466,12 @@ pull_explain(char buf[PULL_EXPLAIN], const struct pull *json)
     if (json->fault == PULL_OK)
         return strcpy(buf, "no fault");
     if (json->fault == PULL_TOO_DEEP) {
-        snprintf(buf, PULL_EXPLAIN, "nesting is over the limit of %d levels", PULL_DEPTH_MAX);
+        snprintf(buf, PULL_EXPLAIN, "nesting exceeds the limit of %d levels", PULL_DEPTH_MAX);
         return buf;
     }
     if (json->fault_p < json->end) {
         uint8_t c = (uint8_t)*json->fault_p;
-        snprintf(found, sizeof found, c >= 0x20 && c < 0x7F ? "'%c'" : "a byte that is no text", c);
+        snprintf(found, sizeof found, c >= 0x20 && c < 0x7F ? "'%c'" : "an unprintable byte", c);
     }
     snprintf(buf, PULL_EXPLAIN, "found %s, expected %s",
         json->fault == PULL_RANGE ? "a number out of range" : found, json->want);
@@ -482,7 +482,7 @@ const char *
 pull_token_name(enum pull_token token)
 {
     static const char *const names[] = {
-        [PULL_BAD] = "a fault",      [PULL_END] = "the end",     [PULL_OBJECT] = "an object",
+        [PULL_BAD] = "invalid JSON", [PULL_END] = "the end",     [PULL_OBJECT] = "an object",
         [PULL_OBJECT_END] = "'}'",   [PULL_ARRAY] = "an array",  [PULL_ARRAY_END] = "']'",
         [PULL_KEY] = "a key",        [PULL_STRING] = "a string", [PULL_NUMBER] = "a number",
         [PULL_TRUE] = "true",        [PULL_FALSE] = "false",     [PULL_NULL] = "null",

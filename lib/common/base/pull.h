@@ -1,8 +1,8 @@
-/* pull: the tokens of a JSON text in memory, one after the other. No tree, no recursion, no allocation.
+/* pull: the tokens of a JSON text in memory, one by one. No tree, no recursion, no allocation.
  *
- * Strict RFC 8259 as serde_json reads it: UTF-8 only, no byte order mark, no lone surrogate, no number beyond
- * a double, not even in a value that is passed over. \u0000 is legal. All calls together are O(n).
- * Names begin with pull_, because json_* belongs to jansson.
+ * Strict RFC 8259 as serde_json reads it: UTF-8 only, no byte order mark, no lone surrogate, no number out of range of a
+ * double, not even in skipped values. \u0000 is legal. All calls together are O(n). Names begin with pull_, because json_*
+ * belongs to jansson.
  *
  *      struct pull json;
  *      pull_init(&json, text, n, at);
@@ -19,71 +19,70 @@
 #include <stdint.h>
 
 enum pull_token {
-    PULL_BAD,                       /* see `fault`; every later call says so too */
-    PULL_END,                       /* nothing but white space follows the value */
+    PULL_BAD,                       /* see `fault`; every later call returns it, too */
+    PULL_END,                       /* the value was followed by nothing but white space */
     PULL_OBJECT, PULL_OBJECT_END,
     PULL_ARRAY, PULL_ARRAY_END,
-    PULL_KEY, PULL_STRING, PULL_NUMBER,     /* `token` is its text */
+    PULL_KEY, PULL_STRING, PULL_NUMBER,     /* its text is in `token` */
     PULL_TRUE, PULL_FALSE, PULL_NULL,
 };
 
 enum pull_fault { PULL_OK, PULL_NOT_UTF8, PULL_SYNTAX, PULL_RANGE, PULL_TOO_DEEP };
 
-/* A string between its quotes, still escaped, or the characters of a number. */
+/* The content of a string between its quotes, still escaped, or the characters of a number. */
 struct pull_text {
     const char *p;                  /* borrowed from the text */
     size_t n;
-    bool escaped;                   /* it has a backslash: pull_unescape() before use */
+    bool escaped;                   /* has a backslash: call pull_unescape() before use */
 };
 
-enum { PULL_DEPTH_MAX = 127 };      /* objects and arrays that may be open, as in serde_json */
+enum { PULL_DEPTH_MAX = 127 };      /* maximum depth of open objects and arrays, as in serde_json */
 
 struct pull {
-    const char *text, *p, *end;     /* the first byte, the next, past the last; borrowed */
+    const char *text, *p, *end;     /* first byte, next byte, end; borrowed */
     uint64_t at;                    /* file offset of the first byte */
     const char *start;              /* first byte of the last token */
     struct pull_text token;
-    uint32_t depth;                 /* open objects and arrays */
-    bool words;                     /* set it after pull_init: NaN, Infinity and -Infinity are numbers, as in Python */
+    uint32_t depth;                 /* number of open objects and arrays */
+    bool words;                     /* set after pull_init() to allow NaN, Infinity and -Infinity as numbers, as Python does */
     int state;
-    uint64_t is_array[PULL_DEPTH_MAX / 64 + 1];     /* one bit a level, else an object */
+    uint64_t is_array[PULL_DEPTH_MAX / 64 + 1];     /* one bit per level: an array, else an object */
     enum pull_fault fault;
-    const char *fault_p, *want;     /* where, and what is expected there; static */
+    const char *fault_p, *want;     /* position of the fault, and what was expected there; static */
 };
 
-/* Begin with text[0..n), which must outlive `json`. `at` is its file offset. Checks the whole text for
- * UTF-8 first. */
+/* Begins with text[0..n), which must outlive `json`. `at` is its file offset. Checks the whole text for valid UTF-8 first. */
 void pull_init(struct pull *json, const char *text, size_t n, uint64_t at);
 
 enum pull_token pull_next(struct pull *json);
 
-/* Pass over the next value, whatever it holds, checking it as strictly. False at a fault. */
+/* Skips the next value, whatever it is, and checks it as strictly. Returns false on a fault. */
 bool pull_skip(struct pull *json);
 
-/* Whether a string is spelled so; one with escapes is not. */
+/* Returns true if a string is spelled exactly like this. A string with escapes never is. */
 bool pull_text_is(const struct pull_text *text, const char *plain);
 
-/* The last token, a number: a plain integer in 0 .. 2^64-1 without sign, fraction or exponent? */
+/* Sets *out to the last token, a number, if it is an integer in 0 .. 2^64-1 without sign, fraction or exponent; returns
+ * false otherwise. */
 bool pull_as_u64(const struct pull *json, uint64_t *out);
 
-/* Write the characters of a string that pull_next() gave; returns their bytes, at most text->n. */
+/* Decodes a string returned by pull_next() into out. Returns its length, at most text->n. */
 size_t pull_unescape(char *out, const struct pull_text *text);
 
-/* Pass over the next value like pull_skip, and give the text that it has: *n bytes at *p, without the white space
- * around it. */
+/* Skips the next value like pull_skip() and returns its text: *n bytes at *p, without surrounding white space. */
 bool pull_value_text(struct pull *json, const char **p, size_t *n);
 
-/* The last token, a number or one of the words, as a double. False for more than 63 characters, which no program
- * writes. */
+/* Sets *out to the last token, a number or one of the words, as a double. Returns false for more than 63 characters, which
+ * no program writes. */
 bool pull_as_double(const struct pull *json, double *out);
 
 uint64_t pull_token_at(const struct pull *json);        /* file offset of the last token */
 uint64_t pull_fault_at(const struct pull *json);
 
 enum { PULL_EXPLAIN = 96 };
-/* "found '}', expected a value". Returns buf. */
+/* Formats a fault as "found '}', expected a value". Returns buf. */
 const char *pull_explain(char buf[PULL_EXPLAIN], const struct pull *json);
 
-const char *pull_token_name(enum pull_token token);     /* "a string"; for messages */
+const char *pull_token_name(enum pull_token token);     /* Returns the name of a token for messages: "a string". */
 
 #endif

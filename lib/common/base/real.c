@@ -5,13 +5,13 @@
 
 enum { FRACTION = 60 };         /* bits of a fixed-point number */
 
-/* The binary logarithm of x in fixed point. Squaring a number from 1 to 2 doubles its logarithm, so that each square shows
- * one more bit. */
+/* Returns the binary logarithm of x in fixed point. Squaring a number between 1 and 2 doubles its logarithm, so each
+ * squaring yields one more bit. */
 static __int128
 log2_fixed(double x)
 {
     int exponent;
-    uint64_t m = (uint64_t)ldexp(frexp(x, &exponent), 64), bits = 0;    /* m / 2^63 is from 1 to 2 */
+    uint64_t m = (uint64_t)ldexp(frexp(x, &exponent), 64), bits = 0;    /* m / 2^63 is between 1 and 2 */
     for (int i = 0; i < FRACTION; i++) {
         unsigned __int128 square = (unsigned __int128)m * m;
         unsigned carry = (unsigned)(square >> 127);
@@ -21,7 +21,7 @@ log2_fixed(double x)
     return (__int128)(exponent - 1) * ((__int128)1 << FRACTION) + bits;
 }
 
-/* 2^(f / 2^60) times 2^62, for f below 2^60: the sum of y^k / k!, y = f ln 2. */
+/* Returns 2^(f / 2^60) times 2^62, for f below 2^60: the sum of y^k / k!, with y = f ln 2. */
 static uint64_t
 exp2_fixed(uint64_t f)
 {
@@ -39,7 +39,7 @@ real_log2(double x)
     return ldexp((double)log2_fixed(x), -FRACTION);
 }
 
-/* 2 to the power of l 2^-60 times m 2^(exponent - 24). */
+/* Returns 2 to the power of l 2^-60 times m 2^(exponent - 24). */
 static float
 exp2_times(__int128 l, int64_t m, int exponent)
 {
@@ -64,7 +64,7 @@ real_pow(float base, float x)
 float
 real_exp(float x)
 {
-    enum { MOST = 128 };        /* beyond, the result is infinite or 0 */
+    enum { MOST = 128 };        /* beyond this, the result is infinite or 0 */
     const __int128 log2e = 0x171547652B82FE17;          /* times 2^60 */
     int exponent;
     if (!(fabsf(x) < MOST))

@@ -1,15 +1,17 @@
-/* real: logarithms and powers with the same bits on every libc. They are made of integers alone. */
+/* real: logarithms and powers that have the same bits with every libc, because they are computed with integers only. */
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 
-/* The binary logarithm of x, which is finite and positive; its error is below 2^-59 before it is rounded to a double. */
+/* Returns the binary logarithm of x, which must be finite and positive. The error is below 2^-59 before rounding to a
+ * double. */
 double real_log2(double x);
 
-/* base to the power of x, with base >= 0 and 0 <= x <= 1; its relative error is below 2^-53 before it is rounded to a float. */
+/* Returns base to the power of x, for base >= 0 and 0 <= x <= 1. The relative error is below 2^-53 before rounding to a
+ * float. */
 float real_pow(float base, float x);
 
-/* The exponential function and the natural logarithm; their relative error, and of logarithms near 0 their absolute one, is below
- * 2^-50 before they are rounded to a float. The logarithm of a negative number is NaN. */
+/* The exponential function and the natural logarithm. The relative error, or the absolute error of logarithms near 0, is
+ * below 2^-50 before rounding to a float. The logarithm of a negative number is NaN. */
 float real_exp(float x);
 float real_log(float x);
 

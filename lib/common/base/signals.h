@@ -1,21 +1,21 @@
-/* signals: moments in which none arrives, and the end that one brings. What is made between the first two calls is complete
- * when one does. */
+/* signals: sections without signals, and termination by one. What is created between signals_hold() and signals_release() is
+ * complete before a signal arrives. */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H
 
 #include <signal.h>
 
-/* Hold all signals to this thread back; *old is what signals_release() needs. Other threads still get them, so this is
- * for when there are none that take any. */
+/* Blocks all signals to this thread; *old is for signals_release(). Other threads still receive them, so call this only
+ * while no other thread accepts signals. */
 void signals_hold(sigset_t *old);
 
-/* Those that came meanwhile arrive now. Keeps errno. */
+/* Delivers the signals that arrived meanwhile. Preserves errno. */
 void signals_release(const sigset_t *old);
 
-/* Notes what removes the files that must not outlive the process early: something that a signal handler may call. */
+/* Sets the function that removes temporary files if the process ends early. It must be async-signal-safe. */
 void signals_clean_with(void (*clean)(void));
 
-/* Ends the process as a fatal signal does, after that, but with a status. */
+/* Calls that function and ends the process with `status`, without exit handlers, as a fatal signal would. */
 _Noreturn void signals_end(int status);
 
 #endif

@@ -72,7 +72,7 @@ str_format(struct str *s, const char *format, ...)
     int n = vsnprintf(left ? s->p + s->len : NULL, left, format, args);
     va_end(args);
     if (n >= 0 && reserve(s, (size_t)n)) {
-        if ((size_t)n >= left)          /* it was cut: now there is room */
+        if ((size_t)n >= left)          /* the text was truncated; now there is room */
             vsnprintf(s->p + s->len, (size_t)n + 1, format, again);
         s->len += (size_t)n;
     } else if (left) {
@@ -153,7 +153,7 @@ str_is_utf8(const char *p, size_t n)
     return true;
 }
 
-/* Characters that move the cursor, hide, or reorder text on a terminal. */
+/* Returns true for characters that move the cursor, are invisible, or reorder text on a terminal. */
 static bool
 is_hazard(uint32_t c)
 {
@@ -161,10 +161,10 @@ is_hazard(uint32_t c)
         || (c >= 0x2060 && c <= 0x2069) || c == 0xFEFF;
 }
 
-/* A character of UTF-8, or the longest escape, "\\u{10ffff}", and a NUL. */
+/* Room for a UTF-8 character, or the longest escape, "\\u{10ffff}", and a NUL. */
 enum { ESCAPED = 12 };
 
-/* The escaped form of the character at p[0..n), *len bytes of it; returns the bytes that the character took. */
+/* Escapes the character at p[0..n) into *len bytes. Returns the length of the character. */
 static size_t
 escape_char(char out[ESCAPED], size_t *len, const char *p, size_t n)
 {
@@ -183,7 +183,7 @@ escape_char(char out[ESCAPED], size_t *len, const char *p, size_t n)
 void
 str_add_escaped(struct str *s, const char *p, size_t n)
 {
-    str_add(s, "", 0);          /* text, also when it is empty */
+    str_add(s, "", 0);          /* not NULL even if empty */
     while (n != 0) {
         char escaped[ESCAPED];
         size_t len, took = escape_char(escaped, &len, p, n);
@@ -193,7 +193,7 @@ str_add_escaped(struct str *s, const char *p, size_t n)
     }
 }
 
-/* Without an allocation: a message about a lack of memory must not lack a name. */
+/* Does not allocate, so that an out-of-memory message can show a name. */
 const char *
 str_shown(char buf[STR_SHOWN], const char *p, size_t n)
 {
@@ -214,7 +214,8 @@ str_shown(char buf[STR_SHOWN], const char *p, size_t n)
     return buf;
 }
 
-/* `start` and hexadecimal digits up to n bytes in all, at most 8. No printf: a text may be nothing but escapes. */
+/* Appends `start` and hexadecimal digits, n bytes in all, at most 8. Avoids printf because a text may consist of escapes
+ * only. */
 static void
 add_hex(struct str *s, const char *start, uint32_t code, size_t n)
 {
@@ -246,7 +247,7 @@ void
 str_add_json(struct str *s, const char *p, size_t n, bool safe)
 {
     while (n != 0) {
-        /* A run that needs no look: the common case for names and tokens. */
+        /* A run of characters that need no escape: the common case for names and tokens. */
         size_t plain = 0;
         while (plain < n && (uint8_t)p[plain] >= 0x20 && (uint8_t)p[plain] < 0x7F && p[plain] != '"'
             && p[plain] != '\\')
@@ -270,7 +271,7 @@ str_add_json(struct str *s, const char *p, size_t n, bool safe)
     }
 }
 
-/* Leading decimal digits of *text; moves *text past them. */
+/* Parses the leading decimal digits of *text and advances *text past them. */
 static bool
 digits(uint64_t *out, const char **text)
 {
@@ -296,8 +297,7 @@ str_to_u64(uint64_t *out, const char *text)
     return true;
 }
 
-/* That part of `scale` which the digits behind a point are, 1 to 9 of them, rounded down: scale is at most 1T, so that the
- * products fit. */
+/* Returns the fraction of `scale` given by 1 to 9 decimal places, rounded down. scale is at most 1T, so the products fit. */
 static bool
 fraction(uint64_t *out, uint64_t scale, const char **text)
 {

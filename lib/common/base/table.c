@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place: 1 + the number, 0 when it is free, and half of the hash of its name. The half decides the place too, so that
- * growing needs no names. */
+/* A slot: 1 + the number, or 0 if free, and half of the hash of its name. The half also determines the place, so growing
+ * does not need the names. */
 struct table_slot {
     uint32_t number, hash;
 };
@@ -55,7 +55,7 @@ table_reserve(struct table *t, size_t more, struct err *err)
     return !is_full(t, t->count + more) || rebuild(t, nslots, err);
 }
 
-/* The slot that holds the name, or the free one where it belongs. There is one. */
+/* Returns the slot of the name, or the free slot where it belongs. One always exists. */
 static struct table_slot *
 find_slot(const struct table *t, table_name *name_of, const void *owner, const char *name, size_t n, uint32_t hash)
 {

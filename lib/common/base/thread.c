@@ -9,14 +9,14 @@
 #define HAS_FEATURE(name) 0
 #endif
 
-/* Sanitizers make frames several times as large. */
+/* Sanitizers enlarge frames several times. */
 #if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
 enum { FACTOR = 8 };
 #else
 enum { FACTOR = 1 };
 #endif
 
-/* Returns the bytes of a stack that the C library takes: for thread-local storage and the frame of a signal. */
+/* Returns the bytes of a stack that the C library uses: thread-local storage and the frame of a signal. */
 static size_t
 library_share(void)
 {

@@ -7,7 +7,7 @@
 
 void (*tree_no_memory)(size_t n);
 
-/* jansson 2.14 goes on with a token that its buffer had no room for, and copies what is behind it. */
+/* jansson 2.14 continues with a token that did not fit into its buffer, and copies what follows the buffer. */
 static void *
 take(size_t n)
 {
@@ -19,8 +19,8 @@ take(size_t n)
     return p;
 }
 
-/* Returns what jansson takes to read a text, or more: each value and member, tables while they grow, and the buffers of the
- * longest token. */
+/* Returns an upper bound of the memory that jansson takes to parse a text: each value and member, tables while they grow,
+ * and the buffers of the longest token. */
 static uint64_t
 most_memory(const char *text, size_t n)
 {
@@ -53,10 +53,10 @@ tree_read(json_t **root, const char *text, size_t n, const char *what, struct er
     json_error_t why;
     *root = NULL;
     const char *zero = n != 0 ? memchr(text, 0, n) : NULL;
-    if (zero)       /* jansson passes over one that follows a number or a word */
-        return err_set(err, ERR_MALFORMED, (uint64_t)(zero - text), "%s is not valid JSON: it holds a zero byte", what);
+    if (zero)       /* jansson ignores one that follows a number or a word */
+        return err_set(err, ERR_MALFORMED, (uint64_t)(zero - text), "%s is not valid JSON: it contains a NUL byte", what);
     if (most_memory(text, n) > TREE_BUDGET)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s is too large: reading it would take more than %d bytes of "
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s is too large: parsing it could take more than %d bytes of "
             "memory", what, TREE_BUDGET);
     json_set_alloc_funcs(take, free);
     *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);

@@ -1,8 +1,9 @@
-/* tree: a small JSON document as a tree of jansson's, read strictly and within a budget of memory.
+/* tree: a small JSON document as a jansson tree, read strictly and within a memory budget.
  *
- * jansson takes up to 80 bytes for one of text (`{},`), so what a stranger can make large goes through
- * base/pull.h, and only the part of it that is needed comes here. What a text can take is counted before it is read. Where
- * jansson is refused memory, the process ends: jansson goes on in ways that are not safe. */
+ * jansson takes up to 80 bytes per byte of text (`{},`), so untrusted text of any size goes through base/pull.h, and only
+ * the part that is needed comes here. The memory that a text can take is computed before it is parsed. If jansson cannot
+ * allocate, the process ends, because jansson does not handle that safely.
+ */
 #ifndef BASE_TREE_H
 #define BASE_TREE_H
 
@@ -12,15 +13,16 @@
 
 #include "base/err.h"
 
-/* Bytes that one tree may take. */
+/* Maximum memory for one tree, in bytes. */
 enum { TREE_BUDGET = 64 << 20 };
 
-/* Ends the process when jansson cannot have n bytes. NULL: abort(). Set once, at the start (cli_options()). */
+/* Called when jansson cannot allocate n bytes, to end the process; NULL means abort(). Set once at the start
+ * (cli_options()). */
 extern void (*tree_no_memory)(size_t n);
 
-/* Reads an object. `what` names the text in a failure: "config.json". Not JSON, a duplicate key, trailing bytes or not an
- * object: ERR_MALFORMED; over the budget: ERR_LIMIT. The caller gives *root back with json_decref; it is NULL after a
- * failure. */
+/* Parses an object. `what` names the text in a failure: "config.json". Fails with ERR_MALFORMED for invalid JSON, a
+ * duplicate key, trailing bytes or anything but an object, and with ERR_LIMIT if it exceeds the budget. The caller frees
+ * *root with json_decref(); it is NULL after a failure. */
 bool tree_read(json_t **root, const char *text, size_t n, const char *what, struct err *err);
 
 #endif

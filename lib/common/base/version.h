@@ -1,4 +1,5 @@
-/* version: of the JSON that the tools print, reports and errors alike: its member "report". */
+/* version: of the JSON output of the tools, reports and errors alike: its member "report". Incremented when a member is
+ * removed or changes its meaning; new members do not change it. */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 

@@ -12,7 +12,7 @@
 
 enum { CHUNK = 64 << 10, LARGE = CHUNK / 8 };
 
-/* Memory that is only ever given back as a whole; what is in it never moves. */
+/* An arena: memory that is only freed as a whole; its contents never move. */
 struct catalog_chunk {
     struct catalog_chunk *next;
     size_t used, room;
@@ -20,12 +20,12 @@ struct catalog_chunk {
 };
 
 struct catalog {
-    bool lost;                          /* a remark found no memory */
+    bool lost;                          /* a remark was lost for lack of memory */
     struct budget budget;
-    struct catalog_chunk *chunks;               /* the first has room; large pieces lie alone behind it */
+    struct catalog_chunk *chunks;               /* the first chunk has room; large pieces have chunks of their own after it */
     struct tensor *tensors;
     size_t ntensors, room_tensors;
-    struct table names;                 /* of the tensors; empty until sealed */
+    struct table names;                 /* index of the tensors; empty until sealed */
     struct meta *metas;
     size_t nmetas, room_metas;
     struct table keys;
@@ -91,8 +91,8 @@ new_chunk(size_t room, struct catalog_chunk *next, struct err *err)
     return chunk;
 }
 
-/* n bytes at a multiple of `align`, a power of two up to 8. A large piece gets memory of its own, behind the chunk
- * that still has room. */
+/* Allocates n bytes aligned to `align`, a power of two up to 8. A large piece gets a chunk of its own, after the one that
+ * still has room. */
 static void *
 take(struct catalog *c, size_t n, size_t align, struct err *err)
 {
@@ -124,7 +124,7 @@ catalog_alloc(struct catalog *c, size_t n, struct err *err)
     return take(c, n, 8, err);
 }
 
-/* n bytes of p and a NUL, for as long as the catalog lives. */
+/* Copies n bytes and appends a NUL. */
 static char *
 copy_text(struct catalog *c, const char *p, size_t n, struct err *err)
 {
@@ -179,7 +179,7 @@ name_of_key(const void *catalog, uint32_t i, size_t *n)
     return m->key;
 }
 
-/* Make what m borrows the catalog's own. */
+/* Copies what m borrows into the catalog. */
 static bool
 keep_meta(struct catalog *c, struct meta *m, struct err *err)
 {
@@ -270,8 +270,8 @@ catalog_seal(struct catalog *c, struct err *err)
             return false;
         char shown[STR_SHOWN];
         if (again)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "two tensors of the model have this name, "
-                "expected one", str_shown(shown, t->name, t->name_len));
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate name: two tensors of the model have "
+                "it", str_shown(shown, t->name, t->name_len));
     }
     return true;
 }
@@ -360,7 +360,7 @@ bool
 catalog_add_config(struct catalog *c, const struct catalog_config *config, struct err *err)
 {
     if (c->nconfigs == CATALOG_CONFIGS)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "more than %d side files", CATALOG_CONFIGS);
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "too many configs: the limit is %d", CATALOG_CONFIGS);
     struct catalog_config copy = { .n = config->n };
     copy.name = copy_text(c, config->name, strlen(config->name), err);
     copy.text = copy_text(c, config->text, config->n, err);
@@ -385,7 +385,7 @@ catalog_config_at(const struct catalog *c, size_t i)
 static void
 remark(struct catalog *c, bool warning, const char *format, va_list args)
 {
-    struct err ignored;     /* whoever minds asks catalog_remarks_kept */
+    struct err ignored;     /* callers that need to know use catalog_remarks_kept() */
     err_init(&ignored);
     char text[ERR_TEXT];
     int n = vsnprintf(text, sizeof text, format, args);
@@ -420,7 +420,7 @@ catalog_note(struct catalog *c, const char *format, ...)
 bool
 catalog_remarks_kept(const struct catalog *c, struct err *err)
 {
-    return !c->lost || err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "memory: a remark about the input cannot be kept");
+    return !c->lost || err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "out of memory while recording a remark about the input");
 }
 
 size_t

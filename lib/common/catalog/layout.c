@@ -18,7 +18,7 @@ layout_make(struct layout *layout, const uint64_t *size, const uint64_t *stride,
         uint64_t run;
         if (dim.n == 1)
             continue;
-        /* What an element of the outer dimension is apart from the next one, this dimension fills. */
+        /* This dimension fills exactly one step of the outer one, so merge them. */
         if (outer && num_mul(&run, dim.n, dim.stride) && run == outer->stride)
             *outer = (struct layout_dim){ outer->n * dim.n, dim.stride };
         else
@@ -58,7 +58,7 @@ void
 layout_bounds(const struct layout *layout, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
     uint64_t inner = 1, last = first + count - 1;
-    bool apart = false;                 /* the first place and the last one are in different places of an outer dimension */
+    bool apart = false;                 /* first and last element differ in the index of an outer dimension */
     for (uint32_t d = 0; d < layout->rank; d++)
         inner *= layout->dim[d].n;
     *from = *to = 0;

@@ -1,10 +1,10 @@
-/* metadata: values as GGUF lays them down, read where they lie.
+/* metadata: values in the encoding of GGUF, read in place.
  *
  *      u8 .. f64   1, 2, 4 or 8 bytes; bool is one byte
  *      string      | length u64 | that many bytes |
  *      array       | type of its elements u32 | count u64 | the elements back to back |
  *
- * An array of arrays repeats the whole array form for each element. From docs/gguf.md of ggml.
+ * An array of arrays repeats the whole array form for each element. Source: ggml, docs/gguf.md.
  */
 #include "catalog/metadata.h"
 
@@ -13,7 +13,7 @@
 #include "base/cursor.h"
 #include "base/num.h"
 
-/* A struct meta_array was walked once to find its end, and whoever did that bounded its depth more tightly. */
+/* The array was walked once before, to find its end, with a stricter limit on depth. */
 enum { CHECKED_DEPTH = 64 };
 
 static const struct { const char *name; size_t size; } types[META_TYPES] = {
@@ -76,7 +76,7 @@ meta_as_u64(const struct meta_value *value, uint64_t *out)
     }
 }
 
-/* Type and count of an array's elements. */
+/* Reads the type and number of an array's elements. */
 static bool
 take_array_head(struct cursor *c, enum meta_type *type, uint64_t *count)
 {
@@ -86,7 +86,7 @@ take_array_head(struct cursor *c, enum meta_type *type, uint64_t *count)
     return !c->bad && id < META_TYPES;
 }
 
-/* Go past `count` elements. `depth`: how many more levels of arrays may follow. */
+/* Skips `count` elements. `depth` is the number of further array levels allowed. */
 static bool
 skip_elements(struct cursor *c, enum meta_type type, uint64_t count, unsigned depth)
 {
@@ -130,7 +130,7 @@ double_of_bits(uint64_t u)
     return d;
 }
 
-/* A NaN goes over bit by bit: a conversion would make a quiet one of it. */
+/* Copies bits, because a conversion would make a signalling NaN quiet. */
 static double
 double_of_f32(uint32_t u)
 {

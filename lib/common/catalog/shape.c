@@ -69,7 +69,7 @@ shape_numel(const struct shape *shape, uint64_t *numel)
     return true;
 }
 
-/* Elements of a row. Scalars lie without gaps, those of fewer than eight bits too: all are one row. */
+/* Returns the elements per row. Scalars are contiguous, even those with fewer than eight bits, so they form a single row. */
 static uint64_t
 row_of(const struct shape *shape, enum dtype dtype, uint64_t numel)
 {
@@ -83,7 +83,7 @@ shape_nbytes(const struct shape *shape, enum dtype dtype, uint64_t *nbytes, bool
     if (!shape_numel(shape, &numel))
         return false;
     uint64_t row = row_of(shape, dtype, numel);
-    /* The bits of a scalar, as the reference counts them, must fit 64 bits too. */
+    /* The reference library counts bits of scalars, so their number must fit 64 bits as well. */
     if (!dtype_rows_bytes(&n, dtype, row != 0 ? numel / row : 0, row) || n > UINT64_MAX / 8)
         return false;
     *whole = numel == 0 || row % dtype_facts(dtype)->elems == 0;

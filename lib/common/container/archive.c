@@ -1,4 +1,4 @@
-/* A ZIP archive: what it is shows only when its directory, which lies at its end, has been read. */
+/* archive: the two kinds of ZIP archive, NPZ and PyTorch. Only the directory, which is at the end, shows which one it is. */
 #include <string.h>
 
 #include "base/str.h"
@@ -12,7 +12,7 @@ archive_probe(const uint8_t *head, size_t n, uint64_t size)
     return n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
 }
 
-/* Bytes of the first component of a name, without the slash; 0 when it is the only one. */
+/* Returns the bytes before the first slash of a name; 0 if it has none. */
 static size_t
 prefix_len(const struct zip_member *m)
 {
@@ -20,8 +20,8 @@ prefix_len(const struct zip_member *m)
     return slash ? (size_t)(slash - m->name) : 0;
 }
 
-/* A data.pkl, wherever it lies; or all members in one folder, with those of torch among them and none that says it
- * is an array, of a checkpoint that lacks it. */
+/* Returns true for an archive with a data.pkl anywhere. Also for one whose data.pkl is missing: all members in one folder,
+ * some of them torch's, and none named *.npy. */
 static bool
 is_checkpoint(const struct zip *zip)
 {
@@ -54,13 +54,12 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
         return checkpoint_zip_read(c, src, zip, file, options, err);
     if (!npz_probe(zip, src, &npz, err))
         return false;
-    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a ZIP "
-        "archive, of neither arrays of NumPy nor a PyTorch checkpoint, which is not read: unzip FILE unpacks it, then name "
-        "the model in it");
+    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this ZIP archive "
+        "is neither a PyTorch checkpoint nor an NPZ file: extract it with 'unzip FILE' and give the model in it");
 }
 
-/* What only goes forward: its directory comes last. What is little is read to its end; a checkpoint as torch writes it in
- * one pass: *done; all else is put aside. */
+/* Reads an input that is not seekable. A small one is read to its end; a checkpoint laid out as torch writes it is read in
+ * one pass, which sets *done; anything else must be spooled, because its directory comes last. */
 static bool
 go_forward(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options, bool *done,
     struct err *err)

@@ -5,18 +5,18 @@
 #include "base/bytes.h"
 #include "container/foreign.h"
 
-/* In the order of trial. */
+/* In the order in which they are tried. */
 static const struct container *const rows[] = {
     &container_gguf,
-    &container_safetensors,             /* before what has a magic: its length can look like one, its object cannot */
+    &container_safetensors,             /* before formats with a magic: its header length can look like one, its '{' cannot */
     &container_zip,
     &container_npy,
     &container_stacked,
     &container_tar_form,
 };
 
-/* safetensors has no magic. A broken one still has a header length that could be one, or an object behind it: then its
- * reader says best what is wrong. */
+/* Returns true if an input that no container recognizes may be a damaged safetensors file: its first bytes are a possible
+ * header length, or an object follows them. The safetensors reader then gives the best error message. */
 static bool
 might_be_safetensors(const uint8_t *head, uint64_t have)
 {
@@ -33,8 +33,8 @@ container_detect(const struct container **out, struct source *src, struct err *e
     if (!source_head(src, FOREIGN_PROBE, &head, &have, err))
         return false;
     if (have == 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, source_is_file(src) ? "it is empty: fetch or copy it again"
-            : "it is empty: the command that should write it failed, or wrote elsewhere");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, source_is_file(src) ? "file is empty: download or copy it again"
+            : "input is empty: the command that feeds the pipe failed, or its output went elsewhere");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i]->probe(head, (size_t)have, source_size(src))) {
             *out = rows[i];
@@ -42,6 +42,6 @@ container_detect(const struct container **out, struct source *src, struct err *e
         }
     *out = &container_safetensors;
     return foreign_check(head, (size_t)have, err)
-        && (might_be_safetensors(head, have) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is no model file of a "
-            "known format, expected safetensors, GGUF, a PyTorch checkpoint, NPY or NPZ: fetch it again, or name another file"));
+        && (might_be_safetensors(head, have) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "not a model file: expected "
+            "safetensors, GGUF, a PyTorch checkpoint, NPY or NPZ; download it again, or give another file"));
 }

@@ -1,6 +1,7 @@
-/* container: how one file format is read: its header, checked, into the catalog. Weights stay untouched.
- * It knows no scheme and no family, and not which files make a model; a new format is one row in container.c and one folder.
- * Begin with container.c, then with a folder: safetensors/, gguf/, numpy/, torch/. */
+/* container: reads the header of one file format, checks it, and adds the tensors to the catalog. Tensor data is not read.
+ * It knows neither schemes nor model families, nor which files form a model. A new format is one row in container.c and one
+ * folder. Begin with container.c, then with a folder: safetensors/, gguf/, numpy/, torch/. Layouts: doc/gguf.md,
+ * doc/checkpoints.md; what is refused: doc/untrusted-input.md. */
 #ifndef CONTAINER_CONTAINER_H
 #define CONTAINER_CONTAINER_H
 
@@ -8,29 +9,30 @@
 #include "catalog/catalog.h"
 #include "source/source.h"
 
-/* How a header is read. */
+/* Options for reading a header. */
 struct container_options {
     const struct limits *limits;
-    const char *root;           /* of a checkpoint, the path of the dictionary that is wanted; "auto"; or NULL: all */
-    bool no_verify;             /* checksums are not looked at */
+    const char *root;           /* checkpoints: path of the dictionary to read; "auto"; or NULL for all */
+    bool no_verify;             /* skip checksums */
 };
 
 struct container {
     const char *name;           /* "safetensors", "GGUF" */
-    /* Whether the first n bytes (at least 16, or all) of an input of `size` bytes are this container's. */
+    /* Returns true if the first n bytes (at least 16, or all) of an input of `size` bytes belong to this format. */
     bool (*probe)(const uint8_t *head, size_t n, uint64_t size);
-    /* Read the header of src, file number `file` of the model, into the catalog; weights stay untouched.
-     * Everything is validated that header and size show. */
+    /* Reads the header of src, file number `file` of the model, into the catalog, and validates everything that can be
+     * checked with the header and the size alone. */
     bool (*read)(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
         struct err *err);
     bool tail_ok;               /* bytes may follow the last tensor */
-    bool has_configs;           /* config.json and an index may be in its directory */
+    bool has_configs;           /* its directory may hold config.json and an index */
 };
 
 extern const struct container container_safetensors, container_gguf, container_zip, container_npy, container_stacked,
     container_tar_form;
 
-/* The container of an input by its content. ERR_MALFORMED or ERR_UNSUPPORTED, with what it is, when no row fits. */
+/* Finds the container of an input from its content. Fails with ERR_MALFORMED or ERR_UNSUPPORTED, naming what the input is,
+ * if no row matches. */
 bool container_detect(const struct container **out, struct source *src, struct err *err);
 
 #endif

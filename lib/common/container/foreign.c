@@ -8,10 +8,10 @@
 #include "base/num.h"
 #include "base/str.h"
 
-#define ELSEWHERE ", which is not supported yet: look for the same model as safetensors or GGUF"
-#define NO_MODEL ", not a model: name a .safetensors or .gguf file, or a directory with one"
+#define ELSEWHERE ", which is not supported: look for the same model in safetensors or GGUF format"
+#define NO_MODEL ", not a model: give a .safetensors or .gguf file, or a directory that contains one"
 
-/* What has a magic: `len` bytes at offset `at`. */
+/* A file format with a magic: `len` bytes at offset `at`. */
 struct magic {
     const char *bytes;
     uint16_t len, at;
@@ -19,24 +19,26 @@ struct magic {
     const char *text;
 };
 
-static const char old_ggml[] = "this is a GGML file older than GGUF, which is not read: look for a GGUF file of the "
-    "same model, or convert this one with convert_llama_ggml_to_gguf.py of llama.cpp";
-static const char pickle[] = "this is a pickle without the storages of a PyTorch checkpoint, which is not read: load it with "
-    "Python, and save its tensors with torch.save";
-static const char old_pickle[] = "this is a PyTorch checkpoint by pickle protocol 0 or 1, which torch itself may not load and "
-    "is not read: save it again with the protocol that torch.save takes by itself";
-static const char old_torch[] = "this is a PyTorch archive from before its first release, which torch does not read either";
-static const char hdf5[] = "this is an HDF5 file, as Keras writes its models" ELSEWHERE;
+static const char old_ggml[] = "this is a GGML file from before GGUF, which is not supported: look for a GGUF file of the "
+    "same model, or convert this one with llama.cpp's convert_llama_ggml_to_gguf.py";
+static const char pickle[] = "this is a pickle without the storages of a PyTorch checkpoint, which is not supported: load it "
+    "in Python and save its tensors with torch.save";
+static const char old_pickle[] = "this PyTorch checkpoint uses pickle protocol 0 or 1, which is not supported, and which "
+    "torch itself may not load: save it again with torch.save's default protocol";
+static const char old_torch[] = "this is a PyTorch archive from before the first release of PyTorch, which is not supported, "
+    "not even by torch itself";
+static const char hdf5[] = "this is an HDF5 file, probably a Keras model" ELSEWHERE;
 static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
 static const char onnx[] = "this is an ONNX model" ELSEWHERE;
-static const char llamafile[] = "this is a llamafile, a program with a GGUF file in it: unzip FILE '*.gguf' unpacks it";
-static const char tar[] = "this is a tar archive, which is not read: unpack it with tar -xf FILE, and name the model";
+static const char llamafile[] = "this is a llamafile, a program that contains a GGUF file: extract it with unzip FILE '*.gguf'";
+static const char tar[] = "this is a tar archive, which is not supported: extract it with 'tar -xf FILE' and give the model "
+    "in it";
 static const char tokenizer[] = "this is a SentencePiece tokenizer (tokenizer.model)" NO_MODEL;
-static const char parquet[] = "this is a Parquet file, a data set" NO_MODEL;
+static const char parquet[] = "this is a Parquet file, a dataset" NO_MODEL;
 static const char program[] = "this is a program or a library (ELF)" NO_MODEL;
 static const char pdf[] = "this is a PDF document" NO_MODEL;
 static const char image[] = "this is an image" NO_MODEL;
-static const char zeros[] = "it begins with nothing but zeros: the download or copy is incomplete, fetch it again";
+static const char zeros[] = "file begins with zeros only (incomplete download or copy?): download it again";
 
 static const struct magic magics[] = {
     { "GGML", 4, 0, ERR_UNSUPPORTED, old_ggml },
@@ -51,7 +53,7 @@ static const struct magic magics[] = {
     { "TFL3", 4, 4, ERR_UNSUPPORTED, tflite },
     { "MZqFpD", 6, 0, ERR_UNSUPPORTED, llamafile },
     { "ustar", 5, 257, ERR_UNSUPPORTED, tar },
-    { "\n\5<unk>", 7, 2, ERR_MALFORMED, tokenizer },      /* ModelProto: its first piece */
+    { "\n\5<unk>", 7, 2, ERR_MALFORMED, tokenizer },      /* the first piece of a ModelProto */
     { "\n\5<pad>", 7, 2, ERR_MALFORMED, tokenizer },
     { "PAR1", 4, 0, ERR_MALFORMED, parquet },
     { "\x7f" "ELF", 4, 0, ERR_MALFORMED, program },
@@ -88,7 +90,7 @@ bool
 foreign_check_pointer(const uint8_t *head, size_t n, struct err *err)
 {
     static const char key[] = "\nsize ";
-    char size[STR_SIZE] = "a file", digits[24] = "";
+    char size[STR_SIZE] = "unknown size", digits[24] = "";
     uint64_t nbytes;
     n = (size_t)num_min(n, FOREIGN_PROBE);
     if (!starts(head, n, "version https://git-lfs.") && !starts(head, n, "version https://hawser."))
@@ -98,15 +100,14 @@ foreign_check_pointer(const uint8_t *head, size_t n, struct err *err)
         p += sizeof key - 1;
     for (size_t i = 0; p && p < end && isdigit(*p) && i + 1 < sizeof digits; i++)
         digits[i] = (char)*p++;
-    bool sized = str_to_u64(&nbytes, digits);
-    if (sized)
+    if (str_to_u64(&nbytes, digits))
         str_size(size, nbytes);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is a Git LFS pointer, which stands for %s that %s not "
-        "here: run git lfs pull in its directory, or take a download link with /resolve/ instead of /raw/", size,
-        sized ? "are" : "is");
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is a Git LFS pointer to a file of %s, not the file itself: run "
+        "'git lfs pull' in its directory, or use a download link with /resolve/ instead of /raw/",
+        size);
 }
 
-/* Whether it is text throughout, as a terminal shows it; its last character may be cut. */
+/* Returns true if all bytes are text that a terminal can show; the last character may be cut off. */
 static bool
 is_text(const uint8_t *p, size_t n)
 {
@@ -121,7 +122,7 @@ is_text(const uint8_t *p, size_t n)
     return true;
 }
 
-/* How a text begins, for a message, in one line. Returns buf. */
+/* Formats the start of a text as one line, for a message. Returns buf. */
 static const char *
 beginning(char buf[STR_SHOWN], const uint8_t *p, size_t n)
 {
@@ -133,7 +134,7 @@ beginning(char buf[STR_SHOWN], const uint8_t *p, size_t n)
     for (size_t i = 0, len = 1; i < n && used < MOST; i += len) {
         bool space = isspace(p[i]);
         len = space ? 1 : str_utf8_char((const char *)p + i, n - i, &code);
-        if (len == 0)                   /* cut */
+        if (len == 0)                   /* cut off */
             break;
         if (!space && gap)
             line[used++] = ' ';
@@ -163,12 +164,12 @@ refuse_json(const uint8_t *p, size_t n, struct err *err)
         "\"_class_name\"" };
     char shown[STR_SHOWN];
     if (holds(p, n, "\"weight_map\""))
-        return refuse(err, ERR_MALFORMED, "this is the index of a model of several files: name it by its path, which "
-            "ends in .index.json, beside those files, or name their directory");
+        return refuse(err, ERR_MALFORMED, "this is the index of a sharded model: give its path, ending in .index.json, with "
+            "the shards in the same directory, or give that directory");
     for (size_t i = 0; i < sizeof config / sizeof *config; i++)
         if (holds(p, n, config[i]))
-            return refuse(err, ERR_MALFORMED, "this is a config.json, which describes a model: name the directory that "
-                "it is in, or the model's .safetensors file");
+            return refuse(err, ERR_MALFORMED, "this is a config.json, which only describes a model: give its directory, or "
+                "the model's .safetensors file");
     return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is JSON" NO_MODEL "; it begins: %s",
         beginning(shown, p, n));
 }
@@ -183,19 +184,18 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
     if (!foreign_check_pointer(p, n, err))
         return false;
     if (is_html(p, n))
-        return refuse(err, ERR_MALFORMED, "this is a web page (HTML), not a model: the download needs a login or the "
-            "model's terms accepted, or its link is that of a page (on Hugging Face /resolve/ instead of /blob/ gives "
-            "the file)");
+        return refuse(err, ERR_MALFORMED, "this is a web page (HTML), not a model: log in or accept the model's terms before "
+            "downloading, or use the link of the file, not of its page (on Hugging Face, /resolve/ instead of /blob/)");
     if (n >= 2 && p[0] == '{' && (p[1] == '"' || p[1] == '}' || isspace(p[1])))
         return refuse_json(p, n, err);
     return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is text" NO_MODEL "; it begins: %s",
         beginning(shown, p, n));
 }
 
-/* --- the rest -------------------------------------------------------------------------------------------- */
+/* --- other formats --------------------------------------------------------------------------------------- */
 
-/* PROTO, a version, and an opcode that can come first. A safetensors file that is cut can begin so too: the rest of a
- * header length is zeros. */
+/* Recognizes PROTO, a version, and an opcode that can come first. A truncated safetensors file may begin the same way, but
+ * then the rest of its header length is zeros. */
 static bool
 is_pickle(const uint8_t *head, size_t n)
 {
@@ -207,7 +207,7 @@ is_pickle(const uint8_t *head, size_t n)
         && !length;
 }
 
-/* ModelProto: field 1 the version of the format, field 2 the text that names who wrote it. */
+/* Recognizes a ModelProto: field 1 is the format version, field 2 the name of the producer. */
 static bool
 is_onnx(const uint8_t *head, size_t n)
 {

@@ -1,4 +1,5 @@
-/* foreign: what people hand over that is no model, or one in a format that is not read, told by how it begins. */
+/* foreign: recognizes, by their first bytes, files that users pass by mistake: not models, or models in a format amn cannot
+ * read. */
 #ifndef CONTAINER_FOREIGN_H
 #define CONTAINER_FOREIGN_H
 
@@ -6,13 +7,14 @@
 
 #include "base/err.h"
 
-enum { FOREIGN_PROBE = 512 };           /* bytes that tell it; more are not looked at */
+enum { FOREIGN_PROBE = 512 };           /* bytes to look at */
 
-/* False when the first n bytes of an input, FOREIGN_PROBE or all it has, are something that has a name: ERR_UNSUPPORTED
- * for what may hold a model, ERR_MALFORMED for what does not, and what to do instead. Asked after all that is read. */
+/* Returns false if the first n bytes of an input (FOREIGN_PROBE, or all it has) are of a known kind: ERR_UNSUPPORTED if it
+ * may hold a model, ERR_MALFORMED if not; the message says what to do instead. Call it after every container has refused the
+ * input. */
 bool foreign_check(const uint8_t *head, size_t n, struct err *err);
 
-/* The same for Git LFS pointers alone: what stands where any file of a repository belongs, config.json included. */
+/* Like foreign_check(), but only for Git LFS pointers, which can replace any file of a repository, including config.json. */
 bool foreign_check_pointer(const uint8_t *head, size_t n, struct err *err);
 
 #endif

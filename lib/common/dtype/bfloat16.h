@@ -1,4 +1,4 @@
-/* bfloat16: the upper half of a binary32, as code in a uint16_t. */
+/* bfloat16: the upper half of a binary32, as a code in a uint16_t. */
 #ifndef DTYPE_BFLOAT16_H
 #define DTYPE_BFLOAT16_H
 
@@ -6,7 +6,7 @@
 
 enum { BFLOAT16_NAN = 0x7FC0 };
 
-/* Exact; a NaN comes out as the canonical one. */
+/* Exact, except that every NaN becomes the canonical one. */
 static inline float
 bfloat16_to_float(uint16_t b)
 {
@@ -15,7 +15,7 @@ bfloat16_to_float(uint16_t b)
     return float_of_bits((uint32_t)b << 16);
 }
 
-/* Round to nearest, ties to even, subnormals kept; overflow to infinity happens by itself. */
+/* Rounds to nearest, ties to even, and preserves subnormals. Overflow carries into infinity. */
 static inline uint16_t
 bfloat16_of_float(float f)
 {

@@ -1,6 +1,6 @@
-/* dtype: what one element, or one block of elements, of a tensor is, and how many bytes a row of them takes.
- * The layer holds facts and exact conversions of single codes (half, bfloat16, float8). It knows no tensor, no file format
- * and no kernel. Begin here; ggml_block.h has the blocks of ggml. */
+/* dtype: the type of an element, or a block of elements, and the bytes that a row of them takes. This layer has facts and
+ * exact conversions of single codes (half, bfloat16, float8). It knows neither tensors nor file formats nor kernels. Begin
+ * here; ggml_block.h has the blocks of ggml. */
 #ifndef DTYPE_DTYPE_H
 #define DTYPE_DTYPE_H
 
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The scalar types come first, in the order of the reference safetensors library: the value is the rank
- * by which its writer sorts. Block types of ggml follow. */
+/* Scalar types come first, in the order of the reference safetensors library, whose writer sorts tensors by this rank. The
+ * block types of ggml follow. */
 enum dtype {
     DTYPE_BOOL, DTYPE_F4, DTYPE_F6_E2M3, DTYPE_F6_E3M2, DTYPE_U8, DTYPE_I8,
     DTYPE_F8_E5M2, DTYPE_F8_E4M3, DTYPE_F8_E8M0, DTYPE_F8_E4M3FNUZ, DTYPE_F8_E5M2FNUZ,
@@ -22,7 +22,7 @@ enum dtype {
     DTYPE_IQ2_S, DTYPE_IQ4_XS, DTYPE_IQ1_M, DTYPE_TQ1_0, DTYPE_TQ2_0, DTYPE_MXFP4,
     DTYPE_NVFP4, DTYPE_Q1_0, DTYPE_Q2_0,
 
-    DTYPE_UNKNOWN,          /* none of these: listed, by its ggml id or its name, never sized */
+    DTYPE_UNKNOWN,          /* any other type: listed by its ggml id or name, without a size */
     DTYPE_COUNT,
     DTYPE_SCALARS = DTYPE_Q4_0
 };
@@ -32,15 +32,15 @@ enum dtype_class { DTYPE_IS_BOOL, DTYPE_IS_INT, DTYPE_IS_FLOAT, DTYPE_IS_COMPLEX
 enum { DTYPE_NO_GGML = -1 };
 
 struct dtype_facts {
-    const char *name;           /* the safetensors tag, or the name of gguf-py */
+    const char *name;           /* safetensors tag, or name in gguf-py */
     uint16_t elems;             /* elements that share `bytes`; 1 for a scalar of whole bytes */
-    uint16_t bytes;             /* bytes of those elements */
-    uint8_t word;               /* bytes of one byte-swapped unit of a scalar; 1: nothing to swap */
+    uint16_t bytes;             /* size of those elements in bytes */
+    uint8_t word;               /* unit of byte swapping of a scalar, in bytes; 1: nothing to swap */
     int32_t ggml;               /* id in a GGUF file, or DTYPE_NO_GGML */
     enum dtype_class kind;
 };
 
-/* The row of a type. Never NULL for a value of the enum. */
+/* Returns the facts of a type; never NULL for a value of the enum. */
 const struct dtype_facts *dtype_facts(enum dtype dtype);
 
 static inline const char *
@@ -49,30 +49,29 @@ dtype_name(enum dtype dtype)
     return dtype_facts(dtype)->name;
 }
 
-/* The scalar type of a safetensors tag (case matters). False when there is none. */
+/* Sets *out to the scalar type of a safetensors tag, which is case-sensitive. Returns false for any other tag. */
 bool dtype_from_tag(enum dtype *out, const char *tag, size_t n);
 
-/* The type of a ggml id. False for a removed or an unknown id. */
+/* Sets *out to the type of a ggml id. Returns false for a removed or unknown id. */
 bool dtype_from_ggml(enum dtype *out, uint32_t id);
 
-/* The name of a ggml id that existed once ("Q4_2"), or NULL. */
+/* Returns the name of a ggml id that has been removed ("Q4_2"), or NULL. */
 const char *dtype_ggml_removed(uint32_t id);
 
-/* Geometry. Nothing else knows what a row takes: a tensor is rows of its last dimension, one after the other, and the bytes of
- * a row need not be proportional to its elements. */
+/* Geometry. Only this file knows the size of a row: a tensor consists of the rows of its last dimension, and the size of a
+ * row need not be proportional to its elements. */
 
-/* Sets *nbytes to the bytes of a row of n elements; those at its end that fill no block (or byte) count as none. Fails if
- * they leave 64 bits. */
+/* Sets *nbytes to the size of a row of n elements, ignoring trailing elements that do not fill a block (or byte). Returns
+ * false if it overflows 64 bits. */
 bool dtype_row_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t n);
 
-/* Sets *nbytes to the bytes of so many rows of n elements: 0 where there are no elements. Fails if they leave 64 bits. */
+/* Sets *nbytes to the size of `rows` rows of n elements; 0 if there are no elements. Returns false if it overflows 64 bits. */
 bool dtype_rows_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t rows, uint64_t n);
 
-/* Returns where in its row the block begins that holds element i. */
+/* Returns the offset in its row of the block that contains element i. */
 uint64_t dtype_row_offset(enum dtype dtype, uint64_t i);
 
-/* A set of types: a word for each, so that no number of types outgrows it. NULL is the empty set.
- * DTYPE_SET([DTYPE_F16] = true, [DTYPE_BF16] = true) */
+/* A set of types, as an array of flags. NULL is the empty set. Example: DTYPE_SET([DTYPE_F16] = true, [DTYPE_BF16] = true) */
 #define DTYPE_SET(...) ((const bool[DTYPE_COUNT]){ __VA_ARGS__ })
 
 static inline bool
@@ -81,11 +80,11 @@ dtype_in(const bool *set, enum dtype dtype)
     return set != NULL && set[dtype];
 }
 
-/* What weights are decoded to, by the words of --to, which end with NULL, and the type of word i. */
+/* The arguments of --to, terminated by NULL, and the type that argument i names: the types that weights are dequantized to. */
 extern const char *const dtype_targets[];
 enum dtype dtype_target(unsigned i);
 
-/* What a weight may be without being quantized, and what FP8 is. */
+/* Types of unquantized weights, and the FP8 types. */
 bool dtype_is_float(enum dtype dtype);      /* F64 F32 F16 BF16 */
 bool dtype_is_float8(enum dtype dtype);     /* E4M3, E5M2 and their FNUZ forms; not E8M0 */
 

@@ -4,7 +4,7 @@
  *     E5M2, E5M2FNUZ   s eeeee mm        e = 0:  (-1)^s * 2^(1 - bias) * m/2^M
  *     E8M0             eeeeeeee          value = 2^(e - 127), 0xFF is NaN
  *
- *                 bias   not a number        infinity   minus zero
+ *                 bias   NaN                 infinity   minus zero
  *     E4M3          7    0x7F 0xFF           none       0x80
  *     E5M2         15    0x7D-7F 0xFD-FF     0x7C 0xFC  0x80
  *     E4M3FNUZ      8    0x80                none       none
@@ -27,7 +27,7 @@ power_of_two(int k)
     return float_of_bits((uint32_t)(127 + k) << 23);
 }
 
-/* Sign, exponent and mantissa of the given width and bias, without special codes. */
+/* Decodes sign, exponent and mantissa of the given width and bias, without regard to special codes. */
 static float
 finite(uint8_t code, int mantissa_bits, int bias)
 {

@@ -5,11 +5,11 @@
 #include "base/bytes.h"
 #include "dtype/dtype.h"
 
-/* The value of a code, exact; NaN is the canonical one. `dtype` is DTYPE_F8_E4M3, _E5M2, _E4M3FNUZ,
- * _E5M2FNUZ or _E8M0. */
+/* Returns the exact value of a code; a NaN is the canonical one. `dtype` is DTYPE_F8_E4M3, _E5M2, _E4M3FNUZ, _E5M2FNUZ or
+ * _E8M0. */
 float float8_to_float(enum dtype dtype, uint8_t code);
 
-/* The same of E8M0: 2^(code - 127), of which that of code 0 is subnormal. */
+/* Returns the value of an E8M0 code, 2^(code - 127); that of code 0 is subnormal. */
 static inline float
 float8_e8m0(uint8_t code)
 {

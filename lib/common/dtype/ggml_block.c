@@ -2,8 +2,8 @@
 
 #include "base/bytes.h"
 
-/* The multi-byte fields of a block: `count` fields of `width` bytes, the first at byte `at`. The first row of a type is that
- * of its factors, except in IQ1_M, whose factor is in the top nibbles of its scales. Arrays of bytes have none.
+/* The multi-byte fields of a block: `count` fields of `width` bytes, the first at byte `at`. The first row of a type has its
+ * scale factors, except for IQ1_M, whose factor is in the top nibbles of its scales. Byte arrays are not listed.
  * Layouts are drawn in kernel/ref. */
 struct ggml_fields {
     uint16_t at;

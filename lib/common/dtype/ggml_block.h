@@ -1,12 +1,12 @@
-/* ggml_block: elements and bytes of each ggml block. The kernels use the same constants as the table of
- * dtype.c, so that nothing drifts. Layouts: kernel/ (drawn where they are decoded). Source: ggml-common.h. */
+/* ggml_block: elements and bytes of each ggml block. The kernels and the table of dtype.c use these same constants. Layouts
+ * are drawn in kernel/, where they are decoded. Source: ggml-common.h. */
 #ifndef DTYPE_GGML_BLOCK_H
 #define DTYPE_GGML_BLOCK_H
 
 #include "dtype/dtype.h"
 
 enum {
-    QK_K = 256,                 /* elements of a super-block */
+    QK_K = 256,                 /* elements per super-block */
 
     Q4_0_ELEMS = 32,      Q4_0_BYTES = 2 + 16,
     Q4_1_ELEMS = 32,      Q4_1_BYTES = 2 + 2 + 16,
@@ -37,11 +37,11 @@ enum {
     Q2_0_ELEMS = 64,      Q2_0_BYTES = 2 + 16,
 };
 
-/* Turn the 16- and 32-bit fields of nblocks big-endian blocks around, in place. */
+/* Swaps the bytes of the 16- and 32-bit fields of nblocks big-endian blocks, in place. */
 void ggml_block_swap(enum dtype dtype, uint8_t *p, size_t nblocks);
 
-/* Returns the number of the first of nblocks little-endian blocks with a factor that is infinite or NaN; nblocks if there is
- * none. Types without a floating-point factor have none. Source: ggml-quants.c, ggml_validate_row_data. */
+/* Returns the index of the first of nblocks little-endian blocks whose scale factor is infinite or NaN, or nblocks if there is
+ * none. Types without a floating-point scale always pass. Source: ggml-quants.c, ggml_validate_row_data. */
 size_t ggml_block_first_nonfinite(enum dtype dtype, const uint8_t *p, size_t nblocks);
 
 #endif

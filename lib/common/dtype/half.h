@@ -1,9 +1,9 @@
-/* half: IEEE binary16, as code in a uint16_t.
+/* half: IEEE binary16, as a code in a uint16_t.
  *
  *     15 | 14 .. 10 | 9 .. 0       value = (-1)^s * 2^(e - 15) * (1 + m/1024);  e = 0: m * 2^-24
  *      s |    e     |   m                                                       e = 31: inf (m = 0) or NaN
  *
- * Every NaN that leaves here is the canonical one: positive, quiet, no payload.
+ * Every NaN returned is the canonical one: positive, quiet, no payload.
  */
 #ifndef DTYPE_HALF_H
 #define DTYPE_HALF_H
@@ -31,12 +31,12 @@ half_to_float(uint16_t h)
         return float_of_bits(0x7FC00000u);
     if (magnitude == HALF_INF)
         return float_of_bits(sign | 0x7F800000u);
-    /* The fields moved into place mean a value 2^(127-15) too small, subnormals included. */
+    /* With the fields moved into place, the value is 2^(127-15) too small, subnormals included. */
     float f = float_of_bits(magnitude << 13) * 0x1p112f;
     return float_of_bits(sign | bits_of_float(f));
 }
 
-/* Round to nearest, ties to even; from 65520 on to infinity. */
+/* Rounds to nearest, ties to even; 65520 and above become infinity. */
 static inline uint16_t
 half_of_float(float f)
 {
@@ -47,11 +47,11 @@ half_of_float(float f)
 
     if (magnitude > 0x7F800000u)
         return HALF_NAN;
-    if (magnitude >= 0x477FF000u)               /* 65520, half way to 2^16: the tie goes up */
+    if (magnitude >= 0x477FF000u)               /* 65520, halfway to 2^16: the tie rounds up */
         code = HALF_INF;
     else if (magnitude >= 0x38800000u)          /* 2^-14, the smallest normal: exponent 127-15 less, then RNE */
         code = (magnitude - 0x38000000u + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
-    else                                        /* one unit in the last place of 0.5 is 2^-24, ours */
+    else                                        /* one unit in the last place of 0.5 is 2^-24, like that of a half subnormal */
         code = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3F000000u;
     return (uint16_t)(sign | code);
 }

@@ -1,4 +1,4 @@
-/* bitsandbytes NF4 and FP4, as scheme/bnb4.c reads them: for a weight X of n elements in B blocks,
+/* bitsandbytes NF4 and FP4, in the layout that scheme/bnb4.c reads. For a weight X of n elements in B blocks:
  *
  *     X                                     [ceil(n / 2), 1] U8     two codes a byte, the high nibble first
  *     X.absmax                              [B] F32, or nested U8   bnb4_nested.h
@@ -6,11 +6,11 @@
  *     X.nested_absmax, X.nested_quant_map   [ceil(B / 256)], [256] F32
  *     X.quant_state.bitsandbytes__nf4       U8, JSON; or __fp4
  *
- * The formula is kernel/encode_bnb.h. What lies beside is in the order of QuantState.as_dict (bitsandbytes
- * functional.py).
+ * The formula is in kernel/encode_bnb.h. The companions are in the order of QuantState.as_dict (bitsandbytes functional.py).
  *
- * Nested, absmax has the mean of all taken off, so that a weight is read before anything is laid out: the text of its
- * state has the mean in it. */
+ * Double quantization subtracts the mean of all absmax values. The JSON of the quant state contains that mean, so the weight
+ * is read once before the output is laid out.
+ */
 #include "encode/bnb4.h"
 
 #include <string.h>
@@ -46,15 +46,15 @@ own(const struct encoding *e)
     return e->own;
 }
 
-/* --- what becomes of it */
+/* --- parts */
 
 static bool
 take_blocksize(const struct encoding *e, const struct encode_options *options, uint64_t *blocksize, struct err *err)
 {
     uint64_t n = *blocksize = options->group_size != 0 ? options->group_size : 64;
     return encode_plain(e, options, true, err) && ((n >= 32 && n <= 4096 && (n & (n - 1)) == 0)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s has blocks of 32, 64, 128, 256, 512, 1024, 2048 or 4096",
-            e->encoder->label));
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size %llu: %s supports powers of two from 32 to 4096",
+            (unsigned long long)n, e->encoder->label));
 }
 
 static const char *
@@ -63,14 +63,14 @@ quant_type(const struct encoding *e)
     return form(e)->rule == NF4 ? "nf4" : "fp4";
 }
 
-/* The weight's type as PyTorch calls it. */
+/* Returns PyTorch's name of the weight's type. */
 static const char *
 dtype_word(const struct encoding *e)
 {
     return e->weight.dtype == DTYPE_BF16 ? "bfloat16" : e->weight.dtype == DTYPE_F16 ? "float16" : "float32";
 }
 
-/* The last part; its text is known from here on. */
+/* Adds the last part. Its text is final unless survey_first() replaces it. */
 static bool
 add_state(struct encoding *e, struct err *err)
 {
@@ -116,7 +116,7 @@ add_absmax(struct encoding *e, struct err *err)
     if (!part)
         return false;
     if (form(e)->nested)
-        part->grain = BNB4_NESTED;          /* read by encode() */
+        part->grain = BNB4_NESTED;          /* encode() reads the elements */
     else
         part->elems = (uint32_t)own(e)->blocksize;
     return true;
@@ -138,7 +138,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!b || !take_blocksize(e, options, &b->blocksize, err))
         return ENCODE_FAIL;
     if (e->weight.shape.rank != 2) {
-        e->why = "no weight of a linear layer";
+        e->why = "not the weight of a linear layer";
         return ENCODE_NO;
     }
     b->blocks = num_ceil_div(numel, b->blocksize);
@@ -160,7 +160,8 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
 
 /* --- absmax */
 
-/* Those of n elements that begin a block; the last block of the weight has a least one when it is short. */
+/* Computes the absmax of each block of n elements that start at a block boundary, and returns the number of blocks. A short
+ * last block of the weight gets at least ENCODE_BNB_LEAST. */
 static size_t
 absmax_of(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, float *absmax)
 {
@@ -175,7 +176,7 @@ enum { AT_ONCE = ENCODE_FLOATS / 32 };
 
 _Static_assert(AT_ONCE * sizeof(float) <= ENCODE_ROOM, "the absmax of what is at hand have room");
 
-/* Those of blocks [first, first + count), at most AT_ONCE. */
+/* Computes the absmax of blocks [first, first + count), at most AT_ONCE of them. */
 static bool
 read_absmax(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, float *absmax,
     struct err *err)
@@ -191,7 +192,7 @@ read_absmax(const struct encoding *e, const struct encode_run *run, uint64_t fir
     return true;
 }
 
-/* --- the mean of all */
+/* --- mean of all absmax values */
 
 static bool
 survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
@@ -216,7 +217,7 @@ settle(const struct encoding *e, float *facts)
     facts[0] = bnb4_sum_mean(&own(e)->sum, facts + 1);
 }
 
-/* The mean is kept, and what it came of is not wanted again. */
+/* Keeps the mean and drops the sums that it was computed from. */
 static bool
 survey_first(struct encoding *e, const float *facts, struct err *err)
 {
@@ -229,8 +230,8 @@ survey_first(struct encoding *e, const float *facts, struct err *err)
 
 /* --- encoding */
 
-/* Those of blocks [first, first + count) as they will be read: of all that share a nested absmax with them. run->back
- * is room for elements. */
+/* Computes the absmax of blocks [first, first + count) as a reader will decode them. That takes all blocks that share a
+ * nested absmax with them. run->back serves as the buffer for elements. */
 static bool
 stored_absmax(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, float *absmax,
     struct err *err)
@@ -280,7 +281,7 @@ encode_scales(const struct encoding *e, const struct encode_run *run, uint8_t *y
     memcpy(y, absmax, n * sizeof *absmax);
 }
 
-/* Grains of either nested part: 256 codes, or what they have been divided by. */
+/* Encodes grains of either nested part: 256 codes, or the absmax that they were divided by. */
 static bool
 encode_nested(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
@@ -320,7 +321,7 @@ static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cp
 #define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = survey, .settle = settle, \
     .survey_first = survey_first }
 
-/* "fp4" rounds as the CUDA kernel does, and "fp4-cpu" as that of the CPU. */
+/* "fp4" rounds like the CUDA kernel of bitsandbytes, "fp4-cpu" like its CPU kernel. */
 const struct encoder encode_bnb4[] = {
     PLAIN("nf4", "NF4", nf4), PLAIN("bnb-nf4", "NF4", nf4),
     PLAIN("fp4", "FP4", fp4), PLAIN("bnb-fp4", "FP4", fp4), PLAIN("fp4-cpu", "FP4 of the CPU", fp4_cpu),

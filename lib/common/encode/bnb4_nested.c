@@ -1,5 +1,5 @@
 /* Sources: PyTorch, aten/src/ATen/native/cpu/SumKernel.cpp; bitsandbytes functional.py, quantize_4bit and
- * quantize_blockwise, csrc/cpu_ops.cpp, whose table of 65536 places between -1 and 1 tells the code. */
+ * quantize_blockwise, csrc/cpu_ops.cpp, which looks up the code in a table of 65536 places between -1 and 1. */
 #include "encode/bnb4_nested.h"
 
 #include <math.h>
@@ -72,7 +72,7 @@ bnb4_sum_keep(const struct bnb4_sum *s, const struct bnb4_lanes *lanes, uint64_t
     memcpy(kept + (s->regions + 1) * BNB4_LANES, lanes->rest, sizeof lanes->rest);
 }
 
-/* Fewer than eight. */
+/* Sums n < 8 floats. */
 static float
 sum_of_few(const float *x, uint64_t n)
 {
@@ -83,8 +83,8 @@ sum_of_few(const float *x, uint64_t n)
     return n < 4 ? first : first + x[1] + x[2] + x[3];
 }
 
-/* Four columns of eight lanes; what fills no line goes to the first column, eight at a time, and what is left then
- * before all others. */
+/* Sums four columns of eight lanes. Floats that do not fill a line are added to the first column, eight at a time; the final
+ * fewer than eight of them start the sum. */
 static float
 sum_of_lanes(float total[BNB4_LANES], const float *rest, uint64_t nrest)
 {
@@ -134,13 +134,14 @@ map_value(unsigned code)
     return float_of_bits(bnb_dynamic_map[code]);
 }
 
-/* The library's place for y, from -1 to 1, and how many midpoints of the map are below what is there. */
+/* Returns the number of midpoints of the map that are below y, with y in [-1, 1] first rounded to one of the library's 65536
+ * places. */
 static uint8_t
 code_of(float y)
 {
     int place = (int)((y + 1.0f) * 0.5f * 65535.0f + 0.5f);
     float at = -1.0f + (float)(2 * place) / 65535.0f;
-    unsigned low = 0, high = 255;           /* so many are below, at least and at most */
+    unsigned low = 0, high = 255;           /* bounds of that number */
     while (low < high) {
         unsigned middle = (low + high) / 2;
         if (0.5f * (map_value(middle) + map_value(middle + 1)) < at)
@@ -172,7 +173,8 @@ bnb4_nested_values(float *absmax, const uint8_t *codes, size_t n, float mean, fl
 
 /* --- text */
 
-/* repr() of a double: the fewest digits that read back as it is, with an exponent below 1e-4 and from 1e16 on. */
+/* Matches Python's repr() of a double: the fewest digits that read back as the same number, with an exponent below 1e-4 and
+ * from 1e16 on. */
 void
 bnb4_add_number(struct str *s, float f)
 {

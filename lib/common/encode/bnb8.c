@@ -1,11 +1,12 @@
-/* bitsandbytes INT8, as scheme/bnb8.c reads it:
+/* bitsandbytes INT8, in the layout that scheme/bnb8.c reads:
  *
  *     P.weight          [R, C] I8     rint(x * (127 / SCB)), x as F16
  *     P.SCB             [R] F32       the largest magnitude of the row
  *     P.weight_format   [] U8         0: row-major
  *
- * The formula is kernel/encode_bnb.h. Sources: bitsandbytes backends/default/ops.py, int8_vectorwise_quant;
- * nn/modules.py, Linear8bitLt. */
+ * The formula is in kernel/encode_bnb.h. Sources: bitsandbytes backends/default/ops.py, int8_vectorwise_quant;
+ * nn/modules.py, Linear8bitLt.
+ */
 #include "encode/bnb8.h"
 
 #include <inttypes.h>
@@ -24,11 +25,11 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!encode_plain(e, options, false, err))
         return ENCODE_FAIL;
     if (e->weight.shape.rank != 2 || module == e->weight.name_len) {
-        e->why = "no weight of a linear layer";
+        e->why = "not the weight of a linear layer";
         return ENCODE_NO;
     }
     if (e->cols > ENCODE_FLOATS) {
-        e->why = "its rows are too long";
+        e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
     e->part[e->nparts++] = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = DTYPE_I8,
@@ -42,7 +43,8 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     return ENCODE_YES;
 }
 
-/* An absmax that is infinite would make zeros of its row. Of one that was infinite it does, as in the reference. */
+/* Fails if a row of finite values has an infinite absmax in F16, because all its codes would be 0. A row with infinite
+ * values is encoded as in the reference. */
 static bool
 check(const struct encoding *e, const struct encode_run *run, uint64_t row, const float *x, float absmax, struct err *err)
 {
@@ -51,8 +53,8 @@ check(const struct encoding *e, const struct encode_run *run, uint64_t row, cons
     if (!isinf(absmax))
         return true;
     run->kernels->encode_absmax(&most, x, (size_t)e->cols, (size_t)e->cols);
-    return !isfinite(most) || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %g in row %" PRIu64 " is more than "
-        "65504, and INT8 goes through F16: --exclude leaves the tensor as it is", str_shown(name, e->weight.name,
+    return !isfinite(most) || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %g in row %" PRIu64 " exceeds 65504, "
+        "the F16 limit of bitsandbytes INT8; skip the tensor with --exclude", str_shown(name, e->weight.name,
         e->weight.name_len), (double)most, row);
 }
 

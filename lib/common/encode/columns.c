@@ -1,17 +1,18 @@
-/* GPTQ and AWQ, rounded to the nearest: matrices stored by their columns, [in, out], so that what is one behind the
- * other in the output is far apart in the weight [out, in]. f codes of b bits make a word, G = in / group:
+/* GPTQ and AWQ with round-to-nearest. Matrices are stored by columns, [in, out], so neighbours in the output are far apart
+ * in the weight [out, in]. A word holds f codes of b bits; G = in / group:
  *
- *                GPTQ                                            AWQ (GEMM)
+ *                    GPTQ                                            AWQ (GEMM)
  *     P.qweight  I32 [in/f, out], the codes of f columns         I32 [in, out/8], of 8 rows in the order of AWQ
  *     P.qzeros   I32 [G, out/f], of f rows, minus one            I32 [G, out/8], the same order
  *     P.scales   F16 [G, out]                                    F16 [G, out]
  *     P.g_idx    I32 [in]: i / group
  *
- * A line of the output is one of these rows; a place in it is made of one row or f rows of the weight. Of each of them
- * the columns that the lines at hand need are read at once, in whole groups. A run of the output that has less than a
- * group of lines costs the reading of the group; GROUPS_MOST bounds how often.
+ * A line is one row of the output; a place in it is computed from one row or f rows of the weight. For each of these rows,
+ * the columns needed by the requested lines are read at once, in whole groups. A request for less than a group of lines
+ * still reads the whole group; GROUPS_MOST bounds that cost.
  *
- * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear. */
+ * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear.
+ */
 #include "encode/columns.h"
 
 #include "base/bytes.h"
@@ -33,12 +34,12 @@ struct columns_own {
     uint8_t kind[ENCODE_PARTS];
 };
 
-/* How a part lies. */
+/* Layout of a part. */
 struct columns_form {
-    uint64_t width;             /* places of a line */
-    uint32_t rows;              /* of the weight, for a place */
-    uint32_t lines;             /* of a group */
-    uint32_t bytes;             /* of a place */
+    uint64_t width;             /* places in a line */
+    uint32_t rows;              /* rows of the weight in a place */
+    uint32_t lines;             /* lines in a group */
+    uint32_t bytes;             /* bytes in a place */
 };
 
 static const struct columns_numbers *
@@ -82,7 +83,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (fit != ENCODE_YES)
         return fit;
     if (e->rows % (n->awq ? 8 : 32) != 0) {
-        e->why = n->awq ? "its rows are no multiple of 8" : "its rows are no multiple of 32";
+        e->why = n->awq ? "number of rows is not a multiple of 8" : "number of rows is not a multiple of 32";
         return ENCODE_NO;
     }
     struct columns_own *own = e->own = encode_alloc(e, sizeof *own, err);
@@ -97,39 +98,39 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
 
 /* --- words */
 
-/* Of codes that are `stride` bytes apart. */
+/* Packs a word from codes that are `stride` bytes apart. */
 static uint32_t
 word_of(const struct columns_numbers *n, const uint8_t *q, size_t stride)
 {
-    static const unsigned char order[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };       /* of AWQ, from the lowest nibble up */
+    static const unsigned char order[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };       /* AWQ's order, from the lowest nibble up */
     uint32_t word = 0, f = 32 / n->bits;
     for (uint32_t i = 0; i < f; i++)
         word |= (uint32_t)q[(n->awq ? order[i] : i) * stride] << n->bits * i;
     return word;
 }
 
-/* What stands for a zero point: of GPTQ one less, where 0 becomes the largest. */
+/* Returns the stored form of a zero point. GPTQ stores one less, so 0 wraps to the largest code. */
 static uint8_t
 zero_field(const struct columns_numbers *n, const struct int_group *g)
 {
-    int zero = g->zero >= 0 ? (int)g->zero : 0;         /* of what is not finite it is NaN */
+    int zero = g->zero >= 0 ? (int)g->zero : 0;         /* NaN if the group is not finite */
     return (uint8_t)((unsigned)(zero - !n->awq) & ((1u << n->bits) - 1));
 }
 
 /* --- groups */
 
-/* One group of columns of the rows of a place. */
+/* One group of columns in the rows of a place. */
 struct tile {
     const float *x;
-    size_t stride;              /* floats from row to row */
-    uint64_t row, col;          /* the first ones */
-    uint64_t line;              /* of the group's first */
-    uint64_t from, to;          /* lines that are wanted */
+    size_t stride;              /* floats between rows */
+    uint64_t row, col;          /* of the first element */
+    uint64_t line;              /* first line of the group */
+    uint64_t from, to;          /* requested lines */
 };
 
 _Static_assert(8 * GROUPS_MOST <= ENCODE_ROOM, "the codes of a tile have room");
 
-/* The places of the wanted lines: y is that of the first one, others are `pitch` bytes apart. */
+/* Writes the places of the requested lines. y is the place of the first line; consecutive places are `pitch` bytes apart. */
 static bool
 put_tile(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, const struct columns_form *form,
     const struct tile *t, uint8_t *y, size_t pitch, struct err *err)
@@ -148,7 +149,7 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
         if (kind != CODES)
             continue;
         n->method->codes(q + r * own->group, x, own->group, &g, &own->rule);
-        if (!run->compare || t->from != t->line)                /* told once, with its first line */
+        if (!run->compare || t->from != t->line)                /* report each group once, with its first line */
             continue;
         n->method->back(run->back, q + r * own->group, own->group, &g, &own->rule);
         run->compare(run->of, first, x, run->back, own->group);
@@ -163,7 +164,7 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
     return true;
 }
 
-/* The lines [from, to) of one place; y is that of the first one. */
+/* Writes lines [from, to) of one place. y is the place of the first of them. */
 static bool
 put_place(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, const struct columns_form *form,
     uint64_t place, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
@@ -191,7 +192,8 @@ put_place(const struct encoding *e, const struct encode_run *run, enum columns_k
     return true;
 }
 
-/* Symmetric codes have all the same zero point, and which group a column is of is known. */
+/* Writes parts that do not depend on elements: the index of groups, and the zero points of symmetric codes, which are all
+ * equal. */
 static void
 put_known(const struct encoding *e, enum columns_kind kind, uint64_t first, uint64_t count, uint8_t *y)
 {

@@ -1,22 +1,22 @@
-/* ComfyUI. Every weight P.weight [R, C] has a marker P.comfy_quant, U8: the JSON object of its format.
+/* ComfyUI. Every weight P.weight [R, C] has a marker P.comfy_quant, U8, with the JSON object of its format.
  *
- *                  P.weight         P.weight_scale
- *     comfy-fp8    F8_E4M3 [R, C]   F32 []
- *     comfy-int8   I8 [R, C]        F32 [R, 1]
- *     comfy-mxfp8  F8_E4M3 [R, C]   F8_E8M0, the tiled grid (kernel/tiles.h) of R x C/32; its padding is 0
- *     comfy-nvfp4  U8 [R, C/2]      F8_E4M3, the tiled grid of R x C/16; P.weight_scale_2 F32 []
+ *                     P.weight         P.weight_scale
+ *     comfy-fp8       F8_E4M3 [R, C]   F32 []
+ *     comfy-int8      I8 [R, C]        F32 [R, 1]
+ *     comfy-mxfp8     F8_E4M3 [R, C]   F8_E8M0, the tiled grid (kernel/tiles.h) of R x C/32; its padding is 0
+ *     comfy-nvfp4     U8 [R, C/2]      F8_E4M3, the tiled grid of R x C/16; P.weight_scale_2 F32 []
  *
- * Of MXFP8 R and C are rounded up to multiples of 32, of NVFP4 to multiples of 16: what is added is zeros.
- * In NVFP4 the high nibble is the even column. T is the largest magnitude of the tensor,
- * A that of a block or of a row, D the weight's type:
+ * R and C are padded with zeros to multiples of 32 for MXFP8 and of 16 for NVFP4. In NVFP4 the high nibble is the even
+ * column. T is the largest magnitude of the tensor, A that of a block or row, D the weight's type:
  *
- *     FP8      s = RN_D(T/448), the code is that of RN_D(x * RN_D(1/s)), held to 448
+ *     FP8      s = RN_D(T/448), code of RN_D(x * RN_D(1/s)), clamped to 448
  *     INT8     s = max(A/127, 1e-30), q = rint(RN_D(x / RN_D(s))); rotated: of the row times H (kernel/convrot.h), in D
- *     MXFP8    s = 2^ceil(log2(A/448)), the code is that of x/s; where s is below 2^-126 all is 0
- *     NVFP4    s2 = RN_D(T/2688), s = E4M3(A/6 / s2), the code is that of x / RN32(s2 * s), 0 where that is 0
+ *     MXFP8    s = 2^ceil(log2(A/448)), code of x/s; if s is below 2^-126, all codes are 0
+ *     NVFP4    s2 = RN_D(T/2688), s = E4M3(A/6 / s2), code of x / RN32(s2 * s), 0 if that product is 0
  *
- * Where a scale of the tensor is 0 in D, or 1/s infinite, the library gives NaN or nothing; here it is then computed in
- * F32. Source: comfy-kitchen backends/eager/quantization.py and tensor/. */
+ * If the scale of a tensor is 0 in D, or 1/s is infinite, the library yields NaN or zeros; here the scale is then computed
+ * in F32. Source: comfy-kitchen backends/eager/quantization.py and tensor/.
+ */
 #include "encode/comfy.h"
 
 #include <math.h>
@@ -36,9 +36,9 @@ enum comfy_kind { FP8, INT8, MXFP8, NVFP4 };
 enum { MARKER, ROTATED = 256 };
 
 struct comfy_own {
-    uint32_t block;                     /* elements that share a scale; 0: all */
-    uint32_t rotated;                   /* columns of a group; 0: not */
-    uint64_t rows, cols;                /* of the codes, with those that are added */
+    uint32_t block;                     /* elements that share a scale; 0: the whole tensor */
+    uint32_t rotated;                   /* columns in a rotation group; 0: not rotated */
+    uint64_t rows, cols;                /* shape of the codes, including padding */
 };
 
 static enum comfy_kind
@@ -88,7 +88,7 @@ is_padded(const struct encoding *e)
     return own->rows != e->rows || own->cols != e->cols;
 }
 
-/* Adds codes that have so many to a byte: padded ones row by row. */
+/* Adds the codes, `per_byte` of them to a byte. Padded codes are encoded row by row. */
 static bool
 add_codes(struct encoding *e, enum dtype dtype, uint32_t per_byte, uint32_t elems, struct err *err)
 {
@@ -136,13 +136,14 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (fit != ENCODE_YES)
         return fit;
     if (rotates && __builtin_ctz(group) % 2 != 0) {
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s rotates groups of a power of 4", e->encoder->label);
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size %u: the group size of %s is a power of 4", (unsigned)group,
+            e->encoder->label);
         return ENCODE_FAIL;
     }
     uint64_t block = kind >= MXFP8 ? blocks[kind] : 1;
     uint64_t rows = num_ceil_div(e->rows, block) * block, cols = num_ceil_div(e->cols, block) * block;
     if ((kind == INT8 || e->cols % 32 != 0 || rows != e->rows) && cols > ENCODE_FLOATS) {
-        e->why = "its rows are too long";
+        e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
     struct comfy_own *own = e->own = encode_alloc(e, sizeof *own, err);
@@ -156,7 +157,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
 
 /* --- scales */
 
-/* T / most in D, or in F32 where that is nothing. */
+/* Returns T / 448 or T / 2688 rounded to D, or in F32 if it would be 0 in D. */
 static float
 tensor_scale(const struct encoding *e, const float *facts)
 {
@@ -182,7 +183,7 @@ block_scale(const struct encoding *e, const struct encode_run *run, uint8_t code
         : code != 0 ? float8_e8m0(code) : 0;
 }
 
-/* Tiles [at, at + n) of a row of `tiles`, whose rows begin with `row`. */
+/* Writes tiles [at, at + n) of a row of tiles that starts at row `row` of the weight. */
 static bool
 grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, uint64_t at, uint64_t n, uint8_t *y,
     struct err *err)
@@ -256,7 +257,7 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
     }
 }
 
-/* Rows [first, first + count) of codes with zeros in the columns and rows that are added. */
+/* Writes rows [first, first + count) of codes, with zeros in the padding. */
 static bool
 padded_codes(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
@@ -279,8 +280,8 @@ padded_codes(const struct encoding *e, const struct encode_run *run, unsigned pa
     return true;
 }
 
-/* A row times the Hadamard matrix, in place: sums of F32, each digit's four in the order of kernel/ref/convrot.c, and
- * one rounding to D. */
+/* Multiplies a row by the Hadamard matrix in place: F32 sums, with the four terms of each digit in the order of
+ * kernel/ref/convrot.c, and one rounding to D. */
 static void
 rotate(float *x, size_t n, size_t group, enum dtype d)
 {
@@ -317,7 +318,7 @@ row_codes(uint8_t *y, const float *x, size_t n, float scale, enum dtype d)
 
 _Static_assert(sizeof(struct convrot_room) <= ENCODE_ROOM, "the sums of a rotation have room");
 
-/* Of a row whose codes are made. */
+/* Compares a row with its decoded codes q. */
 static bool
 compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row, float *x, const uint8_t *q,
     float scale, struct err *err)
@@ -327,7 +328,7 @@ compare_row(const struct encoding *e, const struct encode_run *run, uint64_t row
     for (size_t i = 0; own->rotated == 0 && i < n; i++)
         run->back[i] = (float)(int8_t)q[i] * scale;
     if (own->rotated != 0) {
-        if (!run->read(run->of, row * n, n, x, err))        /* it was rotated in place */
+        if (!run->read(run->of, row * n, n, x, err))        /* x was rotated in place */
             return false;
         run->kernels->convrot_f32(run->back, q, 0, n, own->rotated, scale, run->room);
     }
@@ -358,7 +359,7 @@ int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, ui
     return true;
 }
 
-/* The codes come last, behind the marker; NVFP4 has the tensor's scale before the grid. */
+/* The codes are the last part and the marker is the first; NVFP4 has the tensor's scale before the grid. */
 static bool
 encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)

@@ -4,9 +4,10 @@
  *     int4-group      P.weight_packed I32 [out, in/8], P.weight_scale D [out, G], P.weight_shape I64 [2] = out, in;
  *                     asymmetric: P.weight_zero_point I32 [ceil(out/8), G]
  *
- * The first one's codes are signed, the others are fields, 8 more, of which eight lie in a word, the first lowest: of
- * columns in weight_packed, of rows in weight_zero_point. Source: compressed-tensors compressors/naive_quantized and
- * pack_quantized. */
+ * int8-channel stores signed codes. int4-group stores code + 8 in 4-bit fields, eight to a word with the first in the lowest
+ * bits: eight columns in weight_packed, eight rows in weight_zero_point. Source: compressed-tensors
+ * compressors/naive_quantized and pack_quantized.
+ */
 #include "encode/ct.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ enum ct_kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE };
 
 struct ct_own {
     struct int_rule rule;
-    uint32_t group;                     /* of int8-channel: a row */
+    uint32_t group;                     /* int8-channel: a row */
     uint8_t kind[ENCODE_PARTS];
 };
 
@@ -65,7 +66,7 @@ fit_channel(struct encoding *e, const struct encode_options *options, struct err
     if (fit != ENCODE_YES)
         return fit;
     if (e->cols > ENCODE_FLOATS) {
-        e->why = "its rows are too long";
+        e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
     struct ct_own *own = own_of(e, 8, cols, options, err);
@@ -94,7 +95,7 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
         ? ENCODE_YES : ENCODE_FAIL;
 }
 
-/* Words [at, at + n) of a row of packed zero points: eight rows of n groups each. */
+/* Writes words [at, at + n) of packed zero points, each of eight rows of a group. */
 static bool
 zero_words(const struct encoding *e, const struct encode_run *run, uint64_t at, size_t n, uint8_t *y, struct err *err)
 {
@@ -127,7 +128,7 @@ packed_zeros(const struct encoding *e, const struct encode_run *run, uint64_t fi
     return true;
 }
 
-/* The codes of a group, whose element `first` is x[0]. */
+/* Writes the codes of a group at x, whose first element is number `first` of the weight. Returns the end of the codes. */
 static uint8_t *
 put_codes(const struct encoding *e, const struct encode_run *run, enum ct_kind kind, const struct int_group *g,
     const float *x, uint8_t *y, uint64_t first)

@@ -23,7 +23,7 @@ encode_plain(const struct encoding *e, const struct encode_options *options, boo
 {
     const char *name = options->group_size != 0 && !groups ? "--group-size" : options->asymmetric ? "--asymmetric"
         : options->convrot ? "--convrot" : NULL;
-    return !name || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s: does not go with %s", name, e->encoder->label);
+    return !name || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is not supported by %s", name, e->encoder->label);
 }
 
 struct encode_part *

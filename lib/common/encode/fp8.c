@@ -1,20 +1,21 @@
-/* FP8: codes as wide as the weight, and scales that multiply them.
+/* FP8: codes in the shape of the weight, and scales that multiply them.
  *
  *     X                float8 codes, the weight's shape
- *     X_scale_inv      [ceil(R / 128), ceil(C / 128)], with the matrices of a rank of three before: F32, or E8M0
+ *     X_scale_inv      [ceil(R / 128), ceil(C / 128)], preceded by the number of matrices if the rank is three: F32, or E8M0
  *     X_scale          [R, 1] or [1], of the weight's own type: compressed-tensors
  *
- * A is the largest magnitude of what shares a scale, max the largest code; what is divided is clamped to max.
+ * A is the largest magnitude of the elements that share a scale, max the largest code; quotients are clamped to max.
  *
- *     multiplied       k = (1 / A) * max, code of x * k, stored is 1 / k: all in F32, each rounded. So transformers 5.23
- *                      computes max / A, and torch a number divided by a tensor
+ *     multiplied       k = (1 / A) * max, code of x * k, 1 / k is stored: all in F32, each step rounded. transformers 5.23
+ *                      writes max / A, and torch computes a number divided by a tensor this way
  *     divided          s = A / max, code of x / s; all in F32: DeepSeek's own tools, and others
- *     powers of two    divided, with s the next power of two
- *     compressed       s = A / max and x / s rounded to the weight's type; where s is 0, its epsilon;
- *                      a zero point of 0 is added, so that no quotient is -0
+ *     powers of two    divided, with s rounded up to a power of two
+ *     compressed       s = A / max and x / s, each rounded to the weight's type; if s is 0, the type's epsilon;
+ *                      a zero point of 0 is added, so no quotient is -0
  *
- * A block of zeros has the scale 1, and so has one that is too small to be divided. Sources: transformers
- * integrations/finegrained_fp8.py; DeepSeek-V3 inference/kernel.py; compressed-tensors quantization/utils/helpers.py. */
+ * A block of zeros has the scale 1, as does a block too small to be divided. Sources: transformers
+ * integrations/finegrained_fp8.py; DeepSeek-V3 inference/kernel.py; compressed-tensors quantization/utils/helpers.py.
+ */
 #include "encode/fp8.h"
 
 #include <float.h>
@@ -52,7 +53,7 @@ own(const struct encoding *e)
     return e->own;
 }
 
-/* --- what becomes of it */
+/* --- parts */
 
 static bool
 add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t rank, struct err *err)
@@ -85,7 +86,7 @@ fit_blocks(struct encoding *e, struct err *err)
     return add_parts(e, form(e)->rule == POWER ? DTYPE_F8_E8M0 : DTYPE_F32, dim + 3 - rank, rank, err);
 }
 
-/* The type that a compressed weight is divided in. */
+/* Returns the type in which a compressed-tensors weight is divided. */
 static enum dtype
 arithmetic(const struct encoding *e)
 {
@@ -100,13 +101,13 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!encode_plain(e, options, false, err))
         return ENCODE_FAIL;
     if (form(e)->share == BLOCKS ? rank < 2 || rank > 3 : rank != 2) {
-        e->why = "its loaders want a matrix";
+        e->why = "not a matrix";
         return ENCODE_NO;
     }
     if (form(e)->share == BLOCKS)
         return fit_blocks(e, err) ? ENCODE_YES : ENCODE_FAIL;
     if (form(e)->share == ROWS && e->cols > ENCODE_FLOATS) {
-        e->why = "its rows are too long";
+        e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
     if (form(e)->share == TENSOR)
@@ -124,7 +125,7 @@ in_type(float v, enum dtype type)
         ? half_to_float(half_of_float(v)) : v;
 }
 
-/* The power of two that is not below s. */
+/* Returns the smallest power of two that is not below s. */
 static float
 power_above(float s)
 {
@@ -132,7 +133,7 @@ power_above(float s)
     return float_of_bits((bits + 0x7FFFFFu) & 0x7F800000u);
 }
 
-/* What elements of this largest magnitude are divided by, or multiplied with. */
+/* Returns the divisor or multiplier for elements of this largest magnitude. */
 static float
 factor_of(const struct encoding *e, float most)
 {
@@ -151,21 +152,21 @@ factor_of(const struct encoding *e, float most)
     }
 }
 
-/* What is stored, and multiplies the codes. */
+/* Returns the stored scale, which multiplies the codes. */
 static float
 scale_of(const struct encoding *e, float factor)
 {
     return form(e)->rule == MULTIPLIED ? 1.0f / factor : factor;
 }
 
-/* Of magnitudes, where a NaN is the largest. */
+/* Returns the larger of two magnitudes; NaN is the largest. */
 static float
 larger(float a, float b)
 {
     return bits_of_float(a) > bits_of_float(b) ? a : b;
 }
 
-/* A band of blocks: `most` has one magnitude each. */
+/* Surveys a band of blocks, which is a row of them: most[i] is the largest magnitude of block i. */
 static bool
 survey_band(const struct encoding *e, const struct encode_run *run, uint64_t band, float *most, struct err *err)
 {
@@ -211,7 +212,7 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
         : survey_run(e, run, region * REGION, facts + region, err);
 }
 
-/* Magnitudes become factors; that of a tensor is the first. */
+/* Converts magnitudes to factors. The factor of a tensor is facts[0]. */
 static void
 settle(const struct encoding *e, float *facts)
 {
@@ -224,7 +225,8 @@ settle(const struct encoding *e, float *facts)
 
 /* --- encoding */
 
-/* The factor of element `at`, whose row is at hand if rows have their own; *n elements have the same. */
+/* Returns the factor of element `at`, and reduces *n to the number of elements that share it. With factors by row, x holds
+ * the row. */
 static float
 factor_at(const struct encoding *e, const struct encode_run *run, uint64_t at, const float *x, uint64_t *n)
 {
@@ -298,7 +300,7 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_
     rows = { DTYPE_F8_E4M3, ROWS, COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, ROWS, COMPRESSED },
     tensor = { DTYPE_F8_E4M3, TENSOR, COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, TENSOR, COMPRESSED };
 
-/* Rows have no facts. */
+/* Schemes by rows have survey() too, but no regions to survey. */
 #define FP8(code, text, form) .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
     .survey = survey, .settle = settle, .encode = encode
 

@@ -1,5 +1,5 @@
-/* A row of floats is a row of blocks: a length that the block does not divide stays. Without weights of importance any run
- * of blocks can be made alone, else whole rows. */
+/* A row of floats becomes a row of blocks; a weight is not encoded if the block does not divide its row length. Without
+ * importance any run of blocks can be encoded by itself, otherwise only whole rows. */
 #include "encode/ggml.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "dtype/ggml_block.h"
 
-/* Columns that are encoded together. */
+/* Returns the number of columns that are encoded together. */
 static uint64_t
 run_of(const struct encoding *e)
 {
@@ -21,11 +21,11 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     const struct dtype_facts *f = dtype_facts(e->encoder->type);
     (void)options;
     if (e->cols % f->elems != 0) {
-        e->why = "the block does not divide its rows";
+        e->why = "row length is not a multiple of the block size";
         return ENCODE_NO;
     }
     if (run_of(e) > ENCODE_FLOATS) {
-        e->why = "its rows are too long for weights of importance";
+        e->why = "rows longer than 131072 elements, which an importance matrix does not allow";
         return ENCODE_NO;
     }
     struct encode_part *part = &e->part[e->nparts++];
@@ -38,13 +38,13 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     return ENCODE_YES;
 }
 
-/* Runs of columns that one call of a kernel encodes: the first is number `first` of the weight, at x. */
+/* Consecutive runs of columns for one call of a kernel. The first one, at x, is run number `first` of the weight. */
 struct stretch {
     uint64_t first, n, cols;
-    const float *x, *importance;            /* importance of their columns, or NULL */
+    const float *x, *importance;            /* of the columns of a run, or NULL */
 };
 
-/* Encodes. Without importance the blocks of all runs are one row. */
+/* Encodes a stretch. Without importance the blocks of all runs are one row. */
 static bool
 encode_stretch(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y)
 {
@@ -59,11 +59,11 @@ static bool
 too_large(const struct encoding *e, const struct stretch *s, uint64_t i, struct err *err)
 {
     char name[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for %s, in row %" PRIu64,
-        str_shown(name, e->weight.name, e->weight.name_len), dtype_name(e->encoder->type), (s->first + i) * s->cols / e->cols);
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: values in row %" PRIu64 " are too large for %s",
+        str_shown(name, e->weight.name, e->weight.name_len), (s->first + i) * s->cols / e->cols, dtype_name(e->encoder->type));
 }
 
-/* Finds the run that the kernel cannot encode, one by one. */
+/* Fails for the first run that the kernel cannot encode, found by encoding the runs one by one. */
 static bool
 refuse(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y, struct err *err)
 {
@@ -136,7 +136,7 @@ const struct encoder encode_ggml[] = {
     GGML("iq2_s", IQ2_S), GGML("iq2_xs", IQ2_XS), GGML("iq2_xxs", IQ2_XXS), GGML("iq1_m", IQ1_M), GGML("iq1_s", IQ1_S),
     GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), GGML("mxfp4", MXFP4), GGML("nvfp4", NVFP4), GGML("q1_0", Q1_0),
     GGML("q2_0", Q2_0),
-    /* Names of mixes, with the type of what no rule of theirs speaks of. */
+    /* Names of mixes, with their default type. */
     GGML("q2_k_s", Q2_K), GGML("q3_k_s", Q3_K), GGML("q3_k_m", Q3_K), GGML("q3_k_l", Q3_K), GGML("q4_k_s", Q4_K),
     GGML("q4_k_m", Q4_K), GGML("q5_k_s", Q5_K), GGML("q5_k_m", Q5_K), GGML("iq2_m", IQ2_S), GGML("iq3_xs", IQ3_S),
     GGML("iq3_m", IQ3_S), GGML("mxfp4_moe", MXFP4), { .name = NULL },

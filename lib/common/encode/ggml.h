@@ -1,5 +1,5 @@
-/* ggml: the block types of ggml as encoders: one part, which has the weight's own name, of blocks of each row. The formulas
- * are kernels. */
+/* ggml: encoders for the block types of ggml. A weight becomes one part with its own name, whose rows are rows of blocks.
+ * The formulas are in the kernels. */
 #ifndef ENCODE_GGML_H
 #define ENCODE_GGML_H
 
@@ -7,7 +7,7 @@
 
 extern const struct encoder encode_ggml[];      /* ends with a row without a name */
 
-/* The encoder of a type, or NULL. */
+/* Returns the encoder of a type, or NULL. */
 const struct encoder *encode_ggml_of(enum dtype type);
 
 #endif

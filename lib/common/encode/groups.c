@@ -7,13 +7,13 @@
 #include "dtype/half.h"
 #include "kernel/rounded.h"
 
-/* Elements of a region that is surveyed alone. */
+/* elements of a region that is surveyed separately */
 enum { REGION = 8 * ENCODE_FLOATS };
 
 static bool
-refuse(const struct encoding *e, const char *what, struct err *err)
+refuse(const struct encoding *e, const char *option, const char *why, struct err *err)
 {
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s %s", e->encoder->label, what);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is not supported by %s: %s", option, e->encoder->label, why);
 }
 
 static bool
@@ -22,20 +22,20 @@ choose(const struct encoding *e, const struct encode_options *options, const str
 {
     uint64_t wanted = options->group_size;
     if (options->symmetric && !choice->symmetric)
-        return refuse(e, "has no codes without zero points: --symmetric does not go with it", err);
+        return refuse(e, "--symmetric", "its codes always have zero points", err);
     if (options->asymmetric && !choice->asymmetric)
-        return refuse(e, "has no zero points: --asymmetric does not go with it", err);
+        return refuse(e, "--asymmetric", "it has no zero points", err);
     if (options->convrot && !choice->convrot)
-        return refuse(e, "is not rotated: --convrot does not go with it", err);
+        return refuse(e, "--convrot", "its weights are not rotated", err);
     *group = choice->group;
     if (wanted == 0 || wanted == choice->group)
         return true;
     if (choice->least == 0)
-        return refuse(e, "has groups of a fixed size: --group-size does not go with it", err);
+        return refuse(e, "--group-size", "its group size is fixed", err);
     if (wanted < choice->least || wanted > choice->most || (wanted / choice->least & (wanted / choice->least - 1)) != 0
         || wanted % choice->least != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size: %s has groups of %" PRIu32 " to %" PRIu32
-            " elements, each twice the last, not of %" PRIu64, e->encoder->label, choice->least, choice->most, wanted);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size %" PRIu64 ": %s supports powers of two from %"
+            PRIu32 " to %" PRIu32, wanted, e->encoder->label, choice->least, choice->most);
     *group = (uint32_t)wanted;
     return true;
 }
@@ -54,11 +54,11 @@ groups_fit(struct encoding *e, const struct encode_options *options, const struc
     if (!choose(e, options, choice, group, err))
         return ENCODE_FAIL;
     if (e->weight.shape.rank != 2)
-        return no(e, "it has more than two dimensions");
+        return no(e, "not a matrix of two dimensions");
     if (encode_module(e) == e->weight.name_len)
-        return no(e, "its name does not end with .weight");
+        return no(e, "name does not end in .weight");
     if (*group != 0 && e->cols % *group != 0)
-        return no(e, "the group does not divide its rows");
+        return no(e, "row length is not a multiple of the group size");
     e->options = *options;
     e->options.group_size = *group;
     return ENCODE_YES;
@@ -138,6 +138,6 @@ groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const
     for (size_t i = 0; i < n; i++)
         if (!isfinite(x[i]))
             return true;
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are too large for a scale of type %s, "
-        "in row %" PRIu64, str_shown(name, e->weight.name, e->weight.name_len), dtype_name(dtype), first / e->cols);
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: values in row %" PRIu64 " are too large for "
+        "a scale of type %s", str_shown(name, e->weight.name, e->weight.name_len), first / e->cols, dtype_name(dtype));
 }

@@ -1,43 +1,44 @@
-/* groups: what encoders share whose weights are matrices P.weight, cut into groups of columns. For this layer. */
+/* groups: code shared by encoders of matrices P.weight that are divided into groups of columns. Private to this layer. */
 #ifndef ENCODE_GROUPS_H
 #define ENCODE_GROUPS_H
 
 #include "encode/encode.h"
 
-enum { GROUPS_MOST = 1024 };            /* elements of a group that the user chooses */
+enum { GROUPS_MOST = 1024 };            /* limit of --group-size */
 
-/* What the user may choose. */
+/* Options that a scheme supports. */
 struct groups_choice {
-    uint32_t group;                     /* elements of a group by default; 0: there are none */
-    uint32_t least, most;               /* what --group-size may be: a power of two times `least`; 0: nothing else */
-    bool symmetric, asymmetric, convrot; /* whether --symmetric, --asymmetric, --convrot go */
+    uint32_t group;                     /* default elements in a group; 0: no groups */
+    uint32_t least, most;               /* range of --group-size, which is `least` times a power of two; 0: fixed */
+    bool symmetric, asymmetric, convrot; /* --symmetric, --asymmetric, --convrot are supported */
 };
 
-/* Whether a weight is a matrix of two dimensions called P.weight, and the options go with the scheme. *group: what a
- * group has; it divides the columns. */
+/* Checks that a weight is a matrix of two dimensions named P.weight, that the scheme supports the options, and that the
+ * group size divides the columns. Returns the group size in *group. */
 enum encode_fit groups_fit(struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
     uint32_t *group, struct err *err);
 
-/* What PyTorch computes in for a weight of this type: F32, F16 or BF16. */
+/* Returns the type in which PyTorch computes with a weight of this type: F32, F16 or BF16. */
 enum dtype groups_dtype(const struct encoding *e);
 
-/* One more part P and suffix, rows x cols or of fewer dimensions: `elems` elements of the weight are `grain` bytes. */
+/* Adds a part named P plus suffix; each `elems` elements of the weight are encoded to `grain` bytes. */
 bool groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
     uint32_t elems, uint32_t grain, struct err *err);
 
-/* The elements that make a grain of codes, where a group of them could: 32 at least but for what ends a row. */
+/* Returns the number of elements that a grain of codes encodes, for groups of this size: a multiple of 32, or a whole row. */
 uint32_t groups_elems(const struct encoding *e, uint32_t group);
 
-/* survey() and settle() of the largest magnitude, facts[0]; groups_absmax_fit() sets nfacts and nregions. */
+/* survey() and settle() for the largest magnitude of the weight, which is left in facts[0]; groups_absmax_fit() sets nfacts
+ * and nregions. */
 void groups_absmax_fit(struct encoding *e);
 bool groups_absmax(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts,
     struct err *err);
 void groups_absmax_settle(const struct encoding *e, float *facts);
 
-/* A scale as F32, F16 or BF16. Returns the bytes. */
+/* Stores a scale as F32, F16 or BF16. Returns its size in bytes. */
 uint32_t groups_store(uint8_t *y, enum dtype dtype, float scale);
 
-/* False where a scale is infinite though no value is. */
+/* Fails with ERR_UNSUPPORTED if a scale is infinite in its type although all n values of the group are finite. */
 bool groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const float *x, size_t n,
     uint64_t first, struct err *err);
 

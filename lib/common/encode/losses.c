@@ -6,13 +6,13 @@
 
 #include "base/real.h"
 
-/* A sum of doubles without rounding: an integer for every 32 exponents, the lowest of which is that of the least subnormal.
- * A mantissa of 53 bits shifted by 31 leaves 43 bits for carries. */
+/* A sum of doubles without rounding: one integer for every 32 exponents, the lowest of them for that of the least subnormal.
+ * A mantissa of 53 bits shifted by up to 31 leaves 43 bits for carries. */
 enum { STEP = 32, BINS = 2098 / STEP + 1, LEAST = -1074 };
 
 struct exact {
     __int128 bin[BINS];
-    bool lost;                  /* something was added that is no number */
+    bool lost;                  /* an addend was infinite or NaN */
 };
 
 struct loss_sums {
@@ -24,19 +24,19 @@ struct loss_sums {
 struct losses {
     pthread_mutex_t lock;
     struct weight_loss {
-        struct loss_sums *sums;      /* while not all of the weight is added; owned */
-        struct loss loss;       /* then */
+        struct loss_sums *sums;      /* until the weight is complete; owned */
+        struct loss loss;       /* after that */
     } *list;                    /* n, by number */
     size_t n;
-    struct loss_sums all;            /* of the weights that are complete */
-    bool failed;                /* there was no memory */
+    struct loss_sums all;            /* of the complete weights */
+    bool failed;                /* an allocation failed */
 };
 
 static void
 exact_add(struct exact *sum, double v)
 {
     int e;
-    double m = frexp(v, &e);            /* m of 53 bits, below 1 */
+    double m = frexp(v, &e);            /* 53 bits, below 1 */
     if (!isfinite(v)) {
         sum->lost = true;
         return;
@@ -60,7 +60,7 @@ exact_join(struct exact *to, const struct exact *from)
     to->lost = to->lost || from->lost;
 }
 
-/* Nearly the sum: carries go up, then from the highest digit down. */
+/* Returns the sum as a double, within rounding: carries go up, then digits are added from the highest down. */
 static double
 exact_value(const struct exact *sum)
 {
@@ -126,7 +126,7 @@ join(struct loss_sums *to, const struct loss_sums *from)
     exact_join(&to->both, &from->both);
 }
 
-/* 10 log10(signal / noise), the same on every libc. */
+/* Returns 10 log10(signal / noise), identical with every libc. */
 static double
 decibels(double signal, double noise)
 {
@@ -151,7 +151,7 @@ value_of(const struct loss_sums *s)
     };
 }
 
-/* All of a weight is added: five numbers of it stay. */
+/* Computes the results of a weight that is completely added, and frees its sums. */
 static void
 complete(struct losses *l, struct weight_loss *w)
 {

@@ -48,7 +48,7 @@ mix_find(const char *name)
 
 /* --- the model */
 
-/* A number of the architecture, or of the first layer where there is one a layer. */
+/* Reads a number of the architecture: the first one of an array, which has one for each layer. */
 static uint64_t
 number(const struct catalog *c, const char *architecture, size_t n, const char *suffix)
 {
@@ -165,15 +165,15 @@ mix_exempts(const struct tensor *t)
     static const struct {
         const char *const *words;
         const char *why;
-    } spared[] = { { norms, "a norm" }, { routers, "a router" }, { small, "small, and worth its bits" },
-        { media, "of pictures or sound" } };
+    } spared[] = { { norms, "a norm" }, { routers, "a router" }, { small, "small and sensitive" },
+        { media, "a vision or audio weight" } };
     size_t n = t->name_len;
     if (mix_is_vector(t))
-        return "no matrix";
+        return "not a matrix";
     if (!str_strip(t->name, &n, "weight"))
-        return "it is not called a weight";
+        return "name does not end in weight";
     if (is(t, "position_embd.weight") || is(t, "token_types.weight"))
-        return "an embedding of positions";
+        return "a position or token-type embedding";
     for (size_t i = 0; i < sizeof spared / sizeof *spared; i++)
         for (const char *const *word = spared[i].words; *word; word++)
             if (has(t, *word))
@@ -181,7 +181,7 @@ mix_exempts(const struct tensor *t)
     return NULL;
 }
 
-/* The number of "blk.N.", or -1. */
+/* Returns the N of "blk.N.", or -1. */
 static int64_t
 block_of(const struct tensor *t)
 {
@@ -212,16 +212,16 @@ mix_count(struct mix_state *s, const struct tensor *t)
 
 /* --- rules */
 
-/* When a rule holds, for tensor i of n of its kind; those that are or-ed all have to. */
+/* Conditions of a rule, for tensor i of n of its kind. All conditions that are or-ed must hold. */
 enum when {
     ALWAYS = 0,
-    GQA = 1 << 0,               /* four query heads or more share a key */
-    SHARED = 1 << 1,            /* the same, or there are four experts or more */
-    FIRST2 = 1 << 2, FIRST4 = 1 << 3, EIGHTH = 1 << 4, SIXTEENTH = 1 << 5,      /* of the tensors */
-    MORE = 1 << 6,              /* the first and the last eighth, and every third between */
-    MIDDLE = 1 << 7,            /* neither of these eighths */
-    PLAIN = 1 << 8,             /* without weights of importance */
-    WEIGHED = 1 << 9,           /* with them */
+    GQA = 1 << 0,               /* at least four query heads share a key */
+    SHARED = 1 << 1,            /* GQA, or at least four experts */
+    FIRST2 = 1 << 2, FIRST4 = 1 << 3, EIGHTH = 1 << 4, SIXTEENTH = 1 << 5,      /* i is among the first 2, 4, n/8, n/16 */
+    MORE = 1 << 6,              /* first or last eighth, or every third tensor between them */
+    MIDDLE = 1 << 7,            /* neither the first nor the last eighth */
+    PLAIN = 1 << 8,             /* no importance matrix */
+    WEIGHED = 1 << 9,           /* importance matrix */
     EIGHT = 1 << 10,            /* eight experts */
     FALCON = 1 << 11, NOT_FALCON = 1 << 12, NOT_EIGHT = 1 << 13
 };
@@ -232,7 +232,7 @@ enum when {
 #define LOW_1 (IN(IQ1_S) | IN(IQ1_M))
 #define IQ4 (IN(IQ4_NL) | IN(IQ4_XS))
 
-/* The first rule that holds says the type. */
+/* The first rule that applies gives the type. */
 static const struct mix_rule {
     enum mix_kind kind;
     uint64_t mixes;
@@ -301,7 +301,7 @@ static const struct mix_rule {
     { UP, IN(IQ3_XS), MIDDLE, DTYPE_IQ3_XXS },
 };
 
-/* What holds for tensor i of n. */
+/* Returns the conditions that hold for tensor i of n. */
 static unsigned
 holds(const struct mix_state *s, uint64_t i, uint64_t n)
 {
@@ -332,7 +332,8 @@ of_output(const struct mix_state *s, const struct tensor *t)
     return mix & (LOW | IN(IQ3_XXS)) ? DTYPE_Q5_K : DTYPE_Q6_K;
 }
 
-/* Experts of a layer are several tensors in some files: the layer counts then, not the tensor. */
+/* Returns the index that the rules use. Some files store the experts of a layer as several tensors, so with experts the
+ * layer counts rather than the tensor. */
 static uint64_t
 ordinal(const struct mix_state *s, const struct tensor *t, uint64_t *count)
 {

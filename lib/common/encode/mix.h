@@ -1,5 +1,5 @@
-/* mix: which block type each tensor of a llama.cpp model gets, by the names that llama-quantize has for files.
- * Source: src/llama-quant.cpp of llama.cpp; the ids are those of general.file_type. */
+/* mix: chooses the block type of each tensor of a llama.cpp model for a file type named as in llama-quantize. Source:
+ * src/llama-quant.cpp of llama.cpp; the ids are those of general.file_type. */
 #ifndef ENCODE_MIX_H
 #define ENCODE_MIX_H
 
@@ -8,59 +8,61 @@
 struct mix {
     const char *name;           /* "q4_k_m" */
     int file_type;
-    enum dtype type;            /* of what no rule speaks of */
+    enum dtype type;            /* of tensors that no rule applies to */
 };
 
-/* All of them; ends with a row without a name. */
+/* All mixes; ends with a row without a name. */
 extern const struct mix mix_list[];
 
-/* The mix of a name in any case, "q4_k" being that of "q4_k_m"; or NULL. */
+/* Returns the mix with this name, ignoring case, or NULL. "q3_k", "q4_k" and "q5_k" are short for "q3_k_m", "q4_k_m" and
+ * "q5_k_m". */
 const struct mix *mix_find(const char *name);
 
-/* What is known of a model. */
+/* Properties of a model. */
 struct mix_model {
-    const char *arch;           /* general.architecture, n bytes; NULL: none, so that names mean nothing */
+    const char *arch;           /* general.architecture, n bytes; NULL: none, so tensor names have no meaning */
     size_t n;
-    uint64_t layers, experts, heads, kv_heads;      /* 0: not known */
+    uint64_t layers, experts, heads, kv_heads;      /* 0: unknown */
 };
 
-/* What the keys of an input say. */
+/* Reads the properties from the metadata of an input. */
 struct mix_model mix_model_of(const struct catalog *c);
 
-/* A model while its tensors get their types. */
+/* State of a model while its tensors are assigned types. */
 struct mix_state {
     const struct mix *mix;
-    bool importance;            /* there are weights of importance */
-    bool falcon, big;           /* big: of 70 billion parameters, whose query heads share attn_v */
+    bool importance;            /* there is an importance matrix */
+    bool falcon, big;           /* big: 70 billion parameters with attn_v shared by several query heads */
     bool tied;                  /* there is no output.weight */
     uint64_t layers, experts, gqa;
-    uint64_t values, value, down, gate, up;     /* attn_v tensors; how many of each there were so far */
+    uint64_t values, value, down, gate, up;     /* attn_v tensors; number of each kind so far */
 };
 
-/* A model with an architecture. */
+/* Starts the assignment for a model, which must have an architecture. */
 void mix_begin(struct mix_state *s, const struct mix *mix, const struct mix_model *model, bool importance);
 
-/* Told of all tensors of the output, in any order, before the first type is asked for. */
+/* Counts a tensor. Must be called for all tensors of the output, in any order, before the first mix_type(). */
 void mix_count(struct mix_state *s, const struct tensor *t);
 
-/* The order in which types are asked for: blocks by their number, then names. */
+/* Compares tensors in the order in which mix_type() must be called: by block number, then by name. */
 int mix_order(const struct tensor *a, const struct tensor *b);
 
 /* Checks that all dimensions except the last are 1: ggml_n_dims() calls that a vector. */
 bool mix_is_vector(const struct tensor *t);
 
-/* Why a tensor is none of those that are quantized, or NULL; static. */
+/* Returns the reason why a tensor must not be quantized, or NULL; static. */
 const char *mix_exempts(const struct tensor *t);
 
-/* The type of a tensor that is quantized. */
+/* Returns the type of a tensor that is quantized. */
 enum dtype mix_type(struct mix_state *s, const struct tensor *t);
 
-/* Returns the type instead for rows of so many elements: F16 where neither the type's block nor that of its substitute
- * divides them, DTYPE_UNKNOWN for a type with blocks of more than 32 elements and no substitute. */
+/* Returns the type to use for rows of `cols` elements: the type itself if its block divides them, else its substitute, or
+ * F16 if the substitute's block does not divide them either. Returns DTYPE_UNKNOWN for a type with blocks of more than 32
+ * elements and no substitute. */
 enum dtype mix_fallback(enum dtype type, uint64_t cols);
 
-/* Checks that llama-quantize refuses to make a tensor of this type without importance, for the file type called `name`,
- * although ggml can. Source: src/llama-quant.cpp, tensor_requires_imatrix. */
+/* Returns true if llama-quantize refuses to quantize a tensor to this type without an importance matrix, for the file type
+ * `name`, although ggml can. Source: src/llama-quant.cpp, tensor_requires_imatrix. */
 bool mix_wants_importance(const struct tensor *t, enum dtype type, const char *name);
 
 #endif

@@ -1,6 +1,5 @@
-/* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. A row's codes
- * are a stream of bits, the lowest first. Source: MLX
- * mlx/backend/cpu/quantized.cpp, quantize. */
+/* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. The codes of a row
+ * are a bit stream, lowest bits first. Source: MLX mlx/backend/cpu/quantized.cpp, quantize. */
 #include "encode/mlx.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Small floats with a scale a block of columns, of compressed-tensors (ct) and of ModelOpt; the weight is [out, in]:
+/* Small floats with a scale for each block of columns, of compressed-tensors (ct) and ModelOpt; the weight is [out, in]:
  *
  *                     codes                           P.weight_scale          of the tensor
  *     mxfp4           P.weight_packed U8 [out, in/2]  U8 [out, in/32]
@@ -7,17 +7,16 @@
  *     nvfp4           P.weight_packed U8 [out, in/2]  F8_E4M3 [out, in/16]    P.weight_global_scale F32 [1]
  *     modelopt-nvfp4  P.weight U8 [out, in/2]         F8_E4M3 [out, in/16]    P.weight_scale_2 F32 []
  *
- * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's
- * type:
+ * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's type:
  *
  *     MXFP4, MXFP8    the scale is a power of two: kernel/encode_mx.h
- *     NVFP4 of ct     g = RN_D(RN_D(1/T) * 2688), 1 where that is infinite; s = E4M3(g * RN_D(A/6)), 0.125 where that
- *                     is 0; the code is that of x / RN32(s/g)
- *     of ModelOpt     s2 = T/2688; s = E4M3(A/(6 s2)), 1 where A/(6 s2) is 0, not below 2^-9; the code is that
- *                     of x / (s s2)
+ *     NVFP4, ct       g = RN_D(RN_D(1/T) * 2688), 1 if that is infinite; s = E4M3(g * RN_D(A/6)), 0.125 if that is 0;
+ *                     code of x / RN32(s/g)
+ *     NVFP4, ModelOpt s2 = T/2688; s = E4M3(A/(6 s2)), 1 if A/(6 s2) is 0, at least 2^-9; code of x / (s s2)
  *
  * Sources: compressed-tensors quantization/utils/helpers.py, generate_gparam and calculate_qparams; ModelOpt
- * torch/quantization/qtensor/nvfp4_tensor.py and mxfp4_tensor.py. */
+ * torch/quantization/qtensor/nvfp4_tensor.py and mxfp4_tensor.py.
+ */
 #include "encode/mx.h"
 
 #include <math.h>
@@ -30,7 +29,7 @@
 
 enum mx_kind { MXFP4, MXFP8, NVFP4 };
 
-/* Of a row. */
+/* Parameters of an encoder. */
 struct mx_numbers {
     enum mx_kind kind;
     bool modelopt;
@@ -38,7 +37,7 @@ struct mx_numbers {
 
 enum { BLOCK_MX = 32, BLOCK_NV = 16 };
 
-/* What a block shares: its code, and what codes are multiplied by. */
+/* Code of a block's scale, and the number that codes are multiplied by. */
 struct mx_block {
     uint8_t code;
     float scale;
@@ -80,7 +79,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (fit != ENCODE_YES)
         return fit;
     if (groups_elems(e, block) > ENCODE_FLOATS) {
-        e->why = "its rows are too long";
+        e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
     if (numbers_of(e)->kind == NVFP4)
@@ -97,7 +96,7 @@ ct_global(enum dtype d, float most)
     return isfinite(g) ? g : 1.0f;
 }
 
-/* What weight_global_scale or weight_scale_2 says. */
+/* Returns the value of weight_global_scale or weight_scale_2. */
 static float
 tensor_scale(const struct encoding *e, const float *facts)
 {
@@ -114,7 +113,7 @@ nvfp4_ct(enum dtype d, float most, float global)
     return b;
 }
 
-/* A tensor of zeros has a scale of 0, whatever its blocks have. */
+/* For a tensor of zeros the product is 0, whatever the scale of the block. */
 static struct mx_block
 nvfp4_modelopt(float most, float scale_2)
 {
@@ -142,7 +141,7 @@ find(const struct encoding *e, const struct encode_run *run, const float *x)
     return b;
 }
 
-/* One block of MXFP8, or of E2M1. */
+/* Encodes one block of MXFP8. */
 static void
 put_e4m3(const struct encode_run *run, uint8_t *y, float *back, const float *x, const struct mx_block *b, enum dtype d)
 {

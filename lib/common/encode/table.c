@@ -1,4 +1,4 @@
-/* table: all encoders. */
+/* table: the list of all encoders. */
 #include "encode/encode.h"
 
 #include <strings.h>

@@ -9,7 +9,7 @@
 
 static const char file[] = "config.json";
 
-/* The names that the converter looks for, in its order. */
+/* Names in the order in which the converter looks for them. */
 hf_names hf_names_layers = { "n_layers", "num_hidden_layers", "n_layer", "num_layers" };
 hf_names hf_names_context = { "max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length",
     "model_max_length" };
@@ -46,7 +46,7 @@ hf_config_member(const json_t *members, hf_names names, const char **name)
 static bool
 wrong(const char *of, const char *name, const char *expected, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is no %s", of, name, expected);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not %s", of, name, expected);
 }
 
 bool
@@ -55,7 +55,7 @@ hf_config_u32(uint32_t *out, const json_t *value, const char *of, const char *na
     json_int_t n = json_integer_value(value);
     bool ok = json_is_integer(value) && n >= 0 && n <= UINT32_MAX;
     *out = ok ? (uint32_t)n : 0;
-    return ok || wrong(of, name, "integer from 0 to 4294967295", err);
+    return ok || wrong(of, name, "an integer from 0 to 4294967295", err);
 }
 
 bool
@@ -64,7 +64,7 @@ hf_config_i32(int32_t *out, const json_t *value, const char *of, const char *nam
     json_int_t n = json_integer_value(value);
     bool ok = json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX;
     *out = ok ? (int32_t)n : 0;
-    return ok || wrong(of, name, "integer from -2147483648 to 2147483647", err);
+    return ok || wrong(of, name, "an integer from -2147483648 to 2147483647", err);
 }
 
 bool
@@ -72,7 +72,7 @@ hf_config_f32(float *out, const json_t *value, const char *of, const char *name,
 {
     double x = json_number_value(value);
     *out = (float)x;
-    return (json_is_number(value) && isfinite(*out)) || wrong(of, name, "number that F32 holds", err);
+    return (json_is_number(value) && isfinite(*out)) || wrong(of, name, "a number in the range of F32", err);
 }
 
 bool
@@ -111,14 +111,14 @@ find_family(struct hf_config *config, struct err *err)
 {
     const json_t *root = config->more->members, *classes = first_class(root), *class = json_array_get(classes, 0);
     char shown[STR_SHOWN];
-    if (!classes)               /* a model of diffusers has another member, and no family */
-        return json_object_get(root, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is missing, "
-            "which names the class of the model; --config none writes the tensors under their own names", file);
+    if (!classes)               /* a diffusers model has _class_name, and no family */
+        return json_object_get(root, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures, the "
+            "model class, is missing; use --config none to keep the tensor names", file);
     if (!json_is_string(class))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is no list of names", file);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is not a list of strings", file);
     config->family = hf_family_find(json_string_value(class), json_string_length(class));
-    return config->family || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: models of the class %s are not known; --config none "
-        "writes the tensors under their own names", file, str_shown(shown, json_string_value(class), json_string_length(class)));
+    return config->family || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: unknown model class '%s'; use --config none to "
+        "keep the tensor names", file, str_shown(shown, json_string_value(class), json_string_length(class)));
 }
 
 bool
@@ -130,9 +130,9 @@ hf_config_open(struct hf_config *config, const struct hf_text *text, struct err 
     return tree_read(&config->more->members, text->p, text->n, file, err) && find_family(config, err);
 }
 
-/* --- the members that count */
+/* --- members used for keys */
 
-/* Members that make another model of it, or say what no key here is for. */
+/* Rejects members that change the model type, or that have no key here. */
 static bool
 check_foreign(const json_t *root, struct err *err)
 {
@@ -140,19 +140,19 @@ check_foreign(const json_t *root, struct err *err)
         "draft_vocab_size", "transformer_layer_config", "per_layer_config" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (json_object_get(root, names[i]))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: it is not known what %s means for a model of this class",
-                file, names[i]);
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s is not supported for this model class", file,
+                names[i]);
     return true;
 }
 
-/* Replaces an object by what its class makes of it; one that the class does not take stays as it is. */
+/* Replaces an object by the result of its configuration class. Keeps an object that the class rejects. */
 static bool
 apply_class(json_t **object, struct err *err)
 {
-    bool takes = false;
+    bool accepted = false;
     json_t *copy = json_deep_copy(*object);
-    bool ok = (copy || err_memory(err, 0)) && hf_class_apply(copy, &takes, err);
-    if (ok && takes) {
+    bool ok = (copy || err_memory(err, 0)) && hf_class_apply(copy, &accepted, err);
+    if (ok && accepted) {
         json_decref(*object);
         *object = json_incref(copy);
     }
@@ -160,7 +160,8 @@ apply_class(json_t **object, struct err *err)
     return ok;
 }
 
-/* What text_config says overrides the rest; Gemma 3 with images has a class for it alone. */
+/* Applies the class and merges text_config, which overrides the outer members. Gemma 3 with images applies a class only to
+ * text_config. */
 static bool
 make_members(struct hf_config *config, struct err *err)
 {
@@ -168,7 +169,7 @@ make_members(struct hf_config *config, struct err *err)
     const json_t *type = json_object_get(*members, "model_type");
     bool images = json_is_string(type) && strcmp(json_string_value(type), "gemma3") == 0;
     if (text && !json_is_object(text))
-        return wrong(file, "text_config", "object", err);
+        return wrong(file, "text_config", "an object", err);
     if (images && !text)
         return hf_config_missing("text_config", err);
     json_incref(text);
@@ -179,7 +180,7 @@ make_members(struct hf_config *config, struct err *err)
     return ok;
 }
 
-/* --- the numbers that others need */
+/* --- required numbers */
 
 static bool
 read_count(uint64_t *out, const json_t *members, hf_names names, struct err *err)
@@ -211,13 +212,13 @@ read_optional(uint64_t *out, const json_t *members, hf_names names, struct err *
     return true;
 }
 
-/* Heads that other names count again. */
+/* Checks that an alternative name of a head count has the same value. */
 static bool
 check_again(const json_t *members, const char *name, uint64_t n, struct err *err)
 {
     const json_t *value = hf_config_get(members, name);
     return !value || (json_is_integer(value) && json_integer_value(value) == (json_int_t)n)
-        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is another number, expected %" PRIu64, file, name, n);
+        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s contradicts another member, expected %" PRIu64, file, name, n);
 }
 
 static bool
@@ -226,7 +227,8 @@ read_counts(struct hf_config *config, struct err *err)
     static hf_names vocabulary = { "vocab_size" }, head_dim = { "head_dim" };
     const json_t *members = config->more->members;
     uint64_t ff;
-    if (!read_count(&config->vocab_size, members, vocabulary, err) || !read_count(&config->hidden_size, members, hf_names_hidden, err)
+    if (!read_count(&config->vocab_size, members, vocabulary, err)
+            || !read_count(&config->hidden_size, members, hf_names_hidden, err)
             || !read_count(&config->layers, members, hf_names_layers, err) || !read_count(&ff, members, hf_names_ff, err)
             || !read_count(&config->heads, members, hf_names_heads, err)
             || !read_optional(&config->kv_heads, members, hf_names_kv_heads, err)
@@ -237,8 +239,8 @@ read_counts(struct hf_config *config, struct err *err)
     if (config->head_dim == 0 && hf_config_get(members, "head_dim"))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: head_dim is 0", file);
     if (config->head_dim == 0 && config->hidden_size % config->heads != 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is no multiple of num_attention_heads %"
-            PRIu64, file, config->hidden_size, config->heads);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64 " is not a multiple of "
+            "num_attention_heads %" PRIu64, file, config->hidden_size, config->heads);
     return check_again(members, "n_heads", config->heads, err) && check_again(members, "n_kv_heads", config->kv_heads, err);
 }
 
@@ -247,7 +249,7 @@ hf_config_read(struct hf_config *config, const struct hf_text *generation, struc
 {
     return check_foreign(config->more->members, err) && make_members(config, err)
         && read_counts(config, err)
-        && hf_rope_settle(config, err)
+        && hf_rope_resolve(config, err)
         && hf_rope_factors(config, err)
         && (!generation->p || tree_read(&config->more->generation, generation->p, generation->n, generation->name, err))
         && hf_config_check(config, err);

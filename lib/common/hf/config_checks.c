@@ -1,6 +1,6 @@
-/* What config.json declares and llama.cpp does not do: models that it refuses to load, and those that it computes otherwise.
- * Source: load_arch_hparams, load_arch_tensors and the graphs in src/models/ of llama.cpp, src/llama-context.cpp for yarn; the
- * modeling files of transformers for what the members mean. */
+/* Differences between llama.cpp and config.json: models that llama.cpp rejects, and those for which it computes something
+ * else. Sources: load_arch_hparams, load_arch_tensors and the graphs in src/models/ of llama.cpp, src/llama-context.cpp for
+ * yarn; the modeling files of transformers for the meaning of the members. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static const char file[] = "config.json";
 
-/* Returns the number of a member, or `missing` if it is not there or no number. */
+/* Returns the value of a number, or `missing` if the member is missing or not a number. */
 static double
 number(const json_t *object, const char *name, double missing)
 {
@@ -24,9 +24,9 @@ is(const json_t *text, const char *word)
     return json_is_string(text) && strcmp(json_string_value(text), word) == 0;
 }
 
-/* --- what is refused */
+/* --- errors */
 
-/* Returns the member that leaves a layer without experts, or NULL. */
+/* Returns the name of the member that declares a layer without experts, or NULL. */
 static const char *
 dense_layers(const struct hf_config *config)
 {
@@ -45,15 +45,15 @@ hf_config_check(const struct hf_config *config, struct err *err)
     const struct hf_family *family = config->family;
     const char *dense = family->needs_experts ? dense_layers(config) : NULL;
     if (dense)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s leaves layers without experts, and llama.cpp loads no such model "
-            "of the class %s", file, dense, family->class);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s declares layers without experts, which llama.cpp does not "
+            "support for %s", file, dense, family->class);
     if (family->no_attention_bias && json_is_true(json_object_get(config->more->members, "attention_bias")))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attention_bias is true, and llama.cpp loads no model of the class %s "
-            "with a bias of o_proj", file, family->class);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attention_bias is true, but llama.cpp does not support an "
+            "o_proj bias for %s", file, family->class);
     return true;
 }
 
-/* --- rotation */
+/* --- RoPE */
 
 static bool
 is_scaled(const struct hf_config *config, const char *type)
@@ -68,14 +68,14 @@ is_scaled(const struct hf_config *config, const char *type)
     return *type == '\0';
 }
 
-/* Returns the factor of attention that transformers computes for yarn. */
+/* Returns the attention factor that transformers computes for yarn. */
 static double
 yarn_scale(double factor, double mscale)
 {
     return factor > 1 ? 0.1 * mscale * (real_log2(factor) * M_LN2) + 1 : 1;
 }
 
-/* llama.cpp computes the factor of attention by itself, from `factor`; of longrope the converter does. */
+/* Compares attention factors. llama.cpp derives its own from `factor` for yarn; the converter computes it for longrope. */
 static void
 warn_of_attention(const struct hf_config *config, const json_t *rope, bool yarn, struct catalog *catalog)
 {
@@ -84,8 +84,8 @@ warn_of_attention(const struct hf_config *config, const json_t *rope, bool yarn,
     double both = yarn && mscale != 0 && all != 0 ? yarn_scale(factor, mscale) / yarn_scale(factor, all) : done;
     double said = number(rope, "attention_factor", both);
     if (fabs(said - done) > 1e-3 * done)
-        catalog_warn(catalog, "%s: %s asks for an attention factor of %.4g, but llama.cpp uses %.4g", file,
-            said != both ? "attention_factor" : "mscale", said, done);
+        catalog_warn(catalog, "%s: %s %.4g, but llama.cpp uses %.4g", file,
+            said != both ? "attention_factor is" : "mscale gives an attention factor of", said, done);
 }
 
 static void
@@ -96,18 +96,18 @@ warn_of_rope(const struct hf_config *config, struct catalog *catalog)
     struct err ignored;
     err_init(&ignored);
     if (!hf_rope_type(&type, config, &ignored))
-        return;                 /* which was an error before */
+        return;                 /* already reported as an error */
     bool yarn = strcmp(type, "yarn") == 0 && hf_config_get(rope, "factor");
     if (!is_scaled(config, type)) {
-        catalog_warn(catalog, "%s: llama.cpp ignores rope_type %s for the architecture %s", file, type, config->family->arch);
+        catalog_warn(catalog, "%s: llama.cpp ignores rope_type %s for architecture %s", file, type, config->family->arch);
         return;
     }
     if (yarn || config->more->has_attn_factor)
         warn_of_attention(config, rope, yarn, catalog);
     if (yarn && (number(rope, "beta_fast", 32) != 32 || number(rope, "beta_slow", 1) != 1))
-        catalog_warn(catalog, "%s: llama.cpp ignores beta_fast and beta_slow, and uses 32 and 1", file);
+        catalog_warn(catalog, "%s: llama.cpp ignores beta_fast and beta_slow and uses 32 and 1", file);
     if (yarn && json_is_false(json_object_get(rope, "truncate")))
-        catalog_warn(catalog, "%s: llama.cpp ignores truncate: false of rope_type yarn", file);
+        catalog_warn(catalog, "%s: llama.cpp ignores \"truncate\": false for rope_type yarn", file);
 }
 
 /* --- layers */
@@ -115,7 +115,7 @@ warn_of_rope(const struct hf_config *config, struct catalog *catalog)
 static void
 warn_of_activation(const struct hf_config *config, struct catalog *catalog)
 {
-    /* All names of one function in ACT2FN of transformers. */
+    /* All names of the same function in ACT2FN of transformers. */
     static const struct {
         const char *member, *name[6];
     } known[] = {
@@ -131,8 +131,9 @@ warn_of_activation(const struct hf_config *config, struct catalog *catalog)
     for (size_t i = 0; !same && known[activation].name[i]; i++)
         same = is(said, known[activation].name[i]);
     if (!same)
-        catalog_warn(catalog, "%s: %s is %s, but llama.cpp computes %s for the architecture %s", file, member,
-            str_shown(shown, json_string_value(said), json_string_length(said)), known[activation].name[0], config->family->arch);
+        catalog_warn(catalog, "%s: %s is %s, but llama.cpp uses %s for architecture %s", file, member,
+            str_shown(shown, json_string_value(said), json_string_length(said)), known[activation].name[0],
+            config->family->arch);
 }
 
 static void
@@ -140,12 +141,14 @@ warn_of_experts(const struct hf_config *config, struct catalog *catalog)
 {
     bool sums = json_is_true(json_object_get(config->more->members, "norm_topk_prob"));
     if (config->family->topk == HF_TOPK_SUM && !sums)
-        catalog_warn(catalog, "%s: norm_topk_prob is not true, and llama.cpp weighs the experts of this class as if it were", file);
+        catalog_warn(catalog, "%s: norm_topk_prob is not true, but llama.cpp always normalizes expert weights for this "
+            "class", file);
     if (config->family->topk == HF_TOPK_RAW && sums)
-        catalog_warn(catalog, "%s: norm_topk_prob is true, and llama.cpp weighs the experts of this class as if it were not", file);
+        catalog_warn(catalog, "%s: norm_topk_prob is true, but llama.cpp never normalizes expert weights for this "
+            "class", file);
 }
 
-/* Checks that some layer attends to a window that llama.cpp does not have. */
+/* Returns true if some layer attends to a window that llama.cpp ignores. */
 static bool
 has_window(const struct hf_config *config)
 {
@@ -164,7 +167,7 @@ has_window(const struct hf_config *config)
     return false;
 }
 
-/* A window as long as the context changes nothing. */
+/* Warns unless the window is as long as the context, which has no effect. */
 static void
 warn_of_window(const struct hf_config *config, struct catalog *catalog)
 {
@@ -172,11 +175,11 @@ warn_of_window(const struct hf_config *config, struct catalog *catalog)
     const json_t *context = hf_config_member(config->more->members, hf_names_context, &name);
     double window = number(config->more->members, "sliding_window", 0);
     if (window > 0 && (!context || window < json_number_value(context)) && has_window(config))
-        catalog_warn(catalog, "%s: llama.cpp ignores sliding_window %.0f for the architecture %s, and attends to all of the context",
+        catalog_warn(catalog, "%s: llama.cpp ignores sliding_window %.0f for architecture %s and attends to the whole context",
             file, window, config->family->arch);
 }
 
-/* Checks that the layers with a window are not those of the architecture. */
+/* Returns true if the layers with a window are not those of the architecture. */
 static bool
 has_other_windows(const struct hf_config *config)
 {
@@ -188,7 +191,8 @@ has_other_windows(const struct hf_config *config)
     for (size_t i = 0; i < json_array_size(types); i++)
         if (is(json_array_get(types, i), "sliding_attention") != ((i + 1) % n != 0))
             return true;
-    return !types && config->family->kind == HF_GEMMA3 && pattern != n && pattern != 1;     /* 1: no key for a window */
+    return !types && config->family->kind == HF_GEMMA3 && pattern != n && pattern != 1;     /* 1: no key is written for the
+                                                                                             * window */
 }
 
 static void
@@ -201,8 +205,8 @@ warn_of_gemma(const struct hf_config *config, struct catalog *catalog)
     if (family->wide_layers != 0 && said != done)
         catalog_warn(catalog, "%s: query_pre_attn_scalar is %.17g, but llama.cpp uses %.0f", file, said, done);
     if (has_other_windows(config))
-        catalog_warn(catalog, "%s: layer_types or sliding_window_pattern differ from llama.cpp, where every layer but each %u%s "
-            "attends to a window", file, family->full_every, family->full_every == 2 ? "nd" : "th");
+        catalog_warn(catalog, "%s: layer_types or sliding_window_pattern differ from llama.cpp, where all layers except every "
+            "%u%s attend to a window", file, family->full_every, family->full_every == 2 ? "nd" : "th");
 }
 
 void

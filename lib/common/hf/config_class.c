@@ -1,12 +1,12 @@
-/* The configuration classes of transformers 5: what their members are when nothing is said. A class that does not take a value
- * refuses the whole file, and llama.cpp's converter then reads it as it is, without any default. Only refusals that files are
- * known for are made here; for others the defaults hold. Source: configuration_*.py, configuration_utils.py,
- * modeling_rope_utils.py of transformers; huggingface_hub.dataclasses (no int for a float). */
+/* Configuration classes of transformers 5: the defaults of missing members. A class that rejects a value rejects the whole
+ * file; llama.cpp's converter then reads it unchanged, without defaults. Only rejections that occur in known files are
+ * implemented; other bad values get defaults. Sources: configuration_*.py, configuration_utils.py, modeling_rope_utils.py of
+ * transformers; huggingface_hub.dataclasses (no int for a float). */
 #include <string.h>
 
 #include "hf/config_priv.h"
 
-/* Classes, by enum hf_kind. */
+/* Sets of classes, by enum hf_kind. */
 #define C(kind) (1u << HF_##kind)
 enum {
     LLAMA = C(LLAMA), MISTRAL = C(MISTRAL), MIXTRAL = C(MIXTRAL), QWEN2 = C(QWEN2), QWEN2M = C(QWEN2_MOE), QWEN3 = C(QWEN3),
@@ -15,7 +15,7 @@ enum {
 };
 _Static_assert(HF_PHI3 < 31, "sets of classes are unsigned");
 
-/* A member of these classes, and its default: null, an integer, or a float. */
+/* A member of some classes and its default: null, an integer or a float. */
 enum class_fill { NULLED, NUMBER, REAL };
 struct class_member {
     const char *name;
@@ -64,7 +64,7 @@ static const struct class_member members_of[] = {
     { "shared_expert_intermediate_size", QWEN2M, NUMBER, 5632 },
 };
 
-/* model_type, and the theta of its class. */
+/* model_type, and the default of rope_theta in its class. */
 static const struct class {
     const char *type;
     enum hf_kind kind;
@@ -90,22 +90,23 @@ fill_in(json_t *members, const struct class_member *m, struct err *err)
 }
 
 static bool
-fill_members(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+fill_members(json_t *members, enum hf_kind kind, bool *accepted, struct err *err)
 {
-    for (size_t i = 0; *takes && i < sizeof members_of / sizeof *members_of; i++) {
+    for (size_t i = 0; *accepted && i < sizeof members_of / sizeof *members_of; i++) {
         const struct class_member *m = &members_of[i];
         const json_t *value = json_object_get(members, m->name);
         if (!(m->classes & 1u << kind))
             continue;
         if (value)
-            *takes = m->fill != REAL || !json_is_integer(value);
+            *accepted = m->fill != REAL || !json_is_integer(value);
         else if (!fill_in(members, m, err))
             return false;
     }
     return true;
 }
 
-/* num_experts and num_local_experts are one in two of the classes; what the class has no member for is set last. */
+/* Merges num_experts and num_local_experts, which are the same member in two of the classes. The name that is not the
+ * class's own overrides. */
 static bool
 join_experts(json_t *members, enum hf_kind kind, struct err *err)
 {
@@ -119,18 +120,18 @@ join_experts(json_t *members, enum hf_kind kind, struct err *err)
     return hf_config_set(members, "num_local_experts", value, err);
 }
 
-/* head_dim and num_key_value_heads, where null stands for what follows from others. */
+/* Derives head_dim and num_key_value_heads if they are null. */
 static bool
-derive(json_t *members, enum hf_kind kind, bool *takes, struct err *err)
+derive(json_t *members, enum hf_kind kind, bool *accepted, struct err *err)
 {
     json_int_t hidden = json_integer_value(json_object_get(members, "hidden_size"));
     json_t *heads = json_object_get(members, "num_attention_heads");
     json_int_t n = json_integer_value(heads);
     bool divides = kind == HF_LLAMA || kind == HF_GEMMA2 || kind == HF_GEMMA3;
-    *takes = n > 0 && hidden >= 0 && (!divides || hidden % n == 0);
-    if (!*takes)
+    *accepted = n > 0 && hidden >= 0 && (!divides || hidden % n == 0);
+    if (!*accepted)
         return true;
-    /* With layer_types a Mistral is read as a Ministral, whose class is the same but for this. */
+    /* A Mistral with layer_types is read as a Ministral, whose class differs only in this. */
     bool has_dim = kind == HF_LLAMA || (kind == HF_MISTRAL && !json_object_get(members, "layer_types"));
     if (has_dim && json_is_null(json_object_get(members, "head_dim"))
             && !hf_config_set(members, "head_dim", json_integer(hidden / n), err))
@@ -155,12 +156,12 @@ layer_types_fit(const json_t *members)
     return json_is_array(types) && layers >= 0 && json_array_size(types) == (size_t)layers;
 }
 
-/* Only names of types that torch has. */
+/* Checks that dtype is the name of a torch type. */
 static bool
 dtype_fits(const json_t *members)
 {
-    static const char *const types[] = { "bfloat16", "float16", "float32", "float64", "half", "float", "double", "float8_e4m3fn",
-        "float8_e5m2", "int8", "uint8" };
+    static const char *const types[] = { "bfloat16", "float16", "float32", "float64", "half", "float", "double",
+        "float8_e4m3fn", "float8_e5m2", "int8", "uint8" };
     const json_t *type = hf_config_get(members, "dtype");
     type = type ? type : hf_config_get(members, "torch_dtype");
     if (!json_is_string(type))
@@ -171,42 +172,43 @@ dtype_fits(const json_t *members)
     return false;
 }
 
-/* The window of attention: Qwen has one only where use_sliding_window says so; that of Gemma 3 in both directions goes
- * through the class by halves. */
+/* Adjusts sliding_window: Qwen has none without use_sliding_window; Gemma 3 with use_bidirectional_attention rounds it down
+ * to an even number, because the class halves it. */
 static bool
-settle_window(json_t *members, enum hf_kind kind, struct err *err)
+resolve_window(json_t *members, enum hf_kind kind, struct err *err)
 {
     const json_t *window = json_object_get(members, "sliding_window");
     if ((QWENS & 1u << kind) && !json_is_true(json_object_get(members, "use_sliding_window")))
         return hf_config_set(members, "sliding_window", kind == HF_QWEN2_MOE ? json_integer(0) : json_null(), err);
-    return kind != HF_GEMMA3 || !json_is_integer(window) || !json_is_true(json_object_get(members, "use_bidirectional_attention"))
+    return kind != HF_GEMMA3 || !json_is_integer(window)
+        || !json_is_true(json_object_get(members, "use_bidirectional_attention"))
         || hf_config_set(members, "sliding_window", json_integer(json_integer_value(window) / 2 * 2), err);
 }
 
 static bool
-apply(json_t *members, const struct class *class, bool *takes, struct err *err)
+apply(json_t *members, const struct class *class, bool *accepted, struct err *err)
 {
-    return fill_members(members, class->kind, takes, err)
-        && (!*takes || join_experts(members, class->kind, err))
-        && (!*takes || derive(members, class->kind, takes, err))
-        && (!*takes || settle_window(members, class->kind, err))
-        && (!*takes || hf_class_rope(members, class->kind, class->theta, takes, err));
+    return fill_members(members, class->kind, accepted, err)
+        && (!*accepted || join_experts(members, class->kind, err))
+        && (!*accepted || derive(members, class->kind, accepted, err))
+        && (!*accepted || resolve_window(members, class->kind, err))
+        && (!*accepted || hf_class_rope(members, class->kind, class->theta, accepted, err));
 }
 
 bool
-hf_class_apply(json_t *members, bool *takes, struct err *err)
+hf_class_apply(json_t *members, bool *accepted, struct err *err)
 {
     const json_t *type = json_object_get(members, "model_type");
     char shown[STR_SHOWN];
-    *takes = false;
+    *accepted = false;
     if (!json_is_string(type))
         return true;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (strcmp(classes[i].type, json_string_value(type)) != 0)
             continue;
-        *takes = dtype_fits(members) && layer_types_fit(members);
-        return !*takes || apply(members, &classes[i], takes, err);
+        *accepted = dtype_fits(members) && layer_types_fit(members);
+        return !*accepted || apply(members, &classes[i], accepted, err);
     }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: model_type %s is not known, and so are the defaults of "
-        "its members", str_shown(shown, json_string_value(type), json_string_length(type)));
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown model_type '%s', which determines the "
+        "defaults of missing members", str_shown(shown, json_string_value(type), json_string_length(type)));
 }

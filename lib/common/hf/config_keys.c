@@ -1,12 +1,12 @@
-/* The keys [arch].* in the order of the converter: TextModel.set_gguf_parameters and those of the families, which put some of
- * them again. */
+/* Keys [arch].* in the order of the converter: TextModel.set_gguf_parameters, then those of the families, which set some
+ * keys again. */
 #include <string.h>
 
 #include "hf/config_priv.h"
 
 static const char file[] = "config.json";
 
-/* What all of them need. */
+/* Common arguments. */
 struct putting {
     struct keys *keys;
     const char *arch;
@@ -37,7 +37,7 @@ put_text(const struct putting *p, const char *key, const char *text)
     return keys_put_text(p->keys, p->arch, key, text, strlen(text), p->err);
 }
 
-/* The same of a member that need not be there. */
+/* Puts a key for a member that may be missing. */
 static bool
 may_u32(const struct putting *p, const char *key, hf_names names)
 {
@@ -90,13 +90,13 @@ put_file_type(const struct putting *p, uint32_t file_type)
     return keys_put_u32(p->keys, "general", "file_type", file_type, p->err);
 }
 
-/* --- rotation */
+/* --- RoPE */
 
 static bool
 put_yarn(const struct putting *p, const json_t *rope)
 {
     static const char original[] = "original_max_position_embeddings";
-    /* A null attention_factor hides attn_factor, as in the reference. */
+    /* A null attention_factor hides attn_factor, as in the converter. */
     const char *attention = json_object_get(rope, "attention_factor") ? "attention_factor" : "attn_factor";
     return (hf_config_get(rope, original) || hf_config_missing(original, p->err))
         && put_u32(p, "rope.scaling.original_context_length", hf_config_get(rope, original), original)
@@ -114,7 +114,7 @@ put_scaling(const struct putting *p)
     if (!hf_rope_type(&type, p->config, p->err))
         return false;
     if (json_object_get(p->config->more->rope, "mrope_section"))
-        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: mrope_section is not known in this class of models", file);
+        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: mrope_section is not supported for this model class", file);
     bool scales = factor && (strcmp(type, "linear") == 0 || strcmp(type, "yarn") == 0);
     return (!scales || (put_text(p, "rope.scaling.type", type) && put_f32(p, "rope.scaling.factor", factor, "factor")))
         && (!scales || *type != 'y' || put_yarn(p, rope))
@@ -131,7 +131,7 @@ put_thetas(const struct putting *p)
 
 /* --- families */
 
-/* How experts are chosen has names that no model of these classes uses. */
+/* Rejects members for the selection of experts that no model of these classes uses. */
 static bool
 check_scores(const struct putting *p)
 {
@@ -139,8 +139,8 @@ check_scores(const struct putting *p)
         "moe_router_activation_func", "expert_selection_fn" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (hf_config_get(p->members, names[i]))
-            return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: it is not known what %s means for a model of this class",
-                file, names[i]);
+            return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s is not supported for this model class", file,
+                names[i]);
     return true;
 }
 
@@ -205,7 +205,7 @@ put_gemma2(const struct putting *p, uint32_t file_type)
         && must_u32(p, "attention.sliding_window", window);
 }
 
-/* A number where the reference has a default for what is not there, but none for null. */
+/* Puts a number. The default applies if the member is missing, but not if it is null, as in the converter. */
 static bool
 put_else(const struct putting *p, const char *key, const char *name, uint32_t missing)
 {
@@ -228,7 +228,7 @@ put_gemma3(const struct putting *p, uint32_t file_type)
     const json_t *m = p->members, *cap = hf_config_get(m, "final_logit_softcapping"), *eps = json_object_get(m, "rms_norm_eps");
     const json_t *pattern = json_object_get(m, "sliding_window_pattern");
     if (hf_config_get(m, "attn_logit_softcapping"))
-        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attn_logit_softcapping is not known for Gemma 3", file);
+        return err_set(p->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: attn_logit_softcapping is not supported for Gemma 3", file);
     return put_general(p, file_type)
         && put_else(p, "context_length", "max_position_embeddings", 131072)
         && put_else(p, "attention.head_count", "num_attention_heads", 8)
@@ -286,7 +286,7 @@ put_family(const struct putting *p, uint32_t file_type)
     case HF_PHI3:
         return put_phi3(p, file_type);
     }
-    return err_set(p->err, ERR_BUG, ERR_NO_OFFSET, "a family without keys");
+    return err_set(p->err, ERR_BUG, ERR_NO_OFFSET, "model family without keys");
 }
 
 bool

@@ -1,6 +1,6 @@
-/* config_priv: what the files of config share. Members of config.json are a tree of jansson's, changed in the steps of the
- * reference: first as the configuration class of transformers would hold them (config_class), then as
- * convert_hf_to_gguf.py has them (config_rope), which reads keys and factors from what that makes. */
+/* config_priv: shared by the config*.c files. The members of config.json are a jansson tree that is changed in the same
+ * steps as in the converter: config_class applies the configuration class of transformers, then config_rope applies
+ * convert_hf_to_gguf.py. Keys and factors are read from the result. */
 #ifndef HF_CONFIG_PRIV_H
 #define HF_CONFIG_PRIV_H
 
@@ -9,71 +9,74 @@
 #include "hf/config.h"
 
 struct hf_config_more {
-    json_t *members;            /* of config.json, as it is, then after all steps; owned */
+    json_t *members;            /* of config.json, first as read, then after all steps; owned */
     json_t *rope;               /* rope_parameters after all steps; owned */
     json_t *generation;         /* of generation_config.json, or NULL; owned */
     bool has_attn_factor;
-    float attn_factor;          /* of long and short factors */
+    float attn_factor;          /* for the long and short factors */
 };
 
 /* --- members of an object */
 
 enum { HF_NAMES = 6 };
 
-/* Names of one thing, the first one that is there counts; closed by NULL. */
+/* Alternative names of a member, NULL-terminated; the first one present is used. */
 typedef const char *const hf_names[HF_NAMES + 1];
 
 extern hf_names hf_names_layers, hf_names_context, hf_names_hidden, hf_names_ff, hf_names_heads, hf_names_kv_heads,
     hf_names_experts, hf_names_experts_used;
 
-/* The first member of these names; *name tells which. NULL: none, or null, which is none in the reference too. */
+/* Returns the first member with one of these names and sets *name to its name. Returns NULL, and the first name, if there is
+ * none. A null member ends the search and counts as missing, as in the converter. */
 const json_t *hf_config_member(const json_t *members, hf_names names, const char **name);
 
-/* The member when it is no null. */
+/* Returns the member, or NULL if it is missing or null. */
 const json_t *hf_config_get(const json_t *members, const char *name);
 
-/* Numbers of config.json, or another file: ERR_MALFORMED, naming file and member, when it is none, or none of the range. */
+/* Read a number of a JSON file. Fail with ERR_MALFORMED, naming file and member, if the value has another type or is out of
+ * range. */
 bool hf_config_u32(uint32_t *out, const json_t *value, const char *file, const char *name, struct err *err);
 bool hf_config_i32(int32_t *out, const json_t *value, const char *file, const char *name, struct err *err);
 bool hf_config_f32(float *out, const json_t *value, const char *file, const char *name, struct err *err);
 
-/* "config.json: MEMBER is missing". */
+/* Fails with ERR_MALFORMED: "config.json: MEMBER is missing". */
 bool hf_config_missing(const char *name, struct err *err);
 
-/* Take over a new value of a member: false when there was no memory for it. `value` is given back either way. */
+/* Sets a member. Always consumes the reference to `value`, which may be NULL after a failed allocation: ERR_MEMORY. */
 bool hf_config_set(json_t *members, const char *name, json_t *value, struct err *err);
 
-/* The same unless the member is there, also as null. */
+/* Like hf_config_set(), but keeps the member if it exists, even as null. */
 bool hf_config_default(json_t *members, const char *name, json_t *value, struct err *err);
 
 /* --- the steps */
 
-/* Fill and change `members` as the class of transformers for their model_type does. *takes is false when that class does not
- * take them, or there is none for them: the reference then reads config.json as it is, and members are in no state. */
-bool hf_class_apply(json_t *members, bool *takes, struct err *err);
+/* Changes `members` as the class of transformers for their model_type does. Sets *accepted to false if that class rejects them
+ * or if there is no model_type: the converter then reads config.json unchanged, so discard `members`. */
+bool hf_class_apply(json_t *members, bool *accepted, struct err *err);
 
-/* What the class makes of rope_scaling and rope_parameters. `theta`: its default. Kind: that of model_type. */
-bool hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, struct err *err);
+/* Replaces rope_scaling and rope_parameters by what the class makes of them. `theta` is the default of the class for
+ * rope_theta, `kind` follows from model_type. */
+bool hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *accepted, struct err *err);
 
-/* The rope_parameters that the reference goes by. */
-bool hf_rope_settle(struct hf_config *config, struct err *err);
+/* Sets more->rope to the rope_parameters that the converter uses. */
+bool hf_rope_resolve(struct hf_config *config, struct err *err);
 
-/* The part of them for full attention. */
+/* Returns the rope_parameters for full attention. */
 const json_t *hf_rope_full(const struct hf_config *config);
 
-/* Their rope_type in *type, "" for none; static or borrowed. One that is not known is ERR_UNSUPPORTED. */
+/* Sets *type to their rope_type, "" if there is none; static or borrowed. Fails with ERR_UNSUPPORTED for an unknown type. */
 bool hf_rope_type(const char **type, const struct hf_config *config, struct err *err);
 
-/* The tensors of factors. */
+/* Computes the factor tensors. */
 bool hf_rope_factors(struct hf_config *config, struct err *err);
 
-/* Dimensions that Phi-3 rotates. */
+/* Computes the number of dimensions that Phi-3 rotates. */
 bool hf_rope_phi3_dims(uint32_t *dims, const struct hf_config *config, struct err *err);
 
-/* Refuses what llama.cpp would not load: ERR_UNSUPPORTED. */
+/* Fails with ERR_UNSUPPORTED if llama.cpp would not load the model. */
 bool hf_config_check(const struct hf_config *config, struct err *err);
 
-/* general.sampling.* */
+/* Puts general.sampling.*. */
 bool hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* rope_scaling and rope_parameters, in their spellings of all years: what the classes of transformers make of them
- * (modeling_rope_utils.py: standardize_rope_params, validate_rope; configuration_gemma3.py, configuration_phi3.py), then what
+/* rope_scaling and rope_parameters in all their spellings: first as the classes of transformers standardize them
+ * (modeling_rope_utils.py: standardize_rope_params, validate_rope; configuration_gemma3.py, configuration_phi3.py), then as
  * llama.cpp's converter does (TextModel.__init__). */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ is(const json_t *text, const char *word)
     return json_is_string(text) && strcmp(json_string_value(text), word) == 0;
 }
 
-/* A dict that is not empty, or any other value that Python takes for true. */
+/* Returns true for a value that is true in Python. */
 static bool
 is_true(const json_t *value)
 {
@@ -22,7 +22,7 @@ is_true(const json_t *value)
         || (json_is_number(value) && json_number_value(value) != 0);
 }
 
-/* A copy of a member under another name: "type" as "rope_type". */
+/* Sets a member to a copy of another one, unless it exists. */
 static bool
 copy_default(json_t *to, const char *name, const json_t *value, struct err *err)
 {
@@ -40,7 +40,7 @@ has_all(const json_t *rope, const char *const names[])
     return true;
 }
 
-/* Checks the members that a type cannot do without; a type that is not known needs none. */
+/* Checks that the members required by the RoPE type exist. Unknown types require none. */
 static bool
 is_valid(const json_t *rope)
 {
@@ -57,7 +57,7 @@ is_valid(const json_t *rope)
     return true;
 }
 
-/* A head rotates in pairs; small ones are models of tests. */
+/* Checks that the head size is even. Sizes up to 4 occur in test models and are accepted. */
 static bool
 head_fits(const json_t *members)
 {
@@ -65,8 +65,8 @@ head_fits(const json_t *members)
     return n <= 4 || n % 2 == 0;
 }
 
-/* One object of the same kind for all layers, or for one kind of them. `pretrained`: what wins as the length of the training,
- * or NULL. */
+/* Standardizes the parameters of all layers, or of one layer type. `pretrained` overrides original_max_position_embeddings
+ * unless NULL. */
 static bool
 standardize(json_t *rope, const json_t *members, const json_t *pretrained, struct err *err)
 {
@@ -88,7 +88,7 @@ set_theta(json_t *rope, const json_t *said, double theta, struct err *err)
 }
 
 static bool
-flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes, struct err *err)
+flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *accepted, struct err *err)
 {
     const json_t *partial = json_object_get(members, "partial_rotary_factor");
     const json_t *pretrained = kind == HF_PHI3 ? json_object_get(members, "original_max_position_embeddings") : NULL;
@@ -108,13 +108,13 @@ flat(json_t *members, json_t *rope, enum hf_kind kind, double theta, bool *takes
             && !hf_config_set(rope, "rope_type", json_string("longrope"), err))
         return false;
     type = json_object_get(rope, "rope_type");
-    *takes = is_valid(rope) && head_fits(members) && (kind != HF_PHI3 || is(type, "default") || is(type, "longrope"));
+    *accepted = is_valid(rope) && head_fits(members) && (kind != HF_PHI3 || is(type, "default") || is(type, "longrope"));
     if (kind != HF_PHI3)
         json_object_del(members, "partial_rotary_factor");
     return true;
 }
 
-/* Whether some layer of Gemma 3 is of a kind: of layer_types, or of every sixth layer. */
+/* Returns true if a Gemma 3 has a layer of this type, by layer_types, or else by sliding_window_pattern (default 6). */
 static bool
 has_layer(const json_t *members, const char *kind)
 {
@@ -130,9 +130,9 @@ has_layer(const json_t *members, const char *kind)
     return strcmp(kind, "full_attention") == 0 ? pattern > 0 && layers >= pattern : pattern != 1 && layers > 0;
 }
 
-/* An object of one kind of layers: made when there is none. */
+/* Returns the parameters of a layer type; creates them if missing. */
 static json_t *
-part(json_t *rope, const char *name, bool *takes, struct err *err)
+part(json_t *rope, const char *name, bool *accepted, struct err *err)
 {
     json_t *found = json_object_get(rope, name);
     if (!found || json_is_null(found)) {
@@ -141,52 +141,52 @@ part(json_t *rope, const char *name, bool *takes, struct err *err)
         found = json_object_get(rope, name);
         return hf_config_set(found, "rope_type", json_string("default"), err) ? found : NULL;
     }
-    *takes = *takes && json_is_object(found);
+    *accepted = *accepted && json_is_object(found);
     return found;
 }
 
 static bool
-finish_part(json_t *rope, json_t *members, const char *name, bool *takes, struct err *err)
+finish_part(json_t *rope, json_t *members, const char *name, bool *accepted, struct err *err)
 {
     json_t *found = json_object_get(rope, name);
     if (!has_layer(members, name))
         return true;
     if (!standardize(found, members, NULL, err))
         return false;
-    *takes = is_valid(found) && head_fits(members);
+    *accepted = is_valid(found) && head_fits(members);
     return true;
 }
 
-/* Gemma 3 has two of them. What rope_scaling says is for the full layers; as an update it does not change a type by the
- * name "type". */
+/* Standardizes the two sets of parameters of Gemma 3. rope_scaling is merged into those of the full layers, whose rope_type
+ * overrides a "type" in it. */
 static bool
-nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool *takes, struct err *err)
+nested(json_t *members, json_t *rope, const json_t *scaling, double theta, bool *accepted, struct err *err)
 {
     static const char full[] = "full_attention", sliding[] = "sliding_attention";
-    json_t *first = part(rope, full, takes, err);
-    if (!*takes)
+    json_t *first = part(rope, full, accepted, err);
+    if (!*accepted)
         return true;
     if (!first)
         return false;
-    *takes = !scaling || json_is_object(scaling);
-    if (!*takes)
+    *accepted = !scaling || json_is_object(scaling);
+    if (!*accepted)
         return true;
     if (scaling && json_object_update(first, (json_t *)scaling) != 0)
         return err_memory(err, 0);
     if (!set_theta(first, json_object_get(members, "rope_theta"), theta, err))
         return false;
-    json_t *second = part(rope, sliding, takes, err);
-    if (!*takes)
+    json_t *second = part(rope, sliding, accepted, err);
+    if (!*accepted)
         return true;
     if (!second || !set_theta(second, json_object_get(members, "rope_local_base_freq"), 1e4, err))
         return false;
     json_object_del(members, "rope_local_base_freq");
-    return finish_part(rope, members, full, takes, err)
-        && (!*takes || finish_part(rope, members, sliding, takes, err));
+    return finish_part(rope, members, full, accepted, err)
+        && (!*accepted || finish_part(rope, members, sliding, accepted, err));
 }
 
 bool
-hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, struct err *err)
+hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *accepted, struct err *err)
 {
     const json_t *scaling = json_object_get(members, "rope_scaling"), *said = hf_config_get(members, "rope_parameters");
     bool two = kind == HF_GEMMA3;
@@ -194,14 +194,14 @@ hf_class_rope(json_t *members, enum hf_kind kind, double theta, bool *takes, str
     json_t *rope = of ? json_deep_copy(of) : json_object();
     if (!rope)
         return err_memory(err, 0);
-    *takes = json_is_object(rope);
+    *accepted = json_is_object(rope);
     bool ok = true;
-    if (*takes && !two && (json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention")))
-        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_parameters for kinds of layers are not known in "
-            "this class of models");
-    else if (*takes)
-        ok = two ? nested(members, rope, json_is_null(scaling) ? NULL : scaling, theta, takes, err)
-            : flat(members, rope, kind, theta, takes, err);
+    if (*accepted && !two && (json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention")))
+        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_parameters per layer type are not supported for "
+            "this model class");
+    else if (*accepted)
+        ok = two ? nested(members, rope, json_is_null(scaling) ? NULL : scaling, theta, accepted, err)
+            : flat(members, rope, kind, theta, accepted, err);
     ok = ok && hf_config_set(members, "rope_parameters", json_incref(rope), err);
     json_object_del(members, "rope_scaling");
     json_object_del(members, "rope_theta");
@@ -221,13 +221,13 @@ first_of(const json_t *members, const char *const names[])
 }
 
 static bool
-take_over(json_t *rope, const char *name, const json_t *value, struct err *err)
+set_default(json_t *rope, const char *name, const json_t *value, struct err *err)
 {
     return !value || copy_default(rope, name, value, err);
 }
 
 static bool
-fill_settled(json_t *rope, const json_t *members, struct err *err)
+fill_resolved(json_t *rope, const json_t *members, struct err *err)
 {
     static const char *const thetas[] = { "global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta",
         "rotary_emb_base", NULL };
@@ -243,30 +243,31 @@ fill_settled(json_t *rope, const json_t *members, struct err *err)
         return err_memory(err, 0);
     }
     return (!local || hf_config_set(rope, "sliding_attention", sliding, err))
-        && take_over(rope, "rope_theta", first_of(members, thetas), err)
-        && take_over(rope, "rope_type", hf_config_get(rope, "type"), err)
-        && take_over(rope, "partial_rotary_factor", first_of(members, partials), err)
-        && take_over(rope, "original_max_position_embeddings", hf_config_get(members, "original_max_position_embeddings"), err);
+        && set_default(rope, "rope_theta", first_of(members, thetas), err)
+        && set_default(rope, "rope_type", hf_config_get(rope, "type"), err)
+        && set_default(rope, "partial_rotary_factor", first_of(members, partials), err)
+        && set_default(rope, "original_max_position_embeddings",
+            hf_config_get(members, "original_max_position_embeddings"), err);
 }
 
 bool
-hf_rope_settle(struct hf_config *config, struct err *err)
+hf_rope_resolve(struct hf_config *config, struct err *err)
 {
     static const char *const parts[] = { "full_attention", "sliding_attention" };
     const json_t *members = config->more->members, *said = json_object_get(members, "rope_parameters");
     const char *name = said ? "rope_parameters" : "rope_scaling";
     said = said ? said : json_object_get(members, "rope_scaling");
     if (is_true(said) && !json_is_object(said))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is no object", name);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is not an object", name);
     json_t *rope = json_object_size(said) != 0 ? json_deep_copy(said) : json_object();
     config->more->rope = rope;
     if (!rope)
         return err_memory(err, 0);
-    if (!fill_settled(rope, members, err))
+    if (!fill_resolved(rope, members, err))
         return false;
     for (size_t i = 0; i < 2; i++)
         if (json_object_get(rope, parts[i]) && !json_is_object(json_object_get(rope, parts[i])))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s of %s is no object", parts[i], name);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s of %s is not an object", parts[i], name);
     return true;
 }
 
@@ -287,7 +288,7 @@ hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
     if (!said || (json_is_null(said) && strcmp(config->family->arch, "llama") != 0))
         return true;
     if (!json_is_string(said))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is no string");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type is not a string");
     if (strcasecmp(json_string_value(said), "llama3") == 0) {
         *type = "llama3";
         return true;
@@ -298,6 +299,6 @@ hf_rope_type(const char **type, const struct hf_config *config, struct err *err)
         *type = i == 0 ? "" : strcmp(types[i], "su") == 0 ? "longrope" : types[i];
         return true;
     }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: rope_type %s is not known",
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown rope_type '%s'",
         str_shown(shown, json_string_value(said), json_string_length(said)));
 }

@@ -7,7 +7,7 @@
 struct edit {
     struct str *out;
     struct pull json;
-    const char *done;       /* the text before it is in `out`, or left out */
+    const char *done;       /* everything before this is in `out` or was dropped */
 };
 
 static bool
@@ -18,13 +18,13 @@ is_about_quantization(const struct pull_text *key)
 }
 
 static void
-keep_to(struct edit *e, const char *end)
+copy_to(struct edit *e, const char *end)
 {
     str_add(e->out, e->done, (size_t)(end - e->done));
     e->done = end;
 }
 
-/* The comma before p, when nothing but white space lies between; else p. */
+/* Returns the comma before p if only white space is in between, else p. */
 static const char *
 comma_before(const char *p, const char *first)
 {
@@ -34,9 +34,9 @@ comma_before(const char *p, const char *first)
     return q > first && q[-1] == ',' ? q - 1 : p;
 }
 
-/* Behind white space and a comma. */
+/* Returns the position after white space and a comma, or p if there is no comma. */
 static const char *
-comma_behind(const char *p, const char *end)
+comma_after(const char *p, const char *end)
 {
     const char *q = p;
     while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\r'))
@@ -44,27 +44,27 @@ comma_behind(const char *p, const char *end)
     return q < end && *q == ',' ? q + 1 : p;
 }
 
-/* The member whose key was just read: leave it out, with one of the commas around it. */
+/* Drops the member whose key was just read, with one of the commas around it. */
 static bool
-leave_out(struct edit *e, bool kept)
+drop_member(struct edit *e, bool kept)
 {
     const char *key = e->json.start, *p;
     size_t n;
     if (!pull_value_text(&e->json, &p, &n))
         return false;
     if (kept)
-        keep_to(e, comma_before(key, e->done));
+        copy_to(e, comma_before(key, e->done));
     else
-        keep_to(e, key);
-    e->done = kept ? p + n : comma_behind(p + n, e->json.end);
+        copy_to(e, key);
+    e->done = kept ? p + n : comma_after(p + n, e->json.end);
     return true;
 }
 
-/* The whole text; objects may be nested as deep as the tokeniser allows. */
+/* Edits the whole text. The nesting depth is limited by the JSON reader. */
 static bool
 edit(struct edit *e)
 {
-    bool kept[PULL_DEPTH_MAX];          /* of the objects that are open: whether a member was kept */
+    bool kept[PULL_DEPTH_MAX];          /* for each open object: a member was kept */
     if (pull_next(&e->json) != PULL_OBJECT)
         return false;
     kept[0] = false;
@@ -76,15 +76,15 @@ edit(struct edit *e)
             *here = false;
         else if (t == PULL_KEY && !is_about_quantization(&e->json.token))
             *here = true;
-        else if (t == PULL_KEY && !leave_out(e, *here))
+        else if (t == PULL_KEY && !drop_member(e, *here))
             return false;
     }
-    keep_to(e, e->json.end);
+    copy_to(e, e->json.end);
     return true;
 }
 
 static bool
-leave_quantization(struct str *out, const struct catalog_config *config, struct err *err)
+drop_quantization(struct str *out, const struct catalog_config *config, struct err *err)
 {
     char why[PULL_EXPLAIN];
     struct edit e = { .out = out, .done = config->text };
@@ -94,7 +94,7 @@ leave_quantization(struct str *out, const struct catalog_config *config, struct 
         "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
 }
 
-/* Puts a member, a JSON object, first into a text. */
+/* Inserts an object as the first member of a text. */
 static void
 put_first(struct str *text, const char *name, const struct str *object)
 {
@@ -121,11 +121,11 @@ hf_config_text(struct str *out, const struct catalog_config *config, bool plain,
 {
     if (!plain && !quantization)
         str_add(out, config->text, config->n);
-    else if (!leave_quantization(out, config, err))
+    else if (!drop_quantization(out, config, err))
         return false;
     if (quantization && !out->failed)
         put_first(out, "quantization_config", &quantization->text);
-    if (quantization && quantization->too && !out->failed)
-        put_first(out, quantization->too, &quantization->text);
+    if (quantization && quantization->alias && !out->failed)
+        put_first(out, quantization->alias, &quantization->text);
     return !out->failed || err_memory(err, out->room);
 }

@@ -8,7 +8,7 @@
 #include "base/folder.h"
 #include "source/small_file.h"
 
-enum { TOKENIZER_MAX = 64 << 20 };      /* bytes of tokenizer.json and the like */
+enum { TOKENIZER_MAX = 64 << 20 };      /* maximum size of tokenizer.json and the like */
 
 static const char *const names[HF_FILES] = {
     [HF_CONFIG] = "config.json", [HF_GENERATION] = "generation_config.json", [HF_TOKENIZER] = "tokenizer.json",
@@ -28,7 +28,7 @@ hf_folder_config(const struct catalog *catalog)
 }
 
 bool
-hf_folder_copies(const char *name, bool quantization)
+hf_folder_is_copied(const char *name, bool quantization)
 {
     static const char *const weights[] = { ".safetensors", ".index.json", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz",
         ".npy", ".h5", ".msgpack", ".onnx", ".onnx_data", ".tflite", ".gz", ".zst", ".xz" };
@@ -43,7 +43,7 @@ hf_folder_copies(const char *name, bool quantization)
     return name[0] != '.' && strcmp(name, names[HF_CONFIG]) != 0;
 }
 
-/* The config that counts is with the catalog already, whichever file that was. */
+/* The catalog already has the config to use, from whichever file. */
 bool
 hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)
 {
@@ -62,7 +62,7 @@ static bool
 open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct model *model, struct err *err)
 {
     struct stat st;
-    if (lstat(path, &st) != 0)          /* a link to nothing is there, and an error */
+    if (lstat(path, &st) != 0)          /* a dangling link is not a missing file, but an error */
         return errno == ENOENT || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
     return small_file_open(&folder->src[i], path, TOKENIZER_MAX, catalog_budget(model->catalog), names[i],
         &folder->file[i].p, &folder->file[i].n, &model->inputs, err);
@@ -117,7 +117,7 @@ hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
         ok = path.failed ? err_memory(err, path.len) : open_one(folder, i, path.p, model, err);
         str_clear(&path);
     }
-    if (!ok || !folder->file[HF_TEMPLATE].p)    /* alone they mean nothing to the reference */
+    if (!ok || !folder->file[HF_TEMPLATE].p)    /* the converter ignores them without it */
         return ok;
     char *path = folder_path(model->folder, strlen(model->folder), HF_TEMPLATES, err);
     ok = path && open_templates(folder, model, path, err);

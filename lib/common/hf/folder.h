@@ -1,4 +1,4 @@
-/* folder: the files that lie beside the weights of a Hugging Face model and say what it is. */
+/* folder: the JSON, tokenizer and template files next to the weights of a Hugging Face model. */
 #ifndef HF_FOLDER_H
 #define HF_FOLDER_H
 
@@ -21,23 +21,23 @@ enum hf_file {
     HF_FILES
 };
 
-/* One of them: n bytes, no NUL behind them. p is NULL when the file is not there. */
+/* One of these files: n bytes without a trailing NUL. p is NULL if the file does not exist. */
 struct hf_text {
     const char *name;           /* "config.json", for messages; static */
     const char *p;
     size_t n;
 };
 
-/* More *.jinja files than any model has beside its chat_template.jinja. */
+/* More *.jinja files than any known model has. */
 enum { HF_TEMPLATES_MAX = 256 };
 
 /* A file of additional_chat_templates/. */
 struct hf_named_template {
-    struct hf_text text;        /* its name is "tool_use.jinja", owned by the folder's `names` */
+    struct hf_text text;        /* name: "tool_use.jinja", owned by the folder's `names` */
     struct source *src;
 };
 
-/* Zeroed: none. Texts are borrowed from it. */
+/* A zeroed struct has no files. It owns all texts; callers borrow them. */
 struct hf_folder {
     struct hf_text file[HF_FILES];
     struct source *src[HF_FILES];
@@ -46,22 +46,23 @@ struct hf_folder {
     struct names names;
 };
 
-/* The folder of named templates. */
+/* Directory of the named templates. */
 #define HF_TEMPLATES "additional_chat_templates"
 
-/* Returns config.json as the catalog of a model keeps it: that of the directory, beside the file, or named. NULL: none. */
+/* Returns the config.json of a model's catalog: from the directory, from next to the file, or given with --config. NULL if
+ * there is none. */
 const struct catalog_config *hf_folder_config(const struct catalog *catalog);
 
-/* Checks that a file of a model's folder goes into a directory made of it: no weights, no index of their files, no hidden
- * name, and no config.json, which is written. `quantization`: what configs of quantizers say is no longer true. */
-bool hf_folder_copies(const char *name, bool quantization);
+/* Returns true if a file of a model directory is copied to the output directory: not weights, their index, a hidden file or
+ * config.json, which is rewritten. With `quantization`, quantizer configs are not copied either, because they no longer
+ * apply. */
+bool hf_folder_is_copied(const char *name, bool quantization);
 
-/* Config.json alone, which the catalog of a model has; false when it has none. */
+/* Initializes the folder with only the config.json of the catalog. Returns false if there is none. */
 bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 
-/* Read the files in the folder of a model, which has one; each becomes an input of it. Config.json may be another, as the
- * user said: then the catalog has that. One that cannot be read is an error, one that is not there is none. Close also
- * after a failure. */
+/* Reads the files of a model directory, for a catalog with a config.json; each file becomes an input of the model. A missing
+ * file is not an error, an unreadable one is. Call hf_folder_close() even after a failure. */
 bool hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err);
 void hf_folder_close(struct hf_folder *folder);
 

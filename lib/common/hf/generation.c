@@ -1,4 +1,4 @@
-/* generation_config.json as general.sampling.*: gguf-py's metadata.py. Members that are null are none. */
+/* generation_config.json as general.sampling.*. Source: gguf-py's metadata.py. Null members count as missing. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum generation_kind { TEXT, I32, F32 };
 static const struct generation_row {
     const char *key, *name;
     enum generation_kind kind;
-    const char *other;          /* the name when the first is not there */
+    const char *other;          /* alternative name */
 } rows[] = {
     { "sequence", "sequence", TEXT, NULL },
     { "top_k", "top_k", I32, NULL },
@@ -42,7 +42,7 @@ put(struct keys *keys, const struct generation_row *row, const char *name, const
         break;
     }
     if (!json_is_string(value))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is no string", file, name);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not a string", file, name);
     return json_string_length(value) == 0
         || keys_put_text(keys, prefix, row->key, json_string_value(value), json_string_length(value), err);
 }

@@ -95,13 +95,13 @@ bool
 hf_value_file(struct hf_value *out, const struct hf_text *file, struct err *err)
 {
     struct pull json;
-    *out = (struct hf_value){ .file = file->name, .name = "the whole" };
+    *out = (struct hf_value){ .file = file->name, .name = "the file" };
     if (!file->p)
         return true;
-    struct hf_value whole = { file->name, "the whole", file->p, file->n, 0 };
+    struct hf_value whole = { file->name, "the file", file->p, file->n, 0 };
     hf_value_pull(&json, &whole);
     if (!pull_value_text(&json, &out->p, &out->n) || pull_next(&json) != PULL_END)
-        return hf_value_fault(&json, &whole, "one value", err);
+        return hf_value_fault(&json, &whole, "a single value", err);
     out->at = (uint64_t)(out->p - file->p);
     return hf_value_kind(out) == PULL_OBJECT || hf_value_wrong(out, "a JSON object", err);
 }
@@ -133,7 +133,7 @@ static bool
 take_member(struct hf_value *out, struct pull *json, const struct hf_value *object, struct err *err)
 {
     if (out->p)
-        return err_set(err, ERR_MALFORMED, pull_token_at(json), "%s: the member %s is there twice", object->file,
+        return err_set(err, ERR_MALFORMED, pull_token_at(json), "%s: duplicate member %s", object->file,
             out->name);
     if (!pull_value_text(json, &out->p, &out->n))
         return hf_value_fault(json, object, "a value", err);
@@ -219,5 +219,5 @@ hf_value_u64(uint64_t *n, const struct hf_value *value, struct err *err)
         return hf_value_wrong(value, "an integer", err);
     hf_value_pull(&json, value);
     pull_next(&json);
-    return pull_as_u64(&json, n) || hf_value_wrong(value, "an integer, and not negative", err);
+    return pull_as_u64(&json, n) || hf_value_wrong(value, "a non-negative integer", err);
 }

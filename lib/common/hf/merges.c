@@ -1,4 +1,4 @@
-/* merges: those of a BPE as GGUF has them: "a b", best first. A space in a member is U+0120. */
+/* merges: the merges of a BPE as GGUF stores them: "a b", highest priority first. A space in a or b becomes U+0120. */
 #include "hf/vocabulary_priv.h"
 
 #include <string.h>
@@ -29,14 +29,14 @@ add_member(struct str *s, const struct hf_string *member)
 struct merge_walk {
     const struct hf_value *list;
     struct pull json;
-    enum pull_token kind;       /* of all elements; PULL_END before the first */
+    enum pull_token kind;       /* type of all elements; PULL_END before the first */
 };
 
 struct merge {
     struct hf_string a, b;
 };
 
-/* Begins with the first; *none when the list is missing or null. */
+/* Starts the walk; sets *none if the list is missing or null. */
 static bool
 begin(struct merge_walk *walk, const struct hf_value *list, bool *none, struct err *err)
 {
@@ -52,7 +52,7 @@ begin(struct merge_walk *walk, const struct hf_value *list, bool *none, struct e
     return true;
 }
 
-/* Reads the two strings of an array that has begun. */
+/* Reads the two strings of an array, after its opening bracket. */
 static bool
 read_pair(struct merge *merge, struct merge_walk *walk, struct hf_chars *chars, struct err *err)
 {
@@ -75,7 +75,7 @@ read_words(struct merge *merge, struct merge_walk *walk, struct hf_chars *chars,
     if (!hf_string_of(&text, chars, &walk->json.token, err))
         return false;
     if (spaces_in(&text) != 1)
-        return hf_value_fault(&walk->json, walk->list, "two members with a space between", err);
+        return hf_value_fault(&walk->json, walk->list, "two words separated by one space", err);
     const char *space = memchr(text.p, ' ', text.n);
     size_t n = (size_t)(space - text.p);
     merge->a = (struct hf_string){ text.p, n };
@@ -92,7 +92,7 @@ next(struct merge *merge, bool *end, struct merge_walk *walk, struct hf_chars *c
         return true;
     walk->kind = walk->kind == PULL_END ? token : walk->kind;
     if (token != walk->kind || (token != PULL_STRING && token != PULL_ARRAY))
-        return hf_value_fault(&walk->json, walk->list, "strings, or pairs of strings", err);
+        return hf_value_fault(&walk->json, walk->list, "either strings or pairs of strings", err);
     return (token == PULL_ARRAY ? read_pair : read_words)(merge, walk, chars, err);
 }
 
@@ -145,7 +145,7 @@ hf_merges_score(struct hf_vocab *v, struct err *err)
 
 /* --- merges.txt */
 
-/* Bytes of white space, as Python's str.split() knows it, at p[0..n). */
+/* Returns the number of bytes of white space at the start of p[0..n), as defined by Python's str.split(), or 0. */
 static size_t
 space_at(const char *p, size_t n)
 {
@@ -156,7 +156,7 @@ space_at(const char *p, size_t n)
     return is ? size : 0;
 }
 
-/* The next word of a line; none is empty. */
+/* Reads the next word of a line; n is 0 after the last. */
 static struct hf_string
 word(const char **p, const char *end)
 {
@@ -170,7 +170,8 @@ word(const char **p, const char *end)
     return w;
 }
 
-/* Two words a line; lines of another number are passed over, as the reference does, and a first one with '#'. */
+/* Reads two words per line. Like the converter, skips lines with another number of words, and a first line that starts with
+ * '#'. */
 static void
 read_lines(struct str *s, uint64_t *count, const struct hf_text *file)
 {

@@ -33,9 +33,9 @@ hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct 
     bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, model->catalog, err));
     if (ok && hf->family)
         hf_config_warn(&hf->config, model->catalog);
-    hf_folder_close(&folder);           /* a tokenizer can be larger than all else that is held */
+    hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
     if (ok && hf->family && hf->tokens == 0)
-        catalog_warn(model->catalog, "the directory has no tokenizer: llama.cpp loads no model without one");
+        catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one");
     return ok;
 }
 
@@ -47,7 +47,7 @@ hf_model_clear(struct hf_model *hf)
     hf->family = NULL;
 }
 
-/* "8.0B", "8x7B": elements as gguf-py's size_label() counts them, of a model of experts those of one. */
+/* Formats "8.0B" or "8x7B" as size_label() of gguf-py does; for a model with experts, counts the elements of one expert. */
 static void
 size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
 {

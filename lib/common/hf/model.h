@@ -1,27 +1,27 @@
-/* hf knows model directories of Hugging Face: what config.json and the tokenizer mean to llama.cpp, and what loaders are told of
- * a directory that is written. It must not know where bytes go, nor the options of a program.
- * Begin here for a directory on its way into a GGUF file, and with hf/quantization.h for one that is written. */
+/* hf: everything about Hugging Face model directories. Translates config.json and the tokenizer to GGUF keys, and writes the
+ * config that loaders need in an output directory. Does not write files and knows no program options. Start here for
+ * converting a directory to GGUF, and at hf/quantization.h for writing a directory. */
 #ifndef HF_MODEL_H
 #define HF_MODEL_H
 
 #include "hf/tensors.h"
 
-/* Zeroed: none. */
+/* A zeroed struct holds no model. */
 struct hf_model {
-    const struct hf_family *family;     /* NULL: this is no such directory, and nothing changes */
+    const struct hf_family *family;     /* NULL: not a model directory with a known class; nothing is translated */
     struct hf_config config;
-    struct keys keys;           /* of the GGUF file, but what its tensors alone tell */
-    uint64_t tokens;            /* of its tokenizer; 0: it has none */
+    struct keys keys;           /* of the GGUF file, except those that depend on its tensors */
+    uint64_t tokens;            /* vocabulary size of its tokenizer; 0: it has none */
 };
 
-/* Reads the side files of a model directory that has a config.json. An unknown class is ERR_UNSUPPORTED; a missing one, and any
- * other fault, is ERR_MALFORMED. `pre`: as in hf/vocabulary.h. Clear also after a
- * failure. */
+/* Reads the side files of a model directory that has a config.json. Fails with ERR_UNSUPPORTED for an unknown class, with
+ * ERR_MALFORMED if the class is missing, or for any other fault. `pre`: see hf/vocabulary.h. Call hf_model_clear() even
+ * after a failure. */
 bool hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err);
 void hf_model_clear(struct hf_model *hf);
 
-/* Turns the choice of the model's tensors into that of the GGUF file, which borrows from hf. `matrices` and `exact` are those
- * of hf/tensors.h. */
+/* Replaces the chosen tensors of the model by those of the GGUF file, which borrow from hf. `matrices` and `exact`: see
+ * hf/tensors.h. */
 bool hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err);
 

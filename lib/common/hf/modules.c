@@ -37,7 +37,7 @@ hf_modules_is_embedding(const char *module)
     return is_one_of(last_part(module), list);
 }
 
-/* What transformers ties to embeddings goes by these names in nearly all of its models: _tied_weights_keys. */
+/* Names of modules tied to embeddings in nearly all models of transformers (_tied_weights_keys). */
 static const char *const heads[] = { "lm_head", "embed_out", "proj_out", "cls.predictions.decoder", NULL };
 
 bool
@@ -70,7 +70,7 @@ is_plain(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A name as an expression. `any`: '#' is any number. Bytes beyond ASCII are no part of the language. */
+/* Appends a name as a regex; with `any`, '#' matches any number. Bytes beyond ASCII need no escape. */
 static void
 add_expression(struct str *out, const char *name, bool any)
 {
@@ -111,7 +111,7 @@ hf_modules_expression(struct str *out, const char *before, const char *name)
 
 /* --- lists of names */
 
-/* Where `key` is, or would be. */
+/* Returns the index of `key`, or where it would be inserted. */
 static size_t
 place_of(const struct names *list, const char *key)
 {
@@ -134,13 +134,13 @@ is_in(const struct names *list, const char *key)
 }
 
 static bool
-begins_one(const struct names *list, const char *key)
+is_prefix_of_one(const struct names *list, const char *key)
 {
     size_t i = place_of(list, key);
     return i < list->n && strncmp(list->name[i], key, strlen(key)) == 0;
 }
 
-/* One more, changed by `how`; out->failed for want of memory. */
+/* Appends a name changed by `how`, which may be NULL. Sets out->failed if out of memory. */
 static void
 add_changed(struct names *list, const char *name, void (*how)(char *p), struct str *out)
 {
@@ -162,9 +162,9 @@ reverse(char *p)
     }
 }
 
-/* Each part of digits becomes '#'; a name that has a '#' stays. */
+/* Replaces each numeric component by '#'. A name that contains '#' is not changed. */
 static void
-leave_numbers_out(char *p)
+mask_numbers(char *p)
 {
     char *to = p;
     if (strchr(p, '#'))
@@ -184,7 +184,7 @@ leave_numbers_out(char *p)
     *to = '\0';
 }
 
-/* All modules that are encoded, changed and sorted. */
+/* Lists all quantized modules, changed by `how` and sorted. */
 static void
 all_encoded(struct names *list, const struct hf_modules *m, void (*how)(char *p), struct str *out)
 {
@@ -194,15 +194,15 @@ all_encoded(struct names *list, const struct hf_modules *m, void (*how)(char *p)
     names_sort(list);
 }
 
-/* --- what transformers is told */
+/* --- transformers */
 
 struct encoded_names {
     struct names forward, backward;
 };
 
-/* Whether a name would be taken for one that is encoded, or is an expression of another meaning. */
+/* Returns true if an entry with this name would also match a quantized module, or if the name contains regex syntax. */
 static bool
-means_more(const struct encoded_names *encoded, const char *name, struct str *out)
+is_ambiguous(const struct encoded_names *encoded, const char *name, struct str *out)
 {
     struct names key = { 0 };
     struct str below = { 0 };
@@ -212,7 +212,8 @@ means_more(const struct encoded_names *encoded, const char *name, struct str *ou
     str_format(&below, "%s.", name);
     add_changed(&key, name, reverse, out);
     out->failed = out->failed || below.failed;
-    more = more || out->failed || begins_one(&encoded->forward, below.p) || begins_one(&encoded->backward, key.name[0]);
+    more = more || out->failed || is_prefix_of_one(&encoded->forward, below.p)
+        || is_prefix_of_one(&encoded->backward, key.name[0]);
     names_clear(&key);
     str_clear(&below);
     return more;
@@ -221,7 +222,7 @@ means_more(const struct encoded_names *encoded, const char *name, struct str *ou
 static void
 add_not_converted(struct str *out, bool *first, const struct encoded_names *encoded, const char *name)
 {
-    if (!means_more(encoded, name, out)) {
+    if (!is_ambiguous(encoded, name, out)) {
         add_item(out, first, name);
         return;
     }
@@ -253,7 +254,7 @@ hf_modules_not_converted(struct str *out, const struct hf_modules *m, bool exper
     names_clear(&encoded.backward);
 }
 
-/* --- what compressed-tensors is told */
+/* --- compressed-tensors */
 
 void
 hf_modules_ignored(struct str *out, const struct hf_modules *m)
@@ -267,7 +268,7 @@ hf_modules_ignored(struct str *out, const struct hf_modules *m)
     str_text(out, "]");
 }
 
-/* --- what GPTQModel and optimum are told */
+/* --- GPTQModel and optimum */
 
 static void
 add_member(struct str *out, bool *first, const char *before, const char *name, bool any, const char *value)
@@ -278,15 +279,15 @@ add_member(struct str *out, bool *first, const char *before, const char *name, b
     str_format(out, ": %s", value);
 }
 
-/* Modules of other lists, without their numbers. */
+/* Lists the modules of all lists except `but`, with '#' for numbers. */
 static void
 all_others(struct names *list, const struct hf_modules *m, const struct names *but, struct str *out)
 {
     for (size_t i = 0; i < m->n; i++)
         for (size_t j = 0; &m->group[i].names != but && j < m->group[i].names.n; j++)
-            add_changed(list, m->group[i].names.name[j], leave_numbers_out, out);
+            add_changed(list, m->group[i].names.name[j], mask_numbers, out);
     for (size_t i = 0; &m->kept != but && i < m->kept.n; i++)
-        add_changed(list, m->kept.name[i], leave_numbers_out, out);
+        add_changed(list, m->kept.name[i], mask_numbers, out);
     names_sort(list);
 }
 
@@ -297,10 +298,10 @@ hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, con
     struct names others = { 0 }, shared = { 0 };
     all_others(&others, m, names, out);
     for (size_t i = 0; !out->failed && i < names->n; i++) {
-        add_changed(&shared, names->name[i], leave_numbers_out, out);
+        add_changed(&shared, names->name[i], mask_numbers, out);
         const char *form = out->failed ? "" : shared.name[shared.n - 1];
         if (out->failed || (strcmp(form, names->name[i]) != 0 && !is_in(&others, form)))
-            continue;           /* it has numbers, and no module of another list differs in these alone */
+            continue;           /* it has numbers, and no other list contains the same form */
         add_member(out, first, before, names->name[i], false, value);
         free(shared.name[--shared.n]);
     }
@@ -311,9 +312,9 @@ hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, con
     names_clear(&shared);
 }
 
-enum { ENDS_MOST = 64 };        /* of a model whose layers are alike */
+enum { ENDS_MOST = 64 };        /* enough for a model with uniform layers */
 
-/* Behind the last number. */
+/* Returns the part of a form after its last number. */
 static const char *
 end_of(const char *form)
 {
@@ -322,7 +323,7 @@ end_of(const char *form)
 }
 
 static bool
-is_within_one(const struct names *list, const char *end)
+is_substring_of_one(const struct names *list, const char *end)
 {
     for (size_t i = 0; i < list->n; i++)
         if (strstr(list->name[i], end))
@@ -334,13 +335,13 @@ void
 hf_modules_ends(struct str *out, const struct hf_modules *m)
 {
     struct names forms = { 0 }, ends = { 0 };
-    all_encoded(&forms, m, leave_numbers_out, out);
+    all_encoded(&forms, m, mask_numbers, out);
     for (size_t i = 0; i < forms.n; i++)
         add_changed(&ends, end_of(forms.name[i]), NULL, out);
     names_sort(&ends);
     bool apart = ends.n <= ENDS_MOST;
     for (size_t i = 0; apart && i < ends.n; i++)
-        apart = !strchr(ends.name[i], '#') && !is_within_one(&m->kept, ends.name[i]);
+        apart = !strchr(ends.name[i], '#') && !is_substring_of_one(&m->kept, ends.name[i]);
     if (!apart) {
         names_clear(&ends);
         all_encoded(&ends, m, NULL, out);

@@ -1,15 +1,16 @@
-/* modules: what becomes of each module of a model directory, and the ways in which the loaders are told.
+/* modules: which modules of a model directory are quantized and which are not, in the list syntax of each loader.
  *
- * A module is P of a weight P.weight. What is exact of names, each with its source:
+ * A module is the P of a weight P.weight. Names are matched by these rules:
  *
- *     transformers    modules_to_not_convert, llm_int8_skip_modules: an expression that matches from the beginning up to a dot
- *                     or the end, or an end of the name (quantizers/quantizers_utils.py, should_convert_module). null: heads
- *                     and what is tied to embeddings; a list stands for itself. Only Linear is converted, never Embedding
- *     compressed-     ignore, targets: whole names, "re:" and an expression that matches from the beginning, or classes; names
- *     tensors         come before classes, ignore before both (utils/match.py)
- *     GPTQModel       dynamic: "-:" or "+:" and an expression that matches from the beginning, the first one counts
+ *     transformers    modules_to_not_convert, llm_int8_skip_modules: a regex that matches from the start of the name up to a
+ *                     dot or the end, or a suffix of the name (quantizers/quantizers_utils.py, should_convert_module). null:
+ *                     heads and modules tied to embeddings; a list replaces these. Only Linear is converted, never Embedding
+ *     compressed-     ignore, targets: full names, "re:" and a regex that matches from the start, or classes; names
+ *     tensors         precede classes, ignore precedes both (utils/match.py)
+ *     GPTQModel       dynamic: "-:" or "+:" and a regex that matches from the start; the first match counts
  *                     (quantization/config.py, dynamic_get)
- *     optimum         modules_in_block_to_quantize: ends of names (gptq/quantizer.py, convert_model) */
+ *     optimum         modules_in_block_to_quantize: suffixes of names (gptq/quantizer.py, convert_model)
+ */
 #ifndef HF_MODULES_H
 #define HF_MODULES_H
 
@@ -18,46 +19,47 @@
 
 struct hf_quantizer;
 
-/* The modules that one encoder has made. */
+/* The modules quantized by one encoder. */
 struct hf_module_group {
-    const struct encoding *e;       /* one of them */
-    const struct hf_quantizer *quantizer;   /* its row */
+    const struct encoding *e;       /* an example */
+    const struct hf_quantizer *quantizer;   /* table row of the encoder */
     struct names names;
 };
 
-/* All lists are in the order of names_sort(). Embeddings that are called as embeddings are in none but those of groups. */
+/* All lists are sorted by names_sort(). Modules whose name says that they are embeddings appear only in groups. */
 struct hf_modules {
-    struct hf_module_group *group;    /* n of them, at least one; the largest first */
+    struct hf_module_group *group;    /* n of them, at least one, the largest first */
     size_t n;
-    struct names kept;              /* modules whose weight of two dimensions stays as it is */
-    struct names experts;           /* "P.experts" all of which stay */
-    bool head;                      /* a head of its own is among all of these; else it may be tied */
+    struct names kept;              /* modules whose 2-D weight is not quantized */
+    struct names experts;           /* each "P.experts" without any quantized expert */
+    bool head;                      /* the lists contain a head; if not, it may be tied */
     bool head_encoded;
     struct catalog *catalog;        /* for warnings; borrowed */
 };
 
 void hf_modules_clear(struct hf_modules *m);
 
-/* The last part of a module's name: of those that are no Linear; of heads, which may be tied to embeddings. */
+/* Compare the last component of a module name: with names of embeddings, which are not Linear, and of heads, which may be
+ * tied to embeddings. */
 bool hf_modules_is_embedding(const char *module);
 bool hf_modules_is_head(const char *module);
 
-/* Append null or the list for transformers. `experts`: its loader looks at "P.experts", which is no Linear, too. */
+/* Appends the list of transformers, or null. `experts`: the loader also checks "P.experts", which is not Linear. */
 void hf_modules_not_converted(struct str *out, const struct hf_modules *m, bool experts);
 
-/* Append the list for compressed-tensors and ModelOpt of what is ignored: with the head that may be tied. */
+/* Appends the ignore list of compressed-tensors and ModelOpt, including a head that may be tied. */
 void hf_modules_ignored(struct str *out, const struct hf_modules *m);
 
-/* Append a JSON string of a name; of an expression that matches this name and no other, behind `before`. */
+/* Append a JSON string: a module name, or `before` and a regex that matches only this name. */
 void hf_modules_name(struct str *out, const char *name);
 void hf_modules_expression(struct str *out, const char *before, const char *name);
 
-/* Append members `"<before>EXPRESSION": value` of an object, each behind a comma but the first: expressions that match all of
- * these modules and none of the others. Modules that differ in numbers alone share one where that goes. */
+/* Appends comma-separated members `"<before>REGEX": value`. The regexes match all modules in `names` and no other module.
+ * Modules whose names differ only in numbers share a regex where possible. */
 void hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, const struct names *names, const char *before,
     const char *value);
 
-/* Append [["end", ...]]: ends of names that all encoded modules have and none that is kept. */
+/* Appends [["suffix", ...]]: suffixes that cover the names of all quantized modules and of no other. */
 void hf_modules_ends(struct str *out, const struct hf_modules *m);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "hf/member.h"
 
-/* --- the front matter of README.md: lines of YAML between two of "---" */
+/* --- front matter of README.md: YAML between two lines "---" */
 
 struct name_line {
     const char *p;
@@ -44,7 +44,7 @@ trim(struct name_line *s)
         s->n--;
 }
 
-/* Checks for a plain scalar that YAML reads as a string: no number, date, true, false or null, no list and no object. */
+/* Returns true for a plain scalar that YAML reads as a string, not as a number, date, boolean, null, list or object. */
 static bool
 is_plain_string(const struct name_line *s)
 {
@@ -63,7 +63,7 @@ is_plain_string(const struct name_line *s)
     return !number;
 }
 
-/* Reads a scalar that stands on one line: plain, or in quotes without an escape. False for any other. */
+/* Reads a scalar on a single line: plain, or quoted without escapes. Returns false for any other form. */
 static bool
 read_scalar(struct name_line *s)
 {
@@ -87,7 +87,7 @@ read_scalar(struct name_line *s)
     return is_plain_string(s);
 }
 
-/* Finds the value of a key at the beginning of a line; that of the last one counts. */
+/* Returns the value of a top-level key. The last one counts. */
 static struct name_line
 member(const struct hf_text *card, const char *key)
 {
@@ -102,7 +102,7 @@ member(const struct hf_text *card, const char *key)
         if (!is)
             continue;
         found = (struct name_line){ line.p + n + 1, line.n - n - 1 };
-        bool goes_on = at < end && *at == ' ';      /* a scalar of several lines, or an object */
+        bool goes_on = at < end && *at == ' ';      /* a multi-line scalar or an object */
         if (goes_on || !read_scalar(&found))
             found.p = NULL;
     }
@@ -123,7 +123,7 @@ is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
-/* Checks for a version: v1.2; or a word that begins with a digit. */
+/* Returns true for a version such as v1.2, or a word that starts with a digit. */
 static bool
 is_number(const char *p, size_t n)
 {
@@ -137,7 +137,7 @@ is_number(const char *p, size_t n)
     return true;
 }
 
-/* Appends a word, capitalised if it is of lower case and no version. */
+/* Appends a word, capitalized if it is in lower case and not a version. */
 static void
 add_word(struct str *s, const char *p, size_t n)
 {
@@ -156,7 +156,7 @@ add_word(struct str *s, const char *p, size_t n)
     }
 }
 
-/* Makes a title of "org/some-model-v2": "Some Model v2". Nothing of a path. */
+/* Appends a title: "Some Model v2" for "org/some-model-v2". Appends nothing for a path. */
 static void
 add_title(struct str *s, const struct hf_string *id)
 {
@@ -174,7 +174,7 @@ add_title(struct str *s, const struct hf_string *id)
     }
 }
 
-/* --- what llama.cpp makes of a name */
+/* --- names that llama.cpp treats specially */
 
 static bool
 has_token(const struct meta_value *tokens, const char *text)
@@ -190,7 +190,7 @@ has_token(const struct meta_value *tokens, const char *text)
     return false;
 }
 
-/* Checks for the tokens that llama.cpp expects of a model whose name contains phi-3. */
+/* Returns true if the vocabulary has the tokens that llama.cpp requires if the name contains phi-3. */
 static bool
 has_phi3_tokens(const struct keys *keys)
 {
@@ -211,7 +211,7 @@ is_spm(const struct keys *keys)
     return p && n == 5 && memcmp(p, "llama", 5) == 0;
 }
 
-/* Replaces each "phi3", "phi-3" and "phi 3" by one with `mark` between; false if the name contains none. */
+/* Replaces "phi3", "phi-3" and "phi 3" by "phi", `mark` and "3". Returns false if the name contains none of them. */
 static bool
 mark_phi3(struct str *name, char mark)
 {
@@ -234,7 +234,7 @@ mark_phi3(struct str *name, char mark)
 }
 
 static bool
-suit_llama(struct str *name, const struct keys *keys, const struct hf_family *family)
+adapt_to_llama(struct str *name, const struct keys *keys, const struct hf_family *family)
 {
     if (!has_phi3_tokens(keys))
         mark_phi3(name, ' ');
@@ -263,7 +263,7 @@ hf_name_put(struct keys *keys, const struct hf_folder *folder, const struct hf_f
         str_add(&name, line.p, line.n);
     else if (ok && id.p)
         add_title(&name, &id);
-    ok = ok && (suit_llama(&name, keys, family) || err_memory(err, name.len));
+    ok = ok && (adapt_to_llama(&name, keys, family) || err_memory(err, name.len));
     ok = ok && (name.len == 0 || keys_put_text(keys, NULL, "general.name", name.p, name.len, err));
     str_clear(&name);
     hf_chars_clear(&chars);

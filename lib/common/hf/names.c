@@ -15,7 +15,7 @@ enum {
 
 _Static_assert(HF_PHI3 < 31, "sets of families are unsigned");
 
-/* A tensor of these families, and those for which llama.cpp loads its bias. */
+/* A tensor of some families; `biased` are those for which llama.cpp loads its bias. */
 struct name_row {
     const char *hf, *gguf;
     unsigned families;
@@ -23,7 +23,7 @@ struct name_row {
     unsigned biased;
 };
 
-/* Outside of layers, and in them, without "model."; # is the number of an expert. */
+/* Names outside of layers and in layers, without "model."; # is the number of an expert. */
 static const struct name_row whole[] = {
     { "embed_tokens", "token_embd", ALL, HF_EMBEDDING, 0 },
     { "norm", "output_norm", ALL, HF_AS_IS, 0 },
@@ -57,7 +57,7 @@ static const struct name_row whole[] = {
     { "mlp.shared_expert.up_proj", "ffn_up_shexp", QWEN2_MOE, HF_AS_IS, 0 },
     { "mlp.shared_expert.down_proj", "ffn_down_shexp", QWEN2_MOE, HF_AS_IS, 0 },
     { "mlp.shared_expert_gate", "ffn_gate_inp_shexp", QWEN2_MOE, HF_AS_IS, 0 },
-}, bare[] = {                   /* these have no ".weight" behind them */
+}, bare[] = {                   /* names without ".weight" */
     { "mlp.experts.down_proj", "ffn_down_exps", QWEN_MOE, HF_EXPERTS, 0 },
     { "mlp.experts.gate_up_proj", "ffn_gate_exps", QWEN_MOE, HF_EXPERTS_GATE_UP, 0 },
 };
@@ -66,7 +66,7 @@ const char hf_up_experts[] = "ffn_up_exps";
 
 #define COUNT(rows) (sizeof (rows) / sizeof *(rows))
 
-/* A number at *p, not past `end`; false where there is none, or one that no model has. */
+/* Parses a number at *p, before `end`. Returns false if there is none or it is 2^20 or more. */
 static bool
 read_number(uint64_t *number, const char **p, const char *end)
 {
@@ -77,7 +77,7 @@ read_number(uint64_t *number, const char **p, const char *end)
     return *p != from && *number < MOST && (*p - from == 1 || *from != '0');
 }
 
-/* Whether text[0..n) is a pattern; where that has #, a number. */
+/* Returns true if text[0..n) matches a pattern. Sets *number to the number at '#'. */
 static bool
 matches(const char *pattern, const char *text, size_t n, uint64_t *number)
 {
@@ -92,7 +92,8 @@ matches(const char *pattern, const char *text, size_t n, uint64_t *number)
 }
 
 static bool
-find(struct hf_name *name, const struct hf_family *family, const struct name_row *rows, size_t nrows, const char *text, size_t n)
+find(struct hf_name *name, const struct hf_family *family, const struct name_row *rows, size_t nrows, const char *text,
+    size_t n)
 {
     bool bias = strcmp(name->suffix, ".bias") == 0;
     for (size_t i = 0; i < nrows; i++)
@@ -111,7 +112,7 @@ ends(const char *name, size_t n, const char *suffix)
     return str_strip(name, &n, suffix);
 }
 
-/* Buffers that transformers makes anew, and what is of pictures and sound. */
+/* Returns true for buffers that transformers recomputes, and for vision and audio tensors. */
 static bool
 is_dropped(const struct hf_family *family, const char *name, size_t n)
 {
@@ -123,7 +124,7 @@ is_dropped(const struct hf_family *family, const char *name, size_t n)
     return ends(name, n, ".rotary_emb.inv_freq") || ends(name, n, ".attention.bias") || ends(name, n, ".attention.masked_bias");
 }
 
-/* Take "language_model." out of a name, wherever it is. */
+/* Removes all occurrences of "language_model." and returns the new length. */
 static size_t
 take_out(char *name, size_t n)
 {
@@ -152,7 +153,7 @@ hf_name_read(const struct hf_family *family, const char *full, size_t n)
         return name;
     }
     const char *p = text, *end = text + n;
-    if (n > sizeof model - 1 && memcmp(p, model, sizeof model - 1) == 0)    /* tensors of the base class do not have it */
+    if (n > sizeof model - 1 && memcmp(p, model, sizeof model - 1) == 0)    /* base-class models lack the prefix */
         p += sizeof model - 1;
     if ((size_t)(end - p) > sizeof layers - 1 && memcmp(p, layers, sizeof layers - 1) == 0) {
         uint64_t number;

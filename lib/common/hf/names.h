@@ -1,4 +1,4 @@
-/* names: what llama.cpp calls the tensors of a family. */
+/* names: llama.cpp's names for the tensors of a family. */
 #ifndef HF_NAMES_H
 #define HF_NAMES_H
 
@@ -6,26 +6,26 @@
 
 #include "hf/family.h"
 
-/* What becomes of the rows of a tensor. */
+/* How a tensor is changed. */
 enum hf_change { HF_AS_IS, HF_QUERY, HF_KEY, HF_EXPERT, HF_EXPERTS, HF_EXPERTS_GATE_UP, HF_EMBEDDING, HF_HEAD };
 
-/* What a name means. */
+/* A parsed tensor name. */
 struct hf_name {
-    bool drops;                 /* nothing in GGUF */
-    const char *word;           /* "attn_q"; static. NULL: no name of the family */
+    bool drops;                 /* not stored in GGUF */
+    const char *word;           /* "attn_q"; static. NULL: unknown in this family */
     const char *suffix;         /* ".weight", ".bias"; static */
     int64_t layer;              /* "blk.N."; -1: none */
-    uint64_t expert;            /* of HF_EXPERT */
+    uint64_t expert;            /* for HF_EXPERT */
     enum hf_change change;
 };
 
-/* The second word of experts that are stored as one, gates first. */
+/* GGUF name of the up projection in a fused gate_up tensor, where the gate comes first. */
 extern const char hf_up_experts[];
 
-/* The meaning of name[0..n), a tensor of the input. */
+/* Parses the name of an input tensor, name[0..n). */
 struct hf_name hf_name_read(const struct hf_family *family, const char *name, size_t n);
 
-/* The order in which llama.cpp's converter writes the words of experts: 0, 1, 2. */
+/* Returns 0, 1 or 2: the position of an expert tensor in the output order of llama.cpp's converter. */
 unsigned hf_expert_order(const struct hf_family *family, const char *word);
 
 #endif

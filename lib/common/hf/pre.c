@@ -1,8 +1,9 @@
-/* pre: which of llama.cpp's ways to cut a text into words is that of a tokenizer.json.
+/* pre: finds llama.cpp's name for the pre-tokenizer of a tokenizer.json.
  *
- * What "pre_tokenizer" does is written as one line a step: R and an expression that isolates what it matches; B for
- * GPT-2's own expression and bytes as characters, b for the latter alone; D for single digits. Source: the expressions
- * that llama-vocab.cpp has for each name. */
+ * "pre_tokenizer" is written as one line per step: R and a regex whose matches are isolated; B for GPT-2's own regex and
+ * bytes as characters, b for bytes as characters only; D for single digits. Source: the regexes of each name in
+ * llama-vocab.cpp.
+ */
 #include "hf/vocabulary_priv.h"
 
 #include <string.h>
@@ -15,11 +16,11 @@
 
 #define CL100K "R" ENGLISH "|" LEAD "\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST "\nb\n"
 
-/* A name whose words are tokens before any merge, which model.ignore_merges says too, comes before a name for the same
- * steps with merges alone. */
+/* Names with ignores_merges (a word that is a token is not merged; model.ignore_merges) precede names with equal steps that
+ * use only merges. */
 static const struct {
     const char *name, *steps;
-    bool ignores_merges;        /* required of tokenizer.json */
+    bool ignores_merges;        /* tokenizer.json must set it */
 } known[] = {
     { "llama-bpe", CL100K, true },
     { "dbrx", CL100K, false },
@@ -39,7 +40,7 @@ static const struct {
 
 enum { STEPS = 8 };
 
-/* Ends of lines are spelled in an expression or are there themselves, which means the same. */
+/* Appends a regex. Line ends are written as escapes, because files contain both forms. */
 static void
 add_expression(struct str *steps, const struct hf_string *expression)
 {
@@ -54,7 +55,7 @@ add_expression(struct str *steps, const struct hf_string *expression)
     str_add(steps, "\n", 1);
 }
 
-/* A step whose meaning has no letter. */
+/* Appends a step that cannot match any known one. */
 static void
 add_other(struct str *steps, const struct hf_string *type)
 {
@@ -166,8 +167,8 @@ hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err)
     if (ok && !*pre) {
         struct str shown = { 0 };
         str_add_escaped(&shown, steps.p ? steps.p : "", steps.len < 1024 ? steps.len : 1024);
-        ok = err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: the way it cuts text into words is none that is "
-            "known here by a name of llama.cpp, which --pre can give: %s", pre_tokenizer->file, shown.p ? shown.p : "");
+        ok = err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: unknown pre-tokenizer; give its llama.cpp name with "
+            "--pre; its steps are: %s", pre_tokenizer->file, shown.p ? shown.p : "");
         str_clear(&shown);
     }
     str_clear(&steps);

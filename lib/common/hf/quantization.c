@@ -8,21 +8,21 @@
 #include "hf/folder.h"
 #include "hf/quantizer.h"
 
-/* Modules while they are collected. */
+/* State while modules are collected. */
 struct collected {
     struct hf_modules m;
-    struct names experts;       /* "P.experts" some of which are encoded */
-    struct names apart;         /* experts of their own that are encoded and that transformers does not join */
-    const char *apart_label;    /* of the last of these; static */
-    struct names stay;          /* experts of their own that stay */
-    struct names embeddings;    /* that are encoded */
-    struct names gap[HF_GAPS];  /* that meet a gap of a loader */
-    const char *why[HF_GAPS];   /* of the last of these; static */
+    struct names experts;       /* "P.experts" with some quantized experts */
+    struct names apart;         /* quantized P.experts.N that transformers cannot merge */
+    const char *apart_label;    /* scheme of the last of these; static */
+    struct names stay;          /* unquantized P.experts.N */
+    struct names embeddings;    /* quantized embeddings */
+    struct names gap[HF_GAPS];  /* weights affected by each gap */
+    const char *why[HF_GAPS];   /* message of the last of these; static */
 };
 
 /* --- one tensor */
 
-/* Length of P of a tensor P.weight, else 0. Of a name that holds NUL no module is called. */
+/* Returns the length of P in P.weight, or 0. A name with a NUL is not a module. */
 static size_t
 module_of(const struct tensor *t)
 {
@@ -30,7 +30,7 @@ module_of(const struct tensor *t)
     return str_strip(t->name, &n, ".weight") && !memchr(t->name, '\0', t->name_len) ? n : 0;
 }
 
-/* Length of "P.experts" of what is called "P.experts.N.q.weight", a matrix, or "P.experts.q", several; else 0. */
+/* Returns the length of "P.experts" in "P.experts.N.q.weight", a matrix, or in "P.experts.q", a stack of matrices; else 0. */
 static size_t
 experts_of(const struct tensor *t)
 {
@@ -101,9 +101,9 @@ add_kept(struct collected *c, const struct tensor *t, struct err *err)
     return true;
 }
 
-/* --- all of them */
+/* --- all tensors */
 
-/* The largest group comes first; of those as large that of `named`, else the one that was there before. */
+/* Moves the largest group to the front; on a tie, that of `named`, else the first. */
 static void
 order(struct hf_modules *m, const struct encoder *named)
 {
@@ -121,7 +121,7 @@ order(struct hf_modules *m, const struct encoder *named)
         m->group[0] = first;
 }
 
-/* Leave those out of `list` that are in `other`, both sorted; how many these were, and the first of them. */
+/* Removes the names of `other` from `list`; both are sorted. Returns the number removed, and the first of them in `shown`. */
 static size_t
 subtract(struct names *list, const struct names *other, char shown[STR_SHOWN])
 {
@@ -174,23 +174,34 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
     return ok;
 }
 
-/* --- what no loader reads */
+/* --- warnings */
+
+enum { AND_MORE = 40 };
+
+/* Formats " and 5 more" for the rest of n names, "" for one. Returns buf. */
+static const char *
+and_more(char buf[AND_MORE], size_t n)
+{
+    buf[0] = '\0';
+    if (n > 1)
+        snprintf(buf, AND_MORE, " and %zu more", n - 1);
+    return buf;
+}
 
 static void
 warn_of(struct catalog *catalog, const struct names *list, const char *why)
 {
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], more[AND_MORE];
     if (list->n != 0)
-        catalog_warn(catalog, "%s%s: %s", str_shown(shown, list->name[0], strlen(list->name[0])),
-            list->n > 1 ? " and others" : "", why);
+        catalog_warn(catalog, "%s%s: %s", str_shown(shown, list->name[0], strlen(list->name[0])), and_more(more, list->n), why);
 }
 
-/* The groups of which one config does not speak go. */
+/* Drops the groups that a single config cannot describe, with a warning. */
 static void
-leave_strangers(struct hf_modules *m, struct catalog *catalog)
+drop_other_loaders(struct hf_modules *m, struct catalog *catalog)
 {
     size_t kept = 1;
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], more[AND_MORE];
     for (size_t i = 1; i < m->n; i++) {
         const struct encoder *a = m->group[0].e->encoder, *b = m->group[i].e->encoder;
         if (hf_quantizer_mixes(m->group[0].quantizer, m->group[i].quantizer)) {
@@ -198,16 +209,16 @@ leave_strangers(struct hf_modules *m, struct catalog *catalog)
             continue;
         }
         const char *name = m->group[i].names.name[0];
-        catalog_warn(catalog, "config.json speaks of %s alone: its loader does not read %s%s, %s", a->label,
-            str_shown(shown, name, strlen(name)), m->group[i].names.n > 1 ? " and others" : "", b->label);
+        catalog_warn(catalog, "config.json can declare only %s, so its loader cannot read %s%s (%s)", a->label,
+            str_shown(shown, name, strlen(name)), and_more(more, m->group[i].names.n), b->label);
         names_clear(&m->group[i].names);
     }
     m->n = kept;
 }
 
-/* Whether config.json says a model of transformers whose matrices are Conv1D: [in, out]. */
+/* Returns true if config.json declares a model_type of transformers whose matrices are Conv1D: [in, out]. */
 static bool
-is_turned(const struct catalog *c)
+is_transposed(const struct catalog *c)
 {
     static const char *const types[] = { "gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp" };
     const struct catalog_config *config = hf_folder_config(c);
@@ -233,24 +244,24 @@ static void
 warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
 {
     const struct hf_quantizer *q = c->m.group[0].quantizer;
-    char why[192];
-    if (split != 0)             /* said once, whichever of them stay */
-        catalog_warn(catalog, "%s%s: some of these experts are encoded and some are not, which no loader reads that joins "
-            "them: --exclude '*.experts.*' leaves all of them", shown, split > 1 ? " and others" : "");
-    snprintf(why, sizeof why, "transformers 5, which joins experts, does not read them as %s",
+    char why[192], more[AND_MORE];
+    if (split != 0)             /* one warning covers unquantized experts too */
+        catalog_warn(catalog, "%s%s: only some of these experts are quantized, which loaders that merge experts cannot "
+            "read; --exclude '*.experts.*' leaves all of them unquantized", shown, and_more(more, split));
+    snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read them as %s",
         c->apart_label ? c->apart_label : "");
     warn_of(catalog, &c->apart, why);
-    snprintf(why, sizeof why, "transformers 5, which joins experts, reads none that stay as they are beside %s",
+    snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read unquantized ones in a model with %s",
         c->m.group[0].e->encoder->label);
     if (q->loses_experts && split == 0)
         warn_of(catalog, &c->stay, why);
     for (unsigned i = 0; i < HF_GAPS; i++)
         warn_of(catalog, &c->gap[i], c->why[i]);
     if (!q->loader->embeddings)
-        warn_of(catalog, &c->embeddings, "loaders of this scheme read no embedding that is encoded");
-    if (!q->loader->too && is_turned(catalog))
-        catalog_warn(catalog, "the matrices of this model lie turned, as Conv1D of transformers has them: bitsandbytes would "
-            "take them for other ones, and other loaders read none that are encoded");
+        warn_of(catalog, &c->embeddings, "loaders of this scheme cannot read quantized embeddings");
+    if (!q->loader->alias && is_transposed(catalog))
+        catalog_warn(catalog, "the matrices of this model are transposed (Conv1D of transformers): bitsandbytes would misread "
+            "them, and other loaders cannot read them quantized");
 }
 
 static void
@@ -275,10 +286,10 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
     if (ok && c.m.n != 0) {
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);
-        leave_strangers(&c.m, catalog);
+        drop_other_loaders(&c.m, catalog);
         const struct hf_loader *loader = c.m.group[0].quantizer->loader;
         loader->config(&config->text, &c.m);
-        config->too = loader->too;
+        config->alias = loader->alias;
         ok = !config->text.failed || err_memory(err, config->text.len);
     }
     clear(&c);
@@ -293,7 +304,7 @@ hf_quantization_of_files(struct str *out, const struct choice *choice, const str
     size_t n = 0;
     for (size_t i = 0; i < c.m.n; i++) {
         struct hf_module_group group = c.m.group[i];
-        if (!group.quantizer->loader->too)
+        if (!group.quantizer->loader->alias)
             continue;
         c.m.group[i] = c.m.group[n];
         c.m.group[n++] = group;

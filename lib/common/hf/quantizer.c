@@ -13,7 +13,7 @@ config_fp8(struct str *out, const struct hf_modules *m)
         "\"dequantize\": false, \"scale_fmt\": \"%s\", \"expert_dtype\": \"fp8\"}", m->group[0].quantizer->word);
 }
 
-/* The type of a weight as PyTorch calls it. */
+/* Returns PyTorch's name for the dtype of a weight. */
 static const char *
 dtype_word(const struct encoding *e)
 {
@@ -45,8 +45,8 @@ has_experts(const struct names *names)
     return false;
 }
 
-/* The first group is of all Linear modules; others, and embeddings, are named. transformers finds the group of experts by an
- * expression that says "experts". */
+/* Puts the targets of a group: all Linear modules for the first, names for other groups and for embeddings. transformers
+ * recognizes a group of experts by a regex that contains "experts". */
 static void
 put_targets(struct str *out, const struct hf_modules *m, size_t i)
 {
@@ -109,7 +109,7 @@ config_ct(struct str *out, const struct hf_modules *m)
 
 /* --- ModelOpt */
 
-/* Of the weights alone: nothing is known of activations. */
+/* Declares only weights, because nothing is known about activations. */
 static void
 config_modelopt(struct str *out, const struct hf_modules *m)
 {
@@ -120,7 +120,7 @@ config_modelopt(struct str *out, const struct hf_modules *m)
     str_format(out, ", \"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}", m->group[0].quantizer->word);
 }
 
-/* --- GPTQ and AWQ: the group size is one */
+/* --- GPTQ and AWQ: all weights have the same group size */
 
 static bool
 is_head_alone(const struct names *kept)
@@ -128,8 +128,8 @@ is_head_alone(const struct names *kept)
     return kept->n == 0 || (kept->n == 1 && hf_modules_is_head(kept->name[0]));
 }
 
-/* What else than heads stays inside of the blocks: optimum is told what is encoded, GPTQModel what is not, and which
- * modules have other bits. */
+/* Puts exceptions other than heads. optimum needs the quantized modules, GPTQModel those that are not quantized or have
+ * other bits. */
 static void
 put_exceptions(struct str *out, const struct hf_modules *m)
 {
@@ -157,10 +157,10 @@ config_gptq(struct str *out, const struct hf_modules *m)
     put_exceptions(out, m);
     str_text(out, "}");
     if (m->n > 1)
-        catalog_warn(m->catalog, "config.json tells GPTQModel and vLLM of weights of 4 and 8 bits; transformers reads all of "
-            "them as %u bits", bits);
+        catalog_warn(m->catalog, "weights have 4 and 8 bits: GPTQModel and vLLM support that, transformers reads all of them "
+            "as %u bits", bits);
     if (m->head_encoded)
-        catalog_warn(m->catalog, "the head is encoded: GPTQModel and vLLM read that, transformers does not");
+        catalog_warn(m->catalog, "the output head is quantized: GPTQModel and vLLM support that, transformers does not");
 }
 
 static void
@@ -171,7 +171,7 @@ config_awq(struct str *out, const struct hf_modules *m)
     hf_modules_not_converted(out, m, false);
     str_text(out, "}");
     if (m->head_encoded)
-        catalog_warn(m->catalog, "the head is encoded: no loader of AWQ reads that");
+        catalog_warn(m->catalog, "the output head is quantized, which no AWQ loader supports");
 }
 
 /* --- MLX */
@@ -183,7 +183,7 @@ put_affine(struct str *out, const struct hf_module_group *group)
         group->quantizer->bits);
 }
 
-/* mlx-lm takes for quantized what has scales, whatever the config says; modules of other bits are named. */
+/* mlx-lm treats every module that has scales as quantized, whatever the config declares; modules with other bits are named. */
 static void
 config_mlx(struct str *out, const struct hf_modules *m)
 {
@@ -201,7 +201,7 @@ config_mlx(struct str *out, const struct hf_modules *m)
 
 /* --- the rows */
 
-/* FP8 has scales of one type. What bitsandbytes and MLX read says of itself what it is. */
+/* The scales of FP8 have one type. bitsandbytes and MLX weights describe themselves. */
 static const struct hf_loader fp8 = { .config = config_fp8 },
     bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
     ct = { config_ct, .mixes = true, .embeddings = true }, modelopt = { .config = config_modelopt },
@@ -215,8 +215,8 @@ static const struct hf_loader fp8 = { .config = config_fp8 },
     .scale = scale_
 #define MLX(n) { "mlx-" #n "bit", &mlx, .bits = n }
 
-/* transformers 5 multiplies experts of MXFP8 by the bytes of their scales, and forgets the scale of a tensor of NVFP4. It
- * replaces what is Linear, so that of most other schemes it reads experts in modules of their own alone. */
+/* transformers 5 multiplies MXFP8 experts by the raw bytes of their scales, and ignores the per-tensor scale of NVFP4. It
+ * replaces Linear modules, so with most other schemes it reads experts only as separate modules. */
 static const struct hf_quantizer rows[] = {
     { "fp8", &fp8, .word = "float" }, { "fp8-fine-grained", &fp8, .word = "float" }, { "fp8-division", &fp8, .word = "float" },
     { "fp8-ue8m0", &fp8, .word = "ue8m0" }, FLOAT8("fp8-per-channel", "channel"), FLOAT8("fp8-per-tensor", "tensor"),
@@ -257,31 +257,32 @@ hf_quantizer_mixes(const struct hf_quantizer *a, const struct hf_quantizer *b)
 
 /* --- gaps */
 
-/* Where a loader's reading ends: for weights that meet one of the conditions. */
+/* A known gap of a loader, and the weights it affects: those that meet any of the conditions. */
 static const struct gap_rule {
     const struct hf_loader *loader;
-    const char *encoder;                /* or NULL: all of the loader's */
+    const char *encoder;                /* NULL: all encoders of the loader */
     enum hf_gap gap;
-    bool always, asymmetric, ragged;    /* whatever it is like; with zero points; with blocks of 128 that end early */
-    uint32_t group;                     /* with groups of more elements; 0: no matter */
+    bool always, asymmetric, ragged;    /* all weights; with zero points; with partial blocks of 128 */
+    uint32_t group;                     /* with more elements per group than this; 0: any */
     const char *why;
 } gaps[] = {
-    /* Fp8Dequantize divides the rows by those of the grid. */
-    { &fp8, NULL, HF_GAP_DIFFERS, .ragged = true, .why = "128 does not divide its sizes: transformers 5 takes blocks of other "
-        "sizes when it dequantizes, as it does without a GPU" },
-    /* compressed-tensors makes a model without weights that has no packed zero points, and transformers loads into that one. */
-    { &ct, "int4-group", HF_GAP_DIFFERS, .asymmetric = true, .why = "transformers 5 reads zero points of groups with "
-        "\"dequantize\": true in quantization_config alone" },
-    /* vLLM 0.32: QUANT_ALGOS of quantization/modelopt.py, _is_dynamic_token_w8a8 of compressed_tensors.py, the types of
-     * auto_gptq.py, and MARLIN_SUPPORTED_GROUP_SIZES of utils/marlin_utils.py. */
-    { &modelopt, "modelopt-mxfp4", HF_GAP_REFUSED, .always = true, .why = "vLLM 0.32 refuses ModelOpt's MXFP4: "
-        "--scheme mxfp4 is read" },
-    { &ct, "int8-channel", HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 refuses INT8 with zero points: it reads "
+    /* Fp8Dequantize derives the block size by dividing the weight's rows by those of the scales. */
+    { &fp8, NULL, HF_GAP_DIFFERS, .ragged = true, .why = "dimensions are not multiples of 128; transformers 5 dequantizes such "
+        "weights incorrectly, as it does without a GPU" },
+    /* compressed-tensors creates a model without packed zero points, and transformers loads into that. */
+    { &ct, "int4-group", HF_GAP_DIFFERS, .asymmetric = true, .why = "transformers 5 reads zero points of groups only "
+        "with \"dequantize\": true in quantization_config" },
+    /* Sources in vLLM 0.32: QUANT_ALGOS of quantization/modelopt.py, _is_dynamic_token_w8a8 of compressed_tensors.py, the
+     * types of auto_gptq.py, and MARLIN_SUPPORTED_GROUP_SIZES of utils/marlin_utils.py. */
+    { &modelopt, "modelopt-mxfp4", HF_GAP_REFUSED, .always = true, .why = "vLLM 0.32 does not support ModelOpt's MXFP4; "
+        "use --scheme mxfp4" },
+    { &ct, "int8-channel", HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 does not support INT8 with zero points; "
+        "use --symmetric" },
+    { &gptq, NULL, HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 does not support GPTQ with zero points; use "
         "--symmetric" },
-    { &gptq, NULL, HF_GAP_REFUSED, .asymmetric = true, .why = "vLLM 0.32 refuses GPTQ with zero points: it reads --symmetric" },
-    { &gptq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
-    { &awq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
-    { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 refuses groups of more than 128" },
+    { &gptq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
+    { &awq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
+    { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
 };
 
 static bool

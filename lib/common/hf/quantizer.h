@@ -1,49 +1,50 @@
-/* quantizer: what the loaders of a model directory read of encoded weights, by encoder: the text of "quantization_config",
- * and the gaps that each loader is known to have. The one place for such facts; amn-forget(1) has the gaps as a table. */
+/* quantizer: one row per encoder about the loaders of its weights: the form of "quantization_config" and the known gaps of
+ * each loader. amn-forget(1) lists the gaps in a table. */
 #ifndef HF_QUANTIZER_H
 #define HF_QUANTIZER_H
 
 #include "hf/modules.h"
 
 struct hf_loader {
-    /* Appends one JSON object, the config of a model whose first group this loader reads. */
+    /* Appends one JSON object, the config of a model whose first group belongs to this loader. */
     void (*config)(struct str *out, const struct hf_modules *m);
-    const char *too;                /* another member of config.json that says the same; or NULL */
-    bool mixes;                     /* one config describes weights of all its encoders; else of those with one word */
-    bool embeddings;                /* it reads embeddings that are encoded */
+    const char *alias;              /* second member of config.json with the same value, or NULL */
+    bool mixes;                     /* one config can describe several encoders; otherwise only those with equal `word` */
+    bool embeddings;                /* reads quantized embeddings */
 };
 
-/* Which weights P.experts.N transformers does not read, as it joins all experts of a layer. */
+/* Quantized weights P.experts.N that transformers cannot read because it merges the experts of a layer: none, all, or those
+ * with zero points. */
 enum hf_apart { HF_JOINED, HF_APART, HF_APART_ASYMMETRIC };
 
 /* An encoder. */
 struct hf_quantizer {
     const char *encoder;            /* its name */
-    const struct hf_loader *loader; /* NULL: no loader has a config of it */
-    const char *word;               /* its format, as the loader calls it; or NULL */
-    uint8_t bits;                   /* of a code, where the config says so */
-    bool nested;                    /* bitsandbytes: scales are encoded again */
-    bool activations;               /* compressed-tensors: inputs are quantized as they come */
-    const char *type, *strategy;    /* the same: of codes, and of what shares a scale */
-    const char *scale;              /* the same: the type of scales; or NULL */
+    const struct hf_loader *loader; /* NULL: no loader has a config for it */
+    const char *word;               /* the loader's name for the format, or NULL */
+    uint8_t bits;                   /* per code, if the config declares it */
+    bool nested;                    /* bitsandbytes: scales are quantized too */
+    bool activations;               /* compressed-tensors: activations are quantized dynamically */
+    const char *type, *strategy;    /* compressed-tensors: type of the codes, and what shares a scale */
+    const char *scale;              /* compressed-tensors: type of the scales, or NULL */
     enum hf_apart apart;
-    bool loses_experts;             /* beside such weights transformers reads no P.experts.N that stay, either */
+    bool loses_experts;             /* transformers then cannot read unquantized P.experts.N either */
 };
 
-/* Returns the row of an encoder of parts, or NULL: of a block type, which no model directory has. */
+/* Returns the row of an encoder, or NULL for a GGUF block type, which no model directory contains. */
 const struct hf_quantizer *hf_quantizer_of(const struct encoder *encoder);
 
-/* What a loader does not read as the scheme's own tools do. */
+/* Differences between a loader and the scheme's own tools. */
 enum hf_gap {
-    HF_GAP_DIFFERS,                 /* transformers makes something else of it */
-    HF_GAP_REFUSED,                 /* vLLM refuses it */
+    HF_GAP_DIFFERS,                 /* transformers computes other values */
+    HF_GAP_REFUSED,                 /* vLLM rejects the weight */
     HF_GAPS
 };
 
-/* Returns the gap that a weight meets, as a text behind its name, or NULL. */
+/* Returns the gap that affects a weight as a message that follows its name, or NULL. */
 const char *hf_quantizer_gap(const struct hf_quantizer *quantizer, const struct encoding *e, enum hf_gap gap);
 
-/* Checks that one config describes weights of both. */
+/* Returns true if one config can describe weights of both. */
 bool hf_quantizer_mixes(const struct hf_quantizer *a, const struct hf_quantizer *b);
 
 #endif

@@ -1,6 +1,6 @@
-/* Factors of rotary frequencies as tensors. Source: generate_extra_tensors of LlamaModel and Phi3MiniModel in llama.cpp's
- * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each of their operations is rounded; what meets one
- * as a plain number is rounded first. */
+/* RoPE frequency factors as tensors. Source: generate_extra_tensors of LlamaModel and Phi3MiniModel in llama.cpp's
+ * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each operation on them is rounded, and plain numbers
+ * are rounded before they meet one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,17 +36,17 @@ struct llama3 {
     double theta, factor, low, high, length;
 };
 
-/* A number of rope_parameters; null is none, what is not there the default. */
+/* Reads a number of rope_parameters. The default applies if it is missing; null is an error. */
 static bool
 read_number(double *out, const json_t *rope, const char *name, double missing, struct err *err)
 {
     const json_t *value = json_object_get(rope, name);
     *out = value ? json_number_value(value) : missing;
     return !value || json_is_number(value)
-        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is no number", name);
+        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is not a number", name);
 }
 
-/* The factor of pair i of a head of n dimensions. */
+/* Returns the factor of pair i of a head with n dimensions. */
 static float
 llama3_factor(const struct llama3 *r, uint64_t i, uint64_t n)
 {
@@ -74,10 +74,11 @@ llama3(struct hf_config *config, struct err *err)
             || !read_number(&r.length, rope, "original_max_position_embeddings", 8192, err))
         return false;
     if (!(r.theta > 0 && r.factor > 0 && r.low > 0 && r.high > r.low && r.length > 0))
-        return bad_factors("rope_type llama3 needs positive rope_theta, factor, low_freq_factor and "
-            "original_max_position_embeddings, and high_freq_factor over low_freq_factor", err);
+        return bad_factors("rope_type llama3 requires positive rope_theta, factor, low_freq_factor and "
+            "original_max_position_embeddings, and high_freq_factor greater than low_freq_factor", err);
     if (n == 0 || n % 2 != 0 || n / 2 > HF_FACTORS)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: a head of %" PRIu64 " dimensions cannot be rotated", n);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %" PRIu64 " is not an even number from 2 to "
+            "%d", n, 2 * HF_FACTORS);
     struct hf_factors *factors = add(config, "rope_freqs.weight", n / 2, err);
     for (uint64_t i = 0; factors && i < n / 2; i++)
         factors->x[i] = llama3_factor(&r, i, n);
@@ -86,7 +87,7 @@ llama3(struct hf_config *config, struct err *err)
 
 /* --- Phi-3 */
 
-/* Python's int(x * y) // z. */
+/* Computes int(x * y) // z of Python. */
 bool
 hf_rope_phi3_dims(uint32_t *dims, const struct hf_config *config, struct err *err)
 {
@@ -108,7 +109,7 @@ read_list(struct hf_config *config, const char *name, const json_t *list, struct
         const json_t *x = json_array_get(list, i);
         factors->x[i] = (float)json_number_value(x);
         if (!json_is_number(x))
-            return bad_factors("long_factor or short_factor holds what is no number", err);
+            return bad_factors("long_factor or short_factor contains a value that is not a number", err);
     }
     return factors != NULL;
 }
@@ -128,8 +129,8 @@ phi3_attention(struct hf_config *config, const char *type, struct err *err)
     double q = (double)length / original;
     config->more->has_attn_factor = true;
     if (strcmp(type, "longrope") != 0 && strcmp(type, "yarn") != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: long_factor is not known with rope_type %s", *type ? type
-            : "default");
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: long_factor is not supported with rope_type %s",
+            *type ? type : "default");
     config->more->attn_factor = q <= 1 ? 1 : *type == 'y' ? (float)(0.1 * (real_log2(q) * M_LN2) + 1)
         : (float)sqrt(1 + real_log2(q) / real_log2(original));
     return true;
@@ -149,8 +150,8 @@ phi3(struct hf_config *config, const char *type, struct err *err)
         return false;
     if (json_array_size(longs) != json_array_size(shorts) || 2 * json_array_size(longs) != dims
             || json_array_size(longs) > HF_FACTORS)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %zu long and %zu short factors, expected half of the %"
-            PRIu32 " dimensions that are rotated", json_array_size(longs), json_array_size(shorts), dims);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %zu values in long_factor and %zu in short_factor, "
+            "expected half of the %" PRIu32 " rotated dimensions", json_array_size(longs), json_array_size(shorts), dims);
     return read_list(config, "rope_factors_long.weight", longs, err)
         && read_list(config, "rope_factors_short.weight", shorts, err);
 }

@@ -1,9 +1,9 @@
-/* ModelProto { 1: SentencePiece { 1: string piece, 2: float score = 0, 3: enum type = NORMAL }, repeated; 2 .. :
- * settings }
+/* ModelProto { 1: SentencePiece { 1: string piece, 2: float score = 0, 3: enum type = NORMAL }, repeated; 2 .. : settings }
  *
- * A field is a tag, varint of number << 3 | wire type, and a value: 0 a varint, 1 eight bytes, 2 a varint of bytes
- * that follow, 5 four bytes. A varint has 7 bits a byte, low ones first, bit 7 set in all but the last of at most
- * 10. */
+ * A field is a tag, varint of number << 3 | wire type, and a value: wire type 0 a varint, 1 eight bytes, 2 a varint length
+ * and that many bytes, 5 four bytes. A varint has 7 bits per byte, low ones first; bit 7 is set in all bytes but the last,
+ * and there are at most 10.
+ */
 #include "hf/sentencepiece.h"
 
 #include <inttypes.h>
@@ -14,16 +14,16 @@
 enum wire { WIRE_VARINT, WIRE_8, WIRE_BYTES, WIRE_4 = 5 };
 enum { MODEL_PIECE = 1, PIECE_TEXT = 1, PIECE_SCORE, PIECE_TYPE };
 
-/* Bytes of one message. */
+/* Range of a message in the file. */
 struct message {
     const struct hf_text *file;
     uint64_t at, end;
 };
 
 struct protobuf_field {
-    uint64_t number, value;     /* value: of a varint; of bytes, how many; of 4 bytes, they */
+    uint64_t number, value;     /* value: of a varint or 4 bytes; the length of bytes */
     enum wire wire;
-    uint64_t at;                /* of the bytes, or of the tag */
+    uint64_t at;                /* offset of the bytes, or of the tag */
 };
 
 static bool
@@ -39,12 +39,12 @@ read_varint(struct message *m, uint64_t *out, struct err *err)
     for (unsigned shift = 0; shift < 70 && m->at < m->end; shift += 7) {
         uint8_t byte = (uint8_t)m->file->p[m->at++];
         if (shift == 63 && byte > 1)
-            return bad(m, m->at - 1, "a number is over 64 bits", err);
+            return bad(m, m->at - 1, "a number overflows 64 bits", err);
         *out |= (uint64_t)(byte & 127) << shift;
         if (byte < 128)
             return true;
     }
-    return bad(m, m->at, "a number is cut", err);
+    return bad(m, m->at, "truncated number", err);
 }
 
 static bool
@@ -55,16 +55,16 @@ read_field(struct message *m, struct protobuf_field *f, struct err *err)
         return false;
     *f = (struct protobuf_field){ .number = tag >> 3, .wire = (enum wire)(tag & 7), .at = begin };
     if (f->number == 0 || f->number >= 1 << 29)
-        return bad(m, begin, "a field has no number", err);
+        return bad(m, begin, "invalid field number", err);
     if (f->wire == WIRE_VARINT)
         return read_varint(m, &f->value, err);
     if (f->wire == WIRE_BYTES && !read_varint(m, &f->value, err))
         return false;
     uint64_t n = f->wire == WIRE_BYTES ? f->value : f->wire == WIRE_8 ? 8 : 4;
     if (f->wire != WIRE_BYTES && f->wire != WIRE_8 && f->wire != WIRE_4)
-        return bad(m, begin, "a field has an unknown form", err);
+        return bad(m, begin, "unknown wire type", err);
     if (n > m->end - m->at)
-        return bad(m, begin, "a field goes past the end", err);
+        return bad(m, begin, "a field extends past the end", err);
     f->at = m->at;
     if (f->wire == WIRE_4)
         f->value = load_le32((const uint8_t *)m->file->p + m->at);
@@ -79,7 +79,7 @@ take(struct hf_piece *piece, struct message *m, const struct protobuf_field *f, 
     if (f->number > PIECE_TYPE)
         return true;
     if (f->wire != wires[f->number])
-        return bad(m, f->at, "a field of a piece has the wrong form", err);
+        return bad(m, f->at, "a field of a piece has the wrong wire type", err);
     if (f->number == PIECE_TEXT) {
         piece->text = m->file->p + f->at;
         piece->n = (size_t)f->value;
@@ -118,7 +118,7 @@ hf_pieces_next(struct hf_pieces *pieces, struct hf_piece *piece, bool *end, stru
         pieces->at = all.at;
         *end = false;
         if (f.wire != WIRE_BYTES)
-            return bad(&all, f.at, "a piece is no message", err);
+            return bad(&all, f.at, "a piece is not a message", err);
         return read_piece(piece, (struct message){ pieces->file, f.at, f.at + f.value }, err);
     }
     *end = true;

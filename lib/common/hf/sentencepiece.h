@@ -1,11 +1,11 @@
-/* sentencepiece: the pieces of tokenizer.model, a protobuf message. Source: sentencepiece_model.proto. */
+/* sentencepiece: reads the pieces of tokenizer.model, a protobuf message. Source: sentencepiece_model.proto. */
 #ifndef HF_SENTENCEPIECE_H
 #define HF_SENTENCEPIECE_H
 
 #include "base/err.h"
 #include "hf/folder.h"
 
-/* As the proto numbers them, which are those of llama.cpp too. */
+/* Numbers of the proto; llama.cpp uses the same. */
 enum hf_piece_type {
     HF_PIECE_NORMAL = 1, HF_PIECE_UNKNOWN, HF_PIECE_CONTROL, HF_PIECE_USER_DEFINED, HF_PIECE_UNUSED, HF_PIECE_BYTE
 };
@@ -15,16 +15,16 @@ struct hf_piece {
     size_t n;
     float score;
     enum hf_piece_type type;
-    uint64_t at;                /* where it begins in the file */
+    uint64_t at;                /* offset in the file */
 };
 
-/* Zeroed but for the file: at its beginning. */
+/* Reader; zeroed except for the file, it is at the start. */
 struct hf_pieces {
     const struct hf_text *file;
     uint64_t at;
 };
 
-/* The next piece; *end when there is none. What is no such message is ERR_MALFORMED with its offset. */
+/* Reads the next piece; sets *end if there is none. Fails with ERR_MALFORMED and the offset if the message is invalid. */
 bool hf_pieces_next(struct hf_pieces *pieces, struct hf_piece *piece, bool *end, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Form: transformers modeling_utils.py, save_pretrained: json.dumps(index, indent=2, sort_keys=True) and a line feed. */
+/* Format: json.dumps(index, indent=2, sort_keys=True) and a line feed (save_pretrained in transformers' modeling_utils.py). */
 #include "hf/shard_index.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* WEIGHTS_NAME of diffusers, SAFETENSORS_WEIGHTS_NAME of PEFT: other names are not loaded. */
+/* WEIGHTS_NAME of diffusers and SAFETENSORS_WEIGHTS_NAME of PEFT, which load no other names. */
 const char *
 hf_shard_stem(const char *path)
 {
@@ -37,7 +37,7 @@ hf_shard_index_name(char buf[HF_SHARD_NAME], const struct shards *s)
     return buf;
 }
 
-/* A tensor and its file. */
+/* A tensor and the index of its file. */
 struct shard_index_line {
     const char *name;
     size_t len, shard;

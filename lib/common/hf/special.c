@@ -1,8 +1,9 @@
-/* special: which tokens have a role, and whether a text begins or ends with them.
+/* special: the ids of special tokens, and the flags that add them to the start or end of a text.
  *
- * The text of a role is in tokenizer_config.json, its id in tokenizer.json's "added_tokens"; config.json has ids
- * of those that are missing. What tokenizer.json's post-processor puts around a text counts more than the flags of
- * tokenizer_config.json. Source: SpecialVocab of gguf-py, which has no key for "cls". */
+ * The text of a special token is in tokenizer_config.json, its id in "added_tokens" of tokenizer.json; config.json has the
+ * remaining ids. The post-processor of tokenizer.json overrides the flags of tokenizer_config.json. Source: SpecialVocab of
+ * gguf-py, which has no key for "cls".
+ */
 #include "hf/vocabulary_priv.h"
 
 #include <inttypes.h>
@@ -11,14 +12,14 @@
 
 #include "base/array.h"
 
-enum duty { BOS, EOS, UNK, SEP, PAD, CLS, MASK, EOT, EOM, ROLES };
+enum special_role { BOS, EOS, UNK, SEP, PAD, CLS, MASK, EOT, EOM, ROLES };
 
 static const char *const role_keys[ROLES] = {
     "bos_token_id", "eos_token_id", "unknown_token_id", "seperator_token_id", "padding_token_id", NULL, "mask_token_id",
     "eot_token_id", "eom_token_id"
 };
 
-/* Members of tokenizer_config.json, and then of config.json. */
+/* Members of tokenizer_config.json, then of config.json. */
 enum { TEXT, ADD = ROLES, TEMPLATE = ADD + ROLES, CONFIG_MEMBERS };
 static const char *const config_members[CONFIG_MEMBERS] = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "eot_token",
@@ -30,8 +31,7 @@ static const char *const id_members[ROLES] = {
     "eot_token_id", "eom_token_id"
 };
 
-/* A token as tokenizer_config.json names it: a string, or an object with one, which is no text that others could
- * equal. */
+/* A token in tokenizer_config.json: a string, or an object that contains one. An object is never equal to a string. */
 struct special_name {
     struct hf_string text;
     bool object;
@@ -40,10 +40,10 @@ struct special_name {
 struct special {
     struct hf_vocab *v;
     uint64_t limit;
-    bool configured;            /* tokenizer_config.json says something */
-    bool has_eot, has_eom;      /* these roles were found on the way */
+    bool configured;            /* tokenizer_config.json has members */
+    bool has_eot, has_eom;      /* found by the post-processor */
     struct special_name name[ROLES];
-    enum duty flag_order[ROLES];
+    enum special_role flag_order[ROLES];
     size_t nflags;
     bool flagged[ROLES], flag[ROLES];
     bool found[ROLES];
@@ -69,7 +69,7 @@ plain(const struct hf_string *text)
 }
 
 static void
-set_flag(struct special *s, enum duty role, bool yes)
+set_flag(struct special *s, enum special_role role, bool yes)
 {
     if (!s->flagged[role])
         s->flag_order[s->nflags++] = role;
@@ -89,9 +89,9 @@ read_name(struct special_name *name, struct hf_vocab *v, const struct hf_value *
 
 /* --- the post-processor */
 
-/* One element of a template: a token, or one of the two texts. */
+/* An element of a template: a token or one of the two texts. */
 struct element {
-    struct hf_string token;     /* none: it is a text */
+    struct hf_string token;     /* empty for a text */
     struct hf_string text;      /* "A", "B" */
 };
 
@@ -134,7 +134,7 @@ read_template(struct template *t, struct hf_vocab *v, const struct hf_value *val
     return err->kind == ERR_NONE;
 }
 
-/* What begins and what ends a text; no id is no token. */
+/* Sets roles and flags from the tokens before and after a text; an empty string is no token. */
 static void
 take_ends(struct special *s, const struct hf_string *first, const struct hf_string *last)
 {
@@ -162,7 +162,7 @@ take_ends(struct special *s, const struct hf_string *first, const struct hf_stri
     set_flag(s, EOS, true);
 }
 
-/* What lies between two texts, without what begins and ends both. */
+/* Sets SEP from the tokens between two texts. `first` and `last` around the pair are skipped. */
 static void
 take_pair(struct special *s, const struct template *pair, const struct hf_string *first, const struct hf_string *last)
 {
@@ -200,7 +200,7 @@ take_template(struct special *s, const struct hf_value *single, const struct hf_
     return ok;
 }
 
-/* The first string of [text, id]. */
+/* Reads the string of [text, id]. */
 static bool
 first_of(struct hf_string *out, struct special *s, const struct hf_value *value, struct err *err)
 {
@@ -214,7 +214,7 @@ first_of(struct hf_string *out, struct special *s, const struct hf_value *value,
 static bool
 take_roberta(struct special *s, const struct hf_value *cls, const struct hf_value *sep, struct err *err)
 {
-    static const enum duty roles[] = { CLS, SEP }, others[] = { BOS, EOS };
+    static const enum special_role roles[] = { CLS, SEP }, others[] = { BOS, EOS };
     const struct hf_value *value[] = { cls, sep };
     set_flag(s, BOS, true);
     set_flag(s, EOS, true);
@@ -274,7 +274,7 @@ take_processors(struct special *s, const struct hf_value *processor, struct err 
     return err->kind == ERR_NONE;
 }
 
-/* --- normalizers that have a key */
+/* --- normalizers with a key */
 
 static bool
 take_normalizer(struct keys *keys, struct hf_vocab *v, const struct hf_value *normalizer, bool inside, struct err *err)
@@ -310,24 +310,24 @@ take_normalizer(struct keys *keys, struct hf_vocab *v, const struct hf_value *no
 /* --- ids */
 
 static bool
-put_id(struct keys *keys, struct special *s, enum duty role, uint64_t id, struct err *err)
+put_id(struct keys *keys, struct special *s, enum special_role role, uint64_t id, struct err *err)
 {
     if (s->found[role] || (s->limit != 0 && id >= s->limit))
         return true;
     s->found[role] = true;
     if (id > UINT32_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the id of the %s is %" PRIu64 ", over 32 bits",
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: id %" PRIu64 " overflows 32 bits",
             config_members[role], id);
     return !role_keys[role] || keys_put_u32(keys, "tokenizer.ggml", role_keys[role], (uint32_t)id, err);
 }
 
 static bool
-has_role(const struct special *s, enum duty role)
+has_role(const struct special *s, enum special_role role)
 {
     return (role != EOT || s->has_eot) && (role != EOM || s->has_eom);
 }
 
-/* The ids of the texts; the first that has it counts. */
+/* Puts ids by text; the first added token with the text counts. */
 static bool
 put_by_text(struct keys *keys, struct special *s, struct err *err)
 {
@@ -344,12 +344,12 @@ put_by_text(struct keys *keys, struct special *s, struct err *err)
                 id[i] = a.id;
             }
     for (int i = 0; err->kind == ERR_NONE && i < ROLES; i++)
-        if (found[i] && has_role(s, (enum duty)i))
-            put_id(keys, s, (enum duty)i, id[i], err);
+        if (found[i] && has_role(s, (enum special_role)i))
+            put_id(keys, s, (enum special_role)i, id[i], err);
     return err->kind == ERR_NONE;
 }
 
-/* config.json has one id a role; a list of them is none. */
+/* Puts ids from config.json. Lists of ids are skipped. */
 static bool
 put_by_config(struct keys *keys, struct special *s, struct err *err)
 {
@@ -365,15 +365,15 @@ put_by_config(struct keys *keys, struct special *s, struct err *err)
         struct pull json;
         uint64_t id;
         kind = hf_value_kind(value);
-        if (!has_role(s, (enum duty)i) || kind == PULL_END || kind == PULL_NULL || kind == PULL_ARRAY)
+        if (!has_role(s, (enum special_role)i) || kind == PULL_END || kind == PULL_NULL || kind == PULL_ARRAY)
             continue;
         if (kind != PULL_NUMBER)
             return hf_value_wrong(value, "an integer", err);
         hf_value_pull(&json, value);
         pull_next(&json);
         if (!pull_as_u64(&json, &id))
-            return hf_value_wrong(value, "an integer, and not negative", err);
-        if (!put_id(keys, s, (enum duty)i, id, err))
+            return hf_value_wrong(value, "a non-negative integer", err);
+        if (!put_id(keys, s, (enum special_role)i, id, err))
             return false;
     }
     return true;
@@ -418,11 +418,11 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
 {
     for (int i = 0; s->configured && i < ROLES; i++) {
         enum pull_token kind = hf_value_kind(&s->config[ADD + i]);
-        if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum duty)i))
-            set_flag(s, (enum duty)i, kind == PULL_TRUE);
+        if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum special_role)i))
+            set_flag(s, (enum special_role)i, kind == PULL_TRUE);
     }
     for (size_t i = 0; i < s->nflags; i++) {
-        enum duty role = s->flag_order[i];
+        enum special_role role = s->flag_order[i];
         const char *key = role == BOS ? "add_bos_token" : role == EOS ? "add_eos_token"
             : role == SEP ? "add_sep_token" : NULL;
         if (key && !keys_put_bool(keys, "tokenizer.ggml", key, s->flag[role], err))

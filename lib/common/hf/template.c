@@ -1,5 +1,5 @@
-/* template: how a conversation becomes a text, tokenizer.chat_template: from tokenizer_config.json, else from files of
- * its own: chat_template.jinja, with those of additional_chat_templates/ under their names, or chat_template.json. */
+/* template: the chat template, tokenizer.chat_template: from tokenizer_config.json, else from chat_template.jinja with the
+ * named templates of additional_chat_templates/, else from chat_template.json. */
 #include "hf/vocabulary_priv.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ put_text(struct keys *keys, const struct hf_string *text, struct err *err)
     return text->n == 0 || keys_put_text(keys, "tokenizer", "chat_template", text->p, text->n, err);
 }
 
-/* A name in a key: what is no letter or digit of ASCII is '_', one for a character. */
+/* Appends a name for use in a key: each character other than an ASCII letter or digit becomes '_'. */
 static bool
 name_of(struct str *out, const struct hf_string *name)
 {
@@ -29,11 +29,11 @@ name_of(struct str *out, const struct hf_string *name)
     return !out->failed;
 }
 
-/* A list of templates while it is put. */
+/* A list of templates while it is written. */
 struct listed {
-    struct str bytes;           /* names of those that are not the default, each once */
+    struct str bytes;           /* names except the default, each once */
     uint64_t n;
-    struct hf_string byname;    /* "default" */
+    struct hf_string fallback;  /* the template named "default" */
 };
 
 static bool
@@ -65,7 +65,7 @@ put_one(struct keys *keys, struct listed *l, const struct hf_string *name, const
     if (name->n == 0 || !template->p)
         return true;
     if (hf_string_is(name, "default")) {
-        l->byname = *template;
+        l->fallback = *template;
         return true;
     }
     bool ok = name_of(&key, name) ? put_named(keys, l, &key, template, err) : err_memory(err, key.len);
@@ -83,12 +83,12 @@ put_entry(struct keys *keys, struct hf_vocab *v, struct listed *l, const struct 
         && hf_value_string(&template, &v->chars, &m[1], err) && put_one(keys, l, &name, &template, err);
 }
 
-/* Puts the names of a list, and its default, last. */
+/* Puts the list of names, then the default template. */
 static bool
 end_list(struct keys *keys, struct listed *l, struct err *err)
 {
     return (l->n == 0 || keys_put_array(keys, "tokenizer", "chat_templates", META_STRING, l->n, &l->bytes, err))
-        && put_text(keys, &l->byname, err);
+        && put_text(keys, &l->fallback, err);
 }
 
 static bool
@@ -123,7 +123,7 @@ put_value(struct keys *keys, struct hf_vocab *v, const struct hf_value *value, s
     return hf_value_string(&text, &v->chars, value, err) && put_text(keys, &text, err);
 }
 
-/* Reads a text file as Python does: the end of each line is '\n'. */
+/* Reads a text file as Python does: line ends become '\n'. */
 static bool
 text_of(struct hf_string *out, struct hf_vocab *v, const struct hf_text *file, struct err *err)
 {
@@ -141,13 +141,13 @@ text_of(struct hf_string *out, struct hf_vocab *v, const struct hf_text *file, s
     return true;
 }
 
-/* Puts chat_template.jinja as the default of the files in additional_chat_templates/, one of which may replace it. */
+/* Puts the templates of additional_chat_templates/, and chat_template.jinja as the default unless one of them has that name. */
 static bool
 put_files(struct keys *keys, struct hf_vocab *v, const struct hf_text *file, struct err *err)
 {
     const struct hf_folder *folder = v->folder;
     struct listed l = { .bytes.max = keys->max };
-    bool ok = text_of(&l.byname, v, file, err);
+    bool ok = text_of(&l.fallback, v, file, err);
     for (size_t i = 0; ok && i < folder->ntemplates; i++) {
         const struct hf_text *one = &folder->templates[i].text;
         const struct hf_string name = { one->name, strlen(one->name) - strlen(".jinja") };
@@ -165,7 +165,7 @@ hf_template_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *in
     static const char *const names[] = { "chat_template" };
     const struct hf_text *file = v->folder->file;
     struct hf_value whole, value;
-    if (in_config->p)           /* null too: then there is none */
+    if (in_config->p)           /* even null, which means none */
         return put_value(keys, v, in_config, err);
     if (file[HF_TEMPLATE].p)
         return put_files(keys, v, &file[HF_TEMPLATE], err);

@@ -13,7 +13,7 @@
 
 enum { LAYERS_MAX = 1 << 16, WORDS = 3, SHAPE_MAX = 4 };
 
-/* A tensor of the input, under the name that it has there. */
+/* A tensor of the input. */
 struct tensor_row {
     struct chosen chosen;
     struct tensor t;
@@ -21,9 +21,9 @@ struct tensor_row {
     struct hf_name name;
 };
 
-/* The experts of a layer, of each word: those that were met so far. */
+/* The experts of a layer seen so far, for each projection. */
 struct experts {
-    struct composed_part *part[WORDS];      /* config->experts of them; of the catalog. NULL: none yet */
+    struct composed_part *part[WORDS];      /* config->experts of them; allocated by the catalog. NULL: none yet */
     const struct tensor_row *first[WORDS];
     uint64_t have;
 };
@@ -32,10 +32,10 @@ struct work {
     const struct hf_tensors_options *how;
     const struct hf_config *config;
     struct catalog *memory;
-    struct tensor_row *list;         /* n; owned */
+    struct tensor_row *list;         /* n of them; owned */
     size_t n;
     struct experts *experts;    /* config->layers of them; owned */
-    struct chosen *out;         /* nout; owned until they are the choice's */
+    struct chosen *out;         /* nout of them; owned until moved to the choice */
     size_t nout, room;
     enum dtype matrices;
     bool has_head;
@@ -68,7 +68,7 @@ word_of(struct work *w, const struct hf_name *name, const char *word, uint32_t *
     return p;
 }
 
-/* What llama.cpp wants in F32; anything else is of the type of the output. */
+/* Returns true if llama.cpp requires F32; all others have the output type. */
 static bool
 is_small(const char *word, const struct hf_name *name, uint32_t rank)
 {
@@ -110,7 +110,7 @@ add(struct work *w, const struct chosen *chosen, struct err *err)
     return true;
 }
 
-/* One more, under the name that llama.cpp has for it. */
+/* Adds a tensor under its GGUF name. */
 static bool
 add_called(struct work *w, const struct tensor_row *e, const char *word, const struct chosen *of, struct err *err)
 {
@@ -121,7 +121,7 @@ add_called(struct work *w, const struct tensor_row *e, const char *word, const s
     return chosen.name && add(w, &chosen, err);
 }
 
-/* A composed tensor of these parts, whose ends are set, and of an operation on each element unless it is NULL. */
+/* Adds a tensor composed of parts with their `end` set, and applies `op` to each element unless it is NULL. */
 static bool
 add_composed(struct work *w, const struct tensor_row *e, const char *word, const struct composed_part *part, size_t n,
     const struct operation *op, const uint64_t *dim, uint32_t rank, struct err *err)
@@ -139,7 +139,7 @@ parts_new(struct work *w, uint64_t n, struct err *err)
 {
     uint64_t size;
     if (!num_mul(&size, n, sizeof(struct composed_part))) {
-        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " experts", n);
+        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: too many experts: %" PRIu64, n);
         return NULL;
     }
     struct composed_part *part = catalog_alloc(w->memory, size, err);
@@ -148,23 +148,23 @@ parts_new(struct work *w, uint64_t n, struct err *err)
     return part;
 }
 
-/* All elements of a tensor, by its dimensions. */
+/* Describes all elements of a tensor. */
 static bool
 strided_of(struct strided *s, const struct tensor_row *e, struct err *err)
 {
     uint64_t dim[SHAPE_MAX], numel;
     uint32_t rank = e->t.shape.rank;
     if (rank == 0 || rank > SHAPE_MAX)
-        return fail(e, ERR_MALFORMED, "expected a vector or a matrix", err);
+        return fail(e, ERR_MALFORMED, "expected 1 to 4 dimensions", err);
     if (!shape_numel(&e->t.shape, &numel) || numel == 0)
-        return fail(e, ERR_MALFORMED, "it has no elements", err);
+        return fail(e, ERR_MALFORMED, "no elements", err);
     for (uint32_t i = 0; i < rank; i++)
         dim[i] = shape_dim(&e->t.shape, i);
     strided_init(s, dim, rank);
     return true;
 }
 
-/* One part, of the shape that the tensor has but for its first dimension. */
+/* Adds a tensor of a single part, with the shape of the input except for the first dimension. */
 static bool
 add_part(struct work *w, const struct tensor_row *e, const struct strided *s, const struct operation *op, uint64_t rows,
     struct err *err)
@@ -177,7 +177,7 @@ add_part(struct work *w, const struct tensor_row *e, const struct strided *s, co
         && add_composed(w, e, e->name.word, part, 1, op, dim, e->t.shape.rank, err);
 }
 
-/* --- what is particular */
+/* --- special cases */
 
 static uint64_t
 head_size(const struct hf_config *c)
@@ -185,7 +185,7 @@ head_size(const struct hf_config *c)
     return c->head_dim != 0 ? c->head_dim : c->heads != 0 ? c->hidden_size / c->heads : 0;
 }
 
-/* Queries and keys: as many rows as the heads have, in pairs. */
+/* Adds queries or keys, whose rows must match the heads. */
 static bool
 add_heads(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -193,12 +193,12 @@ add_heads(struct work *w, const struct tensor_row *e, struct err *err)
     uint64_t heads = e->name.change == HF_QUERY ? c->heads : c->kv_heads, size = head_size(c), rows;
     if (e->t.shape.rank == 0 || e->t.shape.rank > 2 || !num_mul(&rows, heads, size)
         || rows != shape_dim(&e->t.shape, 0) || rows == 0)
-        return fail(e, ERR_MALFORMED, "its rows are not those of the heads that config.json speaks of", err);
+        return fail(e, ERR_MALFORMED, "the number of rows does not match the heads in config.json", err);
     if (!c->family->permutes)
         return add_called(w, e, e->name.word, &e->chosen, err);
     if (size % 2 != 0)
-        return fail(e, ERR_MALFORMED, "a head has an odd number of rows, which do not rotate in pairs", err);
-    /* A row of the first half of a head comes before the one that it rotates with, of the second half. */
+        return fail(e, ERR_MALFORMED, "the head size is odd, but rows are rotated in pairs", err);
+    /* Interleaves the two halves of each head, so that the two rows of a rotated pair are adjacent. */
     const uint64_t halves[] = { heads, 2, size / 2 };
     struct strided s;
     if (!strided_of(&s, e, err))
@@ -208,7 +208,7 @@ add_heads(struct work *w, const struct tensor_row *e, struct err *err)
     return add_part(w, e, &s, NULL, rows, err);
 }
 
-/* Rows that a Gemma 3 has beyond its tokens are cut off. */
+/* Adds a tensor with one row per token. Drops the rows of a Gemma 3 after its last token. */
 static bool
 add_tokens(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -225,11 +225,11 @@ add_embedding(struct work *w, const struct tensor_row *e, struct err *err)
     const struct hf_config *c = w->config;
     uint64_t rows = e->t.shape.rank == 2 ? shape_dim(&e->t.shape, 0) : 0;
     if (rows == 0 || rows != c->vocab_size || shape_dim(&e->t.shape, 1) != c->hidden_size)
-        return fail(e, ERR_MALFORMED, "its shape is not [vocab_size, hidden_size] of config.json", err);
+        return fail(e, ERR_MALFORMED, "expected shape [vocab_size, hidden_size] of config.json", err);
     return add_tokens(w, e, err);
 }
 
-/* A head that is not used has to be the embeddings. Values that are stored otherwise are not compared. */
+/* Fails unless a head that is not used equals the embeddings. A head that is quantized is not compared and fails too. */
 static bool
 check_tied(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -243,8 +243,8 @@ check_tied(struct work *w, const struct tensor_row *e, struct err *err)
     if (e->chosen.copy && embedding->chosen.copy
             && !hf_same_bytes(&same, w->how->model, e->chosen.copy, embedding->chosen.copy, err))
         return false;
-    return same || fail(e, ERR_UNSUPPORTED, "it is not equal to embed_tokens.weight, with which llama.cpp computes the logits of "
-        "this class", err);
+    return same || fail(e, ERR_UNSUPPORTED, "differs from embed_tokens.weight, which llama.cpp uses for the logits of this "
+        "class", err);
 }
 
 static bool
@@ -258,8 +258,8 @@ static bool
 check_head(const struct work *w, struct err *err)
 {
     const struct hf_family *family = w->config->family;
-    return !family->needs_head || w->has_head || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model has no lm_head.weight, "
-        "and llama.cpp loads no model of the class %s without it", family->class);
+    return !family->needs_head || w->has_head || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model has no "
+        "lm_head.weight, which llama.cpp requires for %s", family->class);
 }
 
 /* --- experts */
@@ -274,7 +274,7 @@ add_stack(struct work *w, const struct experts *x, unsigned i, struct err *err)
     return add_composed(w, e, e->name.word, x->part[i], (size_t)dim[0], NULL, dim, 3, err);
 }
 
-/* One expert: when it is the last one of its layer, all are there. */
+/* Stores one expert. Adds the stacks after the last expert of a layer. */
 static bool
 take_expert(struct work *w, const struct tensor_row *e, struct err *err)
 {
@@ -282,15 +282,15 @@ take_expert(struct work *w, const struct tensor_row *e, struct err *err)
     struct experts *x = &w->experts[e->name.layer];
     unsigned i = hf_expert_order(c->family, e->name.word);
     if (e->name.expert >= c->experts)
-        return fail(e, ERR_MALFORMED, "config.json speaks of fewer experts", err);
+        return fail(e, ERR_MALFORMED, "config.json declares fewer experts", err);
     if (e->t.shape.rank != 2 || (x->first[i] && (!shape_same(&e->t.shape, &x->first[i]->t.shape, 2))))
-        return fail(e, ERR_MALFORMED, "the experts of a layer are matrices of one shape", err);
+        return fail(e, ERR_MALFORMED, "expected a matrix of the same shape as the other experts of the layer", err);
     if (!x->part[i] && (x->part[i] = parts_new(w, c->experts, err)) == NULL)
         return false;
     struct composed_part *part = &x->part[i][e->name.expert];
     struct strided s;
     if (part->copy || part->decode)
-        return fail(e, ERR_MALFORMED, "this expert is there twice", err);
+        return fail(e, ERR_MALFORMED, "duplicate expert", err);
     if (!strided_of(&s, e, err) || !composed_part_make(part, e->chosen.copy, e->chosen.decode, &s, w->memory, err))
         return false;
     x->first[i] = x->first[i] ? x->first[i] : e;
@@ -302,17 +302,17 @@ take_expert(struct work *w, const struct tensor_row *e, struct err *err)
     return true;
 }
 
-/* Experts that are one tensor already: [experts, rows, columns], and with gates [experts, 2 * rows, columns]. */
+/* Adds experts that are already stacked: [experts, rows, columns], or [experts, 2 * rows, columns] for gate and up. */
 static bool
 add_experts(struct work *w, const struct tensor_row *e, struct err *err)
 {
     bool both = e->name.change == HF_EXPERTS_GATE_UP;
     const char *const words[] = { e->name.word, hf_up_experts };
     if (e->t.shape.rank != 3 || shape_dim(&e->t.shape, 0) != w->config->experts)
-        return fail(e, ERR_MALFORMED, "its first dimension is not the number of experts of config.json", err);
+        return fail(e, ERR_MALFORMED, "the first dimension is not the number of experts in config.json", err);
     uint64_t dim[] = { w->config->experts, shape_dim(&e->t.shape, 1), shape_dim(&e->t.shape, 2) }, numel = 0;
     if ((both && dim[1] % 2 != 0) || !shape_numel(&e->t.shape, &numel) || numel == 0)
-        return fail(e, ERR_MALFORMED, "its rows are not gates and as many others", err);
+        return fail(e, ERR_MALFORMED, "expected equal numbers of gate and up rows, and at least one", err);
     if (!both)
         return add_called(w, e, words[0], &e->chosen, err);
     dim[1] /= 2;
@@ -332,12 +332,12 @@ check_experts(const struct work *w, struct err *err)
 {
     for (uint64_t i = 0; i < w->config->layers; i++)
         if (w->experts[i].have != 0 && w->experts[i].have != WORDS * w->config->experts)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %" PRIu64 ": has %" PRIu64 " of the %" PRIu64
-                " matrices of its %" PRIu64 " experts", i, w->experts[i].have, WORDS * w->config->experts, w->config->experts);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %" PRIu64 ": expected %" PRIu64 " matrices of %"
+                PRIu64 " experts, found %" PRIu64, i, WORDS * w->config->experts, w->config->experts, w->experts[i].have);
     return true;
 }
 
-/* --- all of them */
+/* --- all tensors */
 
 static bool
 add_entry(struct work *w, const struct tensor_row *e, struct err *err)
@@ -346,13 +346,13 @@ add_entry(struct work *w, const struct tensor_row *e, struct err *err)
     char what[128];
     if (e->name.drops)
         return true;
-    snprintf(what, sizeof what, "%s has no such tensor that llama.cpp knows", family->class);
+    snprintf(what, sizeof what, "llama.cpp has no such tensor for %s", family->class);
     if (!e->name.word)
         return fail(e, ERR_UNSUPPORTED, what, err);
     if (!dtype_is_float(e->chosen.dtype))
-        return fail(e, ERR_UNSUPPORTED, "expected floats", err);
+        return fail(e, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
     if (e->name.layer >= 0 && (uint64_t)e->name.layer >= w->config->layers)
-        return fail(e, ERR_MALFORMED, "config.json speaks of fewer layers", err);
+        return fail(e, ERR_MALFORMED, "config.json declares fewer layers", err);
     switch (e->name.change) {
     case HF_QUERY: case HF_KEY:
         return add_heads(w, e, err);
@@ -401,7 +401,7 @@ compare(const void *pa, const void *pb)
         : str_compare(a->t.name, a->t.name_len, b->t.name, b->t.name_len);
 }
 
-/* In the order of the names, file by file. */
+/* Lists the tensors, sorted by name within each file. */
 static bool
 read_entries(struct work *w, const struct choice *choice, struct err *err)
 {
@@ -420,7 +420,7 @@ read_entries(struct work *w, const struct choice *choice, struct err *err)
     return true;
 }
 
-/* The type of all matrices: of the first one of half precision, when the user names none. */
+/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
 static enum dtype
 find_type(const struct work *w)
 {
@@ -439,8 +439,8 @@ hf_tensors(struct choice *choice, const struct hf_tensors_options *options, stru
 {
     const struct hf_config *c = options->config;
     struct work w = { .how = options, .config = c, .memory = options->model->catalog };
-    bool ok = c->layers <= LAYERS_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " layers, more than "
-        "the limit of %d", c->layers, LAYERS_MAX);
+    bool ok = c->layers <= LAYERS_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: %" PRIu64 " layers exceed the "
+        "limit of %d", c->layers, LAYERS_MAX);
     ok = ok && read_entries(&w, choice, err);
     w.matrices = ok ? find_type(&w) : DTYPE_UNKNOWN;
     ok = ok && add_factors(&w, err);
@@ -459,5 +459,5 @@ hf_tensors(struct choice *choice, const struct hf_tensors_options *options, stru
     choice->matrices = w.matrices;
     choice->model = (struct mix_model){ .arch = c->family->arch, .n = strlen(c->family->arch), .layers = c->layers,
         .experts = c->experts, .heads = c->heads, .kv_heads = c->kv_heads };
-    return choice_distinct_or(choice, ERR_MALFORMED, "the model has this one twice, under two names", err);
+    return choice_distinct_or(choice, ERR_MALFORMED, "the model contains it under two names", err);
 }

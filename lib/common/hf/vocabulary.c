@@ -22,10 +22,10 @@ text_of(const void *owner, uint32_t id, size_t *n)
 }
 
 bool
-hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err)
+hf_vocab_resize(struct hf_vocab *v, uint64_t n, struct err *err)
 {
     if (n > HF_TOKENS_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "a vocabulary of %" PRIu64 " tokens is over the limit of %d", n,
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens exceed the limit of %d", n,
             HF_TOKENS_MAX);
     size_t room = n != 0 ? (size_t)n : 1;
     struct hf_token *token = realloc(v->token, room * sizeof *token);
@@ -39,7 +39,7 @@ hf_vocab_room(struct hf_vocab *v, uint64_t n, struct err *err)
 }
 
 bool
-hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
+hf_vocab_register(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
     struct err *err)
 {
     uint32_t number = (uint32_t)id;
@@ -47,7 +47,7 @@ hf_vocab_name(struct hf_vocab *v, const char *file, const struct hf_string *text
     char shown[STR_SHOWN];
     if (!table_add(&v->ids, text_of, v, text->p, text->n, &number, &again, err))
         return false;
-    return !again || err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" is there twice", file,
+    return !again || err_set(err, ERR_MALFORMED, at, "%s: duplicate token \"%s\"", file,
         str_shown(shown, text->p, text->n));
 }
 
@@ -94,7 +94,7 @@ hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, con
     return ok;
 }
 
-/* --- what is added */
+/* --- added tokens */
 
 static bool
 is(const struct hf_string *text, const char *begin, const char *end)
@@ -146,7 +146,7 @@ hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, enum hf_
         || hf_value_wrong(&walk->list, form == HF_ADDED_ARRAY ? "an array" : "an object", err);
 }
 
-/* A key of digits, as Python would print the number. */
+/* Parses a decimal key, written as Python prints it. */
 static bool
 id_of_key(uint64_t *id, const struct pull_text *key)
 {
@@ -190,7 +190,7 @@ hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *a
     if (walk->form == HF_ADDED_IDS)
         return hf_string_of(&added->text, &v->chars, &walk->json.token, err)
             && ((pull_next(&walk->json) == PULL_NUMBER && pull_as_u64(&walk->json, &added->id))
-                || hf_value_fault(&walk->json, &walk->list, "ids that are integers, and not negative", err));
+                || hf_value_fault(&walk->json, &walk->list, "ids that are non-negative integers", err));
     if (!pull_value_text(&walk->json, &one.p, &one.n))
         return hf_value_fault(&walk->json, &walk->list, "an object", err);
     one.at = added->at = walk->list.at + (uint64_t)(one.p - walk->list.p);
@@ -220,8 +220,8 @@ is_phi3(const struct hf_vocab *v)
     return v->options->family->vocabulary == HF_VOCABULARY_PHI3;
 }
 
-/* All pieces get their ids, those behind the vocabulary too; sentencepiece wants each text once, and one for the
- * unknown. */
+/* Reads all pieces, even those beyond vocab_size. As in sentencepiece, texts must be unique and there must be exactly one
+ * unknown piece. */
 static bool
 read_pieces(struct hf_vocab *v, struct err *err)
 {
@@ -234,27 +234,27 @@ read_pieces(struct hf_vocab *v, struct err *err)
             return false;
         if (end)
             break;
-        if (n == room && !hf_vocab_room(v, room = num_min(room == 0 ? 1024 : 2 * room, HF_TOKENS_MAX + 1), err))
+        if (n == room && !hf_vocab_resize(v, room = num_min(room == 0 ? 1024 : 2 * room, HF_TOKENS_MAX + 1), err))
             return false;
         struct hf_string text = { piece.text, piece.n };
         enum hf_piece_type type = piece.type == HF_PIECE_USER_DEFINED ? HF_PIECE_NORMAL : piece.type;
         set_token(v, n, &text, piece.score, type);
         unknown += type == HF_PIECE_UNKNOWN;
-        if (!hf_vocab_name(v, file->name, &text, n, piece.at, err))
+        if (!hf_vocab_register(v, file->name, &text, n, piece.at, err))
             return false;
     }
     if (unknown != 1)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces for what is unknown, expected one",
-            file->name, unknown);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: expected one piece for unknown text, found %zu", file->name,
+            unknown);
     uint64_t size = v->options->vocab_size;
     if (is_phi3(v) && size != 0 && n > size)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, config.json a vocab_size of %" PRIu64,
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, but config.json declares vocab_size %" PRIu64,
             file->name, n, size);
     v->n = n;
-    return hf_vocab_room(v, size != 0 ? size : n, err);
+    return hf_vocab_resize(v, size != 0 ? size : n, err);
 }
 
-/* added_tokens.json: { text: id }; no text and no id twice. */
+/* Reads added_tokens.json, { text: id }. Duplicate texts and ids are errors. */
 static bool
 add_texts(struct hf_vocab *v, struct err *err)
 {
@@ -268,14 +268,14 @@ add_texts(struct hf_vocab *v, struct err *err)
         if (a.id >= v->n)
             continue;
         if (v->token[a.id].added)
-            return err_set(err, ERR_MALFORMED, a.at, "%s: the id %" PRIu64 " is there twice", all.file, a.id);
+            return err_set(err, ERR_MALFORMED, a.at, "%s: duplicate id %" PRIu64 "", all.file, a.id);
         set_token(v, (size_t)a.id, &a.text, HF_SCORE_ADDED, HF_PIECE_USER_DEFINED);
         v->token[a.id].added = true;
     }
     return err->kind == ERR_NONE;
 }
 
-/* Those that are described: they take the place of what has the id. */
+/* Reads tokens described by objects; they replace the token with the same id. */
 static bool
 add_described(struct hf_vocab *v, const struct hf_value *list, enum hf_added_form form, struct err *err)
 {
@@ -286,7 +286,7 @@ add_described(struct hf_vocab *v, const struct hf_value *list, enum hf_added_for
         return false;
     while (hf_added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n && is_phi3(v))
-            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: the id %" PRIu64 " is over the vocab_size of %zu",
+            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: id %" PRIu64 " is out of range for vocab_size %zu",
                 list->file, list->name, a.id, v->n);
         if (a.id >= v->n)
             continue;
@@ -313,16 +313,16 @@ put_sentencepiece(struct keys *keys, struct hf_vocab *v, struct err *err)
         && (!hf_is_gemma(v->options->family) || keys_put_bool(keys, ggml, "add_space_prefix", false, err));
 }
 
-/* --- which of them */
+/* --- selection */
 
 static bool
 lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, which a %s has its tokenizer in",
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is missing, which contains the tokenizer of a %s",
         v->folder->file[file].name, v->options->family->class);
 }
 
-/* tokenizer_config.json's tokenizer_class is that of GPT-2. */
+/* Sets *is_it if tokenizer_class of tokenizer_config.json is GPT2Tokenizer. */
 static bool
 is_gpt2(bool *is_it, struct hf_vocab *v, struct err *err)
 {
@@ -347,7 +347,7 @@ put_space_prefix(struct keys *keys, struct hf_vocab *v, struct err *err)
     return kind == PULL_END || kind == PULL_NULL || keys_put_bool(keys, ggml, "add_space_prefix", yes, err);
 }
 
-/* What the reference does for vocabularies of two sizes: Code Llama's, and Granite's. */
+/* Puts the keys that the converter sets for two vocabulary sizes, those of Code Llama and Granite. */
 static bool
 put_by_size(struct keys *keys, const struct hf_vocab *v, struct err *err)
 {

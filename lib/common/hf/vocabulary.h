@@ -1,4 +1,4 @@
-/* vocabulary: the tokenizer of a Hugging Face folder as the keys tokenizer.* of GGUF. Source: gguf-py's vocab.py and
+/* vocabulary: converts the tokenizer of a model directory to GGUF keys tokenizer.*. Sources: gguf-py's vocab.py and
  * convert_hf_to_gguf.py of llama.cpp. */
 #ifndef HF_VOCABULARY_H
 #define HF_VOCABULARY_H
@@ -9,13 +9,13 @@
 
 struct hf_vocabulary_options {
     const struct hf_family *family;
-    uint64_t vocab_size;        /* of config.json; 0: it does not say */
-    const char *pre;            /* tokenizer.ggml.pre of a BPE, as the user has it; NULL: found by its expressions */
-    struct catalog *warnings;   /* takes what llama.cpp does otherwise than the tokenizer; NULL: nothing does */
+    uint64_t vocab_size;        /* in config.json; 0: not declared */
+    const char *pre;            /* tokenizer.ggml.pre of a BPE, from --pre; NULL: detected by its regexes */
+    struct catalog *warnings;   /* receives warnings where llama.cpp differs from the tokenizer; NULL: no warnings */
 };
 
-/* Put all of them, in the order of the reference. What is no tokenizer is ERR_MALFORMED, one that is not known
- * ERR_UNSUPPORTED: both name the file. *tokens: how many there are. */
+/* Puts all keys in the order of convert_hf_to_gguf.py and sets *tokens to the number of tokens, 0 if there is no tokenizer.
+ * Fails with ERR_MALFORMED for an invalid tokenizer and with ERR_UNSUPPORTED for an unknown one; both name the file. */
 bool hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct hf_vocabulary_options *options,
     uint64_t *tokens, struct err *err);
 

@@ -1,8 +1,8 @@
-/* tokenizer.json's BPE.
+/* The BPE of tokenizer.json.
  *
- * The ids that count are those which the tokenizers library gives: a token that is added has the id of the same
- * text in the vocabulary, or the next one behind all that were added, or behind as many as the vocabulary has.
- * Files that say another have two meanings, and are refused. */
+ * Ids are those of the tokenizers library: an added token has the id of the same text in the vocabulary, or else the next id
+ * after the vocabulary and all tokens added so far. A file that declares other ids is ambiguous and is rejected.
+ */
 #include "hf/vocabulary_priv.h"
 
 #include <inttypes.h>
@@ -31,14 +31,14 @@ read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
     char shown[STR_SHOWN];
     *b = (struct hf_bpe){ .v = v };
     if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is not there, nor are vocab.json and merges.txt",
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt",
             v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
-    b->by_alphabet = b->by_alphabet || !v->json.p;      /* as the classes with files of their own do */
+    b->by_alphabet = b->by_alphabet || !v->json.p;      /* as in the classes that read vocab.json and merges.txt */
     if (type.p && !hf_string_is(&type, "BPE"))
-        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: a tokenizer of type \"%s\", expected BPE",
+        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type BPE, found \"%s\"",
             v->json.file, str_shown(shown, type.p, type.n));
     return v->model[HF_VOCAB].p || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
 }
@@ -68,18 +68,18 @@ set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t 
     char shown[STR_SHOWN];
     str_shown(shown, text->p, text->n);
     if (text->n > UINT32_MAX || (size != 0 && id >= size))
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", config.json a vocab_size "
-            "of %" PRIu64, file, shown, id, size);
-    if (id >= most)             /* no file says so many: nothing is made room for */
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64, file, shown, id);
-    if (id >= v->n && !hf_vocab_room(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
+        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", but config.json declares vocab_size "
+            "%" PRIu64, file, shown, id, size);
+    if (id >= most)             /* no file has this many tokens; do not allocate for it */
+        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is out of range", file, shown, id);
+    if (id >= v->n && !hf_vocab_resize(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
         return false;
     if (v->token[id].p)
-        return err_set(err, ERR_MALFORMED, at, "%s: the token \"%s\" has the id %" PRIu64 ", which is another's",
+        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is already used",
             file, shown, id);
     v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = HF_SCORE_ADDED,
         .type = HF_PIECE_NORMAL };
-    return hf_vocab_name(v, file, text, (size_t)id, at, err);
+    return hf_vocab_register(v, file, text, (size_t)id, at, err);
 }
 
 static bool
@@ -97,7 +97,7 @@ read_vocab(struct hf_bpe *b, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-/* What a file says of a token that is added; its id is UINT64_MAX when it says none. */
+/* Adds a token declared in a file; a->id is UINT64_MAX if the file declares none. */
 static bool
 add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
 {
@@ -108,14 +108,14 @@ add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct e
     if (!known)
         id = (size_t)b->next;
     if (a->id != UINT64_MAX && a->id != id)
-        return err_set(err, ERR_MALFORMED, a->at, "%s: the token \"%s\" has the id %" PRIu64 ", and %s %zu", file,
-            str_shown(shown, a->text.p, a->text.n), a->id, known ? "elsewhere" : "the next one that is added gets", id);
+        return err_set(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", expected %zu (%s)", file,
+            str_shown(shown, a->text.p, a->text.n), a->id, id, known ? "its id elsewhere" : "the next free id");
     if (!known && !set_token(b, &a->text, id, a->at, err))
         return false;
     b->next = num_max(b->next, (uint64_t)id + 1);
     v->token[id].added = true;
     v->token[id].special = a->special;
-    v->token[id].type = a->normalized;      /* until it is known what it is */
+    v->token[id].type = a->normalized;      /* until settle() sets the type */
     return true;
 }
 
@@ -142,8 +142,8 @@ static const char *const role_members[ROLE_MEMBERS] = {
     "additional_special_tokens", "extra_special_tokens", "tokenizer_class"
 };
 
-/* A token that has a role is special. Of those in a list (`listed`), which have none of their own, only what is
- * not added yet: but where the class of the tokenizer makes it anew. */
+/* Adds a token with a role, which is special. A token of a list (`listed`) has no role of its own and is added only if it is
+ * new, except for tokenizer classes that add it again. */
 static bool
 add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err *err)
 {
@@ -164,7 +164,7 @@ add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err
     return add_token(b, &a, value->file, err);
 }
 
-/* A list of tokens, or an object of them by role. */
+/* Adds a list of tokens, or an object of tokens by role. */
 static bool
 add_roles(struct hf_bpe *b, const struct hf_value *list, bool plain, struct err *err)
 {
@@ -192,7 +192,7 @@ add_roles(struct hf_bpe *b, const struct hf_value *list, bool plain, struct err 
     }
 }
 
-/* An array without elements. */
+/* Returns true for an empty array. */
 static bool
 is_empty(const struct hf_value *list)
 {
@@ -216,7 +216,7 @@ ends_with_token(const struct pull_text *key)
     return true;
 }
 
-/* Roles that only some model knows: members of tokenizer_config.json as "image_token". */
+/* Adds tokens with model-specific roles: members of tokenizer_config.json such as "image_token". */
 static bool
 add_other_roles(struct hf_bpe *b, struct err *err)
 {
@@ -237,8 +237,8 @@ add_other_roles(struct hf_bpe *b, struct err *err)
     return true;
 }
 
-/* What a class of transformers has for a role that tokenizer_config.json has no member for: a JSON string. Source: the
- * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last for "llama-json" alone. */
+/* Returns the default of a tokenizer class for a role that is not in tokenizer_config.json, as a JSON string. Source: the
+ * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last only for "llama-json". */
 static const char *
 role_of_class(const struct hf_bpe *b, size_t role)
 {
@@ -249,7 +249,7 @@ role_of_class(const struct hf_bpe *b, size_t role)
         : b->class == CLASS_LLAMA ? llama[role] : NULL;
 }
 
-/* Which class counts: for Qwen2 its own, whatever is named there. */
+/* Determines the tokenizer class. Qwen2 uses its own unless GPT2Tokenizer is named, other Qwen models if no class is named. */
 static bool
 read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, struct err *err)
 {
@@ -301,7 +301,7 @@ by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Adds the tokens of added_tokens.json, or, where tokenizer.json has them, checks that it does. */
+/* Adds the tokens of added_tokens.json; if there is a tokenizer.json, only checks that it has them. */
 static bool
 take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *file, struct err *err)
 {
@@ -311,13 +311,14 @@ take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *
         if (!b->v->json.p && !add_token(b, &list[i], file, err))
             return false;
         if (b->v->json.p && (!hf_vocab_find(b->v, &list[i].text, &known) || known != list[i].id))
-            return err_set(err, ERR_MALFORMED, list[i].at, "%s: the token \"%s\" has no such id in %s", file,
+            return err_set(err, ERR_MALFORMED, list[i].at, "%s: token \"%s\" is missing or has another id in %s", file,
                 str_shown(shown, list[i].text.p, list[i].text.n), b->v->json.file);
     }
     return true;
 }
 
-/* Reads added_tokens.json, { text: id }, in the order of ids. It counts where tokenizer_config.json describes no tokens. */
+/* Reads added_tokens.json, { text: id }, in the order of ids. Called only if tokenizer_config.json does not describe added
+ * tokens. */
 static bool
 read_texts(struct hf_bpe *b, struct err *err)
 {
@@ -357,8 +358,7 @@ hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *e
 
 /* --- gpt2 */
 
-/* The byte that a character of the alphabet of GPT-2 stands for: itself when it can be seen; the others, in their
- * order, are U+0100 and on. Source: bytes_to_unicode(). -1: none. */
+/* Printable bytes encode themselves, the others are U+0100 and up, in order. Source: bytes_to_unicode(). */
 int
 hf_byte_of(uint32_t code)
 {
@@ -368,7 +368,7 @@ hf_byte_of(uint32_t code)
     return code < 0x100 || i > 67 ? -1 : i <= 0x20 ? (int)i : i <= 0x42 ? (int)(i - 0x21 + 0x7F) : 0xAD;
 }
 
-/* Bytes that a reader of UTF-8 takes for one broken character: as many as could have begun one. */
+/* Returns the number of bytes that a UTF-8 decoder replaces as one broken character: those that could start a valid one. */
 static size_t
 broken(const uint8_t *p, size_t n)
 {
@@ -383,8 +383,8 @@ broken(const uint8_t *p, size_t n)
     return i;
 }
 
-/* The text of a token that is not normalized goes through the decoder: characters that all are of the alphabet
- * become their bytes, and U+FFFD what then is no UTF-8. */
+/* Decodes the text of a token that is not normalized. If all characters are in GPT-2's alphabet, they become their bytes,
+ * and invalid UTF-8 becomes U+FFFD. */
 static bool
 decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
 {
@@ -431,14 +431,14 @@ settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err
 }
 
 void
-hf_vocab_cut(struct hf_vocab *v)
+hf_vocab_trim(struct hf_vocab *v)
 {
     if (v->options->vocab_size == 0)
         while (v->n > 0 && !v->token[v->n - 1].p)
             v->n--;
 }
 
-/* Finds the name of the pre-tokenizer: in tokenizer.json; of vocab.json and merges.txt by the class that reads them. */
+/* Finds the name of the pre-tokenizer: from tokenizer.json, or, for vocab.json and merges.txt, by tokenizer class. */
 static bool
 find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct err *err)
 {
@@ -446,12 +446,12 @@ find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct er
     if (v->json.p)
         return hf_pre_find(pre, v, err);
     *pre = of_class[b->class];
-    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is read for Qwen2Tokenizer and "
-        "GPT2Tokenizer alone; --pre can name the pre-tokenizer of another", v->model[HF_VOCAB].file);
+    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for "
+        "Qwen2Tokenizer and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
 }
 
-/* Overrules the default of llama.cpp for the name of a pre-tokenizer where the tokenizer's files set no flag: there the
- * tokenizer adds no BOS, and neither should llama.cpp. */
+/* Puts add_bos_token = false if the tokenizer's files set no flag but llama.cpp adds a BOS by default for this
+ * pre-tokenizer. */
 static bool
 put_no_bos(struct keys *keys, const char *pre, struct err *err)
 {
@@ -466,8 +466,8 @@ hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
     const char *pre = v->options->pre;
     if (!hf_bpe_read(&b, v, false, err) || (!pre && !find_pre(&pre, &b, v, err)))
         return false;
-    hf_vocab_cut(v);
-    if (v->options->vocab_size != 0 && !hf_vocab_room(v, v->options->vocab_size, err))
+    hf_vocab_trim(v);
+    if (v->options->vocab_size != 0 && !hf_vocab_resize(v, v->options->vocab_size, err))
         return false;
     for (size_t i = 0; i < v->n; i++)
         if (v->token[i].added && !settle(v, &v->token[i], b.by_alphabet, err))

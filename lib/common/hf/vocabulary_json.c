@@ -1,8 +1,9 @@
-/* "llama-json": a BPE over characters, with bytes for what it lacks, as a SentencePiece model becomes in tokenizer.json.
+/* "llama-json": a BPE over characters with byte fallback, the form of a SentencePiece model in tokenizer.json.
  *
- * The reference writes it as model "llama" with one score for all tokens, which leaves llama.cpp no order of merges. Here the
- * merges decide the scores. llama.cpp merges any two symbols whose texts together are a token, at the best score; tokenizer.json
- * only the pairs of its list. Both agree where the list has every pair that makes a token. */
+ * The converter writes it as model "llama" with equal scores for all tokens, so llama.cpp has no order of merges. Here the
+ * scores follow from the merges. llama.cpp merges any two symbols that together form a token, highest score first;
+ * tokenizer.json merges only listed pairs. Both agree if the list contains every pair that forms a token.
+ */
 #include "hf/vocabulary_priv.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ is_byte(const struct hf_token *t)
     return t->n == 6 && memcmp(t->p, "<0x", 3) == 0 && is_hex(t->p[3]) && is_hex(t->p[4]) && t->p[5] == '>';
 }
 
-/* Only a role makes a token special here. */
+/* Makes tokens special only by their role. */
 static bool
 only_roles(struct hf_vocab *v, struct err *err)
 {
@@ -29,9 +30,9 @@ only_roles(struct hf_vocab *v, struct err *err)
     return hf_bpe_roles(&b, true, err);
 }
 
-/* Returns the type of a token. With `by_flag` an added token that is in the vocabulary has the type that tokenizer.json gives it,
- * as Gemma's tags and runs of spaces need. Without it such a token is left to the merges, as in the reference, which does not
- * read Gemma. */
+/* Returns the type of a token. With `by_flag`, an added token that is in the vocabulary has the type given by
+ * tokenizer.json, as Gemma's tags and runs of spaces require. Without it, such a token is formed by merges, as in the
+ * converter, which does not support Gemma. */
 static enum hf_piece_type
 type_of(const struct hf_token *t, bool in_vocab, bool by_flag)
 {
@@ -43,9 +44,9 @@ type_of(const struct hf_token *t, bool in_vocab, bool by_flag)
     return in_vocab && !(by_flag && t->added) ? HF_PIECE_NORMAL : HF_PIECE_USER_DEFINED;
 }
 
-/* --- what llama.cpp does otherwise */
+/* --- differences of llama.cpp */
 
-/* Counts the ways to split a token into two, which llama.cpp would merge. */
+/* Counts the ways to split a token into two other tokens, each of which llama.cpp would merge. */
 static size_t
 count_splits(const struct hf_vocab *v, const struct hf_token *t)
 {
@@ -74,13 +75,13 @@ warn_of_splits(const struct hf_vocab *v)
             "and %zu other tokens", v->json.file, str_shown(shown, v->token[first].p, v->token[first].n), count - 1);
 }
 
-/* --- the space in front of a text */
+/* --- the space before a text */
 
 enum spaces { SPACES_NONE, SPACES_PREPENDED, SPACES_METASPACE, SPACES_FIRST };
 
 enum { KIND, LIST, SCHEME, OLD_PREFIX, NAMES };
 
-/* Reads what one step, or those of a Sequence, puts in front. `list` names the member that has the steps. */
+/* Determines what a step, or the steps of a Sequence, puts before a text. `list` is the name of the member with the steps. */
 static bool
 read_steps(enum spaces *spaces, struct hf_vocab *v, const struct hf_value *step, const char *list, bool inside, struct err *err)
 {
@@ -108,8 +109,8 @@ read_steps(enum spaces *spaces, struct hf_vocab *v, const struct hf_value *step,
     return err->kind == ERR_NONE;
 }
 
-/* llama.cpp puts a space in front of a text, and after each special token, unless a key forbids it. Puts that key where the
- * tokenizer puts none, and tokenizer_config.json says nothing. */
+/* Puts add_space_prefix = false if the tokenizer adds no space and tokenizer_config.json does not set a flag: by default,
+ * llama.cpp adds a space before a text and after each special token. */
 static bool
 put_spaces(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
@@ -122,24 +123,24 @@ put_spaces(struct keys *keys, struct hf_vocab *v, struct err *err)
     if (spaces == SPACES_NONE)
         return keys_put_bool(keys, "tokenizer.ggml", "add_space_prefix", false, err);
     if (spaces != SPACES_PREPENDED && v->options->warnings)
-        catalog_warn(v->options->warnings, "%s: llama.cpp adds a space also to text that begins with one%s", v->json.file,
-            spaces == SPACES_FIRST ? ", and to text after a special token" : "");
+        catalog_warn(v->options->warnings, "%s: llama.cpp adds a space even to text that starts with one%s", v->json.file,
+            spaces == SPACES_FIRST ? " and to text after a special token" : "");
     return true;
 }
 
 /* --- all */
 
-/* Sets the types of all tokens, and their scores. */
+/* Sets the types and scores of all tokens. */
 static bool
 settle(struct hf_vocab *v, const struct hf_bpe *b, bool by_flag, struct err *err)
 {
     for (size_t i = 0; i < b->next; i++) {
         struct hf_token *t = &v->token[i];
         if (i >= v->n || !t->p)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has the id %zu", v->json.file, i);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has id %zu", v->json.file, i);
         t->type = (uint8_t)type_of(t, i < b->count, by_flag);
     }
-    hf_vocab_cut(v);
+    hf_vocab_trim(v);
     for (size_t i = (size_t)b->next; i < v->n; i++)
         v->token[i].score = HF_SCORE_ADDED;
     if (!hf_merges_score(v, err))

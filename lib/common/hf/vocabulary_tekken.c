@@ -1,11 +1,12 @@
-/* tekken.json: the tokenizer of Mistral, a BPE over bytes as tiktoken has it.
+/* tekken.json: Mistral's tokenizer, a byte-level BPE in the style of tiktoken.
  *
- * { "config": { "default_vocab_size", "default_num_special_tokens", "version" }, "vocab": [{ "rank", "token_bytes": base64 }],
- *   "special_tokens": [{ "rank", "token_str" }] }
+ * { "config": { "default_vocab_size", "default_num_special_tokens", "version" }, "vocab": [{ "rank", "token_bytes": base64
+ * }], "special_tokens": [{ "rank", "token_str" }] }
  *
- * The special tokens have the first ids; a file of an early version has no list of them. Then come the tokens of the vocabulary in
- * the order of their ranks, up to default_vocab_size. Merges are all pairs that make a token, in the order of ranks.
- * Source: mistral_common's Tekkenizer; MistralVocab of gguf-py. */
+ * Special tokens have the first ids; files of an early version do not list them. The tokens of the vocabulary follow in the
+ * order of ranks, up to default_vocab_size. All pairs that form a token are merges, in the order of ranks. Sources:
+ * mistral_common's Tekkenizer; MistralVocab of gguf-py.
+ */
 #include "hf/vocabulary_priv.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ struct tekken {
     struct hf_vocab *v;
     const char *file;
     uint64_t size, nspecial;
-    uint16_t character[BYTES];  /* of the alphabet of GPT-2 */
+    uint16_t character[BYTES];  /* in GPT-2's alphabet */
     struct hf_string version;
 };
 
@@ -59,8 +60,8 @@ static bool
 read_special(struct tekken *t, const struct hf_value *list, struct err *err)
 {
     static const char *const early[] = { "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
-        "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]",
-        "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]" };
+        "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]",
+        "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]" };
     static const char *const names[] = { "token_str" };
     struct pull json;
     struct hf_value one, m;
@@ -76,7 +77,7 @@ read_special(struct tekken *t, const struct hf_value *list, struct err *err)
     while (hf_array_next(&one, &end, &json, list, err) && !end) {
         struct hf_string text;
         if (n == t->nspecial)
-            return bad(t, one.at, "there are more special_tokens than default_num_special_tokens", err);
+            return bad(t, one.at, "more special_tokens than default_num_special_tokens", err);
         if (!hf_value_members(&m, names, 1, &one, err) || !hf_value_string(&text, &t->v->chars, &m, err))
             return false;
         if (text.n == 0 || text.n > UINT32_MAX)
@@ -95,7 +96,7 @@ digit_of(char c)
         : c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Appends the character of a byte: one or two bytes of UTF-8. */
+/* Appends the character of a byte in UTF-8 and returns its length, 1 or 2. */
 static size_t
 put_character(char *out, const struct tekken *t, unsigned byte)
 {
@@ -107,7 +108,7 @@ put_character(char *out, const struct tekken *t, unsigned byte)
     return n;
 }
 
-/* Turns base64 into the characters of its bytes. */
+/* Decodes base64 into the characters of its bytes. */
 static bool
 decode(struct hf_string *text, const struct tekken *t, const struct hf_string *base64, uint64_t at, struct err *err)
 {
@@ -122,12 +123,12 @@ decode(struct hf_string *text, const struct tekken *t, const struct hf_string *b
     for (size_t i = 0; i < n; i++) {
         int digit = digit_of(base64->p[i]);
         if (digit < 0)
-            return bad(t, at, "token_bytes are not base64", err);
+            return bad(t, at, "token_bytes is not base64", err);
         bits = (bits << 6 | (unsigned)digit) & 0xFFFF;
         if (i % 4 != 0)
             text->n += put_character(p + text->n, t, bits >> (6 - 2 * (i % 4)) & 255);
     }
-    return text->n != 0 ? n % 4 != 1 || bad(t, at, "token_bytes are not base64", err) : bad(t, at, "a token has no bytes", err);
+    return text->n != 0 ? n % 4 != 1 || bad(t, at, "token_bytes is not base64", err) : bad(t, at, "a token has no bytes", err);
 }
 
 static bool
@@ -146,20 +147,20 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
             || !hf_value_string(&base64, &t->v->chars, &m[1], err) || !decode(&text, t, &base64, one.at, err))
             return false;
         if (rank != id - t->nspecial)
-            return bad(t, one.at, "the ranks of its vocab do not ascend from 0", err);
+            return bad(t, one.at, "the ranks in vocab are not consecutive from 0", err);
         t->v->token[id] = (struct hf_token){ .p = text.p, .n = (uint32_t)text.n, .type = HF_PIECE_NORMAL };
         if (text.n > HF_SPLIT_MAX)
             return err_set(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, HF_SPLIT_MAX);
-        if (!hf_vocab_name(t->v, t->file, &text, (size_t)id, one.at, err))
+        if (!hf_vocab_register(t->v, t->file, &text, (size_t)id, one.at, err))
             return false;
     }
-    return err->kind == ERR_NONE && (id == t->size || bad(t, list->at, "its vocab has fewer tokens than its sizes say", err));
+    return err->kind == ERR_NONE && (id == t->size || bad(t, list->at, "vocab has fewer tokens than config declares", err));
 }
 
 /* --- merges */
 
 struct token_pair {
-    uint32_t a, b;              /* ids, fewer than bytes of the file: read_config() */
+    uint32_t a, b;              /* ids; read_config() limits them to the file size */
 };
 
 static int
@@ -169,7 +170,7 @@ by_left(const void *x, const void *y)
     return (p->a > q->a) - (p->a < q->a);
 }
 
-/* Appends the pairs that make a token, by the rank of their left one. */
+/* Appends the pairs that form a token, sorted by the rank of the left one. */
 static bool
 put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, struct err *err)
 {
@@ -184,7 +185,7 @@ put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, str
             pair[n++] = (struct token_pair){ (uint32_t)left, (uint32_t)right };
     }
     if (n == 0)
-        return bad(t, ERR_NO_OFFSET, "a token of its vocab is not made of two others", err);
+        return bad(t, ERR_NO_OFFSET, "a token in vocab is not the concatenation of two others", err);
     qsort(pair, n, sizeof *pair, by_left);
     for (size_t i = 0; i < n; i++, ++*count) {
         const struct hf_token *a = &v->token[pair[i].a], *b = &v->token[pair[i].b];
@@ -220,11 +221,11 @@ put_role(struct keys *keys, const struct tekken *t, const char *text, const char
             if (hf_string_is(&one, text))
                 return keys_put_u32(keys, ggml, key, (uint32_t)id, err);
         }
-    return bad(t, ERR_NO_OFFSET, "a special token is missing: <s>, </s> or <unk>", err);
+    return bad(t, ERR_NO_OFFSET, "missing special token: <s>, </s> or <unk>", err);
 }
 
-/* Puts llama.cpp's name for the chat template of an early version. Later versions have the directory's own template, because
- * llama.cpp has theirs as files. */
+/* Puts llama.cpp's built-in chat template name for early versions. Later versions use the directory's own template, because
+ * llama.cpp has theirs only as files. */
 static bool
 put_template(struct keys *keys, const struct tekken *t, struct err *err)
 {
@@ -243,14 +244,16 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
     static const char *const names[] = { "default_vocab_size", "default_num_special_tokens", "version" };
     struct hf_value m[3];
     uint64_t all = t->v->options->vocab_size;
-    if (!hf_value_members(m, names, 3, config, err) || !hf_value_u64(&t->size, &m[0], err) || !hf_value_u64(&t->nspecial, &m[1], err)
+    if (!hf_value_members(m, names, 3, config, err) || !hf_value_u64(&t->size, &m[0], err)
+        || !hf_value_u64(&t->nspecial, &m[1], err)
         || !hf_value_string(&t->version, &t->v->chars, &m[2], err))
         return false;
     if (t->size > t->v->folder->file[HF_TEKKEN].n || t->nspecial > t->size || t->size - t->nspecial < BYTES)
-        return bad(t, config->at, "its sizes are not those of a vocabulary", err);
+        return bad(t, config->at, "default_vocab_size or default_num_special_tokens is out of range", err);
     if (all != 0 && t->size > all)
-        return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, config.json a vocab_size of %" PRIu64, t->file, t->size, all);
-    return hf_vocab_room(t->v, num_max(t->size, all), err);
+        return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64,
+            t->file, t->size, all);
+    return hf_vocab_resize(t->v, num_max(t->size, all), err);
 }
 
 bool

@@ -1,36 +1,36 @@
-/* blocks: the block types of ggml to F32. kernel_block_f32 (kernels.h) says what goes in; blocks may have any alignment, and
- * y must not overlap them. Cannot fail. Exact bits of ggml's C; a NaN result is the canonical one. Layouts are drawn in
- * kernel/ref/, in the file of a name that is given here. */
+/* blocks: dequantizes the block types of ggml to F32. Arguments are described at kernel_block_f32 (kernels.h); blocks may
+ * have any alignment, and y must not overlap them. Cannot fail. Results are bit-identical to ggml's C, except that a NaN
+ * result is the canonical one. Layouts are drawn in kernel/ref/, in the files named here. */
 #ifndef KERNEL_BLOCKS_H
 #define KERNEL_BLOCKS_H
 
 #include "base/bytes.h"
 #include "kernel/kernels.h"
 
-/* q_blocks: one or two factors a block */
+/* q_blocks: one or two factors in a block */
 kernel_block_f32 q4_0_dequantize, q4_1_dequantize, q5_0_dequantize, q5_1_dequantize, q8_0_dequantize, q8_1_dequantize;
 kernel_block_f32 q1_0_dequantize, q2_0_dequantize;
 
 /* k_quants: super-blocks */
 kernel_block_f32 q2_k_dequantize, q3_k_dequantize, q4_k_dequantize, q5_k_dequantize, q6_k_dequantize, q8_k_dequantize;
 
-/* iq_quants: codebooks, which iq_grids_build() makes first */
+/* iq_quants: codebooks; call iq_grids_build() first */
 kernel_block_f32 iq1_s_dequantize, iq1_m_dequantize, iq2_xxs_dequantize, iq2_xs_dequantize, iq2_s_dequantize;
 kernel_block_f32 iq3_xxs_dequantize, iq3_s_dequantize;
 
-/* iq4: 16 uneven levels, by code */
+/* iq4: 16 nonuniform levels */
 kernel_block_f32 iq4_nl_dequantize, iq4_xs_dequantize;
 extern const int8_t iq4_levels[16];
 
 /* ternary: -1, 0, 1 and one factor */
 kernel_block_f32 tq1_0_dequantize, tq2_0_dequantize;
 
-/* fp4_blocks: twice the E2M1 value, by code, and a scale. No NaN comes out. The F32 tensor `X.scale` that goes with an NVFP4
- * tensor is not applied here: it multiplies afterwards. */
+/* fp4_blocks: a table of doubled E2M1 values, and a scale. Never yields NaN. The F32 tensor `X.scale` that accompanies an
+ * NVFP4 tensor is not applied here; the caller multiplies afterwards. */
 kernel_block_f32 mxfp4_dequantize, nvfp4_dequantize;
 extern const int8_t fp4_levels[16];
 
-/* 2^(e - 128), subnormal below e = 2: half of E8M0's value. */
+/* Returns 2^(e - 128), subnormal for e < 2: half of E8M0's value. */
 static inline float
 mxfp4_scale(uint8_t e)
 {

@@ -1,19 +1,21 @@
-/* convrot: rows of INT8 codes that were rotated by a Hadamard matrix in groups of g = 4^n columns, n from 1 to 8, as
- * ComfyUI stores them. The matrix is symmetric and its square is g, so that the same rotation leads back:
+/* convrot: dequantizes rows of INT8 codes that were rotated by a Hadamard matrix in groups of g = 4^n columns, n from 1 to
+ * 8, as ComfyUI stores them. The matrix is symmetric and its square is g times the identity, so the same rotation undoes
+ * itself:
  *
  *     H4 = + + + -     H_g = H4 (x) H4 (x) ...: -1 where an odd number of base-4 digits of row and column add up to 3
  *          + + - +
  *          + - + +     S[c] = sum over i of H_g[i][c] * x[i]                i in the group of c; exact, |S| <= 2^23
  *          - + + +     y[c] = RN32(RN32(S[c] * scale) / sqrt(g))            S = 0: +0, unless the scale is not finite
  *
- * Elements [first, first + n) of a row:
+ * Computes elements [first, first + n) of a row:
  *
- *   y        n values; must not overlap x
- *   x        the codes of all groups that these lie in, from the first one of them on
- *   room     scratch memory
+ *     y        n values; must not overlap x
+ *     x        the codes of all groups that contain these elements, starting with the first such group
+ *     room     scratch memory
  *
- * Cannot fail; a NaN result is the canonical one. Source: comfy-kitchen tensor/int8_utils.py, _build_hadamard; it adds
- * products of F32 in no order that is defined, in place of integers. */
+ * Cannot fail; a NaN result is the canonical one. Source: comfy-kitchen tensor/int8_utils.py, _build_hadamard, which adds
+ * F32 products in an unspecified order instead of integers.
+ */
 #ifndef KERNEL_CONVROT_H
 #define KERNEL_CONVROT_H
 
@@ -21,11 +23,11 @@
 #include <stdint.h>
 
 enum {
-    CONVROT_MOST = 65536,       /* columns of the largest group */
-    CONVROT_TILE = 4096         /* sums that are made together: whole groups, or a part of one */
+    CONVROT_MOST = 65536,       /* limit of the columns in a group */
+    CONVROT_TILE = 4096         /* sums computed at a time: whole groups, or a part of one */
 };
 
-/* The sums of a tile, and the words that add up to them. Vectors overrun the end of both. */
+/* The sums of a tile, and the words that are added to them. Vector stores run past the end of both. */
 struct convrot_room {
     int32_t sums[CONVROT_TILE + 16];
     int16_t words[CONVROT_TILE + 16];
@@ -36,15 +38,15 @@ void convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, siz
 void convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
     struct convrot_room *room);
 
-/* --- for the files that implement it */
+/* --- for the implementations */
 
 /* The tile of the next element, counted from the first code. */
 struct convrot_tile {
-    size_t at, len;             /* its sums */
-    size_t skip, n;             /* those of them that are wanted */
+    size_t at, len;             /* range of its sums */
+    size_t skip, n;             /* sums to skip, then to use */
 };
 
-/* `at` counts from the first code. */
+/* Returns the tile of element `at`, which counts from the first code. */
 static inline struct convrot_tile
 convrot_tile(size_t at, size_t n, size_t group)
 {
@@ -59,7 +61,7 @@ convrot_tile(size_t at, size_t n, size_t group)
     return t;
 }
 
-/* Whether H_g[i][j] is -1. */
+/* Returns 1 if H_g[i][j] is -1, else 0. */
 static inline int
 convrot_is_minus(size_t i, size_t j)
 {
@@ -68,7 +70,7 @@ convrot_is_minus(size_t i, size_t j)
     return __builtin_parityll(differ & differ >> 1 & 0x5555555555555555);
 }
 
-/* 1 / sqrt(group), a power of two. */
+/* Returns 1 / sqrt(group), a power of two. */
 static inline float
 convrot_shrink(size_t group)
 {

@@ -1,11 +1,12 @@
-/* encode_fp8: floats to float8 codes, round to nearest, ties to even, subnormals kept; and the largest magnitudes that
- * their scales come from.
+/* encode_fp8: rounds floats to float8 codes, to nearest, ties to even, keeping subnormals; and finds the largest magnitudes
+ * from which their scales are computed.
  *
  *     y[i] = code(clamp(RN(x[i] / scale), -max, max))         or x[i] * scale; max: the largest finite code, 448 or 57344
  *
- * RN rounds to F32, BF16 or F16, as the quantizer's own arithmetic does; some of them add a zero point of 0, which
- * makes +0 of a quotient that is -0. A NaN is 0x7F. y and x do not overlap.
- * Cannot fail. Source: PyTorch's cast to float8_e4m3fn and float8_e5m2. */
+ * RN rounds to F32, BF16 or F16, like the quantizer's own arithmetic; some quantizers add a zero point of 0, which turns a
+ * quotient of -0 into +0. The code of NaN is 0x7F. y and x must not overlap. Cannot fail. Source: PyTorch's cast to
+ * float8_e4m3fn and float8_e5m2.
+ */
 #ifndef KERNEL_ENCODE_FP8_H
 #define KERNEL_ENCODE_FP8_H
 
@@ -18,21 +19,21 @@
 
 struct encode_fp8 {
     float scale;
-    bool multiplies;            /* x * scale; else x / scale */
-    bool adds_zero;             /* to what is rounded */
+    bool multiplies;            /* compute x * scale, else x / scale */
+    bool adds_zero;             /* add +0 to the rounded quotient */
     enum dtype quotient;        /* F32, BF16 or F16 */
 };
 
 void encode_e4m3(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 void encode_e5m2(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 
-/* y[i]: the largest magnitude of elements [i * group, (i + 1) * group), the last of which may be fewer; NaN when one
- * of them is. group is not 0. */
+/* y[i] is the largest magnitude of elements [i * group, (i + 1) * group); the last group may be shorter. NaN if one of them
+ * is NaN. group is not 0. */
 void encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
 
-/* The code of `mantissa` bits and `bias` nearest to f, as PyTorch casts, whose magnitude is at most `largest`, and
- * 0x7F for a NaN. `least`: the bits of the smallest normal value; `magic`: a float with the smallest subnormal as its
- * last place. */
+/* Returns the code nearest to f, with `mantissa` bits and `bias`, as PyTorch casts, with a magnitude of at most `largest`;
+ * 0x7F for a NaN. `least`: the bits of the smallest normal value; `magic`: a float whose last place is the smallest
+ * subnormal. */
 static inline uint8_t
 float8_of_float(float f, int mantissa, int bias, uint32_t least, float magic, uint32_t largest)
 {
@@ -51,14 +52,14 @@ float8_of_float(float f, int mantissa, int bias, uint32_t least, float magic, ui
     return (uint8_t)(code | (u >> 24 & 0x80));
 }
 
-/* PyTorch's cast: what rounds to more than 448 is NaN. */
+/* PyTorch's cast: values that round to more than 448 become NaN. */
 static inline uint8_t
 e4m3_of_float(float f)
 {
     return float8_of_float(f, 3, 7, 0x3C800000u, 0x1p14f, 0x7F);
 }
 
-/* PyTorch's cast: what rounds to more than 57344 is infinite. */
+/* PyTorch's cast: values that round to more than 57344 become infinite. */
 static inline uint8_t
 e5m2_of_float(float f)
 {

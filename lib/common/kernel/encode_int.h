@@ -1,11 +1,12 @@
-/* encode_int: a group of floats to integers of 2 to 8 bits that share a scale and perhaps a zero point, as four
- * families of encoders that round to the nearest find them. Codes are fields without a sign, 0 to 2^bits - 1, one a byte.
+/* encode_int: quantizes a group of floats to integers of 2 to 8 bits that share a scale and optionally a zero point, as four
+ * families of round-to-nearest encoders do. Codes are unsigned fields, 0 to 2^bits - 1, one a byte.
  *
- *     find       what a group shares
- *     codes      q[i] of x[i]
- *     back       y[i] of q[i], what decoding gives of the group as it is stored
+ *     find       computes the scale and zero point of a group
+ *     codes      computes the code q[i] of x[i]
+ *     back       computes the decoded value y[i] of q[i], from the scale and zero point as they are stored
  *
- * All operations are of F32 in the order of ref/encode_int.c. Values that are no number give codes of no meaning. */
+ * All operations are in F32, in the order of ref/encode_int.c. Infinite and NaN elements yield unspecified codes.
+ */
 #ifndef KERNEL_ENCODE_INT_H
 #define KERNEL_ENCODE_INT_H
 
@@ -16,14 +17,14 @@
 #include "dtype/dtype.h"
 
 struct int_rule {
-    enum dtype dtype;           /* of the weight: F32, F16 or BF16 */
+    enum dtype dtype;           /* type of the weight: F32, F16 or BF16 */
     unsigned bits;
     bool asymmetric;
 };
 
 struct int_group {
-    float scale;                /* not rounded yet to the type that it is stored in */
-    float zero;                 /* the field of 0; of MLX the value of field 0 */
+    float scale;                /* not yet rounded to the stored type */
+    float zero;                 /* code of the value 0; for MLX, value of the code 0 */
 };
 
 struct int_method {
@@ -39,7 +40,7 @@ extern const struct int_method encode_int_gptq;     /* in F32; scales stored as 
 extern const struct int_method encode_int_awq;      /* in F16 */
 extern const struct int_method encode_int_mlx;      /* in F32; scale and bias stored in the weight's type */
 
-/* n codes, a multiple of 8, to n * bits / 8 bytes: code j has bits [bits * j, bits * j + bits), the lowest first. */
+/* Packs n codes, a multiple of 8, into n * bits / 8 bytes: code j has bits [bits * j, bits * j + bits), the lowest first. */
 void encode_int_pack(uint8_t *restrict y, const uint8_t *restrict q, size_t n, unsigned bits);
 
 #endif

@@ -1,4 +1,5 @@
-/* encode_iq4: how IQ4_NL and IQ4_XS are made, for whoever has a faster search. A run is 32 elements with one scale. */
+/* encode_iq4: encoding of IQ4_NL and IQ4_XS, shared with implementations that have a faster search. A run is 32 elements
+ * with one scale. */
 #ifndef KERNEL_ENCODE_IQ4_H
 #define KERNEL_ENCODE_IQ4_H
 
@@ -10,15 +11,15 @@
 
 enum { IQ4_RUN = 32, IQ4_RUNS = 8, IQ4_STEPS = 7 };
 
-/* Half way between the levels of iq4.h. A value takes the code that is the number of them not above it: a tie goes
- * up, and a NaN gets 15. All are exact, and so are the differences to the levels near them, so that this is the
- * nearest level. */
+/* Midpoints between the levels of iq4.h. The code of a value is the number of midpoints not above it: a tie goes up, and a
+ * NaN gets 15. The midpoints are exact, as are the differences to neighbouring levels, so this is the nearest level. */
 extern const float iq4_between[15];
 
 struct iq4_how {
-    /* The scales of eight runs that follow each other: the first best of a few tries. w: a weight for each element. */
+    /* Finds the scales of eight consecutive runs, each the best of a few tries; the first one wins a tie. w has a weight for
+     * each element. */
     void (*scales)(float scale[IQ4_RUNS], const float *x, const float *w);
-    /* Codes of a run's elements times id, 16 bytes: element j in the low and j + 16 in the high nibble of byte j. */
+    /* Encodes the elements of a run times id to 16 bytes: element j in the low and j + 16 in the high nibble of byte j. */
     void (*codes)(uint8_t *qs, const float *x, float id);
 };
 

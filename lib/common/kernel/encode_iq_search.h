@@ -1,10 +1,10 @@
-/* encode_iq_search: how the IQ2 and IQ3 types are made, for whoever has a faster search; and the codebooks as
- * encoders want them, of the IQ1 types too.
+/* encode_iq_search: encoding of the IQ2 and IQ3 types, shared with implementations that have a faster search; and the
+ * codebooks for encoders, including the IQ1 types.
  *
- * A run (16 or 32 elements) has one scale; a group (8 or 4) is one entry of the codebook. Elements are searched by
- * their magnitudes, as scale * (2 * digit + 1). A group's digits are packed into a code, digit j at bit j * bits. A
- * code that is not in the codebook has a list of the entries near it, and the group takes the one with the least
- * error. */
+ * A run (16 or 32 elements) has one scale; a group (8 or 4) is one entry of the codebook. The search uses magnitudes of
+ * elements, as scale * (2 * digit + 1). The digits of a group are packed into a code, digit j at bit j * bits. If a code is
+ * not in the codebook, a list has the entries near it, and the group takes the one with the smallest error.
+ */
 #ifndef KERNEL_ENCODE_IQ_SEARCH_H
 #define KERNEL_ENCODE_IQ_SEARCH_H
 
@@ -16,56 +16,57 @@
 #include "dtype/dtype.h"
 #include "kernel/encode_math.h"
 
-/* A codebook. `where` tells of a code, by its rank as in iq_grids.c, where its list starts in units of LIST_UNIT
- * and, from bit LIST_COUNT on, how many codes it has; 0 of them: the code is an entry, and the lower bits are its
- * index. A list is the near codes by distance, then index, filled up to a whole unit with its last. */
+/* A codebook. `where`, indexed by a code's rank as in iq_grids.c, contains the start of the code's list, in units of
+ * LIST_UNIT, and, from bit LIST_COUNT on, its number of codes. If that is 0, the code is an entry of the codebook and the
+ * lower bits are its index. A list is sorted by distance, then index, and padded to a whole unit with its last code. */
 struct encode_grid {
     const uint16_t *lists;          /* NULL until encode_grids_build() */
     const uint32_t *where;
-    int levels, digits, bits;       /* of one digit, of an entry, of a digit in a code */
+    int levels, digits, bits;       /* levels of a digit, digits in an entry, bits of a digit in a code */
 };
 enum { LIST_UNIT = 8, LIST_COUNT = 20 };
 
 enum encode_grid_id { GRID_IQ2_XXS, GRID_IQ2_XS, GRID_IQ2_S, GRID_IQ1, GRID_IQ3_XXS, GRID_IQ3_S, ENCODE_GRIDS };
 extern struct encode_grid encode_grids[ENCODE_GRIDS];
 
-/* When the groups of the best try are fitted again, with its scale */
+/* Groups of the best try to fit again with its scale */
 enum iq_refit {
-    REFIT_NEAR,             /* those that were not in the codebook */
-    REFIT_ALL_IF_NEAR,      /* all, when any was not; or when no try was any good */
+    REFIT_NEAR,             /* groups that were not in the codebook */
+    REFIT_ALL_IF_NEAR,      /* all, if one was not in the codebook or no try was usable */
     REFIT_ALL
 };
 
 struct iq_block;            /* runs and scales of a block */
 struct iq_type {
     enum encode_grid_id grid;
-    int run, tries;         /* elements of a run; tries on either side of the first */
-    float step;             /* between tries, of the greatest level */
-    float least;            /* a run whose greatest element is below it is empty */
-    bool even;              /* the number of minus signs is even: seven of eight are stored */
+    int run, tries;         /* elements in a run; tries on either side of the first */
+    float step;             /* between tries, of the level of the largest element */
+    float least;            /* a run whose largest element is below this is empty */
+    bool even;              /* the number of minus signs is even, so seven of eight are stored */
     enum iq_refit refit;
-    int sigma;              /* times the mean square of the block */
-    float share;            /* without importance: weights are share * sigma + x^2 */
-    float factor;           /* of the block's scale as stored */
-    bool clear;             /* a block of empty runs is all zero */
-    void (*store)(uint8_t *y, const struct iq_block *b);        /* all but d into a block of zeros */
+    int sigma;              /* multiplier of the block's mean square */
+    float share;            /* without importance, weights are share * sigma + x^2 */
+    float factor;           /* multiplier of the block's scale as stored */
+    bool clear;             /* a block of empty runs is all zeros */
+    void (*store)(uint8_t *y, const struct iq_block *b);        /* stores all but d into a zeroed block */
     size_t bytes;
 };
 
 enum { IQ_RUN = 32, IQ_GROUPS = 8, IQ_TRIES = 31, IQ_DIGITS = 8 };
 
 struct iq_run {
-    float x[IQ_RUN];        /* magnitudes, one of a group perhaps negative where the signs are even */
+    float x[IQ_RUN];        /* magnitudes; with even signs, one in each group may be negative */
     float w[IQ_RUN];        /* weights */
-    float v[IQ_RUN];        /* their roots: a search makes them */
-    float most;             /* what the levels are laid on: the greatest x */
-    float scale;            /* in: when no try is any good; out */
-    uint16_t code[IQ_GROUPS];       /* in: likewise; out */
+    float v[IQ_RUN];        /* square roots of the weights; set by the search */
+    float most;             /* the largest x, to which the levels are fitted */
+    float scale;            /* in: default if no try is usable; out */
+    uint16_t code[IQ_GROUPS];       /* in: default; out */
     uint8_t sign[IQ_GROUPS];        /* of eight elements each; 1: minus */
     bool empty;
 };
 
-/* Scale and codes of a run that is not empty: the first best of the tries. False as kernel_encode. */
+/* Finds scale and codes of a run that is not empty: the best of the tries; the first one wins a tie. Returns false like
+ * kernel_encode. */
 typedef bool iq_search(struct iq_run *run, const struct iq_type *type);
 
 bool encode_iq_by(iq_search *search, enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows,
@@ -77,7 +78,7 @@ grid_digit(const struct encode_grid *g, unsigned code, int j)
     return code >> g->bits * j & ((1u << g->bits) - 1);
 }
 
-/* What `where` says of a code. */
+/* Returns the entry of `where` for a code. */
 static inline uint32_t
 grid_where(const struct encode_grid *g, unsigned code)
 {
@@ -94,16 +95,16 @@ grid_has(uint32_t where)
     return where >> LIST_COUNT == 0;
 }
 
-/* Finds the entry near `where` with the least sum of (w * t) * t, t = scale * levels[digit] - x: the first of equal ones.
- * False: no sum is finite. */
+/* Finds the entry near `where` with the smallest sum of (w * t) * t, t = scale * levels[digit] - x; the first one wins a
+ * tie. Returns false if no sum is finite. */
 typedef bool grid_nearest_fn(const struct encode_grid *g, uint32_t where, const float *x, const float *w,
     const float *levels, float scale, uint16_t *code);
 grid_nearest_fn grid_nearest;
 
-/* What the digits of the IQ2 and IQ3 types stand for: 1 3 .. 15. */
+/* Levels of the digits of the IQ2 and IQ3 types: 1 3 .. 15. */
 extern const float iq_levels[8];
 
-/* The code that a group's elements are nearest to, each by itself. */
+/* Returns the code of a group with each element rounded to the nearest digit. */
 static inline unsigned
 iq_nearest_code(const struct encode_grid *g, const float *x, float id)
 {
@@ -118,7 +119,7 @@ struct iq_fit {
     float qx, q2;
 };
 
-/* Sums of w * q * x and of w * q * q over a run */
+/* Sums of w * q * x and of w * q * q over a run. */
 static inline struct iq_fit
 iq_fit(const struct encode_grid *g, const struct iq_run *run, int n, const uint16_t *code)
 {
@@ -134,7 +135,7 @@ iq_fit(const struct encode_grid *g, const struct iq_run *run, int n, const uint1
     return fit;
 }
 
-/* The groups with their bit set in `near` again, with the scale found; then the scale for them. */
+/* Fits the groups whose bit is set in `near` again with the scale found, then the scale to them. */
 static inline bool
 iq_refit(struct iq_run *run, const struct iq_type *type, unsigned near, grid_nearest_fn *nearest)
 {
@@ -161,7 +162,7 @@ iq_refit(struct iq_run *run, const struct iq_type *type, unsigned near, grid_nea
     return true;
 }
 
-/* What a search ends with. `near`: the groups that the best try found no entry for. */
+/* Completes a search. `near` has the groups for which the best try found no entry in the codebook. */
 static inline bool
 iq_finish(struct iq_run *run, const struct iq_type *type, unsigned near, grid_nearest_fn *nearest)
 {

@@ -1,5 +1,5 @@
-/* encode_k: rows of floats to the super-block types Q2_K to Q6_K, and Q8_K. kernel_encode (kernels.h) says what goes in.
- * Cannot fail; the bytes of ggml's C, built without fused multiplications, on x86-64. */
+/* encode_k: quantizes rows of floats to the super-block types Q2_K to Q6_K, and Q8_K. Arguments are described at
+ * kernel_encode (kernels.h). Cannot fail. Byte-identical to ggml's C, built without fused multiplications, on x86-64. */
 #ifndef KERNEL_ENCODE_K_H
 #define KERNEL_ENCODE_K_H
 

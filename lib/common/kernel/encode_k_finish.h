@@ -1,9 +1,10 @@
-/* encode_k_finish: the K types from what a search found to the bytes of a block; the layouts are drawn in
- * ref/k_quants.c. The scales (and minima) of the groups become small integers times one factor of binary16, and the
- * codes are made anew for what a decoder will take the scales for; where that is 0 those of the search stay. Inline,
+/* encode_k_finish: converts the results of a search to the bytes of a block of the K types; the layouts are drawn in
+ * ref/k_quants.c. The scales (and minima) of the groups become small integers times one binary16 factor, and the codes are
+ * computed again for the scales as a decoder will see them; where such a scale is 0, the codes of the search remain. Inline,
  * so that each set of kernels compiles it for its CPU.
  *
- * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl. */
+ * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl.
+ */
 #ifndef KERNEL_ENCODE_K_FINISH_H
 #define KERNEL_ENCODE_K_FINISH_H
 
@@ -11,23 +12,23 @@
 #include "kernel/encode_math.h"
 #include "kernel/encode_search.h"
 
-enum { K_GROUPS = 16 };                         /* at most: Q4_K and Q5_K have 8 of 32 elements */
+enum { K_GROUPS = 16 };                         /* at most; Q4_K and Q5_K have 8 groups of 32 elements */
 
-/* What a search leaves of a block. */
+/* Results of the search for a block. */
 struct k_groups {
     uint8_t codes[QK_K];
     float scale[K_GROUPS], min[K_GROUPS];
-    float weight[K_GROUPS];                     /* the sum of its elements' weights; matters with importance only */
+    float weight[K_GROUPS];                     /* sum of the elements' weights; used only with importance */
 };
 
-/* What to try without importance. */
+/* Tries without importance. */
 static const struct search_tries q2_k_tries = { -0.5f, 0.1f, 15, true };
 static const struct search_tries q4_k_tries = { -1.0f, 0.1f, 20, false };
 static const struct search_tries q5_k_tries = { -0.5f, 0.1f, 15, false };
 
-/* --- the bits of 256 codes */
+/* --- packing 256 codes */
 
-/* Four codes of two bits in a byte, 32 elements apart. */
+/* Packs four codes of two bits, 32 elements apart, into each byte. */
 static inline void
 put_2_bits(uint8_t *restrict qs, const uint8_t *restrict codes)
 {
@@ -37,7 +38,7 @@ put_2_bits(uint8_t *restrict qs, const uint8_t *restrict codes)
                 | (codes[l + 96] & 3) << 6);
 }
 
-/* Two codes of four bits in a byte, 32 elements apart. */
+/* Packs two codes of four bits, 32 elements apart, into each byte. */
 static inline void
 put_4_bits(uint8_t *restrict qs, const uint8_t *restrict codes)
 {
@@ -46,7 +47,7 @@ put_4_bits(uint8_t *restrict qs, const uint8_t *restrict codes)
             qs[l] = (uint8_t)((codes[l] & 15) | (codes[l + 32] & 15) << 4);
 }
 
-/* One bit of each code, eight in a byte, 32 elements apart. */
+/* Packs one bit of each code, eight codes 32 elements apart into each byte. */
 static inline void
 put_bits(uint8_t *restrict qh, const uint8_t *restrict codes, int bit)
 {
@@ -57,9 +58,9 @@ put_bits(uint8_t *restrict qh, const uint8_t *restrict codes, int bit)
     }
 }
 
-/* --- codes anew */
+/* --- codes for the decoded scales */
 
-/* The codes of n elements, 0 .. top, for what a decoder takes scale and minimum for. */
+/* Computes the codes 0 .. top of n elements for the decoded scale and minimum. */
 static inline void
 codes_with_min(uint8_t *restrict codes, const float *restrict x, int n, int top, float scale, float min)
 {
@@ -68,7 +69,7 @@ codes_with_min(uint8_t *restrict codes, const float *restrict x, int n, int top,
             codes[i] = (uint8_t)clamp_int(nearest_int((x[i] + min) / scale), 0, top);
 }
 
-/* The codes of 16 elements, -top .. top - 1 moved up by top, likewise. */
+/* Computes the codes -top .. top - 1 of 16 elements for the decoded scale, and adds top to them. */
 static inline void
 signed_codes(uint8_t *restrict codes, const float *restrict x, int top, float scale)
 {
@@ -79,7 +80,7 @@ signed_codes(uint8_t *restrict codes, const float *restrict x, int top, float sc
 
 /* --- Q2_K */
 
-/* The integers of 16 scales or minima, a byte each, and the factor that goes with them. */
+/* Converts 16 scales or minima to integers, one a byte. Returns their factor. */
 static inline float
 q2_k_integers(uint8_t integers[K_GROUPS], const float v[K_GROUPS])
 {
@@ -97,7 +98,7 @@ q2_k_integers(uint8_t integers[K_GROUPS], const float v[K_GROUPS])
     return largest / 15.0f;
 }
 
-/* y: 84 bytes. weighted: there was importance. Here and below. */
+/* y has 84 bytes. `weighted`, here and below: the search had an importance matrix. */
 static inline void
 q2_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, bool weighted)
 {
@@ -124,8 +125,8 @@ q2_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *
 
 /* --- Q3_K */
 
-/* The 16 scales of 6 bits, moved up by 32, and their factor. When all scales are 0 the factor is, and so are, for no
- * reason but that of the source, the bits. */
+/* Converts 16 scales to 6-bit integers plus 32, and returns their factor. If all scales are 0, the factor is 0, and so are
+ * the integers, only because the source does so. */
 static inline float
 q3_k_integers(uint8_t integers[K_GROUPS], const struct k_groups *groups, bool weighted)
 {
@@ -153,7 +154,7 @@ q3_k_put_scales(uint8_t scales[12], const uint8_t integers[K_GROUPS])
             | integers[j + 12] >> 4 << 6);
 }
 
-/* y: 110 bytes */
+/* y has 110 bytes. */
 static inline void
 q3_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, bool weighted)
 {
@@ -171,7 +172,7 @@ q3_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *
 
 /* --- Q6_K */
 
-/* Halves of 128 elements: the low nibbles of their first 64 elements, the high ones of the rest. */
+/* Packs halves of 128 elements: the first 64 elements into the low nibbles, the others into the high ones. */
 static inline void
 q6_k_put(uint8_t *restrict ql, uint8_t *restrict qh, const uint8_t *restrict codes)
 {
@@ -185,7 +186,7 @@ q6_k_put(uint8_t *restrict ql, uint8_t *restrict qh, const uint8_t *restrict cod
                 | codes[l + 96] >> 4 << 6);
 }
 
-/* y: 210 bytes, all 0 when no scale is larger than that. */
+/* y has 210 bytes, all 0 if the largest scale is below 1e-15. */
 static inline void
 q6_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x)
 {
@@ -209,7 +210,7 @@ q6_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *
 
 /* --- Q4_K and Q5_K */
 
-/* The integers of 8 scales or minima, and the factor that goes with them. */
+/* Converts 8 scales or minima to integers. Returns their factor. */
 static inline float
 q45_k_integers(uint8_t integers[8], const float v[8])
 {
@@ -237,7 +238,7 @@ q45_k_put_scales(uint8_t s[12], const uint8_t scale[8], const uint8_t min[8])
     }
 }
 
-/* A search may have left integers that do not fit: what comes out again counts. */
+/* Reads the integers back: a search may have found some that do not fit their fields, and the stored ones count. */
 static inline void
 q45_k_get_scales(uint8_t scale[8], uint8_t min[8], const uint8_t s[12])
 {
@@ -249,7 +250,7 @@ q45_k_get_scales(uint8_t scale[8], uint8_t min[8], const uint8_t s[12])
     }
 }
 
-/* Limits integers to 6 bits: those of a search may be negative ones that wrapped, as -27 to 229. */
+/* Limits integers to 6 bits. Those of a search may be negative ones that wrapped, such as 229 for -27. */
 static inline void
 q5_k_clamp(uint8_t integers[8])
 {
@@ -257,8 +258,8 @@ q5_k_clamp(uint8_t integers[8])
         integers[g] = integers[g] < 63 ? integers[g] : 63;
 }
 
-/* The 16 bytes before the codes, which they have in common; and the codes. Only Q5_K (top 31) limits what a search
- * found: in Q4_K the bits above the sixth fall on those of a neighbour, in ggml as here. */
+/* Writes the 16 bytes that precede the codes in both types, and computes the codes. Only Q5_K (top 31) limits the integers
+ * of a search: in Q4_K the bits above the sixth overlap those of a neighbour, in ggml as here. */
 static inline void
 q45_k_head(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, int top, bool weighted)
 {
@@ -286,7 +287,7 @@ q45_k_head(uint8_t *restrict y, struct k_groups *restrict groups, const float *r
         codes_with_min(groups->codes + 32 * g, x + 32 * g, 32, top, d * (float)scales[g], dmin * (float)mins[g]);
 }
 
-/* y: 144 or 176 bytes */
+/* y has 144 or 176 bytes. */
 static inline void
 q45_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, int top, bool weighted)
 {

@@ -1,5 +1,5 @@
-/* encode_math: how ggml's encoders make integers of floats. They cast without a check, and what came of that on
- * x86-64 is what stands in files, so it is written out here for values of any size, infinite or NaN. */
+/* encode_math: conversions from float to integer as ggml's encoders do them. ggml casts without a check, and files contain
+ * the results of that on x86-64, so they are defined here for values of any size, infinite or NaN. */
 #ifndef KERNEL_ENCODE_MATH_H
 #define KERNEL_ENCODE_MATH_H
 
@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "dtype/half.h"
 
-/* 1.5 * 2^23: a float of this size has its units in the lowest bit. */
+/* 1.5 * 2^23: the lowest bit of a float of this size counts units. */
 #define NEAREST_MAGIC 12582912.0f
 
 static inline int
@@ -20,31 +20,32 @@ clamp_int(int i, int low, int high)
     return i > high ? high : i < low ? low : i;
 }
 
-/* The nearest integer, ties to even, for |v| < 2^22. Beyond it what the same bits say, -2^22 for infinity. 0 for NaN:
- * which payload an operation hands on is not defined, so ggml's result is that of a NaN without. */
+/* Returns the nearest integer, ties to even, for |v| < 2^22. For larger values it returns the integer that the same bits
+ * represent, -2^22 for infinity. Returns 0 for NaN: IEEE 754 does not define which payload an operation keeps, so this is
+ * ggml's result for a NaN without payload. */
 static inline int
 nearest_int(float v)
 {
     int i = (int)(bits_of_float(v + NEAREST_MAGIC) & 0x7FFFFFu) - 0x400000;
 
-    return i & -(v == v);                   /* not a branch: loops stay fit for vectors */
+    return i & -(v == v);                   /* no branch, so that loops can be vectorized */
 }
 
-/* Without its fraction; what does not fit an int is INT_MIN, so that its low byte is 0. */
+/* Truncates to an integer; INT_MIN, whose low byte is 0, if the value does not fit an int. */
 static inline int
 truncated_int(float v)
 {
     return v >= -0x1p31f && v < 0x1p31f ? (int)v : INT_MIN;
 }
 
-/* The nearest integer, ties away from zero. */
+/* Returns the nearest integer, ties away from zero. */
 static inline int
 rounded_int(float v)
 {
     return truncated_int(roundf(v));
 }
 
-/* 1 / d, and 0 for 0. */
+/* Returns 1 / d, or 0 for 0. */
 static inline float
 inverse_or_0(float d)
 {
@@ -64,21 +65,21 @@ store_half(uint8_t *p, float v)
     store_word(p, half_of_float(v));
 }
 
-/* What a decoder will take d for. */
+/* Returns d as a decoder will read it from binary16. */
 static inline float
 through_half(float d)
 {
     return half_to_float(half_of_float(d));
 }
 
-/* The greater; b when either is NaN, so that a maximum starts again behind one. */
+/* Returns the larger value, or b if either is NaN: a running maximum restarts after a NaN. */
 static inline float
 greater(float a, float b)
 {
     return a > b ? a : b;
 }
 
-/* The value of largest magnitude, with its sign: of equal ones the first. 0 when all are 0 or NaN. */
+/* Returns the value of largest magnitude, with its sign; the first one wins a tie. 0 if all are 0 or NaN. */
 static inline float
 extreme(const float *x, size_t n)
 {
@@ -92,14 +93,14 @@ extreme(const float *x, size_t n)
     return value;
 }
 
-/* The largest magnitude; a NaN among the values does not count. */
+/* Returns the largest magnitude, ignoring NaN. */
 static inline float
 absmax(const float *x, size_t n)
 {
     return fabsf(extreme(x, n));
 }
 
-/* The same as some types have it: it starts again behind a NaN. */
+/* Returns the largest magnitude since the last NaN, as some types compute it. */
 static inline float
 absmax_since_nan(const float *x, size_t n)
 {
@@ -120,7 +121,7 @@ sum_of_squares(const float *x, size_t n)
     return sum;
 }
 
-/* A weight for each of n floats whose importance is known: w = importance * sqrt(sigma + x^2). */
+/* Computes the weights of n floats with known importance: w = importance * sqrt(sigma + x^2). */
 static inline void
 weigh_by_importance(float *w, const float *x, const float *importance, float sigma, size_t n)
 {

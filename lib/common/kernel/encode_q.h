@@ -1,6 +1,6 @@
-/* encode_q: rows of floats to the types whose blocks have factors of their own: one or two of binary16 and codes of 1
- * to 8 bits, or ternary. kernel_encode (kernels.h) says what goes in. Importance matters to Q4_0, Q4_1, Q5_0, Q5_1
- * only. Cannot fail; the bytes of ggml's C, built without fused multiplications, on x86-64. */
+/* encode_q: quantizes rows of floats to the types whose blocks have their own factors: one or two of binary16 and codes of 1
+ * to 8 bits, or ternary. Arguments are described at kernel_encode (kernels.h). Only Q4_0, Q4_1, Q5_0 and Q5_1 use
+ * importance. Cannot fail. Byte-identical to ggml's C, built without fused multiplications, on x86-64. */
 #ifndef KERNEL_ENCODE_Q_H
 #define KERNEL_ENCODE_Q_H
 
@@ -10,9 +10,9 @@
 kernel_encode encode_q;                         /* Q4_0, Q4_1, Q5_0, Q5_1 */
 kernel_encode encode_q8_0, encode_q1_0, encode_q2_0, encode_tq1_0, encode_tq2_0;
 
-/* How Q4_0 to Q5_1 differ. A block is a factor, perhaps a minimum, perhaps the fifth bits, and 32 nibbles. */
+/* Parameters of Q4_0 to Q5_1. A block is a factor, optionally a minimum, optionally the fifth bits, and 32 nibbles. */
 struct encode_q_type {
-    int top;                    /* codes 0 .. 2 top - 1, of which top stands for 0; with a minimum 0 .. top */
+    int top;                    /* codes are 0 .. 2 top - 1, with top for 0; with a minimum, 0 .. top */
     bool with_min, fifth_bits;
     size_t nbytes;
 };

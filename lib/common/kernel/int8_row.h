@@ -1,10 +1,11 @@
-/* int8_row: one row of INT8 codes, two's complement, and its absmax, as bitsandbytes keeps them. Two F32
+/* int8_row: dequantizes one row of two's complement INT8 codes with its absmax, as bitsandbytes stores them. Two F32
  * multiplications, in this order:
  *
  *     y[i] = (x[i] * absmax) * INT8_ROW_PER_127        i < n
  *
- * y must not overlap x. Cannot fail; a NaN result is the canonical one.
- * Formula: bitsandbytes backends/default/ops.py, int8_vectorwise_dequant. */
+ * y must not overlap x. Cannot fail; a NaN result is the canonical one. Formula: bitsandbytes backends/default/ops.py,
+ * int8_vectorwise_dequant.
+ */
 #ifndef KERNEL_INT8_ROW_H
 #define KERNEL_INT8_ROW_H
 

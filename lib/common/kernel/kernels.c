@@ -1,5 +1,5 @@
-/* kernels: the sets, and which of them this CPU gets. The scalar set is complete; that for AVX2 is a copy of it with the
- * members that these instructions make faster. */
+/* kernels: the sets, and the choice for this CPU. The scalar set is complete; the AVX2 set is a copy of it in which the
+ * members that have a faster variant are replaced. */
 #include "kernel/kernels.h"
 
 #include "kernel/affine.h"
@@ -36,11 +36,10 @@
 #include <cpuid.h>
 #endif
 
-/* Hosts on which the bytes would come out otherwise, and with status 0. Kernels store words as the host has them, so a
- * big-endian one (s390x) swaps every element. With FLT_EVAL_METHOD other than 0 (i386 and its x87) a product of floats
- * is rounded twice. Counts of elements are 64 bits wide in a file and become a size_t here: a block size of 2^32 + 64
- * would be one of 64. Whoever has such a host to try: store through base/bytes.h, build with -msse2 -mfpmath=sse, check
- * the casts; the unit tests of the kernels tell. */
+/* Refuses hosts on which output bytes would silently differ. Kernels store words in host order, so a big-endian host (s390x)
+ * would swap every element. If FLT_EVAL_METHOD is not 0 (i386 and its x87), a product of floats is rounded twice. Element
+ * counts of 64 bits in a file are converted to size_t here: a block size of 2^32 + 64 would become 64. To port to such a
+ * host, store through base/bytes.h, build with -msse2 -mfpmath=sse, check the casts, and run the unit tests of the kernels. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "amn has run on little-endian hosts only"
 #endif
@@ -119,9 +118,9 @@ static const struct kernels scalar = {
 };
 
 #if defined(__x86_64__)
-static struct kernels avx2;                 /* filled by kernels_pick */
+static struct kernels avx2;                 /* filled by kernels_pick() */
 
-/* What kernel/x86/x86.h asks for; the builtin also asks whether the system saves the registers. */
+/* Checks the requirements of kernel/x86/x86.h; the builtin also checks that the system saves the registers. */
 static bool
 cpu_has_avx2(void)
 {
@@ -132,7 +131,7 @@ cpu_has_avx2(void)
 }
 #endif
 
-/* Returns the set for AVX2, or NULL when this machine cannot run it. */
+/* Returns the AVX2 set, or NULL if this machine cannot run it. */
 static const struct kernels *
 avx2_build(void)
 {
@@ -159,15 +158,15 @@ kernels_pick(const char *amn_cpu, struct err *err)
     if (strcmp(amn_cpu, "scalar") == 0)
         return &scalar;
     if (strcmp(amn_cpu, "avx2") != 0)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "AMN_CPU: expected scalar or avx2");
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown AMN_CPU '%s': expected scalar or avx2", amn_cpu);
     else if (fast == NULL)
-        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU: this CPU has no avx2");
+        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU=avx2 is not supported by this CPU");
     else
         return fast;
     return NULL;
 }
 
-/* Floats that wait between a decoder and a rounding: they stay in L1, and two buffers of CAST below 8 KiB of stack. */
+/* Floats between decoding and rounding: they stay in L1, and two buffers of CAST fit in 8 KiB of stack. */
 enum { PIECE = 1024, CAST = 960 };
 
 void

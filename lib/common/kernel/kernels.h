@@ -1,10 +1,11 @@
-/* kernels: the codecs as pure functions on buffers, and the set of them picked for this CPU.
- * The layer knows no tensor, no scheme and no file: buffers come with their sizes, and every variant gives the bits of the
- * scalar one. Begin with struct kernels below; a definition is in ref/, and is what its variant in x86/ is compared with.
+/* kernels: quantization and dequantization as pure functions on buffers, and the set of them for this CPU. The layer must
+ * not know tensors, schemes or files: buffers come with their sizes, and every variant yields the bits of the scalar one.
+ * Start with struct kernels below. The functions in ref/ are the definitions; their variants in x86/ are tested against
+ * them.
  *
- * Bits are the contract: every member of every set gives the same bytes for the same input. A NaN result is
- * always the one canonical NaN: BF16 0x7FC0, F16 0x7E00, F32 0x7FC00000. No member but an encoder can fail, none
- * allocates or needs alignment; buffers never overlap. Sizes were checked by the caller.
+ * Bits are the contract: every member of every set yields the same bytes for the same input. A NaN result is always the one
+ * canonical NaN: BF16 0x7FC0, F16 0x7E00, F32 0x7FC00000. Only encoders can fail. No member allocates or needs alignment;
+ * buffers never overlap. The caller has checked all sizes.
  */
 #ifndef KERNEL_KERNELS_H
 #define KERNEL_KERNELS_H
@@ -24,27 +25,27 @@
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
 
-/* n floats to n codes of 16 bits, round to nearest, ties to even, subnormals kept. */
+/* Rounds n floats to 16-bit codes, to nearest, ties to even, keeping subnormals. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
 
-/* widen.h: n scalars to floats. */
+/* widen.h: converts n scalars to floats. */
 typedef void kernel_widen(float *restrict y, const uint8_t *restrict x, size_t n);
 
-/* n floats to integers from -127 to 127, ties to even; NaN becomes 0. */
+/* Rounds n floats to integers from -127 to 127, ties to even; NaN becomes 0. */
 typedef void kernel_round8(int8_t *restrict y, const float *restrict x, size_t n);
 
-/* nblocks blocks of one ggml type to nblocks * elems floats (exact bits of ggml's C, NaN apart). */
+/* Dequantizes nblocks blocks of one ggml type to nblocks * elems floats, bit-identical to ggml's C except for NaN. */
 typedef void kernel_block_f32(float *restrict y, const uint8_t *restrict src, size_t nblocks);
 
-/* The same with the rounding to BF16 inside: y holds nblocks * elems codes. */
+/* Same, with rounding to BF16: y holds nblocks * elems codes. */
 typedef void kernel_block_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks);
 
 /* fp8.h: rows of float8 codes times scales. */
 typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m);
 typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m);
 
-/* codes4.h: elements [first, first + n) of a row of 4-bit codes, with a table of 16 values, a scale and perhaps a zero
- * point a group. */
+/* codes4.h: elements [first, first + n) of a row of 4-bit codes, with a table of 16 values, and a scale and optional zero
+ * point for each group. */
 typedef void kernel_codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes4 *c);
 typedef void kernel_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
@@ -52,19 +53,19 @@ typedef void kernel_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x,
 typedef void kernel_codes4_lanes_f32(float *restrict y, size_t y_stride, const struct codes4_lanes *c);
 typedef void kernel_codes4_lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *c);
 
-/* codes8.h: the same of codes of a byte each. */
+/* codes8.h: same for codes of a byte. */
 typedef void kernel_codes8_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes8 *c);
 typedef void kernel_codes8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct codes8 *c);
 
-/* affine.h: the same in a type of 16 bits, with two roundings to it or one. */
+/* affine.h: same in a type of 16 bits, with one or two roundings to it. */
 typedef void kernel_affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct affine *a);
 typedef void kernel_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n,
     const struct affine *a);
 
-/* bits.h: packed codes to a byte each. */
+/* bits.h: unpacks codes to one a byte. */
 typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
@@ -76,51 +77,51 @@ typedef void kernel_convrot_f32(float *restrict y, const uint8_t *restrict x, si
 typedef void kernel_convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group,
     float scale, struct convrot_room *room);
 
-/* packs.h: likewise, as SDNQ packs them. */
+/* packs.h: unpacks codes in SDNQ's layout. */
 typedef void kernel_packs(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned bits);
 
 /* int8_row.h: a row of INT8 codes with its absmax. */
 typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 typedef void kernel_int8_row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 
-/* turn.h: y[c][r] = x[r][c], units of `unit` bytes; strides count bytes. */
+/* turn.h: transposes, y[c][r] = x[r][c], units of `unit` bytes; strides count bytes. */
 typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows,
     size_t cols, size_t unit);
 
-/* crc.h: the CRC-32 of n bytes behind others. */
+/* crc.h: extends a CRC-32 by n bytes. */
 typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
 
-/* Rows of floats to blocks of `dtype`: rows * cols / elems blocks, cols a multiple of elems. What the rows of a tensor are
- * matters only with `importance`, cols weights that are not negative, the same for every row; NULL: none, and any run of
- * blocks is a row. y and x do not overlap. False: there is no grid point near values that large or not finite. */
+/* Quantizes rows of floats to rows * cols / elems blocks of `dtype`; cols is a multiple of elems. `importance` has cols
+ * weights, not negative, that apply to every row. If it is NULL, any run of blocks may be passed as a row. y and x must not
+ * overlap. Returns false if values are so large, or not finite, that no grid point is near. */
 typedef bool kernel_encode(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance);
 
-/* encode_fp8.h: floats to float8 codes, and the largest magnitude of each group. */
+/* encode_fp8.h: rounds floats to float8 codes; finds the largest magnitude of each group. */
 typedef void kernel_encode_fp8(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 typedef void kernel_encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
 
-/* encode_mx.h: floats to E2M1, and the largest magnitude. */
+/* encode_mx.h: rounds floats to E2M1; finds the largest magnitude. */
 typedef void kernel_encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, size_t n,
     const struct encode_e2m1 *how);
 typedef float kernel_encode_most(const float *x, size_t n);
 
-/* encode_bnb.h: blocks of floats to 4-bit codes, a row to INT8. */
+/* encode_bnb.h: quantizes blocks of floats to 4-bit codes, or a row to INT8. */
 typedef void kernel_encode_bnb4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n,
     size_t block);
 typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n);
 
-/* loss.h: what encoding took from n elements. */
+/* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
 
 struct kernels {
     const char *name;                               /* "scalar", "avx2" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
     kernel_round8 *round_int8;
-    kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16; else NULL */
+    kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16, else NULL */
     kernel_block_f32 *block_f32[DTYPE_COUNT];       /* by block dtype; NULL: not decodable yet */
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
-    kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: nothing can make it */
+    kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: no encoder */
     kernel_encode_fp8 *encode_e4m3, *encode_e5m2;
     kernel_encode_absmax *encode_absmax;
     kernel_encode_e2m1 *encode_e2m1;
@@ -150,19 +151,19 @@ struct kernels {
     kernel_loss *loss;
 };
 
-/* Returns the fastest set that this CPU runs, or the one that AMN_CPU (scalar, avx2) names. NULL and ERR_USAGE for another
- * name, ERR_UNSUPPORTED for a set this CPU lacks. Call once at start; valid for ever. */
+/* Returns the fastest set that this CPU runs, or the one named by AMN_CPU (scalar, avx2). Returns NULL with ERR_USAGE for
+ * another name, or with ERR_UNSUPPORTED for a set that this CPU lacks. Call once at start-up; the result stays valid. */
 const struct kernels *kernels_pick(const char *amn_cpu, struct err *err);
 
-/* Blocks of `dtype` (its block_f32 is not NULL) to nblocks * elems values of `to`: BF16, F16 or F32. */
+/* Dequantizes blocks of `dtype`, whose block_f32 must not be NULL, to nblocks * elems values of `to`: BF16, F16 or F32. */
 void kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
     const uint8_t *restrict src, size_t nblocks);
 
-/* n floats to `to` (BF16, F16 or F32, the last with canonical NaN). x is scratch and may be changed. */
+/* Rounds n floats to `to` (BF16, F16 or F32, the last with canonical NaN). x is scratch and may change. */
 void kernels_round(const struct kernels *k, enum dtype to, void *restrict y, float *restrict x, size_t n);
 
-/* n scalars of `from` (F64, F32, F16, BF16) to `to` (BF16, F16, F32), F64 by way of F32 as torch does it. Neither x nor y
- * needs alignment. */
+/* Converts n scalars of `from` (F64, F32, F16, BF16) to `to` (BF16, F16, F32); F64 is rounded to F32 first, like in torch. x
+ * and y may be unaligned. */
 void kernels_cast(const struct kernels *k, enum dtype from, enum dtype to, uint8_t *restrict y, const uint8_t *restrict x,
     size_t n);
 

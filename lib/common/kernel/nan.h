@@ -1,5 +1,5 @@
-/* nan: the one NaN that kernels give. What an operation gives depends on the CPU (x86: negative), and a NaN
- * operand hands on its payload; so NaN results are replaced, in the few blocks that can have any. */
+/* nan: the one NaN that kernels yield. The NaN of an operation depends on the CPU (x86: negative), and a NaN operand passes
+ * on its payload, so NaN results are replaced, in the few blocks that can have any. */
 #ifndef KERNEL_NAN_H
 #define KERNEL_NAN_H
 

@@ -1,12 +1,13 @@
-/* packs: codes of 3, 5, 6 or 7 bits as SDNQ packs them become one a byte, in order.
+/* packs: unpacks codes of 3, 5, 6 or 7 bits in SDNQ's layout to one a byte, in order.
  *
- * Eight codes take as many bytes as they have bits; of 6 bits four take three. The first codes of a pack are the low
- * bits of its bytes, the others are put together from what is left above. Cannot fail.
+ * Eight codes of b bits take b bytes; four codes of 6 bits take three. The first codes of a pack are the low bits of its
+ * bytes; the others are assembled from the remaining high bits. Cannot fail.
  *
- *   y    n codes; must not overlap x
- *   x    from the byte of the first one on, which begins a pack; whole packs, of which the last is not used up
+ *     y    n codes; must not overlap x
+ *     x    starts with the byte of the first code, which begins a pack; whole packs, the last of which may have more codes
  *
- * Source: sdnq packed_int/unpack.py. */
+ * Source: sdnq packed_int/unpack.py.
+ */
 #ifndef KERNEL_PACKS_H
 #define KERNEL_PACKS_H
 

@@ -1,7 +1,10 @@
-/* round: n floats to n 16-bit codes, round to nearest, ties to even, subnormals kept, one canonical NaN.
- *   y    n codes; must not overlap x
- *   x    n floats
- * Cannot fail. */
+/* round: rounds n floats to 16-bit codes, to nearest, ties to even, keeping subnormals, with one canonical NaN.
+ *
+ *     y    n codes; must not overlap x
+ *     x    n floats
+ *
+ * Cannot fail.
+ */
 #ifndef KERNEL_ROUND_H
 #define KERNEL_ROUND_H
 
@@ -9,7 +12,7 @@
 
 kernel_round16 round_bf16, round_f16;
 
-/* The same to integers, -127 to 127: what is beyond becomes these, NaN 0. */
+/* Rounds to integers and clamps them to -127 .. 127; NaN becomes 0. */
 kernel_round8 round_int8;
 
 #endif

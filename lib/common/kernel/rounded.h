@@ -1,12 +1,12 @@
-/* rounded: arithmetic in the type of a weight, as PyTorch has it: every operation is one of F32, whose result is
- * rounded to the type. */
+/* rounded: arithmetic in the type of a weight, like PyTorch's: every operation is in F32, and its result is rounded to the
+ * type. */
 #ifndef KERNEL_ROUNDED_H
 #define KERNEL_ROUNDED_H
 
 #include "dtype/bfloat16.h"
 #include "dtype/dtype.h"
 
-/* v as F16 has it: half_to_float(half_of_float(v)), without a branch. */
+/* Rounds v to F16: half_to_float(half_of_float(v)) without a branch. */
 static inline float
 rounded_f16(float v)
 {
@@ -18,21 +18,21 @@ rounded_f16(float v)
     return float_of_bits(magnitude > 0x7F800000u ? 0x7FC00000u : sign | u);
 }
 
-/* v as F16 or BF16 has it; of every other type as it is. */
+/* Rounds v to F16 or BF16; returns it unchanged for any other type. */
 static inline float
 rounded(enum dtype dtype, float v)
 {
     return dtype == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : dtype == DTYPE_F16 ? rounded_f16(v) : v;
 }
 
-/* The distance from 1 to the next value. */
+/* Returns the distance from 1 to the next value. */
 static inline float
 rounded_epsilon(enum dtype dtype)
 {
     return dtype == DTYPE_BF16 ? 0x1p-7f : dtype == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
 }
 
-/* The smallest normal value. */
+/* Returns the smallest normal value. */
 static inline float
 rounded_tiny(enum dtype dtype)
 {

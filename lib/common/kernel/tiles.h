@@ -1,4 +1,4 @@
-/* tiles: the order in which tensor cores want a grid of block scales, as ComfyUI has it: tiles of 128 rows, 4 blocks. */
+/* tiles: the order of block scales for tensor cores, as ComfyUI stores them: tiles of 128 rows by 4 blocks. */
 #ifndef KERNEL_TILES_H
 #define KERNEL_TILES_H
 
@@ -6,7 +6,7 @@
 
 enum { TILE_ROWS = 128, TILE_BLOCKS = 4, TILE = TILE_ROWS * TILE_BLOCKS };
 
-/* Where the scale of block b of row r lies in a grid of `tiles` tiles side by side. */
+/* Returns the index of the scale of block b in row r, in a grid that is `tiles` tiles wide. */
 static inline uint64_t
 swizzle_at(uint64_t r, uint64_t b, uint64_t tiles)
 {

@@ -1,12 +1,15 @@
-/* turn: a matrix of units turned, rows into columns: y[c][r] = x[r][c].
- *   y         cols rows of `rows` units, y_stride bytes apart; must not overlap x
- *   x         rows rows of `cols` units, x_stride bytes apart
- *   unit      bytes of a unit, not 0; nothing in it is turned around
- * Cannot fail. What lies between the rows of y stays.
+/* turn: transposes a matrix of units: y[c][r] = x[r][c].
  *
- * Rows [r0, r1) of a taller matrix fill a slab of y: y + r0 * unit, x + r0 * x_stride, r1 - r0 rows. Fastest for
- * units of 1, 2, 4 and 8 bytes, rows in multiples of 64 bytes of y, and strides that are no power of two: lines a
- * power of two apart share few places in a cache. */
+ *     y         cols rows of `rows` units, y_stride bytes apart; must not overlap x
+ *     x         rows rows of `cols` units, x_stride bytes apart
+ *     unit      bytes of a unit, not 0; their order is kept
+ *
+ * Cannot fail. Bytes between the rows of y are not written.
+ *
+ * To transpose rows [r0, r1) of a taller matrix into a slab of y, pass y + r0 * unit, x + r0 * x_stride and r1 - r0 rows.
+ * Fastest for units of 1, 2, 4 and 8 bytes, rows of y in multiples of 64 bytes, and strides that are not powers of two:
+ * lines a power of two apart share few places in a cache.
+ */
 #ifndef KERNEL_TURN_H
 #define KERNEL_TURN_H
 

@@ -1,7 +1,10 @@
-/* widen: n scalars to n floats, exact but for F64, which is rounded; a NaN comes out as the canonical one.
- *   y    n floats; must not overlap x
- *   x    n scalars, any alignment
- * Cannot fail. */
+/* widen: converts n scalars to floats, exactly except for F64, which is rounded; a NaN becomes the canonical one.
+ *
+ *     y    n floats; must not overlap x
+ *     x    n scalars, any alignment
+ *
+ * Cannot fail.
+ */
 #ifndef KERNEL_WIDEN_H
 #define KERNEL_WIDEN_H
 

@@ -12,11 +12,12 @@
 #include "model/configs.h"
 #include "base/folder.h"
 
-/* Names, or with '*' in front endings, of one rank: the model is the one file that the first of these finds. */
+/* File names of one rank; a '*' in front makes the rest a suffix. The first step that matches exactly one file decides. */
 struct candidate_step {
     const char *pattern[5];
-    bool rival;                 /* worth telling of when another one is read; else it is mostly the same model once more */
-    bool shards;                /* only the first of shards that are complete by their names and in no index */
+    bool rival;                 /* worth a warning if another one is read; if not set, the file is mostly another copy of the
+                                 * same model */
+    bool shards;                /* match only the first shard of a complete set that no index lists */
 };
 
 static const struct candidate_step steps[] = {
@@ -37,11 +38,11 @@ static const struct candidate_step steps[] = {
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
-/* What a trainer leaves beside a model. */
+/* Files that trainers write next to a model. */
 static const char *const not_models[] = { "training_args.bin", "optimizer.bin", "optimizer.pt", "scheduler.bin", "scheduler.pt",
     "scaler.pt", "rng_state.pth" };
 
-/* Whether a file of a directory is what a step looks for. Of the parts of a split GGUF the first counts. */
+/* Returns true if a step looks for files of this name. Of a split GGUF model, only the first part matches. */
 static bool
 fits(const struct candidate_step *step, const char *name)
 {
@@ -59,7 +60,7 @@ fits(const struct candidate_step *step, const char *name)
     return false;
 }
 
-/* --- shards ---------------------------------------------------------------------------------------------- */
+/* --- shards -------------------------------------------------------------------------------------------- */
 
 static int
 compare_name(const void *key, const void *b)
@@ -67,7 +68,7 @@ compare_name(const void *key, const void *b)
     return strcmp(key, *(char *const *)b);
 }
 
-/* Checks that the directory has the file STEM-0000I-of-0000N.safetensors, or .bin, or with i = 0 the index of those shards. */
+/* Returns true if the directory has shard i of the set that `name` belongs to, or the set's index if i is 0. */
 static bool
 has(const struct candidates *c, const char *name, const struct configs_part *part, uint64_t i)
 {
@@ -87,7 +88,7 @@ is_complete(const struct candidates *c, const char *name, const struct configs_p
     return i > part->count;
 }
 
-/* Checks that the shard belongs to an index of the directory. */
+/* Returns true if the directory has an index for the set of this shard. */
 static bool
 is_indexed(const struct candidates *c, const char *name)
 {
@@ -95,7 +96,7 @@ is_indexed(const struct candidates *c, const char *name)
     return configs_shard(&part, name) && has(c, name, &part, 0);
 }
 
-/* Checks that both are shards of one model. */
+/* Returns true if both are shards of one model. */
 static bool
 belong(const char *a, const char *b)
 {
@@ -105,9 +106,9 @@ belong(const char *a, const char *b)
         && memcmp(a, b, p.stem) == 0;
 }
 
-/* --- steps ----------------------------------------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------------------------------------- */
 
-/* The first step that looks for a file of the directory, NULL when none does. c: NULL for a file alone. */
+/* Returns the first step that looks for this file, or NULL. c may be NULL for a name outside of any listing. */
 static const struct candidate_step *
 step_of(const struct candidates *c, const char *name)
 {
@@ -130,7 +131,7 @@ list(struct candidates *c, const char *dir, struct err *err)
 {
     DIR *d = opendir(dir);
     if (!d)
-        return err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+        return err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     const char *name;
     bool ok = true;
     while (ok && (name = folder_next(d, err)) != NULL)
@@ -140,9 +141,9 @@ list(struct candidates *c, const char *dir, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
-/* --- several --------------------------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------------------------------- */
 
-/* Words for a list that is told in the order of its names: "a, b and 5 more". */
+/* Builds the list of names in a message: "a, b and 5 more". */
 enum { TOLD = 4 };
 
 static void
@@ -160,7 +161,7 @@ tell_end(struct str *words, size_t n)
         str_format(words, " and %zu more", n - TOLD);
 }
 
-/* Refuses shards of one model without an index of which some are missing; name: one of them. */
+/* Fails because shards of a model without an index are missing, and lists them. `name` is one of the shards present. */
 static bool
 missing(const struct candidates *c, const char *name, struct err *err)
 {
@@ -180,14 +181,14 @@ missing(const struct candidates *c, const char *name, struct err *err)
     if (words.failed || file.failed)
         err_memory(err, words.room);
     else
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds %" PRIu64 " of the %" PRIu64 " shards of a model and no "
-            "index, missing: %s", part.count - n, part.count, words.p);
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory has only %" PRIu64 " of the %" PRIu64 " shards of a model, "
+            "missing: %s", part.count - n, part.count, words.p);
     str_clear(&file);
     str_clear(&words);
     return false;
 }
 
-/* Checks that all files of a step are shards of one model; *first becomes one of them. */
+/* Returns true if all files of a step are shards of one model. Sets *first to the first file. */
 static bool
 is_one_model(const struct candidates *c, const struct candidate_step *step, const char **first)
 {
@@ -219,11 +220,11 @@ several(const struct candidates *c, const struct candidate_step *step, const cha
     if (words.failed)
         err_memory(err, words.room);
     else if (configs_shard(&part, first))
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several files (%s) and no index, which tells which "
-            "of them are one model: add its .index.json, or name one file", words.p);
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several model files (%s) and no index of shards: add "
+            "the model's .index.json, or give one file", words.p);
     else
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory holds several models (%s): name one of them, as in "
-            "%s%s%s", words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several models (%s): give one of them, such as %s%s%s",
+            words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
             str_shown(file, first, strlen(first)));
     str_clear(&words);
     return false;
@@ -245,7 +246,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         best = step;
     }
     if (ok && !best)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory holds no model file, expected model.safetensors, "
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory has no model file: expected model.safetensors, "
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
     else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))
         c->shards = part.count;
@@ -264,7 +265,7 @@ candidates_clear(struct candidates *c)
     *c = (struct candidates){ 0 };
 }
 
-/* --- the others ------------------------------------------------------------------------------------------ */
+/* --- other models -------------------------------------------------------------------------------------- */
 
 bool
 candidates_other(const struct candidates *c, size_t i)
@@ -273,7 +274,7 @@ candidates_other(const struct candidates *c, size_t i)
     return name != c->chosen && step_of(c, name)->rival && !is_indexed(c, name) && (c->shards == 0 || !belong(name, c->chosen));
 }
 
-/* *other: the file is there, and none of those that were opened, by whatever name. */
+/* Sets *other if the file exists and is not one of those that were opened, under any name. */
 static bool
 look(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
 {
@@ -281,7 +282,7 @@ look(bool *other, const char *dir, const char *name, const struct inputs *inputs
     char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
     bool there = path && stat(path, &st) == 0;
     bool ok = path && (there || err_absent(errno)
-        || err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, name, strlen(name))));
+        || err_sys(err, ERR_OPEN, errno, "%s", str_shown(shown, name, strlen(name))));
     *other = there && !inputs_find(inputs, st.st_dev, st.st_ino);
     free(path);
     return ok;
@@ -304,7 +305,7 @@ candidates_warn(const struct candidates *c, const char *dir, const struct inputs
     tell_end(&words, n);
     ok = ok && (!words.failed || err_memory(err, words.room));
     if (ok && n != 0)
-        catalog_warn(catalog, "the directory holds several models: %s is read, not %s; name the file that you want",
+        catalog_warn(catalog, "the directory has several models: reading %s, not %s; give a file name to choose another",
             str_shown(shown, c->chosen, strlen(c->chosen)), words.p);
     str_clear(&words);
     return ok;

@@ -1,4 +1,4 @@
-/* candidates: the files of a directory that are models by their names, and which of them is read. */
+/* candidates: the files of a directory whose names are those of models, and the choice between them. */
 #ifndef MODEL_CANDIDATES_H
 #define MODEL_CANDIDATES_H
 
@@ -6,27 +6,27 @@
 #include "catalog/catalog.h"
 #include "source/inputs.h"
 
-/* Zeroed: none. Clear it also after a failure. */
+/* Zero-initialized it is empty. Clear it after a failure, too. */
 struct candidates {
-    struct names names;         /* in the order of their bytes */
-    const char *chosen;         /* one of them */
-    uint64_t shards;            /* 0, or chosen is the first of so many, all there and in no index */
+    struct names names;         /* in byte order */
+    const char *chosen;         /* points into names */
+    uint64_t shards;            /* if chosen is the first of a complete set of shards without an index: their number; else 0 */
 };
 
-/* Lists a directory and chooses: an index, then shards that are complete by their names, then another safetensors file, then
- * the rest. Does not check that the files can be opened. Fails with ERR_OPEN if there is no model, or if shards of the only
- * one are missing, and with ERR_USAGE if several have the same rank. Failures bear the directory's name. */
+/* Lists a directory and chooses its model: an index first, then shards whose set is complete, then a single safetensors
+ * file, then other formats. Does not check that the files can be opened. Fails with ERR_OPEN if there is no model or if the
+ * only one lacks shards, and with ERR_USAGE if several have the same rank. The failure names the directory. */
 bool candidates_choose(struct candidates *c, const char *dir, struct err *err);
 void candidates_clear(struct candidates *c);
 
-/* Checks that names.name[i], of a list that candidates_choose made, could be read instead of the chosen model: not a shard of an
- * index or of the chosen model. */
+/* Returns true if names.name[i], after candidates_choose(), is a separate model rather than the chosen one, one of its
+ * shards or a shard of an index. */
 bool candidates_other(const struct candidates *c, size_t i);
 
-/* Whether a file of this name is a model, or a part of one, for who reads its directory. */
+/* Returns true if the name is that of a model file, or of a shard, when found in a directory. */
 bool candidates_is_model(const char *name);
 
-/* The model was opened, and these are its files: warn of what else the directory holds that could be read instead. */
+/* Warns of other models in the directory. `inputs` are the files of the model that was opened. */
 bool candidates_warn(const struct candidates *c, const char *dir, const struct inputs *inputs, struct catalog *catalog,
     struct err *err);
 

@@ -15,7 +15,7 @@
 #include "model/index.h"
 #include "source/small_file.h"
 
-/* The number behind a '-', of exactly five digits, that ends the first *n bytes of a name; *n goes in front of it. */
+/* Parses a '-' and exactly five digits at the end of the first *n bytes of a name, and removes them from *n. */
 static bool
 ends_in_number(const char *name, size_t *n, uint64_t *number)
 {
@@ -59,7 +59,7 @@ configs_part_name(struct str *out, const char *name, const struct configs_part *
         str_format(out, "-%05" PRIu64 "-of-%05" PRIu64 "%s", i, part->count, part->suffix);
 }
 
-/* --- configs --------------------------------------------------------------------------------------------- */
+/* --- configs ------------------------------------------------------------------------------------------- */
 
 bool
 configs_read_config(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err)
@@ -78,15 +78,15 @@ configs_read_config(struct catalog *catalog, const char *path, struct inputs *in
 bool
 configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct inputs *inputs, struct err *err)
 {
-    /* transformers and most others; ModelOpt; SDNQ and exllamav2; AutoGPTQ; llm-awq. */
+    /* In this order: transformers and most others; ModelOpt; SDNQ and exllamav2; AutoGPTQ; llm-awq. */
     static const char *const names[CATALOG_CONFIGS] = { "config.json", "hf_quant_config.json",
         "quantization_config.json", "quantize_config.json", "quant_config.json" };
     for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
         struct stat st;
         char *path = folder_path(dir, n, names[i], err);
-        bool there = path && lstat(path, &st) == 0;     /* also a link to nothing, which is an error */
-        bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s cannot be "
-            "examined", names[i])) && (!there || configs_read_config(catalog, path, inputs, err));
+        bool there = path && lstat(path, &st) == 0;     /* a dangling link counts, too: it is an error */
+        bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s",
+            names[i])) && (!there || configs_read_config(catalog, path, inputs, err));
         free(path);
         if (!ok)
             return false;
@@ -94,18 +94,18 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
     return true;
 }
 
-/* --- other files ----------------------------------------------------------------------------------------- */
+/* --- other files --------------------------------------------------------------------------------------- */
 
-/* Tells why a file cannot be read; NULL when it can, or is a folder. */
+/* Returns why a file cannot be read, or NULL if it can or is a directory. */
 static const char *
 find_fault(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return errno == ENOENT ? "it is a symbolic link to a file that is not there" : strerror(errno);
+        return errno == ENOENT ? "dangling symbolic link" : strerror(errno);
     if (S_ISDIR(st.st_mode))
         return NULL;
-    return !S_ISREG(st.st_mode) ? "it is not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
+    return !S_ISREG(st.st_mode) ? "not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
 }
 
 bool
@@ -115,7 +115,7 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     const char *name;
     char shown[STR_SHOWN];
     DIR *d = opendir(dir);
-    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     while (ok && (name = folder_next(d, err)) != NULL) {
         char *path = *name != '.' && !candidates_is_model(name) ? folder_path(dir, strlen(dir), name, err) : NULL;
         ok = !path || !find_fault(path) || names_add(&bad, name, strlen(name), err);
@@ -125,10 +125,10 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     char *first = bad.n != 0 ? folder_path(dir, strlen(dir), bad.name[0], err) : NULL;
     const char *fault = first ? find_fault(first) : NULL;
     if (fault && bad.n > 1)
-        catalog_warn(catalog, "%zu files cannot be read, the first is %s: %s", bad.n,
+        catalog_warn(catalog, "%zu unreadable files, first %s: %s", bad.n,
             str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
     else if (fault)
-        catalog_warn(catalog, "%s cannot be read: %s", str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
+        catalog_warn(catalog, "cannot read %s: %s", str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
     free(first);
     names_clear(&bad);
     if (d)
@@ -136,9 +136,9 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
-/* --- shards ---------------------------------------------------------------------------------------------- */
+/* --- shards -------------------------------------------------------------------------------------------- */
 
-/* Keep the name of the index that lists the shard; `shards` files. */
+/* Records the name of the index that lists the shard, and its number of shards. */
 static bool
 note_index(struct catalog *catalog, const char *name, uint64_t shards, struct err *err)
 {
@@ -152,7 +152,7 @@ note_index(struct catalog *catalog, const char *name, uint64_t shards, struct er
     return true;
 }
 
-/* Whether the index at `path` lists the file and others: then *shards says how many. */
+/* Returns true if the index at `path` lists the file and at least one other, and sets *shards to their number. */
 static bool
 lists(const char *path, const char *file, struct budget *budget, struct inputs *inputs, uint64_t *shards)
 {
@@ -173,7 +173,7 @@ lists(const char *path, const char *file, struct budget *budget, struct inputs *
     return found && *shards > 1;
 }
 
-/* The name of a file, without what a compression adds to it; the caller frees it. */
+/* Returns the name of a file without a compression suffix. The caller frees it. */
 static char *
 plain_name(const char *path, struct err *err)
 {
@@ -191,7 +191,7 @@ plain_name(const char *path, struct err *err)
     return plain;
 }
 
-/* Note whether `file` is a shard alone; path[0..folder) is where it lies. */
+/* Records that `file` is a single shard, if so. path[0..folder) is its directory. */
 static bool
 note_shard(struct catalog *catalog, const char *file, const char *path, size_t folder, struct inputs *inputs,
     struct err *err)
@@ -205,7 +205,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
     if (!dir)
         return err_memory(err, folder);
     DIR *d = opendir(dir);
-    bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "its directory cannot be read");
+    bool ok = d || errno == EACCES || err_sys(err, ERR_OPEN, errno, "cannot list its directory");
     while (ok && d && (name = folder_next(d, err)) != NULL) {
         if (!(str_ends(name, ".safetensors.index.json") || str_ends(name, ".bin.index.json")) || catalog_facts(catalog)->index)
             continue;

@@ -1,4 +1,4 @@
-/* configs: the files next to a model that describe it: its configs, and the index of a shard. */
+/* configs: the files next to a model that describe it: its configs, and the index that lists a shard. */
 #ifndef MODEL_CONFIGS_H
 #define MODEL_CONFIGS_H
 
@@ -6,35 +6,35 @@
 #include "catalog/catalog.h"
 #include "source/inputs.h"
 
-/* Keep the configs of the folder dir[0..n) with the catalog: each of config.json and its like that is there. What is
- * read is added to `inputs`. */
+/* Adds every config in the folder dir[0..n), such as config.json, to the catalog. Adds the files that it reads to `inputs`. */
 bool configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct inputs *inputs, struct err *err);
 
-/* Adds a warning to the catalog when files of a folder cannot be read, such as links to nothing in a pruned cache: for a job
- * that needs none of them. Hidden ones and weights do not count. */
+/* Adds a warning to the catalog if files of a folder cannot be read, such as dangling links in a pruned cache. For jobs that
+ * need none of these files. Skips hidden files and weights. */
 bool configs_warn(struct catalog *catalog, const char *dir, struct err *err);
 
-/* Keep the one config at `path` with the catalog. */
+/* Adds the one config at `path` to the catalog. */
 bool configs_read_config(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err);
 
-/* Note with the catalog's facts when the safetensors file or checkpoint at `path` is a shard alone: its name ends in -0000I-of-0000N,
- * whatever compression, or an index beside it lists it among others. An index that cannot be read lists nothing. */
+/* Records in the catalog's facts if the safetensors file or checkpoint at `path` is a single shard: its name ends in
+ * -0000I-of-0000N, compressed or not, or an index next to it lists it along with others. Ignores an index that cannot be
+ * read. */
 bool configs_note_shard(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err);
 
-/* What a name says of a file that is one of several: ...-0000I-of-0000N. */
+/* The parts of a shard's name, STEM-0000I-of-0000N. */
 struct configs_part {
-    size_t stem;                /* bytes of the name in front of that */
+    size_t stem;                /* bytes of the name before the first '-' of that ending */
     uint64_t number, count;
     const char *suffix;         /* ".safetensors"; static */
 };
 
-/* Whether the name of a file, or its path, ends so, `suffix` behind it or not. */
+/* Parses the name or path of a shard, with or without `suffix`. Returns false if it does not end in -0000I-of-0000N. */
 bool configs_part(struct configs_part *part, const char *name, const char *suffix);
 
-/* Reads the name of a shard of safetensors or of a PyTorch checkpoint, which ends in the suffix: false for any other name. */
+/* Parses the name of a safetensors or PyTorch shard, suffix included. Returns false for any other name. */
 bool configs_shard(struct configs_part *part, const char *name);
 
-/* Appends the name, or path, of part i of the same model as `name`; i = 0: of the index. */
+/* Appends the name or path of shard i of the model that `name` belongs to, or of its index if i is 0. */
 void configs_part_name(struct str *out, const char *name, const struct configs_part *part, uint64_t i);
 
 #endif

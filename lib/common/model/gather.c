@@ -6,19 +6,20 @@
 #include "base/num.h"
 
 enum {
-    WINDOW = 32 << 10,          /* bytes that are read at a time where elements lie near each other */
-    NEAR = 1024,                /* bytes from one element to the next that are read over */
-    ITEM = 8                    /* bytes of the largest element */
+    WINDOW = 32 << 10,          /* bytes per read where elements are close together */
+    NEAR = 1024,                /* largest gap in bytes between elements that are read together */
+    ITEM = 8                    /* size of the largest element in bytes */
 };
 
-/* A part of the file in memory. */
+/* The part of the file that is in memory. */
 struct gather_window {
     struct source *src;
     uint64_t at, end;           /* bytes [at, end) */
     uint8_t bytes[WINDOW];
 };
 
-/* Bytes from an element to the last one that is worth a common read: over the inner dimensions whose steps are near. */
+/* Returns the bytes from one element to the last that is worth reading with it: those along inner dimensions with small
+ * strides. */
 static uint64_t
 find_reach(const struct layout *l, uint64_t item)
 {
@@ -28,7 +29,8 @@ find_reach(const struct layout *l, uint64_t item)
     return reach;
 }
 
-/* The element of `item` bytes at file offset `at`; when it has to be read, so is what follows it before `to`. */
+/* Copies the element of `item` bytes at file offset `at` to y. If it has to be read, reads what follows, up to `to`, with
+ * it. */
 static bool
 pick(struct gather_window *w, uint64_t at, size_t item, uint64_t to, uint8_t *y, struct err *err)
 {
@@ -43,7 +45,7 @@ pick(struct gather_window *w, uint64_t at, size_t item, uint64_t to, uint8_t *y,
     return true;
 }
 
-/* Elements [first, first + count) of t. */
+/* Copies elements [first, first + count) of t to y. */
 static bool
 gather_elements(struct gather_window *w, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
@@ -52,7 +54,7 @@ gather_elements(struct gather_window *w, const struct tensor *t, uint64_t first,
     size_t item = dtype_facts(t->dtype)->bytes;
     uint64_t extent;
     if (!layout_extent(l, &extent))
-        return err_set(err, ERR_BUG, t->extent.at, "a tensor is larger than a file");
+        return err_set(err, ERR_BUG, t->extent.at, "tensor extent overflows 64 bits");
     uint64_t end = t->extent.at + extent * item, step = inner.stride * item, reach = find_reach(l, item);
     for (uint64_t run; count != 0; first += run, count -= run) {
         uint64_t at = t->extent.at + layout_at(l, first) * item;
@@ -70,7 +72,7 @@ gather_elements(struct gather_window *w, const struct tensor *t, uint64_t first,
     return true;
 }
 
-/* Bytes [from, from + n) of t: the first element and the last one may be cut. */
+/* Copies bytes [from, from + n) of t to y; the first and the last element may be partial. */
 static bool
 gather_bytes(struct gather_window *w, const struct tensor *t, uint64_t from, uint8_t *y, size_t n, struct err *err)
 {

@@ -11,7 +11,7 @@ struct index_reader {
     struct pull json;
     struct index *index;
     size_t room;
-    char *free;                 /* in index->texts */
+    char *free;                 /* points into index->texts */
     struct budget *budget;
     struct err *err;
 };
@@ -20,7 +20,7 @@ static bool
 broken(struct index_reader *r)
 {
     char why[PULL_EXPLAIN];
-    return err_set(r->err, ERR_MALFORMED, pull_fault_at(&r->json), "the index is not valid JSON: %s",
+    return err_set(r->err, ERR_MALFORMED, pull_fault_at(&r->json), "invalid JSON in the index: %s",
         pull_explain(why, &r->json));
 }
 
@@ -29,10 +29,10 @@ unexpected(struct index_reader *r, const char *what)
 {
     if (r->json.fault != PULL_OK)
         return broken(r);
-    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "this is no index of a model: %s", what);
+    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "not a model index: %s", what);
 }
 
-/* The string of the last token with a NUL behind it. */
+/* Appends the last token, a string, to the texts, followed by a NUL. */
 static const char *
 keep(struct index_reader *r, size_t *n)
 {
@@ -73,19 +73,19 @@ static bool
 read_map(struct index_reader *r)
 {
     if (pull_next(&r->json) != PULL_OBJECT)
-        return unexpected(r, "its weight_map is no object, expected { \"TENSOR\": \"FILE\", ... }");
+        return unexpected(r, "weight_map is not an object, expected { \"TENSOR\": \"FILE\", ... }");
     enum pull_token token;
     while ((token = pull_next(&r->json)) == PULL_KEY) {
         struct index_entry e;
         size_t n;
         e.tensor = keep(r, &e.tensor_len);
         if (pull_next(&r->json) != PULL_STRING)
-            return unexpected(r, "a value of its weight_map is not the name of a file");
+            return unexpected(r, "a value in weight_map is not a string, expected a file name");
         e.shard = keep(r, &n);
         if (!is_plain_name(e.shard, n)) {
             char shown[STR_SHOWN];
             return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-                "the index names the file %s, expected a file in its own directory", str_shown(shown, e.shard, n));
+                "invalid shard name %s in the index: expected a file in the same directory", str_shown(shown, e.shard, n));
         }
         if (!add(r, &e))
             return false;
@@ -106,7 +106,7 @@ compare_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sort, refuse a tensor that is named twice, and list the distinct files. */
+/* Sorts the entries, fails if a tensor is listed twice, and collects the distinct file names. */
 static bool
 arrange(struct index *x, struct err *err)
 {
@@ -114,7 +114,7 @@ arrange(struct index *x, struct err *err)
     for (size_t i = 1; i < x->count; i++)
         if (compare_tensor(&x->entry[i - 1], &x->entry[i]) == 0) {
             char shown[STR_SHOWN];
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "the index names it twice",
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate entry in the index",
                 str_shown(shown, x->entry[i].tensor, x->entry[i].tensor_len));
         }
     x->shard = malloc((x->count + 1) * sizeof *x->shard);
@@ -136,19 +136,19 @@ index_read(struct index *index, const char *text, size_t n, struct budget *budge
     *index = (struct index){ 0 };
     if (!budget_bytes(budget, (uint64_t)n + 1, "names in the index", err))
         return false;
-    index->texts = malloc(n + 1);       /* a string loses its quotes and gains a NUL */
+    index->texts = malloc(n + 1);       /* a decoded string loses its quotes and gains a NUL, so it fits */
     if (!index->texts)
         return err_memory(err, n);
     r.free = index->texts;
     pull_init(&r.json, text, n, 0);
     bool mapped = false;
     if (pull_next(&r.json) != PULL_OBJECT)
-        return unexpected(&r, "it is no JSON object");
+        return unexpected(&r, "expected a JSON object");
     enum pull_token token;
     while ((token = pull_next(&r.json)) == PULL_KEY) {
         bool is_map = pull_text_is(&r.json.token, "weight_map");
         if (is_map && mapped)
-            return unexpected(&r, "it has weight_map twice");
+            return unexpected(&r, "duplicate key weight_map");
         mapped = mapped || is_map;
         if (is_map ? !read_map(&r) : !pull_skip(&r.json))
             return err->kind == ERR_NONE ? broken(&r) : false;
@@ -156,7 +156,7 @@ index_read(struct index *index, const char *text, size_t n, struct budget *budge
     if (token != PULL_OBJECT_END || pull_next(&r.json) != PULL_END)
         return broken(&r);
     if (!mapped || index->count == 0)
-        return unexpected(&r, "it has no weight_map with entries");
+        return unexpected(&r, "weight_map is missing or empty");
     return arrange(index, err);
 }
 
@@ -169,7 +169,7 @@ index_clear(struct index *index)
     *index = (struct index){ 0 };
 }
 
-/* Names the first tensor of the files that the index does not list, of which there is one. */
+/* Fails with the name of the first tensor that the index does not list, if any. */
 static bool
 refuse_unlisted(const struct index *x, const struct catalog *catalog, struct err *err)
 {
@@ -179,8 +179,8 @@ refuse_unlisted(const struct index *x, const struct catalog *catalog, struct err
         const struct index_entry key = { .tensor = t->name, .tensor_len = t->name_len };
         const char *shard = x->shard[t->extent.file];
         if (!bsearch(&key, x->entry, x->count, sizeof key, compare_tensor))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "%s holds it, but the index does not list it (%zu such "
-                "tensors): are both of one download?", str_shown(name, t->name, t->name_len),
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "in %s, but not in the index (%zu such "
+                "tensors); the index and the shards may come from different downloads", str_shown(name, t->name, t->name_len),
                 str_shown(file, shard, strlen(shard)), catalog_count(catalog) - x->count);
     }
     return true;
@@ -195,7 +195,8 @@ index_check(const struct index *x, struct catalog *catalog, struct err *err)
         char name[STR_SHOWN], file[STR_SHOWN];
         if (!t || strcmp(x->shard[t->extent.file], e->shard) != 0)
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
-                ERR_TENSOR "the index says that it is in %s, which does not hold it: are both of one download?",
+                ERR_TENSOR "not in %s, where the index lists it; the index and the shards may come from different "
+                "downloads",
                 str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
     }
     return catalog_count(catalog) == x->count || refuse_unlisted(x, catalog, err);

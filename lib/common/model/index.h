@@ -1,4 +1,4 @@
-/* index: the shards of a model, as *.safetensors.index.json names them. */
+/* index: the shards of a model as listed in *.safetensors.index.json. */
 #ifndef MODEL_INDEX_H
 #define MODEL_INDEX_H
 
@@ -11,7 +11,7 @@ enum {
     INDEX_SHARDS_MAX = 10000            /* files of one model */
 };
 
-/* One line of weight_map; both texts are owned by the index, NUL-terminated. */
+/* One entry of weight_map. Both texts are NUL-terminated and owned by the index. */
 struct index_entry {
     const char *tensor, *shard;
     size_t tensor_len;
@@ -25,13 +25,13 @@ struct index {
     char *texts;                /* owned */
 };
 
-/* Read the text of an index. Every shard name is a plain file name. What it takes is asked of the
- * budget. ERR_MALFORMED, ERR_LIMIT. */
+/* Parses an index. Every shard name must be a file name without a folder. Allocations are charged to the budget. Fails with
+ * ERR_MALFORMED or ERR_LIMIT. */
 bool index_read(struct index *index, const char *text, size_t n, struct budget *budget, struct err *err);
 void index_clear(struct index *index);
 
-/* Checks that the index and the shards list the same tensors, each in the same file (file i of the catalog is shard i). Fails
- * with ERR_MALFORMED, naming a tensor. The catalog is sealed. */
+/* Checks that index and shards list the same tensors, each in the same file; file i of the catalog must be shard i. Fails
+ * with ERR_MALFORMED, which names a tensor. The catalog must be sealed. */
 bool index_check(const struct index *index, struct catalog *catalog, struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 static const char several[] = "several formats";
 
-/* --- what the headers said ------------------------------------------------------------------------------- */
+/* --- tensors and metadata ------------------------------------------------------------------------------ */
 
 static bool
 add_tensors(struct catalog *all, const struct catalog *of, uint32_t first, struct err *err)
@@ -33,7 +33,7 @@ add_tensors(struct catalog *all, const struct catalog *of, uint32_t first, struc
     return ok;
 }
 
-/* Whether two values are the same, bit for bit. */
+/* Returns true if two values are bitwise equal. */
 static bool
 is_same(const struct meta_value *a, const struct meta_value *b)
 {
@@ -63,8 +63,8 @@ add_metadata(struct catalog *all, const struct catalog *of, uint32_t first, cons
     }
     char shown[STR_SHOWN];
     if (n != 0)
-        catalog_warn(all, "%s: metadata keys with other values than before: %zu, first at %s; the values that came "
-            "first are kept", name, n, str_shown(shown, odd->key, odd->key_len));
+        catalog_warn(all, "%s: %zu metadata keys differ from those of earlier operands (first: %s); the earlier values "
+            "are kept", name, n, str_shown(shown, odd->key, odd->key_len));
     return true;
 }
 
@@ -77,7 +77,7 @@ add_remarks(struct catalog *all, const struct catalog *of, const char *name)
     }
 }
 
-/* --- configs --------------------------------------------------------------------------------------------- */
+/* --- configs ------------------------------------------------------------------------------------------- */
 
 static const struct catalog_config *
 config_called(const struct catalog *c, const char *name)
@@ -88,7 +88,8 @@ config_called(const struct catalog *c, const char *name)
     return NULL;
 }
 
-/* The word is in every key that says how weights are read: asking once too often costs an option. */
+/* Searches for "quant", which is part of every key that affects how weights are read. A false positive only costs the user
+ * an option. */
 static bool
 speaks_of_quantization(const struct catalog_config *config)
 {
@@ -109,19 +110,20 @@ add_configs(struct catalog *all, const struct catalog *of, const char *name, str
         if (!there || (there->n == config->n && memcmp(there->text, config->text, config->n) == 0))
             continue;
         if (speaks_of_quantization(there) || speaks_of_quantization(config)) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an operand before it, and says "
-                "how weights are quantized: name the one that counts for all with --config FILE, or --config none",
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an earlier operand and affects how"
+                " quantized weights are read: give one for all operands with --config FILE, or ignore them with --config"
+                " none",
                 config->name);
             return err_in_file(err, name);
         }
-        catalog_note(all, "%s: its %s differs from that of an operand before it, which counts", name, config->name);
+        catalog_note(all, "%s: its %s differs from that of an earlier operand; the earlier one is used", name, config->name);
     }
     return true;
 }
 
-/* --- facts ----------------------------------------------------------------------------------------------- */
+/* --- facts --------------------------------------------------------------------------------------------- */
 
-/* What is true of all operands; `shards` of them so far are files of a model of several, alone. */
+/* Keeps the facts that all operands share. *shards counts the operands that are single shards. */
 static bool
 add_facts(struct catalog *all, const struct catalog *of, uint64_t *shards, struct err *err)
 {
@@ -143,7 +145,7 @@ add_facts(struct catalog *all, const struct catalog *of, uint64_t *shards, struc
     return index != NULL;
 }
 
-/* --- files ----------------------------------------------------------------------------------------------- */
+/* --- files --------------------------------------------------------------------------------------------- */
 
 static bool
 take_sources(struct model *m, struct model *of, struct err *err)
@@ -159,7 +161,7 @@ take_sources(struct model *m, struct model *of, struct err *err)
     return true;
 }
 
-/* A part of a split model which lies in an operand that was opened before. */
+/* Returns true if this part of a split model was already opened with an earlier operand. */
 static bool
 is_there(const struct model *m, const struct model *of)
 {
@@ -168,7 +170,7 @@ is_there(const struct model *m, const struct model *of)
         && inputs_find(&m->inputs, file->dev, file->ino);
 }
 
-/* Make what an operand holds the model's own. */
+/* Moves the contents of an opened operand into the model. */
 static bool
 take(struct model *m, struct model *of, uint64_t *shards, struct err *err)
 {
@@ -201,7 +203,7 @@ add_operand(struct model *m, const char *operand, const struct model_options *op
     return ok;
 }
 
-/* What catalog_seal() found: two tensors of one name, in which files? */
+/* Reports the tensor name that catalog_seal() found twice, with both files. */
 static bool
 name_twins(const struct model *m, struct err *err)
 {
@@ -209,8 +211,8 @@ name_twins(const struct model *m, struct err *err)
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
         const struct tensor *t = catalog_at(m->catalog, i), *twin = catalog_find(m->catalog, t->name, t->name_len);
         if (twin != t) {
-            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "%s has a tensor of this name too, expected one in all "
-                "operands: rename or leave one out first", str_shown(shown, t->name, t->name_len),
+            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate name, also in %s: rename it first with "
+                "--add-prefix, or drop it with --exclude", str_shown(shown, t->name, t->name_len),
                 source_name(m->src[twin->extent.file]));
             return err_in_file(err, source_name(m->src[t->extent.file]));
         }
@@ -252,6 +254,6 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     ok = ok && (!named || configs_read_config(m->catalog, options->config, &m->inputs, err))
         && seal(m, err);
     if (ok && shards >= catalog_facts_of(m->catalog)->shards)
-        catalog_facts(m->catalog)->shards = 0;          /* all of them are here */
+        catalog_facts(m->catalog)->shards = 0;          /* every shard is open */
     return ok || err_in_file(err, m->name ? m->name : "");
 }

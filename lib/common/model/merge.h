@@ -1,16 +1,20 @@
-/* merge: several operands opened as one model: the files of all of them, and one catalog over these. */
+/* merge: several operands opened as one model: the files of all of them, and one catalog. */
 #ifndef MODEL_MERGE_H
 #define MODEL_MERGE_H
 
 #include "model/model.h"
 
-/* Open all operands, each of them as model_open() does; one or none is what model_open() makes of it. Formats may differ.
+/* Opens all operands, each like model_open(); with fewer than two it is model_open(). Formats may differ.
  *
- * Two tensors of one name are ERR_MALFORMED, which names both files. Of metadata the keys of all are there; where
- * values differ the first one counts, and the catalog warns. Configs that differ count as the first one when none of
- * them speaks of quantization, else that is ERR_UNSUPPORTED, which asks for options->config. What only goes forward is
- * spooled at once. A part of a split model that an operand before it has opened already is passed over, so that a glob
- * may name them all. Clear the model also after a failure. */
+ * - Two tensors with the same name are ERR_MALFORMED; the message names both files.
+ * - Metadata keys are united. If values differ, the first one is kept and the catalog gets a warning.
+ * - If configs differ, the first one is kept, unless one of them mentions quantization: that is ERR_UNSUPPORTED and asks
+ *   for options->config.
+ * - Inputs that are not seekable are spooled at once.
+ * - A part of a split model that is already open is skipped, so that a glob may list all parts.
+ *
+ * Clear the model after a failure, too.
+ */
 bool merge_open(struct model *m, char *const *operands, size_t n, const struct model_options *options,
     struct err *err);
 

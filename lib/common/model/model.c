@@ -19,37 +19,39 @@
 #include "source/small_file.h"
 #include "model/store.h"
 
-/* Of a model of several files each is read at any place. What is inside of one, deflated, can be put aside; see model_spool. */
+/* Fails unless file i can be read at any offset, which models of several files require. A deflated member inside a file is
+ * handled by model_spool() instead. */
 static bool
 check_plain(const struct model *m, uint32_t i, struct err *err)
 {
     if (m->nfiles < 2 || source_seekable(m->src[i]))
         return true;
     err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
-        ? "it is compressed, and one of several files of a model: decompress it first"
-        : "it is no regular file, and one of several files of a model: copy it to a file first");
+        ? "compressed shards are not supported: decompress the file first"
+        : "shards must be regular files: copy this one to a file first");
     return err_in_file(err, source_name(m->src[i]));
 }
 
-/* --root is about checkpoints. */
+/* Fails if --root is given for a format other than PyTorch. */
 static bool
 check_root(const struct model *m, struct err *err)
 {
     return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE,
-        ERR_NO_OFFSET, "--root: the tensors of %s lie in no dictionaries, only those of a PyTorch checkpoint do",
+        ERR_NO_OFFSET, "--root applies to PyTorch checkpoints only, but the input is %s",
         catalog_facts_of(m->catalog)->format);
 }
 
-/* The files of a model are of one format, whatever its form; `first`: NULL, or that of the files before. */
+/* Fails if the file just read differs in format from the files before it. `first` is their format, or NULL for the first
+ * file. */
 static bool
 check_format(const struct model *m, const char *first, struct err *err)
 {
     const char *format = catalog_facts_of(m->catalog)->format;
-    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "it is %s, the first file of the "
-        "model is %s, expected one format", format, first);
+    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "mixed formats: this file is %s, the "
+        "first file of the model is %s", format, first);
 }
 
-/* Open one more file of the model and read its header. */
+/* Opens one more file of the model and reads its header. */
 static bool
 add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 {
@@ -68,9 +70,9 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
         source_allow_spool(this, !m->no_spool);
     }
     m->nsrc += this != NULL;
-    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err) && container_detect(&container, this, err)
-        && container->read(m->catalog, this, m->nsrc - 1, how, err) && check_format(m, format, err)
-        && check_root(m, err);
+    ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err)
+        && container_detect(&container, this, err) && container->read(m->catalog, this, m->nsrc - 1, how, err)
+        && check_format(m, format, err) && check_root(m, err);
     m->container = container;
     if (ok)
         source_head_done(this, catalog_facts_of(m->catalog)->header_end);
@@ -79,7 +81,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
     return ok;
 }
 
-/* --- several files --------------------------------------------------------------------------------------- */
+/* --- several files ------------------------------------------------------------------------------------- */
 
 static bool
 open_index(struct model *m, const char *path, struct err *err)
@@ -117,7 +119,7 @@ add_part(struct model *m, const char *path, const struct configs_part *part, uin
     return ok;
 }
 
-/* Opens all shards of a model without an index; `path`: the first of them. */
+/* Opens all shards of a model without an index. `path` is the first shard. */
 static bool
 open_shards(struct model *m, const char *path, struct err *err)
 {
@@ -131,19 +133,19 @@ open_shards(struct model *m, const char *path, struct err *err)
     return ok && catalog_seal(m->catalog, err);
 }
 
-/* One part of a split GGUF model: what its own keys say must be what its place demands. */
+/* Checks that the split keys of a GGUF part agree with its position `no` and with the first part. */
 static bool
 check_part(const struct model *m, const struct catalog_facts *first, uint32_t no, struct err *err)
 {
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
     if (f->split_no == no && f->split_count == first->split_count)
         return true;
-    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it says that it is part %" PRIu64 " of %" PRIu64 ", expected part %" PRIu32
-        " of %" PRIu64, f->split_no + 1, f->split_count, no + 1, first->split_count);
+    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file declares part %" PRIu64 " of %" PRIu64 ", expected part %"
+        PRIu32 " of %" PRIu64, f->split_no + 1, f->split_count, no + 1, first->split_count);
     return err_in_file(err, source_name(m->src[no]));
 }
 
-/* The tensors of all parts together are as many as the first part says. */
+/* Checks that all parts together have as many tensors as the first part declares. */
 static bool
 check_total(const struct model *m, struct err *err)
 {
@@ -151,34 +153,34 @@ check_total(const struct model *m, struct err *err)
     uint64_t n;
     if (!total || !meta_as_u64(&total->value, &n) || n == catalog_count(m->catalog))
         return true;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts hold %zu tensors, split.tensors.count says %" PRIu64
-        ": are all parts of one model?", catalog_count(m->catalog), n);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts have %zu tensors, but split.tensors.count is %" PRIu64 ":"
+        " are they parts of the same model?", catalog_count(m->catalog), n);
 }
 
-/* The first part is read: open the others, PREFIX-0000i-of-0000N.gguf. */
+/* Opens the remaining parts, PREFIX-0000i-of-0000N.gguf, of a model whose first part has been read. */
 static bool
 open_parts(struct model *m, const char *path, struct err *err)
 {
     const struct catalog_facts first = *catalog_facts_of(m->catalog);
     struct configs_part part;
     if (!configs_part(&part, path, ".gguf") || part.number != 1)
-        return true;            /* a part alone: inspect shows it, a conversion refuses it */
+        return true;            /* a lone part: amn-inspect shows it, model_complete() refuses it */
     m->nfiles = (uint32_t)part.count;
     if (!check_plain(m, 0, err) || !check_part(m, &first, 0, err)
         || !limits_check(part.count, INDEX_SHARDS_MAX, "files of the model", err))
         return false;
     if (part.count != first.split_count)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it is named as one of %" PRIu64 " parts, split.count says %"
-            PRIu64, part.count, first.split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file name indicates %" PRIu64 " parts, but split.count is"
+            " %" PRIu64, part.count, first.split_count);
     bool ok = true;
     for (uint32_t i = 1; ok && i < part.count; i++)
         ok = add_part(m, path, &part, i + 1, err) && check_part(m, &first, i, err);
     *catalog_facts(m->catalog) = first;
-    catalog_facts(m->catalog)->split_count = 0;         /* all of it is here */
+    catalog_facts(m->catalog)->split_count = 0;         /* all parts are open */
     return ok;
 }
 
-/* --- the operand ----------------------------------------------------------------------------------------- */
+/* --- the operand --------------------------------------------------------------------------------------- */
 
 void
 model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to)
@@ -218,7 +220,7 @@ open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
         && catalog_seal(m->catalog, err) && (m->nsrc == 1 || check_total(m, err));
 }
 
-/* What lies beside the file that was opened, `path`, unless the user names it or wants none of it. */
+/* Reads the configs next to the opened file `path`, or the config that the user named, if any. */
 static bool
 add_beside(struct model *m, const char *path, const struct model_options *options, struct err *err)
 {
@@ -231,7 +233,7 @@ add_beside(struct model *m, const char *path, const struct model_options *option
         && (m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, &m->inputs, err));
 }
 
-/* The directory of a model, when more than its file was named. */
+/* Remembers the model's directory. Not called for an operand that names a single file. */
 static bool
 keep_folder(struct model *m, const char *path, size_t n, struct err *err)
 {
@@ -239,7 +241,7 @@ keep_folder(struct model *m, const char *path, size_t n, struct err *err)
     return m->folder || err_memory(err, n);
 }
 
-/* The model file of a directory; others in it, or its missing neighbours, are worth a warning. */
+/* Opens the model file of a directory. Warns of other models in it and of missing shards. */
 static bool
 open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
 {
@@ -249,8 +251,8 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
         && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_beside(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
-        catalog_warn(m->catalog, "the directory holds one of %" PRIu64 " files of the model, and no index: the "
-            "others are not read", catalog_facts_of(m->catalog)->shards);
+        catalog_warn(m->catalog, "the file is one of %" PRIu64 " shards of a model, and the directory has no index: only"
+            " this shard is read", catalog_facts_of(m->catalog)->shards);
     free(path);
     candidates_clear(&in);
     return ok;
@@ -333,7 +335,7 @@ model_check_overwrite(const struct model *m, struct err *err)
     return fstat(STDOUT_FILENO, &st) != 0 || inputs_check(&m->inputs, st.st_dev, st.st_ino, err);
 }
 
-/* Nothing is lost of a file that is empty, so that a list in a new file, the usual thing, costs no second look. */
+/* An empty output file cannot lose anything, so the usual case, output into a new file, opens no operand twice. */
 bool
 model_list_check_overwrite(char *const *operands, size_t n, const struct model_options *options, struct err *err)
 {
@@ -361,12 +363,13 @@ model_spool(struct model *m, struct err *err)
     bool ok = true;
     if (m->nsrc == 1)
         return source_spool(m->src[0], model_end(m), m->container->tail_ok, err);
-    for (uint32_t i = 0; ok && i < m->nsrc; i++)        /* those that are deflated */
+    for (uint32_t i = 0; ok && i < m->nsrc; i++)        /* spools deflated members */
         ok = source_spool(m->src[i], SOURCE_SIZE_UNKNOWN, true, err) || err_in_file(err, source_name(m->src[i]));
     return ok;
 }
 
-/* Read what only goes forward on behind its headers, in memory: *ended when it ended there. */
+/* Reads a source that is not seekable up to SOURCE_SETTLE bytes after its header, into memory. Sets *ended if it ended
+ * there. */
 static bool
 settle(struct model *m, bool *ended, struct err *err)
 {
@@ -394,8 +397,8 @@ model_complete(struct model *m, struct err *err)
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
     bool ended;
     if (f->split_count != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is part %" PRIu64 " of %" PRIu64
-            " of a split model: name the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is part %" PRIu64 " of %" PRIu64 " of a split model: "
+            "give the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
             f->split_count, f->split_count);
     if (source_seekable(m->src[0]))
         return true;

@@ -1,6 +1,7 @@
-/* model: what the user named, opened: its files, and one catalog over all of them. A file, a pipe, a directory, an index of
- * sharded safetensors, or a model of a local store. It knows no scheme and no output.
- * Begin with model.c; candidates.c chooses in a directory, store.c finds models by name, configs.c reads what is beside. */
+/* model: the input that an operand names, opened: its files, and one catalog over all of them. An operand is a file, a pipe,
+ * a directory, a safetensors index, or a model in a local store. This layer knows neither schemes nor outputs.
+ * Begin with model.c; candidates.c chooses the model file of a directory, store.c finds models by name, configs.c reads the
+ * configs next to the model. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -8,68 +9,69 @@
 
 struct model {
     struct source **src;        /* nsrc files; owned */
-    uint32_t nsrc, nfiles;      /* all that it has; fewer are open after a failure */
+    uint32_t nsrc, nfiles;      /* files of the whole model; src has fewer after a failure */
     struct catalog *catalog;    /* sealed; owned */
     const struct container *container;
-    struct inputs inputs;       /* every regular file that was opened for it: shards, index, config.json, manifest */
+    struct inputs inputs;       /* every regular file opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
-    char *folder;               /* the directory that it names, or whose index it is; else NULL. Owned */
-    char *stored;               /* of a store, the path that its operand stands for, as far as it was found; owned, or NULL */
-    struct container_options how;       /* its headers were read; limits and root are borrowed for the opening */
-    bool no_spool;              /* a temporary file is refused: ERR_LIMIT */
-    struct meter *meter;        /* of the job; borrowed, or NULL */
+    char *folder;               /* the model's directory if the operand is a directory or an index, else NULL; owned */
+    char *stored;               /* for a store operand: its path, as far as it could be resolved; owned, or NULL */
+    struct container_options how;       /* how headers are read; limits and root are borrowed until model_open() returns */
+    bool no_spool;              /* fail with ERR_LIMIT rather than spool to a temporary file */
+    struct meter *meter;        /* progress of the job; borrowed, or NULL */
 };
 
 struct model_options {
     const struct limits *limits;
-    const char *config;         /* the one config to read, "none", or NULL: what lies beside the model */
-    const char *root;           /* container.h */
+    const char *config;         /* path of the only config to read, "none", or NULL for those next to the model */
+    const char *root;           /* see container.h */
     bool no_spool, no_verify;
-    bool warns;                 /* the job describes the model: files of its directory that cannot be read are a warning */
-    struct meter *meter;        /* told what is read of headers and spooled; borrowed as long as the model lives, or NULL */
+    bool warns;                 /* the job describes the model: unreadable files in its directory cause a warning */
+    struct meter *meter;        /* progress of header reads and spooling; borrowed for the model's lifetime, or NULL */
 };
 
-/* Open an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model also after a
- * failure. Options are borrowed for the call. */
+/* Opens an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model after a failure,
+ * too. Borrows options for the call. */
 bool model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err);
 void model_clear(struct model *m);
 
-/* For a conversion: whether all of the model is there. One part of a split model alone is ERR_UNSUPPORTED; a
- * pipe that ends within a MiB of its header is checked whole before anything is made of it. */
+/* Checks that the model is complete enough to convert. Fails with ERR_UNSUPPORTED if it is one part of a split model. A pipe
+ * that ends within 1 MiB of its header is checked to its end before any output is produced. */
 bool model_complete(struct model *m, struct err *err);
 
-/* The names of its files, in their order, for messages: the array is the caller's to free. NULL on failure. */
+/* Returns the names of the model's files, in order, for messages. The caller frees the array; the names are the model's.
+ * Returns NULL on failure. */
 const char **model_files(const struct model *m, struct err *err);
 
-/* The end of the job: no file of src has changed since it was opened, else ERR_IO. */
+/* Call at the end of a job. Fails with ERR_IO if a file of src has changed since it was opened. */
 bool model_unchanged(const struct model *m, struct err *err);
 
-/* Checks that standard output does not go into a file of the model; else ERR_CREATE. */
+/* Fails with ERR_CREATE if standard output would overwrite a file of the model. */
 bool model_check_overwrite(const struct model *m, struct err *err);
 
-/* The same of all operands, for a job that writes about one before it opens the next: asked before it writes. What
- * cannot be opened has no say; a pipe is left alone. */
+/* Runs model_check_overwrite() on every operand. For a job that writes about one operand before it opens the next; call it
+ * before the first write. Operands that cannot be opened are ignored, and pipes are not read. */
 bool model_list_check_overwrite(char *const *operands, size_t n, const struct model_options *options, struct err *err);
 
-/* Where the data of one of its files lie: [*from, *to), empty when it has none. */
+/* Sets [*from, *to) to the byte range that holds the tensor data of a file; the range is empty if the file has none. */
 void model_data(const struct model *m, uint32_t file, uint64_t *from, uint64_t *to);
 
-/* Where header and data end: of a model of one file, as a pipe is. */
+/* Returns the offset where header and data of the first file end. Meant for models of one file, such as a pipe. */
 uint64_t model_end(const struct model *m);
 
-/* Make what only goes forward, a pipe or what is deflated, seekable through a temporary file; the end of a pipe is checked
- * then. Does nothing for other files. */
+/* Makes pipes and deflated members seekable by copying them to a temporary file, and checks the end of a pipe. Does nothing
+ * for other files. */
 bool model_spool(struct model *m, struct err *err);
 
-/* Bytes [from, from + n) of a tensor as its elements come row-major, in the byte order of the file. Of what only goes
- * forward: as source_read(), and no tensor with a layout. */
+/* Reads bytes [from, from + n) of a tensor, elements in row-major order, in the byte order of the file. A source that is not
+ * seekable is subject to the rules of source_read() and cannot supply tensors with a layout. */
 bool model_bytes(const struct model *m, const struct tensor *t, uint64_t from, void *buf, size_t n, struct err *err);
 
-/* All bytes of a tensor of the catalog into buf. A pipe is spooled first. */
+/* Reads all bytes of a tensor of the catalog into buf. Spools a pipe first unless the tensor is close to the header. */
 bool model_read(struct model *m, const struct tensor *t, void *buf, struct err *err);
 
-/* The end of a job on one input: it must reach where header and data end, and no further unless tail_ok. A pipe
- * is read to its end. The files of a model of several were checked with their headers. */
+/* Ends a job on one input. Reads a pipe to its end. Fails if the input ends before the end of header and data, or after it
+ * unless the container sets tail_ok. Does nothing for models of several files, which were checked with their headers. */
 bool model_finish(const struct model *m, struct err *err);
 
 #endif

@@ -18,7 +18,7 @@ static const struct store {
 };
 enum { STORES = sizeof stores / sizeof *stores };
 
-/* The store that the operand begins with, or NULL. */
+/* Returns the store whose prefix the operand has, or NULL. */
 static const struct store *
 store_of(const char *operand)
 {
@@ -40,7 +40,7 @@ store_resolve(struct str *path, const char *operand, struct inputs *inputs, stru
 {
     const struct store *store = store_of(operand);
     if (!store)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "the operand names no store");
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "not a store operand");
     return store->find(path, operand + strlen(store->word) + 1, inputs, catalog, err);
 }
 
@@ -68,7 +68,7 @@ store_list(struct names *list, struct str *root, size_t i, const struct limits *
     return ok;
 }
 
-/* --- what the stores share ------------------------------------------------------------------------------- */
+/* --- shared helpers ------------------------------------------------------------------------------------ */
 
 bool
 store_root(struct str *root, const struct store_place places[STORE_PLACES], struct err *err)
@@ -82,7 +82,7 @@ store_root(struct str *root, const struct store_place places[STORE_PLACES], stru
             return store_built(root, err);
         }
     }
-    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the store cannot be found: neither %s nor %s is set",
+    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no location for the store: neither %s nor %s is set",
         places[0].variable, places[last].variable);
 }
 
@@ -116,7 +116,7 @@ store_there(int failed, const char *path, struct err *err)
 {
     char shown[STR_SHOWN];
     if (failed != 0 && !err_absent(errno))
-        err_sys(err, ERR_OPEN, errno, "%s cannot be examined", str_shown(shown, path, strlen(path)));
+        err_sys(err, ERR_OPEN, errno, "%s", str_shown(shown, path, strlen(path)));
     return failed == 0;
 }
 
@@ -129,7 +129,7 @@ store_has(const struct str *path, const char *get, struct err *err)
         return false;
     if (store_there(stat(path->p, &st), path->p, err))
         return true;
-    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; the model comes with: %s",
+    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; download the model with: %s",
         str_shown(shown, path->p, path->len), strerror(errno), str_shown(how, get, strlen(get)));
 }
 

@@ -3,7 +3,7 @@
  *      ROOT/models--ORG--NAME/refs/REV                 the commit, 40 hexadecimal digits
  *      ROOT/models--ORG--NAME/snapshots/COMMIT/FILE    a symbolic link to ../../blobs/...
  *
- * REV may be a commit itself. What .no_exist/ lists is not there. A file that is still being downloaded is
+ * REV may be a commit itself. .no_exist/ lists files that the repository does not have. An unfinished download is
  * blobs/...incomplete.
  */
 #include <dirent.h>
@@ -24,24 +24,24 @@ const struct store_place store_hf_places[STORE_PLACES] = {
     { "HOME", "/.cache/huggingface/hub" },
 };
 
-/* ORG/NAME/FILE@REV in its parts, borrowed from the spec; ORG and FILE are empty when they were left out. */
+/* ORG/NAME/FILE@REV split into parts, borrowed from the spec. ORG and FILE are empty if omitted. */
 struct hub_name {
     const char *org, *repo, *file, *rev;
     size_t org_len, repo_len, file_len;
     bool has_file;
 };
 
-/* --- the name -------------------------------------------------------------------------------------------- */
+/* --- the name ------------------------------------------------------------------------------------------ */
 
 static bool
 unfit(const char *p, size_t n, const char *what, struct err *err)
 {
     char shown[STR_SHOWN];
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' cannot be the %s of hf:ORG/NAME[/FILE][@REV]",
-        str_shown(shown, p, n), what);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid %s '%s', expected hf:ORG/NAME[/FILE][@REV]",
+        what, str_shown(shown, p, n));
 }
 
-/* ORG or NAME. */
+/* Checks ORG or NAME. */
 static bool
 check_part(const char *p, size_t n, const char *what, struct err *err)
 {
@@ -51,7 +51,7 @@ check_part(const char *p, size_t n, const char *what, struct err *err)
     return fits || unfit(p, n, what, err);
 }
 
-/* FILE or REV, which may have folders: no component is empty, `.` or `..`. */
+/* Checks FILE or REV, which may contain folders: no component is empty, "." or "..". */
 static bool
 check_path(const char *p, size_t n, const char *what, struct err *err)
 {
@@ -69,7 +69,7 @@ check_path(const char *p, size_t n, const char *what, struct err *err)
     return true;
 }
 
-/* A name has no @, a revision hardly ever: the last @ begins it. */
+/* Splits a spec. The last @ begins the revision, because names cannot contain one and revisions hardly ever do. */
 static bool
 name_parse(struct hub_name *name, const char *spec, struct err *err)
 {
@@ -90,7 +90,7 @@ name_parse(struct hub_name *name, const char *spec, struct err *err)
         && check_path(name->rev, strlen(name->rev), "REV", err);
 }
 
-/* How to get it. */
+/* Appends the command that downloads the model. */
 static bool
 name_command(struct str *get, const struct hub_name *name, struct err *err)
 {
@@ -103,9 +103,9 @@ name_command(struct str *get, const struct hub_name *name, struct err *err)
     return store_built(get, err);
 }
 
-/* --- its files ------------------------------------------------------------------------------------------- */
+/* --- its files ----------------------------------------------------------------------------------------- */
 
-/* The commit that a file of refs/ holds, white space around it aside. */
+/* Reads the commit in a file of refs/, ignoring white space around it. */
 static bool
 read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struct budget *budget, struct err *err)
 {
@@ -120,7 +120,7 @@ read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struc
         for (; n != 0 && memchr(space, *text, sizeof space - 1); n--)
             text++;
         if (n != COMMIT || !store_hex(commit, text, COMMIT)) {
-            err_set(err, ERR_MALFORMED, 0, "the ref is not a commit of %d hexadecimal digits", COMMIT);
+            err_set(err, ERR_MALFORMED, 0, "invalid ref: expected a commit of %d hexadecimal digits", COMMIT);
             ok = err_in_file(err, source_name(src));
         }
     }
@@ -128,7 +128,7 @@ read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struc
     return ok;
 }
 
-/* The commit of REV in a repository: what its ref says, else REV itself. */
+/* Finds the commit of REV in a repository: the content of its ref, or else REV itself. */
 static bool
 find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const char *get, struct inputs *inputs,
     struct budget *budget, struct err *err)
@@ -141,12 +141,12 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     bool is_ref = ok && store_there(stat(path.p, &st), path.p, err) && S_ISREG(st.st_mode);
     ok = ok && err->kind == ERR_NONE;
     if (is_ref && st.st_size > REF_MAX) {
-        err_set(err, ERR_MALFORMED, REF_MAX, "the ref is longer than %d bytes", REF_MAX);
+        err_set(err, ERR_MALFORMED, REF_MAX, "invalid ref: longer than %d bytes", REF_MAX);
         ok = err_in_file(err, str_shown(shown, path.p, path.len));
     } else if (is_ref) {
         ok = read_ref(commit, path.p, inputs, budget, err);
     } else if (ok && (strlen(rev) != COMMIT || !store_hex(commit, rev, COMMIT))) {
-        ok = store_has(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: it is not a regular file",
+        ok = store_has(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: not a regular file",
             str_shown(shown, path.p, path.len));
     }
     str_clear(&path);
@@ -175,20 +175,21 @@ store_hf(struct str *path, const char *spec, struct inputs *inputs, struct catal
     return ok;
 }
 
-/* --- all of them ----------------------------------------------------------------------------------------- */
+/* --- listing ------------------------------------------------------------------------------------------- */
 
-enum { FOLDERS_DEEP = 8 };      /* folders in folders of a snapshot that are looked into */
+enum { FOLDERS_DEEP = 8 };      /* levels of folders below a snapshot that are searched */
 
-/* One revision of a repository, and a folder in it. */
+/* A revision of a repository, and a folder in its snapshot. */
 struct snapshot {
     const char *repo;           /* "ORG/NAME" */
     const char *rev;
     struct str path;            /* of the folder */
-    size_t top;                 /* bytes of the snapshot's own path */
-    bool found;                 /* a model */
+    size_t top;                 /* length of the path of the snapshot itself */
+    bool found;                 /* a model was found */
 };
 
-/* The operand of a file in the folder, or with "" of the folder. The last @ in it begins the revision. */
+/* Adds the operand of a file in the folder, or of the folder itself if name is "". If the path contains an @, a revision is
+ * appended so that the last @ begins it. */
 static bool
 add_operand(struct names *list, struct snapshot *s, const char *name, struct err *err)
 {
@@ -206,7 +207,8 @@ add_operand(struct names *list, struct snapshot *s, const char *name, struct err
     return ok;
 }
 
-/* A listing goes on behind what cannot be read; the first such failure is kept, and only no memory ends it. */
+/* Records a failure during a listing, which then continues: keeps the first failure, and returns false only if out of
+ * memory. */
 static bool
 keep(struct err *err, const struct err *why)
 {
@@ -215,8 +217,8 @@ keep(struct err *err, const struct err *why)
     return why->kind != ERR_MEMORY;
 }
 
-/* The models in the folder: the one that a directory stands for, and all others that can be read. Shards without an index
- * are one that cannot. */
+/* Lists the models in the folder: the one that the directory as a whole names, and all others that can be read separately.
+ * Shards without an index cannot. */
 static bool
 list_models(struct names *list, struct snapshot *s, struct err *err)
 {
@@ -238,7 +240,7 @@ list_models(struct names *list, struct snapshot *s, struct err *err)
     return ok;
 }
 
-/* The path becomes its first `top` bytes and what comes then. */
+/* Truncates the path to `top` bytes and appends `below`. */
 static bool
 go_to(struct str *path, size_t top, const char *below, struct err *err)
 {
@@ -247,7 +249,7 @@ go_to(struct str *path, size_t top, const char *below, struct err *err)
     return store_built(path, err);
 }
 
-/* What lies in a folder and fits, as "/NAME" behind the first `top` bytes of the path; none when there is no folder. */
+/* Collects the entries of a folder that fit, each as its path after the first `top` bytes. Finds none if there is no folder. */
 static bool
 names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const char *path, struct err *why),
     struct err *err)
@@ -260,7 +262,7 @@ names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const c
     DIR *d = ok ? opendir(path->p) : NULL;
     err_init(&why);
     if (ok && !d && !err_absent(errno))
-        err_sys(&why, ERR_OPEN, errno, "%s cannot be read", str_shown(shown, path->p, len));
+        err_sys(&why, ERR_OPEN, errno, "%s", str_shown(shown, path->p, len));
     while (ok && d && (name = folder_next(d, &why)) != NULL) {
         str_format(path, "/%s", name);
         ok = store_built(path, err)
@@ -273,7 +275,7 @@ names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const c
     return ok && (why.kind == ERR_NONE || keep(err, &why));
 }
 
-/* No link, so that no folder is come to twice. */
+/* Returns true for a directory that is not a symbolic link, so that no folder is visited twice. */
 static bool
 is_folder(const char *path, struct err *why)
 {
@@ -295,7 +297,7 @@ is_incomplete(const char *path, struct err *why)
     return str_ends(path, ".incomplete");
 }
 
-/* A folder and those in it, as what comes behind the first `top` bytes of their paths: "", "/a", "/a/b". */
+/* Collects a folder and those below it, each as its path after the first `top` bytes: "", "/a", "/a/b". */
 static bool
 folders_below(struct names *all, struct str *path, size_t top, unsigned deep, struct err *err)
 {
@@ -308,7 +310,7 @@ folders_below(struct names *all, struct str *path, size_t top, unsigned deep, st
     return ok && go_to(path, len, "", err);
 }
 
-/* Every model of a snapshot; when there is none and something is still on its way, the snapshot itself. */
+/* Lists every model of a snapshot, or the snapshot itself if it has none and a download is incomplete. */
 static bool
 list_snapshot(struct names *list, struct snapshot *s, bool incomplete, struct err *err)
 {
@@ -322,7 +324,7 @@ list_snapshot(struct names *list, struct snapshot *s, bool incomplete, struct er
     return ok && go_to(&s->path, s->top, "", err) && (s->found || !incomplete || add_operand(list, s, "", err));
 }
 
-/* Everything that REV can be, as "/REV": main, the other refs, the commits. */
+/* Collects the possible values of REV, as "/REV": main, the other refs, the commits. */
 static bool
 list_revisions(struct names *revs, struct str *path, struct err *err)
 {
@@ -343,8 +345,8 @@ list_revisions(struct names *revs, struct str *path, struct err *err)
     return ok && go_to(path, repo, "", err);
 }
 
-/* The path becomes the folder of a revision's snapshot. *found: it is there, and was not come to before; its name is added
- * to `done`. A revision that is no commit has none. */
+/* Appends the snapshot folder of a revision to the path. Sets *found if the folder exists and its commit is not in `done`
+ * yet, and then adds it to `done`. A revision without a known commit has no snapshot. */
 static bool
 find_snapshot(bool *found, struct str *path, const char *rev, struct names *done, struct budget *budget, struct err *err)
 {
@@ -367,7 +369,7 @@ find_snapshot(bool *found, struct str *path, const char *rev, struct names *done
     return (why.kind == ERR_NONE || keep(err, &why)) && (!*found || names_add(done, commit, COMMIT, err));
 }
 
-/* All of a repository, whose folder the path is. */
+/* Lists all models of the repository whose folder is `path`. */
 static bool
 list_repository(struct names *list, const char *repo, struct str *path, const struct limits *limits, struct err *err)
 {
@@ -391,7 +393,7 @@ list_repository(struct names *list, const char *repo, struct str *path, const st
     return ok;
 }
 
-/* ORG/NAME of a folder models--ORG--NAME; "" when it is none. */
+/* Sets *repo to ORG/NAME for a folder called models--ORG--NAME, or to "" for any other folder. */
 static bool
 repository_of(struct str *repo, const char *folder, struct err *err)
 {
@@ -423,7 +425,7 @@ store_hf_list(struct names *list, const char *root, const struct limits *limits,
     err_init(&why);
     str_text(&path, root);
     DIR *d = opendir(root);
-    bool ok = d || err_sys(err, ERR_OPEN, errno, "the directory cannot be read");
+    bool ok = d || err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     while (ok && (folder = folder_next(d, &why)) != NULL) {
         ok = repository_of(&repo, folder, err);
         if (!ok || repo.len == 0)

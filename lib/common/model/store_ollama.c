@@ -1,10 +1,10 @@
-/* The store of Ollama.
+/* Ollama's model store.
  *
  *      ROOT/manifests/HOST/NAMESPACE/MODEL/TAG     { "layers": [ { "mediaType", "digest": "sha256:HEX", "size" } ] }
- *      ROOT/blobs/sha256-HEX                       the layer; of the model it is a GGUF file
+ *      ROOT/blobs/sha256-HEX                       a layer; the model layer is a GGUF file
  *
- * Ollama compares the parts of a name without regard to ASCII case. It hashes a blob when it pulls it, so the hash
- * is not verified again here.
+ * Ollama compares the parts of a name without regard to ASCII case. It verifies the hash of a blob when it pulls it, so this
+ * file does not verify it again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,10 +25,10 @@ const struct store_place store_ollama_places[STORE_PLACES] = { { "OLLAMA_MODELS"
 static const char digest_head[] = "sha256:";
 
 struct ollama_name {
-    char part[PARTS][PART_MAX + 1];     /* HOST is empty when it was left out */
+    char part[PARTS][PART_MAX + 1];     /* HOST is empty if it was omitted */
 };
 
-/* --- the name -------------------------------------------------------------------------------------------- */
+/* --- the name ------------------------------------------------------------------------------------------ */
 
 static bool
 set_part(struct ollama_name *name, int i, const char *p, size_t n, struct err *err)
@@ -36,8 +36,8 @@ set_part(struct ollama_name *name, int i, const char *p, size_t n, struct err *e
     static const char *const words[PARTS] = { "HOST", "NAMESPACE", "MODEL", "TAG" };
     char shown[STR_SHOWN];
     if (!store_is_part(p, n, PART_MAX) || (i == NAMESPACE && memchr(p, '.', n)))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' cannot be the %s of ollama:[HOST/][NAMESPACE/]MODEL[:TAG]",
-            str_shown(shown, p, n), words[i]);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid %s '%s', expected ollama:[HOST/][NAMESPACE/]MODEL[:TAG]",
+            words[i], str_shown(shown, p, n));
     memcpy(name->part[i], p, n);
     name->part[i][n] = '\0';
     return true;
@@ -50,13 +50,13 @@ name_parse(struct ollama_name *name, const char *spec, struct err *err)
     const char *end = spec + strcspn(spec, ":");
     if (*end && !set_part(name, TAG, end + 1, strlen(end + 1), err))
         return false;
-    for (int i = MODEL;; i--) {         /* from the right: the parts in front may be absent */
+    for (int i = MODEL;; i--) {         /* from right to left: leading parts are optional */
         const char *p = end;
         while (p > spec && p[-1] != '/')
             p--;
         if (i < HOST)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-                "a name has at most three parts: ollama:HOST/NAMESPACE/MODEL");
+                "too many parts in the name: expected ollama:[HOST/][NAMESPACE/]MODEL[:TAG]");
         if (!set_part(name, i, p, (size_t)(end - p), err))
             return false;
         if (p == spec)
@@ -65,19 +65,19 @@ name_parse(struct ollama_name *name, const char *spec, struct err *err)
     }
 }
 
-/* --- its manifest ---------------------------------------------------------------------------------------- */
+/* --- its manifest -------------------------------------------------------------------------------------- */
 
-/* Open a folder of the store; one that is not there, or no folder, is NULL. */
+/* Opens a folder of the store. Sets *d to NULL if it does not exist or is not a folder. */
 static bool
 open_folder(DIR **d, const struct str *dir, struct err *err)
 {
     char shown[STR_SHOWN];
     *d = opendir(dir->p);
-    return *d || err_absent(errno) || err_sys(err, ERR_OPEN, errno, "%s cannot be read",
+    return *d || err_absent(errno) || err_sys(err, ERR_OPEN, errno, "%s",
         str_shown(shown, dir->p, dir->len));
 }
 
-/* HOST was left out: the only directory in dir that holds library/. */
+/* Sets an omitted HOST to the only directory in dir that has a library/ folder. */
 static bool
 find_host(struct ollama_name *name, const struct str *dir, const char *get, struct err *err)
 {
@@ -96,25 +96,25 @@ find_host(struct ollama_name *name, const struct str *dir, const char *get, stru
         ok = ok && err->kind == ERR_NONE;
         str_clear(&library);
         if (holds && *host)
-            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s hold library/: name the HOST as well, as in"
-                " ollama:%s/%s/%s", host, entry, host, name->part[NAMESPACE], name->part[MODEL]);
+            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s have a library/ folder: give the HOST, too, as "
+                "in ollama:%s/%s/%s", host, entry, host, name->part[NAMESPACE], name->part[MODEL]);
         else if (holds)
             memcpy(host, entry, strlen(entry) + 1);
     }
     if (d)
         closedir(d);
     return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET,
-        "%s: nothing in it holds library/; the model comes with: %s", str_shown(shown, dir->p, dir->len), get));
+        "%s: no host with a library/ folder; download the model with: %s", str_shown(shown, dir->p, dir->len), get));
 }
 
-/* Every path below dir that is the name from part i on, ASCII case aside. The first goes to *found, a second is
- * ERR_USAGE. The depth is PARTS. */
+/* Searches dir for paths that match the name from part i on, ignoring ASCII case. Appends the first to *found; a second is
+ * ERR_USAGE. Recurses at most PARTS levels. */
 static bool
 search(struct str *found, struct str *dir, const struct ollama_name *name, int i, struct err *err)
 {
     if (i == PARTS && found->len != 0) {
         char a[STR_SHOWN], b[STR_SHOWN];
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "it names both %s and %s: give the exact name",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the name matches both %s and %s: give the exact name",
             str_shown(a, found->p, found->len), str_shown(b, dir->p, dir->len));
     }
     if (i == PARTS) {
@@ -138,7 +138,7 @@ search(struct str *found, struct str *dir, const struct ollama_name *name, int i
     return ok && err->kind == ERR_NONE;
 }
 
-/* The manifest's path: as the name is written, else in another case. */
+/* Finds the manifest's path: with the name as given, or else in another case. */
 static bool
 find_manifest(struct str *path, struct ollama_name *name, const char *root, const char *get, struct err *err)
 {
@@ -164,9 +164,9 @@ find_manifest(struct str *path, struct ollama_name *name, const char *root, cons
     return ok && store_has(path, get, err);
 }
 
-/* --- its layers ------------------------------------------------------------------------------------------ */
+/* --- its layers ---------------------------------------------------------------------------------------- */
 
-/* ROOT/blobs/sha256-HEX of a layer. */
+/* Appends the blob path of a layer, ROOT/blobs/sha256-HEX. */
 static bool
 blob_path(struct str *path, const char *root, const json_t *layer, struct err *err)
 {
@@ -175,16 +175,16 @@ blob_path(struct str *path, const char *root, const json_t *layer, struct err *e
     size_t head = sizeof digest_head - 1;
     char hex[HEX + 1], shown[STR_SHOWN];
     if (!text)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is no text");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is not a string");
     if (json_string_length(digest) != head + HEX || memcmp(text, digest_head, head) != 0
         || !store_hex(hex, text + head, HEX))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is '%s', expected %s and %d"
-            " hexadecimal digits", str_shown(shown, text, json_string_length(digest)), digest_head, HEX);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is '%s', expected %s followed "
+            "by %d hexadecimal digits", str_shown(shown, text, json_string_length(digest)), digest_head, HEX);
     str_format(path, "%s/blobs/sha256-%s", root, hex);
     return store_built(path, err);
 }
 
-/* A layer that is another model, which goes with this one. That it is named badly is no failure here. */
+/* Notes a layer that is a separate model to be used with this one. An invalid digest is not an error here. */
 static void
 note_other(struct catalog *catalog, const char *what, const char *root, const json_t *layer, struct err *err)
 {
@@ -193,20 +193,20 @@ note_other(struct catalog *catalog, const char *what, const char *root, const js
     char shown[STR_SHOWN];
     err_init(&why);
     if (blob_path(&path, root, layer, &why))
-        catalog_note(catalog, "the model has %s, which is a file of its own: %s", what,
+        catalog_note(catalog, "the model also has %s, in a separate file: %s", what,
             str_shown(shown, path.p, path.len));
     else if (why.kind == ERR_MEMORY)
         *err = why;
     str_clear(&path);
 }
 
-/* The one layer that is the model. Borrowed from root. */
+/* Returns the one layer that holds the model, borrowed from the manifest, or NULL on failure. */
 static const json_t *
 model_layer(const json_t *manifest, struct catalog *catalog, const char *root, struct err *err)
 {
     const json_t *layers = json_object_get(manifest, "layers"), *model = NULL;
     if (!json_is_array(layers)) {
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no list of layers");
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no array of layers");
         return NULL;
     }
     for (size_t i = 0; i < json_array_size(layers); i++) {
@@ -216,7 +216,8 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
         if (!type)
             err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %zu of the manifest has no mediaType", i);
         else if (strcmp(type, "application/vnd.ollama.image.tensor") == 0)
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the model is stored one tensor a layer, not as a GGUF file");
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "not supported: the model is stored as one layer per tensor, "
+                "not as a GGUF file");
         else if (is_model && model)
             err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the manifest has more than one model layer");
         else if (strcmp(type, "application/vnd.ollama.image.projector") == 0)
@@ -232,7 +233,7 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
     return model;
 }
 
-/* The blob is a regular file of the size that the manifest promises, and GGUF. */
+/* Checks that the blob is a GGUF file of the size that the manifest declares. */
 static bool
 check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct err *err)
 {
@@ -244,11 +245,11 @@ check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct 
     if (ok && !json_is_integer(size))
         ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the model layer of the manifest has no size");
     if (ok && (json_integer_value(size) < 0 || (uint64_t)json_integer_value(size) != source_size(src)))
-        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "it has %" PRIu64 " bytes, the manifest says %"
+        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "size is %" PRIu64 " bytes, but the manifest declares %"
             JSON_INTEGER_FORMAT, source_size(src), json_integer_value(size));
     ok = ok && source_head(src, 4, &head, &have, err)
         && ((have >= 4 && memcmp(head, "GGUF", 4) == 0)
-            || err_set(err, ERR_MALFORMED, 0, "it is the model layer of a manifest, but does not begin with GGUF"));
+            || err_set(err, ERR_MALFORMED, 0, "the model layer is not a GGUF file: it does not begin with 'GGUF'"));
     if (!ok && src)
         err_in_file(err, source_name(src));
     source_close(src);
@@ -294,9 +295,9 @@ store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct c
     return ok;
 }
 
-/* --- all of them ----------------------------------------------------------------------------------------- */
+/* --- listing ------------------------------------------------------------------------------------------- */
 
-/* The operand of a name: what may be left out is. `host`: the one that goes without saying. */
+/* Adds the operand of a name, without the parts that are optional. `host` is the HOST that may be omitted. */
 static bool
 add_operand(struct names *list, const struct ollama_name *name, const char *host, struct err *err)
 {
@@ -310,7 +311,8 @@ add_operand(struct names *list, const struct ollama_name *name, const char *host
     return ok;
 }
 
-/* Every manifest below dir, which holds part i of the names. What cannot be read fails in the end; the rest is listed. */
+/* Lists every manifest below dir, whose entries are part i of the names. Continues after an unreadable folder, and fails at
+ * the end. */
 static bool
 list_part(struct names *list, struct str *dir, struct ollama_name *name, int i, const char *host, struct err *err)
 {

@@ -1,38 +1,41 @@
-/* What the stores share, and their rows. */
+/* store_priv: helpers that the stores share, and the functions of each store. */
 #ifndef MODEL_STORE_PRIV_H
 #define MODEL_STORE_PRIV_H
 
 #include "model/store.h"
 
-/* store_resolve for a spec behind its prefix. */
+/* store_resolve() for a spec, which is an operand without its prefix. */
 typedef bool store_find(struct str *path, const char *spec, struct inputs *inputs, struct catalog *catalog, struct err *err);
 store_find store_ollama, store_hf;
 
-/* store_list() below a root that is there. */
+/* store_list() for a root that exists. */
 typedef bool store_enumerate(struct names *list, const char *root, const struct limits *limits, struct err *err);
 store_enumerate store_ollama_list, store_hf_list;
 
-/* Where a store may be: `below` the value of a variable, if that is set and not empty. */
+/* A candidate location of a store: the value of a variable, if it is set and not empty, followed by `below`. */
 struct store_place {
     const char *variable, *below;
 };
 enum { STORE_PLACES = 5 };
-extern const struct store_place store_ollama_places[STORE_PLACES], store_hf_places[STORE_PLACES];   /* up to a NULL */
+extern const struct store_place store_ollama_places[STORE_PLACES], store_hf_places[STORE_PLACES];   /* ends with a NULL
+                                                                                                     * variable */
 bool store_root(struct str *root, const struct store_place places[STORE_PLACES], struct err *err);
 
-/* Whether p[0..n) is 1..max of A-Z a-z 0-9 _ - . without two dots in a row: a part of a path, and not `..`. */
+/* Returns true if p[0..n) is a valid path component: 1 to max of A-Z a-z 0-9 _ - . without two dots in a row, and not ".". */
 bool store_is_part(const char *p, size_t n, size_t max);
 
-/* Exactly n hexadecimal digits, copied to hex[n + 1] in lower case; false for anything else. */
+/* Copies exactly n hexadecimal digits to hex[n + 1] in lower case, with a NUL. Returns false if there is any other
+ * character. */
 bool store_hex(char *hex, const char *p, size_t n);
 
-/* stat() or lstat() of the path returned `failed`: whether something is there. ERR_OPEN when that cannot be told. */
+/* Returns true if a file exists, given the result `failed` of stat() or lstat() on its path. Sets ERR_OPEN if errno does not
+ * settle that. */
 bool store_there(int failed, const char *path, struct err *err);
 
-/* True when something can be found at the path; else ERR_OPEN that says so, and how to `get` the model. */
+/* Returns true if the path exists; else fails with ERR_OPEN, whose text includes the command `get` that downloads the model. */
 bool store_has(const struct str *path, const char *get, struct err *err);
 
-/* True unless an append to the text failed. */
+/* Fails with ERR_MEMORY if an append to the text has failed. */
 bool store_built(const struct str *text, struct err *err);
 
 #endif

@@ -23,7 +23,7 @@ failed(const struct journal *j, const char *what, int sys, struct err *err)
     return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
 }
 
-/* It is ours no more, or never was. */
+/* Rejects a journal that is not ours. */
 static bool
 refused(const struct journal *j, const char *why, struct err *err)
 {
@@ -32,7 +32,7 @@ refused(const struct journal *j, const char *why, struct err *err)
     return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
 }
 
-/* --- what is there */
+/* --- reading */
 
 static bool
 keep(struct journal *j, const struct journal_entry *entry, struct err *err)
@@ -45,7 +45,7 @@ keep(struct journal *j, const struct journal_entry *entry, struct err *err)
     return true;
 }
 
-/* Whether the first line is that of this job; *whole: it ends, and so was written as a whole. */
+/* Reads the entries. Sets *ours if the first line is that of this job, and complete. */
 static bool
 read_lines(struct journal *j, FILE *file, uint64_t job, size_t files, bool *ours, struct err *err)
 {
@@ -67,49 +67,49 @@ read_journal(struct journal *j, uint64_t job, size_t files, struct err *err)
     int fd = dup(j->fd - 1);
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (!file) {
-        failed(j, "it cannot be read", errno, err);
+        failed(j, "read failed", errno, err);
         if (fd >= 0)
             close(fd);
         return false;
     }
     bool ok = read_lines(j, file, job, files, &ours, err);
     fclose(file);
-    return ok && (ours || refused(j, "it is the journal of another job: of another input, other options or another "
-        "release; take an empty directory", err));
+    return ok && (ours || refused(j, "cannot resume: the directory was started with a different input, options or "
+        "amn version", err));
 }
 
-/* --- what is added */
+/* --- writing */
 
-/* What a power failure could leave of it must not say more than is true: each line is on the disk before the next file. */
+/* Appends a line and flushes it to disk. After a power failure the journal must not list a file that is not complete. */
 static bool
 put_line(struct journal *j, const char *line, struct err *err)
 {
     for (size_t n = strlen(line); n != 0;) {
         ssize_t put = write(j->fd - 1, line, n);
         if (put < 0 && errno != EINTR)
-            return failed(j, "it cannot be written", errno, err);
+            return failed(j, "write failed", errno, err);
         line += put > 0 ? put : 0;
         n -= put > 0 ? (size_t)put : 0;
     }
-    return fsync(j->fd - 1) == 0 || failed(j, "it cannot be flushed", errno, err);
+    return fsync(j->fd - 1) == 0 || failed(j, "fsync failed", errno, err);
 }
 
-/* Open it, and keep all others out as long as it is open. A file system without locks has none. */
+/* Opens the journal with an exclusive lock, if the file system supports locks. */
 static bool
 open_locked(struct journal *j, int flags, struct stat *st, struct err *err)
 {
     int fd = open(j->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | flags, 0666);
     j->fd = fd + 1;
     if (fd < 0 && errno == EEXIST)
-        return refused(j, "another job has just begun to write this directory", err);
+        return refused(j, "another job has just started to write this directory", err);
     if (fd < 0)
-        return failed(j, "it cannot be opened", errno, err);
+        return failed(j, "open failed", errno, err);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return refused(j, "another job is writing this directory: let it end, or end it", err);
+        return refused(j, "another job is writing this directory; wait for it or stop it", err);
     if (fstat(fd, st) != 0)
-        return failed(j, "it cannot be examined", errno, err);
+        return failed(j, "stat failed", errno, err);
     if (!S_ISREG(st->st_mode))
-        return refused(j, "it is no regular file: take an empty directory", err);
+        return refused(j, "not a regular file; choose an empty directory", err);
     return st->st_nlink != 0 || refused(j, "another job has just finished this directory", err);
 }
 
@@ -121,7 +121,7 @@ journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, boo
     *j = (struct journal){ .path = folder_path(dir, strlen(dir), JOURNAL_NAME, err) };
     if (!j->path || !open_locked(j, resume ? 0 : O_EXCL, &st, err))
         return false;
-    if (st.st_size != 0)        /* a last line that was cut is ended, and so is none */
+    if (st.st_size != 0)        /* ends a truncated last line, which is then ignored */
         return read_journal(j, job, files, err) && put_line(j, "\n", err);
     snprintf(first, sizeof first, "amn 2 %016" PRIx64 " %zu\n", job, files);
     if (put_line(j, first, err))
@@ -150,7 +150,7 @@ journal_add(struct journal *j, const struct journal_entry *e, struct err *err)
 bool
 journal_remove(struct journal *j, struct err *err)
 {
-    return unlink(j->path) == 0 || failed(j, "it cannot be removed", errno, err);
+    return unlink(j->path) == 0 || failed(j, "cannot remove the journal", errno, err);
 }
 
 void

@@ -1,10 +1,11 @@
-/* journal: what of a model directory is finished, so that a job that was interrupted can go on. A small text in the
- * directory, which goes when all is done:
+/* journal: which files of a model directory are finished, so that an interrupted job can resume. A small text file in the
+ * directory, removed at the end:
  *
- *     amn 2 JOB N                      the fingerprint of all that the output depends on, and how many files it has
- *     NAME NBYTES CRC                  one line a finished file, added when it has its name
+ *     amn 2 JOB N                      fingerprint of everything the output depends on, and the number of files
+ *     NAME NBYTES CRC                  one line per finished file, added after it is renamed
  *
- * A line that was cut counts as none. */
+ * A truncated line is ignored.
+ */
 #ifndef OUTPUT_JOURNAL_H
 #define OUTPUT_JOURNAL_H
 
@@ -22,25 +23,25 @@ struct journal_entry {
     uint32_t crc;
 };
 
-/* Zeroed: closed. */
+/* A zeroed struct is closed. */
 struct journal {
-    int fd;                     /* + 1, so that 0 is none */
+    int fd;                     /* + 1, so that 0 means none */
     char *path;                 /* owned */
-    struct journal_entry *entry;        /* n of them, as found; owned */
+    struct journal_entry *entry;        /* n of them, read at the start; owned */
     size_t n, room;
 };
 
-/* Begin a journal for a job of `files` files in a directory, or with `resume` go on with the one that is there, if any:
- * that of another job, or one that another process has open, is ERR_CREATE. Close it also after a failure. */
+/* Creates the journal for a job of `files` files, or with `resume`, continues an existing one. Fails with ERR_CREATE if the
+ * journal belongs to another job or is open in another process. Close it even after a failure. */
 bool journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, bool resume, struct err *err);
 
-/* The entry for a file, or NULL. */
+/* Returns the entry of a file, or NULL. */
 const struct journal_entry *journal_find(const struct journal *j, const char *name);
 
-/* A file is finished. It is on the disk when this returns. */
+/* Records a finished file. The entry is on disk when this returns. */
 bool journal_add(struct journal *j, const struct journal_entry *entry, struct err *err);
 
-/* All is done: the journal goes. journal_drop(): for another reason, and without a word. */
+/* journal_remove() deletes the journal of a finished job. journal_drop() does the same after a failure and ignores errors. */
 bool journal_remove(struct journal *j, struct err *err);
 void journal_drop(const struct journal *j);
 void journal_close(struct journal *j);

@@ -21,7 +21,7 @@
 #include "writer/lay_out.h"
 #include "hf/shard_index.h"
 
-/* A job while it runs. */
+/* State of a job. */
 struct model_dir_job {
     struct model_dir *dir;
     struct pipeline *p;
@@ -41,14 +41,14 @@ in_dir(const struct model_dir *dir, struct err *err)
 
 /* --- the directory */
 
-/* What is in the way of a model, and whether there is a journal. */
+/* An obstacle found in the directory, and whether a journal exists. */
 struct dir_file {
     bool journal;
-    const char *why;            /* the last of what is in the way, NULL for nothing */
+    const char *why, *advice;   /* of the last one; NULL: none */
     char name[STR_SHOWN];
 };
 
-/* Tells whether a file of weights, or their index, would be called so. */
+/* Returns true if this job writes a weight file or an index with this name. */
 static bool
 is_own(const struct model_dir_job *job, const char *name)
 {
@@ -58,29 +58,35 @@ is_own(const struct model_dir_job *job, const char *name)
     if (n == 1)
         return strcmp(name, hf_shard_name(own, &job->shards, 0)) == 0;
     return strcmp(name, hf_shard_index_name(own, &job->shards)) == 0 || (configs_part(&part, name, ".safetensors")
-        && part.number >= 1 && part.number <= n && strcmp(name, hf_shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
+        && part.number >= 1 && part.number <= n
+        && strcmp(name, hf_shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
 }
 
-/* What lies there already could be taken for a part of this model, and this model's files for a part of it. */
+/* Checks a directory entry. An existing weight file could be taken for part of the new model, or the new files for part of
+ * the old one. */
 static void
-look_at(struct dir_file *found, const struct model_dir_job *job, DIR *d, const char *name)
+check_entry(struct dir_file *found, const struct model_dir_job *job, DIR *d, const char *name)
 {
     struct stat st;
-    const char *why = NULL;
+    const char *why = NULL, *advice = "choose another";
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return;
     if (strcmp(name, JOURNAL_NAME) == 0)
         found->journal = true;
     else if (job->dir->outputs->compares)
-        why = candidates_is_model(name) && !is_own(job, name) ? "it is not a file of this model; take another one" : NULL;
-    else if (candidates_is_model(name))
-        why = "take one without a model";
-    else if (fstatat(dirfd(d), name, &st, 0) == 0 && inputs_find(&job->p->model->inputs, st.st_dev, st.st_ino))
-        why = "it is an input; take another one";
-    else if (job->dir->no_clobber)
-        why = "take an empty one, as -n replaces nothing";
+        why = candidates_is_model(name) && !is_own(job, name) ? "directory contains a file of another model" : NULL;
+    else if (candidates_is_model(name)) {
+        why = "directory already contains a model";
+        advice = "choose another, or remove it";
+    } else if (fstatat(dirfd(d), name, &st, 0) == 0 && inputs_find(&job->p->model->inputs, st.st_dev, st.st_ino))
+        why = "directory contains an input file";
+    else if (job->dir->no_clobber) {
+        why = "directory is not empty";
+        advice = "-n requires an empty one";
+    }
     if (why) {
         found->why = why;
+        found->advice = advice;
         str_shown(found->name, name, strlen(name));
     }
 }
@@ -92,16 +98,16 @@ check_entries(const struct model_dir_job *job, struct err *err)
     const char *name;
     DIR *d = opendir(job->dir->path);
     if (!d)
-        return err_sys(err, ERR_CREATE, errno, "the directory cannot be read");
+        return err_sys(err, ERR_CREATE, errno, "cannot read the directory");
     while ((name = folder_next(d, err)) != NULL)
-        look_at(&found, job, d, name);
+        check_entry(&found, job, d, name);
     closedir(d);
     if (err->kind != ERR_NONE)
         return false;
     if (found.journal && !job->dir->resume)
-        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds a model that was not finished: go on with "
-            "--resume, or take an empty one");
-    return !found.why || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the directory holds %s: %s", found.name, found.why);
+        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "directory contains an unfinished model; continue it with "
+            "--resume or choose an empty directory");
+    return !found.why || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "%s (%s); %s", found.why, found.name, found.advice);
 }
 
 static bool
@@ -111,7 +117,7 @@ is_input(const struct model *m, const struct stat *st)
     return m->folder && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
 }
 
-/* Tells whether a regular file of the directory is there, and how long it is. */
+/* Returns true if a file of the directory exists, and its size. */
 static bool
 has_file(const struct model_dir *dir, const char *name, uint64_t *nbytes, struct err *err)
 {
@@ -123,8 +129,9 @@ has_file(const struct model_dir *dir, const char *name, uint64_t *nbytes, struct
     return has;
 }
 
-/* Checks the directory before anything is made. With `resume` the job goes on after a journal. When the journal is absent
- * or empty, a directory with the last file of the model is complete and is compared; otherwise the job begins. */
+/* Checks the directory before anything is written. With `resume`, the job continues if there is a journal. If the journal is
+ * missing or empty, a directory that contains the last file of the model is complete and is compared; otherwise the job
+ * starts over. */
 static bool
 check_dir(const struct model_dir_job *job, struct err *err)
 {
@@ -133,9 +140,9 @@ check_dir(const struct model_dir_job *job, struct err *err)
     char last[HF_SHARD_NAME];
     uint64_t n;
     if (stat(dir->path, &st) != 0)
-        return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "the directory cannot be examined");
+        return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "%s", "");
     if (is_input(job->p->model, &st))
-        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output is the directory of the input: take another one");
+        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output directory is the input directory; choose another");
     if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
         return true;
     job->dir->outputs->compares = dir->resume
@@ -149,10 +156,10 @@ make_dir(const struct model_dir *dir, struct err *err)
 {
     struct stat st;
     return mkdir(dir->path, 0777) == 0 || (errno == EEXIST && stat(dir->path, &st) == 0)
-        || err_sys(err, ERR_CREATE, errno, "the directory cannot be made");
+        || err_sys(err, ERR_CREATE, errno, "%s", "");
 }
 
-/* Adds all files that will be in the directory, and the journal, to the outputs of the job. */
+/* Adds all files of the directory, including the journal, to the outputs of the job. */
 static bool
 add_outputs(const struct model_dir_job *job, struct err *err)
 {
@@ -169,14 +176,14 @@ add_outputs(const struct model_dir_job *job, struct err *err)
 
 /* --- one file */
 
-/* The pieces of file i, laid out. */
+/* Lays out the pieces of file i. */
 static struct pieces *
 lay_out(const struct model_dir_job *job, size_t i, struct err *err)
 {
     return lay_out_file(&writer_safetensors, job->choice, &job->shards, i, job->options, err);
 }
 
-/* Go on with a CRC-32 over [at, end) of a source. */
+/* Continues a CRC-32 over the bytes [at, end) of a source. */
 static bool
 add_bytes(uint32_t *crc, struct source *src, uint64_t at, uint64_t end, struct err *err)
 {
@@ -194,7 +201,7 @@ add_bytes(uint32_t *crc, struct source *src, uint64_t at, uint64_t end, struct e
     return ok;
 }
 
-/* The file is there, and what the journal says of it. */
+/* Sets *finished if the file exists and matches its journal entry. */
 static bool
 is_finished(const char *path, const struct journal_entry *e, uint64_t nbytes, bool *finished, struct err *err)
 {
@@ -210,7 +217,7 @@ is_finished(const char *path, const struct journal_entry *e, uint64_t nbytes, bo
     return ok;
 }
 
-/* Makes the file, or compares it with what is made. */
+/* Writes the file, or compares it. */
 static bool
 make_file(struct model_dir_job *job, const char *path, uint32_t *crc, struct err *err)
 {
@@ -232,7 +239,7 @@ make_file(struct model_dir_job *job, const char *path, uint32_t *crc, struct err
     return ok;
 }
 
-/* Keeps a file that is finished. It is made again and compared only where losses are added up. */
+/* Keeps a finished file. Generates and compares it again only if quantization errors are collected. */
 static bool
 keep_file(struct model_dir_job *job, const char *path, uint64_t nbytes, struct err *err)
 {
@@ -276,7 +283,7 @@ write_file(struct model_dir_job *job, size_t i, struct err *err)
 
 /* --- all of them */
 
-/* Adds which file an input is; of a pipe, which has no date, the data that came: its header is in those of the output. */
+/* Adds the identity of an input. A pipe has none, so its data is added; its header is part of the output's. */
 static bool
 add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err *err)
 {
@@ -290,8 +297,8 @@ add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err 
     return ok;
 }
 
-/* Takes the fingerprint of what decides the bytes of the directory: the release, the plan of each file, what config.json
- * says, and the inputs. Also adds up the length of all files. */
+/* Computes the fingerprint of everything that determines the bytes of the directory: the amn version, the plan of each file,
+ * config.json, and the inputs. Also adds up the file sizes. */
 static bool
 measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
 {
@@ -312,7 +319,7 @@ measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
         fingerprint_add(f, config->text, config->n);
     }
     fingerprint_add(f, q ? q->text.p : NULL, q ? q->text.len : 0);
-    fingerprint_add(f, q ? q->too : NULL, q && q->too ? strlen(q->too) : 0);
+    fingerprint_add(f, q ? q->alias : NULL, q && q->alias ? strlen(q->alias) : 0);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->nsrc; i++)
         ok = add_source(f, m, i, err);
@@ -330,7 +337,7 @@ write_index(const struct model_dir_job *job, struct err *err)
     return ok;
 }
 
-/* Opens the journal and writes the small files. After a failure the journal goes, unless files were finished before. */
+/* Opens the journal and writes the small files. After a failure, removes the journal unless some files were finished before. */
 static bool
 begin(struct model_dir_job *job, uint64_t fingerprint, struct err *err)
 {

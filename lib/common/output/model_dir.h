@@ -1,10 +1,11 @@
-/* model_dir: a model directory as output, which from_pretrained() reads: files of weights, their index, config.json, and
- * the small files of the input beside it.
+/* model_dir: writes a model directory that from_pretrained() can load: weight files, their index, config.json, and copies of
+ * the input's other small files.
  *
- * The small files come first, so that what is wrong with them is known before hours of work; then one file of weights
- * after the other gets its name when it is complete; and last the index, so that what was interrupted is no model. Its
- * journal stays, and with `resume` the same job goes on after the files that are as the journal says. Without a journal the
- * job begins, unless the directory is complete: then all is made again and compared, and nothing is written. */
+ * Small files are written first, so that errors in them show before hours of work. Each weight file is renamed into place
+ * when complete; the index comes last, so an interrupted directory is not a loadable model. The journal then remains, and
+ * with `resume` the same job continues after the files that match it. Without a journal the job starts over, unless the
+ * directory is complete: then the output is generated again and compared, and nothing is written.
+ */
 #ifndef OUTPUT_MODEL_DIR_H
 #define OUTPUT_MODEL_DIR_H
 
@@ -14,21 +15,22 @@
 #include "writer/writer.h"
 
 struct model_dir {
-    const char *path;           /* made when it is not there; else it holds no model yet, or with `resume` our journal */
-    uint64_t shard_size;        /* bytes of tensor data a file; one tensor may be more */
-    const char *release;        /* of the tool: another one goes on with nothing of this one's */
-    const struct hf_quantization *quantization;    /* what config.json says of what is encoded, or NULL; borrowed */
-    bool resume, no_clobber;    /* no_clobber: a directory that is there is empty */
+    const char *path;           /* created if it does not exist; otherwise without a model, or with `resume`, with our
+                                 * journal */
+    uint64_t shard_size;        /* bytes of tensor data per file; a single tensor may exceed it */
+    const char *release;        /* amn version; another version cannot resume the job */
+    const struct hf_quantization *quantization;    /* for config.json, or NULL; borrowed */
+    bool resume, no_clobber;    /* no_clobber: an existing directory must be empty */
     enum sink_direct direct;
-    struct outputs *outputs;    /* the files of the job; borrowed */
-    uint64_t nbytes;            /* out: of all files of weights, once they are known */
-    size_t kept;                /* out: files that were finished before */
-    bool complete;              /* out: all was there before, and is as this job makes it */
+    struct outputs *outputs;    /* all files of the job; borrowed */
+    uint64_t nbytes;            /* out: total size of the weight files, once known */
+    size_t kept;                /* out: number of files that were already finished */
+    bool complete;              /* out: the directory was complete, and equal to the output of this job */
 };
 
-/* Write the directory. The pipeline is one for a whole output, but for its pieces, sink and range, which are set here file
- * by file; its hooks see one file after the other. With p->losses, finished files are made again and compared. A pipe is
- * spooled first. ERR_CREATE: the directory holds another model, or is that of the input. ERR_OPEN: a small file cannot be
+/* Writes the directory. Takes a pipeline for a whole output; its pieces, sink and range are set here for each file, and its
+ * hooks see the files in order. With p->losses, finished files are generated again and compared. A pipe is spooled first.
+ * Fails with ERR_CREATE if the directory contains another model or is the input, and with ERR_OPEN if a small file cannot be
  * read. */
 bool model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice, const struct writer_options *options,
     struct err *err);

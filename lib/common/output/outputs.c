@@ -13,10 +13,10 @@
 
 struct output {
     char *shown;                /* for messages; owned */
-    char *folder;               /* the folder of its name, links resolved; owned. NULL: a pipe or device, or not found */
-    struct str place;           /* device and inode of that folder, and the name: the key of outputs->places */
-    size_t name;                /* where the name begins in it */
-    bool known;                 /* there is a file: */
+    char *folder;               /* its directory, links resolved; owned. NULL: a pipe or device, or not found */
+    struct str place;           /* device and inode of that directory, and the file name: the key in outputs->places */
+    size_t name;                /* offset of the file name in it */
+    bool known;                 /* the file exists: */
     uint64_t id[2];             /* its device and inode */
 };
 
@@ -30,15 +30,15 @@ clear(struct output *o)
 
 /* --- one of them */
 
-/* Refuses a path that cannot be told apart from other files. */
+/* Rejects a path whose identity cannot be determined. */
 static bool
-unseen(const struct output *o, int sys, struct err *err)
+fail_unidentified(const struct output *o, int sys, struct err *err)
 {
-    err_sys(err, ERR_CREATE, sys, "it cannot be examined");
+    err_sys(err, ERR_CREATE, sys, "%s", "");
     return err_in_file(err, o->shown);
 }
 
-/* Finds the folder and the name of a path whose links are resolved. A missing folder contains no other output. */
+/* Determines the directory and file name of a path without links. A missing directory cannot contain another output. */
 static bool
 find_place(struct output *o, const char *path, struct err *err)
 {
@@ -51,7 +51,7 @@ find_place(struct output *o, const char *path, struct err *err)
         int sys = errno;
         free(o->folder);
         o->folder = NULL;
-        return err_absent(sys) || unseen(o, sys, err);
+        return err_absent(sys) || fail_unidentified(o, sys, err);
     }
     str_format(&o->place, "%" PRIx64 ":%" PRIx64 "/", (uint64_t)st.st_dev, (uint64_t)st.st_ino);
     o->name = o->place.len;
@@ -59,10 +59,10 @@ find_place(struct output *o, const char *path, struct err *err)
     return !o->place.failed || err_memory(err, o->place.room);
 }
 
-/* Looks up the file that a path names now. A pipe or device is not replaced, so that it has no place. A device can have
- * two writers, a pipe cannot. */
+/* Looks up the file that a path names now. A pipe or device is not replaced, so it has no place. A device can have two
+ * writers, a pipe cannot. */
 static bool
-look(struct output *o, const char *path, struct err *err)
+identify(struct output *o, const char *path, struct err *err)
 {
     struct stat st;
     char shown[STR_SHOWN];
@@ -79,9 +79,9 @@ look(struct output *o, const char *path, struct err *err)
     if (!path || (there && !S_ISREG(st.st_mode)))
         return true;
     if (!there && !err_absent(errno))
-        return unseen(o, errno, err);
+        return fail_unidentified(o, errno, err);
     char *real = there ? realpath(path, NULL) : strdup(path);
-    bool ok = real ? find_place(o, real, err) : err_absent(errno) || unseen(o, errno, err);
+    bool ok = real ? find_place(o, real, err) : err_absent(errno) || fail_unidentified(o, errno, err);
     free(real);
     return ok;
 }
@@ -102,7 +102,7 @@ place_of(const void *outputs, uint32_t number, size_t *n)
     return o->place.p;
 }
 
-/* Finds the output that has a place; NULL when none has. */
+/* Returns the output with a place, or NULL. */
 static struct output *
 find(const struct outputs *outputs, const struct str *place)
 {
@@ -117,7 +117,7 @@ check_inputs(const struct outputs *outputs, const struct output *o, struct err *
     return !o->known || inputs_check(outputs->inputs, o->id[0], o->id[1], err);
 }
 
-/* Checks one against the others; `own` is the one that it was added as, or NULL. */
+/* Checks one output against the others. `own` is its entry in the list, or NULL. */
 static bool
 check_others(const struct outputs *outputs, const struct output *o, const struct output *own, struct err *err)
 {
@@ -127,8 +127,7 @@ check_others(const struct outputs *outputs, const struct output *o, const struct
             other = &outputs->list[i];
     if (!other)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "two files that the job writes are this one file: give one of them another "
-        "name");
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "two outputs are the same file; use different names");
     return err_in_file(err, o->shown);
 }
 
@@ -152,7 +151,7 @@ bool
 outputs_add(struct outputs *outputs, const char *path, struct err *err)
 {
     struct output o;
-    bool ok = look(&o, path, err) && check_inputs(outputs, &o, err) && check_others(outputs, &o, NULL, err)
+    bool ok = identify(&o, path, err) && check_inputs(outputs, &o, err) && check_others(outputs, &o, NULL, err)
         && keep(outputs, &o, err);
     if (!ok)
         clear(&o);
@@ -170,7 +169,8 @@ outputs_check(const struct outputs *outputs, struct err *err)
 
 /* --- leftovers of killed jobs */
 
-/* Tells whether a temporary file in the folder of an output is of one of the outputs: of `name`, or a name that begins so. */
+/* Returns true if a temporary file in the directory of an output belongs to one of the outputs: named `name`, or truncated
+ * to it. */
 static bool
 is_ours(const struct outputs *outputs, const struct output *o, const char *name)
 {
@@ -199,7 +199,7 @@ sweep_folder(const struct outputs *outputs, const struct output *o)
         closedir(d);
 }
 
-/* The files of a directory follow one another, so that its folder is read once. */
+/* Reads each directory once, because files of a directory are adjacent in the list. */
 void
 outputs_sweep(const struct outputs *outputs)
 {
@@ -237,7 +237,7 @@ outputs_commit(struct outputs *outputs, struct sink *sink, struct err *err)
     uint64_t id[2];
     if (!path)
         return sink_commit(sink, err);
-    bool ok = look(&now, path, err);
+    bool ok = identify(&now, path, err);
     struct output *own = ok ? find(outputs, &now.place) : NULL;
     ok = ok && check_inputs(outputs, &now, err) && check_others(outputs, &now, own, err);
     bool known = ok && own && sink_identity(sink, id);

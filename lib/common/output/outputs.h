@@ -1,12 +1,12 @@
-/* Layer output: where bytes go: one file, the files of a split model, a model directory with its index, side files and journal.
- * Knows no scheme, no kernel and no layout of a header; what a directory has to contain comes from hf.
- * Begin with model_dir.h; outputs are the files of a job, whatever their kind. */
+/* output: destinations of bytes: a single file, the files of a split model, or a model directory with index, side files and
+ * journal. Knows no scheme, kernel or header layout; hf decides what a directory contains. Start with model_dir.h; outputs
+ * lists the files of a job, whatever their kind. */
 
-/* outputs: the files that a job writes, whatever is in them. None of them is an input, and no two are one file.
+/* outputs: the files that a job writes. None of them may be an input, and no two may be the same file.
  *
- * Files are told apart by identity, not by name: by device and inode, or before the file exists by those of its folder
- * and the name in it. Each is added before work begins. It is looked at again when it gets its name, because names and
- * links can change meanwhile. */
+ * Files are identified by device and inode, or, before a file exists, by those of its directory plus its name. Each file is
+ * added before work begins and checked again when it is renamed, because names and links can change meanwhile.
+ */
 #ifndef OUTPUT_OUTPUTS_H
 #define OUTPUT_OUTPUTS_H
 
@@ -16,33 +16,33 @@
 
 struct output;
 
-/* Zeroed but for `inputs`: none. Clear it with outputs_clear(). */
+/* Zeroed except for `inputs`, the list is empty. Free it with outputs_clear(). */
 struct outputs {
     const struct inputs *inputs;    /* of the job; borrowed */
     struct output *list;            /* n of them; owned */
     size_t n, room;
-    struct table places;            /* folder and name, to the place in the list */
-    bool compares;                  /* outputs_open() compares with what is there, and nothing is written */
-    void (*made)(void *of);         /* NULL, or called by outputs_made() */
+    struct table places;            /* directory and name, to the index in the list */
+    bool compares;                  /* compare with the existing files; write nothing */
+    void (*made)(void *of);         /* called by outputs_made(); may be NULL */
     void *of;
 };
 
-/* Adds the file at `path`, or standard output when it is NULL. ERR_CREATE: it is an input or another output. */
+/* Adds the file at `path`, or standard output if NULL. Fails with ERR_CREATE if it is an input or another output. */
 bool outputs_add(struct outputs *outputs, const char *path, struct err *err);
 
-/* Checks all of them against the inputs again, when more of these were opened. ERR_CREATE. */
+/* Checks all outputs against the inputs again, after more inputs were opened. Fails with ERR_CREATE. */
 bool outputs_check(const struct outputs *outputs, struct err *err);
 
-/* Removes the temporary files that jobs which were killed left beside these files, for these files, and nobody has open. */
+/* Removes temporary files that killed jobs left for these outputs, unless a process has them open. */
 void outputs_sweep(const struct outputs *outputs);
 
-/* Opens a file that was added: sink_open(), or sink_compare(). */
+/* Opens an added file with sink_open() or sink_compare(). */
 bool outputs_open(struct outputs *outputs, struct sink **sink, const struct sink_options *options, struct err *err);
 
-/* Calls `made`: all bytes of the outputs are made, and the last file gets its name next. */
+/* Calls `made` when all bytes are generated and only the final renames remain. */
 void outputs_made(const struct outputs *outputs);
 
-/* Checks that the name which a file is about to get is still no input and no other output, then commits the sink. */
+/* Checks that the final name is still neither an input nor another output, then commits the sink. */
 bool outputs_commit(struct outputs *outputs, struct sink *sink, struct err *err);
 
 void outputs_clear(struct outputs *outputs);

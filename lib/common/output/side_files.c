@@ -33,7 +33,7 @@ copy(struct source *src, struct sink *sink, struct err *err)
     return ok;
 }
 
-/* Writes a file of the directory: `size` bytes, a text or what a source has. */
+/* Writes a file of the directory: `size` bytes of a text or a source. */
 static bool
 write_file(const struct side_files *f, const char *name, const char *text, struct source *src, uint64_t size, struct err *err)
 {
@@ -62,9 +62,9 @@ copy_file(const struct side_files *f, const char *name, struct err *err)
     return ok;
 }
 
-/* --- which */
+/* --- selection */
 
-/* Lists a file that is copied. It is opened once, so that one that cannot be read is an error before any work is done. */
+/* Lists a file to copy. Opens it once, so that a file that cannot be read is an error before any work is done. */
 static bool
 find_entry(struct side_files *f, const char *name, struct err *err)
 {
@@ -75,7 +75,7 @@ find_entry(struct side_files *f, const char *name, struct err *err)
     char *path = folder_path(m->folder, strlen(m->folder), name, err);
     bool there = path && stat(path, &st) == 0, ok = path != NULL;
     if (there && S_ISREG(st.st_mode) && (uint64_t)st.st_size > SIDE_FILE_MAX)
-        catalog_note(m->catalog, "%s is not copied: it is longer than 256 MiB", str_shown(shown, name, strlen(name)));
+        catalog_note(m->catalog, "%s is not copied: larger than 256 MiB", str_shown(shown, name, strlen(name)));
     else if (ok && !(there && S_ISDIR(st.st_mode)))
         ok = source_open(&src, path, false, &m->inputs, err) && names_add(&f->names, name, strlen(name), err);
     source_close(src);
@@ -83,24 +83,23 @@ find_entry(struct side_files *f, const char *name, struct err *err)
     return ok;
 }
 
-/* Tells whether a file of the folder `in`, "" or that of the templates with a slash, is copied. */
+/* Returns true if a file is copied. `in` is "", or the directory of the templates with a slash. */
 static bool
 is_copied(const struct side_files *f, const char *in, const char *name)
 {
     if (*in)
         return str_ends(name, ".jinja");
-    return hf_folder_copies(name, f->decodes || f->quantization);
+    return hf_folder_is_copied(name, f->decodes || f->quantization);
 }
 
-/* Lists the files of one folder that are copied. */
+/* Lists the files of one directory. */
 static bool
 find_in(struct side_files *f, const char *in, struct err *err)
 {
     const char *name;
     char *path = folder_path(f->model->folder, strlen(f->model->folder), in, err);
     DIR *d = path ? opendir(path) : NULL;
-    bool ok = path && (d || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", *in ? in
-        : "the directory cannot be read"));
+    bool ok = path && (d || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", in));
     while (ok && d && (name = folder_next(d, err)) != NULL) {
         struct str entry = { 0 };
         str_format(&entry, "%s%s", in, name);
@@ -156,7 +155,7 @@ side_files_add(const struct side_files *f, struct err *err)
     return ok;
 }
 
-/* Makes the folder of the templates when there are any. */
+/* Creates the directory of the templates if there are any. */
 static bool
 make_folder(const struct side_files *f, struct err *err)
 {

@@ -1,7 +1,7 @@
-/* side_files: what goes into a model directory besides weights: config.json, without what it says about quantization when
- * weights are decoded, and with what `quantization` says of encoded ones; and where the model was named as a directory, a
- * copy of its other files except weights and configs of quantizers: the tokenizer, the generation config, code. Of
- * its folders only additional_chat_templates is copied. */
+/* side_files: the files of a model directory besides its weights. config.json, without the quantization members if weights
+ * are dequantized, and with those of `quantization` if weights are quantized. If the input is a directory, also copies of
+ * its other files, such as tokenizer, generation config and code, except weights and quantizer configs. Of its
+ * subdirectories, only additional_chat_templates is copied. */
 #ifndef OUTPUT_SIDE_FILES_H
 #define OUTPUT_SIDE_FILES_H
 
@@ -10,23 +10,23 @@
 #include "output/outputs.h"
 #include "hf/quantization.h"
 
-/* Files of more than this are left where they are, with a note. */
+/* Larger files are not copied; a note says so. */
 #define SIDE_FILE_MAX (UINT64_C(256) << 20)
 
 struct side_files {
     struct model *model;
     struct outputs *outputs;
-    const char *to;             /* the directory */
-    bool decodes;               /* some weight of the model is decoded */
+    const char *to;             /* output directory */
+    bool decodes;               /* some weights are dequantized */
     const struct hf_quantization *quantization;    /* or NULL */
-    struct names names;         /* those that are copied; owned */
+    struct names names;         /* files to copy; owned */
 };
 
-/* Lists the files that are copied, and makes them inputs of the model. One that is there and cannot be read, such as a link
- * to nothing or a FIFO, is ERR_OPEN. Files that are too long are noted in the catalog. */
+/* Lists the files to copy and adds them to the inputs of the model. An existing file that cannot be read, such as a dangling
+ * link or a FIFO, is ERR_OPEN. Notes files that are too large in the catalog. */
 bool side_files_find(struct side_files *files, struct err *err);
 
-/* Adds a file of the directory to the outputs; writes one that is a text. For the files of weights and their index, too. */
+/* Adds one file of the directory to the outputs, or writes one from a text. Also used for the weight files and their index. */
 bool side_files_add_one(const struct side_files *files, const char *name, struct err *err);
 bool side_files_write_one(const struct side_files *files, const char *name, const struct str *text, struct err *err);
 

@@ -8,14 +8,14 @@
 #include "output/outputs.h"
 #include "writer/lay_out.h"
 
-/* A file of several, which has its name when `named`. */
+/* One file; `named` once it has its final name. */
 struct split_part {
     struct str path;
     struct sink *sink;
     bool named;
 };
 
-/* A job while it runs. */
+/* State of a job. */
 struct split_job {
     struct split_files *split;
     struct pipeline *p;
@@ -42,18 +42,18 @@ check_absent(const char *path, struct err *err)
     char shown[STR_SHOWN];
     if (lstat(path, &st) != 0)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "it is there already, and no file of a split model is replaced: remove the "
-        "old ones, or take another name");
+    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "file exists, and files of a split model are not overwritten; remove it or "
+        "choose another name");
     return err_in_file(err, str_shown(shown, path, strlen(path)));
 }
 
-/* All that is known before a file is made: the names, and how long they will be. */
+/* Determines names and sizes before any file is created. */
 static bool
 survey(struct split_job *job, struct err *err)
 {
     if (job->shards.n > UINT16_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%zu files are more than split.count can say: a larger --split-size "
-            "is needed", job->shards.n);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%zu files exceed the limit of %d (split.count); use a larger "
+            "--split-size", job->shards.n, UINT16_MAX);
     job->part = calloc(job->shards.n, sizeof *job->part);
     if (!job->part)
         return err_memory(err, job->shards.n * sizeof *job->part);
@@ -71,7 +71,7 @@ survey(struct split_job *job, struct err *err)
     return true;
 }
 
-/* Make file i, but for its name. */
+/* Writes file i under its temporary name. */
 static bool
 make_file(struct split_job *job, size_t i, struct err *err)
 {
@@ -110,7 +110,7 @@ write_all(struct split_job *job, struct err *err)
     return ok;
 }
 
-/* Those that have their names lose them again when not all have. */
+/* Frees everything. After a failure, removes the files that already have their final names. */
 static void
 clear(struct split_job *job, bool ok)
 {

@@ -1,4 +1,4 @@
-/* audit: scales that are NaN or infinite. They are decoded as they stand; this only counts them. */
+/* audit: counts scales that are NaN or infinite. They are decoded unchanged. */
 #ifndef PIPELINE_AUDIT_H
 #define PIPELINE_AUDIT_H
 
@@ -6,7 +6,8 @@
 #include "kernel/nonfinite.h"
 #include "scheme/roles.h"
 
-/* Read the float companions of all weights. Of a pipe: after pipeline_run, when they have all passed. */
+/* Reads the floating-point companions of all weights. For a pipe, call it after pipeline_run(), when they have all been
+ * read. */
 bool audit_scales(struct nonfinite *sum, const struct model *model, const struct roles *roles, struct err *err);
 
 #endif

@@ -5,7 +5,8 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum { ROW_MAX = 64 << 20 };        /* bytes of the least band: beyond any model's rows, and never a tensor */
+enum { ROW_MAX = 64 << 20 };        /* maximum bytes of the smallest band: more than the rows of any model, less than a
+                                     * tensor */
 
 enum need
 band_need(const struct piece *piece, unsigned p)
@@ -26,7 +27,7 @@ band_strip(struct strip *strip, const struct piece *piece, unsigned p)
         piece->of.weight->scheme->strip(strip, piece->of.weight, p);
 }
 
-/* The rows that bytes [from, to) of the output touch, or what is made of the elements. */
+/* Finds the rows that contain output bytes [from, to), or all rows of a piece that is only an input of other pieces. */
 static void
 find_wanted(struct bands *b, const struct piece *piece, uint64_t from, uint64_t to)
 {
@@ -43,7 +44,7 @@ find_wanted(struct bands *b, const struct piece *piece, uint64_t from, uint64_t 
 bool
 bands_find(struct bands *b, const struct piece *piece, uint64_t from, uint64_t to, uint64_t most, struct err *err)
 {
-    uint64_t granule = 1, bytes = 0;            /* of a granule of rows */
+    uint64_t granule = 1, bytes = 0;            /* per granule of rows */
     *b = (struct bands){ 0 };
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         struct strip s;
@@ -69,12 +70,12 @@ bands_find(struct bands *b, const struct piece *piece, uint64_t from, uint64_t t
     const struct tensor *codes = piece_input(piece, 0);
     char name[STR_SHOWN];
     if (bytes > ROW_MAX)
-        return err_set(err, ERR_LIMIT, codes->extent.at, "tensor %s: a row of the output is made of %" PRIu64
-            " bytes that lie apart, more than the limit of %d", str_shown(name, codes->name, codes->name_len), bytes,
+        return err_set(err, ERR_LIMIT, codes->extent.at, "tensor %s: an output row needs %" PRIu64
+            " bytes of strided input, which exceeds the limit of %d", str_shown(name, codes->name, codes->name_len), bytes,
             ROW_MAX);
-    if (piece->kind == PIECE_DECODE)        /* the last units may be good for more rows than there are */
+    if (piece->kind == PIECE_DECODE)        /* the last units may cover more rows than exist */
         b->rows = shape_dim(&piece->of.weight->shape, piece->of.weight->shape.rank - 2);
-    /* As few bands as the memory allows, of one size. */
+    /* As few bands of equal size as the memory allows. */
     uint64_t granules = num_ceil_div(b->rows, granule), fit = num_max(most / num_max(bytes, 1), 1);
     b->granule = granule;
     b->band = num_ceil_div(granules, num_ceil_div(granules, fit)) * granule;
@@ -88,7 +89,7 @@ bands_at(struct band *band, const struct bands *b, uint64_t element)
     *band = (struct band){ .end = UINT64_MAX };
     if (b->rows == 0)
         return;
-    uint64_t row = element / b->cols, base = row / b->rows * b->rows;           /* of the matrix */
+    uint64_t row = element / b->cols, base = row / b->rows * b->rows;           /* first row of the matrix */
     uint64_t top = base + (row - base) / b->band * b->band, end = num_min(base + b->rows, top + b->band);
     if (b->from > top)
         top += (b->from - top) / b->granule * b->granule;

@@ -11,9 +11,9 @@
 #include "pipeline/verify.h"
 
 enum {
-    PART_ALIGN = 64,            /* parts in the window, and scratch memory, start at multiples of a cache line */
-    ELEM_MAX = 8,               /* bytes of the widest element */
-    OPERATION_FLOATS = 1024     /* elements that go through operations at a time */
+    PART_ALIGN = 64,            /* alignment of parts in the window and of scratch memory: a cache line */
+    ELEM_MAX = 8,               /* size of the largest element */
+    OPERATION_FLOATS = 1024     /* elements per call of operations_apply() */
 };
 
 bool
@@ -40,21 +40,21 @@ workspace_clear(struct workspace *b)
     *b = (struct workspace){ 0 };
 }
 
-/* What one call makes pieces of. */
+/* Context of one call. */
 struct maker {
     const struct pipeline *p;
     struct panels *panels;
     struct workspace *b;
 };
 
-/* Bytes of a tensor that no other block needs; where the output leaves the page cache alone, so do they. */
+/* Reads bytes of a tensor that no other block needs. Verifies them, and with direct output drops them from the page cache. */
 static bool
 read_once(const struct maker *m, const struct tensor *t, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
 {
     const struct extent *e = &t->extent;
     if (!model_bytes(m->p->model, t, from, y, (size_t)n, err))
         return false;
-    if (m->p->verify && !t->layout && !verify_saw(m->p->verify, e->file, e->at + from, y, (size_t)n, err))
+    if (m->p->verify && !t->layout && !verify_add(m->p->verify, e->file, e->at + from, y, (size_t)n, err))
         return false;
     if (sink_is_direct(m->p->sink) && !t->layout)
         source_drop(m->p->model->src[e->file], e->at + from, e->at + from + n);
@@ -63,7 +63,7 @@ read_once(const struct maker *m, const struct tensor *t, uint64_t from, uint8_t 
 
 /* --- weights */
 
-/* The spans of all RUN parts for a run of elements; the bytes they take in the window. */
+/* Finds the spans of all RUN parts for a run of elements. Returns their size in the window. */
 static uint64_t
 find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t first, uint64_t count)
 {
@@ -95,7 +95,7 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
     return true;
 }
 
-/* Codes that runs come back to are no longer needed once the last element is made. */
+/* With direct output, drops codes that runs read repeatedly, once the last element is generated. */
 static void
 drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
 {
@@ -106,7 +106,7 @@ drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
         source_drop(m->p->model->src[e->file], e->at, e->at + e->nbytes);
 }
 
-/* Makes b->room hold n bytes, aligned to a cache line: rows rotated in groups of 4096 took 10 % longer without. */
+/* Makes b->room hold n bytes, aligned to a cache line: without that, rows rotated in groups of 4096 took 10 % longer. */
 static bool
 find_room(struct workspace *b, size_t n, struct err *err)
 {
@@ -118,7 +118,7 @@ find_room(struct workspace *b, size_t n, struct err *err)
     return b->room_size != 0 || err_memory(err, n);
 }
 
-/* Decode elements from `first` on, as many of *count as the window holds; panel: NULL where there is none. */
+/* Decodes elements from `first` on and sets *count to how many, as limited by the window. `panel` is NULL if none is needed. */
 static bool
 decode_some(const struct maker *m, const struct piece *piece, const struct panel *panel, uint64_t first,
     uint64_t *count, uint8_t *y, struct err *err)
@@ -127,12 +127,12 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
     struct span spans[SCHEME_PARTS];
     struct part_bytes in[SCHEME_PARTS] = { { 0 } };
     size_t size = dtype_facts(piece->to)->bytes;
-    bool misaligned = (uintptr_t)y % size != 0;        /* kernels store whole elements */
+    bool misaligned = (uintptr_t)y % size != 0;        /* kernels store aligned elements */
     uint64_t n = misaligned ? num_min(*count, BLOCK_SPARE / size) : *count;
     n = panel ? num_min(n, panel->end - first) : n;
     while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
         if ((n /= 2) == 0)
-            return err_set(err, ERR_BUG, w->part[0]->extent.at, "one element needs more than the window");
+            return err_set(err, ERR_BUG, w->part[0]->extent.at, "one element exceeds the window");
     for (unsigned p = 0; panel && p < SCHEME_PARTS; p++)
         in[p] = panel_part(panel, p, first);
     if (!find_room(m->b, w->scheme->room, err) || !read_spans(m, w, spans, in, err))
@@ -148,23 +148,23 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
     return true;
 }
 
-/* --- tensors that are kept */
+/* --- unquantized tensors */
 
-/* Whether a tensor becomes one of another type. */
+/* Returns true if a tensor is converted to another type. */
 static bool
 is_cast(const struct piece *piece)
 {
     return piece->kind != PIECE_DECODE && piece->to != piece_input(piece, 0)->dtype;
 }
 
-/* Whether the bytes of a tensor are other than those of its elements. */
+/* Returns true if the stored bytes of a tensor differ from its elements: big-endian, negated or conjugated. */
 static bool
 is_changed(const struct tensor *t)
 {
     return (t->big_endian && dtype_facts(t->dtype)->word > 1) || t->sign != 0;
 }
 
-/* Make `count` elements of t of their bytes. The negative of an integer is that of two's complement. */
+/* Converts `count` stored elements of t in place. Integers are negated in two's complement. */
 static void
 change(const struct tensor *t, uint8_t *y, size_t count)
 {
@@ -183,7 +183,7 @@ change(const struct tensor *t, uint8_t *y, size_t count)
     }
 }
 
-/* Elements [col, col + count) of an output row, whose units lie in the order of their stored rows. */
+/* Copies elements [col, col + count) of an output row whose units are in the order of their stored rows. */
 static void
 pick_units(const struct piece_view *view, const uint8_t *row, uint64_t col, uint64_t count, size_t item, uint8_t *y)
 {
@@ -202,7 +202,7 @@ pick_units(const struct piece_view *view, const uint8_t *row, uint64_t col, uint
     }
 }
 
-/* Elements from `first` on, as many of *count as the panel has in this row of it. */
+/* Copies elements from `first` on and sets *count to how many, at most to the end of their row. */
 static void
 view_some(const struct piece *piece, const struct panel *panel, uint64_t first, uint64_t *count, uint8_t *y)
 {
@@ -218,7 +218,7 @@ view_some(const struct piece *piece, const struct panel *panel, uint64_t first, 
     change(view->tensor, y, (size_t)*count);
 }
 
-/* Elements [first, first + count) of a tensor whose bytes are other. */
+/* Reads elements [first, first + count) of a tensor and applies change(). */
 static bool
 change_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
@@ -231,7 +231,7 @@ change_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64
 
 /* --- pieces */
 
-/* Elements [first, first + count) of a tensor in another type than its own: they go through the window. */
+/* Converts elements [first, first + count) of a tensor to another type, through the window. */
 static bool
 cast_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
@@ -259,11 +259,11 @@ static bool
 element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err);
 
-/* The parts of a composed tensor, for composed_run(). */
+/* Argument of read_composed(). */
 struct composed_source {
     const struct maker *m;
     const struct built *built;
-    size_t size;                /* bytes of an element */
+    size_t size;                /* per element */
 };
 
 static bool
@@ -273,7 +273,7 @@ read_composed(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, str
     return element_run(source->m, source->built->part[part], first, n, source->size, y, err);
 }
 
-/* Elements [first, first + count) of a composed tensor, in F32 where there are operations, before these. */
+/* Reads elements [first, first + count) of a composed tensor before its operations, which work in F32. */
 static bool
 composed_elements(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
@@ -284,7 +284,8 @@ composed_elements(const struct maker *m, const struct piece *piece, uint64_t fir
     return composed_run(source.built->composed, first, count, size, y, m->b->tile, read_composed, &source, err);
 }
 
-/* Elements [first, first + count) of a composed tensor: some at a time through its operations, those of one part together. */
+/* Generates elements [first, first + count) of a composed tensor, applying its operations to a few elements of one part at a
+ * time. */
 static bool
 composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
@@ -309,7 +310,7 @@ composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first,
     return true;
 }
 
-/* Elements [first, first + count) of a piece that is made by elements. */
+/* Generates elements [first, first + count) of a piece that consists of elements. */
 static bool
 element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
@@ -338,7 +339,7 @@ element_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
     return true;
 }
 
-/* Bytes [from, to) of a piece made by elements of `size` bytes; the first and the last one may be cut. */
+/* Generates bytes [from, to) of a piece that consists of elements of `size` bytes; the first and the last may be partial. */
 static bool
 element_bytes(const struct maker *m, const struct piece *piece, size_t size, uint64_t from, uint64_t to, uint8_t *y,
     struct err *err)
@@ -363,7 +364,7 @@ element_bytes(const struct maker *m, const struct piece *piece, size_t size, uin
     return true;
 }
 
-/* Bytes [from, to) of a piece. */
+/* Generates bytes [from, to) of a piece. */
 static bool
 piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
@@ -389,7 +390,7 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
     return element_bytes(m, piece, dtype_facts(piece->to)->bytes, from, to, y, err);
 }
 
-/* The first of n floats that is no number, or infinite: refused. */
+/* Fails if one of n floats is NaN or infinite. */
 static bool
 all_finite(const struct kernels *k, const struct piece *elements, uint64_t first, const float *x, size_t n,
     struct err *err)
@@ -404,8 +405,8 @@ all_finite(const struct kernels *k, const struct piece *elements, uint64_t first
     while (isfinite(x[i]))
         i++;
     piece_output(&t, elements);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: element %" PRIu64 " is %s, which has no code: "
-        "--allow-nonfinite encodes it as the reference does", str_shown(name, t.name, t.name_len), first + i,
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: element %" PRIu64 " is %s, which cannot be "
+        "encoded; --allow-nonfinite encodes it as the reference does", str_shown(name, t.name, t.name_len), first + i,
         isnan(x[i]) ? "NaN" : "infinite");
 }
 

@@ -1,4 +1,4 @@
-/* block: any range of output bytes, made from the input. For the files of this layer and its tests. */
+/* block: generates any range of output bytes from the input. Internal to this layer and its tests. */
 #ifndef PIPELINE_BLOCK_H
 #define PIPELINE_BLOCK_H
 
@@ -8,35 +8,36 @@
 
 /* Buffers of one worker. */
 struct workspace {
-    uint8_t *out;               /* room for one block, page aligned; owned */
-    uint8_t *in;                /* BLOCK_WINDOW bytes behind it */
-    uint8_t *spare;             /* BLOCK_SPARE bytes behind that, for elements that would lie across words */
-    void *room;                 /* room_size bytes that decode() is lent, once something is decoded; owned */
+    uint8_t *out;               /* buffer for one block, page aligned; owned */
+    uint8_t *in;                /* BLOCK_WINDOW bytes after it */
+    uint8_t *spare;             /* BLOCK_SPARE bytes after that, for elements that would be misaligned */
+    void *room;                 /* scratch memory of decode(), room_size bytes; allocated on first use; owned */
     size_t room_size;
-    float *floats;              /* ENCODE_FLOATS, once something is encoded, as many that were, ENCODE_ROOM bytes; owned */
-    struct grain {              /* the last grain that a block had only some of */
+    float *floats;              /* ENCODE_FLOATS, again as many decoded ones, ENCODE_ROOM bytes; allocated on first use;
+                                 * owned */
+    struct grain {              /* the last grain that was only partly in a block */
         const struct encoding *encoding;
         unsigned part;
         uint64_t number;
-        uint8_t *p;             /* room for `room` bytes; owned */
+        uint8_t *p;             /* `room` bytes; owned */
         size_t room;
     } grain;
-    uint8_t *tile;              /* COMPOSED_TILE bytes, once something is composed; owned */
-    struct nonfinite values;    /* that a rounding to fewer bits made infinite, or that were */
+    uint8_t *tile;              /* COMPOSED_TILE bytes, allocated on first use; owned */
+    struct nonfinite values;    /* infinite and NaN values after rounding to a narrower type */
 };
 
-/* The window holds the codes of a block of BF16 whole: at most 292 bytes for 256 elements, and scales. It is also what
- * panels are read through. */
+/* The window holds all codes of a block of BF16 output: at most 292 bytes per 256 elements, plus scales. It is also the read
+ * buffer for panels. */
 enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 
-bool workspace_init(struct workspace *b, size_t block, struct err *err);        /* bytes of a block */
+bool workspace_init(struct workspace *b, size_t block, struct err *err);        /* `block`: bytes per block */
 void workspace_clear(struct workspace *b);
 
-/* Elements [first, first + n) of a piece of elements as floats. What is no number is ERR_MALFORMED. */
+/* Reads elements [first, first + n) of a piece as floats. Fails with ERR_MALFORMED for NaN or infinity. */
 bool block_floats(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *elements,
     uint64_t first, size_t n, float *x, struct err *err);
 
-/* Make output bytes [from, to), no more than a block, in b->out; those of LATE pieces are left as they are. */
+/* Generates output bytes [from, to), at most one block, in b->out. Skips the bytes of LATE pieces. */
 bool block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,
     struct err *err);
 

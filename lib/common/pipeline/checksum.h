@@ -1,18 +1,18 @@
-/* checksum: the CRC-32 of an output, as gzip -lv and unzip -v print it. Each block's is computed by the worker that made
- * it; in turn they are only combined. */
+/* checksum: the CRC-32 of an output, as gzip -lv and unzip -v print it. Each worker computes the CRC-32 of its blocks; they
+ * are combined in output order. */
 #ifndef PIPELINE_CHECKSUM_H
 #define PIPELINE_CHECKSUM_H
 
 #include "kernel/kernels.h"
 #include "plan/pieces.h"
 
-/* Zeroed but for its kernels: of no bytes. */
+/* Zeroed except for the kernels, it is the checksum of no bytes. */
 struct checksum {
-    const struct kernels *kernels;      /* borrowed as long as the hook is called */
+    const struct kernels *kernels;      /* borrowed while the hook is in use */
     uint32_t crc;
 };
 
-/* The hook that keeps it; the checksum is borrowed as long as the hook is called. */
+/* Returns the hook that updates the checksum, which is borrowed while the hook is in use. */
 struct hook checksum_hook(struct checksum *checksum);
 
 #endif

@@ -8,18 +8,18 @@
 #include "pipeline/surveys.h"
 #include "plan/fused.h"
 
-/* What reads elements for one call. */
+/* Reader of the elements for one call. */
 struct encoder_reader {
     const struct pipeline *p;
     struct panels *panels;
     struct workspace *b;
     const struct piece *elements;
-    const struct piece *const *fused;   /* of a survey: struct encoded's, or NULL */
-    struct loss_lanes *loss;            /* what is taken is added up, or NULL */
-    uint64_t compared;                  /* elements */
+    const struct piece *const *fused;   /* for a survey: those of struct encoded, or NULL */
+    struct loss_lanes *loss;            /* accumulates the error, or NULL */
+    uint64_t compared;                  /* number of elements */
 };
 
-/* struct encode_run */
+/* Implements read() of struct encode_run. */
 static bool
 read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
 {
@@ -27,7 +27,7 @@ read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
     return block_floats(r->p, r->panels, r->b, r->elements, first, count, x, err);
 }
 
-/* struct encode_run */
+/* Implements compare() of struct encode_run. */
 static void
 compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
 {
@@ -45,9 +45,9 @@ lend(struct encoder_reader *r, const float *facts)
         .room = r->b->floats + 2 * ENCODE_FLOATS };
 }
 
-/* struct surveyor: surveys a region of a weight, or of one of the weights that are fused. */
+/* Implements struct surveyor: surveys a region of a weight, or of one of several fused weights. */
 static bool
-look(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
+survey_region(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
 {
     struct encoder_reader r = *(const struct encoder_reader *)of;
     if (r.fused) {
@@ -72,7 +72,7 @@ find_room(struct workspace *b, struct err *err)
     return b->floats || err_memory(err, n);
 }
 
-/* Grains [first, first + count) of a part. */
+/* Encodes grains [first, first + count) of a part. */
 static bool
 make_grains(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
@@ -91,8 +91,8 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
     return true;
 }
 
-/* Bytes [from, to) of one grain: made whole, once for the two blocks that have some of it. What it takes counts where it
- * begins. */
+/* Copies bytes [from, to) of one grain. The grain is encoded whole, once for the two blocks that contain it. Its error
+ * counts only in the block where it starts. */
 static bool
 cut_grain(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t number, uint32_t from, uint32_t to,
     uint8_t *y, struct err *err)
@@ -122,7 +122,8 @@ cut_grain(struct encoder_reader *r, const struct encoded *of, const float *facts
 }
 
 static bool
-make(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+make(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y,
+    struct err *err)
 {
     uint32_t size = of->encoding->part[of->part].grain, skip = (uint32_t)(from % size);
     if (skip != 0) {
@@ -137,7 +138,7 @@ make(struct encoder_reader *r, const struct encoded *of, const float *facts, uin
         && (rest == 0 || cut_grain(r, of, facts, from / size + whole, 0, (uint32_t)rest, y + whole * size, err));
 }
 
-/* The same, and what it takes is added up, in runs that do not depend on the size of a block. */
+/* Like make(), and accumulates the error in runs that do not depend on the block size. */
 static bool
 make_counted(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t at, uint64_t from, uint64_t to,
     uint8_t *y, struct err *err)
@@ -161,7 +162,7 @@ const float *
 encoder_facts(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct encoded *of, struct err *err)
 {
     struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused };
-    const struct surveyor by = { look, &r };
+    const struct surveyor by = { survey_region, &r };
     const struct encoding *e = of->fused ? &of->encoding->fused->all : of->encoding;
     return find_room(b, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
 }

@@ -9,25 +9,25 @@
 enum {
     SLOTS = 8,
     LINE = 64,
-    GAP = 4096                  /* bytes that are read over rather than with another call */
+    GAP = 4096                  /* bytes read needlessly rather than with another call */
 };
 
 enum panel_state { EMPTY, LOADING, READY, FAILED };
 
-/* One part of a panel while it is read. */
+/* A part of a panel while it is loaded. */
 struct load {
     const struct tensor *tensor;
     struct strip strip;         /* rows 0: WHOLE */
-    uint64_t at;                /* of the first stored unit, in bytes of the tensor */
-    uint64_t first, units;      /* of the band */
-    uint64_t slab;              /* stored rows that are read and turned at a time: */
-    bool whole;                 /* with one read, gaps and all */
+    uint64_t at;                /* offset of the first stored unit in the tensor */
+    uint64_t first, units;      /* units of the band */
+    uint64_t slab;              /* stored rows that are read and transposed at a time */
+    bool whole;                 /* in one read, including the gaps */
     uint64_t chunks;
     size_t offset;              /* in the panel's memory */
 };
 
 struct slot {
-    struct panel panel;         /* first: a panel is its slot */
+    struct panel panel;         /* must be first: a panel is cast to its slot */
     const struct piece *piece;
     enum panel_state state;
     unsigned users;
@@ -36,7 +36,7 @@ struct slot {
     size_t size;
     struct load load[SCHEME_PARTS];
     uint64_t chunks, next, done;
-    uint64_t failed;            /* the lowest chunk that failed */
+    uint64_t failed;            /* lowest failed chunk */
     struct err err;
 };
 
@@ -45,7 +45,7 @@ struct panels {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot slot[SLOTS];
-    size_t size;                /* of all slots */
+    size_t size;                /* total of all slots */
     uint64_t stamp;
 };
 
@@ -86,14 +86,14 @@ panel_is_needed(const struct piece *piece)
 
 /* --- reading */
 
-/* A stride of a power of two would have all rows meet in a few places of the cache. */
+/* Pads a stride that would map all rows to a few cache sets. */
 static size_t
 spread(size_t stride)
 {
     return stride % 512 == 0 ? stride + LINE : stride;
 }
 
-/* How part p is read, behind `size` bytes of the parts before it. */
+/* Plans how part p is read; its offset in the panel is `size`. Returns the size including this part. */
 static size_t
 plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
 {
@@ -115,7 +115,7 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     l->first = top / s->unit_rows;
     l->units = num_ceil_div(rows, s->unit_rows);
     l->at = ((matrix * s->rows) * s->units + l->first) * s->unit_bytes;
-    /* Whole cache lines of a turned row at a time. */
+    /* Fill whole cache lines of a transposed row at a time. */
     uint64_t per_line = num_max(LINE / s->unit_bytes, 1);
     uint64_t width = l->units * s->unit_bytes, pitch = s->units * s->unit_bytes;
     l->whole = pitch - width <= GAP && pitch <= PANEL_STAGING;
@@ -127,7 +127,7 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     return size + (size_t)l->units * slot->panel.part[p].stride;
 }
 
-/* Bytes of a part as it is stored: what a VIEW is of, whose layout the panel itself undoes; else its elements row-major. */
+/* Reads bytes of a part: as stored for a VIEW, whose layout the panel undoes itself, else its elements in row-major order. */
 static bool
 read_part(const struct panels *panels, const struct slot *slot, const struct load *l, uint64_t from, uint8_t *y, size_t n,
     struct err *err)
@@ -138,7 +138,7 @@ read_part(const struct panels *panels, const struct slot *slot, const struct loa
     return model_bytes(panels->job->model, l->tensor, from, y, n, err);
 }
 
-/* Stored rows [r0, r1) of the units of the band: read, and turned into columns of the panel. */
+/* Reads the band's units of stored rows [r0, r1) and transposes them into the panel. */
 static bool
 load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uint64_t r0, uint64_t r1,
     uint8_t *staging, struct err *err)
@@ -174,7 +174,7 @@ load_chunk(const struct panels *panels, const struct slot *slot, uint64_t chunk,
     return read_part(panels, slot, l, 0, slot->mem + l->offset, (size_t)l->tensor->extent.nbytes, err);
 }
 
-/* --- slots; all of this holds the lock */
+/* --- slots; the caller holds the lock */
 
 static struct slot *
 find_slot(struct panels *panels, const struct piece *piece, uint64_t element)
@@ -187,7 +187,7 @@ find_slot(struct panels *panels, const struct piece *piece, uint64_t element)
     return NULL;
 }
 
-/* The slot that nobody uses, has at least `size` bytes, and was used least lately; or NULL. */
+/* Returns the least recently used slot without users that has at least `size` bytes, or NULL. */
 static struct slot *
 idle_slot(struct panels *panels, size_t size)
 {
@@ -220,8 +220,8 @@ is_used(const struct panels *panels)
     return false;
 }
 
-/* A slot with `size` bytes: one that has them, or memory anew, at the cost of what is idle. NULL with *wait: not while
- * the others are in use. */
+/* Returns a slot with `size` bytes, allocating memory and freeing idle slots if necessary. Returns NULL with *wait if that
+ * must wait until other slots are released. */
 static struct slot *
 make_room(struct panels *panels, size_t size, bool *wait, struct err *err)
 {
@@ -241,7 +241,7 @@ make_room(struct panels *panels, size_t size, bool *wait, struct err *err)
     return s->mem ? s : NULL;
 }
 
-/* Begin to load the panel with this element. *slot is NULL when it has to wait; false is a failure. */
+/* Starts loading the panel that contains this element. Sets *slot to NULL if it must wait. Returns false on failure. */
 static bool
 begin(struct panels *panels, const struct piece *piece, uint64_t element, struct slot **slot, struct err *err)
 {
@@ -270,7 +270,7 @@ begin(struct panels *panels, const struct piece *piece, uint64_t element, struct
     return true;
 }
 
-/* Take part in the loading until it is done. */
+/* Loads chunks until the panel is complete, together with the other callers. */
 static void
 load(struct panels *panels, struct slot *s, uint8_t *staging)
 {
@@ -296,7 +296,7 @@ load(struct panels *panels, struct slot *s, uint8_t *staging)
     }
 }
 
-/* Where the output leaves the page cache alone, so does the input: a stored matrix when its last band was used. */
+/* With direct output, drops a stored matrix from the page cache after its last band was used. */
 static void
 drop_matrix(const struct panels *panels, const struct slot *s, unsigned p)
 {

@@ -12,27 +12,27 @@
 #include "pipeline/verify.h"
 #include "plan/streaming.h"
 
-enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; more of them are spooled */
+enum { KEEP_MAX = 16 << 20 };           /* companions of a pipe held in memory; larger ones are spooled */
 
 enum { HOOKS = 2 * PIECES_HOOKS };
 
 _Static_assert(PIPELINE_DIRECT_BLOCK % SINK_ALIGN == 0, "blocks go past the page cache whole");
 _Static_assert((size_t)SCHEME_BACK <= (size_t)SOURCE_BACK, "a pipe keeps what a run goes back to");
 
-/* What the workers of one job share. */
+/* State shared by the workers of a job. */
 struct shared {
     struct pipeline *p;
     struct panels *panels;
     const struct hook *hook[HOOKS];     /* nhooks */
     size_t nhooks;
-    size_t block;                       /* output bytes of one */
+    size_t block;                       /* output bytes per block */
     uint64_t nblocks;
-    atomic_uint_fast64_t next;          /* block that nobody has taken */
-    atomic_bool stop;                   /* a block failed: no further ones are made */
+    atomic_uint_fast64_t next;          /* next block to take */
+    atomic_bool stop;                   /* a block failed; take no more blocks */
     struct ticket ticket;
-    bool direct;                        /* blocks are written out of turn */
-    struct err *err;                    /* of the lowest failing block, */
-    uint64_t failed;                    /* which is this one */
+    bool direct;                        /* blocks are written out of order */
+    struct err *err;                    /* error of the lowest failed block, */
+    uint64_t failed;                    /* and its number */
 };
 
 /* --- one block */
@@ -40,7 +40,7 @@ struct shared {
 struct pipeline_block {
     uint8_t *p;                         /* bytes [from, to) of the output */
     uint64_t from, to;
-    bool late;                          /* some belong to LATE pieces */
+    bool late;                          /* contains bytes of LATE pieces */
     uint64_t digest[HOOKS];
 };
 
@@ -60,7 +60,7 @@ show(const struct shared *s, const struct pipeline_block *b)
         s->hook[i]->see(s->hook[i]->of, b->from, b->p, (size_t)(b->to - b->from), b->digest[i]);
 }
 
-/* Digest and show bytes [from, to) of a block. */
+/* Digests and shows bytes [from, to) of a block to the hooks. */
 static void
 show_some(const struct shared *s, const struct pipeline_block *b, uint64_t from, uint64_t to)
 {
@@ -71,7 +71,7 @@ show_some(const struct shared *s, const struct pipeline_block *b, uint64_t from,
     show(s, &some);
 }
 
-/* In turn: make the LATE pieces of a block, each when all before it was shown. */
+/* In turn: generates the LATE pieces of a block, each after the hooks have seen everything before it. */
 static void
 make_late(const struct shared *s, const struct pipeline_block *b)
 {
@@ -88,7 +88,7 @@ make_late(const struct shared *s, const struct pipeline_block *b)
     }
 }
 
-/* Out of turn: all of a block that can be known. */
+/* Out of turn: generates all of a block except LATE pieces. */
 static bool
 make(const struct shared *s, struct workspace *bench, struct pipeline_block *b, struct err *err)
 {
@@ -101,7 +101,7 @@ make(const struct shared *s, struct workspace *bench, struct pipeline_block *b, 
     return true;
 }
 
-/* In turn: what the hooks see, and the write that appends. */
+/* In turn: shows the block to the hooks and, unless direct, appends it to the output. */
 static bool
 take_turn(const struct shared *s, const struct pipeline_block *b, struct err *err)
 {
@@ -114,8 +114,7 @@ take_turn(const struct shared *s, const struct pipeline_block *b, struct err *er
 
 /* --- workers */
 
-/* A block failed. Those before it have been made and may be on their way to the disk: if one of them fails yet, it
- * counts. */
+/* Records a failed block. Earlier blocks may still be in progress; if one of them fails, its error replaces this one. */
 static void
 fail(struct shared *s, uint64_t block, const struct err *err)
 {
@@ -128,7 +127,7 @@ fail(struct shared *s, uint64_t block, const struct err *err)
     pthread_mutex_unlock(&s->ticket.lock);
 }
 
-/* Make blocks until none is left or one fails. They are written in turn, or where the sink is direct behind it. */
+/* Generates blocks until none is left or one fails. Writes each in its turn, or after its turn if the sink is direct. */
 static void
 work(struct shared *s, struct workspace *bench)
 {
@@ -157,7 +156,7 @@ work(struct shared *s, struct workspace *bench)
     pthread_mutex_unlock(&s->ticket.lock);
 }
 
-/* One more worker, if there is memory for it. */
+/* Runs a further worker if there is enough memory for its buffers. */
 static void *
 help(void *of)
 {
@@ -189,7 +188,7 @@ list_hooks(struct shared *s, const struct hook *hooks, size_t n)
         s->hook[s->nhooks++] = &hooks[i];
 }
 
-/* Start up to n threads; how many there are. One that cannot be started, or has no memory, leaves its work to the others. */
+/* Starts up to n threads and returns how many. If a thread cannot be started or lacks memory, the others do its work. */
 static unsigned
 start_helpers(pthread_t *threads, unsigned n, struct shared *s)
 {
@@ -199,7 +198,7 @@ start_helpers(pthread_t *threads, unsigned n, struct shared *s)
     return started;
 }
 
-/* All workers; this thread is one of them, and always works. */
+/* Runs all workers. This thread is one of them and always works. */
 static bool
 run_workers(struct shared *s, struct err *err)
 {
@@ -243,7 +242,7 @@ run_blocks(struct pipeline *p, struct err *err)
     return ok;
 }
 
-/* Make a pipe ready: hold back what comes early and is little, or put the whole of it aside. */
+/* Prepares a pipe: keeps companions that come early in memory if they are small, otherwise spools the whole input. */
 static bool
 prepare_pipe(const struct pipeline *p, struct err *err)
 {
@@ -264,7 +263,7 @@ prepare_pipe(const struct pipeline *p, struct err *err)
     return ok;
 }
 
-/* Checksums of what only goes forward are looked at as it passes. */
+/* Verifies checksums here only for seekable inputs; for others the reader does so as the data passes. */
 static bool
 run_verified(struct pipeline *p, struct err *err)
 {

@@ -20,9 +20,9 @@ scan_clear(struct nonfinite_scan *scan)
     scan->count = NULL;
 }
 
-/* Count in piece i. */
+/* Counts values in piece i. */
 static void
-look(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, size_t n)
+count_values(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, size_t n)
 {
     struct nonfinite found = { 0 };
     nonfinite_add(&found, dtype, p, n);
@@ -32,7 +32,7 @@ look(struct nonfinite_scan *scan, size_t i, enum dtype dtype, const uint8_t *p, 
         atomic_fetch_add(&scan->count[i].infinite, found.infinite);
 }
 
-/* The size of the values of a piece, 0 when it has none to look at. */
+/* Returns the size of the values of a piece, 0 if there is nothing to scan. */
 static size_t
 value_size(const struct piece *piece, enum dtype *dtype)
 {
@@ -43,7 +43,7 @@ value_size(const struct piece *piece, enum dtype *dtype)
     return nonfinite_size(t.dtype);
 }
 
-/* Out of turn: all values that lie in these bytes whole. */
+/* Out of turn: scans all values that are completely in these bytes. */
 static uint64_t
 digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 {
@@ -60,7 +60,7 @@ digest(void *of, uint64_t at, const uint8_t *p, size_t n)
         uint64_t from = num_max(at, piece->at), to = num_min(end, piece->at + piece->nbytes);
         uint64_t first = piece->at + num_ceil_div(from - piece->at, size) * size;
         if (first < to)
-            look(scan, i, dtype, p + (first - at), (size_t)((to - first) / size));
+            count_values(scan, i, dtype, p + (first - at), (size_t)((to - first) / size));
     }
     return 0;
 }
@@ -74,7 +74,7 @@ keep_tail(struct nonfinite_scan *scan, const uint8_t *p, size_t n)
     scan->ntail = (size_t)num_min(scan->ntail + new, SCAN_TAIL);
 }
 
-/* In turn: the value that begins before these bytes and ends in them. */
+/* In turn: scans the value that starts before these bytes and ends in them. */
 static void
 see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
@@ -88,7 +88,7 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
         uint8_t value[SCAN_TAIL + 1];
         memcpy(value, scan->tail + SCAN_TAIL - before, before);
         memcpy(value + before, p, size - before);
-        look(scan, i, dtype, value, 1);
+        count_values(scan, i, dtype, value, 1);
     }
     keep_tail(scan, p, n);
 }

@@ -8,14 +8,14 @@
 #include "pipeline/encoder.h"
 #include "pipeline/surveys.h"
 
-/* One weight, surveyed by several threads. */
+/* A weight that several threads survey. */
 struct task {
     const struct pipeline *p;
     struct panels *panels;
     struct encoded of;
 };
 
-/* A thread's share. Its failure is that of the survey, which this thread's owner sees too. */
+/* Takes part in the survey and returns the facts. Every thread of a failed survey gets the same error. */
 static const float *
 take(const struct task *t, struct err *err)
 {
@@ -51,15 +51,15 @@ survey(const struct task *t, unsigned jobs, struct err *err)
     const float *facts = take(t, err);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    bool ok = facts && e->encoder->survey_first(e, facts, err);        /* which changes what the threads have looked at */
+    bool ok = facts && e->encoder->survey_first(e, facts, err);        /* changes what the threads have read */
     if (facts)
         surveys_release(t->p->surveys, facts);
     free(threads);
     return ok;
 }
 
-/* Surveys the weight of one encoding. Panels know their piece by its address, so they last as long as the piece and no
- * longer: the allocator may give the same address to the next one. */
+/* Surveys the weight of one encoding. Panels identify their piece by address, so they must not outlive it: the allocator may
+ * reuse the address for the next piece. */
 static bool
 survey_one(const struct pipeline *p, const struct chosen *c, unsigned jobs, struct err *err)
 {

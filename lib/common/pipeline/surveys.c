@@ -3,14 +3,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { IDLE = 2 };                      /* weights whose facts are kept though nobody has them */
+enum { IDLE = 2 };                      /* weights without users whose facts are kept */
 
 struct facts {
-    struct facts *next;                 /* the one that was taken before it */
+    struct facts *next;                 /* in order of last use */
     const struct encoding *encoding;
     unsigned users;
-    uint64_t begun, done;               /* regions */
-    uint64_t failed;                    /* the lowest one that did, or UINT64_MAX */
+    uint64_t begun, done;               /* number of regions */
+    uint64_t failed;                    /* lowest failed region, or UINT64_MAX */
     struct err err;
     float f[];
 };
@@ -18,7 +18,7 @@ struct facts {
 struct surveys {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct facts *list;                 /* the last taken first */
+    struct facts *list;                 /* most recently taken first */
 };
 
 struct surveys *
@@ -48,7 +48,7 @@ surveys_free(struct surveys *s)
     free(s);
 }
 
-/* Forget what nobody has, but for the last few of them. */
+/* Frees facts without users, except the most recent ones. */
 static void
 forget(struct surveys *s)
 {
@@ -64,7 +64,7 @@ forget(struct surveys *s)
     }
 }
 
-/* Those of a weight, at the head of the list, with one more user. */
+/* Finds or creates the facts of a weight, moves them to the head of the list and adds a user. */
 static struct facts *
 find(struct surveys *s, const struct encoding *e, struct err *err)
 {
@@ -89,7 +89,7 @@ find(struct surveys *s, const struct encoding *e, struct err *err)
     return f;
 }
 
-/* Take part until all regions are done. */
+/* Surveys regions until all are done, together with the other callers. */
 static void
 survey(struct surveys *s, struct facts *f, const struct surveyor *by)
 {
@@ -103,7 +103,7 @@ survey(struct surveys *s, struct facts *f, const struct surveyor *by)
         struct err err;
         err_init(&err);
         pthread_mutex_unlock(&s->lock);
-        bool ok = by->look(by->of, e, region, f->f, &err);
+        bool ok = by->survey(by->of, e, region, f->f, &err);
         pthread_mutex_lock(&s->lock);
         if (!ok && region < f->failed) {
             f->failed = region;

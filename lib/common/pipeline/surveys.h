@@ -1,6 +1,6 @@
-/* surveys: what is known of the weights at hand that are encoded: floats that only all of a weight tells. A weight is
- * surveyed when its facts are asked for first, by all workers that ask meanwhile, a region each; facts go when nobody has
- * them and others were asked for. */
+/* surveys: facts about weights that are being quantized: floats that depend on all values of a weight. A weight is surveyed
+ * on the first request for its facts, one region at a time, by all workers that request them meanwhile. Facts are freed when
+ * they have no users and those of other weights were requested. */
 #ifndef PIPELINE_SURVEYS_H
 #define PIPELINE_SURVEYS_H
 
@@ -8,18 +8,19 @@
 
 struct surveys;
 
-/* An encoding is recognised by its address: each one given to surveys_take() must live until surveys_free(), as all of a
- * catalog do. NULL on failure. */
+/* Creates an empty set, or returns NULL on failure. Encodings are identified by address, so each one passed to
+ * surveys_take() must live until surveys_free(), as those of a catalog do. */
 struct surveys *surveys_new(struct err *err);
-void surveys_free(struct surveys *s);                   /* takes NULL */
+void surveys_free(struct surveys *s);                   /* accepts NULL */
 
-/* Surveys a region of a weight, by the thread that asks: struct encoder's survey(), with what it is lent. */
+/* Surveys one region of a weight in the calling thread: calls survey() of struct encoder with its arguments. */
 struct surveyor {
-    bool (*look)(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err);
+    bool (*survey)(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err);
     void *of;
 };
 
-/* The facts of a weight that has some; NULL on failure. Good until surveys_release(); who holds some takes no others. */
+/* Returns the facts of a weight, or NULL on failure. Valid until surveys_release(); a thread must release facts before it
+ * takes others. */
 const float *surveys_take(struct surveys *s, const struct encoding *e, const struct surveyor *by, struct err *err);
 void surveys_release(struct surveys *s, const float *facts);
 

@@ -3,14 +3,14 @@
 #include <time.h>
 
 enum {
-    SPIN_NS = 100000,                   /* how long a worker looks at the ticket before it sleeps */
-    SPIN_LOOKS = 64                     /* looks between two looks at the clock */
+    SPIN_NS = 100000,                   /* how long a worker spins before it sleeps */
+    SPIN_ITERATIONS = 64                /* iterations between two reads of the clock */
 };
 
 void
-ticket_init(struct ticket *t, bool looks)
+ticket_init(struct ticket *t, bool spins)
 {
-    t->looks = looks;
+    t->spins = spins;
     atomic_init(&t->turn, 0);
     atomic_init(&t->sleepers, 0);
     pthread_mutex_init(&t->lock, NULL);
@@ -32,12 +32,12 @@ now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Look at the ticket for a while. */
+/* Spins for a while. Returns true if it is this block's turn. */
 static bool
 spin(struct ticket *t, uint64_t block)
 {
     for (uint64_t end = now_ns() + SPIN_NS; now_ns() < end;)
-        for (int i = 0; i < SPIN_LOOKS; i++) {
+        for (int i = 0; i < SPIN_ITERATIONS; i++) {
             if (atomic_load_explicit(&t->turn, memory_order_acquire) == block)
                 return true;
 #ifdef __x86_64__
@@ -47,7 +47,7 @@ spin(struct ticket *t, uint64_t block)
     return false;
 }
 
-/* Sleep until at least this turn. */
+/* Sleeps until at least this turn. */
 static void
 sleep_until(struct ticket *t, uint64_t turn)
 {
@@ -59,14 +59,14 @@ sleep_until(struct ticket *t, uint64_t turn)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* A wake-up costs as much as writing a block. So whoever is not the next one sleeps, is woken one turn early,
- * and looks at the ticket while the block before its own is written. */
+/* Waking a thread costs as much as writing a block. So a thread sleeps only until one turn before its own, and spins while
+ * the preceding block is written. */
 void
 ticket_wait(struct ticket *t, uint64_t block)
 {
-    if (t->looks && atomic_load(&t->turn) + 1 < block)
+    if (t->spins && atomic_load(&t->turn) + 1 < block)
         sleep_until(t, block - 1);
-    if (!t->looks || !spin(t, block))
+    if (!t->spins || !spin(t, block))
         sleep_until(t, block);
 }
 

@@ -1,4 +1,4 @@
-/* ticket: the turn that goes from block to block, so that what several threads make is written in order. */
+/* ticket: lets several threads write blocks in order, one turn per block. */
 #ifndef PIPELINE_TICKET_H
 #define PIPELINE_TICKET_H
 
@@ -8,18 +8,18 @@
 #include <stdint.h>
 
 struct ticket {
-    atomic_uint_fast64_t turn;          /* the block whose turn it is */
-    atomic_uint sleepers;               /* threads that sleep until theirs */
-    bool looks;
+    atomic_uint_fast64_t turn;          /* number of the current block */
+    atomic_uint sleepers;               /* number of sleeping threads */
+    bool spins;
     pthread_mutex_t lock;
     pthread_cond_t turned;
 };
 
-/* `looks`: whoever is next looks at the ticket for a while before he sleeps; for turns that are short. */
-void ticket_init(struct ticket *t, bool looks);
+/* `spins`: the next thread spins for a while before it sleeps, which pays if turns are short. */
+void ticket_init(struct ticket *t, bool spins);
 void ticket_clear(struct ticket *t);
 
-/* Wait until it is this block's turn, and give the turn to the next one. */
+/* Waits for the turn of this block; passes the turn to the next block. */
 void ticket_wait(struct ticket *t, uint64_t block);
 void ticket_pass(struct ticket *t, uint64_t block);
 

@@ -12,7 +12,7 @@
 
 enum { STEP = 256 << 10 };
 
-/* Bytes [from, to) of a checked extent, counted from its begin. */
+/* Bytes [from, to), relative to the start of a checked extent. */
 struct verify_run {
     uint64_t from, to;
     uint32_t crc;
@@ -20,8 +20,8 @@ struct verify_run {
 
 struct verify_member {
     const struct catalog_check *check;
-    const struct tensor *tensor;        /* the first of the output that is made of it; NULL: none is, and it is left alone */
-    struct verify_run *run;                    /* n of them, in order, with gaps between; owned */
+    const struct tensor *tensor;        /* the first output tensor that uses it; NULL: unused, not checked */
+    struct verify_run *run;                    /* n of them, sorted, with gaps between; owned */
     size_t n, room;
 };
 
@@ -29,17 +29,17 @@ struct verify {
     const struct model *model;
     const struct kernels *kernels;
     pthread_mutex_t lock;
-    struct verify_member *list;               /* n of them, in the order of the files; owned */
+    struct verify_member *list;               /* n of them, in file order; owned */
     size_t n;
 };
 
-/* --- what has to be checked ------------------------------------------------------------------------------ */
+/* --- the checks */
 
-/* What has this byte of a file and is checked, or NULL. */
+/* Returns the checked extent that contains a byte of a file, or NULL. */
 static struct verify_member *
 find(struct verify *v, uint32_t file, uint64_t at)
 {
-    size_t lo = 0, hi = v->n;           /* the first one that begins behind it */
+    size_t lo = 0, hi = v->n;           /* the first extent that starts after it */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         const struct extent *has = &v->list[mid].check->extent;
@@ -65,7 +65,7 @@ find_of_piece(struct verify *v, const struct piece *piece)
     }
 }
 
-/* All that the catalog has, and what of it the pieces are made of. */
+/* Lists all checks of the catalog and marks those that the pieces use. */
 static bool
 find_checks(struct verify *v, const struct pieces *pieces, struct err *err)
 {
@@ -116,9 +116,10 @@ verify_free(struct verify *v)
     free(v);
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------ */
+/* --- runs */
 
-/* The place of a run that begins at `from`: behind those that begin before. Runs come nearly in order. */
+/* Returns the index at which to insert a run that starts at `from`. Searches from the end, because runs arrive nearly in
+ * order. */
 static size_t
 place_of(const struct verify_member *c, uint64_t from)
 {
@@ -128,7 +129,7 @@ place_of(const struct verify_member *c, uint64_t from)
     return i;
 }
 
-/* Join run i + 1 to run i when nothing lies between. */
+/* Merges run i + 1 into run i if they are adjacent. */
 static void
 join(struct verify_member *c, size_t i)
 {
@@ -141,7 +142,7 @@ join(struct verify_member *c, size_t i)
     c->n--;
 }
 
-/* One more run; bytes that were seen before count once. */
+/* Adds a run. Bytes that were already seen are not counted again. */
 static bool
 add(struct verify_member *c, const struct verify_run *run, struct err *err)
 {
@@ -149,7 +150,7 @@ add(struct verify_member *c, const struct verify_run *run, struct err *err)
     if ((i != 0 && c->run[i - 1].to > run->from) || (i < c->n && c->run[i].from < run->to))
         return true;
     if (!c->run && (c->run = malloc(sizeof *c->run)) != NULL)
-        c->room = 1;                    /* of small tensors, of which there may be many, no more is needed */
+        c->room = 1;                    /* enough for small tensors, which can be numerous */
     struct verify_run *list = array_grow(c->run, c->n, &c->room, sizeof *list, err);
     if (!list)
         return false;
@@ -164,7 +165,7 @@ add(struct verify_member *c, const struct verify_run *run, struct err *err)
 }
 
 bool
-verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
+verify_add(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
 {
     struct verify_member *c = find(v, file, at);
     if (!c || !c->tensor || n == 0)
@@ -176,9 +177,9 @@ verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_
     return ok;
 }
 
-/* --- the end --------------------------------------------------------------------------------------------- */
+/* --- the end */
 
-/* Read bytes [from, to) of what is checked. */
+/* Reads bytes [from, to) of a checked extent. */
 static bool
 read_gap(struct verify *v, struct verify_member *c, uint64_t from, uint64_t to, uint8_t *buf, struct err *err)
 {
@@ -186,7 +187,7 @@ read_gap(struct verify *v, struct verify_member *c, uint64_t from, uint64_t to, 
     for (uint64_t n; from < to; from += n) {
         n = num_min(STEP, to - from);
         if (!source_read(v->model->src[e->file], e->at + from, buf, (size_t)n, err)
-            || !verify_saw(v, e->file, e->at + from, buf, (size_t)n, err))
+            || !verify_add(v, e->file, e->at + from, buf, (size_t)n, err))
             return false;
     }
     return true;
@@ -211,9 +212,9 @@ compare_crc(const struct verify *v, const struct verify_member *c, struct err *e
     char name[STR_SHOWN];
     if (c->n != 1 || c->run[0].to - c->run[0].from != c->check->extent.nbytes || c->run[0].crc == c->check->crc)
         return true;
-    err_set(err, ERR_MALFORMED, c->check->extent.at, "tensor %s: the CRC-32 of its bytes is %08" PRIx32 ", the archive "
-        "says %08" PRIx32 ": the file is damaged, fetch it again (--no-verify reads it all the same)",
-        str_shown(name, c->tensor->name, c->tensor->name_len), c->run[0].crc, c->check->crc);
+    err_set(err, ERR_MALFORMED, c->check->extent.at, "tensor %s: CRC-32 mismatch: expected %08" PRIx32 ", found "
+        "%08" PRIx32 "; the file is damaged, download it again (--no-verify reads it anyway)",
+        str_shown(name, c->tensor->name, c->tensor->name_len), c->check->crc, c->run[0].crc);
     return err_in_file(err, source_name(v->model->src[c->check->extent.file]));
 }
 

@@ -1,5 +1,5 @@
-/* verify: the checksums that an input has of itself, compared with its bytes while these are read for the output. Runs
- * come in any order from all workers, and are joined; what nobody read is read at the end. */
+/* verify: compares the checksums stored in an input with its bytes, as they are read for the output. Runs arrive in any
+ * order from all workers and are merged; bytes that were not read are read at the end. */
 #ifndef PIPELINE_VERIFY_H
 #define PIPELINE_VERIFY_H
 
@@ -9,16 +9,16 @@
 
 struct verify;
 
-/* For a job that makes these pieces; all borrowed. *v is NULL when nothing of them has a checksum. */
+/* Prepares for a job that generates these pieces; all arguments are borrowed. Sets *v to NULL if the input has no checksums. */
 bool verify_new(struct verify **v, const struct model *model, const struct pieces *pieces, const struct kernels *kernels,
     struct err *err);
-void verify_free(struct verify *v);                     /* takes NULL */
+void verify_free(struct verify *v);                     /* accepts NULL */
 
-/* Bytes [at, at + n) of a file, as they lie there, are p[0..n). From any thread. */
-bool verify_saw(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err);
+/* Reports that bytes [at, at + n) of a file, as stored, are p[0..n). Callable from any thread. */
+bool verify_add(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err);
 
-/* All has been made: ERR_MALFORMED when a checksum is another. `all`: read what is missing; else only what was read
- * whole is compared. */
+/* Compares the checksums at the end of a job. Fails with ERR_MALFORMED on a mismatch. With `all`, first reads the missing
+ * bytes; otherwise checks only tensors that were read completely. */
 bool verify_end(struct verify *v, bool all, struct err *err);
 
 #endif

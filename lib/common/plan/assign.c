@@ -5,12 +5,12 @@
 #include "base/num.h"
 #include "plan/assign_refine.h"
 
-/* From one option of a weight to the next on its hull. */
+/* A step from one option of a weight to the next on its hull. */
 struct assign_step {
     size_t weight, to;
-    uint64_t nbytes;            /* more */
-    double gain;                /* noise that goes, a byte */
-    size_t order;               /* of the steps of a weight */
+    uint64_t nbytes;            /* additional bytes */
+    double gain;                /* noise removed per byte */
+    size_t order;               /* position among the steps of its weight */
 };
 
 static bool
@@ -19,7 +19,7 @@ is_better(const struct assign_option *a, const struct assign_option *b)
     return a->nbytes != b->nbytes ? a->nbytes < b->nbytes : a->noise < b->noise;
 }
 
-/* The smallest option, or `each`. */
+/* Returns the smallest option, or `each`. */
 static size_t
 smallest(const struct assign_option *o, size_t each)
 {
@@ -30,7 +30,7 @@ smallest(const struct assign_option *o, size_t each)
     return best;
 }
 
-/* The steps of a weight up its lower hull, at `step`; how many. */
+/* Writes the steps of a weight up its lower hull to `step`; returns their number. */
 static size_t
 hull(struct assign_step *step, const struct assign_option *o, size_t each, size_t weight, size_t from)
 {
@@ -71,8 +71,8 @@ assign_encoders(size_t *pick, const struct assign_option *options, size_t n, siz
     struct err *err)
 {
     struct assign_step *steps = calloc(n * each + 1, sizeof *steps);
-    size_t *taken = calloc(n + 1, sizeof *taken), nsteps = 0;       /* steps of each weight so far */
-    double price = 0;                                               /* noise a byte: of what no longer fits */
+    size_t *taken = calloc(n + 1, sizeof *taken), nsteps = 0;       /* steps taken so far, by weight */
+    double price = 0;                                               /* noise per byte of the first step that no longer fits */
     uint64_t used = 0;
     bool ok = (steps && taken) || err_memory(err, n * each * sizeof *steps);
     for (size_t i = 0; ok && i < n; i++) {
@@ -90,7 +90,7 @@ assign_encoders(size_t *pick, const struct assign_option *options, size_t n, siz
     for (size_t i = 0; ok && i < nsteps; i++) {
         const struct assign_step *s = &steps[i];
         if (taken[s->weight] != s->order || s->nbytes > most - used) {
-            price = price > s->gain ? price : s->gain;          /* the first one counts */
+            price = price > s->gain ? price : s->gain;          /* only the first one matters */
             continue;
         }
         used += s->nbytes;

@@ -7,14 +7,14 @@
 
 /* --- swaps of two weights */
 
-/* Another option for a weight, against the one that is picked. */
+/* Replaces the picked option of a weight by another. */
 struct move {
     size_t weight, to;
     int64_t nbytes;
     double noise;
 };
 
-/* Places of the two moves, of different weights, that take away most noise. second is SIZE_MAX where all are of one weight. */
+/* The two moves, of different weights, that remove most noise. second is SIZE_MAX if all moves belong to one weight. */
 struct fewest {
     size_t first, second;
 };
@@ -23,8 +23,8 @@ struct swaps {
     size_t *pick;
     const struct assign_option *options;
     size_t n, each;
-    struct move *moves;         /* nmoves, those of fewest bytes first; the one of weight n changes nothing */
-    struct fewest *fewest;      /* of moves[0..i] */
+    struct move *moves;         /* nmoves, sorted by bytes; the move of weight n changes nothing */
+    struct fewest *fewest;      /* best two of moves[0..i] */
     size_t nmoves;
 };
 
@@ -74,7 +74,7 @@ static bool
 best_pair(const struct swaps *s, int64_t room, const struct move *pair[2])
 {
     double least = 0;
-    size_t end = s->nmoves;             /* moves[end..] do not fit with the one at hand */
+    size_t end = s->nmoves;             /* moves[end..] do not fit together with this one */
     for (size_t i = 0; i < s->nmoves; i++) {
         const struct move *m = &s->moves[i];
         while (end != 0 && s->moves[end - 1].nbytes > room - m->nbytes)
@@ -92,7 +92,7 @@ best_pair(const struct swaps *s, int64_t room, const struct move *pair[2])
     return least < 0;
 }
 
-/* room: bytes that are left. */
+/* room: bytes left. */
 static void
 swap(struct swaps *s, int64_t room)
 {
@@ -123,23 +123,23 @@ refine_by_swaps(size_t *pick, const struct assign_option *options, size_t n, siz
     return ok;
 }
 
-/* --- all picks */
+/* --- search over all picks */
 
 struct ranked {
     const struct assign_option *option;
     size_t number;
-    double cost;                /* noise and the price of its bytes */
+    double cost;                /* noise plus the price of its bytes */
 };
 
-/* A weight on the path of the search. */
+/* A weight on the current path of the search. */
 struct stage {
     size_t weight, noptions;
-    struct ranked *options;     /* the cheapest first */
-    size_t next;                /* to be tried */
-    uint64_t left;              /* bytes, before it */
-    double noise;               /* of the weights before it */
-    uint64_t least;             /* bytes of it and those after it, at least */
-    double cost;                /* of it and those after it, at least */
+    struct ranked *options;     /* options, cheapest first */
+    size_t next;                /* next option to try */
+    uint64_t left;              /* bytes of the weights before it */
+    double noise;               /* noise of the weights before it */
+    uint64_t least;             /* least bytes of this weight and those after it */
+    double cost;                /* lower bound for the cost of this weight and those after it */
 };
 
 static int
@@ -151,7 +151,7 @@ compare_ranked(const void *pa, const void *pb)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Sets the stages and, after the last, one of cost 0; how many. */
+/* Sets the stages and, after the last, one of cost 0; returns their number. */
 static size_t
 prepare(struct stage *stages, struct ranked *ranked, const size_t *pick, const struct assign_option *options, size_t n,
     size_t each, double price)
@@ -195,7 +195,7 @@ search(size_t *pick, struct stage *stages, size_t count, uint64_t most, double p
         }
         const struct ranked *r = &s->options[s->next++];
         if (!(s->noise + r->cost + s[1].cost - price * (double)s->left < best)) {
-            s->next = s->noptions;              /* nor do those after it */
+            s->next = s->noptions;              /* nor do the options after it */
             continue;
         }
         if (r->option->nbytes > s->left || s->left - r->option->nbytes < s[1].least)

@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-/* The number before `end` in text. */
+/* Parses the number before `end` in text. */
 static bool
 number(uint64_t *n, const char *text, const char *end)
 {
@@ -44,11 +44,11 @@ bool
 byte_range_check(const struct byte_range *c, bool counted, struct err *err)
 {
     if (counted && c->part_size == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--parts: of which size? --part-size SIZE");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--parts needs --part-size SIZE");
     if (c->range && (c->part != 0 || c->part_size != 0))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--range and --part exclude each other");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--range and --part are mutually exclusive");
     return c->part == 0 || c->parts != 0 || c->part_size != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "--part %" PRIu64 ": of how many? %" PRIu64 "/N, or --part-size SIZE", c->part, c->part);
+        "--part %" PRIu64 " needs a total: use --part %" PRIu64 "/N, or add --part-size SIZE", c->part, c->part);
 }
 
 uint64_t
@@ -57,7 +57,7 @@ byte_range_parts(const struct byte_range *c, uint64_t size)
     return num_max(num_ceil_div(size, c->part_size), 1);
 }
 
-/* Where part i ends; of parts 0 is the beginning. */
+/* Returns the end of part i; that of part 0 is 0. */
 static uint64_t
 part_end(uint64_t i, uint64_t parts, uint64_t size, uint64_t block)
 {
@@ -75,7 +75,7 @@ find_part(const struct byte_range *c, uint64_t size, uint64_t block, uint64_t *f
     }
     uint64_t parts = byte_range_parts(c, size);
     if (c->part > parts || (c->parts != 0 && c->parts != parts))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--part: the output has %" PRIu64 " parts of %" PRIu64 " bytes",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--part: the output has only %" PRIu64 " parts of %" PRIu64 " bytes",
             parts, c->part_size);
     *from = (c->part - 1) * c->part_size;
     *to = size - *from < c->part_size ? size : *from + c->part_size;
@@ -97,6 +97,6 @@ byte_range_find(const struct byte_range *c, uint64_t size, uint64_t block, uint6
         *from = c->first;
     if (c->has_first && c->has_last && c->last < size)
         *to = c->last + 1;
-    return *from <= size || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--range: the output ends at byte %" PRIu64
-        ", before %" PRIu64, size, *from);
+    return *from <= size || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--range: the output has only %" PRIu64
+        " bytes, the range begins at %" PRIu64, size, *from);
 }

@@ -1,4 +1,4 @@
-/* byte_range: which bytes of an output are wanted: all, a range, or one of several parts that are the output together. */
+/* byte_range: which bytes of an output to write: all of them, a range, or one of several consecutive parts. */
 #ifndef PLAN_BYTE_RANGE_H
 #define PLAN_BYTE_RANGE_H
 
@@ -7,29 +7,30 @@
 
 #include "base/err.h"
 
-/* Zeroed: all. */
+/* Zeroed: the entire output. */
 struct byte_range {
-    bool range;                 /* bytes first to last, both included: */
+    bool range;                 /* bytes first to last, inclusive: */
     bool has_first, has_last;   /* A-B, A-, -LAST_N */
     uint64_t first, last;
-    uint64_t part, parts;       /* the part-th of so many, from 1 on; part 0: not asked for; parts 0: not said */
-    uint64_t part_size;         /* of every part but the last; 0: nearly equal ones, cut at multiples of a block */
+    uint64_t part, parts;       /* part number, from 1; 0 if not given. parts: how many; 0 if not given */
+    uint64_t part_size;         /* size of every part except the last; 0: nearly equal parts, cut at multiples of a block */
 };
 
-/* "A-B", "A-" or "-N". */
+/* Parses "A-B", "A-" or "-N". */
 bool byte_range_read_range(struct byte_range *cut, const char *text);
 
-/* "I/N" or, with a part size, "I". */
+/* Parses "I/N" or, if a part size is given, "I". */
 bool byte_range_read_part(struct byte_range *cut, const char *text);
 
-/* Whether the options go together, `counted`: with the question how many parts there are; else ERR_USAGE. */
+/* Checks that the options do not contradict each other. `counted`: the number of parts is asked for too (--parts).
+ * ERR_USAGE. */
 bool byte_range_check(const struct byte_range *cut, bool counted, struct err *err);
 
-/* How many parts of part_size an output has: one at least. */
+/* Returns the number of parts of part_size bytes in an output; at least one. */
 uint64_t byte_range_parts(const struct byte_range *cut, uint64_t size);
 
-/* The bytes [*from, *to) of an output of `size` bytes. Parts without a size end at multiples of `block`; some are empty
- * when there are more of them than blocks. A range or a part behind the end: ERR_USAGE. */
+/* Computes the bytes [*from, *to) of an output of `size` bytes. Parts without a size end at multiples of `block`; if there
+ * are more parts than blocks, some are empty. Fails with ERR_USAGE if the range or part is beyond the end. */
 bool byte_range_find(const struct byte_range *cut, uint64_t size, uint64_t block, uint64_t *from, uint64_t *to, struct err *err);
 
 #endif

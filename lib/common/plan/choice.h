@@ -2,8 +2,8 @@
  * Knows no file format, no loader and no descriptor; reads no weight.
  * Begin here, with choice_make(); then composed.h and pieces.h. */
 
-/* choice: the tensors of an output, in the order of their weights in the input, and what becomes of each. Names and
- * shapes only: where they lie in the output is up to a writer. */
+/* choice: the tensors of an output, in the order of their weights in the input, and how each is made. Names and shapes only:
+ * their offsets are decided by a writer. */
 #ifndef PLAN_CHOICE_H
 #define PLAN_CHOICE_H
 
@@ -15,52 +15,55 @@
 #include "plan/composed.h"
 #include "scheme/roles.h"
 
-/* An input tensor that is kept, a weight to decode, or a composed tensor: exactly one is not NULL. With an encoding,
- * what is encoded, and one part of that. */
+/* An input tensor that is copied, a weight to decode, or a composed tensor: exactly one is not NULL. If `encoding` is set,
+ * this is what gets encoded, and the entry is one part of the result. */
 struct chosen {
     const struct tensor *copy;
     const struct weight *decode;
-    const struct composed *composed;    /* lives as long as the catalog */
-    enum dtype dtype;           /* of its elements: in the output, or those that are encoded */
+    const struct composed *composed;    /* valid as long as the catalog */
+    enum dtype dtype;           /* type of the elements in the output, or, if encoded, of those given to the encoder */
     unsigned part;
     struct encoding *encoding;  /* or NULL; borrowed */
-    const char *why;            /* of what could have been encoded and is not; static, or NULL */
+    const char *why;            /* reason why a candidate was not encoded; static, or NULL */
     uint32_t name_len;
-    const char *name;           /* in the output, with a NUL behind it: borrowed from the choice. NULL: as in the input */
+    const char *name;           /* name in the output, NUL-terminated, borrowed from the choice. NULL: the input's name */
 };
 
 /* Zeroed: empty. Catalog and roles are borrowed. */
 struct choice {
     const struct catalog *input;
-    struct chosen *list;        /* n of them; owned. A writer may order them anew */
+    struct chosen *list;        /* n of them; owned. A writer may reorder them */
     size_t n;
-    struct names names;         /* of tensors that are called otherwise than in the input; owned */
-    size_t encoded;             /* weights that are encoded */
-    const struct mix *mix;      /* the mix that their types are of, or NULL; static */
-    struct mix_model model;     /* what keys of the output say of it that are none of the input; or no architecture */
-    enum dtype matrices;        /* the type that all matrices are to have that are not encoded, or DTYPE_UNKNOWN */
-    bool decodes;               /* some weight of the input is decoded, so that what speaks of quantization is no longer true */
+    struct names names;         /* new names of renamed tensors; owned */
+    size_t encoded;             /* number of weights that are encoded */
+    const struct mix *mix;      /* the mix that chose the types, or NULL; static */
+    struct mix_model model;     /* what the output's metadata declares about the model and the input's does not; or no
+                                 * architecture */
+    enum dtype matrices;        /* type of all matrices that are not encoded, or DTYPE_UNKNOWN */
+    bool decodes;               /* some weight is decoded, so metadata about the input's quantization no longer applies */
 };
 
-/* All tensors but the companions, decoded weights as `to` (BF16, F16 or F32), and with `all` the other floats too (F64, F32,
- * F16, BF16). Everything must be decodable (ERR_UNSUPPORTED). Clear it also after a failure. */
+/* Selects all tensors except companions; weights are decoded to `to` (BF16, F16 or F32), and with `all` the other floats
+ * (F64, F32, F16, BF16) are converted too. Fails with ERR_UNSUPPORTED if a weight cannot be decoded. Clear the choice also
+ * after a failure. */
 bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to, bool all,
     struct err *err);
 void choice_clear(struct choice *choice);
 
-/* Whether all tensors of the output have names of their own; else ERR_USAGE, for it is the user who named them. */
+/* Checks that no two output tensors share a name. ERR_USAGE, because only the user's options can cause this. */
 bool choice_distinct(const struct choice *choice, struct err *err);
 
-/* The same where it is not: a failure of this kind, that says `why`. */
+/* Like choice_unique(), but fails with the given kind and says `why`. */
 bool choice_distinct_or(const struct choice *choice, enum err_kind kind, const char *why, struct err *err);
 
-/* Bytes of all tensors together. One whose elements do not fill bytes is ERR_UNSUPPORTED, too many of them ERR_LIMIT. */
+/* Sums the bytes of all tensors. Fails with ERR_UNSUPPORTED if the elements of one do not fill whole bytes, with ERR_LIMIT
+ * on overflow. */
 bool choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err);
 
-/* The output tensor: name, dtype and shape. Its extent is that of what it is made of. */
+/* Returns the output tensor: name, dtype and shape. Its extent is that of its source. */
 struct tensor chosen_tensor(const struct chosen *chosen);
 
-/* The same as if nothing were encoded. */
+/* Returns the output tensor as it would be without encoding. */
 struct tensor chosen_source(const struct chosen *chosen);
 
 #endif

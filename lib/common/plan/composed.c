@@ -94,8 +94,8 @@ operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bo
 
 /* --- parts */
 
-/* Finds the layout without dimensions of one element, and with contiguous ones merged: NULL if nothing is left of it. False is a
- * failure. */
+/* Finds the layout without dimensions of one element, and with contiguous ones merged: NULL if the result is contiguous.
+ * Returns false on failure. */
 static bool
 merge(const struct layout **layout, const struct layout *of, struct catalog *memory, struct err *err)
 {
@@ -163,7 +163,7 @@ composed_begin(const struct composed *composed, size_t part)
     return part != 0 ? composed->part[part - 1].end : 0;
 }
 
-/* A part while it is read. */
+/* A part that is being read. */
 struct composed_walk {
     const struct composed_part *part;
     size_t number, size;

@@ -1,6 +1,6 @@
-/* composed: a tensor of the output that is put together: parts of input tensors and weights, one after the other, then
- * operations on each element, then one rounding to the output type or an encoder. An element depends only on its
- * position, so any range can be made independently. */
+/* composed: an output tensor made of several sources: parts of input tensors and weights, one after the other, then
+ * operations on each element, then one rounding to the output type or an encoder. An element depends only on its position,
+ * so any range can be made independently. */
 #ifndef PLAN_COMPOSED_H
 #define PLAN_COMPOSED_H
 
@@ -14,7 +14,7 @@ struct strided {
     struct layout layout;
 };
 
-/* All elements of a source of these dimensions. */
+/* Sets the layout to all elements of a source with these dimensions. */
 void strided_init(struct strided *s, const uint64_t *dim, uint32_t rank);
 
 /* Splits dimension d into `parts` dimensions of n[] elements. False if their product is not the size of d, or the rank would
@@ -24,11 +24,11 @@ bool strided_split(struct strided *s, uint32_t d, const uint64_t *n, uint32_t pa
 /* Permutes n dimensions: dimension d + i becomes the former d + from[i]. The inverse is the inverse permutation. */
 void strided_permute(struct strided *s, uint32_t d, const uint32_t *from, uint32_t n);
 
-/* Keeps indices [from, from + n) of dimension d. False if it has fewer. The inverse is to join the slices, as parts. */
+/* Keeps indices [from, from + n) of dimension d. Returns false if d has fewer. The inverse is to join the slices, as parts. */
 bool strided_slice(struct strided *s, uint32_t d, uint64_t from, uint64_t n);
 
 /* Arithmetic in F32, each result rounded once; after each operation a part that is stored as F16 is rounded to F16, as torch
- * does. Sources: torch's add, mul, div; NEGATIVE_EXP is -exp(x), LOG_NEGATIVE is log(-x), made with base/real. */
+ * does. Sources: torch's add, mul, div; NEGATIVE_EXP is -exp(x), LOG_NEGATIVE is log(-x), computed with base/real. */
 enum operation_kind { OPERATION_ADD, OPERATION_MULTIPLY, OPERATION_DIVIDE, OPERATION_NEGATIVE_EXP, OPERATION_LOG_NEGATIVE };
 
 struct operation {
@@ -47,7 +47,7 @@ struct composed_part {
     const struct tensor *copy;
     const struct weight *decode;
     uint64_t first;                     /* element of the source */
-    const struct layout *layout;        /* of the elements, relative to `first`; NULL: contiguous. Borrowed */
+    const struct layout *layout;        /* order of the elements, relative to `first`; NULL: contiguous. Borrowed */
     uint64_t end;                       /* number of elements of the composed tensor up to the end of this part */
 };
 
@@ -56,15 +56,15 @@ struct composed_part {
 bool composed_part_make(struct composed_part *part, const struct tensor *copy, const struct weight *decode,
     const struct strided *s, struct catalog *memory, struct err *err);
 
-/* The catalog owns it and everything it points to. */
+/* Owned by the catalog, with everything it points to. */
 struct composed {
     struct shape shape;
-    const struct composed_part *part;   /* n of them, none of them empty; n 0: generated from `numbers`, F32 */
+    const struct composed_part *part;   /* n parts, none of them empty; n 0: generated from `numbers`, F32 */
     size_t n;
-    const struct operation *op;         /* nops of them */
+    const struct operation *op;         /* nops operations */
     size_t nops;
     const float *numbers;
-    const char *name;                   /* of numbers */
+    const char *name;                   /* length of `numbers` */
 };
 
 /* Returns the part that holds an element, which is below the end of the last one. */
@@ -76,10 +76,10 @@ uint64_t composed_begin(const struct composed *composed, size_t part);
 /* Reads elements [first, first + n) of the source of a part; y needs no alignment. */
 typedef bool composed_read(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct err *err);
 
-enum { COMPOSED_TILE = 256 << 10 };     /* bytes of scratch memory that composed_run() is lent */
+enum { COMPOSED_TILE = 256 << 10 };     /* bytes of scratch memory that composed_run() needs */
 
-/* Puts elements [first, first + n) at y, without the operations: by reads as long as the layout allows. `size`:
- * bytes of an element. Fails as `read` does. */
+/* Writes elements [first, first + n), before any operation, to y, with reads as long as the layout allows. `size` is the
+ * number of bytes per element. Fails as `read` does. */
 bool composed_run(const struct composed *composed, uint64_t first, uint64_t n, size_t size, uint8_t *y, uint8_t *tile,
     composed_read *read, void *of, struct err *err);
 

@@ -38,7 +38,7 @@ add_layout(struct fingerprint *f, const struct layout *layout)
         ADD_NUMBERS(f, layout->dim[i].n, layout->dim[i].stride);
 }
 
-/* Adds what a tensor is called, its type and its shape. */
+/* Adds the name, type and shape of a tensor. */
 static void
 add_form(struct fingerprint *f, const struct tensor *t)
 {
@@ -68,7 +68,7 @@ add_view(struct fingerprint *f, const struct piece_view *view)
     add_layout(f, view->order);
 }
 
-/* The scheme's own numbers follow from the headers, the configs and the code of the scheme. */
+/* The scheme's own numbers follow from the headers, the configs and the scheme's code. */
 static void
 add_weight(struct fingerprint *f, const struct weight *w)
 {
@@ -100,8 +100,8 @@ add_built(struct fingerprint *f, const struct built *built)
         fingerprint_add(f, composed->numbers, (size_t)n * sizeof *composed->numbers);
 }
 
-/* What encode() is given, but for the encoder's own numbers, which fit() makes of the rest; and facts, which are those of
- * the input. */
+/* Adds the arguments of encode(), except for the encoder's own numbers, which fit() derives from the rest, and for facts,
+ * which follow from the input. */
 static void
 add_encoding(struct fingerprint *f, const struct encoding *e)
 {
@@ -157,7 +157,7 @@ add_piece(struct fingerprint *f, const struct piece *piece)
         add_encoded(f, piece->of.encoded);
         break;
     case PIECE_ZERO:
-    case PIECE_LATE:            /* what it becomes follows from what is before it */
+    case PIECE_LATE:            /* what follows depends only on what has been added */
         break;
     }
 }

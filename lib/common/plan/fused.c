@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A weight that may be of a group. */
+/* A weight that may belong to a group. */
 struct candidate {
-    const char *name;           /* of the weight: its first `parent` bytes are those of the parent module */
+    const char *name;           /* name of the weight; the first `parent` bytes name the parent module */
     size_t parent;
     unsigned set;
     const struct chosen *chosen;
@@ -25,7 +25,7 @@ static const char *const sets[][MEMBERS] = {
     { "query", "key", "value" },
 };
 
-/* Finds the set that the last part of a module's name is in, and the length of what is before it. */
+/* Finds the set that contains the last component of a module's name, and the length of the name before that component. */
 static bool
 find_set(struct candidate *c, const struct encoding *e)
 {
@@ -44,7 +44,7 @@ find_set(struct candidate *c, const struct encoding *e)
     return false;
 }
 
-/* Orders what weights of a group have in common. */
+/* Compares what the weights of a group must have in common. */
 static int
 compare_keys(const struct candidate *a, const struct candidate *b)
 {

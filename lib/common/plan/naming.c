@@ -19,12 +19,12 @@ struct naming_glob {
 struct naming_step {
     enum { STRIP, PREFIX, RENAME } kind;
     const char *prefix;
-    regex_t re;                     /* of a RENAME, and: */
-    struct str text;                /* as it was given */
-    bool all;                       /* every match, not the first alone */
+    regex_t re;                     /* if RENAME: */
+    struct str text;                /* as given */
+    bool all;                       /* replace every match, not only the first */
 };
 
-/* --- what the user says */
+/* --- parsing options */
 
 bool
 naming_match(struct naming *naming, const char *text, bool include, struct err *err)
@@ -61,7 +61,7 @@ naming_prefix(struct naming *naming, const char *prefix, struct err *err)
     return add_step(naming, &(const struct naming_step){ .kind = PREFIX, .prefix = prefix }, err) != NULL;
 }
 
-/* Append what stands before the next `end`, and go behind it. A backslash before `end` is taken away; any other stays. */
+/* Appends the text before the next `end`, and skips past it. Removes a backslash before `end`; keeps all others. */
 static bool
 read_until(struct str *out, const char **text, char end)
 {
@@ -77,7 +77,7 @@ read_until(struct str *out, const char **text, char end)
     return *p == end;
 }
 
-/* Whether TEXT speaks of no group that the expression has not. */
+/* Checks that TEXT refers only to groups that the expression has. */
 static bool
 groups_are_there(const struct naming_step *step)
 {
@@ -102,7 +102,7 @@ naming_rename(struct naming *naming, const char *text, struct err *err)
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--rename: '%s' is not s/EXPRESSION/TEXT/ or s/EXPRESSION/TEXT/g", text);
     bool compiled = ok && expression_read(&step.re, re.p ? re.p : "", 0, "--rename", err);
     ok = compiled && (groups_are_there(&step) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "--rename: '%s': the text speaks of a group that the expression has not", text));
+        "--rename: '%s': the replacement refers to a group that the expression does not have", text));
     ok = ok && add_step(naming, &step, err);
     if (!ok && compiled)
         regfree(&step.re);
@@ -125,9 +125,9 @@ naming_clear(struct naming *naming)
     *naming = (struct naming){ 0 };
 }
 
-/* --- which tensors */
+/* --- selecting */
 
-/* Whether a name stays; `used`, or NULL, notes the globs that matched something. */
+/* Returns true if a name is selected; marks the globs that matched in `used`, unless NULL. */
 static bool
 stays(const struct naming *naming, const struct tensor *t, bool *used)
 {
@@ -180,12 +180,12 @@ choose(const struct naming *naming, struct choice *choice, struct err *err)
             "--include: no tensor is called '%s'", str_shown(shown, naming->globs[i].text, strlen(naming->globs[i].text)));
     free(used);
     return ok && (!naming->only || n != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "--tensor: the output would have no tensor %s", str_shown(shown, naming->only, strlen(naming->only))));
+        "--tensor: no output tensor is named %s ('amn-parse' lists the names)", str_shown(shown, naming->only, strlen(naming->only))));
 }
 
-/* --- what they are called */
+/* --- renaming */
 
-/* Append TEXT for a match in `name`. */
+/* Appends TEXT, expanded for a match in `name`. */
 static void
 add_text(struct str *out, const struct str *text, const char *name, const regmatch_t *m)
 {
@@ -202,11 +202,11 @@ add_text(struct str *out, const struct str *text, const char *name, const regmat
     }
 }
 
-/* As sed does it: a match of nothing counts, but not where the one before it ended. */
+/* Like sed: an empty match counts, except directly after the previous match. */
 static void
 rename_by(struct str *out, const struct naming_step *step, const char *name)
 {
-    const char *p = name, *end = NULL;          /* of the match before */
+    const char *p = name, *end = NULL;          /* end of the previous match */
     regmatch_t m[GROUPS];
     int code;
     while ((code = expression_find(&step->re, p, GROUPS, m, p == name ? 0 : REG_NOTBOL)) == 0) {
@@ -224,7 +224,7 @@ rename_by(struct str *out, const struct naming_step *step, const char *name)
     out->failed = out->failed || code == REG_ESPACE;
 }
 
-/* Append what a step makes of name[0..n), behind which there is a NUL. */
+/* Appends the result of a step for name[0..n), which is NUL-terminated. */
 static void
 take_step(struct str *out, const struct naming_step *step, const char *name, size_t n)
 {
@@ -254,7 +254,7 @@ rename_tensor(const struct naming *naming, struct choice *choice, struct chosen 
         const struct naming_step *step = &naming->steps[i];
         const char *name = now.p ? now.p : "";
         if (step->kind == RENAME && strlen(name) != now.len)
-            ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: --rename cannot change a name that holds NUL",
+            ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: --rename cannot change a name that contains NUL",
                 str_shown(shown, t.name, t.name_len));
         take_step(&next, step, name, now.len);
         str_clear(&now);

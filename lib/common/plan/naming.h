@@ -1,6 +1,5 @@
-/* naming: which tensors of a choice an output has, and what they are called there, as a user says it. Names are those that
- * the output would have: of a weight, which its companions follow.
- */
+/* naming: which tensors of a choice the output contains, and their names there, as the user's options say. Patterns see the
+ * names that the output would have: a weight's name, which its companions follow. */
 #ifndef PLAN_NAMING_H
 #define PLAN_NAMING_H
 
@@ -9,32 +8,33 @@
 struct naming_glob;
 struct naming_step;
 
-/* Zeroed: all, as they are. Clear with naming_clear(). */
+/* Zeroed: all tensors, with their names. Clear with naming_clear(). */
 struct naming {
-    struct naming_glob *globs;      /* nglobs; owned */
+    struct naming_glob *globs;      /* nglobs of them; owned */
     size_t nglobs, globs_room;
-    struct naming_step *steps;      /* nsteps, which each name goes through in order; owned */
+    struct naming_step *steps;      /* nsteps renaming steps, applied to each name in order; owned */
     size_t nsteps, steps_room;
-    const char *only;               /* this tensor alone; borrowed, or NULL */
+    const char *only;               /* select this tensor only; borrowed, or NULL */
 };
 
-/* Keep what one of the globs with `include` matches, or all when there is none, and nothing that another glob matches:
- * * ? [a-z] [!a-z], for all of a name. ERR_USAGE for what is no glob. `text` is borrowed, here and below. */
+/* Adds a glob. A tensor is selected if it matches a glob with `include`, or there is no such glob, and matches no other
+ * glob. Globs are * ? [a-z] [!a-z] and match the entire name. Fails with ERR_USAGE if `text` is not a glob. `text` is
+ * borrowed, here and below. */
 bool naming_match(struct naming *naming, const char *text, bool include, struct err *err);
 
-/* s/RE/TEXT/ or s/RE/TEXT/g, a POSIX extended expression; any character may stand for the slash. In TEXT & and \0 are what was
- * matched, \1 to \9 what was in parentheses, and \ before anything else that itself. ERR_USAGE. */
+/* Adds a step s/RE/TEXT/ or s/RE/TEXT/g, with a POSIX extended expression; any character may replace the slash. In TEXT, &
+ * and \0 are the match, \1 to \9 its groups, and \ before another character is that character. ERR_USAGE. */
 bool naming_rename(struct naming *naming, const char *text, struct err *err);
 
-/* Take a prefix away from the names that have it; give one to all. */
+/* Adds a step that removes a prefix from the names that have it, or one that adds a prefix to all names. */
 bool naming_strip(struct naming *naming, const char *prefix, struct err *err);
 bool naming_prefix(struct naming *naming, const char *prefix, struct err *err);
 
-/* Do all of it. ERR_USAGE when a glob to include matches nothing, `only` is not there, or two tensors have one name
- * behind it. A name that holds NUL cannot go through an expression: ERR_UNSUPPORTED. */
+/* Applies everything. Fails with ERR_USAGE if an include glob matches nothing, if `only` does not exist, or if two tensors
+ * get the same name; with ERR_UNSUPPORTED if a name that contains NUL would go through an expression. */
 bool naming_apply(const struct naming *naming, struct choice *choice, struct err *err);
 
-/* Whether the globs and `only` keep a tensor; whether there are globs to include. */
+/* Returns true if the globs and `only` select the name; true if there are globs to include. */
 bool naming_keeps(const struct naming *naming, const struct tensor *t);
 bool naming_includes(const struct naming *naming);
 

@@ -14,15 +14,15 @@ check_weight(const struct weight *w, enum passthrough_packed packed, const char 
     if (t->dtype == DTYPE_UNKNOWN) {
         if (w->scheme->describe)
             w->scheme->describe(w, detail);
-        return err_set(err, ERR_UNSUPPORTED, t->extent.at, ERR_TENSOR "its type (%s) is not known, so its length is "
-            "not either: it cannot be kept", shown, detail);
+        return err_set(err, ERR_UNSUPPORTED, t->extent.at, ERR_TENSOR "unknown type (%s), so its length is "
+            "unknown too: it cannot be copied", shown, detail);
     }
     if (packed != (blocks ? PASSTHROUGH_BLOCKS : PASSTHROUGH_CODES))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "it is quantized as %s, which cannot be kept in "
-            "%s: no reader of that knows it; without --keep-quantized it is decoded", shown,
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "quantized as %s, which readers of %s do not "
+            "support; without --keep-quantized it is dequantized", shown,
             blocks ? dtype_name(t->dtype) : w->scheme->name, name);
-    return !blocks || !t->big_endian || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "its %s blocks are "
-        "big-endian, which cannot be kept: without --keep-quantized it is decoded", shown, dtype_name(t->dtype));
+    return !blocks || !t->big_endian || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "%s blocks are "
+        "big-endian, which is not supported with --keep-quantized; without it they are dequantized", shown, dtype_name(t->dtype));
 }
 
 bool
@@ -59,8 +59,8 @@ passthrough_check(const struct choice *choice, const struct roles *roles, struct
         for (unsigned p = 1; ok && p < SCHEME_PARTS; p++)
             if (w->part[p] && (codes ? !there[catalog_index(choice->input, w->part[p])]
                 : !w->shares && there[catalog_index(choice->input, w->part[p])]))
-                ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, ERR_TENSORS "they belong together, and the options that "
-                    "choose tensors take only one", str_shown(weight, w->part[0]->name, w->part[0]->name_len),
+                ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, ERR_TENSORS "belong to one weight, but --include, --exclude "
+                    "or --tensor selects only one of them", str_shown(weight, w->part[0]->name, w->part[0]->name_len),
                     str_shown(part, w->part[p]->name, w->part[p]->name_len));
     }
     free(there);

@@ -1,22 +1,23 @@
-/* passthrough: a choice that decodes nothing: what is quantized moves as it is, with its companions. */
+/* passthrough: a choice that decodes nothing: quantized weights are copied with their companions. */
 #ifndef PLAN_PASSTHROUGH_H
 #define PLAN_PASSTHROUGH_H
 
 #include "plan/choice.h"
 
-/* What the readers of a format know of quantized weights. */
+/* The quantized weights that the readers of a format understand. */
 enum passthrough_packed {
     PASSTHROUGH_NONE,
-    PASSTHROUGH_CODES,                 /* tensors of scalars that belong together: codes, scales ... */
-    PASSTHROUGH_BLOCKS                 /* the block types of ggml */
+    PASSTHROUGH_CODES,                 /* codes and scales as separate tensors */
+    PASSTHROUGH_BLOCKS                 /* ggml's block types */
 };
 
-/* Every tensor of the catalog, as it is; also of schemes that are not decoded. A quantized weight that the readers of
- * the target, called `name` in messages, do not know is ERR_UNSUPPORTED. Clear it also after a failure. */
+/* Selects every tensor of the catalog unchanged, also of schemes that cannot be decoded. Fails with ERR_UNSUPPORTED if the
+ * readers of the target, called `name` in messages, do not understand a quantized weight. Clear the choice also after a
+ * failure. */
 bool passthrough_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum passthrough_packed packed,
     const char *name, struct err *err);
 
-/* When names were chosen: what belongs together is still there, else ERR_USAGE. */
+/* Checks, after names were selected, that no weight lost a companion. ERR_USAGE. */
 bool passthrough_check(const struct choice *choice, const struct roles *roles, struct err *err);
 
 #endif

@@ -10,8 +10,8 @@
 #include "plan/fused.h"
 
 enum {
-    VIEW_ROW = 32 << 20,        /* bytes of an output row: panels of more would not fit their memory */
-    VIEW_UNIT = 1024            /* bytes of a unit: of longer ones each is worth a read */
+    VIEW_ROW = 32 << 20,        /* bytes of an output row; panels with longer rows would exceed their memory */
+    VIEW_UNIT = 1024            /* bytes of a unit; longer ones are worth a read each */
 };
 
 struct pieces {
@@ -21,7 +21,7 @@ struct pieces {
     struct hook hooks[PIECES_HOOKS];
     size_t nhooks;
     bool late;                  /* there is a LATE piece */
-    void *own;                  /* of the writer, freed by: */
+    void *own;                  /* data of the writer, freed by: */
     void (*free_own)(void *own);
 };
 
@@ -89,7 +89,7 @@ add(struct pieces *p, const struct piece *piece, struct err *err)
 {
     uint64_t end;
     if (!num_add(&end, p->nbytes, piece->nbytes) || end > INT64_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^63 bytes, which no file can have");
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output size exceeds 2^63 bytes");
     struct piece *list = array_grow(p->list, p->n, &p->room, sizeof *list, err);
     if (!list)
         return false;
@@ -118,7 +118,7 @@ compare_strides(const void *pa, const void *pb)
     return (a->stride > b->stride) - (a->stride < b->stride);
 }
 
-/* Whether dimensions fill a range without gaps, in whatever order; how many elements that are. */
+/* Returns true if dimensions fill a range without gaps, in any order; sets *n to the number of elements. */
 static bool
 are_dense(const struct layout *l, uint64_t *n)
 {
@@ -131,9 +131,9 @@ are_dense(const struct layout *l, uint64_t *n)
     return true;
 }
 
-/* Whether a tensor is matrices that were transposed, whole: then they can be turned back panel by panel. The outermost
- * dimension, or the one behind that of the matrices, is then the one that lies innermost; the others are the stored rows,
- * in any order. What lies side by side in both is a unit. */
+/* Returns true if a tensor consists of entire matrices that were transposed, so that they can be transposed back in panels.
+ * Then the innermost stored dimension is the outermost one, or the one after the matrices; the others are the stored rows,
+ * in any order. Elements that are adjacent in both orders form a unit. */
 static bool
 find_view(struct piece_view *view, struct layout *order, const struct tensor *t)
 {
@@ -145,7 +145,7 @@ find_view(struct piece_view *view, struct layout *order, const struct tensor *t)
     *view = (struct piece_view){ .tensor = t, .matrices = 1, .unit = 1 };
     if (l->dim[n - 1].stride == 1) {
         if (l->dim[n - 1].n * item > VIEW_UNIT)
-            return false;               /* these are read run by run */
+            return false;               /* such tensors are read run by run */
         view->unit = (uint32_t)l->dim[--n].n;
     }
     first = l->dim[0].stride != view->unit;
@@ -165,7 +165,7 @@ find_view(struct piece_view *view, struct layout *order, const struct tensor *t)
     return first == 0 || (num_mul(&matrix, view->rows, view->cols * view->unit) && l->dim[0].stride == matrix);
 }
 
-/* A piece of all elements of what is chosen. A view is at `view`, its order at `order`, which the caller has. */
+/* Sets a piece of all elements of a chosen tensor. The caller provides `view` and `order`, which the piece may point to. */
 static bool
 find_elements(struct piece *piece, struct piece_view *view, struct layout *order, const struct chosen *chosen, struct err *err)
 {
@@ -194,7 +194,7 @@ view_size(const struct piece_view *view)
     return sizeof *view + (view->order ? layout_size(view->order) : 0);
 }
 
-/* Copy a view and its order to memory of view_size(). */
+/* Copies a view and its order to memory of view_size() bytes. */
 static const struct piece_view *
 copy_view(void *memory, const struct piece_view *view)
 {
@@ -205,7 +205,7 @@ copy_view(void *memory, const struct piece_view *view)
     return copy;
 }
 
-/* The pieces of what is put together. */
+/* Makes the pieces of a composed tensor. */
 static const struct built *
 build(const struct composed *composed, enum dtype to, struct err *err)
 {
@@ -227,7 +227,7 @@ build(const struct composed *composed, enum dtype to, struct err *err)
     return built;
 }
 
-/* Add a piece, and of a VIEW a copy of its view. */
+/* Adds a piece, with a copy of its view if it is a VIEW. */
 static bool
 add_elements(struct pieces *p, struct piece *piece, struct err *err)
 {
@@ -288,7 +288,7 @@ find_encoded(struct encoded *encoded, const struct chosen *chosen, struct err *e
     return true;
 }
 
-/* The part of a weight that becomes several tensors: those before it have its elements. */
+/* If a weight becomes several tensors, the first of them has made the elements already. */
 static bool
 add_encoded(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
@@ -413,7 +413,7 @@ bool
 pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err)
 {
     return from == 0 || pieces_next_late(p, from) >= to || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET,
-        "this format cannot be made in parts (--range, --part): its checksums are of all that is before them");
+        "--range and --part are not supported for this format: its checksums depend on all preceding bytes");
 }
 
 const struct encode_part *
@@ -434,7 +434,7 @@ piece_input(const struct piece *piece, unsigned i)
     }
 }
 
-/* Returns the i-th piece that elements are put together of, or NULL after having taken their number off i. */
+/* Returns the i-th piece that elements consist of, or subtracts their number from i and returns NULL. */
 static const struct piece *
 take_component(const struct piece *elements, size_t *i)
 {

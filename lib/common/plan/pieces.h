@@ -1,6 +1,5 @@
-/* pieces: every byte of an output, as runs of one kind, in order and without a gap. A writer lays them out; the pipeline
- * cuts them into blocks and knows no container.
- */
+/* pieces: every byte of an output, as runs of one kind, in order and without gaps. A writer lays them out; the pipeline cuts
+ * them into blocks and knows no container. */
 #ifndef PLAN_PIECES_H
 #define PLAN_PIECES_H
 
@@ -10,24 +9,24 @@
 enum piece_kind {
     PIECE_TEXT,                 /* bytes in memory: a header */
     PIECE_COPY,                 /* an input tensor, row-major and little-endian whatever its layout */
-    PIECE_VIEW,                 /* the same of one whose matrices are transposed */
+    PIECE_VIEW,                 /* an input tensor whose matrices are transposed on the way */
     PIECE_DECODE,               /* elements of a weight */
-    PIECE_COMPOSED,             /* parts of tensors or weights put together */
-    PIECE_ENCODE,               /* a part that a weight becomes */
+    PIECE_COMPOSED,             /* several tensors or weights put together */
+    PIECE_ENCODE,               /* one part of an encoded weight */
     PIECE_ZERO,                 /* padding */
-    PIECE_LATE                  /* what is known once everything before it has been made: a checksum, a directory */
+    PIECE_LATE                  /* bytes known only once everything before them was made: a checksum, a directory */
 };
 
-/* Stored matrices that are transposed: matrices times cols x rows units come out. The layout of the tensor is not looked
- * at. */
+/* Stored matrices to transpose: the output is `matrices` matrices of cols x (rows * units). The tensor's own layout is
+ * ignored. */
 struct piece_view {
     const struct tensor *tensor;
-    uint64_t matrices, rows, cols;      /* as stored, in units */
-    uint32_t unit;                      /* elements that stay side by side */
-    const struct layout *order;         /* which stored row each unit of an output row is of; NULL: one behind the other */
+    uint64_t matrices, rows, cols;      /* as stored, counted in units */
+    uint32_t unit;                      /* elements that stay adjacent */
+    const struct layout *order;         /* the stored row of each unit of an output row; NULL: consecutive rows */
 };
 
-/* Makes bytes [from, from + n) of a LATE piece; called in turn, when the hooks have seen all that is before them. */
+/* Makes bytes [from, from + n) of a LATE piece. Called in order, after the hooks have seen all bytes before them. */
 struct late {
     void (*make)(void *of, uint64_t from, uint8_t *y, size_t n);
     void *of;
@@ -40,9 +39,10 @@ struct built;
 
 struct piece {
     enum piece_kind kind;
-    enum dtype to;              /* of the elements of a COPY, VIEW, DECODE or COMPOSED: a COPY or VIEW is cast when it has another */
-    uint64_t at, nbytes;        /* in the output, or PIECE_NOWHERE; nbytes may be 0 */
-    const char *name;           /* of a tensor that is called otherwise than in the input: as struct chosen has it */
+    enum dtype to;              /* type of the elements of a COPY, VIEW, DECODE or COMPOSED; a COPY or VIEW whose source has
+                                 * another type is cast */
+    uint64_t at, nbytes;        /* offset in the output, or PIECE_NOWHERE; nbytes may be 0 */
+    const char *name;           /* name of a renamed tensor, as in struct chosen */
     uint32_t name_len;
     union {
         const char *text;               /* TEXT: owned by the pieces */
@@ -55,50 +55,50 @@ struct piece {
     } of;
 };
 
-/* A composed tensor and, for each part, a COPY, VIEW or DECODE of all elements of its source: in the type of the whole, or F32
- * where there are operations. */
+/* A composed tensor and, for each part, a COPY, VIEW or DECODE of all elements of its source: in the type of the whole, or
+ * in F32 if there are operations. */
 struct built {
     const struct composed *composed;    /* borrowed */
     struct piece *part[];               /* composed->n of them */
 };
 
-/* The elements of a weight, as a COPY, VIEW, DECODE or COMPOSED that is not a piece of the output, and how they are encoded. The
- * pieces of its parts have one `elements` together. */
+/* The elements of a weight, as a COPY, VIEW, DECODE or COMPOSED that is not itself a piece of the output, and how they are
+ * encoded. The pieces of its parts share one `elements`. */
 struct encoded {
     const struct piece *elements;
-    const struct piece *const *fused;   /* those of all weights of encoding->fused, in its order; or NULL */
+    const struct piece *const *fused;   /* the pieces of all weights of encoding->fused, in its order; or NULL */
     struct encoding *encoding;  /* borrowed */
     unsigned part;
-    bool first;                 /* of these: frees them */
+    bool first;                 /* number of pieces that share this; the last one frees it */
 };
 
-/* Something that sees the output in order, whoever makes it and however it is written. */
+/* A hook sees the output in order, independent of how it is made and written. */
 struct hook {
-    /* Out of turn, by the thread that made bytes [at, at + n) of the output: what can be computed of them alone. NULL:
-     * nothing, 0. */
+    /* Called out of order, by the thread that made bytes [at, at + n) of the output: computes whatever depends on these
+     * alone. NULL: nothing to compute, the digest is 0. */
     uint64_t (*digest)(void *of, uint64_t at, const uint8_t *p, size_t n);
-    /* In turn: the same bytes, and their digest. */
+    /* Called in order, with the same bytes and their digest. */
     void (*see)(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest);
     void *of;
 };
-enum { PIECES_HOOKS = 4 };      /* of a writer, or of a job */
+enum { PIECES_HOOKS = 4 };      /* hooks of a writer, and hooks of a job */
 
 struct pieces;
 
 struct pieces *pieces_new(struct err *err);             /* NULL on failure */
-void pieces_free(struct pieces *p);                     /* takes NULL */
+void pieces_free(struct pieces *p);                     /* accepts NULL */
 
-/* Append a piece. All together have less than 2^63 bytes: else ERR_LIMIT. */
-bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes the text, and clears it */
+/* Appends a piece. Fails with ERR_LIMIT if the total reaches 2^63 bytes. */
+bool pieces_text(struct pieces *p, struct str *text, struct err *err);      /* takes ownership of the text, and clears it */
 bool pieces_chosen(struct pieces *p, const struct chosen *chosen, struct err *err);     /* COPY to ENCODE */
 bool pieces_view(struct pieces *p, const struct piece_view *view, struct err *err);           /* copied */
 bool pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err);
 bool pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err);
 
-/* Something of a writer's that its hooks and LATE pieces use: freed together with the pieces. One at most. */
+/* Sets data of the writer that its hooks and LATE pieces use; freed together with the pieces. At most one. */
 void pieces_own(struct pieces *p, void *of, void (*free_of)(void *of));
 
-/* What the writer needs to see for its LATE pieces; copied. At most PIECES_HOOKS. */
+/* Adds a hook that the writer needs for its LATE pieces; copied. At most PIECES_HOOKS. */
 void pieces_hook(struct pieces *p, const struct hook *hook);
 size_t pieces_hooks(const struct pieces *p, const struct hook **hooks);
 
@@ -106,31 +106,31 @@ uint64_t pieces_nbytes(const struct pieces *p);
 size_t pieces_count(const struct pieces *p);
 const struct piece *pieces_at(const struct pieces *p, size_t i);
 
-/* The piece that holds byte `at` of the output, which is below pieces_nbytes(). */
+/* Returns the piece that holds byte `at` of the output, which must be below pieces_nbytes(). */
 size_t pieces_find(const struct pieces *p, uint64_t at);
 
-/* A piece of all elements of what is chosen, encoded or not, outside of any output. NULL on failure. */
+/* Returns a piece of all elements of a chosen tensor, encoded or not, outside of any output. NULL on failure. */
 struct piece *piece_elements(const struct chosen *chosen, struct err *err);
-void piece_free(struct piece *piece);                   /* takes NULL */
+void piece_free(struct piece *piece);                   /* accepts NULL */
 
-/* The next byte from `at` on that belongs to a LATE piece, or UINT64_MAX. */
+/* Returns the first byte at or after `at` that belongs to a LATE piece, or UINT64_MAX. */
 uint64_t pieces_next_late(const struct pieces *p, uint64_t at);
 
-/* Whether bytes [from, to) can be made alone: a LATE piece needs all that is before it. Else ERR_UNSUPPORTED. */
+/* Checks that bytes [from, to) can be made on their own: a LATE piece needs everything before it. ERR_UNSUPPORTED. */
 bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err);
 
-/* Part i, below SCHEME_PARTS, of what a piece is made of: its tensor, or one of its weight; NULL when there is none. A COMPOSED
- * has none itself, but each of the pieces that it is put together of. */
+/* Returns source i, below SCHEME_PARTS, of a piece: its tensor, or one part of its weight; NULL if there is none. A COMPOSED
+ * piece has no sources itself, only the pieces that it consists of have. */
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
 
-/* Returns the i-th piece that a piece, or what it encodes, is put together of: of one that is not COMPOSED itself, once; then those
- * of the other weights in its fused group. NULL after the last. */
+/* Returns the i-th piece that a piece, or the elements it encodes, consists of: if it is not COMPOSED, itself, once; then
+ * those of the other weights in its fused group. NULL after the last. */
 const struct piece *piece_component(const struct piece *piece, size_t i);
 
-/* The part that an ENCODE is. */
+/* Returns the part that an ENCODE piece holds. */
 const struct encode_part *encoded_part(const struct piece *piece);
 
-/* The output tensor that a piece is; false of a header, padding and the like. */
+/* Gets the output tensor of a piece; returns false for a header, padding and the like. */
 bool piece_output(struct tensor *t, const struct piece *piece);
 
 #endif

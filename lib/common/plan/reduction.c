@@ -13,7 +13,7 @@
 #include "kernel/encode_iq.h"
 #include "plan/fused.h"
 
-enum { LEAST = 32 };            /* rows and columns of a weight that is worth it */
+enum { LEAST = 32 };            /* least number of rows and of columns of a weight worth quantizing */
 
 struct reduction_rule {
     regex_t re;
@@ -22,7 +22,7 @@ struct reduction_rule {
     enum dtype plain;
 };
 
-/* --- what the user says */
+/* --- rules */
 
 bool
 reduction_rule(struct reduction *r, const char *text, struct err *err)
@@ -60,7 +60,7 @@ reduction_settle(struct reduction *r, struct err *err)
         rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, blocks);
         rule->plain = dtype_targets[plain] ? dtype_target(plain) : DTYPE_UNKNOWN;
         if (!dtype_targets[plain] && (!rule->encoder || (rule->encoder->type != DTYPE_UNKNOWN) != blocks))
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is no scheme that goes into one file with %s",
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not a scheme that can share a file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
         fuses = fuses || (rule->encoder && rule->encoder->fuses);
     }
@@ -79,8 +79,7 @@ reduction_clear(struct reduction *r)
     *r = (struct reduction){ 0 };
 }
 
-/* The first rule that finds something in a name, or NULL; a name that holds NUL is looked at up to there. False for want of
- * memory. */
+/* Finds the first rule that matches a name, or NULL; a name that contains NUL is matched up to there. False on ERR_MEMORY. */
 static bool
 find_rule(const struct reduction_rule **rule, const struct reduction *r, const struct tensor *t, struct err *err)
 {
@@ -97,7 +96,7 @@ find_rule(const struct reduction_rule **rule, const struct reduction *r, const s
     return true;
 }
 
-/* --- what is eligible */
+/* --- eligible tensors */
 
 static bool
 has_word(const struct tensor *t, const char *word)
@@ -105,7 +104,7 @@ has_word(const struct tensor *t, const char *word)
     return memmem(t->name, t->name_len, word, strlen(word)) != NULL;
 }
 
-/* Whether `word` is one of the dotted parts of a name. */
+/* Returns true if `word` is one of the dotted components of a name. */
 static bool
 has_part(const struct tensor *t, const char *word)
 {
@@ -116,7 +115,7 @@ has_part(const struct tensor *t, const char *word)
     return false;
 }
 
-/* Checks whether a tensor is the experts of a layer, one matrix each: P.experts.gate_up_proj. */
+/* Returns true if a tensor holds the experts of a layer, one matrix each: P.experts.gate_up_proj. */
 static bool
 is_stack(const struct tensor *t)
 {
@@ -124,14 +123,14 @@ is_stack(const struct tensor *t)
         && shape_dim(&t->shape, 2) >= LEAST;
 }
 
-/* Why a tensor of a model without a mix is left alone by its name, or NULL: schemes.md 11. */
+/* Returns why a tensor of a model without a mix is skipped, judging by its name and size, or NULL. */
 static const char *
 spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
 {
     size_t n = t->name_len;
     bool stack = e->stacks && is_stack(t);
     if (!stack && !str_strip(t->name, &n, "weight"))
-        return "it is not called a weight";
+        return "not named .weight";
     if (has_word(t, "norm") || has_part(t, "ln_1") || has_part(t, "ln_2") || has_part(t, "ln_f"))
         return "a norm";
     if (has_word(t, "embed") || has_part(t, "wte") || has_part(t, "wpe") || has_word(t, "embd"))
@@ -145,17 +144,17 @@ spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
 
 /* --- one tensor */
 
-/* A tensor of the choice while it is decided on. */
+/* A tensor of the choice during the decision. */
 struct one {
     struct chosen *chosen;
     struct tensor t;
     uint64_t rows, cols;
     const struct reduction_rule *rule;
-    const struct encoder *encoder;      /* or NULL: it stays */
+    const struct encoder *encoder;      /* or NULL: do not encode */
     size_t place;
 };
 
-/* What is known before any type is chosen; *stays when none will be. */
+/* Checks everything that does not depend on the type; sets *stays if the tensor is not encoded. */
 static bool
 look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
 {
@@ -167,13 +166,13 @@ look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct
     if (!dtype_is_float(t->dtype))
         return true;
     if (t->shape.rank < 2 || (blocks && mix_is_vector(t)))
-        return *why = "no matrix", true;
+        return *why = "not a matrix", true;
     one->cols = shape_dim(&t->shape, t->shape.rank - 1);
     if (!shape_numel(&t->shape, &numel) || numel == 0)
-        return *why = "it has no elements", true;
+        return *why = "no elements", true;
     one->rows = numel / one->cols;
     if (!naming_keeps(&r->which, t))
-        return *why = "not asked for", true;
+        return *why = "not selected", true;
     if (!find_rule(&one->rule, r, t, err))
         return false;
     if (!one->rule && !naming_includes(&r->which))
@@ -182,12 +181,12 @@ look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct
     return true;
 }
 
-/* The encoder of a type, or none: the tensor is cast, or stays. */
+/* Sets the encoder of a type, or none: the tensor is cast, or left as it is. */
 static void
 take_type(struct one *one, enum dtype type)
 {
     if (type == DTYPE_UNKNOWN)
-        one->chosen->why = "the block does not divide its rows";
+        one->chosen->why = "row length is not a multiple of the block size";
     else if (type < DTYPE_SCALARS)
         one->chosen->dtype = type;
     else
@@ -206,7 +205,7 @@ decide(struct one *one, const struct reduction *r, struct mix_state *mix)
         take_type(one, mix_fallback(mix && !one->rule ? mix_type(mix, &one->t) : e->type, one->cols));
 }
 
-/* Weights of importance, where there are some. What cannot do without is ERR_USAGE. */
+/* Looks up the tensor's importance. Fails with ERR_USAGE if the encoder requires it and there is none. */
 static bool
 weigh(struct encoding *e, const struct reduction *r, struct err *err)
 {
@@ -217,11 +216,11 @@ weigh(struct encoding *e, const struct reduction *r, struct err *err)
     if (err->kind != ERR_NONE)
         return false;
     return e->importance || !encode_needs_importance(e->encoder->type) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "tensor %s: %s needs an importance matrix%s", str_shown(shown, e->weight.name, e->weight.name_len), e->encoder->label,
-        r->importance.n != 0 ? ", and that of --imatrix does not have it" : ": --imatrix FILE");
+        "tensor %s: %s requires an importance matrix%s", str_shown(shown, e->weight.name, e->weight.name_len), e->encoder->label,
+        r->importance.n != 0 ? ", and --imatrix has no entry for it" : ": use --imatrix FILE");
 }
 
-/* The encoding of a tensor; none when it does not fit, which says why. False is a failure. */
+/* Sets up the encoding of a tensor; none, with a reason, if it does not fit. Returns false on failure. */
 static bool
 encode(const struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
 {
@@ -243,9 +242,9 @@ encode(const struct one *one, const struct reduction *r, struct catalog *memory,
     return true;
 }
 
-/* --- all of them */
+/* --- entire choice */
 
-/* Warns once of types that llama-quantize refuses to make without importance. */
+/* Warns once about types that llama-quantize refuses to write without importance. */
 static void
 warn_of_few_bits(const struct reduction *r, const struct one *list, size_t n, struct catalog *memory)
 {
@@ -263,11 +262,11 @@ warn_of_few_bits(const struct reduction *r, const struct one *list, size_t n, st
         return;
     str_shown(shown, first->t.name, first->t.name_len);
     if (others == 0)
-        catalog_warn(memory, "%s: %s without an importance matrix, which llama-quantize refuses; --imatrix FILE gives one",
+        catalog_warn(memory, "%s: %s without an importance matrix (use --imatrix FILE); llama-quantize refuses this",
             shown, dtype_name(first->encoder->type));
     else
-        catalog_warn(memory, "%s and %zu other weights: %s without an importance matrix, which llama-quantize refuses; "
-            "--imatrix FILE gives one", shown, others, dtype_name(first->encoder->type));
+        catalog_warn(memory, "%s and %zu other weights: %s without an importance matrix (use --imatrix FILE); "
+            "llama-quantize refuses this", shown, others, dtype_name(first->encoder->type));
 }
 
 static int
@@ -300,7 +299,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
         ok = look(&list[i], &stays, r, keyed, err);
         if (ok && !stays) {
             decide(&list[i], r, mixed ? &state : NULL);
-            choice->mix = list[i].rule ? choice->mix : mix;     /* which is not what rules alone have made */
+            choice->mix = list[i].rule ? choice->mix : mix;     /* not if rules alone chose the types */
         }
         ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
     }
@@ -310,7 +309,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     return ok;
 }
 
-/* The list anew, with all parts of what is encoded; which are numbered. */
+/* Builds the list again, with all parts of encoded weights, which are numbered. */
 static bool
 spread(struct choice *choice, struct err *err)
 {
@@ -335,7 +334,7 @@ spread(struct choice *choice, struct err *err)
     return true;
 }
 
-/* Finds the first stack of experts that stays because the encoder takes matrices alone; *n: how many do. */
+/* Finds the first stack of experts that is skipped because the encoder handles matrices only; *n: the number of such stacks. */
 static struct tensor
 find_stack(const struct reduction *r, const struct choice *choice, size_t *n)
 {
@@ -349,7 +348,7 @@ find_stack(const struct reduction *r, const struct choice *choice, size_t *n)
     return first;
 }
 
-/* Fails where nothing is encoded, and warns of experts that stay. */
+/* Fails if nothing is encoded, and warns about experts that are skipped. */
 static bool
 check_encoded(const struct reduction *r, const struct choice *choice, struct catalog *catalog, struct err *err)
 {
@@ -358,13 +357,13 @@ check_encoded(const struct reduction *r, const struct choice *choice, struct cat
     const struct tensor t = find_stack(r, choice, &n);
     str_shown(shown, t.name ? t.name : "", t.name_len);
     if (choice->encoded != 0 && n != 0)
-        catalog_warn(catalog, "%s%s: experts in one tensor of three dimensions stay as they are: %s encodes only matrices "
-            "(--scheme fp8 encodes both)", shown, n > 1 ? " and others" : "", r->encoder->label);
+        catalog_warn(catalog, "%s%s: experts in one three-dimensional tensor are left unquantized: %s supports only matrices "
+            "(--scheme fp8 supports both)", shown, n > 1 ? " and others" : "", r->encoder->label);
     if (choice->encoded != 0)
         return true;
-    return n != 0 ? err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s encodes only matrices, not experts in one tensor of "
-        "three dimensions: --scheme fp8 encodes both", shown, r->encoder->label)
-        : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight to encode as %s: --include GLOB selects tensors that are skipped by "
+    return n != 0 ? err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s supports only matrices, not experts in one "
+        "three-dimensional tensor: use --scheme fp8", shown, r->encoder->label)
+        : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight to quantize as %s; use --include GLOB to select tensors that are skipped by "
         "default", r->encoder->label);
 }
 

@@ -1,5 +1,5 @@
-/* shards: a choice of tensors cut into the files of a model directory, as save_pretrained() cuts it: in order, a file is
- * closed by the tensor that would make its data longer than allowed, and a tensor that is longer has a file of its own.
+/* shards: distributes a choice of tensors over the files of a model directory, as save_pretrained() does: in order; a file
+ * ends before the tensor that would make its data too long, and a tensor that is too long by itself gets its own file.
  * Source: huggingface_hub, serialization/_base.py, split_state_dict_into_shards_factory. */
 #ifndef PLAN_SHARDS_H
 #define PLAN_SHARDS_H
@@ -12,17 +12,18 @@ struct shard {
     uint64_t nbytes;
 };
 
-/* Zeroed: none. */
+/* Zeroed: empty. */
 struct shards {
-    struct shard *list;         /* n of them, at least one; owned */
+    struct shard *list;         /* n shards, at least one; owned */
     size_t n;
-    uint64_t nbytes;            /* of all data */
-    const char *stem;           /* of the names of the files, set by who names them; static */
+    uint64_t nbytes;            /* total data size */
+    const char *stem;           /* prefix of the file names, set by the caller; static */
 };
 
 enum { SHARDS_MAX = 99999 };
 
-/* `most` bytes of data a file, where each tensor takes a multiple of `align`. Clear it also after a failure. */
+/* Distributes tensors over files of at most `most` data bytes; each tensor occupies a multiple of `align`. Clear it also
+ * after a failure. */
 bool shards_cut(struct shards *shards, const struct choice *choice, uint64_t most, uint64_t align, struct err *err);
 void shards_clear(struct shards *shards);
 

@@ -11,7 +11,7 @@ compare(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Whether a piece is put together of several, or encodes what is. */
+/* Returns true if a piece consists of several, or encodes such a piece. */
 static bool
 is_composed(const struct piece *piece)
 {
@@ -20,7 +20,7 @@ is_composed(const struct piece *piece)
         && first != piece->of.encoded->elements;
 }
 
-/* Whether the piece reads its first part once, from its beginning to its end. */
+/* Returns true if the piece reads its first part once, from beginning to end. */
 static bool
 is_run(const struct piece *piece)
 {
@@ -31,7 +31,7 @@ is_run(const struct piece *piece)
         || (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, 0) == NEED_RUN));
 }
 
-/* The companions of a piece; *forward is false when one comes after the codes. */
+/* Adds the companions of a piece; clears *forward if one comes after the codes. */
 static bool
 add_companions(struct streaming *a, size_t *room, const struct piece *piece, bool *forward, struct err *err)
 {
@@ -51,7 +51,7 @@ add_companions(struct streaming *a, size_t *room, const struct piece *piece, boo
     return true;
 }
 
-/* In order, and those that weights share once. */
+/* Sorts the ranges and removes duplicates, which weights share. */
 static void
 sort(struct streaming *a)
 {

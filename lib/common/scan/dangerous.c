@@ -1,5 +1,5 @@
-/* The tables are the union of those of picklescan 1.0.5 and fickling (August 2026), by name; the names that Python 3 gives to
- * modules of Python 2 are CPython's, Lib/_compat_pickle.py. */
+/* The tables combine those of picklescan 1.0.5 and fickling (August 2026), by name; the Python 3 names of Python 2 modules
+ * are from CPython, Lib/_compat_pickle.py. */
 #include "scan/dangerous.h"
 
 #include <stdbool.h>
@@ -11,15 +11,15 @@
 
 #define LENGTH(a) (sizeof (a) / sizeof *(a))
 
-/* "module.name", with both as they are spelled: more than this is no name. */
+/* Limit for module and name, each as spelled: no real one is longer. */
 enum { PATH_MAX_BYTES = 1024 };
 
 struct path {
     char p[2 * PATH_MAX_BYTES + 1];
-    size_t n, name;             /* the first byte of the name */
+    size_t n, name;             /* offset of the name */
 };
 
-/* All of a module and what is below it, wherever one of this name stands in a path; in the order of strcmp. */
+/* Modules that are dangerous with everything in them, at any position in a path; in strcmp order. */
 static const char *const modules[] = {
     "__builtin__", "__builtins__", "_aix_support", "_ctypes", "_frozen_importlib", "_frozen_importlib_external", "_imp",
     "_interpreters", "_operator", "_osx_support", "_pickle", "_posixsubprocess", "_pyrepl", "_signal", "_sqlite3", "_thread",
@@ -34,7 +34,7 @@ static const char *const modules[] = {
     "trace", "types", "unittest", "urllib", "urllib2", "uuid", "venv", "webbrowser", "xmlrpc", "zipfile", "zipimport",
 };
 
-/* The same of longer paths, and of single names. */
+/* Like `modules`, for longer paths and for single names. */
 static const char *const paths[] = {
     "numpy.distutils", "numpy.f2py", "numpy.testing._private.utils",
     "torch._dynamo", "torch._inductor", "torch.hub", "torch.jit",
@@ -47,7 +47,7 @@ static const char *const paths[] = {
     "torch.utils.collect_env.run", "torch.utils.data.datapipes.utils.decoder.basichandlers",
 };
 
-/* What does no harm of Python's builtins; all others do. */
+/* The harmless ones of Python's builtins; all others are dangerous. */
 static const char *const builtins[] = {
     "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod",
     "enumerate", "filter", "float", "format", "frozenset", "hash", "hex", "id", "int", "isinstance", "issubclass",
@@ -55,20 +55,20 @@ static const char *const builtins[] = {
     "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "unicode", "xrange", "zip",
 };
 
-/* Where an attribute of these is walked to, everything can be reached. */
+/* Attributes through which everything can be reached. */
 static const char *const inside[] = {
     "__builtins__", "__call__", "__class__", "__closure__", "__code__", "__dict__", "__getattribute__", "__globals__",
     "__import__", "__init__", "__loader__", "__mro__", "__reduce__", "__reduce_ex__", "__self__", "__spec__",
     "__subclasses__",
 };
 
-/* Refused by torch's own reader; scanners know them and find them harmless. */
+/* Refused by torch's own reader, but found harmless by other scanners. */
 static const char *const benign[] = {
     "numpy._core.multiarray._reconstruct", "numpy.core.multiarray._reconstruct", "numpy.dtype", "numpy.ndarray",
 };
 
-/* Modules of Python 2, or single names of them, and where Python 3 looks for them in a pickle of protocol 0 to 2; those
- * whose name tells more than the old one. In the order of strcmp. */
+/* Python 2 modules, or single names in them, and where Python 3 looks for them in pickles of protocol 0 to 2. Only those
+ * that are easier to judge by the new name; in strcmp order. */
 static const char *const old[][2] = {
     { "BaseHTTPServer", "http.server" }, { "CGIHTTPServer", "http.server" }, { "Cookie", "http.cookies" },
     { "DocXMLRPCServer", "xmlrpc.server" }, { "SimpleHTTPServer", "http.server" },
@@ -99,7 +99,7 @@ dangerous_old_module(size_t i)
     return i < LENGTH(old) ? old[i][0] : NULL;
 }
 
-/* p[0..n) in a sorted list. */
+/* Returns true if p[0..n) is in a sorted list. */
 static bool
 listed(const char *const *list, size_t count, const char *p, size_t n)
 {
@@ -114,7 +114,7 @@ listed(const char *const *list, size_t count, const char *p, size_t n)
     return false;
 }
 
-/* Bytes of the part of a path that p[0..n) begins with. */
+/* Returns the bytes of the first part of the path p[0..n). */
 static size_t
 part_len(const char *p, size_t n)
 {
@@ -122,7 +122,7 @@ part_len(const char *p, size_t n)
     return dot ? (size_t)(dot - p) : n;
 }
 
-/* Whether p[0..n) is this path, or something below it. */
+/* Returns true if p[0..n) is this path, or something inside it. */
 static bool
 below(const char *path, const char *p, size_t n)
 {
@@ -140,7 +140,7 @@ join(struct path *path, const char *module, size_t module_len, const uint8_t *na
     path->n = path->name + name_len;
 }
 
-/* The rest of a path behind "builtins.": one of its harmless names, and nothing below it. */
+/* Returns true if the rest of a path after "builtins." is a harmless name, with nothing inside it. */
 static bool
 harmless_builtin(const char *p, size_t n)
 {
@@ -154,7 +154,7 @@ is_builtins(const char *p, size_t n)
         || (n == strlen("__builtin__") && memcmp(p, "__builtin__", n) == 0);
 }
 
-/* What is wrong with a path, or NULL. */
+/* Returns why a path is dangerous, or NULL. */
 static const char *
 danger(const struct path *path)
 {
@@ -168,34 +168,34 @@ danger(const struct path *path)
             continue;
         }
         if (listed(modules, LENGTH(modules), p, len))
-            return at == 0 ? "a module that runs code, or reaches files, processes or the network"
-                : "it leads to a module that runs code, or reaches files, processes or the network";
+            return at == 0 ? "a module that can execute code or access files, processes or the network"
+                : "leads to a module that can execute code or access files, processes or the network";
         if (at > path->name && listed(inside, LENGTH(inside), p, len))
-            return "it walks along attributes into the inside of Python";
+            return "reaches Python internals through attributes";
         for (size_t i = 0; i < LENGTH(paths); i++)
             if (below(paths[i], p, left))
-                return "it runs code, or reads what runs code";
+                return "executes code, or loads data that can execute code";
     }
     return NULL;
 }
 
-/* Not a text that anybody would write as a name. */
+/* Returns why a text cannot be a real name, or NULL. */
 static const char *
 disguise(const uint8_t *p, size_t n)
 {
     if (n == 0)
-        return "it has no name";
+        return "empty name";
     if (n > PATH_MAX_BYTES)
-        return "its name is longer than any name";
+        return "name is longer than any real one";
     if (!str_is_utf8((const char *)p, n))
-        return "its name is not UTF-8";
+        return "name is not valid UTF-8";
     for (size_t i = 0; i < n; i++)
-        if (p[i] < 0x20 || p[i] == 0x7F || (p[i] == 0xC2 && p[i + 1] < 0xA0))       /* UTF-8: one more follows */
-            return "its name holds control characters";
+        if (p[i] < 0x20 || p[i] == 0x7F || (p[i] == 0xC2 && p[i + 1] < 0xA0))       /* UTF-8: another byte follows */
+            return "name contains control characters";
     return NULL;
 }
 
-/* What Python 3 calls the module of a pickle of Python 2; at least the first part of it. */
+/* Returns the Python 3 name of a Python 2 module, or at least of its first part. */
 static const char *
 module_today(const char *module, size_t *n)
 {
@@ -221,7 +221,7 @@ dangerous_verdict(const char **why, const uint8_t *module, size_t module_len, co
         return VERDICT_ALLOWED;
     join(&path, (const char *)module, module_len, name, name_len);
     if (listed(benign, LENGTH(benign), path.p, path.n)) {
-        *why = "known to be harmless, and not needed for tensors";
+        *why = "known to be harmless, but not needed for tensors";
         return VERDICT_SUSPICIOUS;
     }
     *why = danger(&path);
@@ -232,6 +232,6 @@ dangerous_verdict(const char **why, const uint8_t *module, size_t module_len, co
     }
     if (*why)
         return VERDICT_DANGEROUS;
-    *why = "not known, so it could do anything";
+    *why = "unknown, could do anything";
     return VERDICT_SUSPICIOUS;
 }

@@ -1,5 +1,5 @@
-/* dangerous: what to think of a global that a pickle names, without looking it up: whether a program that loads the pickle
- * could be made to do something by it. For --scan; what is read is decided by container/pickle_globals.h alone. */
+/* dangerous: judges a global that a pickle names, without looking it up: could it make a program that loads the pickle do
+ * something else? For --scan only; container/torch/pickle_globals.h alone decides what is read. */
 #ifndef SCAN_DANGEROUS_H
 #define SCAN_DANGEROUS_H
 
@@ -7,22 +7,22 @@
 #include <stdint.h>
 
 enum verdict {
-    VERDICT_ALLOWED,            /* torch itself allows it, and so do we */
-    VERDICT_SUSPICIOUS,         /* nobody knows what it does when it is called */
-    VERDICT_DANGEROUS,          /* known to run code, to open files and the like, or hiding what it is */
+    VERDICT_ALLOWED,            /* torch allows it, and so does amn */
+    VERDICT_SUSPICIOUS,         /* its effect when called is unknown */
+    VERDICT_DANGEROUS,          /* known to run code, open files and the like, or disguised */
     VERDICTS
 };
 
 const char *verdict_name(enum verdict verdict);         /* "allowed" */
 
-/* The verdict on module.name, as the pickle spells both. *why is set to a phrase, static, or NULL of what is allowed.
- * Looks at the module as Python 3 calls it as well, and at every dotted part of both, since a name with dots walks along
- * attributes: in torch.serialization.os.system it is os.system. */
+/* Returns the verdict on module.name, as the pickle spells both. Sets *why to a static phrase, or to NULL if allowed. Also
+ * tries the name that Python 3 gives the module, and every dotted part of both, because a dotted name is resolved attribute
+ * by attribute: torch.serialization.os.system is os.system. */
 enum verdict dangerous_verdict(const char **why, const uint8_t *module, size_t module_len, const uint8_t *name,
     size_t name_len);
 
-/* Row i of the table of dangerous modules, and of modules of Python 2: for tests, which hold them to be in order. NULL
- * behind the last. */
+/* Returns row i of the tables of dangerous modules and of Python 2 modules, or NULL after the last row. For tests that check
+ * the order of the rows. */
 const char *dangerous_module(size_t i);
 const char *dangerous_old_module(size_t i);
 

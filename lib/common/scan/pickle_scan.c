@@ -9,30 +9,30 @@
 /* --- oddities -------------------------------------------------------------------------------------------- */
 
 static const struct { const char *code, *phrase; } oddities[ODDITIES] = {
-    [ODD_SECOND_PROTO] = { "second_proto", "it says a second time which protocol it is of" },
-    [ODD_LATE_PROTO] = { "late_proto", "it does not begin with its protocol" },
-    [ODD_PROTOCOL] = { "protocol", "there is no such protocol" },
-    [ODD_UNKNOWN_OPCODE] = { "unknown_opcode", "there is no such opcode" },
-    [ODD_TRUNCATED] = { "truncated", "it ends before its STOP" },
-    [ODD_TOO_LARGE] = { "too_large", "it is larger than is looked at" },
-    [ODD_AFTER_STOP] = { "after_stop", "bytes follow its STOP" },
-    [ODD_LEFT_ON_STACK] = { "left_on_stack", "it leaves more than one value" },
-    [ODD_UNDERFLOW] = { "underflow", "it takes a value that is not there" },
-    [ODD_NO_MARK] = { "no_mark", "it goes back to a mark that is not there" },
-    [ODD_MEMO_UNSET] = { "memo_unset", "it fetches what was not kept" },
-    [ODD_MEMO_GAP] = { "memo_gap", "it keeps a value under a number far beyond the others" },
-    [ODD_MANY_GETS] = { "many_gets", "it fetches values more than 10 times as often as it keeps some" },
-    [ODD_EXPANSION] = { "expansion", "it fetches values more than 50 times as often as it keeps some" },
-    [ODD_DUPS] = { "dups", "it doubles values more than 100 times" },
-    [ODD_UNUSED_CALL] = { "unused_call", "it calls something and drops what comes back" },
-    [ODD_EXTENSION] = { "extension", "it names something by a number of the extension registry" },
-    [ODD_NESTED] = { "nested_pickle", "a string in it is a pickle" },
-    [ODD_BUFFER] = { "buffer", "it wants bytes from outside" },
-    [ODD_PERSISTENT] = { "persistent_id", "a persistent id is not that of a storage" },
-    [ODD_FIRST_PICKLE] = { "first_pickle", "other pickles follow, and it is not just a number" },
-    [ODD_NUMBER] = { "number", "a number is none" },
-    [ODD_UNLISTED] = { "unlisted", "it names more globals than are listed" },
-    [ODD_UNTRACKED] = { "untracked", "it holds more values than are followed" },
+    [ODD_SECOND_PROTO] = { "second_proto", "declares its protocol a second time" },
+    [ODD_LATE_PROTO] = { "late_proto", "does not begin with its protocol" },
+    [ODD_PROTOCOL] = { "protocol", "declares an unknown protocol" },
+    [ODD_UNKNOWN_OPCODE] = { "unknown_opcode", "contains an unknown opcode" },
+    [ODD_TRUNCATED] = { "truncated", "ends before its STOP" },
+    [ODD_TOO_LARGE] = { "too_large", "is larger than the limit of the scan" },
+    [ODD_AFTER_STOP] = { "after_stop", "has trailing bytes after its STOP" },
+    [ODD_LEFT_ON_STACK] = { "left_on_stack", "leaves more than one value on the stack" },
+    [ODD_UNDERFLOW] = { "underflow", "takes a value from an empty stack" },
+    [ODD_NO_MARK] = { "no_mark", "uses a mark that does not exist" },
+    [ODD_MEMO_UNSET] = { "memo_unset", "reads a memo entry that is not set" },
+    [ODD_MEMO_GAP] = { "memo_gap", "sets a memo entry far beyond the others" },
+    [ODD_MANY_GETS] = { "many_gets", "reads memo entries more than 10 times as often as it sets them" },
+    [ODD_EXPANSION] = { "expansion", "reads memo entries more than 50 times as often as it sets them" },
+    [ODD_DUPS] = { "dups", "duplicates values more than 100 times" },
+    [ODD_UNUSED_CALL] = { "unused_call", "calls a function and discards the result" },
+    [ODD_EXTENSION] = { "extension", "references a global by its number in the extension registry" },
+    [ODD_NESTED] = { "nested_pickle", "contains a string that is a pickle itself" },
+    [ODD_BUFFER] = { "buffer", "needs out-of-band buffers" },
+    [ODD_PERSISTENT] = { "persistent_id", "has a persistent id that does not name a storage" },
+    [ODD_FIRST_PICKLE] = { "first_pickle", "is followed by other pickles, and is not just a number" },
+    [ODD_NUMBER] = { "number", "contains a malformed number" },
+    [ODD_UNLISTED] = { "unlisted", "references more globals than are listed" },
+    [ODD_UNTRACKED] = { "untracked", "has more values than are tracked" },
 };
 
 const char *
@@ -65,7 +65,7 @@ key_of(const void *owner, uint32_t number, size_t *n)
     return m->texts.p + f->text;
 }
 
-/* One more finding, whose key is the last n bytes of the texts; *number says which it is. */
+/* Adds a finding, whose key is the last n bytes of the texts. Sets *number to its index. */
 static bool
 list(struct scan_machine *m, uint32_t *number, struct pickle_finding finding, size_t n)
 {
@@ -90,15 +90,15 @@ count_verdict(struct pickle_scan *s, const struct pickle_finding *f)
     s->unresolved += !f->module || !f->name;
 }
 
-/* A global is named: *number says which finding it is, or UNLISTED. What cannot be told is NULL. */
+/* Notes that a global is named. Sets *number to its finding, or to UNLISTED. A part that cannot be determined is NULL. */
 static bool
 name(struct scan_machine *m, uint32_t *number, uint8_t opcode, const struct str *module, const struct str *attribute)
 {
     struct pickle_finding f = { .offset = m->at, .count = 1, .opcode = opcode, .verdict = VERDICT_DANGEROUS,
-        .why = "what it names cannot be told" };
+        .why = "name cannot be determined without running the pickle" };
     const char none = '\0';
     size_t before = m->texts.len;
-    f.module = module && module->p ? module->p : module ? "" : NULL;        /* NULL or not, until the end */
+    f.module = module && module->p ? module->p : module ? "" : NULL;        /* settle() sets the final pointers */
     f.name = attribute && attribute->p ? attribute->p : attribute ? "" : NULL;
     f.module_len = module ? (size_t)num_min(module->len, NAME_CUT) : 1;
     f.name_len = attribute ? (size_t)num_min(attribute->len, NAME_CUT) : 1;
@@ -117,7 +117,7 @@ name(struct scan_machine *m, uint32_t *number, uint8_t opcode, const struct str 
     if (module && attribute)
         f.verdict = dangerous_verdict(&f.why, (const uint8_t *)f.module, f.module_len, (const uint8_t *)f.name, f.name_len);
     count_verdict(m->scan, &f);
-    /* Those that matter have as much room again. */
+    /* Dangerous ones have twice the room. */
     if (m->scan->nfindings < (f.verdict == VERDICT_DANGEROUS ? 2 * LISTED_MAX : LISTED_MAX) && m->texts.len < TEXTS_MAX)
         return list(m, number, f, n);
     scan_odd(m, ODD_UNLISTED);
@@ -126,7 +126,7 @@ name(struct scan_machine *m, uint32_t *number, uint8_t opcode, const struct str 
     return true;
 }
 
-/* GLOBAL and INST, which have both as lines. */
+/* Names the global of GLOBAL or INST, whose arguments are two lines. */
 static bool
 name_lines(struct scan_machine *m, uint32_t *number, const struct pickle_step *step)
 {
@@ -169,7 +169,7 @@ mark_called(struct scan_machine *m, uint32_t number, uint8_t via)
         m->scan->finding[number].via = via;
 }
 
-/* What calls the first of its arguments. */
+/* Returns true for a function that calls its first argument. */
 static bool
 calls_first(const struct scan_machine *m, uint32_t number)
 {
@@ -179,7 +179,7 @@ calls_first(const struct scan_machine *m, uint32_t number)
     return key && n == sizeof path && memcmp(key + 1, path, sizeof path - 1) == 0;
 }
 
-/* The callee is called with args. */
+/* Notes that the callee is called with args, and pushes the result. */
 static bool
 call(struct scan_machine *m, uint8_t via, const struct item *callee, const struct item *args)
 {
@@ -200,7 +200,7 @@ reduce(struct scan_machine *m, uint8_t via)
     return call(m, via, &callee, &args);
 }
 
-/* OBJ: the class is the first item above the mark. */
+/* Runs OBJ, whose class is the first item above the mark. */
 static bool
 obj(struct scan_machine *m)
 {
@@ -234,7 +234,7 @@ build(struct scan_machine *m)
         scan_deepen(m, state.depth);
 }
 
-/* torch's are ('storage', class, key, ...). */
+/* Runs BINPERSID. torch's ids are ('storage', class, key, ...). */
 static bool
 persistent(struct scan_machine *m)
 {
@@ -287,7 +287,7 @@ tuple(struct scan_machine *m)
     return scan_push_tuple(m, &first, n != 0, depth);
 }
 
-/* The number that stacked pickles of torch begin with. */
+/* Returns true for the magic number of torch's stacked pickles. */
 static bool
 is_magic(const struct pickle_step *step)
 {
@@ -312,7 +312,7 @@ number(struct scan_machine *m, const struct pickle_step *step)
     return scan_push_kind(m, OTHER, 1);
 }
 
-/* What takes values and leaves none, or names and calls: false without memory. */
+/* Runs opcodes that only take values, or that name and call globals. False without memory. */
 static bool
 run_other(struct scan_machine *m, const struct pickle_step *step)
 {
@@ -364,7 +364,7 @@ run_other(struct scan_machine *m, const struct pickle_step *step)
     }
 }
 
-/* What makes a value: false without memory. */
+/* Runs opcodes that make a value. False without memory. */
 static bool
 run(struct scan_machine *m, const struct pickle_step *step)
 {
@@ -410,13 +410,13 @@ run(struct scan_machine *m, const struct pickle_step *step)
     }
 }
 
-/* Reads the next opcode, holding more if it is cut, unless it declares more than is left. False at the end of what can be
- * read. */
+/* Reads the next opcode, holding more bytes if it is cut off, unless it declares more than remain. False at the end of what
+ * can be read. */
 static bool
 next(struct scan_machine *m, struct window *w, struct pickle_step *step)
 {
     enum pickle_step_end end;
-    /* An empty window is nowhere. */
+    /* An empty window may have no pointer to add to. */
     while ((end = pickle_op_next(step, w->n != 0 ? w->p + m->at : w->p, w->n - m->at)) == STEP_CUT && !w->ended && w->n < w->max
         && step->text_len <= window_left(w, m->at))
         if (!window_hold(w, w->n + 1, m->err))
@@ -430,7 +430,7 @@ next(struct scan_machine *m, struct window *w, struct pickle_step *step)
     return end == STEP_WHOLE || end == STEP_NEGATIVE;
 }
 
-/* What is odd about all of it. */
+/* Notes oddities of the whole pickle. */
 static void
 look_back(struct scan_machine *m)
 {
@@ -447,7 +447,7 @@ look_back(struct scan_machine *m)
     s->magic = s->magic && s->plain_int;
 }
 
-/* Findings point into texts that do not move any more. */
+/* Sets the pointers of the findings, now that the texts no longer move. */
 static void
 settle(struct pickle_scan *s, struct str *texts)
 {

@@ -23,8 +23,8 @@ pickles_fault(struct scanner *s, const char *member, size_t n, enum err_kind kin
     va_end(args);
 }
 
-/* Checks whether bytes follow the padding of the last tensor, which ends at *end. The bytes may be
- * those of a tensor whose type is not known. */
+/* Returns true if bytes follow the padding of the last tensor, which ends at *end. If a tensor's type is unknown, they may
+ * be its data. */
 static bool
 has_tail(const struct catalog *c, uint64_t size, uint64_t *end)
 {
@@ -50,7 +50,7 @@ pickles_account(struct scanner *s, const struct container *container, bool *ok)
     bool tail = *ok && container->tail_ok && has_tail(c, source_size(s->src), &end);
     catalog_free(c);
     if (tail)
-        pickles_fault(s, s->member, s->member_len, ERR_MALFORMED, end, "bytes follow the last tensor");
+        pickles_fault(s, s->member, s->member_len, ERR_MALFORMED, end, "trailing bytes after the last tensor");
     if (*ok || why.kind == ERR_MEMORY || why.kind == ERR_IO) {
         *s->err = *ok ? *s->err : why;
         return *ok;
@@ -79,7 +79,7 @@ pickles_is_program(struct scanner *s, const char *name, size_t n)
     static const char *const suffixes[] = { ".py", ".pyc", ".pyd", ".so", ".dll", ".dylib", ".h5", ".hdf5", ".keras" };
     for (size_t i = 0, stem = n; i < sizeof suffixes / sizeof *suffixes; i++)
         if (str_strip(name, &stem, suffixes[i])) {
-            pickles_fault(s, name, n, ERR_UNSUPPORTED, ERR_NO_OFFSET, "it is a program, or may contain one, which is not read");
+            pickles_fault(s, name, n, ERR_UNSUPPORTED, ERR_NO_OFFSET, "not scanned: a program, or a file that may contain one");
             return true;
         }
     return false;
@@ -87,9 +87,9 @@ pickles_is_program(struct scanner *s, const char *name, size_t n)
 
 /* --- a file ---------------------------------------------------------------------------------------------- */
 
-/* What a file begins as. */
+/* What the first bytes of a file look like. */
 struct beginning {
-    const struct container *container;          /* without pickles; or NULL */
+    const struct container *container;          /* one without pickles, or NULL */
     bool zip, tar, npy, pickle;
 };
 
@@ -114,7 +114,7 @@ see_beginning(struct beginning *b, struct source *src, struct err *err)
     return true;
 }
 
-/* Scans the file from its first byte: an array of NumPy's, or pickles. */
+/* Scans the file from its first byte, as a NumPy array or as pickles. */
 static bool
 scan_bytes(struct scanner *s, const struct beginning *b, bool sure)
 {
@@ -130,8 +130,8 @@ scan_bytes(struct scanner *s, const struct beginning *b, bool sure)
     return ok;
 }
 
-/* Scans a file as each loader would read it: from its first byte, by the directory at its end, as a tar archive, and by
- * the format that it begins as. */
+/* Scans a file in every way that a loader would read it: from its first byte, by the directory at its end, as a tar archive,
+ * and as the format that its first bytes suggest. */
 static bool
 scan_file(struct scanner *s, bool sure, const char **format)
 {
@@ -149,21 +149,22 @@ scan_file(struct scanner *s, bool sure, const char **format)
         && (!zip || pickles_zip(s, b.zip || !b.tar));
 }
 
-/* Spools the source, then makes it what its compressed bytes hold. A compressed file can be a ZIP archive too, in a part of its header or at
- * its end that decompressors skip. */
+/* Spools the source, then replaces it by its decompressed contents. A compressed file can also be a ZIP archive, in a part
+ * of its header or at its end that decompressors skip. */
 static bool
 unpack(struct scanner *s, struct source *src, struct err *err)
 {
-    enum { FIRST = 64 };                /* bytes that stay in memory when a pipe is spooled: source_unpack() reads them */
+    enum { FIRST = 64 };                /* bytes kept in memory when a pipe is spooled; source_unpack() reads them */
     const uint8_t *p;
     uint64_t have;
     bool ends = false;
-    if (!source_head(src, FIRST, &p, &have, err) || !source_spool(src, SOURCE_SIZE_UNKNOWN, true, err) || !zip_loose_ends(src, &ends, err)
+    if (!source_head(src, FIRST, &p, &have, err) || !source_spool(src, SOURCE_SIZE_UNKNOWN, true, err)
+        || !zip_loose_ends(src, &ends, err)
         || !source_unpack(src, s->limits, err))
         return false;
     if (ends && !source_seekable(src))
-        pickles_fault(s, s->member, s->member_len, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed, and a ZIP archive as well, "
-            "which is not read");
+        pickles_fault(s, s->member, s->member_len, ERR_UNSUPPORTED, ERR_NO_OFFSET, "not scanned: both a compressed file and a "
+            "ZIP archive");
     return true;
 }
 
@@ -178,7 +179,8 @@ pickles_inner(struct scanner *s, struct source *inner, const char *path, size_t 
     err_init(&why);
     bool ok = true;
     if (one.depth > PICKLES_DEPTH)
-        pickles_fault(s, path, n, ERR_LIMIT, ERR_NO_OFFSET, "it is in more than %d archives, and is not read", PICKLES_DEPTH);
+        pickles_fault(s, path, n, ERR_LIMIT, ERR_NO_OFFSET, "not scanned: nesting of archives exceeds the limit of %d levels",
+            PICKLES_DEPTH);
     else if (!unpack(&one, inner, &why) || !source_spool(inner, SOURCE_SIZE_UNKNOWN, true, &why))
         pickles_fault(s, path, n, why.kind, ERR_NO_OFFSET, "%s", why.text);
     else
@@ -187,7 +189,6 @@ pickles_inner(struct scanner *s, struct source *inner, const char *path, size_t 
     return ok;
 }
 
-/* --- */
 
 bool
 pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_heard *heard,
@@ -211,5 +212,5 @@ pickles_scan(struct pickles *p, struct source *src, const struct limits *limits,
         return true;
     }
     return container_detect(&container, src, err)
-        && err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is neither a model file of a known format nor a pickle");
+        && err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "neither a model file of a known format nor a pickle");
 }

@@ -5,14 +5,14 @@
 #include "container/numpy/npy.h"
 #include "scan/pickles_priv.h"
 
-/* Scans the bytes after a header that was read. Elements other than objects are never unpickled, however they begin. */
+/* Scans the bytes after a header of numbers. They are never unpickled, however they begin. */
 static bool
 after_numbers(struct scanner *s, struct pickles_run *run, struct window *w, const struct npy *npy)
 {
     uint64_t left = w->total - w->at;
     if (npy->sized && w->total != 0 && left != npy->nbytes)
-        pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "%" PRIu64 " bytes follow the header of the array, "
-            "expected %" PRIu64, left, npy->nbytes);
+        pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "%" PRIu64 " bytes of data after the header of "
+            "the array, expected %" PRIu64, left, npy->nbytes);
     run->sure = false;
     run->aside = run->peek = true;
     return pickles_run(s, run, w);
@@ -39,7 +39,7 @@ pickles_npy(struct scanner *s, struct pickles_run *run, struct window *w, bool *
     in.p = w->p;
     in.n = (size_t)num_min(w->n, num_min(length, NPY_FIXED + NPY_HEADER_MAX));
     ok = ok && npy_read(&header, &in, &why);
-    /* NumPy evaluates what this reader refuses, so that any of it may say that a pickle follows. */
+    /* NumPy evaluates headers that this reader refuses, so any of them may announce a pickle. */
     if (!ok && why.kind != ERR_UNSAFE)
         pickles_fault(s, run->member, run->member_len, why.kind, ERR_NO_OFFSET, "%s", why.text);
     window_drop(w, (size_t)num_min(length, w->n));

@@ -6,18 +6,18 @@
 #include "scan/pickles_priv.h"
 
 enum {
-    STACKED = 5,                /* pickles before the storages of torch's form before 1.6 */
-    LISTED = 4096,              /* pickles with nothing in them that are reported */
+    STACKED = 5,                /* pickles before the storages in torch's format before 1.6 */
+    LISTED = 4096,              /* limit for reporting pickles without findings and oddities */
     PROTOCOL_MAX = 5,
-    LINE_MAX = 256              /* bytes of a module or a name that is searched for as text */
+    LINE_MAX = 256              /* longest module or name, in bytes, in a search for text opcodes */
 };
 
-/* Where a run has come to. */
+/* The state of a run. */
 struct progress {
     uint64_t n;                 /* pickles so far */
-    bool stacked;               /* the first is the magic number of torch */
+    bool stacked;               /* the first one is torch's magic number */
     bool told;                  /* the last one was reported */
-    bool stopped;               /* and ended by its STOP */
+    bool stopped;               /* and ended with its STOP */
 };
 
 static bool
@@ -26,7 +26,7 @@ begins_pickle(const uint8_t *p, size_t n)
     return n >= 2 && p[0] == OP_PROTO && p[1] <= PROTOCOL_MAX;
 }
 
-/* --- what is a pickle ------------------------------------------------------------------------------------ */
+/* --- what counts as a pickle ----------------------------------------------------------------------------- */
 
 static bool
 odd_at_all(const struct pickle_scan *scan)
@@ -49,8 +49,8 @@ report(struct scanner *s, const struct pickles_run *run, uint64_t number, uint64
     return s->heard->pickle(s->heard->of, &found, s->err);
 }
 
-/* Checks whether Python could have a module or an attribute of this name: of weights that look like a name hardly one is
- * free of control characters. */
+/* Checks whether a Python module or attribute can have this name. Weights that happen to look like an opcode with a name
+ * almost always contain control characters. */
 static bool
 can_exist(const char *p, size_t n)
 {
@@ -62,7 +62,7 @@ can_exist(const char *p, size_t n)
     return true;
 }
 
-/* Checks whether Python, which stops at `fatal`, gets to a global and could find it. */
+/* Checks whether Python, which fails at `fatal`, reaches a global and could find it. */
 static bool
 is_looked_up(const struct pickle_finding *f, uint64_t fatal)
 {
@@ -73,8 +73,8 @@ is_looked_up(const struct pickle_finding *f, uint64_t fatal)
     return can_exist(f->module, f->module_len) && can_exist(f->name, f->name_len);
 }
 
-/* Checks whether a pickle in bytes that are something else would do anything: it looks up what is dangerous, or calls what
- * is not allowed. One that was searched for may have begun before, so that its stack is not known. */
+/* Checks whether a pickle in bytes of another format would have an effect: it looks up something dangerous, or calls
+ * something not allowed. If it was found by a search, it may begin earlier, so its stack is unknown. */
 static bool
 does_harm(const struct pickle_scan *scan, bool searched)
 {
@@ -87,8 +87,8 @@ does_harm(const struct pickle_scan *scan, bool searched)
     return false;
 }
 
-/* Checks whether what was scanned, number n of the run, is a pickle. Text can look like the beginning of one: that has to
- * end by a STOP, or to call what it names. */
+/* Checks whether the bytes scanned, number n of the run, are a pickle. Text can look like the start of one; such a pickle
+ * must end with a STOP, or call what it names. */
 static bool
 is_one(const struct pickles_run *run, const struct pickle_scan *scan, const struct window *w, uint64_t n)
 {
@@ -116,7 +116,7 @@ note_oddities(const struct pickles_run *run, const struct progress *p, const str
         pickle_scan_odd(scan, ODD_FIRST_PICKLE, 0);
 }
 
-/* Scans the pickle at the beginning of the window. */
+/* Scans the pickle at the start of the window. */
 static bool
 scan_one(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p)
 {
@@ -127,8 +127,8 @@ scan_one(struct scanner *s, const struct pickles_run *run, struct window *w, str
         p->stopped = scan.stopped;
         note_oddities(run, p, w, &scan);
         if (scan.odd[ODD_TOO_LARGE].count != 0 && !run->peek)
-            pickles_fault(s, run->member, run->member_len, ERR_LIMIT, ERR_NO_OFFSET, "a pickle has more than %" PRIu64
-                " bytes, the rest of which is not read", w->max);
+            pickles_fault(s, run->member, run->member_len, ERR_LIMIT, ERR_NO_OFFSET, "a pickle exceeds the limit of %" PRIu64
+                " bytes: the rest was not scanned", w->max);
         p->told = p->stacked || is_one(run, &scan, w, p->n);
         if (p->told)
             ok = report(s, run, p->n, w->at, &scan);
@@ -142,7 +142,7 @@ scan_one(struct scanner *s, const struct pickles_run *run, struct window *w, str
 
 /* --- pickles between other bytes ------------------------------------------------------------------------- */
 
-/* Returns the length of a line of p[0..n) that could be a name, with its line feed; else 0. */
+/* Returns the length of a line of p[0..n) that could be a name, with its line feed; otherwise 0. */
 static size_t
 name_line(const uint8_t *p, size_t n)
 {
@@ -150,7 +150,7 @@ name_line(const uint8_t *p, size_t n)
     return end && can_exist((const char *)p, (size_t)(end - p)) ? (size_t)(end - p) + 1 : 0;
 }
 
-/* Checks whether a pickle may begin here: with a PROTO, or with a GLOBAL or an INST that is spelled out. */
+/* Checks whether a pickle may begin here: with a PROTO, or with a GLOBAL or INST in text form. */
 static bool
 may_begin(const uint8_t *p, size_t n)
 {
@@ -162,7 +162,7 @@ may_begin(const uint8_t *p, size_t n)
     return module != 0 && name_line(p + 1 + module, n - 1 - module) != 0;
 }
 
-/* Goes on to the next byte at which a pickle may begin; false at the end. */
+/* Moves to the next byte at which a pickle may begin; false at the end. */
 static bool
 next_begin(struct window *w, bool *ok, struct err *err)
 {
@@ -178,7 +178,7 @@ next_begin(struct window *w, bool *ok, struct err *err)
     return false;
 }
 
-/* Searches what is left for pickles. It has no PROTO in most cases, so that only what does harm is one. */
+/* Searches the remaining bytes for pickles. Most candidates have no PROTO, so only those that would do harm count. */
 static bool
 search(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p)
 {
@@ -199,17 +199,17 @@ search(struct scanner *s, const struct pickles_run *run, struct window *w, struc
 
 /* --- a run ----------------------------------------------------------------------------------------------- */
 
-/* Notes that bytes follow the pickles of a run, and searches them. */
+/* Notes trailing bytes after the pickles of a run, and searches them. */
 static bool
 finish(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p, bool any)
 {
     if (!window_hold(w, 1, s->err) || !any || run->aside || p->stacked)
         return s->err->kind == ERR_NONE;
     if (!p->stopped)
-        pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "the pickle is cut or damaged: it ends before its "
-            "STOP, and what follows is not read");
+        pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "pickle ends before its STOP (truncated or "
+            "damaged): what follows cannot be scanned reliably");
     else if (w->n != 0)
-        pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "bytes follow the last pickle");
+        pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "trailing bytes after the last pickle");
     return search(s, run, w, p);
 }
 

@@ -1,4 +1,4 @@
-/* A tar archive as torch reads it, which opens any file as one first. */
+/* tar archives, as torch reads them: it tries to open any file as one first. */
 #include <string.h>
 
 #include "base/num.h"
@@ -6,8 +6,8 @@
 #include "source/tar.h"
 #include "source/within.h"
 
-/* Scans what a header announces, up to `end`. Once torch's own form is accounted for, its members are pickles with
- * numbers and storages between them. */
+/* Scans the member after a header, up to `end`. If the reader of torch's own tar format has accounted for the archive,
+ * members are pickles with numbers and storages in between. */
 static bool
 scan_member(struct scanner *s, const struct tar_member *m, uint64_t end, bool accounted)
 {
@@ -26,7 +26,7 @@ scan_member(struct scanner *s, const struct tar_member *m, uint64_t end, bool ac
     return ok;
 }
 
-/* Reports a fault at `at`, and scans all from there on as bytes. */
+/* Reports a fault at `at`, and scans everything from there as raw bytes. */
 static bool
 scan_rest(struct scanner *s, uint64_t at, const char *fault)
 {
@@ -35,7 +35,7 @@ scan_rest(struct scanner *s, uint64_t at, const char *fault)
     return pickles_run_at(s, &rest, at, source_size(s->src) - at);
 }
 
-/* Checks that nothing but zeros follows the end of the archive. */
+/* Checks that only zeros follow the end of the archive. */
 static bool
 check_rest(struct scanner *s, uint64_t at)
 {
@@ -46,12 +46,13 @@ check_rest(struct scanner *s, uint64_t at)
         if (!source_read(s->src, at, block, n, s->err))
             return false;
         if (memcmp(block, zeros, n) != 0)
-            return scan_rest(s, at, "bytes follow the end of the tar archive");
+            return scan_rest(s, at, "trailing bytes after the end of the tar archive");
     }
     return true;
 }
 
-/* Notes what tarfile and other readers take differently: a link or a folder with data, a size that another header gives. */
+/* Reports members that tarfile and other readers interpret differently: a link or folder with data, a size given by another
+ * header. */
 static void
 check_type(struct scanner *s, const struct tar_member *m, uint64_t n)
 {
@@ -67,8 +68,8 @@ check_type(struct scanner *s, const struct tar_member *m, uint64_t n)
     } else if (plain || dataless) {
         return;
     }
-    pickles_fault(s, s->member, s->member_len, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "the tar archive has a member that not "
-        "every program reads in the same way");
+    pickles_fault(s, s->member, s->member_len, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "the tar archive has a member that "
+        "programs interpret differently");
 }
 
 bool
@@ -87,11 +88,11 @@ pickles_tar(struct scanner *s)
         enum tar_found found = tar_read(&m, s->src, at, s->err);
         if (found != TAR_MEMBER)
             return found == TAR_FAILED ? false : found == TAR_BROKEN
-                ? scan_rest(s, at, "the tar archive has a header whose checksum is wrong") : check_rest(s, at);
+                ? scan_rest(s, at, "the tar archive has a header with a wrong checksum") : check_rest(s, at);
         end = num_min(size, m.end);
         if (end != m.end)
-            pickles_fault(s, s->member, s->member_len, ERR_MALFORMED, at, "the tar archive: a member goes beyond the end of the "
-                "file (the download or copy is incomplete)");
+            pickles_fault(s, s->member, s->member_len, ERR_MALFORMED, at, "a member of the tar archive extends beyond the end "
+                "of the file (incomplete download or copy?)");
         check_type(s, &m, end - m.at);
         ok = s->err->kind == ERR_NONE && scan_member(s, &m, end, accounted);
     }

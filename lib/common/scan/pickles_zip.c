@@ -7,7 +7,7 @@
 #include "source/within.h"
 #include "source/zip.h"
 
-enum { INFLATED_MAX = 64 << 20 };       /* bytes of a deflated member that are held to be scanned as a file */
+enum { INFLATED_MAX = 64 << 20 };       /* bytes of a deflated member to hold, so that it can be scanned as a file */
 
 static bool
 is_pickle_name(const char *p, size_t n)
@@ -19,7 +19,7 @@ is_pickle_name(const char *p, size_t n)
     return false;
 }
 
-/* Checks for PREFIX/data/KEY: a storage, which torch reads as numbers alone. */
+/* Recognizes PREFIX/data/KEY, a storage, which torch reads as plain numbers. */
 static bool
 is_storage(const char *p, size_t n)
 {
@@ -28,7 +28,7 @@ is_storage(const char *p, size_t n)
     return rest > 6 && memcmp(slash, "/data/", 6) == 0;
 }
 
-/* A member, its bytes as they come out, and its path in all archives. */
+/* A member, its decompressed bytes, and its path through all archives. */
 struct pickles_entry {
     const struct zip_loose_member *m;
     struct zip_loose_bytes *bytes;
@@ -52,8 +52,8 @@ scan_as_file(struct scanner *s, struct pickles_run *run, struct pickles_entry *e
     if (!window_hold(&e->w, (size_t)most, s->err))
         return false;
     if (!e->w.ended) {
-        pickles_fault(s, run->member, run->member_len, ERR_LIMIT, ERR_NO_OFFSET, "more than %d bytes are deflated, only the "
-            "first of which are read", INFLATED_MAX);
+        pickles_fault(s, run->member, run->member_len, ERR_LIMIT, ERR_NO_OFFSET, "deflated member exceeds the limit of %d "
+            "bytes: the rest was not scanned", INFLATED_MAX);
         return pickles_run(s, run, &e->w);
     }
     return source_of_memory(&inner, e->w.p, e->w.n, shown, s->err)
@@ -86,7 +86,7 @@ scan_member(struct scanner *s, const struct zip_loose *zip, const struct zip *st
     bool ok = e.bytes && pickles_path(s, &e.path, name, m->name_len, s->err)
         && (pickles_is_program(s, e.path.p, e.path.len) || scan_entry(s, &e));
     if (ok && zip_loose_broken(e.bytes))
-        pickles_fault(s, e.path.p, e.path.len, ERR_MALFORMED, m->at, "it cannot be inflated to its end");
+        pickles_fault(s, e.path.p, e.path.len, ERR_MALFORMED, m->at, "cannot be inflated completely");
     *s->read += e.w.at + e.w.n;
     window_clear(&e.w);
     zip_loose_close(e.bytes);
@@ -94,14 +94,14 @@ scan_member(struct scanner *s, const struct zip_loose *zip, const struct zip *st
     return ok;
 }
 
-/* Members that overlap, or inflate to too much, are not read without an end. */
+/* Limits the work for members that overlap, or inflate too much. */
 static bool
 read_enough(const struct scanner *s)
 {
     return *s->read > s->read_max;
 }
 
-/* Reads the directory strictly: what that refuses is a fault, though all members that can be found are scanned. */
+/* Reads the directory strictly. An error there is a fault, but all members that can be found are scanned anyway. */
 static bool
 judge(struct scanner *s, struct zip *zip, bool strict)
 {
@@ -127,13 +127,14 @@ pickles_zip(struct scanner *s, bool strict)
     for (size_t i = 0; ok && i < zip.n && !read_enough(s); i++) {
         const struct zip_loose_member *m = &zip.member[i], *before = i != 0 ? m - 1 : NULL;
         if (!before || before->at != m->at || before->end != m->end || before->deflated != m->deflated)
-            ok = scan_member(s, &zip, &told, m);           /* the same under another name is read once */
+            ok = scan_member(s, &zip, &told, m);           /* the same bytes under another name are read once */
     }
     if (read_enough(s))
-        pickles_fault(s, s->member, s->member_len, ERR_LIMIT, ERR_NO_OFFSET, "members of the ZIP archive have more than 16 "
-            "times the bytes of the file, and 1 GiB: the rest is not read");
+        pickles_fault(s, s->member, s->member_len, ERR_LIMIT, ERR_NO_OFFSET, "contents of the ZIP archive exceed the limit of "
+            "16 times its size plus 1 GiB: the rest was not scanned");
     if (zip.cut)
-        pickles_fault(s, s->member, s->member_len, ERR_LIMIT, ERR_NO_OFFSET, "the ZIP archive has more members than are read");
+        pickles_fault(s, s->member, s->member_len, ERR_LIMIT, ERR_NO_OFFSET, "the ZIP archive has too many members: not all "
+            "of them were scanned");
     zip_loose_clear(&zip);
     zip_clear(&told);
     return ok;

@@ -52,7 +52,6 @@ scan_push_kind(struct scan_machine *m, enum scan_kind kind, uint64_t depth)
     return scan_push(m, (struct item){ .kind = (uint8_t)kind, .depth = d });
 }
 
-/* The top, or NULL when it is unknown. */
 struct item *
 scan_top(struct scan_machine *m)
 {
@@ -73,8 +72,6 @@ scan_pop(struct scan_machine *m)
     return *item;
 }
 
-/* Take all down to the last mark, and the mark: the first of it at *items, how many at *n, how deep the deepest is. They are
- * good until the next push. */
 uint32_t
 scan_pop_mark(struct scan_machine *m, const struct item **items, size_t *n)
 {
@@ -97,7 +94,6 @@ scan_pop_mark(struct scan_machine *m, const struct item **items, size_t *n)
     return depth;
 }
 
-/* A tuple of items[0..n), the deepest of which has this depth. */
 bool
 scan_push_tuple(struct scan_machine *m, const struct item *items, size_t n, uint32_t depth)
 {
@@ -110,7 +106,6 @@ scan_push_tuple(struct scan_machine *m, const struct item *items, size_t n, uint
     return scan_push(m, tuple);
 }
 
-/* TUPLE1 to TUPLE3. */
 bool
 scan_make_tuple(struct scan_machine *m, size_t n)
 {
@@ -123,7 +118,6 @@ scan_make_tuple(struct scan_machine *m, size_t n)
     return scan_push_tuple(m, items, n, depth);
 }
 
-/* The container on top got something of this depth. */
 void
 scan_deepen(struct scan_machine *m, uint32_t depth)
 {
@@ -144,7 +138,6 @@ scan_deepen_from_mark(struct scan_machine *m)
     scan_deepen(m, n != 0 ? depth : 0);
 }
 
-/* POP drops a mark as well. */
 void
 scan_drop_top(struct scan_machine *m)
 {
@@ -217,7 +210,8 @@ scan_get(struct scan_machine *m, uint64_t index)
     return scan_push_kind(m, UNKNOWN, 1);
 }
 
-/* A decimal number as Python's int() reads it: white space around it, a sign, single underscores between digits. */
+/* Reads a decimal number as Python's int() does: surrounded by white space, with a sign, and single underscores between
+ * digits. */
 static bool
 decimal(uint64_t *number, const uint8_t *p, size_t n)
 {

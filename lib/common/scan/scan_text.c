@@ -16,7 +16,7 @@ add_char(struct str *out, uint32_t c)
     str_add(out, utf8, n);
 }
 
-/* `digits` hexadecimal digits of p[0..n). */
+/* Reads `digits` hexadecimal digits of p[0..n). */
 static bool
 hex(uint32_t *c, const uint8_t *p, size_t n, size_t digits)
 {
@@ -32,7 +32,7 @@ hex(uint32_t *c, const uint8_t *p, size_t n, size_t digits)
     return true;
 }
 
-/* The text of UNICODE, raw-unicode-escape: \uXXXX and \UXXXXXXXX, every other byte one of Latin-1. */
+/* Appends the text of UNICODE, raw-unicode-escape: \uXXXX and \UXXXXXXXX; every other byte is Latin-1. */
 static void
 add_raw(struct str *out, const uint8_t *p, size_t n)
 {
@@ -51,7 +51,7 @@ add_raw(struct str *out, const uint8_t *p, size_t n)
     }
 }
 
-/* One escape of STRING, behind its backslash: how many bytes it takes; 0 when it is none. */
+/* Decodes one escape of STRING, after its backslash. Returns its length in bytes; 0 if it is not an escape. */
 static size_t
 escape(uint32_t *c, const uint8_t *p, size_t n)
 {
@@ -70,7 +70,7 @@ escape(uint32_t *c, const uint8_t *p, size_t n)
     return digits;
 }
 
-/* The text of STRING: in quotes, with the escapes of Python. */
+/* Appends the text of STRING: quoted, with Python's escapes. */
 static void
 add_quoted(struct str *out, const uint8_t *p, size_t n)
 {
@@ -87,7 +87,6 @@ add_quoted(struct str *out, const uint8_t *p, size_t n)
     }
 }
 
-/* The text of an item; false when it has none. */
 bool
 scan_text_of(struct scan_machine *m, struct str *out, const struct item *item)
 {
@@ -111,7 +110,7 @@ scan_push_text(struct scan_machine *m, enum scan_kind kind, const struct pickle_
     return scan_push(m, (struct item){ .kind = (uint8_t)kind, .a = (uint32_t)at, .b = (uint32_t)step->text_len, .depth = 1 });
 }
 
-/* What a string of bytes holds is a pickle when three opcodes can be read of it. */
+/* A string counts as a pickle if three opcodes can be read from it. */
 void
 scan_look_inside(struct scan_machine *m, const struct pickle_step *step)
 {

@@ -7,7 +7,7 @@
 
 enum { STEP = 16 << 10 };
 
-/* Room for n bytes, with what is held at its beginning. */
+/* Makes room for n bytes, with the bytes held at its start. */
 static bool
 reserve(struct window *w, size_t n, struct err *err)
 {
@@ -33,7 +33,7 @@ window_hold(struct window *w, size_t n, struct err *err)
     w->p = w->p ? w->p : nothing;
     while (w->n < want && !w->ended) {
         uint64_t to = num_min(num_max(want, w->n + (uint64_t)STEP), num_max(2 * (uint64_t)w->n, STEP));
-        size_t room = (size_t)num_min(to, w->max), got = 0;     /* it grows as bytes come, not as they are announced */
+        size_t room = (size_t)num_min(to, w->max), got = 0;     /* grows as bytes arrive, not as they are announced */
         if (!reserve(w, room, err) || !w->some(w->of, w->base + w->n, room - w->n, &got, err))
             return false;
         w->n += got;

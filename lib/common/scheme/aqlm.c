@@ -1,16 +1,17 @@
-/* AQLM: vectors of weights, each the sum of one entry of every codebook. The tensors of a module P, whose decoded
- * weight is [out, in], in vectors of og x ig elements:
+/* AQLM: vectors of weights, each the sum of one entry from every codebook. The tensors of a module P, whose decoded weight
+ * is [out, in], in vectors of og x ig elements:
  *
- *     P.codes        I8, I16 or I32 [out/og, in/ig, n]     the low bits of a code count
+ *     P.codes        I8, I16 or I32 [out/og, in/ig, n]     only the low bits of a code count
  *     P.codebooks    T [n, 2^bits, og, ig]                 F16, F32, or BF16
  *     P.scales       T [out/og, 1, 1, 1]
  *
  *     s = RN_T(((0 + codebooks[0][c0]) + codebooks[1][c1]) + ...)        in F32
  *     V[a*og + x][b*ig + y] = RN_T(s[x][y] * scales[a])                   c of codes[a][b]
  *
- * RN rounds ties to even, except for the sum of BF16, whose ties go away from zero: the library leaves it to embedding_bag,
- * which PyTorch 2.15 executes so on a CPU for vectors of 1 to 64 elements. Other devices may differ there in the last bit.
- * Sources: aqlm utils.py, _dequantize_weight and unpack_int_data, executed for 1 to 8 codebooks. */
+ * RN rounds ties to even, except for the sum in BF16, where ties are rounded away from zero: the library computes it with
+ * embedding_bag, and PyTorch 2.15 does that on a CPU for vectors of 1 to 64 elements. Other devices may differ in the last
+ * bit. Sources: aqlm utils.py, _dequantize_weight and unpack_int_data, executed for 1 to 8 codebooks.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,15 +26,15 @@ enum { CODES, BOOKS, SCALES };                          /* parts */
 enum { PIECE = 1024, BOOKS_MAX = 32 << 20, COUNT_MAX = 256 };
 
 struct aqlm {
-    uint64_t vectors;                                   /* a row of codes */
+    uint64_t vectors;                                   /* in a row of codes */
     uint64_t books, entries, og, ig;                    /* the shape of the codebooks */
     uint32_t size;                                      /* bytes of a code */
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
-/* The names are anybody's: without scales it takes the shapes. */
+/* The names are not specific to AQLM, so without scales the shapes must match too. */
 static bool
 is_aqlm(const struct table_match *f)
 {
@@ -75,12 +76,12 @@ fit(struct table_match *f, struct weight *w, struct err *err)
             || !limits_check(w->part[BOOKS]->extent.nbytes, BOOKS_MAX, "bytes of codebooks", err))
         return false;
     if (q->entries < 2 || (q->entries & (q->entries - 1)) != 0 || code_bits(q) > 8 * q->size)
-        return table_wrong(w->part[BOOKS], f->codes, err, "as many entries as codes of some bits can name");
+        return table_wrong(w->part[BOOKS], f->codes, err, "a power of two of entries, at most 2^%" PRIu32, 8 * q->size);
     if (w->part[BOOKS]->dtype != w->part[SCALES]->dtype)
         q->open = "with codebooks and scales of different types";
     if (!num_mul(&dim[0], shape_dim(codes, 0), q->og) || !num_mul(&dim[1], q->vectors, q->ig)
             || (dim[0] != 0 && !num_mul(&numel, dim[0], dim[1])))
-        return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
     w->vague = q->open != NULL;
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
@@ -107,7 +108,7 @@ code_at(const uint8_t *p, uint32_t size)
     return size == 1 ? *p : size == 2 ? load_le16(p) : load_le32(p);
 }
 
-/* Some elements of row x of a vector, from y on: the sum of its entries. */
+/* Sums the codebook entries of a vector, for n elements of its row x from element y. */
 static void
 sum_entries(float *v, const struct decoding *d, const uint8_t *codes, uint64_t x, uint64_t y, size_t n)
 {
@@ -123,7 +124,7 @@ sum_entries(float *v, const struct decoding *d, const uint8_t *codes, uint64_t x
     }
 }
 
-/* A sum in the type of the codebooks. */
+/* Rounds a sum to the type of the codebooks. */
 static float
 round_sum(enum dtype type, float v)
 {

@@ -1,23 +1,24 @@
-/* AWQ: codes with a scale and a zero point for each group of inputs of an output. Three layouts, which the shapes tell apart;
- * of a module P, whose decoded weight is [out, in], with G groups:
+/* AWQ: codes with a scale and a zero point for each group of inputs of an output. There are three layouts, which differ in
+ * their shapes. For a module P, whose decoded weight is [out, in], with G groups:
  *
- *     GEMM         P.qweight    I32 [in, out*bits/32]     eight outputs lie side by side in `bits` bytes, a stream of bits
- *                                                         whose codes are outputs 0 2 4 6 1 3 5 7; AutoAWQ knows 4 bits
+ *     GEMM         P.qweight    I32 [in, out*bits/32]     eight consecutive outputs share `bits` bytes, a bit stream of
+ *                                                         codes in the order of outputs 0 2 4 6 1 3 5 7; AutoAWQ has
+ *                                                         4 bits only
  *                  P.scales     F16, BF16, F32 [G, out]
- *                  P.qzeros     I32 [G, out*bits/32]      like the codes; absent: symmetric, 2^(bits-1)
+ *                  P.qzeros     I32 [G, out*bits/32]      packed like the codes; absent: symmetric, 2^(bits-1)
  *
  *     GEMV         P.qweight    I32 [out, in/8]           4 bits, the low ones of a word first
- *                  P.scales     [out, 8*W]                the first G of a row
+ *                  P.scales     [out, 8*W]                only the first G of a row are used
  *                  P.qzeros     I32 [out, W]              likewise
  *
- *     GEMV_FAST    P.qweight    I16 [out/4, in]           4 bits; of 64 inputs, an output has 16 words (below)
- *                  P.scales     [8*W, out]                the first G of a column
- *                  P.qzeros, or P.scaled_zeros of llm-awq, like the scales: -zero * scale
+ *     GEMV_FAST    P.qweight    I16 [out/4, in]           4 bits; for 64 inputs, an output has 16 words (below)
+ *                  P.scales     [8*W, out]                only the first G of a column are used
+ *                  P.qzeros, or P.scaled_zeros of llm-awq, shaped like the scales: -zero * scale
  *
- *     V[o][i] = RN32((q - z) * scale), of GEMV_FAST RN32(q * scale + scaled zero), g = i / group
+ *     V[o][i] = RN32((q - z) * scale); for GEMV_FAST RN32(q * scale + scaled zero); g = i / group
  *
- * W is a padded G: config.json says the group where W leaves several. Sources: AutoAWQ modules/linear/gemm.py, gemv.py and
- * gemv_fast.py, utils/packing_utils.py; AutoRound utils/bit_packing.py for other bits than 4.
+ * W is G padded. If several group sizes give the same W, config.json decides. Sources: AutoAWQ modules/linear/gemm.py,
+ * gemv.py and gemv_fast.py, utils/packing_utils.py; AutoRound utils/bit_packing.py for other bits than 4.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,18 +31,18 @@
 #include "scheme/scale.h"
 #include "scheme/step.h"
 
-enum { CODES, SCALES, ZEROS };                          /* parts, and companions one less */
+enum { CODES, SCALES, ZEROS };                          /* parts; companions are numbered one less */
 enum { WITH_SCALES, WITH_ZEROS };
 
 struct awq {
-    struct blocks blocks;                               /* scales, of GEMV as they lie */
+    struct blocks blocks;                               /* of the scales; for GEMV as they are stored */
     uint32_t bits;
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- which it is */
+/* --- recognition */
 
-/* The bits of GEMM's codes: the words hold as many codes as there are outputs. 0: no such number. */
+/* Returns the bits of GEMM's codes, which follow from the number of outputs that a row of words holds. 0: none fits. */
 static uint32_t
 gemm_bits(const struct tensor *codes, const struct tensor *scales)
 {
@@ -54,7 +55,7 @@ gemm_bits(const struct tensor *codes, const struct tensor *scales)
     return 0;
 }
 
-/* Shapes of GEMV; GEMM would have groups of one. */
+/* Matches the shapes of GEMV. With these shapes GEMM would have groups of one. */
 static bool
 is_gemv(const struct table_match *f)
 {
@@ -70,7 +71,7 @@ is_gemm(const struct table_match *f)
     return f->codes->shape.rank == 2 && scales->shape.rank == 2 && gemm_bits(f->codes, scales) != 0 && !is_gemv(f);
 }
 
-/* AutoAWQ lays GEMM out anew for the Marlin kernel, [in/16, 2*out]. */
+/* Matches [in/16, 2*out], into which AutoAWQ repacks GEMM for the Marlin kernel. */
 static bool
 is_marlin(const struct table_match *f)
 {
@@ -81,7 +82,7 @@ is_marlin(const struct table_match *f)
 
 /* --- GEMM */
 
-/* Inputs of a group by config.json, whatever it calls them; 0: not said. */
+/* Returns the inputs of a group as config.json declares them, under any of its keys. 0: not declared. */
 static uint64_t
 group_hint(const struct claims *c)
 {
@@ -101,7 +102,7 @@ why_open(const struct weight *w)
     return w->part[SCALES]->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
 }
 
-/* Give the weight its shape and its numbers. */
+/* Sets the shape of the weight and stores its numbers. */
 static bool
 shape_weight(struct table_match *f, struct weight *w, const struct awq *awq, struct err *err)
 {
@@ -115,21 +116,21 @@ shape_weight(struct table_match *f, struct weight *w, const struct awq *awq, str
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
-/* Without qzeros config.json has to say that there are none. */
+/* Checks the zero points. If qzeros is absent, config.json must declare the weight symmetric. */
 static bool
 check_zeros(const struct table_match *f, const struct weight *w, struct awq *awq, struct err *err)
 {
-    const json_t *block = config_block(f->claims->config), *said = json_object_get(block, "zero_point");
+    const json_t *block = config_block(f->claims->config), *declared = json_object_get(block, "zero_point");
     char name[STR_SHOWN];
-    if (w->part[ZEROS] || json_is_false(said) || json_is_true(json_object_get(block, "sym")))
+    if (w->part[ZEROS] || json_is_false(declared) || json_is_true(json_object_get(block, "sym")))
         return true;
-    awq->open = "without qzeros, symmetric or not as config.json says (--config)";
-    return !json_is_true(said) || claims_is_report_on_shard(f->claims)
-        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no qzeros, which it has by config.json",
-            str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+    awq->open = "without qzeros; config.json (--config) must declare it symmetric";
+    return !json_is_true(declared) || claims_is_report_on_shard(f->claims)
+        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no qzeros, but config.json declares "
+            "zero_point", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }
 
-/* Inputs of a group; 0: the scales fit no number of them. */
+/* Returns the inputs of a group, or 0 if no number fits the scales. */
 static uint64_t
 gemm_group(const struct table_match *f)
 {
@@ -168,7 +169,7 @@ gemm_strip(struct strip *s, const struct weight *w, unsigned part)
     }
 }
 
-/* The code of an output in a unit of eight. */
+/* Returns the code of an output from a unit of eight. */
 static unsigned
 lane_of(const uint8_t *unit, uint64_t row, uint32_t bits)
 {
@@ -204,7 +205,7 @@ gemm_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 
 /* --- padded groups */
 
-/* Words of eight groups as AutoAWQ stores them: calculate_zeros_width. */
+/* Returns true if AutoAWQ pads the groups to this many words of eight, as in its calculate_zeros_width. */
 static bool
 width_is(uint64_t in, uint64_t group, uint64_t words)
 {
@@ -215,14 +216,14 @@ width_is(uint64_t in, uint64_t group, uint64_t words)
     return num_ceil_div(base, multiple) * multiple == words;
 }
 
-/* The inputs of a group behind so many words; 0: none has them. Where several do, config.json says which, else *open. */
+/* Returns the inputs of a group that gives this many words, or 0. If several do and config.json does not decide, sets *open. */
 static uint64_t
 padded_group(const struct claims *c, uint64_t in, uint64_t words, const char **open)
 {
     uint64_t hint = group_hint(c), found = 0, n = 0;
     if (in == 0 || (hint != 0 && width_is(in, hint, words)))
         return in == 0 ? 1 : hint;
-    for (unsigned i = 0; i < 10; i++) {         /* 32, 64, and what divides the inputs into up to 8 * words groups */
+    for (unsigned i = 0; i < 10; i++) {         /* 32, 64, and sizes that divide the inputs into up to 8 * words groups */
         uint64_t groups = 8 * words - (i - 2), group = i < 2 ? 32U << i : groups != 0 && in % groups == 0 ? in / groups : 0;
         if ((i < 2 || group >= 128) && width_is(in, group, words)) {
             found = group;
@@ -230,7 +231,7 @@ padded_group(const struct claims *c, uint64_t in, uint64_t words, const char **o
         }
     }
     if (n > 1)
-        *open = "in groups of so many as config.json says (--config)";
+        *open = "group size not given by config.json (--config)";
     return found;
 }
 
@@ -259,7 +260,7 @@ gemv_fit(struct table_match *f, struct weight *w, struct err *err)
     return shape_weight(f, w, &awq, err);
 }
 
-/* The words of zero points, each of eight groups. */
+/* Returns the layout of the words of zero points, each of eight groups. */
 static struct blocks
 zero_words(const struct awq *awq)
 {
@@ -294,7 +295,7 @@ gemv_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 
 /* --- GEMV_FAST */
 
-/* Codes of four outputs lie in 64 words for 64 inputs, 16 of each; a word has those of inputs i, i + 8, i + 16, i + 24. */
+/* 64 inputs of four outputs take 64 words, 16 for each output; a word has the codes of inputs i, i + 8, i + 16, i + 24. */
 enum { FAST_INPUTS = 64, FAST_ROWS = 4, FAST_WORDS = 16 };
 
 static uint64_t
@@ -322,7 +323,7 @@ fast_fit(struct table_match *f, struct weight *w, struct err *err)
     return shape_weight(f, w, &awq, err);
 }
 
-/* Whole rows of four outputs, of a run in one row the words of the inputs that it touches. */
+/* Returns whole rows of four outputs; for a run within one row, only the words of the inputs it touches. */
 static void
 fast_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
@@ -383,7 +384,7 @@ const struct scheme awq_schemes[] = {
         .code = "awq-gemm",
         .name = "AWQ GEMM",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemm,
-            .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] that divide in, qzeros [G, out*bits/32]",
+            .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] with G dividing in, qzeros [G, out*bits/32]",
             .companions = { SCALES_PART, ZEROS_PART } }),
         .fit = gemm_fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },
@@ -409,7 +410,7 @@ const struct scheme awq_schemes[] = {
         .code = "awq-gemv-fast",
         .name = "AWQ GEMV_FAST",
         ROWS({ .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .fits = fast_fits,
-            .shapes = "[out/4, in], scales [8*n, out] of padded groups, and zeros like them", .companions = { SCALES_PART,
+            .shapes = "[out/4, in], scales [8*n, out] of padded groups, zeros of the same shape", .companions = { SCALES_PART,
             COMPANION(".qzeros", FLOAT, REQUIRED, ZERO_POINT, .part = ZEROS), OR(".scaled_zeros", .left = LEFT_SCALES) } }),
         .fit = fast_fit,
         .need = { [CODES] = NEED_RUN, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP },

@@ -1,12 +1,12 @@
-/* BitNet: ternary codes with one scale a weight. The tensors of a module P:
+/* BitNet: ternary codes with one scale per weight. The tensors of a module P:
  *
- *     P.weight          [out/4, in] U8: bits 2i and 2i + 1 of a byte of row r are a code of row i * out/4 + r, less 1
- *     P.weight_scale    one element, which divides or multiplies
+ *     P.weight          [out/4, in] U8: bits 2i and 2i + 1 of a byte in row r are the code of row i * out/4 + r, 0 to 2
+ *     P.weight_scale    one element, a divisor or a factor
  *
  *     V = RN32((code - 1) * e), e = RN32(1 / weight_scale) or weight_scale
  *
- * Which of the two, config.json says: `linear_class` "bitlinear", or none, divides; "autobitlinear", with weights that
- * were quantized before ("quantization_mode" "offline", or none), multiplies. Sources: transformers
+ * config.json decides between the two. `linear_class` "bitlinear", or no linear_class: divisor. "autobitlinear" with weights
+ * that were quantized offline ("quantization_mode" "offline", or no quantization_mode): factor. Sources: transformers
  * integrations/bitnet.py, BitLinear, AutoBitLinear and unpack_weights; BitNetQuantConfig.
  */
 #include <stdio.h>
@@ -65,7 +65,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         find_scaling(f->claims->config) };
     uint64_t dim[2] = { 0, dim_cols(f->codes) };
     if (!num_mul(&dim[0], dim_rows(f->codes), b->planes.count))
-        return table_wrong(f->codes, f->codes, err, "fewer rows");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^62 rows");
     w->own = b;
     w->vague = b->scaling == SCALING_OPEN;
     return claims_shape(f->claims, w, 0, dim, 2, err);
@@ -104,7 +104,7 @@ const struct scheme bitnet_schemes[] = {
     {
         .code = "bitnet",
         .name = "BitNet",
-        .ask = "linear_class in config.json, beside it or with --config, can tell which",
+        .ask = "give config.json (--config): its linear_class decides",
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
             .companions = { COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE) } }),
         .fit = fit,

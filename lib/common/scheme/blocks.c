@@ -15,7 +15,7 @@ set(struct blocks *b, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_m
     b->per_matrix = per_matrix;
 }
 
-/* The columns of a group by config.json; 0 where it does not say, or not what the shapes allow. */
+/* Finds the columns of a group in config.json. *size is 0 if it declares none, or one that contradicts the shapes. */
 static bool
 find_group_size(uint64_t *size, const struct blocks *b, const struct table_match *f, uint64_t groups, struct err *err)
 {
@@ -27,7 +27,7 @@ find_group_size(uint64_t *size, const struct blocks *b, const struct table_match
     return true;
 }
 
-/* Blocks by config.json, where they fit a matrix of scales k0 x k1. */
+/* Finds the blocks in config.json, if they fit a matrix of scales k0 x k1. */
 static bool
 find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struct table_match *f, const uint64_t k[2],
     struct err *err)
@@ -46,38 +46,39 @@ find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struc
     return true;
 }
 
-/* A matrix of scales k0 x k1. */
+/* Maps a matrix of scales k0 x k1. */
 static bool
-find_blocks(struct blocks *b, enum blocks_told *told, const struct table_match *f, const uint64_t k[2], struct err *err)
+find_blocks(struct blocks *b, enum blocks_result *result, const struct table_match *f, const uint64_t k[2], struct err *err)
 {
     uint64_t block[2];
     bool known;
     if (!find_advised(block, &known, b, f, k, err))
         return false;
-    *told = BLOCKS_TOLD;
+    *result = BLOCKS_FOUND;
     if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
-        block[1] = b->cols / num_max(k[1], 1);          /* groups divide the columns where nothing else is said */
+        block[1] = b->cols / num_max(k[1], 1);          /* without other information, groups divide the columns */
     } else if (!known && k[0] != b->rows && k[1] == b->cols && k[1] > 1) {
-        *told = BLOCKS_OPEN;            /* or groups of a matrix that was turned around */
+        *result = BLOCKS_OPEN;          /* or groups of a transposed matrix */
     } else if (!known) {
         enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
-        bool turned = k[0] == 1 && k[1] == b->rows && k[1] > 1 && block[1] != DIM_USUAL;       /* or one a row */
-        *told = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
-            : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO || turned ? BLOCKS_OPEN : BLOCKS_TOLD;
+        /* could also be one per row, transposed */
+        bool transposed = k[0] == 1 && k[1] == b->rows && k[1] > 1 && block[1] != DIM_USUAL;
+        *result = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
+            : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO || transposed ? BLOCKS_OPEN : BLOCKS_FOUND;
     }
     set(b, block[0], block[1], k[1], k[0] * k[1]);
     return true;
 }
 
 bool
-blocks_find(struct blocks *b, enum blocks_told *told, const struct table_match *f, const struct tensor *scale,
+blocks_find(struct blocks *b, enum blocks_result *result, const struct table_match *f, const struct tensor *scale,
     uint64_t rows, uint64_t cols, struct err *err)
 {
     const struct tensor *codes = f->codes;
     const uint64_t k[2] = { dim_rows(scale), dim_cols(scale) };
     uint64_t n = 0, experts = codes->shape.rank == 3 ? shape_dim(&codes->shape, 0) : 0;
     *b = (struct blocks){ .rows = rows, .cols = cols };
-    *told = BLOCKS_TOLD;
+    *result = BLOCKS_FOUND;
     if (!shape_numel(&scale->shape, &n))
         n = 0;
     if (n == 1)
@@ -87,9 +88,9 @@ blocks_find(struct blocks *b, enum blocks_told *told, const struct table_match *
     else if (codes->shape.rank == 2 && scale->shape.rank == 1 && n == rows)
         set(b, 1, cols, 1, 0);
     else if (dim_same_experts(scale, codes))
-        return find_blocks(b, told, f, k, err);
+        return find_blocks(b, result, f, k, err);
     else
-        *told = BLOCKS_WRONG;
+        *result = BLOCKS_WRONG;
     return true;
 }
 

@@ -1,18 +1,18 @@
-/* bitsandbytes 4-bit: codes into a table of 16, times the absmax of their block. The tensors of a weight X:
+/* bitsandbytes 4-bit: codes are indices into a table of 16, times the absmax of their block. The tensors of a weight X:
  *
  *     X                    [bytes, 1]     two codes a byte, the high nibble first; U8, or the same bytes as BF16 ...
- *     X.absmax             [B] F32        one a block of the flattened weight; rows do not count, the last is short
- *                          [B] U8         or codes into nested_quant_map
+ *     X.absmax             [B] F32        one per block of the flattened weight, whatever its rows; the last may be short
+ *                          [B] U8         or indices into nested_quant_map
  *     X.quant_map          [16] F32       the table
  *     X.nested_absmax      [N] F32        one for nested_blocksize absmax codes
  *     X.nested_quant_map   [256] F32
- *     X.quant_state...     U8             bnb4_state.c; it has the shape, so X alone does not tell it
+ *     X.quant_state...     U8             see bnb4_state.c; it has the shape, which X alone does not show
  *
  *     scale_b = absmax[b], or RN32(RN32(nested_quant_map[absmax[b]] * nested_absmax[b / nested_blocksize]) + offset)
  *     V[t] = RN32(quant_map[code_t] * scale of t's block)
  *
- * FP4 has -0 as its code 8, although its stored table says +0: what CUDA's and the CPU's kernels give.
- * Sources: bitsandbytes functional.py, dequantize_4bit, and csrc/kernels.cu; GPTQModel's names: its
+ * Code 8 of FP4 is -0, although the stored table says +0: this is what the CUDA and CPU kernels produce. Sources:
+ * bitsandbytes functional.py, dequantize_4bit, and csrc/kernels.cu; for GPTQModel's names,
  * nn_modules/qlinear/bitsandbytes.py.
  */
 #include <inttypes.h>
@@ -47,7 +47,7 @@ enum { MAP = 16, NESTED = 256, MINUS_ZERO = 8 };
 
 #define UNREAD UINT64_MAX
 
-/* Whether part p is one-dimensional with n elements, unless that is UNREAD. */
+/* Checks that part p is one-dimensional with n elements. UNREAD accepts any number. */
 static bool
 check_length(const struct weight *w, unsigned p, uint64_t n, struct err *err)
 {
@@ -66,7 +66,8 @@ is_nested(const struct weight *w)
     return w->part[ABSMAX]->dtype == DTYPE_U8;
 }
 
-/* The parts against each other and against a number of blocks, both UNREAD while the blob was not read. */
+/* Checks the parts against each other and against the number of blocks. Both numbers are UNREAD until the blob has been
+ * read. */
 static bool
 check_parts(const struct claims *c, const struct weight *w, uint64_t blocks, uint64_t nested, struct err *err)
 {
@@ -77,15 +78,15 @@ check_parts(const struct claims *c, const struct weight *w, uint64_t blocks, uin
     str_shown(b, absmax->name, absmax->name_len);
     for (size_t i = 0; i < 2; i++)
         if (second[i] && !is_nested(w))
-            return err_set(err, ERR_MALFORMED, second[i]->extent.at, "tensor %s: is there although %s is F32, expected "
-                "U8", str_shown(a, second[i]->name, second[i]->name_len), b);
+            return err_set(err, ERR_MALFORMED, second[i]->extent.at, "tensor %s: expected %s to be U8, found "
+                "F32", str_shown(a, second[i]->name, second[i]->name_len), b);
         else if (!second[i] && is_nested(w))
-            return claims_missing(c, absmax->extent.at, err, "tensor %s: is U8, but has no %s", b,
+            return claims_missing(c, absmax->extent.at, err, "tensor %s: U8, but has no %s", b,
                 i ? "nested_quant_map" : "nested_absmax");
     return !is_nested(w) || (check_length(w, NESTED_ABSMAX, nested, err) && check_length(w, NESTED_MAP, NESTED, err));
 }
 
-/* Codes of shape [1, n] are a transposed view, which bitsandbytes would turn back into other elements. */
+/* Rejects codes of shape [1, n]: this is a transposed view, from which bitsandbytes would decode other elements. */
 static bool
 check_codes(const struct tensor *codes, struct err *err)
 {
@@ -94,7 +95,7 @@ check_codes(const struct tensor *codes, struct err *err)
         || table_wrong(codes, codes, err, "4-bit codes [%" PRIu64 ", 1]", shape_dim(s, 1));
 }
 
-/* Take the shape and the numbers from the blob, and hold the parts against them. */
+/* Takes the shape and the numbers from the blob, and checks the parts against them. */
 static bool
 define(struct weight *w, struct bnb4_weight *b, const char *type, struct claims *c, const struct tensor *blob, struct err *err)
 {
@@ -103,7 +104,7 @@ define(struct weight *w, struct bnb4_weight *b, const char *type, struct claims 
     if (!bnb4_state_read(&s, c, blob, type, w->part[CODES], err))
         return false;
     if (s.nested != is_nested(w))
-        return err_set(err, ERR_MALFORMED, blob->extent.at, "tensor %s: speaks of %s absmax, but found is %s",
+        return err_set(err, ERR_MALFORMED, blob->extent.at, "tensor %s: declares %s absmax, but absmax is %s",
             str_shown(name, blob->name, blob->name_len), s.nested ? "nested" : "plain",
             dtype_name(w->part[ABSMAX]->dtype));
     uint64_t blocks = num_ceil_div(s.numel, s.blocksize);
@@ -113,7 +114,7 @@ define(struct weight *w, struct bnb4_weight *b, const char *type, struct claims 
     return check_parts(c, w, blocks, s.nested ? num_ceil_div(blocks, s.nested_blocksize) : 0, err);
 }
 
-/* Codes are bytes, or a column of what the bytes were taken for: most tensors are neither. */
+/* Skips most tensors quickly: codes are bytes, or one column of another type that the bytes are stored as. */
 static enum claim
 choose(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -177,7 +178,7 @@ read_map(const struct decoding *d, float map[MAP])
         map[MINUS_ZERO] = -0.0f;
 }
 
-/* The absmax of n blocks from block b on. */
+/* Reads the absmax of n blocks, starting at block b. */
 static void
 read_absmax(const struct decoding *d, float *absmax, uint64_t b, size_t n)
 {
@@ -192,7 +193,7 @@ read_absmax(const struct decoding *d, float *absmax, uint64_t b, size_t n)
     }
 }
 
-/* Steps end at multiples of BNB4_STEP, so that they touch whole blocks or one. */
+/* Steps end at multiples of BNB4_STEP, so they cover whole blocks or lie within one. */
 uint64_t
 bnb4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {

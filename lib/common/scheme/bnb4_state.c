@@ -1,11 +1,11 @@
-/* quant_state: a U8 tensor with the text of a JSON object, as Python's json.dumps writes it:
+/* quant_state: a U8 tensor that holds a JSON object as text, written by Python's json.dumps:
  *
  *     {"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [4096, 11008],
  *      "nested_blocksize": 256, "nested_dtype": "float32", "nested_offset": 0.0805719643831253}
  *
- * The second line is there when absmax is quantized. nested_offset is an F32 value in the decimals of a double.
- * Python
- * writes NaN and Infinity as these words. Source: bitsandbytes functional.py, QuantState.as_dict and from_dict.
+ * The second line is present if absmax is quantized. nested_offset is an F32 value, printed with the digits of a double.
+ * Python writes the words NaN and Infinity for these values. Source: bitsandbytes functional.py, QuantState.as_dict and
+ * from_dict.
  */
 #include "scheme/bnb4_state.h"
 
@@ -21,7 +21,7 @@
 #include "base/str.h"
 
 enum {
-    BLOB_MAX = 64 << 10,        /* real ones have less than 300 bytes */
+    BLOB_MAX = 64 << 10,        /* real ones have fewer than 300 bytes */
     BLOCK_MIN = 32, BLOCK_MAX = 4096
 };
 
@@ -30,10 +30,10 @@ static const char *const keys[KEYS] = {
     "quant_type", "blocksize", "dtype", "shape", "nested_blocksize", "nested_dtype", "nested_offset",
 };
 
-/* A blob while it is read. */
+/* A blob while it is parsed. */
 struct bnb4_reading {
     const struct tensor *blob;
-    struct { const char *p; size_t n; } value[KEYS];        /* as it stands in the text; NULL: missing */
+    struct { const char *p; size_t n; } value[KEYS];        /* the raw JSON text; NULL: missing */
     struct err *err;
 };
 
@@ -47,7 +47,7 @@ wrong(const struct bnb4_reading *r, int key, const char *expected)
         str_shown(name, r->blob->name, r->blob->name_len), keys[key], value, expected);
 }
 
-/* Whether the value is this text, quotes included. */
+/* Returns true if the value is this text, quotes included. */
 static bool
 is(const struct bnb4_reading *r, int key, const char *text)
 {
@@ -55,7 +55,7 @@ is(const struct bnb4_reading *r, int key, const char *text)
     return r->value[key].p && r->value[key].n == n && memcmp(r->value[key].p, text, n) == 0;
 }
 
-/* The tokens of a value; its first one. */
+/* Starts reading the tokens of a value, and returns the first. */
 static enum pull_token
 open_value(struct pull *json, const struct bnb4_reading *r, int key)
 {
@@ -76,7 +76,7 @@ read_type(struct bnb4_state *s, const struct bnb4_reading *r, const char *type)
     return true;
 }
 
-/* The dtype that the weight had; the output's is the user's choice. */
+/* Checks the dtype of the original weight. It does not affect the output, whose dtype the user chooses. */
 static bool
 check_dtype(const struct bnb4_reading *r)
 {
@@ -111,7 +111,7 @@ read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c,
         if (!limits_check(rank + 1, LAYOUT_RANK, "dimensions of a quant_state", r->err))
             return false;
         if (token != PULL_NUMBER || !pull_as_u64(&json, &dim))
-            return wrong(r, SHAPE, "integers from 0 on");
+            return wrong(r, SHAPE, "non-negative integers");
         end += shape_pack(end, &dim, 1);
     }
     s->shape = (struct shape){ .rank = (uint32_t)rank, .packed = packed };
@@ -147,12 +147,12 @@ not_an_object(const struct bnb4_reading *r, const struct pull *json)
     char name[STR_SHOWN], why[PULL_EXPLAIN];
     str_shown(name, r->blob->name, r->blob->name_len);
     if (json->fault == PULL_OK)
-        return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not a JSON object", name);
-    return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: is not valid JSON: %s", name,
+        return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not a JSON object", name);
+    return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not valid JSON: %s", name,
         pull_explain(why, json));
 }
 
-/* Find the values of the JSON object in text[0..n). */
+/* Finds the values of the JSON object in text[0..n). */
 static bool
 parse(struct bnb4_reading *r, const char *text, size_t n)
 {
@@ -167,7 +167,7 @@ parse(struct bnb4_reading *r, const char *text, size_t n)
         while (key < KEYS && !pull_text_is(&json.token, keys[key]))
             key++;
         if (key < KEYS && r->value[key].p)
-            return wrong(r, key, "it once");
+            return wrong(r, key, "a single entry");
         const char *p;
         size_t len;
         if (!pull_value_text(&json, &p, &len))

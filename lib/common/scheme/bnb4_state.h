@@ -1,13 +1,13 @@
-/* bnb4_state: the quant_state of a bitsandbytes 4-bit weight. Not a hint but the definition: shape and block
- * size of the weight stand nowhere else. */
+/* bnb4_state: the quant_state of a bitsandbytes 4-bit weight. It is not a hint but the definition: the shape and the block
+ * size of the weight are stored nowhere else. */
 #ifndef SCHEME_BNB4_STATE_H
 #define SCHEME_BNB4_STATE_H
 
 #include "scheme/claims.h"
 
 struct bnb4_state {
-    bool fp4;                   /* else NF4 */
-    bool nested;                /* absmax is quantized itself: the two numbers below say how */
+    bool fp4;                   /* otherwise NF4 */
+    bool nested;                /* absmax is itself quantized, by the two numbers below */
     uint64_t blocksize;         /* elements that share an absmax */
     uint64_t nested_blocksize;  /* absmax codes that share a nested_absmax */
     float nested_offset;
@@ -15,9 +15,9 @@ struct bnb4_state {
     uint64_t numel;
 };
 
-/* Read the blob that belongs to `codes`. `type`: the quant_type that the blob's name tells, or NULL. The shape
- * covers the codes exactly, to the nibble that an odd number of elements leaves over. Anything else, or JSON
- * that is not strict: ERR_MALFORMED; a blob over 64 KiB: ERR_LIMIT. */
+/* Reads the blob that belongs to `codes`. `type` is the quant_type in the name of the blob, or NULL. The shape must cover
+ * the codes exactly, except for the spare nibble after an odd number of elements. Fails with ERR_MALFORMED if it does not,
+ * or if the blob is not strict JSON; with ERR_LIMIT if the blob is larger than 64 KiB. */
 bool bnb4_state_read(struct bnb4_state *s, struct claims *c, const struct tensor *blob, const char *type,
     const struct tensor *codes, struct err *err);
 

@@ -1,16 +1,15 @@
-/* bitsandbytes INT8: a row has the absmax SCB. The tensors of a module P:
+/* bitsandbytes INT8: each row has its absmax in SCB. The tensors of a module P:
  *
  *     P.weight           [out, in] I8
  *     P.SCB              [out] F32; GPTQModel calls it P.weight_scb
- *     P.weight_format    U8, one element: how the codes lie; absent: 0
+ *     P.weight_format    U8, one element: the layout of the codes; if absent 0
  *
- *     0 row    by rows, the only layout that is written today and the one that is decoded
+ *     0 row    row by row: the only layout written today, and the only one decoded
  *     1 col32, 2 col_turing, 3 col_ampere    tiles of the GPU kernels of 2023
  *
  *     V[o][i] = RN32(RN32(weight[o][i] * SCB[o]) * RN32(1/127))
  *
- * Sources: bitsandbytes nn/modules.py, Linear8bitLt._save_to_state_dict; backends/default/ops.py,
- * int8_vectorwise_dequant.
+ * Sources: bitsandbytes nn/modules.py, Linear8bitLt._save_to_state_dict; backends/default/ops.py, int8_vectorwise_dequant.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ check_scb(const struct tensor *codes, const struct tensor *scb, struct err *err)
         || table_wrong(scb, codes, err, "[%" PRIu64 "]", shape_dim(s, 0));
 }
 
-/* Whether the codes lie by rows; without a reader of contents that is believed. */
+/* Checks that the codes are stored row by row. Assumes so if contents cannot be read. */
 static bool
 check_format(const struct claims *c, const struct tensor *format, const struct tensor *codes, struct err *err)
 {
@@ -48,9 +47,9 @@ check_format(const struct claims *c, const struct tensor *format, const struct t
     if (!contents->read(contents->of, format, &layout, err))
         return false;
     if (layout >= sizeof tiled / sizeof *tiled)
-        return err_set(err, ERR_MALFORMED, format->extent.at, "tensor %s: is %u, expected 0 to 3", name, layout);
-    return layout == 0 || err_set(err, ERR_UNSUPPORTED, format->extent.at, "tensor %s: is %u (%s), only 0 (row) can be "
-        "decoded", name, layout, tiled[layout]);
+        return err_set(err, ERR_MALFORMED, format->extent.at, "tensor %s: expected 0 to 3, found %u", name, layout);
+    return layout == 0 || err_set(err, ERR_UNSUPPORTED, format->extent.at, "tensor %s: layout %u (%s) is not supported, "
+        "only 0 (row)", name, layout, tiled[layout]);
 }
 
 static bool
@@ -70,7 +69,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
         *s = (struct span){ .at = 4 * from, .len = 4 * (to - from + 1) };
 }
 
-enum { STEP = 2048 };           /* elements at a time when they go through floats */
+enum { STEP = 2048 };           /* elements at a time when they are converted through floats */
 
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)

@@ -102,7 +102,7 @@ const struct tensor *
 claims_find(const struct claims *c, const char *base, size_t base_len, const char *suffix)
 {
     size_t suffix_len = strlen(suffix), n = base_len + suffix_len;
-    if (n > c->longest)         /* longer than all names */
+    if (n > c->longest)         /* longer than any name */
         return NULL;
     memcpy(c->scratch, base, base_len);
     memcpy(c->scratch + base_len, suffix, suffix_len);
@@ -110,12 +110,12 @@ claims_find(const struct claims *c, const char *base, size_t base_len, const cha
 }
 
 static bool
-taken_twice(const struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err)
+claimed_twice(const struct claims *c, const struct tensor *companion, const struct tensor *codes, struct err *err)
 {
     char a[STR_SHOWN], b[STR_SHOWN], other[STR_SHOWN];
     const struct tensor *first = c->roles->weights[c->roles->owner[catalog_index(c->catalog, companion)] - 1].part[0];
     return err_set(err, ERR_MALFORMED, companion->extent.at,
-        "tensor %s: it belongs to two quantized weights, %s and %s, expected one",
+        "tensor %s: belongs to two quantized weights, %s and %s",
         str_shown(a, companion->name, companion->name_len), str_shown(b, first->name, first->name_len),
         str_shown(other, codes->name, codes->name_len));
 }
@@ -127,7 +127,7 @@ claims_take(struct claims *c, const struct tensor *companion, const struct tenso
     size_t i = catalog_index(c->catalog, companion);
     uint32_t *owner = &c->roles->owner[i];
     if (*owner != 0 && *owner != c->roles->nweights + 1)
-        return taken_twice(c, companion, codes, err);
+        return claimed_twice(c, companion, codes, err);
     if (*owner == 0)
         c->roles->role[i] = (uint8_t)role;
     *owner = (uint32_t)c->roles->nweights + 1;
@@ -141,7 +141,7 @@ claims_share(struct claims *c, const struct tensor *companion, const struct tens
     uint32_t owner = c->roles->owner[catalog_index(c->catalog, companion)];
     c->shares = true;
     if (owner != 0 && owner <= c->roles->nweights)
-        return c->roles->weights[owner - 1].shares || taken_twice(c, companion, codes, err);
+        return c->roles->weights[owner - 1].shares || claimed_twice(c, companion, codes, err);
     return claims_take(c, companion, codes, role, err);
 }
 
@@ -151,7 +151,7 @@ claims_take_for(struct claims *c, const struct tensor *companion, const struct w
 {
     size_t i = catalog_index(c->catalog, companion);
     if (c->roles->owner[i] != 0)
-        return taken_twice(c, companion, w->part[0], err);
+        return claimed_twice(c, companion, w->part[0], err);
     c->roles->owner[i] = (uint32_t)(w - c->roles->weights) + 1;
     c->roles->role[i] = (uint8_t)role;
     return true;
@@ -170,7 +170,7 @@ claims_missing(const struct claims *c, uint64_t at, struct err *err, const char 
     char before[ERR_TEXT] = "";
     va_list args;
     if (f->shards != 0)
-        snprintf(before, sizeof before, "this is part of a model of %" PRIu64 " files; name the directory or %s: ",
+        snprintf(before, sizeof before, "this is one of %" PRIu64 " shards of a model; give the directory or %s: ",
             f->shards, f->index ? f->index : "the index");
     va_start(args, format);
     err_vset(err, f->shards != 0 ? ERR_UNSUPPORTED : ERR_MALFORMED, at, before, format, args);

@@ -33,7 +33,7 @@ codes_fill_zeros(struct codes_piece *p, float zero)
         p->zeros[i] = zero;
 }
 
-/* The values, smoothed, to where they go. */
+/* Applies the smoothing factors and rounds the values into y. */
 static void
 finish(struct codes_piece *p, const struct decoding *d, uint8_t *y)
 {
@@ -72,6 +72,6 @@ codes_check_zeros(const struct table_match *f, const struct tensor *zero, struct
     if (!zero && !config_weights(f->claims->config, f->base.base, f->base.base_len, "symmetric", &symmetric, err))
         return false;
     return !json_is_false(symmetric) || claims_is_report_on_shard(f->claims)
-        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_zero_point, which it has by "
-            "config.json", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_zero_point, but config.json "
+            "declares it (symmetric: false)", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }

@@ -1,13 +1,13 @@
-/* ComfyUI's formats, by the name in the marker of P.weight [R, C]: schemes.md 10A.1. A stack of E experts has one more
- * dimension in front, on the weight, block scales and row scales; a scale a tensor is then [E] or one for all.
+/* ComfyUI's formats, by the name in the marker of P.weight [R, C]. A stack of E experts has one more leading dimension on
+ * the weight, on block scales and on row scales; a per-tensor scale is then [E], or one for all.
  *
  *     float8_e4m3fn, float8_e5m2   F8 [R, C]          weight_scale F32 one
  *     mxfp8                        F8_E4M3 [R, C]     weight_scale E8M0, the tiled grid of R x C/32 (scheme/swizzle.c)
  *     nvfp4                        U8 [R, C/2]        weight_scale E4M3, the grid of R x C/16; weight_scale_2 F32 one;
- *                                                     perhaps pre_quant_scale [C]
+ *                                                     optional pre_quant_scale [C]
  *     int8_tensorwise              I8 [R, C]          weight_scale F32 one or [R, 1]
  *     convrot_w4a4                 I8 [R, C/2]        weight_scale F32 [R]
- *     asym_w4a8_int8               I8 [R, C*bits/8]   weight_s_rel [R, C/gs], weight_s_channel F32 [R]; perhaps
+ *     asym_w4a8_int8               I8 [R, C*bits/8]   weight_s_rel [R, C/gs], weight_s_channel F32 [R]; optional
  *                                                     weight_codebook F32 [16]
  *     awq_w4a16                    I8 [R, C/2]        weight_scale, weight_zeros [C/gs, R]
  *     nf4                          U8 [ceil(n/2), 1]  weight_scale F32 [ceil(n/64)], weight_code F32 [16]
@@ -29,9 +29,9 @@
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
 
-/* The shapes that a companion may have; a set of them. */
+/* The shapes that a companion may have, as a bit set. */
 enum {
-    ONE = 1 << 0,               /* [], [1]; of experts [E] too */
+    ONE = 1 << 0,               /* [], [1]; for experts also [E] */
     ROW = 1 << 1,               /* [R] */
     ROW_1 = 1 << 2,             /* [R, 1] */
     COLS = 1 << 3,              /* [C] */
@@ -49,18 +49,18 @@ struct comfy_checked {
     const struct table_match *f;
     const struct tensor *codes;
     bool stacked;
-    uint64_t experts, rows, stored, cols;       /* stored: bytes a row; cols: C */
-    uint64_t block;                             /* elements a scale */
-    uint64_t rotated;                           /* columns of a group that is; 0: none */
-    bool open;                                  /* C could be another one, for all that headers say */
+    uint64_t experts, rows, stored, cols;       /* stored: bytes in a row; cols: C */
+    uint64_t block;                             /* elements that share a scale */
+    uint64_t rotated;                           /* columns of a rotated group; 0: not rotated */
+    bool open;                                  /* headers alone do not determine C */
 };
 
-/* What a format says besides its row of the table; in the order of comfy_schemes. */
+/* The properties of a format that are not in its row of the table. In the order of comfy_schemes. */
 struct comfy_format {
     const char *name;
-    uint64_t per_byte;          /* codes; 0: `params` finds C */
-    uint64_t block;             /* of which C is a multiple, and which share a scale; 0: no such thing */
-    bool any_rank;              /* with a scale of one element */
+    uint64_t per_byte;          /* codes in a byte; 0: `params` finds C */
+    uint64_t block;             /* elements that share a scale; C must be a multiple. 0: none */
+    bool any_rank;              /* any rank is allowed if the scale has one element */
     bool (*params)(struct comfy_checked *w, struct err *err);
 };
 
@@ -70,12 +70,12 @@ wrong(const struct comfy_checked *w, const char *key, const char *expected, stru
     return comfy_marker_wrong(w->marker, w->codes, key, expected, err);
 }
 
-/* An integer from 1 on; `otherwise` where the marker has none. */
+/* Reads a positive integer from the marker; `fallback` is its default. */
 static bool
-number(const struct comfy_checked *w, const char *key, uint64_t otherwise, uint64_t *out, struct err *err)
+number(const struct comfy_checked *w, const char *key, uint64_t fallback, uint64_t *out, struct err *err)
 {
     const json_t *v = comfy_marker_get(w->marker, key);
-    *out = v ? (uint64_t)json_integer_value(v) : otherwise;
+    *out = v ? (uint64_t)json_integer_value(v) : fallback;
     return !v || (json_is_integer(v) && json_integer_value(v) > 0) || wrong(w, key, "a positive integer", err);
 }
 
@@ -87,7 +87,7 @@ flag(const struct comfy_checked *w, const char *key, bool *out, struct err *err)
     return !v || json_is_boolean(v) || wrong(w, key, "true or false", err);
 }
 
-/* Rotated in groups of 4^k columns. */
+/* Reads the group of a rotated weight, 4^k columns. */
 static bool
 rotation(struct comfy_checked *w, struct err *err)
 {
@@ -123,13 +123,13 @@ static bool
 bad_codes(const struct comfy_checked *w, const char *format, const char *expected, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: is %s %s, but ComfyUI %s has %s",
-        str_shown(name, w->codes->name, w->codes->name_len), dtype_name(w->codes->dtype),
-        shape_text(shape, &w->codes->shape), format, expected);
+    return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: expected %s for ComfyUI %s, found %s %s",
+        str_shown(name, w->codes->name, w->codes->name_len), expected, format, dtype_name(w->codes->dtype),
+        shape_text(shape, &w->codes->shape));
 }
 
-/* Whether rows hold codes of 4 or 6 bits, when so many columns share a scale: C hides in the number of scales a row,
- * the bits in C. */
+/* Returns true if rows hold codes of 4 or 6 bits with gs columns per scale. C follows from the number of scales in a row,
+ * and the bits from C. */
 static bool
 w4a8_fits(struct comfy_checked *w, const struct tensor *scale, uint64_t gs)
 {
@@ -146,14 +146,14 @@ w4a8_group(uint64_t gs)
     return gs >= 4 && (gs % 16 == 0 || 16 % gs == 0);
 }
 
-/* The group_size of a marker that is not read: that of 4 or of 6 bits, where not both are possible. */
+/* Guesses the group_size of a marker that was not read: that of 4 or of 6 bits, unless both are possible (then w->open). */
 static uint64_t
-w4a8_guess(struct comfy_checked *w, const struct tensor *scale, uint64_t otherwise)
+w4a8_guess(struct comfy_checked *w, const struct tensor *scale, uint64_t fallback)
 {
     uint64_t groups = num_max(dim_cols(scale), 1), four = w->stored / groups * 2, six = w->stored / 3 * 4 / groups;
     bool is_four = w4a8_group(four) && w4a8_fits(w, scale, four), is_six = w4a8_group(six) && w4a8_fits(w, scale, six);
     w->open = is_four && is_six;
-    return is_four ? four : is_six ? six : otherwise;
+    return is_four ? four : is_six ? six : fallback;
 }
 
 static bool
@@ -170,7 +170,7 @@ w4a8_params(struct comfy_checked *w, struct err *err)
     if (w->marker->unread)
         gs = w4a8_guess(w, scale, gs);
     return w4a8_fits(w, scale, gs) ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
-        "4 or 6 bits for each of group_size times the columns of weight_s_rel", err);
+        "4 or 6 bits for each column, which number group_size times those of weight_s_rel", err);
 }
 
 static bool
@@ -181,10 +181,10 @@ awq_params(struct comfy_checked *w, struct err *err)
         return false;
     if (w->marker->unread && groups != 0 && w->cols % groups == 0)
         w->block = num_max(w->cols / groups, 1);
-    return w->cols % w->block == 0 || wrong(w, "group_size", "a divisor of the columns", err);
+    return w->cols % w->block == 0 || wrong(w, "group_size", "a divisor of the number of columns", err);
 }
 
-/* The codes of a matrix as one column of bytes: its shape stands in the marker. */
+/* Checks nf4: the codes of a matrix as one column of bytes, whose shape is in the marker. */
 static bool
 nf4_params(struct comfy_checked *w, struct err *err)
 {
@@ -200,11 +200,11 @@ nf4_params(struct comfy_checked *w, struct err *err)
     for (size_t i = 0; i < 2; i++) {
         const json_t *item = json_array_get(shape, i);
         if (json_array_size(shape) != 2 || !json_is_integer(item) || json_integer_value(item) < 0)
-            return wrong(w, "shape", "two integers from 0 on", err);
+            return wrong(w, "shape", "two non-negative integers", err);
         dim[i] = (uint64_t)json_integer_value(item);
     }
     if (!num_mul(&n, dim[0], dim[1]) || w->stacked || w->stored != 1 || w->rows != num_ceil_div(n, 2))
-        return bad_codes(w, "nf4", "[elements / 2, 1] of the shape in its marker", err);
+        return bad_codes(w, "nf4", "[elements / 2, 1] with the shape in its marker", err);
     w->rows = dim[0];
     w->cols = dim[1];
     return true;
@@ -226,7 +226,8 @@ static const struct comfy_format formats[FORMATS] = {
 
 /* --- companions */
 
-/* The dimensions of one of the shapes, without experts; how many there are. GRID: false where it has none. */
+/* Computes the dimensions of a shape, without experts, and returns their number. A GRID whose size overflows matches
+ * nothing. */
 static uint32_t
 expected_dims(const struct comfy_checked *w, unsigned shape, uint64_t dim[2])
 {
@@ -260,18 +261,18 @@ companion_fits(const struct comfy_checked *w, size_t i, struct err *err)
     bool fits = false;
     for (unsigned s = 0; s < SHAPES; s++)
         fits = fits || (w->f->row->companions[i].shapes & 1U << s && shape_is(w, 1U << s, &t->shape));
-    return fits || table_wrong(t, w->codes, err, "a shape of %s", w->f->scheme->name);
+    return fits || table_wrong(t, w->codes, err, "a shape that %s allows", w->f->scheme->name);
 }
 
 /* --- a weight */
 
-/* What the shape of the codes says. */
+/* Derives rows and columns from the shape of the codes. */
 static bool
 measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
 {
     const struct shape *s = &w->codes->shape;
-    if (!dtype_in(w->f->row->dtypes, w->codes->dtype))
-        return bad_codes(w, f->name, "codes of another type", err);
+    if (!table_check_type(w->f, w->codes, w->f->row->dtypes, ROLE_WEIGHT, err))
+        return false;
     w->stacked = s->rank == 3;
     w->experts = w->stacked ? shape_dim(s, 0) : 1;
     w->block = f->block;
@@ -279,25 +280,25 @@ measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
         w->rows = shape_dim(s, s->rank - 2);
         w->stored = shape_dim(s, s->rank - 1);
     } else if (!f->any_rank) {
-        return bad_codes(w, f->name, "[out, in], or that for each expert", err);
-    } else {                            /* no row scale fits this, and no rotation */
+        return bad_codes(w, f->name, "[out, in] or [experts, out, in]", err);
+    } else {                            /* fits no row scale and no rotation */
         w->rows = UINT64_MAX;
         w->stored = 1;
     }
     if (!num_mul(&w->cols, w->stored, f->per_byte))
-        return bad_codes(w, f->name, "fewer columns", err);
+        return bad_codes(w, f->name, "fewer than 2^64 columns", err);
     if (f->per_byte != 0 && f->block != 0 && w->cols % f->block != 0)
-        return bad_codes(w, f->name, "whole blocks along a row", err);
+        return bad_codes(w, f->name, "rows of whole blocks", err);
     return !f->params || f->params(w, err);
 }
 
-/* What a scale is for: the tensor, an expert, or a row. */
+/* Maps the scale to the tensor, to experts or to rows. */
 static struct blocks
-lay_scale(const struct comfy_checked *w, const struct tensor *scale)
+map_scale(const struct comfy_checked *w, const struct tensor *scale)
 {
     struct blocks b = { .rows = w->rows, .cols = w->cols };
     bool matrices = w->codes->shape.rank == 2 || w->stacked;
-    if (!matrices) {                    /* of any other rank is what has one scale: it is one row */
+    if (!matrices) {                    /* other ranks have one scale: treat them as one row */
         b = (struct blocks){ .rows = 1 };
         shape_numel(&w->codes->shape, &b.cols);
     }
@@ -312,7 +313,7 @@ lay_scale(const struct comfy_checked *w, const struct tensor *scale)
     return b;
 }
 
-/* The numbers of a weight that fits, and its shape. */
+/* Stores the numbers and the shape of a weight that passed the checks. */
 static bool
 define(const struct comfy_checked *checked, struct table_match *f, struct weight *w, struct err *err)
 {
@@ -320,7 +321,7 @@ define(const struct comfy_checked *checked, struct table_match *f, struct weight
     struct comfy *c = claims_alloc(f->claims, sizeof *c, err);
     if (!c)
         return false;
-    *c = (struct comfy){ .scale = lay_scale(checked, w->part[COMFY_SCALE]), .rotated = checked->rotated,
+    *c = (struct comfy){ .scale = map_scale(checked, w->part[COMFY_SCALE]), .rotated = checked->rotated,
         .group = checked->block, .bits = format->per_byte == 1 ? 8 : 4, .unread = checked->marker->unread };
     w->own = c;
     w->vague = checked->open;
@@ -332,7 +333,7 @@ define(const struct comfy_checked *checked, struct table_match *f, struct weight
     return c->bits == 8 || table_set_cols(f, w, checked->cols, err);
 }
 
-/* The shape of an nf4 stands in its marker. */
+/* Like define, for nf4, whose shape is in the marker. */
 static bool
 define_nf4(const struct comfy_checked *checked, struct table_match *f, struct weight *w, struct err *err)
 {
@@ -344,7 +345,7 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct comfy_checked checked = { .marker = f->hint, .f = f, .codes = f->codes };
-    if (f->scheme == comfy_schemes)     /* a format that nobody knows */
+    if (f->scheme == comfy_schemes)     /* an unknown format */
         return true;
     if (!measure(&checked, &formats[f->scheme - comfy_schemes - 1], err))
         return false;
@@ -358,8 +359,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     }
 }
 
-/* The scheme of a format; the first for one that nobody knows. Only headers may be read: the first that the tensors fit
- * with default parameters. */
+/* Returns the scheme of a format, or the first scheme for an unknown format. If only headers may be read, returns the first
+ * scheme that the tensors fit with default parameters. */
 static const struct scheme *
 find_scheme(const struct table_match *f)
 {
@@ -377,8 +378,8 @@ find_scheme(const struct table_match *f)
     return comfy_schemes;
 }
 
-/* What is to say of a weight besides its format: a name that nobody knows, a part that nobody reads. What is to be said
- * is not decoded. */
+/* Describes what prevents decoding: an unknown format name, or a part that nothing reads (weight_correction). A weight with
+ * such a description is not decoded. */
 static bool
 add_words(const struct table_match *f, struct weight *w, struct err *err)
 {
@@ -397,18 +398,18 @@ add_words(const struct table_match *f, struct weight *w, struct err *err)
     return n == 0 || own;
 }
 
-/* P.comfy_quant stands for nothing without P.weight. */
+/* Checks that P.comfy_quant has a P.weight. */
 static bool
 check_tensor(const struct claims *c, const struct tensor *t, struct err *err)
 {
     struct part_name p;
     char name[STR_SHOWN];
     return !claims_strip_name(t, ".comfy_quant", &p) || claims_find(c, p.base, p.base_len, ".weight")
-        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it marks a weight that is not in the model; of a "
-            "model of several files name the directory or the index", str_shown(name, t->name, t->name_len));
+        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: marks a weight that is not in the model; if the "
+            "model has several files, give the directory or the index", str_shown(name, t->name, t->name_len));
 }
 
-/* The old form: beside scaled_fp8, P.scale_weight is one F32 for F8 codes (schemes.md 10A.2). */
+/* Checks the old form: next to scaled_fp8, P.scale_weight is one F32 for F8 codes. */
 static bool
 check_old(const struct claims *c, const struct tensor *t, struct err *err)
 {
@@ -420,13 +421,13 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
     const struct shape *s = &t->shape;
     str_shown(name, t->name, t->name_len);
     if (!codes || !dtype_is_float8(codes->dtype))
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is the scale of an F8 weight, which is %s", name,
-            codes ? dtype_name(codes->dtype) : "not in the model");
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected a scale of an F8 weight, found %s weight", name,
+            codes ? dtype_name(codes->dtype) : "no");
     bool one = s->rank == 0 || (s->rank == 1 && shape_dim(s, 0) == 1);
     return (one && t->dtype == DTYPE_F32) || table_wrong(t, codes, err, "one F32");
 }
 
-/* A marker says what a weight is, so nothing here is evidence. */
+/* The marker defines what a weight is, so no companion serves as evidence. */
 static enum claim
 choose(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -440,7 +441,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
         f->row = f->scheme->rows;
         claim = table_look(f, w, err);
         if (claim == CLAIM_YES && !f->scheme->code)
-            claim = CLAIM_NO;           /* the FP8 scheme's; it takes the marker as well */
+            claim = CLAIM_NO;           /* left to the FP8 scheme, which takes the marker as well */
         else if (claim == CLAIM_YES && (!add_words(f, w, err) || !table_take(f, w, err)))
             claim = CLAIM_FAIL;
     }
@@ -448,7 +449,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     return claim;
 }
 
-/* What a marker stands beside, old or new, is checked with the first look at any tensor. */
+/* Checks the tensors that old and new markers refer to. This row sees every tensor first, and claims none. */
 static enum claim
 check_marks(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -456,7 +457,7 @@ check_marks(struct table_match *f, struct weight *w, struct err *err)
     return check_tensor(f->claims, f->codes, err) && check_old(f->claims, f->codes, err) ? CLAIM_NO : CLAIM_FAIL;
 }
 
-/* What is part of some format: of one that is not decoded nothing is left over. */
+/* Parts of any format, so that a format that is not decoded leaves no tensor over. */
 static const struct companion also[] = {
     BELONGS(".weight_scale", SCALE), BELONGS(".weight_scale_2", SCALE), BELONGS(".weight_global_scale", SCALE),
     BELONGS(".weight_zero", ZERO_POINT), BELONGS(".weight_zeros", ZERO_POINT),

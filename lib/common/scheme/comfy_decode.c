@@ -1,16 +1,17 @@
 /* ComfyUI's integers. A row of C columns:
  *
- *     int8_tensorwise    C bytes, two's complement; perhaps rotated
+ *     int8_tensorwise    C bytes, two's complement; may be rotated
  *     convrot_w4a4       C/2 bytes, the low nibble first, two's complement; rotated
- *     asym_w4a8_int8     C/2 bytes, the low nibble first; at 6 bits C/4 more, where bits 2(c % 4) and up of byte c/4
- *                        are the upper ones of column c. Codes of INT8, rotated, are made of them:
+ *     asym_w4a8_int8     C/2 bytes, the low nibble first; with 6 bits C/4 more, in which bits 2(c % 4) and up of byte c/4
+ *                        are the upper bits of column c. They are first converted to INT8 codes, which are rotated:
  *                        q = clamp(rint(RN32(x * s_rel)), -127, 127), x = codebook[code], or code - 2^(bits-1)
  *     awq_w4a16          C/2 bytes, the low nibble first; V = RN32(RN32((code - 8) * scale) + zero)
  *
- *     V = RN32(q * scale); of rotated ones kernel/convrot.h
+ *     V = RN32(q * scale); for rotated codes see kernel/convrot.h
  *
- * Rows follow each other without a gap, and groups that are rotated divide them, so that these are counted through.
- * Sources: comfy-kitchen backends/eager/quantization.py, convrot_w4a4.py, w4a8_int8.py, awq.py. */
+ * Rows follow each other without a gap, and the groups of a rotation divide a row, so groups are numbered across all rows.
+ * Sources: comfy-kitchen backends/eager/quantization.py, convrot_w4a4.py, w4a8_int8.py, awq.py.
+ */
 #include "scheme/comfy.h"
 
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 
 enum { EIGHT = 8 };
 
-/* Eight bytes in whatever order, and their top bits. */
+/* The top bits of eight bytes, in any byte order. */
 #define TOPS UINT64_C(0x8080808080808080)
 
 static uint64_t
@@ -44,18 +45,18 @@ own(const struct weight *w)
     return w->own;
 }
 
-/* --- what a run needs */
+/* --- the bytes of a run */
 
-/* Elements [first, first + count), and those that are rotated with them. */
+/* Extends elements [first, first + count) to whole rotated groups. */
 static void
-reach(const struct comfy *c, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
+extend_to_groups(const struct comfy *c, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
     uint64_t g = num_max(c->rotated, 1);
     *from = first / g * g;
     *to = num_ceil_div(first + count, g) * g;
 }
 
-/* Nibbles; they are unpacked by eight. */
+/* Returns the bytes of nibbles, from a multiple of eight, because they are unpacked by eight. */
 static struct span
 nibbles(uint64_t from, uint64_t to)
 {
@@ -63,7 +64,8 @@ nibbles(uint64_t from, uint64_t to)
     return (struct span){ at, num_ceil_div(to, 2) - at };
 }
 
-/* The 6-bit codes of columns of one row lie in two places; those of several rows are one run, which has both. */
+/* Returns the bytes of 6-bit codes. Within one row the lower and the upper bits are two separate runs. For several rows, one
+ * run covers both. */
 static struct span
 six_bits(const struct comfy *c, unsigned part, uint64_t from, uint64_t to)
 {
@@ -84,7 +86,7 @@ comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first,
     const struct comfy *c = w->own;
     const struct tensor *t = w->part[part];
     uint64_t from, to, size = dtype_facts(t->dtype)->bytes;
-    reach(c, first, count, &from, &to);
+    extend_to_groups(c, first, count, &from, &to);
     if (part == COMFY_SCALE)
         blocks_span(s, &c->scale, t, first, count);
     else if (part == COMFY_GROUPS)
@@ -98,7 +100,7 @@ comfy_run(struct span *s, const struct weight *w, unsigned part, uint64_t first,
 
 /* --- decoding */
 
-/* The scales of n groups from group g on. */
+/* Reads the scales of n groups, starting at group g. */
 static void
 group_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 {
@@ -112,7 +114,8 @@ group_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
         scales[i] = room->e4m3[p[i]];
 }
 
-/* n codes of 6 bits from column col of a row on. The upper bits of several rows are in the run of the lower ones. */
+/* Unpacks n codes of 6 bits, starting at column col of a row. For several rows, the upper bits are in the run of the lower
+ * ones. */
 static void
 unpack_six(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
 {
@@ -129,9 +132,9 @@ unpack_six(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
         codes[i] = (uint8_t)(codes[i] | high[i] << 4);
 }
 
-/* n codes of asym_w4a8_int8 from column col of a row on, as INT8. */
+/* Converts codes of asym_w4a8_int8, starting at column col of a row, to INT8. */
 static void
-remake(const struct decoding *d, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
+requantize(const struct decoding *d, uint8_t *q, uint64_t row, uint64_t col, uint64_t count)
 {
     const struct comfy *c = own(d->w);
     struct comfy_room *room = d->room;
@@ -155,7 +158,7 @@ remake(const struct decoding *d, uint8_t *q, uint64_t row, uint64_t col, uint64_
     }
 }
 
-/* The INT8 codes of columns [col, col + n) of a row, in room->rotated where they are not there as such. */
+/* Returns the INT8 codes of columns [col, col + n) of a row; in room->rotated if they are not stored as such. */
 static const uint8_t *
 find_codes(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n)
 {
@@ -165,19 +168,19 @@ find_codes(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n)
     if (c->bits == 8)
         return decoding_bytes(d, COMFY_CODES, at);
     if (d->w->part[COMFY_GROUPS]) {
-        remake(d, room, row, col, n);
+        requantize(d, room, row, col, n);
         return room;
     }
     d->k->bits_stream(room, decoding_bytes(d, COMFY_CODES, at / 8 * 4), (size_t)at, (size_t)n, 4);
     uint64_t i = 0;
-    for (; n - i >= EIGHT; i += EIGHT)          /* no byte borrows from the next one */
+    for (; n - i >= EIGHT; i += EIGHT)          /* no byte borrows from its neighbour */
         store_eight(room + i, ((load_eight(room + i) ^ TOPS / 16) + (TOPS - TOPS / 16)) ^ TOPS);
     for (; i < n; i++)
         room[i] = (uint8_t)((room[i] ^ 8) - 8);
     return room;
 }
 
-/* Elements of a row, as many of n from column col on as are made at once. */
+/* Decodes some of n elements of a row, starting at column col, and returns how many: those of one kernel call. */
 static uint64_t
 emit_rotated(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n, float scale, uint8_t *y)
 {
@@ -207,7 +210,7 @@ fill_maps(const struct decoding *d)
         room->e4m3[i] = float8_to_float(DTYPE_F8_E4M3, (uint8_t)i);
 }
 
-/* Where nothing is rotated there is only INT8. */
+/* Decodes every format but awq_w4a16. Weights that are not rotated are plain INT8. */
 uint64_t
 comfy_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -226,7 +229,7 @@ comfy_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 
 /* --- awq_w4a16 */
 
-/* Scales and zeros lie by groups: a row of the output has a column of them. */
+/* Scales and zeros are stored by group: the scales of an output row are a column of the tensor. */
 void
 comfy_awq_strip(struct strip *s, const struct weight *w, unsigned part)
 {

@@ -3,8 +3,8 @@
  *     P.comfy_quant                              U8 [n]: {"format": "nvfp4", ...}
  *     __metadata__["_quantization_metadata"]     {"format_version": "1.0", "layers": {K: {"format": ...} or "format"}}
  *
- * The weight of a layer K is K.weight, else model.diffusion_model.K.weight, else diffusion_model.K.weight. A parameter
- * stands at the top level, else in the object `params`. Sources: ComfyUI comfy/utils.py, convert_old_quants, and
+ * The weight of a layer K is the first of K.weight, model.diffusion_model.K.weight and diffusion_model.K.weight that exists.
+ * A parameter is at the top level, or else in the object `params`. Sources: ComfyUI comfy/utils.py, convert_old_quants, and
  * comfy/ops.py, mixed_precision_ops; ComfyUI-INT8-Fast for markers without a format.
  */
 #include "scheme/comfy_marker.h"
@@ -20,11 +20,11 @@
 #include "base/str.h"
 #include "base/tree.h"
 
-enum { MARKER_MAX = 64 << 10 };         /* bytes; real ones have less than 200 */
+enum { MARKER_MAX = 64 << 10 };         /* bytes; real ones have fewer than 200 */
 
 static const char metadata_key[] = "_quantization_metadata", marker_suffix[] = ".comfy_quant";
 
-/* A layer whose weight is here: its value in the text of the metadata. */
+/* A layer whose weight is in the model, with its value in the text of the metadata. */
 struct comfy_layer {
     const struct tensor *weight;
     const char *p;
@@ -32,7 +32,7 @@ struct comfy_layer {
 };
 
 struct comfy_markers {
-    struct comfy_layer *layers;       /* by weight */
+    struct comfy_layer *layers;       /* sorted by weight */
     size_t n, room;
     bool tensors, old;
 };
@@ -42,14 +42,14 @@ struct comfy_markers {
 static bool
 bad_metadata(const char *what, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the metadata key %s %s", metadata_key, what);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata key %s: %s", metadata_key, what);
 }
 
 static bool
 bad_json(const struct pull *json, struct err *err)
 {
     char why[PULL_EXPLAIN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the metadata key %s is not valid JSON: %s", metadata_key,
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata key %s: not valid JSON: %s", metadata_key,
         pull_explain(why, json));
 }
 
@@ -82,7 +82,7 @@ add_layer(struct comfy_markers *m, const struct tensor *weight, const char *p, c
     return true;
 }
 
-/* The object `layers`; json is behind its key. */
+/* Reads the object `layers`; json is positioned after its key. */
 static bool
 read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct err *err)
 {
@@ -90,7 +90,7 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
     size_t nowhere = 0;
     enum pull_token token = pull_next(json);
     bool ok = token == PULL_OBJECT
-        || (token == PULL_BAD ? bad_json(json, err) : bad_metadata("has layers that are no object", err));
+        || (token == PULL_BAD ? bad_json(json, err) : bad_metadata("layers is not an object", err));
     while (ok && (token = pull_next(json)) == PULL_KEY) {
         const struct tensor *weight = find_weight(c, &name, &json->token);
         const char *p = json->p;
@@ -100,7 +100,7 @@ read_layers(struct comfy_markers *m, struct claims *c, struct pull *json, struct
     }
     ok = ok && (token == PULL_OBJECT_END || bad_json(json, err));
     if (ok && nowhere != 0)
-        claims_warn(c, "layers of the metadata key %s without a weight in this model, ignored: %zu", metadata_key,
+        claims_warn(c, "layers in metadata key %s that have no weight in this model, ignored: %zu", metadata_key,
             nowhere);
     str_clear(&name);
     return ok;
@@ -121,21 +121,21 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
     pull_init(&json, text, n, 0);
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT)
-        return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("is no JSON object", err);
+        return token == PULL_BAD ? bad_json(&json, err) : bad_metadata("not a JSON object", err);
     while (ok && (token = pull_next(&json)) == PULL_KEY) {
         bool layers = pull_text_is(&json.token, "layers");
         if (layers && found)
-            return bad_metadata("has layers twice", err);
+            return bad_metadata("duplicate key layers", err);
         found = found || layers;
         ok = layers ? read_layers(m, c, &json, err) : pull_skip(&json) || bad_json(&json, err);
     }
     ok = ok && (token == PULL_OBJECT_END || bad_json(&json, err))
-        && (pull_next(&json) == PULL_END || bad_json(&json, err)) && (found || bad_metadata("has no layers", err));
+        && (pull_next(&json) == PULL_END || bad_json(&json, err)) && (found || bad_metadata("layers is missing", err));
     if (m->n != 0)
         qsort(m->layers, m->n, sizeof *m->layers, compare_layers);
     for (size_t i = 1; ok && i < m->n; i++)
         if (m->layers[i].weight == m->layers[i - 1].weight)
-            ok = bad_metadata("has two layers for one weight", err);
+            ok = bad_metadata("two layers refer to one weight", err);
     return ok;
 }
 
@@ -220,11 +220,12 @@ comfy_marker_wrong(const struct comfy_marker *m, const struct tensor *codes, con
     size_t n = found ? json_dumpb(found, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT) : 0;
     if (n != 0)
         str_shown(shown, text, num_min(n, sizeof text));
-    return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: %s of its ComfyUI marker is %s, expected %s",
+    return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: %s in its ComfyUI marker is %s, expected %s",
         str_shown(name, codes->name, codes->name_len), key, shown, expected);
 }
 
-/* The format that a marker names. Without a name, convrot or per_row beside I8 is what ComfyUI-INT8-Fast writes. */
+/* Finds the format that a marker names. ComfyUI-INT8-Fast writes markers without a name, with convrot or per_row, for I8
+ * weights. */
 static bool
 read_format(struct comfy_marker *m, const struct tensor *codes, struct err *err)
 {
@@ -234,10 +235,10 @@ read_format(struct comfy_marker *m, const struct tensor *codes, struct err *err)
     m->format = json_string_value(format);
     if (!format && codes->dtype == DTYPE_I8 && (comfy_marker_get(m, "convrot") || comfy_marker_get(m, "per_row")))
         m->format = "int8_tensorwise";
-    return m->format || comfy_marker_wrong(m, codes, "format", "a name", err);
+    return m->format || comfy_marker_wrong(m, codes, "format", "a format name", err);
 }
 
-/* An object, or a string that stands for one with a format alone. */
+/* Reads a layer: an object, or a string as shorthand for an object that has only a format. */
 static bool
 read_layer(struct comfy_marker *m, const struct comfy_layer *layer, struct err *err)
 {
@@ -245,7 +246,7 @@ read_layer(struct comfy_marker *m, const struct comfy_layer *layer, struct err *
     char shown[STR_SHOWN], what[STR_SHOWN + 64];
     const char *p = layer->p;
     size_t n = layer->n;
-    snprintf(what, sizeof what, "metadata %s: the layer of %s", metadata_key,
+    snprintf(what, sizeof what, "metadata key %s: layer of %s", metadata_key,
         str_shown(shown, layer->weight->name, layer->weight->name_len));
     for (; n > 0 && strchr(" \t\r\n", *p); n--)
         p++;
@@ -271,7 +272,7 @@ read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor 
     char name[STR_SHOWN], what[STR_SHOWN + 16], shape[SHAPE_TEXT];
     snprintf(what, sizeof what, "tensor %s", str_shown(name, t->name, t->name_len));
     if (t->dtype != DTYPE_U8 || t->shape.rank != 1)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: is %s %s, expected U8 [n]", name,
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected U8 [n], found %s %s", name,
             dtype_name(t->dtype), shape_text(shape, &t->shape));
     if (!limits_check(n, MARKER_MAX, "bytes of a comfy_quant", err))
         return false;
@@ -299,7 +300,7 @@ comfy_marker_read(struct comfy_marker *m, const struct claims *c, const struct t
     m->unread = false;
     if (ok && of == &second && strcmp(m->format, second.format) != 0) {
         char name[STR_SHOWN], a[STR_SHOWN], b[STR_SHOWN];
-        ok = err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: comfy_quant says %s, the metadata %s",
+        ok = err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: comfy_quant declares %s, but the metadata declares %s",
             str_shown(name, codes->name, codes->name_len), str_shown(a, m->format, strlen(m->format)),
             str_shown(b, second.format, strlen(second.format)));
     }

@@ -1,5 +1,5 @@
-/* The text of a config goes through the pull reader, which takes no memory for it whatever it holds; only its
- * quantization block becomes a tree. Python writes NaN and Infinity into such files, so they are read around it. */
+/* The text of a config is read with the pull reader, which needs no memory in proportion to it. Only the quantization block
+ * is parsed into a tree. Python writes NaN and Infinity into such files; outside the block they are accepted and skipped. */
 #include "scheme/config.h"
 
 #include <inttypes.h>
@@ -15,15 +15,15 @@
 
 enum { GROUPS = 256 };
 
-/* A group of compressed-tensors. */
+/* A group of compressed-tensors (an entry of config_groups). */
 struct group {
     struct modules targets;
-    bool by_class;                      /* also all modules of a class */
-    const json_t *weights;              /* what it says of them; borrowed from the block */
+    bool by_class;                      /* it also targets all modules of a class */
+    const json_t *weights;              /* its entry "weights"; borrowed from the block */
 };
 
-/* The module that was asked for last, and which groups target it by its name: a weight asks for several keys. */
-struct asked {
+/* Caches which groups target a module by name, because a weight looks up several keys. */
+struct module_cache {
     const char *module;                 /* borrowed */
     size_t n;
     bool named[GROUPS];
@@ -31,27 +31,27 @@ struct asked {
 
 struct config {
     json_t *block;                      /* owned, or NULL */
-    json_t *metadata;                   /* the same of the metadata of the model's files; owned, or NULL */
+    json_t *metadata;                   /* the block in the metadata of the model's files; owned, or NULL */
     uint64_t size[CONFIG_SIZES];        /* or 0 */
-    struct modules_cost cost;           /* of all lists of modules */
+    struct modules_cost cost;           /* shared by all lists of modules */
     struct modules ignored;
     struct group group[GROUPS];
     size_t ngroups;
-    struct asked *asked;                /* owned */
+    struct module_cache *cache;         /* owned */
 };
 
-/* --- where the block is */
+/* --- finding the block */
 
-/* The blocks of one text, the first wins. */
+/* The blocks of one text. The first one is used. */
 enum { KEYS = 3, PLACES = 4 };
 
 struct config_found {
     struct { const char *p; size_t n; } block[PLACES][KEYS];
-    bool itself;                        /* the text has keys of a block at top level */
+    bool itself;                        /* the top level has keys of a block */
     uint64_t size[PLACES][CONFIG_SIZES];        /* or 0 */
 };
 
-/* A number of up to nine digits; 0: it is something else. */
+/* Reads a number of up to nine digits; 0 if it is something else. */
 static uint64_t
 read_count(const char *p, size_t n)
 {
@@ -64,7 +64,7 @@ read_count(const char *p, size_t n)
     return v;
 }
 
-/* Go through the object that was just opened: place 0 is the top level, the others are objects in it. */
+/* Reads the object that was just opened. Place 0 is the top level; the other places are objects in it. */
 static bool
 look_for_blocks(struct config_found *f, struct pull *json, size_t place)
 {
@@ -107,7 +107,7 @@ look_for_blocks(struct config_found *f, struct pull *json, size_t place)
     return token == PULL_OBJECT_END;
 }
 
-/* Read the block of one text, when it has one. */
+/* Reads the block of one text, if it has one. */
 static bool
 read_block(struct config *config, const struct catalog_config *text, struct err *err)
 {
@@ -121,7 +121,7 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
         return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object", text->name);
     bool ok = look_for_blocks(&f, &json, 0) && pull_next(&json) == PULL_END;
     if (!ok && json.fault == PULL_OK)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s says twice how the model is quantized, expected once",
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s declares the quantization of the model twice",
             text->name);
     if (!ok)
         return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
@@ -136,9 +136,9 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
     return !f.itself || tree_read(&config->block, text->text, text->n, text->name, err);
 }
 
-/* --- what it says */
+/* --- reading the block */
 
-/* Two positive numbers: [128, 128], or "128x128" as early compressed-tensors has it. */
+/* Reads two positive numbers: [128, 128], or "128x128" as written by early compressed-tensors. */
 static bool
 read_pair(const json_t *list, uint64_t pair[2])
 {
@@ -158,7 +158,7 @@ read_pair(const json_t *list, uint64_t pair[2])
     return true;
 }
 
-/* A class is named by one word in capitals: Linear. */
+/* A class is one capitalised word: Linear. */
 static bool
 is_class(const json_t *target)
 {
@@ -229,9 +229,9 @@ config_new(struct config **out, const struct catalog *catalog, struct err *err)
         return err_memory(err, sizeof *config);
     *out = config;
     config->cost = modules_cost_most;
-    config->asked = calloc(1, sizeof *config->asked);
-    if (!config->asked)
-        return err_memory(err, sizeof *config->asked);
+    config->cache = calloc(1, sizeof *config->cache);
+    if (!config->cache)
+        return err_memory(err, sizeof *config->cache);
     for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
         if (!read_block(config, catalog_config_at(catalog, i), err))
             return false;
@@ -249,7 +249,7 @@ config_free(struct config *config)
     modules_clear(&config->ignored);
     json_decref(config->block);
     json_decref(config->metadata);
-    free(config->asked);
+    free(config->cache);
     free(config);
 }
 
@@ -296,17 +296,17 @@ config_size(const struct config *config, enum config_size size)
 }
 
 static bool
-ask(const struct config *config, const char *module, size_t n, struct err *err)
+fill_cache(const struct config *config, const char *module, size_t n, struct err *err)
 {
-    struct asked *asked = config->asked;
-    if (asked->module == module && asked->n == n)
+    struct module_cache *cache = config->cache;
+    if (cache->module == module && cache->n == n)
         return true;
-    asked->module = NULL;
+    cache->module = NULL;
     for (size_t i = 0; i < config->ngroups; i++)
-        if (!modules_have(&config->group[i].targets, module, n, &asked->named[i], err))
+        if (!modules_have(&config->group[i].targets, module, n, &cache->named[i], err))
             return false;
-    asked->module = module;
-    asked->n = n;
+    cache->module = module;
+    cache->n = n;
     return true;
 }
 
@@ -316,18 +316,18 @@ config_weights(const struct config *config, const char *module, size_t n, const 
 {
     bool by_name = false, agree = true;
     *value = NULL;
-    if (!ask(config, module, n, err))
+    if (!fill_cache(config, module, n, err))
         return false;
     for (size_t i = 0; i < config->ngroups; i++) {
         const struct group *group = &config->group[i];
-        const json_t *said = json_object_get(group->weights, key);
-        bool named = config->asked->named[i];
-        if (!said || json_is_null(said) || (!named && !group->by_class) || (by_name && !named))
+        const json_t *declared = json_object_get(group->weights, key);
+        bool named = config->cache->named[i];
+        if (!declared || json_is_null(declared) || (!named && !group->by_class) || (by_name && !named))
             continue;
         if (named && !by_name)
-            *value = NULL;              /* what a class said is over */
-        agree = !*value || (agree && json_equal(*value, said));
-        *value = *value ? *value : said;
+            *value = NULL;              /* a match by name overrides the classes */
+        agree = !*value || (agree && json_equal(*value, declared));
+        *value = *value ? *value : declared;
         by_name = named;
     }
     *value = agree ? *value : NULL;

@@ -1,5 +1,5 @@
-/* config: what the side files of a model say about its quantization: config.json, or what stands for it. Hints, which
- * decide only what the tensors leave open. */
+/* config: what the side files of a model (config.json or its substitutes) declare about its quantization. These are hints:
+ * they only decide what the tensors leave open. */
 #ifndef SCHEME_CONFIG_H
 #define SCHEME_CONFIG_H
 
@@ -13,49 +13,49 @@
 
 struct config;
 
-/* Read the configs of a catalog, which may have none. The quantization block is the first of quantization_config,
- * quantization and compression_config at top level or in the block of the language model; a file of other tools may be
- * that block itself. Not JSON, not an object, a block twice, or a key twice in it: ERR_MALFORMED. */
+/* Reads the configs of a catalog, which may have none. The quantization block is the first of quantization_config,
+ * quantization and compression_config, at the top level or in the block of the language model. Files of other tools may
+ * consist of that block alone. Fails with ERR_MALFORMED if a file is not JSON or not an object, if there are two blocks, or
+ * if a block repeats a key. */
 bool config_new(struct config **config, const struct catalog *catalog, struct err *err);
 void config_free(struct config *config);                /* takes NULL */
 
-/* The quantization block, or NULL. */
+/* Returns the quantization block, or NULL. */
 const json_t *config_block(const struct config *config);
 
-/* The JSON object under "quantization_config" in the metadata of the model's files, or NULL: amn-forget writes what config.json
- * would say of codes that their shapes do not tell. */
+/* Returns the JSON object stored as "quantization_config" in the metadata of the model's files, or NULL. amn-forget writes
+ * it there to describe codes whose layout does not follow from their shapes. */
 const json_t *config_metadata(const struct config *config);
 
-/* quant_method, or NULL; "modelopt" for a block that has only its quant_algo. */
+/* Returns quant_method, or NULL. Returns "modelopt" for a block that has only quant_algo. */
 const char *config_method(const struct config *config);
 
-/* Whether it is one of these, a list that ends with NULL. */
+/* Returns true if quant_method is in `methods`, a list terminated by NULL. */
 bool config_method_is(const struct config *config, const char *const methods[]);
 
-/* A number of the block that is positive; 0 where it has none, or nonsense. */
+/* Returns a positive number of the block, or 0 if it is missing or invalid. */
 uint64_t config_number(const struct config *config, const char *key);
 
-/* What the compressed-tensors group that targets a module (a weight's name without ".weight"), by name before by class,
- * says of its weights under a key; *value is NULL when nothing is said, or groups disagree. ERR_UNSUPPORTED as in
- * scheme/modules.h. */
+/* Looks up `key` in the weights entry of the compressed-tensors group that targets a module (a weight's name without
+ * ".weight"); a match by name takes precedence over a match by class. *value is NULL if the key is missing or groups
+ * disagree. Fails with ERR_UNSUPPORTED like modules_have. */
 bool config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
     struct err *err);
 
-/* Rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group, or 1 and
- * the group_size where the strategy is "group". *known is
- * false when nothing is said, or nonsense. */
+/* Finds the rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group, or 1
+ * and group_size if the strategy is "group". *known is false if none of them is declared, or the value is invalid. */
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err);
 
-/* A size of the model, or of its language model: vocab_size, hidden_size, intermediate_size. 0 where config.json does not
- * declare it, or not as a number. */
+/* Returns a size of the model or of its language model: vocab_size, hidden_size or intermediate_size. 0 if config.json does
+ * not declare it as a number. */
 enum config_size { CONFIG_VOCAB, CONFIG_HIDDEN, CONFIG_INTERMEDIATE, CONFIG_SIZES };
 uint64_t config_size(const struct config *config, enum config_size size);
 
-/* Whether the module is listed as not quantized. ERR_UNSUPPORTED as in scheme/modules.h. */
+/* Sets *ignores if the module is listed as not quantized. Fails with ERR_UNSUPPORTED like modules_have. */
 bool config_ignores(const struct config *config, const char *module, size_t n, bool *ignores, struct err *err);
 
-/* What matching modules may still cost, for a scheme that has lists of its own in the block. */
+/* Returns the remaining budget for matching modules, for schemes with lists of their own in the block. */
 struct modules_cost *config_cost(const struct config *config);
 
 #endif

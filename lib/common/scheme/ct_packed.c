@@ -1,21 +1,22 @@
-/* compressed-tensors, pack-quantized: codes of 1 to 8 bits. The tensors of a module P, whose decoded weight is [out, in]; of
- * stacked experts each has their number in front:
+/* compressed-tensors, pack-quantized: codes of 1 to 8 bits. The tensors of a module P, whose decoded weight is [out, in];
+ * for stacked experts, each has their number as its first dimension:
  *
  *     P.weight_packed        I32 [out, words]: the codes of a row
  *     P.weight_shape         I64, I32: out and in
- *     P.weight_scale         F16, BF16, F32: blocks.h
+ *     P.weight_scale         F16, BF16, F32: see blocks.h
  *     P.weight_zero_point    I32 [words of out codes, G]: those of a group of columns, packed like a row of codes; or I8,
- *                            like the scale; absent where the model is symmetric
- *     P.weight_g_idx         I32 [in], perhaps: the group of each column; all -1 says nothing
+ *                            shaped like the scale; absent if the model is symmetric
+ *     P.weight_g_idx         I32 [in], optional: the group of each column; ignored if all are -1
  *
- * Codes and zero points are stored as q + 2^(bits-1), the low bits of a word first. Packed is a stream of bits, where the
- * next word goes on with what did not fit; releases up to 2025 left the bits of a word empty that are too few for a code,
- * which is the same for 1, 2, 4 and 8 bits: of 3 there are then 10 in a word, of 5 6, of 6 5, and of 7 4.
+ * Codes and zero points are stored as q + 2^(bits-1), the low bits of a word first. They are packed as a bit stream, in
+ * which codes may cross into the next word. Releases up to 2025 instead left the remaining bits of a word empty if they were
+ * too few for a code: a word then has 10 codes of 3 bits, 6 of 5, 5 of 6, or 4 of 7. For 1, 2, 4 and 8 bits both are the
+ * same.
  *
  *     V[o][i] = RN32((q - zero_point) * scale)
  *
- * Sources: compressed_tensors compressors/pack_quantized (of 0.11.0 compressors/quantized_compressors/pack_quantized.py,
- * and lifecycle/forward.py for g_idx).
+ * Sources: compressed_tensors compressors/pack_quantized (in 0.11.0 compressors/quantized_compressors/pack_quantized.py, and
+ * lifecycle/forward.py for g_idx).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,34 +33,34 @@
 enum { CODES, SCALE, ZERO, G_IDX };                     /* parts */
 
 enum {
-    GROUPS_MAX = 16384,                                 /* of a row, where an element may need all of them */
+    GROUPS_MAX = 16384,                                 /* of a row, if an element may need all of them */
     RANK_MAX = 3
 };
 
-/* How codes lie in words. */
+/* The packing of codes into words. */
 struct ct_packing {
-    uint32_t bits;                                      /* 0: not known */
+    uint32_t bits;                                      /* 0: unknown */
     bool padded;                                        /* no code crosses words */
 };
 
 struct ct {
     struct blocks blocks;
     struct ct_packing packing;
-    uint64_t words, groups;                             /* words of a row of codes, and its groups */
-    bool shuffled;                                      /* g_idx says something else than i / group */
+    uint64_t words, groups;                             /* words in a row of codes; groups in a row */
+    bool shuffled;                                      /* g_idx differs from i / group */
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
 /* --- packings */
 
-/* Words that n codes take. */
+/* Returns the number of words that n codes take. */
 static uint64_t
 words_of(struct ct_packing p, uint64_t n)
 {
     return p.padded ? num_ceil_div(n, 32 / p.bits) : n / 32 * p.bits + num_ceil_div(n % 32 * p.bits, 32);
 }
 
-/* Where code i begins: a word, and bits of it before. */
+/* Returns the word in which code i starts; *shift is its lowest bit there. */
 static uint64_t
 word_at(struct ct_packing p, uint64_t i, uint32_t *shift)
 {
@@ -74,7 +75,7 @@ is_packed(const struct weight *w)
     return w->part[ZERO] && w->part[ZERO]->dtype == DTYPE_I32;
 }
 
-/* Whether rows of `in` codes, and columns of zero points, take the words that there are. */
+/* Returns true if rows of `in` codes, and columns of zero points, take as many words as there are. */
 static bool
 packing_fits(const struct weight *w, struct ct_packing p, uint64_t in)
 {
@@ -83,7 +84,7 @@ packing_fits(const struct weight *w, struct ct_packing p, uint64_t in)
         && (!is_packed(w) || words_of(p, dim_rows(codes)) == dim_rows(w->part[ZERO]));
 }
 
-/* Whether rows of `in` codes may be of so many bits: as a stream, else padded. */
+/* Returns true if rows of `in` codes can have this many bits, as a stream or else padded. */
 static bool
 bits_fit(const struct weight *w, struct ct_packing *p, uint32_t bits, uint64_t in)
 {
@@ -94,8 +95,9 @@ bits_fit(const struct weight *w, struct ct_packing *p, uint32_t bits, uint64_t i
     return packing_fits(w, *p, in);
 }
 
-/* The packing of rows of `in` codes: that of the config's bits, else the stream that fits, else the padded one; of bits 0
- * where none does. Several streams may fit rows of less than 32: *several. */
+/* Returns the packing of rows of `in` codes: with the bits of config.json if they fit, or else the first stream that fits,
+ * or else the first padded packing. Bits are 0 if none fits. Rows of fewer than 32 codes may fit several streams, which sets
+ * *several. */
 static struct ct_packing
 find_packing(const struct weight *w, uint64_t in, uint64_t hint, bool *several)
 {
@@ -113,7 +115,7 @@ find_packing(const struct weight *w, uint64_t in, uint64_t hint, bool *several)
     return found;
 }
 
-/* What config.json says of the module under a key; 0: nothing. */
+/* Looks up a positive integer for the module in config.json; 0 if there is none. */
 static bool
 find_hint(uint64_t *hint, const struct table_match *f, const char *key, struct err *err)
 {
@@ -126,7 +128,8 @@ find_hint(uint64_t *hint, const struct table_match *f, const char *key, struct e
 
 /* --- the shape */
 
-/* Columns that rows of G groups and of so many words may have: *in, and whether it is the only number. */
+/* Returns true if rows of G groups can have this many words. *in is their number of columns; *alone is true if no other
+ * number fits. */
 static bool
 cols_fit(const struct weight *w, struct ct_packing p, uint64_t groups, uint64_t group, uint64_t *in, bool *alone)
 {
@@ -138,7 +141,8 @@ cols_fit(const struct weight *w, struct ct_packing p, uint64_t groups, uint64_t 
     return packing_fits(w, p, *in);
 }
 
-/* For a report, which does not read weight_shape: the columns, where all other tensors and config.json leave one number. */
+/* Finds the columns for a report, which does not read weight_shape. Returns true if the other tensors and config.json leave
+ * a single possible number. */
 static bool
 find_cols(const struct weight *w, uint64_t bits, uint64_t group, uint64_t *in)
 {
@@ -161,21 +165,22 @@ find_cols(const struct weight *w, uint64_t bits, uint64_t group, uint64_t *in)
     return n == 1;
 }
 
-/* The last number of weight_shape is the columns, and the others are those of the codes; `dim` says otherwise. */
+/* Reports a weight_shape `dim` that contradicts the codes. Its last number is the columns; the others must equal those of
+ * the codes. */
 static bool
-shape_lies(const struct table_match *f, const uint64_t *dim, struct err *err)
+wrong_shape(const struct table_match *f, const uint64_t *dim, struct err *err)
 {
     const struct tensor *t = table_found(f, ROLE_SHAPE);
-    char name[STR_SHOWN], weight[STR_SHOWN], codes[SHAPE_TEXT], said[SHAPE_TEXT];
+    char name[STR_SHOWN], weight[STR_SHOWN], codes[SHAPE_TEXT], expected[SHAPE_TEXT];
     uint8_t packed[RANK_MAX * SHAPE_DIM];
     struct shape shape = { f->codes->shape.rank, packed };
     shape_pack(packed, dim, shape.rank);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: says %s, which its weight %s I32 %s holds in no packing of 1 "
-        "to 8 bits", str_shown(name, t->name, t->name_len), shape_text(said, &shape), str_shown(weight, f->codes->name,
-        f->codes->name_len), shape_text(codes, &f->codes->shape));
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: shape %s does not fit its weight %s I32 %s in any packing "
+        "of 1 to 8 bits", str_shown(name, t->name, t->name_len), shape_text(expected, &shape),
+        str_shown(weight, f->codes->name, f->codes->name_len), shape_text(codes, &f->codes->shape));
 }
 
-/* No packing fits: is it for the zero points? */
+/* Reports that no packing fits: blames the zero points if one would fit without them. */
 static bool
 no_packing(const struct table_match *f, const struct weight *w, const uint64_t *dim, struct err *err)
 {
@@ -183,8 +188,8 @@ no_packing(const struct table_match *f, const struct weight *w, const uint64_t *
     bool several;
     codes.part[ZERO] = NULL;
     if (find_packing(&codes, dim[f->codes->shape.rank - 1], 0, &several).bits == 0)
-        return shape_lies(f, dim, err);
-    return table_wrong(w->part[ZERO], f->codes, err, "as many words as rows of the weight take, packed like its codes");
+        return wrong_shape(f, dim, err);
+    return table_wrong(w->part[ZERO], f->codes, err, "one value for each row of the weight, packed like its codes");
 }
 
 static bool
@@ -212,7 +217,7 @@ read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
         dim[i] = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i);
         ok = ok && dim[i] <= INT64_MAX && (i == rank - 1 || dim[i] == shape_dim(&f->codes->shape, i));
     }
-    return ok || shape_lies(f, dim, err);
+    return ok || wrong_shape(f, dim, err);
 }
 
 /* --- zero points and groups */
@@ -229,7 +234,7 @@ check_zero(const struct table_match *f, const struct weight *w, struct err *err)
         || table_wrong(zero, f->codes, err, "packed rows, with as many groups as weight_scale has");
 }
 
-/* Where the columns have an order of their own by config.json, g_idx says which. */
+/* Checks weight_g_idx, which must exist if config.json declares that columns are reordered. */
 static bool
 check_g_idx(const struct table_match *f, const struct ct *ct, uint64_t in, struct err *err)
 {
@@ -242,15 +247,15 @@ check_g_idx(const struct table_match *f, const struct ct *ct, uint64_t in, struc
     if (!config_weights(f->claims->config, f->base.base, f->base.base_len, "actorder", &order, err))
         return false;
     const char *text = json_string_value(order);
-    bool wanted = json_is_true(order) || (text && (strcmp(text, "group") == 0 || strcmp(text, "dynamic") == 0));
-    return !wanted || ct->groups == 1 || claims_is_report_on_shard(f->claims)
-        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_g_idx, which it has by "
-            "config.json (actorder)", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+    bool reordered = json_is_true(order) || (text && (strcmp(text, "group") == 0 || strcmp(text, "dynamic") == 0));
+    return !reordered || ct->groups == 1 || claims_is_report_on_shard(f->claims)
+        || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_g_idx, but config.json "
+            "declares actorder", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
 }
 
-/* Look at g_idx: whether it is within the groups, and whether it says anything. */
+/* Checks that g_idx is within the groups, and whether it reorders columns at all. */
 static bool
-look_at_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct, struct err *err)
+read_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
     uint64_t in = ct->blocks.cols, ordered = 0;
@@ -268,35 +273,36 @@ look_at_g_idx(const struct table_match *f, const struct weight *w, struct ct *ct
 
 /* --- the weight */
 
-/* Whether an element may need all scales or zero points of its row, and these are not too many. */
+/* Limits the groups of a row if an element may need all its scales or zero points. */
 static bool
 check_groups(const struct ct *ct, const struct weight *w, struct err *err)
 {
     bool crosses = is_packed(w) && !ct->packing.padded && 32 % ct->packing.bits != 0;
     return (!ct->shuffled && !crosses)
-        || limits_check(ct->groups, GROUPS_MAX, "groups of a row of codes in any order, or of zero points across words", err);
+        || limits_check(ct->groups, GROUPS_MAX, "groups in a row of reordered codes, or of zero points across words", err);
 }
 
-/* All that follows from the shape of the weight. */
+/* Derives everything that depends on the shape of the weight. */
 static bool
 fit_shape(struct table_match *f, struct weight *w, struct ct *ct, const uint64_t dim[RANK_MAX], uint64_t bits, struct err *err)
 {
     const struct tensor *scale = w->part[SCALE];
     uint32_t rank = f->codes->shape.rank;
     uint64_t in = dim[rank - 1];
-    enum blocks_told told;
+    enum blocks_result result;
     bool several;
     ct->packing = find_packing(w, in, bits, &several);
     if (ct->packing.bits == 0)
         return no_packing(f, w, dim, err);
-    if (!blocks_find(&ct->blocks, &told, f, scale, dim[rank - 2], in, err))
+    if (!blocks_find(&ct->blocks, &result, f, scale, dim[rank - 2], in, err))
         return false;
-    if (told == BLOCKS_WRONG)
-        return table_wrong(scale, f->codes, err, "one, one a row, or groups or blocks that cover %" PRIu64 " columns", in);
-    ct->open = several ? "of so many bits as config.json says (--config)"
-        : told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
+    if (result == BLOCKS_WRONG)
+        return table_wrong(scale, f->codes, err, "one scale, one per row, or groups or blocks that cover %" PRIu64 " columns",
+            in);
+    ct->open = several ? "bits not given by config.json (--config)"
+        : result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
-    return check_g_idx(f, ct, in, err) && look_at_g_idx(f, w, ct, err) && check_groups(ct, w, err);
+    return check_g_idx(f, ct, in, err) && read_g_idx(f, w, ct, err) && check_groups(ct, w, err);
 }
 
 static bool
@@ -308,7 +314,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (!ct || !check_shapes(f, err) || !check_zero(f, w, err) || !find_hint(&bits, f, "num_bits", err)
         || !find_hint(&group, f, "group_size", err))
         return false;
-    *ct = (struct ct){ .words = dim_cols(codes), .groups = dim_same_rows(w->part[SCALE], codes) ? dim_cols(w->part[SCALE]) : 1 };
+    *ct = (struct ct){ .words = dim_cols(codes),
+        .groups = dim_same_rows(w->part[SCALE], codes) ? dim_cols(w->part[SCALE]) : 1 };
     w->own = ct;
     for (uint32_t i = 0; i < codes->shape.rank; i++)
         dim[i] = shape_dim(&codes->shape, i);
@@ -324,7 +331,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 
 /* --- decoding */
 
-/* Bytes of a row's codes [col, end): from a whole number of codes and bytes on. */
+/* Finds the bytes of a row's codes [col, end), extended to whole codes and bytes. */
 static void
 code_bytes(const struct ct *ct, uint64_t col, uint64_t end, uint64_t *from, uint64_t *to)
 {
@@ -333,7 +340,7 @@ code_bytes(const struct ct *ct, uint64_t col, uint64_t end, uint64_t *from, uint
     *to = ct->packing.padded ? num_ceil_div(end, per) * 4 : end / 8 * bits + num_ceil_div(end % 8 * bits, 8);
 }
 
-/* The first row of packed zero points that a row of the weight needs, counted over all matrices. */
+/* Returns the first row of packed zero points that a row of the weight needs, counted over all matrices. */
 static uint64_t
 zero_row(const struct weight *w, uint64_t row, uint32_t *shift)
 {
@@ -341,7 +348,7 @@ zero_row(const struct weight *w, uint64_t row, uint32_t *shift)
     return row / ct->blocks.rows * dim_rows(w->part[ZERO]) + word_at(ct->packing, row % ct->blocks.rows, shift);
 }
 
-/* The run of packed zero points of elements [first, first + count). */
+/* Finds the packed zero points [from, to) of elements [first, first + count). */
 static void
 zero_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
@@ -357,7 +364,7 @@ zero_run(const struct weight *w, uint64_t first, uint64_t count, uint64_t *from,
     *to = *to * ct->groups + (one_row ? last % b->cols / b->b1 + 1 : ct->groups);
 }
 
-/* The run of scales, or of zero points like them. */
+/* Finds the scales [from, to), or the zero points shaped like them. */
 static void
 scale_run(const struct ct *ct, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
@@ -388,7 +395,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = (struct span){ .at = from * size, .len = (to - from) * size };
 }
 
-/* The zero point of a group of a row, whose scale is number `scale`. */
+/* Returns the zero point of a group of a row. `scale` is the index of the group's scale. */
 static float
 zero_of(const struct decoding *d, uint64_t row, uint64_t group, uint64_t scale)
 {

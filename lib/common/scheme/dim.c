@@ -63,7 +63,7 @@ dim_axis(uint64_t n, uint64_t k, uint64_t *block)
     *block = k == n ? 1 : k == 1 ? n : DIM_USUAL;
     if (k == n || num_ceil_div(n, DIM_USUAL) == k || (k == 1 && power_of_two))
         return DIM_AXIS_ONE;
-    if (k == 1)             /* one scale where the usual blocks have more: half of a grid */
+    if (k == 1)             /* a single scale where blocks of the usual size have several: half of a grid */
         return DIM_AXIS_NONE;
     uint64_t power = 1, even = n % k == 0 ? n / k : 0;
     while (num_ceil_div(n, power) > k)

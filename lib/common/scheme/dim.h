@@ -1,36 +1,37 @@
-/* dim: the dimensions of tensors against each other, for the rows of the table. The last two are a matrix; those before
- * it are experts, and everyone has the same of them. */
+/* dim: compares dimensions of tensors, for the rows of the table. The last two dimensions are a matrix; those before them
+ * are experts, and all tensors of a weight must have equal ones. */
 #ifndef SCHEME_DIM_H
 #define SCHEME_DIM_H
 
 #include "catalog/tensor.h"
 
-/* Dimension i from behind; 1 where there is none. */
+/* Returns dimension i counted from the last, or 1 if there is no such dimension. */
 uint64_t dim_back(const struct tensor *t, uint32_t i);
 
 static inline uint64_t dim_rows(const struct tensor *t) { return dim_back(t, 1); }
 static inline uint64_t dim_cols(const struct tensor *t) { return dim_back(t, 0); }
 
 bool dim_same_shape(const struct tensor *a, const struct tensor *b);
-/* Two matrices, or stacks of as many. */
+/* Returns true for two matrices, or two stacks of equally many. */
 bool dim_same_experts(const struct tensor *a, const struct tensor *b);
-/* The same with as many rows. */
+/* Like dim_same_experts, and the matrices have equally many rows. */
 bool dim_same_rows(const struct tensor *a, const struct tensor *b);
 
 bool dim_is_one(const struct tensor *t);
-/* One value, or one an expert of the codes. */
+/* Returns true for a single value, or one for each expert of the codes. */
 bool dim_is_one_each(const struct tensor *t, const struct tensor *codes);
 
-/* Whether k scales can cover n elements: groups of n/k, or blocks of a power of two with a short last one. */
+/* Returns true if k scales can cover n elements: in groups of n/k, or in blocks of a power of two of which the last may be
+ * short. */
 bool dim_covers(uint64_t n, uint64_t k);
 
-/* Elements that share a scale along an axis of n elements and k scales, where only these numbers tell; of two that fit as
- * well *block is one. */
+/* Finds the number of elements that share a scale along an axis of n elements and k scales, from these two numbers alone.
+ * Returns DIM_AXIS_TWO if two block sizes fit equally well; *block is then one of them. */
 enum { DIM_USUAL = 128 };
 enum dim_axis { DIM_AXIS_NONE, DIM_AXIS_ONE, DIM_AXIS_TWO };
 enum dim_axis dim_axis(uint64_t n, uint64_t k, uint64_t *block);
 
-/* 4- or 6-bit codes with a scale for `bytes` bytes of them; an F4 shape counts elements. */
+/* Checks 4- or 6-bit codes that have one scale for each `bytes` bytes. (For F4, shapes count elements.) */
 bool dim_scale_each(const struct tensor *codes, const struct tensor *scale, uint64_t bytes);
 
 #endif

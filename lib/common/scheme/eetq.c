@@ -1,14 +1,14 @@
-/* EETQ: INT8 with a scale a row, in the order of a GPU kernel. The tensors of a module P, whose decoded weight is
- * [out, in]:
+/* EETQ: INT8 with a scale per row, in the order of a GPU kernel. The tensors of a module P, whose decoded weight is [out,
+ * in]:
  *
  *     P.weight           I8 [in, out]     code + 128, permuted
  *     P.weight_scales    F16 [out]
  *
  *     V[o][i] = RN32((byte - 128) * weight_scales[o])
  *
- * Two output rows lie together, in turns of 64 codes; of each 16 of these the order is 0 8 1 9 2 10 3 11 4 12 5 13 6 14
- * 7 15. That is the layout of the kernels for sm75 to sm89, which need an `in` of whole 64 and an even `out`. Sources:
- * EETQ csrc/cutlass_kernels/cutlass_preprocessors.cc; transformers integrations/eetq.py.
+ * Two output rows are interleaved in runs of 64 codes; each 16 of these are in the order 0 8 1 9 2 10 3 11 4 12 5 13 6 14 7
+ * 15. This is the layout of the kernels for sm75 to sm89, which require `in` to be a multiple of 64 and `out` to be even.
+ * Sources: EETQ csrc/cutlass_kernels/cutlass_preprocessors.cc; transformers integrations/eetq.py.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,14 +47,14 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
-/* Where the codes of 64 elements lie, of which this is one. */
+/* Returns the position of the run of 64 codes that holds this element. */
 static uint64_t
 turn_at(const struct eetq *e, uint64_t row, uint64_t col)
 {
     return row / 2 * 2 * e->in + col / TURN * 2 * TURN + row % 2 * TURN;
 }
 
-/* Of one row the turns that it needs, of several all of these. */
+/* Within one row, needs the runs it touches; for several rows, all of their runs. */
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
@@ -93,7 +93,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    snprintf(buf, SCHEME_DETAIL, "8-bit, per-channel scale%s", w->vague ? ", of a layout that is not known" : "");
+    snprintf(buf, SCHEME_DETAIL, "8-bit, per-channel scale%s", w->vague ? ", unknown layout" : "");
 }
 
 const struct scheme eetq_schemes[] = {

@@ -1,20 +1,20 @@
-/* EXL2: groups of inputs, each with its own number of bits. The tensors of a module P, whose decoded weight is
- * [out, in]:
+/* EXL2: groups of inputs, each with its own number of bits. The tensors of a module P, whose decoded weight is [out, in]:
  *
- *     P.q_weight      I32 [words, out]     a column of a group is a stream of bits, the low ones of a word first
+ *     P.q_weight      I32 [words, out]     a column of a group is a bit stream, the low bits of a word first
  *     P.q_scale       I32 [G, out/8]       codes of scales, 4 bits each, the low ones first
  *     P.q_scale_max   F16 [G]
- *     P.q_groups      I16 [2*G]            of each group its bits, 2 to 8 and not 7, and its first row of q_weight
- *     P.q_invperm     I32 or I16 [in]      where in the streams an input is
- *     P.q_perm        perhaps: the inverse, which no loader reads
+ *     P.q_groups      I16 [2*G]            for each group its bits (2 to 8, but not 7) and its first row of q_weight
+ *     P.q_invperm     I32 or I16 [in]      the position of an input in the streams
+ *     P.q_perm        optional: the inverse, which no loader reads
  *
  *     m  = RNH(q_scale_max[g] / 256)       s = RNH((q_scale[g][o] + 1)^2 * m)
- *     V[o][i] = RNH((q[k][o] - 2^(bits-1)) * s)          k = q_invperm[i], g the group that has it
+ *     V[o][i] = RNH((q[k][o] - 2^(bits-1)) * s)          k = q_invperm[i], g the group that contains k
  *
- * Groups come with the most bits first and have a multiple of 32 inputs; the kernels of the library read no others.
- * `out` is padded to a multiple of 32, in practice of lm_head alone, whose rows config.json knows: its vocab_size.
+ * Groups are sorted by decreasing bits and have a multiple of 32 inputs; the kernels of the library support nothing else.
+ * `out` is padded to a multiple of 32. In practice this only affects lm_head, whose rows are the vocab_size in config.json.
  * Sources: exllamav2 ext.py, make_q_matrix; exllamav2_ext/cuda/q_matrix.cu, reconstruct_kernel, and quant/qdq_*.cuh;
- * conversion/adaptivegptq.py, pack. */
+ * conversion/adaptivegptq.py, pack.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@
 enum { CODES, SCALES, MOST, GROUPS, INVPERM };          /* parts */
 
 enum {
-    UNIT = 32,                  /* inputs that take whole words at any number of bits */
+    UNIT = 32,                  /* inputs that take whole words with any number of bits */
     UNITS = PERM_MAX / UNIT,
     PIECE = 1024
 };
@@ -41,7 +41,7 @@ struct exl2 {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 static uint64_t
 padded(uint64_t out)
@@ -63,7 +63,7 @@ fits(const struct table_match *f)
         && dim_cols(with[GROUPS_AT]) / 2 == groups;
 }
 
-/* Of group g: its bits, and rows [*first, *end) of q_weight, which has `words`. */
+/* Returns the bits of group g, and its rows [*first, *end) of q_weight, which has `words` rows. */
 static uint32_t
 group_at(const uint8_t *groups, uint64_t g, uint64_t count, uint64_t words, uint64_t *first, uint64_t *end)
 {
@@ -72,7 +72,7 @@ group_at(const uint8_t *groups, uint64_t g, uint64_t count, uint64_t words, uint
     return load_le16(groups + 4 * g);
 }
 
-/* Whether the groups are as the library reads them, and have all words and inputs; believed without contents. */
+/* Checks that the library can read the groups, and that they cover all words and inputs. Without contents they are accepted. */
 static bool
 check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct err *err)
 {
@@ -93,32 +93,32 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
                 "2, 3, 4, 5, 6 or 8, and no more than the group before", name, g, bits);
         else if (first != before || end <= first || end > words || (end - first) % bits != 0)
             ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " of %" PRIu32 " bits has rows %"
-                PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, from %"
-                PRIu64 " on", name, g, bits, first, end, codes, bits, words, before);
+                PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, starting at %"
+                PRIu64, name, g, bits, first, end, codes, bits, words, before);
         else
             inputs += (end - first) / bits * UNIT;
         last = bits;
     }
     if (ok && (inputs != in || (count == 0 && words != 0)))
-        ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: its %" PRIu64 " groups of %s have %" PRIu64
+        ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: the %" PRIu64 " groups of %s have %" PRIu64
             " inputs, expected %" PRIu64 " as in q_invperm", name, count, codes, inputs, in);
     free(p);
     return ok;
 }
 
-/* The rows of the weight, without those that pad it. *told is false where only config.json would tell. */
+/* Returns the rows of the weight without padding. *known is false if only config.json could decide and it does not. */
 static uint64_t
-find_rows(const struct table_match *f, bool *told)
+find_rows(const struct table_match *f, bool *known)
 {
     size_t len = f->base.base_len, n = len;
     const struct tensor *bias = claims_find(f->claims, f->base.base, len, ".bias");
     uint64_t out = dim_cols(f->codes), vocab = config_size(f->claims->config, CONFIG_VOCAB);
-    *told = true;
+    *known = true;
     if (bias && bias->shape.rank == 1 && padded(dim_cols(bias)) == out)
         return dim_cols(bias);
     if (!str_strip(f->base.base, &n, "lm_head") || (n != 0 && f->base.base[n - 1] != '.'))
         return out;
-    *told = vocab != 0;
+    *known = vocab != 0;
     return padded(vocab) == out ? vocab : out;
 }
 
@@ -126,20 +126,20 @@ static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct exl2 *q = claims_alloc(f->claims, sizeof *q, err);
-    bool told;
+    bool known;
     if (!q)
         return false;
     *q = (struct exl2){ .in = dim_cols(w->part[INVPERM]) };
     w->own = q;
     if (q->in > PERM_MAX)
-        return table_wrong(w->part[INVPERM], f->codes, err, "no more than %d inputs", PERM_MAX);
+        return table_wrong(w->part[INVPERM], f->codes, err, "at most %d inputs", PERM_MAX);
     if (dim_cols(w->part[MOST]) > UNITS)
-        return table_wrong(w->part[MOST], f->codes, err, "no more than %d groups", UNITS);
+        return table_wrong(w->part[MOST], f->codes, err, "at most %d groups", UNITS);
     if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
         return false;
-    const uint64_t dim[2] = { find_rows(f, &told), q->in };
-    q->open = told ? NULL : "padded to so many rows or not, as the vocab_size of config.json says (--config)";
-    w->vague = !told;
+    const uint64_t dim[2] = { find_rows(f, &known), q->in };
+    q->open = known ? NULL : "padding of rows unknown without vocab_size of config.json (--config)";
+    w->vague = !known;
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
@@ -152,14 +152,14 @@ strip(struct strip *s, const struct weight *w, unsigned p)
     s->unit_rows = p == SCALES ? 8 : 1;
 }
 
-/* The groups of a weight, as an input looks for its own. */
+/* The groups of a weight, indexed so that an input finds its own. */
 struct groups {
-    struct { uint32_t at; uint16_t group; uint8_t bits; } unit[UNITS];      /* at: byte of the column */
-    float most[UNITS];                                  /* of a group: m */
+    struct { uint32_t at; uint16_t group; uint8_t bits; } unit[UNITS];      /* at: byte offset in the column */
+    float most[UNITS];                                  /* for each group: m */
 };
 
 static void
-lay_out(struct groups *l, const struct decoding *d)
+index_groups(struct groups *l, const struct decoding *d)
 {
     const struct weight *w = d->w;
     uint64_t words = dim_rows(w->part[CODES]), count = dim_cols(w->part[GROUPS]) / 2, first, end, unit = 0;
@@ -175,7 +175,7 @@ lay_out(struct groups *l, const struct decoding *d)
     }
 }
 
-/* The scale of a group in an output row; of eight rows that share words it is the one at `lane`. */
+/* Returns the scale of a group in an output row: number `lane` of the eight rows that share words. */
 static float
 group_scale(const struct groups *l, const uint8_t *scales, uint64_t g, uint32_t lane)
 {
@@ -190,7 +190,7 @@ struct exl2_room {
     uint8_t x[PIECE];
 };
 
-/* Some elements of one output row. */
+/* Decodes some elements of one output row. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -202,7 +202,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct groups *l = &own->groups;
     const struct affine a = { own->factors, own->terms, 1, DTYPE_F16, .term_first = true };
     if (at == d->first)
-        lay_out(&own->groups, d);
+        index_groups(&own->groups, d);
     for (uint64_t g = 0; (at == d->first || col == 0) && g < dim_cols(d->w->part[MOST]); g++)
         own->scales[g] = group_scale(l, scales, g, row % 8);
     for (size_t i = 0; i < n; i++) {
@@ -232,7 +232,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
             groups, groups == 1 ? "" : "s");
 }
 
-#define BEHIND_SCALES COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
+#define OTHER_PARTS COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \
     COMPANION(".q_groups", IS(I16), REQUIRED, STATE, .part = GROUPS), \
     COMPANION(".q_invperm", DTYPE_SET(HAS(I32), HAS(I16)), REQUIRED, G_IDX, .part = INVPERM), \
     COMPANION(".q_perm", DTYPE_SET(HAS(I32), HAS(I16)), OPTIONAL, G_IDX), COMPANION(".q_group_map", IS(I16), OPTIONAL, G_IDX)
@@ -243,7 +243,7 @@ const struct scheme exl2_schemes[] = {
         .name = "EXL2",
         ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = fits,
             .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", .companions = {
-            COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), BEHIND_SCALES } }, {
+            COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS } }, {
             .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .companions = {     /* without its scales */
             COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE) } }),
         .fit = fit,

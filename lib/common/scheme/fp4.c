@@ -1,18 +1,17 @@
-/* NVFP4 and MXFP4: 4-bit floats with a scale for each block. fp4_decode.c decodes. The tensors of a module P:
+/* NVFP4 and MXFP4: 4-bit floats with a scale for each block, decoded by fp4_decode.c. The tensors of a module P:
  *
  *     NVFP4 of compressed-tensors    P.weight_packed [out, in/2], P.weight_scale E4M3 [out, in/16],
- *                                    P.weight_global_scale F32 one, which divides
- *     NVFP4 of ModelOpt              P.weight, P.weight_scale, P.weight_scale_2, which multiplies; perhaps
+ *                                    P.weight_global_scale F32 one, a divisor
+ *     NVFP4 of ModelOpt              P.weight, P.weight_scale, P.weight_scale_2, a factor; optional
  *                                    P.pre_quant_scale [in]. Stacked experts are called X, X_weight_scale ..., and may
- *                                    lie transposed: [E, in/2, out], scales [E, in/16, out]
- *     NVFP4 of ComfyUI               the same names, but the other nibble first and scales in tiles (swizzle.h)
+ *                                    be transposed: [E, in/2, out], scales [E, in/16, out]
+ *     NVFP4 of ComfyUI               the same names, but the high nibble first and scales in tiles (swizzle.h)
  *     MXFP4                          P.weight_packed or P.weight [out, in/2], P.weight_scale E8M0 [out, in/32]
  *     gpt-oss                        X_blocks [E, out, in/32, 16], X_scales [E, out, in/32]; the model computes with
  *                                    X [E, in, out]. In the original release X.blocks and X.scales, and X [E, out, in]
  *     DeepSeek                       P.weight I8 [out, in/2], P.scale E8M0 [out, in/32] or [out, in/16]
  *
- * The code types are U8, or F4, whose shape counts elements. The code 8 is -0, but +0 in the tables of ModelOpt's NVFP4
- * and of DeepSeek.
+ * Codes are U8, or F4, whose shape counts elements. Code 8 is -0, but +0 in the tables of ModelOpt's NVFP4 and of DeepSeek.
  * Sources: compressed-tensors compressors/nvfp4 and mxfp4; ModelOpt torch/quantization/qtensor and
  * torch/export/unified_export_hf.py; comfy-kitchen backends/eager; transformers integrations/mxfp4.py,
  * convert_moe_packed_tensors; gpt-oss torch/weights.py; DeepSeek-V3.2 and V4 inference/convert.py.
@@ -26,7 +25,7 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
-/* --- what a weight says of itself */
+/* --- weights */
 
 static bool
 set_own(struct claims *c, struct weight *w, const struct fp4 *form, struct err *err)
@@ -38,24 +37,24 @@ set_own(struct claims *c, struct weight *w, const struct fp4 *form, struct err *
     return own != NULL;
 }
 
-/* Whether pre_quant_scale is one for each input. */
+/* Checks that pre_quant_scale has one value for each input. */
 static bool
 check_smooth(const struct weight *w, const struct fp4 *f, struct err *err)
 {
     const struct tensor *t = w->part[FP4_SMOOTH];
     bool flat = !t || t->shape.rank == 1 || (t->shape.rank == 2 && shape_dim(&t->shape, 0) == 1);
     return !t || (flat && dim_cols(t) == (f->lanes ? f->rows : f->cols))
-        || table_wrong(t, w->part[FP4_CODES], err, "one for each input");
+        || table_wrong(t, w->part[FP4_CODES], err, "one value for each input");
 }
 
-/* Two codes of a row, or of a column, in a byte: the numbers that the form leaves, and the shape. */
+/* Completes `form` and the shape for a weight that stores two codes of a row, or of a column, in a byte. */
 static bool
 define(struct claims *c, struct weight *w, struct fp4 form, struct err *err)
 {
     const struct tensor *codes = w->part[FP4_CODES];
     uint64_t dim[2] = { dim_rows(codes), dim_cols(codes) }, *packed = &dim[form.lanes ? 0 : 1];
     if ((codes->dtype != DTYPE_F4 && !num_mul(packed, *packed, 2)) || *packed % form.group != 0)
-        return table_wrong(codes, codes, err, "whole groups of %u codes, two a byte", form.group);
+        return table_wrong(codes, codes, err, "whole groups of %u codes, two per byte", form.group);
     form.rows = dim[0];
     form.cols = dim[1];
     return check_smooth(w, &form, err) && claims_shape(c, w, codes->shape.rank - 2, dim, 2, err)
@@ -104,34 +103,34 @@ fit_deepseek(struct table_match *f, struct weight *w, struct err *err)
 
 enum { BLOCK = 32 };            /* codes of gpt-oss that share a scale: 16 bytes, the last dimension */
 
-/* X_blocks [E, out, in/32, 16] becomes X [E, in, out], as transformers computes with it. */
+/* Decodes X_blocks [E, out, in/32, 16] to X [E, in, out], the order in which transformers computes. */
 static bool
 fit_gptoss(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *s = &f->codes->shape;
     struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .lanes = true };
-    w->vague = s->rank != 4;            /* nobody says what is turned around then */
+    w->vague = s->rank != 4;            /* other ranks: unknown what is transposed */
     if (w->vague)
         return set_own(f->claims, w, &form, err);
     form.cols = shape_dim(s, 1);
     if (!num_mul(&form.rows, shape_dim(s, 2), BLOCK))
-        return table_wrong(f->codes, f->codes, err, "fewer blocks");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^59 blocks");
     return claims_shape(f->claims, w, 1, (const uint64_t[]){ form.rows, form.cols }, 2, err)
         && set_own(f->claims, w, &form, err);
 }
 
-/* X.blocks [..., in/32, 16] becomes X [..., in]. */
+/* Decodes X.blocks [..., in/32, 16] to X [..., in]. */
 static bool
 fit_gptoss_original(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *s = &f->codes->shape;
     struct fp4 form = { .group = BLOCK, .scale = DTYPE_F8_E8M0, .rows = s->rank > 2 ? shape_dim(s, s->rank - 3) : 1 };
     if (!num_mul(&form.cols, shape_dim(s, s->rank - 2), BLOCK))
-        return table_wrong(f->codes, f->codes, err, "fewer blocks");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^59 blocks");
     return claims_shape(f->claims, w, s->rank - 2, &form.cols, 1, err) && set_own(f->claims, w, &form, err);
 }
 
-/* Rows of units of a panel: a byte of codes is two rows of the output, a scale 32 of them. */
+/* A byte of codes covers two output rows, a scale 32 of them. */
 static void
 strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
 {
@@ -141,9 +140,9 @@ strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
         .unit_rows = unit_rows, .unit_bytes = 1 };
 }
 
-/* --- the rows: what the shapes say */
+/* --- the rows: tests of shapes */
 
-/* weight_scale, and the scale of the whole tensor. */
+/* weight_scale, and the scale of the whole tensor */
 static bool
 nvfp4_fits(const struct table_match *f)
 {
@@ -163,7 +162,7 @@ deepseek_fits(const struct table_match *f)
     return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
 }
 
-/* The order of the scales of P.weight. */
+/* Returns true if the scales of P.weight are in tiles. */
 static bool
 is_swizzled(const struct table_match *f)
 {
@@ -173,7 +172,7 @@ is_swizzled(const struct table_match *f)
 static bool
 is_comfy(const struct table_match *f)
 {
-    return claims_told(f->claims, SCHEME_NVFP4_COMFY) && is_swizzled(f);
+    return claims_is_forced(f->claims, SCHEME_NVFP4_COMFY) && is_swizzled(f);
 }
 
 static bool
@@ -182,7 +181,7 @@ is_either(const struct table_match *f)
     return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_EITHER;
 }
 
-/* One scale for all blocks, whatever their order. */
+/* Checks that one scale covers all blocks, whatever their order. */
 static bool
 comfy_fits(const struct table_match *f)
 {
@@ -215,7 +214,7 @@ gptoss_fits(const struct table_match *f)
 
 #define SCALE(suffix_, types_, presence_, ...) COMPANION(suffix_, types_, presence_, SCALE, __VA_ARGS__)
 
-/* Of what is decoded, and of what is only recognised. */
+/* The companions of a scheme that is decoded, and of one that is only recognised. */
 #define NVFP4_PARTS SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE), \
     SCALE(".weight_scale_2", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES), \
     SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH)
@@ -233,7 +232,7 @@ gptoss_fits(const struct table_match *f)
 
 #define GPTOSS_SHAPES "[..., groups, 16], scales [..., groups]"
 
-/* What shares names with another scheme and shows more evidence comes first. */
+/* Of schemes with common names, the one that requires more evidence comes first. */
 const struct scheme fp4_schemes[] = {
     { .code = "ct-nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS, ROWS({
         PACKED, .fits = nvfp4_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale",
@@ -250,24 +249,24 @@ const struct scheme fp4_schemes[] = {
     { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fp4_fit_comfy, FP4_BY_ROWS, ROWS({
         WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", .companions = { NVFP4_PARTS } }) },
     { .code = "nvfp4-swizzled", .name = "NVFP4 in ComfyUI's order, without its marker", .describe = table_describe,
-        .ask = "--scheme " SCHEME_NVFP4_COMFY " says that it is", ROWS({
+        .ask = "give --scheme " SCHEME_NVFP4_COMFY " if it is in that order", ROWS({
         WEIGHT, .is = is_swizzled, .companions = { NVFP4_NAMES } }) },
     { .code = "nvfp4-either", .name = "NVFP4 of ModelOpt or ComfyUI", .describe = table_describe,
-        .ask = "config.json, or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY ", can tell which", ROWS({
+        .ask = "give config.json (--config), or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY, ROWS({
         WEIGHT, .is = is_either, .companions = { NVFP4_NAMES } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_transposed,
         .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run,
         .room = sizeof(struct fp4_room), .decode = fp4_decode,
         .describe = fp4_describe, ROWS(
-        { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
+        { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one per expert",
             .companions = { NVFP4_PARTS } },
-        { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one an expert",
+        { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one per expert",
             .companions = { EXPERT_PARTS } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_modelopt, FP4_BY_ROWS, ROWS(
         { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_scale_2",
             .companions = { NVFP4_PARTS } },
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
-            "one an expert", .companions = { EXPERT_PARTS } }) },
+            "one per expert", .companions = { EXPERT_PARTS } }) },
     { .code = "mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
         { WEIGHT, .is = is_mxfp4, .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
             SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH) } },
@@ -277,7 +276,7 @@ const struct scheme fp4_schemes[] = {
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
     { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(F4)), .becomes = ".weight", .fits = deepseek_fits,
-        .shapes = "16 or 32 codes, two a byte, for each scale",
+        .shapes = "16 or 32 codes, two per byte, for each scale",
         .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
         .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe, ROWS({

@@ -1,11 +1,13 @@
-/* 4-bit floats: e = RN32(scale * scale_2), or RN32(scale / global_scale), or the scale itself; V = RN32(code * e), then
- * RN32 of that times the pre_quant_scale of its input where there is one, and one rounding to the output dtype.
+/* 4-bit floats: e = RN32(scale * scale_2), or RN32(scale / global_scale), or the scale itself; V = RN32(code * e); if there
+ * is a pre_quant_scale, V = RN32(V * pre_quant_scale of the input); then one rounding to the output dtype.
  *
- *     by rows     byte i of a row holds columns 2i and 2i + 1, scale g of the row columns [g * group, (g + 1) * group)
- *     lanes       byte c of stored row i holds rows 2i (the low nibble) and 2i + 1 of column c, scale c of stored row g
- *                 rows [g * group, (g + 1) * group) of it; gpt-oss lies turned, and a panel turns it to that
+ *     by rows     byte i of a row holds columns 2i and 2i + 1; scale g of the row covers columns [g * group, (g + 1) * group)
+ *     lanes       byte c of stored row i holds rows 2i (the low nibble) and 2i + 1 of column c; scale c of stored row g
+ *                 covers rows [g * group, (g + 1) * group) of it. gpt-oss is stored transposed, and read as a strip in
+ *                 this order
  *
- * A row and a scale are whole groups, so that rows and experts follow each other without a gap. */
+ * Rows and scales consist of whole groups, so rows and experts follow each other without a gap.
+ */
 #include "scheme/fp4.h"
 
 #include <stdio.h>
@@ -18,7 +20,7 @@
 
 const float fp4_values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
 
-/* What codes stand for. */
+/* Returns the values of the codes. */
 static const float *
 map_of(const struct fp4 *f)
 {
@@ -26,9 +28,9 @@ map_of(const struct fp4 *f)
     return f->plus_zero ? plus_zero : fp4_values;
 }
 
-/* --- what a run needs */
+/* --- the bytes of a run */
 
-/* Where an element lies: its row counts over all experts. */
+/* The position of an element. Rows are counted over all experts. */
 struct fp4_place {
     uint64_t row, col;
 };
@@ -39,17 +41,17 @@ place_of(const struct fp4 *f, uint64_t element)
     return (struct fp4_place){ element / f->cols, element % f->cols };
 }
 
-/* Where the scale of block b of a row lies. */
+/* Returns the index of the scale of block b of a row. */
 static uint64_t
 grid_at(const struct fp4 *f, uint64_t row, uint64_t b)
 {
     if (f->tiles == 0)
         return row * (f->cols / f->group) + b;
-    uint64_t grid = num_ceil_div(f->rows, TILE_ROWS) * f->tiles * TILE;         /* of an expert */
+    uint64_t grid = num_ceil_div(f->rows, TILE_ROWS) * f->tiles * TILE;         /* scales of an expert */
     return row / f->rows * grid + swizzle_at(row % f->rows, b, f->tiles);
 }
 
-/* Whole tiles: of one row those that it needs, else all of every row of tiles. */
+/* Returns whole tiles: for one row those it needs, otherwise all of each row of tiles. */
 static void
 tile_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const struct fp4_place *b)
 {
@@ -61,7 +63,7 @@ tile_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const s
     s->len = (to / TILE + 1) * TILE - s->at;
 }
 
-/* Of stored rows that are good for so many of the output each: columns of one, or whole ones. */
+/* Returns bytes of stored rows that cover `per` output rows each: columns of one of them, or whole rows. */
 static void
 lane_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const struct fp4_place *b, uint32_t per)
 {
@@ -94,7 +96,7 @@ fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
 
 /* --- decoding */
 
-/* The scales of an expert. */
+/* Computes the scales of an expert. */
 static void
 find_scales(const struct decoding *d, uint64_t expert)
 {
@@ -109,9 +111,9 @@ find_scales(const struct decoding *d, uint64_t expert)
     }
 }
 
-/* Floats that wait to be rounded: times the pre_quant_scale of their inputs, which begin with `input`. */
+/* Multiplies floats by the pre_quant_scale of their inputs, the first of which is `input`, and rounds them into y. */
 static void
-put(const struct decoding *d, uint8_t *y, float *v, uint64_t input, size_t n)
+emit(const struct decoding *d, uint8_t *y, float *v, uint64_t input, size_t n)
 {
     size_t step = ((const struct fp4 *)d->w->own)->lanes ? 1 : n;       /* a row of lanes is one input */
     for (size_t i = 0; d->w->part[FP4_SMOOTH] && i < n; i += step)
@@ -119,14 +121,14 @@ put(const struct decoding *d, uint8_t *y, float *v, uint64_t input, size_t n)
     kernels_round(d->k, d->to, y, v, n);
 }
 
-/* Whether values go to the output without a step as floats. */
+/* Returns true if values are written to the output without an intermediate step in floats. */
 static bool
 is_direct(const struct decoding *d)
 {
     return d->to == DTYPE_BF16 && !d->w->part[FP4_SMOOTH];
 }
 
-/* The scales of n blocks of a row, from b on. */
+/* Reads the scales of n blocks of a row, starting at block b. */
 static void
 row_scales(const struct decoding *d, uint64_t row, uint64_t b, size_t n)
 {
@@ -139,7 +141,7 @@ row_scales(const struct decoding *d, uint64_t row, uint64_t b, size_t n)
     }
 }
 
-/* Elements of a row from column `col` on. */
+/* Decodes elements of a row, starting at column `col`. */
 static uint64_t
 decode_row(const struct decoding *d, uint64_t row, uint64_t col, uint64_t count, uint8_t *y)
 {
@@ -153,12 +155,12 @@ decode_row(const struct decoding *d, uint64_t row, uint64_t col, uint64_t count,
         d->k->codes4_bf16((void *)y, x, (size_t)col, n, &c);
     } else {
         d->k->codes4_f32(room->v, x, (size_t)col, n, &c);
-        put(d, y, room->v, col, n);
+        emit(d, y, room->v, col, n);
     }
     return n;
 }
 
-/* The bytes of a part that row `row` is made of, from column `col` on; per: rows that share them. */
+/* Returns the bytes of a part that hold row `row`, from column `col`; `per` rows share them. */
 static const uint8_t *
 lane_at(const struct decoding *d, unsigned part, uint64_t row, uint64_t col, uint32_t per)
 {
@@ -168,14 +170,14 @@ lane_at(const struct decoding *d, unsigned part, uint64_t row, uint64_t col, uin
     return decoding_bytes(d, part, row / per * cols + col);
 }
 
-/* Columns [col, col + count) of rows [row, end), which share their scales; the rows of y are `cols` elements apart. */
+/* Decodes columns [col, col + count) of rows [row, end), which share their scales. The rows of y are f->cols elements apart. */
 static void
 decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col, uint64_t count, uint8_t *y)
 {
     const struct fp4 *f = d->w->own;
     struct fp4_room *room = d->room;
     size_t size = dtype_facts(d->to)->bytes;
-    bool turned = weight_need(d->w, FP4_CODES) == NEED_STRIP;
+    bool strip = weight_need(d->w, FP4_CODES) == NEED_STRIP;
     for (uint64_t n; count != 0; count -= n, col += n, y += n * size) {
         uint8_t *to = y;
         const uint8_t *stored = lane_at(d, FP4_SCALE, row, col, f->group);
@@ -183,7 +185,7 @@ decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col,
         for (size_t i = 0; i < n; i++)
             room->scales[i] = room->of_code[stored[i]];
         struct codes4_lanes l = { .map = map_of(f), .scales = room->scales, .cols = (size_t)n,
-            .x_stride = turned ? d->in[FP4_CODES].stride : f->cols };
+            .x_stride = strip ? d->in[FP4_CODES].stride : f->cols };
         for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
             l.x = lane_at(d, FP4_CODES, r, col, 2);
             l.first = r % 2;
@@ -192,7 +194,7 @@ decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col,
                 d->k->codes4_lanes_bf16((void *)to, f->cols, &l);
             } else {
                 d->k->codes4_lanes_f32(room->v, n, &l);
-                put(d, to, room->v, r % f->rows, (size_t)n);
+                emit(d, to, room->v, r % f->rows, (size_t)n);
             }
         }
     }
@@ -220,7 +222,7 @@ fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
     const struct fp4 *f = w->own;
     int n = snprintf(buf, SCHEME_DETAIL, "E2M1, groups of %u", f->group);
     if (w->vague)
-        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", of %u dimensions", w->part[FP4_CODES]->shape.rank);
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", %u dimensions", w->part[FP4_CODES]->shape.rank);
     else if (f->tiles != 0)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", scales in tiles");
 }

@@ -1,10 +1,10 @@
 /* MXFP6: 6-bit floats with a power of two for each 32 of them. The tensors of a module P:
  *
- *     Quark                 P.weight U8 [out, 3*in/4], P.weight_scale E8M0 [out, in/32]; E2M3 or E3M2 by config.json
+ *     Quark                 P.weight U8 [out, 3*in/4], P.weight_scale E8M0 [out, in/32]; config.json declares E2M3 or E3M2
  *     compressed-tensors    P.weight_packed and P.weight_scale likewise; always E2M3
  *
- * A row is a stream of codes, the low bits of a byte first. V = RN32(code * scale), one rounding to the output dtype
- * after it. A code has the fields of one of E4M3, but for the bias, so that the kernels of FP8 decode it.
+ * A row is a bit stream of codes, the low bits of a byte first. V = RN32(code * scale), then one rounding to the output
+ * dtype. A code has the same fields as one of E4M3 and differs only in the bias, so the kernels of FP8 decode it.
  *
  *     E2M3    s ee mmm    e = 0: m * 2^-3    else (1 + m/8) * 2^(e - 1)
  *     E3M2    s eee mm    e = 0: m * 2^-4    else (1 + m/4) * 2^(e - 3)
@@ -32,7 +32,7 @@ struct fp6 {
     enum fp6_type type;
 };
 
-/* --- which of the two it is */
+/* --- the type */
 
 static bool
 find_type(const struct claims *c, const struct tensor *codes, enum fp6_type *type, struct err *err)
@@ -53,7 +53,7 @@ define(struct claims *c, struct weight *w, enum fp6_type type, struct err *err)
     const struct tensor *codes = w->part[CODES];
     uint64_t cols;
     if (!num_mul(&cols, dim_cols(w->part[SCALE]), GROUP))
-        return table_wrong(codes, codes, err, "fewer codes");
+        return table_wrong(codes, codes, err, "fewer than 2^64 elements");
     struct fp6 *own = claims_alloc(c, sizeof *own, err);
     if (!own)
         return false;
@@ -84,13 +84,13 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     (void)w;
     if (part == SCALE)
         *s = (struct span){ .at = first / GROUP, .len = (first + count - 1) / GROUP + 1 - first / GROUP };
-    else        /* packs of whole bytes, from that on with which eight codes begin, as bits.h wants it */
+    else        /* packs of whole bytes, starting at a multiple of eight codes, as bits.h requires */
         *s = (struct span){ .at = first / 8 * 8 / PACK * PACK_BYTES,
             .len = (num_ceil_div(first + count, PACK) - first / 8 * 8 / PACK) * PACK_BYTES };
 }
 
-/* Codes to those of E4M3 with the same fields, which stand for 2^-6 (E2M3) or 2^-4 (E3M2) of the value: 6 and 4 are what its
- * bias is more. The room has whole words. */
+/* Converts codes to those of E4M3 with the same fields. Their values are 2^-6 (E2M3) or 2^-4 (E3M2) of the originals,
+ * because the bias of E4M3 is larger by 6 or 4. The buffer consists of whole words. */
 static void
 widen(uint8_t codes[STEP], size_t n, enum fp6_type type)
 {
@@ -102,7 +102,7 @@ widen(uint8_t codes[STEP], size_t n, enum fp6_type type)
     }
 }
 
-/* The scales of n groups, times `more`, which is a power of two. Whether none became infinite by that. */
+/* Reads the scales of n groups, times `more`, a power of two. Returns false if one became infinite. */
 static bool
 read_scales(float *scales, const uint8_t *p, size_t n, float more)
 {
@@ -125,7 +125,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct fp6 *f = d->w->own;
     struct fp6_room *own = d->room;
     const float more = f->type == TYPE_E2M3 ? 64 : 16;
-    size_t n = (size_t)num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or part of one */
+    size_t n = (size_t)num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or a part of one */
     const uint8_t *p = decoding_bytes(d, SCALE, at / GROUP);
     d->k->bits_stream(own->codes, decoding_bytes(d, CODES, at / 8 * 8 / PACK * PACK_BYTES), (size_t)at, n, BITS);
     widen(own->codes, n, f->type);
@@ -162,7 +162,7 @@ is_mxfp6(const struct table_match *f)
     .describe = describe
 
 const struct scheme fp6_schemes[] = {
-    { .code = "mxfp6", .name = "Quark MXFP6", .ask = "config.json, beside it or with --config, can tell which",
+    { .code = "mxfp6", .name = "Quark MXFP6", .ask = "give config.json (--config), which declares the type",
         .fit = fit_quark, MXFP6(".weight") },
     { .code = "ct-mxfp6", .name = "compressed-tensors MXFP6", .fit = fit_ct, MXFP6(".weight_packed") },
     { 0 },

@@ -1,13 +1,14 @@
-/* FP8 weights: which tensor is one, and what belongs to it. fp8_grid.c lays its scale over it, fp8_decode.c decodes.
+/* FP8 weights: recognises them and their companions. fp8_grid.c maps the scale to elements, fp8_decode.c decodes.
  *
  *     P.weight  or  X              float8 codes
  *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, X_weight_scale (ModelOpt's experts), P.scale,
  *     P.qscale_weight, P.scale_weight
- *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (schemes.md 1.4)
+ *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (smooth.h)
  *     P.weight_zero_point          all zero
  *
- * transformers may save a mixture's experts apart and their scales fused: P.experts.N.gate_proj.weight with
- * P.experts.gate_up_proj_scale_inv [E, ...], in which gate lies above up. Mixtral says w1, w3 and w2. */
+ * transformers may save the experts of a mixture separately but with fused scales: P.experts.N.gate_proj.weight with
+ * P.experts.gate_up_proj_scale_inv [E, ...], where gate is above up. Mixtral names them w1, w3 and w2.
+ */
 #include "scheme/fp8.h"
 
 #include <ctype.h>
@@ -22,7 +23,7 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
-/* The weight as E matrices of R x C: rank 3 is stacked experts, any other rank is one matrix. */
+/* Sees the weight as E matrices of R x C. Rank 3 is stacked experts; any other rank is one matrix. */
 static struct fp8_cover
 matrices(const struct weight *w, struct fp8_weight *f)
 {
@@ -34,17 +35,17 @@ matrices(const struct weight *w, struct fp8_weight *f)
     if (s->rank >= 2)
         m.rows = shape_dim(s, i++);
     for (; i < s->rank; i++)
-        m.cols *= shape_dim(s, i);    /* within the tensor's own size, which was checked */
+        m.cols *= shape_dim(s, i);    /* no overflow: bounded by the tensor's size, which was checked */
     f->rows = m.rows;
     f->cols = m.cols;
     return m;
 }
 
-/* --- experts under a fused scale */
+/* --- experts with a fused scale */
 
 enum expert { GATE, UP, DOWN, EXPERT_KINDS };
 
-/* P.experts.N.KIND.weight: N, the length of "P.experts.", and which KIND. */
+/* Parses P.experts.N.KIND.weight: N, the length of "P.experts.", and KIND. */
 static bool
 is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum expert *kind)
 {
@@ -72,7 +73,8 @@ is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum e
     return str_to_u64(expert, memcpy(digits, first, n));
 }
 
-/* The scale of an expert that its fellows share, with the place of the weight in what it covers; NULL: none. */
+/* Finds the scale that an expert shares with the others, and sets *m to what it covers and the position of the weight in it.
+ * NULL if there is none. */
 static const struct tensor *
 find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover *m)
 {
@@ -96,9 +98,9 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
     return NULL;
 }
 
-/* --- what lies beside */
+/* --- companions */
 
-/* Whether all of a zero point is zero, which is how compressed-tensors writes none. */
+/* Checks that a zero point is all zero. compressed-tensors writes such a tensor for symmetric weights. */
 static bool
 check_zero_point(const struct claims *c, const struct tensor *t, struct err *err)
 {
@@ -110,20 +112,20 @@ check_zero_point(const struct claims *c, const struct tensor *t, struct err *err
     if (!contents || n == 0)
         return true;
     if (n > MOST)
-        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: a zero point of %" PRIu64 " bytes, over the limit of "
+        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: zero point of %" PRIu64 " bytes exceeds the limit of "
             "%d", name, n, MOST);
     uint8_t *p = malloc((size_t)n);
     bool ok = p ? contents->read(contents->of, t, p, err) : err_memory(err, n);
     uint8_t sign = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT ? 0x80 : 0;       /* in the last byte of an element */
     for (uint64_t i = 0; ok && i < n; i++)
         if ((p[i] & ~(i % size == size - 1 ? sign : 0)) != 0)
-            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight with a zero point that is not "
-                "zero cannot be decoded", name);
+            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight with a nonzero zero point is not "
+                "supported", name);
     free(p);
     return ok;
 }
 
-/* Diffusion models mark a file of P.scale_weight scales with tensors scaled_fp8, which hold nothing. */
+/* Returns true for a tensor scaled_fp8. It has no data; diffusion models use it to mark a file with P.scale_weight scales. */
 static bool
 is_marker(const struct tensor *t)
 {
@@ -134,7 +136,7 @@ is_marker(const struct tensor *t)
 
 /* --- the rows */
 
-/* A marker is no weight. */
+/* Skips markers, which are not weights. */
 static enum claim
 choose(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -148,8 +150,8 @@ is_fused(const struct table_match *f)
     return find_fused(f->claims, f->codes, &ignored) != NULL;
 }
 
-/* Not the F8 scale of something else; and a parameter: what has a name without a module, other than "weight", is data, as
- * in a file of single tensors. */
+/* Excludes F8 scales of something else, and tensors that are not parameters: a name without a module, other than "weight",
+ * is data, as in a file of single tensors. */
 static bool
 is_cast(const struct table_match *f)
 {
@@ -161,7 +163,7 @@ is_cast(const struct table_match *f)
 
 #define SCALE_TYPES DTYPE_SET(HAS_FLOAT_16, HAS(F8_E8M0), HAS(U8))
 
-/* A scale that is shared, of which no row says anything. */
+/* Checks the type of a shared scale, which no row defines. */
 static bool
 check_fused(const struct weight *w, struct err *err)
 {
@@ -178,7 +180,7 @@ fit(struct table_match *found, struct weight *w, struct err *err)
     const struct tensor *zero = table_found(found, ROLE_ZERO_POINT);
     if (found->row->is == is_fused)
         w->part[SCALE] = find_fused(c, found->codes, &m);
-    if (!w->part[SCALE])        /* as if it were 1; whether that can be is asked when all weights are known */
+    if (!w->part[SCALE])        /* as if it were 1; fp8_finish decides later if that is allowed */
         fp8_set_single(w, &f, 0);
     bool ok = smooth_check(w->part[SMOOTH], found->codes, f.cols, err) && (!m.split || check_fused(w, err))
         && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
@@ -203,9 +205,9 @@ fp8_is_scaled(const struct weight *w)
     return w->part[SCALE] != NULL;
 }
 
-/* --- when all weights are known */
+/* --- checks of the whole model */
 
-/* The markers go with the first weight of their form. */
+/* Assigns the markers to the first weight of that form. */
 static bool
 take_markers(struct claims *c, const struct weight *w, struct err *err)
 {
@@ -240,13 +242,12 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
         }
     }
     if (refused != 0)
-        claims_warn(c, "FP8 scales with other shapes than the blocks in config.json give, whose shapes are followed: "
-            "%zu", refused);
+        claims_warn(c, "FP8 scales that do not match the blocks in config.json, read by their shapes: %zu", refused);
     if (taken != 0)
-        claims_warn(c, "FP8 scales read with the blocks of config.json, whose shapes alone would give others: %zu",
+        claims_warn(c, "FP8 scales read with the blocks in config.json, although their shapes suggest others: %zu",
             taken);
     if (missed != 0)
-        claims_warn(c, "FP8 scales taken for blocks of 128, where even divisions fit as well (config.json would tell): "
+        claims_warn(c, "FP8 scales read as blocks of 128, although an even division fits too (config.json would decide): "
             "%zu", missed);
     return true;
 }
@@ -259,8 +260,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     bool all_rows = f->b0 >= f->rows, all_cols = f->b1 >= f->cols;
     if (!w->part[SCALE])
         snprintf(buf, SCHEME_DETAIL, "%s, no scale", type);
-    else if (f->advice == ADVICE_WANTED)
-        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, blocks not told", type);
+    else if (f->advice == ADVICE_NEEDED)
+        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained scale, block size unknown", type);
     else if (f->tiles != 0)
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained 1x32 scale in tiles", type);
     else if (all_rows && all_cols && f->per_row == 0)
@@ -294,7 +295,7 @@ static const struct scheme_row rows[] = {
 #define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .need = { NEED_RUN, NEED_RUN, NEED_RUN }, \
     .run = fp8_run, .room = sizeof(struct fp8_room), .decode = fp8_decode, .describe = describe, __VA_ARGS__ }
 
-/* The first finds the weights of all, fp8_grid.c says whose they are. */
+/* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {
     [FP8_PLAIN] = FP8("fp8", "FP8", .rows = rows, .nrows = sizeof rows / sizeof *rows),
     [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8"),

@@ -1,20 +1,21 @@
-/* fp8: float8 codes with F32, BF16, F16, E8M0 or U8 (E8M0 code) scales, and without any. */
+/* fp8: float8 codes with F32, BF16, F16, E8M0 or U8 (E8M0 code) scales, or without scales. */
 #ifndef SCHEME_FP8_H
 #define SCHEME_FP8_H
 
 #include "scheme/claims.h"
 #include "scheme/roles.h"
 
-/* Whether a weight is decoded as FP8, whatever its scheme is called; and whether it has a scale. */
+/* fp8_is returns true if a weight is decoded as FP8, whatever the name of its scheme; fp8_is_scaled, if it also has a scale. */
 bool fp8_is(const struct weight *w);
 bool fp8_is_scaled(const struct weight *w);
 
-/* What can only be said when all weights are known: fp8_check_unscaled, the markers of diffusion models, and warnings
- * about blocks and folded scales. */
+/* Does the checks that need all weights: fp8_check_unscaled, the markers of diffusion models, and warnings about blocks and
+ * folded scales. */
 bool fp8_finish(const struct roles *roles, struct claims *c, struct err *err);
 
-/* A weight without a scale is a plain cast, unless its scale was lost: config.json says that there should be
- * one, or a weight whose name differs in numbers only has one. Then ERR_MALFORMED; of a shard alone ERR_UNSUPPORTED. */
+/* Checks the weights without a scale. Such a weight is a plain cast, unless its scale was lost: config.json declares one, or
+ * a weight whose name differs only in numbers has one. Then fails with ERR_MALFORMED, or for a single shard with
+ * ERR_UNSUPPORTED. */
 bool fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* FP8: V = RN32(code * scale), RN32 of that times pre_quant_scale of its column where there is one, and one rounding
- * to the output dtype after it. Every stored scale multiplies, weight_scale_inv too. An E8M0 code 0 is 2^-127, in
- * ComfyUI's tiles 0 (schemes.md 10A.4). */
+/* FP8: V = RN32(code * scale); if there is a pre_quant_scale, V = RN32(V * pre_quant_scale of the column); then one rounding
+ * to the output dtype. Every stored scale is a factor, even weight_scale_inv. The E8M0 code 0 is 2^-127, but 0 in ComfyUI's
+ * tiles. */
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "scheme/fp8_priv.h"
@@ -8,7 +8,7 @@
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 
-/* Where element i lies. */
+/* The position of an element. */
 struct fp8_place {
     uint64_t expert, row, col;
 };
@@ -28,7 +28,7 @@ scale_index(const struct fp8_weight *f, const struct fp8_place *p)
     return f->base + p->expert * f->per_expert + (f->row0 + p->row) / f->b0 * f->per_row + p->col / f->b1;
 }
 
-/* The scales that elements [first, first + count) use: a run of the scale tensor. */
+/* Finds the scales [from, to) that elements [first, first + count) use. */
 static void
 scale_run(const struct fp8_weight *f, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
@@ -45,7 +45,7 @@ scale_run(const struct fp8_weight *f, uint64_t first, uint64_t count, uint64_t *
     }
     *from = scale_index(f, &a);
     *to = scale_index(f, &b) + 1;
-    if (f->tiles != 0) {        /* whole tiles, of one row those that it needs */
+    if (f->tiles != 0) {        /* whole tiles; for one row only those it needs */
         *from = *from / TILE * TILE;
         *to = num_ceil_div(*to, TILE) * TILE;
     }
@@ -65,7 +65,7 @@ fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
     }
 }
 
-/* Scales [0, n) of a run of columns, from that of place p on; those of a row in tiles lie side by side in each. */
+/* Reads n scales of a row, starting at place p. Those of a row in tiles are consecutive within each tile only. */
 static void
 read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, size_t n)
 {
@@ -82,7 +82,7 @@ read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, 
     }
 }
 
-/* rows x cols elements from element `at` on, under a scale for every b1 columns. */
+/* Decodes rows x cols elements from element `at`, with one scale for every b1 columns. */
 static void
 piece(const struct decoding *d, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1, uint8_t *y)
 {
@@ -103,8 +103,8 @@ piece(const struct decoding *d, uint64_t at, uint64_t rows, uint64_t cols, const
         }
 }
 
-/* A row that the run cuts, or whole rows of one matrix in which b0 changes nowhere, from column p.col to `end`: a piece is some
- * whole blocks of columns, or lies within one. */
+/* Decodes a partial row, or whole rows of one matrix that share their blocks, from column p.col to `end`. A piece consists
+ * of whole blocks of columns, or is within one. */
 uint64_t
 fp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {

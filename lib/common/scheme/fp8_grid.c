@@ -1,12 +1,12 @@
-/* Which elements of an FP8 weight a scale covers, from the two shapes (schemes.md 3.2):
+/* Maps the scales of an FP8 weight to its elements, from the two shapes:
  *
  *     per tensor   [] or [1]                          per row      [R], [R, 1]
  *     per expert   [E], [E, 1]                        per column   [1, C], [E, 1, C], and FBGEMM's [E, C, 1]
- *     blocks       [ceil(R / b0), ceil(C / b1)]; ragged edges are short
+ *     blocks       [ceil(R / b0), ceil(C / b1)]; blocks at the edges may be short
  *
- * config.json says b0 and b1 where it fits; else each axis tells its own. The E8M0 scales of MXFP8, one for 32 columns,
- * may also lie in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always show.
- * Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
+ * config.json gives b0 and b1 if they fit; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
+ * columns, may also be in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always
+ * show. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -37,7 +37,8 @@ fp8_set_single(const struct weight *w, struct fp8_weight *f, uint64_t per_expert
     set_blocks(f, f->rows, f->cols, 0, per_expert);
 }
 
-/* The scale's shape with the expert dimension and singletons stripped to at most two dimensions. */
+/* Reduces the scale's shape to at most two dimensions by removing the expert dimension and singletons. Returns 3 if that
+ * fails. */
 static uint32_t
 squeeze(const struct shape *s, bool own, uint64_t out[2])
 {
@@ -60,31 +61,31 @@ misfit(const struct weight *w, const char *hint, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: the scale %s %s does not fit its weight %s %s%s",
+    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: scale %s %s does not fit its weight %s %s%s",
         str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), hint);
 }
 
-#define ASK_CONFIG "give config.json, beside it or with --config"
+#define ASK_CONFIG "give config.json with --config"
 
-/* Two readings of a scale, and nothing tells which is right. A report goes on without blocks. */
+/* Reports a scale with two possible layouts. A report on headers continues, without blocks. */
 static bool
 unclear(const struct claims *c, const struct weight *w, struct fp8_weight *f, const char *readings, const char *ask,
     struct err *err)
 {
-    f->advice = ADVICE_WANTED;
+    f->advice = ADVICE_NEEDED;
     if (!c->contents)
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: the scale %s of %s %s may be %s: %s",
+    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: scale %s of weight %s %s may be %s; %s",
         str_shown(a, scale->name, scale->name_len), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), readings, ask);
 }
 
 /* --- blocks */
 
-/* Whether the block is the usual one although an even division fits as well: 192 by 2 is 128, or 96. */
+/* Returns true if the usual block was chosen although an even division fits as well: 192 by 2 is 128, or 96. */
 static bool
 is_usual(uint64_t n, uint64_t k, uint64_t block)
 {
@@ -97,7 +98,7 @@ covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2
     return num_ceil_div(m->rows, block[0]) == grid[0] && num_ceil_div(m->cols, block[1]) == grid[1];
 }
 
-/* Find the block size behind a grid of scales. */
+/* Finds the block size that gives a grid of scales. */
 static bool
 find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], uint64_t block[2], struct err *err)
@@ -108,28 +109,28 @@ find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f
     if (!config_block_size(c->config, module.base, module.base_len, advised, &known, err))
         return false;
     enum dim_axis rows = dim_axis(m->rows, grid[0], &block[0]), cols = dim_axis(m->cols, grid[1], &block[1]);
-    bool told = rows == DIM_AXIS_ONE && cols == DIM_AXIS_ONE;
+    bool unique = rows == DIM_AXIS_ONE && cols == DIM_AXIS_ONE;
     if (known && covers(m, advised, grid)) {
-        bool same = told && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
+        bool same = unique && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
             && num_min(advised[1], m->cols) == num_min(block[1], m->cols);
-        f->advice = told && !same ? ADVICE_TAKEN : ADVICE_NONE;
+        f->advice = unique && !same ? ADVICE_TAKEN : ADVICE_NONE;
         memcpy(block, advised, sizeof advised);
         return true;
     }
     bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
     if (rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE)
-        return misfit(w, possible ? "; a config.json, beside it or with --config, may tell its blocks" : "", err);
-    bool turned = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != DIM_USUAL;
-    if (told && turned && !known)
-        return unclear(c, w, f, "one for each row, turned around, or blocks", ASK_CONFIG, err);
+        return misfit(w, possible ? "; a config.json (--config) may declare its blocks" : "", err);
+    bool transposed = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != DIM_USUAL;
+    if (unique && transposed && !known)
+        return unclear(c, w, f, "one per row, transposed, or blocks", ASK_CONFIG, err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
     f->advice = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
-    return told || unclear(c, w, f, "blocks of a power of two, or an even division", ASK_CONFIG, err);
+    return unique || unclear(c, w, f, "blocks of a power of two or an even division", ASK_CONFIG, err);
 }
 
-/* --- what only other tensors or config.json tell */
+/* --- layouts that only other tensors or config.json decide */
 
-/* Stacked experts.down_proj [E, I, H] of FBGEMM under a scale [E, H, 1]: its columns, also when I = H. */
+/* Detects stacked experts.down_proj [E, I, H] of FBGEMM with a scale [E, H, 1] for its columns, even if I = H. */
 static bool
 fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], bool *columns, struct err *err)
@@ -138,27 +139,27 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight
     struct part_name p;
     *columns = false;
     if (!m->stacked || grid[0] != m->cols || grid[1] != 1 || !claims_strip_name(w->part[SCALE], "down_proj_scale", &p)
-        || fp8_told(c, FP8_PLAIN))
+        || fp8_is_forced(c, FP8_PLAIN))
         return true;
     const struct tensor *other = claims_find(c, p.base, p.base_len, "gate_up_proj_scale");
-    *columns = fp8_told(c, FP8_FBGEMM) || (method && strcmp(method, "fbgemm_fp8") == 0)
+    *columns = fp8_is_forced(c, FP8_FBGEMM) || (method && strcmp(method, "fbgemm_fp8") == 0)
         || (other && other->shape.rank == 3 && shape_dim(&other->shape, 1) == 1 && shape_dim(&other->shape, 2) != 1);
-    return *columns || m->cols == m->rows || unclear(c, w, f, "FBGEMM's columns, or blocks of rows",
+    return *columns || m->cols == m->rows || unclear(c, w, f, "FBGEMM's columns or blocks of rows",
         ASK_CONFIG ", or --scheme fp8-fbgemm or fp8", err);
 }
 
-/* P.scale [1, C] without a config: SDNQ may store a weight as [in, out], and has such a scale then. */
+/* Rejects P.scale [1, C] without a config: SDNQ stores some weights as [in, out], with such a scale. */
 static bool
-check_turned(const struct claims *c, const struct weight *w, struct fp8_weight *f, const uint64_t grid[2], struct err *err)
+check_transposed(const struct claims *c, const struct weight *w, struct fp8_weight *f, const uint64_t grid[2], struct err *err)
 {
     struct part_name p;
     return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(c->config)
-        || !claims_strip_name(w->part[SCALE], ".scale", &p) || fp8_told(c, FP8_PLAIN)
-        || unclear(c, w, f, "one for each column, or for each row of a weight that SDNQ turned around",
+        || !claims_strip_name(w->part[SCALE], ".scale", &p) || fp8_is_forced(c, FP8_PLAIN)
+        || unclear(c, w, f, "one per column, or one per row of a weight that SDNQ stored transposed",
             ASK_CONFIG ", or --scheme fp8", err);
 }
 
-/* --- E8M0 scales for 32 columns each: plain, or in the tiles of the tensor cores? */
+/* --- E8M0 scales for 32 columns each: plain, or in the tiles of the tensor cores */
 
 static bool
 is_e8m0(const struct tensor *scale)
@@ -176,24 +177,24 @@ set_tiles(struct weight *w, struct fp8_weight *f, const struct fp8_cover *m)
     w->scheme = &fp8_schemes[FP8_MX_TILES];
 }
 
-/* Of scales that no marker speaks of. */
+/* Determines the order of scales that no marker defines. */
 static bool
 check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, struct err *err)
 {
     const struct tensor *scale = w->part[SCALE];
     switch (is_e8m0(scale) ? swizzle_of(c, w->part[CODES], scale) : GRID_NONE) {
     case GRID_SWIZZLED:
-        if (!fp8_told(c, FP8_MX_TILES))
-            return unclear(c, w, f, "only scales in tiles, as ComfyUI stores MXFP8", "give --scheme "
-                SCHEME_MXFP8_COMFY " where that is so", err);
+        if (!fp8_is_forced(c, FP8_MX_TILES))
+            return unclear(c, w, f, "MXFP8 in ComfyUI's tiles only", "if so, give --scheme "
+                SCHEME_MXFP8_COMFY, err);
         set_tiles(w, f, m);
         return true;
     case GRID_EITHER:
-        return unclear(c, w, f, "MXFP8 by rows, or in tiles as ComfyUI stores it", ASK_CONFIG ", or --scheme "
+        return unclear(c, w, f, "MXFP8 row by row or in ComfyUI's tiles", ASK_CONFIG ", or --scheme "
             SCHEME_MXFP8 " or " SCHEME_MXFP8_COMFY, err);
     case GRID_DENIED:
-        return misfit(w, c->told ? "; by --scheme they lie in the other order"
-            : "; by the method in config.json they lie by rows", err);
+        return misfit(w, c->forced ? "; --scheme requires the other order"
+            : "; the method in config.json stores scales row by row", err);
     case GRID_PLAIN:
         w->scheme = &fp8_schemes[FP8_MX];
         return true;
@@ -202,7 +203,7 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     }
 }
 
-/* A grid of scales. */
+/* Maps a grid of scales. */
 static bool
 map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, const uint64_t grid[2], bool own,
     struct err *err)
@@ -210,13 +211,13 @@ map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct 
     uint64_t block[2];
     bool columns;
     if (!fbgemm_columns(c, w, f, m, grid, &columns, err) || !check_tiles(c, w, f, m, err)
-        || !check_turned(c, w, f, grid, err))
+        || !check_transposed(c, w, f, grid, err))
         return false;
     if (columns)
         w->scheme = &fp8_schemes[FP8_FBGEMM];
     if (f->tiles != 0)
         return true;
-    if (f->advice == ADVICE_WANTED)
+    if (f->advice == ADVICE_NEEDED)
         fp8_set_single(w, f, 0);
     else if (columns || (grid[0] == 1 && grid[1] == m->cols))
         set_blocks(f, m->rows, 1, 0, own ? m->cols : 0);
@@ -234,13 +235,13 @@ fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const st
 {
     const struct shape *s = &w->part[SCALE]->shape;
     uint64_t numel, grid[2] = { 0, 0 };
-    bool own = m->stacked && s->rank > 1 && shape_dim(s, 0) == m->experts;       /* one grid an expert */
-    bool codes = w->part[SCALE]->dtype == DTYPE_U8;                     /* E8M0 codes, which only grids are made of */
+    bool own = m->stacked && s->rank > 1 && shape_dim(s, 0) == m->experts;       /* one grid per expert */
+    bool codes = w->part[SCALE]->dtype == DTYPE_U8;                     /* E8M0 codes, which only occur in grids */
     uint32_t rank = squeeze(s, own, grid);
     if (!shape_numel(s, &numel))
         numel = 0;
     if (is_e8m0(w->part[SCALE]) && comfy_marker_is_there(c, w->part[CODES]))
-        set_tiles(w, f, m);             /* the marker said so, and its shapes were checked with it */
+        set_tiles(w, f, m);             /* the marker says so, and the shapes were checked with it */
     else if (numel == 1 && !codes)
         fp8_set_single(w, f, 0);
     else if (m->stacked && numel == m->experts && !codes)

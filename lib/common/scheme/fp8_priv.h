@@ -6,21 +6,22 @@
 
 enum { CODES, SCALE, SMOOTH };                          /* parts; SMOOTH: pre_quant_scale, [cols] */
 
-/* What config.json had to do with the blocks. */
+/* How config.json influenced the choice of blocks. */
 enum advice {
     ADVICE_NONE,
-    ADVICE_REFUSED,             /* the shapes said otherwise */
-    ADVICE_TAKEN,               /* the shapes alone would have said otherwise */
-    ADVICE_MISSED,              /* there was none; the usual blocks, where an even division would fit as well */
-    ADVICE_WANTED               /* nothing tells; only in a report */
+    ADVICE_REFUSED,             /* it contradicts the shapes, which were followed */
+    ADVICE_TAKEN,               /* it was followed; the shapes alone would give other blocks */
+    ADVICE_MISSED,              /* it has none; the usual block size was chosen, but an even division fits too */
+    ADVICE_NEEDED               /* undecidable; only in a report */
 };
 
-/* A weight is seen as matrices of rows x cols, one an expert; element (e, r, c) uses
+/* A weight is seen as matrices of rows x cols, one per expert. Element (e, r, c) uses
  *
  *     scale[base + e * per_expert + ((row0 + r) / b0) * per_row + c / b1]
  *
- * base and row0 are not 0 where the weight is one of several under a fused scale. Where `tiles` is not 0, the scales of
- * 1 x 32 elements lie in tiles (scheme/swizzle.h), so many of them side by side, instead. */
+ * base and row0 are not 0 if the weight is one of several under a fused scale. If `tiles` is not 0, the scales (of 1 x 32
+ * elements) are instead stored in tiles, `tiles` of them side by side (scheme/swizzle.h).
+ */
 struct fp8_weight {
     uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles;
     enum advice advice;
@@ -32,38 +33,39 @@ fp8_own(const struct weight *w)
     return w->own;
 }
 
-/* The matrix that a scale tensor covers, of which the weight may be some rows. */
+/* The matrix that a scale tensor covers. The weight may be some of its rows. */
 struct fp8_cover {
     uint64_t experts, rows, cols;       /* experts: 1 for a plain matrix */
-    bool stacked;                       /* the scale may have the experts as a dimension of its own */
-    uint64_t expert, row0;              /* where the weight lies in it, when it is split */
+    bool stacked;                       /* the scale may have a dimension for the experts */
+    uint64_t expert, row0;              /* position of the weight in it, if split */
     bool split;
 };
 
-/* Lay w->part[SCALE] over the weight (schemes.md 3.2): the numbers of f from b0 on, and the weight's scheme. A shape
- * that fits no reading: ERR_MALFORMED; more than one: ERR_UNSUPPORTED, in a report ADVICE_WANTED. */
+/* Maps w->part[SCALE] to the elements of the weight: sets the members of f from b0 on, and the weight's scheme. Fails with
+ * ERR_MALFORMED if the shape fits no layout. If it fits more than one, fails with ERR_UNSUPPORTED, or sets ADVICE_NEEDED in
+ * a report. */
 bool fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *cover, struct err *err);
 
-/* One scale, or none, for each matrix: which may as well be one row, unless its columns count. */
+/* Maps one scale (or none) to each matrix. The matrix is seen as a single row, unless columns have factors (SMOOTH). */
 void fp8_set_single(const struct weight *w, struct fp8_weight *f, uint64_t per_expert);
 
-/* The scheme of a weight whose scales are laid so. */
-enum fp8_kind { FP8_PLAIN, FP8_FBGEMM, FP8_MX, FP8_MX_TILES };          /* in fp8_schemes */
+/* The scheme that goes with a layout of scales. */
+enum fp8_kind { FP8_PLAIN, FP8_FBGEMM, FP8_MX, FP8_MX_TILES };          /* index into fp8_schemes */
 
-/* Whether --scheme names it. */
+/* Returns true if --scheme names it. */
 static inline bool
-fp8_told(const struct claims *c, enum fp8_kind kind)
+fp8_is_forced(const struct claims *c, enum fp8_kind kind)
 {
-    return claims_told(c, fp8_schemes[kind].code);
+    return claims_is_forced(c, fp8_schemes[kind].code);
 }
 
-/* The room of fp8_decode(). */
-enum { FP8_STEP = 1024 };       /* scales at a time, and columns at a time when they go through floats */
+/* The scratch memory (`room`) of fp8_decode(). */
+enum { FP8_STEP = 1024 };       /* scales at a time; columns at a time if they are converted through floats */
 struct fp8_room {
     float scales[FP8_STEP], v[FP8_STEP];
 };
 
-/* struct scheme: run and decode. */
+/* Members of struct scheme: run and decode. */
 void fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
 uint64_t fp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 

@@ -1,4 +1,4 @@
-/* FP8 weights without a scale (schemes.md 3.6): a plain cast, or a scale that was lost? */
+/* FP8 weights without a scale: decides if each is a plain cast or its scale was lost. */
 #include "scheme/fp8.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* A weight of the model with the key by which it is compared: its name with every run of digits as one '#'. */
+/* A weight with the key for comparison: its name, in which each run of digits is replaced by '#'. */
 struct unscaled_name {
     const struct weight *w;
     const char *key;
@@ -34,48 +34,48 @@ add_key(struct str *s, const struct weight *w)
     str_add(s, "", 1);
 }
 
-/* Whether config.json names a method that gives the weight a scale, or lists its module as left alone. */
-enum wanted { WANTED_UNKNOWN, WANTED, WANTED_NOT };
+/* Whether the method in config.json gives the weight a scale, or excludes its module. */
+enum expected_scale { SCALE_UNKNOWN, SCALE_EXPECTED, SCALE_EXCLUDED };
 
 static bool
-config_wants_scale(const struct config *config, const struct weight *w, enum wanted *wanted, struct err *err)
+find_expected(const struct config *config, const struct weight *w, enum expected_scale *expected, struct err *err)
 {
     static const char *const methods[] = { "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "quark", NULL };
     struct part_name p = claims_module_name(w->part[0]);
     bool ignored;
-    *wanted = WANTED_UNKNOWN;
+    *expected = SCALE_UNKNOWN;
     if (!config_method_is(config, methods))
         return true;
     if (!config_ignores(config, p.base, p.base_len, &ignored, err))
         return false;
-    *wanted = ignored ? WANTED_NOT : WANTED;
+    *expected = ignored ? SCALE_EXCLUDED : SCALE_EXPECTED;
     return true;
 }
 
 static bool
-lost(const struct claims *c, const struct weight *w, const char *why, struct err *err)
+scale_lost(const struct claims *c, const struct weight *w, const char *why, struct err *err)
 {
     char shown[STR_SHOWN];
     if (claims_is_report_on_shard(c))
         return true;
-    return claims_missing(c, w->part[0]->extent.at, err, "tensor %s: it is %s without a scale, %s",
+    return claims_missing(c, w->part[0]->extent.at, err, "tensor %s: %s without a scale, %s",
         str_shown(shown, w->name, w->name_len), dtype_name(w->part[0]->dtype), why);
 }
 
-/* Whether a weight may be without a scale, as far as config.json and the file tell. */
+/* Checks that config.json and the file allow a weight without a scale. */
 static bool
 check_bare(const struct claims *c, const struct weight *w, struct err *err)
 {
-    enum wanted wanted;
-    if (!config_wants_scale(c->config, w, &wanted, err))
+    enum expected_scale expected;
+    if (!find_expected(c->config, w, &expected, err))
         return false;
-    if (wanted == WANTED)
-        return lost(c, w, "but config.json names a method that has one", err);
-    return wanted == WANTED_NOT || catalog_facts_of(c->catalog)->shards == 0
-        || lost(c, w, "which may be in another file", err);
+    if (expected == SCALE_EXPECTED)
+        return scale_lost(c, w, "but the method in config.json has one", err);
+    return expected == SCALE_EXCLUDED || catalog_facts_of(c->catalog)->shards == 0
+        || scale_lost(c, w, "which may be in another file", err);
 }
 
-/* Weights of one key: some with a scale and one without means that it was lost. */
+/* Compares weights with the same key: if some have a scale, one without has lost it. */
 static bool
 check_alike(const struct claims *c, struct unscaled_name *list, size_t n, struct err *err)
 {
@@ -89,7 +89,7 @@ check_alike(const struct claims *c, struct unscaled_name *list, size_t n, struct
                 bare = list[end].w;
         }
         if (bare && scaled)
-            return lost(c, bare, "but weights of the same name in other layers have one", err);
+            return scale_lost(c, bare, "but weights of the same name in other layers have one", err);
     }
     return true;
 }
@@ -119,7 +119,7 @@ fp8_check_unscaled(const struct roles *roles, struct claims *c, struct err *err)
         list[i].key = keys.p + at[i];
     ok = ok && (bare == 0 || bare == used || check_alike(c, list, used, err));
     if (ok && bare != 0)
-        claims_warn(c, "FP8 tensors without a scale, whose values are taken as they are (a plain cast): %zu", bare);
+        claims_warn(c, "FP8 tensors without a scale, converted without scaling: %zu", bare);
     str_clear(&keys);
     free(list);
     free(at);

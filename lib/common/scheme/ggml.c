@@ -1,6 +1,6 @@
-/* ggml block types: a tensor is its blocks in order, and any run of blocks decodes alone (kernel/ has the
- * formulas). NVFP4 has a second level: X.scale, F32 [1] or one a matrix of stacked experts, multiplies the
- * decoded value; X.input_scale does not touch the weight. Source: llama.cpp, llama-model.cpp. */
+/* ggml block types: a tensor is its blocks in order, and any run of blocks can be decoded independently (the formulas are in
+ * kernel/). NVFP4 has a second level: X.scale, F32 [1] or one per matrix of stacked experts, multiplies the decoded value;
+ * X.input_scale does not affect the weight. Source: llama.cpp, llama-model.cpp. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { CODES, SCALE };          /* parts */
 
-/* Elements that share one scale; without a scale there is no such thing. */
+/* Returns the number of elements that share a scale. The weight must have one. */
 static uint64_t
 per_matrix(const struct weight *w)
 {
@@ -45,7 +45,7 @@ matrix_of(const struct weight *w, uint64_t i)
     return i / per_matrix(w);
 }
 
-/* Where the block of element i begins. */
+/* Returns the offset of the block that contains element i. */
 static uint64_t
 block_at(const struct tensor *codes, uint64_t i)
 {
@@ -65,7 +65,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     }
 }
 
-/* Multiply n decoded elements, the first of which is element `at` of the tensor, by their matrix's scale. */
+/* Multiplies n decoded elements, starting at element `at` of the tensor, by the scale of their matrix. */
 static void
 apply_scale(const struct decoding *d, uint64_t at, float *v, size_t n)
 {
@@ -80,10 +80,11 @@ enum { STEP = 1024 };
 
 struct ggml_room {
     float v[STEP];
-    uint8_t turned[2 * STEP];           /* no type has more bytes than that for so many elements */
+    uint8_t swapped[2 * STEP];          /* no type needs more bytes for this many elements */
 };
 
-/* Whole blocks where they need no care. Cut ones, and those with a scale or of another byte order, go through floats. */
+/* Decodes whole blocks directly. Partial blocks, and those with a scale or in another byte order, are converted through
+ * floats. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -100,9 +101,9 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     uint64_t blocks = careful ? num_min(num_ceil_div(cut + count, f->elems), STEP / f->elems) : 1;
     uint64_t n = num_min(count, blocks * f->elems - cut);
     if (codes->big_endian) {
-        memcpy(room->turned, x, (size_t)blocks * f->bytes);
-        ggml_block_swap(codes->dtype, room->turned, (size_t)blocks);
-        x = room->turned;
+        memcpy(room->swapped, x, (size_t)blocks * f->bytes);
+        ggml_block_swap(codes->dtype, room->swapped, (size_t)blocks);
+        x = room->swapped;
     }
     d->k->block_f32[codes->dtype](room->v, x, (size_t)blocks);
     if (d->w->part[SCALE])
@@ -117,7 +118,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "%s%s", dtype_name(w->part[CODES]->dtype), w->part[SCALE] ? " with scale" : "");
 }
 
-/* Its shape is known, only its bytes are not. */
+/* The shape is known; only the encoding is not. */
 static bool
 fit_unknown(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -132,7 +133,7 @@ describe_unknown(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "ggml type %" PRIu32, w->part[CODES]->ggml_id);
 }
 
-/* The type has a name, where it comes from. */
+/* Returns true if the container gives the type a name. */
 static bool
 is_named(const struct table_match *f)
 {
@@ -166,7 +167,7 @@ const struct scheme ggml_schemes[] = {
     }, {
         .code = "unknown-type",
         .name = "type",
-        .ask = "safetensors has none like it: save it as another type",
+        .ask = "safetensors has no such type: save the tensor as another type",
         ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .bare = true, .is = is_named }),
         .fit = fit_unknown,
         .describe = describe_named,

@@ -1,16 +1,16 @@
-/* GPTQ: codes of 2 to 8 bits with a scale and a zero point for each output column and group of inputs. The tensors
- * of a module P, whose decoded weight is [out, in]:
+/* GPTQ: codes of 2 to 8 bits with a scale and a zero point for each output column and group of inputs. The tensors of a
+ * module P, whose decoded weight is [out, in]:
  *
- *     P.qweight    I32 [in*bits/32, out]     a column is a stream of bits, the low ones of a word first, or planar
+ *     P.qweight    I32 [in*bits/32, out]     a column is a bit stream, the low bits of a word first, or planar
  *     P.scales     F16, BF16, F32 [G, out]
- *     P.qzeros     I32 [G, out*bits/32]      the same stream along a row; absent where the model is symmetric
- *     P.g_idx      I32 [in]                  perhaps: the group of each input; negative ones count from the end
+ *     P.qzeros     I32 [G, out*bits/32]      packed likewise, along a row; absent if the model is symmetric
+ *     P.g_idx      I32 [in]                  optional: the group of each input; negative ones count from the end
  *
  *     V[o][i] = RN32((q[i][o] - z[g][o]) * scales[g][o])         g = g_idx[i], or i / group
  *
- * The stored zero point is z - 1 (v1), or z (v2): config.json says which, and v1 is meant where nothing does. A v1 zero
- * point of 0 wraps within its field; GPTQModel takes 1 off all fields of a word at once, so that 0 borrows from the next
- * field, and is read as it writes. Sources: AutoGPTQ qlinear_cuda_old.py (pack and forward); GPTQModel utils/model.py,
+ * The stored zero point is z - 1 (v1) or z (v2), as config.json declares; the default is v1. A v1 zero point of 0 wraps
+ * within its field. GPTQModel instead subtracts 1 from all fields of a word at once, so that 0 borrows from the next field;
+ * its files are decoded accordingly. Sources: AutoGPTQ qlinear_cuda_old.py (pack and forward); GPTQModel utils/model.py,
  * convert_gptq_v2_to_v1_format_module and its inverse.
  */
 #include <inttypes.h>
@@ -29,15 +29,15 @@
 enum { CODES, SCALES, ZEROS, G_IDX };                   /* parts */
 
 struct gptq {
-    uint64_t in, groups, group;                         /* group: inputs of one */
+    uint64_t in, groups, group;                         /* group: inputs in a group */
     uint32_t bits;
     bool planar, v2;
-    bool carries;                                       /* v1 whose writer took 1 off whole words, not off each field */
-    bool shuffled;                                      /* g_idx says something else than i / group */
+    bool carries;                                       /* v1, written by subtracting 1 from whole words, not from each field */
+    bool shuffled;                                      /* g_idx differs from i / group */
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is: bits, groups, zero points */
+/* --- recognition: bits, groups, zero points */
 
 static bool
 bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct tensor *g_idx, uint32_t bits)
@@ -52,7 +52,8 @@ bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct te
 /* Companions, in the order of the row. */
 enum { WITH_SCALES, WITH_ZEROS, WITH_G_IDX };
 
-/* GPTQ in groups of 8 has the shapes of AWQ GEMV with 256 inputs in groups of 32, or 128 in groups of 64. */
+/* Returns true for shapes that AWQ GEMV can have too: GPTQ in groups of 8 looks like GEMV with 256 inputs in groups of 32,
+ * or 128 in groups of 64. */
 static bool
 may_be_gemv(const struct table_match *f)
 {
@@ -65,12 +66,12 @@ static bool
 is_gptq(const struct table_match *f)
 {
     static const char *const awq[] = { "awq", NULL };
-    bool other = may_be_gemv(f) && (claims_told(f->claims, "awq-gemv") || config_method_is(f->claims->config, awq));
+    bool other = may_be_gemv(f) && (claims_is_forced(f->claims, "awq-gemv") || config_method_is(f->claims->config, awq));
     return f->with[WITH_G_IDX]
         || (f->codes->shape.rank == 2 && dim_cols(f->codes) == dim_cols(f->with[WITH_SCALES]) && !other);
 }
 
-/* Some number of bits that all tensors share. */
+/* Returns true if some number of bits fits all tensors. */
 static bool
 fits(const struct table_match *f)
 {
@@ -85,7 +86,7 @@ fits(const struct table_match *f)
     return false;
 }
 
-/* The number of bits that the shapes leave, and where they leave several the one that the config names. */
+/* Finds the number of bits that fits the shapes. If several do, config.json decides. */
 static void
 find_bits(const struct claims *c, const struct weight *w, struct gptq *q)
 {
@@ -97,10 +98,10 @@ find_bits(const struct claims *c, const struct weight *w, struct gptq *q)
             q->bits = q->bits == hint && q->bits != 0 ? q->bits : bits;
         }
     if (fitting > 1 && q->bits != hint)
-        q->open = "of so many bits as config.json says (--config)";
+        q->open = "bits not given by config.json (--config)";
 }
 
-/* Whether a group size that tools use, with a short last group, gives as many groups as another one. */
+/* Returns true if a common group size, with a short last group, gives the same number of groups. */
 static bool
 another_fits(const struct gptq *q)
 {
@@ -110,7 +111,7 @@ another_fits(const struct gptq *q)
     return false;
 }
 
-/* The inputs of a group: that of the config where it agrees with the shapes, else an even division. */
+/* Finds the inputs of a group: those in config.json if they match the shapes, otherwise an even division. */
 static void
 find_group(const struct claims *c, struct gptq *q)
 {
@@ -122,7 +123,7 @@ find_group(const struct claims *c, struct gptq *q)
     }
     bool even = q->groups == 0 || q->in % q->groups == 0, usual = (q->group & (q->group - 1)) == 0 || q->groups == 1;
     if (!even || (!usual && another_fits(q)))
-        q->open = "in groups of so many as config.json says (--config)";
+        q->open = "group size not given by config.json (--config)";
 }
 
 static int64_t
@@ -132,15 +133,15 @@ g_idx_at(const uint8_t *p, uint64_t i, uint64_t groups)
     return g < 0 ? g + (int64_t)groups : g;
 }
 
-/* Look at g_idx: whether it is within the groups, and whether it says anything. All zeros: nothing. */
+/* Checks that g_idx is within the groups, and whether it reorders inputs at all. All zeros: it does not. */
 static bool
-look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
+read_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
     bool zero = true, ordered = true;
     uint64_t first = q->in;                             /* of the next group */
     find_group(c, q);
-    if (t && !c->contents)      /* it will tell */
+    if (t && !c->contents)      /* its contents will decide */
         q->open = NULL;
     if (!t || !c->contents || q->in == 0)
         return true;
@@ -154,7 +155,7 @@ look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, st
     }
     if (!zero) {
         q->open = NULL;
-        q->group = num_max(first, 1);                   /* as it would be in order */
+        q->group = num_max(first, 1);                   /* the group size if inputs are in order */
     }
     for (uint64_t i = 0; i < q->in; i++)
         ordered = ordered && (uint64_t)g_idx_at(p, i, q->groups) == i / q->group;
@@ -163,7 +164,7 @@ look_at_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, st
     return true;
 }
 
-/* Whether GPTQModel wrote the model: "meta": { "quantizer": ["gptqmodel:7.7.0"] }, or without the list. */
+/* Returns true if GPTQModel wrote the model: "meta": { "quantizer": ["gptqmodel:7.7.0"] }, or the string without a list. */
 static bool
 is_of_gptqmodel(const json_t *block)
 {
@@ -173,7 +174,7 @@ is_of_gptqmodel(const json_t *block)
     return text && strncmp(text, name, sizeof name - 1) == 0;
 }
 
-/* How codes and zero points are stored. */
+/* Finds how codes and zero points are stored. */
 static void
 find_format(const struct claims *c, struct gptq *q)
 {
@@ -199,11 +200,11 @@ find_format(const struct claims *c, struct gptq *q)
         }
     }
     if (!known)
-        q->open = "of a checkpoint_format that is not known";
+        q->open = "unknown checkpoint_format";
     else if (wide && config_method_is(c->config, planar))
         q->v2 = q->planar = true;
     else if (wide && !q->planar && !config_method_is(c->config, stream))
-        q->open = "planar or a stream of bits, as config.json says (--config)";
+        q->open = "planar or a bit stream: not given by config.json (--config)";
 }
 
 static bool
@@ -221,15 +222,15 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     bool open = q->open != NULL;
     uint64_t dim[2] = { dim_cols(w->part[CODES]), q->in };
     if (!open) {
-        if (!claims_shape(c, w, 0, dim, 2, err) || !look_at_g_idx(c, w, q, err))
+        if (!claims_shape(c, w, 0, dim, 2, err) || !read_g_idx(c, w, q, err))
             return false;
         find_format(c, q);
         if (!w->part[ZEROS] && !json_is_true(json_object_get(config_block(c->config), "sym")))
-            q->open = "without qzeros, symmetric or not as config.json says (--config)";
+            q->open = "without qzeros; config.json (--config) must declare it symmetric";
         if (w->part[SCALES]->dtype == DTYPE_F64)
             q->open = "with scales of F64";
-        if (may_be_gemv(f) && !claims_told(c, f->scheme->code) && !config_method_is(c->config, gptq))
-            q->open = "or AWQ GEMV, as config.json or --scheme says";
+        if (may_be_gemv(f) && !claims_is_forced(c, f->scheme->code) && !config_method_is(c->config, gptq))
+            q->open = "or AWQ GEMV; config.json or --scheme decides";
     }
     w->vague = q->open != NULL;
     return true;
@@ -237,7 +238,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 
 /* --- decoding */
 
-/* Output columns of zero points that share whole words, and bytes of these. */
+/* Returns the number of output columns whose zero points share whole words. */
 static uint32_t
 zeros_per_unit(const struct gptq *q)
 {
@@ -256,7 +257,7 @@ strip(struct strip *s, const struct weight *w, unsigned p)
     }
 }
 
-/* Code i of a stream of bits. */
+/* Returns code i of a bit stream. */
 static uint32_t
 code_at(const uint8_t *p, uint64_t i, uint32_t bits)
 {
@@ -267,7 +268,7 @@ code_at(const uint8_t *p, uint64_t i, uint32_t bits)
     return code & ((1U << bits) - 1);
 }
 
-/* The same of planar ones. */
+/* Like code_at, for planar codes. */
 static uint32_t
 planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
 {
@@ -283,7 +284,7 @@ planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
     return code;
 }
 
-/* The zero point of a group; zeros: of all rows that share the words, of which the row is the one at `lane`. */
+/* Returns the zero point of a group. `zeros` are those of all rows that share words; `lane` is the row among them. */
 static float
 zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
 {
@@ -297,7 +298,7 @@ zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
     return (float)(q->v2 ? field : (field + 1) & mask);
 }
 
-/* Scales and zero points of a piece. */
+/* Fills in the scales and zero points of a piece. */
 static void
 fill(const struct decoding *d, struct codes_piece *p)
 {

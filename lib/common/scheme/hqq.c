@@ -1,17 +1,18 @@
 /* HQQ: codes of 1, 2, 3, 4 or 8 bits in planes. The tensors of a module P:
  *
- *     P.W_q      [H, cols] U8 or I32     packed, or the same bytes as another type where view_as_float is set
+ *     P.W_q      [H, cols] U8 or I32     packed, or the same bytes as another type if view_as_float is set
  *     P.scale    [rows, 1] or [1, cols]  a group is a row (axis 1) or a column (axis 0) of the codes
  *     P.zero     likewise
- *     P.shape    I64                     of the weight, whose elements in order are those of [rows, cols]
- *     P.packing  ASCII                   how many rows a unit of W_q has, H apart; the first in its highest bits
- *     P.compute_dtype  ASCII             C; scales and zeros are turned into it when a model is loaded
- *     P.nbits, group_size, axis ...      what the shapes tell as well
+ *     P.shape    I64                     of the weight; its elements, in order, are those of [rows, cols]
+ *     P.packing  ASCII                   the number of rows in a unit of W_q, H apart; the first in its highest bits
+ *     P.compute_dtype  ASCII             C; scales and zeros are converted to it when a model is loaded
+ *     P.nbits, group_size, axis ...      not needed: the shapes show the same
  *
  *     V = RN_C(RN_C(q - zero) * scale)
  *
- * All of it but the bytes of W_q, scale and zero is in the contents of small tensors. SINQ has a second scale, which no
- * formula is known for. Sources: hqq core/bitpack.py; core/quantize.py, Quantizer.dequantize and HQQLinear.cuda. */
+ * Everything but the bytes of W_q, scale and zero is in the contents of small tensors. SINQ has a second scale, for which no
+ * formula is known. Sources: hqq core/bitpack.py; core/quantize.py, Quantizer.dequantize and HQQLinear.cuda.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,23 +27,23 @@
 
 enum { CODES, SCALE, ZERO };                            /* parts */
 
-/* How a scale lies over the matrix of codes. */
-enum lie { OF_ALL, OF_ROW, OF_COL };
+/* The elements of the matrix of codes that share a scale. */
+enum scale_axis { OF_ALL, OF_ROW, OF_COL };
 
 struct hqq {
     struct planes planes;
     uint64_t rows, cols;
     enum dtype in;                                      /* C */
-    enum lie lie[ZERO + 1];                             /* by part */
+    enum scale_axis axis[ZERO + 1];                     /* by part */
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions, in the order of the row. */
 enum { WITH_SCALE, WITH_ZERO, WITH_SCALE_Q, WITH_ZERO_Q };
 
-/* W_q of an integer type is sure, W_q of a float type may be a plain matrix. */
+/* W_q of an integer type is certain; of a float type it may be a plain matrix. */
 static bool
 is_hqq(const struct table_match *f)
 {
@@ -63,7 +64,7 @@ field(const struct table_match *f, const char *suffix)
 
 enum { FIELD = 64 };                                    /* bytes of the longest field that is read */
 
-/* The bytes of a field of one of some types; *n is 0 when there is none. */
+/* Reads the bytes of a field, which must have one of some types. *n is 0 if it does not exist. */
 static bool
 read_field(const struct table_match *f, const char *suffix, const bool *dtypes, const char *expected, uint8_t p[FIELD],
     size_t *n, struct err *err)
@@ -91,14 +92,14 @@ read_flag(const struct table_match *f, const char *suffix, bool *set, struct err
     return true;
 }
 
-/* Which of some words a field has; `count` for another one, and for none. */
+/* Finds a field's value among some words. *word is `count` if it is another word or the field does not exist. */
 static bool
 read_word(const struct table_match *f, const char *suffix, const char *const words[], size_t count, size_t *word, bool *there,
     struct err *err)
 {
     uint8_t p[FIELD];
     size_t n;
-    if (!read_field(f, suffix, IS(U8), "a word in U8", p, &n, err))
+    if (!read_field(f, suffix, IS(U8), "a U8 string", p, &n, err))
         return false;
     *there = n != 0;
     for (*word = 0; *word < count; ++*word)
@@ -107,7 +108,7 @@ read_word(const struct table_match *f, const char *suffix, const char *const wor
     return true;
 }
 
-/* The shape of the weight and its number of elements. */
+/* Reads the shape of the weight and its number of elements. */
 static bool
 read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struct err *err)
 {
@@ -119,14 +120,14 @@ read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struc
     if (!packed)
         return false;
     if (!t)
-        return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: HQQ has no shape",
+        return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: quantized (HQQ), but has no shape",
             str_shown(name, f->codes->name, f->codes->name_len));
     if (!read_field(f, ".shape", IS(I64), expected, p, &n, err))
         return false;
     for (size_t i = 0; i < n; i += 8) {
         uint64_t dim = load_le64(p + i);
         if (dim > INT64_MAX)
-            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected none below 0",
+            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected 0 or more",
                 str_shown(name, t->name, t->name_len), i / 8, (int64_t)dim);
         end += shape_pack(end, &dim, 1);
     }
@@ -134,7 +135,7 @@ read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struc
     return (n != 0 && shape_numel(&w->shape, numel)) || table_wrong(t, f->codes, err, "%s", expected);
 }
 
-/* The matrix of codes, from the bytes of W_q and the number of elements. */
+/* Derives the matrix of codes from the bytes of W_q and the number of elements. */
 static bool
 find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool viewed, struct err *err)
 {
@@ -143,31 +144,31 @@ find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool vie
     uint64_t row, height = dim_rows(codes);
     if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8
         || (!viewed && codes->dtype != (unit == 1 ? DTYPE_U8 : DTYPE_I32)))
-        return table_wrong(codes, codes, err, "a matrix of %s, as HQQ codes of %" PRIu32 " bits",
+        return table_wrong(codes, codes, err, "a matrix of %s for HQQ codes of %" PRIu32 " bits",
             viewed ? "any type" : unit == 1 ? "U8" : "I32", q->planes.bits);
     if (!dtype_row_bytes(&row, codes->dtype, dim_cols(codes)) || row % unit != 0)
-        return table_wrong(codes, codes, err, "rows of whole units of HQQ");
+        return table_wrong(codes, codes, err, "rows of whole HQQ units");
     q->cols = row / unit;
     q->rows = q->cols != 0 ? numel / q->cols : 0;
     q->planes.units = codes->extent.nbytes / unit;
-    /* Only 10 codes of a word may be more than there are rows. */
+    /* The last words may be partly unused only with 10 codes a word. */
     bool whole = unit == 4 || (q->rows % planes == 0);
     return (whole && q->rows * q->cols == numel && height == num_ceil_div(q->rows, planes))
-        || table_wrong(codes, codes, err, "%" PRIu64 " elements, %" PRIu32 " a unit", numel, planes);
+        || table_wrong(codes, codes, err, "%" PRIu64 " elements, %" PRIu32 " per unit", numel, planes);
 }
 
 static bool
-find_lie(const struct table_match *f, const struct weight *w, struct hqq *q, unsigned part, struct err *err)
+find_axis(const struct table_match *f, const struct weight *w, struct hqq *q, unsigned part, struct err *err)
 {
     const struct tensor *t = w->part[part];
     uint64_t rows = dim_rows(t), cols = dim_cols(t);
     bool is_row = cols == 1 && rows == q->rows, is_col = rows == 1 && cols == q->cols;
-    q->lie[part] = dim_is_one(t) ? OF_ALL : is_row ? OF_ROW : OF_COL;
-    return q->lie[part] == OF_ALL || (t->shape.rank == 2 && (is_row || is_col))
+    q->axis[part] = dim_is_one(t) ? OF_ALL : is_row ? OF_ROW : OF_COL;
+    return q->axis[part] == OF_ALL || (t->shape.rank == 2 && (is_row || is_col))
         || table_wrong(t, f->codes, err, "[%" PRIu64 ", 1] or [1, %" PRIu64 "]", q->rows, q->cols);
 }
 
-/* C; what is not said is the type of the scales, which a model has in C. */
+/* Finds C. The default is the type of the scales, because models store them in C. */
 static bool
 find_type(const struct table_match *f, const struct weight *w, struct hqq *q, struct err *err)
 {
@@ -179,12 +180,12 @@ find_type(const struct table_match *f, const struct weight *w, struct hqq *q, st
     if (!read_word(f, ".compute_dtype", words, TYPES, &word, &there, err))
         return false;
     if (there && word == TYPES)
-        q->open = "with a compute_dtype that is not known";
+        q->open = "with an unknown compute_dtype";
     q->in = there && word < TYPES ? types[word] : w->part[SCALE]->dtype;
     return true;
 }
 
-/* The packing; *viewed: W_q may be of another type. */
+/* Finds the packing. *viewed: W_q may be stored as another type. */
 static bool
 find_packing(const struct table_match *f, struct hqq *q, bool *viewed, struct err *err)
 {
@@ -200,7 +201,7 @@ find_packing(const struct table_match *f, struct hqq *q, bool *viewed, struct er
     if (!read_word(f, ".packing", words, PACKINGS, &word, &there, err) || !read_flag(f, ".view_as_float", viewed, err))
         return false;
     if (word == PACKINGS)
-        q->open = there ? "of a packing that is not known" : "of codes that are not packed";
+        q->open = there ? "with an unknown packing" : "with unpacked codes";
     else
         q->planes = planes[word];
     q->planes.high_first = true;
@@ -230,7 +231,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return false;
     w->vague = q->open != NULL;
     return w->vague || (read_shape(f, w, &numel, err) && find_matrix(f, q, numel, viewed, err)
-        && find_lie(f, w, q, SCALE, err) && find_lie(f, w, q, ZERO, err));
+        && find_axis(f, w, q, SCALE, err) && find_axis(f, w, q, ZERO, err));
 }
 
 /* --- decoding */
@@ -243,13 +244,13 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     uint32_t size = dtype_facts(w->part[part]->dtype)->bytes;
     if (part == CODES)
         *s = planes_run(&q->planes, first, count);
-    else if (q->lie[part] == OF_COL)
+    else if (q->axis[part] == OF_COL)
         *s = planes_lap(q->cols, size, first, count);
     else
-        *s = q->lie[part] == OF_ROW ? (struct span){ from * size, (to - from + 1) * size } : (struct span){ 0, size };
+        *s = q->axis[part] == OF_ROW ? (struct span){ from * size, (to - from + 1) * size } : (struct span){ 0, size };
 }
 
-/* Scales or zeros of n elements from `at` on, or of n rows from that of `at` on. */
+/* Reads the scales or zeros of n elements (`each`) or of n rows, starting at element `at`. */
 static void
 fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t n, bool each)
 {
@@ -257,7 +258,7 @@ fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t n, b
     enum dtype type = d->w->part[part]->dtype;
     uint64_t row = at / q->cols, col = at % q->cols;
     for (size_t i = 0; i < n; i++) {
-        float value = scale_at(d, part, q->lie[part] == OF_ALL ? 0 : q->lie[part] == OF_ROW ? row : col);
+        float value = scale_at(d, part, q->axis[part] == OF_ALL ? 0 : q->axis[part] == OF_ROW ? row : col);
         v[i] = type == q->in ? value : scale_round(q->in, value);
         if (!each) {
             row++;
@@ -273,7 +274,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct hqq *q = d->w->own;
     struct step_room *own = d->room;
-    bool each = q->lie[SCALE] == OF_COL || q->lie[ZERO] == OF_COL;
+    bool each = q->axis[SCALE] == OF_COL || q->axis[ZERO] == OF_COL;
     uint64_t group = each ? 1 : q->cols;
     const struct affine a = { own->scales, own->terms, (size_t)group, q->in, .term_first = true,
         .narrow = q->planes.bits <= 4 };
@@ -295,7 +296,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         *buf = '\0';
     else
         snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, groups of %" PRIu64, q->planes.bits,
-            q->lie[SCALE] == OF_COL ? q->rows : q->cols);
+            q->axis[SCALE] == OF_COL ? q->rows : q->cols);
 }
 
 static const struct companion fields[] = {
@@ -315,7 +316,7 @@ const struct scheme hqq_schemes[] = {
         .code = "hqq",
         .name = "HQQ",
         ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = fits,
-            .shapes = "scale and zero beside it", .companions = {
+            .shapes = "scale and zero", .companions = {
             COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
             COMPANION(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
             COMPANION(".scale_q", ANY, OPTIONAL, SCALE), COMPANION(".zero_q", ANY, OPTIONAL, ZERO_POINT) },

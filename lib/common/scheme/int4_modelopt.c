@@ -1,10 +1,10 @@
-/* ModelOpt INT4 (W4A16_AWQ, W4A8_AWQ): two rows of codes in one of bytes. The tensors of a module P, whose decoded weight is
- * [out, in]; stacked experts have their number in front:
+/* ModelOpt INT4 (W4A16_AWQ, W4A8_AWQ): a row of bytes holds two rows of codes. The tensors of a module P, whose decoded
+ * weight is [out, in]; for stacked experts, each has their number as its first dimension:
  *
  *     P.weight              U8 [out/2, in]: the low nibbles are row 2r, the high ones row 2r + 1; two's complement
  *     P.weight_scale        F16, BF16, F32 [out, in/group]
- *     P.weight_scale_2      of W4A8: the scale of what its kernel makes FP8 of, which is no matter here
- *     P.pre_quant_scale     [in]: smooth.h
+ *     P.weight_scale_2      W4A8 only: the scale of the FP8 values that its kernel computes; not needed here
+ *     P.pre_quant_scale     [in]: see smooth.h
  *
  *     V[o][i] = RN32(q * weight_scale[o][i / group])
  *
@@ -42,23 +42,23 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     uint32_t rank = codes->shape.rank;
     struct int4 *own = claims_alloc(f->claims, sizeof *own, err);
     const uint64_t dim[2] = { dim_rows(scale), dim_cols(codes) };
-    enum blocks_told told;
+    enum blocks_result result;
     if (!own)
         return false;
     if (rank > RANK_MAX)
         return table_wrong(codes, codes, err, "INT4 codes [out/2, in]");
-    if (!blocks_find(&own->blocks, &told, f, scale, dim[0], dim[1], err))
+    if (!blocks_find(&own->blocks, &result, f, scale, dim[0], dim[1], err))
         return false;
-    if (told == BLOCKS_WRONG)
-        return table_wrong(scale, codes, err, "groups of ModelOpt INT4");
-    own->open = told == BLOCKS_OPEN ? "in groups as config.json says (--config)"
+    if (result == BLOCKS_WRONG)
+        return table_wrong(scale, codes, err, "groups that cover the columns");
+    own->open = result == BLOCKS_OPEN ? "groups not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
     w->own = own;
     w->vague = own->open != NULL;
     return claims_shape(f->claims, w, rank - 2, dim, 2, err) && smooth_check(w->part[SMOOTH], codes, dim[1], err);
 }
 
-/* Whole rows of bytes; of a run in one row, the columns that it touches. */
+/* Returns whole rows of bytes; for a run within one row, only the columns it touches. */
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
@@ -74,7 +74,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     }
 }
 
-/* Of codes in two's complement what is 8 more. The room has whole words. */
+/* Adds 8 to codes in two's complement. The buffer consists of whole words. */
 static void
 add8(uint8_t codes[CODES_STEP], size_t n)
 {

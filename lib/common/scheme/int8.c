@@ -1,17 +1,17 @@
-/* INT8: codes of a byte each, as compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark store them. The
- * tensors of a module P:
+/* INT8: codes of one byte, as stored by compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark. The tensors
+ * of a module P:
  *
- *     P.weight               I8 [out, in], two's complement; codes of fewer bits may lie so, too
- *     P.weight_scale         F16, BF16, F32: blocks.h
- *     P.weight_zero_point    I8, like the scale; absent where the model is symmetric
- *     P.pre_quant_scale      [in], of ModelOpt: smooth.h
+ *     P.weight               I8 [out, in], two's complement; may also hold codes of fewer bits
+ *     P.weight_scale         F16, BF16, F32: see blocks.h
+ *     P.weight_zero_point    I8, shaped like the scale; absent if the model is symmetric
+ *     P.pre_quant_scale      [in], ModelOpt only: see smooth.h
  *
  *     V[o][i] = RN32((weight[o][i] - zero_point) * scale)
  *
- * Quark turns codes in groups around: weight [in, out], weight_scale and weight_zero_point [G, out].
+ * Quark stores codes in groups transposed: weight [in, out], weight_scale and weight_zero_point [G, out].
  *
- * Sources: compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize; modelopt
- * torch/export/quant_utils.py, to_quantized_weight; quark torch/utils/pack.py, Pack_8_bits.
+ * Sources: compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize; modelopt torch/export/quant_utils.py,
+ * to_quantized_weight; quark torch/utils/pack.py, Pack_8_bits.
  */
 #include <stdio.h>
 
@@ -33,19 +33,19 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
-    enum blocks_told told = BLOCKS_WRONG;
+    enum blocks_result result = BLOCKS_WRONG;
     if (!own)
         return false;
     w->own = own;
     if (codes->shape.rank < 2)
         return table_wrong(codes, codes, err, "INT8 codes [out, in]");
-    if (!blocks_find(&own->blocks, &told, f, scale, dim_rows(codes), dim_cols(codes), err))
+    if (!blocks_find(&own->blocks, &result, f, scale, dim_rows(codes), dim_cols(codes), err))
         return false;
-    if (told == BLOCKS_WRONG)
-        return table_wrong(scale, codes, err, "one, one a row, or groups or blocks of INT8");
+    if (result == BLOCKS_WRONG)
+        return table_wrong(scale, codes, err, "one scale, one per row, or groups or blocks");
     if (zero && !dim_same_shape(zero, scale))
-        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
-    own->open = told == BLOCKS_OPEN ? "in blocks as config.json says (--config)"
+        return table_wrong(zero, codes, err, "the shape of weight_scale");
+    own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     w->vague = own->open != NULL;
     return codes_check_zeros(f, zero, err) && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
@@ -77,22 +77,22 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     return codes_emit(p, d, decoding_bytes(d, CODES, at), true, zeros != NULL, y);
 }
 
-/* --- turned around */
+/* --- transposed */
 
-/* Groups down the columns. Other shapes that look so are INT8 in blocks. */
+/* Matches groups of rows, if config.json or --scheme names Quark. Otherwise the same shapes are INT8 in blocks. */
 static bool
-is_turned(const struct table_match *f)
+is_transposed(const struct table_match *f)
 {
     static const char *const quark[] = { "quark", NULL };
     const struct tensor *scale = f->with[0];
     uint64_t groups = dim_rows(scale), in = dim_rows(f->codes);
     return f->codes->shape.rank == 2 && scale->shape.rank == 2 && dim_cols(scale) == dim_cols(f->codes)
         && dim_cols(scale) > 1 && groups != 0 && groups != in && in % groups == 0
-        && (claims_told(f->claims, f->scheme->code) || config_method_is(f->claims->config, quark));
+        && (claims_is_forced(f->claims, f->scheme->code) || config_method_is(f->claims->config, quark));
 }
 
 static bool
-turned_fit(struct table_match *f, struct weight *w, struct err *err)
+transposed_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     const uint64_t dim[2] = { dim_cols(codes), dim_rows(codes) };
@@ -100,7 +100,7 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
     if (!own)
         return false;
     if (zero && !dim_same_shape(zero, scale))
-        return table_wrong(zero, codes, err, "the shape of weight_scale of INT8");
+        return table_wrong(zero, codes, err, "the shape of weight_scale");
     *own = (struct int8){ .blocks = { .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_rows(scale), 1) },
         .open = scale->dtype == DTYPE_F64 ? "with scales of F64" : w->part[SMOOTH] ? "with pre_quant_scale" : NULL };
     w->own = own;
@@ -109,7 +109,7 @@ turned_fit(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static uint64_t
-turned_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+transposed_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct blocks *b = &((const struct int8 *)d->w->own)->blocks;
     struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
@@ -138,12 +138,12 @@ const struct scheme int8_schemes[] = {
     {
         .code = "int8-quark",
         .name = "Quark INT8",
-        INT8_ROW(is_turned),
-        .fit = turned_fit,
+        INT8_ROW(is_transposed),
+        .fit = transposed_fit,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP, [SMOOTH] = NEED_WHOLE },
         .strip = table_strip,
         .room = sizeof(struct codes_piece),
-        .decode = turned_decode,
+        .decode = transposed_decode,
         .describe = describe,
     },
     {

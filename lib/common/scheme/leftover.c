@@ -13,13 +13,13 @@ missing(const struct claims *c, const struct tensor *t, const struct part_name *
     str_shown(shown, t->name, t->name_len);
     str_shown(base, p->base, p->base_len);
     if (found && found != t)
-        return claims_missing(c, t->extent.at, err, "tensor %s: it belongs to a quantized weight, but %s%s is %s, and "
-            "the other parts of one are missing", shown, base, weight, dtype_name(found->dtype));
-    return claims_missing(c, t->extent.at, err, "tensor %s: it belongs to the quantized weight %s%s, which is not in "
-        "the model or lacks parts; of a model of several files name the directory or the index", shown, base, weight);
+        return claims_missing(c, t->extent.at, err, "tensor %s: belongs to a quantized weight, but %s%s is %s and the "
+            "other parts are missing", shown, base, weight, dtype_name(found->dtype));
+    return claims_missing(c, t->extent.at, err, "tensor %s: belongs to the quantized weight %s%s, which is missing or "
+        "incomplete; if the model has several files, give the directory or the index", shown, base, weight);
 }
 
-/* One tensor that nobody claimed (schemes.md 1.5). *warned counts the harmless ones. */
+/* Checks one tensor that no weight claimed. *warned counts the harmless ones. */
 static bool
 check(const struct claims *c, const struct tensor *t, size_t *warned, struct err *err)
 {
@@ -41,13 +41,13 @@ leftover_check(const struct roles *roles, struct claims *c, struct err *err)
 {
     const struct catalog *catalog = c->catalog;
     size_t warned = 0;
-    if (strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)    /* other authors, other names */
+    if (strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)    /* GGUF: other writers, other names */
         return true;
     for (size_t i = 0; i < catalog_count(catalog); i++)
         if (!roles_weight_of(roles, i) && !roles_is_companion(roles, i)
             && !check(c, catalog_at(catalog, i), &warned, err))
             return false;
     if (warned != 0)
-        claims_warn(c, "scales or zero points of weights that are not quantized, kept as they are: %zu", warned);
+        claims_warn(c, "scales or zero points of unquantized weights, copied unchanged: %zu", warned);
     return true;
 }

@@ -1,11 +1,11 @@
 /* MLX: codes of 1 to 8 bits in 32-bit words, or FP4 and FP8 with block scales. The tensors of a module P, whose decoded
  * weight is [out, in], or [experts, out, in]:
  *
- *     P.weight     U32 [.., in*bits/32]      a row is a stream of bits, the low ones of a word first
- *     P.scales     [.., in/group]            T = F16, BF16 or F32; of the floats U8
- *     P.biases     like scales; transformers' Metal quantizer calls it P.qbiases
+ *     P.weight     U32 [.., in*bits/32]      a row is a bit stream, the low bits of a word first
+ *     P.scales     [.., in/group]            T = F16, BF16 or F32; for the float formats U8
+ *     P.biases     shaped like scales; transformers' Metal quantizer calls it P.qbiases
  *
- *     V = RN_T(RN_T(q * scale) + bias)       as MLX computes on the CPU, and in whole T
+ *     V = RN_T(RN_T(q * scale) + bias)       as MLX computes on the CPU, entirely in T
  *     V = RN32(RN32(q * scale) + qbias)      as transformers does
  *
  *     mxfp4    FP4, groups of 32     V = RN32(q * 2^(scale - 127))
@@ -13,11 +13,10 @@
  *                                    V = RN32(q * RN32(E4M3(scale) * RN32(global_scale / 2688)))
  *     mxfp8    E4M3, groups of 32    V = RN32(q * 2^(scale - 127))
  *
- * Of the affine codes the shapes tell only group * bits; `quantization` of config.json says both, and of a module that
- * differs again under its name. So does "quantization_config" in the metadata of a file that amn-forget has written;
- * "quantization_level" in that of mflux has the bits. Without these, and where no --scheme says the bits, codes that fit two
- * pairs are not decoded. Sources: mlx/backend/cpu/quantized.cpp; mlx-lm utils.py; transformers
- * integrations/metal_quantization.py.
+ * For affine codes the shapes determine only group * bits. `quantization` in config.json has both, and has an entry under
+ * the name of a module that differs. "quantization_config" in the metadata of a file written by amn-forget has the same;
+ * "quantization_level" in the metadata of mflux has the bits. Without these and without --scheme, codes that fit two pairs
+ * are not decoded. Sources: mlx/backend/cpu/quantized.cpp; mlx-lm utils.py; transformers integrations/metal_quantization.py.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,11 +31,11 @@
 
 enum { CODES, SCALES, BIASES, GLOBAL };                 /* parts; GLOBAL: global_scale */
 
-/* The floats, by the words that one scale is for. */
+/* The float formats, by the number of words that share a scale. */
 static const struct kind {
     const char *name;
     uint32_t words, bits, group;
-    enum dtype scale;                                   /* what the bytes of scales are */
+    enum dtype scale;                                   /* type of the scale bytes */
 } kinds[] = {
     { "mxfp4", 4, 4, 32, DTYPE_F8_E8M0 }, { "nvfp4", 2, 4, 16, DTYPE_F8_E4M3 }, { "mxfp8", 8, 8, 32, DTYPE_F8_E8M0 },
 };
@@ -45,15 +44,15 @@ struct mlx {
     const struct kind *kind;                            /* NULL: affine */
     uint32_t bits, group;
     enum dtype in;                                      /* T of affine codes */
-    uint64_t open;                                      /* group * bits, where several pairs fit; or 0 */
+    uint64_t open;                                      /* group * bits if several pairs fit; otherwise 0 */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions of affine codes, in the order of the row. */
 enum { WITH_SCALES, WITH_BIASES };
 
-/* Returns group * bits as the shapes give it; 0 where they give no whole number. */
+/* Returns group * bits, which follows from the shapes; 0 if it is not a whole number. */
 static uint64_t
 group_bits(const struct tensor *codes, const struct tensor *scales)
 {
@@ -69,19 +68,19 @@ bits_in(uint64_t product, uint32_t group)
     return product % group != 0 || bits < 2 || bits > 8 || bits == 7 ? 0 : (uint32_t)bits;
 }
 
-/* The usual sizes, the most usual first. */
+/* The usual sizes, the most common first. */
 enum { SIZES = 3 };
 static const uint32_t sizes[SIZES] = { 64, 32, 128 };
 
-/* Finds the pair with `told` bits, or the first pair if that is 0. Returns the number of pairs that fit. */
+/* Finds the pair with `hint` bits, or the first pair if that is 0. Returns the number of pairs that fit. */
 static unsigned
-find_pair(struct mlx *m, uint64_t product, uint32_t told)
+find_pair(struct mlx *m, uint64_t product, uint32_t hint)
 {
     unsigned fitting = 0, same = 0;
     for (size_t i = 0; i < SIZES; i++) {
         uint32_t bits = bits_in(product, sizes[i]);
         fitting += bits != 0;
-        if (bits != 0 && (told == 0 || bits == told) && same++ == 0)
+        if (bits != 0 && (hint == 0 || bits == hint) && same++ == 0)
             *m = (struct mlx){ .bits = bits, .group = sizes[i] };
     }
     return fitting;
@@ -128,7 +127,7 @@ number(const json_t *block, const char *key)
     return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
 }
 
-/* Returns what a block says of module P, or NULL. */
+/* Returns the entry of module P in a block, or else the block itself. */
 static const json_t *
 find_block(const struct claims *c, const json_t *block, const struct part_name *p)
 {
@@ -138,7 +137,7 @@ find_block(const struct claims *c, const json_t *block, const struct part_name *
     return json_is_object(own) ? own : block;
 }
 
-/* Takes bits and group of a block where they have the shapes. */
+/* Takes bits and group from a block if they match the shapes. */
 static bool
 take_block(struct mlx *m, const json_t *block, uint64_t product)
 {
@@ -150,7 +149,7 @@ take_block(struct mlx *m, const json_t *block, uint64_t product)
     return true;
 }
 
-/* Takes the pair with the group size of a block, whose bits the shapes deny. */
+/* Takes the group size from a block whose bits contradict the shapes. */
 static bool
 take_group(struct mlx *m, const json_t *block, uint64_t product)
 {
@@ -163,7 +162,7 @@ take_group(struct mlx *m, const json_t *block, uint64_t product)
     return false;
 }
 
-/* Returns the bits that mflux has written into the metadata, or 0. */
+/* Returns the bits that mflux writes into the metadata, or 0. */
 static uint32_t
 find_level(const struct claims *c)
 {
@@ -179,12 +178,12 @@ scheme_of_bits(uint32_t bits)
     return &mlx_schemes[bits == 8 ? 7 : bits];
 }
 
-/* Takes the pair of a reading that --scheme or the metadata name: w->scheme is then that of the bits. */
+/* Takes the pair whose bits --scheme or the metadata name. If --scheme does, w->scheme becomes the scheme of these bits. */
 static bool
-take_told(const struct claims *c, struct mlx *m, struct weight *w, uint64_t product)
+take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t product)
 {
     for (uint32_t bits = 2; bits <= 8; bits++) {
-        if (bits == 7 || !claims_told(c, scheme_of_bits(bits)->code))
+        if (bits == 7 || !claims_is_forced(c, scheme_of_bits(bits)->code))
             continue;
         find_pair(m, product, bits);
         w->scheme = m->bits == bits ? scheme_of_bits(bits) : w->scheme;
@@ -196,8 +195,8 @@ take_told(const struct claims *c, struct mlx *m, struct weight *w, uint64_t prod
     return level != 0 && m->bits == level;
 }
 
-/* Finds bits and group: those of the config where they have the shapes, else what the shapes tell, else what the metadata or
- * the user say. */
+/* Finds bits and group: those of the config if they match the shapes, or else the only pair that fits the shapes, or else
+ * those given by the metadata or by --scheme. */
 static void
 find_numbers(struct claims *c, const struct table_match *f, struct weight *w, struct mlx *m)
 {
@@ -206,13 +205,13 @@ find_numbers(struct claims *c, const struct table_match *f, struct weight *w, st
     if (take_block(m, block, product))
         return;
     if (number(block, "bits") != 0 && number(block, "group_size") != 0)
-        claims_warn_once(c, "MLX weights are not of the bits and group_size in config.json; the shapes count");
+        claims_warn_once(c, "bits and group_size in config.json do not match the shapes of MLX weights; using the shapes");
     if (product == 0 || product == 32)
         *m = product == 0 ? (struct mlx){ .bits = 4, .group = 64 } : (struct mlx){ .bits = 1, .group = 32 };
     else if (find_pair(m, product, 0) > 1 && !take_group(m, block, product)
         && !take_block(m, find_block(c, config_metadata(c->config), &f->base), product)) {
         *m = (struct mlx){ .group = 1 };
-        m->open = take_told(c, m, w, product) ? 0 : product;
+        m->open = take_named(c, m, w, product) ? 0 : product;
     }
 }
 
@@ -236,7 +235,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (w->vague)
         return true;
     return num_mul(&in, dim_cols(w->part[SCALES]), m->group) ? table_set_cols(f, w, in, err)
-        : table_wrong(w->part[SCALES], f->codes, err, "fewer groups");
+        : table_wrong(w->part[SCALES], f->codes, err, "fewer than 2^64 elements");
 }
 
 /* --- decoding */
@@ -255,7 +254,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
         *s = (struct span){ from * size, (to - from + 1) * size };
 }
 
-/* x: from the byte with the first bit of element at / 8 * 8 on. */
+/* x starts at the byte with the first bit of element at / 8 * 8. */
 static void
 decode_affine(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n, uint8_t *y)
 {
@@ -263,7 +262,7 @@ decode_affine(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n,
     struct step_room *own = d->room;
     const struct affine a = { .factors = own->scales, .terms = own->terms, .group = m->group, .in = m->in,
         .narrow = m->bits <= 4 };
-    const uint8_t *codes = x + at % 8;                  /* of 8 bits */
+    const uint8_t *codes = x + at % 8;                  /* for 8 bits */
     if (m->bits == 4 && d->to == DTYPE_BF16) {
         d->k->affine4_bf16((void *)y, x + at % 8 / 2, (size_t)(at % m->group), n, &a);
         return;
@@ -287,7 +286,7 @@ decode_float(const struct decoding *d, const uint8_t *x, uint64_t at, size_t n, 
         step_fp8(d, y, DTYPE_F8_E4M3, x + at % 8, n, own->scales, m->group, own->v);
 }
 
-/* The scales of n groups from group g on. */
+/* Reads the scales of n groups, starting at group g. */
 static void
 read_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 {
@@ -302,7 +301,7 @@ read_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
     }
 }
 
-/* Elements of whole groups from one's first element on, or all in one group. */
+/* Decodes whole groups, or elements within one group. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -340,19 +339,18 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
     .describe = describe, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
-#define ASK "name a config.json with --config, or the scheme with --scheme mlx-4bit, mlx-8bit and so on (--input-scheme in " \
-    "amn-forget)"
+#define ASK "give config.json with --config, or the scheme with --scheme mlx-4bit, mlx-8bit etc. (--input-scheme in amn-forget)"
 
-/* The first finds all weights; scheme_of_bits() finds those whose bits --scheme names. */
+/* The first scheme finds all weights; scheme_of_bits() returns those that --scheme can name. */
 const struct scheme mlx_schemes[] = {
     MLX("mlx", .ask = ASK,
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
-            .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases, one global_scale of 2 words",
+            .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases; one global_scale with 2 words",
             .companions = {
             COMPANION(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), COMPANION(".biases", ANY, OPTIONAL, ZERO_POINT),
             COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL) } }, {
             .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
-            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases like them", .companions = {
+            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases of the same shape", .companions = {
             COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
             COMPANION(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } })),
     RECOGNISED("mlx-incomplete", "MLX without scales", {

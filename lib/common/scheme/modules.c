@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 enum {
-    PARTS_MAX = 16              /* dotted parts of a plain entry that is looked for inside a path */
+    PARTS_MAX = 16              /* dotted parts of a plain entry that can match inside a path */
 };
 
 /* The steps take seconds; 20 expressions on 100 000 names need a tenth of them. */
@@ -52,8 +52,8 @@ add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err
     }
     m->nmatchers++;
     if (matcher->nstates > m->cost->states)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its lists of modules are too "
-            "many or too long, over the limit of %" PRIu64 " states; --config none leaves the file out",
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its module lists are too "
+            "complex (limit: %" PRIu64 " states); --config none ignores the file",
             modules_cost_most.states);
     m->cost->states -= matcher->nstates;
     return true;
@@ -87,7 +87,7 @@ modules_seal(struct modules *m)
         qsort(m->plain, m->nplain, sizeof *m->plain, compare);
     if (m->nprefix != 0)
         qsort(m->prefix, m->nprefix, sizeof *m->prefix, compare);
-    /* A prefix that begins with another adds nothing; without such, only the last one up to a name can begin it. */
+    /* Drop prefixes that start with another. After that, only the last one that sorts up to a name can be its prefix. */
     size_t kept = 0;
     for (size_t i = 0; i < m->nprefix; i++)
         if (kept == 0 || !begins(&m->prefix[i], m->prefix[kept - 1].p, m->prefix[kept - 1].n))
@@ -104,7 +104,7 @@ modules_clear(struct modules *m)
     *m = (struct modules){ 0 };
 }
 
-/* Number of names below p[0..n) in order; with `equal`, up to it. */
+/* Returns how many names sort before p[0..n); with `equal`, including itself. */
 static size_t
 rank(const struct module_name *list, size_t count, const char *p, size_t n, bool equal)
 {
@@ -120,7 +120,7 @@ rank(const struct module_name *list, size_t count, const char *p, size_t n, bool
     return lo;
 }
 
-/* Whether some plain entry is the run of dotted parts that begins at p. */
+/* Returns true if some plain entry is the run of dotted parts that starts at p. */
 static bool
 has_run(const struct modules *m, const char *p, const char *end)
 {
@@ -130,7 +130,7 @@ has_run(const struct modules *m, const char *p, const char *end)
         stop = dot ? dot : end;
         size_t n = (size_t)(stop - p), at = rank(m->plain, m->nplain, p, n, false);
         if (at == m->nplain || !begins(&m->plain[at], p, n))
-            return false;                   /* nothing longer begins so either */
+            return false;                   /* no longer run can match either */
         if (m->plain[at].n == n)
             return true;
         if (stop == end)
@@ -145,7 +145,7 @@ has_plain(const struct modules *m, const char *module, size_t n)
     const char *end = module + n;
     size_t at = rank(m->plain, m->nplain, module, n, false);
     if (at < m->nplain && m->plain[at].n == n && begins(&m->plain[at], module, n))
-        return true;                        /* the module itself, however many parts it has */
+        return true;                        /* the module itself, with any number of parts */
     for (const char *p = module; m->nplain != 0; p++) {
         if (has_run(m, p, end))
             return true;
@@ -160,7 +160,7 @@ bool
 modules_cost_left(const struct modules_cost *cost, struct err *err)
 {
     return cost->steps != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: matching the expressions in its "
-        "lists of modules takes more than the limit of %" PRIu64 " steps; --config none leaves the file out",
+        "module lists exceeds the limit of %" PRIu64 " steps; --config none ignores the file",
         modules_cost_most.steps);
 }
 
@@ -177,7 +177,7 @@ modules_have(const struct modules *m, const char *module, size_t n, bool *have, 
     if (*have || !m->unknown)
         return true;
     char shown[STR_SHOWN], text[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: whether the expression %s means module %s cannot "
-        "be told; --config none leaves the file out", str_shown(text, m->unknown, strlen(m->unknown)),
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: expression %s, which may match module %s, is not "
+        "supported; --config none ignores the file", str_shown(text, m->unknown, strlen(m->unknown)),
         str_shown(shown, module, n));
 }

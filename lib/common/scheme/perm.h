@@ -1,5 +1,5 @@
-/* perm: a tensor that says in which order the columns of a weight lie. Indices of 16 bits: EXL2, VPTQ; the group of each
- * column: GPTQ, compressed-tensors. */
+/* perm: tensors that reorder the columns of a weight. EXL2 and VPTQ have 16-bit column indices; GPTQ and compressed-tensors
+ * have the group of each column. */
 #ifndef SCHEME_PERM_H
 #define SCHEME_PERM_H
 
@@ -8,19 +8,20 @@
 
 enum { PERM_MAX = 65536 };      /* columns */
 
-/* Item i at p: I16 or U16, both without a sign, or I32. */
+/* Returns item i at p. I16 and U16 are both read as unsigned; otherwise the type is I32. */
 static inline uint32_t
 perm_at(const struct tensor *t, const uint8_t *p, uint64_t i)
 {
     return dtype_facts(t->dtype)->bytes == 2 ? load_le16(p + 2 * i) : load_le32(p + 4 * i);
 }
 
-/* Read the n items of t, and see that each of 0 to n - 1 is there once; else ERR_MALFORMED. Without contents it is
- * believed. */
+/* Checks that the n items of t are a permutation of 0 to n - 1; otherwise fails with ERR_MALFORMED. Without contents the
+ * tensor is not read and is accepted. */
 bool perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct err *err);
 
-/* Reads a g_idx, owned by the caller: n items I32, each one of so many groups; `wraps`: or counted from the end, as Python
- * does, else -1 in all. NULL after a failure. Only where there are contents. */
+/* Reads a g_idx of n I32 items, each the number of one of `groups` groups. The caller frees it. With `wraps`, numbers may
+ * also count from the end, as negative indices do in Python; without, all items may be -1. May be called only if c->contents
+ * is set. NULL on failure. */
 uint8_t *perm_read_groups(const struct claims *c, const struct tensor *t, uint64_t n, uint64_t groups, bool wraps,
     struct err *err);
 

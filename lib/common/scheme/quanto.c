@@ -1,10 +1,10 @@
-/* optimum-quanto. The tensors of a weight X, which is called P.weight:
+/* optimum-quanto. The tensors of a weight X, where X is P.weight:
  *
- *     X._data          I8, F8 [out, ..]      8 bits, as they are
+ *     X._data          I8, F8 [out, ..]      8 bits, unpacked
  *     X._scale         one, or [out, 1 ..]   F16, BF16, F32: T
  *
  *     X._data._data    U8 [H, group]         4 or 2 bits, in planes: rows H apart, the first in the lowest bits;
- *                                            [H, in ..] of a convolution without groups
+ *                                            [H, in ..] for a convolution without groups
  *     X._scale         [groups, 1]           a row is a group
  *     X._shift         [groups, 1]           of T, or a zero point in U8 or I8
  *
@@ -12,10 +12,10 @@
  *     float shift      V = RN_T(RN_T(q * scale) - shift)
  *     zero point       V = RN32((q - zero) * scale)
  *
- * The shape of a weight in groups is not stored. With P.bias it is [out, in], out that of the bias. Without, hidden_size and
- * intermediate_size of config.json tell it for modules with usual names. The quantizer makes groups of 128, 96, 64 or 32, or
- * none: for another group a row is one group. Otherwise the weight is decoded as [groups, group] only with --scheme quanto.
- * Sources: optimum/quanto/tensor/packed.py, qbytes.py, qbits.py; nn/qmodule.py.
+ * The shape of a weight in groups is not stored. With P.bias it is [out, in], with out from the bias. Without, it follows
+ * from hidden_size and intermediate_size in config.json for modules with the usual names. The quantizer makes groups of 128,
+ * 96, 64 or 32, or none; with any other group size, a row is one group. In all other cases the weight is decoded as [groups,
+ * group], and only with --scheme quanto. Sources: optimum/quanto/tensor/packed.py, qbytes.py, qbits.py; nn/qmodule.py.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,19 +37,19 @@ struct quanto {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions, in the order of the rows. */
 enum { WITH_SCALE, WITH_SHIFT };
 
-/* 8 bits have none. */
+/* Codes of 8 bits have none. */
 static bool
 has_no_shift(const struct table_match *f)
 {
     return !f->with[WITH_SHIFT];
 }
 
-/* [n, 1 ..], of the rank of the codes. */
+/* Returns true for [n, 1 ..] with the rank of the codes. */
 static bool
 is_by_row(const struct tensor *t, const struct tensor *codes)
 {
@@ -59,7 +59,7 @@ is_by_row(const struct tensor *t, const struct tensor *codes)
     return ok;
 }
 
-/* One, or one for each of the first dimension. */
+/* Checks for one scale, or one for each index of the first dimension. */
 static bool
 bytes_fit(const struct table_match *f)
 {
@@ -90,17 +90,17 @@ bits_fit(const struct table_match *f)
     return height == num_ceil_div(rows, 2) || height == num_ceil_div(rows, 4);
 }
 
-/* 2 or 4; 0 where the shapes are those of both. */
+/* Returns 2 or 4, or 0 if the shapes fit both and config.json does not decide. */
 static uint32_t
 find_bits(const struct claims *c, uint64_t height, uint64_t rows)
 {
-    const char *said = json_string_value(json_object_get(config_block(c->config), "weights"));
+    const char *declared = json_string_value(json_object_get(config_block(c->config), "weights"));
     if (num_ceil_div(rows, 2) != num_ceil_div(rows, 4) || rows == 0)
         return height == num_ceil_div(rows, 2) ? 4 : 2;
-    return said && strcmp(said, "int4") == 0 ? 4 : said && strcmp(said, "int2") == 0 ? 2 : 0;
+    return declared && strcmp(declared, "int4") == 0 ? 4 : declared && strcmp(declared, "int2") == 0 ? 2 : 0;
 }
 
-/* The bias of the module whose weight this is, or NULL. */
+/* Returns the bias of the module that this weight belongs to, or NULL. */
 static const struct tensor *
 find_bias(const struct table_match *f)
 {
@@ -109,7 +109,7 @@ find_bias(const struct table_match *f)
     return claims_strip_name(&x, ".weight", &p) ? claims_find(f->claims, p.base, p.base_len, ".bias") : NULL;
 }
 
-/* Returns the size that config.json declares for a dimension of this module, 0 for none. *out: it is the first one. */
+/* Returns the size that config.json declares for one dimension of this module, or 0. *out: it is the first dimension. */
 static uint64_t
 find_size(const struct table_match *f, bool *out)
 {
@@ -130,7 +130,7 @@ find_size(const struct table_match *f, bool *out)
     return 0;
 }
 
-/* Finds the shape without a bias: from config.json, or a row for each group with --scheme; else the weight is vague. */
+/* Finds the shape without a bias: from config.json, or with --scheme a row for each group. Otherwise the weight is vague. */
 static void
 find_rows_alone(const struct table_match *f, struct weight *w, uint64_t dim[2])
 {
@@ -143,15 +143,16 @@ find_rows_alone(const struct table_match *f, struct weight *w, uint64_t dim[2])
     if (size != 0 && num_mul(&numel, rows, group) && numel % size == 0 && (out ? numel / size : size) % group == 0) {
         dim[0] = out ? size : numel / size;
         dim[1] = out ? numel / size : size;
-    } else if (claims_told(f->claims, f->scheme->code)) {
-        claims_warn_once(f->claims, "quanto weights without a bias keep the shape [groups, group]: their own is not stored");
+    } else if (claims_is_forced(f->claims, f->scheme->code)) {
+        claims_warn_once(f->claims, "quanto weights without a bias are written as [groups, group], because their shape is not "
+            "stored");
     } else {
-        q->open = "a row may be one group or several: the file has no bias that decides";
+        q->open = "number of groups per row not stored";
         w->vague = true;
     }
 }
 
-/* Finds what the rows of codes are rows of: dim[0..1] of a matrix. */
+/* Finds dim[0..1] of the matrix whose groups are the rows of codes. */
 static bool
 find_rows(const struct table_match *f, struct weight *w, uint64_t dim[2], struct err *err)
 {
@@ -165,10 +166,10 @@ find_rows(const struct table_match *f, struct weight *w, uint64_t dim[2], struct
     if (dim[0] == 0 ? rows != 0 : rows % dim[0] != 0)
         return table_wrong(bias, f->codes, err, "[out] that divides %" PRIu64 " groups", rows);
     return num_mul(&dim[1], dim[0] != 0 ? rows / dim[0] : 1, group)
-        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        || table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
 }
 
-/* That of the codes with all rows, or that which the rows are of. */
+/* Sets the shape: that of the codes with all rows, or that of the matrix they are groups of. */
 static bool
 set_shape(const struct table_match *f, struct weight *w, uint64_t rows, struct err *err)
 {
@@ -188,7 +189,7 @@ set_shape(const struct table_match *f, struct weight *w, uint64_t rows, struct e
     }
     w->shape = (struct shape){ codes->rank, packed };
     return shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
-        || table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        || table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
 }
 
 static bool
@@ -202,7 +203,7 @@ fit_bits(struct table_match *f, struct weight *w, struct err *err)
         return false;
     *q = (struct quanto){ .cols = num_max(height != 0 ? units / height : 0, 1), .planes = { .units = units, .unit = 1,
         .bits = bits, .count = bits != 0 ? 8 / bits : 0 } };
-    q->open = bits == 0 ? "of 2 or 4 bits" : NULL;
+    q->open = bits == 0 ? "2 or 4 bits" : NULL;
     w->own = q;
     w->vague = q->open != NULL;
     return w->vague || set_shape(f, w, rows, err);
@@ -259,7 +260,7 @@ decode_bits(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         return n;
     }
     const uint8_t *zeros = decoding_bytes(d, SHIFT, g);
-    for (uint64_t i = 0; i < n; i++)                /* the difference is one of I8, whatever the zero point */
+    for (uint64_t i = 0; i < n; i++)                /* the difference fits in I8, whatever the zero point */
         own->codes[i] = (uint8_t)(own->codes[i] - zeros[(at % cols + i) / cols]);
     step_codes8(d, y, own->codes, (size_t)(at % cols), n, &c, own->v);
     return n;
@@ -303,8 +304,8 @@ const struct scheme quanto_schemes[] = {
     {
         .code = "quanto",
         .name = "quanto",
-        .ask = "config.json, beside it or with --config, may tell; --scheme quanto (--input-scheme of amn-forget) decodes it as "
-            "[groups, group]",
+        .ask = "give config.json (--config), or decode it as [groups, group] with --scheme quanto (--input-scheme in "
+            "amn-forget)",
         ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
             .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .companions = {
             COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),

@@ -1,6 +1,6 @@
-/* Quark's UINT8: P.weight U8 and a float P.weight_scale, perhaps P.weight_zero_point. What the zero point is taken off,
- * and how groups lie, is not known well enough to decode it; the shapes are those of other schemes, so the configuration
- * has to say what it is. Source: Quark torch/export/main_export/quant_config_parser.py, get_layer_quant_config. */
+/* Quark's UINT8: P.weight U8 and a float P.weight_scale, optionally P.weight_zero_point. How the zero point is applied and
+ * how groups are laid out is not documented well enough to decode it. The shapes are those of other schemes, so only the
+ * configuration identifies it. Source: Quark torch/export/main_export/quant_config_parser.py, get_layer_quant_config. */
 #include "scheme/quark.h"
 
 #include <string.h>

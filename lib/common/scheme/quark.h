@@ -1,12 +1,12 @@
-/* quark: what the configuration of a Quark model says of a module. */
+/* quark: what the configuration of a Quark model declares for a module. */
 #ifndef SCHEME_QUARK_H
 #define SCHEME_QUARK_H
 
 #include "scheme/claims.h"
 
-/* The type of the weights of a module: of its layers the first whose pattern names it, else that of all. *dtype is NULL
- * when nothing is said, or a class of layers could say otherwise, for no tensor has its class. ERR_LIMIT as in
- * scheme/modules.h. */
+/* Finds the weight type of a module: from the first layer entry whose pattern matches it, or else from the global entry.
+ * *dtype is NULL if nothing is declared or the config does not determine it: tensors do not show the class of their layer,
+ * which layer_type_quant_config refers to. Fails with ERR_LIMIT like modules_have. */
 bool quark_dtype(const struct claims *c, const struct tensor *codes, const char **dtype, struct err *err);
 
 #endif

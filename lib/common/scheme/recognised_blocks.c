@@ -1,9 +1,9 @@
-/* Recognised schemes of integers that call their scale weight_scale, and transformers' NVFP4: compressed-tensors,
- * ModelOpt, Quark, Gemma. */
+/* Recognised integer schemes that name their scale weight_scale (compressed-tensors, ModelOpt, Quark, Gemma), and
+ * transformers' NVFP4. */
 #include "scheme/dim.h"
 #include "scheme/table.h"
 
-/* Eight codes in three bytes. */
+/* Matches eight codes in three bytes. */
 static bool
 is_int3(const struct table_match *f)
 {
@@ -12,7 +12,7 @@ is_int3(const struct table_match *f)
         && dim_cols(f->codes) / 3 <= UINT64_MAX / 8 && dim_cols(f->codes) / 3 * 8 % dim_cols(scale) == 0;
 }
 
-/* One scale a row, beside codes of any width. */
+/* Matches one scale per row, with codes of any width. */
 static bool
 is_by_rows(const struct table_match *f)
 {
@@ -20,7 +20,7 @@ is_by_rows(const struct table_match *f)
         && dim_rows(f->codes) > 1;
 }
 
-/* One a row, or for groups along either dimension, with zero points like them. */
+/* Matches one scale per row, or per group along either dimension, with zero points of the same shape. */
 static bool
 is_uint8(const struct table_match *f)
 {

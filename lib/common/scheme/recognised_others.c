@@ -1,6 +1,5 @@
-/* The other recognised schemes: INT8 and its kin, EXL3, codebooks, lattices and layouts of single
- * kernels. Names that schemes.md does not have are those of the projects' own loaders: HIGGS (FLUTE), QQQ, LUT-GEMM,
- * gemma_pytorch, QTIP, DeepSpeed FP6. */
+/* The other recognised schemes: variants of INT8, EXL3, codebooks, lattices and layouts of single kernels. Names are those
+ * of the projects' own loaders, for example of HIGGS (FLUTE), QQQ, LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6. */
 #include "scheme/dim.h"
 #include "scheme/table.h"
 

@@ -1,11 +1,11 @@
-/* Recognised schemes whose codes are called qweight, or are packed like those: AWQ and its kin. The shapes tell
- * apart what shares names. Names that schemes.md does not have are those of the projects' own loaders: QServe
- * (omniserve, SGLang qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), FP-Quant, Four Over Six. */
+/* Recognised schemes whose codes are named qweight, or are packed like those of AWQ and its variants. Schemes with common
+ * names differ in their shapes. Names are those of the projects' own loaders, for example of QServe (omniserve, SGLang
+ * qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), FP-Quant, Four Over Six. */
 #include "base/num.h"
 #include "scheme/dim.h"
 #include "scheme/table.h"
 
-/* qweight I32; scales, qzeros. */
+/* Companions of qweight I32: scales, qzeros. */
 enum { SCALES, QZEROS };
 
 #define GPTQ_PARTS COMPANION(".scales", FLOAT, EVIDENCE, SCALE), \

@@ -1,5 +1,5 @@
-/* Who claims what. The schemes are tried in the order of the table, each on all tensors nobody has claimed, so that the
- * first row that fits a weight wins; what is left over is looked at last. */
+/* Assigns the tensors of a model. Schemes are tried in the order of the table, each on all tensors that are not claimed yet,
+ * so the first matching row wins. Leftover tensors are examined last. */
 #include "scheme/roles.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "scheme/table.h"
 #include "scheme/unclaimed.h"
 
-/* One look at all names spares a look-up per weight and idle name. */
+/* Finds which idle names occur at all. One pass over all names saves a look-up per weight and idle name. */
 static void
 find_idle(struct claims *c)
 {
@@ -28,7 +28,7 @@ find_idle(struct claims *c)
             c->idle[i] = claims_strip_name(catalog_at(c->catalog, t), table_idle[i].suffix, &ignored);
 }
 
-/* Let one scheme claim its weights. */
+/* Lets one scheme claim its weights. */
 static bool
 claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
 {
@@ -57,14 +57,14 @@ compare_names(const void *pa, const void *pb)
 }
 
 static bool
-taken(const struct tensor *a, const struct tensor *b, struct err *err)
+same_name(const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char first[STR_SHOWN], second[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s: decoded, both would have one name",
+    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s would have the same name after dequantizing",
         str_shown(first, a->name, a->name_len), str_shown(second, b->name, b->name_len));
 }
 
-/* No two output tensors have one name: a decoded weight may take a new one. */
+/* Checks that no two output tensors share a name: a decoded weight may be renamed. */
 static bool
 check_names(const struct claims *c, struct err *err)
 {
@@ -81,26 +81,26 @@ check_names(const struct claims *c, struct err *err)
         renamed[n++] = w;
         const struct tensor *other = catalog_find(c->catalog, w->name, w->name_len);
         if (other && !roles_is_companion(r, catalog_index(c->catalog, other)))
-            ok = taken(w->part[0], other, err);
+            ok = same_name(w->part[0], other, err);
     }
     qsort(renamed, n, sizeof *renamed, compare_names);
     for (size_t i = 1; ok && i < n; i++)
         if (compare_names(&renamed[i - 1], &renamed[i]) == 0)
-            ok = taken(renamed[i - 1]->part[0], renamed[i]->part[0], err);
+            ok = same_name(renamed[i - 1]->part[0], renamed[i]->part[0], err);
     free(renamed);
     return ok;
 }
 
-/* Whether the scheme that the user named is that of some weight. */
+/* Checks that some weight is of the scheme given by --scheme. */
 static bool
-check_told(const struct claims *c, struct err *err)
+check_forced(const struct claims *c, struct err *err)
 {
     const struct roles *r = c->roles;
-    bool used = !c->told;
+    bool used = !c->forced;
     for (size_t i = 0; i < r->nweights && !used; i++)
-        used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->told) == 0;
-    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: no weight of the model can be of that scheme",
-        c->told);
+        used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->forced) == 0;
+    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: no weight in the model can have this scheme",
+        c->forced);
 }
 
 static bool
@@ -120,10 +120,10 @@ claim_everything(struct claims *c, struct err *err)
         ok = claim_all(scheme, c, err);
     if (ok) {
         smooth_finish(c->roles, c);
-        c->roles->rotated = rotation_told(c);
+        c->roles->rotated = rotation_evidence(c);
     }
     return ok && fp8_finish(c->roles, c, err) && leftover_check(c->roles, c, err) && unclaimed_claim(c->roles, c, err)
-        && check_names(c, err) && check_told(c, err);
+        && check_names(c, err) && check_forced(c, err);
 }
 
 bool
@@ -140,7 +140,7 @@ roles_assign(struct roles **out, struct catalog *catalog, const char *scheme, co
     r->role = calloc(n + 1, sizeof *r->role);
     if (!r->owner || !r->role)
         return err_memory(err, n * (sizeof *r->owner + sizeof *r->role));
-    struct claims c = { .roles = r, .catalog = catalog, .contents = contents, .told = scheme };
+    struct claims c = { .roles = r, .catalog = catalog, .contents = contents, .forced = scheme };
     for (size_t i = 0; i < n; i++)
         c.longest = num_max(c.longest, catalog_at(catalog, i)->name_len);
     c.scratch = malloc(c.longest + 1);
@@ -201,7 +201,7 @@ roles_role(const struct roles *r, size_t i)
     return r->role[i];
 }
 
-/* Decoders take the bytes of each part as they are. */
+/* Rejects parts that are stored negated or conjugated: decoders read the raw bytes. */
 static bool
 check_signs(const struct weight *w, struct err *err)
 {
@@ -209,8 +209,8 @@ check_signs(const struct weight *w, struct err *err)
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         const struct tensor *t = w->part[p];
         if (t && t->sign != 0)
-            return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: it is stored as its negative or conjugate, and "
-                "part of a quantized weight: that is not decoded", str_shown(shown, t->name, t->name_len));
+            return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: negated or conjugated storage is not supported "
+                "for parts of a quantized weight", str_shown(shown, t->name, t->name_len));
     }
     return true;
 }
@@ -228,9 +228,9 @@ roles_decodable(const struct roles *r, struct err *err)
         w->scheme->describe(w, detail);
         return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
             str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",
-            w->scheme->ask ? "; " : " yet: look for the same model unquantized or in another quantization",
+            w->scheme->ask ? "; " : " yet; use the unquantized model or another quantization of it",
             w->scheme->ask ? w->scheme->ask : "");
     }
-    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated, as %s says, and would "
-        "be others than the model's: look for the same model without rotation or unquantized", r->rotated);
+    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated (found %s), so "
+        "dequantizing would not restore the model; use one without rotation, or the unquantized model", r->rotated);
 }

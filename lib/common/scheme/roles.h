@@ -1,4 +1,4 @@
-/* roles: what each tensor of a model is for: a quantized weight, a companion of one, or itself. */
+/* roles: the role of each tensor of a model: quantized weight, companion of one, or plain. */
 #ifndef SCHEME_ROLES_H
 #define SCHEME_ROLES_H
 
@@ -6,12 +6,16 @@
 
 struct roles;
 
-/* Find the quantized weights of a sealed catalog and let them claim their companions. `contents` reads small
- * tensors for the schemes that need it; NULL: headers only, and the weights of such schemes stay vague. A companion that is
- * missing, of the wrong shape or dtype, claimed twice, or left without its weight: ERR_MALFORMED. A scheme
- * that is recognised but not decoded is no failure here: see roles_undecoded. The catalog is borrowed and
- * may get warnings. `scheme`: the code of the scheme of those weights that could be of several, or NULL; ERR_USAGE when
- * no weight is of it. */
+/* Finds the quantized weights of a sealed catalog and assigns their companions to them.
+ *
+ * `contents` reads small tensors for the schemes that need them. With NULL only headers are used, and the weights of such
+ * schemes stay vague. `scheme` is the code of the scheme that ambiguous weights have, or NULL. The catalog is borrowed and
+ * may get warnings.
+ *
+ * Fails with ERR_MALFORMED if a companion is missing, has a wrong shape or dtype, is claimed twice or has no weight; with
+ * ERR_USAGE if no weight is of `scheme`. A scheme that is recognised but not decoded is not an error here; see
+ * roles_decodable.
+ */
 bool roles_assign(struct roles **roles, struct catalog *catalog, const char *scheme, const struct contents *contents,
     struct err *err);
 void roles_free(struct roles *roles);                   /* takes NULL */
@@ -19,16 +23,16 @@ void roles_free(struct roles *roles);                   /* takes NULL */
 size_t roles_weight_count(const struct roles *roles);
 const struct weight *roles_weight(const struct roles *roles, size_t i);
 
-/* The weight whose codes tensor i of the catalog is, or NULL. */
+/* Returns the weight whose codes are tensor i of the catalog, or NULL. */
 const struct weight *roles_weight_of(const struct roles *roles, size_t i);
-/* What tensor i is for, and the weight whose codes or companion it is: NULL of a plain one. */
+/* Return the role of tensor i, and the weight that it is the codes or a companion of (NULL for a plain tensor). */
 enum role roles_role(const struct roles *roles, size_t i);
 const struct weight *roles_owner(const struct roles *roles, size_t i);
-/* Whether tensor i is a companion, and so has no place of its own in the output. */
+/* Returns true if tensor i is a companion and therefore not written to the output. */
 bool roles_is_companion(const struct roles *roles, size_t i);
 
-/* False, with ERR_UNSUPPORTED, when some weight cannot be decoded yet, which names it and its scheme; or when the
- * weights of the model are rotated. */
+/* Fails with ERR_UNSUPPORTED if a weight cannot be decoded, naming the weight and its scheme, or if the weights of the model
+ * are rotated. */
 bool roles_decodable(const struct roles *roles, struct err *err);
 
 #endif

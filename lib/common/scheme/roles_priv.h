@@ -7,10 +7,10 @@
 struct roles {
     struct weight *weights;
     size_t nweights, room;
-    uint32_t *owner;            /* of each tensor: 1 + index of its weight, 0 when it is nobody's */
-    uint8_t *role;              /* of each tensor: enum role */
+    uint32_t *owner;            /* for each tensor: 1 + index of its weight, or 0 */
+    uint8_t *role;              /* for each tensor: enum role */
     const struct catalog *catalog;
-    const char *rotated;        /* what says that the weights are (rotation.h), or NULL */
+    const char *rotated;        /* the key or suffix that shows that the weights are rotated (rotation.h), or NULL */
 };
 
 #endif

@@ -1,8 +1,8 @@
-/* Sources: compressed-tensors transform/transform_config.py, which fuses some transforms into weights and applies others
- * to activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
+/* Sources: compressed-tensors transform/transform_config.py, which fuses some transforms into weights and applies others to
+ * activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
 #include "scheme/rotation.h"
 
-/* Not null, false, or empty: an object of groups that has none says nothing either. */
+/* Returns true unless the value is null, false or empty. An object whose config_groups are empty counts as empty. */
 static bool
 says_something(const json_t *v)
 {
@@ -14,7 +14,7 @@ says_something(const json_t *v)
 }
 
 const char *
-rotation_told(const struct claims *c)
+rotation_evidence(const struct claims *c)
 {
     static const char *const keys[] = { "transform_config", "hadamard_config", "rotation_config", "spinquant_config" };
     static const char *const suffixes[] = { ".forward_hadamard_transform", ".spinquant_r1_type", ".spinquant_r4_type" };

@@ -1,11 +1,11 @@
-/* rotation: whether the weights of a model are stored rotated (SpinQuant, QuaRot, QuIP and their like), where decoding
- * gives weights of another basis. What undoes a rotation is in the activations, or in other weights. */
+/* rotation: detects models whose weights are stored rotated (SpinQuant, QuaRot, QuIP and similar). Decoding these would give
+ * weights in another basis; the inverse rotation is applied to activations or contained in other weights. */
 #ifndef SCHEME_ROTATION_H
 #define SCHEME_ROTATION_H
 
 #include "scheme/claims.h"
 
-/* What says so: a key of the configuration, or the suffix of a tensor, which live for ever; NULL when nothing does. */
-const char *rotation_told(const struct claims *c);
+/* Returns the evidence, a key of the configuration or the suffix of a tensor (static), or NULL if there is none. */
+const char *rotation_evidence(const struct claims *c);
 
 #endif

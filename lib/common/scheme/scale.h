@@ -1,4 +1,4 @@
-/* scale: one value of a tensor of scales, as it is stored. For the decoders of this layer. */
+/* scale: reads values of a tensor of scales. For the decoders of this layer. */
 #ifndef SCHEME_SCALE_H
 #define SCHEME_SCALE_H
 
@@ -8,7 +8,7 @@
 #include "dtype/half.h"
 #include "scheme/scheme.h"
 
-/* Value i at p, little-endian: F32, BF16, F16; any other type is a byte of E8M0. Exact. */
+/* Returns value i at p, exactly. Little-endian F32, BF16 or F16; any other type is a byte of E8M0. */
 static inline float
 scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
 {
@@ -20,7 +20,7 @@ scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
     }
 }
 
-/* The bytes of value i of a part. */
+/* Returns the bytes of value i of a part. */
 static inline const uint8_t *
 scale_bytes(const struct decoding *d, unsigned part, uint64_t i)
 {
@@ -28,7 +28,7 @@ scale_bytes(const struct decoding *d, unsigned part, uint64_t i)
     return decoding_bytes(d, part, i * (dtype == DTYPE_F32 ? 4 : dtype == DTYPE_BF16 || dtype == DTYPE_F16 ? 2 : 1));
 }
 
-/* Values [i, i + n) of a part. */
+/* Reads values [i, i + n) of a part. */
 static inline void
 scale_read(const struct decoding *d, unsigned part, uint64_t i, size_t n, float *v)
 {
@@ -38,14 +38,14 @@ scale_read(const struct decoding *d, unsigned part, uint64_t i, size_t n, float 
         v[k] = scale_value(dtype, p, k);
 }
 
-/* Value i of a part. */
+/* Returns value i of a part. */
 static inline float
 scale_at(const struct decoding *d, unsigned part, uint64_t i)
 {
     return scale_value(d->w->part[part]->dtype, scale_bytes(d, part, i), 0);
 }
 
-/* v as a value of F16 or BF16, where the library computes in these; of any other type as it is. */
+/* Rounds v to F16 or BF16 for libraries that compute in these types. For any other dtype returns v. */
 static inline float
 scale_round(enum dtype dtype, float v)
 {

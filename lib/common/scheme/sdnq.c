@@ -1,13 +1,13 @@
-/* SDNQ (schemes.md 10B). The tensors of a module P:
+/* SDNQ. The tensors of a module P:
  *
- *     P.weight        codes: I8, U8 or F8 as they are, or packed in U8, n of them in all
- *     P.scale         [out, 1] a row, [out, G, 1] G groups a row, [1, 1] the tensor, or [1, out] beside a weight that
- *                     is stored transposed, [in, out]
- *     P.zero_point    of unsigned types, and of those only: like the scale
+ *     P.weight        codes: unpacked I8, U8 or F8, or packed in U8; n in total
+ *     P.scale         [out, 1] per row, [out, G, 1] for G groups a row, [1, 1] for the tensor, or [1, out] next to a
+ *                     weight that is stored transposed, [in, out]
+ *     P.zero_point    unsigned types only: shaped like the scale
  *
- * The type is `weights_dtype` of the configuration, unless `modules_dtype_dict` {type: [patterns]} or
- * `modules_quant_config` {pattern: {...}} names the module. Codes of 3, 5, 6 and 7 bits lie in packs of whole bytes
- * (packs.h), those of 2 and 4 bits the low ones first. T is the type of the scale:
+ * The type is `weights_dtype` of the configuration, unless `modules_dtype_dict` {type: [patterns]} or `modules_quant_config`
+ * {pattern: {...}} matches the module. Codes of 3, 5, 6 and 7 bits are stored in packs of whole bytes (packs.h); those of 2
+ * and 4 bits with the low ones first. T is the type of the scale:
  *
  *     signed      V = RN_T(RN32(q * scale))
  *     unsigned    V = RN_T(RN32(q * scale + zero_point)), a fused operation
@@ -30,34 +30,34 @@
 #include "scheme/table.h"
 
 enum { CODES, SCALE, ZERO };                            /* parts */
-enum { IN_ROWS, IN_COLUMNS, UNCONFIGURED };             /* in sdnq_schemes */
+enum { IN_ROWS, IN_COLUMNS, UNCONFIGURED };             /* indices into sdnq_schemes */
 
-/* What a type of SDNQ is stored as. */
+/* How a type of SDNQ is stored. */
 struct sdnq_type {
     unsigned bits;
     bool is_signed, packed;
     enum dtype stored;
-    unsigned exponent;                                  /* bits of it; 0: an integer, or F8 as it is */
+    unsigned exponent;                                  /* bits of the exponent; 0: an integer, or unpacked F8 */
 };
 
 /* A weight. */
 struct sdnq {
     struct sdnq_type type;
-    uint64_t cols, group;                               /* elements of a row, and that share a scale */
-    const char *text;                                   /* the type; where it is not decoded, all that is to be said */
-    bool open;                                          /* it is not decoded */
+    uint64_t cols, group;                               /* elements in a row; elements that share a scale */
+    const char *text;                                   /* the type; if it is not decoded, the full description */
+    bool open;                                          /* not decoded */
 };
 
-/* A module while it is looked at. */
+/* A module while it is examined. */
 struct module {
     const struct claims *claims;
-    const json_t *block, *own;          /* the configuration, and what modules_quant_config has for this module */
-    struct modules_cost *cost;          /* of matching patterns */
+    const json_t *block, *own;          /* the configuration, and this module's entry in modules_quant_config */
+    struct modules_cost *cost;          /* budget for matching patterns */
     const struct tensor *codes, *scale, *zero;
     struct part_name p;
     const char *name;                   /* of the type */
     const char *open;                   /* why it cannot be decoded, or NULL */
-    char made[16];                      /* name, where a minimum of bits gives another type */
+    char made[16];                      /* buffer for name, if a minimum of bits gives another type */
 };
 
 /* --- types */
@@ -69,7 +69,7 @@ set_packed(struct sdnq_type *type, unsigned bits, bool is_signed, unsigned expon
     return true;
 }
 
-/* "float6_e3m2fn": bits, exponent, mantissa; fnu has no sign bit. */
+/* Parses "float6_e3m2fn": bits, exponent, mantissa; a type with fnu has no sign bit. */
 static bool
 find_float(struct sdnq_type *type, const char *name)
 {
@@ -81,7 +81,7 @@ find_float(struct sdnq_type *type, const char *name)
     return ok && bits == e + m + is_signed && set_packed(type, bits, is_signed, e);
 }
 
-/* False: a type that is not supported. */
+/* Returns false for a type that is not supported. */
 static bool
 find_type(struct sdnq_type *type, const char *name)
 {
@@ -108,16 +108,16 @@ find_type(struct sdnq_type *type, const char *name)
 
 /* --- the configuration */
 
-/* Pay for n steps of matching; false when nothing is left. */
+/* Charges n steps of matching. Returns false when the budget is used up. */
 static bool
-pay(struct modules_cost *cost, size_t n)
+charge(struct modules_cost *cost, size_t n)
 {
     cost->steps -= n < cost->steps ? n : cost->steps;
     return cost->steps != 0;
 }
 
-/* Reads a pattern with a star as the library does: a dot before a star is itself, a star is `.*`, and Python matches what
- * results at the start of the name. A pattern too long for `re` has too many states as well. */
+/* Reads a pattern with a star as the library does: a dot before a star is literal, a star is `.*`, and Python matches the
+ * result at the start of the name. A pattern too long for `re` also has too many states. */
 static bool
 read_pattern(struct matcher *m, const char *pattern)
 {
@@ -131,13 +131,13 @@ read_pattern(struct matcher *m, const char *pattern)
     return matcher_read(m, re, n, false);
 }
 
-/* Whether a pattern names P.weight; false, too, when matching has cost all that it may. What else an expression has is
- * not understood: *open says so. */
+/* Returns true if a pattern matches P.weight; false also when the budget is used up. Sets *open for a pattern with other
+ * regex syntax, which is not understood. */
 static bool
 names_weight(const char *pattern, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
     size_t n = t->name_len, len = strlen(pattern);
-    if (!pay(cost, n + len))
+    if (!charge(cost, n + len))
         return false;
     if (*pattern == '.')
         return len - 1 <= n && memcmp(t->name, pattern + 1, len - 1) == 0;
@@ -154,14 +154,14 @@ names_weight(const char *pattern, const struct tensor *t, struct modules_cost *c
     struct matcher m;
     if (!strpbrk(pattern, "[](){}+?^$|\\") && read_pattern(&m, pattern))
         return matcher_match(&m, t->name, n, &cost->steps);
-    *open = "with an expression that is not understood";
+    *open = "with an unsupported expression";
     return false;
 }
 
 static bool
 any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost *cost, const char **open)
 {
-    for (size_t i = 0; i < json_array_size(list) && pay(cost, 1); i++) {
+    for (size_t i = 0; i < json_array_size(list) && charge(cost, 1); i++) {
         const char *pattern = json_string_value(json_array_get(list, i));
         if (pattern && names_weight(pattern, t, cost, open))
             return true;
@@ -169,7 +169,7 @@ any_names_weight(const json_t *list, const struct tensor *t, struct modules_cost
     return false;
 }
 
-/* "minimum_5bit", "5bits": int5; "minimum_uint6": uint6. False when a key is no such thing. */
+/* Parses "minimum_5bit" and "5bits" as int5, "minimum_uint6" as uint6. Returns false for any other key. */
 static bool
 is_minimum(const char *key, unsigned *bits, bool *is_signed)
 {
@@ -196,14 +196,15 @@ setting(const struct module *m, const char *key)
     return v ? v : json_object_get(m->block, key);
 }
 
-/* What the configuration says of this module, modules_dtype_dict last; the name stays NULL when it says nothing. */
+/* Finds the type of this module in the configuration; modules_dtype_dict takes precedence. m->name stays NULL if there is
+ * none. */
 static bool
 configure(struct module *m, struct err *err)
 {
     const char *key;
     json_t *value;
     json_object_foreach(json_object_get(m->block, "modules_quant_config"), key, value)
-        if (!pay(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost, &m->open))) {
+        if (!charge(m->cost, 1) || (json_is_object(value) && names_weight(key, m->codes, m->cost, &m->open))) {
             m->own = value;
             break;
         }
@@ -212,7 +213,7 @@ configure(struct module *m, struct err *err)
         struct sdnq_type type;
         unsigned least;
         bool is_signed;
-        if (!pay(m->cost, 1))
+        if (!charge(m->cost, 1))
             break;
         if (!any_names_weight(value, m->codes, m->cost, &m->open))
             continue;
@@ -232,12 +233,12 @@ configure(struct module *m, struct err *err)
 /* --- a weight */
 
 static const struct tensor *
-beside(const struct module *m, const char *suffix)
+find_companion(const struct module *m, const char *suffix)
 {
     return claims_find(m->claims, m->p.base, m->p.base_len, suffix);
 }
 
-/* What is not defined well enough to decode, as a clause of a message; or NULL. */
+/* Returns a phrase for the feature that is not defined well enough to decode, or NULL. */
 static const char *
 unsupported_part(const struct module *m)
 {
@@ -252,7 +253,7 @@ unsupported_part(const struct module *m)
     const struct shape *s = &m->scale->shape;
     struct sdnq_type type;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
-        if (beside(m, tensors[i][0]))
+        if (find_companion(m, tensors[i][0]))
             return tensors[i][1];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *v = setting(m, keys[i][0]);
@@ -264,7 +265,7 @@ unsupported_part(const struct module *m)
         return "of a convolution";
     if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1
         && (s->rank == 3 || json_is_true(setting(m, "use_quantized_matmul_conv"))))
-        return "of what may be a convolution (quant_conv)";
+        return "of a possible convolution (quant_conv)";
     if (!m->name || !find_type(&type, m->name))
         return NULL;
     if (!type.is_signed && !m->zero && claims_is_report_on_shard(m->claims))
@@ -279,7 +280,7 @@ bad(const struct module *m, const struct tensor *t, const char *expected, struct
     return table_wrong(t, m->codes, err, "%s (SDNQ %.40s)", expected, str_shown(shown, m->name, strlen(m->name)));
 }
 
-/* A scale and a zero point of a type that fits, with as many dimensions. */
+/* Checks that the scale and the zero point have a suitable type, and equal shapes. */
 static bool
 check_companions(const struct module *m, const struct sdnq_type *type, struct err *err)
 {
@@ -291,16 +292,16 @@ check_companions(const struct module *m, const struct sdnq_type *type, struct er
     if (type->stored != m->codes->dtype)
         return bad(m, m->codes, "codes of the type in the configuration", err);
     if (m->zero && type->is_signed)
-        return bad(m, m->zero, "no zero_point, as the type is signed", err);
+        return bad(m, m->zero, "no zero_point with a signed type", err);
     if (!m->zero && !type->is_signed)
         return claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: SDNQ %s has no zero_point",
             str_shown(name, m->codes->name, m->codes->name_len), m->name);
     if (m->zero && (m->zero->dtype != m->scale->dtype || !dim_same_shape(m->zero, m->scale)))
-        return bad(m, m->zero, "dtype and shape of the scale", err);
+        return bad(m, m->zero, "the dtype and shape of the scale", err);
     return grouped || s->rank == 2 || bad(m, m->scale, "[out, 1] or [out, groups, 1]", err);
 }
 
-/* Rows and columns of codes that lie on end, and their groups; false when the scales do not divide them. */
+/* Finds rows, columns and groups of packed codes. Fails if the scales do not divide them. */
 static bool
 fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *err)
 {
@@ -312,15 +313,15 @@ fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *
     n /= bits;
     dim[0] = shape_dim(s, 0);
     if (shape_dim(s, s->rank - 1) != 1 || dim[0] == 0 || n % dim[0] != 0 || n / dim[0] % groups != 0)
-        return bad(m, m->scale, "[out, 1] or [out, groups, 1] that divides the codes", err);
+        return bad(m, m->scale, "[out, 1] or [out, groups, 1] with sizes that divide the codes", err);
     dim[1] = n / dim[0];
     q->group = dim[1] / groups;
     return true;
 }
 
-/* The same of codes of a byte each; *turned: they are stored [in, out]. */
+/* Like fit_packed, for codes of one byte. *transposed: they are stored as [in, out]. */
 static bool
-fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *turned, struct err *err)
+fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *transposed, struct err *err)
 {
     const struct shape *s = &m->scale->shape, *w = &m->codes->shape;
     uint64_t rows = shape_dim(s, 0), across = shape_dim(s, 1);
@@ -332,15 +333,15 @@ fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *turned,
     }
     if (s->rank != 2 || w->rank != 2 || (across == 1 ? rows != shape_dim(w, 0) && rows != 1
             : rows != 1 || across != shape_dim(w, 1)))
-        return bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] beside [in, out]", err);
-    *turned = across != 1;
-    dim[0] = shape_dim(w, *turned ? 1 : 0);
-    dim[1] = shape_dim(w, *turned ? 0 : 1);
+        return bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] for codes [in, out]", err);
+    *transposed = across != 1;
+    dim[0] = shape_dim(w, *transposed ? 1 : 0);
+    dim[1] = shape_dim(w, *transposed ? 0 : 1);
     q->group = dim_is_one(m->scale) ? m->codes->extent.nbytes : dim[1];
     return true;
 }
 
-/* "of this type, with what cannot be decoded" */
+/* Stores "TYPE, followed by the reason why it cannot be decoded". */
 static bool
 set_text(const struct module *m, struct claims *c, struct sdnq *q, struct err *err)
 {
@@ -360,7 +361,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     const struct module *m = f->hint;
     struct sdnq *q = claims_alloc(f->claims, sizeof *q, err);
     uint64_t dim[2];
-    bool turned = false;
+    bool transposed = false;
     if (!q)
         return false;
     *q = (struct sdnq){ .open = false };
@@ -372,15 +373,15 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (q->open)
         return true;
     if (!check_companions(m, &q->type, err)
-        || !(q->type.packed ? fit_packed(m, q, dim, err) : fit_plain(m, q, dim, &turned, err)))
+        || !(q->type.packed ? fit_packed(m, q, dim, err) : fit_plain(m, q, dim, &transposed, err)))
         return false;
-    w->scheme = &sdnq_schemes[turned ? IN_COLUMNS : IN_ROWS];
+    w->scheme = &sdnq_schemes[transposed ? IN_COLUMNS : IN_ROWS];
     q->cols = num_max(dim[1], 1);
     q->group = num_max(q->group, 1);
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
-/* A weight of the type that the configuration names, and no scale beside it. */
+/* Rejects a weight that has the type of the configuration but no scale. */
 static enum claim
 choose_unscaled(const struct module *m, struct err *err)
 {
@@ -394,17 +395,17 @@ choose_unscaled(const struct module *m, struct err *err)
         return CLAIM_FAIL;
     if (ignored)
         return CLAIM_NO;
-    claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: it is quantized (SDNQ %s), but its scale cannot be "
-        "found", str_shown(name, m->codes->name, m->codes->name_len), m->name);
+    claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: quantized (SDNQ %s), but has no "
+        "scale", str_shown(name, m->codes->name, m->codes->name_len), m->name);
     return CLAIM_FAIL;
 }
 
-/* Without a configuration: I8 and U8 codes with a float scale are nobody else's, and svd_up is SDNQ's alone. */
+/* Without a configuration, claims I8 and U8 codes with a float scale, which no other scheme has, and any weight with svd_up. */
 static enum claim
 choose_unconfigured(struct table_match *f, struct module *m, struct weight *w, struct err *err)
 {
     bool codes = m->codes->dtype == DTYPE_I8 || m->codes->dtype == DTYPE_U8;
-    bool svd = dtype_is_float8(m->codes->dtype) && beside(m, ".svd_up");
+    bool svd = dtype_is_float8(m->codes->dtype) && find_companion(m, ".svd_up");
     if (!dtype_in(FLOAT_16, m->scale->dtype) || (!codes && !svd))
         return CLAIM_NO;
     m->open = svd ? "with svd_up" : "without its configuration";
@@ -420,14 +421,14 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     const struct config *config = f->claims->config;
     struct module m = { .claims = f->claims, .codes = f->codes, .p = f->base };
     const char *method = config_method(config);
-    m.scale = beside(&m, ".scale");
+    m.scale = find_companion(&m, ".scale");
     f->hint = &m;
     if (method ? strcmp(method, "sdnq") != 0 : !m.scale)
         return CLAIM_NO;
     if (!method)
         return choose_unconfigured(f, &m, w, err);
     m.block = config_block(config);
-    m.zero = beside(&m, ".zero_point");
+    m.zero = find_companion(&m, ".zero_point");
     m.cost = config_cost(config);
     if (!configure(&m, err))
         return CLAIM_FAIL;
@@ -440,7 +441,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
 
 /* --- decoding */
 
-/* Bytes of the first n codes of a pack. */
+/* Returns the bytes of the first n codes of a pack. */
 static uint64_t
 pack_bytes(unsigned bits, uint64_t n)
 {
@@ -464,7 +465,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
             (end / 8 - first / 8) * q->type.bits + pack_bytes(q->type.bits, end % 8) };
 }
 
-/* What a code of a packed float stands for: no infinity, no NaN, no -0. */
+/* Returns the value of a code of a packed float: never infinity, NaN or -0. */
 static float
 float_of_code(const struct sdnq_type *type, unsigned code)
 {
@@ -476,7 +477,7 @@ float_of_code(const struct sdnq_type *type, unsigned code)
     return type->is_signed && code >> size & 1 && v != 0 ? -v : v;
 }
 
-/* What all codes stand for, in T. */
+/* Computes the values of all codes, in T. */
 static void
 fill_map(float map[256], const struct sdnq_type *type, enum dtype codes, enum dtype in)
 {
@@ -495,7 +496,7 @@ struct sdnq_room {
     float map[256];
 };
 
-/* One code a byte: in the input, or unpacked. */
+/* Returns one code per byte, from the input or unpacked. */
 static const uint8_t *
 unpack(const struct decoding *d, uint64_t at, size_t n)
 {
@@ -516,7 +517,7 @@ unpack(const struct decoding *d, uint64_t at, size_t n)
     return own->codes + skip;
 }
 
-/* How many elements a step has from `at` on, of `left`: of whole groups from one's first on, or all in one; of columns in one
+/* Returns how many of `left` elements a step takes at `at`: whole groups, or elements within one. Columns stay within one
  * row. */
 static size_t
 step_size(const struct weight *w, uint64_t at, uint64_t left)
@@ -528,7 +529,7 @@ step_size(const struct weight *w, uint64_t at, uint64_t left)
     return (size_t)(at % q->group != 0 ? num_min(n, q->group - at % q->group) : n);
 }
 
-/* Signed types go the faster ways, unless a rounding to T, that of the scales, comes between that to the output. */
+/* Uses the faster kernels for signed types, unless T, the type of the scales, requires a second rounding. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -584,13 +585,13 @@ static const struct scheme_row rows[] = {
 #define SDNQ(...) { .code = "sdnq", .name = "SDNQ", .describe = describe, .room = sizeof(struct sdnq_room), \
     __VA_ARGS__ }
 
-/* The first finds the weights of all. */
+/* The first scheme finds the weights of all. */
 const struct scheme sdnq_schemes[] = {
     [IN_ROWS] = SDNQ(.rows = rows, .nrows = sizeof rows / sizeof *rows, .fit = fit, .run = run, .decode = decode,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
     [IN_COLUMNS] = SDNQ(.run = run, .strip = table_strip, .decode = decode,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
-    [UNCONFIGURED] = SDNQ(.ask = "config.json or quantization_config.json says its type: name the directory, or one of "
+    [UNCONFIGURED] = SDNQ(.ask = "its type is in config.json or quantization_config.json: give the directory, or one of "
         "these with --config"),
     { 0 },
 };

@@ -8,7 +8,7 @@ smooth_check(const struct tensor *smooth, const struct tensor *codes, uint64_t c
     const struct shape *s = smooth ? &smooth->shape : NULL;
     bool flat = !s || s->rank == 1 || (s->rank == 2 && shape_dim(s, 0) == 1);
     return !s || (codes->shape.rank == 2 && flat && shape_dim(s, s->rank - 1) == cols)
-        || table_wrong(smooth, codes, err, "one for each column");
+        || table_wrong(smooth, codes, err, "one value for each column");
 }
 
 void

@@ -1,5 +1,5 @@
-/* step: at most STEP elements of a row through a kernel, to the type of the output. For the decoders of this layer. `v` is
- * scratch memory for n floats. */
+/* step: passes at most STEP elements of a row through a kernel and rounds them to the output type. For the decoders of this
+ * layer. `v` is scratch memory for n floats. */
 #ifndef SCHEME_STEP_H
 #define SCHEME_STEP_H
 
@@ -7,7 +7,7 @@
 
 enum { STEP = 2048 };
 
-/* The room of a decoder that unpacks codes, which may be as many as a step of whole packs has. */
+/* Scratch memory (`room`) of a decoder that unpacks codes. Whole packs may hold a few more codes than a step. */
 struct step_room {
     float v[STEP];
     float scales[STEP + 1], terms[STEP + 1];            /* of the groups of a step */
@@ -53,7 +53,7 @@ step_affine(const struct decoding *d, void *y, const uint8_t *x, size_t first, s
     kernels_round(d->k, d->to, y, v, n);
 }
 
-/* kernels.h; the first element is the first one of a group. */
+/* kernels.h. The first element must start a group. */
 static inline void
 step_fp8(const struct decoding *d, void *y, enum dtype type, const uint8_t *x, size_t n,
     const float *scales, size_t group, float *v)

@@ -1,7 +1,6 @@
-/* The grid of rows x B scales as the block-scaled tensor cores read it (cuBLAS, "1D block scaling factors layout"; the
- * eager code of comfy-kitchen): tiles of 128 rows by 4 blocks, 512 scales each, tile after tile along a row. Rows and
- * blocks are padded to whole tiles, so the stored shape is [128 * ceil(rows / 128), 4 * ceil(B / 4)].
- */
+/* The grid of rows x B scales in the order that the block-scaled tensor cores read (cuBLAS, "1D block scaling factors
+ * layout"; the eager code of comfy-kitchen): tiles of 128 rows by 4 blocks, 512 scales each, tile after tile along a row.
+ * Rows and blocks are padded to whole tiles, so the stored shape is [128 * ceil(rows / 128), 4 * ceil(B / 4)]. */
 #include "scheme/swizzle.h"
 
 #include <string.h>
@@ -28,7 +27,7 @@ swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t bloc
     return plain && tiled ? GRID_EITHER : plain ? GRID_PLAIN : tiled ? GRID_SWIZZLED : GRID_NONE;
 }
 
-/* Of codes as they are stored: NVFP4 has 8 bytes a scale, MXFP8 32. */
+/* Returns the kind for codes as they are stored: NVFP4 has 8 bytes per scale, MXFP8 32. */
 static enum grid_kind
 kind_of(const struct tensor *codes, const struct tensor *scale)
 {
@@ -74,9 +73,9 @@ swizzle_of(const struct claims *c, const struct tensor *codes, const struct tens
     bool mxfp8 = dtype_is_float8(codes->dtype);
     if (kind == GRID_NONE)
         return kind;
-    if (claims_told(c, mxfp8 ? SCHEME_MXFP8_COMFY : SCHEME_NVFP4_COMFY))
+    if (claims_is_forced(c, mxfp8 ? SCHEME_MXFP8_COMFY : SCHEME_NVFP4_COMFY))
         return kind == GRID_PLAIN ? GRID_DENIED : GRID_SWIZZLED;
-    if (g->config || claims_told(c, mxfp8 ? SCHEME_MXFP8 : SCHEME_NVFP4))
+    if (g->config || claims_is_forced(c, mxfp8 ? SCHEME_MXFP8 : SCHEME_NVFP4))
         return kind == GRID_SWIZZLED ? GRID_DENIED : GRID_PLAIN;
     return kind == GRID_EITHER && (mxfp8 ? g->mxfp8 : g->nvfp4) ? GRID_PLAIN : kind;
 }

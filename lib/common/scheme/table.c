@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "scheme/dim.h"
 
-/* schemes.md 1.2: what shares names with another scheme and shows more evidence comes first. */
+/* Of schemes with common names, the one that requires more evidence comes first. */
 static const struct scheme *const table[] = {
     comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, gptq_schemes, awq_schemes, word_schemes,
     quark_schemes, int4_modelopt_schemes, fp6_schemes, fp4_schemes, bitnet_schemes, block_schemes, ct_packed_schemes,
@@ -20,7 +20,7 @@ static const struct scheme *const table[] = {
 
 enum { ARRAYS = sizeof table / sizeof *table, CODES_MAX = 256 };
 
-/* About activations or the KV cache, or about what the tensors show anyway (schemes.md 1.4). */
+/* Companions that concern activations or the KV cache, or that repeat what the tensors show anyway. */
 const struct companion table_idle[] = {
     BELONGS(".input_scale", ACTIVATION), BELONGS(".input_scale_ub", ACTIVATION),
     BELONGS(".input_zero_point", ACTIVATION), BELONGS(".input_global_scale", ACTIVATION),
@@ -47,7 +47,7 @@ table_scheme(size_t i)
     return NULL;
 }
 
-/* Whether a scheme before the i-th has its code. */
+/* Returns true if a scheme before the i-th has the same code. */
 static bool
 is_repeated(size_t i)
 {
@@ -83,7 +83,7 @@ scheme_known(const char *code, struct err *err)
     if (!code)
         return true;
     nearest_or_all(&hint, code, codes, n);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: '%s' is unknown%s", str_shown(shown, code, strlen(code)),
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown scheme '%s'%s", str_shown(shown, code, strlen(code)),
         hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
@@ -151,8 +151,8 @@ static void
 has_both(const struct table_match *f, const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char name[STR_SHOWN], first[STR_SHOWN], second[STR_SHOWN];
-    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: it has both %s and %s, two names of one part of %s, expected "
-        "one of them", str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
+    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: %s and %s both exist, but they are two names of one part "
+        "of %s", str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
         str_shown(second, b->name, b->name_len), f->scheme->name);
 }
 
@@ -167,11 +167,11 @@ table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err,
     str_shown(name, t->name, t->name_len);
     shape_text(shape, &t->shape);
     if (t == codes)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it is %s %s, expected %s", name,
-            dtype_name(t->dtype), shape, text);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: it is %s %s, expected %s for its weight %s %s %s",
-        name, dtype_name(t->dtype), shape, text, str_shown(weight, codes->name, codes->name_len),
-        dtype_name(codes->dtype), shape_text(of, &codes->shape));
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected %s, found %s %s", name, text,
+            dtype_name(t->dtype), shape);
+    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected %s for its weight %s (%s %s), found %s %s",
+        name, text, str_shown(weight, codes->name, codes->name_len), dtype_name(codes->dtype),
+        shape_text(of, &codes->shape), dtype_name(t->dtype), shape);
 }
 
 bool
@@ -180,7 +180,7 @@ table_set_cols(const struct table_match *f, struct weight *w, uint64_t cols, str
     uint64_t numel;
     return claims_shape(f->claims, w, f->codes->shape.rank - 1, &cols, 1, err)
         && (shape_is_empty(&w->shape) || shape_numel(&w->shape, &numel)
-            || table_wrong(f->codes, f->codes, err, "less than 2^64 elements"));
+            || table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements"));
 }
 
 bool
@@ -193,14 +193,14 @@ table_check_type(const struct table_match *f, const struct tensor *t, const bool
     for (enum dtype d = 0; d < DTYPE_SCALARS; d++)
         if (dtype_in(dtypes, d) && n < sizeof types)
             n += (size_t)snprintf(types + n, sizeof types - n, "%s%s", n ? ", " : "", dtype_name(d));
-    return table_wrong(t, f->codes, err, "%s as %s of %s", types, role_name(role), f->scheme->name);
+    return table_wrong(t, f->codes, err, "%s for the %s of %s", types, role_name(role), f->scheme->name);
 }
 
 static bool
 bad_shapes(const struct table_match *f, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT], found[3 * SHAPE_TEXT] = "";
-    const char *told = f->claims->told;
+    const char *forced = f->claims->forced;
     size_t n = 0;
     for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
         if (f->with[i] && n < sizeof found)
@@ -208,11 +208,11 @@ bad_shapes(const struct table_match *f, struct err *err)
                 f->row->companions[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
     return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
-        shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, told ? "; --scheme says " : "",
-        told ? told : "");
+        shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, forced ? "; --scheme is " : "",
+        forced ? forced : "");
 }
 
-/* The companions of a weight, all that there are. */
+/* Finds all companions of a weight that exist. */
 static enum claim
 find_companions(struct table_match *f, struct err *err)
 {
@@ -246,7 +246,7 @@ check_companions(const struct table_match *f, struct err *err)
     for (size_t i = 0; i < COMPANIONS && with[i].suffix; i++) {
         if (!f->with[i] && with[i].presence == REQUIRED)
             return claims_missing(f->claims, f->codes->extent.at, err,
-                "tensor %s: it is quantized (%s), but its %s cannot be found",
+                "tensor %s: quantized (%s), but has no %s",
                 str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name, with[i].suffix + 1);
         if (f->with[i] && !table_check_type(f, f->with[i], with[i].dtypes, with[i].role, err))
             return false;
@@ -310,7 +310,7 @@ table_claim(const struct scheme *scheme, struct claims *c, const struct tensor *
 {
     enum claim claim = CLAIM_NO;
     if (scheme->decode && codes->big_endian && codes->dtype < DTYPE_SCALARS)
-        return CLAIM_NO;        /* what decodes scalars does not turn them around */
+        return CLAIM_NO;        /* decoders of scalars do not swap bytes */
     for (size_t i = 0; i < scheme->nrows && claim == CLAIM_NO; i++) {
         const struct scheme_row *row = &scheme->rows[i];
         struct table_match f = { .claims = c, .scheme = scheme, .row = row, .codes = codes };

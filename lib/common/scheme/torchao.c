@@ -1,5 +1,5 @@
-/* torchao: tensor subclasses, taken apart. The weight P.NAME is stored as P._NAME_qdata, P._NAME_scale and so on; what
- * it is stands in the metadata of the file under its name:
+/* torchao: flattened tensor subclasses. The weight P.NAME is stored as P._NAME_qdata, P._NAME_scale and so on; the metadata
+ * of the file describes it under its name:
  *
  *     "P.weight": {"_type": "Int8Tensor", "_data": {"block_size": [1, 32], ...}, "_tensor_data_names": ["qdata", ...]}
  *
@@ -14,9 +14,9 @@
  *     Int4PlainInt32Tensor        qdata I32 [N, K/8], scale float [G, N],
  *                                 zero_point I8 [G, N]                        V = RN32((q - z) * s)
  *
- * The low nibble of a byte, and of a word, comes first. A scale is for a block of block_size elements. Sources: torchao
- * prototype/safetensors; quantization/quant_primitives.py, dequantize_affine; prototype/mx_formats; of the last two,
- * which only GPUs compute, mslk quantize/shuffle.py and torch-xpu-ops WeightInt4PackKernel.cpp.
+ * The low nibble of a byte or word comes first. A scale covers a block of block_size elements. Sources: torchao
+ * prototype/safetensors; quantization/quant_primitives.py, dequantize_affine; prototype/mx_formats; for the last two types,
+ * which only GPUs can compute, mslk quantize/shuffle.py and torch-xpu-ops WeightInt4PackKernel.cpp.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,17 +31,17 @@
 #include "scheme/table.h"
 
 enum { CODES, SCALE, ZERO, WHOLE_SCALE };               /* parts; WHOLE_SCALE: per_tensor_scale */
-enum { IN_ROWS, IN_COLUMNS };                           /* in torchao_schemes: how scales lie */
+enum { IN_ROWS, IN_COLUMNS };                           /* indices into torchao_schemes: the layout of scales */
 
-/* What the codes are. */
+/* The encoding of the codes. */
 enum torchao_kind { KIND_F8, KIND_I8, KIND_FP4, KIND_INT4, KIND_UINT4 };
 
 static const struct type {
     const char *name;
     enum torchao_kind kind;
     const bool *codes, *scales, *zeros;                 /* sets of types; zeros: NULL for none */
-    uint32_t per_item;                                  /* codes of an item of qdata */
-    bool columns;                                       /* scales and zeros are stored turned around, [G, N] */
+    uint32_t per_item;                                  /* codes in an item of qdata */
+    bool columns;                                       /* scales and zeros are stored transposed, [G, N] */
 } types[] = {
     { "Float8Tensor", KIND_F8, FLOAT8, FLOAT_16, NULL, 1, false },
     { "Int8Tensor", KIND_I8, IS(I8), FLOAT_16, IS(I8), 1, false },
@@ -57,18 +57,18 @@ enum { NAME = 48 };
 
 struct torchao {
     const struct type *type;
-    char name[NAME];                                    /* of the type, for people */
-    uint64_t rows, cols;                                /* of all matrices together; in columns, of one */
+    char name[NAME];                                    /* of the type, for messages */
+    uint64_t rows, cols;                                /* of all matrices together; with IN_COLUMNS, of one */
     uint64_t b0, b1;                                    /* rows and columns of a block */
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what it is */
+/* --- recognition */
 
 /* Companions, in the order of the row. */
 enum { WITH_SCALE, WITH_ZERO, WITH_WHOLE, WITH_PRE_SCALE };
 
-/* "P.NAME" of "P._NAME" into out; false when it is not such a name. */
+/* Writes "P.NAME" for "P._NAME" into out. Returns false if the name does not have this form. */
 static bool
 logical_name(char *out, const struct part_name *base)
 {
@@ -87,17 +87,17 @@ static bool
 wrong(const struct table_match *f, const char *key, const char *expected, struct err *err)
 {
     char name[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its metadata of torchao is not %s",
+    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its torchao metadata is not %s",
         str_shown(name, f->codes->name, f->codes->name_len), key, expected);
 }
 
-/* The rows and columns of a block, from a number for each dimension or one for the last. */
+/* Reads the rows and columns of a block, from a number for each dimension or a single one for the last. */
 static bool
 read_block(const struct table_match *f, struct torchao *t, const json_t *v, struct err *err)
 {
     uint32_t rank = f->codes->shape.rank;
     if (rank < 2)
-        return table_wrong(f->codes, f->codes, err, "a matrix, as %s", t->name);
+        return table_wrong(f->codes, f->codes, err, "a matrix for %s", t->name);
     const json_t *last = json_is_array(v) ? json_array_get(v, rank - 1) : v;
     const json_t *above = json_is_array(v) ? json_array_get(v, rank - 2) : NULL;
     bool ok = json_integer_value(last) > 0 && (!json_is_array(v) || (json_array_size(v) == rank
@@ -109,7 +109,7 @@ read_block(const struct table_match *f, struct torchao *t, const json_t *v, stru
     return ok || wrong(f, "block_size", "a number for each dimension, 1 for experts, or one for the last", err);
 }
 
-/* Whether elem_dtype, which only MXTensor has, is that of the codes; FP6 is not decoded. */
+/* Checks that elem_dtype, which only MXTensor has, matches the codes. FP6 is not decoded. */
 static bool
 check_elements(const struct table_match *f, struct torchao *t, const json_t *elem, struct err *err)
 {
@@ -120,11 +120,11 @@ check_elements(const struct table_match *f, struct torchao *t, const json_t *ele
         if (strcmp(name, known[i].name) == 0)
             return known[i].dtype == f->codes->dtype || wrong(f, "elem_dtype", "the type of qdata", err);
     if (elem)
-        t->open = "of elements that are no FP8 or FP4";
+        t->open = "with elements other than FP8 or FP4";
     return true;
 }
 
-/* The type of the weight; t->open where it cannot be decoded. */
+/* Finds the type of the weight. Sets t->open if it cannot be decoded. */
 static void
 find_type(const struct table_match *f, struct torchao *t, const char *name, const json_t *data)
 {
@@ -134,16 +134,16 @@ find_type(const struct table_match *f, struct torchao *t, const char *name, cons
         if (strcmp(types[i].name, name) == 0 && dtype_in(types[i].codes, f->codes->dtype))
             t->type = &types[i];
     if (!t->type)
-        t->open = "which is not decoded";
+        t->open = "unknown tensor type";
     else if (json_is_true(json_object_get(data, "is_swizzled_scales")))
         t->open = "with swizzled scales";
     else if (t->type->kind == KIND_UINT4 && f->with[WITH_ZERO] && dtype_is_float(f->with[WITH_ZERO]->dtype))
-        t->open = "with zero points of floats";
+        t->open = "with float zero points";
     else if (f->with[WITH_PRE_SCALE])
         t->open = "with act_pre_scale";
 }
 
-/* What the metadata say of the weight. */
+/* Reads the metadata of the weight. */
 static bool
 read_metadata(const struct table_match *f, struct torchao *t, const struct meta *meta, struct err *err)
 {
@@ -154,7 +154,7 @@ read_metadata(const struct table_match *f, struct torchao *t, const struct meta 
         return false;
     const json_t *data = json_object_get(root, "_data");
     const char *name = json_string_value(json_object_get(root, "_type"));
-    bool ok = name || wrong(f, "_type", "a text", err);
+    bool ok = name || wrong(f, "_type", "a string", err);
     if (ok)
         find_type(f, t, name, data);
     ok = ok && (t->open || (check_elements(f, t, json_object_get(data, "elem_dtype"), err)
@@ -163,13 +163,13 @@ read_metadata(const struct table_match *f, struct torchao *t, const struct meta 
     return ok;
 }
 
-/* The shape of the weight, and rows and columns. */
+/* Sets the shape of the weight, and its rows and columns. */
 static bool
 set_shape(const struct table_match *f, struct weight *w, struct torchao *t, struct err *err)
 {
     uint64_t numel;
     if (!num_mul(&t->cols, dim_cols(f->codes), t->type->per_item))
-        return table_wrong(f->codes, f->codes, err, "less than 2^64 elements");
+        return table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
     if (!table_set_cols(f, w, t->cols, err))
         return false;
     t->rows = dim_rows(f->codes);
@@ -178,7 +178,7 @@ set_shape(const struct table_match *f, struct weight *w, struct torchao *t, stru
     return true;
 }
 
-/* Scales, or zero points: their type, and one for each block. */
+/* Checks that scales or zero points have the right type and one value per block. */
 static bool
 check_grid(const struct table_match *f, const struct torchao *t, const struct tensor *grid, const bool *dtypes, struct err *err)
 {
@@ -206,7 +206,7 @@ check_parts(const struct table_match *f, const struct weight *w, struct torchao 
         t->b1 = num_max(t->cols, 1);
     }
     if ((t->type->per_item != 1 && t->b1 % 2 != 0) || (t->type->columns && t->b0 != 1))
-        return wrong(f, "block_size", "one of 4-bit codes: a part of a row, even", err);
+        return wrong(f, "block_size", "an even part of a row, as 4-bit codes require", err);
     if (w->part[WHOLE_SCALE] && (!dtype_in(t->type->scales, DTYPE_F8_E4M3) || !dim_is_one(w->part[WHOLE_SCALE])
             || w->part[WHOLE_SCALE]->dtype != DTYPE_F32))
         return table_wrong(w->part[WHOLE_SCALE], f->codes, err, "one F32 in an NVFP4Tensor");
@@ -232,7 +232,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     return set_shape(f, w, t, err) && check_parts(f, w, t, err);
 }
 
-/* The metadata of the file know a weight by its logical name, which it gets back. */
+/* Claims a weight that the metadata describes, and restores its logical name. */
 static enum claim
 choose(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -249,7 +249,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     if (claim != CLAIM_YES)
         return claim;
     struct part_name name = { .base = c->scratch, .base_len = f->base.base_len - 1 };
-    logical_name(c->scratch, &f->base);                 /* others have written there */
+    logical_name(c->scratch, &f->base);                 /* table_match overwrote it */
     return claims_rename(c, w, &name, "", err) && claims_take_idle(c, w, err) ? CLAIM_YES : CLAIM_FAIL;
 }
 
@@ -265,7 +265,7 @@ strip(struct strip *s, const struct weight *w, unsigned part)
         .unit_bytes = dtype_facts(w->part[part]->dtype)->bytes };
 }
 
-/* The scales, or zero points, that a run of elements needs, where they lie in rows. */
+/* Finds the scales or zero points of a run of elements, if they are stored by rows. */
 static struct span
 grid_of(const struct torchao *t, uint64_t first, uint64_t count)
 {
@@ -276,7 +276,7 @@ grid_of(const struct torchao *t, uint64_t first, uint64_t count)
     return (struct span){ from, to - from + 1 };
 }
 
-/* Codes of a byte. */
+/* Returns the number of codes in a byte. */
 static uint32_t
 per_byte(const struct torchao *t)
 {
@@ -306,7 +306,7 @@ item(enum dtype type, const uint8_t *p, uint64_t i)
         : scale_value(type, p, i);
 }
 
-/* Zero points of INT4 are added, so it goes through floats. */
+/* Decodes INT4, whose zero points are added, through floats. */
 static void
 decode_int4(const struct decoding *d, const uint8_t *x, size_t first, size_t n, const struct codes4 *c, uint8_t *y)
 {
@@ -317,7 +317,7 @@ decode_int4(const struct decoding *d, const uint8_t *x, size_t first, size_t n, 
     kernels_round(d->k, d->to, y, own->v, n);
 }
 
-/* Scales and zero points of n blocks of a row, from that of a column on. */
+/* Reads scales and zero points of n blocks of a row, starting at column `col`. */
 static void
 fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
 {
@@ -337,7 +337,7 @@ fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
         own->scales[g] *= whole;
 }
 
-/* Elements of one row: of whole blocks from one's first column on, or all in one. */
+/* Decodes elements of one row: whole blocks, or elements within one. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -394,7 +394,7 @@ static const struct scheme_row rows[] = {
 #define TORCHAO(...) { .code = "torchao", .name = "torchao", .fit = fit, .run = run, .decode = decode, \
     .room = sizeof(struct step_room), .describe = describe, __VA_ARGS__ }
 
-/* The first finds the weights of both. */
+/* The first scheme finds the weights of both. */
 const struct scheme torchao_schemes[] = {
     [IN_ROWS] = TORCHAO(.rows = rows, .nrows = sizeof rows / sizeof *rows,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [WHOLE_SCALE] = NEED_RUN }),

@@ -9,13 +9,13 @@
 #include "scheme/fp8.h"
 #include "scheme/table.h"
 
-/* What a scale belongs to, by its name: P of P.scale and P.x_scale, and P.x of the latter. */
+/* The owner of a scale as its name implies: P for P.scale and P.x_scale, and also P.x for the latter. */
 struct owner {
     const char *p;              /* borrowed from the name of `scale` */
     size_t n;
     const struct tensor *scale;
-    bool other;                 /* P.x */
-    bool vague;                 /* a table or zeros, which an FP8 weight may lie beside */
+    bool other;                 /* this is P.x */
+    bool vague;                 /* a table or zeros, which an FP8 weight can have too */
 };
 
 struct owners {
@@ -23,7 +23,7 @@ struct owners {
     size_t count;
 };
 
-/* Where a word begins in p[0..n), in either case; n when it is not there. */
+/* Returns where a word starts in p[0..n), ignoring case, or n if it does not occur. */
 static size_t
 find_word(const char *p, size_t n, const char *word)
 {
@@ -38,7 +38,7 @@ find_word(const char *p, size_t n, const char *word)
     return n;
 }
 
-/* Where the first of some words begins in p[0..n); n when none does. */
+/* Returns where the first of some words starts in p[0..n), or n if none occurs. */
 static size_t
 find_words(const char *p, size_t n, const char *const words[])
 {
@@ -50,7 +50,7 @@ find_words(const char *p, size_t n, const char *const words[])
     return first;
 }
 
-/* Bytes of a name in front of its last part, without the dot; *last is where the part begins. */
+/* Returns the length of a name without its last component and the dot. *last is where that component starts. */
 static size_t
 module_len(const struct tensor *t, size_t *last)
 {
@@ -63,7 +63,7 @@ module_len(const struct tensor *t, size_t *last)
 
 static const char *const scale_words[] = { "scale", "scaling", "absmax", "amax", NULL };
 
-/* The owners that the name of a floating tensor, or of E8M0 scales in U8, speaks of. */
+/* Lists the owners that the name of a float tensor, or of E8M0 scales stored as U8, implies. */
 static size_t
 owners_of(const struct tensor *t, struct owner out[2])
 {
@@ -78,7 +78,7 @@ owners_of(const struct tensor *t, struct owner out[2])
     if (last != 0)
         out[used++] = (struct owner){ t->name, module, t, false, vague };
     at += last;
-    while (at > last && t->name[at - 1] != '_')         /* the word that it is part of: qscale */
+    while (at > last && t->name[at - 1] != '_')         /* to the start of a compound word: qscale */
         at--;
     while (at > last && t->name[at - 1] == '_')
         at--;
@@ -87,7 +87,7 @@ owners_of(const struct tensor *t, struct owner out[2])
     return used;
 }
 
-/* By name; of one name P before P.x, and scales first. */
+/* Sorts by name; for equal names P before P.x, and scales first. */
 static int
 compare(const void *pa, const void *pb)
 {
@@ -110,7 +110,7 @@ list_owners(struct owners *o, const struct roles *roles, const struct catalog *c
     return true;
 }
 
-/* The first owner of that name, or NULL; with `module`, only P. */
+/* Returns the first owner of that name, or NULL. With `module`, only if it is P. */
 static const struct owner *
 find_owner(const struct owners *o, const char *p, size_t n, bool module)
 {
@@ -127,7 +127,7 @@ find_owner(const struct owners *o, const char *p, size_t n, bool module)
     return found && str_compare(found->p, found->n, p, n) == 0 && (!module || !found->other) ? found : NULL;
 }
 
-/* Bytes may be packed codes on end. */
+/* Returns true if a tensor may be codes. Packed bytes may have any rank. */
 static bool
 is_code(const struct tensor *t)
 {
@@ -135,33 +135,33 @@ is_code(const struct tensor *t)
     return dtype_facts(t->dtype)->kind == DTYPE_IS_INT && t->shape.rank >= rank && t->extent.nbytes != 0;
 }
 
-/* What speaks for codes: the tensor beside them, or only config.json. */
+/* The parts. COMPANION is the evidence for codes; NULL if config.json is the only evidence. */
 enum { CODES, COMPANION };
 
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    const struct tensor *beside = w->part[COMPANION];
+    const struct tensor *companion = w->part[COMPANION];
     const char *type = dtype_name(w->part[CODES]->dtype);
     char shown[STR_SHOWN];
     size_t last;
-    if (!beside) {
-        snprintf(buf, SCHEME_DETAIL, "%s, by config.json", type);
+    if (!companion) {
+        snprintf(buf, SCHEME_DETAIL, "%s, quantized according to config.json", type);
         return;
     }
-    module_len(beside, &last);
+    module_len(companion, &last);
     snprintf(buf, SCHEME_DETAIL, "%s, beside %.50s", type,
-        str_shown(shown, beside->name + last, beside->name_len - last));
+        str_shown(shown, companion->name + last, companion->name_len - last));
 }
 
 const struct scheme unclaimed_schemes[] = {
-    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "its quantization is not known: look for "
-        "the same model unquantized or in another one" },
+    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "the quantization is unknown: use the "
+        "unquantized model or another quantization of it" },
     { 0 },
 };
 
-/* What speaks for codes by its name: P.x_scale for P.weight, X_scale for X, and ModelOpt's X_weight_scale and
- * P.weight_quantizer._scale. NULL: nothing. */
+/* Finds the companion that suggests by its name that t is codes: P.x_scale for P.weight, X_scale for X, and ModelOpt's
+ * X_weight_scale and P.weight_quantizer._scale. NULL if there is none. */
 static const struct tensor *
 find_scale(const struct claims *c, const struct owners *o, const struct tensor *t, bool named)
 {
@@ -175,15 +175,15 @@ find_scale(const struct claims *c, const struct owners *o, const struct tensor *
     return scale ? scale : claims_find(c, t->name, t->name_len, "_quantizer._scale");
 }
 
-/* One tensor that nobody claimed. */
+/* Examines one tensor that no weight claimed. */
 static bool
-look(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
+examine(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
 {
     static const char *const words[] = { "weight", "kernel", "codes", "packed", "quantized", NULL };
     size_t last, module = module_len(t, &last), n = t->name_len - last;
     bool named = find_words(t->name + last, n, words) < n, ignored = true;
     const struct tensor *scale = named || t->shape.rank >= 2 ? find_scale(c, o, t, named) : NULL;
-    if (scale == t)             /* nothing speaks for itself */
+    if (scale == t)             /* a tensor is not evidence for itself */
         scale = NULL;
     if (!scale && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(c->config)
         && !config_ignores(c->config, t->name, module, &ignored, err))
@@ -195,9 +195,9 @@ look(struct claims *c, const struct owners *o, const struct tensor *t, struct er
     return (!scale || claims_is_taken(c, scale) || claims_take(c, scale, t, ROLE_SCALE, err)) && claims_add(c, &w, err);
 }
 
-/* An FP8 weight without a scale that its scheme knows, beside one that it does not: no plain cast. */
+/* Rejects an FP8 weight that has no scale its scheme knows but is next to another scale: it is not a plain cast. */
 static bool
-look_at_fp8(const struct claims *c, const struct owners *o, const struct weight *w, struct err *err)
+examine_fp8(const struct claims *c, const struct owners *o, const struct weight *w, struct err *err)
 {
     const struct tensor *t = w->part[CODES], *scale;
     char name[STR_SHOWN], shown[STR_SHOWN];
@@ -209,7 +209,7 @@ look_at_fp8(const struct claims *c, const struct owners *o, const struct weight 
     module_len(scale, &last);
     size_t n = scale->name_len - last;
     return find_words(scale->name + last, n, scale_words) == n || err_set(err, ERR_UNSUPPORTED, t->extent.at,
-        "tensor %s: it is %s beside %s, a scale that is not known: what it means cannot be told",
+        "tensor %s: %s with an unknown scale %s, which cannot be interpreted",
         str_shown(name, t->name, t->name_len), dtype_name(t->dtype),
         str_shown(shown, scale->name, scale->name_len));
 }
@@ -224,16 +224,16 @@ unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
         any = fp8_is(roles_weight(roles, i)) && !fp8_is_scaled(roles_weight(roles, i));
     for (size_t i = 0; i < catalog_count(catalog) && !any; i++)
         any = is_code(catalog_at(catalog, i)) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i);
-    if (!any || strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)     /* other authors, other names */
+    if (!any || strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)     /* GGUF: other writers, other names */
         return true;
     ok = list_owners(&o, roles, catalog, err);
     for (size_t i = 0; i < catalog_count(catalog) && ok; i++) {
         const struct tensor *t = catalog_at(catalog, i);
         if (is_code(t) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i))
-            ok = look(c, &o, t, err);
+            ok = examine(c, &o, t, err);
     }
     for (size_t i = 0; i < roles_weight_count(roles) && ok; i++)
-        ok = look_at_fp8(c, &o, roles_weight(roles, i), err);
+        ok = examine_fp8(c, &o, roles_weight(roles, i), err);
     free(o.list);
     return ok;
 }

@@ -1,19 +1,20 @@
-/* VPTQ: columns of vl weights, each an entry of a codebook, perhaps with that of a second one added. The tensors of a
+/* VPTQ: columns of vl weights, each an entry of a codebook, optionally plus an entry of a second one. The tensors of a
  * module P, whose decoded weight is [out, in]:
  *
- *     P.indices               I32 [1, ceil(out/vl), words]   a row is a stream of `in` indices, the low bits first; the
- *                                                            low ones of each name a centroid, the others a second
+ *     P.indices               I32 [1, ceil(out/vl), words]   a row is a bit stream of `in` indices, the low bits first; the
+ *                                                            low bits of each select a centroid, the others a residual
  *     P.centroids.weight      T [1, nc*vl]
- *     P.res_centroids.weight  T [1, nr*vl], perhaps
- *     P.perm                  I16 [in], perhaps: the column of the weight that a column of the indices is
- *     P.weight_scale, P.weight_bias    T [in], perhaps
+ *     P.res_centroids.weight  T [1, nr*vl], optional
+ *     P.perm                  I16 [in], optional: the column of the weight for each column of the indices
+ *     P.weight_scale, P.weight_bias    T [in], optional
  *
  *     v = RN_T(centroids[index][o % vl] + res_centroids[index'][o % vl])
  *     V[o][perm[j]] = RN_T(RN_T(v * weight_scale[perm[j]]) + weight_bias[perm[j]])       indices of row o/vl, column j
  *
- * vl, nc and nr are those of config_for_layers in config.json, or of shared_layer_config. Indices that are not packed,
- * several groups of columns, and outliers are recognised. Sources: vptq ops/quant_gemm.py, dequant, executed; layers/
- * vqlinear.py; utils/pack.py. The CUDA kernel of the library fuses the last two steps. */
+ * vl, nc and nr are in config_for_layers of config.json, or in shared_layer_config. Unpacked indices, several groups of
+ * columns, and outliers are recognised but not decoded. Sources: vptq ops/quant_gemm.py, dequant, executed;
+ * layers/vqlinear.py; utils/pack.py. The CUDA kernel of the library fuses the last two steps.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,7 @@
 enum { CODES, CENTROIDS, RESIDUALS, PERM, SCALE, BIAS };        /* parts */
 enum {
     LENGTH_MAX = 64,            /* of a vector */
-    MODULE_MAX = 1024,          /* bytes of a name that config.json may know */
+    MODULE_MAX = 1024,          /* bytes of a module name that is looked up in config.json */
     PIECE = 512
 };
 
@@ -39,7 +40,7 @@ struct vptq {
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
-/* --- what config.json says of a layer */
+/* --- a layer in config.json */
 
 static const json_t *
 find_layer(const struct table_match *f)
@@ -55,7 +56,7 @@ find_layer(const struct table_match *f)
     return layer ? layer : json_object_get(json_object_get(block, "shared_layer_config"), dot ? dot + 1 : module);
 }
 
-/* The second of two numbers; 0: there is none, or it is not positive. */
+/* Returns one of the two numbers in a list; 0 if it is missing or not positive. */
 static uint64_t
 main_of(const json_t *layer, const char *key, size_t which)
 {
@@ -70,7 +71,7 @@ number_of(const json_t *layer, const char *key)
     return v > 0 ? (uint64_t)v : 0;
 }
 
-/* Bits of an index into so many; 0: no power of two from 2 on. */
+/* Returns the bits of an index into n entries; 0 unless n is a power of two from 2 up. */
 static uint32_t
 index_bits(uint64_t n)
 {
@@ -89,42 +90,43 @@ why_open(const struct table_match *f, const json_t *layer)
     uint64_t residuals = main_of(layer, "num_res_centroids", 1);
     bool wide = f->with[WITH_PERM] && f->with[WITH_PERM]->dtype == DTYPE_I64;
     if (f->codes->dtype == DTYPE_I32 && !wide && !json_is_object(layer))
-        return "of centroids as config_for_layers of config.json says (--config)";
+        return "centroids not given by config_for_layers of config.json (--config)";
     if (f->codes->dtype != DTYPE_I32 || wide || !json_is_true(json_object_get(layer, "is_indice_packed")))
-        return "of indices that are not packed";
+        return "with unpacked indices";
     if (main_of(layer, "vector_lens", 0) > 1 && main_of(layer, "num_centroids", 0) != 0)
         return "with outliers";
     if (number_of(layer, "group_num") != 1)
-        return "of several groups";
+        return "with several groups";
     if (number_of(layer, "norm_dim") != 0)
         return "with norms of outputs";
     if (dim && strcmp(dim, "out") != 0)
-        return "of vectors along the inputs";
+        return "with vectors along the inputs";
     if (index_bits(main_of(layer, "num_centroids", 1)) == 0 || (residuals != 0 && index_bits(residuals) == 0))
-        return "of so many centroids that indices have no whole bits";
+        return "with a number of centroids that is not a power of two";
     return residuals > main_of(layer, "num_centroids", 1) ? "with more residual centroids than centroids" : NULL;
 }
 
-/* --- what it is */
+/* --- recognition */
 
 static bool
 check_book(const struct table_match *f, const struct tensor *t, uint64_t entries, uint64_t length, struct err *err)
 {
     return (t->shape.rank == 2 && dim_rows(t) == 1 && dim_cols(t) == entries * length)
-        || table_wrong(t, f->codes, err, "[1, %" PRIu64 "] as config.json says", entries * length);
+        || table_wrong(t, f->codes, err, "[1, %" PRIu64 "] according to config.json", entries * length);
 }
 
-/* One of the tensors of a column each: there where config.json says so, and only there. */
+/* Checks a tensor with one element per column, which must exist if and only if config.json declares it. */
 static bool
-check_columns(const struct table_match *f, const struct tensor *t, const char *name, bool said, uint64_t in, struct err *err)
+check_columns(const struct table_match *f, const struct tensor *t, const char *name, bool declared, uint64_t in,
+    struct err *err)
 {
     char shown[STR_SHOWN];
-    if (!t && said)
+    if (!t && declared)
         return claims_is_report_on_shard(f->claims)
-            || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: it is quantized (VPTQ), but its %s, "
-                "which it has by config.json, cannot be found", str_shown(shown, f->codes->name, f->codes->name_len), name);
-    if (t && !said)
-        return table_wrong(t, f->codes, err, "none as config.json says");
+            || claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: quantized (VPTQ), but has no %s, "
+                "which config.json declares", str_shown(shown, f->codes->name, f->codes->name_len), name);
+    if (t && !declared)
+        return table_wrong(t, f->codes, err, "no such tensor according to config.json");
     return !t || (t->shape.rank == 1 && dim_cols(t) == in) || table_wrong(t, f->codes, err, "[%" PRIu64 "]", in);
 }
 
@@ -134,7 +136,7 @@ check_types(const struct table_match *f, const struct weight *w, struct err *err
     enum dtype type = w->part[CENTROIDS]->dtype;
     for (unsigned p = RESIDUALS; p <= BIAS; p++)
         if (p != PERM && w->part[p] && w->part[p]->dtype != type)
-            return table_wrong(w->part[p], f->codes, err, "%s as its centroids", dtype_name(type));
+            return table_wrong(w->part[p], f->codes, err, "%s like its centroids", dtype_name(type));
     return true;
 }
 
@@ -146,10 +148,10 @@ check_shapes(const struct table_match *f, const struct weight *w, const struct v
     bool norm = json_is_true(json_object_get(layer, "enable_norm"));
     if (q->length == 0 || q->length > LENGTH_MAX || q->in == 0 || q->in > PERM_MAX || q->out == 0
             || number_of(layer, "group_size") != q->in)
-        return table_wrong(codes, codes, err, "other numbers of its layer in config.json");
+        return table_wrong(codes, codes, err, "valid numbers for its layer in config.json");
     if (codes->shape.rank != 3 || shape_dim(&codes->shape, 0) != 1 || dim_cols(codes) != words
             || dim_rows(codes) != num_ceil_div(q->out, q->length))
-        return table_wrong(codes, codes, err, "[1, %" PRIu64 ", %" PRIu64 "] as config.json says",
+        return table_wrong(codes, codes, err, "[1, %" PRIu64 ", %" PRIu64 "] according to config.json",
             num_ceil_div(q->out, q->length), words);
     if ((w->part[RESIDUALS] != NULL) != (q->res_bits != 0))
         return check_columns(f, w->part[RESIDUALS], "res_centroids.weight", q->res_bits != 0, 0, err);
@@ -193,13 +195,13 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
     *s = (struct span){ from * row, (to - from + 1) * row };
 }
 
-/* Some columns of the indices: their values, their places in the row, and the values in the type of the output. */
+/* Some columns of the indices: values, columns of the weight, and values in the output type. */
 struct vptq_batch {
     float v[PIECE], done[PIECE];
     uint32_t col[PIECE];
 };
 
-/* Entry `lane` of the vectors that column j names. */
+/* Returns entry `lane` of the vector that the index of column j selects. */
 static float
 vector_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t lane)
 {
@@ -218,7 +220,7 @@ vector_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t lan
     return scale_round(type, v + scale_value(type, d->in[RESIDUALS].p, residual * q->length + lane));
 }
 
-/* Element `lane` of the column of an output row that column j of the indices is, the col-th. */
+/* Returns element `lane` for column j of the indices, which is column `col` of the weight. */
 static float
 element_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t lane, uint32_t col)
 {
@@ -230,7 +232,7 @@ element_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t la
     return scale_round(type, v + scale_value(type, d->in[BIAS].p, col));
 }
 
-/* Elements of one row. With a permutation all of its columns are looked at, and put where they belong. */
+/* Decodes elements of one row. With a permutation, looks at all columns and writes those that are wanted to their places. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {

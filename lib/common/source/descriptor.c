@@ -1,5 +1,5 @@
-/* The bottom of a source: a descriptor. A regular file at its beginning is read by pread(), from any thread; anything
- * else comes by read(), in order. */
+/* The bottom layer of a source: a descriptor. A regular file at offset 0 is read with pread(), from any thread; anything
+ * else with read(), in order. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,9 +13,9 @@
 
 struct descriptor {
     struct source_layer layer;
-    int fd;                     /* -1 when it could not be opened */
-    bool own;                   /* close it */
-    struct stat opened;         /* what it was when it was opened */
+    int fd;                     /* -1 if the open failed */
+    bool own;                   /* close it with the layer */
+    struct stat opened;         /* status at the time it was opened */
     struct drop drop;
 };
 
@@ -31,9 +31,9 @@ file_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got,
     while ((r = pread(d->fd, buf, n, (off_t)at)) < 0 && errno == EINTR)
         ;
     if (r < 0)
-        return err_sys(err, ERR_IO, errno, "it cannot be read");
+        return err_sys(err, ERR_IO, errno, "read failed");
     if (r == 0)
-        return err_set(err, ERR_IO, at, "it became shorter while it was read: is it still being written?");
+        return err_set(err, ERR_IO, at, "file shrank while being read (is it still being written?)");
     *got = (size_t)r;
     return true;
 }
@@ -45,10 +45,10 @@ pipe_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got,
     ssize_t r;
     (void)at;
     while ((r = read(d->fd, buf, n)) < 0 && (errno == EINTR || errno == EAGAIN))
-        if (errno == EAGAIN)    /* somebody else made our standard input non-blocking */
+        if (errno == EAGAIN)    /* another process made our standard input non-blocking */
             poll(&(struct pollfd){ .fd = d->fd, .events = POLLIN }, 1, -1);
     if (r < 0)
-        return err_sys(err, ERR_IO, errno, "it cannot be read");
+        return err_sys(err, ERR_IO, errno, "read failed");
     *got = (size_t)r;
     return true;
 }
@@ -62,10 +62,10 @@ descriptor_unchanged(const struct source_layer *l, struct err *err)
     if (!S_ISREG(was->st_mode))
         return true;
     if (fstat(d->fd, &is) != 0)
-        return err_sys(err, ERR_IO, errno, "it cannot be examined");
+        return err_sys(err, ERR_IO, errno, "cannot get the file status");
     if (is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec
         || is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
-        return err_set(err, ERR_IO, ERR_NO_OFFSET, "it changed while it was read: is it still being written?");
+        return err_set(err, ERR_IO, ERR_NO_OFFSET, "file changed while being read (is it still being written?)");
     return true;
 }
 
@@ -100,13 +100,13 @@ static const struct layer_kind pipe_kind = {
     .unchanged = descriptor_unchanged,
 };
 
-/* What kind of input the descriptor is. */
+/* Decides what kind of input the descriptor is. */
 static bool
 look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err)
 {
     struct stat *st = &d->opened;
     if (fstat(d->fd, st) != 0)
-        return err_sys(err, ERR_OPEN, errno, "it cannot be examined");
+        return err_sys(err, ERR_OPEN, errno, "cannot get the file status");
     if (S_ISREG(st->st_mode) && inputs && !inputs_add(inputs, st->st_dev, st->st_ino, shown, err))
         return false;
     if (S_ISREG(st->st_mode) && lseek(d->fd, 0, SEEK_CUR) == 0) {
@@ -116,9 +116,9 @@ look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *input
         return true;
     }
     if (S_ISDIR(st->st_mode))
-        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a directory");
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "is a directory");
     if (!pipe_ok)
-        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is not a regular file");
+        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "not a regular file");
     int flags = fcntl(d->fd, F_GETFL);
     if (d->own && flags >= 0)
         fcntl(d->fd, F_SETFL, flags & ~O_NONBLOCK);
@@ -136,7 +136,7 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     d->layer.kind = &pipe_kind;
     d->layer.size = SOURCE_SIZE_UNKNOWN;
     drop_init(&d->drop);
-    /* A FIFO opens for reading only when someone writes; anything else that is no file must not block. */
+    /* Opening a FIFO for reading waits for a writer; opening any other special file must not block. */
     struct stat st;
     int wait = !path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) ? 0 : O_NONBLOCK;
     d->own = path != NULL;
@@ -144,7 +144,7 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     int sys = errno;
     bool dangles = d->fd < 0 && sys == ENOENT && lstat(path, &st) == 0;
     if (dangles)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "it is a symbolic link to a file that is not there");
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "dangling symbolic link");
     else if (d->fd < 0)
         err_sys(err, ERR_OPEN, sys, "%s", "");
     else if (look(d, pipe_ok, shown, inputs, err))

@@ -5,19 +5,18 @@
 
 #include "base/num.h"
 
-/* A call for each block would cost more than the memory is worth, so neighbours are gathered. Workers go on side by
- * side: what lies less than DROP_LAG behind the last one may still be read by another. */
+/* Adjacent ranges are combined, because a system call per block would cost more than the memory is worth. Other workers may
+ * still be reading less than DROP_LAG bytes before the last range, so those bytes are kept for now. */
 enum { DROP_STEP = 16 << 20, DROP_LAG = 4 << 20, PAGE = 4096 };
 
 static void
 give_back(int fd, uint64_t from, uint64_t to)
 {
 #ifdef POSIX_FADV_DONTNEED
-    /* A page that is only partly in the range stays; the first one goes, for its other half belongs to what went
-     * before. */
+    /* A partial last page stays cached. A partial first page is dropped, because the rest of it belongs to the range before. */
     off_t page = (off_t)(from / PAGE * PAGE);
     if (from < to)
-        posix_fadvise(fd, page, (off_t)to - page, POSIX_FADV_DONTNEED);    /* advice: its failure harms nobody */
+        posix_fadvise(fd, page, (off_t)to - page, POSIX_FADV_DONTNEED);    /* only advice: failure is harmless */
 #else
     (void)fd, (void)from, (void)to;
 #endif
@@ -44,7 +43,7 @@ drop_range(struct drop *d, int fd, uint64_t from, uint64_t to)
     d->to = num_max(d->to, to);
     if (d->to - d->from >= DROP_STEP) {
         give_back(fd, d->from, d->to - DROP_LAG);
-        d->from = d->to - 2 * DROP_LAG;         /* once more: a folio across the end of the range has stayed */
+        d->from = d->to - 2 * DROP_LAG;         /* again, because a folio across the end of the range has stayed */
     }
     pthread_mutex_unlock(&d->lock);
 }

@@ -1,5 +1,5 @@
-/* An input that only goes forward, whatever its layers. Behind the head every byte passes once; ranges named by
- * source_keep() are copied aside as they pass. */
+/* A forward-only input, whatever its layers. After the head, every byte passes once; ranges given to source_keep() are
+ * copied as they pass. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { SKIP_STEP = 64 << 10 };
 
-/* Remember the end of the bytes p[0..n) that have just passed. */
+/* Keeps the end of the bytes p[0..n) that have just passed. */
 static void
 look_back(struct source *src, const uint8_t *p, size_t n)
 {
@@ -22,7 +22,7 @@ look_back(struct source *src, const uint8_t *p, size_t n)
     src->nback = old + new;
 }
 
-/* Copy aside what the bytes p[0..n) at offset `at` hold of kept ranges. */
+/* Copies what the bytes p[0..n) at offset `at` have in common with kept ranges. */
 static void
 pass(struct source *src, uint64_t at, const uint8_t *p, size_t n)
 {
@@ -51,7 +51,7 @@ forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *e
     return true;
 }
 
-/* Let the top pass over what nobody wants, up to offset `to`. */
+/* Lets the top layer skip bytes that nothing needs, up to offset `to`. */
 static void
 pass_over(struct source *src, uint64_t to)
 {
@@ -89,14 +89,14 @@ end_of(const void *kept, size_t i)
     return k->at + k->n;
 }
 
-/* Bytes that passed earlier, all of them: they must lie in one kept range. */
+/* Reads bytes that have already passed, which must all be in one kept range. */
 static bool
 read_kept(struct source *src, uint64_t at, uint8_t *buf, size_t n, struct err *err)
 {
     size_t i = search_end_after(src->kept, src->nkept, end_of, at);
     const struct kept *k = &src->kept[i];
     if (i == src->nkept || at < k->at || n > k->at + k->n - at)
-        return err_set(err, ERR_BUG, at, "bytes are wanted after they have passed");
+        return err_set(err, ERR_BUG, at, "read of bytes that have passed and were not kept");
     memcpy(buf, k->p + (at - k->at), n);
     return true;
 }
@@ -126,7 +126,7 @@ forward_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *e
     }
     if (n == 0)
         return true;
-    err_set(err, ERR_MALFORMED, src->pos, "it " SOURCE_CUT, src->pos, num_max(end, src->top->promised));
+    err_set(err, ERR_MALFORMED, src->pos, SOURCE_TRUNCATED, src->pos, num_max(end, src->top->promised));
     return err_in_file(err, src->name);
 }
 
@@ -143,7 +143,7 @@ source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err)
     if (!p)
         return err_memory(err, n);
     src->kept[src->nkept++] = (struct kept){ .at = at, .n = n, .p = p };
-    /* What the head holds already has passed. */
+    /* The bytes in the head have already passed. */
     if (at < src->have)
         memcpy(p, src->head + (at - src->gone), (size_t)(src->have - at));
     return true;

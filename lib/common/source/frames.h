@@ -1,7 +1,8 @@
-/* frames: the headers of a compressed stream, seen as it passes on its way to a library that takes the memory they name.
+/* frames: checks the headers of a compressed stream on its way to a library that would allocate the memory they request.
  *
- * Only the structure is followed, from one header to the next. What contradicts it is left to the library, which
- * refuses it when it comes there: nothing behind is looked at. */
+ * Follows only the structure, from one header to the next. After an invalid header it stops checking: the library refuses
+ * the stream there.
+ */
 #ifndef SOURCE_FRAMES_H
 #define SOURCE_FRAMES_H
 
@@ -11,27 +12,27 @@
 
 #include "base/err.h"
 
-enum { FRAMES_HEADER = 1024 };          /* the longest: a block header of xz */
+enum { FRAMES_HEADER = 1024 };          /* size of the longest header, a block header of xz */
 
 struct frames {
-    bool (*step)(struct frames *f, struct err *err);    /* takes the header when all of it is there */
+    bool (*step)(struct frames *f, struct err *err);    /* parses the header once it is complete */
     uint8_t header[FRAMES_HEADER];
-    size_t have, want;          /* bytes of it */
-    uint64_t skip;              /* bytes to pass over before it */
+    size_t have, want;          /* size of the header, in bytes */
+    uint64_t skip;              /* bytes to skip before it */
     uint64_t at;                /* offset of the next byte */
-    uint64_t window;            /* the largest that may be asked for, bytes */
-    uint8_t kind;               /* zstd: the descriptor of the frame; xz: the type of the stream's check */
-    uint8_t control;            /* xz: the first byte of a chunk */
-    uint64_t count;             /* xz: bytes of a block or an index so far */
-    uint64_t numbers;           /* xz: numbers of an index still to come */
+    uint64_t window;            /* largest window allowed, in bytes */
+    uint8_t kind;               /* zstd: descriptor of the frame; xz: check type of the stream */
+    uint8_t control;            /* xz: first byte of a chunk */
+    uint64_t count;             /* xz: bytes of the block or index so far */
+    uint64_t numbers;           /* xz: numbers left in an index */
     unsigned shift;             /* xz: bits of the index's first number so far */
 };
 
 void frames_of_zstd(struct frames *f, uint64_t window);
 void frames_of_xz(struct frames *f, uint64_t window);
 
-/* The bytes p[0..n) pass. ERR_LIMIT: a window is too large; ERR_UNSUPPORTED: a zstd frame needs a dictionary;
- * ERR_MALFORMED: something else follows behind a frame of zstd or a stream of xz. */
+/* Checks the next bytes p[0..n). Fails with ERR_LIMIT if a window is too large, ERR_UNSUPPORTED if a zstd frame needs a
+ * dictionary, ERR_MALFORMED if something else follows a zstd frame or an xz stream. */
 bool frames_pass(struct frames *f, const uint8_t *p, size_t n, struct err *err);
 
 #endif

@@ -30,7 +30,7 @@ lose(struct frames *f)
     return frames_next(f, FRAMES_LOST, 1, take_padding);
 }
 
-/* Zeros that make f->count a multiple of 4. */
+/* Returns the number of zeros that pad f->count to a multiple of 4. */
 static uint64_t
 padding(const struct frames *f)
 {
@@ -61,7 +61,7 @@ take_index(struct frames *f, struct err *err)
 
 /* --- a block */
 
-/* The number at *p, of the bytes up to `end`; false: it is cut or too long. */
+/* Parses the number at *p, which must end before `end`. Returns false if it is truncated or too long. */
 static bool
 take_number(uint64_t *v, const uint8_t **p, const uint8_t *end)
 {
@@ -114,7 +114,7 @@ take_block_header(struct frames *f, struct err *err)
         return lose(f);
     uint64_t dictionary = p[-1] == DICTIONARY_BITS_MAX ? UINT32_MAX : (2 | (UINT64_C(1) & p[-1])) << (p[-1] / 2 + 11);
     f->count = 0;
-    return limits_check(dictionary, f->window, "dictionary of the xz stream, bytes", err)
+    return limits_check(dictionary, f->window, "xz dictionary bytes", err)
         && frames_next(f, 0, 1, take_chunk);
 }
 
@@ -132,7 +132,7 @@ take_block_size(struct frames *f, struct err *err)
 
 /* --- a stream */
 
-/* The end of its header. */
+/* Parses the end of the stream header. */
 static bool
 take_flags(struct frames *f, struct err *err)
 {
@@ -141,7 +141,7 @@ take_flags(struct frames *f, struct err *err)
     return frames_next(f, 0, 1, take_block_size);
 }
 
-/* Between streams: four zeros, or how the next one begins. */
+/* Between streams: accepts four zeros, or the beginning of another stream. */
 static bool
 take_padding(struct frames *f, struct err *err)
 {
@@ -149,7 +149,7 @@ take_padding(struct frames *f, struct err *err)
     if (memcmp(f->header, zeros, sizeof zeros) == 0)
         return frames_next(f, 0, sizeof magic, take_padding);
     return memcmp(f->header, magic, sizeof magic) == 0 ? frames_next(f, 0, STREAM_HEADER - sizeof magic, take_flags)
-        : err_set(err, ERR_MALFORMED, f->at - sizeof magic, "what follows the xz stream is neither xz nor zeros");
+        : err_set(err, ERR_MALFORMED, f->at - sizeof magic, "trailing data after the xz stream");
 }
 
 void

@@ -41,7 +41,7 @@ number(const uint8_t *p, size_t n)
 
 static const uint8_t dictionary_bytes[] = { 0, 1, 2, 4 }, size_bytes[] = { 0, 2, 4, 8 };
 
-/* Bytes of the content size; a frame of a single segment always has it. */
+/* Returns the size of the content size field, which a single-segment frame always has. */
 static size_t
 content_bytes(uint8_t descriptor)
 {
@@ -49,7 +49,7 @@ content_bytes(uint8_t descriptor)
     return single && descriptor >> 6 == 0 ? 1 : size_bytes[descriptor >> 6];
 }
 
-/* Behind the descriptor. In a frame of a single segment the window is its content. */
+/* Parses what follows the descriptor. In a single-segment frame, the window is as large as the content. */
 static bool
 take_window(struct frames *f, struct err *err)
 {
@@ -66,8 +66,8 @@ take_window(struct frames *f, struct err *err)
     if (single)
         window = number(p, content_bytes(f->kind)) + (f->kind >> 6 == 1 ? 256 : 0);
     if (dictionary != 0)
-        return err_set(err, ERR_UNSUPPORTED, f->at, "the zstd stream needs dictionary %" PRIu64, dictionary);
-    return limits_check(window, f->window, "window of the zstd stream, bytes", err)
+        return err_set(err, ERR_UNSUPPORTED, f->at, "not supported: the zstd stream requires dictionary %" PRIu64, dictionary);
+    return limits_check(window, f->window, "zstd window bytes", err)
         && frames_next(f, 0, BLOCK, take_block);
 }
 
@@ -95,7 +95,7 @@ take_magic(struct frames *f, struct err *err)
         return frames_next(f, 0, 1, take_descriptor);
     if (magic >> 4 == 0x184D2A5)
         return frames_next(f, 0, 4, take_size);
-    return err_set(err, ERR_MALFORMED, f->at - MAGIC, "what follows the zstd stream is no frame of zstd");
+    return err_set(err, ERR_MALFORMED, f->at - MAGIC, "trailing data after the zstd stream");
 }
 
 void

@@ -1,8 +1,9 @@
-/* What the members of a ZIP archive hold: inflated, each once, and in the order of the file.
+/* The members of a ZIP archive as a layer: inflated, each once, in file order.
  *
- * Threads inflate ahead of the reader, each one member at a time into a ring of its own; they take the members in order,
- * so that the one the reader is at is always with one of them, or with the reader himself when there is no thread. Only
- * he goes on to the next member; that, or his skipping it, sets the thread free that had it. */
+ * Threads inflate ahead of the reader, each one member at a time into a ring buffer of its own. They take the members in
+ * order, so the member that the reader needs next is always assigned to one of them; without threads, the reader inflates it
+ * itself. A thread is released when the reader moves on to the next member or skips some.
+ */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,21 +19,21 @@
 enum {
     RINGS = 4,
     RING = (8 << 20) / RINGS,
-    OUT_STEP = 256 << 10            /* bytes between two looks at the others */
+    OUT_STEP = 256 << 10            /* bytes produced between two uses of the lock */
 };
 
 #define OUTPUT_FREE (UINT64_C(1) << 30)
 
 struct inflate;
 
-/* A thread and what it has inflated. */
+/* A thread and the bytes that it has inflated. */
 struct ring {
     struct inflate *of;
     pthread_t thread;
     struct inflater *inflater;      /* owned */
     uint8_t *p;                     /* RING bytes; owned */
-    size_t member;                  /* the one that it has; SIZE_MAX: none */
-    uint64_t made, taken;           /* bytes of it: inflated, and given to the reader */
+    size_t member;                  /* its current member, or SIZE_MAX */
+    uint64_t made, taken;           /* bytes of the member: inflated, and given to the reader */
     bool failed;                    /* after `made` bytes, with err */
     struct err err;
 };
@@ -41,25 +42,25 @@ struct inflate {
     struct source_layer layer;
     struct zip zip;                 /* owned */
     bool check;
-    uint8_t *head;                  /* the first `have` bytes of the archive; what is under this has the rest. Owned */
-    uint64_t have, nbytes;          /* of all members */
+    uint8_t *head;                  /* the first `have` bytes of the archive, owned; the layer below has the rest */
+    uint64_t have, nbytes;          /* bytes of all members */
 
-    /* The reader's: */
-    uint64_t given;                 /* bytes of the member that he is at */
-    uint32_t crc;                   /* of them, when it is stored */
-    struct inflater *own;           /* owned; for when there are no threads */
-    bool started;                   /* it was tried to start them */
+    /* Used by the reader only: */
+    uint64_t given;                 /* bytes read of the current member */
+    uint32_t crc;                   /* of those bytes, if the member is stored */
+    struct inflater *own;           /* for use without threads; owned */
+    bool started;                   /* start_threads() was called */
     unsigned nrings;
 
-    pthread_mutex_t lock;           /* of what follows, and of what rings say */
-    pthread_cond_t more, room;      /* for the reader, and for the threads */
+    pthread_mutex_t lock;           /* protects all that follows, and the counters of the rings */
+    pthread_cond_t more, room;      /* signalled for the reader, and for the threads */
     bool quit;
-    size_t i;                       /* the member that the reader is at; only he goes on */
-    size_t next;                    /* the first one that nobody has taken */
+    size_t i;                       /* the reader's current member; only the reader changes it */
+    size_t next;                    /* first member that no thread has taken */
     struct ring ring[RINGS];
 };
 
-/* read_archive, from any thread. */
+/* Reads the archive, from any thread. */
 static bool
 read_under(void *of, uint64_t at, void *buf, size_t n, struct err *err)
 {
@@ -73,13 +74,13 @@ read_under(void *of, uint64_t at, void *buf, size_t n, struct err *err)
         } else if (!under->kind->some(under, at, to, n, &got, err)) {
             return false;
         } else if (got == 0) {
-            return err_set(err, ERR_BUG, at, "bytes are wanted from behind the end");
+            return err_set(err, ERR_BUG, at, "read past the end");
         }
     }
     return true;
 }
 
-/* Take the next deflated member. With the lock. */
+/* Takes the next deflated member. The caller holds the lock. */
 static bool
 take_member(struct inflate *l, struct ring *r)
 {
@@ -95,14 +96,14 @@ take_member(struct inflate *l, struct ring *r)
     return false;
 }
 
-/* The reader has gone past the member of this ring, or wants no more at all. With the lock. */
+/* Returns true if the reader has finished the member of this ring, or everything. The caller holds the lock. */
 static bool
 is_past(const struct ring *r)
 {
     return r->of->quit || r->member < r->of->i;
 }
 
-/* Inflate into the ring what there is room for: `room` bytes from offset r->made on. Without the lock. */
+/* Inflates into the ring, at most `room` bytes at offset r->made. The caller does not hold the lock. */
 static bool
 fill(struct ring *r, size_t room, size_t *got)
 {
@@ -146,8 +147,8 @@ count_deflated(const struct zip *zip, unsigned most)
     return n;
 }
 
-/* As many threads as there are processors and members; those that cannot be had leave their work to the others, and to
- * the reader. */
+/* Starts one thread per processor, but no more than there are deflated members. If some cannot be started, the others or the
+ * reader do their work. */
 static void
 start_threads(struct inflate *l)
 {
@@ -169,7 +170,7 @@ start_threads(struct inflate *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* The ring that has the member that the reader is at. With the lock. */
+/* Returns the ring with the reader's current member, or NULL. The caller holds the lock. */
 static struct ring *
 ring_of(struct inflate *l)
 {
@@ -179,7 +180,7 @@ ring_of(struct inflate *l)
     return NULL;
 }
 
-/* What a thread has inflated; it takes the member in time, since all before it are done. */
+/* Copies bytes that a thread has inflated. Some thread takes the member in time, since all members before it are finished. */
 static bool
 some_ahead(struct inflate *l, uint8_t *buf, size_t n, size_t *got, struct err *err)
 {
@@ -229,7 +230,7 @@ some_stored(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_t 
         || inflater_bad_crc(m, err);
 }
 
-/* The reader goes on to the beginning of member i. */
+/* Moves the reader to the beginning of member i. */
 static void
 go_on(struct inflate *l, size_t i)
 {
@@ -265,7 +266,7 @@ end_of(const void *members, size_t i)
     return m->out_at + m->nbytes;
 }
 
-/* Past whole members: what is wanted of one has its checksum seen. */
+/* Skips whole members only, so that a member that is read in part is still verified by its checksum. */
 static uint64_t
 inflate_skip(struct source_layer *layer, uint64_t to)
 {
@@ -305,7 +306,7 @@ static const struct layer_kind inflate_kind = {
     .skip = inflate_skip,
 };
 
-/* What comes out of deflated members, all together. */
+/* Checks the total size of the deflated members. */
 static bool
 check_output(const struct zip *zip, uint64_t size, struct err *err)
 {
@@ -313,9 +314,9 @@ check_output(const struct zip *zip, uint64_t size, struct err *err)
     if (num_mul(&most, size, ZIP_OUTPUT_MAX) && !num_add(&most, most, OUTPUT_FREE))
         most = UINT64_MAX;
     for (size_t i = 0; i < zip->n; i++)
-        sum += zip->member[i].deflated ? zip->member[i].nbytes : 0;     /* zip_read() has added up all */
-    return sum <= most || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "inflated bytes: %" PRIu64 " of an archive of %" PRIu64
-        " bytes are over the limit of %" PRIu64 " (built in)", sum, size, most);
+        sum += zip->member[i].deflated ? zip->member[i].nbytes : 0;     /* cannot overflow: zip_read() has checked the sum */
+    return sum <= most || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "inflated bytes: %" PRIu64 " from an archive of %"
+        PRIu64 " bytes exceeds the limit of %" PRIu64 " (built in)", sum, size, most);
 }
 
 bool

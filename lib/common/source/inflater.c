@@ -7,17 +7,17 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum { HEAD_STEP = 512 };       /* compressed bytes of one read, for the head of a member */
+enum { HEAD_STEP = 512 };       /* compressed bytes per read for the head of a member */
 
 struct inflater {
     z_stream z;
     const struct zip_member *m;
-    bool check;                     /* its CRC-32, in the end */
-    bool ended;                     /* the deflated stream is at its end */
-    uint64_t taken;                 /* compressed bytes that were read */
+    bool check;                     /* verify the CRC-32 at the end */
+    bool ended;                     /* the deflated stream has ended */
+    uint64_t taken;                 /* compressed bytes read so far */
     uint64_t made;
     uint32_t crc;
-    size_t step;                    /* compressed bytes of one read */
+    size_t step;                    /* compressed bytes per read */
     uint8_t in[INFLATER_STEP];
 };
 
@@ -46,7 +46,7 @@ inflater_free(struct inflater *f)
 void
 inflater_begin(struct inflater *f, const struct zip_member *m, bool check)
 {
-    inflateReset(&f->z);            /* cannot fail: the state is one */
+    inflateReset(&f->z);            /* cannot fail: the state is valid */
     f->z.avail_in = 0;
     f->m = m;
     f->check = check;
@@ -61,7 +61,7 @@ zip_crc(uint32_t crc, const uint8_t *p, size_t n)
     return (uint32_t)crc32_z(crc, p, n);
 }
 
-/* The member is not what the archive says of it. */
+/* Reports that the member differs from what the archive declares. */
 static bool
 bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
 {
@@ -72,10 +72,10 @@ bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
 bool
 inflater_bad_crc(const struct zip_member *m, struct err *err)
 {
-    return bad(m, m->at, err, "its bytes do not have the CRC-32 that its header promises: the file is damaged");
+    return bad(m, m->at, err, "CRC-32 mismatch: the file is damaged");
 }
 
-/* Inflate until the output is full or the stream ends. */
+/* Inflates until the output is full or the stream ends. */
 static bool
 run_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
 {
@@ -95,14 +95,14 @@ run_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
         if (r == Z_MEM_ERROR)
             return err_memory(err, 0);
         if (r == Z_BUF_ERROR)
-            return bad(m, at, err, "its deflated bytes are cut");
+            return bad(m, at, err, "truncated deflate stream");
         if (r != Z_OK && r != Z_STREAM_END)
-            return bad(m, at, err, "its deflated bytes are broken");
+            return bad(m, at, err, "corrupt deflate stream");
     }
     return true;
 }
 
-/* All bytes are there: the stream ends with them, and with its bytes in the archive. */
+/* Once the member is complete, checks that the stream ends there, and with the member's last byte in the archive. */
 static bool
 end_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
 {
@@ -112,9 +112,9 @@ end_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
     if (!run_stream(f, read, of, err))
         return false;
     if (f->z.avail_out == 0)
-        return bad(f->m, f->m->at, err, "more bytes come out of it than its header promises");
+        return bad(f->m, f->m->at, err, "inflates to more bytes than its header declares");
     if (f->z.avail_in != 0 || f->taken != f->m->stored)
-        return bad(f->m, f->m->at + f->taken - f->z.avail_in, err, "other bytes follow its deflated bytes");
+        return bad(f->m, f->m->at + f->taken - f->z.avail_in, err, "trailing data after its deflate stream");
     return !f->check || f->crc == f->m->crc || inflater_bad_crc(f->m, err);
 }
 
@@ -131,7 +131,7 @@ inflater_some(struct inflater *f, read_archive *read, void *of, uint8_t *buf, si
     if (f->check)
         f->crc = zip_crc(f->crc, buf, *got);
     if (f->ended && f->made != f->m->nbytes)
-        return bad(f->m, f->m->at, err, "fewer bytes come out of it than its header promises");
+        return bad(f->m, f->m->at, err, "inflates to fewer bytes than its header declares");
     return f->made != f->m->nbytes || end_stream(f, read, of, err);
 }
 
@@ -141,7 +141,7 @@ read_source(void *of, uint64_t at, void *buf, size_t n, struct err *err)
     return source_read(of, at, buf, n, err);
 }
 
-/* The first n bytes of a deflated member, which has as many. */
+/* Inflates the first n bytes of a deflated member, which must have that many. */
 static bool
 inflate_head(struct source *src, const struct zip_member *m, uint8_t *buf, size_t n, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* inflater: the bytes of one deflated member of an archive, from its first to its last. The stream must end with the last
- * byte that the member has, and with the last one in the archive. */
+/* inflater: decompresses one deflated member of an archive, from its first byte to its last. The stream must end exactly
+ * with the declared size of the member, both compressed and uncompressed. */
 #ifndef SOURCE_INFLATER_PRIV_H
 #define SOURCE_INFLATER_PRIV_H
 
@@ -7,22 +7,22 @@
 
 enum { INFLATER_STEP = 64 << 10 };
 
-/* Exactly n bytes of the archive. */
+/* Reads exactly n bytes of the archive. */
 typedef bool read_archive(void *of, uint64_t at, void *buf, size_t n, struct err *err);
 
 struct inflater;
 
-/* It reads `step` compressed bytes at a time, INFLATER_STEP at most. NULL: no memory. */
+/* Makes an inflater that reads `step` compressed bytes at a time, at most INFLATER_STEP. Returns NULL if out of memory. */
 struct inflater *inflater_new(size_t step, struct err *err);
-void inflater_free(struct inflater *f);                 /* takes NULL */
+void inflater_free(struct inflater *f);                 /* NULL is allowed */
 
-/* From now on it is about m, borrowed; its CRC-32 is looked at when it has come to its end if `check`. */
+/* Begins member m, which is borrowed. With `check`, its CRC-32 is verified at its end. */
 void inflater_begin(struct inflater *f, const struct zip_member *m, bool check);
 
-/* The next bytes of the member, at most n, one at least; it has more. */
+/* Produces the next 1 to n bytes of the member, which must not have ended. */
 bool inflater_some(struct inflater *f, read_archive *read, void *of, uint8_t *buf, size_t n, size_t *got, struct err *err);
 
-/* ERR_MALFORMED: its bytes are others. */
+/* Fails with ERR_MALFORMED because the CRC-32 of the member is wrong. */
 bool inflater_bad_crc(const struct zip_member *m, struct err *err);
 
 #endif

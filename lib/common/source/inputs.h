@@ -1,4 +1,4 @@
-/* inputs: the regular files that a job has opened, so that its output is none of them, whatever they are called. */
+/* inputs: the regular files that a job has opened, so that its output overwrites none of them under any name. */
 #ifndef SOURCE_INPUTS_H
 #define SOURCE_INPUTS_H
 
@@ -13,19 +13,19 @@ struct input {
     char *name;                 /* for messages: escaped; owned */
 };
 
-/* Zeroed: an empty list. */
+/* Zero-initialized it is empty. */
 struct inputs {
     struct input *item;         /* owned */
     size_t n, room;
 };
 
-/* One more file; `shown` is copied. */
+/* Appends a file. Copies `shown`. */
 bool inputs_add(struct inputs *list, uint64_t dev, uint64_t ino, const char *shown, struct err *err);
 
-/* The name of the input that is this file, NULL when none is. Borrowed until inputs_clear(). */
+/* Returns the name of the input with this device and inode, or NULL. Borrowed until inputs_clear(). */
 const char *inputs_find(const struct inputs *list, uint64_t dev, uint64_t ino);
 
-/* Checks that a file which is about to be written is not among them; else ERR_CREATE, which names the input. */
+/* Fails with ERR_CREATE, which names the input, if the file to be written is one of the inputs. */
 bool inputs_check(const struct inputs *list, uint64_t dev, uint64_t ino, struct err *err);
 
 void inputs_clear(struct inputs *list);

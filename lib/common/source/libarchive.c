@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIBARCHIVE_ROOM = 4 << 20 };     /* it takes 1 MiB */
+enum { LIBARCHIVE_ROOM = 4 << 20 };     /* loading it takes 1 MiB */
 
-/* libarchive ends the process, or crashes, when one of the small allocations of its beginning fails. So see first that
- * there is memory for all of them, and for loading it. */
+/* libarchive exits or crashes if one of its small initial allocations fails. So check first that there is memory for them
+ * and for loading the library. */
 static bool
 find_room(struct err *err)
 {
-    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile: or the pair would be optimised away */
+    void *volatile room = malloc(LIBARCHIVE_ROOM);      /* volatile keeps the pair from being optimised away */
     free(room);
     return room || err_memory(err, LIBARCHIVE_ROOM);
 }
 
-#ifdef LIBARCHIVE_LINKED                /* into a static program, which has no loader */
+#ifdef LIBARCHIVE_LINKED                /* linked into a static program, which has no loader */
 
 static bool
 load(struct libarchive *lib, const char *packing, struct err *err)
@@ -46,7 +46,7 @@ load(struct libarchive *lib, const char *packing, struct err *err)
 
 #else
 
-/* Of libarchive 3, whatever its minor version. LIBARCHIVE_DIR is where the headers' library is. */
+/* libarchive 3 of any minor version. LIBARCHIVE_DIR is the directory of the library that belongs to the headers. */
 #ifdef __APPLE__
 #define FILE_NAME LIBARCHIVE_DIR "/libarchive.13.dylib"
 #else
@@ -55,7 +55,7 @@ load(struct libarchive *lib, const char *packing, struct err *err)
 
 static const struct {
     const char *name;
-    size_t at;                  /* in struct libarchive */
+    size_t at;                  /* offset in struct libarchive */
 } calls[] = {
     { "archive_read_new", offsetof(struct libarchive, read_new) },
     { "archive_read_free", offsetof(struct libarchive, read_free) },
@@ -73,16 +73,16 @@ static const struct {
     { "archive_error_string", offsetof(struct libarchive, error_string) },
 };
 
-/* The loader tells in words alone why; malloc() leaves ENOMEM in errno, which was 0. */
+/* The loader reports the reason only as text. errno was set to 0 before, and malloc() sets it to ENOMEM. */
 static bool
 failed(const char *packing, struct err *err)
 {
     int sys = errno;
     const char *why = dlerror();
     if (sys == ENOMEM)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to load libarchive");
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, and libarchive, which reads it, "
-        "cannot be loaded (%s): %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while loading libarchive");
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, but libarchive cannot be loaded (%s); "
+        "install it, or use: %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
 }
 
 static bool

@@ -1,7 +1,8 @@
-/* libarchive: its calls, from the library that is loaded when the first input needs it.
+/* libarchive: its functions, from a library that is loaded when the first input needs it.
  *
- * It is not linked: it brings along a dozen libraries, which take 3 MiB and two milliseconds of every process. Static
- * tools are; they have no loader (LIBARCHIVE_LINKED). */
+ * It is not linked because it depends on a dozen libraries, which cost every process 3 MiB and two milliseconds. Static
+ * tools, which have no loader, do link it (LIBARCHIVE_LINKED).
+ */
 #ifndef SOURCE_LIBARCHIVE_H
 #define SOURCE_LIBARCHIVE_H
 
@@ -28,8 +29,8 @@ struct libarchive {
     __typeof__(&archive_error_string) error_string;
 };
 
-/* For an input that was compressed with `packing`, the name of a command too. ERR_UNSUPPORTED: it is not here, or lacks
- * a call. Close it also after a failure. */
+/* Loads it for an input compressed with `packing`, which is also the name of a command. Fails with ERR_UNSUPPORTED if the
+ * library is not installed or lacks a function. Close it after a failure, too. */
 bool libarchive_open(struct libarchive *lib, const char *packing, struct err *err);
 void libarchive_close(struct libarchive *lib);
 

@@ -1,14 +1,15 @@
-/* small_file: a small text that lies beside a model or in a store, read whole from one descriptor. */
+/* small_file: a small text file next to a model or in a store, read at once from a single descriptor. */
 #ifndef SOURCE_SMALL_FILE_H
 #define SOURCE_SMALL_FILE_H
 
 #include "base/limits.h"
 #include "source/source.h"
 
-enum { SMALL_FILE_MAX = 16 << 20 };     /* bytes of config.json and the like */
+enum { SMALL_FILE_MAX = 16 << 20 };     /* size limit of config.json and the like, in bytes */
 
-/* Open a regular file of at most `max` bytes, and within the budget, else ERR_LIMIT that names `what`, and add it to
- * `inputs`. The text is not NUL-terminated and lives until source_close(*src), which is called after a failure too. */
+/* Opens and reads a regular file of at most `max` bytes and adds it to `inputs`. Fails with ERR_LIMIT, which names `what`,
+ * if it is larger or exceeds the budget. The text has no NUL at its end and lives until source_close(*src), which the caller
+ * calls after a failure, too. */
 bool small_file_open(struct source **src, const char *path, uint64_t max, struct budget *budget, const char *what,
     const char **text, size_t *n, struct inputs *inputs, struct err *err);
 

@@ -9,8 +9,8 @@
 #include "source/source_priv.h"
 
 enum {
-    HEAD_STEP = 64 << 10,           /* the head grows by reads of at least this */
-    UNPACK_PROBE = 16               /* bytes that tell a compression */
+    HEAD_STEP = 64 << 10,           /* smallest read that extends the head */
+    UNPACK_PROBE = 16               /* bytes needed to detect a compression */
 };
 
 static char *
@@ -112,7 +112,7 @@ source_file_size(const struct source *src)
 
 /* --- the head -------------------------------------------------------------------------------------------- */
 
-/* Room in the head up to offset `end`; it doubles, but not beyond a file. */
+/* Makes room in the head up to offset `end`. The room doubles, up to the size of a file. */
 static bool
 reserve_head(struct source *src, uint64_t end, struct err *err)
 {
@@ -128,13 +128,13 @@ reserve_head(struct source *src, uint64_t end, struct err *err)
     return true;
 }
 
-/* Read on until the head has n bytes of the input, or all. */
+/* Reads until the head has n bytes of the input, or all of it. */
 static bool
 grow_head(struct source *src, uint64_t n, struct err *err)
 {
     uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
     if (n > src->gone + SOURCE_HEAD_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: more than the limit of %" PRIu64 " (built in)",
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: size exceeds the limit of %" PRIu64 " (built in)",
             (uint64_t)SOURCE_HEAD_MAX);
     while (src->have < n && !src->ended) {
         uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
@@ -167,7 +167,7 @@ source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, s
 void
 source_head_done(struct source *src, uint64_t end)
 {
-    bool again = src->pos == 0;         /* a file, which can be read there again; of all else the rest is here alone */
+    bool again = src->pos == 0;         /* a file can be read there again; of any other input, the rest is only here */
     size_t left = again || end >= src->have ? 0 : (size_t)(src->have - end);
     if (left != 0) {
         memmove(src->head, src->head + (end - src->gone), left);
@@ -198,7 +198,7 @@ source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
     if (!src->seekable && !grow_head(src, n, err))
         return err_in_file(err, src->name);
     if (src->ended && src->have == src->pos && !src->seekable) {
-        src->seekable = true;       /* all that is left of it is in memory */
+        src->seekable = true;       /* all that is left of the input is in memory */
         src->size = src->pos;
     }
     *ended = src->seekable;
@@ -261,7 +261,7 @@ bool
 source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err)
 {
     uint8_t *to = buf;
-    /* What lies in the head is there for good. */
+    /* Serves reads within the head from memory. */
     if (at >= src->gone && at < src->have) {
         size_t part = (size_t)num_min(n, src->have - at);
         memcpy(to, src->head + (at - src->gone), part);
@@ -276,7 +276,7 @@ source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *er
         if (!src->top->kind->some(src->top, at, to, n, &got, err))
             return err_in_file(err, src->name);
         if (got == 0)
-            return err_set(err, ERR_BUG, at, "bytes are wanted from behind the end");
+            return err_set(err, ERR_BUG, at, "read past the end");
         to += got;
         at += got;
         n -= got;
@@ -284,8 +284,8 @@ source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *er
     return true;
 }
 
-/* Read what only goes forward to its end, or a step behind the end that it must have: what is compressed could give
- * zeros for hours. */
+/* Reads a forward-only source to its end, but not far past the end that it should have: a decompressor could produce zeros
+ * for hours. */
 static bool
 look_for_end(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {
@@ -312,9 +312,10 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
         size = src->pos;
     }
     if (size < end)
-        err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
+        err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
     else if (size > end && !tail_ok)
-        err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes follow the last tensor (MetadataIncompleteBuffer)",
+        err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes of trailing data after the last tensor "
+            "(MetadataIncompleteBuffer)",
             src->seekable || src->ended ? "" : "at least ", size - end);
     return err->kind == ERR_NONE || err_in_file(err, src->name);
 }

@@ -1,11 +1,12 @@
-/* source: where bytes come from. It answers one question: these n bytes at this offset.
- * It knows no model format and no tensor: an archive has members, and a member has bytes.
- * Begin with source_priv.h, which says what a layer is; every other file here is one layer, or reads one index.
+/* source: where bytes come from. It answers one question: which n bytes are at this offset? It knows neither model formats
+ * nor tensors; for it, an archive has members, and a member has bytes. Begin with source_priv.h, which explains layers.
+ * Every other file here is a layer or reads an index.
  *
- * It is a stack. At the bottom lies a file, read with pread from any thread and in any order, or a pipe, which only goes
- * forward. What is compressed is unpacked on top of either, and only goes forward too. A source that only goes forward
- * is for one thread; it keeps its head, what source_keep() named and the last SOURCE_BACK bytes. A spool on top of it
- * makes it seekable, and so does an end that comes while all behind its header is in memory. */
+ * A source is a stack of layers. At the bottom is a file, which any thread may read at any offset, or a pipe, which is
+ * forward-only. A compressed input is unpacked by a layer on top of it, which is forward-only as well. A forward-only source
+ * is for one thread; it keeps its head, the ranges given to source_keep() and the last SOURCE_BACK bytes. It becomes
+ * seekable by a spool on top of it, or if it ends while all that follows its header is in memory.
+ */
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
 
@@ -21,88 +22,90 @@ struct source;
 
 #define SOURCE_SIZE_UNKNOWN UINT64_MAX
 
-/* The words for an input that ends too early, of its length and of the one that its header promises. */
-#define SOURCE_CUT "ends after %" PRIu64 " bytes, the header promises %" PRIu64 " (the download or copy is incomplete)"
+/* Text for a truncated input; takes its length and the length that its header declares. */
+#define SOURCE_TRUNCATED "truncated: %" PRIu64 " of %" PRIu64 " bytes (incomplete download or copy?)"
 
 enum { SOURCE_BACK = 4096 };
 
-/* Open a path, or standard input when it is NULL. A path may be a pipe only when `pipe_ok` (one that the
- * user gave), and standard input a socket as well; a directory, or with !pipe_ok anything but a regular file is
- * ERR_OPEN. A regular file is added to `inputs`, unless that is NULL. */
+/* Opens a path, or standard input if it is NULL. With `pipe_ok`, set for paths that the user gave, the path may be a pipe
+ * and standard input may also be a socket. Fails with ERR_OPEN for a directory, and without `pipe_ok` for anything but a
+ * regular file. Adds a regular file to `inputs` unless that is NULL. */
 bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
-void source_close(struct source *src);                  /* takes NULL */
+void source_close(struct source *src);                  /* NULL is allowed */
 
-/* Whether source_spool() may make a temporary file; it may until this says no. */
+/* Allows source_spool() to create a temporary file, or forbids it. Allowed by default. */
 void source_allow_spool(struct source *src, bool allowed);
 
-/* Tell this meter, borrowed for good, what of the head and of a spool has been read. */
+/* Reports bytes read of the head and of a spool to this meter, which must outlive the source. */
 void source_tell(struct source *src, struct meter *meter);
 
-/* When the input is compressed by gzip, zstd or xz, told by its first bytes, the source is from now on what it holds.
- * Call before anything else is asked of it.
+/* If the input is compressed with gzip, zstd or xz, detected by its first bytes, makes the source deliver the decompressed
+ * bytes. Call before anything else.
  *
- *   ERR_MALFORMED    here and in all that reads later: it is cut or broken, or other bytes follow it; the offset is
- *                    one of the compressed bytes
- *   ERR_UNSUPPORTED  another compression, compressed twice, or no libarchive for it
- *   ERR_LIMIT        it wants a window beyond 128 MiB or limits->alloc; or more than SOURCE_RATIO_FREE bytes
- *                    came out of less than a limits->ratio-th of them (a 200th until source_head_done()) */
+ * ERR_MALFORMED    here and in later reads: truncated or corrupt stream, or trailing data; the offset is one of the
+ *                    compressed input
+ * ERR_UNSUPPORTED  another compression, compressed twice, or no libarchive for it ERR_LIMIT        a window over 128 MiB or
+ * limits->alloc; or more than SOURCE_RATIO_FREE bytes and more than
+ *                    limits->ratio times the compressed bytes (200 times until source_head_done())
+ */
 #define SOURCE_RATIO_FREE (UINT64_C(1) << 20)
 bool source_unpack(struct source *src, const struct limits *limits, struct err *err);
 
 const char *source_name(const struct source *src);      /* for messages: escaped; owned by src */
-bool source_is_file(const struct source *src);          /* a regular file, compressed or not; else a pipe */
-bool source_seekable(const struct source *src);         /* any byte at any time, from any thread */
-uint64_t source_size(const struct source *src);         /* bytes, or SOURCE_SIZE_UNKNOWN: it only goes forward */
-uint64_t source_file_size(const struct source *src);    /* of a regular file as it lies there, compressed or not */
+bool source_is_file(const struct source *src);          /* a regular file, compressed or not; otherwise a pipe */
+bool source_seekable(const struct source *src);         /* readable at any offset from any thread */
+uint64_t source_size(const struct source *src);         /* in bytes, or SOURCE_SIZE_UNKNOWN if forward-only */
+uint64_t source_file_size(const struct source *src);    /* size of the regular file itself, before any decompression */
 
-/* The first n bytes of the input in memory, fewer only at its end: *have says how many (at least n, or all). They take
- * no more memory than twice that, and no more than a file has. The next call may move them: *p is good until then, or
- * until source_head_done(). At most SOURCE_HEAD_MAX: ERR_LIMIT. */
+/* Returns the first n bytes of the input in memory. *have is at least n, or less only if that is the whole input. Takes at
+ * most twice that much memory, and no more than the size of a file. *p is valid until the next call or source_head_done().
+ * Fails with ERR_LIMIT above SOURCE_HEAD_MAX. */
 #define SOURCE_HEAD_MAX (UINT64_C(256) << 20)
 bool source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, struct err *err);
 
-/* Nobody wants the bytes before offset `end` in memory any more: give them back. What only goes forward keeps what it
- * has read behind them, and source_head() is not called for it again. */
+/* Frees the head up to offset `end`. A forward-only source keeps what it has read after that. Do not call source_head() on
+ * such a source afterwards. */
 void source_head_done(struct source *src, uint64_t end);
 
-/* The header promises that the input has so many bytes: what finds that it ends before says so. */
+/* Sets the input size that the header declares, for messages about truncation. */
 void source_promise(struct source *src, uint64_t nbytes);
 
-/* A pipe of no more bytes than this stays in memory. */
+/* A pipe with at most this many bytes after its header is kept in memory. */
 enum { SOURCE_SETTLE = 1 << 20 };
 
-/* Read what only goes forward on in memory, to n bytes at least: whether it ended there. Then its size is known before
- * anything is made of it, and it is seekable. The bytes stay. True for a file. */
+/* Reads a forward-only source into memory up to at least n bytes, and sets *ended if it ended. Its size is then known before
+ * any output is produced, and it is seekable. The bytes are kept. For a file, sets *ended. */
 bool source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err);
 
-/* Exactly n bytes at `at` into buf. What only goes forward: within the head, within a kept range, or forward from at
- * most SOURCE_BACK bytes back; too few bytes are ERR_MALFORMED. Else within source_size(); too few bytes are ERR_IO,
- * since the file shrank. */
+/* Reads exactly n bytes at `at` into buf. A forward-only source can read within the head, within a kept range, or forward
+ * from at most SOURCE_BACK bytes before its position; it fails with ERR_MALFORMED if it ends early. Any other source can
+ * read within source_size(); it fails with ERR_IO if bytes are missing, because the file has shrunk. */
 bool source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err);
 
-/* A file: bytes [from, to) have been read and will not be again, so the page cache need not hold them. For a job that
- * moves more than memory holds, so that it pushes nothing of others out. From any thread; neighbours are given back some
- * MiB at a time, the last ones when the source is closed. Does nothing to anything but a file that is read as it is. */
+/* Tells that bytes [from, to) of a file will not be read again, so that they can leave the page cache. Used by jobs larger
+ * than memory, which would otherwise evict other programs' data. Callable from any thread. Adjacent ranges are dropped some
+ * MiB at a time, the last ones on close. Does nothing unless the source is an uncompressed file. */
 void source_drop(struct source *src, uint64_t from, uint64_t to);
 
-/* What only goes forward: bytes [at, at + n) will be asked for after they have passed. Call before they pass, in rising
- * order of `at`, without overlap. They are held in memory. Does nothing when seekable. */
+/* Announces that bytes [at, at + n) of a forward-only source will be read after they have passed; they are kept in memory.
+ * Call before they pass, in ascending order of `at`, without overlap. Does nothing if the source is seekable. */
 bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 
-/* What only goes forward: put what lies behind its head and before `end` into an unlinked temporary file in TMPDIR, and
- * go on as source_finish(); seekable from then on. Call before anything behind the head was read. Does nothing when
- * seekable. An `end` of SOURCE_SIZE_UNKNOWN is that of the input. ERR_LIMIT: it is not allowed. */
+/* Copies the rest of a forward-only source, from its head to `end`, into an unlinked temporary file in TMPDIR, continues
+ * like source_finish() and makes the source seekable. Call before anything after the head was read. An `end` of
+ * SOURCE_SIZE_UNKNOWN means the end of the input. Does nothing if the source is seekable. Fails with ERR_LIMIT if spooling
+ * is forbidden. */
 bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
-/* The end of the job: the input must have `end` bytes, and no more unless tail_ok, else ERR_MALFORMED. What
- * only goes forward is read to its end, so that a writer is not cut off and a checksum is looked at. */
+/* Ends a job. Fails with ERR_MALFORMED unless the input has exactly `end` bytes, or at least that many with tail_ok. Reads a
+ * forward-only source to its end, so that its writer gets no SIGPIPE and checksums are verified. */
 bool source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
-/* Two numbers that are others when a file is another one, or was changed: 0 for a pipe. */
+/* Returns two numbers that differ if a file is replaced or modified. Both are 0 for a pipe. */
 void source_stamp(const struct source *src, uint64_t stamp[2]);
 
-/* The end of the job: a regular file still has the size and the time of its last change that it was opened with, else
- * ERR_IO: what was read of it may be of two versions. */
+/* Ends a job. Fails with ERR_IO if the size or modification time of a regular file has changed since it was opened, because
+ * the bytes read may then be of two versions. */
 bool source_unchanged(const struct source *src, struct err *err);
 
 #endif

@@ -1,8 +1,9 @@
-/* The inside of a source.
+/* source_priv: the structs of a source and its layers.
  *
- * Its bytes come up through layers: a file or a descriptor that only goes forward at the bottom, on it perhaps what
- * decompresses them, on that perhaps a spool. The source itself keeps in memory what is asked for again: the head,
- * and of what only goes forward the ranges that were named and the last few KiB. */
+ * Bytes come up through layers: a file or a forward-only descriptor at the bottom, possibly a decompressor on it, possibly a
+ * spool on that. The source itself keeps in memory what can be requested again: the head, and of a forward-only input the
+ * kept ranges and the last few KiB.
+ */
 #ifndef SOURCE_SOURCE_PRIV_H
 #define SOURCE_SOURCE_PRIV_H
 
@@ -12,28 +13,28 @@
 
 struct source_layer {
     const struct layer_kind *kind;
-    struct source_layer *under;        /* what it sits on, NULL at the bottom; owned */
-    uint64_t size;              /* SOURCE_SIZE_UNKNOWN when it only goes forward */
-    uint64_t changed;           /* when a file was changed last, ns since 1970; else 0 */
-    uint64_t promised;          /* source_promise(); 0: nothing is known yet */
+    struct source_layer *under;        /* the layer below, NULL at the bottom; owned */
+    uint64_t size;              /* SOURCE_SIZE_UNKNOWN if forward-only */
+    uint64_t changed;           /* modification time of a file, ns since 1970; else 0 */
+    uint64_t promised;          /* set by source_promise(); 0 if unknown */
 };
 
-/* One kind of layer, in one file. */
+/* A kind of layer. Each has a file of its own. */
 struct layer_kind {
-    bool seekable;              /* any byte at any time, from any thread; else each byte once, in order */
-    /* Some of the bytes at `at`, at most n of them; none only at the end. What only goes forward is always asked
-     * for the byte behind those it gave. Errors bear no file name yet. */
+    bool seekable;              /* true: readable at any offset from any thread; false: each byte once, in order */
+    /* Reads 1 to n bytes at `at`, or none at the end. For a forward-only layer, `at` always follows the bytes of the call
+     * before. Errors do not have a file name yet. */
     bool (*some)(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err);
-    /* Give back all but what is under it. */
+    /* Frees the layer, but not the one below. */
     void (*close)(struct source_layer *l);
-    /* NULL or: the header has been read. */
+    /* Called when the header has been read; may be NULL. */
     void (*head_done)(struct source_layer *l);
-    /* NULL or: go on to offset `to` or less, where nothing before is asked for; returns the offset. Of what only goes
-     * forward. */
+    /* For a forward-only layer: moves to an offset of at most `to` and returns it; nothing before it will be requested. May
+     * be NULL. */
     uint64_t (*skip)(struct source_layer *l, uint64_t to);
-    /* NULL or: source_drop(). */
+    /* For source_drop(); may be NULL. */
     void (*drop)(struct source_layer *l, uint64_t from, uint64_t to);
-    /* NULL or: source_unchanged(). */
+    /* For source_unchanged(); may be NULL. */
     bool (*unchanged)(const struct source_layer *l, struct err *err);
 };
 
@@ -43,53 +44,53 @@ struct kept {
 };
 
 struct source {
-    struct source_layer *top;          /* owned, with all that is under it; NULL when nothing could be opened */
+    struct source_layer *top;          /* owned, with all layers below it; NULL if the open failed */
     bool seekable;
-    uint64_t size;              /* SOURCE_SIZE_UNKNOWN until what only goes forward is known to have ended */
+    uint64_t size;              /* SOURCE_SIZE_UNKNOWN until a forward-only input has ended */
     char *name;                 /* owned, escaped */
-    struct meter *meter;        /* borrowed; or NULL */
+    struct meter *meter;        /* borrowed, or NULL */
     bool no_spool;
 
-    uint8_t *head;              /* owned; the bytes [gone, have) of the input, in `room` bytes */
+    uint8_t *head;              /* owned; bytes [gone, have) of the input, in a buffer of `room` bytes */
     uint64_t gone, have, room;
 
-    /* Of what only goes forward: */
-    uint64_t pos;               /* offset of the next byte that the top gives */
-    bool ended;                 /* it has no more */
-    struct kept *kept;          /* ranges in rising order; owned */
+    /* Only for forward-only sources: */
+    uint64_t pos;               /* offset of the next byte from the top layer */
+    bool ended;                 /* the top layer has no more bytes */
+    struct kept *kept;          /* ranges in ascending order; owned */
     size_t nkept, room_kept;
     size_t passing;             /* first kept range that has not passed yet */
-    uint8_t back[SOURCE_BACK];  /* the bytes just before pos */
+    uint8_t back[SOURCE_BACK];  /* the last nback bytes before pos */
     size_t nback;
 };
 
-/* source.c: makes a seekable source of one layer of n bytes, whose struct is copied. `shown` is copied. ERR_MEMORY. */
+/* source.c: makes a seekable source of one layer of n bytes. Copies the layer struct and `shown`. Fails with ERR_MEMORY. */
 bool source_of_layer(struct source **src, const struct source_layer *layer, size_t n, const char *shown, struct err *err);
-/* Frees such a layer: its close(). */
+/* Frees a layer with its close() function. */
 void layer_free(struct source_layer *l);
 
-/* descriptor.c: open the path, or standard input when it is NULL, as a file or as what only goes forward; `pipe_ok`
- * as for source_open(). `shown` names it in messages. */
+/* descriptor.c: opens the path, or standard input if it is NULL, as a file or a forward-only descriptor. `pipe_ok` is that
+ * of source_open(); `shown` is the name in messages. */
 struct source_layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);
 
-/* unpack.c: what the compressed bytes p[0..n), and all that follow them in `under`, hold. NULL in *layer: they are not
- * compressed. p[0..n) is copied. After a failure `under` is still the caller's. */
-bool unpack_open(struct source_layer **layer, struct source_layer *under, const uint8_t *p, size_t n, const struct limits *limits,
-    struct err *err);
+/* unpack.c: makes a layer that decompresses p[0..n) and all that follows in `under`. Sets *layer to NULL if they are not
+ * compressed. Copies p[0..n). After a failure the caller still owns `under`. */
+bool unpack_open(struct source_layer **layer, struct source_layer *under, const uint8_t *p, size_t n,
+    const struct limits *limits, struct err *err);
 
-/* Whether p[0..n) begins what unpack_open() would decompress or refuse: its name, else NULL. */
+/* Returns the name of the compression that p[0..n) begins with, supported or not, else NULL. */
 const char *unpack_name(const uint8_t *p, size_t n);
 
-/* ERR_UNSUPPORTED: what was compressed by `inner` was compressed again by `outer`. */
+/* Fails with ERR_UNSUPPORTED for data compressed by `inner` and again by `outer`. */
 bool unpack_twice(const char *inner, const char *outer, struct err *err);
 
-/* forward.c: at most n of the bytes that come next, none only at the end. */
+/* forward.c: reads the next 1 to n bytes, or none at the end. */
 bool forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err);
 
-/* Exactly n bytes at `at`, which is behind the head. */
+/* Reads exactly n bytes at `at`, which is after the head. */
 bool forward_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *err);
 
-/* Go on to offset `to`, dropping what is not kept. Stops early at the end. */
+/* Moves to offset `to`, discarding bytes that are not kept. Stops early at the end. */
 bool forward_skip(struct source *src, uint64_t to, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What comes yet of what only goes forward in an unlinked temporary file: so it becomes seekable. */
+/* A layer that holds the rest of a forward-only input in an unlinked temporary file, which makes it seekable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,18 +15,18 @@ enum { SPOOL_STEP = 256 << 10 };
 
 struct spool {
     struct source_layer layer;
-    char dir[STR_SHOWN];        /* where it lies, for messages */
-    int fd;                     /* -1 when it could not be made */
-    uint64_t base;              /* offset of its first byte */
+    char dir[STR_SHOWN];        /* its directory, for messages */
+    int fd;                     /* -1 if it could not be created */
+    uint64_t base;              /* input offset of its first byte */
 };
 
-/* A failure of the file, which names its directory, for the reason that errno gives. */
+/* Reports a failed call on the file, with its directory and errno. */
 static bool
 failed(const char *dir, struct err *err, const char *what)
 {
     if (err->kind != ERR_NONE)
         return false;
-    err_sys(err, ERR_IO, errno, "the temporary file for the input %s (TMPDIR names another directory)", what);
+    err_sys(err, ERR_IO, errno, "cannot %s the temporary file for the input (set TMPDIR to another directory)", what);
     return err_in_file(err, dir);
 }
 
@@ -38,7 +38,7 @@ spool_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got
     while ((r = pread(s->fd, buf, n, (off_t)(at - s->base))) < 0 && errno == EINTR)
         ;
     if (r < 0)
-        return failed(s->dir, err, "cannot be read");
+        return failed(s->dir, err, "read");
     *got = (size_t)r;
     return true;
 }
@@ -58,8 +58,8 @@ static const struct layer_kind spool_kind = {
     .close = spool_close,
 };
 
-/* A new file without a name in TMPDIR, or -1 with the error set; `shown` gets the directory. Where files are only made
- * with a name, no signal leaves it behind. */
+/* Creates a file without a name in TMPDIR. Returns -1 with the error set on failure; sets `shown` to the directory. On file
+ * systems where a name is needed first, signals are blocked until it is removed. */
 static int
 open_nameless(char shown[STR_SHOWN], struct err *err)
 {
@@ -85,7 +85,7 @@ open_nameless(char shown[STR_SHOWN], struct err *err)
         unlink(path.p);
     signals_release(&old);
     if (fd < 0)
-        failed(shown, err, "cannot be made");
+        failed(shown, err, "create");
     str_clear(&path);
     return fd;
 }
@@ -98,14 +98,14 @@ write_fully(const struct spool *s, const uint8_t *p, size_t n, struct err *err)
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return failed(s->dir, err, "cannot be written");
+            return failed(s->dir, err, "write");
         p += put;
         n -= (size_t)put;
     }
     return true;
 }
 
-/* Copy what comes of src to the file, up to offset `end`. */
+/* Copies the rest of src to the file, up to offset `end`. */
 static bool
 fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
 {
@@ -131,9 +131,9 @@ source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
     if (src->seekable)
         return true;
     if (src->no_spool)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: it has to be read in another order than it comes in, and "
-            "--no-spool forbids the temporary file for that: %s", source_is_file(src) ? "decompress it first"
-            : "name a file instead of a pipe");
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: reading the input out of order requires a temporary file, "
+            "but --no-spool is given: %s", source_is_file(src) ? "decompress it first"
+            : "give a file name instead of a pipe");
     struct spool *s = calloc(1, sizeof *s);
     if (!s)
         return err_memory(err, sizeof *s);

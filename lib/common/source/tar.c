@@ -8,8 +8,8 @@ enum { SIZE_LEN = 12, SUM_AT = 148, SUM_LEN = 8 };
 
 static const uint8_t zeros[TAR_BLOCK];
 
-/* Reads a number as tarfile does: octal digits as int() takes them, up to a NUL, or bytes after a byte 0x80. An empty
- * field is 0. */
+/* Parses a number like tarfile: octal digits as int() accepts them, up to a NUL, or binary after a byte 0x80. An empty field
+ * is 0. */
 static bool
 number(uint64_t *value, const uint8_t *p, size_t n)
 {
@@ -41,7 +41,7 @@ tar_size(const uint8_t head[TAR_BLOCK], uint64_t *size)
     return number(size, head + TAR_SIZE_AT, SIZE_LEN);
 }
 
-/* Checks the checksum: the sum of all bytes, those of the field itself taken as blanks, with or without signs. */
+/* Verifies the checksum: the sum of all bytes, signed or unsigned, with blanks in place of the checksum field. */
 static bool
 sums_up(const uint8_t *p)
 {

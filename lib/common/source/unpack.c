@@ -1,5 +1,5 @@
-/* What compressed bytes hold: a layer that goes forward once. The decompressors are rows; here is what they share:
- * their input, and the ceiling of what may come out of it. */
+/* A forward-only layer that decompresses its input. Each decompressor is a row; this file has what they share: input
+ * buffering and the limit on expansion. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "source/unpack_priv.h"
 
 enum {
-    RATIO_HEAD = 200,               /* the most bytes that come of one while a header is read */
-    WINDOW_MAX = 128 << 20,         /* bytes that it looks back at: what zstd itself takes unasked */
+    RATIO_HEAD = 200,               /* limit of the expansion while a header is read */
+    WINDOW_MAX = 128 << 20,         /* bytes of history; the largest that zstd accepts by default */
     IN_STEP = 64 << 10,
-    OUT_STEP = 256 << 10            /* the expansion is looked at this often */
+    OUT_STEP = 256 << 10            /* the expansion is checked this often */
 };
 
-/* A safetensors file begins with the length of its header, which can be these bytes of gzip or compress; then the
- * header follows. No stream of theirs has zeros and a brace there: the brace is a flag of gzip, which knows 0, 2 and 4. */
+/* Returns true for a safetensors file, whose header length can look like the magic of gzip or compress. It is followed by
+ * the header. No such stream has zeros and a brace there: in gzip the brace would be a flag byte, which is 0, 2 or 4. */
 static bool
 is_safetensors(const uint8_t *p, size_t n)
 {
@@ -67,8 +67,8 @@ unpack_name(const uint8_t *p, size_t n)
 bool
 unpack_twice(const char *inner, const char *outer, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed twice, by %s and then by %s: only one of "
-        "them is read through: %s -dc FILE | amn-inspect", inner, outer, outer);
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed twice, with %s and then with %s, which is not "
+        "supported: %s -dc FILE | amn-inspect", inner, outer, outer);
 }
 
 /* --- the layer ------------------------------------------------------------------------------------------- */
@@ -93,10 +93,10 @@ unpack_cut(const struct unpack *u, uint64_t made, struct err *err)
 {
     uint64_t size = u->in_at + u->nin;
     if (u->layer.promised <= made)
-        return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes (the download or copy "
-            "is incomplete)", u->packing->name, size);
-    return err_set(err, ERR_MALFORMED, size, "the %s stream is cut after %" PRIu64 " bytes: what it holds " SOURCE_CUT,
-        u->packing->name, size, made, u->layer.promised);
+        return err_set(err, ERR_MALFORMED, size, "the %s stream is truncated after %" PRIu64 " bytes (incomplete "
+            "download or copy?)", u->packing->name, size);
+    return err_set(err, ERR_MALFORMED, size, "the %s stream ends after %" PRIu64 " bytes; its contents are "
+        SOURCE_TRUNCATED, u->packing->name, size, made, u->layer.promised);
 }
 
 static bool
@@ -109,8 +109,8 @@ unpack_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *go
     u->made += *got;
     if (u->made <= SOURCE_RATIO_FREE || (u->ratio != 0 && u->made / u->ratio <= u->used))
         return true;
-    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s become %" PRIu64 " and more, over the "
-        "limit of %" PRIu64 " to 1: is it a model?", u->used, u->packing->name, u->made, u->ratio);
+    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s expand to %" PRIu64 " or more, which exceeds"
+        " the limit of %" PRIu64 " to 1: is this a model?", u->used, u->packing->name, u->made, u->ratio);
 }
 
 static void
@@ -145,8 +145,8 @@ unpack_open(struct source_layer **layer, struct source_layer *under, const uint8
     if (!packing)
         return true;
     if (!packing->open)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, which is not read through: %s "
-            "FILE | amn-inspect", packing->name, packing->command);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, which is not supported: %s FILE | "
+            "amn-inspect", packing->name, packing->command);
     struct unpack *u = calloc(1, sizeof *u);
     if (!u)
         return err_memory(err, sizeof *u);

@@ -1,5 +1,5 @@
-/* zstd and xz, by libarchive. It sets no bound to the memory that a stream asks for, so the frames are looked at before
- * it gets them. */
+/* zstd and xz, by libarchive. It does not limit the memory that a stream requests, so the frames are checked before
+ * libarchive reads them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,14 @@ struct archive_state {
     struct libarchive lib;
     struct archive *archive;
     struct frames frames;
-    const uint8_t *p;           /* n bytes that libarchive has made, not yet taken; borrowed until its next call */
+    const uint8_t *p;           /* n bytes that libarchive has produced and that are not yet copied; borrowed until its next
+                                 * call */
     size_t n;
     bool ended;
-    struct err *err;            /* of the call that is being made */
+    struct err *err;            /* of the call in progress */
 };
 
-/* libarchive asks for input. */
+/* Callback by which libarchive reads input. */
 static ssize_t
 give(struct archive *archive, void *of, const void **p)
 {
@@ -35,26 +36,26 @@ give(struct archive *archive, void *of, const void **p)
     return ARCHIVE_FATAL;
 }
 
-/* A call of libarchive failed. It does not always tell that memory was what failed; malloc() leaves ENOMEM in errno,
- * which was 0. */
+/* Reports a failed libarchive call. It does not always say that it ran out of memory; but malloc() leaves ENOMEM in errno,
+ * which was set to 0. */
 static bool
 failed(struct unpack *u, struct err *err)
 {
     struct archive_state *s = u->engine;
     int sys = errno;
-    if (err->kind != ERR_NONE)          /* give() has said it */
+    if (err->kind != ERR_NONE)          /* the read callback has set it */
         return false;
     if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "memory: there is none to decompress %s", u->packing->name);
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while decompressing %s", u->packing->name);
     if (u->in_ended)
         return unpack_cut(u, u->made, err);
     la_int64_t at = s->lib.filter_bytes(s->archive, -1);
     const char *why = s->lib.error_string(s->archive);
-    return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "the %s stream is broken, here or in "
-        "the next 64 KiB: %s", u->packing->name, why ? why : "no reason");
+    return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "corrupt %s stream, here or within the next 64 "
+        "KiB: %s", u->packing->name, why ? why : "unknown error");
 }
 
-/* An archive that knows this compression, and takes any bytes behind it, or none, as its one member. */
+/* Sets up an archive that accepts this compression, and takes the decompressed bytes, if any, as its one member. */
 static bool
 set_up(struct unpack *u, struct err *err)
 {
@@ -65,9 +66,9 @@ set_up(struct unpack *u, struct err *err)
         return err_memory(err, 0);
     int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
         : lib->read_support_filter_zstd(s->archive);
-    if (r == ARCHIVE_WARN)              /* it would start a program */
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, which the libarchive here "
-            "does not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
+    if (r == ARCHIVE_WARN)              /* it would run a program */
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, which this libarchive does not support:"
+            " %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
         && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
 }
@@ -88,12 +89,12 @@ archive_begin(struct unpack *u, struct err *err)
         return false;
     if (s->lib.read_open(s->archive, u, NULL, give, NULL) != ARCHIVE_OK)
         return failed(u, err);
-    /* Itself, and the end of the chain. libarchive goes on into what is compressed twice, and gives what it does not
-     * know as it is. */
+    /* Checks that the filter chain is this compression and nothing else. libarchive also decompresses a second layer, and
+     * passes unknown data through. */
     int filters = s->lib.filter_count(s->archive);
     if (filters < 2)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is compressed with %s, in a form that the libarchive "
-            "here does not know: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with a variant of %s that this libarchive does "
+            "not support: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     if (filters > 2)
         return unpack_twice(u->packing->name, u->packing->name, err);
     int r = s->lib.read_next_header(s->archive, &entry);
@@ -149,7 +150,7 @@ const struct packing packing_zstd = {
     .close = archive_end,
 };
 
-/* It may begin with a frame to skip, whose magic ends in any four bits. */
+/* A stream may begin with a skippable frame, whose magic ends in any four bits. */
 const struct packing packing_zstd_skipped = {
     .name = "zstd",
     .magic = "\x50\x2a\x4d\x18",

@@ -1,4 +1,4 @@
-/* gzip, by zlib. Not by libarchive, which does not look at the checksums of gzip. */
+/* gzip, by zlib. libarchive is not used because it does not verify the checksums of gzip. */
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -6,11 +6,11 @@
 #include "base/num.h"
 #include "source/unpack_priv.h"
 
-enum { GZIP_ONLY = 16 + MAX_WBITS };    /* what zlib is to read: a gzip header, any window */
+enum { GZIP_ONLY = 16 + MAX_WBITS };    /* zlib: expect a gzip header, any window */
 
 struct gzip {
     z_stream z;
-    bool between;               /* a member has ended, the next has not begun */
+    bool between;               /* a member has ended, and the next has not begun */
 };
 
 static bool
@@ -35,7 +35,7 @@ gzip_close(struct unpack *u)
     free(g);
 }
 
-/* See that there is input unless all of it has been; *more says so. */
+/* Makes sure that there is input, unless it has ended. Sets *more to whether there is. */
 static bool
 take_input(struct unpack *u, bool *more, struct err *err)
 {
@@ -45,14 +45,15 @@ take_input(struct unpack *u, bool *more, struct err *err)
     if (g->z.avail_in == 0) {
         if (!unpack_input(u, &p, &n, err))
             return false;
-        g->z.next_in = (Bytef *)p;          /* not written to: zlib has no const there */
+        g->z.next_in = (Bytef *)p;          /* not modified: zlib merely lacks the const */
         g->z.avail_in = (uInt)n;
     }
     *more = g->z.avail_in != 0;
     return true;
 }
 
-/* Behind a member: another one, or zeros to the end (a tape's blocks), as gzip takes them. *more: another one. */
+/* Reads what follows a member: another one, or zeros to the end (tape blocks), as gzip allows. Sets *more if there is
+ * another. */
 static bool
 find_member(struct unpack *u, bool *more, struct err *err)
 {
@@ -61,10 +62,10 @@ find_member(struct unpack *u, bool *more, struct err *err)
     while (take_input(u, more, err) && *more) {
         if (*g->z.next_in == 0x1f && !padded) {
             g->between = false;
-            return inflateReset(&g->z) == Z_OK || err_set(err, ERR_BUG, u->used, "zlib cannot begin again");
+            return inflateReset(&g->z) == Z_OK || err_set(err, ERR_BUG, u->used, "zlib reset failed");
         }
         if (*g->z.next_in != 0)
-            return err_set(err, ERR_MALFORMED, u->used, "what follows the gzip stream is neither gzip nor zeros");
+            return err_set(err, ERR_MALFORMED, u->used, "trailing data after the gzip stream");
         padded = true;
         g->z.next_in++;
         g->z.avail_in--;
@@ -98,7 +99,7 @@ gzip_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err)
         else if (r == Z_MEM_ERROR)
             err_memory(err, 0);
         else if (r != Z_OK)
-            err_set(err, ERR_MALFORMED, u->used, "the gzip stream is broken: %s", g->z.msg ? g->z.msg : "no progress");
+            err_set(err, ERR_MALFORMED, u->used, "corrupt gzip stream: %s", g->z.msg ? g->z.msg : "no progress");
         if (err->kind != ERR_NONE)
             break;
     }

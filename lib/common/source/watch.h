@@ -1,5 +1,5 @@
-/* watch: someone who is shown every byte of what only goes forward, as it passes: counts and checksums that lie between
- * the data, of which nothing is known before the data have gone by. */
+/* watch: an observer that sees every byte of a forward-only source as it passes, for counts and checksums that are stored
+ * among the data and not known in advance. */
 #ifndef SOURCE_WATCH_H
 #define SOURCE_WATCH_H
 
@@ -7,14 +7,14 @@
 
 struct watcher {
     bool (*see)(void *of, uint64_t at, const uint8_t *p, size_t n, struct err *err);
-    bool (*ended)(void *of, uint64_t at, struct err *err);      /* the input has no more; `at` is its length */
-    void (*free)(void *of);                                     /* when the source is closed */
+    bool (*ended)(void *of, uint64_t at, struct err *err);      /* the input has ended; `at` is its length */
+    void (*free)(void *of);                                     /* called when the source is closed */
     void *of;
 };
 
-/* Show it all bytes from offset `from` on, once and in order, whoever reads them; `from` lies in the head, whose rest is
- * shown now, and that the input has ended, when it has. Its failures are those of the reads. It takes watcher->of, after a failure too. A seekable source is shown
- * to nobody: what watches it reads it. */
+/* Shows the watcher all bytes from offset `from` on, once and in order, whoever reads them. `from` must be in the head,
+ * whose rest is shown now, as is the end of the input if it has ended. The watcher's failures become those of the reads.
+ * Takes ownership of watcher->of, even on failure. Does nothing for a seekable source: the watcher's owner has to read it. */
 bool source_watch(struct source *src, uint64_t from, const struct watcher *watcher, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct within_layer {
     struct source_layer layer;
-    struct source *whole;       /* borrowed; NULL: the bytes are at p */
+    struct source *whole;       /* borrowed; if NULL, the bytes are at p */
     uint64_t at;
     const uint8_t *p;           /* borrowed */
 };

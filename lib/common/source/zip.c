@@ -10,10 +10,11 @@
  *      locator     "PK\6\7" disk offset disks                                                              20 bytes
  *      end         "PK\5\6" disk disk n n size offset comment_len | comment                                22 bytes
  *
- * C is the number of bytes in the file, U that of the member. A field of the directory that is all ones has its value in
- * the extra field 1. All that is said twice must be the same, and the parts must tile the file; so that whoever reads it
- * by the directory, and whoever goes from one local header to the next, sees the same members.
- * From APPNOTE.TXT 6.3.10, hostile.md 3, and what torch (miniz) and NumPy (zipfile) write: pth.md 2, npz.md 6. */
+ * C is the compressed size, U the uncompressed size of the member. A directory field that is all ones has its value in the
+ * extra field 1. Values that are stored twice must agree, and the parts must tile the file. A reader that follows the
+ * directory and one that goes from one local header to the next then see the same members. Follows APPNOTE.TXT 6.3.10 and
+ * what torch (miniz) and NumPy (zipfile) write.
+ */
 #include "source/zip_priv.h"
 
 #include <inttypes.h>
@@ -28,17 +29,17 @@ enum { RECORD_SAYS = 44 };
 
 static const char sig_entry[4] = "PK\1\2", sig_end[4] = "PK\5\6", sig_record[4] = "PK\6\6", sig_locator[4] = "PK\6\7";
 
-/* Where the directory lies and what it holds, by the end record. */
+/* Location and contents of the directory, as given by the end record. */
 struct end {
-    uint64_t count, size, at;   /* of the directory */
-    uint64_t end_at;            /* where the directory has to end */
+    uint64_t count, size, at;   /* extent of the directory */
+    uint64_t end_at;            /* required end of the directory */
     uint32_t comment_len;
 };
 
 static bool
 bad_archive(struct err *err, uint64_t at, const char *text)
 {
-    return err_set(err, ERR_MALFORMED, at, "the ZIP archive: %s", text);
+    return err_set(err, ERR_MALFORMED, at, "ZIP archive: %s", text);
 }
 
 bool
@@ -50,8 +51,8 @@ zip_bad_member(struct err *err, const struct zip_member *m, uint64_t at, const c
 
 /* --- the end ------------------------------------------------------------------------------------------------ */
 
-/* The ZIP64 record, when its locator lies in front of the end record at `at`: it is right before that, and says what the
- * end record says as far as that can. */
+/* Reads the ZIP64 record if its locator precedes the end record at `at`. The record must come right before the locator, and
+ * must agree with the end record as far as that can hold the values. */
 static bool
 read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
 {
@@ -68,10 +69,10 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     uint64_t record_at = cursor_u64(&c);
     uint32_t disks = cursor_u32(&c);
     if (disk != 0 || disks > 1)
-        return err_set(err, ERR_UNSUPPORTED, at - LOCATOR, "it is one of %" PRIu32 " parts of a ZIP archive: put them "
-            "together first (zip -s 0)", disks);
+        return err_set(err, ERR_UNSUPPORTED, at - LOCATOR, "one of %" PRIu32 " parts of a split ZIP archive: join them "
+            "first (zip -s 0)", disks);
     if (n < sizeof raw || record_at != at - sizeof raw || !zip_is(raw, sig_record))
-        return bad_archive(err, at - LOCATOR, "its ZIP64 end record is not where it is said to be, right before this");
+        return bad_archive(err, at - LOCATOR, "no ZIP64 end record right before its locator");
     c = (struct cursor){ .p = raw + 4, .left = RECORD - 4, .at = record_at + 4 };
     uint64_t says = cursor_u64(&c);
     cursor_take(&c, 4);
@@ -80,10 +81,10 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     if (this_disk != 0 || first_disk != 0)
         return err_set(err, ERR_UNSUPPORTED, record_at, "it is a part of a ZIP archive: put all together first (zip -s 0)");
     if (says != RECORD_SAYS || here != count)
-        return bad_archive(err, record_at, "its ZIP64 end record has another length or two counts");
+        return bad_archive(err, record_at, "the ZIP64 end record has the wrong length or conflicting member counts");
     if ((end->count != UINT16_MAX && end->count != count) || (end->size != UINT32_MAX && end->size != size)
         || (end->at != UINT32_MAX && end->at != dir))
-        return bad_archive(err, record_at, "its two end records disagree");
+        return bad_archive(err, record_at, "the end record and the ZIP64 end record disagree");
     end->count = count;
     end->size = size;
     end->at = dir;
@@ -91,7 +92,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     return true;
 }
 
-/* The end record at p, which is byte `at` of the file. */
+/* Reads the end record at p, which is at offset `at` of the file. */
 static bool
 read_end(struct source *src, const uint8_t *p, uint64_t at, struct end *end, struct err *err)
 {
@@ -104,17 +105,17 @@ read_end(struct source *src, const uint8_t *p, uint64_t at, struct end *end, str
     if (disk != 0 || first_disk != 0)
         return err_set(err, ERR_UNSUPPORTED, at, "it is a part of a ZIP archive: put all together first (zip -s 0)");
     if (here != end->count)
-        return bad_archive(err, at, "its end record has two counts of members");
+        return bad_archive(err, at, "the end record has conflicting member counts");
     if (!read_record(src, at, end, err))
         return false;
     if (end->at > end->end_at || end->size != end->end_at - end->at)
-        return err_set(err, ERR_MALFORMED, at, "the ZIP archive: its directory is said to have %" PRIu64 " bytes at %"
-            PRIu64 ", expected an end at %" PRIu64 ": bytes were put in front of it, or it is damaged", end->size,
+        return err_set(err, ERR_MALFORMED, at, "ZIP archive: the directory, %" PRIu64 " bytes at %" PRIu64 ", does not "
+            "end at %" PRIu64 " as expected: data was prepended, or the file is damaged", end->size,
             end->at, end->end_at);
     return true;
 }
 
-/* The last end record whose comment ends with the file. Most have none, so that few bytes are read first. */
+/* Finds the last end record whose comment ends with the file. Most have no comment, so few bytes are read first. */
 static bool
 find_end(struct source *src, struct end *end, struct err *err)
 {
@@ -136,8 +137,8 @@ find_end(struct source *src, struct end *end, struct err *err)
         n = most;
     }
     free(p);
-    return ok && (found || err_set(err, ERR_MALFORMED, size, "the ZIP archive: it ends without an end record (the download "
-        "or copy is incomplete, or bytes were put behind it)"));
+    return ok && (found || err_set(err, ERR_MALFORMED, size, "ZIP archive: no end record (incomplete download or copy, "
+        "or trailing data?)"));
 }
 
 /* --- the directory ------------------------------------------------------------------------------------------ */
@@ -148,7 +149,7 @@ struct zip_field {
     struct cursor in;
 };
 
-/* The next of them, while there is one. One that is cut sets c->bad. */
+/* Moves to the next field and returns true while there is one. Sets c->bad if it is truncated. */
 static bool
 next_field(struct cursor *c, struct zip_field *f)
 {
@@ -161,7 +162,7 @@ next_field(struct cursor *c, struct zip_field *f)
     return !c->bad;
 }
 
-/* What an entry says. */
+/* The fields of a directory entry. */
 struct zip_entry {
     struct zip_member m;
     uint16_t method;
@@ -169,7 +170,7 @@ struct zip_entry {
     uint32_t disk;
 };
 
-/* The values that do not fit into the entry, in this order. */
+/* Reads the values that do not fit into the entry, in their fixed order. */
 static bool
 read_wide(struct zip_entry *e, struct cursor *extra, uint64_t at, struct err *err)
 {
@@ -180,7 +181,7 @@ read_wide(struct zip_entry *e, struct cursor *extra, uint64_t at, struct err *er
         if (f.id != ZIP64_FIELD)
             continue;
         if (found)
-            return zip_bad_member(err, &e->m, at, "it has two ZIP64 fields in the directory");
+            return zip_bad_member(err, &e->m, at, "duplicate ZIP64 field in the directory");
         found = true;
         for (int i = 0; i < 3; i++)
             if (wide[i])
@@ -188,12 +189,12 @@ read_wide(struct zip_entry *e, struct cursor *extra, uint64_t at, struct err *er
         if (e->disk == UINT16_MAX)
             e->disk = cursor_u32(&f.in);
         if (f.in.bad)
-            return zip_bad_member(err, &e->m, at, "its ZIP64 field in the directory is too short");
+            return zip_bad_member(err, &e->m, at, "the ZIP64 field in the directory is too short");
     }
     if (extra->bad)
-        return zip_bad_member(err, &e->m, at, "an extra field in the directory goes beyond its place");
+        return zip_bad_member(err, &e->m, at, "an extra field overruns its directory entry");
     if (!found && (wide[0] || wide[1] || wide[2]))
-        return zip_bad_member(err, &e->m, at, "its sizes are in a ZIP64 field, which is not there");
+        return zip_bad_member(err, &e->m, at, "the ZIP64 field with its sizes is missing");
     return true;
 }
 
@@ -204,28 +205,28 @@ check_name(const struct zip_member *m, uint64_t at, struct err *err)
     if (m->name_len == 0)
         return bad_archive(err, at, "a member has no name");
     if (m->name_len > ZIP_NAME_MAX)
-        return err_set(err, ERR_LIMIT, at, "bytes of a member's name: %" PRIu32 " is over the limit of %d", m->name_len,
+        return err_set(err, ERR_LIMIT, at, "bytes of a member name: %" PRIu32 " exceeds the limit of %d", m->name_len,
             ZIP_NAME_MAX);
     for (uint32_t i = 0; i < m->name_len; i++)
         ascii = ascii && (uint8_t)m->name[i] < 0x80;
     if (memchr(m->name, '\0', m->name_len))
-        return zip_bad_member(err, m, at, "a NUL in its name");
+        return zip_bad_member(err, m, at, "the name contains a NUL");
     if (!str_is_utf8(m->name, m->name_len))
-        return zip_bad_member(err, m, at, "its name is not UTF-8");
+        return zip_bad_member(err, m, at, "the name is not valid UTF-8");
     return ascii || (m->flags & FLAG_UTF8)
-        || zip_bad_member(err, m, at, "its name is not ASCII, and no flag says that it is UTF-8");
+        || zip_bad_member(err, m, at, "the name is not ASCII, but the UTF-8 flag is not set");
 }
 
-/* Neither a folder nor a link nor a device: nobody stores arrays in those. */
+/* Fails for a folder, a link or a device: none of them stores an array. */
 static bool
 check_kind(const struct zip_entry *e, uint64_t at, struct err *err)
 {
     enum { DOS_FOLDER = 0x10, MODE_SHIFT = 16, MODE_KIND = 0170000, MODE_FILE = 0100000, MODE_LINK = 0120000 };
     uint32_t kind = e->external >> MODE_SHIFT & MODE_KIND;
     if (kind == MODE_LINK)
-        return zip_bad_member(err, &e->m, at, "it is a symbolic link, expected a file");
+        return zip_bad_member(err, &e->m, at, "expected a file, found a symbolic link");
     if ((kind != 0 && kind != MODE_FILE) || (e->external & DOS_FOLDER) || e->m.name[e->m.name_len - 1] == '/')
-        return zip_bad_member(err, &e->m, at, "it is a directory or a device, expected a file");
+        return zip_bad_member(err, &e->m, at, "expected a file, found a directory or a device");
     return true;
 }
 
@@ -236,16 +237,16 @@ check_sizes(const struct zip_entry *e, uint64_t at, const struct limits *limits,
     char shown[STR_SHOWN];
     uint64_t ratio = num_min(ZIP_RATIO_MAX, limits->ratio);
     if (e->method == STORED && m->stored != m->nbytes)
-        return zip_bad_member(err, m, at, "it is stored, but its two sizes differ");
+        return zip_bad_member(err, m, at, "stored, but its two sizes differ");
     if (e->method == DEFLATED && m->nbytes > SOURCE_RATIO_FREE && (ratio == 0 || m->nbytes / ratio > m->stored))
-        return err_set(err, ERR_LIMIT, at, "ratio: member %s: %" PRIu64 " bytes are to become %" PRIu64 ", over the limit of %"
-            PRIu64 " to 1 (%s)", str_shown(shown, m->name, m->name_len), m->stored, m->nbytes, ratio,
+        return err_set(err, ERR_LIMIT, at, "ratio: member %s: %" PRIu64 " bytes expand to %" PRIu64 ", which exceeds the"
+            " limit of %" PRIu64 " to 1 (%s)", str_shown(shown, m->name, m->name_len), m->stored, m->nbytes, ratio,
             limits_origin(limits->ratio, ZIP_RATIO_MAX, "--max-ratio"));
     return true;
 }
 
-/* One entry of the directory, which `more` others follow; its name goes to *names, which moves on. There is room for what
- * the directory has beside the fixed parts of all of them. */
+/* Reads a directory entry, which is followed by `more` others, and appends its name to *names. The buffer has room for all
+ * that the directory has besides the fixed parts of its entries. */
 static bool
 read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, const struct limits *limits, struct err *err)
 {
@@ -253,9 +254,9 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     uint64_t at = c->at;
     const uint8_t *sig = cursor_take(c, 4);
     if (!sig || c->left < ENTRY - 4)
-        return bad_archive(err, at, "its directory ends before the members that it promises");
+        return bad_archive(err, at, "the directory has fewer members than declared");
     if (!zip_is(sig, sig_entry))
-        return bad_archive(err, at, "no entry of its directory is here");
+        return bad_archive(err, at, "expected a directory entry here");
     cursor_take(c, 4);
     e.m.flags = cursor_u16(c);
     e.method = cursor_u16(c);
@@ -274,7 +275,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     extra.p = cursor_take(c, extra_len);
     cursor_take(c, comment_len);
     if (c->bad || c->left / ENTRY < more)
-        return bad_archive(err, at, "an entry of its directory goes beyond its place");
+        return bad_archive(err, at, "an entry overruns the directory");
     e.m.name = *names;
     memcpy(*names, name, e.m.name_len);
     (*names)[e.m.name_len] = '\0';
@@ -307,12 +308,12 @@ load_directory(struct zip *zip, struct source *src, const struct end *end, struc
 {
     const struct limits *limits = &budget->limits;
     if (!limits_check(end->count, ZIP_MEMBERS_MAX, "members of the ZIP archive", err)
-        || !limits_check(end->size, ZIP_DIRECTORY_MAX, "bytes of the directory of the ZIP archive", err))
+        || !limits_check(end->size, ZIP_DIRECTORY_MAX, "bytes of the ZIP directory", err))
         return false;
     if (end->count > end->size / ENTRY)
-        return err_set(err, ERR_MALFORMED, end->at, "the ZIP archive: its directory of %" PRIu64 " bytes is said to hold %"
-            PRIu64 " members of at least %d", end->size, end->count, ENTRY);
-    /* Of its own length each name has less than an entry. */
+        return err_set(err, ERR_MALFORMED, end->at, "ZIP archive: a directory of %" PRIu64 " bytes is too small for %"
+            PRIu64 " members of at least %d bytes", end->size, end->count, ENTRY);
+    /* Each name is shorter than its entry, so the names fit into the size of the directory. */
     uint64_t names = end->size - end->count * ENTRY + end->count, members = end->count * sizeof *zip->member;
     if (end->count == 0)
         return end->size == 0 || bad_archive(err, end->at, "its directory has more than the members that it promises");
@@ -357,7 +358,7 @@ name_of(const void *zip, uint32_t i, size_t *n)
     return m->name;
 }
 
-/* Put all names into the table; two that are equal are ERR_MALFORMED. */
+/* Enters all names into the table. Fails with ERR_MALFORMED if two are equal. */
 static bool
 index_names(struct table *table, const struct zip *zip, const char *what, struct err *err)
 {
@@ -396,7 +397,7 @@ zip_cases_differ(const struct zip *zip, struct budget *budget, struct err *err)
         for (const char *c = zip->member[i].name, *end = c + zip->member[i].name_len; c <= end; c++)
             *p++ = c < end && *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
     }
-    ok = ok && index_names(&folded.table, &folded, "its name differs from that of another one in the case of letters alone",
+    ok = ok && index_names(&folded.table, &folded, "the name differs from that of another member only in case",
         err);
     zip_clear(&folded);
     return ok;
@@ -420,7 +421,7 @@ zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err 
         return false;
     zip->comment_len = end.comment_len;
     sort_members(zip);
-    return zip_read_locals(zip, src, end.at, err) && index_names(&zip->table, zip, "another one has the same name", err);
+    return zip_read_locals(zip, src, end.at, err) && index_names(&zip->table, zip, "duplicate member name", err);
 }
 
 void

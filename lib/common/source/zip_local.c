@@ -1,5 +1,5 @@
-/* The local headers of a ZIP archive, and the data descriptors behind members: what they say is held against the
- * directory. They are read in long pieces where they lie near each other; of large members only they are read. */
+/* Compares the local headers of a ZIP archive, and the data descriptors after members, with the directory. Headers that are
+ * close together are read at once; of large members, only headers and descriptors are read. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +29,11 @@ zip_look(struct zip_window *w, uint64_t at, size_t n, uint64_t more, struct err 
 }
 
 enum {
-    GUESS = 80,                 /* bytes of extra fields that are read with a header: torch has up to 67 */
-    NEAR = 100                  /* between two headers, that are read rather than asked for again */
+    GUESS = 80,                 /* bytes of extra fields read along with a header; torch writes up to 67 */
+    NEAR = 100                  /* gap between two headers that is read rather than skipped */
 };
 
-/* Where to read on to, for member i and those that follow at once. */
+/* Returns how far to read for member i and those that follow closely. */
 static uint64_t
 near_end(const struct zip *zip, size_t i)
 {
@@ -43,17 +43,17 @@ near_end(const struct zip *zip, size_t i)
     return end;
 }
 
-/* A place that says the sizes of a member. With a descriptor behind the member it may say 0. */
+/* Checks a local copy of a member's sizes. If a descriptor follows the member, they may be 0. */
 static bool
 check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t stored, struct err *err)
 {
     bool later = m->flags & FLAG_DESCRIPTOR;
     return ((nbytes == m->nbytes || (later && nbytes == 0)) && (stored == m->stored || (later && stored == 0)))
-        || zip_bad_member(err, m, at, "its sizes in the local header are others than in the directory");
+        || zip_bad_member(err, m, at, "sizes differ between local header and directory");
 }
 
-/* The extra fields of a local header, n bytes at `at`: what a ZIP64 field says of sizes. torch puts one of the offset alone
- * there, of 8 bytes, or a C of 0. *told: one of them says both. */
+/* Reads the extra fields of a local header, n bytes at `at`, and checks the sizes in a ZIP64 field. torch writes such a
+ * field with just the offset, of 8 bytes, or with a C of 0. Sets *told if a field has both sizes. */
 static bool
 check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *told, struct err *err)
 {
@@ -65,7 +65,7 @@ check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at
             return false;
         uint16_t id = p ? load_le16(p) : 0, len = p ? load_le16(p + 2) : 0;
         if (!p || len > end - at - HEAD)
-            return zip_bad_member(err, m, at, "an extra field of its local header goes beyond its place");
+            return zip_bad_member(err, m, at, "an extra field overruns the local header");
         if (id == ZIP64_FIELD && len >= SIZES) {
             *told = true;
             p = zip_look(w, at + HEAD, SIZES, SIZES, err);
@@ -82,15 +82,15 @@ check_method(const struct zip_member *m, uint16_t method, struct err *err)
 {
     char shown[STR_SHOWN];
     if (m->flags & FLAGS_SECRET)
-        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: it is encrypted: decrypt it first",
+        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: encrypted: decrypt it first",
             str_shown(shown, m->name, m->name_len));
     if (method != STORED && method != DEFLATED)
-        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: it is compressed by method %u, expected stored (0) or "
-            "deflated (8): pack it again", str_shown(shown, m->name, m->name_len), method);
+        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: compression method %u is not supported, only "
+            "stored (0) and deflated (8): repack the archive", str_shown(shown, m->name, m->name_len), method);
     return true;
 }
 
-/* Hold a member against its local header, which sets where its bytes are. */
+/* Compares a member with its local header and sets the offset of its bytes. */
 static bool
 read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *err)
 {
@@ -98,12 +98,12 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
     uint16_t method = (uint16_t)m->at;
     uint64_t left = w->end > m->header_at ? w->end - m->header_at : 0;
     if (left < LOCAL + (uint64_t)m->name_len)
-        return zip_bad_member(err, m, m->header_at, "its local header lies beyond the members");
+        return zip_bad_member(err, m, m->header_at, "the local header is outside of the member area");
     const uint8_t *p = zip_look(w, m->header_at, LOCAL + m->name_len, near_end(zip, i) - m->header_at, err);
     if (!p)
         return false;
     if (!zip_is(p, sig_local))
-        return zip_bad_member(err, m, m->header_at, "no local header is where the directory says");
+        return zip_bad_member(err, m, m->header_at, "no local header at the offset that the directory gives");
     struct cursor c = { .p = p + 6, .left = LOCAL - 6, .at = m->header_at + 6 };
     uint16_t flags = cursor_u16(&c), local_method = cursor_u16(&c);
     cursor_take(&c, 4);
@@ -111,14 +111,14 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
     uint32_t stored = cursor_u32(&c), nbytes = cursor_u32(&c);
     uint16_t name_len = cursor_u16(&c), extra_len = cursor_u16(&c);
     if (name_len != m->name_len || memcmp(p + LOCAL, m->name, name_len) != 0)
-        return zip_bad_member(err, m, m->header_at, "its local header has another name");
+        return zip_bad_member(err, m, m->header_at, "name differs between local header and directory");
     if (local_method != method || ((flags ^ m->flags) & FLAGS_TOLD))
-        return zip_bad_member(err, m, m->header_at, "its local header has another method or other flags");
+        return zip_bad_member(err, m, m->header_at, "method or flags differ between local header and directory");
     m->at = m->header_at + LOCAL + name_len + extra_len;
     if (m->at > w->end || m->stored > w->end - m->at)
-        return zip_bad_member(err, m, m->header_at, "it goes beyond where the members end");
+        return zip_bad_member(err, m, m->header_at, "the member extends past the end of the member area");
     if (crc != m->crc && !((flags & FLAG_DESCRIPTOR) && crc == 0))
-        return zip_bad_member(err, m, m->header_at, "its CRC-32 in the local header is another one than in the directory");
+        return zip_bad_member(err, m, m->header_at, "CRC-32 differs between local header and directory");
     bool told;
     if (!check_local_fields(w, m, m->header_at + LOCAL + name_len, extra_len, &told, err))
         return false;
@@ -126,28 +126,28 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
         told && stored == UINT32_MAX ? m->stored : stored, err) && check_method(m, method, err);
 }
 
-/* What lies between the end of a member and `next`: nothing, or its descriptor. */
+/* Checks that nothing but a descriptor lies between the end of a member and `next`. */
 static bool
 check_behind(struct zip_window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
 {
     uint64_t end = m->at + m->stored, gap = next - end;
     if (next < end)
-        return zip_bad_member(err, m, end, "it overlaps what follows it");
+        return zip_bad_member(err, m, end, "overlaps the next member or the directory");
     if (!(m->flags & FLAG_DESCRIPTOR))
-        return gap == 0 || zip_bad_member(err, m, end, "bytes that belong to no member follow it");
+        return gap == 0 || zip_bad_member(err, m, end, "followed by bytes that belong to no member");
     if (gap != SHORT_DESCRIPTOR && gap != LONG_DESCRIPTOR)
-        return zip_bad_member(err, m, end, "no data descriptor of 16 or 24 bytes follows it");
+        return zip_bad_member(err, m, end, "not followed by a data descriptor of 16 or 24 bytes");
     const uint8_t *p = zip_look(w, end, (size_t)gap, want - end, err);
     if (!p)
-        return err->kind == ERR_NONE && zip_bad_member(err, m, end, "its data descriptor lies beyond the members");
+        return err->kind == ERR_NONE && zip_bad_member(err, m, end, "the data descriptor is outside of the member area");
     bool wide = gap == LONG_DESCRIPTOR;
     uint64_t stored = wide ? load_le64(p + 8) : load_le32(p + 8), nbytes = wide ? load_le64(p + 16) : load_le32(p + 12);
     if (!zip_is(p, sig_descriptor) || load_le32(p + 4) != m->crc || stored != m->stored || nbytes != m->nbytes)
-        return zip_bad_member(err, m, end, "its data descriptor says otherwise than the directory");
+        return zip_bad_member(err, m, end, "the data descriptor differs from the directory");
     return true;
 }
 
-/* Every member against its local header, and all of them, one behind the other, fill the file up to the directory. */
+/* Compares every member with its local header, and checks that together they fill the file up to the directory. */
 bool
 zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *err)
 {
@@ -161,7 +161,7 @@ zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *e
     }
     uint64_t first = zip->n != 0 ? zip->member[0].header_at : end;
     if (ok && first != 0)
-        ok = err_set(err, ERR_MALFORMED, 0, "the ZIP archive: %" PRIu64 " bytes lie in front of its first member", first);
+        ok = err_set(err, ERR_MALFORMED, 0, "ZIP archive: %" PRIu64 " bytes before the first member", first);
     for (size_t i = 0; ok && i < zip->n; i++) {
         struct zip_member *m = &zip->member[i];
         bool last = i + 1 == zip->n;
@@ -169,7 +169,7 @@ zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *e
             && check_behind(w, m, last ? end : m[1].header_at, last ? end : near_end(zip, i + 1), err);
         m->out_at = sum;
         if (ok && !num_add(&sum, sum, m->nbytes))
-            ok = zip_bad_member(err, m, m->header_at, "its size and those before it are more than 64 bits can count");
+            ok = zip_bad_member(err, m, m->header_at, "total size of the members overflows 64 bits");
     }
     free(w);
     return ok;

@@ -1,4 +1,5 @@
-/* The layout is drawn in zip.c. Every number here is a claim: what it leads to is looked at, and nothing depends on it. */
+/* The layout is drawn in zip.c. Every number read here is untrusted: it is followed, but nothing depends on its being
+ * correct. */
 #include "source/zip_loose.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "source/zip_priv.h"
 
 enum {
-    ENDS_MAX = 64,              /* end records that are followed, from the last one on */
+    ENDS_MAX = 64,              /* end records that are followed, starting with the last */
     STEP = 32 << 10, NAME_MAX_SHOWN = 4096
 };
 
@@ -22,13 +23,13 @@ struct finder {
     struct zip_window view;
     const struct limits *limits;
     struct err *err;
-    bool ok;                    /* reading did not fail, and there was memory */
+    bool ok;                    /* no read has failed, and memory sufficed */
     struct { uint64_t at, shift; } starts[2 * ENDS_MAX];        /* of directories that were walked */
     size_t nstarts;
-    bool only_starts;           /* members are left out: only where a directory begins is searched for */
+    bool only_starts;           /* do not collect members, only look for the beginning of a directory */
 };
 
-/* zip_look(); f->ok is false when reading failed. */
+/* Calls zip_look(). Clears f->ok if reading failed. */
 static const uint8_t *
 look(struct finder *f, uint64_t at, size_t n, size_t more)
 {
@@ -37,7 +38,7 @@ look(struct finder *f, uint64_t at, size_t n, size_t more)
     return p;
 }
 
-/* Keep the name that lies at `at`, n bytes. */
+/* Keeps the name of n bytes at `at`. */
 static size_t
 keep_name(struct finder *f, uint64_t at, size_t n)
 {
@@ -56,7 +57,7 @@ keep_name(struct finder *f, uint64_t at, size_t n)
     return first;
 }
 
-/* One more, whose name has been kept last. */
+/* Adds a member, whose name is the last one kept. */
 static void
 add(struct finder *f, struct zip_loose_member m)
 {
@@ -75,8 +76,8 @@ add(struct finder *f, struct zip_loose_member m)
     all[zip->n++] = m;
 }
 
-/* The two sizes and the offset, where a header has all ones for them, from its ZIP64 field, which is one of n bytes at
- * `at`. A field that is too short gives what it has. */
+/* Reads the two sizes and the offset from a ZIP64 field of n bytes at `at`, where the header has all ones for them. If the
+ * field is too short, takes as many as it has. */
 static void
 read_wide(struct finder *f, uint64_t at, size_t n, uint64_t *const values[], size_t count)
 {
@@ -102,7 +103,7 @@ read_wide(struct finder *f, uint64_t at, size_t n, uint64_t *const values[], siz
 
 /* --- directories ----------------------------------------------------------------------------------------- */
 
-/* Where a member's bytes begin by its local header, if there is one: true, with that header's own claims. */
+/* Returns true if there is a local header, and sets where the member's bytes begin and what that header claims. */
 static bool
 read_local(struct finder *f, uint64_t at, struct zip_loose_member *m, uint64_t *stored, uint64_t *name_at)
 {
@@ -122,7 +123,7 @@ read_local(struct finder *f, uint64_t at, struct zip_loose_member *m, uint64_t *
     return true;
 }
 
-/* The member that an entry tells of, by the entry and by its local header. */
+/* Adds the member of a directory entry, as described by the entry and by its local header. */
 static void
 add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t name_at)
 {
@@ -150,8 +151,8 @@ add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t
         add(f, local);
 }
 
-/* Walks the entries that follow each other from `at` on, unless that was done. Readers that find them `shift` bytes after
- * the place that the end record claims, add that to their offsets too; others do not. */
+/* Walks the consecutive entries from `at` on, unless that was done before. Some readers that find them `shift` bytes after
+ * the offset in the end record add that to the offsets of members, too; others do not. */
 static void
 walk_directory(struct finder *f, uint64_t at, uint64_t shift)
 {
@@ -167,7 +168,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
     if (f->only_starts)
         return;
     while (f->ok && !f->zip->cut) {
-        /* Its own bytes are asked for again after the local header, which lies elsewhere. */
+        /* The window has moved to the local header, so the entry is read again. */
         const uint8_t *p = look(f, at, ENTRY, 1 << 10);
         if (!zip_is(p, "PK\1\2"))
             return;
@@ -186,7 +187,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
     }
 }
 
-/* The directory that begins where an end record says, or so that it ends where that begins. */
+/* Walks the directory at the offset that an end record gives, and the one that ends where the end record begins. */
 static void
 walk_claims(struct finder *f, uint64_t start, uint64_t size, uint64_t end)
 {
@@ -209,7 +210,7 @@ walk_end(struct finder *f, uint64_t at, const uint8_t *p)
             walk_claims(f, load_le64(p + 48), load_le64(p + 40), records[i]);
 }
 
-/* The end of the file in memory, n bytes, where end records can be. NULL when that failed. */
+/* Reads the last n bytes of the file, where end records can be. Returns NULL on failure. */
 static uint8_t *
 load_tail(struct source *src, size_t *n, struct err *err)
 {
@@ -254,7 +255,7 @@ zip_loose_ends(struct source *src, bool *ends, struct err *err)
 
 /* --- local headers --------------------------------------------------------------------------------------- */
 
-/* The first local header in [at, to), or `to`. */
+/* Returns the offset of the first local header in [at, to), or `to`. */
 static uint64_t
 find_local(struct finder *f, uint64_t at, uint64_t to)
 {
@@ -276,7 +277,7 @@ find_local(struct finder *f, uint64_t at, uint64_t to)
     return to;
 }
 
-/* Where the member behind one that ends at `end` begins, by a local header; its descriptor may lie between. */
+/* Returns where the member after one that ends at `end` begins, judging by its local header. A descriptor may lie between. */
 static uint64_t
 next_local(struct finder *f, uint64_t end, uint64_t to)
 {
@@ -293,14 +294,14 @@ compare(const void *pa, const void *pb)
     const struct zip_loose_member *a = pa, *b = pb;
     if (a->header_at != b->header_at)
         return a->header_at < b->header_at ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);           /* as they were found */
+    return (a->name > b->name) - (a->name < b->name);           /* in the order in which they were found */
 }
 
-/* From one local header to the next: members that no directory tells of. The others, `known` of them, are in order. */
+/* Follows local headers from one to the next, for members that no directory lists. The first `known` members are sorted. */
 static void
 walk_locals(struct finder *f, size_t known)
 {
-    uint64_t first = f->view.end;      /* where the first directory begins, or all ends */
+    uint64_t first = f->view.end;      /* the beginning of the first directory, or the end of the file */
     for (size_t i = 0; i < f->nstarts; i++)
         if (zip_is(look(f, f->starts[i].at, 4, 4), "PK\1\2"))
             first = num_min(first, f->starts[i].at);
@@ -341,7 +342,7 @@ zip_loose_find(struct zip_loose *zip, struct source *src, const struct limits *l
         return err_memory(err, sizeof *f);
     *f = (struct finder){ .zip = zip, .view = { .src = src, .end = source_size(src) }, .limits = limits, .err = err,
         .ok = true };
-    str_text(&zip->names, "");          /* so that no name is nowhere */
+    str_text(&zip->names, "");          /* so that the names are never NULL */
     if (zip->names.failed)
         f->ok = err_memory(err, 1);
     else

@@ -1,8 +1,9 @@
-/* zip_loose: all that any reader could take for a member of a ZIP archive, and its bytes, whatever is wrong with the
- * archive. For a scan, which must not be blind where others see; what is read goes through source/zip.h.
+/* zip_loose: everything that any reader could take for a member of a ZIP archive, however damaged the archive is. For
+ * scanning, which must not miss what other readers see. Conversions use source/zip.h.
  *
- * A member is found by the entry of a directory, of every end record that there is, by its local header, or by both. Where
- * they disagree it is as long as the longer of the two, and there for each name and each method. */
+ * Members are found by directory entries, of every end record in the file, by local headers, or by both. If these disagree,
+ * the member has the larger size, and is listed for each name and each method.
+ */
 #ifndef SOURCE_ZIP_LOOSE_H
 #define SOURCE_ZIP_LOOSE_H
 
@@ -11,38 +12,40 @@
 #include "source/source.h"
 
 struct zip_loose_member {
-    size_t name;                /* its first byte in ->names; any bytes */
+    size_t name;                /* its first byte in ->names; may have any bytes */
     uint32_t name_len;
-    uint64_t header_at;         /* of its local header */
-    uint64_t at, end;           /* its bytes as they lie in the file, which they do not pass */
-    bool deflated;              /* else as it is */
-    bool open;                  /* nothing says how long it is: `end` is as far as it can go */
+    uint64_t header_at;         /* offset of its local header */
+    uint64_t at, end;           /* its bytes in the file, never past its end */
+    bool deflated;              /* else stored */
+    bool open;                  /* no header gives its length: `end` is an upper bound */
 };
 
-/* Zeroed: empty. */
+/* Zero-initialized it is empty. */
 struct zip_loose {
-    struct zip_loose_member *member;    /* n of them, in the order of the file; owned */
+    struct zip_loose_member *member;    /* n members in file order; owned */
     size_t n, room;
     struct str names;
-    bool cut;                   /* there are more than ZIP_MEMBERS_MAX, or than names of ZIP_DIRECTORY_MAX bytes */
+    bool cut;                   /* more than ZIP_MEMBERS_MAX members or ZIP_DIRECTORY_MAX bytes of names: the list is
+                                 * incomplete */
 };
 
-/* Find the members of a seekable source. Fails only when reading fails, or without memory. Clear it also then. */
+/* Finds the members of a seekable source. Fails only if reading fails or memory is short. Clear it after a failure, too. */
 bool zip_loose_find(struct zip_loose *zip, struct source *src, const struct limits *limits, struct err *err);
 void zip_loose_clear(struct zip_loose *zip);
 
-/* Checks whether a file, whatever it begins with, ends as an archive that Python's zipfile would open: an end record leads
- * to a directory. Four bytes of weights that look like an end record do not. Fails when reading fails. */
+/* Sets whether the file ends like an archive that Python's zipfile would open, whatever it begins with: an end record must
+ * lead to a directory, so that weights that look like an end record do not count. Fails if reading fails. */
 bool zip_loose_ends(struct source *src, bool *ends, struct err *err);
 
-/* The bytes of a member as they come out, as far as they do: what cannot be inflated ends them, and nothing is checked. */
+/* The bytes of a member, decompressed as far as possible. They end at the first byte that cannot be inflated; nothing is
+ * verified. */
 struct zip_loose_bytes;
 
 struct zip_loose_bytes *zip_loose_open(struct source *src, uint64_t at, uint64_t end, bool deflated, struct err *err);
-/* For struct window: some(). */
+/* The some() function of struct window. */
 bool zip_loose_some(void *bytes, uint8_t *buf, size_t n, size_t *got, struct err *err);
-/* Checks whether they ended early, because they cannot be inflated. */
+/* Returns true if the bytes ended early because they could not be inflated. */
 bool zip_loose_broken(const struct zip_loose_bytes *bytes);
-void zip_loose_close(struct zip_loose_bytes *bytes);            /* takes NULL */
+void zip_loose_close(struct zip_loose_bytes *bytes);            /* NULL is allowed */
 
 #endif

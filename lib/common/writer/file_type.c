@@ -1,6 +1,6 @@
 #include "writer/file_type.h"
 
-/* Of enum llama_ftype, plus one, so that 0 is none. Of a type that it has in several sizes, the one that llama.cpp
+/* Values of enum llama_ftype, plus one, so that 0 means none. If a type exists in several sizes, the one that llama.cpp
  * guesses. */
 static const uint8_t numbers[DTYPE_COUNT] = {
     [DTYPE_F32] = 0 + 1,      [DTYPE_F16] = 1 + 1,      [DTYPE_BF16] = 32 + 1,
@@ -13,7 +13,7 @@ static const uint8_t numbers[DTYPE_COUNT] = {
     [DTYPE_Q2_0] = 41 + 1,
 };
 
-/* The type that most tensors have, of at least this rank; DTYPE_COUNT when there is none. */
+/* Returns the most frequent type of the tensors with at least this rank; DTYPE_COUNT if there are no such tensors. */
 static enum dtype
 most(const struct choice *choice, uint32_t rank)
 {

@@ -1,4 +1,4 @@
-/* file_type: what llama.cpp calls the types of all weights of a file together. */
+/* file_type: llama.cpp's name for the types of all weights of a file. */
 #ifndef WRITER_FILE_TYPE_H
 #define WRITER_FILE_TYPE_H
 
@@ -6,15 +6,15 @@
 
 enum { FILE_TYPE_NONE = -1 };
 
-/* Returns general.file_type of an output: that of the mix that was asked for; else of its matrices, or else of all tensors, the
- * type that most of them have; the first of two that are even. FILE_TYPE_NONE: it has no number. Numbers and rule:
- * llama-model-loader.cpp of llama.cpp. */
+/* Returns general.file_type of an output: that of the requested mix; otherwise the most frequent type of its matrices, or of
+ * all tensors if there are no matrices. On a tie, the one that reached the number first. FILE_TYPE_NONE: the type has no
+ * number. Numbers and rule: llama-model-loader.cpp of llama.cpp. */
 int file_type(const struct choice *choice);
 
-/* Checks whether some tensor of an output is of a block type. */
+/* Returns true if some tensor of an output has a block type. */
 bool file_type_is_quantized(const struct choice *choice);
 
-/* Checks whether some tensor of an output has another type than in the input. */
+/* Returns true if some tensor of an output has another type than in the input. */
 bool file_type_changed(const struct choice *choice);
 
 #endif

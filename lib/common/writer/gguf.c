@@ -1,7 +1,6 @@
-/* Layout: container/gguf.c. Rules: src/gguf.cpp of ggml, which a reader of ours may be kinder than: data in the order of
- * the infos, each tensor and the last one too padded to 32 bytes, or as general.alignment says, names of at most 63 bytes,
- * at most 4 dimensions.
- */
+/* Layout: container/gguf/gguf.c. Rules: src/gguf.cpp of ggml, which is stricter than the reader here: data in the order of
+ * the infos, every tensor, including the last, padded to 32 bytes or general.alignment, names of at most 63 bytes, at most 4
+ * dimensions. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -34,12 +33,12 @@ put_value(struct str *out, const struct meta_value *v)
     case META_F32: case META_F64:
         put(out, meta_float_bits(v), meta_type_size(v->type));
         break;
-    default:        /* a signed number has the bits of the unsigned one */
+    default:        /* a signed number has the same bits as the unsigned one */
         put(out, v->as.u, meta_type_size(v->type));
     }
 }
 
-/* How many keys there are, with so many more that come behind these, and these. */
+/* Appends the number of keys, including `more` that the caller appends, and the keys. */
 static bool
 put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
 {
@@ -48,8 +47,8 @@ put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
         const struct meta *m = &keys->list[i];
         char shown[STR_SHOWN];
         if (m->key_len == 0 || m->key_len > META_KEY_MAX || memchr(m->key, '\0', m->key_len))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key '%s': a key in a GGUF file has 1 to %d bytes, "
-                "none of them NUL", str_shown(shown, m->key, m->key_len), META_KEY_MAX);
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key '%s': GGUF keys have 1 to %d bytes, none of them NUL",
+                str_shown(shown, m->key, m->key_len), META_KEY_MAX);
         put_counted(out, m->key, m->key_len);
         put(out, m->value.type, 4);
         put_value(out, &m->value);
@@ -57,7 +56,7 @@ put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
     return true;
 }
 
-/* What each file of a split model says, as gguf-split does. */
+/* Appends the keys of each file of a split model, as gguf-split does. */
 static void
 put_split(struct str *out, const struct writer_split *split)
 {
@@ -73,7 +72,7 @@ put_split(struct str *out, const struct writer_split *split)
     put(out, split->tensors, 4);
 }
 
-/* The key was checked when it was given. */
+/* Returns the alignment. The key was checked when it was set. */
 static uint64_t
 alignment_of(const struct keys *keys)
 {
@@ -83,7 +82,7 @@ alignment_of(const struct keys *keys)
 
 /* --- tensors */
 
-/* Bytes of a tensor that the format can hold. */
+/* Computes the size of a tensor, if the format can store it. */
 static bool
 measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 {
@@ -91,19 +90,18 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
     bool whole = true;
     str_shown(name, t->name, t->name_len);
     if (t->name_len > NAME_MAX_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in a GGUF file has at most %d bytes", name,
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: name exceeds GGUF's limit of %d bytes", name,
             NAME_MAX_BYTES);
     if (t->shape.rank > RANK_MAX)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: has %" PRIu32 " dimensions, a GGUF file can hold "
-            "%d", name, t->shape.rank, RANK_MAX);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %" PRIu32 " dimensions exceed GGUF's limit of %d", name,
+            t->shape.rank, RANK_MAX);
     if (dtype_facts(t->dtype)->ggml == DTYPE_NO_GGML)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a GGUF file cannot hold %s", name,
-            dtype_name(t->dtype));
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: GGUF has no type for %s", name, dtype_name(t->dtype));
     return (shape_nbytes(&t->shape, t->dtype, nbytes, &whole) && whole) || err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
-        "tensor %s: its size leaves 64 bits", name);
+        "tensor %s: size overflows 64 bits", name);
 }
 
-/* *at: where its data begin, from the first data byte; then where those of the next one do. */
+/* Appends the info of a tensor whose data begins at *at, counted from the first data byte, and advances *at to the next one. */
 static bool
 put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uint64_t *at, struct err *err)
 {
@@ -121,7 +119,7 @@ put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uin
     put(out, (uint64_t)dtype_facts(t.dtype)->ggml, 4);
     put(out, *at, 8);
     return (num_add(at, *at, nbytes) && num_align(at, *at, alignment))
-        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^64 bytes");
+        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "size of the output overflows 64 bits");
 }
 
 static bool
@@ -142,12 +140,12 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
         if (!put_tensor(out, &choice->list[i], alignment_of(keys), &at, err))
             return false;
     if (out->full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header of the output: more than the limit of %zu bytes "
-            "(%s)", out->max, limits_origin(out->max, limits_default.alloc, "--max-alloc"));
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header of the output exceeds the limit of %zu bytes (%s)", out->max,
+            limits_origin(out->max, limits_default.alloc, "--max-alloc"));
     return !out->failed || err_memory(err, out->len);
 }
 
-/* Zeros up to the next multiple of the alignment. */
+/* Appends zeros up to the next multiple of the alignment. */
 static bool
 pad(struct pieces *pieces, uint64_t alignment, struct err *err)
 {
@@ -159,7 +157,8 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
 {
     struct str header = { 0 };
     if (options->order != WRITER_ORDER_INPUT)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "a GGUF file has no order but that of its input");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--order name is not supported for GGUF, which keeps the order of the "
+            "input");
     const struct keys *keys = !options->split || options->split->no == 0 ? options->keys : NULL;
     uint64_t alignment = alignment_of(keys);
     bool ok = add_header(&header, choice, keys, options->split, err) && pieces_text(pieces, &header, err)

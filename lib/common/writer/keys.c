@@ -81,7 +81,7 @@ keys_own(struct keys *keys, struct str *s, struct err *err)
 bool
 keys_no_room(const struct str *bytes, struct err *err)
 {
-    return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value is over the limit of %zu "
+    return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value exceeds the limit of %zu "
         "bytes (%s)", bytes->max, limits_origin(bytes->max, limits_default.alloc, "--max-alloc")) : err_memory(err, bytes->len);
 }
 
@@ -103,9 +103,9 @@ text_value(const char *text, size_t n)
     return v;
 }
 
-/* --- those of the input */
+/* --- keys of the input */
 
-/* What is known of an output while its keys are made. */
+/* State while the keys of an output are made. */
 struct making {
     struct keys *keys;
     enum keys_kind kind;
@@ -115,7 +115,7 @@ struct making {
     int file_type;
 };
 
-/* Whether the input has strings only: then META_TEXT_TYPES may say what they stand for. */
+/* Returns true if the input has only strings; then META_TEXT_TYPES may declare their original types. */
 static bool
 has_strings_only(const struct catalog *input)
 {
@@ -125,7 +125,7 @@ has_strings_only(const struct catalog *input)
     return true;
 }
 
-/* Keys about types that are written anew, which is up to add_facts(). */
+/* Returns true if a key of the input is kept. Keys about types are kept only for add_facts() to overwrite. */
 static bool
 stays(const struct making *m, const struct meta *meta)
 {
@@ -138,7 +138,8 @@ stays(const struct making *m, const struct meta *meta)
     return !stale_key(meta, m->choice);
 }
 
-/* *types: the key that is about the others, or NULL. "format" is about a safetensors file, and of no use in another. */
+/* Adds the keys of the input. Sets *types to the key with the types of the others, or NULL. "format" describes a safetensors
+ * file, and is dropped in other formats. */
 static bool
 add_input(struct making *m, const struct meta **types, struct err *err)
 {
@@ -175,9 +176,9 @@ add_own(struct making *m, struct err *err)
     return true;
 }
 
-/* --- types that strings had once */
+/* --- original types of strings */
 
-/* A string of JSON as a C string, which the keys own. A zero byte in it is in no type, and in no key of GGUF. */
+/* Returns a JSON string as a C string, owned by the keys. Neither a type nor a GGUF key contains a zero byte. */
 static const char *
 take_string(struct keys *keys, const struct pull_text *text, size_t *n, struct err *err)
 {
@@ -207,15 +208,15 @@ restore(struct making *m, const char *key, size_t n, const char *type, struct er
     str_shown(shown, key, n);
     str_shown(shown_type, type, strlen(type));
     if (!v && catalog_meta_find(m->choice->input, key))
-        return true;            /* it is no longer true, and left out */
+        return true;            /* dropped, because it is no longer true */
     if (!v)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists %s, which is not there", types_key, shown);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists key %s, which does not exist", types_key, shown);
     if (v->type != META_STRING || !v->as.s.p)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists %s twice", types_key, shown);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists key %s twice", types_key, shown);
     bool ok = meta_read_text(v, &bytes, type, v->as.s.p, v->as.s.n, &why);
     if (!ok && why)
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: its value is no %s, the type that %s says: %s", shown,
-            shown_type, types_key, why);
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: value is not of type %s, which %s declares: %s", shown, shown_type,
+            types_key, why);
     else if (!ok)
         keys_no_room(&bytes, err);
     ok = ok && keys_own(m->keys, &bytes, err);
@@ -241,11 +242,11 @@ restore_all(struct making *m, const struct meta *types, struct err *err)
         if (!(type = take_string(m->keys, &json.token, &ntype, err)) || !restore(m, key, n, type, err))
             return false;
     }
-    return (token == PULL_OBJECT && pull_next(&json) == PULL_END) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: is "
-        "no JSON object of keys and types", types_key);
+    return (token == PULL_OBJECT && pull_next(&json) == PULL_END) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: not "
+        "a JSON object of keys and types", types_key);
 }
 
-/* --- those of the output */
+/* --- keys of the output */
 
 static bool
 set_u32(struct keys *keys, const char *key, uint64_t n, struct err *err)
@@ -254,8 +255,8 @@ set_u32(struct keys *keys, const char *key, uint64_t n, struct err *err)
     return keys_set(keys, key, strlen(key), &v, err);
 }
 
-/* What a GGUF file says of the types of its tensors, when they are not those that the input speaks of. Of tensors that are
- * no model, and are not quantized, nothing is said. */
+/* Sets the keys about tensor types in a GGUF file if they differ from the input's. Skips tensors that are neither a model
+ * nor quantized. */
 static bool
 add_facts(struct making *m, struct err *err)
 {
@@ -267,7 +268,7 @@ add_facts(struct making *m, struct err *err)
         && (!m->quantized || keys_find(m->keys, version) || set_u32(m->keys, version, KEYS_QUANTIZATION_VERSION, err));
 }
 
-/* Says how the weights are quantized that shapes do not describe, for scheme/config.h. */
+/* Describes quantization that shapes do not show, for scheme/config.h. */
 static bool
 add_quantization(struct making *m, struct err *err)
 {
@@ -276,20 +277,20 @@ add_quantization(struct making *m, struct err *err)
         || keys_put_text(m->keys, NULL, "quantization_config", text->p, text->len, err);
 }
 
-/* --- those of the command line */
+/* --- keys of the command line */
 
 bool
 keys_refused(const char *key, size_t n, const char **why)
 {
     static const char *const split[] = { "split.no", "split.count", "split.tensors.count" };
-    *why = n == 0 ? "the key is empty"
-        : n > META_KEY_MAX ? "a key has at most 65535 bytes"
-        : memchr(key, '\0', n) ? "the key holds a NUL byte"
-        : !str_is_utf8(key, n) ? "the key is no UTF-8"
-        : n >= 5 && memcmp(key, "GGUF.", 5) == 0 ? "GGUF.* stands for the header of the file, which writes itself" : NULL;
+    *why = n == 0 ? "empty key"
+        : n > META_KEY_MAX ? "a key may have at most 65535 bytes"
+        : memchr(key, '\0', n) ? "key contains a NUL byte"
+        : !str_is_utf8(key, n) ? "key is not valid UTF-8"
+        : n >= 5 && memcmp(key, "GGUF.", 5) == 0 ? "GGUF.* keys describe the file header, which is generated" : NULL;
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)
         if (is(key, n, split[i]))
-            *why = "it is about the files of a split model, and writes itself";
+            *why = "split keys are generated";
     return *why != NULL;
 }
 
@@ -302,13 +303,13 @@ keys_give(struct keys_given *given, enum keys_kind kind, const char *option, con
     if (!equals)
         why = "expected KEY=VALUE";
     else if (n == 0)
-        why = "the key is empty";
+        why = "empty key";
     else if (!str_is_utf8(arg, all))
-        why = "it is no UTF-8";
+        why = "not valid UTF-8";
     else if (kind == KEYS_TEXT && is(arg, n, types_key))
-        why = "it is about the other keys, and writes itself";
+        why = "this key describes the types of the others and is generated";
     else if (kind == KEYS_TYPED && is(arg, n, "general.alignment"))
-        why = "it is a number, and this would be a string: give it in --gguf-metadata";
+        why = "must be a number, but this option sets strings; set it with --gguf-metadata";
     else if (kind == KEYS_TYPED)
         keys_refused(arg, n, &why);
     if (why)
@@ -324,7 +325,7 @@ keys_given_clear(struct keys_given *given)
     *given = (struct keys_given){ 0 };
 }
 
-/* Text for a key: it keeps the type that it has from a GGUF file. */
+/* Sets a key to a text, converted to the type that the key has in a GGUF input. */
 static bool
 set_text(struct keys *keys, const char *key, size_t n, const char *text, struct err *err)
 {
@@ -338,7 +339,7 @@ set_text(struct keys *keys, const char *key, size_t n, const char *text, struct 
     meta_text_type(&type, old);
     bool ok = !type.failed && meta_read_text(&value, &bytes, type.p, text, strlen(text), &why);
     if (!ok && why)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--metadata %s: the value is no %s, the type of the key: %s",
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--metadata %s: value is not of type %s, the type of this key: %s",
             str_shown(shown, key, n), type.p, why);
     else if (!ok)
         keys_no_room(&bytes, err);

@@ -1,6 +1,5 @@
-/* keys: the metadata of an output: those of the input that are still true, and what the command line says. Made once, for
- * all files of the output; a writer lays them out.
- */
+/* keys: the metadata of an output: the input's keys that are still true, and those from the command line. Made once for all
+ * files of the output; a writer lays them out. */
 #ifndef WRITER_KEYS_H
 #define WRITER_KEYS_H
 
@@ -10,48 +9,47 @@
 
 enum { KEYS_QUANTIZATION_VERSION = 2 };     /* GGML_QNT_VERSION of ggml.h */
 
-/* What a format has for metadata: nothing; strings; values with types. */
+/* The kind of metadata that a format can store: none, strings, or typed values. */
 enum keys_kind { KEYS_NONE, KEYS_TEXT, KEYS_TYPED };
 
-/* What the command line says. Zeroed: nothing. */
+/* Metadata options of the command line. Zeroed: none. */
 struct keys_given {
-    bool none;                  /* nothing of the input's */
-    struct names text, typed;   /* KEY=VALUE, good: for KEYS_TEXT, and for KEYS_TYPED; owned */
-    const struct keys *own;     /* what is known of the model instead of the metadata of its files, or NULL; borrowed */
-    const struct str *quantization;     /* what the files of the output say of their weights, or NULL; borrowed */
-    const char *path;           /* of a JSON object, for KEYS_TYPED, or NULL; borrowed */
+    bool none;                  /* drop the input's metadata */
+    struct names text, typed;   /* checked KEY=VALUE: for KEYS_TEXT, for KEYS_TYPED; owned */
+    const struct keys *own;     /* replaces the metadata of the model's files; may be NULL; borrowed */
+    const struct str *quantization;     /* description of the quantization for the output files, or NULL; borrowed */
+    const char *path;           /* file with a JSON object, for KEYS_TYPED, or NULL; borrowed */
     const char *json;           /* its text, njson bytes; borrowed while keys_make() runs */
     size_t njson;
 };
 
-/* Zeroed: none. Clear with keys_clear, after a failure too. */
+/* Zeroed: none. Clear with keys_clear(), even after a failure. */
 struct keys {
-    struct meta *list;          /* n of them, each key once; owned. Strings are borrowed from all that they were made of */
+    struct meta *list;          /* n of them, keys are unique; owned. Strings are borrowed from their sources */
     size_t n, room;
     struct table names;
-    struct names owned;         /* what was made */
+    struct names owned;         /* strings made here */
     size_t max;                 /* largest allocation for a value */
 };
 
-/* One more KEY=VALUE: ERR_USAGE, naming `option`, when it is none or no key that may be given. */
+/* Adds a KEY=VALUE argument. Fails with ERR_USAGE, naming `option`, if it has another form or the key may not be set. */
 bool keys_give(struct keys_given *given, enum keys_kind kind, const char *option, const char *arg, struct err *err);
 void keys_given_clear(struct keys_given *given);
 
-/* Make the metadata of an output, for the writer with these. Types that META_TEXT_TYPES has of the input are given back to
- * its strings: ERR_MALFORMED, naming the key, when they do not fit. So is what is wrong with the file that was given. */
+/* Makes the metadata of an output for a writer of this kind. Strings of the input get back the types that META_TEXT_TYPES
+ * declares. Fails with ERR_MALFORMED, naming the key, if they do not fit, or if the given JSON is wrong. */
 bool keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given, const struct choice *choice,
     struct err *err);
 void keys_clear(struct keys *keys);
 
-/* Put a value under a key, in the place of one that is there. Both are borrowed. */
+/* Sets a key, replacing any earlier value. Key and value are borrowed. */
 bool keys_set(struct keys *keys, const char *key, size_t n, const struct meta_value *value, struct err *err);
 
-/* Keep what was made for a value: *s is empty afterwards. */
+/* Takes ownership of the text of *s, which is empty afterwards. */
 bool keys_own(struct keys *keys, struct str *s, struct err *err);
 
-/* Put a value under a key "prefix.key", or "key" when prefix is NULL, which is copied. Text is copied too. `bytes` of an
- * array of `count` elements, as they lie in a GGUF file, are taken over: *bytes is empty afterwards, also after a
- * failure. */
+/* Set the key "prefix.key", or "key" if prefix is NULL; key and text are copied. keys_put_array() takes ownership of
+ * `bytes`, the `count` elements as stored in a GGUF file; *bytes is empty afterwards, even after a failure. */
 bool keys_put(struct keys *keys, const char *prefix, const char *key, const struct meta_value *value, struct err *err);
 bool keys_put_u32(struct keys *keys, const char *prefix, const char *key, uint32_t n, struct err *err);
 bool keys_put_i32(struct keys *keys, const char *prefix, const char *key, int32_t n, struct err *err);
@@ -61,7 +59,7 @@ bool keys_put_text(struct keys *keys, const char *prefix, const char *key, const
 bool keys_put_array(struct keys *keys, const char *prefix, const char *key, enum meta_type type, uint64_t count,
     struct str *bytes, struct err *err);
 
-/* The value of a key, or NULL. */
+/* Returns the value of a key, or NULL. */
 const struct meta_value *keys_find(const struct keys *keys, const char *key);
 
 #endif

@@ -1,6 +1,6 @@
-/* keys_file: --gguf-metadata, a JSON object. A value is what it looks like, or an object that says its type. What it looks
- * like is what the converters of llama.cpp would write of it, whose readers are strict about that: numbers are u32 and f32,
- * numbers of an array i32 and f32, unless they do not fit. */
+/* keys_file: --gguf-metadata, a JSON object. The type of a value is inferred, or given by an object with "type" and "value".
+ * Types are inferred as llama.cpp's converters would write the value, because its readers are strict: numbers are u32 and
+ * f32, numbers in arrays i32 and f32, unless they do not fit. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { ALIGNMENT_MIN = 8 };     /* docs/gguf.md of ggml: a multiple of 8 */
 
-/* What is seen of one value, or of all elements of an array. */
+/* The kinds seen in one value, or in all elements of an array. */
 struct keys_seen {
     bool string, boolean, real, integer, other;
     bool negative, over_i32, over_u32, over_i64;
@@ -41,7 +41,7 @@ look(struct keys_seen *seen, const struct pull *json, enum pull_token token)
     seen->over_i64 |= !fits || n > (uint64_t)INT64_MAX + negative;
 }
 
-/* The type of a value, or of the elements of an array, NULL when there is no one. */
+/* Returns the type of a value, or of an array; NULL if they have no common type. */
 static const char *
 type_of(const struct keys_seen *s, bool array)
 {
@@ -65,7 +65,7 @@ type_of(const struct keys_seen *s, bool array)
     return array ? "[i64]" : "i64";
 }
 
-/* The type of the value that comes next, which stays there. */
+/* Infers the type of the next value, without consuming it. */
 static const char *
 infer(struct pull json)
 {
@@ -89,7 +89,7 @@ bad_value(const char *key, size_t n, const char *why, struct err *err)
 
 enum { TYPE_MAX = 4096 };
 
-/* {"type": TYPE, "value": VALUE}: its type, and where its value is. Goes past the object. */
+/* Reads {"type": TYPE, "value": VALUE}: the type, and the position of the value. Moves past the object. */
 static bool
 read_typed(struct pull *json, char type[TYPE_MAX], struct pull *value, bool *whole)
 {
@@ -116,12 +116,12 @@ read_typed(struct pull *json, char type[TYPE_MAX], struct pull *value, bool *who
 static bool
 check_alignment(const struct meta_value *v, const char **why)
 {
-    *why = "its type is to be u32, and it a power of two from 8 to 1048576";
+    *why = "expected a u32 that is a power of two from 8 to 1048576";
     return v->type == META_U32 && v->as.u >= ALIGNMENT_MIN && v->as.u <= META_ALIGNMENT_MAX
         && (v->as.u & (v->as.u - 1)) == 0;
 }
 
-/* The next value, under its key. */
+/* Reads the next value and sets the key to it. */
 static bool
 add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struct err *err)
 {
@@ -134,16 +134,16 @@ add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struc
     bool whole = false;
     if (pull_next(&ahead) == PULL_OBJECT) {
         if (!read_typed(json, text, &value, &whole) || !whole)
-            return bad_value(key, n, "an object is not {\"type\": TYPE, \"value\": VALUE}", err);
+            return bad_value(key, n, "expected {\"type\": TYPE, \"value\": VALUE}, found another object", err);
         type = text;
     } else {
         type = infer(*json);
         if (!pull_skip(json))
-            return true;        /* the caller sees the fault */
+            return true;        /* the caller reports the fault */
     }
     if (!type)
-        return bad_value(key, n, "its type does not show: a string, true or false, a number, or an array of one of these; "
-            "else {\"type\": TYPE, \"value\": VALUE}", err);
+        return bad_value(key, n, "type cannot be inferred: expected a string, true or false, a number, or an array of one of "
+            "these; otherwise give {\"type\": TYPE, \"value\": VALUE}", err);
     bool ok = meta_read_json(&v, &bytes, type, &value, &why);
     if (ok && n == sizeof alignment - 1 && memcmp(key, alignment, n) == 0)
         ok = check_alignment(&v, &why);
@@ -158,7 +158,7 @@ add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struc
     return ok;
 }
 
-/* The key at hand. No key may be there twice, which nothing but a list of them tells. */
+/* Reads the current key and its value. `mine` has the keys of this file, to detect duplicates. */
 static bool
 add_member(struct keys *keys, struct keys *mine, struct pull *json, struct err *err)
 {
@@ -179,7 +179,7 @@ add_member(struct keys *keys, struct keys *mine, struct pull *json, struct err *
         return false;
     if (keys_refused(key, n, &why))
         return bad_value(key, n, why, err);
-    return keys_set(mine, key, n, &none, err) && (mine->n != before || bad_value(key, n, "it is there twice", err))
+    return keys_set(mine, key, n, &none, err) && (mine->n != before || bad_value(key, n, "duplicate key", err))
         && add_value(keys, key, n, json, err);
 }
 
@@ -197,7 +197,7 @@ keys_add_file(struct keys *keys, const struct keys_given *given, struct err *err
     while (ok && (token = pull_next(&json)) == PULL_KEY)
         ok = add_member(keys, &mine, &json, err);
     if (ok && (token != PULL_OBJECT_END || pull_next(&json) != PULL_END))
-        ok = err_set(err, ERR_MALFORMED, pull_fault_at(&json), "is not valid JSON: %s", pull_explain(explained, &json));
+        ok = err_set(err, ERR_MALFORMED, pull_fault_at(&json), "not valid JSON: %s", pull_explain(explained, &json));
     keys_clear(&mine);
     char shown[STR_SHOWN];
     return ok || err_in_file(err, str_shown(shown, given->path, strlen(given->path)));

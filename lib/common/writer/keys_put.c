@@ -1,4 +1,4 @@
-/* Keys that are made, not taken over. */
+/* Keys made by amn rather than copied. */
 
 #include "writer/keys_priv.h"
 
@@ -38,7 +38,7 @@ keys_put_bool(struct keys *keys, const char *prefix, const char *key, bool yes, 
     return keys_put(keys, prefix, key, &(const struct meta_value){ .type = META_BOOL, .as.u = yes }, err);
 }
 
-/* The value borrows the bytes, which the keys own then. */
+/* Sets a key to a value that borrows the bytes, and gives the bytes to the keys. */
 static bool
 put_bytes(struct keys *keys, const char *prefix, const char *key, struct meta_value *value, struct str *bytes,
     struct err *err)

@@ -1,5 +1,5 @@
-/* The way back of meta_text.c: text is read into the form that GGUF has of a value (catalog/metadata.c), and that is decoded
- * as if it came from a file. */
+/* The inverse of meta_text.c: text is encoded as GGUF stores the value (catalog/metadata.c), and then decoded as if it came
+ * from a file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 struct meta_reading {
     struct pull *json;
     struct str *out;
-    struct str text;            /* of the string at hand; owned */
+    struct str text;            /* of the current string; owned */
     const char *why;
 };
 
@@ -25,7 +25,7 @@ no(struct meta_reading *r, const char *why)
 
 /* --- types */
 
-/* The type that a word at p names, or META_TYPES; *n: its length. */
+/* Returns the type that the word at p names, or META_TYPES; *n: its length. */
 static enum meta_type
 word(const char *p, size_t *n, bool *odd)
 {
@@ -39,7 +39,7 @@ word(const char *p, size_t *n, bool *odd)
     return META_TYPES;
 }
 
-/* What follows a type, NULL when it is none. */
+/* Returns the position after a type, or NULL if it is not valid. */
 static const char *
 past_type(const char *p, uint64_t depth)
 {
@@ -71,9 +71,9 @@ put_integer(struct meta_reading *r, enum meta_type type)
     digits.token.p += negative;
     digits.token.n -= negative;
     if (!pull_as_u64(&digits, &n))
-        return no(r, "a number is no integer, or has more than 64 bits");
+        return no(r, "a number is not an integer, or does not fit in 64 bits");
     if (n > max + (is_signed && negative) || (negative && !is_signed && n != 0))
-        return no(r, "a number does not fit the type");
+        return no(r, "a number is out of range for the type");
     put(r->out, negative ? 0 - n : n, size);
     return true;
 }
@@ -85,12 +85,12 @@ put_float(struct meta_reading *r, enum meta_type type)
     struct meta_value v = { .type = type };
     const struct pull_text *t = &r->json->token;
     if (t->n >= sizeof text)
-        return no(r, "a number has more than 63 characters");
+        return no(r, "a number exceeds the limit of 63 characters");
     memcpy(text, t->p, t->n);
     text[t->n] = '\0';
     v.as.f = type == META_F32 ? (double)strtof(text, NULL) : strtod(text, NULL);
     if (isinf(v.as.f) && text[strspn(text, "-")] != 'I')
-        return no(r, "a number does not fit the type");
+        return no(r, "a number is out of range for the type");
     if (isnan(v.as.f))
         put(r->out, type == META_F32 ? UINT64_C(0x7FC00000) : UINT64_C(0x7FF8) << 48, meta_type_size(type));
     else
@@ -98,7 +98,7 @@ put_float(struct meta_reading *r, enum meta_type type)
     return true;
 }
 
-/* "NaN(ffc00000)" */
+/* Appends a NaN with its bits: "NaN(ffc00000)". */
 static bool
 put_nan(struct meta_reading *r, enum meta_type type)
 {
@@ -106,23 +106,23 @@ put_nan(struct meta_reading *r, enum meta_type type)
     const struct pull_text *t = &r->json->token;
     uint64_t bits = 0, magnitude = UINT64_MAX >> (65 - 8 * size);
     if (t->n != 5 + 2 * size || memcmp(t->p, "NaN(", 4) != 0 || t->p[t->n - 1] != ')')
-        return no(r, "a string where a number is expected");
+        return no(r, "found a string, expected a number");
     for (const char *p = t->p + 4; *p != ')'; p++) {
         static const char hex[] = "0123456789abcdef";
         const char *digit = *p ? strchr(hex, *p) : NULL;
         if (!digit)
-            return no(r, "the bits of a NaN are no hexadecimal number");
+            return no(r, "the bits of a NaN are not hexadecimal");
         bits = bits << 4 | (uint64_t)(digit - hex);
     }
     if ((bits & magnitude) <= (size == 4 ? UINT64_C(0x7F800000) : UINT64_C(0x7FF) << 52))
-        return no(r, "the bits of a NaN are those of a number");
+        return no(r, "the bits of a NaN encode a number");
     put(r->out, bits, size);
     return true;
 }
 
 /* --- strings */
 
-/* Turn \xHH and \\ back into bytes, in place. */
+/* Decodes \xHH and \\ in place. */
 static bool
 take_bytes(struct meta_reading *r)
 {
@@ -138,14 +138,14 @@ take_bytes(struct meta_reading *r)
             *to++ = (char)strtoul(hex, &last, 16);
             p += 4;
         } else {
-            return no(r, "a backslash that begins neither \\\\ nor \\xHH");
+            return no(r, "a backslash is not followed by another one or by xHH");
         }
     }
     r->text.len = (size_t)(to - r->text.p);
     return true;
 }
 
-/* r->text, as GGUF has a string. */
+/* Appends r->text as a GGUF string. */
 static bool
 put_text(struct meta_reading *r, bool odd)
 {
@@ -177,7 +177,7 @@ put_array(struct meta_reading *r, const char *type)
 {
     size_t n;
     bool odd;
-    const char *of = type + 1;          /* the type of the next element; NULL: there is none */
+    const char *of = type + 1;          /* the type of the next element; NULL: no further element */
     enum meta_type is = *of == '[' || *of == ']' ? META_ARRAY : word(of, &n, &odd);
     of = *of == ']' ? NULL : of;
     bool list = of && *past_type(of, PULL_DEPTH_MAX) == ',';
@@ -197,7 +197,7 @@ put_array(struct meta_reading *r, const char *type)
     if (list && of)
         return no(r, "an array has fewer elements than types");
     if (count > META_ARRAY_MAX)
-        return no(r, "an array has more elements than a GGUF file may");
+        return no(r, "an array exceeds GGUF's limit on elements");
     if (!r->out->failed)
         store_le64((uint8_t *)r->out->p + at, count);
     return !r->out->failed || no(r, NULL);
@@ -208,7 +208,7 @@ put_scalar(struct meta_reading *r, enum meta_type type, bool odd, enum pull_toke
 {
     bool is_float = type == META_F32 || type == META_F64;
     if (type == META_STRING)
-        return token == PULL_STRING ? put_string(r, odd) : no(r, "no string");
+        return token == PULL_STRING ? put_string(r, odd) : no(r, "not a string");
     if (type == META_BOOL) {
         put(r->out, token == PULL_TRUE, 1);
         return token == PULL_TRUE || token == PULL_FALSE || no(r, "neither true nor false");
@@ -216,20 +216,20 @@ put_scalar(struct meta_reading *r, enum meta_type type, bool odd, enum pull_toke
     if (is_float && token == PULL_STRING)
         return put_nan(r, type);
     if (token != PULL_NUMBER)
-        return no(r, "no number");
+        return no(r, "not a number");
     return is_float ? put_float(r, type) : put_integer(r, type);
 }
 
-/* The value that begins with this token, of a good type. */
+/* Appends the value that begins with this token; the type must be valid. */
 static bool
 put_value(struct meta_reading *r, const char *type, enum pull_token token)
 {
     size_t n;
     bool odd;
     if (token == PULL_BAD)
-        return no(r, "it is no JSON");
+        return no(r, "not valid JSON");
     if (*type == '[')
-        return token == PULL_ARRAY ? put_array(r, type) : no(r, "no array");
+        return token == PULL_ARRAY ? put_array(r, type) : no(r, "not an array");
     enum meta_type of = word(type, &n, &odd);
     return put_scalar(r, of, odd, token);
 }
@@ -241,7 +241,7 @@ is_type(const char *type)
     return past && *past == '\0';
 }
 
-/* What was put, as a value. */
+/* Decodes the bytes appended so far into a value. */
 static bool
 decode(struct meta_value *value, struct meta_reading *r, const char *type)
 {
@@ -266,7 +266,7 @@ bool
 meta_read_json(struct meta_value *value, struct str *bytes, const char *type, struct pull *json, const char **why)
 {
     struct meta_reading r = { .json = json, .out = bytes, .text.max = bytes->max };
-    bool ok = is_type(type) ? put_value(&r, type, pull_next(json)) : no(&r, "its type is unknown");
+    bool ok = is_type(type) ? put_value(&r, type, pull_next(json)) : no(&r, "unknown type");
     return finish(value, &r, type, ok, why);
 }
 
@@ -283,6 +283,6 @@ meta_read_text(struct meta_value *value, struct str *bytes, const char *type, co
     json.words = true;
     if (!meta_read_json(value, bytes, type, &json, why))
         return false;
-    *why = "something follows the value";
+    *why = "trailing data after the value";
     return pull_next(&json) == PULL_END;
 }

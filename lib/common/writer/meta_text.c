@@ -18,7 +18,7 @@ add_nan(struct str *s, const struct meta_value *v)
         str_format(s, "\"NaN(%0*" PRIx64 ")\"", v->type == META_F32 ? 8 : 16, bits);
 }
 
-/* A short decimal form that reads back as the same. */
+/* Appends a short decimal form that reads back as the same value. */
 static void
 add_float(struct str *s, const struct meta_value *v)
 {
@@ -33,7 +33,7 @@ add_float(struct str *s, const struct meta_value *v)
         str_text(s, f < 0 ? "-Infinity" : "Infinity");
         return;
     }
-    /* Token scores are mostly whole numbers: those need no search. */
+    /* Token scores are mostly whole numbers, which need no search. */
     if (fabs(f) < 1e6 && f == (double)(int)f && !(f == 0 && signbit(f))) {
         str_format(s, "%d", (int)f);
         return;
@@ -46,7 +46,7 @@ add_float(struct str *s, const struct meta_value *v)
     str_text(s, text);
 }
 
-/* A string of type strx. */
+/* Appends a string of type strx. */
 static void
 add_bytes(struct str *s, const char *p, size_t n)
 {
@@ -64,7 +64,7 @@ add_bytes(struct str *s, const char *p, size_t n)
     }
 }
 
-/* Whether some of the strings is no text, so that all of them are of type strx. */
+/* Returns true if some string is not valid text; then all are of type strx. */
 static bool
 is_odd(const struct meta_array *a)
 {
@@ -136,7 +136,7 @@ meta_text(struct str *s, const struct meta_value *value)
 
 /* --- types */
 
-/* Whether all arrays in an array are of one type, that of the first in `type`. */
+/* Returns true if all arrays in an array have the type of the first one, which is in `type`. */
 static bool
 is_uniform(const struct meta_array *a, struct str *type)
 {

@@ -1,11 +1,12 @@
-/* Layout: container/npy_header.c. Form: numpy/lib/format.py, _write_array_header() and _wrap_header(): a dict of Python with
- * its keys in order, room for the first dimension to grow to 21 digits, one space at least and a newline, all up to a
+/* Layout: container/numpy/npy_header.c. Form: numpy/lib/format.py, _write_array_header() and _wrap_header(): a Python dict
+ * with sorted keys, room for the first dimension to grow to 21 digits, at least one space and a newline, padded to a
  * multiple of 64.
  *
  *     \x93NUMPY  1 0  length of the rest (u16)  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n
  *
- * A BF16 is <V2, as ml_dtypes writes it: numpy itself has no such type. Its FP8 and smaller types are all called alike
- * there, which would lose what they are. */
+ * BF16 is <V2, as ml_dtypes writes it, because NumPy has no such type. ml_dtypes gives all FP8 and smaller types one name,
+ * so they are not written: their type would be lost.
+ */
 #include "writer/npy_priv.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@
 
 enum { PREFIX = 10, ALIGN = 64, RANK_MAX = 64, GROWTH_DIGITS = 21 };
 
-/* The name of a type in a header, or NULL. */
+/* Returns the name of a type in a header, or NULL. */
 static const char *
 descr(enum dtype dtype)
 {
@@ -36,17 +37,16 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
     bool whole;
     str_shown(name, t->name, t->name_len);
     if (!descr(t->dtype))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: an array of numpy cannot hold %s", name,
-            dtype_name(t->dtype));
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: NumPy has no type for %s", name, dtype_name(t->dtype));
     if (t->shape.rank > RANK_MAX)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: has %" PRIu32 " dimensions, an array of numpy can "
-            "have %d", name, t->shape.rank, RANK_MAX);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %" PRIu32 " dimensions exceed NumPy's limit of %d",
+            name, t->shape.rank, RANK_MAX);
     return (shape_nbytes(&t->shape, t->dtype, nbytes, &whole) && whole && *nbytes <= INT64_MAX)
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: an array of numpy cannot have the shape %s", name,
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: shape %s is too large for a NumPy array", name,
             shape_text(text, &t->shape));
 }
 
-/* The shape as a tuple of Python. Returns how many digits its first number has. */
+/* Appends the shape as a Python tuple. Returns the number of digits of its first dimension. */
 static size_t
 add_tuple(struct str *out, const struct shape *shape)
 {

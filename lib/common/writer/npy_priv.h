@@ -1,4 +1,4 @@
-/* npy: what NPY and NPZ have in common: an array of numpy. */
+/* npy: shared by NPY and NPZ: the header of a NumPy array. */
 #ifndef WRITER_NPY_PRIV_H
 #define WRITER_NPY_PRIV_H
 
@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "catalog/tensor.h"
 
-/* Append the header of an array: version 1.0, up to its data. *nbytes: the data, at most 2^63 - 1. What no array of numpy
- * can be is ERR_UNSUPPORTED. A failed `out` is left to the caller. */
+/* Appends the header of an array, version 1.0, up to its data. Sets *nbytes to the size of the data, at most 2^63 - 1. Fails
+ * with ERR_UNSUPPORTED for a type or shape that NumPy does not have. The caller checks out->failed. */
 bool npy_header(struct str *out, const struct tensor *t, uint64_t *nbytes, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* An archive of arrays (writer/npy.c), as zipfile of Python writes it to a stream that cannot seek, from 3.11.4 on: what is
- * known only behind a member stands there, and a reader learns all of it from the directory at the end.
+/* An archive of arrays (writer/npy.c), as Python's zipfile writes it to a stream that cannot seek, since 3.11.4: sizes and
+ * checksum come in a descriptor after each member, and readers take them from the directory at the end.
  *
  *     local header    "PK\3\4" 45 flags 0 1980-01-01, checksum 0, sizes ff.., name, and the sizes of ZIP64: 0 0
  *     array           not compressed
@@ -8,8 +8,9 @@
  *     directory       of each "PK\1\2", checksum, sizes, where its local header begins
  *     end             of ZIP64, where the old fields are too small, and "PK\5\6"
  *
- * Descriptors and directory are LATE pieces. The directory lies in memory, without its checksums until they are known.
- * Form: Lib/zipfile, ZipInfo.FileHeader(), ZipFile._write_end_record(); numpy/lib, _savez(). */
+ * Descriptors and directory are LATE pieces. The directory is kept in memory; its checksums are filled in when they are
+ * known. Form: Lib/zipfile, ZipInfo.FileHeader(), ZipFile._write_end_record(); numpy/lib, _savez().
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,19 +33,19 @@ enum {
     NAME_MAX_BYTES = 4096
 };
 
-#define MODE ((uint64_t)0600 << 16)     /* what zipfile gives to a member that was no file */
-#define SMALL_MAX INT32_MAX             /* zipfile goes over to ZIP64 behind this */
+#define MODE ((uint64_t)0600 << 16)     /* zipfile's mode for a member that was not a file */
+#define SMALL_MAX INT32_MAX             /* beyond this, zipfile uses ZIP64 */
 #define MEMBERS_MAX UINT16_MAX
 
 struct npz_member {
-    struct late descriptor;             /* of this */
+    struct late descriptor;             /* of this member */
     struct npz_writer *npz;
-    uint64_t from, to;                  /* the array, in the output */
-    size_t entry;                       /* its entry begins at directory.p + entry */
-    uint32_t crc;                       /* of what has been seen of it */
+    uint64_t from, to;                  /* range of the array in the output */
+    size_t entry;                       /* offset of its entry in the directory */
+    uint32_t crc;                       /* of the bytes seen so far */
 };
 
-/* The pieces own it. */
+/* Owned by the pieces. */
 struct npz_writer {
     const struct kernels *kernels;
     struct str directory;
@@ -70,8 +71,8 @@ end_of(const void *members, size_t i)
     return ((const struct npz_member *)members)[i].to;
 }
 
-/* The member whose array has bytes of [at, at + n), of which none belong to a LATE piece, and which of them: *skip from the
- * first on are none of it. NULL: they are of none. */
+/* Finds the member whose array has bytes of [at, at + n), a range without LATE pieces; *skip: bytes of the range before it.
+ * NULL if no array does. */
 static struct npz_member *
 find_member(const struct npz_writer *z, uint64_t at, size_t n, size_t *skip)
 {
@@ -100,7 +101,7 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
         m->crc = crc_joined(at + skip == m->from ? 0 : m->crc, (uint32_t)digest, n - skip);
 }
 
-/* struct late: the descriptor; the checksum goes to the directory too. */
+/* Implements struct late for the descriptor; also stores the checksum in the directory. */
 static void
 make_descriptor(void *of, uint64_t from, uint8_t *y, size_t n)
 {
@@ -122,7 +123,7 @@ make_directory(void *of, uint64_t from, uint8_t *y, size_t n)
 
 /* --- headers */
 
-/* What a local header and an entry have alike, from the version that is needed to the date. */
+/* Appends the fields shared by local header and directory entry, from the version to the date. */
 static void
 put_common(struct str *out, const struct tensor *t)
 {
@@ -159,7 +160,7 @@ put_local(struct str *out, const struct tensor *t)
     put(out, 0, 8);
 }
 
-/* `at`: where the local header begins. */
+/* Appends the directory entry of a member whose local header is at `at`. */
 static void
 put_entry(struct str *out, const struct tensor *t, uint64_t nbytes, uint64_t at)
 {
@@ -168,12 +169,12 @@ put_entry(struct str *out, const struct tensor *t, uint64_t nbytes, uint64_t at)
     str_add(out, "PK\1\2", 4);
     put(out, MADE_BY_UNIX | VERSION, 2);
     put_common(out, t);
-    put(out, 0, 4);                     /* the checksum, later */
+    put(out, 0, 4);                     /* the checksum, filled in later */
     put(out, large ? UINT32_MAX : nbytes, 4);
     put(out, large ? UINT32_MAX : nbytes, 4);
     put(out, t->name_len + 4, 2);
     put(out, extra ? 4 + extra : 0, 2);
-    put(out, 0, 6);                     /* no comment, disk 0, no text */
+    put(out, 0, 6);                     /* no comment, disk 0, not text */
     put(out, MODE, 4);
     put(out, far ? UINT32_MAX : at, 4);
     put_name(out, t);
@@ -189,14 +190,14 @@ put_entry(struct str *out, const struct tensor *t, uint64_t nbytes, uint64_t at)
         put(out, at, 8);
 }
 
-/* The end of the directory, which begins at `at`. */
+/* Appends the end records of the directory, which begins at `at`. */
 static void
 put_end(struct str *out, size_t n, uint64_t at)
 {
     uint64_t nbytes = out->len, end = at + nbytes;
     if (n > MEMBERS_MAX || at > SMALL_MAX || nbytes > SMALL_MAX) {
         str_add(out, "PK\6\6", 4);
-        put(out, 44, 8);                /* what follows of it */
+        put(out, 44, 8);                /* size of the rest of this record */
         put(out, VERSION, 2);
         put(out, VERSION, 2);
         put(out, 0, 8);                 /* disks */
@@ -226,10 +227,11 @@ check_name(const struct tensor *t, struct err *err)
     char name[STR_SHOWN];
     str_shown(name, t->name, t->name_len);
     if (t->name_len > NAME_MAX_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in an NPZ file has at most %d bytes", name,
-            NAME_MAX_BYTES);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: name exceeds the limit of %d bytes in an NPZ file",
+            name, NAME_MAX_BYTES);
     return (str_is_utf8(t->name, t->name_len) && !memchr(t->name, '\0', t->name_len))
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in an NPZ file must be UTF-8 without NUL", name);
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: names in an NPZ file must be valid UTF-8 without NUL",
+            name);
 }
 
 static bool
@@ -257,8 +259,8 @@ add_directory(struct pieces *pieces, struct npz_writer *z, struct err *err)
 {
     put_end(&z->directory, z->n, pieces_nbytes(pieces));
     if (z->directory.full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "directory of the output: more than the limit of %zu bytes "
-            "(%s)", z->directory.max, limits_origin(z->directory.max, limits_default.alloc, "--max-alloc"));
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "ZIP directory of the output exceeds the limit of %zu bytes (%s)",
+            z->directory.max, limits_origin(z->directory.max, limits_default.alloc, "--max-alloc"));
     if (z->directory.failed)
         return err_memory(err, z->directory.len);
     z->directory_late = (struct late){ make_directory, z };

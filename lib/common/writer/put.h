@@ -1,11 +1,11 @@
-/* put: little-endian numbers, and the strings of GGUF, appended to a header or an array. */
+/* put: appends little-endian numbers and GGUF strings to a header or an array. */
 #ifndef WRITER_PUT_H
 #define WRITER_PUT_H
 
 #include "base/bytes.h"
 #include "base/str.h"
 
-/* The low nbytes of v, at most 8. */
+/* Appends the low nbytes bytes of v, at most 8. */
 static inline void
 put(struct str *out, uint64_t v, size_t nbytes)
 {
@@ -14,7 +14,7 @@ put(struct str *out, uint64_t v, size_t nbytes)
     str_add(out, (const char *)bytes, nbytes);
 }
 
-/* n bytes, their number before them. */
+/* Appends n bytes, preceded by their number. */
 static inline void
 put_counted(struct str *out, const char *p, size_t n)
 {

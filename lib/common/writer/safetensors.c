@@ -1,6 +1,6 @@
-/* Layout: container/safetensors.c. Form: huggingface/safetensors, tensor.rs, prepare() and serde_json:
- * compact, __metadata__ first, fields as below, only what JSON demands is escaped. The length of the JSON in 8 bytes, the
- * JSON, spaces up to a multiple of 8; the data follow without a gap. */
+/* Layout: container/safetensors/safetensors.c. Form: huggingface/safetensors, tensor.rs, prepare() and serde_json: compact,
+ * with __metadata__ first, fields in the order below, and only the escapes that JSON requires. The file is the length of the
+ * JSON in 8 bytes, the JSON, spaces up to a multiple of 8, and the data without gaps. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ add_key(struct str *out, bool *any, const char *key, size_t n)
     str_add(out, ":", 1);
 }
 
-/* What is made of a value: a string, which must fit what is left of the header. */
+/* Appends the text of a value as a string. It must fit in what is left of the header. */
 static void
 add_made(struct str *out, const struct meta_value *value, void (*make)(struct str *s, const struct meta_value *value))
 {
@@ -62,7 +62,7 @@ is_plain(const struct meta_value *v)
     return v->type == META_STRING && str_is_utf8(v->as.s.p, v->as.s.n);
 }
 
-/* The keys whose values are no strings, with their types. */
+/* Appends the keys whose values are not strings, with their types. */
 static void
 add_types(struct str *out, const struct keys *keys)
 {
@@ -78,7 +78,7 @@ add_types(struct str *out, const struct keys *keys)
     str_text(out, "}");
 }
 
-/* The metadata as strings, and what types they have when they are no strings. */
+/* Appends the metadata as strings, and the types of values that are not strings. */
 static bool
 add_metadata(struct str *out, const struct keys *keys, struct err *err)
 {
@@ -90,8 +90,8 @@ add_metadata(struct str *out, const struct keys *keys, struct err *err)
         const struct meta *m = &keys->list[i];
         char shown[STR_SHOWN];
         if (!str_is_utf8(m->key, m->key_len))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: a key must be UTF-8, in GGUF as in safetensors; "
-                "--no-metadata leaves all of them out", str_shown(shown, m->key, m->key_len));
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: not valid UTF-8, which safetensors requires; "
+                "--no-metadata drops all keys", str_shown(shown, m->key, m->key_len));
         typed = typed || !is_plain(&m->value);
         add_key(out, &any, m->key, m->key_len);
         add_made(out, &m->value, meta_text);
@@ -114,7 +114,7 @@ add_metadata(struct str *out, const struct keys *keys, struct err *err)
 
 /* --- tensors */
 
-/* Bytes of a tensor that the format can hold. */
+/* Computes the size of a tensor, if the format can store it. */
 static bool
 measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 {
@@ -122,21 +122,21 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
     bool whole = true;
     str_shown(name, t->name, t->name_len);
     if (!shape_nbytes(&t->shape, t->dtype, nbytes, &whole) || !whole) {
-        /* Without elements it is only the shape that the format cannot hold; with them it is the size. */
+        /* An empty tensor has only a shape to refuse; otherwise the size is too large. */
         enum err_kind kind = shape_is_empty(&t->shape) || !whole ? ERR_UNSUPPORTED : ERR_LIMIT;
-        return err_set(err, kind, ERR_NO_OFFSET, "tensor %s: safetensors cannot hold the shape %s as %s", name,
+        return err_set(err, kind, ERR_NO_OFFSET, "tensor %s: safetensors cannot store shape %s of %s", name,
             shape_text(text, &t->shape), dtype_name(t->dtype));
     }
     if (!str_is_utf8(t->name, t->name_len))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a name in a safetensors file must be UTF-8", name);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: names in a safetensors file must be valid UTF-8", name);
     if (text_is(t->name, t->name_len, metadata_name))
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET,
-            "tensor %s: a safetensors file cannot hold a tensor of this name", metadata_name);
-    return t->dtype < DTYPE_SCALARS || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: a safetensors file "
-        "cannot hold %s", name, dtype_name(t->dtype));
+            "tensor %s: this name is reserved in safetensors", metadata_name);
+    return t->dtype < DTYPE_SCALARS || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: safetensors has no type for %s",
+        name, dtype_name(t->dtype));
 }
 
-/* *at: where the tensor before it ends; then where it ends. */
+/* Appends the entry of a tensor whose data begins at *at, and advances *at to its end. */
 static bool
 add_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct err *err)
 {
@@ -145,7 +145,7 @@ add_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct er
     if (!measure(&t, &nbytes, err))
         return false;
     if (!num_add(&end, *at, nbytes))
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output: more than 2^64 bytes");
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "size of the output overflows 64 bits");
     str_add(out, ",", 1);
     add_string(out, t.name, t.name_len);
     str_format(out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(t.dtype));
@@ -157,7 +157,7 @@ add_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct er
     return true;
 }
 
-/* Order of the reference writer: wider types first (by rank), then names by bytes. */
+/* Compares as the reference writer sorts: wider types first (by rank), then names by bytes. */
 static int
 compare_reference(const void *pa, const void *pb)
 {
@@ -167,7 +167,7 @@ compare_reference(const void *pa, const void *pb)
     return str_compare(a.name, a.name_len, b.name, b.name_len);
 }
 
-/* The header of all tensors, whose data lie one behind the other. The caller clears `out` in any case. */
+/* Appends the header; the data of the tensors follows back to back. The caller clears `out` in any case. */
 static bool
 add_header(struct str *out, const struct choice *choice, const struct keys *keys, struct err *err)
 {
@@ -184,8 +184,8 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
     while (!out->failed && out->len % ALIGN != 0)
         str_add(out, " ", 1);
     if (out->full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "safetensors header of the output: more than the limit of %" PRIu64
-            " bytes (%s)", most, limits_origin(most, META_JSON_MAX, "--max-alloc"));
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "safetensors header of the output exceeds the limit of %" PRIu64 " "
+            "bytes (%s)", most, limits_origin(most, META_JSON_MAX, "--max-alloc"));
     if (out->failed)
         return err_memory(err, out->len);
     store_le64((uint8_t *)out->p, out->len - PREFIX);

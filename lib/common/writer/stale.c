@@ -20,7 +20,7 @@ begins_with_one_of(const struct meta *m, const char *const names[])
     return false;
 }
 
-/* What torchao says of a tensor, under its name: {"_type": "Int8Tensor", ...}. */
+/* Recognizes torchao's description of a tensor, under its name: {"_type": "Int8Tensor", ...}. */
 static bool
 is_of_torchao(const struct meta *m)
 {

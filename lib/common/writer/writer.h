@@ -1,6 +1,6 @@
-/* writer knows how one file of a format is laid out: its limits, its order of tensors, its metadata, its pieces.
- * It must not know why a tensor is in the output, nor move the bytes of weights, nor write a file.
- * Begin with struct writer: a format is one file and one row here. */
+/* writer: the layout of one file of a format: its limits, tensor order, metadata and pieces. It must not know why a tensor
+ * is in the output, move the bytes of weights, or write a file. Begin with struct writer: a format is one file and one row
+ * here. */
 #ifndef WRITER_WRITER_H
 #define WRITER_WRITER_H
 
@@ -10,47 +10,47 @@
 #include "writer/keys.h"
 
 enum writer_order {
-    WRITER_ORDER_INPUT,         /* as the weights lie in the input */
-    WRITER_ORDER_NAME           /* as the reference writer of the format has it */
+    WRITER_ORDER_INPUT,         /* the order of the input */
+    WRITER_ORDER_NAME           /* the order of the format's reference writer */
 };
 
-/* Which file of how many is laid out, and the tensors of all. */
+/* The file being laid out, the number of files, and the tensors in all of them. */
 struct writer_split {
-    uint16_t no, count;         /* from 0 on */
+    uint16_t no, count;         /* no counts from 0 */
     uint64_t tensors;
 };
 
 struct writer_options {
     enum writer_order order;
-    const struct keys *keys;            /* the metadata, made for this writer; NULL: none. Borrowed */
-    const struct kernels *kernels;      /* for checksums; borrowed as long as the pieces are */
-    const struct writer_split *split;   /* NULL: all is one file. Only some formats say it in the file */
+    const struct keys *keys;            /* metadata made for this writer; NULL: none. Borrowed */
+    const struct kernels *kernels;      /* for checksums; borrowed as long as the pieces exist */
+    const struct writer_split *split;   /* NULL: a single file. Only some formats store it */
 };
 
 struct writer {
     const char *name;           /* "safetensors" */
-    uint32_t align;             /* a power of two: the data of each tensor take a multiple of it */
-    enum passthrough_packed packed;    /* what its readers know of quantized weights */
-    enum keys_kind keys;        /* what it has for metadata */
-    /* Put the tensors of a choice in order, check that the format can hold them (ERR_UNSUPPORTED, ERR_LIMIT, naming the
-     * tensor), and append the pieces of the whole output. */
+    uint32_t align;             /* a power of two: tensor data is padded to a multiple of it */
+    enum passthrough_packed packed;    /* the quantized weights that its readers understand */
+    enum keys_kind keys;        /* the kind of metadata it stores */
+    /* Orders the tensors of a choice, checks that the format can store them (ERR_UNSUPPORTED or ERR_LIMIT, naming the
+     * tensor), and appends the pieces of the whole file. */
     bool (*lay_out)(struct pieces *pieces, struct choice *choice, const struct writer_options *options,
         struct err *err);
 };
 
-/* safetensors: metadata become strings; "format" is "pt", added where it is missing. Byte for byte the header of the
- * reference writer. */
+/* safetensors: metadata become strings; "format" is set to "pt" if it is missing. The header is byte-identical to the
+ * reference writer's. */
 extern const struct writer writer_safetensors;
 
-/* GGUF version 3, little-endian; tensors and data at multiples of 32 bytes, or as the key general.alignment says. Of a split
- * one, each file has the split keys, and only the first one others. */
+/* GGUF version 3, little-endian; tensors and data are aligned to 32 bytes, or to general.alignment. In a split model, each
+ * file has the split keys, and only the first one has the others. */
 extern const struct writer writer_gguf;
 
-/* NPZ, byte for byte what np.savez of numpy writes to a stream that cannot seek: members that are not compressed, in the
- * order of the input, each an array called by its tensor. Of metadata nothing is kept. */
+/* NPZ, byte-identical to np.savez writing to a stream that cannot seek: uncompressed members in input order, each array
+ * named by its tensor. Metadata is dropped. */
 extern const struct writer writer_npz;
 
-/* NPY and the bare bytes, little-endian and row-major: of one tensor, else ERR_USAGE. */
+/* NPY, and the bare bytes, little-endian and row-major. ERR_USAGE unless there is exactly one tensor. */
 extern const struct writer writer_npy, writer_raw;
 
 #endif

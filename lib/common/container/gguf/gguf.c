@@ -6,9 +6,9 @@
  *      | zeros up to a multiple of A |                         A: general.alignment, else 32
  *      | tensor data, each padded to a multiple of A |
  *
- * Versions 2 and 3 are the same but that 3 may be big-endian, in the data too: such a file has the magic
- * "FUGG", or a version that is nothing in its low 16 bits when it is read as little-endian.
- * From docs/gguf.md and src/gguf.cpp of ggml; where they differ, or are too trusting, hostile.md decides.
+ * Versions 2 and 3 are the same, except that version 3 may be big-endian, including the data: such a file has the magic
+ * "FUGG", or a version whose low 16 bits are zero when read as little-endian. Source: docs/gguf.md and src/gguf.cpp of ggml.
+ * Where they disagree, or trust the file too much, the checks here are stricter.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -21,13 +21,13 @@
 #include "base/str.h"
 
 enum {
-    PREFIX = 4 + 4, HEADER = 24,                            /* magic and version; with the counts */
+    PREFIX = 4 + 4, HEADER = 24,                            /* magic and version; the same plus both counts */
     LEAST_KEY = 8 + 4 + 1, LEAST_TENSOR = 8 + 4 + 4 + 8,    /* bytes of the shortest records */
     DEFAULT_ALIGNMENT = 32, LEAST_ALIGNMENT = 8,
-    STEP = 256 << 10,                                       /* the head grows by this */
+    STEP = 256 << 10,                                       /* bytes by which the head grows */
 };
 
-/* --- for all three files --------------------------------------------------------------------------------- */
+/* --- shared by all three files --------------------------------------------------------------------------- */
 
 bool
 gguf_fail(const struct gguf *g, struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
@@ -52,7 +52,7 @@ gguf_at(const struct gguf *g, uint64_t at)
     return (const char *)g->c.p - (g->c.at - at);
 }
 
-/* Ask for the memory of the head up to byte `end`. */
+/* Charges the budget for the head up to byte `end`. */
 static bool
 charge(struct gguf *g, uint64_t end, struct err *err)
 {
@@ -81,14 +81,14 @@ gguf_need(struct gguf *g, uint64_t n, struct err *err)
         if (!source_head(g->src, want, &p, &have, err))
             return false;
         if (have < want)
-            g->size = have;     /* a pipe has come to its end */
+            g->size = have;     /* the pipe has ended */
         g->c.p = p + g->c.at;
         g->c.left = have - g->c.at;
         if (n <= g->c.left)
             return true;
     }
-    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "its header goes on for %" PRIu64 " bytes and more from here, but "
-        "the file ends after %" PRIu64 " (the download or copy is incomplete)", n, g->size);
+    return gguf_fail(g, err, ERR_MALFORMED, g->c.at, "truncated: the header continues for at least %" PRIu64 " bytes from "
+        "here, but the file ends after %" PRIu64 " (incomplete download or copy?)", n, g->size);
 }
 
 bool
@@ -101,7 +101,7 @@ gguf_string(struct gguf *g, const char *what, uint64_t max, const char **p, uint
     bool there = g->size == SOURCE_SIZE_UNKNOWN || *n <= g->size - g->c.at;
     max = num_min(max, g->limits->alloc);
     if (there && *n > max)
-        return gguf_fail(g, err, ERR_LIMIT, at, "%s: %" PRIu64 " bytes are over the limit of %" PRIu64, what, *n, max);
+        return gguf_fail(g, err, ERR_LIMIT, at, "%s: length %" PRIu64 " exceeds the limit of %" PRIu64 " bytes", what, *n, max);
     if (!gguf_need(g, *n, err))
         return false;
     *p = (const char *)cursor_take(&g->c, *n);
@@ -126,15 +126,15 @@ gguf_probe(const uint8_t *head, size_t n, uint64_t size)
     return n >= 4 && (memcmp(head, "GGUF", 4) == 0 || memcmp(head, "FUGG", 4) == 0);
 }
 
-/* One count of the header, at byte `at`: can it be true? */
+/* Checks that a count in the header, at byte `at`, is possible: not negative, and not more than the file can hold. */
 static bool
 check_count(struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64_t at, struct err *err)
 {
     if (n > INT64_MAX)
-        return err_set(err, ERR_MALFORMED, at, "%" PRIu64 " %s: the count is negative", n, what);
+        return err_set(err, ERR_MALFORMED, at, "negative count of %s: %" PRId64, what, (int64_t)n);
     if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
-        return err_set(err, ERR_MALFORMED, at, "the header promises %" PRIu64 " %s of at least %" PRIu64 " bytes each, "
-            "but only %" PRIu64 " bytes follow it: the file is cut or damaged", n, what, least, g->size - HEADER);
+        return err_set(err, ERR_MALFORMED, at, "header declares %" PRIu64 " %s of at least %" PRIu64 " bytes each, but only %"
+            PRIu64 " bytes follow: the file is truncated or damaged", n, what, least, g->size - HEADER);
     return budget_items(catalog_budget(g->catalog), n, "tensors and keys", err);
 }
 
@@ -145,7 +145,7 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
         return false;
     const uint8_t *magic = cursor_take(&g->c, 4);
     if (!gguf_probe(magic, 4, g->size))
-        return err_set(err, ERR_MALFORMED, 0, "this is no GGUF file: it does not begin with GGUF");
+        return err_set(err, ERR_MALFORMED, 0, "not a GGUF file: the magic GGUF is missing");
     g->c.big = magic[0] == 'F' || (load_le32(g->c.p) & 0xffff) == 0;
     *version = cursor_u32(&g->c);
     if (*version != 2 && *version != 3)
@@ -159,18 +159,18 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
         && check_count(g, "keys", *nkeys, LEAST_KEY, 16, err);
 }
 
-/* The keys of a split model agree with each other, those of this part alone. */
+/* Checks that the split keys of this part agree with each other. */
 static bool
 check_split(const struct gguf *g, struct err *err)
 {
     if (g->split_count <= 1)
         return true;
     if (!g->split_no_given)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.count says that it is one of %" PRIu64 " parts, but "
-            "no split.no says which", g->split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.count is %" PRIu64 ", but split.no is missing",
+            g->split_count);
     if (g->split_no >= g->split_count)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.no is %" PRIu64 ", expected less than split.count, "
-            "which is %" PRIu64, g->split_no, g->split_count);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.no is %" PRIu64 ", expected less than split.count (%" PRIu64
+            ")", g->split_no, g->split_count);
     return true;
 }
 
@@ -180,11 +180,11 @@ warn_odd(const struct gguf *g)
     static const char *const text[GGUF_ODDITIES] = {
         [GGUF_ODD_KEY] = "keys that are not lower_snake_case words with dots",
         [GGUF_ODD_TEXT] = "names and strings that are not UTF-8",
-        [GGUF_ODD_BOOL] = "booleans that are neither 0 nor 1, taken as true",
-        [GGUF_ODD_NESTED] = "arrays of arrays (llama.cpp refuses this file)",
-        [GGUF_ODD_LONG_NAME] = "tensor names of more than 63 bytes (llama.cpp refuses this file)",
+        [GGUF_ODD_BOOL] = "booleans other than 0 and 1, read as true",
+        [GGUF_ODD_NESTED] = "arrays of arrays (llama.cpp cannot load this file)",
+        [GGUF_ODD_LONG_NAME] = "tensor names longer than 63 bytes (llama.cpp cannot load this file)",
         [GGUF_ODD_EMPTY_NAME] = "tensors without a name",
-        [GGUF_ODD_TYPE] = "tensors of a ggml type that is not known",
+        [GGUF_ODD_TYPE] = "tensors of an unknown ggml type",
     };
     for (int i = 0; i < GGUF_ODDITIES; i++) {
         char shown[STR_SHOWN];
@@ -194,7 +194,7 @@ warn_odd(const struct gguf *g)
         catalog_note(g->catalog, "%s: %" PRIu64 "%s%s", text[i], g->odd[i].count, *shown ? ", first at " : "", shown);
     }
     if (g->alignment < LEAST_ALIGNMENT)
-        catalog_note(g->catalog, "general.alignment is %" PRIu64 ", not a multiple of 8", g->alignment);
+        catalog_note(g->catalog, "general.alignment is %" PRIu64 ", expected a multiple of 8", g->alignment);
 }
 
 static bool

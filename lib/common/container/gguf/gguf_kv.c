@@ -1,10 +1,10 @@
-/* gguf_kv: the keys of a GGUF file.
+/* gguf_kv: reads the keys of a GGUF file.
  *
  *      | key: length u64, bytes | type of the value u32 | value |      n_kv times
  *
- * Nothing says how long a value is, so the walk goes through all of it, once, and leaves it where it lies
- * (catalog/metadata.c draws the values). The head of the source grows, and may move, as the walk asks for more, so
- * that places are offsets until a value is whole; then the catalog copies it.
+ * Values do not declare their length, so every value is walked once, in place (catalog/metadata.c formats them). The head of
+ * the source grows, and may move, as the walk needs more, so positions are offsets until a value is complete; then the
+ * catalog copies it.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -17,9 +17,9 @@
 #include "base/str.h"
 #include "base/table.h"
 
-enum { ARRAY_HEAD = 4 + 8, STRING_LEAST = 8, NAME = 8 };     /* NAME: of a record, behind its length */
+enum { ARRAY_HEAD = 4 + 8, STRING_LEAST = 8, NAME = 8 };     /* NAME: bytes of the length before a name */
 
-/* Where a key lies, to find one that is there twice. */
+/* The position of a key, to find duplicates. */
 struct key {
     uint64_t at;        /* file offset of its record */
     uint64_t n;         /* bytes of its name */
@@ -32,7 +32,7 @@ struct gguf_keys {
     struct table names;
 };
 
-/* The type id of a value or of the elements of an array. */
+/* Reads the type id of a value, or of the elements of an array. */
 static bool
 read_type(struct gguf *g, const char *what, enum meta_type *type, struct err *err)
 {
@@ -41,14 +41,13 @@ read_type(struct gguf *g, const char *what, enum meta_type *type, struct err *er
         return false;
     uint32_t id = cursor_u32(&g->c);
     if (id >= META_TYPES)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "%s type %" PRIu32 " is not known, expected 0 to %d", what, id,
-            META_TYPES - 1);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "unknown %s type %" PRIu32 ", expected 0 to %d", what, id, META_TYPES - 1);
     *type = (enum meta_type)id;
     return true;
 }
 
-/* str_is_utf8, quick about what vocabularies are made of: ASCII, and characters of two or three bytes.
- * `left` bytes, at least n, may be looked at. */
+/* Like str_is_utf8(), but fast for what vocabularies contain: ASCII, and characters of two or three bytes. It may read
+ * `left` bytes, which is at least n. */
 static bool
 is_utf8(const uint8_t *p, uint64_t n, uint64_t left)
 {
@@ -81,13 +80,13 @@ is_utf8(const uint8_t *p, uint64_t n, uint64_t left)
 static bool
 skip_strings(struct gguf *g, uint64_t count, struct err *err)
 {
-    struct cursor c = g->c;     /* in registers: vocabularies have hundreds of thousands of them */
+    struct cursor c = g->c;     /* in registers: vocabularies have hundreds of thousands of strings */
     while (count != 0) {
         uint64_t n = 0;
         if (c.left >= STRING_LEAST)
             n = c.big ? load_be64(c.p) : load_le64(c.p);
         if (c.left < STRING_LEAST || n > c.left - STRING_LEAST) {
-            /* Not all of it is here yet: the careful way, once per step of the head. */
+            /* The string is not all here yet: read it the careful way, once per step of the head. */
             const char *p;
             g->c = c;
             if (!gguf_string(g, "string in the array", GGUF_STRING_MAX, &p, &n, err))
@@ -100,7 +99,7 @@ skip_strings(struct gguf *g, uint64_t count, struct err *err)
         }
         if (n > GGUF_STRING_MAX)
             return gguf_fail(g, err, ERR_LIMIT, c.at,
-                "string in the array: %" PRIu64 " bytes are over the limit of %d", n, GGUF_STRING_MAX);
+                "string in the array: length %" PRIu64 " exceeds the limit of %d bytes", n, GGUF_STRING_MAX);
         if (!is_utf8(c.p + STRING_LEAST, n, c.left - STRING_LEAST))
             gguf_odd(g, GGUF_ODD_TEXT);
         cursor_take(&c, STRING_LEAST + n);
@@ -110,14 +109,14 @@ skip_strings(struct gguf *g, uint64_t count, struct err *err)
     return true;
 }
 
-/* `depth`: levels of arrays that may still follow inside. */
+/* Reads an array; `depth` is the number of array levels still allowed, this one included. */
 static bool
 read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err)
 {
     uint64_t at = g->c.at, least;
     *a = (struct meta_array){ .big_endian = g->c.big };
     if (depth == 0)
-        return gguf_fail(g, err, ERR_LIMIT, at, "arrays nest deeper than the limit of %d", META_DEPTH_MAX);
+        return gguf_fail(g, err, ERR_LIMIT, at, "nesting of arrays exceeds the limit of %d levels", META_DEPTH_MAX);
     if (!read_type(g, "element", &a->type, err) || !gguf_need(g, 8, err))
         return false;
     a->count = cursor_u64(&g->c);
@@ -125,14 +124,14 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     size_t size = meta_type_size(a->type);
     least = size ? size : a->type == META_STRING ? STRING_LEAST : ARRAY_HEAD;
     if (!num_mul(&least, a->count, least))
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its array of %" PRIu64 " elements is larger than any file: "
-            "the file is damaged", a->count);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "size of an array of %" PRIu64 " elements overflows 64 bits: the file "
+            "is damaged", a->count);
     if (g->size != SOURCE_SIZE_UNKNOWN && least > g->size - g->c.at)
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its array of %" PRIu64 " elements needs at least %" PRIu64 " "
-            "bytes, only %" PRIu64 " are left: the file is cut or damaged", a->count, least, g->size - g->c.at);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "array of %" PRIu64 " elements needs at least %" PRIu64 " bytes, but "
+            "only %" PRIu64 " are left: the file is truncated or damaged", a->count, least, g->size - g->c.at);
     if (a->count > META_ARRAY_MAX)
-        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array: %" PRIu64 " elements are over the limit of %d",
-            a->count, META_ARRAY_MAX);
+        return gguf_fail(g, err, ERR_LIMIT, at + 4, "array of %" PRIu64 " elements exceeds the limit of %d", a->count,
+            META_ARRAY_MAX);
 
     uint64_t start = g->c.at;
     if (size != 0) {
@@ -183,7 +182,7 @@ read_value(struct gguf *g, struct meta_value *value, enum meta_type type, struct
     return true;
 }
 
-/* The name of a key. Borrowed until the next gguf_need. */
+/* Reads the name of a key. Borrowed until the next gguf_need. */
 static bool
 read_name(struct gguf *g, const char **name, uint64_t *n, struct err *err)
 {
@@ -194,9 +193,9 @@ read_name(struct gguf *g, const char **name, uint64_t *n, struct err *err)
     g->name_at = at + NAME;
     g->name_len = *n;
     if (*n == 0)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "its name is empty");
+        return gguf_fail(g, err, ERR_MALFORMED, at, "empty name");
     if (memchr(*name, '\0', *n))
-        return gguf_fail(g, err, ERR_MALFORMED, at, "its name holds a NUL byte");
+        return gguf_fail(g, err, ERR_MALFORMED, at, "name contains a NUL byte");
     return true;
 }
 
@@ -207,7 +206,7 @@ read_key(struct gguf *g, struct err *err)
     const char *name;
     if (!read_name(g, &name, &n, err))
         return false;
-    /* Words of lower case letters, digits and _, joined by dots; "-" is in the names of architectures. */
+    /* Words of lower-case letters, digits and _, joined by dots; names of architectures contain "-". */
     bool good = name[0] != '.' && name[n - 1] != '.';
     for (uint64_t i = 0; i < n; i++) {
         char k = name[i];
@@ -229,17 +228,17 @@ static bool
 note_alignment(struct gguf *g, const struct meta_value *value, uint64_t at, struct err *err)
 {
     if (value->type != META_U32)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "its type is %s, expected u32", meta_type_name(value->type));
+        return gguf_fail(g, err, ERR_MALFORMED, at, "type is %s, expected u32", meta_type_name(value->type));
     uint64_t a = value->as.u;
     if (a == 0 || (a & (a - 1)) != 0)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "it is %" PRIu64 ", expected a power of two", a);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "value is %" PRIu64 ", expected a power of two", a);
     if (a > META_ALIGNMENT_MAX)
-        return gguf_fail(g, err, ERR_LIMIT, at, "it is %" PRIu64 ", over the limit of %d", a, META_ALIGNMENT_MAX);
+        return gguf_fail(g, err, ERR_LIMIT, at, "value %" PRIu64 " exceeds the limit of %d", a, META_ALIGNMENT_MAX);
     g->alignment = a;
     return true;
 }
 
-/* Keep the values that say how to read the file. */
+/* Notes the values that the reader itself needs. */
 static bool
 note_value(struct gguf *g, const struct meta *m, uint64_t at, struct err *err)
 {
@@ -249,7 +248,7 @@ note_value(struct gguf *g, const struct meta *m, uint64_t at, struct err *err)
     if (!no && !count)
         return true;
     if (!meta_as_u64(&m->value, no ? &g->split_no : &g->split_count))
-        return gguf_fail(g, err, ERR_MALFORMED, at, "it is no count: found %s, expected an integer not below 0",
+        return gguf_fail(g, err, ERR_MALFORMED, at, "found %s, expected an integer of 0 or more",
             meta_type_name(m->value.type));
     g->split_no_given |= no;
     g->split_count_given |= count;
@@ -264,7 +263,8 @@ name_of_key(const void *of, uint32_t i, size_t *n)
     return gguf_at(keys->g, keys->key[i].at + NAME);
 }
 
-/* Two readers may take the value of either of two keys of one name, so neither is right. `at`: of the key's record. */
+/* Refuses a duplicate key: readers differ in which of its values they use, so neither is right. `at`: offset of the key's
+ * record. */
 static bool
 check_new(struct gguf *g, struct gguf_keys *keys, const struct meta *m, uint64_t at, struct err *err)
 {
@@ -278,8 +278,7 @@ check_new(struct gguf *g, struct gguf_keys *keys, const struct meta *m, uint64_t
     if (!table_add(&keys->names, name_of_key, keys, m->key, m->key_len, &number, &again, err))
         return false;
     if (again)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "this key is there twice, expected once; the first is at byte %"
-            PRIu64, key[number].at);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "duplicate key, the first is at byte %" PRIu64, key[number].at);
     key[keys->count++] = (struct key){ .at = at, .n = m->key_len };
     return true;
 }
@@ -303,7 +302,7 @@ gguf_read_keys(struct gguf *g, uint64_t count, struct err *err)
             break;
         m.key = gguf_at(g, at + NAME);
         m.key_len = (uint32_t)g->name_len;      /* at most META_KEY_MAX */
-        /* Parts of a split model after the first only repeat what the first says of the split. */
+        /* The parts of a split model after the first only repeat what its first part declares about the split. */
         ok = note_value(g, &m, value_at, err)
             && check_new(g, &keys, &m, at, err)
             && (g->file != 0 || catalog_add_meta(g->catalog, &m, &again, err));

@@ -1,11 +1,11 @@
-/* gguf_tensors: the tensor infos of a GGUF file, and where they say that the data lie.
+/* gguf_tensors: reads the tensor infos of a GGUF file, and checks the layout of the data that they declare.
  *
  *      | name: length u64, bytes | n_dims u32 | n_dims x u64 | type u32 | offset u64 |      n_tensors times
  *
- * The first dimension varies fastest; the catalog has them turned around, row-major. A row (the first
- * dimension) is a whole number of blocks. Offsets count from the first data byte and are multiples of the
- * alignment. ggml wants the data in the order of the infos, each behind the padding of the one before; any
- * other order is accepted here with a warning, but neither holes nor overlaps.
+ * The first dimension varies fastest; the catalog has dimensions in reverse, row-major. A row (the first dimension) is a
+ * whole number of blocks. Offsets count from the first data byte and are multiples of the alignment. ggml requires the data
+ * in the order of the infos, each tensor after the padding of the previous one; any other order is accepted here with a
+ * warning, but not holes or overlaps.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -22,8 +22,8 @@
 enum {
     NAME = 8,               /* bytes of the length of a name */
     MAX_DIMS = 4,           /* GGML_MAX_DIMS */
-    MAX_NAME = 63,          /* GGML_MAX_NAME, less its NUL */
-    FORK_TYPE = 40,         /* forks of ggml give ids from here on to blocks of their own */
+    MAX_NAME = 63,          /* GGML_MAX_NAME without its NUL */
+    FORK_TYPE = 40,         /* from this id on, forks of ggml define block types of their own */
 };
 
 struct info {
@@ -33,9 +33,9 @@ struct info {
     uint32_t id;
     enum dtype dtype;
     uint64_t offset;
-    uint64_t nbytes;        /* 0 when the type is not known */
-    uint64_t least;         /* nbytes, but 1 when there are elements of a type that is not known */
-    uint64_t at;            /* file offset of the record; its name is NAME bytes on */
+    uint64_t nbytes;        /* 0 if the type is unknown */
+    uint64_t least;         /* nbytes, or 1 for a non-empty tensor of unknown type */
+    uint64_t at;            /* file offset of the record; its name is NAME bytes further */
 };
 
 struct infos {
@@ -54,10 +54,10 @@ read_name(struct gguf *g, struct info *t, struct err *err)
     g->name_at = t->at + NAME;
     g->name_len = n;
     if (n > UINT32_MAX - 1)
-        return gguf_fail(g, err, ERR_LIMIT, t->at, "its name has %" PRIu64 " bytes, which are too many", n);
+        return gguf_fail(g, err, ERR_LIMIT, t->at, "name of %" PRIu64 " bytes is too long", n);
     t->name_len = (uint32_t)n;
     if (n != 0 && memchr(name, '\0', t->name_len))
-        return gguf_fail(g, err, ERR_MALFORMED, t->at, "its name holds a NUL byte");
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "name contains a NUL byte");
     if (n == 0)
         gguf_odd(g, GGUF_ODD_EMPTY_NAME);
     if (n > MAX_NAME)
@@ -67,14 +67,14 @@ read_name(struct gguf *g, struct info *t, struct err *err)
     return true;
 }
 
-/* The type of an id, which stands at byte `at`. */
+/* Looks up the type of an id, which is at byte `at`. */
 static bool
 find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
 {
     const char *removed = dtype_ggml_removed(t->id);
     if (removed)
-        return gguf_fail(g, err, ERR_UNSUPPORTED, at, "its type %s (id %" PRIu32 ") was removed from ggml: look for a "
-            "newer GGUF file of the model", removed, t->id);
+        return gguf_fail(g, err, ERR_UNSUPPORTED, at, "type %s (id %" PRIu32 ") was removed from ggml: look for a newer GGUF "
+            "file of the model", removed, t->id);
     if (!dtype_from_ggml(&t->dtype, t->id)) {
         t->dtype = DTYPE_UNKNOWN;
         gguf_odd(g, GGUF_ODD_TYPE);
@@ -82,7 +82,7 @@ find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
     return true;
 }
 
-/* Number of elements, which ggml counts in a signed 64-bit integer. A zero anywhere makes it 0. */
+/* Counts elements, in a signed 64-bit integer like ggml. The count is 0 if any dimension is. */
 static bool
 count_elements(const struct info *t, uint64_t *numel)
 {
@@ -113,11 +113,10 @@ check_size(struct gguf *g, struct info *t, struct err *err)
             return gguf_fail(g, err, ERR_MALFORMED, t->at, "shape %s has a negative dimension",
                 shape_text(text, &shape));
     if (row % type->elems != 0)
-        return gguf_fail(g, err, ERR_MALFORMED, t->at, "rows of %" PRIu64 " elements, expected a multiple of %u for %s",
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "row length %" PRIu64 " is not a multiple of %u, the block size of %s",
             row, type->elems, type->name);
     if (!count_elements(t, &numel) || !dtype_rows_bytes(&t->nbytes, t->dtype, row != 0 ? numel / row : 0, row))
-        return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s of shape %s is more than 64 bits can count", type->name,
-            shape_text(text, &shape));
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "size of %s %s overflows 64 bits", type->name, shape_text(text, &shape));
     t->least = t->dtype == DTYPE_UNKNOWN ? numel != 0 : t->nbytes;
     return true;
 }
@@ -131,11 +130,9 @@ read_info(struct gguf *g, struct info *t, struct err *err)
     uint64_t at = g->c.at;
     t->rank = cursor_u32(&g->c);
     if (t->rank > MAX_DIMS)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "it has %" PRIu32 " dimensions, expected at most %d", t->rank,
-            MAX_DIMS);
+        return gguf_fail(g, err, ERR_MALFORMED, at, "%" PRIu32 " dimensions, expected at most %d", t->rank, MAX_DIMS);
     if (t->rank > LAYOUT_RANK)
-        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions are over the limit of %d", t->rank,
-            LAYOUT_RANK);
+        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions exceed the limit of %d", t->rank, LAYOUT_RANK);
     if (!gguf_need(g, 8 * (uint64_t)t->rank + 4 + 8, err))
         return false;
     for (uint32_t i = t->rank; i-- > 0; )
@@ -146,8 +143,8 @@ read_info(struct gguf *g, struct info *t, struct err *err)
     if (!find_type(g, t, at, err) || !check_size(g, t, err))
         return false;
     if (t->offset % g->alignment != 0)
-        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "its offset %" PRIu64 " is not a multiple of the alignment %"
-            PRIu64, t->offset, g->alignment);
+        return gguf_fail(g, err, ERR_MALFORMED, at + 4, "offset %" PRIu64 " is not a multiple of the alignment %" PRIu64,
+            t->offset, g->alignment);
     return true;
 }
 
@@ -162,7 +159,7 @@ add_info(struct infos *infos, struct budget *budget, struct err *err)
     return &infos->info[infos->count++];
 }
 
-/* --- how the data lie ------------------------------------------------------------------------------------ */
+/* --- the layout of the data ------------------------------------------------------------------------------ */
 
 static int
 compare_offsets(const void *pa, const void *pb)
@@ -175,7 +172,7 @@ compare_offsets(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Bring them into the order of their data. True when they were not in it. */
+/* Sorts the infos by data offset. Returns true if they were not sorted before. */
 static bool
 sort_infos(struct infos *infos)
 {
@@ -187,7 +184,7 @@ sort_infos(struct infos *infos)
     return false;
 }
 
-/* A failure of tensor t, and a word on t or the one before it when its size may be another. */
+/* Sets an error about tensor t. Adds a hint if the type of `suspect`, t or the one before it, may mean another block format. */
 static bool
 fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, struct err *err, const char *text)
 {
@@ -195,29 +192,29 @@ fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, st
     g->name_at = t->at + NAME;
     g->name_len = t->name_len;
     if (suspect && suspect->id >= FORK_TYPE)
-        snprintf(fork, sizeof fork, " (type id %" PRIu32 ", %s here: a fork may have given the id to another block"
-            " format)", suspect->id, dtype_name(suspect->dtype));
+        snprintf(fork, sizeof fork, " (type id %" PRIu32 " is read as %s, but a fork may use this id for another block format)",
+            suspect->id, dtype_name(suspect->dtype));
     return gguf_fail(g, err, ERR_MALFORMED, t->at, "%s%s", text, fork);
 }
 
-/* Whether t begins at `expected`, an offset in the data, behind the padding of the tensor before it. */
+/* Checks that t begins at `expected`, an offset in the data: after the padding of the previous tensor. */
 static bool
 check_place(struct gguf *g, const struct info *t, const struct info *before, uint64_t expected, struct err *err)
 {
-    bool loose = before && before->dtype == DTYPE_UNKNOWN;      /* it may reach further than `expected` */
+    bool loose = before && before->dtype == DTYPE_UNKNOWN;      /* it may extend beyond `expected` */
     if (t->offset == expected || (loose && t->offset > expected))
         return true;
     char text[STR_SHOWN + 160], shown[STR_SHOWN] = "the start of the data";
     if (before)
         str_shown(shown, gguf_at(g, before->at + NAME), before->name_len);
-    snprintf(text, sizeof text, "its data begin at offset %" PRIu64 ", expected %" PRIu64 ": %s %s%s", t->offset,
-        expected, t->offset < expected ? "they overlap those of" : "the bytes behind", shown,
+    snprintf(text, sizeof text, "data starts at offset %" PRIu64 ", expected %" PRIu64 ": %s %s%s", t->offset,
+        expected, t->offset < expected ? "it overlaps the data of" : "the bytes after", shown,
         t->offset < expected ? "" : " belong to no tensor");
     return fail_layout(g, t, before, err, text);
 }
 
-/* The data, which begin at byte `start` of the file: no overlap, no hole, no end beyond the file's.
- * The infos are in the order of their data. */
+/* Checks the data, which begins at byte `start` of the file: no overlap, no hole, nothing beyond the end of the file. The
+ * infos must be sorted by data offset. */
 static bool
 check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
 {
@@ -230,23 +227,22 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
             return false;
         if (!num_add(&end, t->offset, t->least) || !num_align(&expected, end, g->alignment)
             || !num_add(&past, start, expected))
-            return fail_layout(g, t, NULL, err, "its data would end beyond any file: the file is damaged");
+            return fail_layout(g, t, NULL, err, "end of its data overflows 64 bits: the file is damaged");
         if (!cut && start + end > g->file_size)
             cut = t;
         before = t;
     }
     if (cut) {
         char text[128];
-        snprintf(text, sizeof text, "the file " SOURCE_CUT, g->file_size, start + end);
+        snprintf(text, sizeof text, SOURCE_TRUNCATED, g->file_size, start + end);
         return fail_layout(g, cut, cut, err, text);
     }
     if (g->file_size == SOURCE_SIZE_UNKNOWN || (before && before->dtype == DTYPE_UNKNOWN))
         return true;
     if (before && start + expected > g->file_size)
-        catalog_note(g->catalog, "the last tensor is not padded to the alignment of %" PRIu64, g->alignment);
+        catalog_note(g->catalog, "the last tensor is not padded to the alignment (%" PRIu64 " bytes)", g->alignment);
     if (start + expected < g->file_size)
-        catalog_note(g->catalog, "%" PRIu64 " bytes follow the tensors and are ignored",
-            g->file_size - start - expected);
+        catalog_note(g->catalog, "ignored %" PRIu64 " trailing bytes after the tensors", g->file_size - start - expected);
     return true;
 }
 
@@ -287,10 +283,10 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     g->name_at = 0;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
 
-    /* Added in the order listed, checked in the order of the data. */
+    /* Added in the order listed, checked in data order. */
     ok = ok && add_tensors(g, &infos, start, err);
     if (ok && sort_infos(&infos))
-        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp refuses this file");
+        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp cannot load this file");
     ok = ok && check_layout(g, &infos, start, err);
     free(infos.info);
     g->item = NULL;

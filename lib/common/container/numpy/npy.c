@@ -1,4 +1,4 @@
-/* An array in the catalog, and a file that is one. */
+/* Adds an array to the catalog; reads an NPY file. */
 #include "container/numpy/npy.h"
 
 #include <inttypes.h>
@@ -7,14 +7,14 @@
 #include "base/num.h"
 #include "container/container.h"
 
-/* Column-major order, when the array has another one than row-major by it. */
+/* Returns the column-major layout, or NULL if it equals the row-major one. */
 static const struct layout *
 fortran_layout(struct layout *layout, const struct npy *npy)
 {
     uint64_t stride[NPY_RANK], step = 1;
     for (uint32_t i = 0; i < npy->rank; i++) {
         stride[i] = step;
-        step *= npy->dim[i] != 0 ? npy->dim[i] : 1;     /* measure() has multiplied them */
+        step *= npy->dim[i] != 0 ? npy->dim[i] : 1;     /* measure() has checked the product */
     }
     layout_make(layout, npy->dim, stride, npy->rank);
     return layout_is_plain(layout) ? NULL : layout;
@@ -46,7 +46,7 @@ npy_add(struct catalog *c, const struct npy *npy, const struct npy_bytes *in, co
     return budget_items(catalog_budget(c), 1, "arrays", err) && catalog_add(c, &t, err);
 }
 
-/* --- a file of its own -------------------------------------------------------------------------------------- */
+/* --- an NPY file -------------------------------------------------------------------------------------------- */
 
 static bool
 npy_probe(const uint8_t *head, size_t n, uint64_t size)
@@ -55,18 +55,18 @@ npy_probe(const uint8_t *head, size_t n, uint64_t size)
     return npy_is(head, n);
 }
 
-/* What follows the array is left alone, as by NumPy. */
+/* Checks that the array fits in the file. Trailing bytes are ignored with a warning, as in NumPy. */
 static bool
 check_end(struct catalog *c, const struct npy *npy, uint64_t from, uint64_t size, struct err *err)
 {
     uint64_t end = 0;
     bool fits = num_add(&end, from, npy->nbytes);
     if (size == SOURCE_SIZE_UNKNOWN)
-        return fits || err_set(err, ERR_MALFORMED, 0, "its array would end beyond any file");
+        return fits || err_set(err, ERR_MALFORMED, 0, "size of the array overflows 64 bits");
     if (!fits || size < end)
-        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, fits ? end : UINT64_MAX);
+        return err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, fits ? end : UINT64_MAX);
     if (size > end && npy->sized)
-        catalog_warn(c, "%" PRIu64 " bytes follow the array: they are left out", size - end);
+        catalog_warn(c, "ignored %" PRIu64 " trailing bytes after the array", size - end);
     return true;
 }
 
@@ -74,11 +74,11 @@ static bool
 npy_read_file(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
     struct err *err)
 {
-    static const char name[] = "arr_0";         /* as NumPy calls what has none */
+    static const char name[] = "arr_0";         /* NumPy's name for an unnamed array */
     struct npy_bytes in = { .name = name, .name_len = sizeof name - 1 };
     uint64_t have = 0, length = 0;
     struct npy npy;
-    (void)options;              /* nothing of it applies */
+    (void)options;              /* none of them applies */
     bool ok = source_head(src, NPY_FIXED, &in.p, &have, err);
     in.n = (size_t)num_min(have, NPY_FIXED);
     ok = ok && npy_length(&length, &in, err);

@@ -1,35 +1,36 @@
-/* numpy: arrays of NumPy, one in a file (npy) or several in a ZIP archive (npz). Nothing is evaluated.
- * It knows no other format; container/archive.c decides which ZIP archives are its own.
- * Begin with npy.c; npy_header.c reads the literal of Python, npz.c walks the members.
+/* numpy: reads NumPy arrays, one per file (npy) or several in a ZIP archive (npz). Nothing is evaluated. It knows no other
+ * format; container/archive.c decides which ZIP archives are NPZ files. Begin with npy.c; npy_header.c parses the Python
+ * literal, npz.c walks the members.
  *
- * npy: one array, as a file of its own or a member of an NPZ archive.
+ * npy: one array, as a file or as a member of an NPZ archive.
  *
- *      | 93 "NUMPY" | major, minor | L: u16, from version 2 on u32 | L bytes of text | elements |
+ *      | 93 "NUMPY" | major, minor | L: u16, u32 from version 2 | L bytes of text | elements |
  *
- * The text is a literal of Python: {'descr': '<f4', 'fortran_order': False, 'shape': (4, 6), } and blanks. */
+ * The text is a Python literal, padded with blanks: {'descr': '<f4', 'fortran_order': False, 'shape': (4, 6), }
+ */
 #ifndef CONTAINER_NUMPY_NPY_H
 #define CONTAINER_NUMPY_NPY_H
 
 #include "catalog/catalog.h"
 
 enum {
-    NPY_FIXED = 12,             /* bytes that tell the length of the header, or all that there are */
-    NPY_HEADER_MAX = 10000,     /* bytes of its text, as in NumPy */
+    NPY_FIXED = 12,             /* bytes needed to find the length of the header, or all there are */
+    NPY_HEADER_MAX = 10000,     /* bytes of header text, as in NumPy */
     NPY_RANK = 64, NPY_TYPE = 32
 };
 
 struct npy {
     uint32_t version;           /* 1, 2, 3 */
-    enum dtype dtype;           /* DTYPE_UNKNOWN: of a type that is known by name only */
-    char type_name[NPY_TYPE];   /* then that name: "<U3", "|V7"; "structured" */
-    bool sized;                 /* item and nbytes are known, as they are of all but structured arrays */
+    enum dtype dtype;           /* DTYPE_UNKNOWN: amn knows the type by name only */
+    char type_name[NPY_TYPE];   /* the name of an unknown type: "<U3", "|V7", "structured" */
+    bool sized;                 /* item and nbytes are known, as for all but structured arrays */
     bool big_endian, fortran;
-    uint64_t item, nbytes;      /* of an element, of all */
+    uint64_t item, nbytes;      /* bytes of one element, of all */
     uint32_t rank;
     uint64_t dim[NPY_RANK];
 };
 
-/* The beginning of an array. */
+/* The first bytes of an array. */
 struct npy_bytes {
     const uint8_t *p;
     size_t n;
@@ -38,18 +39,19 @@ struct npy_bytes {
     size_t name_len;
 };
 
-/* Whether bytes begin as an array does. */
+/* Returns true if the bytes begin with the magic of an array. */
 bool npy_is(const uint8_t *p, size_t n);
 
-/* Bytes of the whole header, of which the first NPY_FIXED are given, or all that the array has. ERR_MALFORMED. */
+/* Finds the length of the whole header in bytes. `in` has the first NPY_FIXED bytes, or all there are. Fails with
+ * ERR_MALFORMED. */
 bool npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err);
 
-/* Read a whole header, of as many bytes or, when it has more than NPY_FIXED and NPY_HEADER_MAX, of those. ERR_UNSAFE: its
- * elements are Python objects, that is a pickle. ERR_MALFORMED, ERR_LIMIT, ERR_UNSUPPORTED: what has no name of its own
- * (several types in one text, an escape in it). */
+/* Reads a whole header. `in` has all of it, or NPY_FIXED + NPY_HEADER_MAX bytes if it is longer. Fails with ERR_UNSAFE if
+ * the elements are Python objects, that is, a pickle; otherwise with ERR_MALFORMED, ERR_LIMIT, or ERR_UNSUPPORTED for
+ * literals that NumPy never writes, such as adjacent strings or escapes. */
 bool npy_read(struct npy *npy, const struct npy_bytes *in, struct err *err);
 
-/* Put it into the catalog under the name in `in`; `extent` is that of its elements. */
+/* Adds the array to the catalog under the name in `in`; `extent` is that of its elements. */
 bool npy_add(struct catalog *c, const struct npy *npy, const struct npy_bytes *in, const struct extent *extent,
     struct err *err);
 

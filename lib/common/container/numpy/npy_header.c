@@ -4,9 +4,10 @@
  *      dict    {key: value, key: value, ...}        field   (name, descr) | (name, descr, dims)
  *      dims    (n, n, ...) | n within a descr       name    TEXT | (TEXT, TEXT)
  *
- * as Python writes literals: "" or '', blanks and comments between words, a comma behind the last item or none. From
- * numpy/lib/format.py; npz.md 1 to 3. What Python would compute (1+2, escapes, other bases, texts side by side) is
- * ERR_UNSUPPORTED: no writer makes it. */
+ * written as Python literals: "" or '', blanks and comments between tokens, an optional trailing comma. Source:
+ * numpy/lib/format.py. Literals that Python would have to evaluate (1+2, escapes, other bases, adjacent strings) are
+ * ERR_UNSUPPORTED, because no writer produces them.
+ */
 #include "container/numpy/npy_priv.h"
 
 #include <inttypes.h>
@@ -27,10 +28,10 @@ is(const struct npy_text *t, const char *word)
 
 /* --- descr -------------------------------------------------------------------------------------------------- */
 
-/* What a type's letter stands for. */
+/* The meaning of a type letter. */
 struct npy_kind {
     char letter;
-    uint8_t unit;               /* bytes of an element for each 1 of its number; 0: it has one number, `only` */
+    uint8_t unit;               /* bytes per unit of its number; 0: the number must be `only` */
     uint8_t only;
 };
 
@@ -51,10 +52,10 @@ static const struct scalar scalars[] = {
     { 'u', 1, DTYPE_U8 }, { 'u', 2, DTYPE_U16 }, { 'u', 4, DTYPE_U32 }, { 'u', 8, DTYPE_U64 },
     { 'f', 2, DTYPE_F16 }, { 'f', 4, DTYPE_F32 }, { 'f', 8, DTYPE_F64 },
     { 'c', 8, DTYPE_C64 },
-    { 'V', 2, DTYPE_BF16 },     /* NumPy has no bfloat16: what has one writes it so */
+    { 'V', 2, DTYPE_BF16 },     /* NumPy has no bfloat16; libraries that do write it so */
 };
 
-/* A type that is told by one text: an order of bytes, a letter, a number, and of a time the unit. */
+/* A type given as one string: byte order, letter, number, and the unit of a time. */
 struct simple {
     char order, letter;
     uint64_t number;
@@ -91,7 +92,7 @@ split_simple(struct simple *s, const uint8_t *p, size_t n)
     return number && (s->unit_len == 0 || (time && s->unit_len <= UNIT_MAX && p[0] == '[' && end[-1] == ']'));
 }
 
-/* The array's type, when it is one text. */
+/* Sets the array's type from such a string. */
 static bool
 read_simple(struct npy *npy, const struct npy_text *t, const struct simple *s)
 {
@@ -116,30 +117,29 @@ read_simple(struct npy *npy, const struct npy_text *t, const struct simple *s)
             s->letter == 'a' ? 'S' : s->letter, s->number, (int)s->unit_len, (const char *)s->unit);
         return true;
     }
-    return npy_bad(t->in, (size_t)(t->from - t->in->p), t->err, ERR_UNSUPPORTED, "its type is %s, which is none that NumPy "
-        "writes", str_shown(shown, (const char *)t->from, t->n));
+    return npy_bad(t->in, (size_t)(t->from - t->in->p), t->err, ERR_UNSUPPORTED, "type %s is not one that NumPy writes",
+        str_shown(shown, (const char *)t->from, t->n));
 }
 
 static bool
 refuse_objects(const struct npy_text *t)
 {
-    return npy_fail(t, ERR_UNSAFE, "its elements are Python objects (|O), which only a pickle holds: save it as an array of "
-        "numbers");
+    return npy_fail(t, ERR_UNSAFE, "elements are Python objects (|O), stored as a pickle: save it as an array of numbers");
 }
 
-/* What a place in a descr takes. */
+/* What may stand at a position in a descr. */
 enum npy_place { DESCR, FIELDS, FIELD, NAME, DIMS, SIZE };
 
 enum { DEPTH = 8 };
 
-/* A bracket that is open: of a FIELD or a NAME or a DESCR that is (descr, dims), or a list of FIELDS, or of DIMS. */
+/* An open bracket: of a FIELD, a NAME, a DESCR that is (descr, dims), a list of FIELDS, or DIMS. */
 struct open {
     enum npy_place of;
-    uint32_t items;             /* that were begun */
-    bool comma;                 /* one can come, or the end: an item was read */
+    uint32_t items;             /* items begun so far */
+    bool comma;                 /* an item was read: a comma may follow, or the end */
 };
 
-/* What item number i of an open bracket is; how many there are at least and at most. */
+/* Returns the kind of the next item of an open bracket, and the smallest and largest number of items in it. */
 static enum npy_place
 place_in(const struct open *o, uint32_t *least, uint32_t *most)
 {
@@ -155,7 +155,7 @@ place_in(const struct open *o, uint32_t *least, uint32_t *most)
     }
 }
 
-/* A word that stands alone at a place, or opens a bracket there: *opens. */
+/* Checks a token at a position: a value, or an opening bracket, which sets *opens. */
 static bool
 read_item(struct npy_text *t, enum npy_place place, bool *opens, enum npy_place *of)
 {
@@ -170,10 +170,10 @@ read_item(struct npy_text *t, enum npy_place place, bool *opens, enum npy_place 
     if (t->word == NPY_TEXT && place == DESCR)
         return split_simple(&s, t->from, t->n) && s.letter == 'O' ? refuse_objects(t) : true;
     return (t->word == NPY_TEXT && place == NAME) || (t->word == NPY_NUMBER && (place == DIMS || place == SIZE))
-        || npy_fail(t, ERR_MALFORMED, "its descr is no type: expected a text, or a list of fields");
+        || npy_fail(t, ERR_MALFORMED, "descr is not a type: expected a string or a list of fields");
 }
 
-/* A descr of several types; its first word, a bracket, has been read. Python objects anywhere in it are refused. */
+/* Reads a structured descr, whose first token, a bracket, was just read. Refuses Python objects anywhere in it. */
 static bool
 read_structured(struct npy_text *t)
 {
@@ -194,19 +194,19 @@ read_structured(struct npy_text *t)
         if (o->comma && t->mark == ',') {
             o->comma = false;
         } else if (t->mark == close) {
-            /* (3) is 3 in brackets */
+            /* (3) is just 3 in parentheses */
             if (o->items < least || (o->of == DIMS && o->items == 1 && o->comma))
-                return npy_fail(t, ERR_MALFORMED, "its descr has a tuple of too few items");
+                return npy_fail(t, ERR_MALFORMED, "a tuple in descr has too few items");
             n--;
         } else if (o->comma || o->items == most) {
-            return npy_fail(t, ERR_MALFORMED, "its descr has a list or a tuple of another form");
+            return npy_fail(t, ERR_MALFORMED, "a list or tuple in descr has the wrong form");
         } else {
             if (!read_item(t, place, &opens, &of))
                 return false;
             o->items++;
             o->comma = true;
             if (opens && n == DEPTH)
-                return npy_fail(t, ERR_MALFORMED, "brackets deeper than 8");
+                return npy_fail(t, ERR_MALFORMED, "nesting of brackets exceeds the limit of 8");
             if (opens)
                 open[n++] = (struct open){ .of = of };
         }
@@ -227,7 +227,7 @@ read_descr(struct npy *npy, struct npy_text *t)
         return read_structured(t);
     }
     if (!split_simple(&s, t->from, t->n))
-        return npy_bad(t->in, (size_t)(t->from - t->in->p), t->err, ERR_UNSUPPORTED, "its type is %s, expected one such as <f4",
+        return npy_bad(t->in, (size_t)(t->from - t->in->p), t->err, ERR_UNSUPPORTED, "type is %s, expected one such as <f4",
             str_shown(shown, (const char *)t->from, t->n));
     return s.letter == 'O' ? refuse_objects(t) : read_simple(npy, t, &s);
 }
@@ -241,18 +241,18 @@ read_fortran(struct npy *npy, struct npy_text *t)
         return false;
     npy->fortran = t->word == NPY_NAME && is(t, "True");
     return npy->fortran || (t->word == NPY_NAME && is(t, "False"))
-        || npy_fail(t, ERR_MALFORMED, "its fortran_order is neither True nor False");
+        || npy_fail(t, ERR_MALFORMED, "fortran_order is neither True nor False");
 }
 
 static bool
 read_shape(struct npy *npy, struct npy_text *t)
 {
-    bool comma = true;          /* an item can come */
+    bool comma = true;          /* an item may follow */
     uint64_t rank = 0;
     if (!npy_next(t))
         return false;
     if (t->mark != '(')
-        return npy_fail(t, ERR_MALFORMED, "its shape is no tuple");
+        return npy_fail(t, ERR_MALFORMED, "shape is not a tuple");
     for (;; rank++, comma = false) {
         if (!npy_next(t))
             return false;
@@ -264,28 +264,28 @@ read_shape(struct npy *npy, struct npy_text *t)
         if (t->mark == ')')
             break;
         if (t->word != NPY_NUMBER || !comma)
-            return npy_fail(t, ERR_MALFORMED, "its shape has something else than sizes with commas between them");
+            return npy_fail(t, ERR_MALFORMED, "shape contains something other than sizes separated by commas");
         if (rank < NPY_RANK)
             npy->dim[rank] = t->number;
     }
     if (rank == 1 && !comma)
-        return npy_fail(t, ERR_MALFORMED, "its shape is a number in brackets, expected a tuple");
+        return npy_fail(t, ERR_MALFORMED, "shape is a number in parentheses, expected a tuple");
     npy->rank = (uint32_t)num_min(rank, NPY_RANK);
     return limits_check(rank, NPY_RANK, "dimensions", t->err);
 }
 
-/* The whole text: a dictionary of exactly these keys. */
+/* Reads the whole text: a dictionary of exactly these keys. */
 static bool
 read_dict(struct npy *npy, struct npy_text *t)
 {
     static const char *const keys[] = { "descr", "fortran_order", "shape" };
     enum { NKEYS = sizeof keys / sizeof *keys };
     bool have[NKEYS] = { false };
-    bool comma = true, descr = false;       /* another key can come; the value before was a descr */
+    bool comma = true, descr = false;       /* another key may follow; the last value was a descr */
     if (!npy_next(t))
         return false;
     if (t->mark != '{')
-        return npy_fail(t, ERR_MALFORMED, "it is no dictionary of Python");
+        return npy_fail(t, ERR_MALFORMED, "not a Python dictionary");
     for (unsigned n = 0;; n++) {
         unsigned key = 0;
         if (!npy_next(t))
@@ -298,17 +298,18 @@ read_dict(struct npy *npy, struct npy_text *t)
         if (t->mark == '}')
             break;
         if (t->word == NPY_TEXT && !comma && descr)
-            return npy_fail(t, ERR_UNSUPPORTED, "two texts side by side, which NumPy never writes");
+            return npy_fail(t, ERR_UNSUPPORTED, "adjacent strings, which NumPy never writes");
         while (key < NKEYS && !(t->word == NPY_TEXT && is(t, keys[key])))
             key++;
         if (key == NKEYS || have[key] || !comma)
-            return npy_fail(t, ERR_MALFORMED, "its keys are others than descr, fortran_order and shape, each once");
+            return npy_fail(t, ERR_MALFORMED, "unexpected or duplicate key; expected descr, fortran_order and shape, each "
+                "once");
         have[key] = true;
         if (!npy_next(t))
             return false;
         if (t->mark != ':')
-            return t->word == NPY_TEXT ? npy_fail(t, ERR_UNSUPPORTED, "two texts side by side, which NumPy never writes")
-                : npy_fail(t, ERR_MALFORMED, "no value for a key");
+            return t->word == NPY_TEXT ? npy_fail(t, ERR_UNSUPPORTED, "adjacent strings, which NumPy never writes")
+                : npy_fail(t, ERR_MALFORMED, "a key has no value");
         if (!(key == 0 ? read_descr(npy, t) : key == 1 ? read_fortran(npy, t) : read_shape(npy, t)))
             return false;
         comma = false;
@@ -316,13 +317,12 @@ read_dict(struct npy *npy, struct npy_text *t)
     }
     for (unsigned i = 0; i < NKEYS; i++)
         if (!have[i])
-            return npy_fail(t, ERR_MALFORMED, "one of its keys descr, fortran_order and shape is not there");
+            return npy_fail(t, ERR_MALFORMED, "key descr, fortran_order or shape is missing");
     if (!npy_next(t))
         return false;
-    return t->word == NPY_END || npy_fail(t, ERR_MALFORMED, "something follows its dictionary");
+    return t->word == NPY_END || npy_fail(t, ERR_MALFORMED, "trailing data after the dictionary");
 }
 
-/* --- */
 
 bool
 npy_is(const uint8_t *p, size_t n)
@@ -336,12 +336,12 @@ npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err)
     enum { VERSION_AT = 6, LENGTH_AT = 8 };
     const uint8_t *p = in->p;
     if (!npy_is(p, in->n))
-        return npy_bad(in, 0, err, ERR_MALFORMED, "it does not begin as an array of NumPy, with 93 'NUMPY'");
+        return npy_bad(in, 0, err, ERR_MALFORMED, "not a NumPy array: the magic 93 'NUMPY' is missing");
     if (in->n < NPY_FIXED)
-        return npy_bad(in, 0, err, ERR_MALFORMED, "it has %zu bytes, too few for an array of NumPy (the download or copy is "
-            "incomplete)", in->n);
+        return npy_bad(in, 0, err, ERR_MALFORMED, "%zu bytes are too few for a NumPy array (incomplete download or copy?)",
+            in->n);
     if (p[VERSION_AT] < 1 || p[VERSION_AT] > 3 || p[VERSION_AT + 1] != 0)
-        return npy_bad(in, VERSION_AT, err, ERR_UNSUPPORTED, "version %u.%u of the array format, expected 1.0, 2.0 or 3.0",
+        return npy_bad(in, VERSION_AT, err, ERR_UNSUPPORTED, "array format version %u.%u, expected 1.0, 2.0 or 3.0",
             p[VERSION_AT], p[VERSION_AT + 1]);
     bool narrow = p[VERSION_AT] == 1;
     uint32_t text = narrow ? load_le16(p + LENGTH_AT) : load_le32(p + LENGTH_AT);
@@ -349,7 +349,7 @@ npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err)
     return true;
 }
 
-/* Elements and bytes: all sizes but those of 0 multiply within 63 bits, as NumPy has it. */
+/* Computes the numbers of elements and bytes. The product of all nonzero sizes must fit in 63 bits, as in NumPy. */
 static bool
 measure(struct npy *npy, const struct npy_text *t)
 {
@@ -358,10 +358,10 @@ measure(struct npy *npy, const struct npy_text *t)
     for (uint32_t i = 0; i < npy->rank; i++) {
         empty = empty || npy->dim[i] == 0;
         if (npy->dim[i] != 0 && (!num_mul(&numel, numel, npy->dim[i]) || numel > INT64_MAX))
-            return npy_fail(t, ERR_MALFORMED, "its sizes multiply to more than 63 bits can count");
+            return npy_fail(t, ERR_MALFORMED, "number of elements overflows 63 bits");
     }
     return num_mul(&npy->nbytes, empty ? 0 : numel, npy->item)
-        || npy_fail(t, ERR_MALFORMED, "its bytes are more than 64 bits can count");
+        || npy_fail(t, ERR_MALFORMED, "size overflows 64 bits");
 }
 
 bool
@@ -375,13 +375,13 @@ npy_read(struct npy *npy, const struct npy_bytes *in, struct err *err)
     size_t fixed = npy->version == 1 ? NPY_FIXED - 2 : NPY_FIXED;
     uint64_t most = fixed + NPY_HEADER_MAX;
     if (length > most && in->n >= most)
-        return npy_bad(in, 0, err, ERR_LIMIT, "header bytes: %" PRIu64 " are over the limit of %d (built in)",
+        return npy_bad(in, 0, err, ERR_LIMIT, "header length %" PRIu64 " exceeds the limit of %d bytes (built in)",
             length - fixed, NPY_HEADER_MAX);
     if (in->n < length)
-        return npy_bad(in, in->n, err, ERR_MALFORMED, "it ends after %zu bytes, within its header of %" PRIu64 " (the download or "
-            "copy is incomplete)", in->n, length);
+        return npy_bad(in, in->n, err, ERR_MALFORMED, "truncated: %zu of the %" PRIu64 " bytes of its header (incomplete "
+            "download or copy?)", in->n, length);
     struct npy_text t = { .p = in->p + fixed, .end = in->p + length, .in = in, .longs = npy->version < 3, .err = err };
     if (npy->version == 3 && !str_is_utf8((const char *)t.p, (size_t)(t.end - t.p)))
-        return npy_fail(&t, ERR_MALFORMED, "it is not UTF-8, as version 3.0 has to be");
+        return npy_fail(&t, ERR_MALFORMED, "not UTF-8, which version 3.0 requires");
     return read_dict(npy, &t) && measure(npy, &t);
 }

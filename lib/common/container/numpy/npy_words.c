@@ -22,7 +22,7 @@ npy_bad(const struct npy_bytes *in, size_t i, struct err *err, enum err_kind kin
 bool
 npy_fail(const struct npy_text *t, enum err_kind kind, const char *what)
 {
-    return npy_bad(t->in, (size_t)(t->p - t->in->p), t->err, kind, "in its header: %s", what);
+    return npy_bad(t->in, (size_t)(t->p - t->in->p), t->err, kind, "header: %s", what);
 }
 
 static bool
@@ -58,14 +58,14 @@ read_text(struct npy_text *t)
     t->from = t->p;
     while (t->p < t->end && *t->p != quote) {
         if (*t->p == '\\')
-            return npy_fail(t, ERR_UNSUPPORTED, "a text with an escape in it, which NumPy never writes");
+            return npy_fail(t, ERR_UNSUPPORTED, "a string with an escape sequence, which NumPy never writes");
         if (*t->p < 0x20)
-            return npy_fail(t, ERR_MALFORMED, "a text that is not closed, or holds control characters");
+            return npy_fail(t, ERR_MALFORMED, "unterminated string, or control characters in it");
         t->p++;
     }
     t->n = (size_t)(t->p - t->from);
     if (t->p == t->end)
-        return npy_fail(t, ERR_MALFORMED, "a text that is not closed");
+        return npy_fail(t, ERR_MALFORMED, "unterminated string");
     t->p++;
     return true;
 }
@@ -76,17 +76,17 @@ read_number(struct npy_text *t)
     t->word = NPY_NUMBER;
     t->number = 0;
     if (*t->p == '0' && is_digit(t, 1))
-        return npy_fail(t, ERR_MALFORMED, "a number that begins with 0");
+        return npy_fail(t, ERR_MALFORMED, "a number with a leading 0");
     for (; is_digit(t, 0); t->p++)
         if (!num_mul(&t->number, t->number, 10) || !num_add(&t->number, t->number, *t->p - '0') || t->number > INT64_MAX)
-            return npy_fail(t, ERR_MALFORMED, "a number of more than 63 bits");
+            return npy_fail(t, ERR_MALFORMED, "number overflows 63 bits");
     if (t->longs && t->p < t->end && (*t->p == 'L' || *t->p == 'l'))
         t->p++;
     if (t->p < t->end && (*t->p == '.' || *t->p == 'e' || *t->p == 'E'))
         return npy_fail(t, ERR_MALFORMED, "a number with a fraction, expected an integer");
     if (t->p < t->end && (*t->p == '_' || (t->number == 0 && memchr("xXoObB", *t->p, 6))))
-        return npy_fail(t, ERR_UNSUPPORTED, "a number in another form than decimal digits, which NumPy never writes");
-    return !is_letter(t) || npy_fail(t, ERR_MALFORMED, "letters behind a number");
+        return npy_fail(t, ERR_UNSUPPORTED, "a number not in decimal digits, which NumPy never writes");
+    return !is_letter(t) || npy_fail(t, ERR_MALFORMED, "letters after a number");
 }
 
 bool
@@ -111,14 +111,14 @@ npy_next(struct npy_text *t)
             t->p++;
         t->n = (size_t)(t->p - t->from);
         return (t->p < t->end && (*t->p == '\'' || *t->p == '"'))
-            ? npy_fail(t, ERR_UNSUPPORTED, "a text with a prefix, which NumPy never writes") : true;
+            ? npy_fail(t, ERR_UNSUPPORTED, "a string with a prefix, which NumPy never writes") : true;
     }
     if (*t->p == '+')
-        return npy_fail(t, ERR_UNSUPPORTED, "a sign or a sum, which NumPy never writes");
+        return npy_fail(t, ERR_UNSUPPORTED, "a sign or an expression, which NumPy never writes");
     if (*t->p == '-')
         return npy_fail(t, ERR_MALFORMED, "a negative number, expected a size");
     if (!memchr("{}[](),:", *t->p, 8))
-        return npy_fail(t, ERR_MALFORMED, "a character that has no place in a literal of Python");
+        return npy_fail(t, ERR_MALFORMED, "a character that cannot occur in a Python literal");
     t->word = NPY_MARK;
     t->mark = (char)*t->p++;
     return true;

@@ -1,7 +1,8 @@
-/* npz: arrays of NumPy in a ZIP archive, one a member, called by the name of the member without ".npy" (npz.md 6).
+/* npz: NumPy arrays in a ZIP archive, one per member, named like the member without ".npy".
  *
- * Arrays that are all stored lie in the file as they are. When one of them is deflated, the source becomes what all
- * members hold, one behind the other. */
+ * If all arrays are stored, they are used in place. If one is deflated, the source is replaced by the inflated contents of
+ * all members, back to back.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "container/container.h"
 #include "container/numpy/npy.h"
 
-enum { USUAL = 128 };           /* bytes of a header, of all arrays but few */
+enum { USUAL = 128 };           /* enough bytes for almost every header */
 
 static bool
 says_array(const struct zip_member *m)
@@ -20,7 +21,7 @@ says_array(const struct zip_member *m)
     return str_ends(m->name, ".npy");
 }
 
-/* A member that ends in .npy has to be an array, another one is when it begins as one. */
+/* Checks whether a member is an array: it is named *.npy, and then must be one, or it begins like one. */
 static bool
 is_array(const struct zip_member *m, struct source *src, bool *is, struct err *err)
 {
@@ -47,19 +48,19 @@ npz_probe(const struct zip *zip, struct source *src, bool *is, struct err *err)
     return true;
 }
 
-/* One reading of an archive. */
+/* State while an archive is read. */
 struct npz_reader {
     struct catalog *catalog;
     struct source *src;
     const struct container_options *options;
     uint32_t file;
     bool inflates;              /* offsets are those of source_inflate() */
-    uint8_t *head;              /* `room` bytes, for any header; owned */
+    uint8_t *head;              /* `room` bytes, enough for any header; owned */
     size_t room;
-    uint64_t others;            /* members that are no arrays */
+    uint64_t others;            /* members that are not arrays */
 };
 
-/* The header of a member, in npz->head, and what it says. */
+/* Reads the header of a member into z->head, and parses it. */
 static bool
 read_header(const struct npz_reader *z, const struct zip_member *m, struct npy_bytes *in, struct npy *npy, uint64_t *length,
     struct err *err)
@@ -72,7 +73,7 @@ read_header(const struct npz_reader *z, const struct zip_member *m, struct npy_b
         && npy_read(npy, in, err);
 }
 
-/* The checksum of a stored member, which is compared while its bytes are read. */
+/* Adds the checksum of a stored member, to be compared while its bytes are read. */
 static bool
 add_check(const struct npz_reader *z, const struct zip_member *m, struct err *err)
 {
@@ -90,13 +91,13 @@ add_array(const struct npz_reader *z, const struct zip_member *m, struct err *er
     if (!read_header(z, m, &in, &npy, &length, err))
         return false;
     if (npy.sized && (!num_add(&need, length, npy.nbytes) || need != m->nbytes))
-        return err_set(err, ERR_MALFORMED, in.at, ERR_TENSOR "its member has %" PRIu64 " bytes, expected %" PRIu64 " of header "
-            "and %" PRIu64 " of data", str_shown(shown, in.name, in.name_len), m->nbytes, length, npy.nbytes);
+        return err_set(err, ERR_MALFORMED, in.at, ERR_TENSOR "its member has %" PRIu64 " bytes, expected %" PRIu64 " of "
+            "header plus %" PRIu64 " of data", str_shown(shown, in.name, in.name_len), m->nbytes, length, npy.nbytes);
     const struct extent data = { z->file, (z->inflates ? m->out_at : m->at) + length, m->nbytes - length };
     return npy_add(z->catalog, &npy, &in, &data, err) && add_check(z, m, err);
 }
 
-/* Whether an array is deflated. */
+/* Sets z->inflates if any array is deflated. */
 static bool
 look_for_deflated(struct npz_reader *z, const struct zip *zip, struct err *err)
 {
@@ -125,12 +126,13 @@ npz_read(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, 
     struct err *err)
 {
     uint64_t room = NPY_FIXED + NPY_HEADER_MAX;
-    struct npz_reader z = { .catalog = c, .src = src, .options = options, .file = file, .head = malloc((size_t)room), .room = room };
+    struct npz_reader z = { .catalog = c, .src = src, .options = options, .file = file,
+        .head = malloc((size_t)room), .room = room };
     bool ok = (z.head || err_memory(err, room)) && add_members(&z, zip, err)
         && (!z.inflates || source_inflate(src, zip, !options->no_verify, err));
     free(z.head);
     catalog_facts(c)->format = "NPZ";
     if (ok && z.others != 0)
-        catalog_note(c, "members that are no arrays are passed over: %" PRIu64, z.others);
+        catalog_note(c, "ignored members that are not arrays: %" PRIu64, z.others);
     return ok;
 }

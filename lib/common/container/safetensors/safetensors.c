@@ -5,10 +5,10 @@
  *
  *      {"__metadata__":{"format":"pt"}, "name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}, ...}
  *
- * Offsets count from 8 + N. Sorted by them, the tensors tile the rest of the file: no hole, no overlap, no
- * tail. The order of the checks and the names in parentheses are those of the reference library
- * (huggingface/safetensors, tensor.rs, read_metadata and validate). Stricter than it: a name given twice, also
- * in __metadata__, is malformed, and there are limits.
+ * Offsets count from 8 + N. In offset order, the tensors tile the rest of the file: no hole, no overlap, no trailing bytes.
+ * The checks come in the order of the reference library (huggingface/safetensors, tensor.rs, read_metadata and validate),
+ * and the names in parentheses are its errors. Two things are stricter: duplicate names, also in __metadata__, are
+ * malformed, and there are limits.
  */
 #include "container/safetensors/safetensors_priv.h"
 
@@ -29,7 +29,7 @@ compare_offsets(const void *pa, const void *pb)
         return a->begin < b->begin ? -1 : 1;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);       /* as listed: one buffer holds all names */
+    return (a->name > b->name) - (a->name < b->name);       /* header order: names point into one buffer */
 }
 
 static void
@@ -42,7 +42,7 @@ sort_entries(struct safetensors_reader *r)
         }
 }
 
-/* Tensor i does not begin where the one before it ends, or ends before it begins. */
+/* Sets the error for tensor i, which does not begin where the previous one ends, or ends before it begins. */
 static bool
 bad_offset(struct safetensors_reader *r, size_t i, uint64_t expected)
 {
@@ -51,18 +51,17 @@ bad_offset(struct safetensors_reader *r, size_t i, uint64_t expected)
     entry_shown(r, name, e);
     if (e->begin == expected)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: its data end at %" PRIu64 ", before they start at %" PRIu64 " (InvalidOffset)", name, e->end,
-            e->begin);
+            "tensor %s: data ends at %" PRIu64 ", before its start at %" PRIu64 " (InvalidOffset)", name, e->end, e->begin);
     if (e->begin > expected)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": the bytes between belong to no tensor "
-            "(InvalidOffset)", name, e->begin, expected);
+            "tensor %s: data starts at %" PRIu64 ", expected %" PRIu64 ": no tensor uses the bytes in between (InvalidOffset)",
+            name, e->begin, expected);
     return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-        "tensor %s: its data start at %" PRIu64 ", expected %" PRIu64 ": they overlap those of %s (InvalidOffset)",
-        name, e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
+        "tensor %s: data starts at %" PRIu64 ", expected %" PRIu64 ": it overlaps the data of %s (InvalidOffset)", name,
+        e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
 }
 
-/* Pack the dimensions of a shape that read_shape() found good, of the entry's rank. */
+/* Packs the dimensions of a shape, e->rank of them, that read_shape() has checked. */
 static void
 pack_shape(uint8_t *out, const struct safetensors_entry *e)
 {
@@ -86,16 +85,16 @@ check_size(struct safetensors_reader *r, const struct safetensors_entry *e, cons
     char name[STR_SHOWN], dims[SHAPE_TEXT];
     if (!shape_nbytes(shape, (enum dtype)e->dtype, &need, &whole))
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: %s %s is more than 64 bits can count (ValidationOverflow)", entry_shown(r, name, e),
-            dtype, shape_text(dims, shape));
+            "tensor %s: size of %s %s overflows 64 bits (ValidationOverflow)", entry_shown(r, name, e), dtype,
+            shape_text(dims, shape));
     if (!whole)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: %s %s does not fill whole bytes (MisalignedSlice)", entry_shown(r, name, e), dtype,
+            "tensor %s: %s %s is not a whole number of bytes (MisalignedSlice)", entry_shown(r, name, e), dtype,
             shape_text(dims, shape));
     if (e->end - e->begin != need)
         return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
-            "tensor %s: its data have %" PRIu64 " bytes, expected %" PRIu64 " for %s %s (TensorInvalidInfo)",
-            entry_shown(r, name, e), e->end - e->begin, need, dtype, shape_text(dims, shape));
+            "tensor %s: %" PRIu64 " bytes of data, expected %" PRIu64 " for %s %s (TensorInvalidInfo)", entry_shown(r, name, e),
+            e->end - e->begin, need, dtype, shape_text(dims, shape));
     return true;
 }
 
@@ -114,8 +113,8 @@ add_tensor(struct safetensors_reader *r, const struct safetensors_entry *e, cons
     return name && catalog_add(r->catalog, &t, r->err);
 }
 
-/* Check that the tensors tile the data, in order of their offsets, and put them into the catalog.
- * *data_end: where the last one ends in the file. */
+/* Checks that the tensors tile the data, and adds them to the catalog in offset order. Sets *data_end to the file offset
+ * where the last one ends. */
 static bool
 lay_out(struct safetensors_reader *r, uint64_t *data_end)
 {
@@ -137,15 +136,15 @@ lay_out(struct safetensors_reader *r, uint64_t *data_end)
         pack_shape(packed, e);
         ok = check_size(r, e, &shape)
             && (num_add(data_end, r->data_at, expected)
-                || err_set(r->err, ERR_MALFORMED, entry_at(r, e), "its data would end at %" PRIu64 " + %" PRIu64
-                    ", beyond any file: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
+                || err_set(r->err, ERR_MALFORMED, entry_at(r, e), "data would end at %" PRIu64 " + %" PRIu64 ", which "
+                    "overflows 64 bits: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
             && add_tensor(r, e, &shape);
     }
     free(packed);
     return ok;
 }
 
-/* The N bytes of the header, where to find them and where they end. */
+/* Finds the JSON header, *n bytes at *p, and checks its length. */
 static bool
 take_header(struct source *src, const struct limits *limits, struct budget *budget, const uint8_t **p, uint64_t *n,
     struct err *err)
@@ -155,21 +154,20 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
         return false;
     if (have < PREFIX)
         return err_set(err, ERR_MALFORMED, 0,
-            "it has only %" PRIu64 " bytes, too few for any model: the download or copy is incomplete "
-            "(HeaderTooSmall)", have);
+            "file has only %" PRIu64 " bytes, too few for any model (incomplete download or copy?) (HeaderTooSmall)", have);
     *n = load_le64(*p);
     uint64_t most = num_min(META_JSON_MAX, limits->alloc);
     if (*n > most)
         return err_set(err, ERR_LIMIT, 0,
-            "its header says that it has %" PRIu64 " bytes, over the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n,
-            most, limits_origin(most, META_JSON_MAX, "--max-alloc"));
+            "header length %" PRIu64 " exceeds the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n, most,
+            limits_origin(most, META_JSON_MAX, "--max-alloc"));
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
         have = size;
     else if (!budget_bytes(budget, PREFIX + *n, "header bytes", err)
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
-        return err_set(err, ERR_MALFORMED, have, "it " SOURCE_CUT " (InvalidHeaderLength)", have, PREFIX + *n);
+        return err_set(err, ERR_MALFORMED, have, SOURCE_TRUNCATED " (InvalidHeaderLength)", have, PREFIX + *n);
     return true;
 }
 
@@ -180,9 +178,9 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
     if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
         return true;
     if (size < data_end)
-        return err_set(err, ERR_MALFORMED, size, "it " SOURCE_CUT " (MetadataIncompleteBuffer)", size, data_end);
-    return err_set(err, ERR_MALFORMED, data_end, "it has %" PRIu64 " bytes, the header promises %" PRIu64 ": %" PRIu64
-        " follow the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
+        return err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED " (MetadataIncompleteBuffer)", size, data_end);
+    return err_set(err, ERR_MALFORMED, data_end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing "
+        "bytes after the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }
 
 static bool
@@ -208,8 +206,8 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     return ok;
 }
 
-/* A length that can be one, and an object. One that is cut, be it in its header, has the object and its first name:
- * nothing else begins so, while its first bytes may be the magic of another container. */
+/* Recognizes a plausible header length followed by an object. In a truncated file, where the length exceeds the size,
+ * requires {" as well: only safetensors begins so, but the length bytes alone may be another container's magic. */
 static bool
 safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -223,7 +221,7 @@ safetensors_probe(const uint8_t *head, size_t n, uint64_t size)
     for (size_t i = PREFIX; i < n && i < PREFIX + header; i++)
         if (head[i] != ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
             return head[i] == '{';
-    return n < PREFIX + header;     /* all white space so far; no other container begins so */
+    return n < PREFIX + header;     /* only white space so far; no other container begins so */
 }
 
 const struct container container_safetensors = {

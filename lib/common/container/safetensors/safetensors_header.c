@@ -1,5 +1,5 @@
-/* The JSON of a safetensors header, read straight down into a compact list of entries. Typing rules, and what
- * may repeat: serde's derive in huggingface/safetensors, tensor.rs, HashMetadata and TensorInfo. */
+/* Parses the JSON of a safetensors header in one pass into a compact list of entries. Types, and which keys may repeat,
+ * follow serde's derive in huggingface/safetensors, tensor.rs, HashMetadata and TensorInfo. */
 #include "container/safetensors/safetensors_priv.h"
 
 #include <inttypes.h>
@@ -14,11 +14,11 @@ json_fault(struct safetensors_reader *r)
     char text[PULL_EXPLAIN];
     enum err_kind kind = r->json.fault == PULL_TOO_DEEP ? ERR_LIMIT : ERR_MALFORMED;
     const char *name = r->json.fault == PULL_NOT_UTF8 ? "InvalidHeader" : "InvalidHeaderDeserialization";
-    return err_set(r->err, kind, pull_fault_at(&r->json), "its header cannot be read as JSON: %s (%s)",
-        pull_explain(text, &r->json), name);
+    return err_set(r->err, kind, pull_fault_at(&r->json), "header is not valid JSON: %s (%s)", pull_explain(text, &r->json),
+        name);
 }
 
-/* The characters of a string; in the scratch, until its next use, when it has escapes. NULL on failure. */
+/* Returns the characters of a string: in the scratch, until its next use, if it has escapes. NULL on failure. */
 static const char *
 decoded_in(struct safetensors_reader *r, struct scratch *scratch, const struct pull_text *text, size_t *n)
 {
@@ -46,7 +46,7 @@ decoded(struct safetensors_reader *r, const struct pull_text *text, size_t *n)
     return decoded_in(r, &r->text, text, n);
 }
 
-/* A string as a message may show it. */
+/* Formats a string for a message. */
 static const char *
 shown(struct safetensors_reader *r, char buf[STR_SHOWN], const struct pull_text *text)
 {
@@ -81,7 +81,7 @@ entry_shown(struct safetensors_reader *r, char buf[STR_SHOWN], const struct safe
     return shown(r, buf, &text);
 }
 
-/* A failure about the field `what` of the tensor, at the last token. */
+/* Sets an error about the field `what` of a tensor, at the last token. */
 static bool
 bad_field(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, const char *expected)
 {
@@ -97,10 +97,10 @@ given_twice(struct safetensors_reader *r, const struct safetensors_entry *e, con
 {
     char name[STR_SHOWN];
     return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-        "tensor %s: %s is given twice (InvalidHeaderDeserialization)", entry_shown(r, name, e), what);
+        "tensor %s: duplicate key %s (InvalidHeaderDeserialization)", entry_shown(r, name, e), what);
 }
 
-/* Whether the next token is `token`; if not, a failure about that field. */
+/* Reads the next token, which must be `token`; otherwise sets an error about the field `what`. */
 static bool
 expect(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token)
 {
@@ -110,9 +110,10 @@ expect(struct safetensors_reader *r, const struct safetensors_entry *e, const ch
     return found == PULL_BAD ? json_fault(r) : bad_field(r, e, what, pull_token_name(token));
 }
 
-/* A plain integer in 0 .. 2^64-1, whose token was read. */
+/* Converts the token just read to an integer in 0 .. 2^64-1. */
 static bool
-read_u64(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token, uint64_t *out)
+read_u64(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what, enum pull_token token,
+    uint64_t *out)
 {
     if (token == PULL_BAD)
         return json_fault(r);
@@ -135,13 +136,13 @@ read_dtype(struct safetensors_reader *r, struct safetensors_entry *e)
         return false;
     if (!dtype_from_tag(&dtype, p, n))
         return err_set(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json),
-            "tensor %s: its dtype %s is not known, expected one of safetensors (InvalidHeaderDeserialization)",
+            "tensor %s: unknown dtype %s, expected one that safetensors defines (InvalidHeaderDeserialization)",
             entry_shown(r, name, e), shown(r, tag, &text));
     e->dtype = (uint8_t)dtype;
     return true;
 }
 
-/* Checks and counts the dimensions; pack_shape() reads them when they are needed. */
+/* Checks and counts the dimensions; pack_shape() reads them later. */
 static bool
 read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
 {
@@ -155,8 +156,8 @@ read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
         if (!read_u64(r, e, "shape", token, &dim))
             return false;
         if (++rank > LAYOUT_RANK)
-            return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: it has more dimensions than the "
-                "limit of %d", entry_shown(r, name, e), LAYOUT_RANK);
+            return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: number of dimensions exceeds the limit of "
+                "%d", entry_shown(r, name, e), LAYOUT_RANK);
     }
     e->rank = (uint32_t)rank;
     if (e->rank > r->rank_max)
@@ -177,11 +178,12 @@ read_offsets(struct safetensors_reader *r, struct safetensors_entry *e)
 enum { FIELD_DTYPE, FIELD_SHAPE, FIELD_OFFSETS, FIELDS };
 static const char *const field_names[FIELDS] = { "dtype", "shape", "data_offsets" };
 
-/* The value of the field whose key was just read; any other field is passed over. */
+/* Reads the value of the field whose key was just read. Unknown fields are skipped. */
 static bool
 read_field(struct safetensors_reader *r, struct safetensors_entry *e, bool seen[FIELDS])
 {
-    static bool (*const read[FIELDS])(struct safetensors_reader *, struct safetensors_entry *) = { read_dtype, read_shape, read_offsets };
+    static bool (*const read[FIELDS])(struct safetensors_reader *, struct safetensors_entry *)
+        = { read_dtype, read_shape, read_offsets };
     size_t n;
     const char *key = decoded(r, &r->json.token, &n);
     if (!key)
@@ -210,7 +212,7 @@ new_entry(struct safetensors_reader *r)
     return &r->entries[r->count++];
 }
 
-/* The entry of a tensor, whose name was just read. */
+/* Reads the entry of the tensor whose name was just read. */
 static bool
 read_tensor(struct safetensors_reader *r)
 {
@@ -234,7 +236,7 @@ read_tensor(struct safetensors_reader *r)
     return true;
 }
 
-/* Add a key, which stands at byte `at`; of the shards of one model the first that has it counts. */
+/* Adds a metadata key found at byte `at`. If several shards of a model have it, the first one counts. */
 static bool
 add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
 {
@@ -242,7 +244,7 @@ add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
     char key[STR_SHOWN];
     if (!catalog_add_meta(r->catalog, m, &again, r->err))
         return false;
-    return again != r->file || err_set(r->err, ERR_MALFORMED, at, "__metadata__: the key %s is given twice",
+    return again != r->file || err_set(r->err, ERR_MALFORMED, at, "__metadata__: duplicate key %s",
         str_shown(key, m->key, m->key_len));
 }
 
@@ -255,13 +257,13 @@ bad_metadata(struct safetensors_reader *r, enum pull_token found, const char *ex
         "__metadata__: found %s, expected %s (InvalidHeaderDeserialization)", pull_token_name(found), expected);
 }
 
-/* An object of strings, or null, which is the same as none. Its key was just read. */
+/* Reads __metadata__, whose key was just read: an object of strings, or null, which means none. */
 static bool
 read_metadata(struct safetensors_reader *r)
 {
     if (r->has_metadata)
         return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-            "__metadata__ is given twice (InvalidHeaderDeserialization)");
+            "duplicate key __metadata__ (InvalidHeaderDeserialization)");
     r->has_metadata = true;
     enum pull_token token = pull_next(&r->json);
     if (token == PULL_NULL)
@@ -273,7 +275,7 @@ read_metadata(struct safetensors_reader *r)
         uint64_t at = pull_token_at(&r->json);
         size_t n;
         m.key = decoded_in(r, &r->key, &r->json.token, &n);
-        m.key_len = (uint32_t)n;        /* the header is no longer */
+        m.key_len = (uint32_t)n;        /* the header is not longer */
         if (!m.key || !budget_items(catalog_budget(r->catalog), 1, "tensors and keys", r->err))
             return false;
         token = pull_next(&r->json);
@@ -293,7 +295,7 @@ safetensors_read_header(struct safetensors_reader *r)
     enum pull_token token = pull_next(&r->json);
     if (token != PULL_OBJECT && token != PULL_BAD)
         return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
-            "its header is %s, expected an object, { ... } (InvalidHeaderDeserialization)", pull_token_name(token));
+            "header is %s, expected an object, { ... } (InvalidHeaderDeserialization)", pull_token_name(token));
     while ((token = pull_next(&r->json)) == PULL_KEY) {
         size_t n;
         const char *key = decoded(r, &r->json.token, &n);

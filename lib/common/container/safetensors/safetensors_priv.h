@@ -1,6 +1,6 @@
-/* safetensors: one safetensors file: its JSON header, checked, into the catalog.
- * It knows no other file: an index and its shards are put together in model/.
- * Begin with safetensors.c; safetensors_header.c reads the JSON for it. */
+/* safetensors: reads the JSON header of one safetensors file, checks it, and adds the tensors to the catalog. It knows no
+ * other file: model/ combines an index and its shards. Begin with safetensors.c, which uses safetensors_header.c to read the
+ * JSON. */
 #ifndef CONTAINER_SAFETENSORS_SAFETENSORS_PRIV_H
 #define CONTAINER_SAFETENSORS_SAFETENSORS_PRIV_H
 
@@ -12,15 +12,15 @@ enum { SAFETENSORS_PREFIX = 8 };        /* bytes of the header length */
 
 _Static_assert(DTYPE_COUNT <= UINT8_MAX + 1, "safetensors_entry.dtype");
 
-/* A tensor while its header is read. Small, because there may be a million; the catalog has it in full later. */
+/* A tensor while its header is read. Kept small because there may be a million; the catalog later holds all of it. */
 struct safetensors_entry {
     uint64_t begin, end;            /* data_offsets */
-    const char *name;               /* in the header, as it is spelled there; name_len bytes */
+    const char *name;               /* in the header, not unescaped; name_len bytes */
     const char *shape;              /* in the header: after the [ of its dimensions */
     uint32_t name_len;
     uint32_t rank;
     uint8_t dtype;                  /* enum dtype */
-    bool escaped;                   /* name */
+    bool escaped;                   /* the name contains escapes */
 };
 
 struct scratch {
@@ -39,17 +39,17 @@ struct safetensors_reader {
     size_t count, room;
     uint32_t rank_max;
     bool has_metadata;
-    struct scratch text, key;       /* the last string, the last key of the metadata, that was unescaped */
+    struct scratch text, key;       /* the last unescaped string; the last unescaped metadata key */
 };
 
-/* Read the whole header, r->json, into r->entries, in its order, and the catalog's metadata. */
+/* Reads the whole header, r->json: tensors into r->entries, in file order, and metadata into the catalog. */
 bool safetensors_read_header(struct safetensors_reader *r);
 
-/* File offset of a tensor's name. */
+/* Returns the file offset of a tensor's name. */
 uint64_t entry_at(const struct safetensors_reader *r, const struct safetensors_entry *e);
-/* Its characters; in r->text, until the next call, when it has escapes. NULL on failure. */
+/* Returns the unescaped name: in r->text, until the next call, if it has escapes. NULL on failure. */
 const char *entry_decoded(struct safetensors_reader *r, const struct safetensors_entry *e, size_t *n);
-/* Its form for a message. Returns buf. */
+/* Formats the name for a message. Returns buf. */
 const char *entry_shown(struct safetensors_reader *r, char buf[STR_SHOWN], const struct safetensors_entry *e);
 
 #endif

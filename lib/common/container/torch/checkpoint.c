@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "container/torch/checkpoint_priv.h"
 
-enum { STORAGE_FIELDS = 5 };            /* 'storage', class, key, location, numel; stacked pickles have a view as well */
+enum { STORAGE_FIELDS = 5 };            /* 'storage', class, key, location, numel; stacked pickles add a view */
 
 /* --- storages */
 
@@ -16,7 +16,7 @@ static bool
 bad_id(struct err *err, const char *what, const struct pickle_value *found, const char *expected)
 {
     char shown[PICKLE_SHOWN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names a storage by %s that is %s, expected %s", what,
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle has a storage with %s that is %s, expected %s", what,
         pickle_shown(shown, found), expected);
 }
 
@@ -40,7 +40,7 @@ read_key(struct storage_id *id, const struct pickle_value *key, struct err *err)
     return true;
 }
 
-/* None, or (key, offset, numel): a part of the storage, in files older than 0.4. */
+/* Reads a view: None, or (key, offset, numel), a part of the storage, in files older than 0.4. */
 static bool
 read_view(struct storage_id *id, const struct pickle_value *view, struct err *err)
 {
@@ -54,8 +54,8 @@ read_view(struct storage_id *id, const struct pickle_value *view, struct err *er
     id->view_offset = (uint64_t)item[1]->of.integer;
     id->view_numel = (uint64_t)item[2]->of.integer;
     if (!num_add(&end, id->view_offset, id->view_numel) || end > id->numel)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names %" PRIu64 " elements from element %" PRIu64
-            " of a storage that has %" PRIu64, id->view_numel, id->view_offset, id->numel);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle has a view of %" PRIu64 " elements from element %" PRIu64 " "
+            "of a storage of %" PRIu64, id->view_numel, id->view_offset, id->numel);
     return true;
 }
 
@@ -71,13 +71,13 @@ storage_id_read(const struct checkpoint *c, const struct pickle_value *persisten
     if (class->kind != PICKLE_GLOBAL || class->of.name->facts.role != GLOBAL_STORAGE)
         return bad_id(err, "a class", class, "one of torch's storages");
     if (!is_count(numel))
-        return bad_id(err, "a number of elements", numel, "an integer of 0 or more");
+        return bad_id(err, "an element count", numel, "an integer of 0 or more");
     id->type = class->of.name->facts.type;
     id->untyped = class->of.name->facts.untyped;
     id->numel = (uint64_t)numel->of.integer;
     if (id->numel > INT64_MAX / id->type->item)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names a storage of %" PRIu64 " elements of %d bytes, "
-            "more than any file has", id->numel, id->type->item);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "size of a storage overflows 63 bits: %" PRIu64 " elements of %d "
+            "bytes", id->numel, id->type->item);
     return read_key(id, v->of.item[2], err) && (!c->options.stacked || read_view(id, v->of.item[5], err));
 }
 
@@ -96,7 +96,7 @@ checkpoint_find(const struct checkpoint *c, const char *key, size_t n)
     return table_find(&c->keys, name_of_storage, c, key, n, &i) ? &c->storage[i] : NULL;
 }
 
-/* One storage more, unless it is there: then it is the same. */
+/* Adds a storage. One that exists already must have the same type and size. */
 static bool
 add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *budget, struct err *err)
 {
@@ -112,8 +112,8 @@ add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *bu
         return false;
     if (again)
         return (storage[i].numel == id->numel && storage[i].type == id->type && storage[i].untyped == id->untyped)
-            || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle names the storage %s once with %" PRIu64
-                " elements of %s and once with %" PRIu64 " of %s, expected the same",
+            || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle declares storage %s twice: with %" PRIu64 " elements of %s "
+                "and with %" PRIu64 " of %s",
                 pickle_quoted(shown, (const uint8_t *)key, id->key_len), storage[i].numel,
                 storage[i].untyped ? "no type" : storage[i].type->name, id->numel, id->untyped ? "no type" : id->type->name);
     if (!budget_bytes(budget, sizeof *storage, "storages", err) || (!id->key && !names_add(&c->numbers, key, id->key_len, err)))
@@ -124,7 +124,7 @@ add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *bu
     return true;
 }
 
-/* All that the pickle names, whether a tensor is made of it or not. */
+/* Adds all storages that the pickle names, whether a tensor uses them or not. */
 static bool
 add_storages(struct checkpoint *c, struct budget *budget, struct err *err)
 {
@@ -145,7 +145,7 @@ shown_name(const struct checkpoint *c, const struct checkpoint_tensor *t, char b
     return str_shown(buf, c->names.p + t->name_at, t->name_len);
 }
 
-/* Much output from few bytes: views that expand one, and many views of one. */
+/* Limits the output that few bytes can produce: by views that expand a storage, and by many views of one. */
 static bool
 check_expansion(const struct checkpoint *c, struct err *err)
 {
@@ -155,7 +155,7 @@ check_expansion(const struct checkpoint *c, struct err *err)
     struct rebuilt r;
     for (size_t i = 0; i < c->nstorages; i++)
         if (!num_add(&stored, stored, c->storage[i].nbytes))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "its storages have more bytes than 64 bits can count");
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "total size of its storages overflows 64 bits");
     if (!num_mul(&max, stored, SHARED_MAX) || !num_add(&max, max, FREE_ALL))
         max = UINT64_MAX;
     for (size_t i = 0; i < c->ntensors; i++) {
@@ -167,13 +167,12 @@ check_expansion(const struct checkpoint *c, struct err *err)
         if (!num_mul(&most, r.storage->nbytes, EXPAND_MAX) || !num_add(&most, most, FREE_EACH))
             most = UINT64_MAX;
         if (r.nbytes > most)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, ERR_TENSOR "%" PRIu64 " bytes are made of a storage of %" PRIu64
-                ", the limit is %d times that and 1 MiB (expand, built in)", name, r.nbytes, r.storage->nbytes,
+            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, ERR_TENSOR "size of %" PRIu64 " bytes, expanded from a storage of %"
+                PRIu64 ", exceeds the limit of %d times that plus 1 MiB (expand, built in)", name, r.nbytes, r.storage->nbytes,
                 EXPAND_MAX);
         if (!num_add(&made, made, r.nbytes) || made > max)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "its tensors have more than %" PRIu64 " bytes, made of storages of "
-                "%" PRIu64 ": the limit is %d times that and 64 MiB (shared, built in)", max, stored,
-                SHARED_MAX);
+            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "total size of its tensors exceeds the limit of %" PRIu64 " bytes "
+                "(storage size %" PRIu64 " times %d, plus 64 MiB; shared, built in)", max, stored, SHARED_MAX);
     }
     return true;
 }
@@ -206,9 +205,9 @@ static bool
 check_order(const struct rebuilt *r, const char *name, struct err *err)
 {
     uint8_t class = r->storage->type->word;
-    return class == r->type->word || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "its dtype is %s in a storage "
-        "of %s, and the file is big-endian: torch itself does not turn its bytes around, so that nothing says how they "
-        "are meant", name, r->type->name, r->storage->untyped ? "no type" : r->storage->type->name);
+    return class == r->type->word || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "dtype %s in a storage of %s in "
+        "a big-endian file is not supported: torch does not swap these bytes either, so their order is unknown", name,
+        r->type->name, r->storage->untyped ? "no type" : r->storage->type->name);
 }
 
 static bool

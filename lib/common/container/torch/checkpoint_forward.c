@@ -1,16 +1,16 @@
-/* A checkpoint in a ZIP archive that only goes forward. A stored member has its length behind it, so a stream of members
- * cannot be cut by itself; but torch writes data.pkl first, a pickle says by itself where it ends, and then says how
- * long each storage is. What torch's writer makes of that is known to the byte:
+/* A checkpoint in a ZIP archive that is not seekable. The length of a stored member comes after it, so a ZIP stream cannot
+ * normally be split into members. But torch writes data.pkl first, the pickle marks its own end, and it declares the size of
+ * each storage. The bytes that torch's writer puts around these are known exactly:
  *
- *      local header (30) | name | ZIP64 field, of what is beyond 4 GiB | field "FB": padding | bytes | descriptor
+ *      local header (30) | name | ZIP64 field beyond 4 GiB | field "FB": padding | bytes | descriptor
  *
- * The padding takes the bytes to a multiple of 64, or of what .storage_alignment says. Members that are empty have no
- * descriptor; it has 16 bytes, or 24 beyond 4 GiB. Storages come in the order of their keys, as texts; with a
- * .format_version, as numbers. Source: caffe2/serialize/inline_container.cc, third_party/miniz; every archive that
- * torch 1.13, 2.6 and 2.14 wrote.
+ * The padding aligns the bytes to 64, or to .storage_alignment. Empty members have no descriptor; otherwise it has 16 bytes,
+ * or 24 beyond 4 GiB. Storages are sorted by key, as texts, or as numbers if there is a .format_version. Source:
+ * caffe2/serialize/inline_container.cc, third_party/miniz, and archives written by torch 1.13, 2.6 and 2.14.
  *
- * Nothing of this is trusted: whatever lies between the storages is kept, and at the end read as the archive that it is,
- * with its directory; then every place and CRC-32 must be what was foretold and seen. */
+ * The prediction is never trusted: all bytes between storages are kept, and at the end they are read as the archive they
+ * form, with its directory. Every position and CRC-32 must then match what was predicted and seen.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +24,13 @@
 #include "source/watch.h"
 
 enum {
-    HEADER = 30,                /* of a local header */
-    FLAGS = 0x0808,             /* a descriptor follows, and names are UTF-8 */
+    HEADER = 30,                /* bytes of a local header */
+    FLAGS = 0x0808,             /* a descriptor follows; names are UTF-8 */
     FLAGS_EMPTY = 0x0800,
     FIELD = 4,                  /* id and length of an extra field */
-    SMALL = 4096,               /* bytes of a member that is not a storage */
-    GAP = 8192,                 /* bytes of what lies between two storages that are kept: the rest is padding */
-    TAIL = 16 << 20,            /* of what lies behind the last one, but for a directory of this many bytes a storage: */
+    SMALL = 4096,               /* limit in bytes for a member that is not a storage */
+    GAP = 8192,                 /* bytes kept between two storages: the rest is padding */
+    TAIL = 16 << 20,            /* bytes kept after the last one, plus ENTRY for each storage: */
     ENTRY = 4096 + 256
 };
 
@@ -42,10 +42,10 @@ struct local {
     uint16_t flags, method;
     const char *name;           /* borrowed from the head */
     size_t name_len;
-    uint64_t at;                /* of the first byte */
+    uint64_t at;                /* file offset of its data */
 };
 
-/* The local header at `at`, read from the head: false when it is none of torch's. */
+/* Reads the local header at `at` from the head. Sets *good unless torch would not write it so. */
 static bool
 read_local(struct local *l, struct source *src, uint64_t at, bool *good, struct err *err)
 {
@@ -59,7 +59,7 @@ read_local(struct local *l, struct source *src, uint64_t at, bool *good, struct 
     struct cursor c = { .p = p + at + 6, .left = have - at - 6 };
     l->flags = cursor_u16(&c);
     l->method = cursor_u16(&c);
-    cursor_take(&c, 16);        /* time, date, CRC-32 and sizes: of what is to come */
+    cursor_take(&c, 16);        /* time, date, CRC-32 and sizes, which a descriptor gives later */
     l->name_len = cursor_u16(&c);
     uint64_t extra = cursor_u16(&c);
     l->name = (const char *)cursor_take(&c, l->name_len);
@@ -68,7 +68,7 @@ read_local(struct local *l, struct source *src, uint64_t at, bool *good, struct 
     return true;
 }
 
-/* Whether a descriptor of n bytes lies at p; its CRC-32. */
+/* Returns true if a descriptor for n bytes is at p; sets *crc to its CRC-32. */
 static bool
 is_descriptor(const uint8_t *p, uint64_t have, uint64_t n, uint32_t *crc)
 {
@@ -81,20 +81,20 @@ is_descriptor(const uint8_t *p, uint64_t have, uint64_t n, uint32_t *crc)
 
 enum { DESCRIPTOR = 16, DESCRIPTOR_LONG = 24 };
 
-/* --- what comes before the storages ---------------------------------------------------------------------- */
+/* --- the members before the storages --------------------------------------------------------------------- */
 
-/* Facts of an archive, from its first members. */
+/* Facts about an archive, from its first members. */
 struct begin {
     size_t prefix_len;
-    uint64_t object_at;         /* of data.pkl, */
-    size_t object_n;            /* bytes of it */
+    uint64_t object_at;         /* file offset of data.pkl */
+    size_t object_n;            /* its bytes */
     uint32_t object_crc;        /* 0: the archive has none */
     bool big_endian, numbered;
     uint64_t align;
-    uint64_t end;               /* of the last member before the storages */
+    uint64_t end;               /* file offset after the last member before the storages */
 };
 
-/* The bytes of data.pkl, up to its STOP. */
+/* Finds the end of data.pkl, after its STOP, and checks its descriptor. */
 static bool
 find_object(struct begin *b, struct source *src, bool *good, struct err *err)
 {
@@ -108,7 +108,7 @@ find_object(struct begin *b, struct source *src, bool *good, struct err *err)
             return true;
         b->object_n = pickle_length(p + b->object_at, (size_t)(have - b->object_at), &from);
         if (b->object_n == 0 && (have < want || have - b->object_at > PICKLE_MAX))
-            return true;        /* whoever reads it as a file says what is wrong */
+            return true;        /* reading it as a file will report the error */
     }
     uint64_t end = b->object_at + b->object_n;
     if (!source_head(src, end + DESCRIPTOR, &p, &have, err))
@@ -119,7 +119,7 @@ find_object(struct begin *b, struct source *src, bool *good, struct err *err)
     return true;
 }
 
-/* The bytes of a small member: as many as its descriptor says that comes behind them. */
+/* Reads the bytes of a small member, up to the descriptor that matches their number. */
 static bool
 find_small(struct source *src, const struct local *l, char text[SMALL + 1], uint64_t *end, bool *good, struct err *err)
 {
@@ -147,7 +147,7 @@ name_is(const struct local *l, size_t prefix_len, const char *record)
     return l->name_len == prefix_len + 1 + n && l->name[prefix_len] == '/' && memcmp(l->name + prefix_len + 1, record, n) == 0;
 }
 
-/* What a small member says; *good is false when torch would not write it. */
+/* Interprets a small member. Clears *good if torch would not write it. */
 static bool
 read_fact(struct begin *b, const char *record, const char *text)
 {
@@ -160,7 +160,7 @@ read_fact(struct begin *b, const char *record, const char *text)
     return str_to_u64(&b->align, text) && b->align != 0 && b->align <= 1 << 16;
 }
 
-/* The members that torch puts between data.pkl and the storages. */
+/* Reads the members that torch writes between data.pkl and the storages. */
 static bool
 read_facts(struct begin *b, struct source *src, bool *good, struct err *err)
 {
@@ -201,25 +201,25 @@ read_begin(struct begin *b, struct source *src, bool *good, struct err *err)
     return find_object(b, src, good, err) && (!*good || read_facts(b, src, good, err));
 }
 
-/* --- where the storages come ----------------------------------------------------------------------------- */
+/* --- predicting the storages ----------------------------------------------------------------------------- */
 
-/* A storage as it is foretold. */
+/* A storage and its predicted position. */
 struct coming {
     uint64_t header_at, at, nbytes;
-    size_t key;                 /* in the texts of the pass */
+    size_t key;                 /* offset in pass.keys */
     uint32_t key_len;
-    uint32_t crc;               /* of the bytes that were seen */
+    uint32_t crc;               /* of the bytes seen so far */
 };
 
-/* What goes on while the archive passes. */
+/* State while the archive passes. */
 struct pass {
     struct coming *list;        /* n of them; owned */
-    size_t n, next;             /* the one that passes, or comes next */
+    size_t n, next;             /* the current storage, or the next one */
     char *keys;                 /* owned */
     char *prefix;               /* begin.prefix_len bytes; owned */
     struct begin begin;
-    struct parts kept;          /* all that is no storage */
-    uint64_t gap_at;            /* where what lies before the next storage begins */
+    struct parts kept;          /* all bytes outside storages */
+    uint64_t gap_at;            /* where the gap before the next storage begins */
     bool no_verify;
     char *name;                 /* of the input, for messages; owned */
     struct limits limits;
@@ -253,7 +253,8 @@ compare_texts(const void *pa, const void *pb)
     return str_compare((*a)->key, (*a)->key_len, (*b)->key, (*b)->key_len);
 }
 
-/* Where a storage lies whose local header is at `at`; returns where what is behind it begins. ERR_LIMIT: beyond 2^63. */
+/* Predicts the position of a storage whose local header is at *at, and advances *at past it. Fails with ERR_LIMIT beyond
+ * 2^62. */
 static bool
 predict_offset(struct coming *s, const struct begin *b, uint64_t *at, struct err *err)
 {
@@ -264,12 +265,12 @@ predict_offset(struct coming *s, const struct begin *b, uint64_t *at, struct err
     s->header_at = *at;
     s->at = num_ceil_div(begin, b->align) * b->align;
     if (!num_add(at, s->at, s->nbytes) || *at > INT64_MAX / 2)
-        return err_set(err, ERR_LIMIT, s->header_at, "its storages are more bytes than a file can have");
+        return err_set(err, ERR_LIMIT, s->header_at, "total size of its storages exceeds the limit of 2^62 bytes");
     *at += s->nbytes == 0 ? 0 : large || far ? DESCRIPTOR_LONG : DESCRIPTOR;
     return true;
 }
 
-/* All storages in their order, with their places, also in the checkpoint. */
+/* Sorts the storages into file order and predicts their positions, also in the checkpoint. */
 static bool
 predict_offsets(struct pass *p, struct checkpoint *cp, struct err *err)
 {
@@ -298,9 +299,9 @@ predict_offsets(struct pass *p, struct checkpoint *cp, struct err *err)
     return ok;
 }
 
-/* --- what passes ----------------------------------------------------------------------------------------- */
+/* --- watching the bytes pass ----------------------------------------------------------------------------- */
 
-/* What was kept before a storage ends with its local header, but for padding: it must be the one that was foretold. */
+/* Checks that the bytes kept before a storage end with its predicted local header, apart from padding. */
 static bool
 check_header(const struct pass *p, const struct coming *s, struct source *kept, struct err *err)
 {
@@ -314,12 +315,11 @@ check_header(const struct pass *p, const struct coming *s, struct source *kept, 
         && s->header_at + HEADER + n + load_le16(h + 28) == s->at && memcmp(name, p->prefix, p->begin.prefix_len) == 0
         && memcmp(name + p->begin.prefix_len, "/data/", 6) == 0
         && memcmp(name + n - s->key_len, p->keys + s->key, s->key_len) == 0;
-    return same || err_set(err, ERR_UNSUPPORTED, s->header_at, "storage %s is not where torch.save writes it; an archive that "
-        "was made otherwise can be read from a file, not from a pipe: name the file", str_shown(shown, p->keys + s->key,
-        s->key_len));
+    return same || err_set(err, ERR_UNSUPPORTED, s->header_at, "storage %s is not where torch.save writes it, so the archive "
+        "cannot be read from a pipe: give a file name instead", str_shown(shown, p->keys + s->key, s->key_len));
 }
 
-/* The storage that comes next begins. */
+/* Checks the header of the next storage as its bytes begin. */
 static bool
 begin_storage(struct pass *p, struct err *err)
 {
@@ -330,15 +330,15 @@ begin_storage(struct pass *p, struct err *err)
     return ok;
 }
 
-/* Keep bytes of a gap: of a long one what is no padding. */
+/* Keeps the bytes of a gap; of a long one, only the part before the padding. */
 static bool
 keep_gap(struct pass *p, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
 {
     bool last = p->next == p->n;
     uint64_t most = last ? num_min(TAIL + p->n * ENTRY, TAIL + ZIP_DIRECTORY_MAX) : GAP, done = at - p->gap_at;
     if (done + n > most && last)
-        return err_set(err, ERR_UNSUPPORTED, at, "more than %" PRIu64 " bytes follow the last storage that its tensors need: "
-            "name the file, this pipe cannot be read in one pass", most);
+        return err_set(err, ERR_UNSUPPORTED, at, "more than %" PRIu64 " bytes follow the last storage that its tensors need, "
+            "so it cannot be read from a pipe: give a file name instead", most);
     return done >= most || parts_keep(&p->kept, at, bytes, (size_t)num_min(n, most - done), err);
 }
 
@@ -374,14 +374,13 @@ check_storage(const struct pass *p, const struct archive *a, const struct coming
         return false;
     str_shown(shown, p->keys + s->key, s->key_len);
     if (m->deflated || m->at != s->at)
-        return err_set(err, ERR_MALFORMED, m->header_at, "the directory of the archive has storage %s at byte %" PRIu64
-            ", it passed at byte %" PRIu64, shown, m->at, s->at);
-    return p->no_verify || m->crc == 0 || m->crc == s->crc || err_set(err, ERR_MALFORMED, s->at, "the CRC-32 of storage %s "
-        "is %08" PRIx32 ", the archive says %08" PRIx32 ": the data are damaged (--no-verify reads them all the same)", shown,
-        s->crc, m->crc);
+        return err_set(err, ERR_MALFORMED, m->header_at, "the ZIP directory has storage %s at byte %" PRIu64 ", but it was "
+            "found at byte %" PRIu64, shown, m->at, s->at);
+    return p->no_verify || m->crc == 0 || m->crc == s->crc || err_set(err, ERR_MALFORMED, s->at, "CRC-32 of storage %s is %08"
+        PRIx32 ", expected %08" PRIx32 ": the data is damaged (--no-verify skips this check)", shown, s->crc, m->crc);
 }
 
-/* The archive that has passed is the one that was foretold. */
+/* Checks that the archive that has passed matches the prediction. */
 static bool
 check_all(struct pass *p, struct source *kept, struct zip *zip, struct err *err)
 {
@@ -392,8 +391,7 @@ check_all(struct pass *p, struct source *kept, struct zip *zip, struct err *err)
     const struct zip_member *object = &zip->member[0];
     if (object->deflated || object->at != p->begin.object_at || object->nbytes != p->begin.object_n
         || object->crc != p->begin.object_crc || a.big_endian != p->begin.big_endian)
-        return err_set(err, ERR_MALFORMED, object->header_at, "the directory of the archive says other things of its first "
-            "members than these did");
+        return err_set(err, ERR_MALFORMED, object->header_at, "the ZIP directory contradicts the headers of its first members");
     for (size_t i = 0; i < p->n; i++)
         if (!check_storage(p, &a, &p->list[i], err))
             return false;
@@ -407,16 +405,15 @@ ended(void *of, uint64_t at, struct err *err)
     struct source *kept = NULL;
     struct zip zip = { 0 };
     if (p->next < p->n)
-        return err_set(err, ERR_MALFORMED, at, "it " SOURCE_CUT, at, p->list[p->n - 1].at + p->list[p->n - 1].nbytes);
+        return err_set(err, ERR_MALFORMED, at, SOURCE_TRUNCATED, at, p->list[p->n - 1].at + p->list[p->n - 1].nbytes);
     bool ok = source_of_parts(&kept, &p->kept, at, p->name, err) && check_all(p, kept, &zip, err);
     zip_clear(&zip);
     source_close(kept);
     return ok;
 }
 
-/* --- */
 
-/* Keep what came before the storages but for the pickle, and begin to watch. */
+/* Keeps the bytes before the storages, except the pickle, and starts watching. */
 static bool
 watch(struct pass *p, struct source *src, struct err *err)
 {
@@ -453,7 +450,7 @@ new_pass(const struct begin *begin, const struct source *src, const uint8_t *hea
     return NULL;
 }
 
-/* Whether the first storage is the one that is foretold. */
+/* Checks that the first storage is the predicted one. */
 static bool
 begins_well(const struct pass *p, struct source *src, bool *good, struct err *err)
 {

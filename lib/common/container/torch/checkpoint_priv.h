@@ -1,5 +1,5 @@
-/* What the files of a checkpoint share: checkpoint.c (storages, limits, the catalog), checkpoint_walk.c (names),
- * rebuild.c (what the calls of torch's rebuild functions describe). */
+/* Shared by the files of a checkpoint: checkpoint.c (storages, limits, the catalog), checkpoint_walk.c (names) and rebuild.c
+ * (the tensors that calls of torch's rebuild functions describe). */
 #ifndef CONTAINER_TORCH_CHECKPOINT_PRIV_H
 #define CONTAINER_TORCH_CHECKPOINT_PRIV_H
 
@@ -8,60 +8,61 @@
 
 enum unnamed {
     NAMED,
-    UNNAMED_KEY,                /* its key, or one above it, is of a type that makes no name */
-    UNNAMED_SURROGATE,          /* or has half of a surrogate pair alone */
+    UNNAMED_KEY,                /* a key on its path is neither text nor an integer */
+    UNNAMED_SURROGATE,          /* a key on its path has half of a surrogate pair */
     UNNAMED_LONG,
-    UNNAMED_SET                 /* it is in a set, where nothing has a name */
+    UNNAMED_SET                 /* it is in a set, whose items have no names */
 };
 
 struct checkpoint_tensor {
     const struct pickle_value *value;
     uint64_t name_at;           /* in checkpoint.names */
-    uint32_t name_len;          /* as far as it could be made */
+    uint32_t name_len;          /* the part that could be made */
     uint32_t first;             /* bytes of its first key */
     uint8_t depth;              /* keys */
     uint8_t unnamed;
 };
 
-/* A tensor as it lies in a storage. */
+/* A tensor and its place in a storage. */
 struct rebuilt {
-    const struct torch_type *type;      /* NULL: of no type, since it has a form */
-    const char *form;           /* NULL: dense. "sparse_coo", "meta": it has no bytes of its own; static */
-    const struct checkpoint_storage *storage;   /* NULL when it has no bytes */
-    uint64_t offset, room;      /* elements of its type: of the first one, and bytes of what it may reach into */
+    const struct torch_type *type;      /* NULL: none, because it has a form */
+    const char *form;           /* NULL: dense; "sparse_coo" or "meta": it has no data; static */
+    const struct checkpoint_storage *storage;   /* NULL if it has no data */
+    uint64_t offset, room;      /* offset of the first element, in elements; bytes that it may use */
     uint64_t numel, nbytes;
     uint32_t rank;
     uint64_t size[LAYOUT_RANK], stride[LAYOUT_RANK];
     uint8_t sign;
 };
 
-/* Whether a value describes a tensor. */
+/* Returns true if a value describes a tensor. */
 bool rebuild_is_tensor(const struct checkpoint *c, const struct pickle_value *v);
 
-/* What it describes; `name`, escaped, for messages. ERR_MALFORMED, ERR_UNSUPPORTED, ERR_LIMIT. */
+/* Reads the tensor that a value describes; `name`, escaped, is for messages. Fails with ERR_MALFORMED, ERR_UNSUPPORTED,
+ * ERR_LIMIT. */
 bool rebuild(const struct checkpoint *c, const struct pickle_value *v, const char *name, struct rebuilt *r,
     struct err *err);
 
-/* Check its size, strides and offset against the `room` bytes it lies in; sets numel and nbytes. */
+/* Checks size, strides and offset against the `room` bytes that the tensor may use; sets numel and nbytes. */
 bool rebuild_check(struct rebuilt *r, const char *name, struct err *err);
 
 /* The storage that a persistent id names. */
 struct storage_id {
-    char number[24];            /* its key, when that is a number */
-    const char *key;            /* NULL: it is `number` */
+    char number[24];            /* the key as text, if the pickle has a number */
+    const char *key;            /* NULL: use `number` */
     uint32_t key_len;
     bool untyped, view;
     const struct torch_type *type;
     uint64_t numel;
-    uint64_t view_offset, view_numel;   /* of a part of it, in elements */
+    uint64_t view_offset, view_numel;   /* of a view of it, in elements */
 };
 bool storage_id_read(const struct checkpoint *c, const struct pickle_value *persistent, struct storage_id *id,
     struct err *err);
 
-/* Find all tensors and what they are called: checkpoint.tensor and checkpoint.names. */
+/* Finds all tensors and their names: checkpoint.tensor and checkpoint.names. */
 bool checkpoint_walk(struct checkpoint *c, const struct pickle_value *root, struct budget *budget, struct err *err);
 
-/* Keep those below checkpoint.options.root. Then every tensor has a name, and no two the same. */
+/* Keeps only those under checkpoint.options.root, then checks that every tensor has a name and no two share one. */
 bool checkpoint_choose(struct checkpoint *c, struct err *err);
 
 #endif

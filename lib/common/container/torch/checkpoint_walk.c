@@ -1,5 +1,5 @@
-/* Names: the path of keys from the root to a tensor, joined by dots. What is shared is met as often as it is reached,
- * so that the number of steps is bounded, and so is the text that they make. */
+/* Names: the path of keys from the root to a tensor, joined by dots. A shared value is visited each time it is reached, so
+ * the number of steps is limited, and so is the length of the names. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { NODES_MAX = 4000000, DEEPEST = 64, NAME_MOST = 65535, NUMBER = 24, TEXT_RATIO = 16, TEXT_FREE = 1 << 20 };
 
-/* A container on the way. */
+/* A container on the path. */
 struct frame {
     const struct pickle_value *v;
     struct pickle_walk walk;
@@ -34,7 +34,7 @@ is_container(const struct pickle_value *v)
     return v->kind == PICKLE_TUPLE || v->kind == PICKLE_LIST || v->kind == PICKLE_DICT || v->kind == PICKLE_SET;
 }
 
-/* The text of a key, in buf or where it lies; NULL when none can be made of it. */
+/* Returns the text of a key, in buf or in place; NULL if it has none. */
 static const char *
 key_text(const struct pickle_value *key, char buf[NUMBER], size_t *n, uint8_t *unnamed)
 {
@@ -62,17 +62,17 @@ key_text(const struct pickle_value *key, char buf[NUMBER], size_t *n, uint8_t *u
     }
 }
 
-/* Ask for n more bytes of names and paths. */
+/* Charges n more bytes of names and paths. */
 static bool
 charge_text(struct walker *w, size_t n)
 {
     uint64_t max = TEXT_RATIO * w->c->pickle->size + TEXT_FREE;
     w->text += n;
-    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "the names of its tensors have more than %" PRIu64
-        " bytes, %d times those of its pickle, which is the limit (built in)", max, TEXT_RATIO);
+    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "total length of its tensor names exceeds the limit of "
+        "%" PRIu64 " bytes, %d times the size of its pickle (built in)", max, TEXT_RATIO);
 }
 
-/* Go on with the path by a key, or by number i of a list: *unnamed when that cannot be. */
+/* Appends a key, or index i of a list, to the path. Sets *unnamed if that is not possible. */
 static bool
 extend(struct walker *w, const struct frame *f, const struct pickle_value *key, uint32_t i, uint8_t *unnamed)
 {
@@ -125,11 +125,11 @@ enter(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
     char shown[STR_SHOWN];
     for (unsigned i = 0; i < w->depth; i++)
         if (w->frame[i].v == v)
-            return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "its pickle is cyclic: %s holds itself",
+            return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle is cyclic: %s contains itself",
                 w->path.len != 0 ? str_shown(shown, w->path.p, w->path.len) : "the root");
     if (w->depth >= DEEPEST)
-        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle nests dictionaries and lists more than %d "
-            "deep, which is the limit (walk_depth, built in)", DEEPEST);
+        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "nesting of dictionaries and lists in its pickle exceeds the limit "
+            "of %d levels (walk_depth, built in)", DEEPEST);
     w->frame[w->depth++] = (struct frame){ .v = v, .path = w->path.len, .unnamed = unnamed };
     return true;
 }
@@ -159,9 +159,8 @@ walk(struct walker *w, const struct pickle_value *root)
             continue;
         }
         if (++w->nodes > NODES_MAX)
-            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "its pickle holds more than the limit of %d "
-                "values, shared ones counted as often as they are reached (walk_nodes, built in)",
-                NODES_MAX);
+            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "number of values in its pickle exceeds the limit of %d, "
+                "counting shared ones each time (walk_nodes, built in)", NODES_MAX);
         if (is_container(value) || rebuild_is_tensor(w->c, value))
             ok = extend(w, f, key, i, &unnamed);
         ok = ok && visit(w, value, unnamed);
@@ -180,7 +179,7 @@ checkpoint_walk(struct checkpoint *c, const struct pickle_value *root, struct bu
 
 /* --- the root */
 
-/* What trainers keep the weights under, the likeliest first. */
+/* The keys under which trainers store the weights, most likely first. */
 static const char *const roots[] = { "state_dict", "model_state_dict", "model", "module", "net", "ema", "params",
     "params_ema", "model_ema", "generator" };
 
@@ -190,7 +189,7 @@ first_is(const struct checkpoint *c, const struct checkpoint_tensor *t, const ch
     return t->depth > 1 && t->first == strlen(key) && memcmp(c->names.p + t->name_at, key, t->first) == 0;
 }
 
-/* The root for --root auto: none when a tensor lies at the top, or nothing is known. */
+/* Finds the root for --root auto: NULL if a tensor is at the top level, or no known root exists. */
 static const char *
 find_root(const struct checkpoint *c)
 {
@@ -213,7 +212,7 @@ rename_tensor(struct checkpoint *c, struct checkpoint_tensor *t)
     str_text(&c->names, alone);
 }
 
-/* Cut the root off the name of a tensor; false when it lies elsewhere. */
+/* Removes the root from the name of a tensor; false if the tensor is not under it. */
 static bool
 below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
 {
@@ -223,7 +222,7 @@ below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
     t->name_at += cut;
     t->name_len -= (uint32_t)cut;
     if (cut == n && t->unnamed == NAMED)
-        t->depth = 0;           /* it is the root itself */
+        t->depth = 0;           /* the tensor is the root */
     return true;
 }
 
@@ -231,14 +230,14 @@ static bool
 check_named(const struct checkpoint *c, const struct checkpoint_tensor *t, struct err *err)
 {
     static const char *const why[] = {
-        [UNNAMED_KEY] = "under a key that is neither a text nor an integer",
-        [UNNAMED_SURROGATE] = "under a key that is no Unicode text (half of a surrogate pair)",
-        [UNNAMED_LONG] = "under keys of more than 65535 bytes",
-        [UNNAMED_SET] = "in a set",
+        [UNNAMED_KEY] = "is stored under a key that is neither a text nor an integer",
+        [UNNAMED_SURROGATE] = "is stored under a key that is not valid Unicode (half of a surrogate pair)",
+        [UNNAMED_LONG] = "is stored under keys of more than 65535 bytes",
+        [UNNAMED_SET] = "is in a set",
     };
     char shown[STR_SHOWN];
     return t->unnamed == NAMED || err_set(err, t->unnamed == UNNAMED_LONG ? ERR_LIMIT : ERR_UNSUPPORTED, ERR_NO_OFFSET,
-        "a tensor lies %s%s%s, so that it has no name", why[t->unnamed], t->name_len != 0 ? ", below " : "",
+        "a tensor %s%s%s, and so has no name", why[t->unnamed], t->name_len != 0 ? ", below " : "",
         t->name_len != 0 ? str_shown(shown, c->names.p + t->name_at, t->name_len) : "");
 }
 
@@ -262,8 +261,8 @@ check_names(const struct checkpoint *c, struct err *err)
         size_t n;
         const char *name = name_of_tensor(c, number, &n);
         ok = check_named(c, &c->tensor[i], err) && table_add(&names, name_of_tensor, c, name, n, &number, &again, err)
-            && (!again || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "two tensors get this name, since a dot in a key "
-                "and one between two keys are the same", str_shown(shown, name, n)));
+            && (!again || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "two tensors have this name, because keys "
+                "are joined by dots and may contain dots themselves", str_shown(shown, name, n)));
     }
     table_clear(&names);
     return ok;
@@ -286,7 +285,7 @@ checkpoint_choose(struct checkpoint *c, struct err *err)
         c->tensor[kept++] = t;
     }
     if (root && kept == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no tensor lies under %s, which --root names",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no tensor under '%s', given as --root",
             str_shown(shown, root, strlen(root)));
     c->ntensors = kept;
     return (!c->names.failed || err_memory(err, c->names.room)) && check_names(c, err);

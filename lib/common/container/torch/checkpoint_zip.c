@@ -8,13 +8,13 @@
 #include "base/str.h"
 #include "container/torch/checkpoint_zip_priv.h"
 
-enum { RECORD = 96 + 24 };              /* bytes of data/KEY that are looked up: keys are decimal numbers */
+enum { RECORD = 96 + 24 };              /* longest data/KEY to look up, in bytes: keys are decimal numbers */
 
 static const char data_pkl[] = "data.pkl";
 
 /* --- names ----------------------------------------------------------------------------------------------- */
 
-/* Bytes in front of the first slash; SIZE_MAX: there is none. */
+/* Returns the bytes before the first slash; SIZE_MAX if there is none. */
 static size_t
 prefix_of(const struct zip_member *m)
 {
@@ -22,7 +22,7 @@ prefix_of(const struct zip_member *m)
     return slash ? (size_t)(slash - m->name) : SIZE_MAX;
 }
 
-/* Whether a path has a component that is "..". */
+/* Returns true if a path has a component "..". */
 static bool
 climbs(const char *p, size_t n)
 {
@@ -35,7 +35,7 @@ climbs(const char *p, size_t n)
     return false;
 }
 
-/* Every member is PREFIX/record, with one prefix. */
+/* Checks that every member is PREFIX/record, with one prefix. */
 static bool
 check_names(struct archive *a, struct err *err)
 {
@@ -47,14 +47,14 @@ check_names(struct archive *a, struct err *err)
         str_shown(shown, m->name, m->name_len);
         if (n == SIZE_MAX || n == 0 || n + 1 == m->name_len || climbs(m->name, m->name_len)
             || memchr(m->name, '\\', m->name_len))
-            return err_set(err, ERR_MALFORMED, m->header_at, "the archive has a member %s, expected FOLDER/NAME as torch.save "
-                "writes all of them", shown);
+            return err_set(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected FOLDER/NAME as "
+                "torch.save writes it", shown);
         if (i == 0) {
             a->prefix = m->name;
             a->prefix_len = n;
         } else if (n != a->prefix_len || memcmp(m->name, a->prefix, n) != 0) {
-            return err_set(err, ERR_MALFORMED, m->header_at, "the archive has a member %s, expected all of them under %s/",
-                shown, str_shown(prefix, a->prefix, a->prefix_len));
+            return err_set(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected all members under "
+                "%s/", shown, str_shown(prefix, a->prefix, a->prefix_len));
         }
     }
     return true;
@@ -70,7 +70,7 @@ find(const struct archive *a, const char *record, size_t n)
         memcpy(name + a->prefix_len + 1, record, n);
         return zip_find(a->zip, name, a->prefix_len + 1 + n);
     }
-    for (size_t i = 0; i < a->zip->n; i++) {            /* a prefix of a length that nobody has */
+    for (size_t i = 0; i < a->zip->n; i++) {            /* a prefix longer than any real one */
         const struct zip_member *m = &a->zip->member[i];
         if (m->name_len == a->prefix_len + 1 + n && memcmp(m->name + a->prefix_len + 1, record, n) == 0)
             return m;
@@ -80,9 +80,9 @@ find(const struct archive *a, const char *record, size_t n)
 
 /* --- small members --------------------------------------------------------------------------------------- */
 
-enum { SMALL = 64 };                    /* bytes of a member that says one word */
+enum { SMALL = 64 };                    /* bytes to read of a one-word member */
 
-/* A member that says one word: what follows byte SMALL makes it another one. */
+/* Reads a one-word member, up to SMALL bytes; a longer one reads as empty. */
 static bool
 read_small(struct source *src, const struct zip_member *m, char text[SMALL + 1], struct err *err)
 {
@@ -103,18 +103,18 @@ check_version(const struct archive *a, struct source *src, struct err *err)
     if (!m)
         m = find(a, ".data/version", 13);
     if (!m)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no version, which torch.save writes last: is it "
-            "complete?");
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no version, which torch.save writes last "
+            "(incomplete download or copy?)");
     if (!read_small(src, m, text, err))
         return false;
     text[strcspn(text, "\n")] = '\0';
     if (!str_to_u64(&version, text))
-        return err_set(err, ERR_MALFORMED, m->at, "its version is no number of a line, expected %d to %d", OLDEST, NEWEST);
-    return (version >= OLDEST && version <= NEWEST) || err_set(err, ERR_UNSUPPORTED, m->at, "its version is %" PRIu64
-        ", expected %d to %d", version, OLDEST, NEWEST);
+        return err_set(err, ERR_MALFORMED, m->at, "version is not a number on one line, expected %d to %d", OLDEST, NEWEST);
+    return (version >= OLDEST && version <= NEWEST) || err_set(err, ERR_UNSUPPORTED, m->at, "version is %" PRIu64 ", expected "
+        "%d to %d", version, OLDEST, NEWEST);
 }
 
-/* Returns the record that torch takes for byteorder, in any case of its letters, or NULL. Without one it is little. */
+/* Returns the record that torch uses as byteorder, in any letter case, or NULL. Without one, the file is little-endian. */
 static const struct zip_member *
 find_byte_order(const struct archive *a)
 {
@@ -127,7 +127,7 @@ find_byte_order(const struct archive *a)
     return NULL;
 }
 
-/* Reads "little" or "big", and not a byte more: torch refuses any other spelling. */
+/* Reads exactly "little" or "big": torch refuses any other spelling. */
 static bool
 read_byte_order(struct archive *a, struct source *src, struct err *err)
 {
@@ -140,7 +140,7 @@ read_byte_order(struct archive *a, struct source *src, struct err *err)
         return false;
     a->big_endian = m->nbytes == 3 && memcmp(text, "big", 3) == 0;
     return a->big_endian || (m->nbytes == 6 && memcmp(text, "little", 6) == 0) || err_set(err, ERR_MALFORMED, m->at,
-        "its byteorder is other than \"little\" and \"big\"");
+        "byteorder is neither \"little\" nor \"big\"");
 }
 
 bool
@@ -151,10 +151,10 @@ archive_check(struct archive *a, struct source *src, const struct zip *zip, stru
         return false;
     if (!find(a, data_pkl, sizeof data_pkl - 1))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no data.pkl: the program that saved it was "
-            "interrupted, or failed");
+            "interrupted or failed");
     if (find(a, "constants.pkl", 13))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a TorchScript archive, a program with its weights, "
-            "which is not read: load it with torch.jit.load, and save its state_dict()");
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a TorchScript archive, a program with its weights, which "
+            "is not supported: load it with torch.jit.load and save its state_dict()");
     return check_version(a, src, err) && read_byte_order(a, src, err);
 }
 
@@ -168,7 +168,7 @@ archive_object(struct pickle **pickle, struct checkpoint *checkpoint, const uint
     const struct pickle_value *root;
     size_t used;
     return pickle_run(pickle, &root, p, n, &used, at, budget, err)
-        && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu bytes follow the end of its pickle in data.pkl", n - used))
+        && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu trailing bytes after the pickle in data.pkl", n - used))
         && checkpoint_read(checkpoint, *pickle, &how, budget, err);
 }
 
@@ -185,10 +185,10 @@ archive_storage(const struct zip_member **m, const struct archive *a, const char
         *m = find(a, record, key_len + 5);
     }
     if (!*m)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which its tensors need: it would be "
-            "the member data/%s", shown, shown);
-    return (*m)->nbytes == nbytes || err_set(err, ERR_MALFORMED, (*m)->at, "its storage %s has %" PRIu64 " bytes, expected %"
-        PRIu64 " as its tensors say", shown, (*m)->nbytes, nbytes);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which its tensors need (member "
+            "data/%s)", shown, shown);
+    return (*m)->nbytes == nbytes || err_set(err, ERR_MALFORMED, (*m)->at, "storage %s has %" PRIu64 " bytes, expected %"
+        PRIu64, shown, (*m)->nbytes, nbytes);
 }
 
 void
@@ -201,10 +201,10 @@ archive_facts(struct catalog *c, bool big_endian, uint64_t header_end, uint64_t 
     f->file_end = file_end;
 }
 
-/* Every storage that the object names, and where it is. */
+/* State of a search for every storage that the object names. */
 struct zip_storage {
-    const struct zip_member **member;   /* one a storage; owned */
-    bool deflated;                      /* some are */
+    const struct zip_member **member;   /* one per storage; owned */
+    bool deflated;                      /* some are deflated */
     size_t unchecked;                   /* have no CRC-32 */
 };
 
@@ -224,7 +224,7 @@ find_storages(struct zip_storage *f, const struct archive *a, const struct check
     return true;
 }
 
-/* The places of all storages, and what their bytes are checked by. */
+/* Sets the offsets of all storages, and adds their checksums. */
 static bool
 place_storages(const struct zip_storage *f, struct catalog *c, struct checkpoint *cp, uint32_t file, struct err *err)
 {
@@ -246,12 +246,12 @@ note_storages(struct catalog *c, const struct archive *a, const struct zip_stora
         stored += a->zip->member[i].name_len > a->prefix_len + 6
             && memcmp(a->zip->member[i].name + a->prefix_len, "/data/", 6) == 0;
     if (stored > cp->nstorages)
-        catalog_note(c, "%zu of its storages belong to no tensor", stored - cp->nstorages);
+        catalog_note(c, "unused storages: %zu", stored - cp->nstorages);
     if (f->unchecked != 0)
-        catalog_note(c, "%zu of its storages have no CRC-32, so that damage to them would not be seen", f->unchecked);
+        catalog_note(c, "storages without a CRC-32, where damage goes unnoticed: %zu", f->unchecked);
 }
 
-/* All of data.pkl; the caller frees *p. */
+/* Reads all of data.pkl. The caller frees *p. */
 static bool
 read_object(uint8_t **p, struct source *src, const struct zip_member *m, struct budget *budget, struct err *err)
 {

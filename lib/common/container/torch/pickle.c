@@ -1,4 +1,4 @@
-/* The machine. What torch reads under weights_only, what protocol 4 writes in its place, and the few opcodes more that
+/* The pickle machine: the opcodes that torch reads with weights_only, their protocol 4 equivalents, and the few more that
  * Python itself writes; each is a row of `run`. No opcode costs more than what it takes from the stack and the buffer. */
 #include "container/torch/pickle.h"
 
@@ -16,14 +16,14 @@ enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
 struct pickle_machine {
     struct pickle *k;
     struct err *err;
-    struct pickle_step step;            /* the opcode that runs */
+    struct pickle_step step;            /* the current opcode */
     uint64_t nops;
     struct pickle_value **stack;
     size_t nstack, room_stack;
-    size_t *mark;                       /* heights of the stack */
+    size_t *mark;                       /* stack heights */
     size_t nmarks, room_marks;
     struct pickle_value **memo;         /* NULL: not set */
-    size_t nmemo, room_memo;            /* how many are set */
+    size_t nmemo, room_memo;            /* nmemo: entries that are set */
 };
 
 static bool
@@ -34,7 +34,7 @@ fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return err_set(m->err, kind, m->k->at, "its pickle: %s %s", pickle_op(m->step.byte)->name, text);
+    return err_set(m->err, kind, m->k->at, "pickle: %s %s", pickle_op(m->step.byte)->name, text);
 }
 
 /* --- the stack */
@@ -50,7 +50,7 @@ push(struct pickle_machine *m, struct pickle_value *v)
     return true;
 }
 
-/* Values above the last mark. */
+/* Returns the number of values above the last mark. */
 static size_t
 height(const struct pickle_machine *m)
 {
@@ -69,7 +69,7 @@ top(const struct pickle_machine *m, size_t below)
     return m->stack[m->nstack - 1 - below];
 }
 
-/* The values above the last mark, which is gone: *n of them, still there, from the returned one on. NULL: no mark. */
+/* Removes the last mark and returns the *n values above it, valid until the next push. NULL: no mark. */
 static struct pickle_value **
 take_mark(struct pickle_machine *m, size_t *n)
 {
@@ -82,7 +82,7 @@ take_mark(struct pickle_machine *m, size_t *n)
     return m->stack + m->nstack;
 }
 
-/* One value in the place of the n on top. */
+/* Replaces the top n values by one. */
 static bool
 replace(struct pickle_machine *m, size_t n, struct pickle_value *v)
 {
@@ -94,8 +94,7 @@ static bool
 op_mark(struct pickle_machine *m)
 {
     if (m->nmarks >= PICKLE_MARKS_MAX)
-        return fail(m, ERR_LIMIT, "opens more than %d marks at one time, which is the limit (built in)",
-            PICKLE_MARKS_MAX);
+        return fail(m, ERR_LIMIT, "exceeds the limit of %d open marks (built in)", PICKLE_MARKS_MAX);
     size_t *mark = heap_grow(m->k, m->mark, m->nmarks, &m->room_marks, sizeof *mark);
     if (!mark)
         return false;
@@ -131,9 +130,9 @@ memo_set(struct pickle_machine *m, uint64_t i)
 {
     if (!has(m, 1))
         return false;
-    if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0; memory is for what they can have set */
-        return fail(m, ERR_LIMIT, "sets place %" PRIu64 " of the memo, the limit is the number of opcodes so far, %" PRIu64,
-            i, m->nops);
+    if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0: allocate no more than they can have set */
+        return fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
+            "so far", i, m->nops);
     while (i >= m->room_memo) {
         size_t before = m->room_memo;
         struct pickle_value **memo = heap_grow(m->k, m->memo, before, &m->room_memo, sizeof *memo);
@@ -164,7 +163,7 @@ op_get(struct pickle_machine *m)
 {
     uint64_t i = m->step.number;
     if (i >= m->room_memo || !m->memo[i])
-        return fail(m, ERR_MALFORMED, "wants place %" PRIu64 " of the memo, which is not set", i);
+        return fail(m, ERR_MALFORMED, "reads memo entry %" PRIu64 ", which is not set", i);
     return push(m, m->memo[i]);
 }
 
@@ -174,11 +173,11 @@ static bool
 op_proto(struct pickle_machine *m)
 {
     return m->step.number <= LATEST_PROTOCOL
-        || fail(m, ERR_MALFORMED, "says protocol %" PRIu64 ", expected %d at most", m->step.number, LATEST_PROTOCOL);
+        || fail(m, ERR_MALFORMED, "declares protocol %" PRIu64 ", expected at most %d", m->step.number, LATEST_PROTOCOL);
 }
 
 static bool
-op_frame(struct pickle_machine *m)             /* a hint for buffers, which says nothing */
+op_frame(struct pickle_machine *m)             /* a hint about buffering, with no effect here */
 {
     (void)m;
     return true;
@@ -211,13 +210,13 @@ op_int(struct pickle_machine *m)
     return push_integer(m, PICKLE_INT, (int64_t)m->step.number);
 }
 
-/* Bytes that stay where they are. */
+/* Pushes bytes, or a text, that stay in the buffer. */
 static bool
 push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, uint64_t n, bool odd)
 {
     struct pickle_value *v;
     if (n > PICKLE_STRING_MAX)
-        return fail(m, ERR_LIMIT, "has %" PRIu64 " bytes, the limit is %d (built in)", n, PICKLE_STRING_MAX);
+        return fail(m, ERR_LIMIT, "length %" PRIu64 " exceeds the limit of %d bytes (built in)", n, PICKLE_STRING_MAX);
     v = heap_value(m->k, kind);
     if (v) {
         v->n = (uint32_t)n;
@@ -227,7 +226,7 @@ push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, ui
     return push(m, v);
 }
 
-/* Two's complement, little-endian, of any length. */
+/* Pushes an integer of any length: two's complement, little-endian. */
 static bool
 op_long(struct pickle_machine *m)
 {
@@ -257,7 +256,7 @@ op_bytes(struct pickle_machine *m)
     return push_bytes(m, PICKLE_BYTES, m->step.text, m->step.text_len, false);
 }
 
-/* Whether it is UTF-8, but that Python may write halves of surrogate pairs alone: then *odd. */
+/* Returns true for UTF-8, and for the lone surrogates that Python may write, which set *odd. */
 static bool
 is_text(const uint8_t *p, uint64_t n, bool *odd)
 {
@@ -278,7 +277,7 @@ is_text(const uint8_t *p, uint64_t n, bool *odd)
     return true;
 }
 
-/* Also the strings of Python 2, which torch takes for UTF-8 too, but without surrogates. */
+/* Also the strings of Python 2, which torch decodes as UTF-8 too, but without surrogates. */
 static bool
 op_text(struct pickle_machine *m)
 {
@@ -313,14 +312,14 @@ op_container(struct pickle_machine *m)
         : m->step.byte == OP_EMPTY_SET ? PICKLE_SET : PICKLE_DICT));
 }
 
-/* The container that gets what was above it. */
+/* Returns v, the container that the values above it go into, if it is of this kind. */
 static struct pickle_value *
 target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, const char *expected)
 {
     char shown[PICKLE_SHOWN];
     if (v->kind == kind)
         return v;
-    fail(m, ERR_MALFORMED, "is for %s, expected %s", pickle_shown(shown, v), expected);
+    fail(m, ERR_MALFORMED, "is applied to %s, expected %s", pickle_shown(shown, v), expected);
     return NULL;
 }
 
@@ -335,7 +334,7 @@ op_append(struct pickle_machine *m)
 }
 
 static bool
-op_appends(struct pickle_machine *m)           /* ADDITEMS too */
+op_appends(struct pickle_machine *m)           /* and ADDITEMS */
 {
     size_t n;
     bool set = m->step.byte == OP_ADDITEMS;
@@ -366,7 +365,7 @@ op_setitems(struct pickle_machine *m)
     if (!item || !has(m, 1) || !target(m, top(m, 0), PICKLE_DICT, "a dictionary"))
         return false;
     if (n % 2 != 0)
-        return fail(m, ERR_MALFORMED, "has %zu values, expected pairs", n);
+        return fail(m, ERR_MALFORMED, "has an odd number of values (%zu), expected pairs", n);
     for (size_t i = 0; i < n; i += 2)
         if (!heap_set(m->k, top(m, 0), item[i], item[i + 1]))
             return false;
@@ -382,15 +381,15 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
     struct pickle_global facts;
     bool odd;
     if (module_len > LINE_MAX_BYTES || name_len > LINE_MAX_BYTES)
-        return fail(m, ERR_LIMIT, "has a name of %" PRIu64 " bytes, the limit is %d (built in)",
-            num_max(module_len, name_len), LINE_MAX_BYTES);
+        return fail(m, ERR_LIMIT, "name of %" PRIu64 " bytes exceeds the limit of %d (built in)", num_max(module_len, name_len),
+            LINE_MAX_BYTES);
     if (!is_text(module, module_len, &odd) || !is_text(name, name_len, &odd))
         return fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
     if (!pickle_global_find(&facts, module, (size_t)module_len, name, (size_t)name_len))
-        return err_set(m->err, ERR_UNSAFE, m->k->at, "its pickle wants %.*s.%.*s, which is not on the list of what a "
-            "checkpoint may name (that of torch.load with weights_only)",
-            STR_SHOWN, pickle_quoted(shown_module, module, (size_t)module_len),
-            STR_SHOWN, pickle_quoted(shown_name, name, (size_t)name_len));
+        return err_set(m->err, ERR_UNSAFE, m->k->at, "references %.*s.%.*s, which torch.load(weights_only=True) would reject; "
+            "run 'amn-inspect --scan FILE' to list all references", STR_SHOWN,
+            pickle_quoted(shown_module, module, (size_t)module_len), STR_SHOWN,
+            pickle_quoted(shown_name, name, (size_t)name_len));
     struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
     struct pickle_name *own = v ? heap_take(m->k, sizeof *own) : NULL;
     if (!own)
@@ -417,13 +416,13 @@ op_stack_global(struct pickle_machine *m)
         return false;
     const struct pickle_value *module = top(m, 1), *name = top(m, 0);
     if (module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT)
-        return fail(m, ERR_UNSAFE, "wants a name that is %s, expected a text",
+        return fail(m, ERR_UNSAFE, "references a name that is %s, expected a text",
             pickle_shown(shown, module->kind != PICKLE_TEXT ? module : name));
     m->nstack -= 2;
     return push_global(m, module->of.text, module->n, name->of.text, name->n);
 }
 
-/* Whether a pair of a list for OrderedDict() is one: its parts. */
+/* Splits an item of the list given to OrderedDict() into key and value. */
 static bool
 split_pair(struct pickle_machine *m, const struct pickle_value *pair, struct pickle_value *part[2])
 {
@@ -435,7 +434,7 @@ split_pair(struct pickle_machine *m, const struct pickle_value *pair, struct pic
     return pickle_next(m->k, pair, &walk, &key, &part[0]) && pickle_next(m->k, pair, &walk, &key, &part[1]);
 }
 
-/* OrderedDict(), OrderedDict(dict), OrderedDict(list of pairs); Counter() and Counter(dict). */
+/* Calls OrderedDict(), OrderedDict(dict), OrderedDict(list of pairs), Counter() or Counter(dict). */
 static struct pickle_value *
 call_dict(struct pickle_machine *m, const struct pickle_value *args, bool pairs)
 {
@@ -476,14 +475,15 @@ call_set(struct pickle_machine *m, const struct pickle_value *args)
     return set;
 }
 
-/* _codecs.encode(text, 'latin1') is how protocol 2 writes bytes; NULL when it is anything else. */
+/* Calls _codecs.encode(text, 'latin1'), which is how protocol 2 writes bytes. Any other arguments fail. */
 static struct pickle_value *
 call_encode(struct pickle_machine *m, const struct pickle_value *args)
 {
     const struct pickle_value *text = args->n == 2 ? args->of.item[0] : NULL;
     uint32_t code;
     if (!text || text->kind != PICKLE_TEXT || text->odd || !pickle_is_text(args->of.item[1], "latin1")) {
-        fail(m, ERR_UNSUPPORTED, "encodes a text, expected one in Latin-1, as Python writes bytes");
+        fail(m, ERR_UNSUPPORTED, "calls encode with unexpected arguments: expected a text and 'latin1', as Python writes "
+            "bytes");
         return NULL;
     }
     struct pickle_value *v = heap_value(m->k, PICKLE_BYTES);
@@ -494,14 +494,14 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
     for (uint32_t i = 0; i < text->n; p[v->n++] = (uint8_t)code) {
         i += (uint32_t)str_utf8_char((const char *)text->of.text + i, text->n - i, &code);
         if (code > 0xFF) {
-            fail(m, ERR_MALFORMED, "encodes a text in Latin-1 that has other characters");
+            fail(m, ERR_MALFORMED, "encodes a text as Latin-1 that has other characters");
             return NULL;
         }
     }
     return v;
 }
 
-/* What REDUCE and NEWOBJ make of a global and its arguments, below it on the stack. */
+/* REDUCE and NEWOBJ: replaces a global and its arguments by the result of the call. */
 static bool
 op_call(struct pickle_machine *m)
 {
@@ -514,7 +514,7 @@ op_call(struct pickle_machine *m)
         return fail(m, ERR_MALFORMED, "calls %s, expected a function or a class", pickle_shown(shown, callee));
     enum pickle_role role = callee->of.name->facts.role;
     if (m->step.byte == OP_NEWOBJ && !pickle_role_is_class(role))
-        return fail(m, ERR_MALFORMED, "makes an object of %s, expected a class", pickle_shown(shown, callee));
+        return fail(m, ERR_MALFORMED, "instantiates %s, expected a class", pickle_shown(shown, callee));
     if (args->kind != PICKLE_TUPLE)
         return fail(m, ERR_MALFORMED, "calls %s with %s, expected a tuple", callee->of.name->text,
             pickle_shown(shown, args));
@@ -535,7 +535,8 @@ op_call(struct pickle_machine *m)
     return v && replace(m, 2, v);
 }
 
-/* What BUILD may give a state: attributes of an OrderedDict, which are no items; and what old files make tensors of. */
+/* BUILD: drops the state of an OrderedDict, whose attributes are not items, and keeps that of the objects that old files turn
+ * into tensors. */
 static bool
 op_build(struct pickle_machine *m)
 {
@@ -554,8 +555,8 @@ op_build(struct pickle_machine *m)
         m->nstack--;
         return true;
     }
-    return fail(m, ERR_MALFORMED, "gives %s a state that is %s, expected a tensor or an OrderedDict, and a tuple or a "
-        "dictionary", of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of),
+    return fail(m, ERR_MALFORMED, "gives %s the state %s, expected a tensor or an OrderedDict, and a tuple or a dictionary",
+        of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of),
         state->kind == PICKLE_TUPLE ? "a tuple" : state->kind == PICKLE_DICT ? "a dictionary" : "neither");
 }
 
@@ -591,28 +592,26 @@ static bool (*const run[256])(struct pickle_machine *) = {
     [OP_BUILD] = op_build, [OP_BINPERSID] = op_persistent,
 };
 
-/* Why there is no whole opcode here. */
+/* Sets the error that explains why there is no supported, complete opcode here. */
 static bool
 refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
 {
     if (left == 0)
-        return err_set(m->err, ERR_MALFORMED, m->k->at, "its pickle ends without STOP (the download or copy is incomplete, "
-            "or the file is damaged)");
+        return err_set(m->err, ERR_MALFORMED, m->k->at, "pickle ends without STOP: the file is truncated or damaged");
     if (end == STEP_UNKNOWN)
-        return err_set(m->err, ERR_MALFORMED, m->k->at, "its pickle has byte 0x%02x where an opcode is expected",
-            m->step.byte);
+        return err_set(m->err, ERR_MALFORMED, m->k->at, "pickle has byte 0x%02x where an opcode is expected", m->step.byte);
     if (!run[m->step.byte])
-        return fail(m, ERR_UNSUPPORTED, "is an opcode that no checkpoint needs, and torch.load with weights_only does not "
-            "read: load and save it again with torch");
+        return fail(m, ERR_UNSUPPORTED, "is an opcode that checkpoints do not need and torch.load(weights_only=True) does not "
+            "read: load the file with torch and save it again");
     if (end == STEP_NEGATIVE)
-        return fail(m, ERR_MALFORMED, "says that %" PRId64 " bytes follow", (int64_t)m->step.number);
+        return fail(m, ERR_MALFORMED, "declares %" PRId64 " bytes", (int64_t)m->step.number);
     if (m->step.text_len != 0)
-        return fail(m, ERR_MALFORMED, "says that %" PRIu64 " bytes follow, but the pickle has %" PRIu64 " more",
-            m->step.text_len, left);
-    return fail(m, ERR_MALFORMED, "is cut: the pickle has %" PRIu64 " bytes more", left);
+        return fail(m, ERR_MALFORMED, "declares %" PRIu64 " bytes, but only %" PRIu64 " are left in the pickle, opcode "
+            "included", m->step.text_len, left);
+    return fail(m, ERR_MALFORMED, "is truncated: only %" PRIu64 " bytes are left in the pickle, opcode included", left);
 }
 
-/* From opcode to opcode up to STOP: *used bytes. */
+/* Runs opcodes up to STOP; *used: bytes consumed. */
 static bool
 run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
 {
@@ -624,7 +623,7 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
         if (end != STEP_WHOLE || (!run[m->step.byte] && !stop))
             return refuse(m, end, n - *used);
         if (++m->nops > m->k->limits->ops)
-            return err_set(m->err, ERR_LIMIT, m->k->at, "its pickle has more than the limit of %" PRIu64 " opcodes "
+            return err_set(m->err, ERR_LIMIT, m->k->at, "number of opcodes in its pickle exceeds the limit of %" PRIu64 " "
                 "(built in)", m->k->limits->ops);
         *used += m->step.size;
         if (stop)

@@ -13,7 +13,7 @@ enum torch_id {
     T_QU2X4, T_OTHERS
 };
 
-/* The first ones have a storage class each, in the order of `classes`. */
+/* The first ones have one storage class each, in the order of `classes`. */
 static const struct torch_type types[] = {
     [T_F64] = { "float64", DTYPE_F64, 8, 8 },
     [T_F32] = { "float32", DTYPE_F32, 4, 4 },
@@ -37,7 +37,7 @@ static const struct torch_type types[] = {
     { "float8_e5m2", DTYPE_F8_E5M2, 1, 1 },
     { "float8_e5m2fnuz", DTYPE_F8_E5M2FNUZ, 1, 1 },
     { "float8_e8m0fnu", DTYPE_F8_E8M0, 1, 1 },
-    { "float4_e2m1fn_x2", DTYPE_UNKNOWN, 1, 1 },        /* which nibble comes first is not known for certain */
+    { "float4_e2m1fn_x2", DTYPE_UNKNOWN, 1, 1 },        /* it is not certain which nibble comes first */
     { "uint16", DTYPE_U16, 2, 2 },
     { "uint32", DTYPE_U32, 4, 4 },
     { "uint64", DTYPE_U64, 8, 8 },
@@ -63,7 +63,7 @@ static const char *const classes[T_OTHERS] = {
     [T_QU2X4] = "QUInt2x4",
 };
 
-/* The first n of `classes` with this behind them. */
+/* The first n of `classes`, followed by this suffix. */
 static const struct family {
     const char *module, *suffix;
     size_t n;
@@ -132,7 +132,7 @@ pickle_module_today(const uint8_t *module, size_t *n)
     return module;
 }
 
-/* A class of the family by this name. */
+/* Finds the class of a family by its name. */
 static bool
 find_class(struct pickle_global *global, const struct family *f, const uint8_t *name, size_t n)
 {

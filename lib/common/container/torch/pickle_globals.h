@@ -1,5 +1,5 @@
-/* pickle_globals: what a pickle may name: the list that torch itself allows under weights_only (2.14), no more. Nothing
- * is ever looked up or called by these names; each only says what the machine makes of it. Source: torch,
+/* pickle_globals: the globals a pickle may name: exactly those that torch allows with weights_only (2.14). Names are never
+ * looked up or called; each one only tells the machine what kind of value to make. Source: torch,
  * _weights_only_unpickler.py, _get_allowed_globals(). */
 #ifndef CONTAINER_TORCH_PICKLE_GLOBALS_H
 #define CONTAINER_TORCH_PICKLE_GLOBALS_H
@@ -11,7 +11,7 @@
 #include "dtype/dtype.h"
 
 enum pickle_role {
-    /* classes: VALUE is one of nothing with a tensor in it */
+    /* classes; a GLOBAL_VALUE never holds a tensor */
     GLOBAL_ORDERED_DICT, GLOBAL_COUNTER, GLOBAL_SET, GLOBAL_VALUE, GLOBAL_SIZE, GLOBAL_STORAGE, GLOBAL_PARAMETER,
     GLOBAL_TENSOR_CLASS,
     /* functions */
@@ -28,29 +28,29 @@ pickle_role_is_class(enum pickle_role role)
     return role <= GLOBAL_TENSOR_CLASS;
 }
 
-/* A type of torch. */
+/* A torch type. */
 struct torch_type {
     const char *name;           /* "float32" */
-    enum dtype dtype;           /* DTYPE_UNKNOWN: nothing here can hold it */
-    uint8_t item;               /* bytes of an element; 0: torch saves none of it */
+    enum dtype dtype;           /* DTYPE_UNKNOWN: amn has no such type */
+    uint8_t item;               /* bytes of an element; 0: torch cannot save it */
     uint8_t word;               /* bytes of one byte-swapped unit */
 };
 
 struct pickle_global {
     enum pickle_role role;
-    const struct torch_type *type;      /* GLOBAL_STORAGE, GLOBAL_DTYPE, and a GLOBAL_TENSOR_CLASS of one type; else NULL */
-    bool untyped;               /* a storage of bytes, whose type the tensor says */
+    const struct torch_type *type;      /* for GLOBAL_STORAGE, GLOBAL_DTYPE and typed GLOBAL_TENSOR_CLASS; else NULL */
+    bool untyped;               /* a storage of bytes; the tensor has the type */
 };
 
-/* What module.name is; false when it is not on the list. The module is as the file has it, Python 2's too. */
+/* Looks up module.name in the allowlist; false if it is not there. The module is spelled as in the file, possibly as in
+ * Python 2. */
 bool pickle_global_find(struct pickle_global *global, const uint8_t *module, size_t module_len, const uint8_t *name,
     size_t name_len);
 
-/* What Python 3 calls a module of Python 2, as far as it matters here: the same when that is all it is. Returns the
- * text, of *n bytes. */
+/* Returns the Python 3 name of a Python 2 module, *n bytes, if it matters here; otherwise the name itself. */
 const uint8_t *pickle_module_today(const uint8_t *module, size_t *n);
 
-/* How many names the list has, and name number i, "module.name". For tests and the manual. */
+/* The length of the list, and name number i, as "module.name". For tests and the manual. */
 enum { PICKLE_GLOBALS = 145 };
 enum { PICKLE_GLOBAL_NAME = 64 };
 const char *pickle_global_name(char buf[PICKLE_GLOBAL_NAME], size_t i);

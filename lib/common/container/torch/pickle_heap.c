@@ -1,4 +1,4 @@
-/* The values of a pickle: all of them in chunks that are given back together, what they take asked of the limits. */
+/* The values of a pickle: allocated in chunks that are freed together, and charged to its limits. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ charge(struct pickle *k, uint64_t n)
 {
     uint64_t max = k->limits->heap;
     if (n > max || k->used > max - n)
-        return err_set(k->err, ERR_LIMIT, k->at, "its pickle builds more than the limit of %" PRIu64 " bytes of values "
+        return err_set(k->err, ERR_LIMIT, k->at, "size of the values in its pickle exceeds the limit of %" PRIu64 " bytes "
             "(pickle_heap, built in)", max);
     k->used += n;
     return budget_bytes(k->budget, n, "values of a pickle", k->err);
@@ -99,8 +99,8 @@ deepen(struct pickle *k, struct pickle_value *v, const struct pickle_value *item
     if (item->depth < v->depth)
         return true;
     if (item->depth >= PICKLE_DEPTH_MAX)
-        return err_set(k->err, ERR_LIMIT, k->at, "its pickle nests values more than %d deep, which is the limit "
-            "(built in)", PICKLE_DEPTH_MAX);
+        return err_set(k->err, ERR_LIMIT, k->at, "nesting of values in its pickle exceeds the limit of %d levels (built in)",
+            PICKLE_DEPTH_MAX);
     v->depth = (uint16_t)(item->depth + 1);
     return true;
 }
@@ -131,7 +131,7 @@ heap_container(struct pickle *k, enum pickle_kind kind)
     return v;
 }
 
-/* A new last cell. */
+/* Appends a cell. */
 static struct pickle_cell *
 add_cell(struct pickle *k, struct pickle_value *v, struct pickle_value *item)
 {
@@ -177,13 +177,13 @@ name_of_pair(const void *pickle, uint32_t i, size_t *n)
     return (const char *)&cell->container;
 }
 
-/* Give a key the number of all that are equal to it. */
+/* Numbers a key; equal keys get the same number. */
 static bool
 number_like(struct pickle *k, struct pickle_value *v, int table, const uint8_t *p, size_t n)
 {
     uint32_t i = (uint32_t)k->nlikes;
     bool again;
-    enum { SLOTS = 16 };                /* bytes that the table takes for one */
+    enum { SLOTS = 16 };                /* bytes charged for an entry of the table */
     struct like *like = heap_grow(k, k->like, k->nlikes, &k->room_likes, sizeof *like);
     if (!like)
         return false;
@@ -196,7 +196,7 @@ number_like(struct pickle *k, struct pickle_value *v, int table, const uint8_t *
     return true;
 }
 
-/* The same for what is no text: a letter and n bytes, copied. */
+/* Like number_like(), for keys that are not texts: the form is a letter and n bytes, copied. */
 static bool
 number_form(struct pickle *k, struct pickle_value *v, char letter, const void *p, size_t n)
 {
@@ -216,14 +216,14 @@ number_float(struct pickle *k, struct pickle_value *v)
     const double most = 9223372036854775808.0;
     double x = v->of.real;
     if (isnan(x) || (!isinf(x) && fabs(x) >= most))
-        return err_set(k->err, ERR_UNSUPPORTED, k->at, "its pickle has a dictionary whose key is a float that is %s",
-            isnan(x) ? "no number" : "beyond 64 bits");
+        return err_set(k->err, ERR_UNSUPPORTED, k->at, "pickle uses a float as a dictionary key that is %s",
+            isnan(x) ? "not a number" : "outside 64 bits");
     int64_t integer = isinf(x) ? 0 : (int64_t)x;
     return !isinf(x) && (double)integer == x ? number_form(k, v, 'I', &integer, sizeof integer)
         : number_form(k, v, 'F', &x, sizeof x);
 }
 
-/* Of the numbers of its items: tuples in tuples have theirs before them, as they are made. */
+/* The form is the numbers of its items, which get theirs first. */
 static bool
 number_tuple(struct pickle *k, struct pickle_value *v)
 {
@@ -236,7 +236,7 @@ number_tuple(struct pickle *k, struct pickle_value *v)
     return number_like(k, v, LIKE_OTHER, (const uint8_t *)form, ((size_t)v->n + 1) * sizeof *form);
 }
 
-/* A key that has its parts numbered. */
+/* Numbers a key whose parts have numbers. */
 static bool
 number_one(struct pickle *k, struct pickle_value *v)
 {
@@ -259,15 +259,15 @@ number_one(struct pickle *k, struct pickle_value *v)
     case PICKLE_GLOBAL:
         return number_form(k, v, 'G', v->of.name->text, strlen(v->of.name->text));
     case PICKLE_CALL:
-    case PICKLE_PERSISTENT:             /* equal to nothing but itself */
+    case PICKLE_PERSISTENT:             /* equal only to itself */
         return number_form(k, v, 'C', &v, sizeof v);
     case PICKLE_LIST:
     case PICKLE_DICT:
     case PICKLE_SET:
         break;
     }
-    return err_set(k->err, ERR_MALFORMED, k->at, "its pickle has a %s as the key of a dictionary or in a set, expected "
-        "what cannot change", v->kind == PICKLE_LIST ? "list" : v->kind == PICKLE_DICT ? "dictionary" : "set");
+    return err_set(k->err, ERR_MALFORMED, k->at, "pickle has a %s as a dictionary key or in a set, expected an immutable value",
+        v->kind == PICKLE_LIST ? "list" : v->kind == PICKLE_DICT ? "dictionary" : "set");
 }
 
 static bool
@@ -276,7 +276,7 @@ is_numbered(const struct pickle_value *v)
     return v->number != 0 && v->kind != PICKLE_LIST && v->kind != PICKLE_DICT && v->kind != PICKLE_SET;
 }
 
-/* The next item of a tuple that has no number yet, or NULL. */
+/* Returns the next item of a tuple without a number, or NULL. */
 static struct pickle_value *
 next_unnumbered(const struct pickle_value *v, uint32_t *i)
 {
@@ -286,11 +286,11 @@ next_unnumbered(const struct pickle_value *v, uint32_t *i)
     return NULL;
 }
 
-/* Parts first, by a path of its own. What is in a tuple was there before it: there are no cycles. */
+/* Numbers a key, parts first, without recursion. Tuples cannot form cycles, since their items exist before them. */
 static bool
 number_key(struct pickle *k, struct pickle_value *key)
 {
-    enum { DEEPEST = 257 };             /* pickle_depth, and the key */
+    enum { DEEPEST = 257 };             /* the limit on depth, plus the key */
     struct { struct pickle_value *v; uint32_t i; } path[DEEPEST];
     size_t depth = 1;
     path[0].v = key;
@@ -299,7 +299,8 @@ number_key(struct pickle *k, struct pickle_value *key)
         struct pickle_value *v = path[depth - 1].v;
         struct pickle_value *part = is_numbered(v) ? NULL : next_unnumbered(v, &path[depth - 1].i);
         if (part && depth == DEEPEST)
-            return err_set(k->err, ERR_LIMIT, k->at, "its pickle has a key of tuples more than %d deep", DEEPEST);
+            return err_set(k->err, ERR_LIMIT, k->at, "nesting of tuples in a key of its pickle exceeds the limit of %d levels",
+                DEEPEST);
         if (part) {
             path[depth].v = part;
             path[depth++].i = 0;
@@ -364,7 +365,7 @@ const char *
 pickle_shown(char buf[PICKLE_SHOWN], const struct pickle_value *v)
 {
     static const char *const words[] = {
-        [PICKLE_NONE] = "None", [PICKLE_BIG] = "an integer beyond 64 bits", [PICKLE_FLOAT] = "a float",
+        [PICKLE_NONE] = "None", [PICKLE_BIG] = "an integer outside 64 bits", [PICKLE_FLOAT] = "a float",
         [PICKLE_BYTES] = "bytes", [PICKLE_PERSISTENT] = "a storage", [PICKLE_CALL] = "an object",
     };
     static const char *const many[] = {

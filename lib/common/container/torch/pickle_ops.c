@@ -81,7 +81,7 @@ pickle_op(uint8_t byte)
     return &ops[byte];
 }
 
-/* A line at p[0..n), which goes on behind it when there is no line feed. */
+/* Finds the line at p[0..n); false if it has no line feed. */
 static bool
 take_line(const uint8_t **text, uint64_t *len, const uint8_t *p, size_t n, size_t *size)
 {
@@ -94,7 +94,7 @@ take_line(const uint8_t **text, uint64_t *len, const uint8_t *p, size_t n, size_
     return true;
 }
 
-/* Bytes of the number that the argument is or begins with. */
+/* Bytes of the number that is the argument, or begins it. */
 static const uint8_t number_size[] = {
     [ARG_U8] = 1, [ARG_U16] = 2, [ARG_I32] = 4, [ARG_U32] = 4, [ARG_U64] = 8, [ARG_DOUBLE] = 8, [ARG_BYTES_U8] = 1,
     [ARG_BYTES_I32] = 4, [ARG_BYTES_U32] = 4, [ARG_BYTES_U64] = 8,

@@ -1,5 +1,5 @@
-/* pickle_ops: the opcodes of a pickle, all that there are up to protocol 5, and what follows each. What they do is for
- * others to say. Source: CPython, Lib/pickletools.py. */
+/* pickle_ops: all pickle opcodes up to protocol 5, and the argument of each. Their effect is defined elsewhere. Source:
+ * CPython, Lib/pickletools.py. */
 #ifndef CONTAINER_TORCH_PICKLE_OPS_H
 #define CONTAINER_TORCH_PICKLE_OPS_H
 
@@ -20,47 +20,47 @@ enum pickle_opcode {
     OP_STACK_GLOBAL, OP_MEMOIZE, OP_FRAME, OP_BYTEARRAY8, OP_NEXT_BUFFER, OP_READONLY_BUFFER
 };
 
-/* What follows the byte of an opcode: a number, a text up to a line feed, or bytes behind their count. All numbers are
- * little-endian but that of BINFLOAT. */
+/* The argument after an opcode byte: a number, a text up to a line feed, or bytes preceded by their count. All numbers are
+ * little-endian except that of BINFLOAT. */
 enum pickle_arg {
     ARG_NONE, ARG_U8, ARG_U16, ARG_I32, ARG_U32, ARG_U64, ARG_DOUBLE, ARG_LINE, ARG_LINES, ARG_BYTES_U8, ARG_BYTES_I32,
     ARG_BYTES_U32, ARG_BYTES_U64
 };
 
 struct pickle_op {
-    const char *name;           /* "BINPUT"; NULL: no opcode */
+    const char *name;           /* "BINPUT"; NULL: not an opcode */
     uint8_t protocol;           /* the first that has it */
     uint8_t arg;                /* enum pickle_arg */
 };
 
-/* The facts of a byte; those of one that is no opcode have no name. */
+/* Returns the facts of a byte; .name is NULL if it is not an opcode. */
 const struct pickle_op *pickle_op(uint8_t byte);
 
 /* One opcode and its argument. Texts are borrowed from the buffer. */
 struct pickle_step {
     uint8_t byte;
-    uint64_t number;            /* ARG_U8 to ARG_U64; of ARG_I32, int64_t; of ARG_DOUBLE, its bits */
+    uint64_t number;            /* ARG_U8 to ARG_U64; for ARG_I32, an int64_t; for ARG_DOUBLE, its bits */
     const uint8_t *text;        /* ARG_LINE without the line feed, ARG_BYTES_* without their count */
     uint64_t text_len;
-    const uint8_t *second;      /* the second of ARG_LINES */
+    const uint8_t *second;      /* the second line of ARG_LINES */
     uint64_t second_len;
-    size_t size;                /* bytes of all of it */
+    size_t size;                /* bytes of opcode and argument */
 };
 
 enum pickle_step_end {
     STEP_WHOLE,
-    STEP_CUT,                   /* it goes on behind the buffer */
-    STEP_UNKNOWN,               /* the byte is no opcode */
-    STEP_NEGATIVE               /* its count of bytes is negative: ->number, as int64_t */
+    STEP_CUT,                   /* it extends beyond the buffer */
+    STEP_UNKNOWN,               /* the byte is not an opcode */
+    STEP_NEGATIVE               /* its byte count is negative: ->number, as int64_t */
 };
 
-/* Read the opcode that p[0..n) begins with; n may be 0, which is a cut. What is not STEP_WHOLE has the byte, if there is
- * one, and of a cut count of bytes `text_len`, else 0. */
+/* Reads the opcode at the start of p[0..n). n may be 0, which gives STEP_CUT. Unless the result is STEP_WHOLE, only `byte`
+ * is set, and `text_len` if a byte count was read whose bytes are cut off; else it is 0. */
 enum pickle_step_end pickle_op_next(struct pickle_step *step, const uint8_t *p, size_t n);
 
-/* Bytes of the pickle that p[0..n) begins with, its STOP included, by the lengths of its opcodes alone; 0 when it goes on
- * behind n bytes. What is no opcode ends it too: whoever runs it says what is wrong. `*from`, 0 at first, remembers how
- * far was looked when more bytes come. */
+/* Returns the length in bytes, STOP included, of the pickle at the start of p[0..n), judged by the lengths of its opcodes
+ * alone; 0 if it extends beyond n bytes. An invalid opcode ends it too; running it reports the error. `*from`, 0 on the
+ * first call, keeps the position reached, so that a call with more bytes continues there. */
 size_t pickle_length(const uint8_t *p, size_t n, size_t *from);
 
 #endif

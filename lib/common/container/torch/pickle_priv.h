@@ -1,4 +1,4 @@
-/* The values of a pickle, for what reads them: checkpoint.c and the forms of files. */
+/* The values of a pickle, for the code that reads them: checkpoint.c and the file forms. */
 #ifndef CONTAINER_TORCH_PICKLE_PRIV_H
 #define CONTAINER_TORCH_PICKLE_PRIV_H
 
@@ -13,13 +13,13 @@ struct pickle_name {            /* an allowed name */
     char text[PICKLE_GLOBAL_NAME];      /* "torch.FloatStorage" */
 };
 
-/* 24 bytes, because there may be ten million. What holds others is shared, and lists and dictionaries grow after they
- * were put somewhere: cycles are possible. */
+/* 24 bytes, because there may be ten million. Containers are shared, and lists and dictionaries can grow after they were
+ * stored somewhere, so cycles are possible. */
 struct pickle_value {
     uint8_t kind;               /* enum pickle_kind */
-    bool odd;                   /* TEXT: it has lone surrogates. DICT: an OrderedDict or Counter */
-    uint16_t depth;             /* of values below, as far as it was known */
-    uint32_t n;                 /* bytes of a text, items of a tuple, list, set or dictionary; 2 or 3 of a call */
+    bool odd;                   /* TEXT: has lone surrogates. DICT: an OrderedDict or Counter */
+    uint16_t depth;             /* levels of values below it, as known so far */
+    uint32_t n;                 /* bytes of a text; items of a tuple, list, set or dictionary; 2 or 3 for a call */
     union {
         int64_t integer;        /* BOOL, INT */
         double real;
@@ -28,74 +28,76 @@ struct pickle_value {
         const struct pickle_name *name;     /* GLOBAL */
         struct { uint32_t first, last; } cells;     /* LIST, SET, DICT */
     } of;
-    uint32_t number;            /* of a list, set or dictionary; of a key, once it was one: 1 + the number of its like */
+    uint32_t number;            /* list, set, dictionary: its number; a value used as a key: 1 + the index of its equals in
+                                 * `like` */
 };
 
 /* An item of a list or set, or a pair of a dictionary. */
 struct pickle_cell {
-    uint32_t container, like;   /* numbers; the name of a pair */
-    struct pickle_value *key;   /* NULL but for a pair */
+    uint32_t container, like;   /* numbers; together they identify a pair */
+    struct pickle_value *key;   /* NULL except in a pair */
     struct pickle_value *value;
-    uint32_t next;              /* cell, 0: the last */
+    uint32_t next;              /* next cell; 0: last */
 };
 
-/* Ceilings of what one pickle builds and does. Tests lower them. */
+/* Limits on what one pickle builds and does. Tests lower them. */
 struct pickle_limits {
-    uint64_t heap, ops;         /* all values, bytes; opcodes */
+    uint64_t heap, ops;         /* bytes of all values; opcodes */
 };
 
 struct heap_chunk;
 
 struct pickle {
     struct budget *budget;
-    const struct pickle_limits *limits; /* while it runs, as is err */
+    const struct pickle_limits *limits; /* valid while it runs, like err */
     struct err *err;
     const struct pickle_value *root;
-    uint64_t used;              /* bytes asked for */
-    uint64_t at;                /* file offset of the opcode that runs; then of the pickle */
+    uint64_t used;              /* bytes allocated */
+    uint64_t at;                /* file offset of the current opcode; after the run, of the pickle */
     uint64_t size;              /* bytes of the pickle */
     struct heap_chunk *chunks;
-    struct pickle_cell *cell;   /* cell 0 is nobody's */
+    struct pickle_cell *cell;   /* cell 0 is unused */
     size_t ncells, room_cells;
     uint32_t ncontainers;
-    struct pickle_value **persistent;   /* in the order of the pickle */
+    struct pickle_value **persistent;   /* in pickle order */
     size_t npersistent, room_persistent;
     struct table pairs;         /* cells of dictionaries */
-    struct like { const uint8_t *p; size_t n; } *like;      /* keys that are equal are one; its text or canonical form */
+    struct like { const uint8_t *p; size_t n; } *like;      /* one for all equal keys: their text or canonical form */
     size_t nlikes, room_likes;
     struct table likes[3];      /* texts, bytes, others */
 };
 
 enum { PICKLE_STRING_MAX = 64 << 20, PICKLE_DEPTH_MAX = 256, PICKLE_MARKS_MAX = 256 };
 
-/* pickle_run() with other limits than the built-in ones. */
+/* Like pickle_run(), with the given limits instead of the built-in ones. */
 bool pickle_run_within(struct pickle **pickle, const struct pickle_value **root, const uint8_t *p, size_t n, size_t *used,
     uint64_t at, struct budget *budget, const struct pickle_limits *limits, struct err *err);
 
-/* --- building (pickle_heap.c); NULL or false with k->err set */
+/* --- building (pickle_heap.c); NULL or false on failure, with k->err set */
 
 void *heap_take(struct pickle *k, size_t n);
-/* array_grow() within the limits of the heap. */
+/* Like array_grow(), within the limits of the heap. */
 void *heap_grow(struct pickle *k, void *array, size_t n, size_t *room, size_t size);
 struct pickle_value *heap_value(struct pickle *k, enum pickle_kind kind);
-/* A value that holds n others. */
+/* Makes a value that holds n others. */
 struct pickle_value *heap_tuple(struct pickle *k, enum pickle_kind kind, struct pickle_value *const *item, size_t n);
 struct pickle_value *heap_container(struct pickle *k, enum pickle_kind kind);
 bool heap_append(struct pickle *k, struct pickle_value *list, struct pickle_value *item);
-/* As Python does it: an equal key keeps its place and gets the value. ERR_MALFORMED: it cannot be a key. */
+/* Sets a key as Python does: an equal key keeps its place and gets the new value. Fails with ERR_MALFORMED if it cannot be a
+ * key. */
 bool heap_set(struct pickle *k, struct pickle_value *dict, struct pickle_value *key, struct pickle_value *value);
-/* Whether it can be a key or in a set, else ERR_MALFORMED. */
+/* Fails with ERR_MALFORMED if a value cannot be a key or an item of a set. */
 bool heap_hashable(struct pickle *k, struct pickle_value *key);
 
 /* --- reading */
 
-/* "a tuple of 3", "the text 'abc'": for messages. Returns buf. */
+/* Describes a value for messages: "a tuple of 3", "the text 'abc'". Returns buf. */
 enum { PICKLE_SHOWN = STR_SHOWN + 40 };
 const char *pickle_shown(char buf[PICKLE_SHOWN], const struct pickle_value *v);
-/* At most 48 characters of a text, escaped. Returns buf. */
+/* Formats at most 48 characters of a text, escaped. Returns buf. */
 const char *pickle_quoted(char buf[PICKLE_SHOWN], const uint8_t *p, size_t n);
 
-/* One after the other: the items of a tuple, list or set, the pairs of a dictionary. Zeroed: before the first. */
+/* Iterates over the items of a tuple, list or set, or the pairs of a dictionary. Zeroed: before the first. */
 struct pickle_walk {
     uint32_t i, cell;
 };
@@ -108,7 +110,7 @@ pickle_is_text(const struct pickle_value *v, const char *text)
     return v->kind == PICKLE_TEXT && strlen(text) == v->n && memcmp(v->of.text, text, v->n) == 0;
 }
 
-/* The role of the global that a call is of; the caller knows that it is one. */
+/* Returns the role of the global that `call` calls. The value must be a call. */
 static inline enum pickle_role
 pickle_role(const struct pickle_value *call)
 {

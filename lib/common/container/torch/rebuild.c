@@ -1,4 +1,4 @@
-/* What the calls of torch's rebuild functions describe. Arguments, in order (torch, _utils.py and _tensor.py):
+/* The tensors that calls of torch's rebuild functions describe. Arguments, in order (torch, _utils.py and _tensor.py):
  *
  *      _rebuild_tensor               storage, offset, size, stride
  *      _rebuild_tensor_v2            the same, requires_grad, hooks [, metadata]
@@ -12,7 +12,8 @@
  *      _rebuild_wrapper_subclass     class, dtype, size, stride, ...
  *      torch.FloatTensor()           and by BUILD: storage, offset, size, stride
  *
- * Offsets and strides count elements of the tensor's type, whatever the storage is of. */
+ * Offsets and strides count elements of the tensor's type, regardless of the storage's type.
+ */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static bool
 bad_value(const struct rebuild_job *j, const char *what, const struct pickle_value *found, const char *expected)
 {
     char shown[PICKLE_SHOWN];
-    return bad(j, ERR_MALFORMED, "its %s is %s, expected %s", what, pickle_shown(shown, found), expected);
+    return bad(j, ERR_MALFORMED, "%s is %s, expected %s", what, pickle_shown(shown, found), expected);
 }
 
 bool
@@ -70,9 +71,10 @@ take_count(const struct rebuild_job *j, const struct pickle_value *v, const char
     return true;
 }
 
-/* A size or strides: a tuple, a list or a torch.Size of integers. */
+/* Reads a size or strides: a tuple, a list or a torch.Size of integers. */
 static bool
-take_counts(const struct rebuild_job *j, const struct pickle_value *v, const char *what, uint64_t n[LAYOUT_RANK], uint32_t *rank)
+take_counts(const struct rebuild_job *j, const struct pickle_value *v, const char *what, uint64_t n[LAYOUT_RANK],
+    uint32_t *rank)
 {
     struct pickle_walk walk = { 0 };
     struct pickle_value *key, *item;
@@ -81,7 +83,7 @@ take_counts(const struct rebuild_job *j, const struct pickle_value *v, const cha
     if (v->kind != PICKLE_TUPLE && v->kind != PICKLE_LIST)
         return bad_value(j, what, v, "a tuple of integers");
     if (v->n > LAYOUT_RANK)
-        return bad(j, ERR_LIMIT, "its %s has %u dimensions, over the limit of %" PRIu64 " (built in)", what,
+        return bad(j, ERR_LIMIT, "%s has %u dimensions, which exceeds the limit of %" PRIu64 " (built in)", what,
             (unsigned)v->n, LAYOUT_RANK);
     for (*rank = 0; pickle_next(j->c->pickle, v, &walk, &key, &item); ++*rank)
         if (!take_count(j, item, what, &n[*rank]))
@@ -98,7 +100,7 @@ take_dtype(const struct rebuild_job *j, const struct pickle_value *v, const stru
     return true;
 }
 
-/* The storage, and which bytes of it: those of a view come before the tensor's own offset. */
+/* Reads the storage, and where the tensor begins in it, in bytes: a view's offset adds to the tensor's own. */
 static bool
 take_storage(const struct rebuild_job *j, const struct pickle_value *v, uint64_t *begin)
 {
@@ -115,7 +117,8 @@ take_storage(const struct rebuild_job *j, const struct pickle_value *v, uint64_t
     return true;
 }
 
-/* {'conj': True, 'neg': True}: what is stored is the conjugate, the negative of the value. Other keys say nothing. */
+/* Reads the metadata {'conj': True, 'neg': True}: the stored value is the conjugate, or the negative. Other keys are
+ * ignored. */
 static bool
 take_metadata(const struct rebuild_job *j, const struct pickle_value *v)
 {
@@ -137,8 +140,7 @@ take_metadata(const struct rebuild_job *j, const struct pickle_value *v)
             j->r->sign |= value->of.integer ? keys[i].sign : 0;
         }
     if (j->r->sign & TENSOR_CONJUGATED && !strstr(j->r->type->name, "complex"))
-        return bad(j, ERR_MALFORMED, "it is marked as conjugate, but its dtype is %s, expected a complex one",
-            j->r->type->name);
+        return bad(j, ERR_MALFORMED, "marked as conjugate, but dtype is %s, expected a complex one", j->r->type->name);
     return true;
 }
 
@@ -153,7 +155,7 @@ is_empty(const struct rebuilt *r)
     return false;
 }
 
-/* Elements from the start of the storage to the last one that is used. */
+/* Computes the number of elements from the start of the storage to the last one used. */
 static bool
 find_end(const struct rebuilt *r, uint64_t *end)
 {
@@ -177,17 +179,17 @@ rebuild_check(struct rebuilt *r, const char *name, struct err *err)
         return true;
     for (uint32_t i = 0; i < r->rank; i++)
         if (!num_mul(&r->numel, r->numel, r->size[i]))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "it has more elements than 64 bits can count", name);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "number of elements overflows 64 bits", name);
     if (!num_mul(&r->nbytes, r->numel, r->type->item) || r->nbytes > INT64_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "%" PRIu64 " elements have more bytes than a file can "
-            "have", name, r->numel);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size of %" PRIu64 " elements overflows 63 bits", name,
+            r->numel);
     if (!find_end(r, &end) || !num_mul(&end, end, r->type->item) || end > r->room)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "its elements reach beyond its storage, which has %"
-            PRIu64 " bytes, by its size, strides, and offset of %" PRIu64, name, r->room, r->offset);
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size, strides and offset %" PRIu64 " reach beyond its "
+            "storage of %" PRIu64 " bytes", name, r->room, r->offset);
     return true;
 }
 
-/* storage, offset, size and stride, the first four of the arguments. */
+/* Reads storage, offset, size and stride, the first four arguments. */
 static bool
 take_geometry(const struct rebuild_job *j, const struct pickle_value *args, const struct torch_type *type)
 {
@@ -199,14 +201,14 @@ take_geometry(const struct rebuild_job *j, const struct pickle_value *args, cons
         || !take_counts(j, args->of.item[3], "stride", r->stride, &strides))
         return false;
     if (strides != r->rank)
-        return bad(j, ERR_MALFORMED, "it has %u dimensions and %u strides, expected one for each", (unsigned)r->rank,
+        return bad(j, ERR_MALFORMED, "%u dimensions and %u strides, expected the same number of each", (unsigned)r->rank,
             (unsigned)strides);
     if (type)
         r->type = type;
-    if (r->type->item == 0)             /* nobody knows what torch would write */
-        return bad(j, ERR_UNSUPPORTED, "its dtype is %s, of which torch saves nothing", r->type->name);
+    if (r->type->item == 0)             /* torch never writes it, so its format is unknown */
+        return bad(j, ERR_UNSUPPORTED, "dtype is %s, which torch cannot save", r->type->name);
     if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item))
-        return bad(j, ERR_MALFORMED, "its offset does not fit its storage");
+        return bad(j, ERR_MALFORMED, "offset is not valid in its storage");
     return rebuild_check(r, j->name, j->err);
 }
 
@@ -217,7 +219,7 @@ check_args(const struct rebuild_job *j, const struct pickle_value *args, uint32_
 {
     if (args->kind == PICKLE_TUPLE && args->n >= least && args->n <= most)
         return true;
-    return bad(j, ERR_MALFORMED, "it is made of %u arguments, expected %u to %u", args->kind == PICKLE_TUPLE
+    return bad(j, ERR_MALFORMED, "rebuilt from %u arguments, expected %u to %u", args->kind == PICKLE_TUPLE
         ? (unsigned)args->n : 0, (unsigned)least, (unsigned)most);
 }
 
@@ -239,7 +241,7 @@ take_v3(const struct rebuild_job *j, const struct pickle_value *args)
         && (args->n == METADATA || take_metadata(j, args->of.item[METADATA]));
 }
 
-/* Without bytes of its own: its size, as far as it says one. */
+/* Describes a tensor without data: its size, as far as it is known. */
 static bool
 take_form(const struct rebuild_job *j, const char *form, const struct pickle_value *size)
 {
@@ -265,7 +267,7 @@ take_sparse(const struct rebuild_job *j, const struct pickle_value *args)
         return check_args(j, data, size_at + 1, 4)
             && take_form(j, layouts[i] + strlen("torch."), data->of.item[size_at]);
     }
-    return bad_value(j, "layout", layout, "that of a sparse tensor");
+    return bad_value(j, "layout", layout, "the layout of a sparse tensor");
 }
 
 struct call {
@@ -283,7 +285,7 @@ open_call(const struct rebuild_job *j, const struct pickle_value *v, struct call
     return true;
 }
 
-/* Files older than 0.4: a tensor by BUILD, or a parameter around one. */
+/* Reads the forms of files older than 0.4: a tensor by BUILD, or a parameter around one. */
 static bool
 take_old(const struct rebuild_job *j, const struct call *call, const struct pickle_value **inner)
 {
@@ -293,17 +295,17 @@ take_old(const struct rebuild_job *j, const struct call *call, const struct pick
         return bad_value(j, "state", state, "a storage, an offset, a size and strides");
     if (state && state->n == GEOMETRY)
         return take_geometry(j, state, NULL) && (!call->type || call->type == j->r->type
-            || bad(j, ERR_MALFORMED, "it is of a class of %s in a storage of %s", call->type->name, j->r->type->name));
+            || bad(j, ERR_MALFORMED, "its class is for %s, but its storage has %s", call->type->name, j->r->type->name));
     if (call->role == GLOBAL_PARAMETER && state && state->n == VARIABLE)
         *inner = state->of.item[0];
     else if (call->role == GLOBAL_PARAMETER && call->args->n != 0)
         *inner = call->args->of.item[0];
     else
-        return bad(j, ERR_UNSUPPORTED, "its class is called, but nothing says which data it has");
+        return bad(j, ERR_UNSUPPORTED, "created by a call of its class, without any data");
     return true;
 }
 
-/* A class or a function applied: what it describes, or *inner, the tensor that it only wraps. */
+/* Interprets a call of a class or function: describes its tensor, or sets *inner to the tensor that it wraps. */
 static bool
 take_call(const struct rebuild_job *j, struct call *call, const struct pickle_value **inner)
 {
@@ -339,13 +341,13 @@ take_call(const struct rebuild_job *j, struct call *call, const struct pickle_va
     case GLOBAL_TENSOR_CLASS:
         return take_old(j, call, inner);
     case GLOBAL_NESTED:
-        return bad(j, ERR_UNSUPPORTED, "it is a nested tensor, of rows of several lengths, which is not read");
+        return bad(j, ERR_UNSUPPORTED, "nested tensors (rows of different lengths) are not supported");
     default:
-        return bad(j, ERR_UNSUPPORTED, "it is made of a NumPy array, which is not read");
+        return bad(j, ERR_UNSUPPORTED, "tensors made from a NumPy array are not supported");
     }
 }
 
-/* _rebuild_from_type_v2: the function that it names takes its place. */
+/* _rebuild_from_type_v2: replaced by the function it names. */
 static bool
 open_function(const struct rebuild_job *j, struct call *call)
 {
@@ -354,7 +356,7 @@ open_function(const struct rebuild_job *j, struct call *call)
     const struct pickle_value *function = call->args->of.item[0], *args = call->args->of.item[2];
     enum pickle_role role = function->kind == PICKLE_GLOBAL ? function->of.name->facts.role : GLOBAL_VALUE;
     if (role < GLOBAL_TENSOR || role > GLOBAL_FROM_TYPE)
-        return bad_value(j, "function", function, "one that makes a tensor");
+        return bad_value(j, "function", function, "a function that makes a tensor");
     if (args->kind != PICKLE_TUPLE)
         return bad_value(j, "arguments", args, "a tuple");
     *call = (struct call){ .role = role, .args = args };
@@ -374,7 +376,7 @@ rebuild(const struct checkpoint *c, const struct pickle_value *v, const char *na
             return c->options.tensor_of(c->options.of, v->of.item[0], r);
         if (!open_call(&j, v, &call))
             return false;
-        while (call.role == GLOBAL_FROM_TYPE)           /* each in the arguments of the one before: it ends */
+        while (call.role == GLOBAL_FROM_TYPE)           /* each is in the previous one's arguments, so this ends */
             if (!open_function(&j, &call))
                 return false;
         if (call.role == GLOBAL_FROM_CPU && call.args->n == 4 && !take_dtype(&j, call.args->of.item[1], &expected))
@@ -382,9 +384,9 @@ rebuild(const struct checkpoint *c, const struct pickle_value *v, const char *na
         if (!take_call(&j, &call, &inner))
             return false;
         if (!inner)
-            return !expected || expected == r->type || bad(&j, ERR_MALFORMED, "its dtype is %s, but it is copied from %s",
+            return !expected || expected == r->type || bad(&j, ERR_MALFORMED, "dtype is %s, but it is copied from %s",
                 expected->name, r->type ? r->type->name : "none");
         v = inner;
     }
-    return bad(&j, ERR_LIMIT, "it is wrapped more than %d deep", WRAPPED_MOST);
+    return bad(&j, ERR_LIMIT, "nesting of wrappers exceeds the limit of %d levels", WRAPPED_MOST);
 }

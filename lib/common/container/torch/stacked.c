@@ -1,11 +1,11 @@
-/* stacked: checkpoints of torch 0.1.10 to 1.5, and later ones that were asked for:
+/* stacked: checkpoints of torch 0.1.10 to 1.5, and later ones saved in this format on request:
  *
  *      | magic number | protocol version | facts of the machine | object | list of storage keys |      five pickles
  *      | numel i64 | elements | numel i64 | elements | ...                  a storage for each key, in that order
  *
- * The object names each storage with its numel, so that everything is known once the pickles are read; the counts between
- * the storages must agree. Elements are little-endian, whatever the machine was. Source: torch, serialization.py,
- * _legacy_load(). */
+ * The object gives the numel of each storage, so everything is known once the pickles have been read; the counts between the
+ * storages must agree. Elements are little-endian on every machine. Source: torch, serialization.py, _legacy_load().
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,15 +24,15 @@ struct stacked {
     const struct container_options *options;
     struct err *err;
     const uint8_t *head;
-    uint64_t have, size;                /* size: SOURCE_SIZE_UNKNOWN until a pipe has come to its end */
-    uint64_t begin[PICKLES + 1];        /* of each pickle, and of what follows them */
+    uint64_t have, size;                /* size: SOURCE_SIZE_UNKNOWN until a pipe ends */
+    uint64_t begin[PICKLES + 1];        /* start of each pickle, and of what follows them */
     struct pickle *pickle[PICKLES];
     const struct pickle_value *root[PICKLES];
     struct checkpoint checkpoint;
 };
 
-/* PROTO 2 to 5, perhaps FRAME, and 0x1950a86a20f9469cfc6c as a LONG1; nothing that would have to be run. One that is cut
- * in there is ours too. */
+/* Recognizes PROTO 2 to 5, an optional FRAME, and 0x1950a86a20f9469cfc6c as a LONG1, without running anything. An input
+ * truncated within them matches too. */
 static bool
 stacked_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -46,24 +46,24 @@ stacked_probe(const uint8_t *head, size_t n, uint64_t size)
 
 /* --- the pickles */
 
-/* More of the head, which moves. */
+/* Makes more of the head visible, which may move it. */
 static bool
 grow_head(struct stacked *s, uint64_t begin)
 {
     uint64_t want = num_max(2 * s->have, STEP), before = s->have;
     if (s->have - begin > PICKLE_MAX)
-        return err_set(s->err, ERR_LIMIT, begin, "its pickle has more than the limit of %d bytes (built in)",
-            PICKLE_MAX);
+        return err_set(s->err, ERR_LIMIT, begin, "size of its pickles exceeds the limit of %d bytes (built in)", PICKLE_MAX);
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;
     if (s->have < want && s->have < SOURCE_HEAD_MAX)
         s->size = s->have;
-    return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "it ends after %" PRIu64 " bytes, within its "
-        "pickles (the download or copy is incomplete)", s->have);
+    return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "truncated in its pickles, after %" PRIu64 " bytes "
+        "(incomplete download or copy?)", s->have);
 }
 
-/* Where each ends, so that the head stays where it is when they are run. What has no STOP ends the search too. */
+/* Finds the end of each pickle before any is run, so that the head does not move then. A pickle without STOP ends the
+ * search. */
 static bool
 find_pickles(struct stacked *s)
 {
@@ -103,15 +103,15 @@ check_facts(struct stacked *s)
     char shown[PICKLE_SHOWN];
     const struct pickle_value *version = s->root[VERSION];
     if (version->kind != PICKLE_INT || version->of.integer != PROTOCOL_VERSION)
-        return err_set(s->err, ERR_UNSUPPORTED, s->begin[VERSION], "its protocol version is %s, expected %d",
+        return err_set(s->err, ERR_UNSUPPORTED, s->begin[VERSION], "protocol version is %s, expected %d",
             pickle_shown(shown, version), PROTOCOL_VERSION);
-    return s->root[MACHINE]->kind == PICKLE_DICT || err_set(s->err, ERR_MALFORMED, s->begin[MACHINE], "what describes the "
+    return s->root[MACHINE]->kind == PICKLE_DICT || err_set(s->err, ERR_MALFORMED, s->begin[MACHINE], "description of the "
         "machine that wrote it is %s, expected a dictionary", pickle_shown(shown, s->root[MACHINE]));
 }
 
 /* --- the storages */
 
-/* The storage of a key of the list, which is in it once. */
+/* Returns the storage of a key in the list; each may occur once. */
 static struct checkpoint_storage *
 take_key(struct stacked *s, const struct pickle_value *key)
 {
@@ -120,12 +120,12 @@ take_key(struct stacked *s, const struct pickle_value *key)
         ? checkpoint_find(&s->checkpoint, (const char *)key->of.text, key->n) : NULL;
     if (storage && storage->at == 0)
         return storage;
-    err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "its list of storages has %s, %s", pickle_shown(shown, key),
-        storage ? "twice" : "which the object before it does not use");
+    err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages has %s, %s", pickle_shown(shown, key),
+        storage ? "twice" : "which the object does not use");
     return NULL;
 }
 
-/* Give each storage its place: they follow the pickles in the order of the list. *end: behind the last one. */
+/* Sets the offset of each storage: they follow the pickles in list order. *end: after the last one. */
 static bool
 place(struct stacked *s, uint64_t *end)
 {
@@ -135,22 +135,22 @@ place(struct stacked *s, uint64_t *end)
     char shown[PICKLE_SHOWN];
     *end = s->begin[PICKLES];
     if (list->kind != PICKLE_LIST || list->n != s->checkpoint.nstorages)
-        return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "it lists its storages as %s, expected a list of the %zu that "
-            "the object before it uses", pickle_shown(shown, list), s->checkpoint.nstorages);
+        return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages is %s, expected a list of the %zu that the "
+            "object uses", pickle_shown(shown, list), s->checkpoint.nstorages);
     while (pickle_next(s->pickle[KEYS], list, &walk, &none, &key)) {
         struct checkpoint_storage *storage = take_key(s, key);
         if (!storage)
             return false;
         if (!num_add(&storage->at, *end, COUNT) || !num_add(end, storage->at, storage->nbytes))
-            return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "its storages have more bytes than any file");
+            return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "total size of its storages overflows 64 bits");
     }
     return true;
 }
 
-/* The counts before the storages, in their order. */
+/* The counts before the storages, in file order. */
 struct counts {
     size_t n, next;
-    uint8_t bytes[COUNT];               /* of the next one, as far as they came */
+    uint8_t bytes[COUNT];               /* the part of the next count seen so far */
     struct count { uint64_t at, numel; } of[];
 };
 
@@ -181,8 +181,8 @@ static bool
 check_count(const struct count *count, const uint8_t *p, struct err *err)
 {
     uint64_t numel = load_le64(p);
-    return numel == count->numel || err_set(err, ERR_MALFORMED, count->at, "%" PRId64 " elements are said to follow here, "
-        "the pickle says that the storage has %" PRIu64, (int64_t)numel, count->numel);
+    return numel == count->numel || err_set(err, ERR_MALFORMED, count->at, "storage is preceded by the count %" PRId64 ", but "
+        "has %" PRIu64 " elements in the pickle", (int64_t)numel, count->numel);
 }
 
 static bool
@@ -195,7 +195,7 @@ see_counts(void *of, uint64_t at, const uint8_t *p, size_t n, struct err *err)
         if (to > from)
             memcpy(c->bytes + (from - count->at), p + (from - at), (size_t)(to - from));
         if (to < count->at + COUNT)
-            return true;                /* the rest comes next */
+            return true;                /* the rest is in the next call */
         if (!check_count(count, c->bytes, err))
             return false;
     }
@@ -206,11 +206,11 @@ static bool
 see_end(void *of, uint64_t at, struct err *err)
 {
     const struct counts *c = of;
-    return c->next == c->n || err_set(err, ERR_MALFORMED, at, "it ends after %" PRIu64 " bytes, before storage %zu of %zu "
-        "(the download or copy is incomplete)", at, c->next + 1, c->n);
+    return c->next == c->n || err_set(err, ERR_MALFORMED, at, "truncated after %" PRIu64 " bytes, before storage %zu of %zu "
+        "(incomplete download or copy?)", at, c->next + 1, c->n);
 }
 
-/* Look at all of them now; what only goes forward shows them as they pass. */
+/* Checks all counts now; if the source is not seekable, as they pass. */
 static bool
 check_counts(struct stacked *s)
 {
@@ -234,9 +234,9 @@ check_end(struct stacked *s, uint64_t end)
     if (size == SOURCE_SIZE_UNKNOWN || size == end)
         return true;
     if (size < end)
-        return err_set(s->err, ERR_MALFORMED, size, "it " SOURCE_CUT, size, end);
-    return err_set(s->err, ERR_MALFORMED, end, "it has %" PRIu64 " bytes, its pickles promise %" PRIu64 ": %" PRIu64
-        " follow the last storage", size, end, size - end);
+        return err_set(s->err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
+    return err_set(s->err, ERR_MALFORMED, end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing bytes "
+        "after the last storage", size, end, size - end);
 }
 
 /* --- the container */

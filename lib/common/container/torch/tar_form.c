@@ -7,7 +7,8 @@
  *                 offset i64
  *      pickle     the object, whose persistent ids are the keys, as decimal texts
  *
- * n and what stands in () are pickles. Source: torch, serialization.py, legacy_load(). */
+ * n and each (...) are pickles. Source: torch, serialization.py, legacy_load().
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +26,19 @@ enum { STORAGES, TENSORS, OBJECT, MEMBERS };
 static const char *const member_names[MEMBERS] = { "storages", "tensors", "pickle" };
 
 struct tar_place {
-    uint64_t at, end;           /* of the data of a member; at 0: it is not there */
+    uint64_t at, end;           /* offset and bytes of a member's data; at 0: missing */
 };
 
-/* A storage, or a part of one. */
+/* A storage, or a view of one. */
 struct tar_part {
     uint32_t storage;           /* index in the checkpoint */
     uint64_t offset, numel;     /* elements */
 };
 
-/* A tensor: its geometry is read again when it is asked for. */
+/* A tensor; its geometry is read again when needed. */
 struct record {
     struct tar_part part;
-    const uint8_t *geometry;    /* in the member */
+    const uint8_t *geometry;    /* offset in the member */
 };
 
 struct tar_form {
@@ -70,7 +71,8 @@ is_ours(const uint8_t header[TAR_BLOCK])
     return is_named(header, "sys_info");
 }
 
-/* By the first name; before it Python may put an extended header, which is looked at later. */
+/* Recognizes the archive by its first name, or by the extended header that Python may write first; check_first() looks
+ * past that. */
 static bool
 tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 {
@@ -84,11 +86,11 @@ tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 static bool
 bad_tar(struct tar_form *f, uint64_t at, const char *what)
 {
-    return err_set(f->err, ERR_MALFORMED, at, "its tar archive %s (the download or copy is incomplete, or the file is damaged)",
-        what);
+    return err_set(f->err, ERR_MALFORMED, at, "tar archive %s: the file is truncated or damaged", what);
 }
 
-/* An extended header may give times, as Python has them, but no other name or size than the header behind it. */
+/* Checks that an extended header gives only times, as Python writes them, and does not change the name or size of the header
+ * after it. */
 static bool
 check_extended(struct tar_form *f, const struct tar_member *m)
 {
@@ -101,13 +103,13 @@ check_extended(struct tar_form *f, const struct tar_member *m)
     bool ok = source_read(f->src, m->at, text, (size_t)size, f->err);
     if (ok && (memmem(text, (size_t)size, " size=", 6) || memmem(text, (size_t)size, " path=", 6)
             || memmem(text, (size_t)size, " GNU.sparse", 11)))
-        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "its tar archive has a member of a long name or over 8 GiB, "
-            "which is not read: load it with torch, and save it again");
+        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "tar archive has a member with a long name or over 8 GiB, "
+            "which is not supported: load the file with torch and save it again");
     free(text);
     return ok;
 }
 
-/* Note where a member lies. */
+/* Notes the position of a member. */
 static bool
 take_member(struct tar_form *f, const struct tar_member *m)
 {
@@ -119,15 +121,15 @@ take_member(struct tar_form *f, const struct tar_member *m)
         if (!is_named(m->head, member_names[i]) || m->head[TAR_PREFIX_AT] != '\0')
             continue;
         if (type != '0' && type != '\0')
-            return err_set(f->err, ERR_MALFORMED, at, "the member %s of its tar archive is no file", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "member %s of its tar archive is not a file", member_names[i]);
         if (f->member[i].at != 0)
-            return err_set(f->err, ERR_MALFORMED, at, "its tar archive has the member %s twice", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "duplicate member %s in its tar archive", member_names[i]);
         f->member[i] = (struct tar_place){ m->at, m->end };
     }
     return true;
 }
 
-/* Before all of a pipe is put aside: whether the first name, behind an extended header, is one of a checkpoint. */
+/* Checks, before all of a pipe is spooled, that the first name, after any extended header, is that of a checkpoint's member. */
 static bool
 check_first(struct tar_form *f)
 {
@@ -141,7 +143,7 @@ check_first(struct tar_form *f)
             return false;
     }
     return (have >= at + TAR_BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a tar "
-        "archive, which is not read: unpack it with tar -xf FILE, and name the model");
+        "archive, which is not supported: extract it with 'tar -xf FILE' and give the model in it");
 }
 
 static bool
@@ -164,8 +166,8 @@ find_members(struct tar_form *f)
     }
     for (int i = 0; i < MEMBERS; i++)
         if (f->member[i].at == 0)
-            return err_set(f->err, ERR_MALFORMED, ERR_NO_OFFSET, "its tar archive has no member %s, expected storages, "
-                "tensors and pickle, as in checkpoints of torch before 0.1.10", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, ERR_NO_OFFSET, "tar archive has no member %s, expected storages, tensors "
+                "and pickle, as in checkpoints of torch before 0.1.10", member_names[i]);
     return true;
 }
 
@@ -174,7 +176,7 @@ find_members(struct tar_form *f)
 struct tar_reading {
     struct pickle *pickle;
     const struct pickle_value *root;
-    uint8_t *bytes;             /* owned, or NULL when it lies in a member that is in memory */
+    uint8_t *bytes;             /* owned, or NULL if the member is in memory */
 };
 
 static void
@@ -185,7 +187,7 @@ reading_clear(struct tar_reading *r)
     *r = (struct tar_reading){ 0 };
 }
 
-/* The pickle at *at, which moves behind it. One between the data is small; only the list of views may go on. */
+/* Runs the pickle at *at, and moves *at past it. A pickle between the data is small; only the list of views may be long. */
 static bool
 read_pickle(struct tar_form *f, struct tar_reading *r, uint64_t *at, uint64_t end)
 {
@@ -227,7 +229,7 @@ name_of_list(const void *names, uint32_t i, size_t *n)
     return name;
 }
 
-/* Give a key to the next number of a list. */
+/* Gives a key to the next entry of a list. */
 static bool
 add_key(struct tar_form *f, struct names *names, struct table *table, int64_t key, uint64_t at)
 {
@@ -237,7 +239,7 @@ add_key(struct tar_form *f, struct names *names, struct table *table, int64_t ke
     bool again;
     return budget_items(f->budget, 1, "storages and tensors", f->err)
         && table_add(table, name_of_list, names, text, n, &number, &again, f->err)
-        && (!again || err_set(f->err, ERR_MALFORMED, at, "the key %s is there twice", text))
+        && (!again || err_set(f->err, ERR_MALFORMED, at, "duplicate key %s", text))
         && names_add(names, text, n, f->err);
 }
 
@@ -260,7 +262,7 @@ add_part(struct tar_form *f, int64_t key, const struct tar_part *part, uint64_t 
     return add_key(f, &f->part_names, &f->parts, key, at);
 }
 
-/* A pickle that is a number: how many follow. */
+/* Reads a pickle that is a number: how many items follow. */
 static bool
 read_count(struct tar_form *f, uint64_t *at, uint64_t end, uint64_t *n)
 {
@@ -276,7 +278,7 @@ read_count(struct tar_form *f, uint64_t *at, uint64_t end, uint64_t *n)
 
 /* --- storages */
 
-/* (key, location, class) | numel | elements */
+/* Reads (key, location, class) | numel | elements. */
 static bool
 read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
 {
@@ -289,7 +291,7 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
     ok = ok && ((v->kind == PICKLE_TUPLE && v->n == 3 && is_int(v->of.item[0]) && v->of.item[2]->kind == PICKLE_GLOBAL
         && v->of.item[2]->of.name->facts.role == GLOBAL_STORAGE && !v->of.item[2]->of.name->facts.untyped)
         || bad_value(f, begin, "a storage", v, "a key, a location and a class"))
-        && (end - *at >= sizeof count || bad_tar(f, *at, "has storages that end too early"))
+        && (end - *at >= sizeof count || bad_tar(f, *at, "has truncated storages"))
         && source_read(f->src, *at, count, sizeof count, f->err);
     struct checkpoint_storage *storage = ok ? array_grow(c->storage, c->nstorages, &c->room_storages, sizeof *storage, f->err)
         : NULL;
@@ -298,8 +300,8 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
         c->storage = storage;
         *at += sizeof count;
         numel = load_le64(count);
-        ok = numel <= (end - *at) / type->item || err_set(f->err, ERR_MALFORMED, *at - sizeof count, "%" PRId64
-            " elements of %d bytes are said to follow here, but %" PRIu64 " bytes do", (int64_t)numel, type->item, end - *at);
+        ok = numel <= (end - *at) / type->item || err_set(f->err, ERR_MALFORMED, *at - sizeof count, "storage of %" PRId64 " "
+            "elements of %d bytes, but only %" PRIu64 " bytes follow", (int64_t)numel, type->item, end - *at);
         const struct tar_part part = { .storage = (uint32_t)c->nstorages, .numel = numel };
         ok = ok && add_part(f, v->of.item[0]->of.integer, &part, begin);
         if (ok)
@@ -311,18 +313,18 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
     return ok && storage;
 }
 
-/* (key, key of the storage, offset, numel) */
+/* Reads a view: (key, key of the storage, offset, numel). */
 static bool
 read_view(struct tar_form *f, const struct pickle_value *v, uint64_t at)
 {
     uint32_t root;
     if (v->kind != PICKLE_TUPLE || v->n != 4 || !is_int(v->of.item[0]) || !is_int(v->of.item[1]) || !is_int(v->of.item[2])
         || !is_int(v->of.item[3]) || !find_key(&f->part_names, &f->parts, v->of.item[1]->of.integer, &root))
-        return bad_value(f, at, "a view", v, "a key, that of a storage, an offset and a length");
+        return bad_value(f, at, "a view", v, "a key, the key of a storage, an offset and a length");
     struct tar_part part = { f->part[root].storage, (uint64_t)v->of.item[2]->of.integer, (uint64_t)v->of.item[3]->of.integer };
     if (part.offset > f->part[root].numel || part.numel > f->part[root].numel - part.offset)
-        return err_set(f->err, ERR_MALFORMED, at, "a view has %" PRId64 " elements from %" PRId64 " of a storage of %" PRIu64,
-            v->of.item[3]->of.integer, v->of.item[2]->of.integer, f->part[root].numel);
+        return err_set(f->err, ERR_MALFORMED, at, "view of %" PRId64 " elements from element %" PRId64 " of a storage of %"
+            PRIu64, v->of.item[3]->of.integer, v->of.item[2]->of.integer, f->part[root].numel);
     part.offset += f->part[root].offset;
     return add_part(f, v->of.item[0]->of.integer, &part, at);
 }
@@ -341,11 +343,11 @@ read_storages(struct tar_form *f)
             return false;
     begin = at;
     bool ok = read_pickle(f, &r, &at, end)
-        && (r.root->kind == PICKLE_LIST || bad_value(f, begin, "what follows the storages", r.root, "a list of views"));
+        && (r.root->kind == PICKLE_LIST || bad_value(f, begin, "the item after the storages", r.root, "a list of views"));
     while (ok && pickle_next(r.pickle, r.root, &walk, &none, &view))
         ok = read_view(f, view, begin);
     reading_clear(&r);
-    return ok && (at == end || bad_tar(f, at, "has bytes behind its views"));
+    return ok && (at == end || bad_tar(f, at, "has trailing bytes after its views"));
 }
 
 /* --- tensors */
@@ -368,7 +370,7 @@ read_geometry(const struct tar_form *f, const struct record *record, struct rebu
     return r->offset <= INT64_MAX && num_add(&r->offset, r->offset, record->part.offset);
 }
 
-/* checkpoint_options.tensor_of; all were checked when they were read. */
+/* Implements checkpoint_options.tensor_of. All tensors were checked when they were read. */
 static bool
 tensor_of(const void *of, const struct pickle_value *id, struct rebuilt *r)
 {
@@ -381,7 +383,7 @@ tensor_of(const void *of, const struct pickle_value *id, struct rebuilt *r)
         && read_geometry(f, &f->record[i], r) && rebuild_check(r, "", &unsaid);
 }
 
-/* (key, key of the storage, class) | rank | sizes | strides | offset, of p[0..n) from *used on. */
+/* Reads (key, key of the storage, class) | rank | sizes | strides | offset from p[0..n), starting at *used. */
 static bool
 read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
 {
@@ -396,12 +398,12 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
     const struct pickle_value *v = r.root;
     ok = ok && ((v->kind == PICKLE_TUPLE && v->n == 3 && is_int(v->of.item[0]) && is_int(v->of.item[1])
         && find_key(&f->part_names, &f->parts, v->of.item[1]->of.integer, &part))
-        || bad_value(f, at, "a tensor", v, "a key, that of a storage and a class"));
+        || bad_value(f, at, "a tensor", v, "a key, the key of a storage and a class"));
     *used += len;
-    ok = ok && (n - *used >= RANK || bad_tar(f, at, "has tensors that end too early"));
+    ok = ok && (n - *used >= RANK || bad_tar(f, at, "has truncated tensors"));
     const uint64_t rank = ok ? load_le32(p + *used) : 0;
     ok = ok && limits_check(rank, LAYOUT_RANK, "dimensions of a tensor", f->err)
-        && (n - *used >= RANK + EACH * rank + OFFSET || bad_tar(f, at, "has tensors that end too early"));
+        && (n - *used >= RANK + EACH * rank + OFFSET || bad_tar(f, at, "has truncated tensors"));
     struct record *records = ok ? array_grow(f->record, f->record_names.n, &f->room_records, sizeof *records, f->err) : NULL;
     if (records) {
         f->record = records;
@@ -409,7 +411,7 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
         *used += RANK + EACH * (size_t)rank + OFFSET;
         snprintf(key, sizeof key, "%" PRId64, v->of.item[0]->of.integer);
         ok = (read_geometry(f, &records[f->record_names.n], &rebuilt)
-            || err_set(f->err, ERR_MALFORMED, at, "a tensor has a size, a stride or an offset that is negative"))
+            || err_set(f->err, ERR_MALFORMED, at, "a tensor has a negative size, stride or offset"))
             && rebuild_check(&rebuilt, key, f->err)
             && add_key(f, &f->record_names, &f->records, v->of.item[0]->of.integer, at);
     }
@@ -429,12 +431,12 @@ read_tensors(struct tar_form *f, const uint8_t *p, size_t n)
     reading_clear(&r);
     for (int64_t i = 0; ok && i < count; i++)
         ok = read_tensor(f, p, n, &used);
-    return ok && (used == n || bad_tar(f, f->member[TENSORS].at + used, "has bytes behind its tensors"));
+    return ok && (used == n || bad_tar(f, f->member[TENSORS].at + used, "has trailing bytes after its tensors"));
 }
 
 /* --- the object */
 
-/* Every id is a key. */
+/* Checks that every id is a key. */
 static bool
 check_ids(struct tar_form *f, const struct pickle *k)
 {
@@ -449,7 +451,7 @@ check_ids(struct tar_form *f, const struct pickle *k)
     return true;
 }
 
-/* All of a member, owned by the caller. */
+/* Reads all of a member. The caller frees it. */
 static uint8_t *
 load_member(struct tar_form *f, int which, size_t *n)
 {
@@ -477,7 +479,7 @@ read_object(struct tar_form *f, uint32_t file)
     struct tar_reading r = { .bytes = p };
     bool ok = p && read_tensors(f, tensors, n_tensors)
         && pickle_run(&r.pickle, &r.root, p, n, &used, f->member[OBJECT].at, f->budget, f->err)
-        && (used == n || bad_tar(f, f->member[OBJECT].at + used, "has bytes behind its object"))
+        && (used == n || bad_tar(f, f->member[OBJECT].at + used, "has trailing bytes after its object"))
         && check_ids(f, r.pickle) && checkpoint_read(&f->checkpoint, r.pickle, &options, f->budget, f->err)
         && checkpoint_add(&f->checkpoint, f->catalog, file, false, f->err);
     checkpoint_clear(&f->checkpoint);

@@ -1,4 +1,4 @@
-/* affine: the definition, an element at a time. */
+/* affine: the definition, one element at a time. */
 #include "kernel/affine.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ rounded_canonical(enum dtype in, float v)
     return nan_canonical(rounded(in, v));
 }
 
-/* Of element i of the run. */
+/* Returns the value of element i of the run. */
 static inline float
 value_of(const struct affine *a, size_t first, size_t i, uint8_t code)
 {

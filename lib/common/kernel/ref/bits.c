@@ -1,4 +1,4 @@
-/* bits: the definition, a code at a time. */
+/* bits: the definition, one code at a time. */
 #include "kernel/bits.h"
 
 #include "base/bytes.h"

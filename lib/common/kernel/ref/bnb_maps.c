@@ -1,6 +1,6 @@
-/* bnb_maps. Source: bitsandbytes functional.py, get_4bit_type and create_dynamic_map(signed=True). Between powers of ten of the
- * dynamic map the number of values doubles; which way its means are rounded depends on the build of PyTorch, so that files
- * bring their own. */
+/* bnb_maps. Source: bitsandbytes functional.py, get_4bit_type and create_dynamic_map(signed=True). Between powers of ten the
+ * dynamic map doubles the number of values. The rounding of its means depends on the build of PyTorch, which is why files
+ * contain their own map. */
 #include "kernel/bnb_maps.h"
 
 const uint32_t bnb_nf4_map[16] = {

@@ -1,5 +1,4 @@
-/* codes4: a code has few values, so a group of several elements makes the table of its values first and looks them
- * up. */
+/* codes4: a group of several elements computes a table of the values of all codes first, then looks the codes up. */
 #include "kernel/codes4.h"
 
 #include "dtype/bfloat16.h"
@@ -7,7 +6,7 @@
 
 enum { CODES = 16, TABLE_PAYS = 2 * CODES };
 
-/* The code of element i, counted from the first nibble of x[0]. */
+/* Returns the code of element i, counted from the first nibble of x[0]. */
 static inline unsigned
 code_of(const uint8_t *x, size_t i, bool low_first)
 {
@@ -22,7 +21,7 @@ value_of(const struct codes4 *c, size_t g, unsigned code)
     return nan_canonical(value * c->scales[g]);
 }
 
-/* Elements of a run of n that are left in the group where it starts. */
+/* Returns how many of the n elements of a run are in its first group. */
 static inline size_t
 in_group(size_t n, size_t first, size_t group)
 {
@@ -31,7 +30,7 @@ in_group(size_t n, size_t first, size_t group)
     return n < left ? n : left;
 }
 
-/* Codes without a table until a byte begins, then a byte at a time. low_first is a constant once inlined. */
+/* Decodes without a table up to a byte boundary, then a byte at a time. low_first is a constant once inlined. */
 static inline void
 run_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
     const bool low_first)

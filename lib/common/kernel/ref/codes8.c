@@ -1,4 +1,4 @@
-/* codes8: the definition, an element at a time. */
+/* codes8: the definition, one element at a time. */
 #include "kernel/codes8.h"
 
 #include "dtype/bfloat16.h"
@@ -14,7 +14,7 @@ value_of(const struct codes8 *c, size_t g, uint8_t code)
     return nan_canonical(value * c->scales[g]);
 }
 
-/* The group of element first + i, counted from that of element `first`. */
+/* Returns the group of element first + i, counted from that of element `first`. */
 static inline size_t
 group_of(const struct codes8 *c, size_t first, size_t i)
 {

@@ -1,10 +1,10 @@
-/* convrot: the definition, a fast Hadamard transform of integers: four sums of a digit at a time. */
+/* convrot: the definition, a fast Hadamard transform of integers that computes the four sums of a digit at a time. */
 #include "kernel/convrot.h"
 
 #include "dtype/bfloat16.h"
 #include "kernel/nan.h"
 
-/* The sums of a tile whose first code is x[0], of groups that are no larger than the tile. */
+/* Transforms n sums in place, in groups no larger than a tile. */
 static void
 transform(int32_t *s, size_t n, size_t group)
 {
@@ -21,7 +21,8 @@ transform(int32_t *s, size_t n, size_t group)
         }
 }
 
-/* A group of several tiles is folded first: H_g = H_tiles (x) H_tile, and the tile is one column of the former. */
+/* Computes the sums of a tile. A group of several tiles is folded first: H_g = H_tiles (x) H_tile, and the tile is one
+ * column of the former. */
 static void
 sums(int32_t *s, const uint8_t *x, const struct convrot_tile *t, size_t group)
 {

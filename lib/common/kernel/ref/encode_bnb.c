@@ -1,5 +1,5 @@
-/* encode_bnb: what is stored is drawn in scheme/bnb4.c and scheme/bnb8.c. That y may be a little above 1 changes no
- * code: all limits are below. */
+/* encode_bnb: the stored layout is drawn in scheme/bnb4.c and scheme/bnb8.c. y may slightly exceed 1, which changes no code
+ * because all limits are below 1. */
 #include "kernel/encode_bnb.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ const uint32_t encode_nf4_midpoints[15] = {
     0xbf591cd8, 0xbf1c5270, 0xbeeb8480, 0xbeadea76, 0xbe703cec, 0xbe0d38bc, 0xbd3a7871, 0x3d22faff,
     0x3df64862, 0x3e5067e0, 0x3e9582d4, 0x3ec753f9, 0x3f006d04, 0x3f248daf, 0x3f5c89da,
 };
-/* Values from -1 to 1, with two zeros. */
+/* Codes of values from -1 to 1, including two zeros. */
 const uint8_t encode_fp4_order[16] = { 11, 10, 13, 12, 15, 14, 9, 0, 8, 1, 6, 7, 4, 5, 2, 3 };
 const uint32_t encode_fp4_midpoints[15] = {
     0xbf555556, 0xbf155556, 0xbed55556, 0xbe955556, 0xbe555556, 0xbdb00000, 0xbb2aaaab, 0x00000000,

@@ -1,14 +1,15 @@
-/* encode_fp4: the layouts are drawn in ref/fp4_blocks.c. A scale comes from the largest magnitude of its elements,
- * then each of them takes the nearest of the values that the 16 codes have under this scale.
+/* encode_fp4: the layouts are drawn in ref/fp4_blocks.c. A block's scale is computed from the largest magnitude, then each
+ * element takes the nearest of the values that the 16 codes have with this scale.
  *
- * Source: ggml-quants.c, quantize_row_mxfp4_ref and quantize_row_nvfp4_ref; ggml-impl.h, ggml_fp32_to_ue4m3. */
+ * Source: ggml-quants.c, quantize_row_mxfp4_ref and quantize_row_nvfp4_ref; ggml-impl.h, ggml_fp32_to_ue4m3.
+ */
 #include "kernel/encode_fp4.h"
 
 #include "dtype/ggml_block.h"
 #include "kernel/encode_math.h"
 #include "kernel/blocks.h"
 
-/* The code nearest to x, of equals the lowest: so never -0, and 0 for a NaN. values: of the 16 codes. */
+/* Returns the code nearest to x. The lowest code wins a tie, so the result is never -0, and it is 0 for a NaN. */
 static uint8_t
 nearest_code(float x, const float values[16])
 {
@@ -20,7 +21,7 @@ nearest_code(float x, const float values[16])
     return (uint8_t)best;
 }
 
-/* What the 16 codes stand for under a scale byte: a decoder knows. */
+/* Computes the values of the 16 codes with a scale byte, using the decoder. */
 static void
 mxfp4_values(float values[16], uint8_t scale)
 {
@@ -45,7 +46,7 @@ nvfp4_values(float values[16], uint8_t scale)
     memcpy(values, y, 16 * sizeof *values);
 }
 
-/* 2 * count elements in `count` bytes: the second half is in the high nibbles. */
+/* Encodes 2 * count elements to `count` bytes, with the second half in the high nibbles. */
 static void
 put_nearest(uint8_t *restrict qs, const float *restrict x, int count, const float values[16])
 {
@@ -53,13 +54,13 @@ put_nearest(uint8_t *restrict qs, const float *restrict x, int count, const floa
         qs[j] = (uint8_t)(nearest_code(x[j], values) | nearest_code(x[j + count], values) << 4);
 }
 
-/* floor(log2f(absmax)) - 2, with the bias of 127. Just below a power of two log2f rounds up to it: the nearer to it, in
- * units of the mantissa's last place, the larger the exponent. A table of how near, instead of the C library, whose
- * logarithms differ. ggml lets the result for values below 2^-125 wrap around in a byte. */
+/* Returns floor(log2f(absmax)) - 2, with the bias of 127. log2f rounds up to an integer just below a power of two, over a
+ * distance (in units of the mantissa's last place) that grows with the exponent. A table has these distances because the
+ * logarithms of C libraries differ. For values below 2^-125 ggml lets the result wrap around in a byte. */
 uint8_t
 mxfp4_exponent(float absmax)
 {
-    static const struct { int first, units; } near[] = {        /* exponents from `first` on */
+    static const struct { int first, units; } near[] = {        /* for exponents from `first` up */
         { 64, 44 }, { 32, 22 }, { 16, 11 }, { 8, 5 }, { 4, 2 }, { 2, 1 }, { -2, 0 }, { -4, 1 }, { -8, 2 }, { -16, 5 },
         { -32, 11 }, { -64, 22 }, { -128, 44 }, { -149, 88 },
     };
@@ -91,8 +92,8 @@ encode_mxfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x, siz
     return true;
 }
 
-/* The E4M3 code nearest to absmax / 6, halves going up. What would round up to the first normal value does not, and
- * from 256 on it is 448. */
+/* Returns the E4M3 code nearest to absmax / 6, with ties rounded up. Values that would round up to the smallest normal value
+ * are rounded down instead, and quotients of at least 256 give 448. */
 uint8_t
 nvfp4_scale_code(float absmax)
 {

@@ -3,7 +3,7 @@
 
 #include "kernel/rounded.h"
 
-/* What is left of x, in the quantizer's arithmetic. */
+/* Returns x divided by, or multiplied with, the scale in the quantizer's arithmetic. */
 static float
 scaled(float x, const struct encode_fp8 *how)
 {
@@ -13,7 +13,7 @@ scaled(float x, const struct encode_fp8 *how)
     return how->adds_zero ? v + 0.0f : v;
 }
 
-/* NaN stays. A NaN's sign is that of the operands, or with none of them a NaN whatever the CPU makes: it is dropped. */
+/* NaN stays NaN. Its sign is that of an operand or, if no operand is NaN, depends on the CPU, so it is dropped. */
 static float
 clamp(float v, float max)
 {
@@ -34,7 +34,7 @@ encode_e5m2(uint8_t *restrict y, const float *restrict x, size_t n, const struct
         y[i] = e5m2_of_float(clamp(scaled(x[i], how), 57344.0f));
 }
 
-/* Without its sign a float's bits are ordered as its magnitude is, a NaN above all. */
+/* Without the sign, the bits of floats have the order of their magnitudes, with NaN above all. */
 void
 encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group)
 {

@@ -1,34 +1,34 @@
 /* encode_int: the definition.
  *
- *     n = 2^bits - 1, lowest = -2^(bits-1); of symmetric codes the zero point is -lowest
+ *     n = 2^bits - 1, lowest = -2^(bits-1); the zero point of symmetric codes is -lowest
  *
  *     compressed-tensors, every operation rounded to the weight's type:
  *         min = min(x, 0), max = max(x, 0)
- *         scale = max(-min, max) / (n / 2)              zero = lowest - min/scale, held to the codes, then rounded
- *         scale = (max - min) / n   (asymmetric)        0 becomes the type's epsilon, behind the zero point
+ *         scale = max(-min, max) / (n / 2)              zero = lowest - min/scale, clamped to the codes, then rounded
+ *         scale = (max - min) / n   (asymmetric)        after the zero point, a scale of 0 becomes the type's epsilon
  *         q = rint(clamp(x/scale + zero))
  *     GPTQ:
- *         max = max(-min, max), min = -max where it is negative     (symmetric: a group without negatives keeps 0)
+ *         max = max(-min, max), min = -max if it is negative        (symmetric: min stays 0 in a group without negatives)
  *         scale = (max - min) / n, zero = rint(-min/scale)
  *         q = clamp(rint(x/scale) + zero)
  *     AWQ, every operation rounded to F16, and x before:
  *         scale = max(max(x) - min(x), 1e-5) / n, zero = clamp(-rint(min(x)/scale))
  *         q = clamp(rint(x/scale) + zero)
  *     MLX:
- *         scale = max((max(x) - min(x)) / n, 1e-7), negative unless min(x) is the edge, the larger magnitude
- *         scale = edge / rint(edge/scale), bias = edge      unless that is 0: bias = 0
+ *         scale = max((max(x) - min(x)) / n, 1e-7), negative unless min(x) is the edge, which has the larger magnitude
+ *         scale = edge / rint(edge/scale), bias = edge      unless the divisor is 0: bias = 0
  *         q = clamp(rint((x - bias) / scale))
  *
- * Sources: compressed-tensors quantization/utils/helpers.py, calculate_qparams, and lifecycle/forward_helpers.py;
- * AutoGPTQ quantization/quantizer.py; AutoAWQ quantize/quantizer.py, pseudo_quantize_tensor; MLX
- * mlx/backend/cpu/quantized.cpp. */
+ * Sources: compressed-tensors quantization/utils/helpers.py, calculate_qparams, and lifecycle/forward_helpers.py; AutoGPTQ
+ * quantization/quantizer.py; AutoAWQ quantize/quantizer.py, pseudo_quantize_tensor; MLX mlx/backend/cpu/quantized.cpp.
+ */
 #include "kernel/encode_int.h"
 
 #include <math.h>
 
 #include "kernel/rounded.h"
 
-/* The lowest and the highest of n values and of two others. */
+/* Finds the lowest and highest of n values and two initial ones. */
 static inline void
 range(float *min, float *max, const float *x, size_t n)
 {
@@ -44,7 +44,7 @@ clamp(float v, float low, float high)
     return v > high ? high : v < low ? low : v;
 }
 
-/* A whole number, held to the codes; 0 of NaN. */
+/* Clamps a whole number to the codes; 0 for NaN. */
 static inline uint8_t
 field(float v, float most)
 {
@@ -103,7 +103,7 @@ ct_codes(uint8_t *restrict q, const float *restrict x, size_t n, const struct in
     }
 }
 
-/* One multiplication with the scale as `stored` has it. */
+/* Decodes with one multiplication by the scale as it is stored in type `stored`. */
 static inline void
 times_scale(float *restrict y, const uint8_t *restrict q, size_t n, const struct int_group *g, enum dtype stored)
 {
@@ -168,7 +168,7 @@ awq_find(struct int_group *g, const float *restrict x, size_t n, const struct in
 {
     float min = INFINITY, max = -INFINITY, most = most_of(rule), least = rounded(DTYPE_F16, 1e-5f);
 
-    range(&min, &max, x, n);            /* rounding keeps the order */
+    range(&min, &max, x, n);            /* rounding preserves the order */
     min = rounded(DTYPE_F16, min);
     max = rounded(DTYPE_F16, max);
     float width = rounded(DTYPE_F16, max - min);

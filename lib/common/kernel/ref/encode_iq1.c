@@ -1,8 +1,8 @@
-/* encode_iq1: IQ1_S and IQ1_M, whose layouts are in iq_quants.c; words: kernel/encode_iq1.h.
+/* encode_iq1: IQ1_S and IQ1_M. The layouts are in iq_quants.c, the terms in kernel/encode_iq1.h.
  *
- * The elements of a run, in order of their values, are cut in three: digits 0, 1, 2. Of all cuts and kinds that one is
- * taken whose scale makes sum of w * (x - scale * level)^2 smallest. Then each group of eight is moved to an entry of
- * the codebook, and the scale fitted to what came of it. Source: ggml-quants.c, quantize_row_iq1_s_impl, _iq1_m_impl.
+ * The elements of a run, sorted by value, are split in three: digits 0, 1, 2. Of all splits and kinds, the one is chosen
+ * that minimizes the sum of w * (x - scale * level)^2 with its best scale. Then each group of eight is moved to an entry of
+ * the codebook, and the scale is fitted to the result. Source: ggml-quants.c, quantize_row_iq1_s_impl, _iq1_m_impl.
  */
 #include "kernel/encode_iq1.h"
 
@@ -14,7 +14,7 @@
 
 const float iq1_levels[2][3] = { { -0.875f, 0.125f, 1.125f }, { -1.125f, -0.125f, 0.875f } };
 
-/* All elements have the same levels, so that sums over parts of the order will do. */
+/* All elements have the same levels, so prefix sums in sorted order suffice. */
 static bool
 split_s(struct iq1_run *run)
 {
@@ -75,7 +75,7 @@ split_m(struct iq1_run *run)
     iq1_halves_make(&h, run);
     for (int i1 = 0; i1 <= IQ1_M_RUN; i1++)
         for (int i2 = i1; i2 <= IQ1_M_RUN; i2++) {
-            float qx[2][2], q2[2][2];               /* of a half, up and down */
+            float qx[2][2], q2[2][2];               /* by half, then up and down */
 
             for (int half = 0; half < 2; half++)
                 for (int down = IQ1_UP; down <= IQ1_DOWN; down++) {
@@ -92,8 +92,8 @@ split_m(struct iq1_run *run)
 
 static const struct iq1_how plainly = { split_s, split_m, grid_nearest };
 
-/* Each element goes where as many are as are less, or equal and before it: no branch depends on the values. None is
- * NaN. */
+/* Sorts by counting, for each element, those that are smaller or equal and earlier, so that no branch depends on the values.
+ * None may be NaN. */
 static void
 sort(uint8_t *order, const float *x, int n)
 {
@@ -106,7 +106,7 @@ sort(uint8_t *order, const float *x, int n)
         order[rank[j]] = (uint8_t)j;
 }
 
-/* The scale for a run that has the codes: kept when it would not be positive. */
+/* Fits the scale of a run to its codes. Keeps the old scale if the new one would not be positive. */
 static void
 fit(struct iq1_run *run, const uint16_t *code)
 {
@@ -123,7 +123,7 @@ fit(struct iq1_run *run, const uint16_t *code)
         run->scale = qx / q2;
 }
 
-/* Codes of a run's groups from its split, each an entry of the codebook. */
+/* Converts the split of a run to the codes of its groups, each an entry of the codebook. */
 static bool
 codes_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code)
 {
@@ -154,7 +154,7 @@ codes_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code)
     return true;
 }
 
-/* x and w of the run are set. A run that is empty has digits 0. */
+/* Encodes a run whose x and w are set. An empty run gets digits 0. */
 static bool
 run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float least)
 {
@@ -169,7 +169,7 @@ run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float l
     run->scale = 0;
     run->kind = 0;
     memset(code, 0, (size_t)run->n / 8 * sizeof *code);
-    if (most < least || nan)                    /* with a NaN no split is any good */
+    if (most < least || nan)                    /* no split is usable with a NaN */
         return true;
     sort(run->order, run->x, run->n);
     if (small ? !how->split_m(run) : !how->split_s(run))
@@ -191,8 +191,8 @@ weigh(float *w, const float *x, const float *importance)
 struct iq1_block {
     struct iq1_run run[QK_K / 16];
     uint16_t code[QK_K / 8];
-    float d, id;                    /* the runs' scales are multiples of d */
-    bool empty;                     /* all of them are */
+    float d, id;                    /* d is the unit of the runs' scales; id = 1 / d */
+    bool empty;                     /* all runs are empty */
 };
 
 static bool
@@ -218,7 +218,7 @@ block_make(const struct iq1_how *how, struct iq1_block *b, int n, float least, c
     return true;
 }
 
-/* A run's scale is 2 l + 1 times the block's. */
+/* Returns l, where the run's scale is 2 l + 1 times the block's. */
 static int
 multiple_of(const struct iq1_block *b, int g)
 {
@@ -246,7 +246,7 @@ iq1_s_store(uint8_t *y, const struct iq1_block *b)
     }
 }
 
-/* Stores the indices of a run, and nothing else: all that a block without a scale has of it. */
+/* Stores only the indices of a run; a block without a scale contains nothing else of it. */
 static void
 iq1_m_store_indices(uint8_t *y, const struct iq1_block *b, int g)
 {
@@ -258,7 +258,7 @@ iq1_m_store_indices(uint8_t *y, const struct iq1_block *b, int g)
     y[32 + g] = (uint8_t)(first >> 8 | second >> 8 << 4);
 }
 
-/* The block's scale is fitted to what all its runs have become. */
+/* Fits the block's scale to the final codes of all its runs. */
 static void
 iq1_m_store(uint8_t *y, const struct iq1_block *b)
 {

@@ -1,11 +1,12 @@
-/* encode_iq4: IQ4_NL and IQ4_XS, whose layouts are in iq4.c.
+/* encode_iq4: IQ4_NL and IQ4_XS. The layouts are in iq4.c.
  *
- * A run of 32 elements gets the scale d that makes sum of w * (x - d * q)^2 smallest, q the levels nearest to id * x,
- * for one of 16 inverse scales id around -127 / m, m being the element of greatest magnitude:
+ * A run of 32 elements gets the scale d that minimizes the sum of w * (x - d * q)^2, where q are the levels nearest to id *
+ * x, for one of 16 inverse scales id around -127 / m; m is the element of largest magnitude:
  *
- *     d = sum(w * q * x) / sum(w * q * q), and what is gained by it is d * sum(w * q * x)
+ *     d = sum(w * q * x) / sum(w * q * q), which reduces the error by d * sum(w * q * x)
  *
- * IQ4_NL stores d as it is, IQ4_XS as a multiple of its block's. Source: ggml-quants.c, quantize_row_iq4_nl_impl.
+ * IQ4_NL stores d itself, IQ4_XS stores it as a multiple of its block's scale. Source: ggml-quants.c,
+ * quantize_row_iq4_nl_impl.
  */
 #include "kernel/encode_iq4.h"
 
@@ -80,7 +81,7 @@ codes(uint8_t *qs, const float *x, float id)
 
 static const struct iq4_how one_by_one = { scales, codes };
 
-/* Weights of the n elements of a block. */
+/* Computes the weights of the n elements of a block. */
 static void
 weigh(float *w, const float *x, const float *importance, int n)
 {

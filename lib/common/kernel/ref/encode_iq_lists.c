@@ -1,9 +1,8 @@
-/* encode_iq_lists: for each code that is not in a codebook, the entries near it.
+/* encode_iq_lists: builds, for each code that is not in a codebook, the list of entries near it.
  *
- * The distance of two codes is the sum of the squared differences of their digits. A list has the entries of the
- * nearest few distances that occur (`distances` of them), by distance, then by index. Codes of equal distance differ in
- * how well they suit the floats, so that the order decides bytes. Source: ggml-quants.c, iq2xs_init_impl,
- * iq3xs_init_impl.
+ * The distance of two codes is the sum of the squared differences of their digits. A list contains the entries at the
+ * `distances` smallest distances that occur, sorted by distance, then by index. Entries at equal distance fit the floats
+ * differently, so the order affects the output. Source: ggml-quants.c, iq2xs_init_impl, iq3xs_init_impl.
  */
 #include "kernel/encode_iq.h"
 
@@ -17,7 +16,7 @@ enum { MOST_ENTRIES = 2048, DISTANCES = 256, HALF = 81 };
 
 struct encode_grid encode_grids[ENCODE_GRIDS];
 
-/* digit = (value - low) / step, rounded down. `room` counts codes of all lists, filled up. */
+/* digit = (value - low) / step, rounded down. `room` is the length of all lists together, including padding. */
 static const struct grid_source {
     const int8_t *values;
     int entries, digits, low, step, distances;
@@ -31,15 +30,15 @@ static const struct grid_source {
     [GRID_IQ3_S] = { iq_grids.iq3s[0], 512, 4, 0, 2, 3, 36456 },
 };
 
-/* A code as two halves, numbered by their digits: distances add up. */
+/* A code is split into two halves, numbered by their digits, because distances of halves add up. */
 struct grid_entries {
     uint16_t code[MOST_ENTRIES];
     uint8_t low[MOST_ENTRIES], high[MOST_ENTRIES];
 };
 
 struct grid_distances {
-    uint8_t of[HALF][HALF];         /* of two halves */
-    int half;                       /* how many there are: 81 or 64 */
+    uint8_t of[HALF][HALF];         /* between two halves */
+    int half;                       /* number of halves: 81 or 64 */
 };
 
 static void
@@ -75,7 +74,7 @@ distances_make(struct grid_distances *d, const struct encode_grid *g)
         }
 }
 
-/* The list of one code into `list`: how many it has. */
+/* Writes the list of one code. Returns its length. */
 static size_t
 list_make(uint16_t *list, const struct grid_entries *e, int entries, int wanted, const uint8_t *low, const uint8_t *high)
 {
@@ -100,7 +99,7 @@ list_make(uint16_t *list, const struct grid_entries *e, int entries, int wanted,
     return n;
 }
 
-/* What only the making needs. */
+/* Data needed only while lists are built. */
 struct grid_room {
     struct grid_entries entries;
     struct grid_distances distances;

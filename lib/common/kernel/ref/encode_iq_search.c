@@ -1,10 +1,10 @@
-/* encode_iq_search: the IQ2 and IQ3 types. Layouts are in iq_quants.c, and what runs, groups and codes are in
+/* encode_iq_search: the IQ2 and IQ3 types. The layouts are in iq_quants.c; runs, groups and codes are explained in
  * kernel/encode_iq_search.h.
  *
- * The scale of a run makes sum of w * (x - scale * q)^2 smallest, over some tries of where the greatest element falls:
- * the digits of a try are the nearest ones with its scale, moved to an entry of the codebook. The block's scale is the
- * greatest of its runs' over 31, and each run has 2 s + 1 of that. Source: ggml-quants.c, quantize_row_iq2_xxs_impl and
- * so on.
+ * The scale of a run minimizes the sum of w * (x - scale * q)^2 over some tries of the level of the largest element. The
+ * digits of a try are the nearest ones with its scale, moved to an entry of the codebook. The block's scale is the largest
+ * scale of its runs divided by 31, and the scale of each run is 2 s + 1 times that. Source: ggml-quants.c,
+ * quantize_row_iq2_xxs_impl and similar.
  */
 #include "kernel/encode_iq_search.h"
 
@@ -89,8 +89,8 @@ weigh(float *w, const float *x, const float *importance, const struct iq_type *t
             w[i] = type->share != 0 ? type->share * sigma + x[i] * x[i] : x[i] * x[i];
 }
 
-/* Magnitudes and signs of eight elements. Where their minus signs have to be even, the element that costs least of
- * them is negative, or one less of them. */
+/* Computes the magnitudes and signs of eight elements. If the number of minus signs must be even and is not, the sign of the
+ * element that costs least is flipped, and its magnitude becomes negative. */
 static uint8_t
 signs_of(float *magnitude, const float *x, const float *w, bool even)
 {
@@ -115,8 +115,8 @@ signs_of(float *magnitude, const float *x, const float *w, bool even)
     return (uint8_t)(sign & 127);
 }
 
-/* IQ2_XXS begins with a scale that knows of no codebook, and of one level more. Its digits do not count: those of
- * any scale above 0 are found again. */
+/* IQ2_XXS starts with a scale that ignores the codebook and has one more level. The digits of this search are discarded:
+ * they are searched again with any scale above 0. */
 static bool
 begin_without_grid(struct iq_run *run)
 {
@@ -155,12 +155,12 @@ run_make(struct iq_run *run, const struct iq_type *type, iq_search *search, cons
     return true;
 }
 
-/* What the layouts store */
+/* Contents of a block, independent of the layout. */
 struct iq_block {
     struct iq_run run[QK_K / 16];
     uint8_t nibble[QK_K / 16];      /* scales of the runs */
     float d;
-    bool empty;                     /* there is no scale: d is 0 */
+    bool empty;                     /* all runs have scale 0, and d is 0 */
 };
 
 static bool
@@ -185,7 +185,7 @@ block_make(struct iq_block *b, const struct iq_type *type, iq_search *search, co
     return true;
 }
 
-/* Index of group k of a run. */
+/* Returns the index of group k of a run. */
 static unsigned
 index_of(enum encode_grid_id grid, const struct iq_run *run, int k)
 {
@@ -252,8 +252,8 @@ iq3_xxs_store(uint8_t *y, const struct iq_block *b)
     }
 }
 
-/* The lower bits of indices, and the signs, of the runs behind an empty one stand where that one's should: ggml's
- * encoder does not step over it. Such a block decodes to something else, in ggml too; these are its bytes. */
+/* After an empty run, the lower bits of indices and the signs of the following runs are stored one run too early: ggml's
+ * encoder does not advance. Such a block decodes to wrong values, in ggml too; the bytes are identical. */
 static void
 iq3_s_store(uint8_t *y, const struct iq_block *b)
 {
@@ -276,7 +276,7 @@ iq3_s_store(uint8_t *y, const struct iq_block *b)
     }
 }
 
-/* By type: IQ2_XXS to IQ3_S. */
+/* By dtype: IQ2_XXS to IQ3_S. */
 static const struct iq_type types[DTYPE_COUNT] = {
     [DTYPE_IQ2_XXS] = {
         .grid = GRID_IQ2_XXS, .run = 32, .tries = 6, .step = 0.1f, .least = 1e-15f, .even = true, .refit = REFIT_ALL,

@@ -1,12 +1,13 @@
-/* encode_k: in three steps: a search finds the scale (and the minimum) of every group and the codes of its elements;
- * the other two are in encode_k_finish.h.
+/* encode_k: works in three steps. A search finds the scale (and the minimum) of every group and the codes of its elements;
+ * the other two steps are in encode_k_finish.h.
  *
- * A weight says how much the error of an element matters. Without importance it depends on the element alone, and on
- * its group in Q4_K and Q5_K. With it, it is importance * sqrt(s + x * x), where s is once or twice the mean square
- * of the block (in Q6_K the importance alone), and the scales are searched for as the elements are, a group weighing
- * as much as its elements.
+ * The weight of an element is the weight of its squared error. Without importance it depends only on the element, and in
+ * Q4_K and Q5_K also on its group. With importance it is importance * sqrt(s + x * x), where s is once or twice the mean
+ * square of the block (in Q6_K it is the importance itself), and the scales of groups are searched in the same way as
+ * elements, with the sum of the elements' weights as the weight of a group.
  *
- * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl. */
+ * Source: ggml-quants.c, quantize_row_<type>_ref and quantize_row_<type>_impl.
+ */
 #include "kernel/encode_k.h"
 
 #include <string.h>
@@ -122,7 +123,7 @@ encode_k(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t 
     return true;
 }
 
-/* d F32, 256 codes, the sums of each 16 of them: what intermediate sums of llama.cpp are. Importance is not looked at. */
+/* Q8_K: d F32, 256 codes, and the sum of every 16 codes; used by llama.cpp for intermediate results. Ignores importance. */
 static void
 q8_k_block(uint8_t *y, const float *x)
 {

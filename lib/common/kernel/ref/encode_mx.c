@@ -1,7 +1,8 @@
-/* encode_mx: the definition. What scales are made of is said by the encoders, encode/fp4.c and others.
+/* encode_mx: the definition. The encoders (encode/mx.c and others) compute the inputs of scales.
  *
  * Sources: OCP Microscaling Formats; compressed-tensors quantization/utils/mxfp_utils.py and fp4_utils.py; ModelOpt
- * torch/quantization/qtensor/mxfp4_tensor.py and nvfp4_tensor.py; comfy-kitchen backends/eager/quantization.py. */
+ * torch/quantization/qtensor/mxfp4_tensor.py and nvfp4_tensor.py; comfy-kitchen backends/eager/quantization.py.
+ */
 #include "kernel/encode_mx.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@
 #include "kernel/encode_math.h"
 #include "kernel/rounded.h"
 
-/* The nearest power of two, where mantissas from 1.75 on count as the next one. F16 rounds its subnormals to 2^-14 or
- * 0; a scale that is 0 in F16 becomes 1. */
+/* Rounds to a power of two, where mantissas from 1.75 up count as the next one. F16 rounds its subnormals to 2^-14 or 0; a
+ * scale of 0 in F16 becomes 1. */
 uint8_t
 encode_mx_nearest(float absmax, int below, enum dtype dtype)
 {
@@ -24,12 +25,12 @@ encode_mx_nearest(float absmax, int below, enum dtype dtype)
     return (uint8_t)(code < 0 ? 0 : code);
 }
 
-/* How many units in the last place above 2^k round to k in the F32 logarithm: log2(1 + u) is 1.44 u, and k has its own
- * last place, which is half as large below a power of two. */
+/* Returns how many units in the last place above 2^k still have the F32 logarithm k: log2(1 + u) is 1.44 u, and the last
+ * place of k is half as large below a power of two. */
 static uint32_t
 lost_units(int k)
 {
-    static const uint8_t units[] = { 0, 0, 0, 1, 2, 5, 11, 22 };        /* of |k| below 1, 2, 4, 8 ... */
+    static const uint8_t units[] = { 0, 0, 0, 1, 2, 5, 11, 22 };        /* for |k| below 1, 2, 4, 8 ... */
     int j = 0, m = k < 0 ? -k : k;
 
     while (m >> j != 0)

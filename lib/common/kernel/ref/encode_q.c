@@ -1,10 +1,11 @@
-/* encode_q: the layouts are drawn in ref/q_blocks.c and ref/ternary.c. Without importance a factor is what makes the
- * largest value fit, and the codes follow from the factor as it was before its rounding to binary16.
+/* encode_q: the layouts are drawn in ref/q_blocks.c and ref/ternary.c. Without importance the factor makes the largest value
+ * fit, and the codes are computed from the factor before it is rounded to binary16.
  *
- * With importance the four small types search for the factor. A float then weighs importance * sqrt(s + x * x), where
- * s is the mean square of its whole row.
+ * With importance the four small types search for the factor. The weight of an element is then importance * sqrt(s + x * x),
+ * where s is the mean square of its whole row.
  *
- * Source: ggml-quants.c, quantize_row_<type>_ref, quantize_row_<type>_impl, quantize_<type>. */
+ * Source: ggml-quants.c, quantize_row_<type>_ref, quantize_row_<type>_impl, quantize_<type>.
+ */
 #include "kernel/encode_q.h"
 
 #include <float.h>
@@ -12,7 +13,7 @@
 #include "kernel/encode_math.h"
 #include "kernel/encode_search.h"
 
-enum { ELEMS = Q4_0_ELEMS };                    /* as many as Q4_1, Q5_0, Q5_1 have */
+enum { ELEMS = Q4_0_ELEMS };                    /* same for Q4_1, Q5_0, Q5_1 */
 
 /* --- packing: the second half of a block is in the high nibbles */
 
@@ -35,7 +36,7 @@ put_fifth_bits(uint8_t *restrict qh, const uint8_t codes[ELEMS])
 
 /* --- 32 elements, 4 or 5 bits */
 
-/* The low byte as a signed one, not above `most`. */
+/* Returns the low byte, taken as signed and limited to `most`. */
 static uint8_t
 code_of(float v, int most)
 {
@@ -56,7 +57,7 @@ symmetric_codes(uint8_t codes[ELEMS], const float *restrict x, int top)
     return factor;
 }
 
-/* x = code * d - min, with -min the least value. Returns d. */
+/* x = code * d - min, where -min is the smallest value. Returns d. */
 static float
 min_codes(uint8_t codes[ELEMS], float *min, const float *restrict x, int top)
 {
@@ -72,13 +73,13 @@ min_codes(uint8_t codes[ELEMS], float *min, const float *restrict x, int top)
     for (int j = 0; j < ELEMS; j++) {
         float v = (x[j] - low) * inverse + 0.5f;
 
-        codes[j] = top == 15 ? code_of(v, top) : (uint8_t)truncated_int(v);     /* ggml bounds those of Q4_1 only */
+        codes[j] = top == 15 ? code_of(v, top) : (uint8_t)truncated_int(v);     /* ggml limits only those of Q4_1 */
     }
     *min = -low;
     return factor;
 }
 
-/* importance: of this block, or NULL. */
+/* `importance` is that of this block, or NULL. */
 static void
 encode_block(uint8_t *restrict y, const struct encode_q_type *t, const float *restrict x,
     const float *restrict importance, float mean_square)
@@ -140,7 +141,7 @@ encode_q8_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size
     return true;
 }
 
-/* A bit for the sign (-0 counts as positive), and the mean magnitude. */
+/* Stores the sign bits (-0 counts as positive) and the mean magnitude. */
 bool
 encode_q1_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
@@ -159,7 +160,7 @@ encode_q1_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size
     return true;
 }
 
-/* Codes 0, 1, 2 for -d, 0, d; the 2d that code 3 would be never comes out. */
+/* Codes 0, 1, 2 for -d, 0, d; code 3, which would be 2d, is never produced. */
 bool
 encode_q2_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
@@ -179,7 +180,7 @@ encode_q2_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size
 
 /* --- ternary */
 
-/* The digits 0, 1, 2 of a block, and its factor. */
+/* Computes the digits 0, 1, 2 of a block, and its factor. */
 static void
 ternary_block(uint8_t digits[QK_K], uint8_t *restrict d, const float *restrict x)
 {
@@ -191,8 +192,8 @@ ternary_block(uint8_t digits[QK_K], uint8_t *restrict d, const float *restrict x
         digits[j] = (uint8_t)(rounded_int(x[j] * inverse) + 1);
 }
 
-/* `count` digits, `width` apart, of each of `width` bytes: the number they write in base 3, as a fraction of 3^5
- * rounded up. */
+/* Packs `count` digits, `width` elements apart, into each of `width` bytes: the number with these digits in base 3, as a
+ * fraction of 3^5 rounded up. */
 static void
 put_digits(uint8_t *restrict y, const uint8_t *restrict digits, int width, int count)
 {

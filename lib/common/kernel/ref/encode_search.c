@@ -1,16 +1,17 @@
-/* encode_search: a try is a scale, which gives the codes; least squares over these codes give the scale that suits them
- * best. With w the weights and l the codes, in x = scale * l it is
+/* encode_search: a try is a scale, which determines the codes; least squares over these codes give the best scale for them.
+ * With weights w and codes l, in x = scale * l, it is
  *
- *     scale = sum(w x l) / sum(w l l),  and the error it takes away is  sum(w x l)^2 / sum(w l l)
+ *     scale = sum(w x l) / sum(w l l),  which reduces the error by  sum(w x l)^2 / sum(w l l)
  *
- * so that tries are compared without a division: a / b > c / d as a * d > c * b. */
+ * Tries are compared without a division: a / b > c / d as a * d > c * b.
+ */
 #include "kernel/encode_search.h"
 
 #include <string.h>
 
 #include "kernel/encode_math.h"
 
-/* Below it a group counts as zero. */
+/* A group whose largest magnitude is below this counts as zero. */
 static const float nothing = 1e-15f;
 
 /* The sums of one try. */
@@ -58,7 +59,7 @@ search_symmetric(uint8_t *codes, const float *x, const float *weights, int n, in
     for (int step = -9; step <= 9; step++) {
         float trial = -((float)top + 0.1f * (float)step) / m;
 
-        if (step == 0)                                  /* that was the first */
+        if (step == 0)                                  /* already tried */
             continue;
         fit = symmetric_fit(x, weights, n, top, trial);
         if (fit.ll > 0.0f && fit.xl * fit.xl > best * fit.ll) {
@@ -76,7 +77,7 @@ search_symmetric(uint8_t *codes, const float *x, const float *weights, int n, in
 
 enum { Q3_ELEMS = 16, Q3_TOP = 4, SWEEPS = 5 };
 
-/* Code i moves to what suits the others best, if that takes more of the error away. */
+/* Moves one code to the value that fits the others best, if that reduces the error. */
 static bool
 q3_improve(int *code, float x, struct search_fit *fit)
 {
@@ -130,7 +131,7 @@ search_symmetric_q3(uint8_t *codes, const float *x)
 
 /* --- with a minimum */
 
-/* The error of x = scale * code + low. */
+/* Returns the error of x = scale * code + low. */
 static inline float
 min_error(const uint8_t *codes, const float *x, const float *weights, int n, float scale, float low, bool absolute)
 {
@@ -152,12 +153,12 @@ min_codes(uint8_t *codes, const float *x, int n, int top, float inverse, float l
         codes[i] = (uint8_t)clamp_int(nearest_int(inverse * (x[i] - low)), 0, top);
 }
 
-/* What all tries share: sum(w), sum(w x). */
+/* Sums shared by all tries: sum(w), sum(w x). */
 struct search_min_sums {
     float w, x;
 };
 
-/* Least squares for scale and low, low not above 0; false when the codes are all the same. */
+/* Fits scale and low by least squares, with low at most 0. Returns false if all codes are equal. */
 static inline bool
 min_fit(const uint8_t *codes, const float *x, const float *weights, int n, const struct search_min_sums *sum, float *scale,
     float *low)
@@ -212,7 +213,7 @@ search_with_min(uint8_t *codes, float *min, const float *x, const float *weights
         uint8_t trial[SEARCH_MOST];
         float trial_scale, trial_low;
 
-        /* low is that of the best so far, high stays */
+        /* low is the best one so far; high is constant */
         inverse = (tries->first + tries->step * (float)i + (float)top) / (high - low);
         min_codes(trial, x, n, top, inverse, low);
         if (!min_fit(trial, x, weights, n, &sum, &trial_scale, &trial_low))
@@ -245,7 +246,8 @@ positive_error(const float *x, const float *weights, int n, int top, float inver
     return error;
 }
 
-/* Of the steps around top / largest; the first of them as it is rounded into a byte. */
+/* Returns the best of the inverse scales around top / largest. The error of the first one is computed with codes wrapped to
+ * a byte. */
 static inline float
 positive_inverse(const float *x, const float *weights, int n, int top, float largest)
 {
@@ -270,7 +272,7 @@ positive_inverse(const float *x, const float *weights, int n, int top, float lar
     return best;
 }
 
-/* As q3_improve, with given weights and codes from 0. */
+/* Same as q3_improve(), with given weights and codes starting at 0. */
 static bool
 positive_improve(uint8_t *code, float x, float w, int top, struct search_fit *fit)
 {

@@ -1,16 +1,16 @@
-/* fp4_blocks: E2M1 codes with a scale for 32 (MXFP4) or 16 (NVFP4) of them.
+/* fp4_blocks: E2M1 codes with one scale for each 32 (MXFP4) or 16 (NVFP4) of them.
  *
  *     MXFP4    e:u8 | qs[16]                byte j:   7 6 5 4: element j + 16    3 2 1 0: element j
  *     NVFP4    scales[4] | qs[32]           byte 8s + j, j < 8:   element 16s + 8 + j  |  element 16s + j
  *
  *     MXFP4    scale = 2^(e - 128): half of E8M0's value, for any e
- *     NVFP4    scale = half of an E4M3 value without its sign, 0x7F and 0 meaning 0
+ *     NVFP4    scale = half of an E4M3 value without its sign; 0x7F and 0 mean 0
  *
- * The half pairs with the table below, which is twice the E2M1 values so that it holds integers. Its code 8 is
- * an integer 0, so +0 and not -0. y = table[code] * scale.
+ * The scale is halved because the table below has twice the E2M1 values, so that it contains integers. Its code 8 is an
+ * integer 0, so +0 and not -0. y = table[code] * scale.
  *
- * Source: ggml-quants.c, dequantize_row_mxfp4 and dequantize_row_nvfp4; ggml-impl.h, ggml_e8m0_to_fp32_half
- * and ggml_ue4m3_to_fp32.
+ * Source: ggml-quants.c, dequantize_row_mxfp4 and dequantize_row_nvfp4; ggml-impl.h, ggml_e8m0_to_fp32_half and
+ * ggml_ue4m3_to_fp32.
  */
 #include "kernel/blocks.h"
 
@@ -19,7 +19,7 @@
 
 const int8_t fp4_levels[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
-/* ggml tests for 0x7F before it drops the sign, so 0xFF is 240 here and not 0. */
+/* ggml tests for 0x7F before it drops the sign, so 0xFF is 240, not 0. */
 static float
 nvfp4_scale(uint8_t code)
 {

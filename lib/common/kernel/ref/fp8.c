@@ -1,6 +1,5 @@
-/* fp8: float8 codes times scales, one tile of equal scale after the other. A code has 256 values, so a tile of
- * more elements than that makes the table of its 256 products first and looks them up; a smaller one multiplies
- * each element. */
+/* fp8: float8 codes times scales, processed in tiles of equal scale. A code has 256 values, so a tile with more elements
+ * than that computes a table of its 256 products first and looks the codes up; a smaller one multiplies each element. */
 #include "kernel/fp8.h"
 
 #include "base/num.h"
@@ -10,11 +9,11 @@
 
 enum {
     CODES = 256,
-    TABLE_PAYS = 2 * CODES,     /* elements of a tile */
-    TILE_COLS = 16              /* narrower tiles are one row high: no walk down the lines of the matrix */
+    TABLE_PAYS = 2 * CODES,     /* elements in a tile */
+    TILE_COLS = 16              /* narrower tiles have one row, to avoid walking down the columns of the matrix */
 };
 
-/* Value of each code; written by fp8_build only. */
+/* Value of each code; written only by fp8_build(). */
 static float e4m3[CODES], e5m2[CODES], e4m3fnuz[CODES], e5m2fnuz[CODES];
 
 void

@@ -1,4 +1,4 @@
-/* int8_row: a long row makes the table of its products first and looks them up. */
+/* int8_row: a long row computes a table of its products first and looks the codes up. */
 #include "kernel/int8_row.h"
 
 #include "dtype/bfloat16.h"

@@ -1,10 +1,10 @@
-/* iq4: 4-bit codes into the levels below. Byte offsets:
+/* iq4: 4-bit codes for the levels below. Byte offsets:
  *
  *     IQ4_NL   0 d:f16   2 qs[16]
  *     IQ4_XS   0 d:f16   2 scales_h:u16   4 scales_l[4]   8 qs[128]
  *
- * Each 16 bytes of qs hold 32 elements, the first 16 in the low nibbles: byte j has elements j and j + 16.
- * IQ4_XS gives each such run b < 8 a scale of 6 bits, less 32:
+ * Each 16 bytes of qs hold 32 elements, the first 16 in the low nibbles: byte j has elements j and j + 16. IQ4_XS has a
+ * 6-bit scale, stored plus 32, for each such run b < 8:
  *
  *     low nibble    scales_l[b / 2], its low nibble for even b
  *     upper bits    bits 2b .. of scales_h

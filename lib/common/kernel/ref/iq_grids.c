@@ -1,14 +1,14 @@
-/* iq_grids: which vectors are in each codebook, and the tables made of that.
+/* iq_grids: the sets of vectors in the codebooks, and the tables built from them.
  *
  * A codebook is a set of vectors of 8 digits 0..2 or 4 digits 0..7. A vector has the rank
  *
  *     digit[0] + digit[1] * B + digit[2] * B^2 + ...        B = 3: 6561 ranks; B = 8: 4096 ranks
  *
- * and bit rank % 8 of byte rank / 8 of the bitmap tells whether it is in the set. The entries, in the order of
- * their indices, are the ranks upward. The bitmaps stand below as hexadecimal text, 40 bytes a line.
+ * and bit rank % 8 of byte rank / 8 of the bitmap is set if the vector is in the set. The entries have ascending ranks in
+ * the order of their indices. The bitmaps are given below as hexadecimal text, 40 bytes a line.
  *
  * The sets are those of ggml-common.h, iq2xxs_grid, iq2xs_grid, iq2s_grid, iq1s_grid, iq3xxs_grid, iq3s_grid;
- * test/unit/test_kernels.c pins the tables by their SHA-256.
+ * test/unit/test_kernels.c checks the tables by their SHA-256.
  */
 #include "kernel/iq_grids.h"
 
@@ -145,14 +145,14 @@ hex_digit(char c)
     return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* The vectors of a bitmap of `ranks` bits, `digits` values each, in ascending rank; value[] has `base` values. */
+/* Writes the vectors of a bitmap of `ranks` bits, `digits` values each, in ascending rank. `value` has `base` values. */
 static void
 build(int8_t *grid, size_t entries, const char *bitmap, int ranks, int base, int digits, const int8_t *value)
 {
     const int8_t *end = grid + entries * (size_t)digits;
 
     for (int rank = 0; rank < ranks; rank++) {
-        /* of the two characters of a byte, the second has the lower four bits */
+        /* the second of the two characters of a byte has the lower four bits */
         unsigned four = hex_digit(bitmap[rank / 8 * 2 + (rank % 8 < 4)]);
 
         if (!(four >> rank % 4 & 1))

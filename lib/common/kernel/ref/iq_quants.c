@@ -1,6 +1,5 @@
-/* iq_quants: groups of 8 (or 4) elements are entries of a codebook (kernel/iq_grids.h), with signs and scales
- * beside them. Offsets in bytes; b < 8 counts runs of 32 elements, k < 32 groups of 8, u16 and u32 are
- * little-endian.
+/* iq_quants: groups of 8 (or 4) elements are entries of a codebook (kernel/iq_grids.h), with separate signs and scales.
+ * Offsets in bytes; b < 8 counts runs of 32 elements, k < 32 groups of 8, u16 and u32 are little-endian.
  *
  *     IQ2_XXS    0 d:f16    2 eight records of 8 bytes
  *     IQ2_XS     0 d:f16    2 qs: 32 x u16    66 scales[8]
@@ -10,8 +9,8 @@
  *     IQ1_S      0 d:f16    2 qs[32]          34 qh: 8 x u16
  *     IQ1_M      0 qs[32]  32 qh[16]          48 scales: 4 x u16, d in their top nibbles
  *
- * All factors but the last product are exact: binary16 times small integers and quarters.
- * Source: ggml-quants.c, dequantize_row_<type>.
+ * All factors except the last product are exact: binary16 times small integers and quarters. Source: ggml-quants.c,
+ * dequantize_row_<type>.
  */
 #include "kernel/blocks.h"
 
@@ -28,7 +27,7 @@ signed_group(float *restrict y, const int8_t *restrict value, unsigned signs, fl
         y[j] = (float)(signs & 1u << j ? -value[j] : value[j]) * d;
 }
 
-/* Eight signs are stored in seven bits: the number of minus signs is even, bit 7 makes it so. */
+/* Completes seven stored signs to eight: bit 7 makes the number of minus signs even. */
 static inline unsigned
 even_signs(unsigned seven)
 {

@@ -1,5 +1,5 @@
-/* k_quants: super-blocks of 256 elements. Groups of 16 or 32 elements have small integer scales (and mins),
- * which one or two binary16 factors of the super-block turn into floats. Byte offsets:
+/* k_quants: super-blocks of 256 elements. Groups of 16 or 32 elements have small integer scales (and mins), which one or two
+ * binary16 factors of the super-block scale to floats. Byte offsets:
  *
  *     Q2_K     0 scales[16]     16 qs[64]        80 d:f16       82 dmin:f16
  *     Q3_K     0 hmask[32]      32 qs[64]        96 scales[12] 108 d:f16
@@ -8,8 +8,8 @@
  *     Q6_K     0 ql[128]       128 qh[64]       192 scales[16] 208 d:f16
  *     Q8_K     0 d:f32           4 qs[256]      260 bsums[32], not used
  *
- * y = (d * scale) * q - (dmin * min), in that order. A binary16 times integers of this size is exact, so the
- * subtraction is the only rounding; it comes last, on two finished products.
+ * y = (d * scale) * q - (dmin * min), in that order. A binary16 times integers of this size is exact, so the subtraction is
+ * the only rounding; it comes last, on two finished products.
  *
  * Source: ggml-quants.c, dequantize_row_<type>.
  */
@@ -53,10 +53,11 @@ q2_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
     }
 }
 
-/* The 16 scales of 6 bits, less 32. Low nibbles first, then the upper two bits of all:
+/* The 16 scales of 6 bits, stored plus 32. Low nibbles first, then the upper two bits of all:
  *
  *     scales[j], j < 8         7 6 5 4: low bits of scale j + 8    3 2 1 0: low bits of scale j
- *     scales[8 + j], j < 4     7 6: scale j + 12   5 4: j + 8   3 2: j + 4   1 0: j (upper bits) */
+ *     scales[8 + j], j < 4     7 6: scale j + 12   5 4: j + 8   3 2: j + 4   1 0: j (upper bits)
+ */
 static void
 q3_k_scales(int8_t scale[16], const uint8_t *restrict scales)
 {
@@ -68,7 +69,7 @@ q3_k_scales(int8_t scale[16], const uint8_t *restrict scales)
     }
 }
 
-/* qs as in Q2_K; bit e / 32 of hmask[e % 32] set means that 4 is not taken off: q = -4 .. 3. */
+/* qs as in Q2_K; if bit e / 32 of hmask[e % 32] is set, 4 is not subtracted: q = -4 .. 3. */
 static void
 q3_k_block(float *restrict y, const uint8_t *restrict hmask, const uint8_t *restrict qs,
     const uint8_t *restrict scales, float d)
@@ -146,7 +147,7 @@ q4_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
     }
 }
 
-/* As Q4_K; bit e / 32 of qh[e % 32] is bit 4 of element e. */
+/* Same as Q4_K; bit e / 32 of qh[e % 32] is bit 4 of element e. */
 static void
 q5_k_block(float *restrict y, const uint8_t *restrict scales, const uint8_t *restrict qh,
     const uint8_t *restrict qs, float d, float dmin)

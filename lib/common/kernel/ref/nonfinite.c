@@ -1,4 +1,4 @@
-/* nonfinite: an exponent of ones is infinity when the mantissa is 0, and NaN else.
+/* nonfinite: an exponent of all ones means infinity if the mantissa is 0, and NaN otherwise.
  *
  *              sign  exponent   mantissa
  *     BF16     15    14..7      6..0
@@ -6,20 +6,21 @@
  *     F32      31    30..23     22..0
  *     F64      63    62..52     51..0
  *
- * Without the sign, NaN are the codes above infinity and finite values those below. So what is added to infinity to reach
- * the sign's bit takes just these two there. Next to no value is one of them: a run is first asked whether any is, which
- * takes three instructions a vector on any processor, and then which. */
+ * Without the sign, NaN are the codes above infinity and finite values those below. Adding sign bit minus infinity therefore
+ * sets the sign bit of exactly the infinities and NaN. Such values are very rare: a run is first tested for having any,
+ * which takes three instructions per vector on any processor, and only then are they counted.
+ */
 #include "kernel/nonfinite.h"
 
 #include <string.h>
 
-enum { RUN = 4096 };            /* values; they are still in L1 when they are looked at again */
+enum { RUN = 4096 };            /* values in a run; they are still in L1 for the second pass */
 
 #define SIGN16 UINT16_C(0x8000)
 #define SIGN32 UINT32_C(0x80000000)
 #define SIGN64 UINT64_C(0x8000000000000000)
 
-/* A value without its sign. */
+/* Counts a value without its sign. */
 static void
 add(struct nonfinite *sum, uint64_t code, uint64_t infinity)
 {

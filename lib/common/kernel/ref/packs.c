@@ -1,4 +1,4 @@
-/* packs: eight codes in a word, from whose bytes b0, b1, .. they are put together; what is above them is left alone.
+/* packs: assembles eight codes in a word from bytes b0, b1, ..; higher bits of the word are ignored.
  *
  *     3 bits    c0..c2 bits 0-2 of b0..b2, c3..c5 bits 3-5; c6 and c7 bits 6-7 of b0 and b1, below bits 6 and 7 of b2
  *     5 bits    c0..c4 bits 0-4 of b0..b4; c5 and c6 bits 5-7 of b0 and b1, below bits 5-6 of b3 and b4; c7 bits 5-7 of
@@ -32,14 +32,14 @@ spread5(uint64_t w)
 static inline uint64_t
 spread6(uint64_t w)
 {
-    uint64_t high = (w & 0xFFFFFF) | (w & 0xFFFFFF000000) << 8;         /* three bytes of each four */
+    uint64_t high = (w & 0xFFFFFF) | (w & 0xFFFFFF000000) << 8;         /* three of every four bytes */
     uint64_t last = (high >> 2 & 0x3000000030) | (high >> 12 & 0x0C0000000C) | (high >> 22 & 0x0300000003);
 
     return (high & ALL(0x3F)) | last << 24;
 }
 
-/* Bit 8i of the one factor and bit 9j of the other meet at 54 - i where j is 6 - i; no other two meet there, nor
- * anywhere. */
+/* Bit 8i of one factor times bit 9j of the other is bit 54 - i of the product if j = 6 - i. No other pair contributes to these
+ * bits, and no two pairs to the same bit. */
 static inline uint64_t
 spread7(uint64_t w)
 {
@@ -59,7 +59,7 @@ unpack(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const unsigned 
 {
     uint64_t w;
 
-    for (; n >= 24; n -= 8, x += bits, y += 8) {        /* eight bytes are there, which is one load */
+    for (; n >= 24; n -= 8, x += bits, y += 8) {        /* eight bytes can be read with one load */
         memcpy(&w, x, sizeof w);
         w = spread(w, bits);
         memcpy(y, &w, sizeof w);

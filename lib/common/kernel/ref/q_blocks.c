@@ -1,4 +1,4 @@
-/* q_blocks: one or two binary16 factors per block, little-endian, and codes of 1 to 8 bits.
+/* q_blocks: one or two binary16 factors in a block, little-endian, and codes of 1 to 8 bits.
  *
  *     Q4_0   d:f16 | qs[16]                     Q8_0   d:f16 | qs: 32 x i8
  *     Q4_1   d:f16 | m:f16 | qs[16]             Q8_1   d:f16 | s:f16 | qs: 32 x i8
@@ -10,8 +10,8 @@
  *     qs[j]   7 6 5 4 | 3 2 1 0            qh    bit e (from the lowest of qh[0]) is bit 4 of element e
  *              j + 16 |    j
  *
- * Only an infinite or NaN factor gives a NaN, hence the check of the factors after each block.
- * Source: ggml-quants.c, dequantize_row_<type> (ggml has no decoder of Q8_1, an activation type).
+ * Only an infinite or NaN factor yields a NaN, so the factors are checked after each block. Source: ggml-quants.c,
+ * dequantize_row_<type> (ggml has no decoder of Q8_1, an activation type).
  */
 #include "kernel/blocks.h"
 
@@ -55,7 +55,7 @@ q4_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
     }
 }
 
-/* The 32 codes of 5 bits of a Q5_0 or Q5_1 block. */
+/* Unpacks the 32 codes of 5 bits of a Q5_0 or Q5_1 block. */
 static void
 q5_codes(uint8_t q[restrict 32], const uint8_t *restrict qh, const uint8_t *restrict qs)
 {
@@ -120,7 +120,7 @@ q8_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
         q8_block(y, src + 2, load_le16(src));
 }
 
-/* s, the sum of the block for dot products, plays no part. */
+/* s, the sum of the block for dot products, is not used. */
 void
 q8_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {

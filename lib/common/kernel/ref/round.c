@@ -1,4 +1,4 @@
-/* round: the definition of both roundings is one code's, in dtype/. */
+/* round: both roundings apply the definition for one code, in dtype/, to each element. */
 #include "kernel/round.h"
 
 #include <math.h>

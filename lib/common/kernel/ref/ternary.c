@@ -2,15 +2,14 @@
  *
  *     TQ1_0    0 qs[48]   48 qh[4]   52 d:f16        TQ2_0    0 qs[64]   64 d:f16
  *
- * TQ1_0 keeps five base-3 digits in a byte (four in qh), as the fraction byte / 256 rounded up: times 3^n, its
- * part below 256 starts with digit n. Digit n of a run of `width` bytes makes elements n * width + j:
+ * TQ1_0 packs five base-3 digits into a byte (four in qh), as a fraction byte / 256 rounded up: multiplied by 3^n, the part
+ * below 256 starts with digit n. Digit n of byte j in a run of `width` bytes is element n * width + j:
  *
  *     elements    0 .. 159   qs[0..31]     width 32, n = 0..4
  *               160 .. 239   qs[32..47]    width 16, n = 0..4
  *               240 .. 255   qh[0..3]      width  4, n = 0..3
  *
- * TQ2_0 keeps four digits of two bits; byte 32h + l of qs, h = 0 or 1, l < 32 (a digit 3, which no encoder
- * makes, is +2):
+ * TQ2_0 packs four digits of two bits; byte 32h + l of qs, h = 0 or 1, l < 32 (a digit 3, which no encoder produces, is +2):
  *
  *     7 6        5 4        3 2        1 0
  *     128h+96+l  128h+64+l  128h+32+l  128h+l

@@ -1,4 +1,4 @@
-/* turn: by strips of columns, so that each line of x is used up while it is near. */
+/* turn: works in strips of columns, so that each line of x is used completely while it is in the cache. */
 #include "kernel/turn.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { LINE = 64 };
 
-/* `unit` is a constant once inlined: a copy of one is a load and a store. */
+/* `unit` is a constant once inlined: copying one is a load and a store. */
 static inline void
 turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
     const size_t unit)

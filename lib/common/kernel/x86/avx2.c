@@ -1,4 +1,4 @@
-/* avx2: the set, put together from its parts. */
+/* avx2: assembles the set from its parts. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86.h"

@@ -1,7 +1,9 @@
-/* avx2_bits: packed codes to bytes.
+/* avx2_bits: unpacks codes to bytes.
  *
- * A stream, eight codes to each half of a register: a shuffle gives every code the two bytes that it lies in, as a word;
- * a multiplication by a power of two moves it to the top of the word, whose other bits leave it, and a shift back down. */
+ * A stream is processed eight codes to each half of a register: a shuffle copies the two bytes that contain each code into a
+ * word, a multiplication by a power of two moves the code to the top of the word, discarding the bits above it, and a shift
+ * moves it down.
+ */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -11,7 +13,7 @@
 
 #include "kernel/bits.h"
 
-enum { STEP = 32 };             /* codes at a time */
+enum { STEP = 32 };             /* codes processed at a time */
 
 static ALWAYS_INLINE __m256i
 both(__m128i v)
@@ -19,12 +21,12 @@ both(__m128i v)
     return _mm256_broadcastsi128_si256(v);
 }
 
-/* For eight codes of `bits`, a constant: where the two bytes of code j begin, and what moves it to the top. */
+/* For eight codes of `bits`, a constant: the first of the two bytes of code j, and the factor that moves it to the top. */
 #define BYTE(j) ((j) * bits / 8)
 #define TWO(j) BYTE(j) | (BYTE(j) + 1) << 8
 #define FACTOR(j) (short)(1 << (16 - bits - (j) * bits % 8))
 
-/* Sixteen codes as words: the first eight from x on, the others `bits` bytes later. Reads 16 bytes from each. */
+/* Unpacks sixteen codes to words: eight codes at x, and eight that start `bits` bytes later. Reads 16 bytes from each place. */
 static ALWAYS_INLINE __m256i
 words(const uint8_t *x, const int bits)
 {
@@ -37,18 +39,18 @@ words(const uint8_t *x, const int bits)
     return _mm256_srli_epi16(_mm256_mullo_epi16(_mm256_shuffle_epi8(v, place), factor), 16 - bits);
 }
 
-/* Bytes of 32 words, in order. */
+/* Returns the low bytes of 32 words, in order. */
 static ALWAYS_INLINE __m256i
 bytes(__m256i lo, __m256i hi)
 {
     return _mm256_permute4x64_epi64(_mm256_packus_epi16(lo, hi), 0xD8);
 }
 
-/* n codes of `bits`, a constant, from a multiple of eight on. */
+/* Unpacks n codes of `bits`, a constant, starting at a multiple of eight. */
 static ALWAYS_INLINE void
 stream(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const int bits)
 {
-    const size_t step = STEP / 8 * (size_t)bits, reach = step - (size_t)bits + 16;     /* bytes gone, and looked at */
+    const size_t step = STEP / 8 * (size_t)bits, reach = step - (size_t)bits + 16;     /* bytes consumed, and bytes read */
     size_t left = n * (size_t)bits / 8;
 
     for (; n >= STEP && left >= reach; n -= STEP, x += step, left -= step, y += STEP)
@@ -56,7 +58,7 @@ stream(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const int bits)
     bits_stream(y, x, 0, n, (unsigned)bits);
 }
 
-/* Two codes a byte: halves of 16 bytes, low and high nibbles in turn. */
+/* Interleaves halves of 16 bytes, low and high nibbles alternating. */
 static ALWAYS_INLINE void
 stream4(uint8_t *restrict y, const uint8_t *restrict x, size_t n)
 {
@@ -94,7 +96,7 @@ row_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t 
     }
 }
 
-/* The same bits of eight units of 4 bytes. */
+/* Extracts the same bits of eight units of 4 bytes. */
 static ALWAYS_INLINE __m256i
 lane8(const uint8_t *x, __m128i shift, __m256i mask)
 {
@@ -124,7 +126,7 @@ row_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, 
     bits_lane(y + done, x + done * unit, n - done, unit, shift, bits);
 }
 
-/* Blocks of 16 bytes, one in each half of a register. */
+/* Unpacks blocks of 16 bytes, one in each half of a register. */
 static void
 row_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits)
 {

@@ -1,8 +1,9 @@
-/* avx2_blocks: the block types of ggml by unpacking and multiplying, 16 codes at a time. 4-bit types to BF16 are
+/* avx2_blocks: dequantizes the block types of ggml by unpacking and multiplying, 16 codes at a time. 4-bit types to BF16 are
  * in avx2_nibbles and avx2_groups.
  *
- * For BF16 the codes are widened to 16 bits; the even ones are then the lower halves of lanes of 32 bits, the
- * odd ones the upper halves, and the rounded products go back to the same halves without a shuffle. */
+ * For BF16 the codes are widened to 16 bits. The even ones are then the lower halves of 32-bit lanes, the odd ones the upper
+ * halves, and the rounded products return to the same halves without a shuffle.
+ */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -12,7 +13,7 @@
 #include "kernel/x86/unpack_k.h"
 #include "kernel/x86/unpack_q.h"
 
-/* 32 codes: y = scale * q - min; [0] for codes 0..15, [1] for 16..31. */
+/* Dequantizes 32 codes: y = scale * q - min; [0] for codes 0..15, [1] for 16..31. */
 struct block_factors {
     bool has_min;
     float scale[2], min[2];
@@ -28,7 +29,7 @@ product(__m256i q, float scale, float min, bool has_min, bool canonical)
     return canonical ? canonical256(v) : v;
 }
 
-/* canonical: some product may be NaN. */
+/* `canonical`: a product may be NaN. */
 static ALWAYS_INLINE void
 emit32(void *y, enum avx2_to format, const int8_t *q, const struct block_factors f, bool canonical)
 {
@@ -50,7 +51,7 @@ emit32(void *y, enum avx2_to format, const int8_t *q, const struct block_factors
     }
 }
 
-/* What a decoder needs to know of a type. Always a constant once inlined. */
+/* Parameters of a type for the decoder. Always a constant once inlined. */
 struct block_codec {
     unpack_fn *unpack;
     int elems, bytes;
@@ -96,8 +97,8 @@ decode(void *restrict y, const enum avx2_to format, const uint8_t *restrict src,
     }
 }
 
-/* Every type: elements that share a scale, and whether they have a minimum. Those of F32 alone go to BF16 in avx2_nibbles.c
- * and avx2_groups.c. */
+/* All types, with their elements per scale, and whether they have a minimum. Types listed for F32 only are dequantized to
+ * BF16 in avx2_nibbles.c and avx2_groups.c. */
 #define TYPES(BOTH, F32) \
     F32(q4_0, Q4_0, 32, false) \
     F32(q4_1, Q4_1, 32, true) \

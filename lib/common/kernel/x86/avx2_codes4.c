@@ -1,7 +1,7 @@
-/* avx2_codes4: the 16 values of a group are two registers of floats, from which bits 0 to 2 of a code pick and bit 3
- * chooses. For BF16 they are rounded once and, where that pays, their low and high bytes become two tables for the byte
- * shuffle. Groups of 16 and 32, which are over before a table of their own has paid, go by twos, each in a half of the
- * registers, where the map is FP4's or another with a sign in bit 3. */
+/* avx2_codes4: the 16 values of a group are in two registers of floats. Bits 0 to 2 of a code select a value in each, and
+ * bit 3 selects the register. For BF16 the values are rounded once, and in long runs their low and high bytes become two
+ * tables for the byte shuffle. Groups of 16 and 32 are too short for a table of their own; they are processed in pairs, one
+ * in each half of the registers, if bit 3 is a sign in the map, as in FP4's. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -36,7 +36,7 @@ table_of(struct codes4_values map, float zero, float scale)
     return (struct codes4_values){ scaled(map.low, z, s), scaled(map.high, z, s) };
 }
 
-/* The values of the eight codes of four bytes. */
+/* Returns the values of the eight codes in four bytes. */
 static ALWAYS_INLINE __m256
 look8(const uint8_t *x, struct codes4_values t, const bool low_first)
 {
@@ -46,7 +46,7 @@ look8(const uint8_t *x, struct codes4_values t, const bool low_first)
     __m256i code;
 
     memcpy(&bytes, x, sizeof bytes);
-    code = _mm256_srlv_epi32(_mm256_set1_epi32(bytes), place);      /* above the low four bits: rubbish */
+    code = _mm256_srlv_epi32(_mm256_set1_epi32(bytes), place);      /* bits above the low four are ignored */
     return _mm256_blendv_ps(_mm256_permutevar8x32_ps(t.low, code), _mm256_permutevar8x32_ps(t.high, code),
         _mm256_castsi256_ps(_mm256_slli_epi32(code, 28)));
 }
@@ -62,8 +62,8 @@ put16(void *y, const enum avx2_to format, __m256 a, __m256 b)
     }
 }
 
-/* 64 codes of 32 bytes, or 32 of 16, from the table of bytes. Four bytes, eight codes, go to where their nibbles, low
- * and high in turn, are in the order of pick32. */
+/* Looks up 64 codes of 32 bytes, or 32 codes of 16, in the byte tables. Each four bytes (eight codes) are first moved to the
+ * place where their nibbles, low and high alternating, are in the order of pick32(). Returns the number of codes looked up. */
 static ALWAYS_INLINE size_t
 run_words(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct words16 *words, const bool low_first)
 {
@@ -116,7 +116,7 @@ run_table(char *restrict y, const enum avx2_to format, const uint8_t *restrict x
     }
 }
 
-/* 16 codes, each with its zero and scale. */
+/* Dequantizes 16 codes, each with its own zero point and scale. */
 static ALWAYS_INLINE void
 each16(void *y, const enum avx2_to format, const uint8_t *x, struct codes4_values map, const float *zeros, const float *scales,
     const bool low_first)
@@ -150,14 +150,14 @@ run_each(char *restrict y, const enum avx2_to format, const uint8_t *restrict x,
     }
 }
 
-/* A run that begins in the middle of a byte: its first code alone, as the first nibble of a byte. */
+/* Moves the second code of a byte to the first nibble, for a run that starts in the middle of a byte. */
 static ALWAYS_INLINE uint8_t
 second_nibble(uint8_t byte, bool low_first)
 {
     return (uint8_t)(low_first ? byte >> 4 : byte << 4);
 }
 
-/* The values of group g. `own`: what it is made of. */
+/* Returns the values of group g, computed from the parameters in `own`. */
 typedef struct codes4_values group_table(struct codes4_values map, const void *own, size_t g);
 
 static ALWAYS_INLINE struct codes4_values
@@ -173,8 +173,8 @@ groups(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, s
     const float *numbers, group_table *table, const void *own, const bool low_first)
 {
     const struct codes4_values map = table_load(numbers);
-    size_t at = first % 2;                          /* nibbles gone of x */
-    size_t len = group - first % group;             /* elements of the group */
+    size_t at = first % 2;                          /* nibbles of x consumed */
+    size_t len = group - first % group;             /* elements in the group */
 
     for (size_t g = 0; n > 0; g++, n -= len, len = group) {
         struct codes4_values t = table(map, own, g);
@@ -224,7 +224,7 @@ row(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, size
         groups(y, format, x, first, n, c->group, c->map, codes4_table, c, false);
 }
 
-/* Whether the values with bit 3 of the code are those without it but for their signs; FP4's are. */
+/* Returns true if bit 3 of the code changes only the sign of a value, as in FP4. */
 static bool
 is_mirrored(const float *map)
 {
@@ -235,7 +235,7 @@ is_mirrored(const float *map)
     return mirrored;
 }
 
-/* By code, in each half: what turns the high byte of a value into that of the other sign, or 0. */
+/* Returns, for each code, the bit that flips the sign in the high byte of its value, or 0; same in both halves. */
 static __m256i
 signs_of(const float *map)
 {
@@ -246,8 +246,8 @@ signs_of(const float *map)
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)sign));
 }
 
-/* Two groups side by side, the first one in the lower halves: low and high bytes of the eight values without bit 3 of
- * the code, twice in each half, and what that bit does to the high byte. */
+/* Two groups side by side, the first one in the lower halves: low and high bytes of the eight values of codes without bit 3,
+ * twice in each half, and the effect of bit 3 on the high byte. */
 struct codes4_pair {
     __m256i low, high, sign;
 };
@@ -262,7 +262,7 @@ pair_of(__m256 map, __m256i sign, const float scales[2])
     return (struct codes4_pair){ _mm256_shuffle_epi8(words, even), _mm256_shuffle_epi8(words, odd), sign };
 }
 
-/* 16 codes of each group. */
+/* Looks up 16 codes of each group. */
 static ALWAYS_INLINE void
 pick_pair(uint16_t *first, uint16_t *second, struct codes4_pair t, __m256i code)
 {
@@ -274,7 +274,8 @@ pick_pair(uint16_t *first, uint16_t *second, struct codes4_pair t, __m256i code)
     _mm256_storeu_si256((__m256i *)second, _mm256_permute2x128_si256(a, b, 0x31));
 }
 
-/* Two whole groups at a time, of 16 or 32 codes, a constant; bit 3 of a code is a sign, and no product a NaN. */
+/* Dequantizes whole groups of 16 or 32 codes, a constant, in pairs. Bit 3 of a code must be a sign, and no product may be
+ * NaN. */
 static ALWAYS_INLINE void
 run_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t npairs, const float *map,
     const float *restrict scales, const size_t group, const bool low_first)
@@ -302,7 +303,7 @@ are_finite(const float *v, size_t n)
     return exponents_within(v, n, 0, 254);
 }
 
-/* Elements that come before the first whole pair of groups, pairs, and what is left. */
+/* Dequantizes the elements before the first whole group, pairs of groups, and the remaining elements. */
 static ALWAYS_INLINE void
 row_pairs(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
     const size_t group)
@@ -348,9 +349,9 @@ avx2_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, 
         row(y, TO_BF16, x, first, n, c);
 }
 
-/* --- affine.h: the values of a group are rounded twice, once they are a table */
+/* --- affine.h: the 16 values of a group are a table, so the two roundings are done on it */
 
-/* The last rounding to BF16 is that of the table. */
+/* Computes values of the table. The last rounding, if it is to BF16, is left to the table's own rounding. */
 static ALWAYS_INLINE __m256
 affine_of(__m256 v, const struct affine *a, size_t g, const enum dtype in)
 {

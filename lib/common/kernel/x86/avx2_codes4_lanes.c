@@ -1,7 +1,7 @@
-/* avx2_codes4_lanes: rows that share bytes and scales. As long as the products of FP4's values stay away from overflow and
- * subnormals, they are those of 1 and of 1.5 but for their signs and exponents: a column has these two rounded once for
- * all rows, and a code says which of them and what is added to its bits. Any other map, and any other scales, go through
- * the kernel for rows, a scale each. */
+/* avx2_codes4_lanes: rows that share bytes and scales. As long as the products of FP4's values are far from overflow and
+ * subnormals, they equal the products of 1 and 1.5 except for sign and exponent. These two are rounded once per column for
+ * all rows, and a code selects one of them and the number that is added to its bits. Other maps and other scales go through
+ * the kernel for rows, with one scale per element. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -9,11 +9,11 @@
 #include "kernel/x86/avx2_inline.h"
 
 enum {
-    LANES = 512,                /* columns whose numbers are worked out once for all rows; they stay in L1 */
-    AHEAD = 2                   /* lines to prefetch ahead: they lie apart, in panels that no cache near holds */
+    LANES = 512,                /* columns whose products are computed once for all rows; they stay in L1 */
+    AHEAD = 2                   /* lines to prefetch ahead: they are far apart, in panels that no nearby cache holds */
 };
 
-/* Nibbles of n bytes from bit `shift` on, two a byte, the first one low. */
+/* Packs the nibbles at bit `shift` of n bytes, two to a byte, low nibble first. */
 static void
 nibbles_of(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned shift)
 {
@@ -28,7 +28,7 @@ nibbles_of(uint8_t *restrict y, const uint8_t *restrict x, size_t n, unsigned sh
         y[n / 2] = x[n - 1] >> shift & 15;
 }
 
-/* Columns [from, from + n) of all rows, at most LANES of them, any map and any scales. */
+/* Dequantizes columns [from, from + n) of all rows, at most LANES of them, with any map and scales. */
 static ALWAYS_INLINE void
 lanes_plain(void *y, size_t y_stride, const bool bf16, const struct codes4_lanes *l, size_t from, size_t n)
 {
@@ -64,7 +64,8 @@ is_fp4(const float *map)
     return is;
 }
 
-/* What is done with a column's products, by code: which of them, whether any, and what is added to its bits. */
+/* Operations on a column's products, by code: select the one with 1.5, keep or clear it, and add the low and high byte to
+ * its bits. */
 struct codes4_steps {
     __m256i three, some, low, high;
 };
@@ -90,7 +91,7 @@ steps_of(const float *map)
     return (struct codes4_steps){ v[0], v[1], v[2], v[3] };
 }
 
-/* 16 scales times a factor, rounded. */
+/* Returns 16 scales times a factor, rounded. */
 static ALWAYS_INLINE __m256i
 products_of(const float *scales, float factor)
 {
@@ -100,14 +101,14 @@ products_of(const float *scales, float factor)
         bf16_high256(_mm256_mul_ps(_mm256_loadu_ps(scales + 8), f)));
 }
 
-/* Eight codes in each half of `code`, in order once unpacked: the bytes of half i. */
+/* Returns the bytes of half i of eight codes in each half, which are in order once unpacked. */
 static ALWAYS_INLINE __m256i
 unpack(__m256i low, __m256i high, const int i)
 {
     return i ? _mm256_unpackhi_epi8(low, high) : _mm256_unpacklo_epi8(low, high);
 }
 
-/* 32 columns of a row. */
+/* Dequantizes 32 columns of a row. */
 static ALWAYS_INLINE void
 lane32(uint16_t *restrict y, __m256i code, const struct codes4_steps *s, const uint16_t *one, const uint16_t *three)
 {
@@ -124,7 +125,7 @@ lane32(uint16_t *restrict y, __m256i code, const struct codes4_steps *s, const u
     }
 }
 
-/* Columns [from, from + n), a multiple of 32 and at most LANES, of all rows. */
+/* Dequantizes columns [from, from + n) of all rows; n is a multiple of 32 and at most LANES. */
 static void
 lanes_fp4(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l, size_t from, size_t n)
 {
@@ -157,7 +158,7 @@ lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
 
     for (size_t from = 0, n, whole; from < l->cols; from += n) {
         n = l->cols - from < LANES ? l->cols - from : LANES;
-        /* half of a scale is a normal number, and six times it are finite */
+        /* half of each scale must be normal, and six times it finite */
         whole = fp4 && exponents_within(l->scales + from, n, 2, 250) ? n & ~(size_t)31 : 0;
         if (whole)
             lanes_fp4(y, y_stride, l, from, whole);

@@ -1,6 +1,6 @@
-/* avx2_convrot: the first four digits in 16 bits, the others in 32. A row of H_256 has 136 times +1 and 120 times -1,
- * so that its sums lie within 136 * 128 + 120 * 127 = 32648; what they are made of may wrap around. The first two digits
- * lie within a register: there a row of H4 is the sum of all, less twice the element that the others are not. */
+/* avx2_convrot: computes the first four digits in 16 bits, the others in 32. A row of H_256 has 136 times +1 and 120 times
+ * -1, so its sums are within 136 * 128 + 120 * 127 = 32648; intermediate results may wrap around. The first two digits are
+ * within a register: there, each row of H4 is the sum of all elements minus twice the element of opposite sign. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -23,7 +23,7 @@ less_twice(__m256i sum, __m256i opposite)
     return _mm256_sub_epi16(sum, _mm256_add_epi16(opposite, opposite));
 }
 
-/* Words 0 to 3 of each 64 bits */
+/* Transforms words 0 to 3 of each 64 bits. */
 static ALWAYS_INLINE __m256i
 first_digit(__m256i v)
 {
@@ -34,7 +34,7 @@ first_digit(__m256i v)
     return less_twice(_mm256_add_epi16(sum, _mm256_shuffle_epi32(sum, 0xB1)), _mm256_shuffle_epi32(pairs, 0xB1));
 }
 
-/* The four 64 bits */
+/* Transforms the four groups of 64 bits. */
 static ALWAYS_INLINE __m256i
 second_digit(__m256i v)
 {
@@ -55,7 +55,7 @@ put_words(int16_t *w, __m256i v)
     _mm256_storeu_si256((__m256i *)w, v);
 }
 
-/* The four rows of H4. */
+/* Computes the four rows of H4. */
 static ALWAYS_INLINE void
 digit_words(__m256i v[4])
 {
@@ -68,7 +68,7 @@ digit_words(__m256i v[4])
     v[3] = _mm256_sub_epi16(cd, ba);
 }
 
-/* Groups of 4 or 16: n codes, in registers of 16. */
+/* Transforms n codes in groups of 4 or 16, in registers of 16. */
 static ALWAYS_INLINE void
 few_digits(int16_t *w, const uint8_t *x, size_t n, const bool two)
 {
@@ -89,7 +89,7 @@ two_digits(const uint8_t *x)
     return second_digit(first_digit(words_at(x)));
 }
 
-/* 64 codes. */
+/* Transforms 64 codes. */
 static ALWAYS_INLINE void
 three_digits(int16_t *w, const uint8_t *x)
 {
@@ -102,7 +102,7 @@ three_digits(int16_t *w, const uint8_t *x)
         put_words(w + k * WORDS, v[k]);
 }
 
-/* The fourth digit of 4 x 16 words. */
+/* Transforms the fourth digit of 4 x 16 words. */
 static ALWAYS_INLINE void
 fourth_digit(__m256i v[4], const int16_t *w)
 {
@@ -111,7 +111,7 @@ fourth_digit(__m256i v[4], const int16_t *w)
     digit_words(v);
 }
 
-/* n codes through the digits that they have, up to four. */
+/* Transforms the digits of n codes, up to four. */
 static void
 make_words(int16_t *w, const uint8_t *x, size_t n, size_t group)
 {
@@ -135,7 +135,7 @@ make_words(int16_t *w, const uint8_t *x, size_t n, size_t group)
         }
 }
 
-/* Add words to the sums, or take them off. */
+/* Adds words to the sums, or subtracts them. */
 static void
 add_words(int32_t *s, const int16_t *w, size_t n, bool minus)
 {
@@ -147,7 +147,7 @@ add_words(int32_t *s, const int16_t *w, size_t n, bool minus)
     }
 }
 
-/* A digit of which the elements lie `step` apart, a multiple of 8. */
+/* Transforms a digit whose elements are `step` apart, a multiple of 8. */
 static void
 digit(int32_t *s, size_t n, size_t step)
 {
@@ -187,7 +187,7 @@ sums(struct convrot_room *room, const uint8_t *x, const struct convrot_tile *t, 
         digit(s, t->len, step);
 }
 
-/* Eight values; + 0 makes 0 of -0, and + -0 changes nothing. */
+/* Returns eight values. Adding +0 turns -0 into +0; adding -0 changes nothing. */
 static ALWAYS_INLINE __m256
 values_of(const int32_t *s, __m256 scale, __m256 shrink)
 {
@@ -220,7 +220,7 @@ row_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, si
     }
 }
 
-/* Sixteen words to BF16, the odd ones and the even ones in the upper halves of integers. */
+/* Converts sixteen words to BF16, odd and even ones in the upper halves of integers. */
 static ALWAYS_INLINE void
 put_bf16(uint16_t *y, __m256i v, __m256 factor)
 {
@@ -230,7 +230,7 @@ put_bf16(uint16_t *y, __m256i v, __m256 factor)
         bf16_high256(_mm256_mul_ps(_mm256_cvtepi32_ps(odd), factor))));
 }
 
-/* A whole group of 256. */
+/* Dequantizes a whole group of 256. */
 static ALWAYS_INLINE void
 four_bf16(uint16_t *restrict y, const uint8_t *restrict x, __m256 factor)
 {
@@ -247,8 +247,8 @@ four_bf16(uint16_t *restrict y, const uint8_t *restrict x, __m256 factor)
     }
 }
 
-/* The usual case: no more than four digits, and a scale that needs no care: positive, and so far from both ends that
- * one product gives the bits of the two, which can be neither 0, but for a sum of 0, nor subnormal nor infinite. */
+/* The usual case: at most four digits, and a scale that is positive and so far from both ends of the range that one product
+ * has the bits of two. Products are then never subnormal or infinite, and 0 only for a sum of 0. */
 static void
 usual_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
     struct convrot_room *room)

@@ -1,12 +1,13 @@
-/* CRC-32 by carry-less multiplication. A message is a polynomial, and what is left of it modulo P does not change when
- * its first 128 bits A are replaced by A * x^512 mod P, added (xor) to the 128 bits that lie 512 bits further on. Four such
- * runs go side by side; then they are folded into one another 128 bits apart, and the last 128 bits, with what is behind
- * them, go to zlib.
+/* CRC-32 by carry-less multiplication. A message is a polynomial; its remainder modulo P does not change if its first 128
+ * bits A are replaced by A * x^512 mod P, added (xor) to the 128 bits that are 512 bits further on. Four such runs are
+ * processed side by side; then they are folded into one another 128 bits apart, and the last 128 bits, with the remaining
+ * bytes, go to zlib.
  *
- * A is two halves of 64 bits, each times a constant of 32 bits, reflected as all is here: the low half, which comes
- * first, x^(d + 32) mod P, the high half x^(d - 32) mod P, for a distance of d bits, and one bit further left, because the
- * product of two reflected numbers is one bit short. Source of the method: V. Gopal and others, Fast CRC Computation for
- * Generic Polynomials Using PCLMULQDQ Instruction, 2009. */
+ * A is two halves of 64 bits, each multiplied by a constant of 32 bits, reflected like everything here: the low half, which
+ * comes first, by x^(d + 32) mod P, the high half by x^(d - 32) mod P, for a distance of d bits. Both are one bit further
+ * left, because the product of two reflected numbers is one bit short. Source of the method: V. Gopal and others, Fast CRC
+ * Computation for Generic Polynomials Using PCLMULQDQ Instruction, 2009.
+ */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -46,7 +47,7 @@ avx2_crc(uint32_t before, const uint8_t *x, size_t n)
     a = fold(fold(fold(a, by128, b), by128, c), by128, d);
     uint8_t last[16];
     _mm_storeu_si128((__m128i *)last, a);
-    /* All bits set undo how crc_add() begins: these 16 bytes are no beginning. */
+    /* All bits set cancel the initial value of crc_add(), because these 16 bytes are not the start */
     return crc_add(crc_add(UINT32_MAX, last, sizeof last), x, n);
 }
 

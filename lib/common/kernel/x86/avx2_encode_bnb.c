@@ -1,5 +1,5 @@
-/* avx2_encode_bnb: the formulas are in encode_bnb.h. How many limits are below a value is found in three or four steps
- * that halve them: the limits of a step that are left lie in a register, and a permutation brings each lane its own. */
+/* avx2_encode_bnb: the formulas are in encode_bnb.h. The number of limits below a value is found by binary search in three
+ * or four steps: a register holds the limits, and a permutation gives each lane its own. */
 #if defined(__x86_64__)
 
 #include "dtype/half.h"
@@ -10,10 +10,10 @@
 
 enum bnb_rule { NF4, FP4, FP4_CPU };
 
-/* The eighth of 15 limits; the seven below it, and the seven above it. Of seven limits: low alone. */
+/* The eighth of 15 limits, the seven below it and the seven above it. Seven limits use only `low`. */
 struct bnb_limits {
     __m256 middle, low, high;
-    __m256i codes;              /* of the counts: 16 bytes, twice */
+    __m256i codes;              /* by count: 16 bytes, twice */
 };
 
 static ALWAYS_INLINE struct bnb_limits
@@ -38,14 +38,14 @@ limits_of(enum bnb_rule rule)
     };
 }
 
-/* -1 in lanes where y is above the limit, or NaN. */
+/* Returns -1 in lanes where y is above the limit, or NaN. */
 static ALWAYS_INLINE __m256i
 above(__m256 y, __m256 limit)
 {
     return _mm256_castps_si256(_mm256_cmp_ps(y, limit, _CMP_NLE_UQ));
 }
 
-/* Limit `at` of each lane's half. */
+/* Returns limit `at` of each lane's half. */
 static ALWAYS_INLINE __m256
 limit_at(__m256i at, __m256i upper, const struct bnb_limits *l, enum bnb_rule rule)
 {
@@ -54,7 +54,7 @@ limit_at(__m256i at, __m256i upper, const struct bnb_limits *l, enum bnb_rule ru
         : _mm256_blendv_ps(limit, _mm256_permutevar8x32_ps(l->high, at), _mm256_castsi256_ps(upper));
 }
 
-/* How many of the limits are below each y, a lane each. */
+/* Returns the number of limits below each y, in its lane. */
 static ALWAYS_INLINE __m256i
 counts(__m256 y, const struct bnb_limits *l, enum bnb_rule rule)
 {
@@ -71,7 +71,7 @@ counts(__m256 y, const struct bnb_limits *l, enum bnb_rule rule)
     return _mm256_sub_epi32(at, _mm256_slli_epi32(upper, 3));
 }
 
-/* 32 values to 16 bytes. `divides`: by a, else times a. */
+/* Encodes 32 values to 16 bytes. `divides`: divide by a, else multiply by it. */
 static ALWAYS_INLINE __m128i
 bytes16(const float *x, __m256 a, bool divides, const struct bnb_limits *l, enum bnb_rule rule)
 {
@@ -79,7 +79,7 @@ bytes16(const float *x, __m256 a, bool divides, const struct bnb_limits *l, enum
     for (int i = 0; i < 4; i++) {
         __m256 v = _mm256_loadu_ps(x + 8 * i);
         c[i] = counts(divides ? _mm256_div_ps(v, a) : _mm256_mul_ps(v, a), l, rule);
-        if (rule == FP4)            /* the sign above the count: 3 bits, so that 4 is left */
+        if (rule == FP4)            /* the count has 3 bits, so the sign goes to bit 4 */
             c[i] = _mm256_or_si256(c[i], _mm256_slli_epi32(_mm256_srli_epi32(_mm256_castps_si256(v), 31), 4));
     }
     __m256i n = _mm256_packus_epi16(_mm256_packus_epi32(c[0], c[1]), _mm256_packus_epi32(c[2], c[3]));
@@ -89,12 +89,12 @@ bytes16(const float *x, __m256 a, bool divides, const struct bnb_limits *l, enum
         n = _mm256_or_si256(_mm256_shuffle_epi8(l->codes, _mm256_and_si256(n, _mm256_set1_epi8(7))), sign);
     } else if (rule == FP4_CPU)
         n = _mm256_shuffle_epi8(l->codes, n);
-    n = _mm256_maddubs_epi16(n, _mm256_set1_epi16(0x0110));         /* the first times 16, and the second */
+    n = _mm256_maddubs_epi16(n, _mm256_set1_epi16(0x0110));         /* 16 times the first plus the second */
     n = _mm256_permute4x64_epi64(_mm256_packus_epi16(n, n), 0x08);
     return _mm256_castsi256_si128(n);
 }
 
-/* n values, the last ones of a block or all of it; at an even place. */
+/* Encodes n values, a whole block or its end, starting at an even place. */
 static ALWAYS_INLINE void
 run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divides, const struct bnb_limits *l,
     enum bnb_rule rule)
@@ -150,7 +150,7 @@ avx2_encode_fp4_cpu(uint8_t *restrict y, float *restrict absmax, const float *re
     encode(y, absmax, x, n, block, FP4_CPU);
 }
 
-/* 32 floats, through F16, times r, to 32 integers. */
+/* Rounds 32 floats to F16, multiplies them by r and rounds to integers. */
 static ALWAYS_INLINE __m256i
 integers32(const float *x, __m256 r)
 {
@@ -164,7 +164,7 @@ integers32(const float *x, __m256 r)
     return _mm256_permutevar8x32_epi32(n, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/* Rounding keeps the order, so that the largest magnitude can be rounded alone. */
+/* rounding preserves the order, so it is enough to round the largest magnitude */
 static float
 avx2_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n)
 {

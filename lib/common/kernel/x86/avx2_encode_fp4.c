@@ -1,7 +1,7 @@
-/* avx2_encode_fp4: MXFP4 and NVFP4. The nearest of the values 0, 1, 2, 3, 4, 6, 8, 12 times a scale is as many steps
- * up as there are midpoints below the magnitude: the differences to the two values around it are exact, so that this
- * is what comparing the differences gives, the lower of two equally near ones. Magnitudes far beyond the largest
- * value, where differences round to the same, and scales near the ends of the range are left to the scalar encoder. */
+/* avx2_encode_fp4: MXFP4 and NVFP4. The index of the nearest of the values 0, 1, 2, 3, 4, 6, 8, 12 times a scale is the
+ * number of midpoints below the magnitude. The differences to the two neighbouring values are exact, so this equals a
+ * comparison of the differences, with the lower value winning a tie. Magnitudes far beyond the largest value, where
+ * differences round to equal numbers, and scales near the ends of the range are left to the scalar encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_fp4.h"
@@ -18,7 +18,7 @@ magnitudes(__m256 x)
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
 }
 
-/* The largest of eight; those not NaN, when `a` holds none. */
+/* Returns the largest of eight magnitudes, ignoring NaN if `a` has none. */
 static ALWAYS_INLINE float
 largest(__m256 a)
 {
@@ -29,8 +29,8 @@ largest(__m256 a)
     return _mm_cvtss_f32(m);
 }
 
-/* The codes of eight floats, 0 for NaN. inverse: a power of two that brings them to the values above; or 1, and
- * midpoints that are multiplied by the scale. */
+/* Returns the codes of eight floats, 0 for NaN. `inverse` is a power of two that scales them to the values above, or 1 if
+ * the midpoints are multiplied by the scale. */
 static ALWAYS_INLINE __m256i
 codes_of(__m256 x, __m256 inverse, const __m256 midpoints[7])
 {
@@ -46,7 +46,7 @@ codes_of(__m256 x, __m256 inverse, const __m256 midpoints[7])
 
 static const float midpoint[7] = { 0.5f, 1.5f, 2.5f, 3.5f, 5.0f, 7.0f, 10.0f };
 
-/* The exponent for a magnitude that is not just below a power of two. */
+/* Returns the exponent for a magnitude that is not just below a power of two. */
 static ALWAYS_INLINE uint8_t
 exponent_of(float absmax)
 {
@@ -71,7 +71,7 @@ avx2_encode_mxfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x
 
         for (int j = 0; j < 4; j++) {
             v[j] = _mm256_loadu_ps(x + 8 * j);
-            a = _mm256_max_ps(magnitudes(v[j]), a);                     /* NaN gives the second */
+            a = _mm256_max_ps(magnitudes(v[j]), a);                     /* yields the second operand for NaN */
         }
         uint8_t e = exponent_of(largest(a));
         if (e < 10 || e > 250) {
@@ -91,14 +91,14 @@ avx2_encode_mxfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x
     return true;
 }
 
-/* Half of the E4M3 value of a code from 1 to 0x7E. */
+/* Returns half of the E4M3 value of a code from 1 to 0x7E. */
 static ALWAYS_INLINE float
 scale_of(uint8_t code)
 {
     return code < 8 ? (float)code * 0x1p-10f : float_of_bits(((uint32_t)code << 20) + ((127u - 8u) << 23));
 }
 
-/* 16 elements; false when it is for the scalar encoder. */
+/* Encodes 16 elements. Returns false if the scalar encoder must do it. */
 static ALWAYS_INLINE bool
 nvfp4_group(uint8_t *restrict scale, uint8_t *restrict qs, const float *restrict x)
 {

@@ -1,4 +1,4 @@
-/* avx2_encode_fp8: the formula is in encode_fp8.h. Bits of floats are rounded as integers, 8 at a time. */
+/* avx2_encode_fp8: the formula is in encode_fp8.h. The bits of floats are rounded as integers, 8 at a time. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_fp8.h"
@@ -6,8 +6,8 @@
 
 #include "kernel/x86/avx2_inline.h"
 
-/* A format: bits of its mantissa, bias, bits of its least normal value, a float whose last place is its least value,
- * its largest finite code. */
+/* A format: mantissa bits, bias, bits of its smallest normal value, a float whose last place is its smallest value, its
+ * largest finite code. */
 struct encode_fp8_form {
     int mantissa, bias;
     uint32_t least;
@@ -18,7 +18,7 @@ struct encode_fp8_form {
 static const struct encode_fp8_form E4M3 = { 3, 7, 0x3C800000u, 0x1p14f, 0x7E };
 static const struct encode_fp8_form E5M2 = { 2, 15, 0x38800000u, 0x1p7f, 0x7B };
 
-/* Eight floats to codes, one a lane; what is too large is the largest. */
+/* Rounds eight floats to codes, one in each lane; larger values become the largest code. */
 static ALWAYS_INLINE __m256i
 codes8(__m256 v, const struct encode_fp8_form f)
 {
@@ -37,7 +37,7 @@ codes8(__m256 v, const struct encode_fp8_form f)
     return _mm256_blendv_epi8(_mm256_or_si256(code, sign), _mm256_set1_epi32(0x7F), nan);
 }
 
-/* 32 floats to 32 codes. `how` is a constant but for its scale. */
+/* Rounds 32 floats to 32 codes. `how` is a constant except for its scale. */
 static ALWAYS_INLINE __m256i
 codes32(const float *x, const struct encode_fp8 how, const struct encode_fp8_form f)
 {
@@ -68,7 +68,7 @@ run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_
     }
 }
 
-/* What quantizers do, each a loop of its own. */
+/* Compiles a loop for each combination that quantizers use. */
 static ALWAYS_INLINE void
 encode(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how, const struct encode_fp8_form f)
 {

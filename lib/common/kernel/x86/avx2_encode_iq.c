@@ -1,4 +1,4 @@
-/* avx2_encode_iq: the IQ2 and IQ3 types. Eight tries of a run's scale are made side by side, and the entries of a
+/* avx2_encode_iq: the IQ2 and IQ3 types. Eight tries of a run's scale are evaluated side by side, as are the entries of a
  * list. */
 #if defined(__x86_64__)
 
@@ -8,12 +8,12 @@
 
 enum { LANES = 8, ROOM = IQ_TRIES + 1 };
 
-/* The tries of a run, the last one again where they do not fill a register */
+/* The tries of a run; the last one is repeated to fill a register */
 struct iq_tries {
     float id[ROOM], scale[ROOM];
     uint32_t code[IQ_GROUPS][ROOM];
     float qx[ROOM], q2[ROOM];
-    uint8_t near[ROOM];             /* a bit for each group that is not in the codebook */
+    uint8_t near[ROOM];             /* one bit for each group that is not in the codebook */
 };
 
 static ALWAYS_INLINE __m256
@@ -29,7 +29,7 @@ nearest4(const struct encode_grid *g, uint32_t where, const float *x, const floa
     return nearest_of(g, where, x, w, _mm256_loadu_ps(levels), scale, code, 4);
 }
 
-/* Codes of a group for eight values of id, and what `where` says of them. */
+/* Computes the codes of a group for eight values of id, and their entries of `where`. */
 static ALWAYS_INLINE __m256i
 codes_of(const struct encode_grid *g, const float *x, __m256 id, uint32_t where[LANES], const int digits)
 {
@@ -50,7 +50,7 @@ codes_of(const struct encode_grid *g, const float *x, __m256 id, uint32_t where[
     return code;
 }
 
-/* Codes of eight tries, those of the first `lanes` in the codebook; and how well they fit, as iq_fit. */
+/* Computes the codes of eight tries, with those of the first `lanes` moved to the codebook, and their fit, like iq_fit(). */
 static ALWAYS_INLINE bool
 eight_tries(struct iq_tries *t, int from, int lanes, const struct iq_run *run, const struct encode_grid *g, const int n,
     const int digits)

@@ -1,5 +1,5 @@
-/* avx2_encode_iq1: IQ1_S and IQ1_M. Splits are tried side by side; those that are better than the best so far are
- * then taken one after another, so that the first best stays. */
+/* avx2_encode_iq1: IQ1_S and IQ1_M. Splits are tried side by side; those that beat the best so far are then applied in
+ * order, so that the first one wins a tie. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_iq1.h"
@@ -10,22 +10,22 @@
 
 enum { LANES = 8 };
 
-/* Which of the sums may be better than the best so far: iq1_improve knows. */
+/* Returns the lanes whose sums may beat the best so far; iq1_improve() decides. */
 static ALWAYS_INLINE __m256
 better(__m256 qx, __m256 q2, float best)
 {
     return _mm256_cmp_ps(_mm256_mul_ps(qx, qx), _mm256_mul_ps(_mm256_set1_ps(best), q2), _CMP_GT_OQ);
 }
 
-/* The lanes to look at again, from `lane` on: what was not better does not become so as long as the best rises, but
- * rounding may lower it by a hair. */
+/* Returns the lanes to examine again, starting at `lane`: a split that was not better stays so while the best rises, but
+ * rounding may lower the best slightly. */
 static ALWAYS_INLINE unsigned
 fallen(float before, float best, int lane)
 {
     return best < before ? 0xFFu << lane & 0xFFu : 0;
 }
 
-/* a * c[0] + b * c[1] + d * c[2], once more times c when `square` */
+/* Returns a * c[0] + b * c[1] + d * c[2]; with `square`, each product is multiplied by c again. */
 static ALWAYS_INLINE __m256
 weighed(__m256 a, __m256 b, __m256 d, const float *levels, const bool square)
 {
@@ -43,10 +43,10 @@ struct iq1_prefixes {
     float x[IQ_RUN + 1 + LANES], w[IQ_RUN + 1 + LANES];
 };
 
-/* The sums of w * q * x and of w * q * q of eight splits, for each kind of a type. */
+/* Sums of w * q * x and of w * q * q of eight splits, for each kind of a type. */
 struct iq1_eight {
     float qx[4][LANES], q2[4][LANES];
-    __m256 any;                     /* which splits may be better than the best so far */
+    __m256 any;                     /* splits that may beat the best so far */
 };
 
 static ALWAYS_INLINE void
@@ -57,7 +57,7 @@ eight_put(struct iq1_eight *e, int kind, __m256 qx, __m256 q2, float best)
     _mm256_storeu_ps(e->q2[kind], q2);
 }
 
-/* Takes the splits at i1 and from, from + 1 ... one after another; kinds are step apart. */
+/* Applies the splits at i1 and from, from + 1 ... in order; kinds are `step` apart. */
 static ALWAYS_INLINE bool
 eight_take(const struct iq1_eight *e, struct iq1_run *run, float *best, int i1, int from, const int step)
 {
@@ -74,7 +74,7 @@ eight_take(const struct iq1_eight *e, struct iq1_run *run, float *best, int i1, 
     return improved;
 }
 
-/* Eight values of i2, from `from` on, for one i1, both kinds. */
+/* Tries eight values of i2, starting with `from`, for one i1 and both kinds. */
 static ALWAYS_INLINE bool
 eight_splits(struct iq1_run *run, float *best, const struct iq1_prefixes *p, int i1, int from)
 {
@@ -104,19 +104,19 @@ split_s(struct iq1_run *run)
         p.w[j + 1] = p.w[j] + run->w[i];
     }
     for (int j = IQ_RUN + 1; j < IQ_RUN + 1 + LANES; j++)
-        p.w[j] = NAN;                                   /* never better */
+        p.w[j] = NAN;                                   /* NaN is never better */
     for (int i1 = 0; i1 <= IQ_RUN; i1++)
         for (int i2 = i1; i2 <= IQ_RUN; i2 += LANES)
             any |= eight_splits(run, &best, &p, i1, i2);
     return any;
 }
 
-/* The sums of struct iq1_halves, and after them lanes that are never better */
+/* Sums of struct iq1_halves, padded with lanes that are never better */
 struct iq1_padded_halves {
     float x[2][IQ1_M_RUN + 1 + LANES], w[2][IQ1_M_RUN + 1 + LANES];
 };
 
-/* Eight values of i2, from `from` on, for one i1, all four kinds. */
+/* Tries eight values of i2, starting with `from`, for one i1 and all four kinds. */
 static ALWAYS_INLINE bool
 eight_splits_m(struct iq1_run *run, float *best, const struct iq1_halves *h, const struct iq1_padded_halves *p, int i1,
     int from)

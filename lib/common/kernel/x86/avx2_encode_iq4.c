@@ -1,5 +1,5 @@
-/* avx2_encode_iq4: IQ4_NL and IQ4_XS. Eight runs are searched side by side, a lane each: every lane does what the
- * scalar search does, in its order, so that the sums are the same bits. */
+/* avx2_encode_iq4: IQ4_NL and IQ4_XS. Eight runs are searched side by side, one in each lane: every lane performs the
+ * operations of the scalar search in the same order, so the sums are bit-identical. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_iq4.h"
@@ -9,7 +9,7 @@
 #include "kernel/blocks.h"
 #include "kernel/x86/avx2_encode_lanes.h"
 
-/* The values of iq4_between as a tree, a table a level, and the levels under its leaves */
+/* The values of iq4_between as a tree with one table for each depth, and the levels under its leaves */
 struct iq4_tree {
     __m256 root, low2, high2, third, fourth, even, odd;
 };
@@ -29,7 +29,7 @@ tree_make(void)
     };
 }
 
-/* Where v falls: the code without its lowest bit, and a mask for that. NaN is not below anything. */
+/* Finds the place of v: the code without its lowest bit, and a mask for that bit. NaN is not below anything. */
 struct iq4_leaf {
     __m256i pair;
     __m256 odd;

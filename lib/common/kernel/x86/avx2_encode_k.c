@@ -1,6 +1,6 @@
-/* avx2_encode_k: Q2_K to Q6_K, the eight groups of a block (or twice eight) searched at once; what comes after the
- * search is that of the scalar encoder, compiled for this CPU. A block that is not ordinary (infinite, NaN, all 0,
- * tiny, huge) is left to the scalar encoder. */
+/* avx2_encode_k: Q2_K to Q6_K. The eight groups of a block (or twice eight) are searched at once; the steps after the search
+ * are those of the scalar encoder, compiled for this CPU. A block that is not ordinary (infinite, NaN, all 0, tiny, huge) is
+ * left to the scalar encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_k.h"
@@ -8,7 +8,7 @@
 #include "kernel/encode_k_finish.h"
 #include "kernel/x86/avx2_encode_lanes.h"
 
-/* Whether no magnitude of the block is infinite or NaN. */
+/* Returns true if no element of the block is infinite or NaN. */
 static ALWAYS_INLINE bool
 all_finite(const float *x)
 {
@@ -20,7 +20,7 @@ all_finite(const float *x)
     return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(largest, _mm256_set1_epi32(0x7F7FFFFF)))) == 0;
 }
 
-/* The weights of eight groups, and their sums. */
+/* Computes the weights of eight groups, and their sums. */
 static ALWAYS_INLINE void
 weigh(__m256 *weights, float sums[LANES], const __m256 *x, const float *importance, float s, const int n)
 {

@@ -1,6 +1,6 @@
-/* avx2_encode_lanes: the searches of encode_search for eight groups of floats at a time, one in each lane, which does
- * the operations of the scalar function in their order. Lane g of x[i] is element i of group g. What the scalar
- * function leaves through a branch is computed here, and not taken. */
+/* avx2_encode_lanes: the searches of encode_search for eight groups of floats at a time. Each lane performs the operations
+ * of the scalar function in the same order. Lane g of x[i] is element i of group g. If the scalar function branches, both
+ * results are computed and one is selected. */
 #ifndef KERNEL_X86_AVX2_ENCODE_LANES_H
 #define KERNEL_X86_AVX2_ENCODE_LANES_H
 
@@ -35,7 +35,7 @@ lanes_transpose(__m256 r[LANES])
         r[i] = t[i];
 }
 
-/* Eight groups of n floats that lie one after the other. */
+/* Loads eight consecutive groups of n floats. */
 static ALWAYS_INLINE void
 lanes_load(__m256 *v, const float *x, const int n)
 {
@@ -52,7 +52,7 @@ lanes_abs(__m256 v)
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
 }
 
-/* A rounded sum a + b * c. */
+/* Returns a + b * c, with the product rounded. */
 static ALWAYS_INLINE __m256
 lanes_add_product(__m256 a, __m256 b, __m256 c)
 {
@@ -69,7 +69,7 @@ lanes_sum(const __m256 *v, const int n)
     return sum;
 }
 
-/* weigh_by_importance of eight groups. */
+/* Same as weigh_by_importance() for eight groups. */
 static ALWAYS_INLINE void
 lanes_weigh(__m256 *weights, const __m256 *x, const float *importance, float sigma, const int n)
 {
@@ -78,7 +78,8 @@ lanes_weigh(__m256 *weights, const __m256 *x, const float *importance, float sig
         weights[i] = _mm256_mul_ps(weights[i], _mm256_sqrt_ps(lanes_add_product(_mm256_set1_ps(sigma), x[i], x[i])));
 }
 
-/* The nearest integer from low to high, plus NEAREST_MAGIC, for |v| < 2^22: its lowest byte is that of the integer. */
+/* Returns the nearest integer from low to high, plus NEAREST_MAGIC, for |v| < 2^22. The lowest byte of the result is that of
+ * the integer. */
 static ALWAYS_INLINE __m256
 lanes_nearest_magic(__m256 v, const int low, const int high)
 {
@@ -93,7 +94,7 @@ lanes_nearest(__m256 v, const int low, const int high)
     return _mm256_sub_ps(lanes_nearest_magic(v, low, high), _mm256_set1_ps(NEAREST_MAGIC));
 }
 
-/* The same for any v, as nearest_int has it. */
+/* Same for any v, like nearest_int(). */
 static ALWAYS_INLINE __m256
 lanes_nearest_any(__m256 v, const int low, const int high)
 {
@@ -104,7 +105,7 @@ lanes_nearest_any(__m256 v, const int low, const int high)
     return _mm256_cvtepi32_ps(i);
 }
 
-/* The lowest bytes of v[0 .. 4) as one word a lane. */
+/* Packs the lowest bytes of v[0 .. 4) into one word in each lane. */
 static ALWAYS_INLINE __m256
 lanes_word(const __m256 v[4])
 {
@@ -116,7 +117,7 @@ lanes_word(const __m256 v[4])
     return _mm256_castsi256_ps(_mm256_or_si256(_mm256_or_si256(b[0], b[1]), _mm256_or_si256(b[2], b[3])));
 }
 
-/* Eight groups of n codes, the lowest bytes of v[0 .. n), one group after the other. */
+/* Stores eight groups of n codes, the lowest bytes of v[0 .. n), one group after the other. */
 static ALWAYS_INLINE void
 lanes_put_codes(uint8_t *codes, const __m256 *v, const int n)
 {
@@ -134,7 +135,7 @@ lanes_put_codes(uint8_t *codes, const __m256 *v, const int n)
 
 /* --- symmetric */
 
-/* extreme() of each lane. */
+/* Same as extreme() in each lane. */
 static ALWAYS_INLINE __m256
 lanes_extreme(const __m256 *x, const int n)
 {
@@ -149,7 +150,7 @@ lanes_extreme(const __m256 *x, const int n)
     return value;
 }
 
-/* Whether all lanes have an extreme value that is an ordinary number, not below 1e-15. */
+/* Returns true if the extreme value of every lane is finite and at least 1e-15 in magnitude. */
 static ALWAYS_INLINE bool
 lanes_ordinary(__m256 m)
 {
@@ -160,7 +161,7 @@ lanes_ordinary(__m256 m)
     return _mm256_movemask_ps(ok) == 0xFF;
 }
 
-/* search_symmetric. False when a lane is not ordinary; no NaN among x. */
+/* Same as search_symmetric(). Returns false if a lane is not ordinary. x must not contain NaN. */
 static ALWAYS_INLINE bool
 lanes_search_symmetric(uint8_t *codes, float scales[LANES], const __m256 *x, const __m256 *weights, const int n,
     const int top)
@@ -199,7 +200,7 @@ lanes_search_symmetric(uint8_t *codes, float scales[LANES], const __m256 *x, con
         scale = _mm256_blendv_ps(scale, fit, better);
         best = _mm256_blendv_ps(best, _mm256_mul_ps(fit, xl), better);
     }
-    for (int i = 0; i < n; i++)                                         /* moved up by top */
+    for (int i = 0; i < n; i++)                                         /* top is added */
         wx[i] = _mm256_add_ps(lanes_nearest_magic(_mm256_mul_ps(inverse, x[i]), -top, top - 1),
             _mm256_set1_ps((float)top));
     lanes_put_codes(codes, wx, n);
@@ -215,7 +216,7 @@ struct lanes_fit {
     __m256 xl, ll;
 };
 
-/* The code of one element moves where that takes more of the error away; whether it did in any lane. */
+/* Moves the code of one element in the lanes where that reduces the error. Returns true if it did in any lane. */
 static ALWAYS_INLINE bool
 lanes_q3_improve(__m256 *code, __m256 x, struct lanes_fit *fit)
 {
@@ -240,7 +241,7 @@ lanes_q3_improve(__m256 *code, __m256 x, struct lanes_fit *fit)
     return true;
 }
 
-/* search_symmetric_q3 of eight groups; as above. */
+/* Same as search_symmetric_q3() for eight groups, with the same conditions. */
 static ALWAYS_INLINE bool
 lanes_search_symmetric_q3(uint8_t *codes, float scales[LANES], const __m256 *x)
 {
@@ -273,7 +274,7 @@ lanes_search_symmetric_q3(uint8_t *codes, float scales[LANES], const __m256 *x)
 
 /* --- with a minimum */
 
-/* The error of x = scale * code + low. */
+/* Returns the error of x = scale * code + low. */
 static ALWAYS_INLINE __m256
 lanes_min_error(const __m256 *codes, const __m256 *x, const __m256 *weights, const int n, __m256 scale, __m256 low,
     const bool absolute)
@@ -289,7 +290,7 @@ lanes_min_error(const __m256 *codes, const __m256 *x, const __m256 *weights, con
     return error;
 }
 
-/* Lanes for which lanes_nearest would not do. From the lowest element to the highest all steps are monotonic. */
+/* Returns the lanes for which lanes_nearest() is not valid. All steps are monotonic from the lowest element to the highest. */
 static ALWAYS_INLINE __m256
 lanes_beyond(__m256 inverse, __m256 low, __m256 lowest, __m256 highest)
 {
@@ -300,7 +301,7 @@ lanes_beyond(__m256 inverse, __m256 low, __m256 lowest, __m256 highest)
     return _mm256_or_ps(_mm256_cmp_ps(a, limit, _CMP_NLT_UQ), _mm256_cmp_ps(b, limit, _CMP_NLT_UQ));
 }
 
-/* search_with_min. False when a lane is not ordinary; no NaN, no infinity among x. */
+/* Same as search_with_min(). Returns false if a lane is not ordinary. x must be finite. */
 static ALWAYS_INLINE bool
 lanes_search_with_min(uint8_t *codes, float scales[LANES], float mins[LANES], const __m256 *x, const __m256 *weights,
     const int n, const int top, const struct search_tries *tries)
@@ -316,7 +317,7 @@ lanes_search_with_min(uint8_t *codes, float scales[LANES], float mins[LANES], co
         sum_x = lanes_add_product(sum_x, weights[i], x[i]);
     }
     low = _mm256_min_ps(zero, low);
-    __m256 constant = _mm256_cmp_ps(high, low, _CMP_EQ_OQ);             /* all codes will be 0, and no try better */
+    __m256 constant = _mm256_cmp_ps(high, low, _CMP_EQ_OQ);             /* all codes will be 0, and no try is better */
     high = _mm256_blendv_ps(high, _mm256_set1_ps(1e30f), constant);
 
     const __m256 lowest = low;

@@ -6,7 +6,7 @@
 
 #include "kernel/x86/avx2_inline.h"
 
-/* Eight codes, one a lane. A comparison that holds is -1. */
+/* Returns eight codes, one in each lane. A comparison that holds is -1. */
 static ALWAYS_INLINE __m256i
 codes8(__m256 v, const enum encode_e2m1_rule rule)
 {
@@ -41,14 +41,14 @@ static ALWAYS_INLINE void
 put_back(float *y, __m256i q, const struct encode_e2m1 *how)
 {
     const __m256 values = _mm256_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6);
-    __m256 v = _mm256_permutevar8x32_ps(values, q);     /* which looks at three bits */
+    __m256 v = _mm256_permutevar8x32_ps(values, q);     /* uses only three bits */
     __m256i sign = _mm256_slli_epi32(_mm256_srli_epi32(q, 3), 31);
     if (how->plus_zero)
         sign = _mm256_andnot_si256(_mm256_cmpeq_epi32(q, _mm256_set1_epi32(8)), sign);
     _mm256_storeu_ps(y, _mm256_mul_ps(_mm256_xor_ps(v, _mm256_castsi256_ps(sign)), _mm256_set1_ps(how->scale)));
 }
 
-/* The codes of eight lanes in four bytes. */
+/* Packs the codes of eight lanes into four bytes. */
 static ALWAYS_INLINE uint32_t
 nibbles8(__m256i q, bool high_first)
 {
@@ -94,7 +94,7 @@ avx2_encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restric
         run(y, back, x, n, how, E2M1_PLAIN, DTYPE_F32);
 }
 
-/* Of a NaN and a number the second operand counts. */
+/* The maximum of a NaN and a number is the second operand. */
 static float
 avx2_encode_most(const float *x, size_t n)
 {

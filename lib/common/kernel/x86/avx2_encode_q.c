@@ -1,6 +1,6 @@
-/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, some blocks of 32 floats at a time. Without importance extremes do not
- * depend on the order, nor do codes on each other; with it eight blocks of a row are searched at once. What is not
- * ordinary (infinite, NaN, all 0, tiny, huge) is left to the scalar encoder: these blocks, or their row. */
+/* avx2_encode_q: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, several blocks of 32 floats at a time. Without importance, extremes do not
+ * depend on the order, and codes do not depend on each other; with importance, eight blocks of a row are searched at once.
+ * Blocks that are not ordinary (infinite, NaN, all 0, tiny, huge), or their rows, are left to the scalar encoder. */
 #if defined(__x86_64__)
 
 #include "kernel/encode_q.h"
@@ -15,14 +15,14 @@ enum { ELEMS = 32, BATCH = 4 };                 /* blocks whose extremes and fac
 
 /* --- extremes */
 
-/* The upper one of each pair of neighbours, of a in the lanes 0, 2 of both halves, of b in 1, 3. */
+/* Returns the larger one of each pair of neighbours: those of a in lanes 0 and 2 of both halves, those of b in 1 and 3. */
 static ALWAYS_INLINE __m256
 fold(__m256 a, __m256 b)
 {
     return _mm256_max_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
 }
 
-/* The largest value and the largest of the negated ones, a lane for each of four blocks. */
+/* Finds the largest value and the largest negated value of four blocks, one lane for each block. */
 static ALWAYS_INLINE void
 extremes(__m128 *high, __m128 *minus_low, const float *x)
 {
@@ -42,7 +42,7 @@ extremes(__m128 *high, __m128 *minus_low, const float *x)
     *minus_low = _mm256_extractf128_ps(v[0], 1);
 }
 
-/* The first value of this magnitude in a block, which there is. */
+/* Returns the first value of this magnitude in a block, which must have one. */
 static float
 first_of(const float *x, float magnitude)
 {
@@ -51,7 +51,7 @@ first_of(const float *x, float magnitude)
     return *x;
 }
 
-/* The extreme values as extreme() has them. */
+/* Returns the extreme values, like extreme(). */
 static ALWAYS_INLINE __m128
 farther(__m128 high, __m128 minus_low, const float *x)
 {
@@ -89,7 +89,7 @@ put_fifth_bits(uint8_t *qh, __m256i codes)
     memcpy(qh, &bits, sizeof bits);
 }
 
-/* A block. d, m: binary16, the latter where the type has a minimum. */
+/* Stores a block. d and m are binary16; m is used if the type has a minimum. */
 static ALWAYS_INLINE void
 put_block(uint8_t *restrict y, uint16_t d, uint16_t m, __m256i codes, const struct encode_q_type t)
 {
@@ -106,7 +106,7 @@ put_block(uint8_t *restrict y, uint16_t d, uint16_t m, __m256i codes, const stru
     put_nibbles(y, codes);
 }
 
-/* Four times eight codes as 32 bytes in order. */
+/* Packs four times eight codes into 32 bytes, in order. */
 static ALWAYS_INLINE __m256i
 codes_of(const __m256i v[4])
 {
@@ -117,7 +117,7 @@ codes_of(const __m256i v[4])
 
 /* --- Q4_0 to Q5_1 */
 
-/* What becomes of four blocks: factors and minima of binary16, and 32 codes each. */
+/* Encoded form of four blocks: binary16 factors and minima, and 32 codes each. */
 struct q_batch {
     uint16_t d[BATCH], m[BATCH];
     __m256i codes[BATCH];
@@ -129,8 +129,8 @@ put_halves(uint16_t h[BATCH], __m128 v)
     _mm_storel_epi64((__m128i *)(void *)h, _mm_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
-/* x = code * factor + low, with `half` for the rounding (and for a code that is not 0 where x is). A conversion to
- * integers that meets what is none gives a negative one, as no code is: false then. */
+/* Computes codes for x = code * factor + low. `half` is added for rounding, and for a code that is not 0 for x = 0. A value
+ * that does not fit an integer is converted to a negative one, which no code is: the result is then false. */
 static ALWAYS_INLINE bool
 batch_codes(struct q_batch *batch, const float *x, __m128 factor, __m128 low, const bool with_low, const float half)
 {
@@ -174,7 +174,7 @@ symmetric_batch(struct q_batch *batch, const float *x, const int top)
     return true;
 }
 
-/* x = code * d + m. The sign of a minimum that is 0 is left to the scalar encoder. */
+/* x = code * d + m. Returns false if a minimum is 0, because its sign is left to the scalar encoder. */
 static ALWAYS_INLINE bool
 min_batch(struct q_batch *batch, const float *x, const int top)
 {
@@ -224,11 +224,11 @@ encode_plain(enum dtype dtype, uint8_t *restrict y, const float *restrict x, siz
     }
 }
 
-/* --- the same with importance */
+/* --- Q4_0 to Q5_1 with importance */
 
 enum { EIGHT = LANES * ELEMS };
 
-/* Eight blocks after a search: x = scale * code - min, or scale * (code - top). */
+/* Encodes eight blocks after a search: x = scale * code - min, or scale * (code - top). */
 struct q_searched {
     uint8_t codes[EIGHT];
     float scale[LANES], min[LANES];
@@ -244,7 +244,7 @@ all_finite(const __m256 x[ELEMS])
     return _mm256_movemask_ps(_mm256_cmp_ps(largest, largest, _CMP_UNORD_Q)) == 0;
 }
 
-/* x, importance: EIGHT. */
+/* Encodes eight blocks; x and importance are their elements. */
 static ALWAYS_INLINE bool
 search(struct q_searched *searched, const float *x, const float *importance, float mean_square, const struct encode_q_type t)
 {
@@ -259,7 +259,7 @@ search(struct q_searched *searched, const float *x, const float *importance, flo
         : lanes_search_symmetric(searched->codes, searched->scale, v, weights, ELEMS, t.top);
 }
 
-/* The same of `count` blocks at the end of a row: the last one again and again fills the lanes. */
+/* Encodes `count` blocks at the end of a row; the last one is repeated to fill the lanes. */
 static ALWAYS_INLINE bool
 search_rest(struct q_searched *searched, const float *x, const float *importance, size_t count, float mean_square,
     const struct encode_q_type t)
@@ -321,7 +321,7 @@ avx2_encode_q(enum dtype dtype, uint8_t *restrict y, const float *restrict x, si
 
 /* --- Q8_0 */
 
-/* The largest magnitude as bits, which for NaN and infinity are larger than for any number. */
+/* Returns the bits of the largest magnitude; those of NaN and infinity are larger than those of any number. */
 static ALWAYS_INLINE uint32_t
 magnitude_bits(const float *x)
 {
@@ -336,8 +336,8 @@ magnitude_bits(const float *x)
     return (uint32_t)_mm_cvtsi128_si32(m);
 }
 
-/* To the nearest, ties away from zero, for magnitudes up to 2^22: the largest float below a half is added, since a half
- * would lift that one, too. */
+/* Rounds to nearest, ties away from zero, for magnitudes up to 2^22. Adds the largest float below one half, because adding
+ * one half would also round up that float itself. */
 static ALWAYS_INLINE __m256i
 rounded_away(__m256 v)
 {

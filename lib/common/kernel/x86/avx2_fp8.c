@@ -1,18 +1,18 @@
 /* avx2_fp8: rows of E4M3 and E5M2 codes times scales.
  *
- * Plain way, 16 codes at a time: an E5M2 code is the upper byte of a half; an E4M3 code moved by one bit is a
- * half too, but for a factor of 2^8 (biases 15 and 7) and the NaN code. Halves widen exactly, subnormals
- * included, and so does the factor; then comes the one F32 multiplication, then the rounding.
+ * By arithmetic, 16 codes at a time: an E5M2 code is the upper byte of a binary16; an E4M3 code shifted by one bit is a
+ * binary16 too, except for a factor of 2^8 (biases 15 and 7) and the NaN code. Widening is exact, including subnormals, and
+ * so is the factor; then follow the one F32 multiplication and the rounding.
  *
- * Table way, for BF16: as long as products stay away from overflow and subnormals, one step of the code's
- * exponent is one step of the product's exponent and leaves its mantissa alone. So the mantissa picks one of
- * a few products of exponent 0, a subnormal code picks its own product (together at most 16 entries: two
- * byte shuffles), and the exponent field is added in place, s eeee mmm -> s 0000 eeee 0000000. The plain way
- * makes the entries. Infinite and NaN codes would come out wrong: the largest code seen is kept, and a row
- * with one of them is done again the plain way.
+ * By table, for BF16: as long as products are far from overflow and subnormals, one step of the code's exponent is one step
+ * of the product's exponent and does not change its mantissa. So the mantissa selects one of a few products with exponent 0,
+ * a subnormal code selects its own product (together at most 16 entries: two byte shuffles), and the exponent field is added
+ * in place, s eeee mmm -> s 0000 eeee 0000000. The entries are computed by arithmetic. Infinite and NaN codes would yield
+ * wrong values: the largest code seen is kept, and a run with one of them is repeated by arithmetic.
  *
- * Scales that are powers of two, as those of MXFP8 are, share the table of 1: each moves what is not 0 by its exponent. That
- * pays for groups which are over before a table of their own has. */
+ * Scales that are powers of two, as in MXFP8, share the table of 1: each adds its exponent to products that are not 0. That
+ * pays for groups that are too short for a table of their own.
+ */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -20,21 +20,21 @@
 #include "base/num.h"
 #include "kernel/x86/avx2_inline.h"
 
-/* What differs between the two formats. Always a constant once inlined. */
+/* Parameters of a format. Always a constant once inlined. */
 struct fp8_type {
     bool e4m3;
     int mantissa_bits;
-    int8_t first_special;           /* without sign: from this code on infinite or NaN */
+    int8_t first_special;           /* without the sign, codes from here up are infinite or NaN */
 };
 static const struct fp8_type E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
 
 enum {
-    TABLE_PAYS = 64,                /* codes of one scale from which its table is faster */
-    TABLE_COLS = 32,                /* columns of one scale, likewise */
+    TABLE_PAYS = 64,                /* codes with one scale from which on a table is faster */
+    TABLE_COLS = 32,                /* columns with one scale from which on a table is faster */
     TABLES = 64                     /* scales side by side: 4 KiB of tables, which stay in L1 */
 };
 
-/* 16 codes to floats, times scale; canonical NaN. */
+/* Multiplies 16 codes by their scales, with canonical NaN. */
 static ALWAYS_INLINE void
 products(__m256 out[2], __m128i code, const struct fp8_type f, const __m256 scale[2])
 {
@@ -65,7 +65,7 @@ products_bf16(__m128i code, const struct fp8_type f, const __m256 scale[2])
     return concat256(bf16_high256(p[0]), bf16_high256(p[1]));
 }
 
-/* 16 scales. */
+/* Loads 16 scales. */
 static ALWAYS_INLINE void
 scales_load(__m256 v[2], const float *scales)
 {
@@ -73,7 +73,7 @@ scales_load(__m256 v[2], const float *scales)
     v[1] = _mm256_loadu_ps(scales + 8);
 }
 
-/* The last n codes and their scales, in buffers. */
+/* The last n codes and their scales, padded. */
 struct fp8_last {
     uint8_t x[16];
     float scales[16];
@@ -90,7 +90,8 @@ last_of(const uint8_t *x, size_t n, const float *scales, bool each)
     return l;
 }
 
-/* n products of one scale, or of one each. table: that of the scale, or of 1, for those that look them up. */
+/* Computes n products with one scale, or with one for each code. `table` is for the functions that look products up: the
+ * table of the scale, or of 1. */
 typedef void run_fn(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f,
     const float *restrict scales, bool each, const struct words16 *table);
 
@@ -142,8 +143,8 @@ run_bf16(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp
     }
 }
 
-/* Entry m: the product of code m. From the smallest normal code on, which has the exponent field 1, an
- * exponent less. */
+/* Builds a table: entry m is the product of code m, with 1 subtracted from its exponent for normal codes, whose own exponent
+ * field is at least 1. */
 static ALWAYS_INLINE struct words16
 table_make(const struct fp8_type f, float scale)
 {
@@ -156,7 +157,7 @@ table_make(const struct fp8_type f, float scale)
     return words16_of(_mm256_sub_epi16(v, _mm256_and_si256(normal, _mm256_set1_epi16(1 << 7))));
 }
 
-/* Look up 32 codes: elements 0..15 to y[0], 16..31 to y[1]. `largest` is kept per byte. */
+/* Looks up 32 codes: elements 0..15 to y[0], 16..31 to y[1]. Keeps the largest code of each byte position in `largest`. */
 static ALWAYS_INLINE void
 lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8_type f, __m256i *largest)
 {
@@ -164,10 +165,10 @@ lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8_typ
     const __m256i mantissa = _mm256_set1_epi8((char)((1 << f.mantissa_bits) - 1));
     const __m256i fields = _mm256_set1_epi16((short)(0x8000 | (f.e4m3 ? 15 << 7 : 31 << 7)));
 
-    /* the unpacks work within halves: put elements 8..15 into the upper one */
+    /* unpacking works within halves, so move elements 8..15 to the upper one */
     code = _mm256_permute4x64_epi64(code, 0xD8);
 
-    /* a subnormal code is less than its mantissa with the hidden bit, any other is not */
+    /* only a subnormal code is less than its mantissa with the hidden bit */
     __m256i magnitude = _mm256_and_si256(code, _mm256_set1_epi8(0x7F));
     __m256i entry = _mm256_min_epu8(magnitude, _mm256_or_si256(_mm256_and_si256(code, mantissa), hidden));
     __m256i low = _mm256_shuffle_epi8(t->low, entry);
@@ -184,7 +185,7 @@ lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8_typ
     }
 }
 
-/* `power`: the scale is a power of two, and the table that of 1. */
+/* `power`: the scale is a power of two, and the table is that of 1. */
 static ALWAYS_INLINE void
 run_looked_up(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
     const struct words16 *table, const bool power)
@@ -230,7 +231,7 @@ run_power(void *restrict y, const uint8_t *restrict x, size_t n, const struct fp
     run_looked_up(y, x, n, f, scale, table, true);
 }
 
-/* May one step of the code's exponent be taken for one of the product's? Values go from 2^-16 to 2^16. */
+/* Returns true if one step of the code's exponent is one step of the product's. Code values range from 2^-16 to 2^16. */
 static inline bool
 far_from_limits(const float *scales, size_t n)
 {
@@ -247,12 +248,12 @@ are_powers(const float *scales, size_t n)
     return powers;
 }
 
-/* Row by row, a run for each scale. tables: NULL, or the first; `step` from each to the next. */
+/* Calls run() for each scale of each row. `tables` is NULL or the first table; the next ones are `step` apart. */
 static ALWAYS_INLINE void
 each_run(void *y, const enum avx2_to format, size_t y_stride, const struct fp8_rows *rows, const struct fp8_type f, run_fn *run,
     const struct words16 *tables, const size_t step)
 {
-    const struct fp8_rows m = *rows;                /* stores could change *rows */
+    const struct fp8_rows m = *rows;                /* a local copy, because stores could change *rows */
     const bool each = m.scale_cols == 1;
 
     for (size_t r = 0; r < m.rows; r++)
@@ -263,7 +264,7 @@ each_run(void *y, const enum avx2_to format, size_t y_stride, const struct fp8_r
         }
 }
 
-/* Columns under at most TABLES scales. */
+/* Dequantizes columns with at most TABLES scales. */
 static ALWAYS_INLINE void
 panel_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const struct fp8_type f)
 {

@@ -1,6 +1,6 @@
-/* avx2_groups: types whose groups of 16 elements take 4 or 8 values, to BF16. The values of four or two groups
- * are a table of 16 entries for the byte shuffle; an element's index is its code and, above that, the number of
- * its group. Codes are in the order of pick32: elements 0..7, 16..23; 8..15, 24..31. */
+/* avx2_groups: types whose groups of 16 elements have 4 or 8 values, to BF16. The values of four or two groups are a table
+ * of 16 entries for the byte shuffle; the index of an element is its code plus, in the higher bits, the number of its group.
+ * Codes are in the order of pick32(): elements 0..7, 16..23; 8..15, 24..31. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -26,14 +26,14 @@ table_of(__m256 a, __m256 b, bool finite)
     return words16_rounded(a, b);
 }
 
-/* Bytes: `first` for the first group of 16 elements, `then` for the second. */
+/* Returns bytes: `first` for the first group of 16 elements, `then` for the second. */
 static ALWAYS_INLINE __m256i
 group_bits(int first, int then)
 {
     return _mm256_unpacklo_epi64(_mm256_set1_epi8((char)first), _mm256_set1_epi8((char)then));
 }
 
-/* Four values, groups g .. g + 3 of 64 elements. */
+/* Dequantizes groups g .. g + 3 with four values, 64 elements. */
 static void
 q2_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
@@ -59,7 +59,7 @@ q2_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
     }
 }
 
-/* Eight values, two groups of 32 elements. */
+/* Dequantizes two groups with eight values, 32 elements. */
 static void
 q3_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
@@ -83,8 +83,8 @@ q3_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
     }
 }
 
-/* Eight values and a sign, but code 8 is +0: two groups of 32 elements. Scales are not negative. The low nibbles
- * of 16 bytes, then the high ones, are in the order we want. */
+/* Dequantizes two groups with eight values and a sign, where code 8 is +0, 32 elements. Scales are not negative. The low
+ * nibbles of 16 bytes followed by the high ones are already in the required order. */
 static void
 nvfp4_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
 {

@@ -1,4 +1,4 @@
-/* avx2_inline: rounding eight floats at a time, and writing them. Shared by the avx2_*.c files only. */
+/* avx2_inline: rounds eight floats at a time and stores them. Included only by avx2_*.c. */
 #ifndef KERNEL_X86_AVX2_INLINE_H
 #define KERNEL_X86_AVX2_INLINE_H
 
@@ -10,17 +10,17 @@
 #include "dtype/dtype.h"
 #include "kernel/nan.h"
 
-/* What is written. A constant once inlined. */
+/* Output format. A constant once inlined. */
 enum avx2_to { TO_F32, TO_BF16 };
 
-/* Bytes of an element. */
+/* Returns the size of an element in bytes. */
 static inline size_t
 size_of(const enum avx2_to format)
 {
     return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
 }
 
-/* Whether the exponent fields of all values are from low to high: finite ones have 0 .. 254. */
+/* Returns true if the exponent fields of all values are from low to high; those of finite values are 0 .. 254. */
 static inline bool
 exponents_within(const float *values, size_t n, uint32_t low, uint32_t high)
 {
@@ -31,7 +31,7 @@ exponents_within(const float *values, size_t n, uint32_t low, uint32_t high)
     return within;
 }
 
-/* Eight floats, any NaN among them made the canonical one. */
+/* Replaces any NaN among eight floats by the canonical one. */
 static inline __m256
 canonical256(__m256 v)
 {
@@ -40,8 +40,8 @@ canonical256(__m256 v)
     return _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32((int)NAN_CANONICAL)), nan);
 }
 
-/* Round eight floats to BF16, ties to even. The code is the upper half of each lane, the lower half is
- * rubbish. No NaN but the canonical one may come in: a payload of ones would carry into the sign. */
+/* Rounds eight floats to BF16, ties to even. The code is the upper half of each lane; the lower half is undefined. Only the
+ * canonical NaN may be passed: a payload of ones would carry into the sign. */
 static inline __m256i
 bf16_high256(__m256 v)
 {
@@ -51,7 +51,7 @@ bf16_high256(__m256 v)
     return _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
 }
 
-/* To values of a type: BF16, F16 or, but for NaN, F32 as they are. */
+/* Rounds to values of a type: BF16, F16, or F32, which only makes NaN canonical. */
 static inline __m256
 rounded256(__m256 v, const enum dtype in)
 {
@@ -63,28 +63,28 @@ rounded256(__m256 v, const enum dtype in)
     return v;
 }
 
-/* The upper halves of 2 x 8 lanes as 16 codes, element 2i from even[i] and 2i + 1 from odd[i]. */
+/* Returns the upper halves of 2 x 8 lanes as 16 codes, element 2i from even[i] and 2i + 1 from odd[i]. */
 static inline __m256i
 interleave256(__m256i even, __m256i odd)
 {
     return _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA);
 }
 
-/* The upper halves of 2 x 8 lanes as 16 codes, per half register: lanes 0..3 of lo and of hi, then 4..7. */
+/* Returns the upper halves of 2 x 8 lanes as 16 codes, by half register: lanes 0..3 of lo and of hi, then 4..7. */
 static inline __m256i
 pack256(__m256i lo, __m256i hi)
 {
     return _mm256_packus_epi32(_mm256_srli_epi32(lo, 16), _mm256_srli_epi32(hi, 16));
 }
 
-/* The same in order: those of `lo` first. */
+/* Returns them in order, those of `lo` first. */
 static inline __m256i
 concat256(__m256i lo, __m256i hi)
 {
     return _mm256_permute4x64_epi64(pack256(lo, hi), 0xD8);
 }
 
-/* The low and the high bytes of 16 BF16 codes, as tables for the byte shuffle: both halves of a register alike. */
+/* The low and high bytes of 16 BF16 codes, as tables for the byte shuffle; both halves of a register are equal. */
 struct words16 {
     __m256i low, high;
 };
@@ -99,15 +99,15 @@ words16_of(__m256i words)
     return (struct words16){ _mm256_permute4x64_epi64(words, 0x88), _mm256_permute4x64_epi64(words, 0xDD) };
 }
 
-/* The same from values to be rounded: entries 0..3 and 8..11 are in a, 4..7 and 12..15 in b. */
+/* Same from values to be rounded: entries 0..3 and 8..11 are in a, 4..7 and 12..15 in b. */
 static inline struct words16
 words16_rounded(__m256 a, __m256 b)
 {
     return words16_of(pack256(bf16_high256(a), bf16_high256(b)));
 }
 
-/* Write 32 entries with a sign (0x80 or 0) flipped in. Indices and signs in this order, which the unpacks want:
- * elements 0..7, 16..23; 8..15, 24..31. */
+/* Stores 32 entries, with a sign (0x80 or 0) flipped. Indices and signs are in the order that unpacking needs: elements
+ * 0..7, 16..23; 8..15, 24..31. */
 static inline void
 pick32(uint16_t *y, const struct words16 *t, __m256i index, __m256i sign)
 {

@@ -1,4 +1,4 @@
-/* avx2_loss: the eight lanes as two registers of F64; the tail as the scalar code has it. */
+/* avx2_loss: the eight lanes are two registers of F64; the tail goes through the scalar code. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -47,7 +47,7 @@ avx2_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n)
     for (; i + LOSS_LANES <= n; i += LOSS_LANES) {
         __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(back + i);
         __m256 d = _mm256_andnot_ps(sign, _mm256_sub_ps(a, b));
-        most = _mm256_max_ps(d, most);          /* of a NaN, the second one */
+        most = _mm256_max_ps(d, most);          /* yields the second operand for NaN */
         add(&lo, _mm256_castps256_ps128(d), _mm256_castps256_ps128(a), _mm256_castps256_ps128(b));
         add(&hi, _mm256_extractf128_ps(d, 1), _mm256_extractf128_ps(a, 1), _mm256_extractf128_ps(b, 1));
     }

@@ -1,5 +1,5 @@
-/* avx2_nibbles: the types with 4-bit codes and one scale for 32 of them, to BF16. Such a group takes at most 16 values:
- * they are rounded once, and their low and high bytes are two tables for the byte shuffle. */
+/* avx2_nibbles: types with 4-bit codes and one scale for 32 of them, to BF16. Such a group has at most 16 values: they are
+ * rounded once, and their low and high bytes are two tables for the byte shuffle. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -8,14 +8,14 @@
 #include "kernel/x86/unpack_k.h"
 #include "kernel/x86/unpack_q.h"
 
-/* A group of 4-bit codes: y = scale * value - min. */
+/* Parameters of a group of 4-bit codes: y = scale * value - min. */
 struct nibble_pick {
-    bool finite;                /* both factors are: no NaN can come out */
+    bool finite;                /* both factors are finite, so no result is NaN */
     bool has_min;
     float scale, min;
 };
 
-/* The 16 numbers that codes stand for, in the order of words16_rounded: [0] has 0..3 and 8..11, [1] 4..7 and 12..15. */
+/* The 16 numbers of the codes in the order of words16_rounded(): [0] has 0..3 and 8..11, [1] 4..7 and 12..15. */
 struct nibble_values {
     __m256 v[2];
 };
@@ -46,7 +46,8 @@ table_of(const struct nibble_values *values, const struct nibble_pick f)
     return words16_rounded(v[0], v[1]);
 }
 
-/* Two groups; y[i]: 32 elements from the nibbles of the 16 bytes at qs[i], low ones first, with the factors f[i]. */
+/* Dequantizes two groups: y[i] are 32 elements from the nibbles of the 16 bytes at qs[i], low ones first, with the factors
+ * f[i]. */
 static ALWAYS_INLINE void
 pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct nibble_values *values, const struct nibble_pick f[2])
 {
@@ -61,7 +62,7 @@ pick_pair(uint16_t *const y[2], const uint8_t *const qs[2], const struct nibble_
     }
 }
 
-/* Two groups from 32 bytes: y[0] of the low nibbles, y[1] of the high ones. */
+/* Dequantizes two groups from 32 bytes: y[0] from the low nibbles, y[1] from the high ones. */
 static ALWAYS_INLINE void
 pick_planes(uint16_t *const y[2], const uint8_t *qs, const struct nibble_values *values, const struct nibble_pick f[2])
 {
@@ -78,13 +79,13 @@ pick_planes(uint16_t *const y[2], const uint8_t *qs, const struct nibble_values 
 static const int8_t signed_values[16] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
 static const int8_t unsigned_values[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
-/* The factors of one block; false if one is infinite or NaN. */
+/* Reads the factors of one block. Returns false if one is infinite or NaN. */
 typedef bool factors_fn(struct block_unpacked *u, const uint8_t *src);
 
-/* What a decoder of 32-element blocks needs to know. Always a constant once inlined. */
+/* Parameters of a type with 32-element blocks. Always a constant once inlined. */
 struct nibble_type {
     factors_fn *factors;
-    int bytes, qs;              /* of a block; where its codes begin */
+    int bytes, qs;              /* of a block; offset of its codes */
     bool has_min;
 };
 

@@ -1,4 +1,4 @@
-/* avx2_round: floats to BF16 and F16, 16 at a time, to integers 32; the tail goes through a full-size buffer. */
+/* avx2_round: floats to BF16 and F16, 16 at a time, and to integers, 32 at a time; the tail goes through a full-size buffer. */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -12,7 +12,7 @@ bf16_of16(const float *x)
         bf16_high256(canonical256(_mm256_loadu_ps(x + 8))));
 }
 
-/* The instruction rounds as we want, subnormals too, but hands on NaN payloads. */
+/* The instruction rounds correctly, including subnormals, but keeps NaN payloads. */
 static inline __m256i
 f16_of16(const float *x)
 {
@@ -49,7 +49,7 @@ round_f16(uint16_t *restrict y, const float *restrict x, size_t n)
     each16(y, x, n, f16_of16);
 }
 
-/* Eight integers; the comparison makes 0 of NaN. */
+/* Converts to eight integers; the comparison turns NaN into 0. */
 static inline __m256i
 int_of8(const float *x)
 {

@@ -1,4 +1,4 @@
-/* avx2_rows: codes of a byte each become values, group by group, eight a register: codes8, affine, int8_row. `format`, `in`
+/* avx2_rows: dequantizes codes of a byte each, group by group, eight to a register: codes8, affine, int8_row. `format`, `in`
  * and flags are constants once inlined. */
 #if defined(__x86_64__)
 
@@ -36,7 +36,7 @@ put(void *y, const enum avx2_to format, __m256 lo, __m256 hi)
     }
 }
 
-/* BF16 of 16 values that are not rounded yet. */
+/* Returns a BF16 table of 16 values that are not rounded yet. */
 static ALWAYS_INLINE struct words16
 table_of(const float values[16])
 {
@@ -53,15 +53,15 @@ look_up(uint16_t *y, const struct words16 *t, const uint8_t *x)
     pick32(y, t, codes, _mm256_setzero_si256());
 }
 
-/* What is done to the codes: to each the same, a pair of numbers for a group. */
+/* The operation on all codes, with two parameters (a pair) for each group. */
 struct row_op {
     enum { CODES8, TERM_LAST, TERM_FIRST, FUSED, INT8_ROW } kind;
     bool is_signed;
     enum dtype in;
-    const float *map;                   /* fused: what codes stand for, or NULL */
-    bool each;                          /* a pair for every element, from a[] and b[] on */
-    bool finite;                        /* no NaN can come of the pair */
-    bool narrow;                        /* codes are below 16, and a group has the pair */
+    const float *map;                   /* fused: values of the codes, or NULL */
+    bool each;                          /* each element has its own pair, starting at a[] and b[] */
+    bool finite;                        /* the pair cannot yield NaN */
+    bool narrow;                        /* codes are below 16, and a pair serves a group */
     const float *a, *b;                 /* codes8: zeros (NULL: none), scales; affine: terms, factors; int8_row: -, absmax */
 };
 
@@ -71,7 +71,7 @@ no_nan(const struct row_op op, __m256 v)
     return op.finite ? v : canonical256(v);
 }
 
-/* The last rounding; that to BF16 is put()'s when it writes BF16. */
+/* Does the last rounding, except that put() rounds to BF16 if that is the output format. */
 static ALWAYS_INLINE __m256
 last(const struct row_op op, const enum avx2_to format, __m256 v)
 {
@@ -96,7 +96,7 @@ values_of(const struct row_op op, const uint8_t *x)
     return op.map ? pick(op.map, x) : codes_of(x, op.is_signed);
 }
 
-/* The pair's number for LANES codes. */
+/* Loads a parameter for LANES codes. */
 static ALWAYS_INLINE __m256
 number_of(const struct row_op op, const float *p)
 {
@@ -117,7 +117,7 @@ step(void *y, const enum avx2_to format, const uint8_t *x, const struct row_op o
     put(y, format, v[0], v[1]);
 }
 
-/* Codes below 16, of one group, to BF16: whole TABLEs of them; how many. */
+/* Dequantizes codes below 16 of one group to BF16, a multiple of TABLE of them. Returns their number. */
 static ALWAYS_INLINE size_t
 table_run(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struct row_op op, const float *a, const float *b)
 {
@@ -135,7 +135,7 @@ table_run(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struc
     return i;
 }
 
-/* n codes of one group; or with a pair each. */
+/* Dequantizes n codes of one group, or n codes with a pair each. */
 static ALWAYS_INLINE void
 run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, const struct row_op op, const float *a,
     const float *b)
@@ -159,8 +159,8 @@ run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size
     }
 }
 
-/* What is finite stays so, or becomes infinite; and infinity becomes NaN only times 0, where the term came first, or from
- * a map. */
+/* Finite values stay finite or become infinite. Infinity yields NaN only if it is multiplied by 0, after the term was
+ * applied, or comes from a map. */
 static ALWAYS_INLINE void
 group_run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, struct row_op op, const float *a,
     const float *b)
@@ -181,7 +181,7 @@ groups(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, s
 {
     const size_t size = size_of(format);
     char *to = y;
-    size_t len = group - first % group;             /* elements of the group */
+    size_t len = group - first % group;             /* elements in the group */
 
     if (op.each) {
         run(to, format, x, n, op, op.a, op.b);

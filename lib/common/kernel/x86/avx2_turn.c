@@ -1,10 +1,11 @@
-/* avx2_turn: matrices of units of 1, 2, 4 and 8 bytes, a block at a time: 8 rows and 4 columns of units of 4 bytes, 16 and
- * 8 of 2.
+/* avx2_turn: transposes matrices of units of 1, 2, 4 and 8 bytes, a block at a time: 8 rows and 4 columns for units of 4
+ * bytes, 16 and 8 for units of 2.
  *
- * A lane (16 bytes) holds k = 16 / unit units. A block is k columns of LANES * k rows; register i begins as row i of it,
- * row i + k in the next lane. Write a unit's place in its lane's k x k units as the bits of register and place in lane,
- * ri ci. To unpack registers i and i + k/2 into 2i and 2i + 1 moves these bits round by one; after as many rounds as ri
- * has bits, ri and ci have changed places, and a register is LANES * k units of one column. */
+ * A lane (16 bytes) holds k = 16 / unit units. A block has k columns and LANES * k rows; register i starts with row i of it,
+ * and with row i + k in the next lane. Write the position of a unit in its lane's k x k units as the bits of register and
+ * place in lane, ri ci. Unpacking registers i and i + k/2 into 2i and 2i + 1 rotates these bits by one; after as many rounds
+ * as ri has bits, ri and ci have changed places, and a register is LANES * k units of one column.
+ */
 #if defined(__x86_64__)
 
 #include "kernel/x86/x86_priv.h"
@@ -16,7 +17,7 @@
 
 enum { LANES = 2, LANE = 16, LINE = 64 };
 
-/* 16 bytes from x and from x + step, a lane each. */
+/* Loads 16 bytes from each of x and x + step, one lane each. */
 static ALWAYS_INLINE __m256i
 gather_lanes(const uint8_t *x, size_t step)
 {
@@ -24,7 +25,7 @@ gather_lanes(const uint8_t *x, size_t step)
         _mm_loadu_si128((const __m128i *)(x + step)), 1);
 }
 
-/* The units of the lower halves of lanes of a and b in turn; of the upper ones. */
+/* Interleave the units of the lower, or the upper, halves of the lanes of a and b. */
 static ALWAYS_INLINE __m256i
 unpack_low(__m256i a, __m256i b, const size_t unit)
 {
@@ -59,8 +60,8 @@ turn_block(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
         _mm256_storeu_si256((__m256i *)(y + i * y_stride), v[i]);
 }
 
-/* Columns in strips of one line of x. The last block of rows and of columns ends where the matrix does, over what has
- * been written already. */
+/* Works in strips of columns that are one line of x wide. The last block of rows and of columns ends at the end of the
+ * matrix and overlaps units that are already written. */
 static ALWAYS_INLINE void
 turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
     const size_t unit)

@@ -1,4 +1,4 @@
-/* avx2_widen: scalars to floats, 8 at a time; the tail as the scalar code has it. */
+/* avx2_widen: converts scalars to floats, 8 at a time; the tail goes through the scalar code. */
 #if defined(__x86_64__)
 
 #include "kernel/widen.h"

@@ -1,8 +1,8 @@
-/* encode_iq: which entry of a list has the least error, eight of them at a time. Shared by the avx2_encode_iq*.c
- * files.
+/* encode_iq: finds the entry of a list with the smallest error, eight entries at a time. Included only by avx2_encode_iq*.c.
  *
- * The error of an entry is a sum over its digits, and a digit has few values: each gives one of few terms, which are
- * looked up. A sum is made of the same terms in the same order as in the scalar search, so that it is the same bits. */
+ * The error of an entry is a sum over its digits, and a digit has few values, so the possible terms are computed first and
+ * looked up. A sum has the same terms in the same order as in the scalar search, so it is bit-identical.
+ */
 #ifndef KERNEL_X86_ENCODE_IQ_H
 #define KERNEL_X86_ENCODE_IQ_H
 
@@ -13,7 +13,7 @@
 #include "kernel/encode_iq_search.h"
 #include "kernel/x86/x86_priv.h"
 
-/* Of eight codes: entry digit[j] of a table. Digits of three levels are in both halves of it, four entries each. */
+/* Looks up digit j of eight codes in a table. Digits of three levels use a table with four entries in each half. */
 static ALWAYS_INLINE __m256
 digit_pick(__m256 table, __m256i code, int j, const int bits)
 {
@@ -22,15 +22,15 @@ digit_pick(__m256 table, __m256i code, int j, const int bits)
     return bits == 3 ? _mm256_permutevar8x32_ps(table, index) : _mm256_permutevar_ps(table, index);
 }
 
-/* The same element of two halves: a, b */
+/* Broadcasts two elements, a to the lower and b to the upper half. */
 static ALWAYS_INLINE __m256
 halves(const float *a, const float *b)
 {
     return _mm256_set_m128(_mm_broadcast_ss(b), _mm_broadcast_ss(a));
 }
 
-/* term[j]: what digit j adds to the error, for each of its values. levels: scale * level. Terms of three levels are
- * made two at a time. */
+/* Computes term[j], the error of each value of digit j. `levels` are scale * level. Terms of three levels are computed two
+ * at a time. */
 static ALWAYS_INLINE void
 terms_make(__m256 *term, __m256 levels, const float *x, const float *v, const int digits)
 {
@@ -58,7 +58,7 @@ least256(__m256 v)
     return _mm256_min_ps(v, _mm256_permute_ps(v, 0xB1));
 }
 
-/* The first code of a list whose error is least. False: none is below FLT_MAX. */
+/* Finds the code with the smallest error in a list; the first one wins a tie. Returns false if no error is below FLT_MAX. */
 static ALWAYS_INLINE bool
 list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int digits, uint16_t *code)
 {
@@ -66,7 +66,8 @@ list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int
     const uint16_t *list = lists + (size_t)(where & ((1u << LIST_COUNT) - 1)) * LIST_UNIT;
     int units = (int)((where >> LIST_COUNT) + LIST_UNIT - 1) / LIST_UNIT;
     __m256 least = _mm256_set1_ps(FLT_MAX);
-    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), at = place;      /* of a lane's least, in the list */
+    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), at = place;      /* index in the list of each lane's smallest
+                                                                                 * error */
 
     for (int unit = 0; unit < units; unit++) {
         const void *from = list + LIST_UNIT * unit;
@@ -81,7 +82,7 @@ list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int
         place = _mm256_add_epi32(place, _mm256_set1_epi32(LIST_UNIT));
     }
 
-    /* Of the lanes with the least of all, the first place: without a branch, which would be taken as it comes. */
+    /* Take the first place among the lanes with the smallest error, without a branch, which would be mispredicted. */
     __m256 all = least256(least);
     at = _mm256_or_si256(at, _mm256_srli_epi32(_mm256_castps_si256(_mm256_cmp_ps(least, all, _CMP_NEQ_UQ)), 16));
     __m128i places = _mm_packus_epi32(_mm256_castsi256_si128(at), _mm256_extracti128_si256(at, 1));
@@ -99,7 +100,7 @@ nearest_of(const struct encode_grid *g, uint32_t where, const float *x, const fl
     return list_search(g->lists, where, term, digits, code);
 }
 
-/* grid_nearest where eight digits have one of three levels each. */
+/* Same as grid_nearest() for eight digits of three levels each. */
 static inline bool
 nearest8(const struct encode_grid *g, uint32_t where, const float *x, const float *w, const float *levels, float scale,
     uint16_t *code)

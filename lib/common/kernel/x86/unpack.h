@@ -1,7 +1,8 @@
-/* unpack: ggml blocks taken apart into whole numbers and factors, y = scale * q - min. What follows, the same
- * for all of them, is in avx2_blocks.c. Instructions up to AVX2 and F16C: 32 codes at a time.
+/* unpack: splits ggml blocks into integers and factors, y = scale * q - min. The multiplication, the same for all types, is
+ * in avx2_blocks.c. Instructions up to AVX2 and F16C: 32 codes at a time.
  *
- * Layouts are drawn in kernel/ref/, beside the definitions; here is only what is done to them at once. */
+ * Layouts are drawn in kernel/ref/, next to the definitions; this header only has the vector operations on them.
+ */
 #ifndef KERNEL_X86_UNPACK_H
 #define KERNEL_X86_UNPACK_H
 
@@ -15,14 +16,14 @@
 #include "kernel/blocks.h"
 #include "kernel/x86/x86_priv.h"
 
-/* One block. Scales and mins are per group of `struct block_codec`.group elements. */
+/* One block. There is one scale and min for every `struct block_codec`.group elements. */
 struct block_unpacked {
     int8_t q[QK_K] __attribute__((aligned(32)));
-    const int8_t *codes;            /* q, or inside the block when they are bytes there */
+    const int8_t *codes;            /* points to q, or into the block if its codes are bytes there */
     float scale[16], min[16];
 };
 
-/* Unpack the block at src. False if a factor is infinite or NaN: then products may be NaN. */
+/* Unpacks the block at src. Returns false if a factor is infinite or NaN, so that products may be NaN. */
 typedef bool unpack_fn(struct block_unpacked *u, const uint8_t *src);
 
 static ALWAYS_INLINE __m256i
@@ -46,15 +47,15 @@ load64(const void *p)
     return v;
 }
 
-/* Make the compiler believe that *p has just changed. Factors are best read back by broadcasting loads;
- * compilers that see through the arrays take registers apart instead, at twice the cost. */
+/* Makes the compiler assume that *p has just changed. Factors are best read back by broadcasting loads; compilers that see
+ * through the arrays extract them from registers instead, at twice the cost. */
 static ALWAYS_INLINE void
 keep_in_memory(void *p)
 {
     __asm__ volatile("" : : "r"(p) : "memory");
 }
 
-/* Prefetch as much as one block has, 2 KiB ahead: input may come from memory. */
+/* Prefetches the size of one block, 2 KiB ahead, because input may come from memory. */
 static ALWAYS_INLINE void
 fetch_ahead(const uint8_t *block, int bytes)
 {
@@ -62,14 +63,14 @@ fetch_ahead(const uint8_t *block, int bytes)
         _mm_prefetch((const char *)block + 2048 + at, _MM_HINT_T0);
 }
 
-/* Codes 32c .. 32c + 31. */
+/* Returns codes 32c .. 32c + 31. */
 static ALWAYS_INLINE void
 put(struct block_unpacked *u, int c, __m256i q)
 {
     _mm256_store_si256((__m256i *)(u->q + 32 * c), q);
 }
 
-/* The binary16 at p. A NaN may keep its payload: products are made canonical later. */
+/* Reads the binary16 at p. A NaN may keep its payload, because products are made canonical later. */
 static ALWAYS_INLINE float
 half_at(const uint8_t *p)
 {
@@ -98,14 +99,14 @@ scales16(float scale[16], float d, __m128i v, bool is_signed)
     scales8(scale + 8, d, _mm_srli_si128(v, 8), is_signed);
 }
 
-/* Fields of `mask` bits, moved right by `shift`, of each byte. */
+/* Returns fields of `mask` bits of each byte, shifted right by `shift`. */
 static ALWAYS_INLINE __m256i
 field(__m256i v, int shift, int mask)
 {
     return _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8((char)mask));
 }
 
-/* Bit `from` of each byte, as bit `to`. */
+/* Moves bit `from` of each byte to bit `to`. */
 static ALWAYS_INLINE __m256i
 bit(__m256i v, int from, int to)
 {
@@ -113,7 +114,7 @@ bit(__m256i v, int from, int to)
     return _mm256_and_si256(v, _mm256_set1_epi8((char)(1 << to)));
 }
 
-/* 32 bits, the lowest first, as bytes 0 or 0xFF. */
+/* Expands 32 bits, the lowest first, to bytes 0 or 0xFF. */
 static ALWAYS_INLINE __m256i
 bits32(uint32_t bits)
 {
@@ -125,7 +126,7 @@ bits32(uint32_t bits)
     return _mm256_cmpeq_epi8(_mm256_and_si256(v, one), one);
 }
 
-/* The 32 nibbles of 16 bytes: all low ones, then all high ones. */
+/* Returns the 32 nibbles of 16 bytes: all low ones, then all high ones. */
 static ALWAYS_INLINE __m256i
 nibbles32(const uint8_t *qs)
 {
@@ -134,7 +135,7 @@ nibbles32(const uint8_t *qs)
     return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(v, 4), v), _mm256_set1_epi8(15));
 }
 
-/* The value of each nibble, from a table of 16. */
+/* Looks up each nibble in a table of 16. */
 static ALWAYS_INLINE __m256i
 pick16(const int8_t table[16], __m256i nibbles)
 {

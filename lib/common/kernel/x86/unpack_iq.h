@@ -1,20 +1,20 @@
-/* unpack_iq: the codebook types of ggml. A codebook entry is 8 (or 4) bytes that stand for themselves; their
- * signs are put on 32 at a time. Entries are loaded one by one: a gather of four measured slower (IQ2_XXS and
- * IQ2_XS to BF16, G elements/s: 6.1 against 6.9, Zen 5), and the books of 2 to 16 KiB are too large for permutes. */
+/* unpack_iq: the codebook types of ggml. A codebook entry is 8 (or 4) bytes with the values themselves; their signs are
+ * applied to 32 at a time. Entries are loaded one by one: a gather of four measured slower (IQ2_XXS and IQ2_XS to BF16, G
+ * elements/s: 6.1 against 6.9, Zen 5), and the codebooks of 2 to 16 KiB are too large for permutes. */
 #ifndef KERNEL_X86_UNPACK_IQ_H
 #define KERNEL_X86_UNPACK_IQ_H
 
 #include "kernel/iq_grids.h"
 #include "kernel/x86/unpack.h"
 
-/* Four entries of 8 values. */
+/* Loads four entries of 8 values. */
 static ALWAYS_INLINE __m256i
 entries4(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d)
 {
     return _mm256_set_epi64x((long long)load64(d), (long long)load64(c), (long long)load64(b), (long long)load64(a));
 }
 
-/* Two entries of 4 values, as one of 8. */
+/* Loads two entries of 4 values as one of 8. */
 static ALWAYS_INLINE uint64_t
 pair8(const int8_t *a, const int8_t *b)
 {
@@ -25,7 +25,7 @@ pair8(const int8_t *a, const int8_t *b)
     return low | (uint64_t)high << 32;
 }
 
-/* Values with the sign bits set negated; 32 bits at `signs`. No value is 0, so no sign of zero is lost. */
+/* Negates the values whose bit is set in the 32 bits at `signs`. No value is 0, so no sign of zero is lost. */
 static ALWAYS_INLINE __m256i
 negate(__m256i values, const uint8_t *signs)
 {
@@ -34,7 +34,7 @@ negate(__m256i values, const uint8_t *signs)
     return _mm256_sub_epi8(_mm256_xor_si256(values, minus), minus);
 }
 
-/* 32 times seven signs, in bytes, each completed to eight with an even number of ones. */
+/* Completes 32 times seven signs, in bytes, to eight with an even number of ones. */
 static ALWAYS_INLINE void
 even_signs(uint8_t signs[32], __m256i sevens)
 {
@@ -46,7 +46,7 @@ even_signs(uint8_t signs[32], __m256i sevens)
     _mm256_storeu_si256((__m256i *)signs, _mm256_or_si256(sevens, _mm256_xor_si256(low, high)));
 }
 
-/* Eight words as in IQ2_XXS and IQ3_XXS: four fields of seven signs, a scale s in the top four bits. */
+/* Unpacks eight words as in IQ2_XXS and IQ3_XXS: four fields of seven signs, and a scale s in the top four bits. */
 static ALWAYS_INLINE void
 signs_and_scales(uint8_t signs[32], float scale[8], float d, __m256i words)
 {
@@ -63,7 +63,7 @@ signs_and_scales(uint8_t signs[32], float scale[8], float d, __m256i words)
     _mm256_storeu_ps(scale, _mm256_mul_ps(_mm256_cvtepi32_ps(s), _mm256_set1_ps(d)));
 }
 
-/* The nibbles of eight bytes, as 16 bytes, the low one of each first. */
+/* Unpacks the nibbles of eight bytes to 16 bytes, the low one of each first. */
 static ALWAYS_INLINE __m128i
 nibbles16(const uint8_t *p)
 {
@@ -158,7 +158,7 @@ static ALWAYS_INLINE bool
 iq3_s_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     const int8_t (*grid)[4] = iq_grids.iq3s;
-    __m128i nibbles = nibbles16(src + 102);        /* scales are the last four of these eight bytes */
+    __m128i nibbles = nibbles16(src + 102);        /* the scales are the last four of these eight bytes */
 
     for (int c = 0; c < 8; c++) {
         const uint8_t *low = src + 2 + 8 * c;
@@ -175,7 +175,7 @@ iq3_s_unpack(struct block_unpacked *u, const uint8_t *src)
     return half_finite(src);
 }
 
-/* grid + 1/8 or - 1/8, times 8: the eighth goes into the scale, exactly. `minus`: 0xFF where it is -1/8. */
+/* Computes 8 times (grid + 1/8 or - 1/8); the scale is divided by 8, exactly. `minus` is 0xFF where it is -1/8. */
 static ALWAYS_INLINE __m256i
 shifted(__m256i values, __m256i minus)
 {
@@ -198,14 +198,14 @@ iq1_s_unpack(struct block_unpacked *u, const uint8_t *src)
         put(u, c, shifted(v, _mm256_set1_epi8((char)-(int)(h >> 15))));
     }
 
-    /* 2s + 1 of bits 14 .. 12 */
+    /* Returns 2s + 1 for s in bits 14 .. 12. */
     __m128i s = _mm_and_si128(_mm_srli_epi16(load128(src + 34), 11), _mm_set1_epi16(14));
     s = _mm_or_si128(s, _mm_set1_epi16(1));
     scales8(u->scale, half_at(src) * 0.125f, _mm_packus_epi16(s, s), false);
     return half_finite(src);
 }
 
-/* The 16 scales of three bits, four in each of four words, as 2s + 1. */
+/* Unpacks the 16 scales of three bits, four in each of four words, as 2s + 1. */
 static ALWAYS_INLINE __m128i
 iq1_m_scales(const uint8_t *words)
 {
@@ -229,7 +229,7 @@ iq1_m_unpack(struct block_unpacked *u, const uint8_t *src)
 
     for (int c = 0; c < 8; c++) {
         const uint8_t *low = src + 4 * c;
-        unsigned h = load_le16(src + 32 + 2 * c);           /* a nibble per group */
+        unsigned h = load_le16(src + 32 + 2 * c);           /* one nibble per group */
         __m256i v = entries4(grid[low[0] | (h << 8 & 0x700)], grid[low[1] | (h << 4 & 0x700)],
             grid[low[2] | (h & 0x700)], grid[low[3] | (h >> 4 & 0x700)]);
         __m256i minus = _mm256_and_si256(_mm256_set1_epi16((short)h), delta);

@@ -1,4 +1,4 @@
-/* unpack_k: the super-blocks of ggml, 256 elements, and IQ4_XS, which is built like them. */
+/* unpack_k: the super-blocks of ggml, 256 elements, and IQ4_XS, which has the same structure. */
 #ifndef KERNEL_X86_UNPACK_K_H
 #define KERNEL_X86_UNPACK_K_H
 
@@ -26,7 +26,7 @@ q2_k_unpack(struct block_unpacked *u, const uint8_t *src)
     return q2_k_factors(u, src);
 }
 
-/* The 16 signed scales of Q3_K: 8 bytes of nibbles, 4 bytes of the upper two bits of four each. */
+/* Unpacks the 16 signed scales of Q3_K: 8 bytes of nibbles, and 4 bytes with the upper two bits of four scales each. */
 static ALWAYS_INLINE __m128i
 q3_k_scales(const uint8_t *scales)
 {
@@ -34,7 +34,7 @@ q3_k_scales(const uint8_t *scales)
     uint64_t low = load_le64(scales);
     uint64_t high = load_le32(scales + 8);
 
-    high |= high >> 2 << 32;        /* above: moved by one pair; what leaks between bytes is masked */
+    high |= high >> 2 << 32;        /* shifted by one pair; bits that leak between bytes are masked */
     return _mm_sub_epi8(_mm_set_epi64x((long long)((low >> 4 & nibble) | (high >> 4 & pair) << 4),
         (long long)((low & nibble) | (high & pair) << 4)), _mm_set1_epi8(32));
 }
@@ -59,7 +59,7 @@ q3_k_unpack(struct block_unpacked *u, const uint8_t *src)
     return q3_k_factors(u, src);
 }
 
-/* The eight scales and, above them, the eight mins of Q4_K and Q5_K. */
+/* Unpacks the eight scales of Q4_K and Q5_K, with the eight mins in the upper half. */
 static ALWAYS_INLINE __m128i
 k_scales(const uint8_t *scales)
 {
@@ -127,13 +127,13 @@ q8_k_unpack(struct block_unpacked *u, const uint8_t *src)
     return (load_le32(src) & 0x7F800000) != 0x7F800000;
 }
 
-/* The eight signed scales of IQ4_XS: 4 bytes of nibbles, a word of the upper two bits. */
+/* Unpacks the eight signed scales of IQ4_XS: 4 bytes of nibbles, and a word with the upper two bits. */
 static ALWAYS_INLINE __m128i
 iq4_xs_scales(const uint8_t *src)
 {
     uint64_t low = load_le32(src + 4), high = load_le16(src + 2);
 
-    /* every second nibble, every pair of bits, to its own byte: halve and spread three times */
+    /* moves every second nibble and every pair of bits to its own byte: halve and spread three times */
     low = (low | low << 16) & 0x0000FFFF0000FFFF;
     low = (low | low << 8) & 0x00FF00FF00FF00FF;
     low = (low | low << 4) & 0x0F0F0F0F0F0F0F0F;

@@ -11,7 +11,7 @@ one_scale(struct block_unpacked *u, const uint8_t *d)
     return half_finite(d);
 }
 
-/* y = scale * q + m is scale * q - (-m), to the bit. */
+/* y = scale * q + m has the bits of scale * q - (-m). */
 static ALWAYS_INLINE bool
 scale_and_sum(struct block_unpacked *u, const uint8_t *d)
 {
@@ -37,7 +37,7 @@ q4_1_unpack(struct block_unpacked *u, const uint8_t *src)
 static ALWAYS_INLINE bool
 q5_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    /* less 16 unless the fifth bit is set: then the upper four bits are ones */
+    /* subtract 16 unless the fifth bit is set: the upper four bits become ones */
     __m256i clear = _mm256_andnot_si256(bits32(load_le32(src + 2)), _mm256_set1_epi8((char)0xF0));
 
     put(u, 0, _mm256_or_si256(nibbles32(src + 6), clear));
@@ -79,11 +79,11 @@ q1_0_unpack(struct block_unpacked *u, const uint8_t *src)
     return one_scale(u, src);
 }
 
-/* The 32 pairs of bits of 8 bytes, lowest first, as bytes. */
+/* Expands the 32 pairs of bits in 8 bytes, lowest first, to bytes. */
 static ALWAYS_INLINE __m256i
 pairs32(const uint8_t *p)
 {
-    /* a byte per lane of 32 bits; copies 6 and 12 bits up put a pair at the foot of every byte */
+    /* one byte in each 32-bit lane; copies shifted up by 6 and 12 put a pair at the bottom of every byte */
     __m256i v = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
 
     v = _mm256_or_si256(v, _mm256_slli_epi32(v, 6));
@@ -114,7 +114,7 @@ mxfp4_unpack(struct block_unpacked *u, const uint8_t *src)
     return true;
 }
 
-/* Half of an E4M3 without sign; 0x7F is 0, and only it: 0xFF is 240. Four of them. */
+/* Returns half of four E4M3 values without sign. 0x7F is 0, but 0xFF is 240. */
 static ALWAYS_INLINE void
 nvfp4_scales(float scale[4], const uint8_t *d)
 {
@@ -122,7 +122,7 @@ nvfp4_scales(float scale[4], const uint8_t *d)
     __m128i zero = _mm_cmpeq_epi32(code, _mm_set1_epi32(0x7F));
     __m128i half = _mm_slli_epi32(_mm_and_si128(_mm_andnot_si128(zero, code), _mm_set1_epi32(0x7F)), 7);
 
-    /* as a binary16 it is 2^-8 of the E4M3 */
+    /* as a binary16 it is 2^-8 times the E4M3 value */
     half = _mm_packus_epi32(half, half);
     _mm_storeu_ps(scale, _mm_mul_ps(_mm_cvtph_ps(half), _mm_set1_ps(128)));
 }
@@ -131,7 +131,7 @@ static ALWAYS_INLINE bool
 nvfp4_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     for (int c = 0; c < NVFP4_ELEMS / 32; c++) {
-        /* nibbles32 gives low nibbles of two groups, then high ones; a group is 8 low, 8 high */
+        /* nibbles32() returns the low nibbles of two groups, then the high ones; a group is 8 low ones and 8 high ones */
         __m256i v = _mm256_permute4x64_epi64(nibbles32(src + 4 + 16 * c), 0xD8);
 
         put(u, c, pick16(fp4_levels, v));
@@ -159,7 +159,7 @@ tq2_0_unpack(struct block_unpacked *u, const uint8_t *src)
     return one_scale(u, src + 64);
 }
 
-/* The leading trit of bytes that are fractions of 256, less 1: 0 below 256/3, 2 from 512/3 on. */
+/* Returns the leading trit of bytes that are fractions of 256, minus 1: 0 below 256/3, 2 from 512/3 up. */
 static ALWAYS_INLINE __m256i
 leading_trit(__m256i v)
 {
@@ -176,7 +176,7 @@ tq1_0_unpack(struct block_unpacked *u, const uint8_t *src)
     __m256i w = _mm256_castsi128_si256(load128(src + 32));
     __m256i x = _mm256_castsi128_si256(_mm_cvtsi32_si128((int)load_le32(src + 48)));
 
-    /* times 3, the next trit leads */
+    /* multiplied by 3, the next trit leads */
     for (int n = 0; n < 5; n++, v = _mm256_add_epi8(v, _mm256_add_epi8(v, v)))
         put(u, n, leading_trit(v));
     for (int n = 0; n < 5; n++, w = _mm256_add_epi8(w, _mm256_add_epi8(w, w)))

@@ -1,7 +1,8 @@
-/* x86: the codecs again for CPUs with wide registers, the same bits as the scalar ones.
+/* x86: variants of the kernels for CPUs with wide registers, bit-identical to the scalar ones.
  *
- * Overwrites the members it has in a copy of the scalar set. The caller knows that the CPU has AVX2, F16C, FMA and
- * PCLMULQDQ, and that the operating system saves the registers. */
+ * Replaces the members that have a variant in a copy of the scalar set. The caller has checked that the CPU has AVX2, F16C,
+ * FMA and PCLMULQDQ, and that the operating system saves the registers.
+ */
 #ifndef KERNEL_X86_X86_H
 #define KERNEL_X86_X86_H
 

@@ -1,16 +1,16 @@
-/* x86_priv: the parts of the set, one per file. */
+/* x86_priv: the parts of the set, one for each file. */
 #ifndef KERNEL_X86_X86_PRIV_H
 #define KERNEL_X86_X86_PRIV_H
 
 #include "kernel/kernels.h"
 
-/* Kernels are templates: what differs between types are constants, once the pieces are inlined. */
+/* Kernels are templates: once the pieces are inlined, the differences between types are constants. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* F32 to 16 bits */
 void avx2_use_round(struct kernels *k);
 
-/* And the way back */
+/* Widening to F32 */
 void avx2_use_widen(struct kernels *k);
 
 /* E4M3 and E5M2 */
@@ -22,13 +22,13 @@ void avx2_use_encode_mx(struct kernels *k);
 void avx2_use_encode_bnb(struct kernels *k);
 kernel_encode_absmax avx2_encode_absmax;
 
-/* To F32 every block type, to BF16 those not below */
+/* Every block type to F32, and those not listed below to BF16 */
 void avx2_use_blocks(struct kernels *k);
 
-/* To BF16, the types of 4-bit codes with a scale for 32 elements */
+/* Types of 4-bit codes with a scale for 32 elements, to BF16 */
 void avx2_use_nibbles(struct kernels *k);
 
-/* To BF16, the types whose groups of 16 elements take few values */
+/* Types whose groups of 16 elements have few values, to BF16 */
 void avx2_use_groups(struct kernels *k);
 
 /* Rows of 4-bit codes */
@@ -46,7 +46,7 @@ void avx2_use_convrot(struct kernels *k);
 /* Packed codes to a byte each */
 void avx2_use_bits(struct kernels *k);
 
-/* Matrices turned */
+/* Transposed matrices */
 void avx2_use_turn(struct kernels *k);
 
 /* Floats to blocks */
@@ -58,7 +58,7 @@ void avx2_use_encode_iq4(struct kernels *k);
 void avx2_use_encode_iq(struct kernels *k);
 void avx2_use_encode_iq1(struct kernels *k);
 
-/* What encoding took */
+/* Quantization error */
 void avx2_use_loss(struct kernels *k);
 
 /* CRC-32 */

@@ -8,11 +8,10 @@
 #include "base/str.h"
 #include "output/sink/sink_priv.h"
 
-enum { LINKS_MAX = 40 };        /* as many as the kernel follows */
+enum { LINKS_MAX = 40 };        /* the kernel's limit */
 
-/* Checks whether the first n bytes of a path, or with n = 0 the working directory, are /proc/PID/fd of this process or of
- * its thread. Opening a name in there gives a file afresh, at its start; so the names must be known to be taken for the
- * descriptors that they look like. */
+/* Returns true if the first n bytes of a path, or the working directory if n is 0, are /proc/PID/fd of this process or
+ * thread. Opening a name in there would open the file again at its start, so such names must be recognized as descriptors. */
 static bool
 holds_descriptors(const char *path, size_t n)
 {
@@ -27,8 +26,9 @@ holds_descriptors(const char *path, size_t n)
     return does;
 }
 
-/* Replaces a name by what it links to; its first `folder` bytes are the directory. False if it is not a link, or the result
- * is too long. Not inlined: this buffer and the caller's would exceed the limit of a frame. */
+/* Replaces a symbolic link by its target; the first `folder` bytes of the name are its directory. Returns false if it is not
+ * a link or if the result is too long. Not inlined, because both PATH_MAX buffers in one frame would exceed the limit of
+ * -Wframe-larger-than. */
 __attribute__((noinline)) static bool
 follow(char name[PATH_MAX], size_t folder)
 {

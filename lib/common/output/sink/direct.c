@@ -12,7 +12,7 @@ direct_open(struct direct *direct, const char *name, int fd)
 #ifdef O_DIRECT
     struct stat ours, st;
     direct->fd = open(name, O_WRONLY | O_DIRECT | O_CLOEXEC | O_NOFOLLOW);
-    /* The name may be another file's by now. */
+    /* The name may belong to another file by now. */
     if (direct->fd >= 0 && (fstat(fd, &ours) != 0 || fstat(direct->fd, &st) != 0 || st.st_dev != ours.st_dev
         || st.st_ino != ours.st_ino))
         direct_close(direct);

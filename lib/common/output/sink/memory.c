@@ -11,30 +11,30 @@
 
 #include "base/num.h"
 
-enum { TEXT_MAX = 8192 };       /* of a file below; what is looked for lies in its first half */
+enum { TEXT_MAX = 8192 };       /* buffer for a file below; the values needed are in its first half */
 
-/* The two generations of control groups, where they are mounted everywhere. A process is in one group of each, and the
- * groups above that one limit it as well. In a container without a name space the path leads nowhere, but what is
- * mounted is the group itself. */
+/* Control groups v2 and v1 at their usual mount points. A process belongs to one group of each, and the ancestors of that
+ * group limit it as well. In a container without a cgroup namespace the path does not exist, but the mount point is the
+ * group itself. */
 static const struct hierarchy {
     const char *controller;             /* as in /proc/self/cgroup */
     const char *mount;
-    const char *limit[2];               /* the lower one counts */
-    const char *usage;                  /* with the pages of files, */
-    const char *cache[2];               /* which are here, in memory.stat, and give way */
+    const char *limit[2];               /* the smaller one counts */
+    const char *usage;                  /* including page cache, */
+    const char *cache[2];               /* whose reclaimable part is in memory.stat under these names */
 } hierarchies[] = {
     { "", "/sys/fs/cgroup", { "memory.max", "memory.high" }, "memory.current", { "inactive_file", "active_file" } },
     { "memory", "/sys/fs/cgroup/memory", { "memory.limit_in_bytes", NULL }, "memory.usage_in_bytes",
         { "total_inactive_file", "total_active_file" } },
 };
 
-/* What is read into, too large for a stack. */
+/* Buffers, too large for the stack. */
 struct memory_room {
     char path[PATH_MAX], folder[PATH_MAX];
     char text[TEXT_MAX], groups[TEXT_MAX];
 };
 
-/* The beginning of a small file as text: "" when it cannot be read. */
+/* Reads the start of a small file as text; "" if it cannot be read. */
 static void
 read_text(char text[TEXT_MAX], const char *path)
 {
@@ -55,7 +55,7 @@ read_text(char text[TEXT_MAX], const char *path)
         close(fd);
 }
 
-/* The number at the start of a text. */
+/* Parses the number at the start of a text. */
 static bool
 number_at(const char *p, uint64_t *n)
 {
@@ -66,7 +66,7 @@ number_at(const char *p, uint64_t *n)
     return true;
 }
 
-/* NULL behind the last one. */
+/* Returns the next line, or NULL after the last. */
 static const char *
 next_line(const char *line)
 {
@@ -74,9 +74,9 @@ next_line(const char *line)
     return end ? end + 1 : NULL;
 }
 
-/* The number behind a word that begins a line. */
+/* Parses the number after the word that starts a line. */
 static bool
-number_behind(const char *text, const char *word, uint64_t *n)
+number_after(const char *text, const char *word, uint64_t *n)
 {
     size_t len = strlen(word);
     for (const char *line = text; line; line = next_line(line))
@@ -94,7 +94,7 @@ number_in(struct memory_room *room, const char *name, uint64_t *n)
     return number_at(room->text, n);
 }
 
-/* Bytes that the group in room->folder may take yet. */
+/* Returns the bytes that the group in room->folder can still allocate. */
 static uint64_t
 left_in(const struct hierarchy *h, struct memory_room *room)
 {
@@ -109,13 +109,13 @@ left_in(const struct hierarchy *h, struct memory_room *room)
     read_text(room->text, room->path);
     for (int i = 0; i < 2; i++) {
         snprintf(word, sizeof word, "%s ", h->cache[i]);
-        if (number_behind(room->text, word, &n))
+        if (number_after(room->text, word, &n))
             usage -= num_min(usage, n);
     }
     return limit - num_min(limit, usage);
 }
 
-/* Whether a list such as "cpu,memory" has this word; the empty one is a list of its own. */
+/* Returns true if a list such as "cpu,memory" contains a word. The empty list contains the empty word. */
 static bool
 lists(const char *list, size_t n, const char *word)
 {
@@ -126,7 +126,7 @@ lists(const char *list, size_t n, const char *word)
     return false;
 }
 
-/* The least that is left in the group of this process and in those above it. room->groups has lines NUMBER:LIST:PATH. */
+/* Returns the minimum over the group of this process and its ancestors. room->groups has lines NUMBER:LIST:PATH. */
 static uint64_t
 left_in_hierarchy(const struct hierarchy *h, const char *root, struct memory_room *room)
 {
@@ -158,7 +158,7 @@ memory_free(const char *root)
         return MEMORY_UNKNOWN;
     }
     read_text(room->text, room->path);
-    if (number_behind(room->text, "MemAvailable:", &kib) && kib <= MEMORY_UNKNOWN / 1024)
+    if (number_after(room->text, "MemAvailable:", &kib) && kib <= MEMORY_UNKNOWN / 1024)
         left = kib * 1024;
     snprintf(room->path, sizeof room->path, "%s/proc/self/cgroup", root);
     read_text(room->groups, room->path);

@@ -1,4 +1,4 @@
-/* memory: how much of it the pages of a file may take before something in use has to go. */
+/* memory: how much page cache an output may use before other data is evicted. */
 #ifndef SINK_MEMORY_H
 #define SINK_MEMORY_H
 
@@ -7,14 +7,15 @@
 
 #define MEMORY_UNKNOWN UINT64_MAX
 
-/* Bytes that are free, or that the kernel frees at once: MemAvailable of /proc/meminfo, or what is left in the control
- * group of this process or in one above it, where that is less. `root` goes before all paths: "" but in tests. What
- * cannot be read does not count: MEMORY_UNKNOWN at worst. */
+/* Returns the bytes that are free or can be freed at once: MemAvailable of /proc/meminfo, or, if less, what is left in the
+ * control group of this process or its ancestors. `root` is prepended to all paths, "" except in tests. Files that cannot be
+ * read are ignored; MEMORY_UNKNOWN if there are none. */
 uint64_t memory_free(const char *root);
 
-/* Whether an output of nbytes goes through so much memory with nothing pushed out of it: half of it is for the input,
- * whose pages stay as well, and of which there are hardly more. Measured with 22.8 GiB free and an input of 0.28 of the
- * output, CPU seconds a GiB: 8 GiB 0.5, 12 GiB 0.7, 16 GiB 1.2; direct 0.6 whatever the size. */
+/* Returns true if an output of nbytes fits into the page cache without evicting anything. Half of the free memory is kept
+ * for the input, whose pages stay cached too and which is rarely larger than the output. Measured with 22.8 GiB free and an
+ * input of 0.28 times the output, in CPU seconds per GiB: 0.5 at 8 GiB, 0.7 at 12 GiB, 1.2 at 16 GiB; direct I/O 0.6 at any
+ * size. */
 bool memory_holds(uint64_t free, uint64_t nbytes);
 
 #endif

@@ -20,11 +20,11 @@ enum { PIPE_ROOM = 1 << 20 };
 
 struct sink {
     char name[STR_SHOWN];       /* of the output, for messages */
-    int fd;                     /* -1 once closed, or when there is none */
-    bool nowhere;               /* what comes is only counted */
-    bool compares;              /* fd is read, and what comes must be its bytes */
-    char *path;                 /* final name, links resolved; NULL: what fd is, is the output */
-    char *temp;                 /* name until the commit; NULL when there is none */
+    int fd;                     /* -1: closed, or none */
+    bool nowhere;               /* only counts bytes */
+    bool compares;              /* reads fd and compares */
+    char *path;                 /* final name, links resolved; NULL: fd is written in place */
+    char *temp;                 /* temporary name; NULL: none */
     mode_t mode;                /* of the final file */
     bool sync, no_clobber, is_file;
     uint64_t start;             /* file offset of the first byte */
@@ -35,7 +35,7 @@ struct sink {
     bool expects, reserved;
 };
 
-/* A failure of the output, which it names, for the reason that errno gives. */
+/* Sets an error for the output, with the text of errno. */
 static bool
 failed(const char *name, struct err *err, enum err_kind kind, const char *what)
 {
@@ -45,7 +45,7 @@ failed(const char *name, struct err *err, enum err_kind kind, const char *what)
     return err_in_file(err, name);
 }
 
-/* What messages call the output. Returns buf. */
+/* Formats the name of the output for messages. Returns buf. */
 static const char *
 shown_name(char buf[STR_SHOWN], const struct sink_options *options)
 {
@@ -66,7 +66,7 @@ sink_temp_name(char name[SINK_TEMP_NAME], const char *entry)
     return true;
 }
 
-/* Open a new file beside s->path. */
+/* Creates a temporary file next to s->path. */
 static bool
 open_temp(struct sink *s, struct err *err)
 {
@@ -78,7 +78,7 @@ open_temp(struct sink *s, struct err *err)
         return err_memory(err, strlen(s->path));
     s->fd = temp_make(name.p);
     if (s->fd < 0) {
-        failed(s->name, err, ERR_CREATE, "no file can be made in its directory");
+        failed(s->name, err, ERR_CREATE, "");
         str_clear(&name);
         return false;
     }
@@ -86,19 +86,19 @@ open_temp(struct sink *s, struct err *err)
     return true;
 }
 
-/* A descriptor that we were given is written as it stands: at its offset, or behind its file's end. */
+/* Writes to a descriptor that was passed to the process, at its offset, or at the end of the file with O_APPEND. */
 static bool
 open_descriptor(struct sink *s, int fd, struct err *err)
 {
     struct stat st;
     int flags = fcntl(fd, F_GETFL);
-    /* One that is ours has FD_CLOEXEC: an input that happens to have the number. */
+    /* A descriptor with FD_CLOEXEC is our own, such as an input that happens to have this number. */
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl(fd, F_GETFD) & FD_CLOEXEC || fstat(fd, &st) != 0)
-        return errno = EBADF, failed(s->name, err, ERR_CREATE, "it is not open for writing");
-    /* Words may still go to any but standard output, which is ours to close. */
+        return errno = EBADF, failed(s->name, err, ERR_CREATE, "not open for writing");
+    /* Duplicates any descriptor except standard output, which is ours to close: messages may still be written to it. */
     s->fd = fd == STDOUT_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (s->fd < 0)
-        return failed(s->name, err, ERR_CREATE, "it cannot be duplicated");
+        return failed(s->name, err, ERR_CREATE, "cannot duplicate the descriptor");
     if (S_ISREG(st.st_mode)) {
         off_t at = flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
         s->is_file = true;
@@ -116,22 +116,22 @@ open_path(struct sink *s, const char *path, struct err *err)
         return open_descriptor(s, descriptor, err);
     bool there = stat(path, &st) == 0;
     if (!there && errno != ENOENT)
-        return failed(s->name, err, ERR_CREATE, "it cannot be examined");
+        return failed(s->name, err, ERR_CREATE, "");
     if (!there && lstat(path, &st) == 0)
-        return errno = ENOENT, failed(s->name, err, ERR_CREATE, "it is a symbolic link to a file that is not there");
+        return errno = ENOENT, failed(s->name, err, ERR_CREATE, "dangling symbolic link");
     if (there && S_ISDIR(st.st_mode))
         return errno = EISDIR, failed(s->name, err, ERR_CREATE,
-            "it cannot be written (a model directory has a slash at its end)");
-    if (there && !S_ISREG(st.st_mode)) {        /* a device or a FIFO: there is nothing to replace */
+            "to write a model directory, add a slash");
+    if (there && !S_ISREG(st.st_mode)) {        /* a device or FIFO is not replaced */
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "it cannot be opened");
+        return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "");
     }
     mode_t mask = umask(0);
     umask(mask);
-    s->mode = there ? st.st_mode & 0777 : 0666 & ~mask;     /* not setuid: what was trusted so is gone */
+    s->mode = there ? st.st_mode & 0777 : 0666 & ~mask;     /* without setuid: its contents are no longer the trusted ones */
     s->path = there ? realpath(path, NULL) : strdup(path);
     if (!s->path)
-        return failed(s->name, err, ERR_CREATE, "its name cannot be resolved");
+        return failed(s->name, err, ERR_CREATE, "cannot resolve its path");
     s->is_file = true;
     return open_temp(s, err);
 }
@@ -145,7 +145,7 @@ sink_check(const struct sink_options *options, struct err *err)
     if (!options->no_clobber || !path || descriptor_of(path) >= 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return true;
     errno = EEXIST;
-    return failed(shown_name(name, options), err, ERR_CREATE, "it is not replaced, as -n asks");
+    return failed(shown_name(name, options), err, ERR_CREATE, "not overwritten (-n)");
 }
 
 static struct sink *
@@ -188,16 +188,16 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
         && (options->path ? open_path(s, options->path, err) : open_descriptor(s, STDOUT_FILENO, err));
     if (ok && !options->terminal_ok && isatty(s->fd))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "binary data is not written to a terminal: redirect it, name a file with -o, or insist with -f");
+            "not writing binary data to a terminal; redirect it, use -o FILE, or force it with -f");
     return ok;
 }
 
-/* The file is not what this job makes. */
+/* Fails because the file is not what this job generates. */
 static bool
 differs(const struct sink *s, uint64_t at, struct err *err)
 {
-    err_set(err, ERR_CREATE, at, "it differs from what this job writes, so that it is of another input, other options or "
-        "another release: name another directory");
+    err_set(err, ERR_CREATE, at, "differs from the output of this job (other input, options or amn version?); choose another "
+        "directory");
     return err_in_file(err, s->name);
 }
 
@@ -214,7 +214,7 @@ sink_compare(struct sink **out, const char *path, struct err *err)
     if (s->fd < 0 && errno == ENOENT)
         return differs(s, ERR_NO_OFFSET, err);
     if (s->fd < 0)
-        return failed(s->name, err, ERR_CREATE, "it cannot be compared");
+        return failed(s->name, err, ERR_CREATE, "cannot open it to compare");
     return (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) || differs(s, ERR_NO_OFFSET, err);
 }
 
@@ -223,7 +223,7 @@ compare(struct sink *s, const void *p, size_t n, struct err *err)
 {
     uint64_t same;
     if (!compare_bytes(s->fd, s->done, p, n, &same))
-        return failed(s->name, err, ERR_IO, "it cannot be read");
+        return failed(s->name, err, ERR_IO, "read failed");
     s->done += same;
     return same == n || differs(s, s->done, err);
 }
@@ -245,7 +245,8 @@ sink_identity(const struct sink *s, uint64_t id[2])
     return true;
 }
 
-/* What is killed must leave a beginning of the output, not one with holes: so only what has no name yet is direct. */
+/* Only files with a temporary name are written directly, out of order: a killed job must leave a prefix of the output, never
+ * a file with holes. */
 static bool
 wants_direct(const struct sink *s, uint64_t nbytes)
 {
@@ -262,18 +263,18 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
         return true;
     bool direct = wants_direct(s, nbytes) && direct_open(&s->direct, s->temp, s->fd);
 #ifdef __linux__
-    /* Appending keeps the size as it is: a process that is killed must not leave a file that looks complete. Direct
-     * writes want the size: those that change it wait for each other. */
+    /* Appending keeps the file size, because a killed process must not leave a file that looks complete. Direct writes need
+     * the full size: writes that extend a file are serialized. */
     if (s->is_file && nbytes != 0) {
         int mode = direct ? 0 : FALLOC_FL_KEEP_SIZE;
         s->reserved = fallocate(s->fd, mode, (off_t)s->start, (off_t)nbytes) == 0;
         if (!s->reserved && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
-            err_sys(err, ERR_IO, errno, "there is no room for its %" PRIu64 " bytes", nbytes);
+            err_sys(err, ERR_IO, errno, "cannot reserve %" PRIu64 " bytes", nbytes);
             return err_in_file(err, s->name);
         }
     }
     if (!s->is_file)
-        fcntl(s->fd, F_SETPIPE_SZ, PIPE_ROOM);      /* fails on what is no pipe: no harm */
+        fcntl(s->fd, F_SETPIPE_SZ, PIPE_ROOM);      /* harmless failure if it is not a pipe */
 #endif
     return true;
 }
@@ -303,12 +304,12 @@ sink_write(struct sink *s, const void *p, size_t n, struct err *err)
         return compare(s, p, n, err);
     while (n != 0) {
         ssize_t put = write(s->fd, from, n);
-        if (put < 0 && errno == EAGAIN)         /* somebody else made it non-blocking */
+        if (put < 0 && errno == EAGAIN)         /* another process made it non-blocking */
             poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, -1);
         if (put < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (put < 0)
-            return failed(s->name, err, ERR_IO, "it cannot be written");
+            return failed(s->name, err, ERR_IO, "write failed");
         from += put;
         n -= (size_t)put;
         s->done += (uint64_t)put;
@@ -325,7 +326,7 @@ sink_write_at(struct sink *s, uint64_t at, const void *p, size_t n, struct err *
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return failed(s->name, err, ERR_IO, "it cannot be written");
+            return failed(s->name, err, ERR_IO, "write failed");
         from += put;
         at += (uint64_t)put;
         n -= (size_t)put;
@@ -334,7 +335,7 @@ sink_write_at(struct sink *s, uint64_t at, const void *p, size_t n, struct err *
     return true;
 }
 
-/* The folder that a path lies in, opened; -1 and errno. */
+/* Opens the directory of a path. Returns -1 with errno on failure. */
 static int
 open_folder(const char *path)
 {
@@ -346,21 +347,21 @@ open_folder(const char *path)
     return fd;
 }
 
-/* The complete file gets its name; with --sync that is flushed to the disk as well. */
+/* Renames the complete file to its final name; with --sync, also flushes the directory to disk. */
 static bool
 name_file(struct sink *s, struct err *err)
 {
     int folder = s->sync ? open_folder(s->path) : -1;
     if (s->sync && folder < 0)
-        return failed(s->name, err, ERR_IO, "its directory cannot be opened, to flush it to the disk");
+        return failed(s->name, err, ERR_IO, "cannot open its directory for fsync");
     bool ok = temp_rename(s->temp, s->path, s->no_clobber)
-        || failed(s->name, err, ERR_CREATE, "it cannot be given its name");
+        || failed(s->name, err, ERR_CREATE, "cannot rename the temporary file");
     if (ok) {
         free(s->temp);
         s->temp = NULL;
     }
-    if (ok && s->sync && fsync(folder) != 0 && errno != EINVAL)     /* EINVAL: this file system has no such thing */
-        ok = failed(s->name, err, ERR_IO, "its directory cannot be flushed to the disk");
+    if (ok && s->sync && fsync(folder) != 0 && errno != EINVAL)     /* EINVAL: not supported by this file system */
+        ok = failed(s->name, err, ERR_IO, "fsync of its directory failed");
     if (folder >= 0)
         close(folder);
     return ok;
@@ -370,7 +371,7 @@ bool
 sink_commit(struct sink *s, struct err *err)
 {
     if (s->expects && s->done != s->expected)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes were written, %" PRIu64 " promised",
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes written, expected %" PRIu64,
             (uint64_t)s->done, s->expected);
     if (s->nowhere)
         return true;
@@ -378,13 +379,13 @@ sink_commit(struct sink *s, struct err *err)
     if (s->compares)
         return (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size == s->done) || differs(s, s->done, err);
     if (s->temp && fchmod(s->fd, s->mode) != 0)
-        return failed(s->name, err, ERR_IO, "its permissions cannot be set");
+        return failed(s->name, err, ERR_IO, "cannot set its permissions");
     if (s->sync && s->is_file && fsync(s->fd) != 0)
-        return failed(s->name, err, ERR_IO, "it cannot be flushed to the disk");
+        return failed(s->name, err, ERR_IO, "fsync failed");
     int fd = s->fd, held = s->temp ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;     /* keeps the lock */
     s->fd = -1;
     bool closed = direct_close(&s->direct);
-    bool ok = (close(fd) == 0 && closed) || failed(s->name, err, ERR_IO, "it cannot be closed");
+    bool ok = (close(fd) == 0 && closed) || failed(s->name, err, ERR_IO, "close failed");
     s->reserved = s->reserved && !ok;
     ok = ok && (!s->temp || name_file(s, err));
     if (held >= 0)
@@ -397,10 +398,10 @@ sink_close(struct sink *s)
 {
     if (!s)
         return;
-    /* Truncating a file to the size that it has gives back what is reserved behind it. */
+    /* Truncating a file to its own size releases blocks reserved after its end. */
     struct stat st;
     if (s->reserved && !s->temp && s->fd >= 0 && fstat(s->fd, &st) == 0 && ftruncate(s->fd, st.st_size) != 0) {
-        /* The room stays reserved; the failure that led here is what counts. */
+        /* The blocks stay reserved; the earlier failure is the one to report. */
     }
     if (s->fd >= 0 && s->fd != STDOUT_FILENO)
         close(s->fd);

@@ -1,16 +1,15 @@
-/* Folder output/sink: one stream of bytes to standard output, a file, nowhere, or into a comparison with a file.
- * Knows nothing of models: only how many bytes are promised, and how they arrive.
- * Begin here, with sink_open(). */
+/* output/sink: one stream of bytes to standard output, to a file, to nowhere, or compared with a file. Knows nothing about
+ * models, only how many bytes to expect and how they arrive. Start here, with sink_open(). */
 
-/* sink: where the output goes: standard output, or a file that appears under its name only when complete.
+/* sink: the destination of an output: standard output, or a file that appears under its name only when complete.
  *
- * It writes, counts, and reports errors up to and including close, in one of two regimes, which sink_expect() chooses:
- * through the page cache it appends, from one thread at a time; or it is direct, past the page cache: blocks go to
- * their offsets, out of turn, from several threads. Only a file that has not got its name yet can be direct. What has
- * come to any other output is at all times a beginning of the whole, from which a job that was killed can go on. At
- * sink_open() no other thread takes signals.
+ * A sink writes, counts, and reports errors up to and including close, in one of two modes, chosen by sink_expect().
+ * Buffered: appends through the page cache, from one thread at a time. Direct: writes blocks with O_DIRECT to their offsets,
+ * out of order, from several threads. Only a file that still has its temporary name can be direct. Any other output contains
+ * a prefix of the data at all times, so a killed job can be continued. No other thread may accept signals during
+ * sink_open().
  *
- * A failure bears the name of the output, not of an input: its path, or "(standard output)".
+ * Errors name the output, never an input: its path, or "(standard output)".
  */
 #ifndef SINK_SINK_H
 #define SINK_SINK_H
@@ -24,73 +23,74 @@
 struct sink;
 
 enum sink_direct {
-    SINK_DIRECT_AUTO,           /* when the output does not fit into free memory */
+    SINK_DIRECT_AUTO,           /* if the output does not fit into free memory */
     SINK_DIRECT_ALWAYS,
     SINK_DIRECT_NEVER
 };
 
 struct sink_options {
     const char *path;           /* NULL: standard output */
-    enum sink_direct direct;    /* where the output is a file, and its file system can */
-    bool terminal_ok;           /* binary data may go to a terminal */
-    bool sync;                  /* flush the file to the disk before it gets its name, and then its name */
-    bool no_clobber;            /* replace no file */
+    enum sink_direct direct;    /* for a regular file, if its file system supports it */
+    bool terminal_ok;           /* allow binary data on a terminal */
+    bool sync;                  /* fsync the file before it is renamed, and its directory after */
+    bool no_clobber;            /* do not replace an existing file */
 };
 
-/* For the start of a job, before there is anything to write: with no_clobber, a file that is there already is
- * ERR_CREATE. sink_open() and sink_commit() see to it again. */
+/* Checks the output path before a job starts: with no_clobber, an existing file is ERR_CREATE. sink_open() and sink_commit()
+ * check again. */
 bool sink_check(const struct sink_options *options, struct err *err);
 
-/* Ready to write. A file is a temporary one beside `path` until sink_commit(); what is no regular file is
- * written as it is, and so is what a path such as /dev/stdout stands for. ERR_CREATE, or ERR_USAGE for a terminal. */
+/* Opens the output. A regular file is written under a temporary name next to `path` until sink_commit(). Devices, FIFOs and
+ * paths such as /dev/stdout are written in place. Fails with ERR_CREATE, or ERR_USAGE for a terminal. */
 bool sink_open(struct sink **sink, const struct sink_options *options, struct err *err);
 
-/* Ready to count: what is written goes nowhere. */
+/* Opens a sink that only counts bytes. */
 bool sink_nowhere(struct sink **sink, struct err *err);
 bool sink_is_nowhere(const struct sink *sink);
 
-/* Opens a sink that compares: the bytes written to it must be those of the regular file at `path`, which is only read. The
- * first byte that differs, and another length, is ERR_CREATE. */
+/* Opens a sink that compares: the bytes written to it must equal the regular file at `path`, which is only read. A different
+ * byte or length is ERR_CREATE. */
 bool sink_compare(struct sink **sink, const char *path, struct err *err);
 
-/* Checks that a name in a folder has the form of a temporary file, ".NAME.amn-XXXXXX", as a job that was killed leaves it.
- * Then `name` is the output's, of a long one the beginning. */
+/* Returns true if a directory entry has the form of a temporary file, ".NAME.amn-XXXXXX", as left by a killed job, and
+ * copies NAME to `name`. A long output name is truncated in NAME. */
 enum { SINK_TEMP_NAME = 201 };
 bool sink_temp_name(char name[SINK_TEMP_NAME], const char *entry);
 
-/* Removes such a file from a folder unless a job has it open. */
+/* Removes such a file unless a running job has it open. */
 void sink_remove_stale(int folder, const char *entry);
 
-/* The name that sink_commit() will give the file, with links resolved. NULL: the output is written under its name, as a pipe
- * is. */
+/* Returns the name that sink_commit() will give the file, with links resolved; NULL if the output is written in place, such
+ * as a pipe. */
 const char *sink_path(const struct sink *sink);
 
-/* Returns device and inode of the file that is written; false when it cannot be examined, or nothing is written. */
+/* Returns device and inode of the file being written. False if fstat(2) fails, or if nothing is written. */
 bool sink_identity(const struct sink *sink, uint64_t id[2]);
 
-/* The output will have nbytes: choose the regime, reserve the room of a file (a full disk shows here), widen a pipe. */
+/* Announces the output size: chooses the mode, reserves the blocks of a file so that a full disk shows at once, and enlarges
+ * a pipe. */
 bool sink_expect(struct sink *sink, uint64_t nbytes, struct err *err);
 
-/* Whether the output is a pipe, into which one thread writes faster than several in turn. */
+/* Returns true if the output is a pipe. One thread writes to a pipe faster than several that take turns. */
 bool sink_is_pipe(const struct sink *sink);
 
-/* The regime, the same from sink_expect() on: whether sink_write_at() is to be called, or sink_write(). */
+/* Returns true if sink_write_at() must be called, false for sink_write(). Does not change after sink_expect(). */
 bool sink_is_direct(const struct sink *sink);
 
-/* Append n bytes, all of them. ERR_IO; err->sys is EPIPE when the reader left. */
+/* Appends all n bytes. Fails with ERR_IO; err->sys is EPIPE if the reader closed the pipe. */
 bool sink_write(struct sink *sink, const void *p, size_t n, struct err *err);
 
-/* Direct: n bytes, all of them, at offset `at` of what this sink is given; from any thread, each byte once. Where p and
- * at are multiples of SINK_ALIGN, all but the last n % SINK_ALIGN bytes go past the page cache; the rest, and all that
- * the file system refuses, through it. ERR_IO. */
+/* Direct mode: writes all n bytes at offset `at` of this sink's data. Callable from any thread, once for each byte. If p and
+ * `at` are multiples of SINK_ALIGN, all but the last n % SINK_ALIGN bytes bypass the page cache; the rest, and whatever the
+ * file system rejects, goes through it. Fails with ERR_IO. */
 enum { SINK_ALIGN = 4096 };
 bool sink_write_at(struct sink *sink, uint64_t at, const void *p, size_t n, struct err *err);
 
-/* Everything is written: the promised count is checked, the file closed and given its name. No thread but this one
- * takes signals. After a failure no file has appeared, unless it is ERR_IO about flushing its folder. */
+/* Completes the output: checks the announced size, closes the file and renames it. No other thread may accept signals. After
+ * a failure there is no new file, except after ERR_IO from flushing its directory. */
 bool sink_commit(struct sink *sink, struct err *err);
 
-/* Takes NULL. Without a commit the temporary file is removed, and reserved room is given back. */
+/* Accepts NULL. Without a commit, removes the temporary file and releases reserved blocks. */
 void sink_close(struct sink *sink);
 
 #endif

@@ -1,4 +1,4 @@
-/* The inside of a sink, for sink.c, compare.c, direct.c, temp.c and descriptor.c. */
+/* Internals of a sink, for sink.c, compare.c, direct.c, temp.c and descriptor.c. */
 #ifndef SINK_SINK_PRIV_H
 #define SINK_SINK_PRIV_H
 
@@ -8,40 +8,41 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* direct.c: a second descriptor of the file, past the page cache. */
+/* direct.c: a second descriptor of the file, opened with O_DIRECT. */
 struct direct {
-    int fd;                     /* -1: there is none */
-    atomic_bool refused;        /* the file system takes no such write after all */
+    int fd;                     /* -1: none */
+    atomic_bool refused;        /* the file system rejected a direct write */
 };
 
-/* Open the file `name`, which `fd` is already; false when that cannot be, or not in this way. */
+/* Opens the file `name`, which is already open as `fd`. Returns false if that fails, or if O_DIRECT is not supported. */
 bool direct_open(struct direct *direct, const char *name, int fd);
 
-/* One pwrite(2) of at most n bytes: past the page cache what can go there, through `fd` what cannot. Any thread. */
+/* Makes one pwrite(2) of at most n bytes: direct if aligned and supported, otherwise through `fd`. Callable from any thread. */
 ssize_t direct_write(struct direct *direct, int fd, const void *p, size_t n, uint64_t at);
 
-/* False and errno. */
+/* Returns false with errno. */
 bool direct_close(struct direct *direct);
 
-/* compare.c: counts the first bytes of p[0..n) that a file has at offset `at`: all n, or fewer where it differs or ends.
- * False and errno when the file cannot be read. */
+/* compare.c: sets *same to the number of leading bytes of p[0..n) that equal the file at offset `at`: n, or fewer if it
+ * differs or ends. Returns false with errno if the file cannot be read. */
 enum { COMPARE_STEP = 4096 };
 bool compare_bytes(int fd, uint64_t at, const void *p, size_t n, uint64_t *same);
 
-/* temp.c: the files whose names are not their last ones. From temp_make() to temp_rename() or temp_remove(), each called
- * while no other thread takes signals, every signal that ends the process removes them first. */
+/* temp.c: files with temporary names. Between temp_make() and temp_rename() or temp_remove(), any signal that ends the
+ * process removes them first. Call these while no other thread accepts signals. */
 
-/* Makes a new file for writing; `name` ends in XXXXXX and becomes its name. The descriptor holds an exclusive flock(2),
- * where the file system has locks: a file without one was left by a job that was killed. -1 and errno. */
+/* Creates a new file for writing; `name` ends in XXXXXX, which is replaced. The descriptor holds an exclusive flock(2) if
+ * the file system supports locks, so an unlocked file is left over from a killed job. Returns -1 with errno on failure. */
 int temp_make(char *name);
 
-/* Give the file its last name, in the place of what has it unless `keep`; then it fails with EEXIST. False and errno. */
+/* Renames the file to its final name and replaces an existing file; with `keep`, fails with EEXIST instead. Returns false
+ * with errno. */
 bool temp_rename(const char *name, const char *path, bool keep);
 
 void temp_remove(const char *name);
 
-/* descriptor.c: the descriptor of this process that a path stands for, as /dev/stdout, /dev/fd/3, /proc/self/fd/1 and
- * links to them do; -1 for any other path. It need not be open. */
+/* descriptor.c: returns the descriptor of this process that a path refers to, such as /dev/stdout, /dev/fd/3,
+ * /proc/self/fd/1 or a link to one of these; -1 for any other path. The descriptor need not be open. */
 int descriptor_of(const char *path);
 
 #endif

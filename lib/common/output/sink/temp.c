@@ -13,7 +13,7 @@
 #include "output/sink/sink.h"
 #include "output/sink/sink_priv.h"
 
-/* What a handler can reach: the names to remove. Changed while signals are held only. */
+/* Names to remove, readable by a signal handler. Changed only while signals are blocked. */
 struct temp {
     struct temp *next;
     char name[];
@@ -27,8 +27,8 @@ remove_armed(void)
         unlink(t->name);
 }
 
-/* Runs on any thread. The default action is set behind the removal, or a second signal would end the process between
- * the two; raise() has it happen when the handler returns, so that the status is that of the signal. */
+/* Runs on any thread. Restores the default action after the removal, because a second signal could otherwise end the process
+ * in between. raise() takes effect when the handler returns, so the exit status is that of the signal. */
 static void
 on_signal(int sig)
 {
@@ -37,7 +37,7 @@ on_signal(int sig)
     raise(sig);
 }
 
-/* Whether the default action of a signal is to end the process, and it can be caught. */
+/* Returns true if a signal can be caught and ends the process by default. */
 static bool
 ends_process(int sig)
 {
@@ -60,7 +60,7 @@ ends_process(int sig)
     }
 }
 
-/* All of them, the real-time ones too, but for those that somebody handles or ignores. */
+/* Catches all such signals, including real-time ones, except those that are handled or ignored already. */
 static void
 catch_signals(void)
 {
@@ -73,7 +73,7 @@ catch_signals(void)
     }
 }
 
-/* Makes a file and locks it. Before it is locked another job can mistake it for a leftover and remove it: then the next
+/* Creates a file and locks it. Until it is locked, another job can mistake it for a leftover and remove it; then the next
  * name is tried. */
 static int
 make_locked(char *name)
@@ -100,7 +100,7 @@ void
 sink_remove_stale(int folder, const char *entry)
 {
     struct stat st, is;
-    /* For writing, because NFS gives an exclusive lock on nothing else. */
+    /* Opened for writing, because NFS requires that for an exclusive lock. */
     int fd = openat(folder, entry, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return;
@@ -134,7 +134,7 @@ temp_make(char *name)
     return fd;
 }
 
-/* The name is no longer to be removed. */
+/* Takes a name off the list of files to remove. */
 static void
 disarm(const char *name)
 {
@@ -148,7 +148,7 @@ disarm(const char *name)
     free(temp);
 }
 
-/* rename() that replaces nothing. Where the file system has no such call, there are two names for a moment. */
+/* Renames without replacing. If the file system does not support that, the file has two names for a moment. */
 static int
 rename_new(const char *name, const char *path)
 {
