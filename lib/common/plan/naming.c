@@ -35,7 +35,8 @@ naming_match(struct naming *naming, const char *text, bool include, struct err *
     naming->globs = list;
     list[naming->nglobs] = (struct naming_glob){ .text = text, .include = include };
     return matcher_read(&list[naming->nglobs++].matcher, text, strlen(text), true)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is no pattern of * ? [a-z] and [!a-z], or is too long", include ? "include" : "exclude", text);
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
+            include ? "include" : "exclude", text);
 }
 
 static struct naming_step *
