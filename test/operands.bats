@@ -201,7 +201,7 @@ several() {
                 $t $list >>"$o" 2>err <"$fx/good-gguf.gguf" || got=$?
                 [ $got -eq 73 ] || { echo "status $got: $t $list >>$o"; return 1; }
                 [ "$(wc -l <err)" -eq 1 ]
-                grep -q 'the output is this input' err
+                grep -q 'the output would overwrite this input' err
                 cmp "$o" copy
             done
         done

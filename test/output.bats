@@ -145,7 +145,7 @@ load helper
             got=0
             $report "$([ "$o" = input ] && echo input || echo model)" >>"$o" 2>err || got=$?
             [ $got -eq 73 ] || { echo "status $got: $report >>$o"; return 1; }
-            grep -q 'the output is this input' err
+            grep -q 'the output would overwrite this input' err
             cmp "$o" copy
         done
         $report input >>other
@@ -163,12 +163,12 @@ is_input() {
     for name in "$file" hard soft; do
         try 73 amn-remember -o "$name" "$@"
         error_line amn-remember 'cannot create'
-        grep -q 'the output is this input' err
+        grep -q 'the output would overwrite this input' err
         cmp "$file" saved
         got=0
         amn-remember "$@" >>"$name" 2>err || got=$?
         [ $got -eq 73 ] || { echo "status $got: $name"; return 1; }
-        grep -q 'the output is this input' err
+        grep -q 'the output would overwrite this input' err
         cmp "$file" saved
     done
     rm hard soft saved
