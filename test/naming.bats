@@ -46,7 +46,7 @@ gives() {
         is_empty out
         grep -q "include: no tensor matches 'weight'" err
         try 2 $tool m --include '[a'
-        grep -q 'no pattern' err
+        grep -q 'invalid or too long pattern' err
     done
     try 0 amn-remember m --exclude '*'
     [ "$(names out | wc -l)" -eq 0 ]

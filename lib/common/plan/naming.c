@@ -35,7 +35,7 @@ naming_match(struct naming *naming, const char *text, bool include, struct err *
     naming->globs = list;
     list[naming->nglobs] = (struct naming_glob){ .text = text, .include = include };
     return matcher_read(&list[naming->nglobs++].matcher, text, strlen(text), true)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is too long or not a pattern of * ? [a-z] [!a-z]",
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
             include ? "include" : "exclude", text);
 }
 
