@@ -237,7 +237,7 @@ keeps() {
     for to in gguf npz; do
         try 69 amn-convert --keep-quantized --to $to "$fp8"
         error_line amn-convert unsupported
-        grep -qE 'tensor [^ ]+: it is quantized as FP8' err
+        grep -qE 'tensor [^ ]+: quantized as FP8' err
         is_empty out
     done
     for to in safetensors npz; do
@@ -269,7 +269,7 @@ keeps() {
 @test "--keep-quantized: weights and companions stay together" {
     f=$corpus/pth-quantized/awq-gemm.pt
     try 2 amn-convert --keep-quantized --exclude '*scales' --to safetensors "$f"
-    grep -q 'belong together' err
+    grep -q 'belong to one weight' err
     try 2 amn-convert --keep-quantized --include '*qzeros' --to safetensors "$f"
     is_empty out
     try 0 amn-convert --keep-quantized --include '*up_proj*' --to safetensors "$f"
