@@ -242,7 +242,7 @@ keeps() {
     done
     for to in safetensors npz; do
         try 69 amn-convert --keep-quantized --to $to "$fx/good-gguf.gguf"
-        grep -qE 'tensor [^ ]+: it is quantized as Q' err
+        grep -qE 'tensor [^ ]+: quantized as Q' err
         is_empty out
     done
     try 69 amn-convert --keep-quantized --to safetensors "$fp8" "$fx/good-gguf.gguf"
