@@ -22,7 +22,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
 int
 main(int argc, char **argv)
 {
-    struct command cmd = { .to = DTYPE_BF16, .forgets = true };
+    struct command cmd = { .to = DTYPE_BF16, .needs_scheme = true };
     cli_options(&cmd.cli, CLI_FORGET, take, &cmd, argc, argv);
     cmd.scheme = cmd.cli.scheme;
     cmd.cli.scheme = cmd.input_scheme;

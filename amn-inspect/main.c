@@ -49,7 +49,7 @@ check(const struct tool *tool, struct err *err)
 /* Computes the length of the file that amn-remember would write; unknown for a part of a split model, which amn-remember
  * rejects. Its header repeats the metadata as text, which can be large, so this is done only on request. */
 static bool
-measure_file(struct inspect_remembered *r, struct choice *choice, struct err *why)
+measure_file(struct inspect_dequantized *r, struct choice *choice, struct err *why)
 {
     const struct keys_given nothing = { 0 };
     struct keys keys = { 0 };
@@ -67,7 +67,7 @@ measure_file(struct inspect_remembered *r, struct choice *choice, struct err *wh
 
 /* Computes what amn-remember would write. A model that it rejects has no such size, which is not a failure here. */
 static bool
-measure(struct inspect_remembered *r, const struct inspect *in, bool size, struct err *err)
+measure(struct inspect_dequantized *r, const struct inspect *in, bool size, struct err *err)
 {
     struct choice choice = { 0 };
     struct err *why = &r->refusal;

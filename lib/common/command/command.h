@@ -27,7 +27,7 @@ struct command {
     const struct writer *writer;    /* format of one file; NULL: follows from the scheme or the file extension */
     const char *scheme;             /* name of the scheme to encode with, or NULL; borrowed */
     const char *input_scheme;       /* amn-forget, while parsing options: the scheme of the input, or NULL */
-    bool forgets;                   /* a scheme is mandatory */
+    bool needs_scheme;              /* a scheme is mandatory */
     struct writer_options layout;
     enum dtype to;                  /* type of dequantized weights: BF16, F16 or F32 */
     bool cast;                      /* --dtype: convert all other floats, too */

@@ -231,7 +231,7 @@ bool
 command_check(const struct command *cmd, struct err *err)
 {
     const struct reduction *r = &cmd->reduction;
-    if (cmd->forgets && !cmd->scheme)
+    if (cmd->needs_scheme && !cmd->scheme)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no scheme: give --scheme NAME, such as --scheme q4_k_m");
     if (!cmd->scheme && (r->pure || r->nrules != 0 || cmd->imatrix || cmd->nonfinite_ok || r->how.group_size != 0
         || r->how.symmetric || r->how.asymmetric || r->how.convrot || r->apart))

@@ -34,7 +34,7 @@ add_counts(struct ndjson *j, const struct summary *s)
 }
 
 static void
-add_remembered(struct ndjson *j, const struct inspect_remembered *r)
+add_remembered(struct ndjson *j, const struct inspect_dequantized *r)
 {
     ndjson_object(j, "remembered");
     ndjson_text(j, "dtype", dtype_name(r->to));

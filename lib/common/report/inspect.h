@@ -9,7 +9,7 @@
 #include "scheme/roles.h"
 
 /* The model as amn-remember --to would write it. */
-struct inspect_remembered {
+struct inspect_dequantized {
     enum dtype to;
     bool bytes_known, size_known;   /* false if it cannot be decoded or written */
     uint64_t bytes;                 /* of tensor data */
@@ -23,7 +23,7 @@ struct inspect {
     uint32_t nfiles;                /* number of files of the model */
     const struct catalog *catalog;
     const struct roles *roles;
-    struct inspect_remembered remembered;
+    struct inspect_dequantized remembered;
     bool metadata;                  /* show all metadata in the text, too */
     bool arrays;                    /* show metadata arrays in full */
     const char *heading;            /* model name above the text, as in messages; NULL: no heading */

@@ -201,7 +201,7 @@ static void
 add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
 {
     char size[STR_SIZE], label[LABEL_WIDTH];
-    const struct inspect_remembered *r = &in->remembered;
+    const struct inspect_dequantized *r = &in->remembered;
     add_label(out, "Size now");
     str_format(out, "%s%s\n", str_size(size, s->nbytes), s->unsized ? " and tensors of unknown size" : "");
     if (s->nschemes == 0) {
