@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "report/ndjson.h"
 
-/* Bytes of all parts of a weight. */
+/* Returns the bytes of all parts of a weight. */
 static uint64_t
 nbytes_of(const struct encoding *e)
 {
@@ -74,24 +74,24 @@ enum { LEFT = 60, TOP = 20, WIDTH = 640, HEIGHT = 240, COLORS = 10 };
 static const char *const colors[COLORS] = { "#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#b07aa1", "#ff9da7",
     "#9c755f", "#bab0ac", "#edc948" };
 
-/* A weight as a point: its layer, and its kind, which is its name with the layer's number as *. */
+/* A weight as a point: its layer and its kind, which is its name with * in place of the layer number. */
 struct point {
     const struct encoding *e;
     struct loss loss;
     uint64_t layer;
-    size_t number, digits;      /* where the number is in the name; digits 0: none */
+    size_t number, digits;      /* position of the number in the name; digits is 0 if there is none */
     size_t kind;
 };
 
 struct drawing {
-    struct point *points;       /* n, owned */
+    struct point *points;       /* n elements, owned */
     size_t n, room;
     size_t kinds;
-    uint64_t layers;            /* the highest, and one */
+    uint64_t layers;            /* highest layer number plus one */
     double most_db, most_error;
 };
 
-/* Any bytes as text of HTML. */
+/* Writes any bytes as HTML text. */
 static void
 put_text(FILE *out, const char *p, size_t n)
 {

@@ -1,5 +1,5 @@
-/* loss_report: what encoding took from each weight, for programs as one JSON object a line and for people as a page of HTML
- * without anything beside it, whose drawings have their numbers in a table too. */
+/* loss_report: the quantization error of each weight, as JSON lines or as a self-contained HTML page with charts and a table
+ * of the same numbers. */
 #ifndef REPORT_LOSS_REPORT_H
 #define REPORT_LOSS_REPORT_H
 
@@ -8,10 +8,10 @@
 #include "encode/losses.h"
 #include "plan/choice.h"
 
-/* The encoded weights in the order of the output, then the total. */
+/* Writes a line for each encoded weight in output order, then the total. */
 bool loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, struct err *err);
 
-/* title: what the page is about, any bytes. */
+/* Writes the page. `title` names the model and may contain any bytes. */
 bool loss_report_html(FILE *out, const struct choice *choice, const struct losses *losses, const char *title, struct err *err);
 
 #endif
