@@ -174,7 +174,7 @@ absmax_of(const struct encoding *e, const struct encode_run *run, const float *x
 
 enum { AT_ONCE = ENCODE_FLOATS / 32 };
 
-_Static_assert(AT_ONCE * sizeof(float) <= ENCODE_ROOM, "the absmax of what is at hand have room");
+_Static_assert(AT_ONCE * sizeof(float) <= ENCODE_ROOM, "the absmax of a buffer fit in the scratch memory");
 
 /* Computes the absmax of blocks [first, first + count), at most AT_ONCE of them. */
 static bool
