@@ -53,7 +53,7 @@ refuses() {
 }
 
 # bats test_tags=full
-@test "libraries only where the table says" {
+@test "libraries only in layers that the table lists" {
     refuses lib/common/base/str.c '#include <zlib.h>'
     refuses lib/common/model/model.c '#include <archive.h>'
     refuses amn-parse/main.c '#include <jansson.h>'

@@ -64,7 +64,7 @@ add(struct catalog *c, const char *name, enum dtype dtype, uint64_t rows, uint64
 
 /* Allocates part p, a STRIP of one matrix: the units of the output rows in the run. */
 static inline uint8_t *
-turn(const struct weight *w, unsigned p, uint64_t first, uint64_t count, size_t *stride)
+copy_strip(const struct weight *w, unsigned p, uint64_t first, uint64_t count, size_t *stride)
 {
     uint64_t cols = shape_dim(&w->shape, 1), row = first / cols, rows = (first + count - 1) / cols - row + 1;
     struct strip s;
@@ -93,7 +93,7 @@ decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t
         if (weight_has_run(w, p))
             w->scheme->run(&s, w, p, first, count);
         if (need == NEED_STRIP) {
-            copy[p] = turn(w, p, first, count, &stride);
+            copy[p] = copy_strip(w, p, first, count, &stride);
             in[p] = (struct part_bytes){ .p = copy[p], .stride = stride };
             continue;
         }

@@ -174,7 +174,7 @@ absmax_of(const struct encoding *e, const struct encode_run *run, const float *x
 
 enum { AT_ONCE = ENCODE_FLOATS / 32 };
 
-_Static_assert(AT_ONCE * sizeof(float) <= ENCODE_ROOM, "the absmax of what is at hand have room");
+_Static_assert(AT_ONCE * sizeof(float) <= ENCODE_ROOM, "the absmax of a buffer fit in the scratch memory");
 
 /* Computes the absmax of blocks [first, first + count), at most AT_ONCE of them. */
 static bool
@@ -217,7 +217,7 @@ settle(const struct encoding *e, float *facts)
     facts[0] = bnb4_sum_mean(&own(e)->sum, facts + 1);
 }
 
-/* Keeps the mean and drops the sums that it was computed from. */
+/* Keeps the mean and discards its sums. */
 static bool
 survey_first(struct encoding *e, const float *facts, struct err *err)
 {
@@ -281,7 +281,7 @@ encode_scales(const struct encoding *e, const struct encode_run *run, uint8_t *y
     memcpy(y, absmax, n * sizeof *absmax);
 }
 
-/* Encodes grains of either nested part: 256 codes, or the absmax that they were divided by. */
+/* Encodes grains of either nested part: 256 codes, or their absmax. */
 static bool
 encode_nested(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)

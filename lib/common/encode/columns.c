@@ -128,7 +128,7 @@ struct tile {
     uint64_t from, to;          /* requested lines */
 };
 
-_Static_assert(8 * GROUPS_MOST <= ENCODE_ROOM, "the codes of a tile have room");
+_Static_assert(8 * GROUPS_MOST <= ENCODE_ROOM, "the codes of a tile fit in the scratch memory");
 
 /* Writes the places of the requested lines. y is the place of the first line; consecutive places are `pitch` bytes apart. */
 static bool

@@ -316,7 +316,7 @@ row_codes(uint8_t *y, const float *x, size_t n, float scale, enum dtype d)
     }
 }
 
-_Static_assert(sizeof(struct convrot_room) <= ENCODE_ROOM, "the sums of a rotation have room");
+_Static_assert(sizeof(struct convrot_room) <= ENCODE_ROOM, "the sums of a rotation fit in the scratch memory");
 
 /* Compares a row with its decoded codes q. */
 static bool

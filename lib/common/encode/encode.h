@@ -43,7 +43,7 @@ struct encode_options {
 };
 _Static_assert(sizeof(struct encode_options) == 4 * sizeof(uint64_t), "members of encode_options are uint64_t");
 
-/* A weight and its encoded form. Lives as long as the catalog that it is allocated from. */
+/* A weight and its encoded form. Lives as long as its catalog. */
 struct encoding {
     const struct encoder *encoder;
     struct encode_options options;  /* passed to fit(); it replaces group_size and asymmetric by the values in use */

@@ -33,7 +33,7 @@ struct mix_state {
     const struct mix *mix;
     bool importance;            /* there is an importance matrix */
     bool falcon, big;           /* big: 70 billion parameters with attn_v shared by several query heads */
-    bool tied;                  /* there is no output.weight */
+    bool tied;                  /* the model has no output.weight */
     uint64_t layers, experts, gqa;
     uint64_t values, value, down, gate, up;     /* attn_v tensors; number of each kind so far */
 };

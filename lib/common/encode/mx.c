@@ -37,7 +37,7 @@ struct mx_numbers {
 
 enum { BLOCK_MX = 32, BLOCK_NV = 16 };
 
-/* Code of a block's scale, and the number that codes are multiplied by. */
+/* Code of a block's scale, and the factor of its codes. */
 struct mx_block {
     uint8_t code;
     float scale;

@@ -21,7 +21,7 @@
 #include "kernel/nan.h"
 #include "kernel/packs.h"
 #include "kernel/round.h"
-#include "kernel/turn.h"
+#include "kernel/transpose.h"
 #include "kernel/widen.h"
 
 #if defined(__x86_64__)
@@ -112,7 +112,7 @@ static const struct kernels scalar = {
     .packs = packs,
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,
-    .turn = turn,
+    .transpose = transpose,
     .crc = crc_add,
     .loss = loss_add,
 };

@@ -84,8 +84,8 @@ typedef void kernel_packs(uint8_t *restrict y, const uint8_t *restrict x, size_t
 typedef void kernel_int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 typedef void kernel_int8_row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float absmax);
 
-/* turn.h: transposes, y[c][r] = x[r][c], units of `unit` bytes; strides count bytes. */
-typedef void kernel_turn(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows,
+/* transpose.h: transposes, y[c][r] = x[r][c], units of `unit` bytes; strides count bytes. */
+typedef void kernel_transpose(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows,
     size_t cols, size_t unit);
 
 /* crc.h: extends a CRC-32 by n bytes. */
@@ -146,7 +146,7 @@ struct kernels {
     kernel_packs *packs;
     kernel_int8_row_f32 *int8_row_f32;
     kernel_int8_row_bf16 *int8_row_bf16;
-    kernel_turn *turn;
+    kernel_transpose *transpose;
     kernel_crc *crc;
     kernel_loss *loss;
 };

@@ -157,7 +157,7 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
             return false;
         size_t stride = slot->panel.part[p].stride;
         uint8_t *y = slot->mem + l->offset + u * stride + r0 * s->unit_bytes;
-        panels->job->kernels->turn(y, stride, staging, step, (size_t)(r1 - r0), (size_t)n, s->unit_bytes);
+        panels->job->kernels->transpose(y, stride, staging, step, (size_t)(r1 - r0), (size_t)n, s->unit_bytes);
     }
     return true;
 }

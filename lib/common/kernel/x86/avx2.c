@@ -19,7 +19,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_rows(k);
     avx2_use_convrot(k);
     avx2_use_bits(k);
-    avx2_use_turn(k);
+    avx2_use_transpose(k);
     avx2_use_encode_q(k);
     avx2_use_encode_k(k);
     avx2_use_encode_fp4(k);

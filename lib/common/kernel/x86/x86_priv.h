@@ -47,7 +47,7 @@ void avx2_use_convrot(struct kernels *k);
 void avx2_use_bits(struct kernels *k);
 
 /* Transposed matrices */
-void avx2_use_turn(struct kernels *k);
+void avx2_use_transpose(struct kernels *k);
 
 /* Floats to blocks */
 void avx2_use_encode_q(struct kernels *k);

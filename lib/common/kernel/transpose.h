@@ -1,4 +1,4 @@
-/* turn: transposes a matrix of units: y[c][r] = x[r][c].
+/* transpose: transposes a matrix of units: y[c][r] = x[r][c].
  *
  *     y         cols rows of `rows` units, y_stride bytes apart; must not overlap x
  *     x         rows rows of `cols` units, x_stride bytes apart
@@ -10,13 +10,13 @@
  * Fastest for units of 1, 2, 4 and 8 bytes, rows of y in multiples of 64 bytes, and strides that are not powers of two:
  * lines a power of two apart share few places in a cache.
  */
-#ifndef KERNEL_TURN_H
-#define KERNEL_TURN_H
+#ifndef KERNEL_TRANSPOSE_H
+#define KERNEL_TRANSPOSE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-void turn(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
+void transpose(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
     size_t unit);
 
 #endif

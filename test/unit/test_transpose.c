@@ -1,4 +1,4 @@
-/* test_turn: transposed matrices, for every set of kernels: every unit is at its place, and nothing else changes. Both
+/* test_transpose: transposed matrices, for every set of kernels: every unit is at its place, and nothing else changes. Both
  * buffers end at an inaccessible page, or a few bytes before it. */
 #include "check.h"
 
@@ -18,7 +18,7 @@ reach(size_t rows, size_t stride, size_t width)
 }
 
 static bool
-turns(const struct kernels *k, size_t rows, size_t cols, size_t unit, size_t x_gap, size_t y_gap, size_t slack)
+is_transposed(const struct kernels *k, size_t rows, size_t cols, size_t unit, size_t x_gap, size_t y_gap, size_t slack)
 {
     size_t x_stride = cols * unit + x_gap, y_stride = rows * unit + y_gap;
     size_t x_size = reach(rows, x_stride, cols * unit), y_size = reach(cols, y_stride, rows * unit);
@@ -26,7 +26,7 @@ turns(const struct kernels *k, size_t rows, size_t cols, size_t unit, size_t x_g
     bool same = true;
 
     memset(y - 64, CANARY, y_size + 64 + slack);
-    k->turn(y, y_stride, x, x_stride, rows, cols, unit);
+    k->transpose(y, y_stride, x, x_stride, rows, cols, unit);
     for (size_t c = 0; c < cols; c++) {
         for (size_t r = 0; r < rows; r++)
             same = same && memcmp(y + c * y_stride + r * unit, x + r * x_stride + c * unit, unit) == 0;
@@ -51,7 +51,7 @@ test_known(const struct kernels *k)
         { 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31 } };
     uint8_t y[2][16];
 
-    k->turn(y[0], 16, x[0], 8, 4, 2, 4);
+    k->transpose(y[0], 16, x[0], 8, 4, 2, 4);
     CHECK(memcmp(y, expected, sizeof y) == 0);
 }
 
@@ -66,7 +66,7 @@ test_sizes(const struct kernels *k, size_t unit)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t j = 0; j < sizeof cols / sizeof *cols; j++)
             for (size_t slack = 0; slack < 3; slack++)
-                same = same && turns(k, rows[i], cols[j], unit, fence_random() % 3 * 7, fence_random() % 3 * 5, slack);
+                same = same && is_transposed(k, rows[i], cols[j], unit, fence_random() % 3 * 7, fence_random() % 3 * 5, slack);
     CHECK_ROW(same, k->name);
 }
 
@@ -79,10 +79,10 @@ test_slabs(const struct kernels *k)
     uint8_t *whole = output.start, *y = output.start + COLS * STRIDE;
 
     memset(whole, 0, 2 * COLS * STRIDE);
-    k->turn(whole, STRIDE, x, COLS * UNIT, ROWS, COLS, UNIT);
+    k->transpose(whole, STRIDE, x, COLS * UNIT, ROWS, COLS, UNIT);
     for (size_t r = 0, n; r < ROWS; r += n) {
         n = r + 24 < ROWS ? 24 : ROWS - r;
-        k->turn(y + r * UNIT, STRIDE, x + r * COLS * UNIT, COLS * UNIT, n, COLS, UNIT);
+        k->transpose(y + r * UNIT, STRIDE, x + r * COLS * UNIT, COLS * UNIT, n, COLS, UNIT);
     }
     CHECK(memcmp(whole, y, COLS * STRIDE) == 0);
 }
@@ -92,7 +92,7 @@ main(void)
 {
     static const size_t units[] = { 1, 2, 3, 4, 8, 16, 100 };
 
-    fence_guard("test_turn");
+    fence_guard("test_transpose");
     input = fence_new(4 * ROOM);
     output = fence_new(4 * ROOM);
     fence_fill(input.start, 4 * ROOM);
@@ -107,5 +107,5 @@ main(void)
             test_sizes(k, units[u]);
         test_slabs(k);
     }
-    return check_done("test_turn");
+    return check_done("test_transpose");
 }

@@ -1,4 +1,4 @@
-/* avx2_turn: transposes matrices of units of 1, 2, 4 and 8 bytes, a block at a time: 8 rows and 4 columns for units of 4
+/* avx2_transpose: transposes matrices of units of 1, 2, 4 and 8 bytes, a block at a time: 8 rows and 4 columns for units of 4
  * bytes, 16 and 8 for units of 2.
  *
  * A lane (16 bytes) holds k = 16 / unit units. A block has k columns and LANES * k rows; register i starts with row i of it,
@@ -13,7 +13,7 @@
 #include <immintrin.h>
 
 #include "base/num.h"
-#include "kernel/turn.h"
+#include "kernel/transpose.h"
 
 enum { LANES = 2, LANE = 16, LINE = 64 };
 
@@ -41,7 +41,7 @@ unpack_high(__m256i a, __m256i b, const size_t unit)
 }
 
 static ALWAYS_INLINE void
-turn_block(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, const size_t unit)
+transpose_block(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, const size_t unit)
 {
     const size_t k = LANE / unit;
     __m256i v[LANE], w[LANE];
@@ -63,13 +63,13 @@ turn_block(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
 /* Works in strips of columns that are one line of x wide. The last block of rows and of columns ends at the end of the
  * matrix and overlaps units that are already written. */
 static ALWAYS_INLINE void
-turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
+transpose_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
     const size_t unit)
 {
     const size_t k = LANE / unit, high = LANES * k, strip = LINE / unit;
 
     if (rows < high || cols < k) {
-        turn(y, y_stride, x, x_stride, rows, cols, unit);
+        transpose(y, y_stride, x, x_stride, rows, cols, unit);
         return;
     }
     for (size_t from = 0; from < cols; from += strip)
@@ -77,27 +77,27 @@ turn_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size
             for (size_t j = from; j < num_min(from + strip, cols); j += k) {
                 size_t r = num_min(i, rows - high), c = num_min(j, cols - k);
 
-                turn_block(y + c * y_stride + r * unit, y_stride, x + r * x_stride + c * unit, x_stride, unit);
+                transpose_block(y + c * y_stride + r * unit, y_stride, x + r * x_stride + c * unit, x_stride, unit);
             }
 }
 
 static void
-turn_any(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
+transpose_any(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
     size_t unit)
 {
     switch (unit) {
-    case 1: turn_units(y, y_stride, x, x_stride, rows, cols, 1); break;
-    case 2: turn_units(y, y_stride, x, x_stride, rows, cols, 2); break;
-    case 4: turn_units(y, y_stride, x, x_stride, rows, cols, 4); break;
-    case 8: turn_units(y, y_stride, x, x_stride, rows, cols, 8); break;
-    default: turn(y, y_stride, x, x_stride, rows, cols, unit);
+    case 1: transpose_units(y, y_stride, x, x_stride, rows, cols, 1); break;
+    case 2: transpose_units(y, y_stride, x, x_stride, rows, cols, 2); break;
+    case 4: transpose_units(y, y_stride, x, x_stride, rows, cols, 4); break;
+    case 8: transpose_units(y, y_stride, x, x_stride, rows, cols, 8); break;
+    default: transpose(y, y_stride, x, x_stride, rows, cols, unit);
     }
 }
 
 void
-avx2_use_turn(struct kernels *k)
+avx2_use_transpose(struct kernels *k)
 {
-    k->turn = turn_any;
+    k->transpose = transpose_any;
 }
 
 #endif
