@@ -596,7 +596,7 @@ END
     for name in generation_config.json added_tokens.json chat_template.jinja tekken.json; do
         [ ! -e llama3/$name ] || mv llama3/$name kept
         ln -s nowhere llama3/$name
-        refuses 66 'cannot open' 'symbolic link to a file that is not there' llama3
+        refuses 66 'cannot open' 'dangling symbolic link' llama3
         grep -q "llama3/$name" err
         rm llama3/$name
         [ ! -e kept ] || mv kept llama3/$name
