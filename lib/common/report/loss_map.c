@@ -1,0 +1,419 @@
+#include "report/loss_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { DIGITS = 9 };            /* of a layer's number */
+enum { LABEL_DEPTH = 3 };       /* parts of a name that are tried as a label */
+enum { SPARSE = 16 };           /* a grid has at most so many places for each filled one, which bounds the page */
+
+const struct encoding *
+loss_map_weight(const struct chosen *chosen)
+{
+    return chosen->part == 0 ? chosen->encoding : NULL;
+}
+
+/* --- kinds */
+
+static const char *
+kind_name(const void *owner, uint32_t i, size_t *n)
+{
+    const struct loss_map *map = owner;
+    *n = map->kinds[i].len;
+    return map->names.name[i];
+}
+
+/* Returns true if p[0..n) is a number, and sets *number. */
+static bool
+is_number(const char *p, size_t n, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] < '0' || p[i] > '9')
+            return false;
+        *number = *number * 10 + (uint64_t)(p[i] - '0');
+    }
+    return n != 0;
+}
+
+/* Appends the name of a tensor's kind. Returns the length of it before the layer's *, or of all of it. */
+static size_t
+add_kind_name(struct str *key, uint64_t *layer, const char *name, size_t n)
+{
+    size_t prefix = SIZE_MAX;
+    for (size_t at = 0; at <= n;) {
+        const char *dot = memchr(name + at, '.', n - at);
+        size_t len = dot ? (size_t)(dot - name) - at : n - at;
+        uint64_t number;
+        if (len <= DIGITS && is_number(name + at, len, &number)) {
+            *layer = prefix == SIZE_MAX ? number : *layer;
+            prefix = prefix == SIZE_MAX ? key->len : prefix;
+            str_text(key, "*");
+        } else {
+            str_add_escaped(key, name + at, len);
+        }
+        if (dot)
+            str_text(key, ".");
+        at += len + 1;
+    }
+    return prefix == SIZE_MAX ? key->len : prefix;
+}
+
+/* Finds or adds the kind with this name. */
+static bool
+find_kind(struct loss_map *map, const struct str *key, size_t prefix, uint32_t *kind, struct err *err)
+{
+    bool again;
+    *kind = (uint32_t)map->nkinds;
+    if (!table_add(&map->kind_names, kind_name, map, key->p, key->len, kind, &again, err))
+        return false;
+    if (again)
+        return true;
+    struct loss_kind *kinds = array_grow(map->kinds, map->nkinds, &map->kinds_room, sizeof *kinds, err);
+    if (!kinds)
+        return false;
+    map->kinds = kinds;
+    kinds[map->nkinds] = (struct loss_kind){ .len = (uint32_t)key->len, .prefix = (uint32_t)prefix };
+    if (!names_add(&map->names, key->p, key->len, err))
+        return false;
+    map->nkinds++;
+    return true;
+}
+
+/* Adds tensor `at` of the choice. */
+static bool
+add_place(struct loss_map *map, size_t at, struct str *key, struct err *err)
+{
+    const struct chosen *chosen = &map->choice->list[at];
+    const struct encoding *e = loss_map_weight(chosen);
+    const struct tensor t = e ? e->weight : chosen_tensor(chosen);
+    struct loss_place *places = array_grow(map->places, map->nplaces, &map->places_room, sizeof *places, err);
+    if (!places)
+        return false;
+    map->places = places;
+    struct loss_place *place = &places[map->nplaces];
+    *place = (struct loss_place){ .at = (uint32_t)at };
+    key->len = 0;
+    size_t prefix = add_kind_name(key, &place->layer, t.name, t.name_len);
+    if (key->failed)
+        return err_memory(err, key->room);
+    if (!find_kind(map, key, prefix, &place->kind, err))
+        return false;
+    map->kinds[place->kind].n += e != NULL;
+    map->nplaces++;
+    return true;
+}
+
+static bool
+add_places(struct loss_map *map, struct err *err)
+{
+    struct str key = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < map->choice->n; i++)
+        if (!map->choice->list[i].encoding || map->choice->list[i].part == 0)
+            ok = add_place(map, i, &key, err);
+    str_clear(&key);
+    return ok;
+}
+
+/* --- stacks */
+
+static const char *
+stack_name(const void *owner, uint32_t i, size_t *n)
+{
+    const struct loss_map *map = owner;
+    uint32_t kind = map->stacks[i].kind;
+    *n = map->kinds[kind].prefix;
+    return map->names.name[kind];
+}
+
+/* Puts a kind into its stack, as the last column. */
+static bool
+stack_kind(struct loss_map *map, uint32_t k, struct err *err)
+{
+    struct loss_kind *kind = &map->kinds[k];
+    uint32_t i = (uint32_t)map->nstacks;
+    bool again;
+    struct loss_stack *stacks = array_grow(map->stacks, map->nstacks, &map->stacks_room, sizeof *stacks, err);
+    if (!stacks)
+        return false;
+    map->stacks = stacks;
+    if (!table_add(&map->stack_names, stack_name, map, map->names.name[k], kind->prefix, &i, &again, err))
+        return false;
+    struct loss_stack *stack = &stacks[i];
+    if (again) {
+        map->kinds[stack->last].next = k + 1;
+    } else {
+        *stack = (struct loss_stack){ .kind = k };
+        map->nstacks++;
+    }
+    stack->last = k;
+    kind->stack = i;
+    kind->column = stack->columns++;
+    return true;
+}
+
+static bool
+stack_kinds(struct loss_map *map, struct err *err)
+{
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < map->nkinds; k++)
+        if (map->kinds[k].n != 0 && map->kinds[k].prefix != map->kinds[k].len)
+            ok = stack_kind(map, k, err);
+    return ok;
+}
+
+/* --- labels */
+
+static const char *
+label_name(const void *owner, uint32_t i, size_t *n)
+{
+    const struct loss_map *map = owner;
+    *n = map->kinds[i].label_len;
+    return map->names.name[i] + map->kinds[i].label;
+}
+
+/* Sets the label to the last `depth` parts of the name after the layer, without ".weight" unless nothing else is left. */
+static void
+set_label(const char *name, struct loss_kind *kind, unsigned depth)
+{
+    size_t from = kind->prefix + 1, end = kind->len;
+    from += from < end;         /* the dot after the layer */
+    str_strip(name, &end, ".weight");
+    end = end > from ? end : kind->len;
+    size_t at = end;
+    for (unsigned parts = 0; at > from; at--)
+        if (name[at - 1] == '.' && ++parts == depth)
+            break;
+    kind->label = (uint32_t)at;
+    kind->label_len = (uint32_t)(end - at);
+}
+
+/* Gives each kind of a stack without a label that of this depth, unless several would have the same. */
+static bool
+try_labels(struct loss_map *map, const struct loss_stack *stack, unsigned depth, struct err *err)
+{
+    struct table labels = { 0 };
+    bool ok = true;
+    for (uint32_t k = stack->kind + 1; ok && k != 0; k = map->kinds[k - 1].next) {
+        struct loss_kind *kind = &map->kinds[k - 1];
+        uint32_t other = k - 1;
+        bool again;
+        if (kind->labelled)
+            continue;
+        set_label(map->names.name[k - 1], kind, depth);
+        ok = table_add(&labels, label_name, map, map->names.name[k - 1] + kind->label, kind->label_len, &other, &again, err);
+        kind->clashes = ok && again;
+        map->kinds[other].clashes = map->kinds[other].clashes || kind->clashes;
+    }
+    table_clear(&labels);
+    for (uint32_t k = stack->kind + 1; k != 0; k = map->kinds[k - 1].next) {
+        struct loss_kind *kind = &map->kinds[k - 1];
+        kind->labelled = kind->labelled || !kind->clashes;
+        kind->clashes = false;
+        if (!kind->labelled && depth == LABEL_DEPTH)
+            set_label(map->names.name[k - 1], kind, kind->len);
+    }
+    return ok;
+}
+
+static bool
+label_kinds(struct loss_map *map, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; i < map->nstacks; i++)
+        for (unsigned depth = 1; ok && depth <= LABEL_DEPTH; depth++)
+            ok = try_labels(map, &map->stacks[i], depth, err);
+    return ok;
+}
+
+/* --- cells */
+
+static bool
+add_cell(struct loss_map *map, const struct loss_place *place, struct err *err)
+{
+    const struct chosen *chosen = &map->choice->list[place->at];
+    const struct encoding *e = loss_map_weight(chosen);
+    struct loss_cell *cells = array_grow(map->cells, map->ncells, &map->cells_room, sizeof *cells, err);
+    if (!cells)
+        return false;
+    map->cells = cells;
+    struct loss_cell *cell = &cells[map->ncells++];
+    const struct loss_kind *kind = &map->kinds[place->kind];
+    *cell = (struct loss_cell){ .layer = place->layer, .kind = place->kind, .stack = kind->stack, .column = kind->column,
+        .at = place->at, .worst = INFINITY };
+    if (!e) {
+        cell->type = dtype_name(chosen_tensor(chosen).dtype);
+        return true;
+    }
+    const struct loss loss = losses_of(map->losses, e);
+    cell->noise = loss.noise;
+    cell->signal = loss.signal;
+    cell->worst = loss.sqnr;
+    cell->type = e->encoder->name;
+    cell->n = 1;
+    return true;
+}
+
+/* For qsort(): by stack, layer, column, and order of the output. */
+static int
+compare_cells(const void *a, const void *b)
+{
+    const struct loss_cell *x = a, *y = b;
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Adds a cell to another of the same layer and kind. */
+static void
+join(struct loss_cell *to, const struct loss_cell *from)
+{
+    to->noise += from->noise;
+    to->signal += from->signal;
+    to->worst = from->worst < to->worst || isnan(from->worst) ? from->worst : to->worst;
+    to->type = to->type && from->type && strcmp(to->type, from->type) == 0 ? to->type : NULL;
+    to->n += from->n;
+}
+
+/* Puts the cells in order, makes one of all with the same layer and kind, and counts those of each stack. */
+static void
+order_cells(struct loss_map *map)
+{
+    size_t n = 0;
+    if (map->ncells != 0)
+        qsort(map->cells, map->ncells, sizeof *map->cells, compare_cells);
+    for (size_t i = 0; i < map->ncells; i++) {
+        const struct loss_cell *cell = &map->cells[i], *last = n != 0 ? &map->cells[n - 1] : NULL;
+        struct loss_stack *stack = &map->stacks[cell->stack];
+        if (last && last->kind == cell->kind && last->layer == cell->layer) {
+            join(&map->cells[n - 1], cell);
+            continue;
+        }
+        if (stack->ncells == 0)
+            stack->cell = n;
+        stack->rows += stack->ncells == 0 || last->layer != cell->layer;
+        stack->ncells++;
+        map->cells[n++] = *cell;
+    }
+    map->ncells = n;
+    for (size_t i = 0; i < map->nstacks; i++) {
+        struct loss_stack *s = &map->stacks[i];
+        s->apart = s->rows < 2 || s->rows > SPARSE * s->ncells / s->columns;
+    }
+}
+
+/* Links the cells of each kind that have weights. */
+static void
+link_cells(struct loss_map *map)
+{
+    for (size_t i = map->ncells; i-- > 0;) {
+        struct loss_cell *cell = &map->cells[i];
+        if (cell->n == 0)
+            continue;
+        cell->next = map->kinds[cell->kind].cell;
+        map->kinds[cell->kind].cell = (uint32_t)i + 1;
+    }
+}
+
+static bool
+make_cells(struct loss_map *map, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < map->nplaces; i++) {
+        const struct loss_kind *kind = &map->kinds[map->places[i].kind];
+        if (kind->n != 0 && kind->prefix != kind->len)
+            ok = add_cell(map, &map->places[i], err);
+    }
+    if (!ok)
+        return false;
+    order_cells(map);
+    link_cells(map);
+    return true;
+}
+
+/* --- range */
+
+double
+loss_map_step(double span, double least, unsigned most)
+{
+    static const double factors[] = { 2, 2, 2.5 };      /* 0.5, 1, 2, 5 */
+    double step = 0.5;
+    for (unsigned i = 0; step < least || span > step * most; i = (i + 1) % 3)
+        step *= factors[i];
+    return step;
+}
+
+static void
+widen(struct loss_map *map, double sqnr)
+{
+    if (!isfinite(sqnr))
+        return;
+    map->low = fmin(map->low, sqnr);
+    map->high = fmax(map->high, sqnr);
+}
+
+/* Sets the range to that of all that is shown, and at least 2 dB, so that small differences look small. */
+static void
+find_range(struct loss_map *map)
+{
+    enum { LEAST = 2, MOST = 5 };
+    map->low = INFINITY;
+    map->high = -INFINITY;
+    for (size_t i = 0; i < map->ncells; i++)
+        if (map->cells[i].n != 0)
+            widen(map, losses_sqnr(map->cells[i].signal, map->cells[i].noise));
+    for (size_t i = 0; i < map->nplaces; i++)
+        if (loss_map_apart(map, &map->places[i]))
+            widen(map, losses_of(map->losses, map->choice->list[map->places[i].at].encoding).sqnr);
+    if (map->low > map->high)
+        map->low = map->high = 0;
+    map->step = loss_map_step(fmax(map->high - map->low, LEAST), 0, MOST);
+    map->low = floor(map->low / map->step) * map->step;
+    map->high = fmax(ceil(map->high / map->step) * map->step, map->low + LEAST);
+}
+
+bool
+loss_map_apart(const struct loss_map *map, const struct loss_place *place)
+{
+    const struct loss_kind *kind = &map->kinds[place->kind];
+    return map->choice->list[place->at].encoding && (kind->prefix == kind->len || map->stacks[kind->stack].apart);
+}
+
+unsigned
+loss_map_level(const struct loss_map *map, double sqnr)
+{
+    double level = (map->high - sqnr) / (map->high - map->low) * LOSS_MAP_LEVELS;
+    if (level < 0)
+        return 0;
+    return level < LOSS_MAP_LEVELS ? (unsigned)level : LOSS_MAP_LEVELS - 1;     /* NaN is the worst */
+}
+
+bool
+loss_map_make(struct loss_map *map, const struct choice *choice, const struct losses *losses, struct err *err)
+{
+    *map = (struct loss_map){ .choice = choice, .losses = losses };
+    if (!add_places(map, err) || !stack_kinds(map, err) || !label_kinds(map, err) || !make_cells(map, err))
+        return false;
+    find_range(map);
+    return true;
+}
+
+void
+loss_map_clear(struct loss_map *map)
+{
+    names_clear(&map->names);
+    table_clear(&map->kind_names);
+    table_clear(&map->stack_names);
+    free(map->kinds);
+    free(map->stacks);
+    free(map->places);
+    free(map->cells);
+}
