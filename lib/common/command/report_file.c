@@ -14,7 +14,7 @@ fill_page(FILE *out, const struct report_file *r, struct err *err)
     const struct command *cmd = r->cmd;
     char target[64], size[STR_SIZE];
     struct loss_about about = { .model = r->p->model->name, .tool = cmd->cli.tool, .version = CLI_VERSION,
-        .scheme = cmd->ncandidates != 0 ? "mix of schemes" : cmd->reduction.encoder->name };
+        .scheme = cmd->ncandidates != 0 ? NULL : cmd->reduction.encoder->name };
     if (cmd->target_size != 0)
         snprintf(target, sizeof target, "target: %s", str_size(size, cmd->target_size));
     else

@@ -166,7 +166,9 @@ add_apart(struct page *page, const struct loss_map *map)
         add_error(out, loss.sqnr, loss_charts_relative(loss.noise, loss.signal));
         str_format(out, "\"><span class=\"cell h%u\">%s</span> ", loss_map_level(map, loss.sqnr), e->encoder->name);
         html_text(out, e->weight.name, e->weight.name_len);
-        str_text(out, "</li>\n");
+        str_text(out, " <span class=\"muted\">");
+        html_sqnr(out, loss.sqnr);
+        str_format(out, "%s</span></li>\n", isfinite(loss.sqnr) ? " dB" : "");
         page_turn(page);
     }
     str_text(out, first ? "" : "</ul>\n");
@@ -236,7 +238,7 @@ static void
 add_axes(struct str *out, const struct loss_map *map, const struct panel_axis *axis)
 {
     uint64_t step = (uint64_t)loss_map_step((double)(axis->last - axis->first), 1, 4);
-    for (double v = map->low; v <= map->high + map->step / 2; v += map->step)
+    for (double v = ceil(map->low / map->step) * map->step; v <= map->high; v += map->step)
         str_format(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"end\">%.4g</text>\n",
             PANEL_LEFT, y_of(map, v), PANEL_RIGHT, PANEL_LEFT - 4, y_of(map, v) + 3.5, v);
     for (uint64_t layer = (axis->first + step - 1) / step * step; layer <= axis->last; layer += step)

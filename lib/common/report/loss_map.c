@@ -376,8 +376,8 @@ find_range(struct loss_map *map)
     if (map->low > map->high)
         map->low = map->high = 0;
     map->step = loss_map_step(fmax(map->high - map->low, LEAST), 0, MOST);
-    map->low = floor(map->low / map->step) * map->step;
-    map->high = fmax(ceil(map->high / map->step) * map->step, map->low + LEAST);
+    map->low = floor(map->low);
+    map->high = fmax(ceil(map->high), map->low + LEAST);
 }
 
 bool

@@ -59,7 +59,8 @@ struct loss_map {
     struct loss_place *places;          /* nplaces, in the order of the output */
     struct loss_cell *cells;            /* ncells, by stack, layer and column */
     size_t nkinds, nstacks, nplaces, ncells;
-    double low, high, step;             /* range of the SQNR of all cells, dB, at multiples of step */
+    double low, high;                   /* range of the SQNR of all that is shown, whole dB */
+    double step;                        /* between ticks in this range, dB */
 
     /* used while the map is made */
     struct table kind_names, stack_names;

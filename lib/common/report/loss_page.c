@@ -136,8 +136,18 @@ add_begin(const struct loss_page *p)
     add_lines(out, loss_style);
     str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>Quantization error of ");
     html_text(out, p->about->model, strlen(p->about->model));
-    str_format(out, "</h1>\n<p class=\"muted\">Measured by %s %s: ", p->about->tool, p->about->version);
-    str_text(out, "each weight <i>x</i> of the input, with the value <i>y</i> that it has after quantization.</p>\n</header>\n");
+    str_format(out, "</h1>\n<p class=\"muted\">Each weight <i>x</i> of the input compared with its value <i>y</i> after quantization. "
+        "Written by %s %s.</p>\n</header>\n", p->about->tool, p->about->version);
+}
+
+/* Appends a number of elements: "8192", "516 thousand", "2.92 million". */
+static void
+add_count(struct str *out, uint64_t n)
+{
+    if (n >= 10000 && n < 999500)
+        str_format(out, "%.3g thousand", (double)n / 1000);
+    else
+        summary_add_count(out, n >= 999500 && n < 1000000 ? 1000000 : n);
 }
 
 /* Begins a tile; its large text follows. */
@@ -172,7 +182,10 @@ add_size_tiles(const struct loss_page *p)
     struct str *out = &p->page->text;
     char from[STR_SIZE], to[STR_SIZE];
     begin_tile(out, "Scheme");
-    html_text(out, p->about->scheme, strlen(p->about->scheme));
+    if (p->about->scheme || p->nschemes == 1)
+        str_text(out, p->about->scheme ? p->about->scheme : p->schemes[0].encoder->name);
+    else
+        str_format(out, "mix of %zu schemes", p->nschemes);
     add_note(out);
     str_text(out, p->about->target ? p->about->target : "");
     end_tile(out);
@@ -208,9 +221,9 @@ add_loss_tiles(const struct loss_page *p)
     str_format(out, "%" PRIu64 " other tensor%s not quantized", p->left, p->left == 1 ? "" : "s");
     end_tile(out);
     begin_tile(out, "Quantized elements");
-    summary_add_count(out, p->all.n);
+    add_count(out, p->all.n);
     add_note(out);
-    summary_add_count(out, p->left_elements);
+    add_count(out, p->left_elements);
     str_text(out, " not quantized");
     end_tile(out);
 }
@@ -220,7 +233,7 @@ add_loss_tiles(const struct loss_page *p)
 static void
 add_elements(struct str *out, double n)
 {
-    summary_add_count(out, (uint64_t)n);
+    add_count(out, (uint64_t)n);
 }
 
 static void
@@ -236,19 +249,19 @@ add_cosine(struct str *out, double v)
     str_format(out, "%.4f", v);
 }
 
-/* Appends the cells from elements to relative error, which all tables have. */
+/* Appends the cells below sums_head, which all tables have. */
 static void
 add_sums(struct str *out, uint64_t elements, uint64_t nbytes, double signal, double noise)
 {
+    html_cell(out, losses_sqnr(signal, noise), html_sqnr);
+    html_cell(out, 100 * loss_charts_relative(noise, signal), html_number);
     html_cell(out, (double)elements, add_elements);
     html_cell(out, (double)nbytes, add_size);
     html_cell(out, bits(nbytes, elements), html_number);
-    html_cell(out, losses_sqnr(signal, noise), html_sqnr);
-    html_cell(out, 100 * loss_charts_relative(noise, signal), html_number);
 }
 
-static const char sums_head[] = "<th scope=\"col\">elements</th><th scope=\"col\">size</th><th scope=\"col\">bits per weight</th>"
-    "<th scope=\"col\">SQNR, dB</th><th scope=\"col\">relative error, %</th>";
+static const char sums_head[] = "<th scope=\"col\">SQNR, dB</th><th scope=\"col\">relative error, %</th>"
+    "<th scope=\"col\">elements</th><th scope=\"col\">size</th><th scope=\"col\">bits per weight</th>";
 
 static void
 add_schemes(const struct loss_page *p)

@@ -12,8 +12,8 @@
 struct loss_about {
     const char *model;          /* the operand, any bytes */
     const char *tool, *version; /* "amn-forget", "0.1.0" */
-    const char *scheme;         /* "q4_k_m", or "mix of 4 schemes" */
-    const char *target;         /* "at most 4.5 bits per weight", or NULL */
+    const char *scheme;         /* "q4_k_m", or NULL if each weight has one of several that were allowed */
+    const char *target;         /* "target: 4.5 bits per weight", or NULL */
 };
 
 /* Writes the page. Fails with ERR_MEMORY, or ERR_IO if a write fails. */
