@@ -69,6 +69,7 @@ add_cell_title(struct str *out, const struct loss_map *map, const struct loss_ce
     str_text(out, "\"");
 }
 
+/* Appends a cell. It shows its scheme, unless all have the same: then its SQNR. */
 static void
 add_cell(struct str *out, const struct loss_map *map, const struct loss_cell *cell)
 {
@@ -77,7 +78,10 @@ add_cell(struct str *out, const struct loss_map *map, const struct loss_cell *ce
     else
         str_text(out, "<td class=\"left\"");
     add_cell_title(out, map, cell);
-    str_format(out, ">%s</td>", cell->type ? cell->type : "mixed");
+    if (map->scheme && cell->n != 0 && isfinite(sqnr_of(cell)))
+        str_format(out, ">%.1f</td>", sqnr_of(cell));
+    else
+        str_format(out, ">%s</td>", cell->type ? cell->type : "mixed");
 }
 
 /* Appends the head of a heat map: a column for each kind. */
@@ -199,7 +203,7 @@ loss_charts_add_maps(struct page *page, const struct loss_map *map)
 {
     struct str *out = &page->text;
     size_t grids = count_grids(map);
-    str_text(out, "<section>\n<h2>Scheme and SQNR of each weight</h2>\n");
+    str_format(out, "<section>\n<h2>%s of each weight</h2>\n", map->scheme ? "SQNR" : "Scheme and SQNR");
     add_legend(out, map);
     for (size_t i = 0; i < map->nstacks; i++) {
         if (map->stacks[i].apart)

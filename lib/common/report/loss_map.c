@@ -176,7 +176,8 @@ label_name(const void *owner, uint32_t i, size_t *n)
     return map->names.name[i] + map->kinds[i].label;
 }
 
-/* Sets the label to the last `depth` parts of the name after the layer, without ".weight" unless nothing else is left. */
+/* Sets the label to the last `depth` parts of the name after the layer, without ".weight" unless nothing else is left. It does
+ * not start with *, the number of an expert. */
 static void
 set_label(const char *name, struct loss_kind *kind, unsigned depth)
 {
@@ -186,7 +187,7 @@ set_label(const char *name, struct loss_kind *kind, unsigned depth)
     end = end > from ? end : kind->len;
     size_t at = end;
     for (unsigned parts = 0; at > from; at--)
-        if (name[at - 1] == '.' && ++parts == depth)
+        if (name[at - 1] == '.' && ++parts >= depth && name[at] != '*')
             break;
     kind->label = (uint32_t)at;
     kind->label_len = (uint32_t)(end - at);
@@ -380,6 +381,20 @@ find_range(struct loss_map *map)
     map->high = fmax(ceil(map->high), map->low + LEAST);
 }
 
+/* Sets the scheme that all weights have, if there is one. */
+static void
+find_scheme(struct loss_map *map)
+{
+    const struct encoder *first = NULL;
+    for (size_t i = 0; i < map->choice->n; i++) {
+        const struct encoding *e = map->choice->list[i].encoding;
+        if (e && first && e->encoder != first)
+            return;
+        first = e ? e->encoder : first;
+    }
+    map->scheme = first ? first->name : NULL;
+}
+
 bool
 loss_map_apart(const struct loss_map *map, const struct loss_place *place)
 {
@@ -403,6 +418,7 @@ loss_map_make(struct loss_map *map, const struct choice *choice, const struct lo
     if (!add_places(map, err) || !stack_kinds(map, err) || !label_kinds(map, err) || !make_cells(map, err))
         return false;
     find_range(map);
+    find_scheme(map);
     return true;
 }
 

@@ -59,6 +59,7 @@ struct loss_map {
     struct loss_place *places;          /* nplaces, in the order of the output */
     struct loss_cell *cells;            /* ncells, by stack, layer and column */
     size_t nkinds, nstacks, nplaces, ncells;
+    const char *scheme;                 /* of all weights; static. NULL: they have several */
     double low, high;                   /* range of the SQNR of all that is shown, whole dB */
     double step;                        /* between ticks in this range, dB */
 
