@@ -241,7 +241,7 @@ y_of(const struct loss_map *map, double sqnr)
 static void
 add_axes(struct str *out, const struct loss_map *map, const struct panel_axis *axis)
 {
-    uint64_t step = (uint64_t)loss_map_step((double)(axis->last - axis->first), 1, 4);
+    uint64_t step = (uint64_t)loss_map_step((double)(axis->last - axis->first), 4);
     for (double v = ceil(map->low / map->step) * map->step; v <= map->high; v += map->step)
         str_format(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"end\">%.4g</text>\n",
             PANEL_LEFT, y_of(map, v), PANEL_RIGHT, PANEL_LEFT - 4, y_of(map, v) + 3.5, v);

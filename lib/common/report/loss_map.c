@@ -343,11 +343,11 @@ make_cells(struct loss_map *map, struct err *err)
 /* --- range */
 
 double
-loss_map_step(double span, double least, unsigned most)
+loss_map_step(double span, unsigned most)
 {
-    static const double factors[] = { 2, 2, 2.5 };      /* 0.5, 1, 2, 5 */
-    double step = 0.5;
-    for (unsigned i = 0; step < least || span > step * most; i = (i + 1) % 3)
+    static const double factors[] = { 2, 2.5, 2 };      /* 1, 2, 5, 10 */
+    double step = 1;
+    for (unsigned i = 0; span > step * most; i = (i + 1) % 3)
         step *= factors[i];
     return step;
 }
@@ -376,9 +376,9 @@ find_range(struct loss_map *map)
             widen(map, losses_of(map->losses, map->choice->list[map->places[i].at].encoding).sqnr);
     if (map->low > map->high)
         map->low = map->high = 0;
-    map->step = loss_map_step(fmax(map->high - map->low, LEAST), 0, MOST);
     map->low = floor(map->low);
     map->high = fmax(ceil(map->high), map->low + LEAST);
+    map->step = loss_map_step(map->high - map->low, MOST);
 }
 
 /* Sets the scheme that all weights have, if there is one. */

@@ -81,7 +81,7 @@ bool loss_map_apart(const struct loss_map *map, const struct loss_place *place);
 /* Returns the colour for an SQNR: 0 for the highest of the model to LOSS_MAP_LEVELS - 1 for the lowest. */
 unsigned loss_map_level(const struct loss_map *map, double sqnr);
 
-/* Returns a distance between ticks, 1, 2 or 5 times a power of ten and at least `least`, that cuts the span into at most `most`. */
-double loss_map_step(double span, double least, unsigned most);
+/* Returns a distance between ticks, 1, 2, 5, 10 and so on, that cuts the span into at most so many. */
+double loss_map_step(double span, unsigned most);
 
 #endif
