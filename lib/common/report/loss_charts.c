@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "report/html.h"
 
@@ -16,6 +15,12 @@ static double
 sqnr_of(const struct loss_cell *cell)
 {
     return losses_sqnr(cell->signal, cell->noise);
+}
+
+static const char *
+type_of(const struct loss_cell *cell)
+{
+    return cell->type ? cell->type : "mixed";
 }
 
 /* Appends the label of a kind, which may break after _ and dots. */
@@ -81,7 +86,7 @@ add_cell(struct str *out, const struct loss_map *map, const struct loss_cell *ce
     if (map->scheme && cell->n != 0 && isfinite(sqnr_of(cell)))
         str_format(out, ">%.1f</td>", sqnr_of(cell));
     else
-        str_format(out, ">%s</td>", cell->type ? cell->type : "mixed");
+        str_format(out, ">%s</td>", type_of(cell));
 }
 
 /* Appends the head of a heat map: a column for each kind. */
@@ -268,7 +273,7 @@ add_points(struct str *out, const struct loss_map *map, const struct panel_axis 
         const struct loss_cell *cell = &map->cells[c - 1];
         if (isfinite(sqnr_of(cell)))
             str_format(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"><title>layer %" PRIu64 ": %.2f dB, %s</title></circle>\n",
-                x_of(axis, cell->layer), y_of(map, sqnr_of(cell)), cell->layer, sqnr_of(cell), cell->type ? cell->type : "mixed");
+                x_of(axis, cell->layer), y_of(map, sqnr_of(cell)), cell->layer, sqnr_of(cell), type_of(cell));
     }
 }
 
@@ -308,6 +313,34 @@ add_panel(struct str *out, const struct loss_map *map, const struct panel_axis *
     str_text(out, "</svg></figure>\n");
 }
 
+/* Returns true if a kind has weights in several layers. */
+static bool
+has_panel(const struct loss_map *map, uint32_t k)
+{
+    return map->cells[map->kinds[k].cell - 1].next != 0;
+}
+
+/* Appends the charts of a stack, with its name if there are several stacks. Returns false if no kind has one. */
+static bool
+add_stack_panels(struct page *page, const struct loss_map *map, const struct loss_stack *stack, bool named)
+{
+    struct str *out = &page->text;
+    const struct panel_axis axis = { map->cells[stack->cell].layer, map->cells[stack->cell + stack->ncells - 1].layer };
+    bool any = false;
+    for (uint32_t k = stack->kind + 1; k != 0; k = map->kinds[k - 1].next) {
+        if (!has_panel(map, k - 1))
+            continue;
+        if (!any && named)
+            add_stack_name(out, map, stack);
+        str_text(out, any ? "" : "<div class=\"panels\">\n");
+        any = true;
+        add_panel(out, map, &axis, k - 1);
+        page_turn(page);
+    }
+    str_text(out, any ? "</div>\n" : "");
+    return any;
+}
+
 void
 loss_charts_add_panels(struct page *page, const struct loss_map *map)
 {
@@ -316,19 +349,9 @@ loss_charts_add_panels(struct page *page, const struct loss_map *map)
     if (grids == 0)
         return;
     str_text(out, "<section>\n<h2>SQNR by layer, in dB</h2>\n");
-    for (size_t i = 0; i < map->nstacks; i++) {
-        const struct loss_stack *stack = &map->stacks[i];
-        const struct panel_axis axis = { map->cells[stack->cell].layer, map->cells[stack->cell + stack->ncells - 1].layer };
-        if (stack->apart)
-            continue;
-        if (grids > 1)
-            add_stack_name(out, map, stack);
-        str_text(out, "<div class=\"panels\">\n");
-        for (uint32_t k = stack->kind + 1; k != 0; k = map->kinds[k - 1].next) {
-            add_panel(out, map, &axis, k - 1);
-            page_turn(page);
-        }
-        str_text(out, "</div>\n");
-    }
-    str_text(out, "</section>\n");
+    bool any = false;
+    for (size_t i = 0; i < map->nstacks; i++)
+        if (!map->stacks[i].apart)
+            any = add_stack_panels(page, map, &map->stacks[i], grids > 1) || any;
+    str_text(out, any ? "</section>\n" : "<p>No kind of weight is in several layers.</p>\n</section>\n");
 }

@@ -11,7 +11,7 @@ double loss_charts_relative(double noise, double signal);
 /* Appends a heat map of layers and kinds for each stack, with the legend, then the weights that are apart. */
 void loss_charts_add_maps(struct page *page, const struct loss_map *map);
 
-/* Appends a chart of the SQNR over the layers for each kind, all with the same axes. */
+/* Appends a chart of the SQNR over the layers for each kind that is in several, all with the same axes. */
 void loss_charts_add_panels(struct page *page, const struct loss_map *map);
 
 #endif

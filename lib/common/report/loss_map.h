@@ -1,8 +1,8 @@
 /* loss_map: the quantization error of a model by layer and kind of weight.
  *
  * The first number in a name is the layer. The kind is the name with * for each number, so model.layers.7.mlp.up_proj.weight
- * is in layer 7, of kind model.layers.*.mlp.up_proj.weight. Kinds whose names are equal up to the layer form a stack; each
- * stack is a grid of cells. Weights without a layer, and those of a stack with one layer or few of its cells filled, are apart. */
+ * is in layer 7, of kind model.layers.*.mlp.up_proj.weight. Kinds whose names are equal up to the layer form a stack, which
+ * is a grid of cells. Weights are apart from the grids if they have no layer, or if their stack has one layer or few cells. */
 #ifndef REPORT_LOSS_MAP_H
 #define REPORT_LOSS_MAP_H
 

@@ -1,4 +1,4 @@
-#include "report/loss_page.h"
+#include "report/loss_page_priv.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,28 +11,6 @@
 #include "report/summary.h"
 
 enum { WORST = 10 };
-
-/* All that is encoded with one encoder. */
-struct scheme_sum {
-    const struct encoder *encoder;
-    uint64_t weights, elements, nbytes;
-    double noise, signal;
-};
-
-struct loss_page {
-    struct page *page;
-    const struct choice *choice;
-    const struct losses *losses;
-    const struct loss_about *about;
-    struct loss all;
-    uint64_t read, written;             /* bytes of the tensors of input and output */
-    uint64_t quantized;                 /* bytes of the quantized weights */
-    uint64_t left, left_elements;       /* tensors that are not quantized */
-    struct scheme_sum *schemes;         /* nschemes, in the order of the output; owned */
-    size_t nschemes;
-    uint32_t *worst;                    /* the weights with the lowest SQNR, lowest first: nworst indices in the choice; owned */
-    size_t nworst;
-};
 
 /* --- sums */
 
@@ -113,7 +91,7 @@ add_all(struct loss_page *p, struct err *err)
     return ok;
 }
 
-/* --- head */
+/* --- head and tiles */
 
 static void
 add_lines(struct str *out, const char *const *lines)
@@ -136,13 +114,18 @@ add_begin(const struct loss_page *p)
     add_lines(out, loss_style);
     str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>Quantization error of ");
     html_text(out, p->about->model, strlen(p->about->model));
-    str_format(out, "</h1>\n<p class=\"muted\">Each weight <i>x</i> of the input compared with its value <i>y</i> after quantization. "
-        "Written by %s %s.</p>\n</header>\n", p->about->tool, p->about->version);
+    str_format(out, "</h1>\n<p class=\"muted\">Each weight <i>x</i> of the input compared with its value <i>y</i> after "
+        "quantization. Written by %s %s.</p>\n</header>\n", p->about->tool, p->about->version);
 }
 
-/* Appends a number of elements: "8192", "516 thousand", "2.92 million". */
-static void
-add_count(struct str *out, uint64_t n)
+double
+loss_page_bits(uint64_t nbytes, uint64_t elements)
+{
+    return elements != 0 ? 8 * (double)nbytes / (double)elements : 0;
+}
+
+void
+loss_page_count(struct str *out, uint64_t n)
 {
     if (n >= 10000 && n < 999500)
         str_format(out, "%.3g thousand", (double)n / 1000);
@@ -170,12 +153,6 @@ end_tile(struct str *out)
     str_text(out, "</dd></div>\n");
 }
 
-static double
-bits(uint64_t nbytes, uint64_t elements)
-{
-    return elements != 0 ? 8 * (double)nbytes / (double)elements : 0;
-}
-
 static void
 add_size_tiles(const struct loss_page *p)
 {
@@ -196,10 +173,10 @@ add_size_tiles(const struct loss_page *p)
         str_format(out, "%.1f %% of the input", 100 * (double)p->written / (double)p->read);
     end_tile(out);
     begin_tile(out, "Bits per weight");
-    html_number(out, bits(p->written, p->all.n + p->left_elements));
+    html_number(out, loss_page_bits(p->written, p->all.n + p->left_elements));
     add_note(out);
     str_text(out, "quantized weights alone: ");
-    html_number(out, bits(p->quantized, p->all.n));
+    html_number(out, loss_page_bits(p->quantized, p->all.n));
     end_tile(out);
 }
 
@@ -221,151 +198,11 @@ add_loss_tiles(const struct loss_page *p)
     str_format(out, "%" PRIu64 " other tensor%s not quantized", p->left, p->left == 1 ? "" : "s");
     end_tile(out);
     begin_tile(out, "Quantized elements");
-    add_count(out, p->all.n);
+    loss_page_count(out, p->all.n);
     add_note(out);
-    add_count(out, p->left_elements);
+    loss_page_count(out, p->left_elements);
     str_text(out, " not quantized");
     end_tile(out);
-}
-
-/* --- tables */
-
-static void
-add_elements(struct str *out, double n)
-{
-    add_count(out, (uint64_t)n);
-}
-
-static void
-add_size(struct str *out, double n)
-{
-    char size[STR_SIZE];
-    str_text(out, str_size(size, (uint64_t)n));
-}
-
-static void
-add_cosine(struct str *out, double v)
-{
-    str_format(out, "%.4f", v);
-}
-
-/* Appends the cells below sums_head, which all tables have. */
-static void
-add_sums(struct str *out, uint64_t elements, uint64_t nbytes, double signal, double noise)
-{
-    html_cell(out, losses_sqnr(signal, noise), html_sqnr);
-    html_cell(out, 100 * loss_charts_relative(noise, signal), html_number);
-    html_cell(out, (double)elements, add_elements);
-    html_cell(out, (double)nbytes, add_size);
-    html_cell(out, bits(nbytes, elements), html_number);
-}
-
-static const char sums_head[] = "<th scope=\"col\">SQNR, dB</th><th scope=\"col\">relative error, %</th>"
-    "<th scope=\"col\">elements</th><th scope=\"col\">size</th><th scope=\"col\">bits per weight</th>";
-
-static void
-add_schemes(const struct loss_page *p)
-{
-    struct str *out = &p->page->text;
-    if (p->nschemes < 2)
-        return;
-    str_text(out, "<section>\n<h2>Schemes in the mix</h2>\n<div class=\"scroll\"><table class=\"list sort\">\n<thead><tr>"
-        "<th scope=\"col\" class=\"text\">scheme</th><th scope=\"col\">weights</th>");
-    str_format(out, "%s</tr></thead>\n<tbody>\n", sums_head);
-    for (size_t i = 0; i < p->nschemes; i++) {
-        const struct scheme_sum *s = &p->schemes[i];
-        str_format(out, "<tr><td class=\"text\">%s</td><td>%" PRIu64 "</td>", s->encoder->name, s->weights);
-        add_sums(out, s->elements, s->nbytes, s->signal, s->noise);
-        str_text(out, "</tr>\n");
-    }
-    str_text(out, "</tbody></table></div>\n</section>\n");
-}
-
-static void
-begin_weights(struct str *out, const char *class)
-{
-    str_format(out, "<div class=\"scroll\"><table class=\"%s\">\n<thead><tr><th scope=\"col\" class=\"text\">weight</th>"
-        "<th scope=\"col\" class=\"text\">scheme</th>%s<th scope=\"col\">largest error</th><th scope=\"col\">cosine</th></tr>"
-        "</thead>\n<tbody>\n", class, sums_head);
-}
-
-/* Appends the numbers of a row. */
-static void
-add_loss(struct str *out, const struct loss *l, uint64_t nbytes)
-{
-    add_sums(out, l->n, nbytes, l->signal, l->noise);
-    html_cell(out, l->most, html_number);
-    html_cell(out, l->cosine, add_cosine);
-    str_text(out, "</tr>\n");
-}
-
-static void
-add_weight(const struct loss_page *p, const struct encoding *e)
-{
-    struct str *out = &p->page->text;
-    const struct loss loss = losses_of(p->losses, e);
-    str_text(out, "<tr><td class=\"name\">");
-    html_text(out, e->weight.name, e->weight.name_len);
-    str_format(out, "</td><td class=\"text\">%s</td>", e->encoder->name);
-    add_loss(out, &loss, encode_nbytes(e));
-    page_turn(p->page);
-}
-
-static void
-add_worst(const struct loss_page *p)
-{
-    struct str *out = &p->page->text;
-    if (p->nworst > 1)
-        str_format(out, "<section>\n<h2>The %zu weights with the lowest SQNR</h2>\n", p->nworst);
-    else
-        str_text(out, "<section>\n<h2>The weight</h2>\n");
-    begin_weights(out, "list");
-    for (size_t i = 0; i < p->nworst; i++)
-        add_weight(p, p->choice->list[p->worst[i]].encoding);
-    str_text(out, "</tbody></table></div>\n</section>\n");
-}
-
-static void
-add_weights(const struct loss_page *p)
-{
-    struct str *out = &p->page->text;
-    str_format(out, "<details>\n<summary>All %zu quantized weights</summary>\n<p class=\"muted\">Click a heading to sort.</p>\n",
-        p->choice->encoded);
-    begin_weights(out, "list sort");
-    for (size_t i = 0; i < p->choice->n; i++)
-        if (loss_map_weight(&p->choice->list[i]))
-            add_weight(p, p->choice->list[i].encoding);
-    str_text(out, "</tbody>\n<tfoot><tr><td class=\"text\">all</td><td></td>");
-    add_loss(out, &p->all, p->quantized);
-    str_text(out, "</tfoot></table></div>\n</details>\n");
-}
-
-static void
-add_left(const struct loss_page *p)
-{
-    struct str *out = &p->page->text;
-    char size[STR_SIZE];
-    if (p->left == 0)
-        return;
-    str_format(out, "<details>\n<summary>%" PRIu64 " tensor%s not quantized</summary>\n<div class=\"scroll\">"
-        "<table class=\"list sort\">\n<thead><tr><th scope=\"col\" class=\"text\">tensor</th><th scope=\"col\" class=\"text\">type</th>"
-        "<th scope=\"col\">size</th><th scope=\"col\" class=\"text\">reason</th></tr></thead>\n<tbody>\n",
-        p->left, p->left == 1 ? "" : "s");
-    for (size_t i = 0; i < p->choice->n; i++) {
-        const struct chosen *chosen = &p->choice->list[i];
-        const struct tensor t = chosen_tensor(chosen);
-        uint64_t nbytes = 0;
-        bool whole;
-        if (chosen->encoding)
-            continue;
-        shape_nbytes(&t.shape, t.dtype, &nbytes, &whole);
-        str_text(out, "<tr><td class=\"name\">");
-        html_text(out, t.name, t.name_len);
-        str_format(out, "</td><td class=\"text\">%s</td><td data-v=\"%" PRIu64 "\">%s</td><td class=\"text\">%s</td></tr>\n",
-            dtype_name(t.dtype), nbytes, str_size(size, nbytes), chosen->why ? chosen->why : "not selected");
-        page_turn(p->page);
-    }
-    str_text(out, "</tbody></table></div>\n</details>\n");
 }
 
 /* --- page */
@@ -374,13 +211,8 @@ static void
 add_end(const struct loss_page *p)
 {
     struct str *out = &p->page->text;
-    str_text(out, "<footer>\n<section>\n<h2>Terms</h2>\n"
-        "<p>SQNR, the signal-to-quantization-noise ratio, is 10 log<sub>10</sub>(&Sigma;<i>x</i>&sup2; / &Sigma;(<i>x</i> &minus; "
-        "<i>y</i>)&sup2;) in decibels; higher is better. The relative error is &radic;(&Sigma;(<i>x</i> &minus; <i>y</i>)&sup2; / "
-        "&Sigma;<i>x</i>&sup2;): 6 dB more halve it. The largest error is the highest |<i>x</i> &minus; <i>y</i>|, in the unit of the "
-        "weights.</p>\n"
-        "<p>Sizes are those of tensor data, without headers. A cell for several weights, such as the experts of a layer, has their "
-        "total SQNR.</p>\n</section>\n</footer>\n<script>\n");
+    add_lines(out, loss_terms);
+    str_text(out, "<script>\n");
     add_lines(out, loss_script);
     str_text(out, "</script>\n</body>\n</html>\n");
 }
@@ -393,27 +225,29 @@ add_page(const struct loss_page *p, const struct loss_map *map)
     add_size_tiles(p);
     add_loss_tiles(p);
     str_text(&p->page->text, "</dl>\n");
-    add_schemes(p);
+    loss_tables_schemes(p);
     loss_charts_add_maps(p->page, map);
     loss_charts_add_panels(p->page, map);
-    add_worst(p);
-    add_weights(p);
-    add_left(p);
+    loss_tables_worst(p);
+    loss_tables_weights(p);
+    loss_tables_left(p);
     str_text(&p->page->text, "</main>\n");
     add_end(p);
 }
 
 bool
-loss_page_html(FILE *out, const struct choice *choice, const struct losses *losses, const struct loss_about *about, struct err *err)
+loss_page_html(FILE *out, const struct choice *choice, const struct losses *losses, const struct loss_about *about,
+    struct err *err)
 {
     struct page page;
+    struct err ignored = { 0 };
     struct loss_map map = { 0 };
     struct loss_page p = { .page = &page, .choice = choice, .losses = losses, .about = about };
     page_init(&page, out);
     bool ok = loss_map_make(&map, choice, losses, err) && add_all(&p, err);
     if (ok)
         add_page(&p, &map);
-    ok = page_finish(&page, ok ? err : &(struct err){ 0 }) && ok;
+    ok = page_finish(&page, ok ? err : &ignored) && ok;         /* keep the first failure */
     loss_map_clear(&map);
     free(p.schemes);
     free(p.worst);

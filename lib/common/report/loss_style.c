@@ -26,7 +26,7 @@ const char *const loss_style[] = {
     "h1 { margin: 0; font-size: 26px; line-height: 1.2; overflow-wrap: anywhere; }",
     "h2 { margin: 0 0 8px; font-size: 19px; }",
     "h3 { margin: 16px 0 6px; font-size: 15px; }",
-    "section, details { margin-top: 32px; }",
+    "section, details, footer { margin-top: 32px; }",
     "summary { font-size: 19px; font-weight: bold; cursor: pointer; }",
     "p { margin: 6px 0; }",
     "footer p { max-width: 75ch; }",
@@ -103,6 +103,19 @@ const char *const loss_style[] = {
     "  .scroll { overflow: visible; }",
     "  .list td, .list th { padding: 2px 6px; white-space: normal; }",
     "}",
+    NULL
+};
+
+const char *const loss_terms[] = {
+    "<footer>",
+    "<h2>Terms</h2>",
+    "<p>SQNR, the signal-to-quantization-noise ratio, is 10 log<sub>10</sub>(&Sigma;<i>x</i>&sup2; / &Sigma;(<i>x</i> &minus;",
+    "<i>y</i>)&sup2;) in decibels; higher is better. The relative error is &radic;(&Sigma;(<i>x</i> &minus; <i>y</i>)&sup2; /",
+    "&Sigma;<i>x</i>&sup2;); it halves with every 6 dB. The largest error is the highest |<i>x</i> &minus; <i>y</i>|, in the",
+    "unit of the weights.</p>",
+    "<p>Sizes are those of tensor data, without headers. A cell for several weights, such as the experts of a layer, shows",
+    "their total SQNR.</p>",
+    "</footer>",
     NULL
 };
 
