@@ -54,12 +54,12 @@ report(struct scanning *scan, struct source *src, const char *file, enum named_b
     const struct cli *cli = scan->cli;
     struct scan_report r = { .file = file, .heading = naming == ALONE ? NULL : source_name(src), .human = cli_human(cli),
         .first = !scan->begun };
-    const struct pickles_heard heard = { scan_report_pickle, &r };
+    const struct pickles_callback callback = { scan_report_pickle, &r };
     struct pickles pickles;
     struct err written;
     err_init(&written);
     scan_report_begin(&r, stdout);
-    bool ok = pickles_scan(&pickles, src, &cli->limits, &heard, err);
+    bool ok = pickles_scan(&pickles, src, &cli->limits, &callback, err);
     if (!ok && pickles.opened && naming == LISTED && !r.begun && (err->kind == ERR_MALFORMED || err->kind == ERR_UNSUPPORTED)
         && !should_be_known(file)) {
         err_init(err);
@@ -84,7 +84,7 @@ scan_file(struct scanning *scan, const char *path, const char *file, enum named_
     struct source *src = NULL;
     bool ok = source_open(&src, path, true, &m.inputs, err) && model_check_overwrite(&m, err);
     if (ok)
-        source_tell(src, &scan->cli->bar->meter);
+        source_set_meter(src, &scan->cli->bar->meter);
     ok = ok && report(scan, src, file, naming, err);
     if (!ok && src)
         err_in_file(err, source_name(src));

@@ -305,7 +305,7 @@ PYTHON
     both 69 dict.pt amn-parse
     printf '\200\002\212\012l\374\234F\371 j\250P\031.' >magic.pt    # the start of torch.save's output
     both 65 magic.pt amn-parse
-    grep -q 'truncated in its pickles, after 15 bytes' err.file
+    grep -q 'truncated in the pickles, after 15 bytes' err.file
 }
 
 @test "a duplicate metadata key in one shard that is known from an earlier shard" {

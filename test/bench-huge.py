@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""bench-huge.py BIN: S16, an output of 1.3 times the memory: amn-remember as it is against `cat` of the same output.
+"""bench-huge.py BIN: S16, an output of 1.3 times the memory: amn-remember with default options against `cat` of the same
+output.
 
-Minutes, and room on the disk for the input and two outputs: nothing runs without it, and what is made is removed
-however the bench ends. The input is Q4_K, the smallest for its output, and cold, as is what cat reads. A missed goal is
-marked and nothing more; the status is not 0 only when a tool fails, its bytes differ, or there is no room. TMPDIR says
-where.
+Takes minutes, and space on the disk for the input and two outputs. No other test runs it, and its files are removed
+however the bench ends. The input is Q4_K, the smallest for its output, and not in the page cache; neither is the file
+that cat reads. A missed goal is only marked; the status is not 0 only if a tool fails, its bytes differ, or there is not
+enough space. TMPDIR sets the folder.
 """
 import argparse
 import os
@@ -17,9 +18,9 @@ import tempfile
 import bench
 from bench_clock import prime
 
-TIMES = 1.3                     # outputs of so many times the memory
+TIMES = 1.3                     # size of the output in multiples of the memory
 WALL, CPU, PEAK = 0.4, 0.3, 16
-ROOM = 2 << 30                  # of the disk and of memory that is left alone
+ROOM = 2 << 30                  # of disk and memory to leave free
 SLICES, SLICE = 24, 1 << 20     # compared with those of one scalar thread
 
 
@@ -33,7 +34,7 @@ def input_bytes(layers):
 
 
 def cool(path):
-    """Out of the page cache."""
+    """Drops files from the page cache."""
     fd = os.open(path, os.O_RDONLY)
     os.fsync(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -41,11 +42,11 @@ def cool(path):
 
 
 def measured(label, command, *cold):
-    """Seconds of the clock, of the processors, and the peak in MiB of one run, which are shown as well."""
+    """Returns wall time, CPU time, and the peak in MiB of one run, and prints them."""
     os.sync()
     for path in cold:
         cool(path)
-    prime(bench.available_memory() - ROOM)        # others may be at work
+    prime(bench.available_memory() - ROOM)        # other processes may be running
     taken, usage = command.once()
     cpu, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
     print(f"{label}: {taken:.1f} s, CPU {cpu:.1f} s, peak {peak:.1f} MiB, load {os.getloadavg()[0]:.1f}", flush=True)
@@ -90,7 +91,7 @@ class Huge:
 
 
 def end(*_):
-    """Ended by a signal: so is what runs, or it would write on in a folder that goes."""
+    """On a signal, ends the running command too, because it would continue to write in a folder that is removed."""
     me = os.getpid()
     with open(f"/proc/{me}/task/{me}/children") as f:
         for pid in f.read().split():

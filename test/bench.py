@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""bench.py BIN [OBJ]: how long the tools take, as a multiple of what `cat` or `cp` takes for the same output, and their
+"""bench.py BIN [OBJ]: measure the time of the tools as a multiple of the time of `cat` or `cp` for the same output, and their
 memory. AMN_PEERS_VENV (see test/peers/run.sh) names the libraries that some rows compare with.
 
-The figures only mean something as ratios from one run: see "how the clock is read" in bench_clock.py. A missed goal is
-marked and nothing more; the status is not 0 only when a tool fails or its bytes differ.
+Only ratios within one run are meaningful: see "how the clock is read" in bench_clock.py. A missed goal is
+only marked; the status is not 0 only if a tool fails or its bytes differ.
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ from bench_clock import Command, Failed, Table
 from bench_families import FAMILIES, tensors_of
 from bench_inputs import (BLOCKS, FAST, FIRST, LAYER_OUT, MIB, make_fp8, make_gguf, make_gptq, recopy, write_safetensors)
 
-SPARE = 300 * 1000 * 1000           # bytes that are touched before a run, more than it makes
+SPARE = 300 * 1000 * 1000           # bytes touched before a run, more than its output
 
 
 # ---- rows ----
@@ -51,7 +51,7 @@ class Bench:
         return Command(["cat", self.out], stdout=self.new, new=self.new)
 
     def reference(self):
-        """The output, made by one scalar thread and copied, as a user's file would be. False: not supported yet."""
+        """Makes the output with one scalar thread and copies it, like a user's file. Returns False if it is not supported yet."""
         made = Command([self.remember, "-j1", "-o", self.out, self.input], {"AMN_CPU": "scalar"})
         pid = made.start(made.argv)[0]
         status = os.waitpid(pid, 0)[1]
@@ -86,7 +86,7 @@ class Bench:
         if self.wants("S9"):
             self.header("S9  inspect FP8", header)
         if self.wants("S10"):
-            os.rename(self.out, self.input)             # what is BF16 stays as it is
+            os.rename(self.out, self.input)             # BF16 is not changed
             copy = Command(["cp", self.input, self.new], new=self.new)
             row("S10 BF16 -> file, and cp", self.to_file(), copy, 1.10, touch, self.input)
 
@@ -113,7 +113,7 @@ class Bench:
         self.table.row(f"S3  GPTQ 4-bit [{out}, {in_}] -> file", self.to_file(), self.cat(), 0.65, self.touch, self.out)
 
     def family(self, row, name, goal, maker, config):
-        """A scheme of safetensors, as a directory with the config.json that it needs."""
+        """A scheme of safetensors, as a directory with its config.json."""
         if not self.wants(row):
             return
         self.input = os.path.join(self.folder, "model")
@@ -128,7 +128,7 @@ class Bench:
             self.table.line(f"{label}: not supported")
 
     def header(self, label, nbytes):
-        """Milliseconds long, so ten times the rounds, and no memory to prime."""
+        """Takes milliseconds, so ten times the rounds, without priming memory."""
         rounds, self.table.rounds = self.table.rounds, 10 * self.table.rounds
         self.table.row(f"{label}, and head -c {nbytes}", Command([self.inspect, self.input]),
                        Command(["head", "-c", str(nbytes), self.input]), 10, 0)
@@ -159,7 +159,7 @@ def available_memory():
 
 
 def fitting_layers(folder, wanted):
-    """Layers for which there is room: input, output and new output on the disk and in the page cache."""
+    """Returns the number of layers that fit: input, output and new output on the disk and in the page cache."""
     disk = os.statvfs(folder)
     room = min(disk.f_bavail * disk.f_frsize, available_memory() - 300 * MIB)
     layers = max(1, min(wanted, int(room // (3.5 * LAYER_OUT))))
@@ -182,7 +182,7 @@ def main():
     opt = parser.parse_args()
     if opt.quick:
         opt.rounds = 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))        # so that the folder goes
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))        # so that the folder is removed
 
     allowed = sorted(os.sched_getaffinity(0))
     cpus = allowed[:opt.cpus]

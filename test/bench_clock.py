@@ -1,4 +1,4 @@
-"""How bench.py runs commands and reads the clock, and the table of what it finds."""
+"""Runs the commands of bench.py, reads the clock, and prints the table of results."""
 import ctypes
 import filecmp
 import mmap
@@ -16,12 +16,12 @@ class Failed(Exception):
 #
 # Memory that a hypervisor has taken back is ten times slower to touch, so a helper touches as much as the run
 # needs, and exits. Hypervisors take it 2 MiB at a time: with huge pages the helper gets just those, in a tenth of
-# the time. Runs go A B B A, so that a drift hits both. What is left of a run is removed off the clock.
+# the time. Runs go A B B A, so that a drift affects both. The files of a run are removed off the clock.
 
 def prime(nbytes):
     pid = os.fork()
     if pid == 0:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)   # the folder is its parent's
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)   # the parent removes the folder
         memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         try:
             memory.madvise(mmap.MADV_HUGEPAGE)
@@ -33,19 +33,19 @@ def prime(nbytes):
 
 
 class Command:
-    """A program, its environment on top of ours, and where its standard output goes."""
+    """A program, additions to our environment, and the destination of its standard output."""
 
     def __init__(self, argv, env=None, stdout=os.devnull, new=None, pipe=False, cpus=None):
         self.argv, self.env, self.stdout = argv, {**os.environ, **(env or {})}, stdout
-        self.new = new                                  # the file that it makes
+        self.new = new                                  # the file that it writes
         self.pipe = pipe                                # into `cat`, not into stdout
-        self.cpus = cpus                                # where it runs, and its reader
+        self.cpus = cpus                                # CPUs for it and its reader
 
     def spawn(self, argv, actions):
         return os.posix_spawnp(argv[0], argv, self.env, file_actions=actions)
 
     def start(self, argv):
-        """The pids; the last is a pipe's reader."""
+        """Returns the pids; the last one is a pipe's reader."""
         if not self.pipe:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             return [self.spawn(argv, [(os.POSIX_SPAWN_OPEN, 1, self.stdout, flags, 0o644)])]
@@ -85,15 +85,14 @@ class Command:
         return taken
 
     def peak(self):
-        """One run off the clock: the highest resident memory in MiB. What it makes stays."""
+        """Runs once off the clock and returns the peak resident memory in MiB. Its output is kept."""
         return self.once()[1].ru_maxrss / 1024
 
     def once(self):
-        """One run: its seconds, and its usage. What it makes stays.
+        """Runs once and returns its seconds and its usage. Its output is kept.
 
-        A process starts with the peak of the one that it was forked from, here Python's. So a shell, which is
-        small, starts it and leaves; as its subreaper we get its usage.
-        """
+        A process starts with the peak of the process that forked it, here Python's. So it is started by a shell, which is
+        small and exits; as its subreaper we get its usage.        """
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)         # PR_SET_CHILD_SUBREAPER
         before = self.pinned()
         start = time.perf_counter()
@@ -117,7 +116,7 @@ class Table:
         print(f"{label:38}{ours:>9}{other:>9}{ratio:>8}{goal:>8}{peak:>10}{'  missed' if missed else ''}", flush=True)
 
     def row(self, label, ours, other, goal, touch, want=None):
-        """`want`: the file that ours must make, byte by byte."""
+        """`want`: the file that ours must equal, byte by byte."""
         peak = ours.peak()
         if want and not filecmp.cmp(ours.new, want, shallow=False):
             raise Failed(f"{label}: the output differs from that of one scalar thread")

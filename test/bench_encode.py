@@ -45,7 +45,7 @@ print(min(times))
 
 
 def make_bf16(path, layers):
-    """Matrices of values about normal; their number."""
+    """Writes matrices of approximately normal values. Returns their number."""
     rng = random.Random(12)
     unit = b"".join(struct.pack("<f", rng.gauss(0, 0.05))[2:] for _ in range(MIB // 2))
     write_safetensors(path, [(f"layers.{i}.{name}.weight", "BF16", list(shape), unit, 2 * shape[0] * shape[1])
@@ -54,7 +54,7 @@ def make_bf16(path, layers):
 
 
 def known(bench, scheme):
-    """Whether amn-forget has the scheme; any other failure than an unknown name ends the bench."""
+    """Returns true if amn-forget has the scheme; a failure other than an unknown name ends the bench."""
     command = [bench.forget, "-q", "--scheme", scheme, "--size", bench.input]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 2 and "unknown scheme" in done.stderr:
@@ -65,7 +65,7 @@ def known(bench, scheme):
 
 
 def library(bench, scheme):
-    """Seconds for a matrix of 64 Mi elements, or None when the library is not here."""
+    """Returns the seconds for a matrix of 64 Mi elements, or None if the library is not installed."""
     rows, cols = 8192, 8192
     numbers = [str(n) for n in (rows, cols, bench.table.rounds, bench.ncpus)]
     done = subprocess.run([python(), "-c", LIBRARY, scheme, *numbers], capture_output=True, text=True, check=False)
@@ -97,7 +97,7 @@ def schemes(bench):
 
 
 def rate(bench, label, mine, other, goal):
-    """A row of what should be high."""
+    """A row whose ratio should be high."""
     bench.table.line(label, f"{mine:.3f}", f"{other:.3f}", f"{mine / other:.2f}", f">={goal}" if goal else "",
                      missed=bool(goal) and mine < goal * other)
 
@@ -108,7 +108,7 @@ def ggml():
 
 
 def kernels(bench):
-    """One thread, in memory: the best of a few tries each, of the same values."""
+    """One thread, in memory: the best of a few tries each, with the same values."""
     if not bench.encoders or not os.path.exists(bench.encoders):
         bench.table.line("S14: no bench-encoders here: make bench makes it", missed=True)
         return

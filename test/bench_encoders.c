@@ -110,7 +110,7 @@ main(int argc, char **argv)
     bool needs;
 
     if (!k || !plain || id < 0 || !k->encode[dtype] || !encode_grids_build(dtype, &err)) {
-        fprintf(stderr, "bench_encoders: there is no encoder of %s\n", argc > 1 ? argv[1] : "nothing");
+        fprintf(stderr, "bench_encoders: no encoder for %s\n", argc > 1 ? argv[1] : "nothing");
         return 1;
     }
     fill();

@@ -1,7 +1,7 @@
-"""The inputs of bench.py for the schemes of safetensors: of each family the tensors of one matrix, and its config.json.
+"""The inputs of bench.py for the schemes of safetensors: for each family the tensors of one matrix, and its config.json.
 
-A maker takes the rows and columns of the dense matrix, [out, in], and gives (suffix, dtype, shape, unit) for each tensor:
-the bytes of `unit` are repeated to fill the shape. Scales are numbers as in a model, codes are random.
+A maker takes the rows and columns of the dense matrix, [out, in], and returns (suffix, dtype, shape, unit) for each tensor:
+the bytes of `unit` are repeated to fill the shape. Scales have realistic values, codes are random.
 """
 import json
 import random
@@ -182,7 +182,7 @@ FAMILIES = [
 
 
 def tensors_of(maker, nbytes, rows=4096, cols=4096):
-    """(name, dtype, shape, unit, bytes) of as many matrices as make an output of about nbytes in 16 bits."""
+    """Returns (name, dtype, shape, unit, bytes) of enough matrices for an output of about nbytes in 16 bits."""
     found = []
     for i in range(max(1, nbytes // (2 * rows * cols))):
         for suffix, dtype, shape, unit in maker(rows, cols):

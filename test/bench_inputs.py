@@ -1,4 +1,4 @@
-"""The inputs of bench.py: files of each container, of a few random bytes."""
+"""The inputs of bench.py: files of each container, made of a few random bytes."""
 import json
 import os
 import pickle
@@ -13,9 +13,9 @@ from bench_clock import Failed
 
 MIB = 1 << 20
 
-# ---- inputs: made from few random bytes, repeated, since making half a GiB of them takes longer than the bench ----
+# ---- inputs: made from a few random bytes, repeated, because random bytes for half a GiB take longer than the bench ----
 #
-# What Python writes lies in smaller pieces of the page cache and is read at half the speed: inputs are copied by cp.
+# Files written by Python have smaller pieces in the page cache and are read at half the speed, so inputs are copied by cp.
 
 # Block types of GGUF: id, elements, bytes, offsets of the binary16 fields.
 BLOCKS = {
@@ -39,7 +39,7 @@ WIDTH = 4096
 
 
 def sane_blocks(dtype, count=4096):
-    """Random blocks whose scales are numbers as in a model, not infinity or NaN."""
+    """Returns random blocks whose scales have realistic values, not infinity or NaN."""
     _, _, nbytes, halves = BLOCKS[dtype]
     rng = random.Random(dtype)
     data = bytearray(rng.randbytes(count * nbytes))
@@ -59,14 +59,14 @@ def sane_blocks(dtype, count=4096):
 
 
 def recopy(path):
-    """Put a file into the page cache as a user's copy of it would be."""
+    """Puts a file into the page cache like a user's copy of it."""
     made = path + ".made"
     os.rename(path, made)
     pid = os.posix_spawnp("cp", ["cp", made, path], os.environ)
     if os.waitpid(pid, 0)[1] != 0:
         raise Failed(f"cp {made} {path} failed")
     os.unlink(made)
-    os.sync()                                           # its writeback would run into the next row
+    os.sync()                                           # its writeback would disturb the next row
 
 
 def write_repeated(f, unit, n):
@@ -76,7 +76,7 @@ def write_repeated(f, unit, n):
 
 
 def write_safetensors(path, tensors):
-    """Tensors are (name, dtype, shape, unit, n): n bytes of `unit` over and over. Returns the bytes of the header."""
+    """Tensors are (name, dtype, shape, unit, n): `unit` repeated to n bytes. Returns the bytes of the header."""
     header, at = {}, 0
     for name, dtype, shape, _, n in tensors:
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + n]}
@@ -109,7 +109,7 @@ def make_fp8(path, layers):
 
 
 def make_gptq(path, nbytes, out, in_):
-    """GPTQ, 4 bits in groups of 128, as many matrices as make an output of about nbytes."""
+    """GPTQ, 4 bits in groups of 128, with enough matrices for an output of about nbytes."""
     rng = random.Random(4)
     codes, group = rng.randbytes(MIB + 4), 128
     scales = struct.pack("<4099e", *(rng.uniform(1e-3, 1e-2) for _ in range(4099)))
@@ -124,7 +124,7 @@ def make_gptq(path, nbytes, out, in_):
 
 
 def write_archive(path, members):
-    """A ZIP archive, nothing deflated; members are (name, head, unit, n): n bytes of `unit` behind the head."""
+    """A ZIP archive, nothing deflated; members are (name, head, unit, n): the head, then `unit` repeated to n bytes."""
     with zipfile.ZipFile(path, "w", allowZip64=True) as z:
         for name, head, unit, n in members:
             with z.open(name, "w", force_zip64=True) as f:
@@ -134,7 +134,7 @@ def write_archive(path, members):
 
 
 def make_pth(path, nbytes):
-    """A checkpoint of F32 matrices of 64 MiB, as torch.save() makes it but for the padding."""
+    """A checkpoint of F32 matrices of 64 MiB, as torch.save() makes it except for the padding."""
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
     storage = type("FloatStorage", (), {"__module__": "torch"})
     rebuild = types.FunctionType((lambda *args: None).__code__, {}, "_rebuild_tensor_v2")
@@ -149,7 +149,7 @@ def make_pth(path, nbytes):
         def __reduce__(self):
             return rebuild, (self, 0, (WIDTH, WIDTH), (WIDTH, 1), False, {})
 
-    class Pickler(pickle._Pickler):                     # the one in Python asks persistent_id() for arguments too
+    class Pickler(pickle._Pickler):                     # Python's implementation calls persistent_id() for arguments too
         def persistent_id(self, obj):
             if isinstance(obj, Tensor) and self.inside:
                 return "storage", storage, obj.key, "cpu", WIDTH * WIDTH
@@ -188,7 +188,7 @@ def gguf_string(text):
 
 
 def make_gguf(path, dtype, layers, tokens=0, copied=True):
-    """One block type, norms in F32, and a vocabulary if wanted. Returns the bytes of the header."""
+    """One block type, norms in F32, and optionally a vocabulary. Returns the bytes of the header."""
     type_id, elems, nbytes, _ = BLOCKS[dtype]
     unit = sane_blocks(dtype)
     infos, at, parts = b"", 0, []

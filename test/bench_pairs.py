@@ -1,6 +1,5 @@
-"""S10 of each pair of containers: amn-convert of F32 matrices, of which nothing is quantized, against `cp` of the output;
-and what Python takes for the same where AMN_PEERS_VENV has the libraries: the loading and writing alone, in a process
-that has imported them."""
+"""S10 of each pair of containers: amn-convert of unquantized F32 matrices, against `cp` of the output; and the time of
+Python for the same if AMN_PEERS_VENV has the libraries: loading and writing only, in a process that has imported them."""
 import os
 import statistics
 import subprocess
@@ -84,7 +83,7 @@ def pair(bench, name, to):
 
 
 def torch_load(bench):
-    """Our whole process, and torch.load() alone, in a process that has imported torch."""
+    """Our whole process, and only torch.load() in a process that has imported torch."""
     load = ("import statistics, sys, time, torch\ntimes = []\nfor _ in range(int(sys.argv[2])):\n"
             "    begin = time.perf_counter()\n    torch.load(sys.argv[1], weights_only=True)\n"
             "    times.append(time.perf_counter() - begin)\nprint(statistics.median(times))")

@@ -177,7 +177,7 @@ PY
 @test "codes of an unknown scheme never pass raw; integers that are data do" {
     for f in "$fx"/unsupported-unknown-*; do
         both 69 "$f" amn-remember
-        grep -q 'quantization is unknown' err.file
+        grep -q 'scheme is not recognised' err.file
         try 0 amn-inspect "$f"
         grep -q '"scheme":"unknown"' out
     done

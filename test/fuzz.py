@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 """fuzz.py BIN [SECONDS [SEED]]: run the tools on broken copies of the corpus until the time is over.
 
-amn-convert and amn-forget are given a target and a scheme at random, as their output is no other for a pipe. Best with a
-sanitized build. A run fails when it ends by a signal, by a sanitizer, as a bug (70), with a status that the
-contract does not know, or not within 20 s; when an error wrote to stdout before the header was found good; or when file
-and pipe disagree about what is right. The input is kept as fuzz-N.bin in the current folder. Standard library only."""
+amn-convert and amn-forget get a random target and scheme; their output is the same for a pipe. Best with a sanitized
+build. A run fails if it ends by a signal, by a sanitizer, as a bug (70), with an undocumented status, or not within 20 s;
+if an error wrote to stdout before the header was validated; or if file and pipe disagree on what is valid. The input is
+kept as fuzz-N.bin in the current folder. Standard library only."""
 import concurrent.futures as cf, glob, gzip, lzma, os, random, struct, subprocess, sys, tempfile, time
 
-KNOWN = {0, 65, 69, 75, 77}         # for a file that is there; 66 and 74 would be an untruth
-FOUND = 1                           # --scan found something
+KNOWN = {0, 65, 69, 75, 77}         # for an existing file, so not 66 or 74
+FOUND = 1                           # --scan has findings
 TOOLS = ("amn-remember", "amn-inspect", "amn-parse", "amn-inspect --scan")
 TARGETS = ("--to safetensors", "--to gguf", "--to npz", "--to gguf --dtype f32", "--to safetensors --keep-quantized",
            "--to gguf --keep-quantized", "--to q8_0")
 SCHEMES = ("q4_0", "q4_k", "q6_k", "iq4_xs", "tq2_0", "mxfp4 --to gguf", "fp8", "fp8-per-tensor", "fp8-per-channel", "nf4",
            "nf4-double-quant", "int8", "int8-channel", "int4-group --group-size 32", "gptq --group-size 32",
            "awq --group-size 32", "nvfp4", "mxfp8", "modelopt-nvfp4", "mlx-4bit --group-size 32", "comfy-fp8", "comfy-nvfp4")
-USAGE = 2                           # nothing to encode; a format that goes with no option
+USAGE = 2                           # nothing to encode; a format that conflicts with an option
 WRITES = ("amn-remember", "amn-convert", "amn-forget")
 
 def drawn(rng):
-    """What writers are asked for, of one input."""
+    """Returns the options of the writers for one input."""
     more = rng.choice(("", "", " --pure", " --pure --allow-nonfinite"))
     return ("amn-convert " + rng.choice(TARGETS), "amn-forget -q --scheme " + rng.choice(SCHEMES) + more)
 SEEDS = ("gguf-*/*.gguf", "safetensors-*/*.safetensors", "pth-*/*", "npz-*/*", "npy-*/*", "zip-*/*")
@@ -35,7 +35,7 @@ def number(rng):
 
 def broken(data, rng, all_seeds):
     b = bytearray(data)
-    head = min(len(b), 1500)        # headers are where the decisions are
+    head = min(len(b), 1500)        # most decisions depend on the header
     for _ in range(rng.randrange(1, 5)):
         at = rng.randrange(head) if head else 0
         how = rng.randrange(8)
@@ -52,12 +52,12 @@ def broken(data, rng, all_seeds):
             b[at:at + 60] = other[cut:cut + 60]
     return bytes(b)
 
-def zstd(data):                     # one block as it is; a window of 128 KiB
+def zstd(data):                     # one raw block; a window of 128 KiB
     size = struct.pack("<I", len(data) << 3 | 1)[:3]
     return b"\x28\xB5\x2F\xFD\0\x38" + size + data
 
 def packed(data, rng, all_seeds):
-    """Some of the inputs are compressed, and some of these broken again."""
+    """Compresses some of the inputs, and damages some of these again."""
     pack = rng.choice((gzip.compress, lzma.compress, zstd, None, None, None))
     if not pack: return data
     data = pack(data)

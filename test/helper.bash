@@ -1,10 +1,10 @@
-# What the tests share; each file begins with `load helper`. Nothing here needs more than bats 1.2.
+# Shared by the tests; each file starts with `load helper`. Works with bats 1.2.
 #
 # AMN_BIN        folder of the tools                     set by test/run.sh; by hand: ../bin
 # AMN_OBJ        folder of the objects, after make unit  set by test/run.sh; by hand: ../obj
-# AMN_FIXTURES   folder that make-fixtures has filled    set by test/run.sh; by hand: made for each file
+# AMN_FIXTURES   folder filled by make-fixtures            set by test/run.sh; by hand: made for each file
 #
-# A test runs in an empty folder of its own, $dir, with the tools in PATH and the fixtures at $fx.
+# A test runs in its own empty folder, $dir, with the tools in PATH and the fixtures at $fx.
 
 tests=$BATS_TEST_DIRNAME
 helpers=$tests/helpers
@@ -23,7 +23,7 @@ teardown_file() {
 
 setup() { begin; }
 
-# For a file with a setup() of its own.
+# For a file with its own setup().
 begin() {
     fx=$AMN_FIXTURES
     AMN_BIN=$(cd "${AMN_BIN:-$tests/../bin}" && pwd)
@@ -41,8 +41,8 @@ teardown() {
     rm -rf "$dir"
 }
 
-# try STATUS COMMAND...: run it; stdout goes to the file out, stderr to err, or where the variables out and err say. A usage error
-# has to say what to type next.
+# try STATUS COMMAND...: runs it; stdout goes to the file out, stderr to err, or to those in the variables out and err. A usage
+# error must say what to type next.
 try() {
     local want=$1 got=0
     shift
@@ -56,7 +56,7 @@ try() {
     return 1
 }
 
-# says_what_to_type FILE: its usage errors name an option, a program or page, a form that is expected, or what to do.
+# says_what_to_type FILE: its usage errors name an option, a program or page, an expected form, or an action.
 says_what_to_type() {
     local wrong
     [ -f "$1" ] || return 0
@@ -65,13 +65,13 @@ says_what_to_type() {
     [ -z "$wrong" ] || { echo "a usage error that does not say what to type: $wrong"; return 1; }
 }
 
-# bound COMMAND...: run it where permissions bind, also for root.
+# bound COMMAND...: runs it so that permissions apply, even for root.
 bound() {
     [ "$(id -u)" -eq 0 ] || { "$@"; return; }
     setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search "$@"
 }
 
-# both STATUS FILE TOOL [OPTION...]: by name and through a pipe; each leaves out.file, out.pipe, err.file, err.pipe.
+# both STATUS FILE TOOL [OPTION...]: by name and through a pipe; writes out.file, out.pipe, err.file, err.pipe.
 both() {
     local want=$1 file=$2
     shift 2
@@ -98,13 +98,13 @@ is_empty() {
     [ ! -s "$1" ] || { echo "$1 is not empty:"; head -c 500 "$1"; return 1; }
 }
 
-# only NAME...: the folder holds these files and no other (out and err apart).
+# only NAME...: the folder contains these files and no others (except out and err).
 only() {
     diff <([ $# -eq 0 ] || printf '%s\n' "$@" | sort) <(ls -A | grep -vxE 'out|err' | sort)
 }
 
-# The line of an error as the contract has it, and nothing else: TOOL: FILE: KIND: text. What is no fault of an input
-# names no file.
+# error_line TOOL KIND: checks that err has only the documented error line, TOOL: FILE: KIND: text. An error that is not about
+# an input has no file name.
 error_line() {
     local LC_ALL=C line rest
     { IFS= read -r line && ! IFS= read -r rest && [ -z "$rest" ]; } <err && [[ $line =~ ^$1:\ (.*:\ )?$2:\ .+ ]] ||
@@ -115,7 +115,7 @@ mode_of() {
     ls -ld -- "$1" | cut -c1-10
 }
 
-# needs_cpu SET: skip the test when this CPU has no such instructions (69); anything else but 0 is a failure.
+# needs_cpu SET: skips the test if this CPU lacks these instructions (69); any other status than 0 is a failure.
 needs_cpu() {
     local got=0
     AMN_CPU=$1 amn-remember --size "$fx/good-plain.safetensors" >/dev/null 2>err || got=$?
@@ -123,7 +123,7 @@ needs_cpu() {
     [ $got -eq 0 ] || { echo "AMN_CPU=$1: status $got"; cat err; return 1; }
 }
 
-# For a test that writes to /dev/full: a regular file of that name would take what is written, and hide every failure.
+# For a test that writes to /dev/full: a regular file of that name would accept the data, and hide every failure.
 need_full() {
     [ -e /dev/full ] || skip "this system has no /dev/full"
     python3 -c 'import os, stat
@@ -134,14 +134,14 @@ assert stat.S_ISCHR(st.st_mode) and (os.major(st.st_rdev), os.minor(st.st_rdev))
     return 1
 }
 
-# For a test that looks at the calls of a tool.
+# For a test that traces system calls.
 need_strace() {
     command -v strace >/dev/null && strace -o trace true 2>/dev/null || skip "no strace here"
     rm trace
     if is_sanitized; then skip "the sanitizer does not bear strace"; fi
 }
 
-# For what is measured.
+# For measurements.
 without_sanitizer() {
     if is_sanitized; then skip "a sanitizer's own time and memory are in the way"; fi
 }
@@ -150,7 +150,7 @@ is_sanitized() {
     grep -q __asan_init "$AMN_BIN/amn-remember"
 }
 
-# cases PREFIX COUNT: those of schemes/EXPECT of the fixtures.
+# cases PREFIX COUNT: runs those of schemes/EXPECT of the fixtures.
 cases() {
     "$helpers/cases" "$fx/schemes" "$@"
 }

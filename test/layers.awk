@@ -1,10 +1,10 @@
-# Hold every #include against lib/common/LAYERS. Any POSIX awk does: mawk, gawk, the one of BSD and macOS.
+# Checks every #include against lib/common/LAYERS. Works in any POSIX awk: mawk, gawk, the one of BSD and macOS.
 #
 #   awk -f test/layers.awk lib/common/LAYERS FILE...      paths as in the tree: lib/common/LAYER/..., amn-TOOL/..., lib/amn/...
 #
 # A file belongs to the row of its folder, or of the nearest folder above it that has one.
 #
-# Prints FILE:LINE: for each include beyond the table, then "N passed, N failed"; status 1 when one failed.
+# Prints FILE:LINE: for each include that the table does not allow, then "N passed, N failed"; exits with 1 if one failed.
 
 function fail(why) {
     print FILENAME ":" FNR ": " why
@@ -25,7 +25,7 @@ NR == FNR {
     next
 }
 
-# The row of a path below lib/common: "" if it has none.
+# Returns the row of a path below lib/common: "" if it has none.
 function row_of(path) {
     while (sub(/\/[^\/]*$/, "", path))
         if (path in known)
@@ -56,7 +56,7 @@ FNR == 1 {
     passed += !failing
 }
 
-# <header.h>: a system's, which anyone may include, or a library's, which has a row.
+# <header.h>: a system header, which every layer may include, or that of a library, which has a row.
 function angle(header) {
     if (header in known && !((header, layer) in may))
         fail(layer " may not include " header)

@@ -138,7 +138,7 @@ several() {
         try 2 $t - "$fx/good-plain.safetensors" - <"$fx/good-gguf.gguf"
         is_empty out
         error_line $t usage
-        grep -q "'-' is given 2 times" err
+        grep -q "'-' given 2 times" err
         # An error of one model only: with its name, and the others are done.
         try 2 $t --scheme gptq "$fx/good-plain.safetensors" "$corpus/safetensors-good/gptq-4bit-asym-shuffled.safetensors"
         grep -q '^[a-z-]*: .*good-plain.safetensors: usage: ' err
@@ -201,7 +201,7 @@ several() {
                 $t $list >>"$o" 2>err <"$fx/good-gguf.gguf" || got=$?
                 [ $got -eq 73 ] || { echo "status $got: $t $list >>$o"; return 1; }
                 [ "$(wc -l <err)" -eq 1 ]
-                grep -q 'the output is this input' err
+                grep -q 'the output would overwrite this input' err
                 cmp "$o" copy
             done
         done

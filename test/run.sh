@@ -1,16 +1,16 @@
 #!/bin/sh
-# Run tests on tools that are built: test/run.sh BIN OBJ [TIER], the folders of the tools and of the objects.
+# Run the tests on built tools: test/run.sh BIN OBJ [TIER], the folders of the tools and of the objects.
 #
-#   check   layers, manual pages, unit tests, corpora, behaviour: what `make check` runs; so does no TIER
-#   full    what takes longer, and is not of check: what `make check-full` runs
-#   broken  what reads bytes of strangers: unit tests, corpora, behaviour. .ci/run runs it on a build with sanitizers
+# check   layers, manual pages, unit tests, corpora, behaviour: what `make check` runs; the default
+# full    longer tests that are not in check: what `make check-full` runs
+# broken  tests that read untrusted bytes: unit tests, corpora, behaviour. .ci/run runs it on a build with sanitizers
 #
-# A test of a bats file is of check; with the tag full before it (`# bats test_tags=full`, or file_tags before all) it is of
-# full instead, and with the tag broken of broken as well.
+# A test in a bats file belongs to check; with the tag full before it (`# bats test_tags=full`, or file_tags before all) it
+# belongs to full instead, and with the tag broken also to broken.
 #
-# Each part says in one line that it is done, how long it took and what it counts; in front of that what failed in it, and
-# tests that cannot run here, with the reason. These count as skipped only. The last line sums up: N passed, N failed,
-# N skipped. A part that ends badly, or counts nothing, has failed.
+# Each part prints one line when it is done, with its time and its counts, after its failures and the tests that cannot run
+# here, with the reason. These count as skipped only. The last line has the totals: N passed, N failed, N skipped. A part
+# that exits with an error, or counts nothing, has failed.
 set -u
 tier=${3-check}
 case $#:$tier in 2:check | 3:check | 3:full | 3:broken) ;; *) echo "usage: $0 BIN OBJ [check|full|broken]" >&2; exit 2 ;; esac
@@ -27,18 +27,18 @@ AMN_FIXTURES=$work/fixtures
 tests=$(pwd)/test
 export AMN_BIN AMN_OBJ AMN_FIXTURES tests PYTHONDONTWRITEBYTECODE=1
 unset AMN_CPU
-# Tests start Python more often than amn: a version manager's python3 is a script that takes ten times as long, so that of the
-# system comes first, where there is one.
+# Tests start Python more often than amn: a version manager's python3 is a script that takes ten times as long, so the system's
+# comes first, if there is one.
 mkdir "$work/path"
 for python in /usr/bin/python3 "$(python3 -c 'import sys; print(sys.executable)')"; do
     if "$python" -c pass 2>/dev/null && ln -s "$python" "$work/path/python3"; then break; fi
 done
 PATH=$work/path:$PATH
 export PATH
-# A tool that hangs fails its test; bats before 1.8 does not know this.
+# A tool that hangs fails its test; bats before 1.8 ignores this.
 export BATS_TEST_TIMEOUT=300
 
-# part NAME COMMAND...: a part of the suite. The parts before `run_parts` run side by side, one for each processor.
+# part NAME COMMAND...: declares a part of the suite. The parts before `run_parts` run in parallel, one on each processor.
 nparts=0
 part() {
     nparts=$((nparts + 1))
@@ -48,7 +48,7 @@ part() {
     printf '%s\n' "$*" >"$script.sh"
 }
 
-# Runs what has been listed; each part shows itself when it is done.
+# Runs the declared parts; each prints its result when it is done.
 run_parts() {
     find "$work" -name '*.sh' | sort |
         xargs -P "${1:-$(getconf _NPROCESSORS_ONLN)}" -I {} sh -c '. "$0"/parts; run_part "$1"' "$work" {}
@@ -56,8 +56,8 @@ run_parts() {
 }
 
 cat >"$work/parts" <<'EOP'
-# Runs a part, and writes what it counts into a file: what its lines "N passed, N failed" or "N passed, N failed, N skipped"
-# say. Shown are its other lines.
+# Runs a part, and writes its counts to a file: those in its lines "N passed, N failed" or "N passed, N failed, N skipped".
+# Prints its other lines.
 run_part() {
     name=$(cat "${1%.sh}.name")
     began=$(date +%s)
@@ -90,10 +90,10 @@ layers() {
     awk -f test/layers.awk lib/common/LAYERS $(find lib/common lib/amn amn-* -name '*.[ch]')
 }
 
-# The unit tests that there are, one behind the other.
+# Runs the unit tests, one after the other.
 units() {
     bad=0
-    for unit in test/unit/test_*.c; do      # not what lies in obj: a compiler leaves other files there too
+    for unit in test/unit/test_*.c; do      # not the files in obj, because compilers leave other files there
         unit=$(basename "$unit" .c)
         status=0
         "$AMN_OBJ/test/unit/$unit" >"$work/unit.log" 2>&1 || status=$?
@@ -105,12 +105,12 @@ units() {
     return $bad
 }
 
-# Those of them that try something random, more often.
+# Runs the randomized unit tests again with more rounds.
 rounds() {
     for unit in convrot kernel_sets vocabulary; do AMN_ALL_ROUNDS=1 "$AMN_OBJ/test/unit/test_$unit" || return 1; done
 }
 
-# bats says what it does line by line; shown are failures, with what they print, and skipped tests.
+# Prints failures, with their output, and skipped tests from the line-by-line report of bats.
 behaviour() {
     bats --tap $filter "$1" | awk '
         /^1\.\.[0-9]+$/ { planned = substr($0, 4); next }
@@ -137,9 +137,9 @@ manual() {
 }
 EOP
 
-# Tags are known since bats 1.8.
+# bats supports tags since 1.8.
 case $tier in check) filter='--filter-tags !full' ;; *) filter="--filter-tags $tier" ;; esac
-files() {                               # what waits most, then the longest, which may take longest
+files() {                               # files that wait most, then the longest ones, which may take longest
     case $tier in
     check) echo test/progress.bats; ls -S $(grep -L 'bats file_tags=.*full' test/*.bats) | grep -v progress.bats ;;
     *) ls -S $(grep -lE "bats (file|test)_tags=.*$tier" test/*.bats) ;;
@@ -147,7 +147,7 @@ files() {                               # what waits most, then the longest, whi
 }
 case $(bats --version) in
 *' '0.* | *' '1.[0-7].*)
-    echo "$(bats --version) knows no tags: make check runs all tests of all test/*.bats"
+    echo "$(bats --version) does not support tags: make check runs all tests of all test/*.bats"
     filter=
     files() { [ "$tier" = full ] || ls -S test/*.bats; }
     ;;
@@ -170,7 +170,7 @@ fi
 [ "$tier" != full ] || part 'unit tests, all rounds' rounds
 for file in $(files); do part "$file" behaviour "$file"; done
 run_parts
-if [ "$tier" = full ]; then             # these take all processors themselves
+if [ "$tier" = full ]; then             # these use all processors themselves
     part determinism python3 test/determinism "$AMN_BIN" "$AMN_FIXTURES"
     part faults python3 test/faults/run "$AMN_BIN" "$AMN_OBJ/test/faults/faults.so"
     run_parts 1

@@ -1,29 +1,29 @@
 #!/bin/sh
-# Install what is missing to build, demonstrate, test or package amn:
+# Install missing programs and libraries to build, demonstrate, test or package amn:
 #
 #   sh test/setup.sh [build] [demo] [test] [ci] [package]
-#   sh test/setup.sh --missing THING...     install nothing; one line names what is missing, and its packages
+# sh test/setup.sh --missing THING...     install nothing; print what is missing, and its packages, in one line
 #
-# Knows apt-get (Debian, Ubuntu), dnf (Fedora) and brew (macOS). Prints each command before it runs it; uses sudo when
-# not root. Where nothing is missing it does nothing and needs no network. Exit status 1 when something stays missing.
+# Supports apt-get (Debian, Ubuntu), dnf (Fedora) and brew (macOS). Prints each command before it runs it; uses sudo if
+# not root. If nothing is missing it does nothing and needs no network. Exits with 1 if something is still missing.
 #
 #   build   a C compiler, make, pkg-config, and the headers of zlib, jansson and libarchive
-#   demo    python3 makes the sample models, jq shows the reports
-#   test    bats, jq, mandoc, python3, gzip, zstd, xz, ps (bats ends a test that hangs with it), and an awk:
+# demo    python3 for the sample models, jq for the reports
+# test    bats, jq, mandoc, python3, gzip, zstd, xz, ps (with which bats ends a hanging test), and an awk:
 #           test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
-#   ci      clang with its sanitizers, valgrind, strace for the tests that look at the order of calls, curl for those that
-#           upload, and the shells whose completions are tried
-#   package what makes packages of a release (mandoc: the text of its manual), and the systems they are tried in; Debian and
-#           its kin only
+# ci      clang with its sanitizers, valgrind, strace for the tests of system calls, curl for the tests of uploads, and the
+# shells whose completions are tested
+# package tools to build packages (mandoc: the text of the manual), and the systems to try them in; Debian and derivatives
+# only
 #
-# $PKG_CONFIG is the pkg-config to ask.
+# $PKG_CONFIG is the pkg-config to use.
 set -u
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { say "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Whether this clang links what a sanitized build needs.
+# Checks that this clang can link a sanitized build.
 clang_sanitizes() {
     have clang || return 1
     probe=$(mktemp -d) || return 1
@@ -34,7 +34,7 @@ clang_sanitizes() {
     return $linked
 }
 
-# present WHAT: whether it is there.
+# present WHAT: checks that it is installed.
 present() {
     case $1 in
     compiler) have cc || have gcc || have clang ;;
@@ -49,7 +49,7 @@ present() {
     esac
 }
 
-# packages WHAT: the packages of $manager it comes from. Nothing: it has none.
+# packages WHAT: prints its packages for $manager; nothing if there are none.
 packages() {
     case $manager:$1 in
     apt-get:compiler) echo gcc ;;
@@ -62,7 +62,7 @@ packages() {
     apt-get:musl-gcc) echo musl-tools ;;
     apt-get:dpkg-source) echo dpkg-dev ;;
     apt-get:autoreconf) echo dh-autoreconf ;;
-    # The sanitizers' package bears clang's version, the one that `clang` depends on.
+    # The sanitizers' package is named after clang's version, the one that `clang` depends on.
     apt-get:clang) echo clang "$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p')" ;;
     dnf:compiler) echo gcc ;;
     dnf:pkg-config) echo pkgconf-pkg-config ;;
@@ -77,7 +77,7 @@ packages() {
     brew:valgrind | brew:strace | brew:curl | brew:musl-gcc) ;;
     *:autoreconf) echo autoconf automake libtool ;;
     apt-get:build-essential | apt-get:debhelper | apt-get:lintian | apt-get:mmdebstrap) echo "$1" ;;
-    *:build-essential | *:debhelper | *:lintian | *:mmdebstrap | *:dpkg-source | *:apt-get) ;;      # Debian's alone
+    *:build-essential | *:debhelper | *:lintian | *:mmdebstrap | *:dpkg-source | *:apt-get) ;;      # Debian only
     *) echo "$1" ;;
     esac
 }
@@ -133,11 +133,11 @@ for group in "${@:-build}"; do
     test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk" ;;
     ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
     package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap" ;;
-    *) die "'$group' is none of build, demo, test, ci and package" ;;
+    *) die "unknown group '$group': expected build, demo, test, ci or package" ;;
     esac
 done
 
-# libarchive and zlib come with macOS without headers; brew keeps its own apart.
+# macOS has libarchive and zlib without headers; brew's are in separate folders.
 if have brew; then
     for keg in libarchive zlib; do
         PKG_CONFIG_PATH=$(brew --prefix)/opt/$keg/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
@@ -154,11 +154,11 @@ manager=
 for m in apt-get dnf brew; do
     [ -n "$manager" ] || { have $m && manager=$m; }
 done
-[ -n "$manager" ] || die "neither apt-get, dnf nor brew is here: install this by hand:" $lacking
+[ -n "$manager" ] || die "apt-get, dnf and brew not found; install by hand:" $lacking
 
 root=
 if [ "$manager" != brew ] && [ "$(id -u)" -ne 0 ]; then
-    have sudo || die "not root, and there is no sudo: install this by hand:" $(packages_of $lacking)
+    have sudo || die "needs root or sudo; install by hand:" $(packages_of $lacking)
     root=sudo
 fi
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""signals.py BIN FIXTURES RUNS [SEED]: amn-remember, amn-convert and amn-forget over an old file, ended by a signal that can be caught, RUNS times.
+"""signals.py BIN FIXTURES RUNS [SEED]: end amn-remember, amn-convert and amn-forget by a catchable signal while they replace
+a file, RUNS times.
 
-The job, the signal and its moment (from the start to a little behind the end) are drawn at random. Afterwards the status
-is that of the signal, or 0; the output is the old file or all of the new one; nothing else is in its folder, nor in
-TMPDIR. By hand: test/signals.py bin FIXTURES 1000, where test/make-fixtures has made FIXTURES.
+The job, the signal and its moment (from the start to a little after the end) are random. Afterwards the status must be
+that of the signal, or 0; the output must be the old file or the complete new one; and nothing else may be in its folder
+or in TMPDIR. By hand: test/signals.py bin FIXTURES 1000, with FIXTURES made by test/make-fixtures.
 """
 import os, random, resource, signal, subprocess, sys, tempfile, time
 
@@ -13,13 +14,13 @@ rnd = random.Random(seed)
 
 NOT_ENDING = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT, signal.SIGCHLD,
               signal.SIGURG, signal.SIGWINCH,
-              signal.SIGUSR1, signal.SIGXFSZ}           # these two are taken by the tool
+              signal.SIGUSR1, signal.SIGXFSZ}           # the tool handles these two
 SIGNALS = sorted(set(signal.valid_signals()) - NOT_ENDING)
 OLD = b"old"
 
 
 class Job:
-    """A command line, and what it is given on standard input: a file as it is, or through a pipe."""
+    """A command line and its standard input: a file directly, or through a pipe."""
     def __init__(self, name, piped, *options, tool="amn-remember"):
         self.path, self.piped, self.options = os.path.join(fixtures, name), piped, options
         self.tool = os.path.join(bin_dir, tool)
@@ -27,7 +28,7 @@ class Job:
         self.time = min(self.run(None, 0)[1] for _ in range(3))
 
     def start(self):
-        def as_by_hand():       # whatever our parent blocks or ignores; no core files in the folder
+        def as_by_hand():       # reset what our parent blocks or ignores; no core files in the folder
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             for s in SIGNALS:
                 signal.signal(s, signal.SIG_DFL)
@@ -41,7 +42,7 @@ class Job:
         return p, feed
 
     def run(self, sig, delay):
-        """The status of one run, and how long it took."""
+        """Returns the status of one run, and how long it took."""
         began = time.perf_counter()
         p, feed = self.start()
         started = time.perf_counter()
@@ -57,7 +58,7 @@ class Job:
 
 
 def faults(job, sig, status):
-    """What is wrong after a run."""
+    """Returns what is wrong after a run."""
     with open("folder/out", "rb") as f:
         got = f.read()
     left = [d + "/" + n for d in ("folder", "spool") for n in os.listdir(d) if n != "out"]

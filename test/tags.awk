@@ -1,8 +1,8 @@
-# Lists the struct, enum and union tags that are defined more than once. Any POSIX awk does.
+# Lists the struct, enum and union tags that are defined more than once. Works in any POSIX awk.
 #
 #   awk -f test/tags.awk FILE...
 #
-# Prints FILE:LINE for each definition after the first, then "N passed, N failed"; status 1 when one failed.
+# Prints FILE:LINE for each definition after the first, then "N passed, N failed"; exits with 1 if one failed.
 
 {
     line = $0

@@ -34,12 +34,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     uint64_t listed = 0;
-    const struct pickles_heard heard = { hear, &listed };
+    const struct pickles_callback callback = { hear, &listed };
     struct pickles pickles;
     struct err err;
     err_init(&err);
     struct source *src = memory_source(p, n, true);
-    bool ok = src && pickles_scan(&pickles, src, &limits_default, &heard, &err);
+    bool ok = src && pickles_scan(&pickles, src, &limits_default, &callback, &err);
     assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);
     assert(!ok || pickles.count == listed + pickles.unlisted);
     source_close(src);

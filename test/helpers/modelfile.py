@@ -1,6 +1,6 @@
-"""Model files, made and read by hand: all builders of the tests are made of these.
+"""Model files, written and read by hand: all builders of the tests use this.
 
-In Python of a bats file or of a helper `from modelfile import safetensors, read`. A tensor is (name, dtype, shape, data); where
+In Python code of a bats file or helper: `from modelfile import safetensors, read`. A tensor is (name, dtype, shape, data); if
 data is a number, there are that many zero bytes.
 """
 import json, math, os, struct
@@ -10,7 +10,7 @@ BITS = {"U8": 8, "I8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F16": 16, "BF1
 
 
 def header(entries, metadata=None):
-    """The header of a safetensors file. entries: (name, dtype, shape, begin, end)."""
+    """Returns the header of a safetensors file. entries: (name, dtype, shape, begin, end)."""
     top = {"__metadata__": metadata} if metadata is not None else {}
     top.update({name: {"dtype": d, "shape": s, "data_offsets": [a, b]} for name, d, s, a, b in entries})
     text = json.dumps(top, separators=(",", ":")).encode()
@@ -19,7 +19,7 @@ def header(entries, metadata=None):
 
 
 def laid_out(tensors):
-    """The entries of tensors that lie one behind the other."""
+    """Returns the entries of contiguous tensors."""
     at = 0
     for name, dtype, shape, data in tensors:
         end = at + (data if isinstance(data, int) else len(data))
@@ -38,14 +38,14 @@ def write(path, tensors, metadata=None):
 
 
 def write_hole(path, tensors, metadata=None):
-    """The same for tensors whose data are numbers: a hole in the file."""
+    """Writes tensors whose data are numbers, as a hole in the file."""
     with open(path, "wb") as f:
         f.write(header(laid_out(tensors), metadata))
         f.truncate(f.tell() + sum(t[3] for t in tensors))
 
 
 def write_shards(folder, shards):
-    """A folder of shards, each the arguments of write_hole() behind the path, and their index."""
+    """Writes a folder of shards, each with the arguments of write_hole() after the path, and their index."""
     os.makedirs(folder)
     names = ["model-%05d-of-%05d.safetensors" % (i + 1, len(shards)) for i in range(len(shards))]
     for name, shard in zip(names, shards):
@@ -55,13 +55,14 @@ def write_shards(folder, shards):
 
 
 def read_header(data):
-    """What the header of a safetensors file says, and where its data begin."""
+    """Returns the header of a safetensors file, and the offset of its data."""
     start = 8 + struct.unpack_from("<Q", data)[0]
     return json.loads(data[8:start]), start
 
 
 def read(file):
-    """The tensors of a safetensors file, a path or its bytes: {name: (dtype, shape, bytes)}, in the order of the header."""
+    """Returns the tensors of a safetensors file, a path or its bytes: {name: (dtype, shape, bytes)}, in the order of the
+    header."""
     if not isinstance(file, bytes):
         with open(file, "rb") as f:
             file = f.read()
@@ -71,7 +72,7 @@ def read(file):
 
 
 def floats(tensor):
-    """The values of a tensor of F32, F16 or BF16."""
+    """Returns the values of a tensor of F32, F16 or BF16."""
     dtype, _, data = tensor
     if dtype == "BF16":
         data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
@@ -97,7 +98,7 @@ def gguf_string(s, order="<"):
 
 
 def gguf_value(kind, v, order="<"):
-    """kind: a word of GGUF_VALUES; of an array v is (kind of its elements, elements). Bytes stand as they are."""
+    """kind: a key of GGUF_VALUES; for an array, v is (kind of its elements, elements). Bytes are written unchanged."""
     if kind == "str":
         return gguf_string(v, order)
     if isinstance(v, bytes):
@@ -113,12 +114,12 @@ def gguf_key(key, kind, v, order="<"):
 
 
 def gguf_info(name, number, shape, at, order="<"):
-    """One tensor of the header: the number of its type, its shape in row-major order, where it lies in the data."""
+    """Returns one tensor of the header: the number of its type, its shape in row-major order, its offset in the data."""
     return gguf_string(name, order) + struct.pack(order + "I%dQIQ" % len(shape), len(shape), *shape[::-1], number, at)
 
 
 def gguf(keys, tensors=(), version=3, align=32, tail=True, order="<", magic=b"GGUF"):
-    """keys: (key, kind, value), as of gguf_value(); tensors: type is a word of GGUF_TYPES, or a number. tail: whether the last
+    """keys: (key, kind, value), as for gguf_value(); tensors: type is a key of GGUF_TYPES, or a number. tail: the last
     tensor is padded too."""
     infos, data = b"", b""
     for i, (name, kind, shape, raw) in enumerate(tensors):

@@ -51,7 +51,7 @@ main(int argc, char **argv)
             return fail("wait4", errno);
     long kib = usage.ru_maxrss / PER_KIB;
     if (kib < LEAST_KIB) {
-        fprintf(stderr, "peak-memory: %ld KiB is no reading of a process: %s\n", kib, argv[1]);
+        fprintf(stderr, "peak-memory: implausible peak of %ld KiB: %s\n", kib, argv[1]);
         return BROKEN;
     }
     printf("%ld\n", kib);

@@ -1,4 +1,4 @@
-"""corpus: how a generator writes files of test/corpus: small models, with what the library makes of them."""
+"""corpus: writes files of test/corpus: small models, with their values according to the library."""
 import hashlib
 import json
 import os
@@ -12,7 +12,7 @@ NAMES = {torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32"}
 
 
 def expectation(name, tensor):
-    """An entry of `tensors` in a manifest."""
+    """Returns an entry of `tensors` in a manifest."""
     data = tensor.contiguous().view(torch.int16 if tensor.element_size() == 2 else torch.int32)
     entry = {"name": name, "dtype": NAMES[tensor.dtype], "shape": list(tensor.shape)}
     if tensor.isnan().any():
@@ -24,7 +24,7 @@ def expectation(name, tensor):
 
 
 class Corpus:
-    """The files of one generator, which all begin with one of its prefixes, and its manifest."""
+    """The files of one generator, which all start with one of its prefixes, and its manifest."""
 
     def __init__(self, root, manifest, *prefixes):
         self.root, self.manifest, self.entries = root, manifest, []
@@ -35,7 +35,7 @@ class Corpus:
                 shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
 
     def add(self, name, stored, tensors, by, note, config=None, config_name="config.json"):
-        """A file; with a config, the text of a JSON file beside it, a folder."""
+        """Adds a file; with a config, the text of its JSON file, a folder."""
         path = os.path.join("safetensors-good", name)
         whole = os.path.join(self.root, path)
         if config is not None:

@@ -1,11 +1,11 @@
-"""What the make-*-corpus.py scripts share: models in CORPUS/safetensors-good, and a manifest of what must come out.
+"""Shared by the make-*-corpus.py scripts: models in CORPUS/safetensors-good, and a manifest of the expected values.
 
     models = Models(corpus, "mlx", "MLX 0.32.4")
     models.add("groups", stored, expected, note="...", config={...})
     models.done()
 
-`stored` are torch tensors, or a function that writes the file that it is given. `expected` are torch tensors: a BF16,
-F16 or F32 one is a weight, whose BF16 value is expected; the others, and plain ones, as they are.
+`stored` are torch tensors, or a function that writes the file it is given. `expected` are torch tensors: a BF16, F16 or F32 one
+is a weight, whose BF16 value is expected; the others, and plain ones, are expected unchanged.
 """
 import hashlib
 import json
@@ -40,7 +40,7 @@ class Models:
                 shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
 
     def add(self, name, stored, expected, note, config=None, metadata=None, plain=()):
-        """A file, or with `config` a folder with it. Tensors named in `plain` pass as they are."""
+        """Adds a file, or with `config` a folder with it. Tensors named in `plain` are expected unchanged."""
         path = os.path.join("safetensors-good", "peer-%s-%s" % (self.family, name))
         if config is None:
             path += ".safetensors"

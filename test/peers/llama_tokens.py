@@ -1,6 +1,6 @@
-"""llama_tokens.py: reads [{"path": a GGUF file, "texts": [...]}, ...] from standard input and prints, for each file, what llama.cpp makes
-of each text: {"pre": its pre-tokenizer, "ids": [[ids without special tokens around, ids with them], ...]}, or null where it does not
-load the file. Only the vocabulary is loaded. Needs llama-cpp-python."""
+"""llama_tokens.py: reads [{"path": a GGUF file, "texts": [...]}, ...] from standard input and prints llama.cpp's tokens of
+each text for each file: {"pre": its pre-tokenizer, "ids": [[ids without surrounding special tokens, ids with them],
+...]}, or null if it cannot load the file. Only the vocabulary is loaded. Needs llama-cpp-python."""
 import ctypes
 import json
 import sys

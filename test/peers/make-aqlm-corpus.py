@@ -19,7 +19,7 @@ from corpus_writer import Models
 
 
 def layer(n_out, n_in, og, ig, books, bits, dtype):
-    """The tensors of a layer, and the dense weight."""
+    """Returns the tensors of a layer, and the dense weight."""
     q = QuantizedLinear(n_in, n_out, ig, og, books, bits, bias=False, dtype=dtype)
     q.codebooks.data = (torch.randn(q.codebooks.shape) * 10.0 ** torch.randint(-2, 1, (books, 1, 1, 1))).to(dtype)
     q.codebooks.data[torch.rand(q.codebooks.shape) < 0.05] = -0.0

@@ -1,5 +1,5 @@
-"""make-casts.py: test/corpus/casts, floats of all types and what torch makes of them as others. A NaN of torch's can have any
-sign and payload; here a NaN that was cast is the one that amn writes.
+"""make-casts.py: write test/corpus/casts, floats of all types and their casts by torch to other types. A NaN of torch can
+have any sign and payload; a NaN that was cast is replaced by the one that amn writes.
 
 usage: make-casts.py FOLDER
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""make-checkpoints.py FOLDER: PyTorch checkpoints, each with what torch makes of it in NAME.expected, one JSON object a
-tensor: name, dtype, shape, SHA-256 of its bytes. Any torch from 1.13 on; needs nothing else."""
+"""make-checkpoints.py FOLDER: write PyTorch checkpoints, each with the tensors that torch reads from it in NAME.expected,
+one JSON object a tensor: name, dtype, shape, SHA-256 of its bytes. Any torch from 1.13 on; needs nothing else."""
 import collections
 import ctypes
 import hashlib
@@ -26,7 +26,7 @@ def raw(t):
 
 
 def walk(value, path):
-    """Names as paths of keys: the rule of amn, from what torch.load gives."""
+    """Returns names as paths of keys, by amn's rule, from the result of torch.load."""
     if isinstance(value, torch.Tensor):
         yield ".".join(path) if path else "tensor", value
     elif isinstance(value, dict):

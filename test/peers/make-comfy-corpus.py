@@ -40,7 +40,7 @@ def hadamard(g):
 
 
 def rotated(q, scale, g):
-    """The definition: exact sums, one F32 product, a power of two; + 0 where the sum is 0."""
+    """The definition: exact sums, one F32 product, a power of two; +0 if the sum is 0."""
     q = np.asarray(q, dtype=np.int64)
     rows, cols = q.shape
     sums = (q.reshape(rows, cols // g, g) @ hadamard(g)).reshape(rows, cols)
@@ -63,7 +63,7 @@ def near(ours, library):
 
 
 class Model:
-    """Tensors as stored, what becomes of them, and the markers."""
+    """Returns the stored tensors, their expected values, and the markers."""
 
     def __init__(self):
         self.stored, self.expected, self.layers = {}, {}, {}
@@ -88,7 +88,7 @@ class Model:
 
 
 def some(*shape):
-    """A weight with a few that stand out, and a row of zeros."""
+    """Returns a weight with a few outliers, and a row of zeros."""
     w = torch.randn(shape) * 0.02
     w.view(-1)[::97] *= 8
     if w.dim() == 2 and len(w) > 3:

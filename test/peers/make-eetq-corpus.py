@@ -15,24 +15,24 @@ from corpus_writer import Models
 
 
 def permute_rows(codes):
-    """Step 1: of each 16 rows of [in, out], those that one matrix instruction reads lie together."""
+    """Step 1: of each 16 rows of [in, out], those that one matrix instruction reads are adjacent."""
     order = [8 * (t % 4 // 2) + t % 2 + 2 * (t // 4) for t in range(16)]
     return codes.reshape(-1, 16, codes.shape[1])[:, order].reshape(codes.shape)
 
 
 def interleave_columns(turned):
-    """Step 3, of [out, in]: two columns of the kernel's matrix, in turns of 64 codes."""
+    """Step 3, for [out, in]: two columns of the kernel's matrix, alternating every 64 codes."""
     n_out, n_in = turned.shape
     return turned.reshape(n_out // 2, 2, n_in // 64, 64).transpose(0, 2, 1, 3).reshape(-1)
 
 
 def bias_and_swap(flat):
-    """Step 4: codes without a sign; of each word the two bytes in the middle change places."""
+    """Step 4: unsigned codes; the two middle bytes of each word are swapped."""
     return (flat.astype(np.int16) + 128).astype(np.uint8).reshape(-1, 4)[:, [0, 2, 1, 3]].reshape(-1)
 
 
 def pack(codes):
-    """[in, out] as it is stored; step 2 turns it around."""
+    """Returns [in, out] as it is stored; step 2 transposes it."""
     flat = bias_and_swap(interleave_columns(permute_rows(codes).T))
     return torch.from_numpy(flat.view(np.int8).reshape(codes.shape).copy())
 

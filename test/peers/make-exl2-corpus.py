@@ -25,7 +25,7 @@ from corpus_writer import Models
 
 
 class OnCpu(TorchFunctionMode):
-    """Whatever is said to be on a GPU is not."""
+    """Ignores requests for a GPU."""
 
     def __torch_function__(self, func, _, args=(), kwargs=None):
         def here(x):
@@ -46,7 +46,7 @@ def quantize_range_inplace(weights, scale, codes, qzero, maxq, a, b):
 
 
 def to_words(bits):
-    """[..., 32*n] bits, the low one first, as n words each."""
+    """Packs [..., 32*n] bits, the low one first, into n words each."""
     return torch.from_numpy(np.packbits(bits, axis=-1, bitorder="little").view("<i4").copy())
 
 
@@ -61,7 +61,7 @@ def pack_columns(codes, out, bits):
 
 
 def converter():
-    """conversion/adaptivegptq.py, without the rest of the package, which builds CUDA code when it is imported."""
+    """Loads conversion/adaptivegptq.py without the rest of the package, which builds CUDA code when it is imported."""
     ext = types.ModuleType("exllamav2.ext")
     ext.exllamav2_ext = types.SimpleNamespace(quantize_err=quantize_err, quantize_range_inplace=quantize_range_inplace,
                                               pack_rows_4=pack_rows_4, pack_columns=pack_columns)
@@ -79,7 +79,7 @@ def converter():
 
 
 def quantize(library, n_out, n_in, groups, bits, shares, std=0.05, change=None):
-    """The tensors of a layer, and the dense weight."""
+    """Returns the tensors of a layer, and the dense weight."""
     linear = torch.nn.Linear(n_in, n_out, bias=False)
     linear.weight.data = torch.randn(n_out, n_in) * std
     if change:

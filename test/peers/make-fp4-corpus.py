@@ -48,7 +48,7 @@ def codes(*shape):
 
 
 def some_f8(*shape):
-    """Block scales as they are, and -0, NaN, negative, subnormal ones and the largest."""
+    """Returns usual block scales, and -0, NaN, negative, subnormal ones and the largest."""
     scales = torch.randint(0x28, 0x68, shape, dtype=torch.uint8)
     edges = torch.tensor([0x80, 0x7F, 0xB8, 0x01, 0x7E, 0x00], dtype=torch.uint8)
     scales.view(-1)[1:1 + len(edges)] = edges[:max(scales.numel() - 1, 0)]
@@ -68,7 +68,7 @@ def f32(*values):
 # --- a model
 
 class Model:
-    """Tensors as they are stored, and what becomes of them."""
+    """Tensors as they are stored, and their expected values."""
 
     def __init__(self, name, note, by, config=None, shards=None, configs=None):
         self.name, self.note, self.by, self.stored, self.expected = name, note, by, {}, {}
@@ -81,7 +81,7 @@ class Model:
         self.stored[name] = self.expected[name] = tensor
 
     def weight(self, name, dense, **stored):
-        """dense: what the library makes of it; its parts by suffix, "_" is "."."""
+        """dense: the library's values; its parts by suffix, "_" is "."."""
         self.expected[name] = dense.to(BF16).contiguous()
         base = name[:-len(".weight")] if name.endswith(".weight") else name
         self.stored |= {base + suffix.replace("__", "."): t.contiguous() for suffix, t in stored.items()}
@@ -163,7 +163,7 @@ def kitchen(packed, second, grid, rows=None):
 
 
 def blocked(scales):
-    """In the order of tensor cores, with other bytes where padding is: nobody looks at them."""
+    """In the order of tensor cores, with other bytes in the padding, which is ignored."""
     from comfy_kitchen.float_utils import to_blocked
     tiles = to_blocked(scales.view(torch.uint8) + 0, flatten=False)
     inside = to_blocked(torch.ones_like(scales.view(torch.uint8)), flatten=False)
@@ -173,7 +173,7 @@ def blocked(scales):
 # --- the models
 
 def head(m):
-    """What no model is without."""
+    """Tensors that every model has."""
     m.keep("model.norm.weight", torch.ones(8, dtype=BF16))
     m.keep("lm_head.weight", torch.randn(4, 8).to(BF16))
 
@@ -269,7 +269,7 @@ def gpt_oss():
 
 
 def deepseek():
-    """Code 8 is +0 in DeepSeek's own table, and not in transformers': it does not occur here."""
+    """Code 8 is +0 in DeepSeek's own table but not in transformers': it does not occur here."""
     m = Model("deepseek", "packed experts in groups of 32 and of 16, and FP8 in blocks of 32, with E8M0 scales",
               "transformers 5.23.0")
     dequantize = Fp8Dequantize(None)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""make-fused.py CORPUS: write CORPUS/fused: plain.safetensors, and what compressed-tensors makes of it.
+"""make-fused.py CORPUS: write CORPUS/fused: plain.safetensors, and its encoding by compressed-tensors.
 
 Weights that vLLM fuses, in BF16, whose largest elements differ by up to 60 times; nvfp4.safetensors and
-fp8-per-tensor.safetensors hold them encoded by compressed-tensors, with one scale for each group as llm-compressor calibrates
-it: from the least and the largest element of the group. Run by hand, in the environment of requirements.txt:
+fp8-per-tensor.safetensors have them encoded by compressed-tensors, with one scale for each group as llm-compressor calibrates
+it: from the smallest and the largest element of the group. Run by hand, in the environment of requirements.txt:
 
     python test/peers/make-fused.py test/corpus
 """

@@ -36,8 +36,8 @@ with tempfile.NamedTemporaryFile(suffix=".gguf") as f:
     data = open(f.name, "rb").read()
 
 version = importlib.metadata.version("gguf")
-print("/* gguf_expected: a file of keys of all types and tensors that need padding.\n"
-      f" * Made by test/peers/make-gguf-expected.py with gguf {version}. */")
+print(f"/* gguf_expected: a file with keys of all types and tensors that need padding. Made by test/peers/make-gguf-expected.py"
+      f" with\n * gguf {version}. */")
 print("#ifndef GGUF_EXPECTED_H\n#define GGUF_EXPECTED_H\n\n#include <stdint.h>\n")
 print(f"static const uint8_t gguf_expected[{len(data)}] = {{")
 for i in range(0, len(data), 16):

@@ -40,7 +40,7 @@ def config_of(case):
 
 
 def stored_config(config):
-    """What config.json says of it, without what speaks of the machine."""
+    """Returns the quantization config for config.json, without machine-specific members."""
     said = json.loads(json.dumps(config.to_dict()))
     return {key: said[key] for key in KEPT} | {"meta": {"quantizer": said["meta"]["quantizer"]}}
 
@@ -52,7 +52,7 @@ def empty_layer(config, n_in, n_out):
 
 
 def find_params(config, weight, group):
-    """Scales and zero points of the groups of columns, as the library finds them: [out, groups]."""
+    """Returns the library's scales and zero points of the groups of columns: [out, groups]."""
     scales, zeros = [], []
     for part in weight.split(group, dim=1):
         quantizer = Quantizer(qcfg=config)
@@ -64,7 +64,7 @@ def find_params(config, weight, group):
 
 
 def pack(case, config):
-    """The four buffers of a layer of random weights."""
+    """Returns the four buffers of a layer of random weights."""
     n_in, n_out = case["in"], case["out"]
     group = n_in if config.group_size == -1 else config.group_size
     linear = torch.nn.Linear(n_in, n_out, bias=False)
@@ -83,7 +83,7 @@ def pack(case, config):
 
 
 def by_layer(config, buffers):
-    """What the layer computes with when the model runs; F32 scales, so that nothing is rounded before the end."""
+    """Returns the weights that the layer computes with; F32 scales, so that nothing is rounded before the end."""
     n_in, n_out = len(buffers["g_idx"]), buffers["qweight"].shape[1]
     layer = empty_layer(config, n_in, n_out)
     for name, value in buffers.items():
@@ -95,7 +95,7 @@ def by_layer(config, buffers):
 
 
 def by_file(config, buffers):
-    """What the library writes when it turns the model into a dense one."""
+    """Returns the weights that the library writes when it converts the model to a dense one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.safetensors")
         save_file({"x." + name: value.contiguous() for name, value in buffers.items()}, str(path))
@@ -107,7 +107,7 @@ def same(a, b):
 
 
 def layer_of(case, name):
-    """(what is stored, what is expected) of one layer."""
+    """Returns (stored, expected) of one layer."""
     config = config_of(case)
     buffers = pack(case, config)
     for change in case.get("changes", []):
@@ -162,7 +162,7 @@ def negative_groups(buffers):
 
 def some_zero(zeros):
     zeros = zeros.clamp(1, 15)
-    zeros[2, 0], zeros[3, 0] = 0, 5         # a zero, and something behind it that lends it a bit
+    zeros[2, 0], zeros[3, 0] = 0, 5         # a zero, followed by something that lends it a bit
     zeros[7, -1] = 0                        # the highest field of a word
     return zeros
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Write test/corpus/hf-models: tiny models of every class that becomes GGUF, and what llama.cpp's converter makes of them.
+"""Write test/corpus/hf-models: tiny models of every class that can be converted to GGUF, and the output of llama.cpp's
+converter.
 
 usage: make-hf-cases.py LLAMA_CPP OUTPUT [CASE...]
 
 LLAMA_CPP is the folder with convert_hf_to_gguf.py, its conversion/ and gguf-py/ (the source archive of llama-cpp-python has it
 as vendor/llama.cpp). Needs transformers, torch, safetensors, sentencepiece. The models are made and saved by transformers' own
-classes, so that names, shapes and texts are theirs; of the weights a case keeps names, types and shapes (weights.json), and
+classes, so that names, shapes and texts are theirs; for the weights, a case keeps names, types and shapes (weights.json), and
 test/helpers/hf-model fills them. expected.json has, for each output type, type and SHA-256 of every tensor, in the order of the
-reference; all keys; and of transformers itself the tokens of a text and logits of the last of them, computed in F32.
-The reference knows how to split text of known vocabularies alone, so for a BPE that name is given to it by hand.
+reference; all keys; and from transformers itself the tokens of a text and logits of the last of them, computed in F32.
+The reference recognizes only known vocabularies to choose a pre-tokenizer, so for a BPE that name is given to it by hand.
 """
 import hashlib, importlib.machinery, importlib.util, json, logging, os, shutil, struct, sys, tempfile
 from pathlib import Path
@@ -106,7 +107,7 @@ def bpe(folder, regex, pre, kind, special, plain=(), size=300, bos=None, nfc=Fal
 
 
 def llama_json(folder):
-    """BPE with byte fallback, as a SentencePiece model becomes when it is converted."""
+    """BPE with byte fallback, as a SentencePiece model is converted."""
     _, n = spm(folder)
     p = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
     vocab = {p.id_to_piece(i): i for i in range(n)}
@@ -209,7 +210,7 @@ CASES = {
 
 
 def old_spelling(path):
-    """config.json as transformers wrote it before version 5."""
+    """Rewrites config.json in the form of transformers before version 5."""
     c = json.loads(path.read_text())
     c["torch_dtype"] = c.pop("dtype")
     rope = c.pop("rope_parameters", None) or {}
@@ -226,7 +227,7 @@ def old_spelling(path):
 
 
 def build(name, folder):
-    """The case without expectations; the name of its pre-tokenizer."""
+    """Writes the case without expectations. Returns the name of its pre-tokenizer."""
     tokenizer, dtype, more, family, members, options = CASES[name]
     folder.mkdir(parents=True)
     pre, n = tokenizer(folder)
@@ -291,7 +292,7 @@ def keys_of(reader):
 
 
 def tokens_of(folder):
-    """As the library of the tokenizer itself has them."""
+    """Returns the tokens of the tokenizer's own library."""
     if (folder / "tokenizer.model").exists():
         text = json.loads((folder / "tokenizer_config.json").read_text())
         p = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))

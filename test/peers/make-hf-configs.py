@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Write test/corpus/hf-configs.json: what llama.cpp's converter makes of odd config.json and generation_config.json.
+"""Write test/corpus/hf-configs.json: the output of llama.cpp's converter for odd config.json and generation_config.json.
 
 usage: make-hf-configs.py LLAMA_CPP OUTPUT
 
 LLAMA_CPP is the folder with convert_hf_to_gguf.py, its conversion/ and gguf-py/ (the source archive of llama-cpp-python has it
 as vendor/llama.cpp). Needs transformers, torch, safetensors, sentencepiece. Every case is a folder with the two texts and one
-small tensor; the converter's own class reads it and says its keys and generated tensors, no vocabulary. A case is
+small tensor; the converter's own class reads it and gives its keys and generated tensors, no vocabulary. A case is
 {"config", "generation", "class"} with "keys": [[name, type, hex of the value's bytes in GGUF]] and "tensors": [[name, n, hex or
-sha256 of its F32]], or "error": true where the reference fails. "refused" marks what amn refuses and the reference takes; "maybe":
-or takes likewise. RANDOM_CASES=N: as many more of mixed members, by SEED=N; VERBOSE=1: why the reference fails.
+sha256 of its F32]], or "error": true if the reference fails. "refused" marks cases that amn refuses and the reference accepts;
+"maybe": amn may refuse or agree. RANDOM_CASES=N: N more random cases, with SEED=N; VERBOSE=1: why the reference fails.
 """
 import hashlib, json, logging, os, random, sys, tempfile
 from pathlib import Path

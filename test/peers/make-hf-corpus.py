@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Small tokenizers of model directories, and the keys that llama.cpp's convert_hf_to_gguf.py makes of them.
+"""Write small tokenizers of model directories, and their keys according to llama.cpp's convert_hf_to_gguf.py.
 
 usage: make-hf-corpus.py LLAMA_CPP [FOLDER]
 
-LLAMA_CPP is its source, which the source distribution of llama-cpp-python has under vendor/llama.cpp (0.3.36 was used, with
-transformers 5.23, tokenizers 0.23, sentencepiece 0.2.3 and mistral_common 1.13). FOLDER is test/corpus/hf: one folder a tokenizer and
-expected.txt, its keys in order; of text and arrays how their SHA-256 begins. What the converter refuses, or reads in a way that its
-files contradict, is a folder too: its line is that of ours, which this script has as `refused`.
+LLAMA_CPP is its source, which the source distribution of llama-cpp-python has under vendor/llama.cpp (0.3.36 was used,
+with transformers 5.23, tokenizers 0.23, sentencepiece 0.2.3 and mistral_common 1.13). FOLDER is test/corpus/hf: one
+folder for each tokenizer, and expected.txt with its keys in order; text and arrays are represented by the start of their
+SHA-256. Tokenizers that the converter refuses, or reads in contradiction to their files, have a folder too: their line is
+our own result, which this script has as `refused`.
 
-The converter knows tokenizer.ggml.pre by a list of vocabularies, where these are not: it is told. In two things we do otherwise: llama.cpp
-adds a BOS for some of these names where no key says whether, and where the converter writes none, ours is false. And scores of
-merges that are in tokenizer.json alone have their order (SCORES). peer_tokenizers.py shows that llama.cpp then has the tokens of
-the tokenizer itself.
+The converter knows tokenizer.ggml.pre from a list of vocabularies, which does not have these, so the name is given to it.
+We differ in two things: llama.cpp adds a BOS for some of these names if no key says whether, and if the converter writes
+none, ours is false. And scores of merges that are only in tokenizer.json follow their order (SCORES). peer_tokenizers.py
+shows that llama.cpp then produces the tokens of the tokenizer itself.
 """
 import base64
 import hashlib
@@ -57,7 +58,7 @@ def template(tokens, single, pair):
 
 
 def bpe(pre="llama-bpe"):
-    """A BPE of twelve words and three tokens behind them."""
+    """A BPE of twelve words, followed by three tokens."""
     n = len(WORDS)
     tokens = [added(n, BOS), added(n + 1, END), added(n + 2, EOS)]
     split = {"type": "Split", "pattern": {"Regex": REGEX[pre]}, "behavior": "Isolated", "invert": False}
@@ -79,7 +80,7 @@ def bpe(pre="llama-bpe"):
 
 
 def llama_json():
-    """A BPE over characters, with bytes for what it lacks."""
+    """A BPE over characters, with bytes for missing ones."""
     f = bpe()
     words = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % i for i in range(60, 66)] + list("\u2581abthe") + ["th", "the", "\u2581a"]
     n = len(words)
@@ -104,7 +105,7 @@ SCORES = {"th": -0.0, "the": -1.0, "\u2581a": -2.0}      # of the three merges o
 
 
 def with_scores(line, files):
-    """The converter has one score for all, with which llama.cpp does not know what to merge first."""
+    """The converter writes one score for all, so llama.cpp does not know what to merge first."""
     t = files["tokenizer.json"]
     texts = list(t["model"]["vocab"]) + [a["content"] for a in t["added_tokens"] if a["content"] not in t["model"]["vocab"]]
     raw = struct.pack("<%df" % len(texts), *(SCORES.get(x, -1000.0) for x in texts))
@@ -123,7 +124,7 @@ def two_files(class_name="Qwen2Tokenizer", architecture="Qwen2ForCausalLM", mode
 
 
 def tekken(version="v3", special=None, nspecial=24):
-    """A BPE over bytes as tiktoken has it: tokens in the order of their ranks."""
+    """A BPE over bytes in tiktoken's form: tokens in the order of their ranks."""
     words = [bytes([i]) for i in range(256)] + [b"th", b"he", b"the", b" the", b"  ", b"    ", b"\xc3\xa9"]
     vocab = [{"rank": i, "token_bytes": base64.b64encode(w).decode(), "token_str": w.decode(errors="replace")} for i, w in enumerate(words)]
     n = nspecial + len(words) - 1
@@ -169,7 +170,7 @@ def spm(architecture="MistralForCausalLM", model_type="mistral", more=8, nbytes=
 
 
 def folder(name, base=bpe, refused=None):
-    """Make a folder: the function changes its files, its tokenizer.json and tokenizer_config.json."""
+    """Makes a folder: the function changes its files, its tokenizer.json and tokenizer_config.json."""
     def make(change):
         files = base()
         change(files, files.get("tokenizer.json"), files.get("tokenizer_config.json"))
@@ -195,7 +196,7 @@ def _(f, t, c):
     c.update(bos_token=None, unk_token=None, pad_token=END, add_bos_token=False)
 
 
-@folder("new-roles")                # in their order behind all others: unk, pad, then those of the list
+@folder("new-roles")                # in this order after all others: unk, pad, then those of the list
 def _(f, t, c):
     c.update(pad_token="<|new|>", unk_token="<|new2|>", additional_special_tokens=["<|x|>", "<y>"])
 
@@ -206,7 +207,7 @@ def _(f, t, c):
     c["pad_token"] = "<plain>"
 
 
-@folder("listed-plain-token")       # no role of its own: not special
+@folder("listed-plain-token")       # has no role: not special
 def _(f, t, c):
     t["added_tokens"].append(added(N + 3, "<plain>", False))
     c["additional_special_tokens"] = ["<plain>"]
@@ -218,12 +219,12 @@ def _(f, t, c):
     c["extra_special_tokens"] = {"image_token": "<plain>", "other": "<z>"}
 
 
-@folder("roles-of-one-model")       # first the members that are named so, then those of the object, then the list
+@folder("roles-of-one-model")       # first the members with these names, then those of the object, then the list
 def _(f, t, c):
     c.update(boi_token="<boi>", x_token="th", extra_special_tokens={"y_token": "<y>"}, additional_special_tokens=["<l>"])
 
 
-@folder("qwen2-other-class", lambda: bpe("qwen2"))     # its own class counts, which has defaults
+@folder("qwen2-other-class", lambda: bpe("qwen2"))     # its own class counts, and has defaults
 def _(f, t, c):
     f["config.json"].update(architectures=["Qwen2ForCausalLM"], model_type="qwen2")
     c.update(tokenizer_class="LlamaTokenizerFast", additional_special_tokens=["<plain>"])
@@ -243,7 +244,7 @@ def _(f, t, c):
                                  str(N + 5): described("<fresh>", False)}
 
 
-@folder("decoded-tokens")           # letters of the alphabet that are no text as bytes
+@folder("decoded-tokens")           # letters of the alphabet that are not text as bytes
 def _(f, t, c):
     t["added_tokens"] += [added(N + 3, "<\u00e9>", False), added(N + 4, "\u00c3\u00a9", False), added(N + 5, "\u00e9", False, True),
                           added(N + 6, "\u00f0\u0141\u013a\u00e2", True)]
@@ -348,7 +349,7 @@ def _(f, t, c):
     c.clear()
 
 
-@folder("chat-null")                # and so not that of the file
+@folder("chat-null")                # and therefore not that of the file
 def _(f, t, c):
     c["chat_template"] = None
     f["chat_template.jinja"] = b"x"
@@ -372,20 +373,20 @@ def _(f, t, c):
                           {"name": "", "template": "n"}]
 
 
-@folder("chat-files")               # those of a folder, under their names
+@folder("chat-files")               # those of a folder, with their names
 def _(f, t, c):
     del c["chat_template"]
     f["chat_template.jinja"] = b"D"
     f["additional_chat_templates/tool-use.jinja"] = b"T\r\n"
 
 
-@folder("chat-files-and-config")    # which counts more
+@folder("chat-files-and-config")    # takes precedence
 def _(f, t, c):
     f["chat_template.jinja"] = b"D"
     f["additional_chat_templates/rag.jinja"] = b"T"
 
 
-@folder("chat-files-default")       # that of the folder is the last of that name
+@folder("chat-files-default")       # that of the folder is the last one with this name
 def _(f, t, c):
     del c["chat_template"]
     f["chat_template.jinja"] = b"D"
@@ -398,7 +399,7 @@ def _(f, t, c):
     f["additional_chat_templates/rag.jinja"] = b"T"
 
 
-@folder("bos-of-the-name")          # nothing says anything of BOS: llama.cpp would add one for this name
+@folder("bos-of-the-name")          # nothing mentions BOS: llama.cpp would add one for this name
 def _(f, t, c):
     t["post_processor"] = None
 
@@ -415,12 +416,12 @@ def _(f, t, c):
     t["post_processor"] = None
 
 
-@folder("code-llama")               # of this size one token more has a role
+@folder("code-llama")               # with this size one more token has a role
 def _(f, t, c):
     f["config.json"]["vocab_size"] = 32016
 
 
-@folder("granite")                  # of this size there is no BOS, whatever the files say
+@folder("granite")                  # with this size there is no BOS, whatever the files contain
 def _(f, t, c):
     f["config.json"]["vocab_size"] = 49152
 

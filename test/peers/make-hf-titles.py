@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Write test/corpus/hf-titles.json: general.name as gguf-py has it of the files of a model directory.
+"""Write test/corpus/hf-titles.json: general.name according to gguf-py, from the files of a model directory.
 
 usage: make-hf-titles.py LLAMA_CPP OUTPUT
 
-LLAMA_CPP is the folder with gguf-py/ (the source archive of llama-cpp-python has it as vendor/llama.cpp). Each row has what
-README.md and _name_or_path of config.json say, null for nothing, and the name, null where it would be that of the directory.
-"left": ours reads less YAML, and has another name or none.
+LLAMA_CPP is the folder with gguf-py/ (the source archive of llama-cpp-python has it as vendor/llama.cpp). Each row has
+README.md and _name_or_path of config.json, null for none, and the name, null if it would be that of the directory.
+"left": ours supports less YAML, and has another name or none.
 """
 import json, os, sys, tempfile
 from pathlib import Path

@@ -17,7 +17,7 @@ from hqq.core.quantize import BaseQuantizeConfig, HQQLinear
 def layer_of(shape, nbits, group, axis, dtype, viewed=False, bias=False, round_zero=False):
     linear = torch.nn.Linear(shape[1], shape[0], bias=bias)
     config = BaseQuantizeConfig(nbits=nbits, group_size=group, axis=axis, view_as_float=viewed)
-    config["weight_quant_params"]["optimize"] = False       # which needs hours of a GPU, and alters the numbers alone
+    config["weight_quant_params"]["optimize"] = False       # takes hours on a GPU, and changes only the numbers
     config["weight_quant_params"]["round_zero"] = round_zero
     return HQQLinear(linear, config, compute_dtype=dtype, device="cpu")
 
@@ -41,7 +41,7 @@ def write(models, name, note, layers, change=None):
 
 
 def edges(stored, expected):
-    """Scales and zeros of all kinds; what the layer makes of them."""
+    """Returns scales and zeros of all kinds, and the values of the layer."""
     name = "model.layers.0.mlp.up_proj"
     layer = layer_of((8, 32), 4, 16, 1, torch.float16)
     bits = torch.tensor([0, 0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0x7C00, 0xFC00, 0x7E00, 0x3C01]).to(torch.int16)

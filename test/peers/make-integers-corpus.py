@@ -33,7 +33,7 @@ MODULE = "model.layers.0.mlp.up_proj"
 
 
 def without_init(*names):
-    """Make packages importable whose __init__ wants more than is here: they hold their modules and nothing else."""
+    """Makes packages importable whose __init__ has other requirements: they contain their modules and nothing else."""
     for name in names:
         parent, _, last = name.rpartition(".")
         module = types.ModuleType(name)
@@ -63,7 +63,7 @@ class Writer:
         self.add(name, {MODULE: parts}, {MODULE: dense}, note, **rest)
 
 
-# Scales that show a rounding of their own, a flush to zero or a wrong NaN.
+# Scales that reveal an extra rounding, a flush to zero or a wrong NaN.
 def edges(scales):
     table = torch.tensor([0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0x7C00, -0x400, 0x7E00, 0x3C01],
                          dtype=torch.int32).to(torch.int16).view(torch.float16).to(scales.dtype)
@@ -191,7 +191,8 @@ def weights(shape):
 
 
 def quantized(args, weight, dtype):
-    """Scales and zero points of a weight, as many as the strategy has, and what the compressors take."""
+    """Returns scales and zero points of a weight, in the number that the strategy requires, and the arguments of the
+    compressors."""
     *stack, rows, cols = weight.shape
     if args.strategy == "tensor":
         shape = (1,)
@@ -281,7 +282,7 @@ def compressed_tensors(corpus):
 
 
 def old_part(folder):
-    """With the release that padded words and knew g_idx: write FOLDER/NAME.safetensors, and the dense weights beside."""
+    """Uses the release that padded words and supported g_idx: writes FOLDER/NAME.safetensors, and the dense weights next to it."""
     from compressed_tensors.compressors.quantized_compressors.pack_quantized import pack_to_int32, unpack_from_int32
     from compressed_tensors.quantization import QuantizationArgs
     from compressed_tensors.quantization.lifecycle.forward import dequantize, quantize

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print test/unit/matcher_expected.h: what Python's re and fnmatch say of expressions and globs. Standard library only.
+"""Print test/unit/matcher_expected.h: the results of Python's re and fnmatch for expressions and globs. Standard library only.
 
     python3 test/peers/make-matcher-expected.py > test/unit/matcher_expected.h
 """
@@ -23,8 +23,8 @@ def bits(answers):
     return sum(1 << i for i, yes in enumerate(answers) if yes)
 
 
-print("/* matcher_expected: for each pattern, a bit for each name that it matches: an expression by re.match, a glob by\n"
-      " * fnmatchcase, of Python. Made by test/peers/make-matcher-expected.py. */")
+print("/* matcher_expected: for each pattern, one bit for each name that it matches, according to Python's re.match for an\n"
+      " * expression and fnmatchcase for a glob. Made by test/peers/make-matcher-expected.py. */")
 print("#ifndef MATCHER_EXPECTED_H\n#define MATCHER_EXPECTED_H\n\n#include <stdint.h>\n")
 print("static const char *const expected_names[] = {\n%s};\n" % "".join("    %s,\n" % c_string(n) for n in NAMES))
 print("static const struct { const char *pattern; uint32_t names; int glob; } expected_matches[] = {")

@@ -35,7 +35,7 @@ def random(*shape):
 
 
 def quantized(weight, **how):
-    """(what is stored, what is expected) of one weight."""
+    """Returns (stored, expected) of one weight."""
     parts = mx.quantize(weight, **how)
     stored = dict(zip(("weight", "scales", "biases"), parts))
     return stored, mx.dequantize(*parts, **how)

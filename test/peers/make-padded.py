@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""make-padded.py CORPUS: write CORPUS/padded: plain.safetensors, and what comfy-kitchen makes of it.
+"""make-padded.py CORPUS: write CORPUS/padded: plain.safetensors, and its encoding by comfy-kitchen.
 
-Weights whose sizes are no multiples of the blocks, which comfy-kitchen pads with zeros. Run by hand, in the environment of
+Weights whose sizes are not multiples of the blocks, which comfy-kitchen pads with zeros. Run by hand, in the environment of
 requirements.txt:
 
     python test/peers/make-padded.py test/corpus

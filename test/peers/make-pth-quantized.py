@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""make-pth-quantized.py: some quantized models of test/corpus again as PyTorch checkpoints, test/corpus/pth-quantized, by
-torch.save() of what safetensors reads: old and new form in turn. Beside each its safetensors file."""
+"""make-pth-quantized.py: write some quantized models of test/corpus as PyTorch checkpoints, test/corpus/pth-quantized, with
+torch.save() of the tensors that safetensors reads: the new and the old form alternate. Each has its safetensors file next
+to it."""
 import os
 import shutil
 

@@ -57,7 +57,7 @@ def add(stored, expected, name, q):
 
 
 def write(models, name, note, cases, config=None):
-    """`cases`: (module, type), perhaps with "zeropoint" and with a name as (name,)."""
+    """`cases`: (module, type), optionally with "zeropoint" and with a name as (name,)."""
     stored, expected = {}, {}
     for i, (module, qtype, *rest) in enumerate(cases):
         called = next((r[0] for r in rest if isinstance(r, tuple)), f"blocks.{i}.proj")

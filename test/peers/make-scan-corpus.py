@@ -56,7 +56,7 @@ def runs(path, loader):
 
 
 def put(name, data, verdict, status, why, loader=None, want=None):
-    """Writes a case. `want`: what "runs" has to be; without it, true when a loader is given."""
+    """Writes a case. `want`: the required value of "runs"; without it, true if a loader is given."""
     path = os.path.join(corpus, name)
     with open(path, "wb") as f:
         f.write(data)
@@ -151,7 +151,7 @@ def polyglots():
 
 
 def polyglot_tar():
-    """A file that safetensors takes, whose header is that of a tar archive too."""
+    """Writes a file that safetensors accepts, whose header is also that of a tar archive."""
     size = 1024                                         # of the safetensors header with its length: two blocks
     fields = {100: b"0000644 ", 108: b"0000000 ", 116: b"0000000 ", 124: b"%011o " % (size - 512), 136: b"00000000000 ",
               156: b"0", 257: b"ustar  ", 329: b"0000000 ", 337: b"0000000 "}
@@ -296,7 +296,7 @@ def compressed():
 
 
 def pickles():
-    """What pickles do to be overlooked."""
+    """Ways for pickles to be overlooked."""
     found("broken-off.pkl", P2[:-1], "no STOP after the payload", "pickle")
     found("garbage.pkl", P2[:-1] + b"\xff\xff", "no opcode after the payload (broken on purpose)", "pickle")
     found("inst.pkl", b"(S'" + COMMAND + b"'\nios\nsystem\n.", "INST", "pickle")
@@ -376,7 +376,7 @@ torch.distributed.elastic.rendezvous.api.basichandlers trace.Trace.run trace.Tra
 unittest.mock._importer urllib.request.urlopen urllib.request.urlretrieve uuid._get_command_stdout venv.create webbrowser.open xmlrpc.client.ServerProxy
 zipfile.ZipFile zipimport.zipimporter
 """
-# No list can have them all: what is not known makes the verdict unknown.
+# No list is complete: an unknown name makes the verdict unknown.
 UNKNOWN = """
 mlflow.projects.backend.local._run_entry_point numpy.load numpy.prod numpy.size numpy.testing.rundocs nltk.data.load
 pandas.eval pandas.io.parsers.readers.read_csv pandas.read_pickle sklearn.utils._joblib.load tensorflow.io.gfile.copy

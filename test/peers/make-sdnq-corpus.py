@@ -43,7 +43,7 @@ class Model:
         decode, parts = sdnq_quantize_layer_weight(weight, weights_dtype=dtype, **how)
         parts = {k: v for k, v in parts.items() if v is not None}
         for k in ("scale", "zero_point"):
-            if k in parts and codes is not None:        # some bits at random, none the same exponent
+            if k in parts and codes is not None:        # some random bits, no two with the same exponent
                 wide = torch.randn(parts[k].shape) * 2.0 ** torch.randint(-9, 5, parts[k].shape)
                 parts[k] = wide.to(scale)
             elif k in parts:
@@ -69,7 +69,7 @@ def of_types(types, scale):
     return model
 
 
-# What names the types of of_shapes(), in each of the ways that there are; the first that fits counts.
+# Every way to name the types of of_shapes(); the first match counts.
 DEFAULT = "uint4"
 BY_DICT = {
     "int6": ["groups.b.weight", "rows.b*"], "uint8": ["groups.d.weight", ".tensor.b", ".turned.b"],
@@ -81,7 +81,7 @@ BY_MODULE = {"turned.a.weight": {"group_size": 0}, "own.a.*": {"weights_dtype": 
 
 
 def type_of(name):
-    """As sdnq finds it."""
+    """Returns the value as SDNQ computes it."""
     key = check_param_name_in(name, BY_MODULE)
     return get_minimum_dtype(BY_MODULE.get(key, {}).get("weights_dtype", DEFAULT), name, BY_DICT)
 

@@ -59,12 +59,12 @@ def integers():
 
 
 def nibbles(codes):
-    """The low one first, in bytes."""
+    """Packs bits into bytes, the low one first."""
     return (codes[..., ::2] & 15 | codes[..., 1::2] << 4).to(torch.uint8)
 
 
 def of_gpus():
-    """Parts, and what the formulas make of them in F32."""
+    """Returns parts, and their values by the formulas in F32."""
     made, expected = {}, {}
     for name, shape, group in (("a.weight", (6, 64), 32), ("b.weight", (3, 5, 48), 16)):
         codes = torch.randint(-8, 8, shape)
@@ -101,7 +101,7 @@ def main():
 
 
 def in_f32(intx):
-    """The same with F32 as its type, so that nothing is rounded before the end."""
+    """Returns the same with F32 as its type, so that nothing is rounded before the end."""
     return IntxUnpackedToInt8Tensor(intx.qdata, intx.scale.float(), intx.zero_point, intx.target_dtype, intx.block_size,
                                     F32, intx.activation_quantization).dequantize()
 

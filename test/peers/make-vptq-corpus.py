@@ -26,7 +26,7 @@ from corpus_writer import Models
 
 
 def layer(n_out, n_in, length, bits, res_bits, perm, norm, dtype):
-    """The tensors of a layer, its config, and the dense weight."""
+    """Returns the tensors of a layer, its config, and the dense weight."""
     config = {"in_features": n_in, "out_features": n_out, "vector_lens": [-1, length], "num_centroids": [-1, 2 ** bits],
               "num_res_centroids": [-1, 2 ** res_bits if res_bits else -1], "group_num": 1, "group_size": n_in,
               "outlier_size": 0, "indices_as_float": False, "enable_norm": norm, "enable_perm": perm,

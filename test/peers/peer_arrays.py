@@ -1,6 +1,6 @@
-"""peer_arrays.py BIN FOLDER [CASES]: random arrays and archives of numpy, and broken copies of them, against
-numpy.load(allow_pickle=False). Where both read a broken copy its arrays must be equal, and whatever becomes of it: no crash, one
-line of error at most, nothing written on refusal. The seed is fixed."""
+"""peer_arrays.py BIN FOLDER [CASES]: compare random arrays and archives of numpy, and broken copies of them, with
+numpy.load(allow_pickle=False). If both read a broken copy its arrays must be equal, and in any case: no crash, at most one
+line of error, nothing written on refusal. The seed is fixed."""
 import collections
 import io
 import json
@@ -37,7 +37,7 @@ def name(rng):
 
 
 def little(a):
-    """(type, shape, bytes) in order of rows, from the lowest byte."""
+    """Returns (type, shape, bytes) in order of rows, from the lowest byte."""
     kind = "bf16" if a.dtype == ml_dtypes.bfloat16 or a.dtype.str[1:] == "V2" else a.dtype.newbyteorder("<").str
     turned = a.astype(a.dtype.newbyteorder("<")) if a.dtype.byteorder == ">" else a
     return kind, a.shape, turned.tobytes()
@@ -48,7 +48,7 @@ TAGS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "bf16", "I64": "<i8", 
 
 
 def load(data):
-    """The same of a safetensors file."""
+    """Returns the same for a safetensors file."""
     n = int.from_bytes(data[:8], "little")
     header = json.loads(data[8:8 + n])
     header.pop("__metadata__", None)
@@ -73,14 +73,14 @@ def behaves(tally, done, what):
 
 
 def save(rng, arrays, alone=False):
-    """The bytes of one array or an archive, and whether it is one."""
+    """Returns the bytes of one array or an archive, and whether it is an archive."""
     f = io.BytesIO()
     kind = 0 if alone else rng.randrange(4)
     if kind == 0:
         first = next(iter(arrays))
         numpy.lib.format.write_array(f, arrays[first], version=rng.choice([(1, 0), (2, 0), (3, 0), None]))
         return f.getvalue(), {"arr_0": arrays[first]}, False
-    if kind == 3:                       # a stream that cannot seek
+    if kind == 3:                       # a stream that is not seekable
         f.seekable = lambda: False
         f.tell = f.seek = None
 
@@ -117,7 +117,7 @@ def good(tally, tools, cases):
 
 
 def theirs(path):
-    """What numpy makes of it: name -> array; a text when it refuses."""
+    """Returns numpy's result: name -> array, or a text if it refuses."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -139,7 +139,7 @@ def broken(tally, tools, cases):
         out = bytearray(data)
         for _ in range(rng.randint(1, 3)):
             at = rng.randrange(len(out) if len(out) < 10**5 else 1000)
-            if rng.random() < 0.7:      # where what is read lies, more often
+            if rng.random() < 0.7:      # more often in bytes that are read
                 at = min(len(out) - 1, rng.choice([0, max(0, len(out) - 400)] if archive else [0]) + rng.randrange(400 if archive else 128))
             how = rng.randrange(3)
             out[at] = (out[at] ^ 1 << rng.randrange(8), rng.choice(b"0123456789()<>|=',: {}#LTFfui\n"), rng.randrange(256))[how]

@@ -1,6 +1,6 @@
-"""peer_blocks.py BIN FOLDER [TYPE...]: blocks of amn-forget against ggml_quantize_chunk of the library that llama.cpp is built on,
-byte for byte: every type, on values and importance of many kinds, sparse importance among them; and what ggml_validate_row_data
-rejects is refused. Needs libggml-base, as llama-cpp-python installs it."""
+"""peer_blocks.py BIN FOLDER [TYPE...]: compare blocks of amn-forget with ggml_quantize_chunk of llama.cpp's library, byte
+for byte: every type, with many kinds of values and importance, including sparse importance; data that
+ggml_validate_row_data rejects must be refused. Needs libggml-base, as llama-cpp-python installs it."""
 import ctypes
 import os
 import subprocess
@@ -47,7 +47,7 @@ def importances(rng):
 
 
 def large(rng):
-    """Values whose scales leave binary16, or nearly."""
+    """Returns values whose scales overflow binary16, or nearly."""
     for size in 1e3, 5e4, 1e6, 1e9, 1e15:
         x = rng.standard_normal((3, COLS)).astype("<f4")
         x[1] *= size
@@ -55,7 +55,7 @@ def large(rng):
 
 
 def theirs(kind, x, weights):
-    """The blocks, and whether they are valid."""
+    """Returns the blocks, and whether they are valid."""
     x, y = numpy.ascontiguousarray(x), numpy.zeros(x.size * 2, "u1")
     where = weights.ctypes.data if weights is not None else None
     n = GGML.ggml_quantize_chunk(kind, x.ctypes.data, y.ctypes.data, 0, x.shape[0], x.shape[1], where)
@@ -63,7 +63,7 @@ def theirs(kind, x, weights):
 
 
 def theirs_apart(kind, x, weights):
-    """The same in a process of its own; None where the library ends it."""
+    """Does the same in a separate process. Returns None if the library ends it."""
     r, w = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,5 +1,5 @@
-"""peer_convert.py BIN FOLDER: what amn-convert writes, read by numpy, by gguf's own reader and by safetensors; and NPZ held
-against what numpy itself writes to a pipe."""
+"""peer_convert.py BIN FOLDER: read the output of amn-convert with numpy, with gguf's own reader and with safetensors; and
+compare NPZ with numpy's own output to a pipe."""
 import io
 import itertools
 import json
@@ -20,7 +20,7 @@ HELD_BY_GGUF = {"i1", "<i2", "<i4", "<i8", "<f2", "<f4", "<f8"}
 
 
 class Pipe(io.RawIOBase):
-    """A stream that cannot seek."""
+    """A stream that is not seekable."""
 
     def __init__(self):
         super().__init__()
@@ -54,7 +54,7 @@ def same(got, want):
 
 
 def convert(tools, source, target, *options):
-    """Into a file, and through two pipes; whether both are the same."""
+    """Converts to a file, and through two pipes. Returns whether both are the same."""
     tool = os.path.join(tools.bin, "amn-convert")
     done = subprocess.run([tool, "-q", *options, "-o", target, source], check=False)
     with open(source, "rb") as f:
@@ -64,7 +64,7 @@ def convert(tools, source, target, *options):
 
 
 def later_python(raw, members):
-    """The headers of an archive as Python has them from 3.11.4 on."""
+    """Rewrites the headers of an archive like Python from 3.11.4 on."""
     raw = bytearray(raw)
     at = raw.rfind(b"PK\5\6")
     at = int.from_bytes(raw[at + 16:at + 20], "little")
@@ -118,7 +118,7 @@ def check_gguf(tally, tools, rng):
 
 
 def check_keys(tally, tools):
-    """A GGUF file of all types of keys keeps them."""
+    """A GGUF file with all types of keys keeps them."""
     source, target = tools.path("keys.gguf"), tools.path("kept.gguf")
     writer = gguf.GGUFWriter(source, "llama")
     for name, value in ("uint8", 200), ("int8", -3), ("uint16", 60000), ("int16", -3), ("uint32", 1 << 31), ("int32", -9), \

@@ -1,5 +1,5 @@
-"""peer_forget.py BIN FOLDER: amn-forget against torch's casts, transformers, compressed-tensors and bitsandbytes on the CPU:
-every tensor of the output, bit for bit."""
+"""peer_forget.py BIN FOLDER: compare amn-forget with torch's casts, transformers, compressed-tensors and bitsandbytes on the
+CPU: every tensor of the output, bit for bit."""
 import json
 import os
 import random
@@ -20,18 +20,18 @@ from peers import Tally, Tools, load, same_bits
 NAME = "m.weight"
 FLOATS = torch.bfloat16, torch.float16, torch.float32, torch.float64
 FP8 = {"": torch.float8_e4m3fn, "-e5m2": torch.float8_e5m2}
-TINY = 1e-38                            # below, scales are no numbers in transformers
+TINY = 1e-38                            # smaller scales are NaN or infinite in transformers
 torch.set_num_threads(1)                # the order in which a mean is summed depends on it
 
 
-# --- what goes in
+# --- input
 
 def normal(rows, cols, rng):
     return torch.randn(rows, cols, generator=rng) * 0.05
 
 
 def awkward(rng):
-    """Names and matrices in F32."""
+    """Returns names and matrices in F32."""
     yield "plain", normal(256, 384, rng)
     yield "ragged", normal(200, 333, rng)
     yield "odd", normal(131, 129, rng)
@@ -63,7 +63,7 @@ def sources(rng):
                 yield f"{what}, {dtype}", x.to(dtype)
 
 
-# --- what comes out
+# --- output
 
 def by_blocks(x, code, power):
     """Scales are A / max, and codes those of x / s: doc/schemes.md, Encoders, fp8-division."""
@@ -118,7 +118,7 @@ def by_vectors(x):
 
 
 def expected(scheme, x, blocksize):
-    """None: the library has no answer."""
+    """None: the library has no result."""
     suffix = "-e5m2" if scheme.endswith("-e5m2") else ""
     base = scheme.removesuffix("-e5m2")
     if scheme == "fp8-e5m2" or base in ("fp8-division", "fp8-ue8m0"):
@@ -138,7 +138,7 @@ def expected(scheme, x, blocksize):
 # --- comparisons
 
 def same(got, want):
-    """Every tensor, and no other; FP8 NaNs too."""
+    """Compares every tensor, and no other; FP8 NaNs too."""
     bits = lambda t: t.view(torch.uint8) if t.element_size() == 1 else t
     return got is not None and got.keys() == want.keys() and all(
         got[k].dtype == want[k].dtype and same_bits(bits(got[k]), bits(want[k])) for k in want)
@@ -194,10 +194,10 @@ def by_lengths(tally, tools, rng):
         compare(tally, tools, "nf4-double-quant", f"{blocks} blocks", normal(blocks, 32, rng), 32)
 
 
-# --- and back
+# --- decoding
 
 def decoded(scheme, tensors, x):
-    """What the library makes of the output, in F32."""
+    """Returns the library's values of the output, in F32."""
     if scheme.startswith("fp8"):
         codes = tensors[NAME]
         if NAME + "_scale" in tensors:
@@ -233,8 +233,8 @@ def by_decoders(tally, tools, rng):
 
 
 def by_cases(tally, tools):
-    """Of these files the library itself makes others: a row of the INT8 one was cut from a wider weight, so that its largest
-    code is not 127; and the mean of a decoded absmax is not that of the absmax before."""
+    """The library itself does not reproduce these files: a row of the INT8 one was cut from a wider weight, so its largest
+    code is not 127; and the mean of a decoded absmax differs from that of the original absmax."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cases")
     for case, scheme, to in (("bnb-llama-1b-int8", "int8", "f16"), ("bnb-qwen2-5-1-5b-nf4-dq", "nf4-double-quant", "bf16")):
         before = load(os.path.join(folder, case, "input.safetensors"))[0]

@@ -1,5 +1,5 @@
-"""peer_forget_groups.py BIN FOLDER: amn-forget's groups and blocks of columns against compressed-tensors, MLX and
-comfy-kitchen: codes, scales, zero points and their packing, of random weights and of awkward ones, and what decoding makes of them."""
+"""peer_forget_groups.py BIN FOLDER: compare amn-forget's groups and blocks of columns with compressed-tensors, MLX and
+comfy-kitchen: codes, scales, zero points and their packing, of random weights and of awkward ones, and their decoded values."""
 import dataclasses
 import json
 import subprocess
@@ -29,7 +29,7 @@ ROWS, COLS = 96, 512
 # --- weights
 
 def awkward(dtype, rng):
-    """A row of each kind that trips encoders, among random ones."""
+    """Returns one row of each kind that is difficult for encoders, among random ones."""
     x = torch.randn(ROWS, COLS, generator=rng) * 0.05
     x[0] = 0
     x[1] = -0.0
@@ -49,7 +49,7 @@ def awkward(dtype, rng):
 
 
 def extremes(dtype, rng):
-    """Sizes up to where the type ends."""
+    """Magnitudes up to the limits of the type."""
     x = torch.randn(ROWS, COLS, generator=rng)
     info = torch.finfo(dtype)
     low, high = int(np.log2(info.tiny)), int(np.log2(info.max))
@@ -67,7 +67,7 @@ def weights(dtype, rng):
     yield "extremes", extremes(dtype, rng)
 
 
-# --- compressed-tensors: (format, what is stored, what decoding gives)
+# --- compressed-tensors: (format, stored, decoded)
 
 COMPRESSORS = {"int-quantized": NaiveQuantizationCompressor, "pack-quantized": PackedQuantizationCompressor,
                "mxfp4-pack-quantized": MXFP4PackedCompressor, "mxfp8-quantized": MXFP8QuantizationCompressor,
@@ -124,7 +124,7 @@ def marker(**what):
 
 
 def comfy(layout, w, marked, **how):
-    """What decoding gives is in F32: the library would round scales to the type of the model."""
+    """Decodes to F32, because the library would round scales to the type of the model."""
     codes, params = layout.quantize(w.clone(), **how)
     stored = {f"weight{key}": value for key, value in layout.state_dict_tensors(codes, params).items()}
     back = layout.dequantize(codes, dataclasses.replace(params, orig_dtype=torch.float32))
@@ -158,7 +158,7 @@ class Forget:
                 print(f"    {int((a != b).sum())} of {a.numel()} bytes differ")
 
     def decodes(self, what, back):
-        """What amn-remember makes of the output."""
+        """Returns the values of the output according to amn-remember."""
         out = self.tools.path("out.safetensors")
         to = {torch.bfloat16: "bf16", torch.float16: "f16"}.get(back.dtype, "f32")
         for how, path in self.tools.remember(out, "--to", to, "--config", "none"):
@@ -201,19 +201,19 @@ def of_mlx(forget, name, w):
 
 def of_comfy(forget, name, w):
     scale = w.abs().max() / 448
-    if (1 / scale.float()).to(w.dtype).isfinite():      # else the library writes 448 or NaN
+    if (1 / scale.float()).to(w.dtype).isfinite():      # otherwise the library writes 448 or NaN
         forget.compare(f"comfy-fp8, {name}", "comfy-fp8", w,
                        *comfy(TensorCoreFP8Layout, w, {"format": "float8_e4m3fn"}))
     forget.compare(f"comfy-int8, {name}", "comfy-int8", w,
                    *comfy(TensorWiseINT8Layout, w, {"format": "int8_tensorwise"}, per_channel=True))
     forget.compare(f"comfy-mxfp8, {name}", "comfy-mxfp8", w, *comfy(TensorCoreMXFP8Layout, w, {"format": "mxfp8"}))
-    if w.abs().max() / 2688 != 0:                       # else it writes zeros
+    if w.abs().max() / 2688 != 0:                       # otherwise it writes zeros
         forget.compare(f"comfy-nvfp4, {name}", "comfy-nvfp4", w,
                        *comfy(TensorCoreNVFP4Layout, w, {"format": "nvfp4"}))
 
 
 def of_convrot(forget, rng):
-    """Of whole numbers sums are exact, in whatever order the library adds."""
+    """Sums of integers are exact, in whatever order the library adds."""
     for dtype in DTYPES:
         for group in (4, 16, 64, 256):
             w = torch.randint(-63, 64, (64, 512), generator=rng).to(dtype) / 64

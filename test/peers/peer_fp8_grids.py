@@ -1,4 +1,4 @@
-"""peer_fp8_grids.py BIN FOLDER: FP8 under grids of scales of many shapes, against compressed-tensors and transformers."""
+"""peer_fp8_grids.py BIN FOLDER: compare FP8 with scale grids of many shapes with compressed-tensors and transformers."""
 import json
 import os
 import random
@@ -38,7 +38,7 @@ def read(tally, tools, what, source, name, want):
 
 
 def by_shapes(tally, tools, rng):
-    """Blocks that the two shapes tell: a pipe has nothing else."""
+    """Blocks that follow from the two shapes: a pipe has nothing else."""
     source = tools.path("grid.safetensors")
     for i in range(60):
         b0, b1 = rnd.choice(BLOCKS), rnd.choice(BLOCKS)
@@ -55,7 +55,7 @@ def by_shapes(tally, tools, rng):
 
 
 def by_config(tally, tools, rng):
-    """Blocks that are no power of two, as config.json says in either form; ragged ones too."""
+    """Blocks whose size is not a power of two, given by config.json in either form; ragged ones too."""
     folder = tools.path("config")
     os.makedirs(folder, exist_ok=True)
     for i in range(30):
@@ -75,7 +75,7 @@ def by_config(tally, tools, rng):
 
 
 def experts(tally, tools, rng):
-    """A mixture whose experts lie apart and whose scales are fused, gate above up; Mixtral has other names."""
+    """A mixture with separate experts and fused scales, gate above up; Mixtral has other names."""
     source = tools.path("experts.safetensors")
     for gate, up, down in ("gate_proj", "up_proj", "down_proj"), ("w1", "w3", "w2"):
         tensors, wants = {}, {}

@@ -1,12 +1,11 @@
-"""peer_from_pretrained.py BIN FOLDER [FAMILY...]: directories that amn-remember writes, loaded by transformers.
+"""peer_from_pretrained.py BIN FOLDER [FAMILY...]: load directories written by amn-remember with transformers.
 
-For each family a tiny model is quantized by the family's own library, or written as it lays it out, in several files.
+For each family a tiny model is quantized by the family's own library, or written in its layout, in several files.
 `amn-remember -o DIR/` makes a directory of it, which from_pretrained() must load without a missing or unexpected name.
-Its weights are compared bit by bit with what the library decodes of the same files, and its logits with those of the
-same model with these weights: no tolerance, since both run the same code.
+Its weights are compared bit by bit with the weights that the library decodes from the same files, and its logits with those of
+the same model with these weights: no tolerance, because both run the same code.
 
-A family whose library is not installed is skipped by name. Those that want what requirements.txt cannot say, as they
-are of no use with their own requirements here:
+A family whose library is not installed is skipped by name. Some have requirements that conflict with requirements.txt:
 
     pip install --no-deps --no-build-isolation autoawq==0.2.9 gptqmodel==7.7.0
     pip install --no-deps threadpoolctl device-smi pypcre tokenicer logbar defuser
@@ -33,7 +32,7 @@ from safetensors import safe_open
 
 from peers import Tally, Tools, same_bits
 
-SHARD, PART = "150KB", "96K"        # of a file that the library writes, and of one of amn-remember
+SHARD, PART = "150KB", "96K"        # size of a file written by the library, and of one by amn-remember
 
 SIZES = dict(vocab_size=320, hidden_size=128, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=64)
@@ -85,7 +84,7 @@ def save_dense(make, folder):
     torch.manual_seed(4)
     model = make()
     with torch.no_grad():
-        for name, p in model.named_parameters():        # biases and norms that are not all alike
+        for name, p in model.named_parameters():        # biases and norms with different values
             if p.dim() == 1 or name.endswith("_bias"):
                 p.add_(0.1 * torch.randn(p.shape).to(p.dtype))
     model.save_pretrained(folder, max_shard_size=SHARD)
@@ -94,7 +93,7 @@ def save_dense(make, folder):
 
 
 def stored(folder):
-    """The tensors of a directory, by the names of its files."""
+    """Returns the tensors of a directory, by the names of its files."""
     tensors = {}
     for path in glob.glob(os.path.join(folder, "*.safetensors")):
         with safe_open(path, framework="pt") as f:
@@ -103,20 +102,20 @@ def stored(folder):
 
 
 def load(folder, **options):
-    """A model, and what was odd about loading it."""
+    """Returns a model, and what was odd about loading it."""
     config = transformers.AutoConfig.from_pretrained(folder)
     model, info = auto(config).from_pretrained(folder, output_loading_info=True, **options)
     return model.eval(), {k: v for k, v in info.items() if v}
 
 
 def is_linear(name, tensor):
-    """A weight that quantizers take: a projection, or an expert's."""
+    """Returns true for a weight that quantizers encode: a projection, or an expert's."""
     return name.endswith(".weight") and tensor.dim() == 2 and not any(
         part in name for part in ("embed", "lm_head", "norm", "router", "gate.weight", "vision", "projector"))
 
 
 def lay_out(dense, folder, quantize, block, nested=None, takes=is_linear, suffix=".weight"):
-    """Write a quantized directory: quantize(tensor) gives the parts of a weight by their suffixes."""
+    """Writes a quantized directory: quantize(tensor) returns the parts of a weight by their suffixes."""
     shutil.copytree(dense, folder, ignore=shutil.ignore_patterns("*.safetensors*"))
     tensors = {}
     for name, tensor in sorted(stored(dense).items()):
@@ -150,7 +149,7 @@ def by_transformers(dense, to, config, **options):
 
 
 def of_checkpoint(dense, to, tensors):
-    """The state of a model of which the library decoded the weights one by one."""
+    """Returns the state of a model whose weights the library decoded one by one."""
     folder = to + ".reference"
     shutil.copytree(dense, folder, ignore=shutil.ignore_patterns("*.safetensors*"))
     save_torch_state_dict({name: t.contiguous() for name, t in tensors.items()}, folder)
@@ -158,7 +157,7 @@ def of_checkpoint(dense, to, tensors):
 
 
 def by_module(model, weight_of):
-    """The state of a model whose modules each decode their weight."""
+    """Returns the state of a model whose modules each decode their weight."""
     state = {}
     for name, module in model.named_modules():
         weight = weight_of(module)
@@ -204,7 +203,7 @@ def compressed_tensors(preset, **nested):
     from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
 
     def reduced(tensor, args):
-        """The least and the largest of what has one scale."""
+        """Returns the smallest and the largest element with a shared scale."""
         rows, cols = tensor.shape
         if args.strategy == "tensor":
             return tensor.amin().reshape(1), tensor.amax().reshape(1)
@@ -301,7 +300,7 @@ def decoded_in_turn(dense, to, decoded):
 
 
 def hqq(dense, to):
-    """As its layers save themselves, with the block of config.json that transformers wrote while it could."""
+    """Saved by its layers, with the block of config.json that transformers wrote while it could."""
     from hqq.core.quantize import BaseQuantizeConfig, HQQLinear
     config, decoded = BaseQuantizeConfig(nbits=4, group_size=64, axis=1), []
 
@@ -421,7 +420,7 @@ def awq(dense, to):
 
 
 def modelopt(dense, to):
-    """NVFP4 with a second scale, as ModelOpt exports it: what quantizes is in a file of its own."""
+    """NVFP4 with a second scale, as ModelOpt exports it: the quantization config is in a separate file."""
     from compressed_tensors.compressors.nvfp4.helpers import pack_fp4_to_uint8, unpack_fp4_from_uint8
     grid = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
 
@@ -452,7 +451,7 @@ def modelopt(dense, to):
 
 
 def quark(scheme):
-    """Exported twice: as codes, and as what they stand for."""
+    """Exported twice: as codes, and as their values."""
     def family(dense, to):
         from quark.torch import ModelQuantizer, export_safetensors
         from quark.torch.quantization.config.template import LLMTemplate
@@ -505,7 +504,7 @@ def logits(model):
 
 
 def remember(tally, tools, name, quantized, folder):
-    """In the type of the model, as config.json says it."""
+    """In the type of the model, as given in config.json."""
     dtype = transformers.AutoConfig.from_pretrained(quantized).dtype
     to = {torch.float16: "f16", torch.float32: "f32"}.get(dtype, "bf16")
     done = subprocess.run([os.path.join(tools.bin, "amn-remember"), "-q", "--to", to, "-o", folder + "/",
@@ -514,7 +513,7 @@ def remember(tally, tools, name, quantized, folder):
 
 
 def check_folder(tally, name, quantized, folder):
-    """What a directory holds besides weights."""
+    """Other files of a directory."""
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as f:
         text = f.read()
     tally.check("quantization" not in text, f"{name}: config.json speaks of quantization")

@@ -1,4 +1,4 @@
-"""peer_gguf.py BIN FOLDER: GGUF files written by gguf, decoded by its own code, and by amn-remember."""
+"""peer_gguf.py BIN FOLDER: decode GGUF files written by gguf with its own code, and with amn-remember."""
 import json
 import os
 import sys
@@ -23,13 +23,13 @@ AWKWARD = [0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x3C00, 0x7BFF, 0xFBFF, 0x7C0
 
 
 def random_blocks(rng, dtype):
-    """Any bytes at all."""
+    """Random bytes."""
     elems, nbytes = gguf.GGML_QUANT_SIZES[dtype]
     return rng.integers(0, 256, (ROWS, WIDTH // elems * nbytes), dtype=numpy.uint8)
 
 
 def scaled_blocks(rng, dtype, pick):
-    """Any codes, with the scales that pick(count) gives; the same as random ones when no scale is binary16."""
+    """Random codes with the scales that pick(count) returns; with random ones if no scale is binary16."""
     data = random_blocks(rng, dtype)
     nbytes = gguf.GGML_QUANT_SIZES[dtype][1]
     blocks = data.reshape(-1, nbytes)
@@ -73,10 +73,10 @@ def check_type(tally, tools, rng, dtype):
                 tally.check(same_bits(got.get(name), expected(data, dtype, to)), f"{what}: {name}")
 
 
-# ---- what is not quantized ----
+# ---- unquantized tensors ----
 
 def plain_tensors(rng):
-    """Name: (array for the writer, its type, what comes out)."""
+    """Name: (array for the writer, its type, expected values)."""
     any_bytes = {name: rng.integers(0, 256, (6, 40 * size), dtype=numpy.uint8).view(dtype) for name, dtype, size in (
         ("F32", "f4", 4), ("F16", "f2", 2), ("F64", "f8", 8), ("I8", "i1", 1), ("I16", "i2", 2), ("I32", "i4", 4),
         ("I64", "i8", 8))}
@@ -91,7 +91,7 @@ def plain_tensors(rng):
 
 
 def exact_bits(got, want):
-    """Bytes that nothing touches: NaN keep their payload."""
+    """Bytes that are not changed: NaN keep their payload."""
     return got is not None and got.dtype == want.dtype and got.shape == want.shape \
         and torch.equal(got.reshape(-1).view(torch.uint8), want.reshape(-1).view(torch.uint8))
 
@@ -102,7 +102,7 @@ def check_plain(tally, tools, rng, **options):
     kind = ", ".join(f"{k} {v}" for k, v in options.items()) or "plain"
     big = options.get("endianess") == gguf.GGUFEndian.BIG
     if big:
-        del tensors["bf16.weight"]                      # the writer does not turn around bytes of a given type
+        del tensors["bf16.weight"]                      # the writer does not swap bytes of a given type
     alignment = options.pop("alignment", None)
 
     def fill(w):

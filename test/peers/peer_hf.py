@@ -1,6 +1,7 @@
-"""peer_hf.py BIN FOLDER: llama.cpp loads what becomes of Hugging Face model directories (test/corpus/hf-models), cuts a text into
-the tokens that the library of the tokenizer has for it, computes the logits of transformers with it, and generates. Tensors that
-amn-forget makes of a directory are those of llama.cpp's own quantizer for the GGUF file of that directory, byte for byte."""
+"""peer_hf.py BIN FOLDER: load converted Hugging Face model directories (test/corpus/hf-models) with llama.cpp: it splits a
+text into the same tokens as the tokenizer's own library, computes the logits of transformers, and generates. Tensors that
+amn-forget makes from a directory equal those of llama.cpp's own quantizer for the GGUF file of that directory, byte for
+byte."""
 import importlib.machinery
 import importlib.util
 import json
@@ -16,7 +17,7 @@ from tools import Tally, Tools
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "corpus", "hf-models")
 F32 = 0                         # GGML_TYPE_F32, of the cache
-WIDE = ("llama-wide", "mixtral")            # of rows that super-blocks divide
+WIDE = ("llama-wide", "mixtral")            # rows are a multiple of super-blocks
 NOT_HALF = ("llama-f32", "llama-mixed")     # amn-forget does not round F32 to F16 before it quantizes
 
 
@@ -71,7 +72,7 @@ def mixes_of(case):
 
 
 def check_mixes(tally, tools, case, model):
-    """Before anything is loaded: what quantizes is a child, where threads of the parent are not."""
+    """Runs before anything is loaded: the quantizer is a child, without the threads of the parent."""
     whole, other = tools.path("whole.gguf"), tools.path("other.gguf")
     if not tally.check(run(tools, "amn-convert", model, whole, *(["--dtype", "f32"] if case in NOT_HALF else [])),
                        f"{case}: converted"):

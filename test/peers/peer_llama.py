@@ -1,5 +1,5 @@
-"""peer_llama.py BIN FOLDER: llama.cpp loads what amn-convert makes of a GGUF model, and computes with it what it computes
-with the model itself, or with one whose weights gguf has decoded: the same logits, bit for bit."""
+"""peer_llama.py BIN FOLDER: load the output of amn-convert for a GGUF model with llama.cpp, and compare its logits with
+those of the model itself, or of one whose weights gguf has decoded, bit for bit."""
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ PROMPT = [1, 5, 9, 20, 3]
 
 
 def q4_k(rng, shape):
-    """Random codes, which gguf can decode and not make: | d f16 | dmin f16 | scales 12 | codes 128 |"""
+    """Random codes, which gguf can decode but not encode: | d f16 | dmin f16 | scales 12 | codes 128 |"""
     blocks = rng.integers(0, 256, (shape[0], shape[1] // 256, 144), dtype="u1")
     blocks[:, :, 0:2] = numpy.frombuffer(numpy.float16(2e-4).tobytes(), "u1")
     blocks[:, :, 2:4] = numpy.frombuffer(numpy.float16(1e-3).tobytes(), "u1")
@@ -25,7 +25,7 @@ def q4_k(rng, shape):
 
 
 def weights(rng, kinds):
-    """(name, array as it lies in a file, type): the matrices take the types in turn."""
+    """Yields (name, array as in a file, type): the matrices take the types in turn."""
     count = 0
 
     def matrix(name, *shape):
@@ -95,7 +95,7 @@ def decoded(tensors, target):
 
 
 def logits(path):
-    """All logits of a prompt, and the metadata as llama.cpp has them; None, None when it does not load."""
+    """Returns all logits of a prompt, and the metadata as llama.cpp reads them; None, None if it does not load."""
     try:
         model = llama_cpp.Llama(path, n_ctx=256, n_threads=1, logits_all=True, verbose=False)
     except ValueError:
@@ -142,7 +142,7 @@ def check_model(tally, tools, what, kinds, file_type):
 
 
 def check_keys(tally, tools):
-    """Keys that are given, an alignment among them; and one of the input that is not kept."""
+    """Given keys, including an alignment; and one of the input that is not kept."""
     tensors = list(weights(numpy.random.default_rng(12), [Q.F16]))
     source, target, file = tools.path("aligned.gguf"), tools.path("out.gguf"), tools.path("keys.json")
     write(source, tensors, 1, False, alignment=1024)

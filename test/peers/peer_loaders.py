@@ -1,5 +1,5 @@
-"""peer_loaders.py BIN FOLDER: model directories of amn-forget as their loaders read them: tiny models of transformers, every
-scheme that has a loader on the CPU, which modules it takes for quantized, and the weights that it makes, bit for bit."""
+"""peer_loaders.py BIN FOLDER: read model directories of amn-forget with their loaders: tiny models of transformers, every
+scheme that has a loader on the CPU, the modules that it treats as quantized, and the weights that it makes, bit for bit."""
 import json
 import os
 import re
@@ -32,11 +32,11 @@ BNB = "int8", "nf4", "fp4", "nf4-double-quant", "fp4-double-quant"
 CT = "fp8-per-channel", "fp8-per-tensor", "int8-channel", "int4-group", "mxfp4", "mxfp8", "nvfp4"
 FP8 = "fp8", "fp8-division", "fp8-ue8m0"
 MLX = "mlx-2bit", "mlx-3bit", "mlx-4bit", "mlx-5bit", "mlx-6bit", "mlx-8bit"
-# Experts that transformers joins from modules of their own.
+# Experts that transformers joins from separate modules.
 JOINED = FP8 + ("fp8-per-channel", "fp8-per-tensor", "int4-group", "mxfp4")
-# Beside them it reads no experts that stay.
+# With these it cannot read unquantized experts.
 LOST = "int8-channel", "int4-group", "mxfp4", "nvfp4"
-# Inputs are rounded, too.
+# Inputs are rounded too.
 ROUGH = "int8", "fp8-per-channel", "fp8-per-tensor", "int8-channel"
 
 
@@ -66,7 +66,7 @@ def make_models(tools):
 # --- outputs
 
 class Output:
-    """A directory that amn-forget made of a model, and what is remembered of it."""
+    """A directory that amn-forget made from a model, and its dequantized weights."""
 
     def __init__(self, tools, model, scheme, options):
         self.path, self.source = tools.path("out"), tools.path(model)
@@ -98,12 +98,12 @@ class Output:
                         if t.dim() == 2 and (name not in kept or kept[name].dtype != t.dtype or kept[name].shape != t.shape)}
 
     def skeleton(self):
-        """The model as transformers builds it, without weights."""
+        """Returns the model as transformers builds it, without weights."""
         with torch.device("meta"):
             return AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(self.source))
 
     def linear(self):
-        """What is encoded that is no expert: these are joined, and no Linear."""
+        """Returns encoded weights that are not experts, which are joined and not Linear."""
         return {name for name in self.encoded if ".experts." not in name}
 
 
@@ -124,7 +124,7 @@ def quantized_modules(model):
 
 
 def weight_of(module):
-    """As the loader dequantizes it."""
+    """Returns the weights as the loader dequantizes them."""
     if isinstance(module, bnb.nn.Linear4bit):
         return bnb.functional.dequantize_4bit(module.weight.data, module.weight.quant_state)
     if isinstance(module, bnb.nn.Linear8bitLt):
@@ -134,7 +134,7 @@ def weight_of(module):
 
 
 def joined(model, weights):
-    """Experts as transformers joins them, by the names of its parameters."""
+    """Returns experts as transformers joins them, by the names of its parameters."""
     got = dict(model.named_parameters())
     for name, t in got.items():
         if ".experts." not in name or t.dim() != 3:
@@ -175,12 +175,12 @@ def check_transformers(tally, out, scheme, what, exact=True):
 
 
 def check_list(tally, out, what, converted):
-    """Which modules of the model a loader that cannot run here would convert."""
+    """Returns the modules of the model that a loader would convert if it could run here."""
     tally.check(converted == out.linear(), f"{what}: converted are {sorted(converted ^ out.linear())[:4]}")
 
 
 def check_fp8_modules(tally, out, what):
-    """What a GPU would have: the modules that are made, and the shapes of what they hold."""
+    """Returns the result on a GPU: the modules that are made, and the shapes of their tensors."""
     config = FineGrainedFP8Config.from_dict(out.quantization)
     model = out.skeleton()
     quantizer = FineGrainedFP8HfQuantizer(config, pre_quantized=True)
@@ -207,7 +207,7 @@ def check_awq(tally, out, what):
 
 
 def check_gptq(tally, out, what):
-    """optimum's convert_model, and the expressions as dynamic_get of GPTQModel goes through them."""
+    """Follows optimum's convert_model, and the expressions as dynamic_get of GPTQModel evaluates them."""
     try:
         from optimum.gptq.utils import get_block_name_with_pattern, get_layers
     except ImportError:
@@ -281,7 +281,7 @@ def check(tally, tools, model, scheme, options=(), warns=None, n=1):
 
 
 def check_refused(tally, out, what):
-    """What the warning says is so: the loader fails, or leaves tensors, or has other logits."""
+    """Checks that the warning is true: the loader fails, or leaves tensors, or has other logits."""
     try:
         model, info = AutoModelForCausalLM.from_pretrained(out.path, output_loading_info=True)
         reads = not any(info[w] for w in ("missing_keys", "unexpected_keys", "mismatched_keys")) and is_near(
@@ -298,7 +298,7 @@ def main():
               "awq": ["--group-size", "32"], **{scheme: ["--group-size", "32"] for scheme in MLX}}
     for model in "biases", "tied", "odd", "uneven":
         for scheme in (*FP8, *CT, *BNB, "gptq", "gptq-8bit", "awq", *MLX):
-            if model != "uneven" or not scheme.startswith(("gptq", "awq")):     # which have nothing to encode there
+            if model != "uneven" or not scheme.startswith(("gptq", "awq")):     # has nothing to encode there
                 check(tally, tools, model, scheme, groups.get(scheme, []))
     for model in "router", "mixtral":
         for scheme in (*FP8, *CT, *BNB):
@@ -317,14 +317,14 @@ def main():
     check(tally, tools, "biases", "mlx-4bit", ["--exclude", "*.layers.1.self_attn.[qk]_proj.*"])
     for scheme in (*FP8, *CT, *BNB):
         check(tally, tools, "biases", scheme, ["--tensor-type", f"lm_head={scheme}", "--tensor-type", "layers.0.*q_proj=bf16"])
-    # mixes that one config tells
+    # mixes that one config can describe
     check(tally, tools, "biases", "int8-channel", ["--tensor-type", "q_proj=nvfp4", "--tensor-type", "down_proj=fp8-per-tensor"])
     check(tally, tools, "biases", "mxfp4", ["--tensor-type", "layers.1=mxfp8"])
     check(tally, tools, "mixtral", "fp8-per-channel", ["--tensor-type", "experts.[0-9]=mxfp4"])
     check(tally, tools, "biases", "nf4", ["--tensor-type", "q_proj=fp4", "--tensor-type", "up_proj=nf4-double-quant"])
     check(tally, tools, "biases", "fp8", ["--tensor-type", "q_proj=fp8-division"])
     check(tally, tools, "biases", "mlx-4bit", ["--tensor-type", "q_proj=mlx-8bit"])
-    # and those that none does
+    # and mixes that none can
     check(tally, tools, "biases", "nf4", ["--tensor-type", "q_proj=int8"], "can declare only bitsandbytes NF4")
     check(tally, tools, "biases", "fp8-per-channel", ["--tensor-type", "q_proj=nf4"], "can declare only")
     check(tally, tools, "turned", "nf4", (), "are transposed")

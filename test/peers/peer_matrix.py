@@ -1,7 +1,7 @@
-"""peer_matrix.py BIN FOLDER: what the libraries write, through amn-convert into every container, and read again by the
-libraries: values equal bit for bit. safetensors (one file and several), checkpoints of torch (zip and legacy), archives
-and arrays of numpy, files of gguf (plain, quantized, split); by name, through a pipe and compressed; all floats as torch
-casts them; several operands into one output."""
+"""peer_matrix.py BIN FOLDER: convert files written by the libraries with amn-convert to every container, and read them again
+with the libraries: values equal bit for bit. safetensors (one file and several), checkpoints of torch (zip and legacy),
+archives and arrays of numpy, files of gguf (plain, quantized, split); by name, through a pipe and compressed; all floats
+as torch casts them; several operands to one output."""
 import gzip
 import json
 import os
@@ -21,7 +21,7 @@ BFLOAT16 = numpy.dtype(ml_dtypes.bfloat16)
 Q = gguf.GGMLQuantizationType
 PACKED = (Q.Q8_0, Q.Q4_0, Q.Q5_1)
 EVEN = {torch.int8: 5, torch.int16: 4, torch.int32: 7, torch.int64: 3, torch.float16: 9, torch.bfloat16: 11,
-        torch.float32: 6, torch.float64: 2}          # what all containers hold, and a number for their shapes
+        torch.float32: 6, torch.float64: 2}          # types that all containers support, and a number for their shapes
 
 
 def tensors():
@@ -50,7 +50,7 @@ def to_torch(array):
     return torch.from_numpy(array)
 
 
-# ---- what the libraries write ----
+# ---- written by the libraries ----
 
 def write_gguf(path, arrays, **split):
     writer = gguf.GGUFWriter(path, "llama", **split)
@@ -63,13 +63,13 @@ def write_gguf(path, arrays, **split):
 
 
 def plain_gguf(tensors):
-    """gguf's writer takes no bfloat16 of numpy: its bytes, and the type."""
+    """gguf's writer does not accept numpy's bfloat16: passes its bytes, and the type."""
     return {name: (t.view(torch.uint8).numpy(), Q.BF16) if t.dtype == torch.bfloat16 else (t.numpy(), None)
             for name, t in tensors.items()}
 
 
 def sources(tools, want):
-    """(label, operands, what they hold)"""
+    """(label, operands, contents)"""
     path = tools.path("m.safetensors")
     safetensors.torch.save_file(want, path)
     yield "safetensors", [path], want
@@ -111,7 +111,7 @@ def sources(tools, want):
     yield "gguf, quantized", [path], decoded
 
 
-# ---- what the libraries read ----
+# ---- read by the libraries ----
 
 def read_gguf(path):
     found = {}
@@ -146,13 +146,13 @@ def raw(tensor):
 
 
 def equal(got, want):
-    """Bits, of NaN too: nothing is computed here."""
+    """Bits, including those of NaN: nothing is computed here."""
     return got.keys() == want.keys() and all(
         got[n].dtype == want[n].dtype and got[n].shape == want[n].shape and raw(got[n]) == raw(want[n]) for n in want)
 
 
 def others(tools, operands):
-    """The same model through a pipe, and compressed; nothing of several files."""
+    """The same model through a pipe, and compressed; None for several files."""
     if len(operands) > 1 or os.path.isdir(operands[0]) or "-of-" in operands[0]:
         return
     yield "a pipe", ["-"], operands[0]
@@ -203,7 +203,7 @@ def check_casts(tally, tools, label, operands, want):
 
 
 def check_merge(tally, tools):
-    """One tensor of each container into one of each, and several to several files."""
+    """Merges one tensor of each container into one of each, and several into several files."""
     made = {name: torch.randn(4, 32) for name in "abcd"}
     safetensors.torch.save_file({"a": made["a"]}, tools.path("a.safetensors"))
     numpy.savez(tools.path("b.npz"), b=made["b"].numpy())

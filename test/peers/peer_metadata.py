@@ -1,6 +1,6 @@
-"""peer_metadata.py BIN FOLDER: keys of GGUF files that gguf's writer made, before and after amn-convert, byte for byte as
-gguf's reader has them; through safetensors, as the library reads and writes its metadata again; and what the command line
-gives."""
+"""peer_metadata.py BIN FOLDER: compare keys of GGUF files made by gguf's writer, before and after amn-convert, byte for byte as
+gguf's reader returns them; through safetensors, as the library reads and writes its metadata again; and keys from the command
+line."""
 import json
 import os
 import subprocess
@@ -37,13 +37,13 @@ def write_gguf(path, keys, arrays):
 
 
 def fields(path):
-    """Name, types and bytes of all keys, in order."""
+    """Returns name, types and bytes of all keys, in order."""
     return [(name, [int(t) for t in f.types], b"".join(numpy.asarray(p).tobytes() for p in f.parts[2:]))
             for name, f in gguf.GGUFReader(path).fields.items() if not name.startswith("GGUF.")]
 
 
 def convert(tools, source, target, *options):
-    """Into a file, and through two pipes; whether both are the same."""
+    """Converts to a file, and through two pipes. Returns whether both are the same."""
     tool = os.path.join(tools.bin, "amn-convert")
     done = subprocess.run([tool, "-q", *options, "-o", target, source], check=False)
     with open(source, "rb") as f:
@@ -71,7 +71,7 @@ def random_keys(rng):
 
 
 def with_bits(path, keys):
-    """Arrays of random bits go in behind the writer's back: Python's floats would lose those of NaN."""
+    """Arrays of random bits bypass the writer: Python's floats would lose those of NaN."""
     ids = {"<f4": T.FLOAT32, "<f8": T.FLOAT64, "<i4": T.INT32, "<u8": T.UINT64}
     plain = [k for k in keys if k[2] is not None]
     write_gguf(path, plain, {"w": numpy.arange(64, dtype="<f4")})
@@ -108,7 +108,7 @@ def check_keys(tally, tools, rng):
 
 
 def check_given(tally, tools):
-    """What --gguf-metadata infers is what the writer of gguf is told by llama.cpp's converters."""
+    """The types that --gguf-metadata infers are those that llama.cpp's converters pass to the writer of gguf."""
     given = {"str": "é", "bool": True, "int": 7, "neg": -7, "real": 1e-5, "strs": ["a", "b"], "ints": [1, 2, -3],
              "reals": [0.5, 1.5], "bools": [True, False]}
     kinds = {"str": T.STRING, "bool": T.BOOL, "int": T.UINT32, "neg": T.INT32, "real": T.FLOAT32}
@@ -136,7 +136,7 @@ def check_given(tally, tools):
 
 
 def check_safetensors(tally, tools, rng):
-    """With one key the file is that of the library; with more of them its reader has the same."""
+    """With one key the file equals the library's; with more of them its reader returns the same."""
     source, target, want = (tools.path(n) for n in ("plain.safetensors", "to.safetensors", "want.safetensors"))
     tensors = {f"t{i}.{d}": rng.integers(0, 99, (3, i + 1)).astype(d) for i in range(4)
                for d in ("f4", "f2", "i8", "i1", "u2")}

@@ -1,4 +1,4 @@
-"""peer_numpy.py BIN FOLDER: arrays and archives that numpy writes, against numpy's own reading of them."""
+"""peer_numpy.py BIN FOLDER: compare arrays and archives written by numpy with numpy's own reading of them."""
 import itertools
 import os
 import subprocess
@@ -57,7 +57,7 @@ def main():
         path = tools.path(save.__name__ + ".npz")
         save(path, **all_)
         check(tally, tools, path, all_)
-    path = tools.path("piped.npz")      # to a stream that cannot seek: lengths come behind the data
+    path = tools.path("piped.npz")      # to a stream that is not seekable: lengths follow the data
     with open(path, "wb") as f, subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=f) as cat:
         numpy.savez(cat.stdin, **{k: all_[k] for k in list(all_)[::7]})
         cat.stdin.close()

@@ -1,7 +1,7 @@
-"""peer_pickles.py BIN FOLDER [CASES]: random objects saved by torch, in both forms and all protocols, and broken copies of them,
-against what torch makes of each. An object is its own truth; of a broken copy, where torch.load(weights_only=True) and amn both
-take it, the tensors must be equal, and whatever becomes of it: no crash, one line of error at most, nothing written on refusal.
-The seed is fixed: the same torch gives the same cases."""
+"""peer_pickles.py BIN FOLDER [CASES]: compare random objects saved by torch, in both forms and all protocols, and broken
+copies of them, with torch's own reading. The expected tensors are those of the object; for a broken copy that both
+torch.load(weights_only=True) and amn accept, the tensors must be equal, and in any case: no crash, at most one line of
+error, nothing written on refusal. The seed is fixed: the same torch gives the same cases."""
 import collections
 import ctypes
 import hashlib
@@ -27,8 +27,8 @@ TAGS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16"
         "float8_e8m0fnu": "F8_E8M0"}
 NOT_HELD = ["complex128", "complex32"]
 STATUSES = {0, 65, 69, 75, 77}
-SOME = 1_300_000                        # bytes of a pipe that do not stay in memory
-# What amn reads although torch.load(weights_only=True) does not, by what torch says.
+SOME = 1_300_000                        # more bytes than amn buffers from a pipe
+# Objects that amn reads although torch.load(weights_only=True) does not, by torch's message.
 MORE = {
     "an opcode that torch reads only without weights_only": r"Unsupported operand \d+",
     "a legacy file of a new dtype": r"UntypedStorage.* has no attribute 'dtype'",
@@ -37,10 +37,10 @@ MORE = {
 
 
 class Refused(Exception):
-    """The object has no place in a safetensors file."""
+    """Returns true if the object cannot be stored in a safetensors file."""
 
 
-# --- truth
+# --- expected results
 
 def raw(t):
     t = t.detach().resolve_conj().resolve_neg().contiguous().clone()
@@ -55,7 +55,7 @@ def described(t):
 
 
 def agree(got, want):
-    """Names whose tensors are other ones."""
+    """Returns names whose tensors differ."""
     return [k for k in {**got, **want} if got.get(k) not in want.get(k, [])]
 
 
@@ -80,7 +80,7 @@ def walk(value, path, out):
 
 
 def truth(value):
-    """Name -> what it may be, [(dtype, shape, digest)]; None when it must be refused."""
+    """Returns name -> allowed results, [(dtype, shape, digest)]; None if it must be refused."""
     out = {}
     try:
         walk(value, [], out)
@@ -102,7 +102,7 @@ def tensor(rng, kind=None):
     if dtype == torch.bool:
         return torch.tensor([rng.randint(0, 1) for _ in range(n)], dtype=torch.bool).reshape(shape)
     data = bytearray(rng.randbytes(n * item))
-    if "float8" in kind:                # no NaN: as BF16 they are all one
+    if "float8" in kind:                # no NaN, because as BF16 they are all one
         data = bytearray(b & 0x3f for b in data)
     return (torch.frombuffer(data, dtype=torch.uint8).clone().view(dtype) if n else torch.empty(0, dtype=dtype)).reshape(shape)
 
@@ -141,7 +141,7 @@ def view(rng, t):
 
 
 def odd(rng):
-    """What safetensors has no form for."""
+    """Objects that safetensors cannot represent."""
     return rng.choice([
         lambda: torch.randn(3, 4).to_sparse(), lambda: torch.eye(3).to_sparse_csr(), lambda: torch.empty(2, 3, device="meta"),
         lambda: torch.quantize_per_tensor(torch.randn(4, 4), 0.1, 3, torch.qint8),
@@ -217,7 +217,7 @@ def tensors_of(data):
 
 
 def behaves(tally, done, what):
-    """The manners of every run."""
+    """Checks that hold for every run."""
     error = done.stderr.decode("utf-8", "backslashreplace")
     tally.check(done.returncode in STATUSES, f"{what}: status {done.returncode} {error[:300]}")
     tally.check(error.count("\n") == (done.returncode != 0) and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", error),
@@ -241,7 +241,7 @@ def objects(tally, tools, cases):
         what = f"object {seed} ({'zip' if new else 'legacy'}, protocol {protocol})"
         try:
             torch.save(made, path, pickle_protocol=protocol, _use_new_zipfile_serialization=new)
-        except Exception as error:              # what torch cannot write is no case
+        except Exception as error:              # objects that torch cannot write are skipped
             tally.skipped[str(error).splitlines()[0][:60]] += 1
             continue
         for pipe in False, True:
@@ -262,7 +262,7 @@ def objects(tally, tools, cases):
 # --- broken copies
 
 def oracle(path):
-    """What torch makes of a file, in a child: ('tensors', dict) or ('refused', text)."""
+    """Reads a file with torch, in a child: ('tensors', dict) or ('refused', text)."""
     r, w = os.pipe()
     child = os.fork()
     if child == 0:
@@ -293,7 +293,7 @@ def oracle(path):
 
 
 def bases():
-    """Small objects with the forms that matter, of 2.x and of protocol 2, which torch reads back."""
+    """Small objects with the important forms, of 2.x and of protocol 2, which torch reads back."""
     torch.manual_seed(3)
     a = torch.randn(6, 7)
     state = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).state_dict()
@@ -305,7 +305,7 @@ def bases():
 
 
 def harmed(rng, data, low, high):
-    """A byte range changed in one to three places, its length kept."""
+    """Changes bytes in one to three places of a range, keeping its length."""
     out = bytearray(data)
     for _ in range(rng.randint(1, 3)):
         at = rng.randrange(low, high)
@@ -326,7 +326,7 @@ def harmed(rng, data, low, high):
 
 
 def members(data):
-    """(name, header at, data at, size, entry at) from the directory of torch's own archive."""
+    """Returns (name, header at, data at, size, entry at) from the directory of torch's own archive."""
     end = data.rindex(b"PK\5\6")
     n, _, at = struct.unpack_from("<HII", data, end + 10)
     for _ in range(n):
@@ -339,7 +339,7 @@ def members(data):
 
 
 def broken_pickle(rng, data):
-    """data.pkl changed, its checksum right."""
+    """Changes data.pkl and corrects its checksum."""
     name, _, at, size, entry = next(m for m in members(data) if m[0].endswith("/data.pkl"))
     out = bytearray(harmed(rng, data, at, at + size))
     crc = struct.pack("<I", zlib.crc32(out[at:at + size]))
@@ -349,7 +349,7 @@ def broken_pickle(rng, data):
 
 
 def broken_headers(rng, data):
-    """Anything of the archive that is no storage."""
+    """Changes any part of the archive except storages."""
     spans = [(0, 0)]
     for name, header, at, size, _ in members(data):
         spans.append((header, at))

@@ -1,5 +1,6 @@
-"""peer_quantize.py BIN FOLDER: amn-forget against llama.cpp's own quantizer: every mix by name, on models whose layers, heads,
-experts and shapes make its rules differ, with and without an importance matrix: types and bytes of all tensors, the file type."""
+"""peer_quantize.py BIN FOLDER: compare amn-forget with llama.cpp's own quantizer: every mix by name, on models whose layers,
+heads, experts and shapes trigger its rules, with and without an importance matrix: types and bytes of all tensors, the
+file type."""
 import ctypes
 import os
 import struct
@@ -110,7 +111,7 @@ def theirs(source, target, mix, weights, pure):
                 else:
                     setattr(e, field, len(values))
         params.imatrix = ctypes.cast(entries, type(params.imatrix))
-    child = os.fork()           # it ends the process where it does not like an input
+    child = os.fork()           # the library ends the process for some inputs
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os._exit(llama_cpp.llama_model_quantize(source.encode(), target.encode(), ctypes.byref(params)))
@@ -121,7 +122,7 @@ SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 
 
 def read(path):
-    """{name: (type, bytes)}, file type and version. gguf's own reader does not know all types that llama.cpp has."""
+    """Returns {name: (type, bytes)}, file type and version. gguf's own reader does not support all types of llama.cpp."""
     raw, at = open(path, "rb").read(), 24
 
     def take(fmt):

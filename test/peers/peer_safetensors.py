@@ -12,7 +12,7 @@ CODES = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "e4m3fnuz": tor
          "e5m2fnuz": torch.float8_e5m2fnuz}
 SCALES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "e8m0": torch.float8_e8m0fnu}
 
-# Scales that real files have, and those that show a second rounding, a flush to zero or an overflow.
+# Scales of real files, and those that reveal a second rounding, a flush to zero or an overflow.
 AWKWARD = [0.0, -0.0, -1.5, float("inf"), float("nan"), 2.0**-149, 2.0**-133, 3 * 2.0**-128, 2.0**-120, 2.0**-24, 1e-6,
            1 / 3, 1 + 2.0**-12, 1.0, 127.3, 65504.0, 3e38]
 
@@ -44,7 +44,7 @@ LAYOUTS = {
 
 
 def expand(scale, shape):
-    """The scale of each element."""
+    """Returns the scale of each element."""
     s = scale.to(torch.float32)
     if s.numel() == 1:
         return s.reshape(()).expand(shape)
@@ -56,7 +56,7 @@ def expand(scale, shape):
 
 
 def make_model(rng, awkward):
-    """Tensors as a model has them, and what remembers to what."""
+    """Returns the tensors of a model, and their expected values."""
     model, products = {}, {}
     kinds = itertools.product(CODES.items(), SCALES.items(), LAYOUTS.items())
     for (code_name, code), (scale_name, scale), (layout, (shape, grid, names)) in kinds:
@@ -92,7 +92,7 @@ def check_output(tally, what, path, products, plain, dtype):
 
 
 def check_order(tally, tools, what, source, *options):
-    """--order name is byte by byte what the library writes."""
+    """--order name is byte-identical to the library's output."""
     for how, path in tools.remember(source, "--order", "name", *options):
         if tally.check(path, f"{what}, {how}: the tool failed"):
             tensors, metadata = load(path)
@@ -101,7 +101,7 @@ def check_order(tally, tools, what, source, *options):
 
 
 def check_references(tally):
-    """Two libraries must mean the same by a code, or there is nothing to compare with."""
+    """Checks that the two libraries agree on all codes, which the comparison requires."""
     codes = numpy.arange(256, dtype=numpy.uint8)
     for dtype in (*CODES.values(), torch.float8_e8m0fnu):
         name = str(dtype).split(".")[1]

@@ -1,5 +1,5 @@
-"""peer_split.py BIN FOLDER: split and merged models. GGUF in files held against those that the gguf package itself writes,
-byte for byte; directories of safetensors read by their index; and packed tensors that were moved."""
+"""peer_split.py BIN FOLDER: split and merged models. GGUF parts are compared with those of the gguf package, byte for byte;
+directories of safetensors are read by their index; and packed tensors that were moved."""
 import json
 import os
 import subprocess
@@ -83,7 +83,7 @@ def check_safetensors(tally, tools, rng):
 
 
 def check_mixed(tally, tools, rng):
-    """One tensor of each container into one of each, as the libraries read it."""
+    """Merges one tensor of each container into one of each, and reads them with the libraries."""
     a, b, c = (rng.standard_normal((4, 32)).astype("<f4") for _ in range(3))
     save_file({"a": a}, tools.path("a.safetensors"))
     numpy.savez(tools.path("b.npz"), b=b)

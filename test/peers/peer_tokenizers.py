@@ -1,6 +1,6 @@
-"""peer_tokenizers.py BIN FOLDER: a page of mixed text through tokenizers with the rules of real ones, made from scratch. What llama.cpp
-has of a file that amn-convert wrote are the ids of the tokenizer's own library, with and without special tokens around the text.
-NAME=one of them: that one alone, and each difference in full."""
+"""peer_tokenizers.py BIN FOLDER: tokenize a page of mixed text with tokenizers that have the rules of real ones, made from
+scratch. llama.cpp must give the same ids for a file written by amn-convert as the tokenizer's own library, with and
+without special tokens around the text. NAME=one of them: that one alone, and each difference in full."""
 import base64
 import json
 import os
@@ -77,7 +77,7 @@ def around(t, bos):
 
 
 def bytes_to_unicode():
-    """The alphabet: bytes that can be seen are themselves, the others U+0100 and on."""
+    """The alphabet: printable bytes are themselves, the others U+0100 and up."""
     seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = iter(range(256, 512))
     return {i: chr(i if i in seen else next(rest)) for i in range(256)}
@@ -158,7 +158,7 @@ def spm(folder, prefix=True):
 
 
 def characters(folder, normalizer, steps, keep=False, strip=False, extra=()):
-    """A BPE over characters, as a SentencePiece model becomes in tokenizer.json."""
+    """A BPE over characters, as a SentencePiece model is converted to tokenizer.json."""
     p = train(folder, prefix=False)
     vocab = {p.id_to_piece(i): i for i in range(p.vocab_size())}
     pairs = ((text[:k], text[k:]) for text, i in vocab.items() if not p.is_byte(i) and not p.is_control(i) for k in range(1, len(text)))
@@ -191,17 +191,17 @@ PREFIXED = normalizers.Sequence([normalizers.Prepend("▁"), SPACES])
 
 
 def bare(text):
-    """Not begun by a space, and without a special token."""
+    """Does not start with a space, and has no special token."""
     return text[:1] not in (" ", "▁") and text not in TAGGED
 
 
 def composed(text):
-    """llama.cpp does not compose characters, which a normalizer does."""
+    """llama.cpp does not compose characters, but a normalizer does."""
     return unicodedata.is_normalized("NFC", text)
 
 
 def unmarked(text):
-    """llama.cpp's expressions for words with cases have no marks in them."""
+    """llama.cpp's expressions for words with cases do not include marks."""
     return "हिन्दी" not in text
 
 
@@ -233,7 +233,7 @@ TYPES = {"Gemma3": "gemma3_text"}
 
 
 def write_model(folder, family, n):
-    """One layer of zeros is nothing that llama.cpp looks at."""
+    """llama.cpp does not read the one layer of zeros."""
     write_json(folder + "/config.json", {
         "architectures": [family + "ForCausalLM"], "model_type": TYPES.get(family, family.lower()), "vocab_size": n, "hidden_size": 8,
         "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 8})
@@ -244,7 +244,7 @@ def write_model(folder, family, n):
 
 
 def compare(tally, name, got, encode, equal):
-    """Counts texts that differ, of those that have to be equal and of the others."""
+    """Counts texts that differ, among those that must be equal and among the others."""
     off = [0, 0]
     for text, ids in zip(TEXTS + TAGGED, got):
         for special in (False, True):

@@ -1,5 +1,5 @@
-"""peer_torch.py BIN FOLDER: checkpoints that torch writes, in both forms and by two of its versions where there are two,
-against what torch makes of them."""
+"""peer_torch.py BIN FOLDER: compare checkpoints that torch writes, in both forms and with two of its versions if there are
+two, with torch's own reading of them."""
 import hashlib
 import json
 import os
@@ -14,7 +14,7 @@ SYSTEM = "/usr/bin/python3"             # Debian's python3-torch, an older one
 
 
 def digests(path):
-    """Name, dtype, shape and SHA-256 of each tensor, from the bytes of the file."""
+    """Returns name, dtype, shape and SHA-256 of each tensor, from the bytes of the file."""
     with open(path, "rb") as f:
         data = f.read()
     n = int.from_bytes(data[:8], "little")

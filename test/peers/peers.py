@@ -1,4 +1,4 @@
-"""peers: what the comparisons have in common."""
+"""peers: shared by the comparisons."""
 import torch
 from safetensors import safe_open
 
@@ -9,7 +9,7 @@ BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def load(path):
-    """Tensors and metadata, read by the library."""
+    """Returns tensors and metadata, read by the library."""
     with safe_open(path, framework="pt") as f:
         return {name: f.get_tensor(name) for name in f.keys()}, f.metadata()
 

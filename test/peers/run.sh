@@ -2,8 +2,8 @@
 # run.sh BIN: compare the tools in BIN with the canonical Python libraries, bit for bit.
 #
 # The libraries go into a virtual environment: $AMN_PEERS_VENV, else amn-peers in the user's cache. They take
-# several GB and a network the first time, which is why `make check` does not run this. llama.cpp, which pip compiles, has
-# an environment of its own beside it, so that neither holds the other's versions.
+# several GB and a network the first time, which is why `make check` does not run this. llama.cpp, which pip compiles, has a
+# separate environment next to it, so that neither constrains the other's versions.
 set -eu
 
 bin=$(cd "$1" && pwd)

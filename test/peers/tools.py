@@ -1,4 +1,4 @@
-"""tools: what is under test, and the count of what held. Needs no library."""
+"""tools: the tools under test, and counts of passed and failed checks. Needs no library."""
 import os
 import subprocess
 import sys
@@ -30,7 +30,7 @@ class Tools:
         return os.path.join(self.folder, name)
 
     def read(self, tool, *args):
-        """Standard output; None, and the error shown, when the tool fails."""
+        """Returns standard output; None if the tool fails, after printing the error."""
         done = subprocess.run([os.path.join(self.bin, tool), *args], stdout=subprocess.PIPE, check=False)
         return done.stdout if done.returncode == 0 else None
 

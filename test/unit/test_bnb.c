@@ -373,7 +373,7 @@ test_headers_only(void)
         { "no nested_absmax", 32, 1, DTYPE_U8, 16, 0, 256, ERR_MALFORMED },
         { "no nested_quant_map", 32, 1, DTYPE_U8, 16, 1, 0, ERR_MALFORMED },
         { "nested map of 16", 32, 1, DTYPE_U8, 16, 1, 16, ERR_MALFORMED },
-        { "nested beside F32", 32, 1, DTYPE_F32, 16, 1, 256, ERR_MALFORMED },
+        { "nested with F32 absmax", 32, 1, DTYPE_F32, 16, 1, 256, ERR_MALFORMED },
         { "transposed", 1, 32, DTYPE_F32, 16, 0, 0, ERR_MALFORMED },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -168,7 +168,7 @@ test_amplification(void)
     struct checkpoint_row row = { s.p, s.len, NULL, "" };
     struct str got = { 0 };
     describe(&got, &row, false, &limits_default);
-    CHECK_ROW(strncmp(got.p, "!limit: total size of its tensors exceeds", 41) == 0, got.p);
+    CHECK_ROW(strncmp(got.p, "!limit: total size of the tensors exceeds", 41) == 0, got.p);
     str_clear(&got);
     str_clear(&s);
 
@@ -178,7 +178,7 @@ test_amplification(void)
     str_text(&s, ".");
     row = (struct checkpoint_row){ s.p, s.len, NULL, "" };
     describe(&got, &row, false, &limits_default);
-    CHECK_ROW(strstr(got.p, "walk_nodes") || strstr(got.p, "its tensor names"), got.p);
+    CHECK_ROW(strstr(got.p, "walk_nodes") || strstr(got.p, "the tensor names"), got.p);
     str_clear(&got);
     str_clear(&s);
 }

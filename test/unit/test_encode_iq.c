@@ -347,7 +347,7 @@ test_agrees(const struct kernels *scalar, const struct kernels *k)
             CHECK_ROW(ok, fence_what[1]);
         }
     }
-    printf("test_encode_iq: %s has %u of %d encoders of its own; %u rows refused\n", k->name, own, (int)TYPES, refused);
+    printf("test_encode_iq: %s replaces %u of %d encoders; %u rows refused\n", k->name, own, (int)TYPES, refused);
 }
 
 int

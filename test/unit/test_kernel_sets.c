@@ -181,7 +181,7 @@ test_blocks(const struct kernels *scalar, const struct kernels *k)
         CHECK_ROW(blocks_edges(scalar, k, fields), fence_what[1]);
         CHECK_ROW(blocks_all_factors(scalar, k, fields), fence_what[1]);
     }
-    printf("test_kernel_sets: %s has %u of %d block types to F32 and %u to BF16 of its own\n", k->name, own_f32,
+    printf("test_kernel_sets: %s replaces %u of %d block types to F32 and %u to BF16\n", k->name, own_f32,
         (int)BLOCK_FIELDS, own_bf16);
 }
 

@@ -236,35 +236,35 @@ static void
 test_refusals(void)
 {
     static const struct { const uint8_t *p; size_t n; enum err_kind kind; uint64_t at; const char *word; } rows[] = {
-        { BYTES("cos\nsystem\n0N."), ERR_UNSAFE, 1000, "references os.system" },                     /* P1 */
+        { BYTES("cos\nsystem\n0N."), ERR_UNSAFE, 1000, "references os.system" },
         { BYTES("N\x8c\2os\x8c\6system\x93."), ERR_UNSAFE, 1013, "references os.system" },
         { BYTES("cbuiltins\neval\n."), ERR_UNSAFE, 1000, "builtins.eval" },
         { BYTES("ctorch\nstorage.UntypedStorage\n."), ERR_UNSAFE, 1000, "torch.storage.UntypedStorage" },
         { BYTES("ctorch\nSize\r\n."), ERR_UNSAFE, 1000, "torch.Size\\u{d}" },
         { BYTES("c\xff\nx\n."), ERR_MALFORMED, 1000, "UTF-8" }, { BYTES("ctorch\nSize."), ERR_MALFORMED, 1000, "GLOBAL is truncated" },
-        { BYTES("K\1K\2\x93."), ERR_UNSAFE, 1004, "a name that is" },                           /* P20 */
-        { BYTES("K\1)R."), ERR_MALFORMED, 1003, "calls 1" },                                    /* P2 */
+        { BYTES("K\1K\2\x93."), ERR_UNSAFE, 1004, "a name that is" },
+        { BYTES("K\1)R."), ERR_MALFORMED, 1003, "calls 1" },
         { BYTES("ctorch\nSize\n)R)R."), ERR_MALFORMED, 1015, "calls an object" },
         { BYTES("ctorch\nfloat32\n)R."), ERR_MALFORMED, 1016, "calls torch.float32" },
         { BYTES("ctorch\nSize\nNR."), ERR_MALFORMED, 1013, "with None" },
         { BYTES("ctorch._utils\n_rebuild_tensor\n)\x81."), ERR_MALFORMED, 1031, "expected a class" },
-        { BYTES("K\1Nb."), ERR_MALFORMED, 1003, "gives 1 the state" }, { BYTES("}}b."), ERR_MALFORMED, 1002, "state" },    /* P3 */
+        { BYTES("K\1Nb."), ERR_MALFORMED, 1003, "gives 1 the state" }, { BYTES("}}b."), ERR_MALFORMED, 1002, "state" },
         { BYTES("}Na."), ERR_MALFORMED, 1002, "a dictionary of 0, expected a list" },
         { BYTES("]NNs."), ERR_MALFORMED, 1003, "a list of 0, expected a dictionary" },
         { BYTES("](NNu."), ERR_MALFORMED, 1004, "expected a dictionary" }, { BYTES("}(Ne."), ERR_MALFORMED, 1003, "expected a list" },
-        { BYTES("\x82\1."), ERR_UNSUPPORTED, 1000, "EXT1" }, { BYTES("P1\n."), ERR_UNSUPPORTED, 1000, "PERSID" },         /* P4 */
+        { BYTES("\x82\1."), ERR_UNSUPPORTED, 1000, "EXT1" }, { BYTES("P1\n."), ERR_UNSUPPORTED, 1000, "PERSID" },
         { BYTES("\x97."), ERR_UNSUPPORTED, 1000, "NEXT_BUFFER" }, { BYTES("I1\n."), ERR_UNSUPPORTED, 1000, "INT" },
         { BYTES("N\0."), ERR_MALFORMED, 1001, "byte 0x00" },
-        { BYTES("Nr\0\1\0\0."), ERR_LIMIT, 1001, "memo entry 256" },                     /* P5 */
-        { BYTES("\x8c\5abc."), ERR_MALFORMED, 1000, "declares 5 bytes, but only 6 are left" },       /* P12 */
-        { BYTES("T\xff\xff\xff\xff."), ERR_MALFORMED, 1000, "declares -1 bytes" },                /* P13 */
-        { BYTES("N"), ERR_MALFORMED, 1001, "without STOP" }, { BYTES(""), ERR_MALFORMED, 1000, "without STOP" },        /* P14 */
-        { BYTES("\x95\1\0\0."), ERR_MALFORMED, 1000, "FRAME is truncated" },                          /* P15 */
-        { BYTES("\x80\6N."), ERR_MALFORMED, 1000, "protocol 6" },                               /* P16 */
-        { BYTES("X\1\0\0\0\xff."), ERR_MALFORMED, 1000, "not UTF-8" },                          /* P18 */
+        { BYTES("Nr\0\1\0\0."), ERR_LIMIT, 1001, "memo entry 256" },
+        { BYTES("\x8c\5abc."), ERR_MALFORMED, 1000, "declares 5 bytes, but only 6 are left" },
+        { BYTES("T\xff\xff\xff\xff."), ERR_MALFORMED, 1000, "declares -1 bytes" },
+        { BYTES("N"), ERR_MALFORMED, 1001, "without STOP" }, { BYTES(""), ERR_MALFORMED, 1000, "without STOP" },
+        { BYTES("\x95\1\0\0."), ERR_MALFORMED, 1000, "FRAME is truncated" },
+        { BYTES("\x80\6N."), ERR_MALFORMED, 1000, "protocol 6" },
+        { BYTES("X\1\0\0\0\xff."), ERR_MALFORMED, 1000, "not UTF-8" },
         { BYTES("U\3\xed\xa0\x80."), ERR_MALFORMED, 1000, "not UTF-8" },
         { BYTES("X\2\0\0\0\xc0\x80."), ERR_MALFORMED, 1000, "not UTF-8" },
-        { BYTES("h\1."), ERR_MALFORMED, 1000, "memo entry 1" }, { BYTES("."), ERR_MALFORMED, 1000, "0 values" },  /* P19 */
+        { BYTES("h\1."), ERR_MALFORMED, 1000, "memo entry 1" }, { BYTES("."), ERR_MALFORMED, 1000, "0 values" },
         { BYTES("0."), ERR_MALFORMED, 1000, "POP" }, { BYTES("Nt."), ERR_MALFORMED, 1001, "no MARK" },
         { BYTES("}(NNNu."), ERR_MALFORMED, 1005, "odd number of values (3)" }, { BYTES("N(."), ERR_MALFORMED, 1002, "STOP" },
         { BYTES("N(\x85."), ERR_MALFORMED, 1002, "TUPLE1" }, { BYTES("N(R."), ERR_MALFORMED, 1002, "REDUCE" },
@@ -301,10 +301,10 @@ test_limits(void)
     struct limits small = limits_default;
     const struct pickle_limits low = { .heap = 1 << 20, .ops = 100000 };
     CHECK(run_many("N", BYTES("\x85"), 256, ".", &limits_default).err.kind == ERR_NONE);
-    CHECK(run_many("N", BYTES("\x85"), 257, ".", &limits_default).err.kind == ERR_LIMIT);                 /* P7 */
+    CHECK(run_many("N", BYTES("\x85"), 257, ".", &limits_default).err.kind == ERR_LIMIT);
     CHECK(run_many("N", BYTES("Q"), 100000, ".", &limits_default).err.kind == ERR_LIMIT);
     CHECK(run_many("", BYTES("("), 256, "N.", &limits_default).err.kind == ERR_NONE);
-    CHECK(run_many("", BYTES("("), 257, "N.", &limits_default).err.kind == ERR_LIMIT);                    /* P6 */
+    CHECK(run_many("", BYTES("("), 257, "N.", &limits_default).err.kind == ERR_LIMIT);
     own_limits = &low;
     CHECK(run_many("", BYTES("N"), 50000, ".", &limits_default).err.kind == ERR_LIMIT);
     CHECK(run_many("", BYTES("N0"), 100000, "N.", &limits_default).err.kind == ERR_LIMIT);
@@ -312,11 +312,11 @@ test_limits(void)
     CHECK(strstr(run_many("]", BYTES("Na"), 30000, ".", &limits_default).err.text, "pickle_heap"));
     CHECK(run_many("}", BYTES("C\1xNs"), 20000, ".", &limits_default).err.kind == ERR_LIMIT);
     own_limits = NULL;
-    CHECK(run_many("Nq0(", BYTES("h0h0\x86q0"), 100, "t.", &limits_default).err.kind == ERR_NONE);        /* P8: not walked */
+    CHECK(run_many("Nq0(", BYTES("h0h0\x86q0"), 100, "t.", &limits_default).err.kind == ERR_NONE);        /* shared objects are not visited again */
     small.total = 1 << 16;
     CHECK(strstr(run_many("", BYTES("N"), 50000, ".", &small).err.text, "--max-total"));
 
-    struct outcome o = run_many("c", BYTES("evil"), 5000, "\nname\n.", &limits_default);                  /* P26 */
+    struct outcome o = run_many("c", BYTES("evil"), 5000, "\nname\n.", &limits_default);
     CHECK(o.err.kind == ERR_UNSAFE && strlen(o.err.text) < 300 && strstr(o.err.text, "... (19952 bytes more)"));
     CHECK(run_many("c", BYTES("evil"), 20000, "\nname\n.", &limits_default).err.kind == ERR_LIMIT);
 }

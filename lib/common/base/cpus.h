@@ -1,4 +1,4 @@
-/* cpus: the number of processors that this process may run on. Any more threads would only compete with each other. */
+/* cpus: the number of processors available to this process. More threads than that only compete with each other. */
 #ifndef BASE_CPUS_H
 #define BASE_CPUS_H
 

@@ -16,8 +16,8 @@ begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Records the failure and returns the length of its text, so that the caller can append. Whether a tensor is named is
- * decided by the format, not the text, because a name may contain anything. */
+/* Records the failure and returns the length of its text, so that the caller can append. The
+ * format, not the text, decides whether a tensor is named, because a name may contain anything. */
 static size_t
 keep(struct err *err, enum err_kind kind, const char *before, const char *format, va_list args)
 {
@@ -96,7 +96,7 @@ static const struct {
     [ERR_MALFORMED] = { "malformed", "malformed" },
     [ERR_OPEN] = { "cannot open", "open" },
     [ERR_UNSUPPORTED] = { "unsupported", "unsupported" },
-    [ERR_BUG] = { "bug", "bug" },
+    [ERR_BUG] = { "internal error", "bug" },
     [ERR_CREATE] = { "cannot create", "create" },
     [ERR_IO] = { "input/output", "io" },
     [ERR_LIMIT] = { "limit", "limit" },

@@ -20,7 +20,7 @@ enum err_kind {
     ERR_USAGE,          /* the command line makes no sense */
     ERR_MALFORMED,      /* the bytes contradict the format or each other */
     ERR_OPEN,           /* an input cannot be opened */
-    ERR_UNSUPPORTED,    /* legal and recognised, but not decoded or not representable */
+    ERR_UNSUPPORTED,    /* valid and recognised, but cannot be decoded or represented */
     ERR_BUG,            /* internal error */
     ERR_CREATE,         /* the output cannot be created */
     ERR_IO,             /* a read or a write failed */

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-/* Zero-initialized it is empty. name[0] to name[n - 1] may be read directly. Clear it after a failure, too. */
+/* Empty when zero-initialized. name[0] to name[n - 1] may be read directly. Clear it after a failure, too. */
 struct names {
     char **name;                /* owned, each NUL-terminated */
     size_t n, room;

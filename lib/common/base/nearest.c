@@ -46,7 +46,7 @@ distance(const char *a, size_t na, const char *b, size_t nb)
 }
 
 const char *
-nearest_joint(size_t i, size_t n)
+nearest_separator(size_t i, size_t n)
 {
     return i == 0 ? "" : i + 1 == n ? " or " : ", ";
 }
@@ -74,7 +74,7 @@ nearest_hint(struct str *hint, const char *prefix, const char *typed, const char
             near[n++] = words[i];
     }
     for (size_t i = 0; i < n; i++)
-        str_format(hint, "%s%s%s%s", i == 0 ? "; did you mean " : "", nearest_joint(i, n), prefix, near[i]);
+        str_format(hint, "%s%s%s%s", i == 0 ? "; did you mean " : "", nearest_separator(i, n), prefix, near[i]);
     if (n != 0)
         str_text(hint, "?");
 }
@@ -87,5 +87,5 @@ nearest_or_all(struct str *hint, const char *typed, const char *const words[], s
     if (hint->len != len)
         return;
     for (size_t i = 0; i < nwords; i++)
-        str_format(hint, "%s%s%s", i == 0 ? ": expected " : "", nearest_joint(i, nwords), words[i]);
+        str_format(hint, "%s%s%s", i == 0 ? ": expected " : "", nearest_separator(i, nwords), words[i]);
 }

@@ -15,6 +15,6 @@ void nearest_hint(struct str *hint, const char *prefix, const char *typed, const
 void nearest_or_all(struct str *hint, const char *typed, const char *const words[], size_t nwords);
 
 /* Returns the separator before word i of a list of n: " or " before the last, ", " before others, "" before the first. */
-const char *nearest_joint(size_t i, size_t n);
+const char *nearest_separator(size_t i, size_t n);
 
 #endif

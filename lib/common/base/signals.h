@@ -1,5 +1,5 @@
-/* signals: sections without signals, and termination by one. What is created between signals_hold() and signals_release() is
- * complete before a signal arrives. */
+/* signals: sections without signals, and termination by one. Anything created between signals_hold() and signals_release()
+ * is complete before a signal arrives. */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H
 

@@ -31,7 +31,7 @@ void catalog_free(struct catalog *c);                   /* NULL is allowed */
 /* Returns the budget that the headers of the model are charged to. Readers charge their own allocations to it. */
 struct budget *catalog_budget(struct catalog *c);
 
-/* Returns the limits that the catalog was made with. */
+/* Returns the limits given to catalog_new(). */
 const struct limits *catalog_limits(const struct catalog *c);
 
 bool catalog_add(struct catalog *c, const struct tensor *t, struct err *err);

@@ -300,7 +300,7 @@ complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const ch
     if (n == 0)
         nearest_hint(&hint, "--", word, names, names_of(names, tool, ""));
     for (size_t i = 0; i < n; i++)
-        str_format(&hint, "%s--%s", i == 0 ? ": " : nearest_joint(i, n), names[i]);
+        str_format(&hint, "%s--%s", i == 0 ? ": " : nearest_separator(i, n), names[i]);
     if (hint.len == 0)
         str_format(&hint, "; try '%s --help'", cli_tools[tool].name);
     str_shown(shown, arg, ambiguous ? strcspn(arg, "=") : strlen(arg));
@@ -334,7 +334,7 @@ complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct 
         n += find(i, option->key) != NULL;
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         if (find(i, option->key))
-            str_format(&others, "%s%s", nearest_joint(said++, n), cli_tools[i].name);
+            str_format(&others, "%s%s", nearest_separator(said++, n), cli_tools[i].name);
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; it belongs to %s", cli_tools[tool].name, option->name,
         others.p ? others.p : "");
     str_clear(&others);

@@ -11,14 +11,14 @@
 #include "pipeline/survey_first.h"
 #include "plan/assign.h"
 
-/* What is measured. */
+/* The measured cost of each candidate on each weight. */
 struct costs {
-    struct assign_option *options;       /* by tensor of the choice, then by candidate */
-    const struct encoder **of;          /* the encoder that each of these was: a rule may name another than the candidate */
+    struct assign_option *options;       /* indexed by tensor of the choice, then by candidate */
+    const struct encoder **of;          /* encoder used for each option; a --tensor-type rule may replace the candidate */
     size_t *pick;
 };
 
-/* The choice with all that is eligible made by one candidate; its list is the caller's. */
+/* Copies the choice with every eligible weight encoded by one candidate, or as assigned. The caller frees copy->list. */
 static bool
 try_candidate(struct choice *copy, const struct command *cmd, const struct choice *choice, const struct encoder *const *assigned,
     const struct encoder *candidate, struct catalog *memory, struct err *err)
@@ -36,7 +36,7 @@ try_candidate(struct choice *copy, const struct command *cmd, const struct choic
     return reduction_apply(&r, copy, memory, err);
 }
 
-/* The bytes that a weight takes in the output, with what GGUF puts behind it. */
+/* Returns the bytes of a weight in the output, including GGUF's padding. */
 static uint64_t
 nbytes_of(const struct encoding *e)
 {
@@ -44,7 +44,7 @@ nbytes_of(const struct encoding *e)
     return e->encoder->type != DTYPE_UNKNOWN ? num_ceil_div(n, 32) * 32 : n;
 }
 
-/* Encode all weights of the copy and keep what that costs, as candidate k. */
+/* Encodes all weights of the copy and records size and error as candidate k. */
 static bool
 run(struct costs *costs, const struct command *cmd, struct pipeline *p, struct choice *copy, size_t k, struct err *err)
 {
@@ -89,7 +89,7 @@ measure(struct costs *costs, const struct command *cmd, struct pipeline *p, cons
     return ok;
 }
 
-/* Bytes that count: with --target-size all of the file, else the data. */
+/* Counts the bytes that the target limits: those of the file for --target-size, of the data for --target-bpw. */
 static bool
 count(uint64_t *n, struct command *cmd, const struct pipeline *p, struct choice *copy, struct err *err)
 {
@@ -106,7 +106,7 @@ count(uint64_t *n, struct command *cmd, const struct pipeline *p, struct choice 
     return ok;
 }
 
-/* How many bytes may count. */
+/* Returns the target in bytes. */
 static uint64_t
 target_of(const struct command *cmd, const struct choice *choice)
 {
@@ -129,7 +129,7 @@ take_picks(const struct encoder **assigned, const struct costs *costs, const str
         assigned[i] = costs->pick[i] < cmd->ncandidates ? costs->of[i * cmd->ncandidates + costs->pick[i]] : NULL;
 }
 
-/* Take what was picked, and count what it makes. */
+/* Applies the picks and counts the resulting bytes. */
 static bool
 try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *costs, struct command *cmd, const struct pipeline *p,
     const struct choice *choice, struct catalog *memory, struct err *err)
@@ -141,8 +141,8 @@ try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *cost
     return ok;
 }
 
-/* First the smallest of all, which tells what all else takes. Then as much as is left; a header grows with its offsets, so that
- * what is over in the end is taken from that until it fits. */
+/* Assigns the smallest encoders first, which shows how many bytes everything else takes, then spends what is left. Headers
+ * grow with the offsets in them, so an overrun is subtracted from the budget until the output fits. */
 static bool
 pick(const struct encoder **assigned, struct costs *costs, struct command *cmd, const struct pipeline *p, const struct choice *choice,
     struct catalog *memory, struct err *err)
@@ -183,7 +183,7 @@ budget_assign(const struct encoder ***out, struct command *cmd, struct pipeline 
     return ok;
 }
 
-/* A name as an expression that finds it alone, within single quotes, as shells and xargs have them. */
+/* Prints an expression that matches this name only, in single quotes as shells and xargs read them. */
 static void
 print_expression(FILE *out, const struct tensor *t)
 {

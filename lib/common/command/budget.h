@@ -1,4 +1,4 @@
-/* budget: the mix of encoders that fits a size and loses the least, by what each of them is measured to take from each weight. */
+/* budget: the mix of encoders with the least error that fits a size, from errors measured on every weight. */
 #ifndef COMMAND_BUDGET_H
 #define COMMAND_BUDGET_H
 
@@ -6,12 +6,14 @@
 
 #include "command/command.h"
 
-/* Measure all candidates on all weights, and allot: *assigned, of choice->n, is the caller's to free. A pipe is spooled first.
- * ERR_USAGE when not even the smallest fit. `p`: as for an output, without pieces and sink. */
+/* Measures all candidates on all weights and assigns one to each. *assigned has choice->n elements; the caller frees it. `p`
+ * is as for an output, without pieces and sink. A pipe is spooled first. Fails with ERR_USAGE if even the smallest mix does
+ * not fit. */
 bool budget_assign(const struct encoder ***assigned, struct command *cmd, struct pipeline *p, const struct choice *choice,
     struct catalog *memory, struct err *err);
 
-/* What was assigned, as options that ask for the same, one a line. ERR_IO where that can be told before `out` is closed. */
+/* Prints the assignment as options that reproduce it, one per line. Fails with ERR_IO if writing is already known to have
+ * failed. */
 bool budget_print(FILE *out, const struct command *cmd, const struct choice *choice, struct err *err);
 
 #endif

@@ -16,7 +16,7 @@ struct spool_note {
     const struct model *model;
 };
 
-/* struct meter: said before it is done, for it can take long. */
+/* Implements struct meter: announces spooling before it starts, because it can take long. */
 static void
 note_spool(void *of, uint64_t nbytes)
 {
@@ -28,15 +28,15 @@ note_spool(void *of, uint64_t nbytes)
             "order of the input", nbytes);
 }
 
-/* struct contents: the bytes of a small tensor that says what a weight is. */
+/* Implements struct contents: reads a small tensor that describes a weight. */
 static bool
 read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 {
     return model_read(model, t, buf, err);
 }
 
-/* What weights are decoded to. Block types of GGUF are made of F32, as llama.cpp has it; other schemes of what amn-remember
- * would write. */
+/* Returns the type that weights are decoded to. GGUF block types are encoded from F32, as in llama.cpp; other schemes from
+ * what amn-remember would write. */
 static enum dtype
 elements(const struct command *cmd)
 {
@@ -44,7 +44,7 @@ elements(const struct command *cmd)
     return e && e->type != DTYPE_UNKNOWN && !cmd->cast ? DTYPE_F32 : cmd->to;
 }
 
-/* What llama.cpp has other names for. */
+/* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys. */
 static bool
 open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct err *err)
 {
@@ -57,7 +57,7 @@ open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct er
     return true;
 }
 
-/* Which tensors are wanted, decoded or as they are, and under which names. */
+/* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
 choose(const struct command *cmd, struct choice *choice, struct hf_model *hf, struct model *model, const struct roles *roles,
     struct err *err)
@@ -71,7 +71,7 @@ choose(const struct command *cmd, struct choice *choice, struct hf_model *hf, st
         && naming_apply(&cmd->naming, choice, err) && passthrough_check(choice, roles, err);
 }
 
-/* Which of them lose precision, and what they become. */
+/* Decides which tensors are quantized, and by which encoder. */
 static bool
 reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
 {
@@ -89,7 +89,7 @@ reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct er
     return ok;
 }
 
-/* What config.json of a directory will say, and what is worth a warning of that. */
+/* Makes the quantization_config for the config.json of a directory, with warnings about its loaders. */
 static bool
 tell_loaders(struct hf_quantization *config, struct command *cmd, const struct choice *choice, struct catalog *catalog,
     struct err *err)

@@ -1,4 +1,4 @@
-/* What the files of this layer share. */
+/* Declarations shared within this layer. */
 #ifndef COMMAND_COMMAND_PRIV_H
 #define COMMAND_COMMAND_PRIV_H
 
@@ -8,31 +8,31 @@
 #include "encode/losses.h"
 #include "scheme/roles.h"
 
-/* Find writer and encoder, when all options are known. ERR_USAGE when they do not go together. */
+/* Finds writer and encoder once all options are known. Fails with ERR_USAGE if they do not match. */
 bool command_settle(struct command *cmd, struct err *err);
 
-/* Print what is wanted instead of the output of one file. */
+/* Prints what --size, --parts, --plan or --dry-run ask for, for an output of one file. */
 bool command_print(const struct command *cmd, const struct pipeline *p, const struct choice *choice, struct err *err);
 
-/* The same of an output of several files: which these would be. */
+/* Prints the --dry-run of an output of several files. */
 bool command_preview_files(const struct command *cmd, const struct pipeline *p, const struct choice *choice,
     const struct writer_options *layout, struct err *err);
 
-/* The metadata of the output, for its writer; clear them after a failure too. */
+/* Makes the metadata of the output. Clear *keys even after a failure. */
 bool command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
-/* The same, for the layout of the output; under -v says what is left out or missing. */
+/* Makes the metadata for the final layout; -v notes what is missing or left out. */
 bool command_keys(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
-/* What is said when the output is complete, so that nothing is a failure: the tensors that have NaN or infinite values;
- * values beyond the type; odd scales, when asked; and the last line. */
+/* Messages after the output is complete; none of them is a failure. In order: tensors with NaN or infinite values; values
+ * that overflow the output type; NaN or infinite scales (-v); the quantization error; totals (-v). */
 void command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan);
 void command_warn_of_range(const struct command *cmd, const struct pipeline *p);
 void command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
 void command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
 void command_note_end(const struct command *cmd, const struct pipeline *p, const struct checksum *sum);
 
-/* Write the output; or what is wanted instead. */
+/* Writes the output, or prints what was asked for instead. */
 bool command_write(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err);
 
 #endif

@@ -14,9 +14,9 @@
 
 enum { DAT_MAX = 1 << 30, NAME_MAX_BYTES = 4096 };
 
-/* --- the GGUF form: W.in_sum2 [matrices, columns] and W.counts [matrices, 1] */
+/* --- GGUF form: W.in_sum2 [matrices, columns] and W.counts [matrices, 1] */
 
-/* All F32 values of a tensor, little-endian, at `y`. */
+/* Reads all F32 values of a tensor into `y`, in host byte order. */
 static bool
 read_floats(struct model *m, const struct tensor *t, float *y, uint64_t n, struct err *err)
 {
@@ -58,7 +58,7 @@ add_sums(struct importance *out, struct model *m, const struct tensor *sums, siz
     if (!name || !read_floats(m, sums, values, n, err) || !read_floats(m, counts, count, ncounts, err))
         return false;
     for (uint64_t i = 0; i < n; i++) {
-        float c = roundf(count[i / (n / ncounts)]);         /* as llama-quantize reads them */
+        float c = roundf(count[i / (n / ncounts)]);         /* as in llama-quantize */
         values[i] = c > 0 ? values[i] / c : 1;
     }
     memcpy(name, sums->name, base);
@@ -82,8 +82,8 @@ read_gguf(struct importance *out, const char *path, const struct limits *limits,
     return ok;
 }
 
-/* --- the older form: how many entries; of each the length of the name, the name, how often it was seen, how many values,
- * and these. All little-endian, of 4 bytes. What comes behind is about where they are from. */
+/* --- older form: number of entries; for each entry the length of the name, the name, the number of calls, the number of
+ * values, and the values. All are 4 bytes, little-endian. The trailing bytes describe the calibration data. */
 
 static bool
 add_entry(struct importance *out, struct cursor *c, struct catalog *memory, struct err *err)

@@ -1,4 +1,4 @@
-/* imatrix: importance matrices as files: the GGUF form, and the older one without a magic. Both: spec of llama-imatrix. */
+/* imatrix: reads importance matrices of llama-imatrix, in GGUF form and in the older form without a magic number. */
 #ifndef COMMAND_IMATRIX_H
 #define COMMAND_IMATRIX_H
 
@@ -6,8 +6,7 @@
 #include "plan/importance.h"
 #include "source/inputs.h"
 
-/* Read a file; values and names are allocated of `memory`, and the file is added to `inputs`. Errors bear its
- * name. */
+/* Reads a file. Values and names are allocated from `memory`, and the file is added to `inputs`. Errors name the file. */
 bool imatrix_read(struct importance *out, const char *path, const struct limits *limits, struct catalog *memory,
     struct inputs *inputs, struct err *err);
 

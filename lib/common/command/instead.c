@@ -30,7 +30,7 @@ print_plan(const struct pipeline *p, struct err *err)
     return ok;
 }
 
-/* Words are about to be written to standard output. */
+/* Prepares standard output for text: removes the bar and checks that no input is overwritten. */
 static bool
 begin(const struct command *cmd, const struct pipeline *p, struct err *err)
 {
@@ -63,7 +63,7 @@ command_print(const struct command *cmd, const struct pipeline *p, const struct 
     return ok && cli_finish_stdout(err);
 }
 
-/* Lay each file out, which finds what the format cannot hold: names and all bytes. */
+/* Lays out each file, which reports names and sizes that the format cannot hold, and adds up the sizes. */
 static bool
 survey_files(const struct command *cmd, const struct preview *in, struct str *files, uint64_t *size,
     const struct writer_options *layout, struct err *err)

@@ -3,7 +3,7 @@
 #include "source/small_file.h"
 #include "hf/quantization.h"
 
-/* What is not in the output that its readers may look for. */
+/* Notes metadata that readers of the output may miss. */
 static void
 note(const struct command *cmd, const struct model *model, const struct keys *keys)
 {
@@ -16,7 +16,7 @@ note(const struct command *cmd, const struct model *model, const struct keys *ke
             "with --gguf-kv or --gguf-metadata");
 }
 
-/* The file of --gguf-metadata is one of the inputs, which the output must not be. */
+/* The file of --gguf-metadata counts as an input, so that the output cannot overwrite it. */
 bool
 command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err)
 {

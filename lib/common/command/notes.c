@@ -5,7 +5,7 @@
 
 #include "pipeline/audit.h"
 
-/* The tensors that have NaN or infinite values: without -v no more lines than one wants to read. */
+/* Warns of tensors with NaN or infinite values: the first few, or all with -v, and then the totals. */
 void
 command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan)
 {
@@ -54,7 +54,7 @@ command_note_scales(const struct cli *cli, const struct pipeline *p, const struc
             scales.infinite);
 }
 
-/* The tensors of which the range has bytes, or those of them that are pieces of this kind. */
+/* Counts the tensors with bytes in the range, either all or those of one kind of piece. */
 static size_t
 count_tensors(const struct pipeline *p, bool all, enum piece_kind kind)
 {

@@ -39,7 +39,7 @@ each(const struct cli *cli, operands_job *job, void *own)
             return worst;
     }
     err_init(&err);
-    if (done != 0 && !cli_finish_stdout(&err))      /* what was not written is not lost */
+    if (done != 0 && !cli_finish_stdout(&err))      /* a failure to write is reported even if all jobs succeeded */
         fail(&worst, cli, &err);
     return worst;
 }

@@ -1,4 +1,4 @@
-/* operands: what the tools that only read have in common. Each operand is opened and reported on, one after the other. */
+/* operands: what the tools that only read share: each operand is opened and reported on in turn. */
 #ifndef COMMAND_OPERANDS_H
 #define COMMAND_OPERANDS_H
 
@@ -6,29 +6,29 @@
 #include "model/model.h"
 #include "scheme/roles.h"
 
-/* A model to report on; all borrowed. */
+/* A model to report on. All members are borrowed. */
 struct operand {
-    const char *name;               /* what the user named; NULL: standard input */
+    const char *name;               /* as named by the user; NULL: standard input */
     const struct model *model;
     const struct roles *roles;
-    const char *heading;            /* over a text, where there are several: the model, as messages show it; else NULL */
-    bool first;                     /* no other was reported on before */
+    const char *heading;            /* model name for the heading of a text report if there are several operands, or NULL */
+    bool first;                     /* no report precedes this one */
 };
 
-/* What is done for one operand. It leaves nothing behind, so that the next one finds as much memory. */
+/* Does the work for one operand and frees everything, so that the next operand has the same memory available. */
 typedef bool operands_report(void *own, const struct operand *operand, struct err *err);
 typedef bool operands_job(void *own, const char *name, struct err *err);
 
-/* Checks that "-" is given once at most; else ERR_USAGE. */
+/* Checks that "-" is given at most once. Fails with ERR_USAGE. */
 bool operands_stdin_once(const struct cli *cli, struct err *err);
 
-/* Does the job for each operand, or for standard input (NULL) when there is none, and shows meanwhile what cli->bar has to
- * show. One that fails is told on stderr, and the others are still done unless standard output is what failed. At the end
- * standard output is closed, when anything was done. Returns CLI_OK, or the highest of the failures. A mistake in the
- * options is one before anything is done. */
+/* Runs the job for each operand, or once for standard input (NULL) if there is none, and shows the progress in cli->bar. A
+ * failure is printed, and the other operands are still processed unless writing to standard output failed. Closes standard
+ * output at the end if any job succeeded. Returns CLI_OK or the highest failure status. Invalid options fail before anything
+ * is done. */
 enum cli_status operands_each(struct cli *cli, operands_job *job, void *own);
 
-/* The same for a job that reports on models, which are opened for it. */
+/* Runs operands_each() with a job that reports on models, and opens them for it. */
 enum cli_status operands_models(struct cli *cli, operands_report *report, void *own);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "command/command_priv.h"
 
-/* "1.23 M": a number of elements; all digits below a million. */
+/* Writes a number of elements as "1.23 M", or with all digits below a million. */
 static const char *
 short_count(char text[32], uint64_t n)
 {

@@ -23,7 +23,7 @@ fill_page(FILE *out, const struct report_file *r, struct err *err)
     return loss_page_html(out, r->choice, r->p->losses, &about, err);
 }
 
-/* Writes all of the report into its sink. */
+/* Writes the whole report to its sink. */
 static bool
 fill(const struct report_file *r, struct err *err)
 {
@@ -41,7 +41,8 @@ fill(const struct report_file *r, struct err *err)
     return ok;
 }
 
-/* Writes a report that is a regular file, when the output is about to get its name. A failure is kept for later. */
+/* Writes the report if it is a regular file, just before the output gets its name. A failure is kept for
+ * report_file_commit(). */
 static void
 write_early(void *of)
 {
@@ -77,7 +78,7 @@ report_file_commit(struct report_file *r, struct err *err)
     if (ok)
         return true;
     err_set(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but the report is not: ", own->text);
-    err->sys = test ? own->sys : 0;     /* EPIPE would end the tool without a word, and the output is there */
+    err->sys = test ? own->sys : 0;     /* EPIPE would end the tool without a message, although the output is complete */
     return err_in_file(err, own->file);
 }
 

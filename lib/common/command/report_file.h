@@ -1,24 +1,25 @@
-/* report_file: the file of --report, which must not cost the output: when it alone fails, the output is complete. */
+/* report_file: the file of --report. Its failure must not affect the output, which is then complete. */
 #ifndef COMMAND_REPORT_FILE_H
 #define COMMAND_REPORT_FILE_H
 
 #include "command/command_priv.h"
 
-/* Zeroed but for cmd, p and choice, which are borrowed. Without --report nothing is done. */
+/* Set cmd, p and choice, which are borrowed, and zero the rest. Without --report the functions do nothing. */
 struct report_file {
     const struct command *cmd;
     const struct pipeline *p;
     const struct choice *choice;
     struct sink *sink;          /* owned */
-    bool written;               /* all of it, under a temporary name */
-    struct err err;             /* the first failure once the work has begun */
+    bool written;               /* completely written under a temporary name */
+    struct err err;             /* first failure after report_file_open() */
 };
 
-/* Opens the file before work begins. A regular file is written when all bytes of the output are made, before that gets its
- * name. ERR_CREATE. */
+/* Opens the file before work begins. A regular file is written after all bytes of the output, before the output gets its
+ * name. Fails with ERR_CREATE. */
 bool report_file_open(struct report_file *report, struct err *err);
 
-/* Gives the file its name. A pipe or a device is written now. The output is complete: a failure is ERR_IO and says so. */
+/* Renames the file to its name; a pipe or a device is written now. The output is complete by then, so failures are ERR_IO
+ * and say so. */
 bool report_file_commit(struct report_file *report, struct err *err);
 void report_file_close(struct report_file *report);
 

@@ -1,4 +1,4 @@
-/* The options that all tools that write have. */
+/* Options that all writing tools have. */
 #include "command/command.h"
 
 #include <stddef.h>
@@ -12,7 +12,7 @@ enum { JOBS_MAX = 256 };
 
 #define SHARD_SIZE (UINT64_C(5) << 30)
 
-/* At most one of --size, --parts, --plan, --dry-run, --test. */
+/* Takes one of --size, --parts, --plan, --dry-run and --test, which are mutually exclusive. */
 static bool
 take_instead(struct command *cmd, enum command_instead instead, struct err *err)
 {
@@ -22,7 +22,7 @@ take_instead(struct command *cmd, enum command_instead instead, struct err *err)
     return true;
 }
 
-/* A number of bits for an element. */
+/* Parses a number of bits per element. */
 static bool
 take_real(double *out, const struct cli_option *option, const char *arg, struct err *err)
 {
@@ -32,19 +32,19 @@ take_real(double *out, const struct cli_option *option, const char *arg, struct 
         "--%s: invalid number of bits '%s': expected more than 0, at most 64", option->name, arg);
 }
 
-/* Options that only set a member of struct command. */
+/* How options that only set a member of struct command are handled. */
 enum take_kind {
-    TAKE_FLAG,                  /* a bool becomes true */
-    TAKE_TEXT,                  /* a text, borrowed */
-    TAKE_NAME,                  /* a text that is not empty; `what`: whose name it is */
-    TAKE_SIZE,                  /* bytes, at least one */
-    TAKE_INSTEAD                /* what is wanted instead of the output */
+    TAKE_FLAG,                  /* sets a bool */
+    TAKE_TEXT,                  /* sets a string, borrowed */
+    TAKE_NAME,                  /* sets a string that must not be empty; `what` names it */
+    TAKE_SIZE,                  /* sets a number of bytes, at least 1 */
+    TAKE_INSTEAD                /* sets what to produce instead of the output */
 };
 
 static const struct take_row {
     int key;
     enum take_kind kind;
-    size_t at;                  /* offset of the member; of TAKE_INSTEAD its value */
+    size_t at;                  /* offset of the member; for TAKE_INSTEAD the value */
     const char *what;
 } rows[] = {
     { 'f', TAKE_FLAG, offsetof(struct command, output.terminal_ok), NULL },
@@ -97,7 +97,7 @@ take_row(struct command *cmd, const struct take_row *row, const struct cli_optio
     }
 }
 
-/* A word of the option's list, or a number in its range. */
+/* Handles an option whose argument is one of its words. */
 static bool
 take_choice(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
 {
@@ -168,7 +168,7 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
     }
 }
 
-/* A path that ends with a slash is that of a directory. */
+/* A path with a trailing slash is a directory. */
 void
 command_take_output(struct command *cmd)
 {
@@ -187,14 +187,14 @@ command_take_output(struct command *cmd)
         cmd->dir.shard_size = SHARD_SIZE;
 }
 
-/* Whether only a part of the output is asked for. */
+/* Returns true if only a range or part of the output is wanted. */
 static bool
 is_some(const struct byte_range *cut)
 {
     return cut->range || cut->part != 0 || cut->part_size != 0;
 }
 
-/* What does not go with an output of several files. */
+/* Checks options that an output of several files excludes or requires. */
 static bool
 check_files(const struct command *cmd, struct err *err)
 {
@@ -212,7 +212,7 @@ check_files(const struct command *cmd, struct err *err)
             dir ? "-o DIR/" : "--split-size");
 }
 
-/* Options about metadata, and the order of one format, go with the format that they are about. */
+/* Checks that options for metadata and order match the output format. */
 static bool
 check_format(const struct command *cmd, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* What the output is: the format and the scheme that the options name together. */
+/* Settles output format and scheme from all options together. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -18,7 +18,7 @@ writer_named(const char *name)
     return NULL;
 }
 
-/* Reports a word that is no scheme, nor a format where `formats` are allowed. */
+/* Reports an unknown scheme; `formats`: a format was possible as well. */
 static bool
 unknown(const char *option, const char *arg, bool formats, struct err *err)
 {
@@ -51,7 +51,7 @@ command_take_format(struct command *cmd, const struct cli_option *option, const 
     return true;
 }
 
-/* The writer that the extension of a path names, or NULL. */
+/* Returns the writer for the extension of a path, or NULL. */
 static const struct writer *
 writer_of(const char *path)
 {
@@ -59,7 +59,7 @@ writer_of(const char *path)
     return dot ? writer_named(dot + 1) : NULL;
 }
 
-/* The format that a scheme is written in. */
+/* Returns the format that a scheme is written in. */
 static const struct writer *
 format_of(const struct encoder *encoder)
 {
@@ -89,7 +89,7 @@ find_candidates(struct command *cmd, struct err *err)
     return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: empty list");
 }
 
-/* The encoder of the scheme, and the format that goes with it. */
+/* Finds the encoder of the scheme, and checks or sets the output format. */
 static bool
 find_encoder(struct command *cmd, struct err *err)
 {

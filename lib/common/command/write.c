@@ -1,4 +1,4 @@
-/* How the output is written: one file, several, a directory; or what is wanted instead. */
+/* Writes the output as one file, several files or a directory, or prints what was asked for instead. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "command/report_file.h"
 #include "output/outputs.h"
 
-/* What is seen of it while it is made: under -v its checksum, for a test what is NaN or infinite in it. */
+/* Hooks that see the output as it is made: a checksum under -v, and NaN or infinite values for --test. */
 struct write_seen {
     struct checksum sum;
     struct nonfinite_scan scan;
@@ -27,7 +27,7 @@ see(struct write_seen *seen, const struct command *cmd, const struct pipeline *p
     return scan_init(&seen->scan, p->pieces, err);
 }
 
-/* Opens the one file of the output, when no other job has left anything of it. */
+/* Removes what killed jobs left of this output, and opens its file. */
 static bool
 open_output(const struct command *cmd, struct pipeline *p, struct err *err)
 {
@@ -37,7 +37,7 @@ open_output(const struct command *cmd, struct pipeline *p, struct err *err)
     return outputs_open(cmd->outputs, &p->sink, &cmd->output, err);
 }
 
-/* Write the output, or the part of it that is wanted; a test makes it and keeps nothing. */
+/* Writes the output or the wanted part of it; --test makes it and discards it. */
 static bool
 write_output(const struct command *cmd, struct pipeline *p, const struct roles *roles, struct err *err)
 {
@@ -64,7 +64,7 @@ write_output(const struct command *cmd, struct pipeline *p, const struct roles *
     return ok;
 }
 
-/* One file, or standard output; or what is wanted instead. */
+/* Writes one file or standard output, or prints what was asked for instead. */
 static bool
 write_file(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles,
     const struct writer_options *layout, struct err *err)
@@ -79,7 +79,7 @@ write_file(const struct command *cmd, struct pipeline *p, struct choice *choice,
     return ok;
 }
 
-/* A directory of files. */
+/* Writes a directory. */
 static bool
 write_directory(const struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
 {
@@ -99,7 +99,7 @@ write_directory(const struct command *cmd, struct pipeline *p, struct choice *ch
     return true;
 }
 
-/* The files of a split model. */
+/* Writes the files of a split model. */
 static bool
 write_split(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct writer_options *layout,
     struct err *err)
@@ -114,7 +114,7 @@ write_split(const struct command *cmd, struct pipeline *p, struct choice *choice
     return true;
 }
 
-/* One file or several, or what is wanted instead. */
+/* Writes one file, several files or a directory, or prints what was asked for instead. */
 static bool
 write_files(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
 {
@@ -127,8 +127,8 @@ write_files(const struct command *cmd, struct pipeline *p, struct choice *choice
     return cmd->dir.path ? write_directory(cmd, p, choice, err) : write_split(cmd, p, choice, &layout, err);
 }
 
-/* Tells whether the losses of encoding are added up: for a report, or the note at the end. They are those of a whole
- * output. A directory that is resumed is made in part only, unless a report asks for all of it. */
+/* Returns true if quantization errors are summed up, for a report or for the last note. They are those of a whole output; a
+ * resumed directory is encoded only in part, so they are then summed up only if a report requires it. */
 static bool
 counts(const struct command *cmd, const struct choice *choice)
 {

@@ -12,10 +12,11 @@
 #include "model/configs.h"
 #include "base/folder.h"
 
-/* File names of one rank; a '*' in front makes the rest a suffix. The first step that matches exactly one file decides. */
+/* File names of one rank; a '*' in front makes the rest a suffix. The first step that matches any
+ * file decides, and must match exactly one. */
 struct candidate_step {
     const char *pattern[5];
-    bool rival;                 /* worth a warning if another one is read; if not set, the file is mostly another copy of the
+    bool rival;                 /* worth a warning if another one is read; if not set, the file is usually another copy of the
                                  * same model */
     bool shards;                /* match only the first shard of a complete set that no index lists */
 };
@@ -42,9 +43,9 @@ enum { STEPS = sizeof steps / sizeof *steps };
 static const char *const not_models[] = { "training_args.bin", "optimizer.bin", "optimizer.pt", "scheduler.bin", "scheduler.pt",
     "scaler.pt", "rng_state.pth" };
 
-/* Returns true if a step looks for files of this name. Of a split GGUF model, only the first part matches. */
+/* Returns true if a step looks for files of this name. Only the first part of a split GGUF model matches. */
 static bool
-fits(const struct candidate_step *step, const char *name)
+step_matches(const struct candidate_step *step, const char *name)
 {
     struct configs_part part;
     if (configs_part(&part, name, ".gguf") && str_ends(name, ".gguf") && part.number != 1)
@@ -70,7 +71,7 @@ compare_name(const void *key, const void *b)
 
 /* Returns true if the directory has shard i of the set that `name` belongs to, or the set's index if i is 0. */
 static bool
-has(const struct candidates *c, const char *name, const struct configs_part *part, uint64_t i)
+has_shard(const struct candidates *c, const char *name, const struct configs_part *part, uint64_t i)
 {
     struct str s = { 0 };
     configs_part_name(&s, name, part, i);
@@ -83,7 +84,7 @@ static bool
 is_complete(const struct candidates *c, const char *name, const struct configs_part *part)
 {
     uint64_t i = 1;
-    while (i <= part->count && has(c, name, part, i))
+    while (i <= part->count && has_shard(c, name, part, i))
         i++;
     return i > part->count;
 }
@@ -93,12 +94,12 @@ static bool
 is_indexed(const struct candidates *c, const char *name)
 {
     struct configs_part part;
-    return configs_shard(&part, name) && has(c, name, &part, 0);
+    return configs_shard(&part, name) && has_shard(c, name, &part, 0);
 }
 
 /* Returns true if both are shards of one model. */
 static bool
-belong(const char *a, const char *b)
+is_same_model(const char *a, const char *b)
 {
     struct configs_part p, q;
     return configs_shard(&p, a) && configs_shard(&q, b) && p.number >= 1 && p.number <= p.count && q.number >= 1
@@ -114,7 +115,7 @@ step_of(const struct candidates *c, const char *name)
 {
     struct configs_part part;
     for (size_t i = 0; i < STEPS; i++)
-        if (fits(&steps[i], name) && (!steps[i].shards || (c && configs_shard(&part, name) && part.number == 1
+        if (step_matches(&steps[i], name) && (!steps[i].shards || (c && configs_shard(&part, name) && part.number == 1
                 && !is_indexed(c, name) && is_complete(c, name, &part))))
             return &steps[i];
     return NULL;
@@ -143,41 +144,41 @@ list(struct candidates *c, const char *dir, struct err *err)
 
 /* --- errors -------------------------------------------------------------------------------------------- */
 
-/* Builds the list of names in a message: "a, b and 5 more". */
-enum { TOLD = 4 };
+/* Names listed in a message, as in "a, b, c, d and 5 more". */
+enum { NAMES_MAX = 4 };
 
 static void
-tell(struct str *words, size_t i, const char *name)
+add_name(struct str *words, size_t i, const char *name)
 {
     char shown[STR_SHOWN];
-    if (i < TOLD)
+    if (i < NAMES_MAX)
         str_format(words, "%s%s", i ? ", " : "", str_shown(shown, name, strlen(name)));
 }
 
 static void
-tell_end(struct str *words, size_t n)
+add_count(struct str *words, size_t n)
 {
-    if (n > TOLD)
-        str_format(words, " and %zu more", n - TOLD);
+    if (n > NAMES_MAX)
+        str_format(words, " and %zu more", n - NAMES_MAX);
 }
 
 /* Fails because shards of a model without an index are missing, and lists them. `name` is one of the shards present. */
 static bool
-missing(const struct candidates *c, const char *name, struct err *err)
+refuse_missing(const struct candidates *c, const char *name, struct err *err)
 {
     struct str words = { 0 }, file = { 0 };
     struct configs_part part;
     size_t n = 0;
     configs_shard(&part, name);
     for (uint64_t i = 1; i <= part.count; i++) {
-        if (has(c, name, &part, i))
+        if (has_shard(c, name, &part, i))
             continue;
         file.len = 0;
         configs_part_name(&file, name, &part, i);
         if (!file.failed)
-            tell(&words, n++, file.p);
+            add_name(&words, n++, file.p);
     }
-    tell_end(&words, n);
+    add_count(&words, n);
     if (words.failed || file.failed)
         err_memory(err, words.room);
     else
@@ -197,14 +198,14 @@ is_one_model(const struct candidates *c, const struct candidate_step *step, cons
         if (step_of(c, c->names.name[i]) != step)
             continue;
         *first = *first ? *first : c->names.name[i];
-        if (!belong(*first, c->names.name[i]))
+        if (!is_same_model(*first, c->names.name[i]))
             return false;
     }
     return true;
 }
 
 static bool
-several(const struct candidates *c, const struct candidate_step *step, const char *dir, struct err *err)
+refuse_several(const struct candidates *c, const struct candidate_step *step, const char *dir, struct err *err)
 {
     struct str words = { 0 };
     struct configs_part part;
@@ -214,9 +215,9 @@ several(const struct candidates *c, const struct candidate_step *step, const cha
     for (size_t i = 0; i < c->names.n; i++)
         if (step_of(c, c->names.name[i]) == step) {
             first = first ? first : c->names.name[i];
-            tell(&words, n++, c->names.name[i]);
+            add_name(&words, n++, c->names.name[i]);
         }
-    tell_end(&words, n);
+    add_count(&words, n);
     if (words.failed)
         err_memory(err, words.room);
     else if (configs_shard(&part, first))
@@ -252,9 +253,9 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         c->shards = part.count;
     else if (ok && !best->shards && is_one_model(c, best, &shard) && !is_indexed(c, shard)) {
         c->chosen = NULL;
-        missing(c, shard, err);
+        refuse_missing(c, shard, err);
     } else if (ok && !c->chosen)
-        several(c, best, dir, err);
+        refuse_several(c, best, dir, err);
     return c->chosen || err_in_file(err, str_shown(shown, dir, strlen(dir)));
 }
 
@@ -271,12 +272,13 @@ bool
 candidates_other(const struct candidates *c, size_t i)
 {
     const char *name = c->names.name[i];
-    return name != c->chosen && step_of(c, name)->rival && !is_indexed(c, name) && (c->shards == 0 || !belong(name, c->chosen));
+    return name != c->chosen && step_of(c, name)->rival && !is_indexed(c, name)
+        && (c->shards == 0 || !is_same_model(name, c->chosen));
 }
 
 /* Sets *other if the file exists and is not one of those that were opened, under any name. */
 static bool
-look(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
+check_other(bool *other, const char *dir, const char *name, const struct inputs *inputs, struct err *err)
 {
     struct stat st;
     char *path = folder_path(dir, strlen(dir), name, err), shown[STR_SHOWN];
@@ -298,11 +300,11 @@ candidates_warn(const struct candidates *c, const char *dir, const struct inputs
     bool ok = true;
     for (size_t i = 0; ok && i < c->names.n; i++) {
         bool other = candidates_other(c, i);
-        ok = !other || look(&other, dir, c->names.name[i], inputs, err);
+        ok = !other || check_other(&other, dir, c->names.name[i], inputs, err);
         if (other)
-            tell(&words, n++, c->names.name[i]);
+            add_name(&words, n++, c->names.name[i]);
     }
-    tell_end(&words, n);
+    add_count(&words, n);
     ok = ok && (!words.failed || err_memory(err, words.room));
     if (ok && n != 0)
         catalog_warn(catalog, "the directory has several models: reading %s, not %s; give a file name to choose another",

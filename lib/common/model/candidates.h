@@ -6,7 +6,7 @@
 #include "catalog/catalog.h"
 #include "source/inputs.h"
 
-/* Zero-initialized it is empty. Clear it after a failure, too. */
+/* Empty when zero-initialized. Clear it after a failure, too. */
 struct candidates {
     struct names names;         /* in byte order */
     const char *chosen;         /* points into names */

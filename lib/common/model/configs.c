@@ -98,7 +98,7 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
 
 /* Returns why a file cannot be read, or NULL if it can or is a directory. */
 static const char *
-find_fault(const char *path)
+unreadable_why(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
@@ -118,12 +118,12 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     bool ok = d || err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     while (ok && (name = folder_next(d, err)) != NULL) {
         char *path = *name != '.' && !candidates_is_model(name) ? folder_path(dir, strlen(dir), name, err) : NULL;
-        ok = !path || !find_fault(path) || names_add(&bad, name, strlen(name), err);
+        ok = !path || !unreadable_why(path) || names_add(&bad, name, strlen(name), err);
         free(path);
     }
     names_sort(&bad);
     char *first = bad.n != 0 ? folder_path(dir, strlen(dir), bad.name[0], err) : NULL;
-    const char *fault = first ? find_fault(first) : NULL;
+    const char *fault = first ? unreadable_why(first) : NULL;
     if (fault && bad.n > 1)
         catalog_warn(catalog, "%zu unreadable files, first %s: %s", bad.n,
             str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);
@@ -154,7 +154,7 @@ note_index(struct catalog *catalog, const char *name, uint64_t shards, struct er
 
 /* Returns true if the index at `path` lists the file and at least one other, and sets *shards to their number. */
 static bool
-lists(const char *path, const char *file, struct budget *budget, struct inputs *inputs, uint64_t *shards)
+index_lists(const char *path, const char *file, struct budget *budget, struct inputs *inputs, uint64_t *shards)
 {
     struct source *src = NULL;
     struct index index = { 0 };
@@ -210,7 +210,7 @@ note_shard(struct catalog *catalog, const char *file, const char *path, size_t f
         if (!(str_ends(name, ".safetensors.index.json") || str_ends(name, ".bin.index.json")) || catalog_facts(catalog)->index)
             continue;
         char *index = folder_path(dir, strlen(dir), name, err);
-        ok = index && (!lists(index, file, catalog_budget(catalog), inputs, &shards)
+        ok = index && (!index_lists(index, file, catalog_budget(catalog), inputs, &shards)
             || note_index(catalog, name, shards, err));
         free(index);
     }

@@ -63,8 +63,8 @@ add_metadata(struct catalog *all, const struct catalog *of, uint32_t first, cons
     }
     char shown[STR_SHOWN];
     if (n != 0)
-        catalog_warn(all, "%s: %zu metadata keys differ from those of earlier operands (first: %s); the earlier values "
-            "are kept", name, n, str_shown(shown, odd->key, odd->key_len));
+        catalog_warn(all, "%s: metadata keys that differ from earlier operands: %zu (first: %s); the earlier values are "
+            "kept", name, n, str_shown(shown, odd->key, odd->key_len));
     return true;
 }
 
@@ -80,7 +80,7 @@ add_remarks(struct catalog *all, const struct catalog *of, const char *name)
 /* --- configs ------------------------------------------------------------------------------------------- */
 
 static const struct catalog_config *
-config_called(const struct catalog *c, const char *name)
+find_config(const struct catalog *c, const char *name)
 {
     for (size_t i = 0; i < catalog_config_count(c); i++)
         if (strcmp(catalog_config_at(c, i)->name, name) == 0)
@@ -91,7 +91,7 @@ config_called(const struct catalog *c, const char *name)
 /* Searches for "quant", which is part of every key that affects how weights are read. A false positive only costs the user
  * an option. */
 static bool
-speaks_of_quantization(const struct catalog_config *config)
+mentions_quantization(const struct catalog_config *config)
 {
     static const char word[] = "quant";
     for (size_t i = 0; i + sizeof word - 1 <= config->n; i++)
@@ -104,12 +104,12 @@ static bool
 add_configs(struct catalog *all, const struct catalog *of, const char *name, struct err *err)
 {
     for (size_t i = 0; i < catalog_config_count(of); i++) {
-        const struct catalog_config *config = catalog_config_at(of, i), *there = config_called(all, config->name);
+        const struct catalog_config *config = catalog_config_at(of, i), *there = find_config(all, config->name);
         if (!there && !catalog_add_config(all, config, err))
             return false;
         if (!there || (there->n == config->n && memcmp(there->text, config->text, config->n) == 0))
             continue;
-        if (speaks_of_quantization(there) || speaks_of_quantization(config)) {
+        if (mentions_quantization(there) || mentions_quantization(config)) {
             err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an earlier operand and affects how"
                 " quantized weights are read: give one for all operands with --config FILE, or ignore them with --config"
                 " none",
@@ -163,7 +163,7 @@ take_sources(struct model *m, struct model *of, struct err *err)
 
 /* Returns true if this part of a split model was already opened with an earlier operand. */
 static bool
-is_there(const struct model *m, const struct model *of)
+is_open(const struct model *m, const struct model *of)
 {
     const struct input *file = of->inputs.item;
     return catalog_facts_of(of->catalog)->split_count != 0 && of->inputs.n == 1
@@ -172,7 +172,7 @@ is_there(const struct model *m, const struct model *of)
 
 /* Moves the contents of an opened operand into the model. */
 static bool
-take(struct model *m, struct model *of, uint64_t *shards, struct err *err)
+take_operand(struct model *m, struct model *of, uint64_t *shards, struct err *err)
 {
     uint32_t first = m->nsrc;
     for (size_t i = 0; i < of->inputs.n; i++)
@@ -196,16 +196,16 @@ add_operand(struct model *m, const char *operand, const struct model_options *op
 {
     struct model of;
     bool ok = model_open(&of, operand, options, err);
-    if (!ok || !is_there(m, &of))
+    if (!ok || !is_open(m, &of))
         ok = ok && (((model_complete(&of, err) && model_spool(&of, err)) || err_in_file(err, of.name))
-            && take(m, &of, shards, err));
+            && take_operand(m, &of, shards, err));
     model_clear(&of);
     return ok;
 }
 
 /* Reports the tensor name that catalog_seal() found twice, with both files. */
 static bool
-name_twins(const struct model *m, struct err *err)
+report_duplicate(const struct model *m, struct err *err)
 {
     char shown[STR_SHOWN];
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
@@ -228,7 +228,7 @@ seal(struct model *m, struct err *err)
     if (catalog_seal(m->catalog, &why))
         return true;
     if (why.kind == ERR_MALFORMED)
-        return name_twins(m, err);
+        return report_duplicate(m, err);
     *err = why;
     return false;
 }

@@ -66,7 +66,7 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
     bool ok = source_open(&src[m->nsrc], path, pipe_ok, &m->inputs, err);
     struct source *this = src[m->nsrc];
     if (this) {
-        source_tell(this, m->meter);
+        source_set_meter(this, m->meter);
         source_allow_spool(this, !m->no_spool);
     }
     m->nsrc += this != NULL;
@@ -222,7 +222,7 @@ open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 
 /* Reads the configs next to the opened file `path`, or the config that the user named, if any. */
 static bool
-add_beside(struct model *m, const char *path, const struct model_options *options, struct err *err)
+add_configs(struct model *m, const char *path, const struct model_options *options, struct err *err)
 {
     bool named = options->config && strcmp(options->config, "none") != 0;
     if (named)
@@ -248,7 +248,7 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
     struct candidates in = { 0 };
     char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
     bool ok = path && keep_folder(m, dir, strlen(dir), err)
-        && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_beside(m, path, options, err)
+        && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_configs(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
     if (ok && catalog_facts_of(m->catalog)->shards != 0)
         catalog_warn(m->catalog, "the file is one of %" PRIu64 " shards of a model, and the directory has no index: only"
@@ -280,7 +280,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else if (there && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else
-        ok = ok && open_file(m, path, !stored, err) && add_beside(m, path, options, err)
+        ok = ok && open_file(m, path, !stored, err) && add_configs(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     ok = ok && err->kind == ERR_NONE && (!options->warns || !m->folder || configs_warn(m->catalog, m->folder, err));
     return ok || err_in_file(err, m->name ? m->name : "");
@@ -345,12 +345,12 @@ model_list_check_overwrite(char *const *operands, size_t n, const struct model_o
         return true;
     for (size_t i = 0; ok && i < n; i++) {
         struct model m = { 0 };
-        struct err unsaid;
-        err_init(&unsaid);
+        struct err ignored;
+        err_init(&ignored);
         if (strcmp(operands[i], "-") == 0)
             ok = fstat(STDIN_FILENO, &st) != 0 || inputs_add(&m.inputs, st.st_dev, st.st_ino, "(standard input)", err);
         else if (stat(operands[i], &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-            model_open(&m, operands[i], options, &unsaid);
+            model_open(&m, operands[i], options, &ignored);
         ok = ok && model_check_overwrite(&m, err);
         model_clear(&m);
     }
@@ -371,7 +371,7 @@ model_spool(struct model *m, struct err *err)
 /* Reads a source that is not seekable up to SOURCE_SETTLE bytes after its header, into memory. Sets *ended if it ended
  * there. */
 static bool
-settle(struct model *m, bool *ended, struct err *err)
+read_past_header(struct model *m, bool *ended, struct err *err)
 {
     return source_ended_by(m->src[0], catalog_facts_of(m->catalog)->header_end + SOURCE_SETTLE, ended, err);
 }
@@ -387,7 +387,7 @@ model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 {
     uint64_t end = t->extent.at + t->extent.nbytes;
     bool near = m->nsrc == 1 && !t->layout && end <= catalog_facts_of(m->catalog)->header_end + SOURCE_SETTLE, ended;
-    return (near ? settle(m, &ended, err) : model_spool(m, err))
+    return (near ? read_past_header(m, &ended, err) : model_spool(m, err))
         && model_bytes(m, t, 0, buf, (size_t)t->extent.nbytes, err);
 }
 
@@ -402,5 +402,5 @@ model_complete(struct model *m, struct err *err)
             f->split_count, f->split_count);
     if (source_seekable(m->src[0]))
         return true;
-    return settle(m, &ended, err) && (!ended || model_finish(m, err));
+    return read_past_header(m, &ended, err) && (!ended || model_finish(m, err));
 }

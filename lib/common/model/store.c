@@ -79,7 +79,7 @@ store_root(struct str *root, const struct store_place places[STORE_PLACES], stru
         last = i;
         if (value && *value) {
             str_format(root, "%s%s", value, places[i].below);
-            return store_built(root, err);
+            return store_check_text(root, err);
         }
     }
     return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no location for the store: neither %s nor %s is set",
@@ -112,7 +112,7 @@ store_hex(char *hex, const char *p, size_t n)
 }
 
 bool
-store_there(int failed, const char *path, struct err *err)
+store_exists(int failed, const char *path, struct err *err)
 {
     char shown[STR_SHOWN];
     if (failed != 0 && !err_absent(errno))
@@ -121,20 +121,20 @@ store_there(int failed, const char *path, struct err *err)
 }
 
 bool
-store_has(const struct str *path, const char *get, struct err *err)
+store_require(const struct str *path, const char *get, struct err *err)
 {
     struct stat st;
     char shown[STR_SHOWN], how[STR_SHOWN];
-    if (!store_built(path, err))
+    if (!store_check_text(path, err))
         return false;
-    if (store_there(stat(path->p, &st), path->p, err))
+    if (store_exists(stat(path->p, &st), path->p, err))
         return true;
     return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; download the model with: %s",
         str_shown(shown, path->p, path->len), strerror(errno), str_shown(how, get, strlen(get)));
 }
 
 bool
-store_built(const struct str *text, struct err *err)
+store_check_text(const struct str *text, struct err *err)
 {
     return !text->failed || err_memory(err, text->room);
 }

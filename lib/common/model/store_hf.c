@@ -100,7 +100,7 @@ name_command(struct str *get, const struct hub_name *name, struct err *err)
         str_format(get, " %.*s", (int)name->file_len, name->file);
     if (strcmp(name->rev, "main") != 0)
         str_format(get, " --revision %s", name->rev);
-    return store_built(get, err);
+    return store_check_text(get, err);
 }
 
 /* --- its files ----------------------------------------------------------------------------------------- */
@@ -137,8 +137,8 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     struct stat st;
     char shown[STR_SHOWN];
     str_format(&path, "%s/refs/%s", repo, rev);
-    bool ok = store_built(&path, err);
-    bool is_ref = ok && store_there(stat(path.p, &st), path.p, err) && S_ISREG(st.st_mode);
+    bool ok = store_check_text(&path, err);
+    bool is_ref = ok && store_exists(stat(path.p, &st), path.p, err) && S_ISREG(st.st_mode);
     ok = ok && err->kind == ERR_NONE;
     if (is_ref && st.st_size > REF_MAX) {
         err_set(err, ERR_MALFORMED, REF_MAX, "invalid ref: longer than %d bytes", REF_MAX);
@@ -146,7 +146,7 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     } else if (is_ref) {
         ok = read_ref(commit, path.p, inputs, budget, err);
     } else if (ok && (strlen(rev) != COMMIT || !store_hex(commit, rev, COMMIT))) {
-        ok = store_has(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: not a regular file",
+        ok = store_require(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: not a regular file",
             str_shown(shown, path.p, path.len));
     }
     str_clear(&path);
@@ -164,12 +164,12 @@ store_hf(struct str *path, const char *spec, struct inputs *inputs, struct catal
     if (ok) {
         str_format(path, "/models--%.*s%s%.*s", (int)name.org_len, name.org, name.org_len ? "--" : "",
             (int)name.repo_len, name.repo);
-        ok = store_has(path, get.p, err) && find_commit(commit, path->p, name.rev, get.p, inputs,
+        ok = store_require(path, get.p, err) && find_commit(commit, path->p, name.rev, get.p, inputs,
             catalog_budget(catalog), err);
     }
     if (ok) {
         str_format(path, "/snapshots/%s%s%.*s", commit, name.has_file ? "/" : "", (int)name.file_len, name.file);
-        ok = store_has(path, get.p, err);
+        ok = store_require(path, get.p, err);
     }
     str_clear(&get);
     return ok;
@@ -200,7 +200,7 @@ add_operand(struct names *list, struct snapshot *s, const char *name, struct err
     if (!operand.failed && (!main || strchr(operand.p, '@')))
         str_format(&operand, "@%s", s->rev);
     err_init(&unfit);
-    bool ok = store_built(&operand, err)
+    bool ok = store_check_text(&operand, err)
         && (!check_path(operand.p + 3, operand.len - 3, "", &unfit) || names_add(list, operand.p, operand.len, err));
     s->found = true;
     str_clear(&operand);
@@ -242,32 +242,32 @@ list_models(struct names *list, struct snapshot *s, struct err *err)
 
 /* Truncates the path to `top` bytes and appends `below`. */
 static bool
-go_to(struct str *path, size_t top, const char *below, struct err *err)
+set_path(struct str *path, size_t top, const char *below, struct err *err)
 {
     path->len = top;
     str_text(path, below);
-    return store_built(path, err);
+    return store_check_text(path, err);
 }
 
 /* Collects the entries of a folder that fit, each as its path after the first `top` bytes. Finds none if there is no folder. */
 static bool
-names_in(struct names *names, struct str *path, size_t top, bool (*fits)(const char *path, struct err *why),
+list_folder(struct names *names, struct str *path, size_t top, bool (*fits)(const char *path, struct err *why),
     struct err *err)
 {
     size_t len = path->len;
     struct err why;
     const char *name;
     char shown[STR_SHOWN];
-    bool ok = store_built(path, err);
+    bool ok = store_check_text(path, err);
     DIR *d = ok ? opendir(path->p) : NULL;
     err_init(&why);
     if (ok && !d && !err_absent(errno))
         err_sys(&why, ERR_OPEN, errno, "%s", str_shown(shown, path->p, len));
     while (ok && d && (name = folder_next(d, &why)) != NULL) {
         str_format(path, "/%s", name);
-        ok = store_built(path, err)
+        ok = store_check_text(path, err)
             && (*name == '.' || !fits(path->p, &why) || names_add(names, path->p + top, path->len - top, err))
-            && go_to(path, len, "", err);
+            && set_path(path, len, "", err);
     }
     if (d)
         closedir(d);
@@ -280,14 +280,14 @@ static bool
 is_folder(const char *path, struct err *why)
 {
     struct stat st;
-    return store_there(lstat(path, &st), path, why) && S_ISDIR(st.st_mode);
+    return store_exists(lstat(path, &st), path, why) && S_ISDIR(st.st_mode);
 }
 
 static bool
 is_file(const char *path, struct err *why)
 {
     struct stat st;
-    return store_there(stat(path, &st), path, why) && S_ISREG(st.st_mode);
+    return store_exists(stat(path, &st), path, why) && S_ISREG(st.st_mode);
 }
 
 static bool
@@ -299,15 +299,15 @@ is_incomplete(const char *path, struct err *why)
 
 /* Collects a folder and those below it, each as its path after the first `top` bytes: "", "/a", "/a/b". */
 static bool
-folders_below(struct names *all, struct str *path, size_t top, unsigned deep, struct err *err)
+list_folders(struct names *all, struct str *path, size_t top, unsigned deep, struct err *err)
 {
     struct names names = { 0 };
     size_t len = path->len;
-    bool ok = names_add(all, path->p + top, len - top, err) && (deep == 0 || names_in(&names, path, len, is_folder, err));
+    bool ok = names_add(all, path->p + top, len - top, err) && (deep == 0 || list_folder(&names, path, len, is_folder, err));
     for (size_t i = 0; ok && i < names.n; i++)
-        ok = go_to(path, len, names.name[i], err) && folders_below(all, path, top, deep - 1, err);
+        ok = set_path(path, len, names.name[i], err) && list_folders(all, path, top, deep - 1, err);
     names_clear(&names);
-    return ok && go_to(path, len, "", err);
+    return ok && set_path(path, len, "", err);
 }
 
 /* Lists every model of a snapshot, or the snapshot itself if it has none and a download is incomplete. */
@@ -317,11 +317,11 @@ list_snapshot(struct names *list, struct snapshot *s, bool incomplete, struct er
     struct names folders = { 0 };
     s->top = s->path.len;
     s->found = false;
-    bool ok = folders_below(&folders, &s->path, s->top, FOLDERS_DEEP, err);
+    bool ok = list_folders(&folders, &s->path, s->top, FOLDERS_DEEP, err);
     for (size_t i = 0; ok && i < folders.n; i++)
-        ok = go_to(&s->path, s->top, folders.name[i], err) && list_models(list, s, err);
+        ok = set_path(&s->path, s->top, folders.name[i], err) && list_models(list, s, err);
     names_clear(&folders);
-    return ok && go_to(&s->path, s->top, "", err) && (s->found || !incomplete || add_operand(list, s, "", err));
+    return ok && set_path(&s->path, s->top, "", err) && (s->found || !incomplete || add_operand(list, s, "", err));
 }
 
 /* Collects the possible values of REV, as "/REV": main, the other refs, the commits. */
@@ -330,10 +330,10 @@ list_revisions(struct names *revs, struct str *path, struct err *err)
 {
     struct names folders = { 0 }, refs = { 0 }, commits = { 0 };
     size_t repo = path->len, top = repo + strlen("/refs");
-    bool ok = go_to(path, repo, "/refs", err) && folders_below(&folders, path, top, FOLDERS_DEEP, err);
+    bool ok = set_path(path, repo, "/refs", err) && list_folders(&folders, path, top, FOLDERS_DEEP, err);
     for (size_t i = 0; ok && i < folders.n; i++)
-        ok = go_to(path, top, folders.name[i], err) && names_in(&refs, path, top, is_file, err);
-    ok = ok && go_to(path, repo, "/snapshots", err) && names_in(&commits, path, path->len, is_folder, err)
+        ok = set_path(path, top, folders.name[i], err) && list_folder(&refs, path, top, is_file, err);
+    ok = ok && set_path(path, repo, "/snapshots", err) && list_folder(&commits, path, path->len, is_folder, err)
         && names_add(revs, "/main", strlen("/main"), err);
     for (size_t i = 0; ok && i < refs.n; i++)
         ok = strchr(refs.name[i], '@') || names_add(revs, refs.name[i], strlen(refs.name[i]), err);
@@ -342,7 +342,7 @@ list_revisions(struct names *revs, struct str *path, struct err *err)
     names_clear(&folders);
     names_clear(&refs);
     names_clear(&commits);
-    return ok && go_to(path, repo, "", err);
+    return ok && set_path(path, repo, "", err);
 }
 
 /* Appends the snapshot folder of a revision to the path. Sets *found if the folder exists and its commit is not in `done`
@@ -363,7 +363,7 @@ find_snapshot(bool *found, struct str *path, const char *rev, struct names *done
     if (!*found)
         return true;
     str_format(path, "/snapshots/%s", commit);
-    if (!store_built(path, err))
+    if (!store_check_text(path, err))
         return false;
     *found = is_folder(path->p, &why);
     return (why.kind == ERR_NONE || keep(err, &why)) && (!*found || names_add(done, commit, COMMIT, err));
@@ -377,14 +377,14 @@ list_repository(struct names *list, const char *repo, struct str *path, const st
     struct names revs = { 0 }, done = { 0 }, incomplete = { 0 };
     struct budget budget = { .limits = *limits };
     size_t len = path->len;
-    bool ok = go_to(&s.path, len, "/blobs", err) && names_in(&incomplete, &s.path, len, is_incomplete, err)
-        && go_to(&s.path, len, "", err) && list_revisions(&revs, &s.path, err);
+    bool ok = set_path(&s.path, len, "/blobs", err) && list_folder(&incomplete, &s.path, len, is_incomplete, err)
+        && set_path(&s.path, len, "", err) && list_revisions(&revs, &s.path, err);
     for (size_t i = 0; ok && i < revs.n; i++) {
         bool found;
         s.rev = revs.name[i] + 1;
         budget.bytes = 0;
         ok = find_snapshot(&found, &s.path, s.rev, &done, &budget, err)
-            && (!found || list_snapshot(list, &s, incomplete.n != 0, err)) && go_to(&s.path, len, "", err);
+            && (!found || list_snapshot(list, &s, incomplete.n != 0, err)) && set_path(&s.path, len, "", err);
     }
     *path = s.path;
     names_clear(&revs);
@@ -408,7 +408,7 @@ repository_of(struct str *repo, const char *folder, struct err *err)
     const char *gap = strstr(folder, "--");
     str_format(repo, "%.*s%s%s", (int)(gap ? gap - folder : (ptrdiff_t)strlen(folder)), folder, gap ? "/" : "",
         gap ? gap + 2 : "");
-    if (!store_built(repo, err))
+    if (!store_check_text(repo, err))
         return false;
     if (strchr(folder, '@') || !name_parse(&name, repo->p, &unfit))
         repo->len = 0;
@@ -431,8 +431,8 @@ store_hf_list(struct names *list, const char *root, const struct limits *limits,
         if (!ok || repo.len == 0)
             continue;
         str_format(&path, "/%s", folder);
-        ok = store_built(&path, err) && list_repository(list, repo.p, &path, limits, err)
-            && go_to(&path, strlen(root), "", err);
+        ok = store_check_text(&path, err) && list_repository(list, repo.p, &path, limits, err)
+            && set_path(&path, strlen(root), "", err);
     }
     if (why.kind != ERR_NONE)
         keep(err, &why);

@@ -90,9 +90,9 @@ find_host(struct ollama_name *name, const struct str *dir, const char *get, stru
         struct str library = { 0 };
         struct stat st;
         str_format(&library, "%s/%s/library", dir->p, entry);
-        ok = store_built(&library, err);
+        ok = store_check_text(&library, err);
         bool holds = ok && store_is_part(entry, strlen(entry), PART_MAX)
-            && store_there(stat(library.p, &st), library.p, err) && S_ISDIR(st.st_mode);
+            && store_exists(stat(library.p, &st), library.p, err) && S_ISDIR(st.st_mode);
         ok = ok && err->kind == ERR_NONE;
         str_clear(&library);
         if (holds && *host)
@@ -119,7 +119,7 @@ search(struct str *found, struct str *dir, const struct ollama_name *name, int i
     }
     if (i == PARTS) {
         str_add(found, dir->p, dir->len);
-        return store_built(found, err);
+        return store_check_text(found, err);
     }
     DIR *d;
     const char *entry;
@@ -129,7 +129,7 @@ search(struct str *found, struct str *dir, const struct ollama_name *name, int i
         if (strcasecmp(entry, name->part[i]) != 0)
             continue;
         str_format(dir, "/%s", entry);
-        ok = store_built(dir, err) && search(found, dir, name, i + 1, err);
+        ok = store_check_text(dir, err) && search(found, dir, name, i + 1, err);
         dir->len = len;
         dir->p[len] = '\0';
     }
@@ -145,13 +145,13 @@ find_manifest(struct str *path, struct ollama_name *name, const char *root, cons
     struct str dir = { 0 };
     struct stat st;
     str_format(&dir, "%s/manifests", root);
-    bool ok = store_has(&dir, get, err) && (name->part[HOST][0] || find_host(name, &dir, get, err));
+    bool ok = store_require(&dir, get, err) && (name->part[HOST][0] || find_host(name, &dir, get, err));
     if (ok) {
         str_format(path, "%s/%s/%s/%s/%s", dir.p, name->part[HOST], name->part[NAMESPACE], name->part[MODEL],
             name->part[TAG]);
-        ok = store_built(path, err);
+        ok = store_check_text(path, err);
     }
-    if (ok && !store_there(lstat(path->p, &st), path->p, err)) {
+    if (ok && !store_exists(lstat(path->p, &st), path->p, err)) {
         struct str other = { 0 };
         ok = err->kind == ERR_NONE && search(&other, &dir, name, HOST, err);
         if (ok && other.len != 0) {
@@ -161,7 +161,7 @@ find_manifest(struct str *path, struct ollama_name *name, const char *root, cons
         str_clear(&other);
     }
     str_clear(&dir);
-    return ok && store_has(path, get, err);
+    return ok && store_require(path, get, err);
 }
 
 /* --- its layers ---------------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ blob_path(struct str *path, const char *root, const json_t *layer, struct err *e
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is '%s', expected %s followed "
             "by %d hexadecimal digits", str_shown(shown, text, json_string_length(digest)), digest_head, HEX);
     str_format(path, "%s/blobs/sha256-%s", root, hex);
-    return store_built(path, err);
+    return store_check_text(path, err);
 }
 
 /* Notes a layer that is a separate model to be used with this one. An invalid digest is not an error here. */
@@ -273,7 +273,7 @@ read_manifest(struct str *blob, const char *path, const char *root, const char *
         if (!ok)
             err_in_file(err, source_name(src));
     }
-    ok = ok && store_has(blob, get, err) && check_blob(blob->p, layer, inputs, err);
+    ok = ok && store_require(blob, get, err) && check_blob(blob->p, layer, inputs, err);
     json_decref(manifest);
     source_close(src);
     return ok;
@@ -285,7 +285,7 @@ store_ollama(struct str *path, const char *spec, struct inputs *inputs, struct c
     struct ollama_name name;
     struct str root = { 0 }, manifest = { 0 }, get = { 0 };
     str_format(&get, "ollama pull %s", spec);
-    bool ok = name_parse(&name, spec, err) && store_built(&get, err)
+    bool ok = name_parse(&name, spec, err) && store_check_text(&get, err)
         && store_root(&root, store_ollama_places, err)
         && find_manifest(&manifest, &name, root.p, get.p, err)
         && read_manifest(path, manifest.p, root.p, get.p, inputs, catalog, err);
@@ -306,7 +306,7 @@ add_operand(struct names *list, const struct ollama_name *name, const char *host
     bool space = other || strcmp(name->part[NAMESPACE], "library") != 0;
     str_format(&operand, "ollama:%s%s%s%s%s:%s", other ? name->part[HOST] : "", other ? "/" : "",
         space ? name->part[NAMESPACE] : "", space ? "/" : "", name->part[MODEL], name->part[TAG]);
-    bool ok = store_built(&operand, err) && names_add(list, operand.p, operand.len, err);
+    bool ok = store_check_text(&operand, err) && names_add(list, operand.p, operand.len, err);
     str_clear(&operand);
     return ok;
 }
@@ -327,11 +327,11 @@ list_part(struct names *list, struct str *dir, struct ollama_name *name, int i, 
         if (*entry == '.' || !set_part(name, i, entry, strlen(entry), &unfit))
             continue;
         str_format(dir, "/%s", entry);
-        if (!store_built(dir, err))
+        if (!store_check_text(dir, err))
             ok = false;
         else if (i != TAG)
             ok = list_part(list, dir, name, i + 1, host, err) && ok;
-        else if (!store_there(stat(dir->p, &st), dir->p, err) || !S_ISDIR(st.st_mode))
+        else if (!store_exists(stat(dir->p, &st), dir->p, err) || !S_ISDIR(st.st_mode))
             ok = add_operand(list, name, host, err) && ok;
         dir->len = len;
         dir->p[len] = '\0';
@@ -351,7 +351,7 @@ store_ollama_list(struct names *list, const char *root, const struct limits *lim
     (void)limits;               /* no manifest is read */
     err_init(&none);
     str_format(&dir, "%s/manifests", root);
-    bool ok = store_built(&dir, err);
+    bool ok = store_check_text(&dir, err);
     bool host = ok && find_host(&any, &dir, "", &none);
     ok = ok && list_part(list, &dir, &name, HOST, host ? any.part[HOST] : "", err);
     if (ok && (none.kind == ERR_MEMORY || none.sys != 0)) {

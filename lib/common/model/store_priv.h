@@ -30,12 +30,12 @@ bool store_hex(char *hex, const char *p, size_t n);
 
 /* Returns true if a file exists, given the result `failed` of stat() or lstat() on its path. Sets ERR_OPEN if errno does not
  * settle that. */
-bool store_there(int failed, const char *path, struct err *err);
+bool store_exists(int failed, const char *path, struct err *err);
 
 /* Returns true if the path exists; else fails with ERR_OPEN, whose text includes the command `get` that downloads the model. */
-bool store_has(const struct str *path, const char *get, struct err *err);
+bool store_require(const struct str *path, const char *get, struct err *err);
 
 /* Fails with ERR_MEMORY if an append to the text has failed. */
-bool store_built(const struct str *text, struct err *err);
+bool store_check_text(const struct str *text, struct err *err);
 
 #endif

@@ -35,7 +35,8 @@ naming_match(struct naming *naming, const char *text, bool include, struct err *
     naming->globs = list;
     list[naming->nglobs] = (struct naming_glob){ .text = text, .include = include };
     return matcher_read(&list[naming->nglobs++].matcher, text, strlen(text), true)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is no pattern of * ? [a-z] and [!a-z], or is too long", include ? "include" : "exclude", text);
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
+            include ? "include" : "exclude", text);
 }
 
 static struct naming_step *
@@ -177,7 +178,7 @@ choose(const struct naming *naming, struct choice *choice, struct err *err)
     choice->n = n;
     for (size_t i = 0; ok && i < naming->nglobs; i++)
         ok = used[i] || !naming->globs[i].include || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "--include: no tensor is called '%s'", str_shown(shown, naming->globs[i].text, strlen(naming->globs[i].text)));
+            "--include: no tensor matches '%s'; patterns match the whole name, such as '*norm*'", str_shown(shown, naming->globs[i].text, strlen(naming->globs[i].text)));
     free(used);
     return ok && (!naming->only || n != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
         "--tensor: no output tensor is named %s ('amn-parse' lists the names)", str_shown(shown, naming->only, strlen(naming->only))));

@@ -14,7 +14,7 @@ value_of(const struct catalog *catalog, const char *key)
     return meta ? &meta->value : NULL;
 }
 
-/* The value of "ARCHITECTURE.what". An architecture that is no plain short text has no such keys. */
+/* Returns the value of "ARCHITECTURE.what", or NULL. An architecture that is not a short plain text has no such keys. */
 static const struct meta_value *
 value_of_arch(const struct catalog *catalog, const struct meta_value *arch, const char *what)
 {
@@ -27,7 +27,8 @@ value_of_arch(const struct catalog *catalog, const struct meta_value *arch, cons
     return value_of(catalog, key);
 }
 
-/* The type of most tensors, the first to reach the maximum, as llama.cpp counts; F32 when there is none. */
+/* Returns the most frequent tensor type, the first one to reach the maximum, as llama.cpp counts; F32 if there are no
+ * tensors. */
 static enum dtype
 commonest_dtype(const struct catalog *catalog)
 {

@@ -4,7 +4,7 @@
 
 #define UNKNOWN "unknown, may not work"
 
-/* Indexed by the value of general.file_type. Gaps: types that were removed. */
+/* Indexed by the value of general.file_type. Gaps are types that llama.cpp removed. */
 static const char *const file_types[] = {
     [0] = "all F32",
     [1] = "F16",
@@ -46,7 +46,7 @@ static const char *const file_types[] = {
 
 enum { FILE_TYPES = sizeof file_types / sizeof *file_types };
 
-/* File type by tensor type; 0 is both "all F32" and "none", told apart below. */
+/* File type for each tensor type. 0 means both "all F32" and "none"; the code below distinguishes them. */
 static const uint8_t guesses[DTYPE_COUNT] = {
     [DTYPE_F16] = 1,      [DTYPE_BF16] = 32,    [DTYPE_Q4_0] = 2,     [DTYPE_Q4_1] = 3,
     [DTYPE_Q5_0] = 8,     [DTYPE_Q5_1] = 9,     [DTYPE_Q8_0] = 7,     [DTYPE_Q2_K] = 10,

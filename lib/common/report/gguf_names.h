@@ -1,4 +1,4 @@
-/* gguf_names: the file types of llama.cpp (its enum LLAMA_FTYPE, key general.file_type) as it shows them. */
+/* gguf_names: the names that llama.cpp shows for file types (its enum LLAMA_FTYPE, key general.file_type). */
 #ifndef REPORT_GGUF_NAMES_H
 #define REPORT_GGUF_NAMES_H
 
@@ -6,10 +6,10 @@
 
 #include "dtype/dtype.h"
 
-/* "Q4_K - Medium"; "unknown, may not work" for an id without a name. Static. */
+/* Returns a static name such as "Q4_K - Medium"; "unknown, may not work" for an unknown id. */
 const char *gguf_names_file_type(uint64_t id);
 
-/* What llama.cpp calls a file without the key most of whose tensors are of this type. Static. */
+/* Returns llama.cpp's static name for a file without the key whose most frequent tensor type is this one. */
 const char *gguf_names_guess(enum dtype dtype);
 
 #endif

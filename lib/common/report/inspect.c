@@ -6,7 +6,7 @@
 #include "report/meta_json.h"
 #include "report/summary.h"
 
-/* The phrase that `add` makes of the summary; null when it makes none, or nothing is quantized. */
+/* Adds the phrase that `add` makes of the summary; null if it is empty or nothing is quantized. */
 static void
 add_phrase(struct ndjson *j, const char *key, const struct summary *s,
     void (*add)(struct str *, const struct summary *))
@@ -43,7 +43,7 @@ add_remembered(struct ndjson *j, const struct inspect_remembered *r)
     ndjson_object_end(j);
 }
 
-/* The difference of the two sizes; negative when quantization has added bytes, null when the dequantized size is unknown. */
+/* Adds the difference of the two sizes: negative if quantization added bytes, null if the dequantized size is unknown. */
 static void
 add_saved(struct ndjson *j, const char *name, const struct inspect *in, const struct summary *s)
 {
@@ -182,7 +182,7 @@ add_warnings(struct ndjson *j, const struct catalog *catalog)
     ndjson_array_end(j);
 }
 
-/* "str", "[u32]": the type of each value of the metadata. */
+/* Adds the type of each metadata value, such as "str" or "[u32]". */
 static void
 add_metadata_types(struct ndjson *j, const struct catalog *catalog)
 {

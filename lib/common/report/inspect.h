@@ -1,6 +1,6 @@
-/* inspect: what a model is and what quantization took from it, for programs and for people. The layer report turns what
- * others found out into JSON and text; it decides nothing, opens nothing and knows no options. Begin here: page.h and ndjson.h
- * are what all reports are written with, summary.h and listing.h what several say. */
+/* inspect: describes a model and the space that quantization saved, as JSON and as text. The report layer turns the results
+ * of other layers into JSON and text; it decides nothing, opens nothing and knows no options. Read page.h and ndjson.h
+ * first, which all reports use, then summary.h and listing.h, which several reports share. */
 #ifndef REPORT_INSPECT_H
 #define REPORT_INSPECT_H
 
@@ -8,32 +8,32 @@
 
 #include "scheme/roles.h"
 
-/* The model as amn-remember --to writes it. */
+/* The model as amn-remember --to would write it. */
 struct inspect_remembered {
     enum dtype to;
-    bool bytes_known, size_known;   /* false: it cannot be decoded, or not written */
+    bool bytes_known, size_known;   /* false if it cannot be decoded or written */
     uint64_t bytes;                 /* of tensor data */
-    uint64_t size;                  /* of the file, its header included */
-    struct err refusal;             /* unless bytes are known: why it refuses the model */
+    uint64_t size;                  /* of the file, including its header */
+    struct err refusal;             /* if bytes_known is false: why amn-remember rejects the model */
 };
 
-/* What there is to report on; all borrowed. */
+/* Input of the report. All members are borrowed. */
 struct inspect {
-    const char *file;               /* what the user named; any bytes */
-    uint32_t nfiles;                /* of the model */
+    const char *file;               /* as named by the user; any bytes */
+    uint32_t nfiles;                /* number of files of the model */
     const struct catalog *catalog;
     const struct roles *roles;
     struct inspect_remembered remembered;
-    bool metadata;                  /* all of it in the text too */
-    bool arrays;                    /* metadata arrays in full */
-    const char *heading;            /* over the text: the model, as messages show it; NULL: none */
-    bool first;                     /* no other stands before it */
+    bool metadata;                  /* show all metadata in the text, too */
+    bool arrays;                    /* show metadata arrays in full */
+    const char *heading;            /* model name above the text, as in messages; NULL: no heading */
+    bool first;                     /* no report precedes this one */
 };
 
-/* One JSON object on one line. */
+/* Writes one JSON object on one line. */
 bool inspect_json(FILE *out, const struct inspect *in, struct err *err);
 
-/* Aligned labels, in words that need no manual; without control characters. */
+/* Writes text with aligned labels, without control characters and without terms that need the manual. */
 bool inspect_text(FILE *out, const struct inspect *in, struct err *err);
 
 #endif

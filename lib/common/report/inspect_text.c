@@ -9,14 +9,14 @@
 
 enum { LABEL_WIDTH = 14, VALUE_WIDTH = 80 - LABEL_WIDTH, DTYPE_ROWS = 12 };
 
-/* "Scheme        ": every line begins with a label, or with the room of one. */
+/* Starts a line with a label, or with blanks of its width. */
 static void
 add_label(struct str *out, const char *label)
 {
     str_format(out, "%-*s", LABEL_WIDTH, label);
 }
 
-/* What the file says of the model, if it does: text as it is, behind a number its unit. */
+/* Adds a metadata value if the file declares it: text as it is, a number with its unit. */
 static void
 add_fact(struct page *page, const char *label, const struct meta_value *value, const char *unit)
 {
@@ -152,7 +152,7 @@ add_parameters(struct str *out, const struct summary *s)
     str_text(out, "\n");
 }
 
-/* The first weight that nothing here decodes, or NULL. */
+/* Returns the first weight whose scheme cannot be decoded, or NULL. */
 static const struct weight *
 undecoded(const struct inspect *in)
 {
@@ -164,7 +164,7 @@ undecoded(const struct inspect *in)
     return NULL;
 }
 
-/* In place of what the model takes once it is decoded: why that is not known, and what to do. */
+/* Explains why the dequantized size is unknown, and what the user can do. */
 static void
 add_refusal(struct str *out, const struct inspect *in, const struct summary *s)
 {
@@ -182,7 +182,7 @@ add_refusal(struct str *out, const struct inspect *in, const struct summary *s)
     str_text(out, "Use the software that made the model, or another version of it\n");
 }
 
-/* A tiny model can even have gained. */
+/* Adds the space saved, which is negative for some tiny models. */
 static void
 add_saved(struct str *out, uint64_t now, uint64_t before)
 {
@@ -196,7 +196,7 @@ add_saved(struct str *out, uint64_t now, uint64_t before)
         str_format(out, "none (%s larger than dequantized)\n", str_size(size, now - before));
 }
 
-/* What quantization took is the difference of the two sizes. */
+/* Adds the size now, the size when dequantized, and the difference. */
 static void
 add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
 {

@@ -8,9 +8,9 @@
 enum { COLUMN_MAX = 56 };
 enum { NAME, TYPE, SHAPE, SIZE, COLUMNS };
 
-/* The widths come from all rows, so each is set twice: once to be measured, then to be printed. */
+/* Column widths depend on all rows, so each row is made twice: once to measure it, once to print it. */
 struct listing_row {
-    struct str cell[COLUMNS];       /* those that are aligned; one more follows them */
+    struct str cell[COLUMNS];       /* aligned columns; one more follows */
     size_t width[COLUMNS];
 };
 
@@ -50,7 +50,7 @@ set_totals(struct listing_row *r, const struct listing *list)
     set_cells(r, name, strlen(name), "", "", size);
 }
 
-/* A cell wider than COLUMN_MAX only shifts its own row. */
+/* A cell wider than COLUMN_MAX shifts only its own row. */
 static void
 measure(struct listing_row *r)
 {
@@ -61,7 +61,7 @@ measure(struct listing_row *r)
     }
 }
 
-/* Sizes stand to the right. */
+/* Sizes are aligned to the right. */
 static void
 print(struct page *page, const struct listing_row *r, const char *last)
 {

@@ -8,7 +8,7 @@
 #include "encode/losses.h"
 #include "plan/choice.h"
 
-/* Writes the quantized weights in the order of the output, then the total. */
+/* Writes a line for each quantized weight in output order, then the total. */
 bool loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, struct err *err);
 
 #endif

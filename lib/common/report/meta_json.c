@@ -27,7 +27,7 @@ add_array(struct ndjson *j, const char *key, const struct meta_array *array, boo
     ndjson_object_end(j);
 }
 
-/* Arrays nest no deeper than META_DEPTH_MAX: the container has checked. */
+/* Recursion is at most META_DEPTH_MAX deep, which the container has checked. */
 void
 meta_json(struct ndjson *j, const char *key, const struct meta_value *value, bool arrays)
 {

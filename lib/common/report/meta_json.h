@@ -5,7 +5,7 @@
 #include "catalog/metadata.h"
 #include "report/ndjson.h"
 
-/* The value, null for NULL; an array of more than 16 elements as {"type","length","head"} unless `arrays`. */
+/* Adds the value; null for NULL. An array of more than 16 elements becomes {"type","length","head"} unless `arrays` is set. */
 void meta_json(struct ndjson *j, const char *key, const struct meta_value *value, bool arrays);
 
 #endif

@@ -6,17 +6,17 @@
 enum { LINE = 80, VALUE_MIN = 30, DOTS = sizeof "...]" - 1 };
 #define WHOLE SIZE_MAX
 
-/* A value on its way into the text. What does not fit is taken back: then the text ends at `keep`, the last place
- * behind which there is room for the dots. */
+/* A value that is being appended. If it does not fit, the text is cut at `keep`, the last position that leaves room for the
+ * dots. */
 struct line {
     struct page *page;
-    size_t used, columns;       /* of the terminal; or WHOLE */
+    size_t used, columns;       /* of the terminal, or WHOLE */
     size_t keep;
-    bool full;                  /* more does not fit: append nothing */
-    bool loose;                 /* it may be cut at any character: in the first element of an array, or no array */
+    bool full;                  /* the line is full; append nothing more */
+    bool loose;                 /* may be cut at any character: not in an array, or in its first element */
 };
 
-/* The text may end here. */
+/* Marks a position at which the text may be cut. */
 static void
 keep(struct line *l)
 {
@@ -24,7 +24,7 @@ keep(struct line *l)
         l->keep = l->page->text.len;
 }
 
-/* What was appended from there on stays if it fits. */
+/* Keeps what was appended from `from` on if it fits. */
 static void
 settle(struct line *l, size_t from)
 {
@@ -52,7 +52,7 @@ add_text(struct line *l, const char *text)
     settle(l, from);
 }
 
-/* Character by character, for it is cut between two of them, and an escape is never cut. */
+/* Appends character by character, because the text may be cut between characters but not inside an escape sequence. */
 static void
 add_string(struct line *l, const char *p, size_t n)
 {
@@ -89,7 +89,7 @@ add_array(struct line *l, const struct meta_array *array, bool outer)
     add_text(l, "]");
 }
 
-/* Arrays nest no deeper than META_DEPTH_MAX: the container has checked. */
+/* Recursion is at most META_DEPTH_MAX deep, which the container has checked. */
 static void
 add_value(struct line *l, const struct meta_value *value, bool outer)
 {

@@ -1,17 +1,16 @@
-/* meta_shown: metadata for people. A value stands on one line, text in quotes and escaped as in JSON, arrays in
- * brackets. */
+/* meta_shown: metadata as text. A value takes one line; strings are quoted and escaped as in JSON, arrays are in brackets. */
 #ifndef REPORT_META_SHOWN_H
 #define REPORT_META_SHOWN_H
 
 #include "catalog/catalog.h"
 #include "report/page.h"
 
-/* Append a value in at most `columns` of a terminal, no fewer than 30. What does not fit is left out, whole elements or
- * whole characters of it, with "..." in their place. */
+/* Appends a value in at most `columns` columns, at least 30. Whole elements or characters that do not fit are replaced by
+ * "...". */
 void meta_shown_value(struct page *page, const struct meta_value *value, size_t columns);
 
-/* A line for each key: its number, the type of its value, how many there are, "key = value". Lines have 80 columns,
- * more for a long key, and for arrays when they are wanted whole. */
+/* Appends a line for each key: number, type, number of values, "key = value". Lines have at most 80 columns, except for long
+ * keys and, if `arrays` is set, for arrays in full. */
 void meta_shown_all(struct page *page, const struct catalog *catalog, bool arrays);
 
 #endif

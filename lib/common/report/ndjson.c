@@ -15,8 +15,8 @@ ndjson_init(struct ndjson *j, struct page *page)
     *j = (struct ndjson){ .page = page };
 }
 
-/* Bytes of p[0..n) to take at once: a long string goes in pieces, cut between characters. A valid character
- * has at most three continuation bytes, so behind four of them any place is as good as another. */
+/* Returns how many bytes of p[0..n) to escape at once: a long string is handled in pieces that are cut between characters. A
+ * valid character has at most three continuation bytes, so after four of them the text is invalid and may be cut anywhere. */
 static size_t
 piece(const char *p, size_t n)
 {
@@ -53,7 +53,7 @@ ndjson_key(struct ndjson *j, const char *key, size_t n)
     j->comma = false;
 }
 
-/* What every value begins with. */
+/* Writes the comma and the key that precede a value. */
 static struct str *
 begin(struct ndjson *j, const char *key)
 {

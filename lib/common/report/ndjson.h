@@ -1,7 +1,7 @@
-/* ndjson: JSON text written as it comes, one value a line; no tree, so a long array costs nothing.
+/* ndjson: a JSON writer, one value per line. It builds no tree, so a long array needs no memory.
  *
- * Commas are put where they belong. Strings may be any bytes: what must not reach a terminal comes as
- * \uXXXX, an invalid byte as the text \xHH. Integers beyond 2^53 are strings; NaN and infinity are null.
+ * Commas are inserted automatically. Strings may contain any bytes: characters that must not reach a terminal become \uXXXX,
+ * an invalid byte becomes the text \xHH. Integers beyond 2^53 become strings; NaN and infinity become null.
  */
 #ifndef REPORT_NDJSON_H
 #define REPORT_NDJSON_H
@@ -11,17 +11,17 @@
 
 struct ndjson {
     struct page *page;          /* borrowed */
-    bool comma;                 /* one is due before the next value */
+    bool comma;                 /* insert one before the next value */
 };
 
 void ndjson_init(struct ndjson *j, struct page *page);
 
-/* A line: an object that begins with the version of the report. */
+/* Begins a line: an object whose first member is the version of the report. */
 void ndjson_begin(struct ndjson *j);
 void ndjson_end(struct ndjson *j);
 
-/* The name, of any bytes, of the next value in an object; for a name that is text each value takes it as `key`. An element
- * of an array, and a value whose name is written, has no key: NULL. */
+/* Writes the name of the next value in an object; it may contain any bytes. A name that is text can be passed as `key`
+ * instead. Pass NULL as `key` for an array element and after ndjson_key(). */
 void ndjson_key(struct ndjson *j, const char *key, size_t n);
 
 void ndjson_object(struct ndjson *j, const char *key);
@@ -32,10 +32,10 @@ void ndjson_null(struct ndjson *j, const char *key);
 void ndjson_bool(struct ndjson *j, const char *key, bool v);
 void ndjson_u64(struct ndjson *j, const char *key, uint64_t v);
 void ndjson_i64(struct ndjson *j, const char *key, int64_t v);
-void ndjson_f64(struct ndjson *j, const char *key, double v);               /* the fewest digits that give v back */
-void ndjson_text(struct ndjson *j, const char *key, const char *text);      /* NULL: null */
-void ndjson_bytes(struct ndjson *j, const char *key, const char *p, size_t n);          /* the same */
-void ndjson_known(struct ndjson *j, const char *key, bool known, uint64_t v);           /* else null */
+void ndjson_f64(struct ndjson *j, const char *key, double v);               /* shortest digits that convert back to v */
+void ndjson_text(struct ndjson *j, const char *key, const char *text);      /* NULL becomes null */
+void ndjson_bytes(struct ndjson *j, const char *key, const char *p, size_t n);          /* NULL becomes null */
+void ndjson_known(struct ndjson *j, const char *key, bool known, uint64_t v);           /* null unless `known` */
 void ndjson_dims(struct ndjson *j, const char *key, const struct shape *shape);         /* an array of numbers */
 
 #endif

@@ -4,7 +4,7 @@
 #include "plan/fused.h"
 #include "report/ndjson.h"
 
-/* The bytes of part p that bytes [from, to) of a piece need. */
+/* Adds the input bytes of part p that bytes [from, to) of a piece need. */
 static struct span
 needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
 {
@@ -27,7 +27,7 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
     return s;
 }
 
-/* What bytes [from, to) of a piece that is not COMPOSED need. */
+/* Adds the inputs of bytes [from, to) of a piece that is not COMPOSED. */
 static void
 add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
@@ -45,7 +45,7 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
     }
 }
 
-/* The same of bytes [from, to) of a COMPOSED. */
+/* Adds the inputs of bytes [from, to) of a COMPOSED piece. */
 static void
 add_composed(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
@@ -98,7 +98,7 @@ add_piece(struct ndjson *j, const struct outline *in, const struct piece *piece,
     ndjson_end(j);
 }
 
-/* Whether some byte of the piece is asked for; one without bytes is where it lies. */
+/* Returns true if the range has bytes of the piece; an empty piece counts if its offset is in the range. */
 static bool
 is_wanted(const struct outline *in, const struct piece *piece)
 {

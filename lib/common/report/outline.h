@@ -1,4 +1,4 @@
-/* outline: where everything of an output lies and what of the input it is made of, for programs that make it in parts. */
+/* outline: the offset of every tensor in an output and the input bytes it needs, for programs that make the output in parts. */
 #ifndef REPORT_OUTLINE_H
 #define REPORT_OUTLINE_H
 
@@ -6,19 +6,21 @@
 
 #include "plan/pieces.h"
 
-/* All borrowed. */
+/* Input of the report. All members are borrowed. */
 struct outline {
     const struct pieces *pieces;
-    const char *const *files;           /* of the model; names as messages show them */
-    uint64_t from, to;                  /* bytes of the output that are asked about */
+    const char *const *files;           /* names of the model's files, as in messages */
+    uint64_t from, to;                  /* range of the output to describe, in bytes */
 };
 
-/* One line for each tensor with bytes in the range (with none at all: at its place), in the order of the output:
+/* Writes a line for each tensor with bytes in the range, in output order; an empty tensor counts if its offset is in the
+ * range:
  *
  *     {"report":1,"name":"a.weight","dtype":"BF16","shape":[2,4],"offset":96,"nbytes":16,
  *      "inputs":[{"file":"m.safetensors","tensor":"a.weight","offset":128,"nbytes":8}, ...]}
  *
- * offset and nbytes are those of the whole tensor in the whole output; inputs are what the asked bytes of it need. */
+ * offset and nbytes describe the whole tensor in the whole output; inputs are those that its bytes in the range need.
+ */
 bool outline_json(FILE *out, const struct outline *in, struct err *err);
 
 #endif

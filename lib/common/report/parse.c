@@ -9,7 +9,7 @@
 
 /* ---- JSON ---- */
 
-/* In GGUF's order; its rank is at most 4. */
+/* Adds the dimensions in GGUF order; the rank is at most 4. */
 static void
 add_ne(struct ndjson *j, const struct shape *shape)
 {
@@ -19,7 +19,7 @@ add_ne(struct ndjson *j, const struct shape *shape)
     ndjson_array_end(j);
 }
 
-/* What tensor i is for: its role, and how the weight is quantized that it is or belongs to. */
+/* Adds the role of tensor i, and the scheme of the weight that it is or belongs to. */
 static void
 add_purpose(struct ndjson *j, const struct roles *roles, size_t i)
 {
@@ -81,7 +81,7 @@ tensor_at(const void *own, size_t i, uint64_t *nbytes)
     return *t;
 }
 
-/* Of a weight how it is quantized, of a companion what it is to its weight, else nothing. */
+/* Adds how a weight is quantized, or what a companion is to its weight. */
 static void
 add_shown_purpose(struct str *cell, const void *own, size_t i)
 {

@@ -1,4 +1,4 @@
-/* parse: the list of a model's tensors in catalog order, for programs and for people. */
+/* parse: the tensors of a model in catalog order, as JSON and as text. */
 #ifndef REPORT_PARSE_H
 #define REPORT_PARSE_H
 
@@ -6,21 +6,21 @@
 
 #include "scheme/roles.h"
 
-/* What there is to list; all borrowed. */
+/* Input of the report. All members are borrowed. */
 struct parse {
     const struct catalog *catalog;
     const struct roles *roles;
-    const char *const *files;       /* names of the model's files by extent.file */
-    uint32_t nfiles;                /* shown only when there are several, or several models */
-    const char *model;              /* what the user named, any bytes, where there are several models; else NULL */
-    const char *heading;            /* over the text: the model, as messages show it; NULL: none */
-    bool first;                     /* no other stands before it */
+    const char *const *files;       /* names of the model's files, indexed by extent.file */
+    uint32_t nfiles;                /* files are named only if there are several, or several models */
+    const char *model;              /* as named by the user, any bytes; NULL unless there are several models */
+    const char *heading;            /* model name above the text, as in messages; NULL: no heading */
+    bool first;                     /* no report precedes this one */
 };
 
-/* One JSON object a tensor, each on its line. */
+/* Writes one JSON object per tensor, one per line. */
 bool parse_json(FILE *out, const struct parse *in, struct err *err);
 
-/* An aligned table with the titles of its columns and a last line with the totals, without control characters. */
+/* Writes an aligned table with column titles and a line of totals, without control characters. */
 bool parse_text(FILE *out, const struct parse *in, struct err *err);
 
 #endif

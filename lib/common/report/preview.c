@@ -6,7 +6,7 @@
 #include "report/ndjson.h"
 #include "report/summary.h"
 
-/* Of a tensor whose elements fill bytes, as a writer has seen to. */
+/* Returns the size of a tensor in whole bytes, which the writer has ensured. */
 static uint64_t
 nbytes_of(const struct tensor *t)
 {
@@ -27,7 +27,7 @@ nbytes_of_all(const struct choice *choice)
     return n;
 }
 
-/* For JSON. */
+/* Returns the JSON word for what happens to a tensor. */
 static const char *
 becomes(const struct chosen *chosen)
 {
@@ -35,7 +35,7 @@ becomes(const struct chosen *chosen)
         : chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
 }
 
-/* What it would be called if nothing were renamed. */
+/* Returns the tensor with its name before renaming. */
 static struct tensor
 unnamed(const struct chosen *chosen)
 {
@@ -44,7 +44,7 @@ unnamed(const struct chosen *chosen)
     return chosen_tensor(&plain);
 }
 
-/* The file of tensor i, which lies in file *at or one behind it; NULL when there is one only. */
+/* Returns the name of the file of tensor i, searching from file *at on; NULL if there is only one file. */
 static const struct str *
 file_of(const struct preview *in, size_t *at, size_t i)
 {
@@ -98,7 +98,7 @@ preview_json(FILE *out, const struct preview *in, struct err *err)
 
 struct preview_rows {
     const struct preview *in;
-    size_t *file;               /* of the row before */
+    size_t *file;               /* of the previous row */
 };
 
 static struct tensor
@@ -110,7 +110,7 @@ tensor_at(const void *own, size_t i, uint64_t *nbytes)
     return t;
 }
 
-/* What becomes of it, how its weight was quantized, what it was called, and where it goes. */
+/* Adds what happens to the tensor, the scheme of its weight, its old name, and its file. */
 static void
 add_purpose(struct str *out, const void *own, size_t i)
 {

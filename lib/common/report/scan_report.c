@@ -124,7 +124,7 @@ json_end(struct scan_report *r, const struct pickles *pickles, const struct err 
 
 /* --- text ------------------------------------------------------------------------------------------------ */
 
-/* Where one more line goes; NULL when there are enough. */
+/* Starts a line; returns NULL once there are enough lines of this kind. */
 static struct str *
 one_line(struct scan_report_lines *lines, const char *label)
 {
@@ -134,7 +134,7 @@ one_line(struct scan_report_lines *lines, const char *label)
     return &lines->text;
 }
 
-/* "(archive/data.pkl, byte 13)" */
+/* Adds a place such as "(archive/data.pkl, byte 13)". */
 static void
 add_place(struct str *out, const struct pickle_found *found, uint64_t offset)
 {
@@ -226,7 +226,7 @@ scan_report_pickle(void *of, const struct pickle_found *found, struct err *err)
         text_pickle(r, found);
     else
         json_pickle(&r->json, found);
-    /* A report that nobody takes is made no longer; the end says why. */
+    /* Stops the scan if the report cannot be written; scan_report_end() returns the error. */
     return (r->page.sys == 0 && !r->page.text.failed) || (r->page.text.failed && err_memory(err, r->page.text.room));
 }
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/num.h"
 
-enum { PHRASE_ITEMS = 4 };          /* named in one phrase; the rest is counted */
+enum { PHRASE_ITEMS = 4 };          /* names in one phrase; the rest are counted */
 
 #define UNKNOWN "unknown("
 
@@ -37,7 +37,7 @@ add_up(uint64_t a, uint64_t b)
     return num_add(&sum, a, b) ? sum : UINT64_MAX;
 }
 
-/* Elements of a shape: 0 wherever a dimension is 0, also when the others leave 64 bits. */
+/* Returns the elements of a shape: 0 if any dimension is 0, even if the others overflow 64 bits. */
 static uint64_t
 numel(const struct shape *shape)
 {
@@ -55,7 +55,7 @@ summary_parameters(uint64_t *n, const struct catalog *catalog, const struct role
     return !w || !w->vague;
 }
 
-/* Whether the type of the codes is half of the scheme's name ("GGUF Q4_K"). */
+/* Returns true if the type of the codes is part of the scheme's name, as in "GGUF Q4_K". */
 static bool
 named_by_type(const struct tensor *codes)
 {
@@ -69,7 +69,7 @@ summary_code(const struct weight *w)
     return w->scheme->code;
 }
 
-/* "FP8", "GGUF Q4_K" */
+/* as in "FP8" or "GGUF Q4_K" */
 static const char *
 name_of(char buf[SUMMARY_LABEL], const struct weight *w)
 {
@@ -103,7 +103,7 @@ summary_label(char buf[SUMMARY_LABEL], const struct weight *w)
     return buf;
 }
 
-/* The row of a code. A model has a handful of them. NULL when there is no memory. */
+/* Returns the row of a code, adding it if needed; NULL if memory is exhausted. A model has only a handful of codes. */
 static struct summary_scheme *
 scheme_of(struct summary *s, const char *code, struct err *err)
 {
@@ -118,7 +118,7 @@ scheme_of(struct summary *s, const char *code, struct err *err)
     return &schemes[s->nschemes++];
 }
 
-/* A part of weight w, of so many bytes: its codes or a companion. */
+/* Counts a tensor of weight w, its codes or a companion, with its bytes. */
 static bool
 add_part(struct summary *s, const struct weight *w, bool codes, uint64_t nbytes, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* summary: what a model amounts to: counts, sizes, and which schemes quantized it. A pure function of the
- * catalog and the roles; both forms of amn-inspect print it. */
+/* summary: totals of a model: counts, sizes and schemes. A pure function of the catalog and the roles, used by both forms of
+ * amn-inspect. */
 #ifndef REPORT_SUMMARY_H
 #define REPORT_SUMMARY_H
 
@@ -7,7 +7,7 @@
 #include "report/tally.h"
 #include "scheme/roles.h"
 
-/* All weights of one code. */
+/* All weights with one scheme code. */
 struct summary_scheme {
     const char *code;               /* "fp8"; borrowed from the scheme */
     size_t weights, companions;
@@ -19,13 +19,13 @@ enum { SUMMARY_ROLES = ROLE_ACTIVATION + 1 };
 
 struct summary {
     size_t tensors;
-    size_t roles[SUMMARY_ROLES];    /* tensors of each */
-    uint64_t parameters;            /* elements of weights and plain tensors; companions have none */
-    size_t uncounted;               /* weights that are not in it: packed in a way we do not read */
-    uint64_t nbytes;                /* of all tensors' data, as stored */
-    size_t unsized;                 /* tensors of unknown type: not in nbytes */
-    struct tally dtypes;            /* "F8_E4M3" -> every tensor */
-    struct summary_scheme *schemes; /* nschemes of them, in the order of first use */
+    size_t roles[SUMMARY_ROLES];    /* tensors with each role */
+    uint64_t parameters;            /* elements of weights and plain tensors; those of companions do not count */
+    size_t uncounted;               /* weights not in `parameters`, because their packing hides the shape */
+    uint64_t nbytes;                /* of the data of all tensors, as stored */
+    size_t unsized;                 /* tensors of unknown type, not in nbytes */
+    struct tally dtypes;            /* "F8_E4M3" -> tensors */
+    struct summary_scheme *schemes; /* nschemes elements, in order of first use */
     size_t nschemes, room;
     struct tally names;             /* "FP8", "GGUF Q4_K" -> quantized tensors */
     struct tally details;           /* "E4M3, 128x128 blocks" -> quantized tensors */
@@ -34,40 +34,40 @@ struct summary {
 bool summary_make(struct summary *s, const struct catalog *catalog, const struct roles *roles, struct err *err);
 void summary_clear(struct summary *s);
 
-/* Tensors that are part of some weight and not its codes. */
+/* Returns the number of companions. */
 size_t summary_companions(const struct summary *s);
 
-/* The code of all weights, "mixed" when they have several; NULL when nothing is quantized. */
+/* Returns the code of all weights, "mixed" if they have several codes, NULL if nothing is quantized. */
 const char *summary_codes(const struct summary *s);
 
-/* "none", "FP8", "mixed: FP8, NF4": the schemes in one phrase, those with most bytes first. */
+/* Appends the schemes in one phrase, those with most bytes first: "none", "FP8", "mixed: FP8, NF4". */
 void summary_add_scheme(struct str *out, const struct summary *s);
-/* "E4M3, 128x128 blocks"; nothing when that would be no more than summary_add_scheme says. */
+/* Appends details such as "E4M3, 128x128 blocks"; nothing if they would only repeat summary_add_scheme(). */
 void summary_add_detail(struct str *out, const struct summary *s);
-/* Both, as summary_label has them. */
+/* Appends schemes and details, formatted as by summary_label(). */
 void summary_add_label(struct str *out, const struct summary *s);
 
-/* 3850000000 -> "3.85 billion"; below a million all digits. */
+/* Appends a count such as "3.85 billion"; below a million with all digits. */
 void summary_add_count(struct str *out, uint64_t n);
 
-/* Bits a parameter takes as stored; false when there is no such number. */
+/* Sets the bits per parameter as stored. Returns false if they are unknown. */
 bool summary_bits(double *bits, const struct summary *s);
 
-/* "BF16", or "unknown(77)" for a ggml id that nobody knows. Returns buf. */
+/* Writes a type such as "BF16", or "unknown(77)" for an unknown ggml id. Returns buf. */
 enum { SUMMARY_DTYPE = 48 };
 const char *summary_dtype(char buf[SUMMARY_DTYPE], const struct tensor *t);
-/* Whether the bytes of a row of `dtypes` mean anything: not those of an unknown type. */
+/* Returns true if the bytes of a row of `dtypes` are known: not for an unknown type. */
 bool summary_dtype_sized(const struct tally_row *row);
 
-/* Parameters that tensor i of the catalog stands for. False for a weight packed in a way we do not read. */
+/* Counts the parameters of tensor i of the catalog. Returns false for a weight whose packing hides the shape. */
 bool summary_parameters(uint64_t *n, const struct catalog *catalog, const struct roles *roles, size_t i);
 
-/* What programs call the scheme of a weight: "fp8". */
+/* Returns the code of a weight's scheme for JSON: "fp8". */
 const char *summary_code(const struct weight *w);
-/* What people call it, with what there is to say of the weight: "FP8 (E4M3, 128x128 blocks)", "GGUF Q4_K". Returns buf. */
+/* Writes the scheme of a weight for text, with details: "FP8 (E4M3, 128x128 blocks)", "GGUF Q4_K". Returns buf. */
 enum { SUMMARY_LABEL = 4 * SCHEME_DETAIL };
 const char *summary_label(char buf[SUMMARY_LABEL], const struct weight *w);
-/* What the scheme says of a weight; "" when that is no more than its name, or the type of its codes. Returns buf. */
+/* Writes the details of a weight's scheme; "" if they would only repeat its name or the type of its codes. Returns buf. */
 const char *summary_describe(char buf[SCHEME_DETAIL], const struct weight *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* tally: how many of each kind, and how many bytes, in the order of first use. */
+/* tally: counts and bytes for each label, in order of first use. */
 #ifndef REPORT_TALLY_H
 #define REPORT_TALLY_H
 
@@ -12,19 +12,19 @@ struct tally_row {
     uint64_t nbytes;
 };
 
-/* Zero-initialise; clear with tally_clear. Read rows [0, n) freely. */
+/* Zero-initialise; free with tally_clear(). Rows [0, n) may be read. */
 struct tally {
     struct tally_row *rows;
     size_t n, room;
-    struct table labels;    /* to rows */
+    struct table labels;    /* label -> row */
 };
 
 void tally_clear(struct tally *tally);
 
-/* `more` of this label (copied), which have so many bytes. False with ERR_MEMORY when there is none. */
+/* Adds `more` items with this label, which is copied, and their bytes. Fails with ERR_MEMORY. */
 bool tally_add(struct tally *tally, const char *label, size_t more, uint64_t nbytes, struct err *err);
 
-/* Indices of the rows with the most bytes, most first, into top[0..max); returns how many. */
+/* Puts the indices of the rows with the most bytes into top[0..max), largest first. Returns how many. */
 size_t tally_top(const struct tally *tally, size_t *top, size_t max);
 
 #endif

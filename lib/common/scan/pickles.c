@@ -172,7 +172,7 @@ bool
 pickles_inner(struct scanner *s, struct source *inner, const char *path, size_t n, bool sure)
 {
     const char *format;
-    struct scanner one = { .p = s->p, .src = inner, .limits = s->limits, .heard = s->heard, .err = s->err, .member = path,
+    struct scanner one = { .p = s->p, .src = inner, .limits = s->limits, .callback = s->callback, .err = s->err, .member = path,
         .member_len = n, .depth = s->depth + 1,
         .read = s->read, .read_max = s->read_max };
     struct err why;
@@ -191,11 +191,11 @@ pickles_inner(struct scanner *s, struct source *inner, const char *path, size_t 
 
 
 bool
-pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_heard *heard,
+pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_callback *callback,
     struct err *err)
 {
     uint64_t read = 0;
-    struct scanner s = { .p = p, .src = src, .limits = limits, .heard = heard, .err = err, .read = &read };
+    struct scanner s = { .p = p, .src = src, .limits = limits, .callback = callback, .err = err, .read = &read };
     const struct container *container;
     *p = (struct pickles){ 0 };
     err_init(&p->fault);

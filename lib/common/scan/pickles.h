@@ -23,7 +23,7 @@ struct pickle_found {
 };
 
 /* Called for each pickle. Returning false stops the scan, with the error set. */
-struct pickles_heard {
+struct pickles_callback {
     bool (*pickle)(void *of, const struct pickle_found *found, struct err *err);
     void *of;
 };
@@ -40,7 +40,7 @@ struct pickles {
 /* Scans a source from which nothing has been read. Pipes and compressed files are spooled. Fails if reading fails, without
  * memory, for an unsupported compression, and with the error of container_detect() if no loader accepts the file. Then
  * either nothing was reported, or everything that can be read. */
-bool pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_heard *heard,
+bool pickles_scan(struct pickles *p, struct source *src, const struct limits *limits, const struct pickles_callback *callback,
     struct err *err);
 
 #endif

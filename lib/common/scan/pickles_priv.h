@@ -22,7 +22,7 @@ struct scanner {
     struct pickles *p;          /* of the whole file; borrowed, like everything below */
     struct source *src;         /* what is scanned */
     const struct limits *limits;
-    const struct pickles_heard *heard;
+    const struct pickles_callback *callback;
     struct err *err;
     const char *member;         /* member_len bytes: the path of src through all enclosing archives; NULL: src is the file */
     size_t member_len;

@@ -16,7 +16,7 @@ enum {
 struct progress {
     uint64_t n;                 /* pickles so far */
     bool stacked;               /* the first one is torch's magic number */
-    bool told;                  /* the last one was reported */
+    bool reported;                  /* the last one was reported */
     bool stopped;               /* and ended with its STOP */
 };
 
@@ -29,7 +29,7 @@ begins_pickle(const uint8_t *p, size_t n)
 /* --- what counts as a pickle ----------------------------------------------------------------------------- */
 
 static bool
-odd_at_all(const struct pickle_scan *scan)
+has_oddity(const struct pickle_scan *scan)
 {
     for (size_t i = 0; i < ODDITIES; i++)
         if (scan->odd[i].count != 0)
@@ -42,11 +42,11 @@ report(struct scanner *s, const struct pickles_run *run, uint64_t number, uint64
 {
     const struct pickle_found found = { run->member, run->member_len, number, at, scan };
     s->p->count++;
-    if (s->p->count > LISTED && scan->nfindings == 0 && !odd_at_all(scan)) {
+    if (s->p->count > LISTED && scan->nfindings == 0 && !has_oddity(scan)) {
         s->p->unlisted++;
         return true;
     }
-    return s->heard->pickle(s->heard->of, &found, s->err);
+    return s->callback->pickle(s->callback->of, &found, s->err);
 }
 
 /* Checks whether a Python module or attribute can have this name. Weights that happen to look like an opcode with a name
@@ -129,11 +129,11 @@ scan_one(struct scanner *s, const struct pickles_run *run, struct window *w, str
         if (scan.odd[ODD_TOO_LARGE].count != 0 && !run->peek)
             pickles_fault(s, run->member, run->member_len, ERR_LIMIT, ERR_NO_OFFSET, "a pickle exceeds the limit of %" PRIu64
                 " bytes: the rest was not scanned", w->max);
-        p->told = p->stacked || is_one(run, &scan, w, p->n);
-        if (p->told)
+        p->reported = p->stacked || is_one(run, &scan, w, p->n);
+        if (p->reported)
             ok = report(s, run, p->n, w->at, &scan);
         p->n++;
-        if (p->told || run->gaps)
+        if (p->reported || run->gaps)
             window_drop(w, scan.length < w->n ? (size_t)scan.length : w->n);
     }
     pickle_scan_clear(&scan);
@@ -226,9 +226,9 @@ pickles_run(struct scanner *s, const struct pickles_run *run, struct window *w)
             break;
         bool stopped = p.stopped;
         ok = scan_one(s, run, w, &p);
-        any = any || p.told;
-        more = p.told && p.stopped && (!p.stacked || p.n < STACKED);
-        p.stopped = p.told ? p.stopped : stopped;
+        any = any || p.reported;
+        more = p.reported && p.stopped && (!p.stacked || p.n < STACKED);
+        p.stopped = p.reported ? p.stopped : stopped;
     }
     if (ok && run->gaps)
         return search(s, run, w, &p);

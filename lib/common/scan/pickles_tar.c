@@ -79,9 +79,9 @@ pickles_tar(struct scanner *s)
     uint64_t size = source_size(s->src);
     bool ok = source_read(s->src, 0, m.head, TAR_BLOCK, s->err), accounted = false;
     struct scanner quiet = *s;
-    struct pickles unheard = { 0 };
-    err_init(&unheard.fault);
-    quiet.p = &unheard;
+    struct pickles unreported = { 0 };
+    err_init(&unreported.fault);
+    quiet.p = &unreported;
     if (ok && container_tar_form.probe(m.head, TAR_BLOCK, size))
         ok = pickles_account(&quiet, &container_tar_form, &accounted);
     for (uint64_t at = 0, end; ok; at = num_min(size, m.next)) {

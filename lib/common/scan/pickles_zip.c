@@ -122,12 +122,12 @@ bool
 pickles_zip(struct scanner *s, bool strict)
 {
     struct zip_loose zip = { 0 };
-    struct zip told = { 0 };
-    bool ok = judge(s, &told, strict) && zip_loose_find(&zip, s->src, s->limits, s->err);
+    struct zip index = { 0 };
+    bool ok = judge(s, &index, strict) && zip_loose_find(&zip, s->src, s->limits, s->err);
     for (size_t i = 0; ok && i < zip.n && !read_enough(s); i++) {
         const struct zip_loose_member *m = &zip.member[i], *before = i != 0 ? m - 1 : NULL;
         if (!before || before->at != m->at || before->end != m->end || before->deflated != m->deflated)
-            ok = scan_member(s, &zip, &told, m);           /* the same bytes under another name are read once */
+            ok = scan_member(s, &zip, &index, m);           /* the same bytes under another name are read once */
     }
     if (read_enough(s))
         pickles_fault(s, s->member, s->member_len, ERR_LIMIT, ERR_NO_OFFSET, "contents of the ZIP archive exceed the limit of "
@@ -136,6 +136,6 @@ pickles_zip(struct scanner *s, bool strict)
         pickles_fault(s, s->member, s->member_len, ERR_LIMIT, ERR_NO_OFFSET, "the ZIP archive has too many members: not all "
             "of them were scanned");
     zip_loose_clear(&zip);
-    zip_clear(&told);
+    zip_clear(&index);
     return ok;
 }

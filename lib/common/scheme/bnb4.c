@@ -193,7 +193,7 @@ read_absmax(const struct decoding *d, float *absmax, uint64_t b, size_t n)
     }
 }
 
-/* Steps end at multiples of BNB4_STEP, so they cover whole blocks or lie within one. */
+/* Steps end at multiples of BNB4_STEP, so they cover whole blocks or part of one. */
 uint64_t
 bnb4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {

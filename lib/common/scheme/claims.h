@@ -30,7 +30,7 @@ struct grids {
     bool nvfp4, mxfp8;          /* some weight of this kind has a grid that can only be plain */
 };
 
-/* The state a scheme works on. A scheme changes it only through the functions below. */
+/* The state that a scheme sees. A scheme changes it only through the functions below. */
 struct claims {
     struct roles *roles;
     struct catalog *catalog;

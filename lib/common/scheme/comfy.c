@@ -170,7 +170,7 @@ w4a8_params(struct comfy_checked *w, struct err *err)
     if (w->marker->unread)
         gs = w4a8_guess(w, scale, gs);
     return w4a8_fits(w, scale, gs) ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
-        "4 or 6 bits for each column, which number group_size times those of weight_s_rel", err);
+        "4 or 6 bits per column (group_size times the columns of weight_s_rel)", err);
 }
 
 static bool
@@ -421,8 +421,8 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
     const struct shape *s = &t->shape;
     str_shown(name, t->name, t->name_len);
     if (!codes || !dtype_is_float8(codes->dtype))
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected a scale of an F8 weight, found %s weight", name,
-            codes ? dtype_name(codes->dtype) : "no");
+        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected an F8 weight for this scale, found %s", name,
+            codes ? dtype_name(codes->dtype) : "none");
     bool one = s->rank == 0 || (s->rank == 1 && shape_dim(s, 0) == 1);
     return (one && t->dtype == DTYPE_F32) || table_wrong(t, codes, err, "one F32");
 }

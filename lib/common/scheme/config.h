@@ -52,7 +52,7 @@ bool config_block_size(const struct config *config, const char *module, size_t n
 enum config_size { CONFIG_VOCAB, CONFIG_HIDDEN, CONFIG_INTERMEDIATE, CONFIG_SIZES };
 uint64_t config_size(const struct config *config, enum config_size size);
 
-/* Sets *ignores if the module is listed as not quantized. Fails with ERR_UNSUPPORTED like modules_have. */
+/* Sets *ignores to whether the module is listed as not quantized. Fails with ERR_UNSUPPORTED like modules_have. */
 bool config_ignores(const struct config *config, const char *module, size_t n, bool *ignores, struct err *err);
 
 /* Returns the remaining budget for matching modules, for schemes with lists of their own in the block. */

@@ -185,7 +185,7 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     switch (is_e8m0(scale) ? swizzle_of(c, w->part[CODES], scale) : GRID_NONE) {
     case GRID_SWIZZLED:
         if (!fp8_is_forced(c, FP8_MX_TILES))
-            return unclear(c, w, f, "MXFP8 in ComfyUI's tiles only", "if so, give --scheme "
+            return unclear(c, w, f, "MXFP8 in ComfyUI's tiles", "if so, give --scheme "
                 SCHEME_MXFP8_COMFY, err);
         set_tiles(w, f, m);
         return true;

@@ -1,4 +1,4 @@
-/* FP8 weights without a scale: decides if each is a plain cast or its scale was lost. */
+/* FP8 weights without a scale: decides whether each is a plain cast or has lost its scale. */
 #include "scheme/fp8.h"
 
 #include <ctype.h>

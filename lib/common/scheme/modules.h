@@ -51,8 +51,8 @@ bool modules_add(struct modules *m, const json_t *name, struct err *err);
 void modules_seal(struct modules *m);
 void modules_clear(struct modules *m);
 
-/* Sets *have if the module is in the list. Fails with ERR_UNSUPPORTED if the answer depends on an expression that is not
- * understood, and with ERR_LIMIT if matching took more steps than any model needs. */
+/* Sets *have to whether the module is in the list. Fails with ERR_UNSUPPORTED if the answer depends on an expression that is
+ * not understood, and with ERR_LIMIT if matching took more steps than any model needs. */
 bool modules_have(const struct modules *m, const char *module, size_t n, bool *have, struct err *err);
 
 #endif

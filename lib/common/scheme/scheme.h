@@ -30,7 +30,7 @@ struct weight {
     uint32_t name_len;
     bool shares;                                /* has a companion that other weights of its scheme use too */
     bool again;                                 /* runs of its codes go back by more than SCHEME_BACK: treat RUN as AGAIN */
-    bool vague;                                 /* its shape and numbers are in contents that were not read */
+    bool vague;                                 /* shape or numbers are unknown: ambiguous, or in contents that were not read */
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL if absent */
     const void *own;                            /* the scheme's own numbers; live as long as the catalog */
@@ -122,8 +122,8 @@ struct contents {
 };
 
 struct claims;              /* claims.h: what a scheme can see and take while it claims */
-struct scheme_row;                 /* table.h: a pattern of names, types and shapes */
-struct table_match;               /* table.h: a candidate weight */
+struct scheme_row;          /* table.h: a pattern of names, types and shapes */
+struct table_match;         /* table.h: a candidate weight */
 
 enum claim {
     CLAIM_NO,               /* not a weight of this scheme */
@@ -139,7 +139,7 @@ struct scheme {
     const char *code;           /* "fp8", "gptq": for programs and --scheme, never changes; NULL if no weight has the scheme */
     const char *name;           /* "FP8", "GGUF" ...: for reports and messages */
     const char *ask;            /* hint appended to a refusal: what input would decide; or NULL */
-    const struct scheme_row *rows;     /* nrows rows, tried in turn */
+    const struct scheme_row *rows;      /* nrows rows, tried in turn */
     size_t nrows;
 
     /* Checks what a row matched, with w->part set, and sets w->own and whatever the row does not define. Returns false with

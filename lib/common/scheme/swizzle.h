@@ -25,7 +25,7 @@ enum grid_kind {
 bool swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks);
 
 /* Derives the order from the shape of a scale, for codes with `blocks` blocks a row. Dimensions before the last two are
- * experts, each with a grid of its own. */
+ * experts, each with its own grid. */
 enum grid_kind swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t blocks);
 
 /* Looks at all unmarked weights once. */

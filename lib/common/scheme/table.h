@@ -65,9 +65,8 @@ struct scheme_row {
     enum claim (*choose)(struct table_match *f, struct weight *w, struct err *err);
 
     bool (*is)(const struct table_match *f);          /* returns true if the shapes are those of this row; may be NULL */
-    bool (*fits)(const struct table_match *f);        /* returns true if the shapes agree, otherwise ERR_MALFORMED; may be
-                                                       * NULL */
-    const char *shapes;                         /* the expected shapes, for that message: "scales of ..." */
+    bool (*fits)(const struct table_match *f);        /* checks the shapes; false is ERR_MALFORMED; may be NULL */
+    const char *shapes;                         /* the expected shapes, for the error: "scales of ..." */
     struct companion companions[COMPANIONS];
     const struct companion *also;               /* further tensors of the weight, matched by name only; or NULL */
 };

@@ -155,8 +155,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme unclaimed_schemes[] = {
-    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "the quantization is unknown: use the "
-        "unquantized model or another quantization of it" },
+    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "its quantization scheme is not recognised: "
+        "use the unquantized model or another quantization of it" },
     { 0 },
 };
 

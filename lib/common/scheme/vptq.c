@@ -232,7 +232,7 @@ element_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t la
     return scale_round(type, v + scale_value(type, d->in[BIAS].p, col));
 }
 
-/* Decodes elements of one row. With a permutation, looks at all columns and writes those that are wanted to their places. */
+/* Decodes elements of one row. With a permutation, looks at all columns and writes only the requested ones. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {

@@ -10,7 +10,7 @@
 enum { DROP_STEP = 16 << 20, DROP_LAG = 4 << 20, PAGE = 4096 };
 
 static void
-give_back(int fd, uint64_t from, uint64_t to)
+drop_pages(int fd, uint64_t from, uint64_t to)
 {
 #ifdef POSIX_FADV_DONTNEED
     /* A partial last page stays cached. A partial first page is dropped, because the rest of it belongs to the range before. */
@@ -35,14 +35,14 @@ drop_range(struct drop *d, int fd, uint64_t from, uint64_t to)
     pthread_mutex_lock(&d->lock);
     bool near = from <= d->to + DROP_LAG && d->from <= to + DROP_LAG;
     if (!near) {
-        give_back(fd, d->from, d->to);
+        drop_pages(fd, d->from, d->to);
         d->from = from;
         d->to = to;
     }
     d->from = num_min(d->from, from);
     d->to = num_max(d->to, to);
     if (d->to - d->from >= DROP_STEP) {
-        give_back(fd, d->from, d->to - DROP_LAG);
+        drop_pages(fd, d->from, d->to - DROP_LAG);
         d->from = d->to - 2 * DROP_LAG;         /* again, because a folio across the end of the range has stayed */
     }
     pthread_mutex_unlock(&d->lock);
@@ -51,6 +51,6 @@ drop_range(struct drop *d, int fd, uint64_t from, uint64_t to)
 void
 drop_clear(struct drop *d, int fd)
 {
-    give_back(fd, d->from, d->to);
+    drop_pages(fd, d->from, d->to);
     pthread_mutex_destroy(&d->lock);
 }

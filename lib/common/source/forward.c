@@ -13,7 +13,7 @@ enum { SKIP_STEP = 64 << 10 };
 
 /* Keeps the end of the bytes p[0..n) that have just passed. */
 static void
-look_back(struct source *src, const uint8_t *p, size_t n)
+keep_back(struct source *src, const uint8_t *p, size_t n)
 {
     size_t old = n < SOURCE_BACK ? (size_t)num_min(src->nback, SOURCE_BACK - n) : 0;
     size_t new = n < SOURCE_BACK ? n : SOURCE_BACK;
@@ -27,7 +27,7 @@ static void
 pass(struct source *src, uint64_t at, const uint8_t *p, size_t n)
 {
     uint64_t end = at + n;
-    look_back(src, p, n);
+    keep_back(src, p, n);
     while (src->passing < src->nkept) {
         struct kept *k = &src->kept[src->passing];
         uint64_t from = num_max(at, k->at), to = num_min(end, k->at + k->n);
@@ -53,7 +53,7 @@ forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *e
 
 /* Lets the top layer skip bytes that nothing needs, up to offset `to`. */
 static void
-pass_over(struct source *src, uint64_t to)
+skip_unneeded(struct source *src, uint64_t to)
 {
     if (!src->top->kind->skip)
         return;
@@ -74,7 +74,7 @@ forward_skip(struct source *src, uint64_t to, struct err *err)
     bool ok = true;
     while (ok && src->pos < to && !src->ended) {
         size_t got;
-        pass_over(src, to);
+        skip_unneeded(src, to);
         ok = src->pos == to
             || forward_some(src, scratch, (size_t)num_min(SKIP_STEP, to - src->pos), &got, err);
     }

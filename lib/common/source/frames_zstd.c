@@ -16,18 +16,18 @@ enum {
     RLE_BLOCK = 1, BAD_BLOCK = 3
 };
 
-static bool take_magic(struct frames *f, struct err *err);
+static bool parse_magic(struct frames *f, struct err *err);
 
 static bool
-take_block(struct frames *f, struct err *err)
+parse_block(struct frames *f, struct err *err)
 {
     uint32_t header = f->header[0] | (uint32_t)f->header[1] << 8 | (uint32_t)f->header[2] << 16;
     uint32_t type = header >> 1 & 3, size = type == RLE_BLOCK ? 1 : header >> 3;
     bool last = header & 1, checksum = f->kind & 4;
     (void)err;
     if (type == BAD_BLOCK)
-        return frames_next(f, FRAMES_LOST, 1, take_block);
-    return last ? frames_next(f, size + (checksum ? 4 : 0), MAGIC, take_magic) : frames_next(f, size, BLOCK, take_block);
+        return frames_next(f, FRAMES_LOST, 1, parse_block);
+    return last ? frames_next(f, size + (checksum ? 4 : 0), MAGIC, parse_magic) : frames_next(f, size, BLOCK, parse_block);
 }
 
 static uint64_t
@@ -51,7 +51,7 @@ content_bytes(uint8_t descriptor)
 
 /* Parses what follows the descriptor. In a single-segment frame, the window is as large as the content. */
 static bool
-take_window(struct frames *f, struct err *err)
+parse_window(struct frames *f, struct err *err)
 {
     const uint8_t *p = f->header;
     bool single = f->kind & 0x20;
@@ -68,33 +68,33 @@ take_window(struct frames *f, struct err *err)
     if (dictionary != 0)
         return err_set(err, ERR_UNSUPPORTED, f->at, "not supported: the zstd stream requires dictionary %" PRIu64, dictionary);
     return limits_check(window, f->window, "zstd window bytes", err)
-        && frames_next(f, 0, BLOCK, take_block);
+        && frames_next(f, 0, BLOCK, parse_block);
 }
 
 static bool
-take_descriptor(struct frames *f, struct err *err)
+parse_descriptor(struct frames *f, struct err *err)
 {
     uint8_t d = f->kind = f->header[0];
     bool single = d & 0x20;
     (void)err;
-    return frames_next(f, 0, (single ? 0 : 1) + dictionary_bytes[d & 3] + content_bytes(d), take_window);
+    return frames_next(f, 0, (single ? 0 : 1) + dictionary_bytes[d & 3] + content_bytes(d), parse_window);
 }
 
 static bool
-take_size(struct frames *f, struct err *err)
+parse_size(struct frames *f, struct err *err)
 {
     (void)err;
-    return frames_next(f, load_le32(f->header), MAGIC, take_magic);
+    return frames_next(f, load_le32(f->header), MAGIC, parse_magic);
 }
 
 static bool
-take_magic(struct frames *f, struct err *err)
+parse_magic(struct frames *f, struct err *err)
 {
     uint32_t magic = load_le32(f->header);
     if (magic == 0xFD2FB528)
-        return frames_next(f, 0, 1, take_descriptor);
+        return frames_next(f, 0, 1, parse_descriptor);
     if (magic >> 4 == 0x184D2A5)
-        return frames_next(f, 0, 4, take_size);
+        return frames_next(f, 0, 4, parse_size);
     return err_set(err, ERR_MALFORMED, f->at - MAGIC, "trailing data after the zstd stream");
 }
 
@@ -102,5 +102,5 @@ void
 frames_of_zstd(struct frames *f, uint64_t window)
 {
     *f = (struct frames){ .window = window };
-    frames_next(f, 0, MAGIC, take_magic);
+    frames_next(f, 0, MAGIC, parse_magic);
 }

@@ -232,7 +232,7 @@ some_stored(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_t 
 
 /* Moves the reader to the beginning of member i. */
 static void
-go_on(struct inflate *l, size_t i)
+go_to_member(struct inflate *l, size_t i)
 {
     l->given = 0;
     l->crc = 0;
@@ -249,7 +249,7 @@ inflate_some(struct source_layer *layer, uint64_t at, void *buf, size_t n, size_
     (void)at;
     *got = 0;
     while (l->i < l->zip.n && l->given == l->zip.member[l->i].nbytes)
-        go_on(l, l->i + 1);
+        go_to_member(l, l->i + 1);
     if (l->i == l->zip.n)
         return true;
     const struct zip_member *m = &l->zip.member[l->i];
@@ -273,7 +273,7 @@ inflate_skip(struct source_layer *layer, uint64_t to)
     struct inflate *l = (struct inflate *)layer;
     size_t i = search_end_after(l->zip.member, l->zip.n, end_of, to);
     if (i > l->i)
-        go_on(l, i);
+        go_to_member(l, i);
     return l->i == l->zip.n ? l->nbytes : l->zip.member[l->i].out_at + l->given;
 }
 

@@ -13,7 +13,7 @@ struct input {
     char *name;                 /* for messages: escaped; owned */
 };
 
-/* Zero-initialized it is empty. */
+/* Empty when zero-initialized. */
 struct inputs {
     struct input *item;         /* owned */
     size_t n, room;

@@ -4,7 +4,7 @@
 
 #include "source/source.h"
 
-/* Zero-initialized it is empty. */
+/* Empty when zero-initialized. */
 struct parts {
     struct part {
         uint64_t at;            /* offset in the input */

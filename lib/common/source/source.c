@@ -66,7 +66,7 @@ source_allow_spool(struct source *src, bool allowed)
 }
 
 void
-source_tell(struct source *src, struct meter *meter)
+source_set_meter(struct source *src, struct meter *meter)
 {
     src->meter = meter;
 }
@@ -252,7 +252,7 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
         return false;
     const char *inner = unpack_name(p, (size_t)have);
-    return !inner || unpack_twice(inner, outer, err) || err_in_file(err, src->name);
+    return !inner || unpack_refuse_twice(inner, outer, err) || err_in_file(err, src->name);
 }
 
 /* --- */

@@ -37,16 +37,16 @@ void source_close(struct source *src);                  /* NULL is allowed */
 void source_allow_spool(struct source *src, bool allowed);
 
 /* Reports bytes read of the head and of a spool to this meter, which must outlive the source. */
-void source_tell(struct source *src, struct meter *meter);
+void source_set_meter(struct source *src, struct meter *meter);
 
 /* If the input is compressed with gzip, zstd or xz, detected by its first bytes, makes the source deliver the decompressed
  * bytes. Call before anything else.
  *
- * ERR_MALFORMED    here and in later reads: truncated or corrupt stream, or trailing data; the offset is one of the
- *                    compressed input
- * ERR_UNSUPPORTED  another compression, compressed twice, or no libarchive for it ERR_LIMIT        a window over 128 MiB or
- * limits->alloc; or more than SOURCE_RATIO_FREE bytes and more than
- *                    limits->ratio times the compressed bytes (200 times until source_head_done())
+ *     ERR_MALFORMED    here and in later reads: truncated or corrupt stream, or trailing data; the offset is one of the
+ *                      compressed input
+ *     ERR_UNSUPPORTED  another compression, compressed twice, or no libarchive for it
+ *     ERR_LIMIT        a window over 128 MiB or limits->alloc; or more than SOURCE_RATIO_FREE bytes and more than
+ *                      limits->ratio times the compressed bytes (200 times until source_head_done())
  */
 #define SOURCE_RATIO_FREE (UINT64_C(1) << 20)
 bool source_unpack(struct source *src, const struct limits *limits, struct err *err);

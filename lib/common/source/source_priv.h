@@ -82,7 +82,7 @@ bool unpack_open(struct source_layer **layer, struct source_layer *under, const 
 const char *unpack_name(const uint8_t *p, size_t n);
 
 /* Fails with ERR_UNSUPPORTED for data compressed by `inner` and again by `outer`. */
-bool unpack_twice(const char *inner, const char *outer, struct err *err);
+bool unpack_refuse_twice(const char *inner, const char *outer, struct err *err);
 
 /* forward.c: reads the next 1 to n bytes, or none at the end. */
 bool forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *err);

@@ -43,7 +43,7 @@ tar_size(const uint8_t head[TAR_BLOCK], uint64_t *size)
 
 /* Verifies the checksum: the sum of all bytes, signed or unsigned, with blanks in place of the checksum field. */
 static bool
-sums_up(const uint8_t *p)
+checksum_matches(const uint8_t *p)
 {
     uint64_t plain = 0;
     int64_t with_signs = 0;
@@ -59,7 +59,8 @@ sums_up(const uint8_t *p)
 bool
 tar_probe(const uint8_t *p, size_t n)
 {
-    return n >= TAR_BLOCK && memcmp(p, zeros, TAR_BLOCK) != 0 && (memcmp(p + TAR_MAGIC_AT, "ustar", 5) == 0 || sums_up(p));
+    return n >= TAR_BLOCK && memcmp(p, zeros, TAR_BLOCK) != 0 && (memcmp(p + TAR_MAGIC_AT, "ustar", 5) == 0
+        || checksum_matches(p));
 }
 
 enum tar_found
@@ -72,7 +73,7 @@ tar_read(struct tar_member *m, struct source *src, uint64_t at, struct err *err)
         return TAR_FAILED;
     if (memcmp(m->head, zeros, TAR_BLOCK) == 0)
         return TAR_ZEROS;
-    if (!sums_up(m->head) || !tar_size(m->head, &size))
+    if (!checksum_matches(m->head) || !tar_size(m->head, &size))
         return TAR_BROKEN;
     m->at = at + TAR_BLOCK;
     if (!num_add(&m->end, m->at, size) || !num_align(&m->next, m->end, TAR_BLOCK))

@@ -65,7 +65,7 @@ unpack_name(const uint8_t *p, size_t n)
 }
 
 bool
-unpack_twice(const char *inner, const char *outer, struct err *err)
+unpack_refuse_twice(const char *inner, const char *outer, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed twice, with %s and then with %s, which is not "
         "supported: %s -dc FILE | amn-inspect", inner, outer, outer);
@@ -89,7 +89,7 @@ unpack_input(struct unpack *u, const uint8_t **p, size_t *n, struct err *err)
 }
 
 bool
-unpack_cut(const struct unpack *u, uint64_t made, struct err *err)
+unpack_truncated(const struct unpack *u, uint64_t made, struct err *err)
 {
     uint64_t size = u->in_at + u->nin;
     if (u->layer.promised <= made)

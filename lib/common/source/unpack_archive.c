@@ -22,7 +22,7 @@ struct archive_state {
 
 /* Callback by which libarchive reads input. */
 static ssize_t
-give(struct archive *archive, void *of, const void **p)
+read_callback(struct archive *archive, void *of, const void **p)
 {
     struct unpack *u = of;
     struct archive_state *s = u->engine;
@@ -48,7 +48,7 @@ failed(struct unpack *u, struct err *err)
     if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while decompressing %s", u->packing->name);
     if (u->in_ended)
-        return unpack_cut(u, u->made, err);
+        return unpack_truncated(u, u->made, err);
     la_int64_t at = s->lib.filter_bytes(s->archive, -1);
     const char *why = s->lib.error_string(s->archive);
     return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "corrupt %s stream, here or within the next 64 "
@@ -87,7 +87,7 @@ archive_begin(struct unpack *u, struct err *err)
     errno = 0;
     if (!set_up(u, err))
         return false;
-    if (s->lib.read_open(s->archive, u, NULL, give, NULL) != ARCHIVE_OK)
+    if (s->lib.read_open(s->archive, u, NULL, read_callback, NULL) != ARCHIVE_OK)
         return failed(u, err);
     /* Checks that the filter chain is this compression and nothing else. libarchive also decompresses a second layer, and
      * passes unknown data through. */
@@ -96,7 +96,7 @@ archive_begin(struct unpack *u, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with a variant of %s that this libarchive does "
             "not support: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     if (filters > 2)
-        return unpack_twice(u->packing->name, u->packing->name, err);
+        return unpack_refuse_twice(u->packing->name, u->packing->name, err);
     int r = s->lib.read_next_header(s->archive, &entry);
     if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
         return failed(u, err);

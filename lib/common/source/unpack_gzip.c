@@ -88,7 +88,7 @@ gzip_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err)
         if (!take_input(u, &more, err))
             break;
         if (!more) {
-            unpack_cut(u, u->made + room - g->z.avail_out, err);
+            unpack_truncated(u, u->made + room - g->z.avail_out, err);
             break;
         }
         uInt before = g->z.avail_in;

@@ -41,6 +41,6 @@ extern const struct packing packing_gzip, packing_zstd, packing_zstd_skipped, pa
 bool unpack_input(struct unpack *u, const uint8_t **p, size_t *n, struct err *err);
 
 /* Fails with ERR_MALFORMED because the input ended within the stream, after `made` decompressed bytes. */
-bool unpack_cut(const struct unpack *u, uint64_t made, struct err *err);
+bool unpack_truncated(const struct unpack *u, uint64_t made, struct err *err);
 
 #endif

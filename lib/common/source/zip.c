@@ -79,7 +79,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     uint32_t this_disk = cursor_u32(&c), first_disk = cursor_u32(&c);
     uint64_t here = cursor_u64(&c), count = cursor_u64(&c), size = cursor_u64(&c), dir = cursor_u64(&c);
     if (this_disk != 0 || first_disk != 0)
-        return err_set(err, ERR_UNSUPPORTED, record_at, "it is a part of a ZIP archive: put all together first (zip -s 0)");
+        return err_set(err, ERR_UNSUPPORTED, record_at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
     if (says != RECORD_SAYS || here != count)
         return bad_archive(err, record_at, "the ZIP64 end record has the wrong length or conflicting member counts");
     if ((end->count != UINT16_MAX && end->count != count) || (end->size != UINT32_MAX && end->size != size)
@@ -103,7 +103,7 @@ read_end(struct source *src, const uint8_t *p, uint64_t at, struct end *end, str
     end->at = cursor_u32(&c);
     end->comment_len = cursor_u16(&c);
     if (disk != 0 || first_disk != 0)
-        return err_set(err, ERR_UNSUPPORTED, at, "it is a part of a ZIP archive: put all together first (zip -s 0)");
+        return err_set(err, ERR_UNSUPPORTED, at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
     if (here != end->count)
         return bad_archive(err, at, "the end record has conflicting member counts");
     if (!read_record(src, at, end, err))
@@ -282,7 +282,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     if (!check_name(&e.m, at, err) || !read_wide(&e, &extra, at, err))
         return false;
     if (e.disk != 0)
-        return err_set(err, ERR_UNSUPPORTED, at, "it is a part of a ZIP archive: put all together first (zip -s 0)");
+        return err_set(err, ERR_UNSUPPORTED, at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
     if (!check_kind(&e, at, err) || !check_sizes(&e, at, limits, err))
         return false;
     *names += e.m.name_len + 1;
@@ -300,7 +300,7 @@ read_directory(struct zip *zip, const uint8_t *p, const struct end *end, const s
     for (size_t i = 0; i < zip->n; i++)
         if (!read_entry(&c, zip->n - i - 1, &zip->member[i], &names, limits, err))
             return false;
-    return c.left == 0 || bad_archive(err, c.at, "its directory has more than the members that it promises");
+    return c.left == 0 || bad_archive(err, c.at, "the directory has more members than declared");
 }
 
 static bool
@@ -316,7 +316,7 @@ load_directory(struct zip *zip, struct source *src, const struct end *end, struc
     /* Each name is shorter than its entry, so the names fit into the size of the directory. */
     uint64_t names = end->size - end->count * ENTRY + end->count, members = end->count * sizeof *zip->member;
     if (end->count == 0)
-        return end->size == 0 || bad_archive(err, end->at, "its directory has more than the members that it promises");
+        return end->size == 0 || bad_archive(err, end->at, "the directory has more members than declared");
     if (!budget_bytes(budget, end->size, "the directory of the ZIP archive", err)
         || !budget_bytes(budget, members, "the members of the ZIP archive", err)
         || !budget_bytes(budget, names, "the names in the ZIP archive", err))

@@ -32,7 +32,7 @@ struct zip_member {
     uint64_t out_at;            /* offset of its first byte after source_inflate() */
 };
 
-/* Zero-initialized it is empty. */
+/* Empty when zero-initialized. */
 struct zip {
     struct zip_member *member;  /* n members in file order; owned */
     size_t n;

@@ -45,7 +45,7 @@ near_end(const struct zip *zip, size_t i)
 
 /* Checks a local copy of a member's sizes. If a descriptor follows the member, they may be 0. */
 static bool
-check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t stored, struct err *err)
+check_copy(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t stored, struct err *err)
 {
     bool later = m->flags & FLAG_DESCRIPTOR;
     return ((nbytes == m->nbytes || (later && nbytes == 0)) && (stored == m->stored || (later && stored == 0)))
@@ -53,12 +53,12 @@ check_told(const struct zip_member *m, uint64_t at, uint64_t nbytes, uint64_t st
 }
 
 /* Reads the extra fields of a local header, n bytes at `at`, and checks the sizes in a ZIP64 field. torch writes such a
- * field with just the offset, of 8 bytes, or with a C of 0. Sets *told if a field has both sizes. */
+ * field with just the offset, of 8 bytes, or with a C of 0. Sets *has_sizes if a field has both sizes. */
 static bool
-check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *told, struct err *err)
+check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at, uint64_t n, bool *has_sizes, struct err *err)
 {
     enum { HEAD = 4, SIZES = 16 };
-    *told = false;
+    *has_sizes = false;
     for (uint64_t end = at + n; at < end;) {
         const uint8_t *p = NULL;
         if (end - at >= HEAD && !(p = zip_look(w, at, HEAD, HEAD, err)))
@@ -67,9 +67,9 @@ check_local_fields(struct zip_window *w, const struct zip_member *m, uint64_t at
         if (!p || len > end - at - HEAD)
             return zip_bad_member(err, m, at, "an extra field overruns the local header");
         if (id == ZIP64_FIELD && len >= SIZES) {
-            *told = true;
+            *has_sizes = true;
             p = zip_look(w, at + HEAD, SIZES, SIZES, err);
-            if (!p || !check_told(m, at, load_le64(p), load_le64(p + 8), err))
+            if (!p || !check_copy(m, at, load_le64(p), load_le64(p + 8), err))
                 return false;
         }
         at += HEAD + (uint64_t)len;
@@ -119,16 +119,16 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
         return zip_bad_member(err, m, m->header_at, "the member extends past the end of the member area");
     if (crc != m->crc && !((flags & FLAG_DESCRIPTOR) && crc == 0))
         return zip_bad_member(err, m, m->header_at, "CRC-32 differs between local header and directory");
-    bool told;
-    if (!check_local_fields(w, m, m->header_at + LOCAL + name_len, extra_len, &told, err))
+    bool has_sizes;
+    if (!check_local_fields(w, m, m->header_at + LOCAL + name_len, extra_len, &has_sizes, err))
         return false;
-    return check_told(m, m->header_at, told && nbytes == UINT32_MAX ? m->nbytes : nbytes,
-        told && stored == UINT32_MAX ? m->stored : stored, err) && check_method(m, method, err);
+    return check_copy(m, m->header_at, has_sizes && nbytes == UINT32_MAX ? m->nbytes : nbytes,
+        has_sizes && stored == UINT32_MAX ? m->stored : stored, err) && check_method(m, method, err);
 }
 
 /* Checks that nothing but a descriptor lies between the end of a member and `next`. */
 static bool
-check_behind(struct zip_window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
+check_gap(struct zip_window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
 {
     uint64_t end = m->at + m->stored, gap = next - end;
     if (next < end)
@@ -166,7 +166,7 @@ zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *e
         struct zip_member *m = &zip->member[i];
         bool last = i + 1 == zip->n;
         ok = read_local(w, zip, i, err)
-            && check_behind(w, m, last ? end : m[1].header_at, last ? end : near_end(zip, i + 1), err);
+            && check_gap(w, m, last ? end : m[1].header_at, last ? end : near_end(zip, i + 1), err);
         m->out_at = sum;
         if (ok && !num_add(&sum, sum, m->nbytes))
             ok = zip_bad_member(err, m, m->header_at, "total size of the members overflows 64 bits");

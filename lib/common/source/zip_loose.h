@@ -20,7 +20,7 @@ struct zip_loose_member {
     bool open;                  /* no header gives its length: `end` is an upper bound */
 };
 
-/* Zero-initialized it is empty. */
+/* Empty when zero-initialized. */
 struct zip_loose {
     struct zip_loose_member *member;    /* n members in file order; owned */
     size_t n, room;

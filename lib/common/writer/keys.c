@@ -127,7 +127,7 @@ has_strings_only(const struct catalog *input)
 
 /* Returns true if a key of the input is kept. Keys about types are kept only for add_facts() to overwrite. */
 static bool
-stays(const struct making *m, const struct meta *meta)
+is_kept(const struct making *m, const struct meta *meta)
 {
     if (m->kind != KEYS_TYPED || !m->changed)
         return !stale_key(meta, m->choice);
@@ -153,7 +153,7 @@ add_input(struct making *m, const struct meta **types, struct err *err)
         bool about_types = is_key(meta, types_key) && (strings || m->kind == KEYS_TEXT);
         if (about_types && strings)
             *types = meta;
-        if (about_types || !stays(m, meta))
+        if (about_types || !is_kept(m, meta))
             continue;
         if (is_key(meta, "format")) {
             if (m->kind == KEYS_TYPED && !is_gguf)

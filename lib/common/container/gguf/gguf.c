@@ -8,7 +8,7 @@
  *
  * Versions 2 and 3 are the same, except that version 3 may be big-endian, including the data: such a file has the magic
  * "FUGG", or a version whose low 16 bits are zero when read as little-endian. Source: docs/gguf.md and src/gguf.cpp of ggml.
- * Where they disagree, or trust the file too much, the checks here are stricter.
+ * Where they disagree, or trust the file too much, the checks here are stricter (doc/untrusted-input.md).
  */
 #include "container/gguf/gguf_priv.h"
 

@@ -227,7 +227,7 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
             return false;
         if (!num_add(&end, t->offset, t->least) || !num_align(&expected, end, g->alignment)
             || !num_add(&past, start, expected))
-            return fail_layout(g, t, NULL, err, "end of its data overflows 64 bits: the file is damaged");
+            return fail_layout(g, t, NULL, err, "end of the data overflows 64 bits: the file is damaged");
         if (!cut && start + end > g->file_size)
             cut = t;
         before = t;

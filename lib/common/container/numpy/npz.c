@@ -16,7 +16,7 @@
 enum { USUAL = 128 };           /* enough bytes for almost every header */
 
 static bool
-says_array(const struct zip_member *m)
+is_named_npy(const struct zip_member *m)
 {
     return str_ends(m->name, ".npy");
 }
@@ -27,7 +27,7 @@ is_array(const struct zip_member *m, struct source *src, bool *is, struct err *e
 {
     uint8_t head[NPY_FIXED];
     size_t n = 0;
-    *is = says_array(m);
+    *is = is_named_npy(m);
     if (*is)
         return true;
     if (!zip_head(src, m, head, sizeof head, &n, err))
@@ -41,7 +41,7 @@ npz_probe(const struct zip *zip, struct source *src, bool *is, struct err *err)
 {
     *is = zip->n == 0;
     for (size_t i = 0; i < zip->n && !*is; i++)
-        *is = says_array(&zip->member[i]);
+        *is = is_named_npy(&zip->member[i]);
     for (size_t i = 0; i < zip->n && !*is; i++)
         if (!is_array(&zip->member[i], src, is, err))
             return false;
@@ -66,7 +66,7 @@ read_header(const struct npz_reader *z, const struct zip_member *m, struct npy_b
     struct err *err)
 {
     *in = (struct npy_bytes){ .p = z->head, .at = m->deflated ? ERR_NO_OFFSET : m->at, .name = m->name,
-        .name_len = m->name_len - (says_array(m) ? strlen(".npy") : 0) };
+        .name_len = m->name_len - (is_named_npy(m) ? strlen(".npy") : 0) };
     if (!zip_head(z->src, m, z->head, USUAL, &in->n, err) || !npy_length(length, in, err))
         return false;
     return (*length <= USUAL || zip_head(z->src, m, z->head, (size_t)num_min(*length, z->room), &in->n, err))

@@ -155,7 +155,7 @@ check_expansion(const struct checkpoint *c, struct err *err)
     struct rebuilt r;
     for (size_t i = 0; i < c->nstorages; i++)
         if (!num_add(&stored, stored, c->storage[i].nbytes))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "total size of its storages overflows 64 bits");
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "total size of the storages overflows 64 bits");
     if (!num_mul(&max, stored, SHARED_MAX) || !num_add(&max, max, FREE_ALL))
         max = UINT64_MAX;
     for (size_t i = 0; i < c->ntensors; i++) {
@@ -171,7 +171,7 @@ check_expansion(const struct checkpoint *c, struct err *err)
                 PRIu64 ", exceeds the limit of %d times that plus 1 MiB (expand, built in)", name, r.nbytes, r.storage->nbytes,
                 EXPAND_MAX);
         if (!num_add(&made, made, r.nbytes) || made > max)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "total size of its tensors exceeds the limit of %" PRIu64 " bytes "
+            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "total size of the tensors exceeds the limit of %" PRIu64 " bytes "
                 "(storage size %" PRIu64 " times %d, plus 64 MiB; shared, built in)", max, stored, SHARED_MAX);
     }
     return true;

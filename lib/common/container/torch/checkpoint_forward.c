@@ -204,7 +204,7 @@ read_begin(struct begin *b, struct source *src, bool *good, struct err *err)
 /* --- predicting the storages ----------------------------------------------------------------------------- */
 
 /* A storage and its predicted position. */
-struct coming {
+struct predicted {
     uint64_t header_at, at, nbytes;
     size_t key;                 /* offset in pass.keys */
     uint32_t key_len;
@@ -213,7 +213,7 @@ struct coming {
 
 /* State while the archive passes. */
 struct pass {
-    struct coming *list;        /* n of them; owned */
+    struct predicted *list;        /* n of them; owned */
     size_t n, next;             /* the current storage, or the next one */
     char *keys;                 /* owned */
     char *prefix;               /* begin.prefix_len bytes; owned */
@@ -256,7 +256,7 @@ compare_texts(const void *pa, const void *pb)
 /* Predicts the position of a storage whose local header is at *at, and advances *at past it. Fails with ERR_LIMIT beyond
  * 2^62. */
 static bool
-predict_offset(struct coming *s, const struct begin *b, uint64_t *at, struct err *err)
+predict_offset(struct predicted *s, const struct begin *b, uint64_t *at, struct err *err)
 {
     bool large = s->nbytes >= UINT32_MAX, far = *at >= UINT32_MAX;
     uint64_t begin = *at + HEADER + b->prefix_len + strlen("/data/") + s->key_len + FIELD;
@@ -265,7 +265,7 @@ predict_offset(struct coming *s, const struct begin *b, uint64_t *at, struct err
     s->header_at = *at;
     s->at = num_ceil_div(begin, b->align) * b->align;
     if (!num_add(at, s->at, s->nbytes) || *at > INT64_MAX / 2)
-        return err_set(err, ERR_LIMIT, s->header_at, "total size of its storages exceeds the limit of 2^62 bytes");
+        return err_set(err, ERR_LIMIT, s->header_at, "total size of the storages exceeds the limit of 2^62 bytes");
     *at += s->nbytes == 0 ? 0 : large || far ? DESCRIPTOR_LONG : DESCRIPTOR;
     return true;
 }
@@ -288,8 +288,8 @@ predict_offsets(struct pass *p, struct checkpoint *cp, struct err *err)
         qsort(order, cp->nstorages, sizeof *order, p->begin.numbered ? compare_numbers : compare_texts);
     text = 0;
     for (; ok && p->n < cp->nstorages; p->n++) {
-        struct coming *s = &p->list[p->n];
-        *s = (struct coming){ .nbytes = order[p->n]->nbytes, .key = text, .key_len = order[p->n]->key_len };
+        struct predicted *s = &p->list[p->n];
+        *s = (struct predicted){ .nbytes = order[p->n]->nbytes, .key = text, .key_len = order[p->n]->key_len };
         memcpy(p->keys + text, order[p->n]->key, s->key_len);
         text += s->key_len;
         ok = predict_offset(s, &p->begin, &at, err);
@@ -303,7 +303,7 @@ predict_offsets(struct pass *p, struct checkpoint *cp, struct err *err)
 
 /* Checks that the bytes kept before a storage end with its predicted local header, apart from padding. */
 static bool
-check_header(const struct pass *p, const struct coming *s, struct source *kept, struct err *err)
+check_header(const struct pass *p, const struct predicted *s, struct source *kept, struct err *err)
 {
     uint8_t h[HEADER];
     char name[SMALL], shown[STR_SHOWN];
@@ -323,7 +323,7 @@ check_header(const struct pass *p, const struct coming *s, struct source *kept, 
 static bool
 begin_storage(struct pass *p, struct err *err)
 {
-    const struct coming *s = &p->list[p->next];
+    const struct predicted *s = &p->list[p->next];
     struct source *kept = NULL;
     bool ok = source_of_parts(&kept, &p->kept, s->at, p->name, err) && check_header(p, s, kept, err);
     source_close(kept);
@@ -337,7 +337,7 @@ keep_gap(struct pass *p, uint64_t at, const uint8_t *bytes, size_t n, struct err
     bool last = p->next == p->n;
     uint64_t most = last ? num_min(TAIL + p->n * ENTRY, TAIL + ZIP_DIRECTORY_MAX) : GAP, done = at - p->gap_at;
     if (done + n > most && last)
-        return err_set(err, ERR_UNSUPPORTED, at, "more than %" PRIu64 " bytes follow the last storage that its tensors need, "
+        return err_set(err, ERR_UNSUPPORTED, at, "more than %" PRIu64 " bytes follow the last storage that the tensors need, "
             "so it cannot be read from a pipe: give a file name instead", most);
     return done >= most || parts_keep(&p->kept, at, bytes, (size_t)num_min(n, most - done), err);
 }
@@ -348,7 +348,7 @@ see(void *of, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
     struct pass *p = of;
     for (size_t some; n != 0 || (p->next < p->n && at >= p->list[p->next].at && p->list[p->next].nbytes == 0);
             at += some, bytes += some, n -= some) {
-        struct coming *s = p->next < p->n ? &p->list[p->next] : NULL;
+        struct predicted *s = p->next < p->n ? &p->list[p->next] : NULL;
         if (s && at >= s->at) {
             some = (size_t)num_min(n, s->at + s->nbytes - at);
             s->crc = p->no_verify ? 0 : zip_crc(s->crc, bytes, some);
@@ -366,7 +366,7 @@ see(void *of, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
 }
 
 static bool
-check_storage(const struct pass *p, const struct archive *a, const struct coming *s, struct err *err)
+check_storage(const struct pass *p, const struct archive *a, const struct predicted *s, struct err *err)
 {
     const struct zip_member *m;
     char shown[STR_SHOWN];
@@ -391,7 +391,7 @@ check_all(struct pass *p, struct source *kept, struct zip *zip, struct err *err)
     const struct zip_member *object = &zip->member[0];
     if (object->deflated || object->at != p->begin.object_at || object->nbytes != p->begin.object_n
         || object->crc != p->begin.object_crc || a.big_endian != p->begin.big_endian)
-        return err_set(err, ERR_MALFORMED, object->header_at, "the ZIP directory contradicts the headers of its first members");
+        return err_set(err, ERR_MALFORMED, object->header_at, "the ZIP directory contradicts the headers of the first members");
     for (size_t i = 0; i < p->n; i++)
         if (!check_storage(p, &a, &p->list[i], err))
             return false;
@@ -452,9 +452,9 @@ new_pass(const struct begin *begin, const struct source *src, const uint8_t *hea
 
 /* Checks that the first storage is the predicted one. */
 static bool
-begins_well(const struct pass *p, struct source *src, bool *good, struct err *err)
+starts_as_predicted(const struct pass *p, struct source *src, bool *good, struct err *err)
 {
-    const struct coming *s = &p->list[0];
+    const struct predicted *s = &p->list[0];
     struct local l;
     if (p->n == 0)
         return true;
@@ -484,7 +484,7 @@ checkpoint_zip_forward(struct catalog *c, struct source *src, uint32_t file, con
     struct pickle *pickle = NULL;
     bool ok = pass && archive_object(&pickle, &cp, head + begin.object_at, begin.object_n, begin.object_at, options,
             catalog_budget(c), err)
-        && predict_offsets(pass, &cp, err) && begins_well(pass, src, &good, err);
+        && predict_offsets(pass, &cp, err) && starts_as_predicted(pass, src, &good, err);
     if (ok && good) {
         archive_facts(c, begin.big_endian, begin.end, 0);
         ok = watch(pass, src, err) && checkpoint_add(&cp, c, file, begin.big_endian, err);

@@ -68,8 +68,8 @@ charge_text(struct walker *w, size_t n)
 {
     uint64_t max = TEXT_RATIO * w->c->pickle->size + TEXT_FREE;
     w->text += n;
-    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "total length of its tensor names exceeds the limit of "
-        "%" PRIu64 " bytes, %d times the size of its pickle (built in)", max, TEXT_RATIO);
+    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "total length of the tensor names exceeds the limit of "
+        "%" PRIu64 " bytes, %d times the size of the pickle (built in)", max, TEXT_RATIO);
 }
 
 /* Appends a key, or index i of a list, to the path. Sets *unnamed if that is not possible. */
@@ -128,7 +128,7 @@ enter(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
             return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle is cyclic: %s contains itself",
                 w->path.len != 0 ? str_shown(shown, w->path.p, w->path.len) : "the root");
     if (w->depth >= DEEPEST)
-        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "nesting of dictionaries and lists in its pickle exceeds the limit "
+        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "nesting of dictionaries and lists in the pickle exceeds the limit "
             "of %d levels (walk_depth, built in)", DEEPEST);
     w->frame[w->depth++] = (struct frame){ .v = v, .path = w->path.len, .unnamed = unnamed };
     return true;
@@ -159,7 +159,7 @@ walk(struct walker *w, const struct pickle_value *root)
             continue;
         }
         if (++w->nodes > NODES_MAX)
-            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "number of values in its pickle exceeds the limit of %d, "
+            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "number of values in the pickle exceeds the limit of %d, "
                 "counting shared ones each time (walk_nodes, built in)", NODES_MAX);
         if (is_container(value) || rebuild_is_tensor(w->c, value))
             ok = extend(w, f, key, i, &unnamed);

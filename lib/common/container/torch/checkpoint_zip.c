@@ -185,7 +185,7 @@ archive_storage(const struct zip_member **m, const struct archive *a, const char
         *m = find(a, record, key_len + 5);
     }
     if (!*m)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which its tensors need (member "
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which the tensors need (member "
             "data/%s)", shown, shown);
     return (*m)->nbytes == nbytes || err_set(err, ERR_MALFORMED, (*m)->at, "storage %s has %" PRIu64 " bytes, expected %"
         PRIu64, shown, (*m)->nbytes, nbytes);
@@ -256,8 +256,8 @@ static bool
 read_object(uint8_t **p, struct source *src, const struct zip_member *m, struct budget *budget, struct err *err)
 {
     size_t got;
-    if (!limits_check(m->nbytes, PICKLE_MAX, "bytes of its pickle, data.pkl", err)
-        || !budget_bytes(budget, m->nbytes, "its pickle", err))
+    if (!limits_check(m->nbytes, PICKLE_MAX, "bytes of data.pkl", err)
+        || !budget_bytes(budget, m->nbytes, "pickle bytes", err))
         return false;
     *p = malloc((size_t)m->nbytes + 1);
     return *p ? zip_head(src, m, *p, (size_t)m->nbytes, &got, err) : err_memory(err, m->nbytes);

@@ -623,7 +623,7 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
         if (end != STEP_WHOLE || (!run[m->step.byte] && !stop))
             return refuse(m, end, n - *used);
         if (++m->nops > m->k->limits->ops)
-            return err_set(m->err, ERR_LIMIT, m->k->at, "number of opcodes in its pickle exceeds the limit of %" PRIu64 " "
+            return err_set(m->err, ERR_LIMIT, m->k->at, "number of opcodes in the pickle exceeds the limit of %" PRIu64 " "
                 "(built in)", m->k->limits->ops);
         *used += m->step.size;
         if (stop)

@@ -24,10 +24,10 @@ charge(struct pickle *k, uint64_t n)
 {
     uint64_t max = k->limits->heap;
     if (n > max || k->used > max - n)
-        return err_set(k->err, ERR_LIMIT, k->at, "size of the values in its pickle exceeds the limit of %" PRIu64 " bytes "
+        return err_set(k->err, ERR_LIMIT, k->at, "size of the values in the pickle exceeds the limit of %" PRIu64 " bytes "
             "(pickle_heap, built in)", max);
     k->used += n;
-    return budget_bytes(k->budget, n, "values of a pickle", k->err);
+    return budget_bytes(k->budget, n, "pickle values", k->err);
 }
 
 void *
@@ -99,7 +99,7 @@ deepen(struct pickle *k, struct pickle_value *v, const struct pickle_value *item
     if (item->depth < v->depth)
         return true;
     if (item->depth >= PICKLE_DEPTH_MAX)
-        return err_set(k->err, ERR_LIMIT, k->at, "nesting of values in its pickle exceeds the limit of %d levels (built in)",
+        return err_set(k->err, ERR_LIMIT, k->at, "nesting of values in the pickle exceeds the limit of %d levels (built in)",
             PICKLE_DEPTH_MAX);
     v->depth = (uint16_t)(item->depth + 1);
     return true;
@@ -299,7 +299,7 @@ number_key(struct pickle *k, struct pickle_value *key)
         struct pickle_value *v = path[depth - 1].v;
         struct pickle_value *part = is_numbered(v) ? NULL : next_unnumbered(v, &path[depth - 1].i);
         if (part && depth == DEEPEST)
-            return err_set(k->err, ERR_LIMIT, k->at, "nesting of tuples in a key of its pickle exceeds the limit of %d levels",
+            return err_set(k->err, ERR_LIMIT, k->at, "nesting of tuples in a key of the pickle exceeds the limit of %d levels",
                 DEEPEST);
         if (part) {
             path[depth].v = part;

@@ -52,13 +52,13 @@ grow_head(struct stacked *s, uint64_t begin)
 {
     uint64_t want = num_max(2 * s->have, STEP), before = s->have;
     if (s->have - begin > PICKLE_MAX)
-        return err_set(s->err, ERR_LIMIT, begin, "size of its pickles exceeds the limit of %d bytes (built in)", PICKLE_MAX);
+        return err_set(s->err, ERR_LIMIT, begin, "size of the pickles exceeds the limit of %d bytes (built in)", PICKLE_MAX);
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;
     if (s->have < want && s->have < SOURCE_HEAD_MAX)
         s->size = s->have;
-    return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "truncated in its pickles, after %" PRIu64 " bytes "
+    return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "truncated in the pickles, after %" PRIu64 " bytes "
         "(incomplete download or copy?)", s->have);
 }
 
@@ -142,7 +142,7 @@ place(struct stacked *s, uint64_t *end)
         if (!storage)
             return false;
         if (!num_add(&storage->at, *end, COUNT) || !num_add(end, storage->at, storage->nbytes))
-            return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "total size of its storages overflows 64 bits");
+            return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "total size of the storages overflows 64 bits");
     }
     return true;
 }

@@ -95,7 +95,7 @@ static bool
 check_extended(struct tar_form *f, const struct tar_member *m)
 {
     uint64_t size = m->end - m->at;
-    if (!limits_check(size, PAX_MOST, "bytes of an extended header of its tar archive", f->err))
+    if (!limits_check(size, PAX_MOST, "bytes of an extended tar header", f->err))
         return false;
     char *text = malloc((size_t)size + 1);
     if (!text)
@@ -121,9 +121,9 @@ take_member(struct tar_form *f, const struct tar_member *m)
         if (!is_named(m->head, member_names[i]) || m->head[TAR_PREFIX_AT] != '\0')
             continue;
         if (type != '0' && type != '\0')
-            return err_set(f->err, ERR_MALFORMED, at, "member %s of its tar archive is not a file", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "member %s of the tar archive is not a file", member_names[i]);
         if (f->member[i].at != 0)
-            return err_set(f->err, ERR_MALFORMED, at, "duplicate member %s in its tar archive", member_names[i]);
+            return err_set(f->err, ERR_MALFORMED, at, "duplicate member %s in the tar archive", member_names[i]);
         f->member[i] = (struct tar_place){ m->at, m->end };
     }
     return true;
@@ -446,7 +446,7 @@ check_ids(struct tar_form *f, const struct pickle *k)
         if (id->kind != PICKLE_TEXT
             || (!table_find(&f->records, name_of_list, &f->record_names, (const char *)id->of.text, id->n, &number)
                 && !table_find(&f->parts, name_of_list, &f->part_names, (const char *)id->of.text, id->n, &number)))
-            return bad_value(f, f->member[OBJECT].at, "an id in its pickle", id, "the key of a tensor or a storage");
+            return bad_value(f, f->member[OBJECT].at, "an id in the pickle", id, "the key of a tensor or a storage");
     }
     return true;
 }
@@ -457,7 +457,7 @@ load_member(struct tar_form *f, int which, size_t *n)
 {
     const struct tar_place *m = &f->member[which];
     *n = (size_t)(m->end - m->at);
-    if (!limits_check(*n, PICKLE_MAX, "bytes of a member of its tar archive", f->err)
+    if (!limits_check(*n, PICKLE_MAX, "bytes of a tar member", f->err)
         || !budget_bytes(f->budget, *n, "pickle bytes", f->err))
         return NULL;
     uint8_t *p = malloc(*n + 1);
