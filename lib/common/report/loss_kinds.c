@@ -79,7 +79,7 @@ static bool
 add_place(struct loss_map *map, size_t at, struct str *key, struct err *err)
 {
     const struct chosen *chosen = &map->choice->list[at];
-    const struct encoding *e = loss_map_weight(chosen);
+    const struct encoding *e = chosen_weight(chosen);
     const struct tensor t = e ? e->weight : chosen_tensor(chosen);
     struct loss_place *places = array_grow(map->places, map->nplaces, &map->places_room, sizeof *places, err);
     if (!places)

@@ -8,19 +8,13 @@
 
 enum { SPARSE = 16 };           /* a grid has at most so many places for each filled one, which bounds the page */
 
-const struct encoding *
-loss_map_weight(const struct chosen *chosen)
-{
-    return chosen->part == 0 ? chosen->encoding : NULL;
-}
-
 /* --- cells */
 
 static bool
 add_cell(struct loss_map *map, const struct loss_place *place, struct err *err)
 {
     const struct chosen *chosen = &map->choice->list[place->at];
-    const struct encoding *e = loss_map_weight(chosen);
+    const struct encoding *e = chosen_weight(chosen);
     struct loss_cell *cells = array_grow(map->cells, map->ncells, &map->cells_room, sizeof *cells, err);
     if (!cells)
         return false;

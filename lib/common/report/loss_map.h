@@ -72,9 +72,6 @@ struct loss_map {
 bool loss_map_make(struct loss_map *map, const struct choice *choice, const struct losses *losses, struct err *err);
 void loss_map_clear(struct loss_map *map);
 
-/* Returns the encoding of a quantized tensor of the map, or NULL. */
-const struct encoding *loss_map_weight(const struct chosen *chosen);
-
 /* Returns true if a place is a quantized weight that is not in a grid. */
 bool loss_map_apart(const struct loss_map *map, const struct loss_place *place);
 

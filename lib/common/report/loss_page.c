@@ -60,7 +60,7 @@ static bool
 add_tensor(struct loss_page *p, size_t at, struct err *err)
 {
     const struct chosen *chosen = &p->choice->list[at];
-    const struct encoding *e = loss_map_weight(chosen);
+    const struct encoding *e = chosen_weight(chosen);
     if (!chosen->encoding) {
         const struct tensor t = chosen_tensor(chosen);
         uint64_t n = 0;

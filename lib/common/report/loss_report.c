@@ -2,13 +2,6 @@
 
 #include "report/ndjson.h"
 
-static const struct encoding *
-weight_at(const struct choice *choice, size_t i)
-{
-    const struct chosen *c = &choice->list[i];
-    return c->encoding && c->part == 0 ? c->encoding : NULL;
-}
-
 static void
 add_loss(struct ndjson *j, const struct loss *l)
 {
@@ -28,7 +21,7 @@ loss_report_json(FILE *out, const struct choice *choice, const struct losses *lo
     page_init(&page, out);
     ndjson_init(&j, &page);
     for (size_t i = 0; i < choice->n; i++) {
-        const struct encoding *e = weight_at(choice, i);
+        const struct encoding *e = chosen_weight(&choice->list[i]);
         if (!e)
             continue;
         const struct loss loss = losses_of(losses, e);

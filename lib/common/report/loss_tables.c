@@ -109,7 +109,7 @@ loss_tables_weights(const struct loss_page *p)
         "<p class=\"muted\">Click a heading to sort.</p>\n", p->choice->encoded);
     begin_weights(out, "list sort");
     for (size_t i = 0; i < p->choice->n; i++)
-        if (loss_map_weight(&p->choice->list[i]))
+        if (chosen_weight(&p->choice->list[i]))
             add_weight(p, p->choice->list[i].encoding);
     str_text(out, "</tbody>\n<tfoot><tr><td class=\"text\">all</td><td></td>");
     add_loss(out, &p->all, p->quantized);
