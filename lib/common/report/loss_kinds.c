@@ -1,7 +1,6 @@
 /* The kinds and stacks of a map, and their labels. */
 #include "report/loss_map_priv.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/html.h"
 #include "report/loss_charts.h"
 #include "report/loss_style.h"
@@ -22,9 +23,9 @@ add_to_scheme(struct loss_page *p, const struct encoding *e, const struct loss *
     while (i < p->nschemes && p->schemes[i].encoder != e->encoder)
         i++;
     if (i == p->nschemes) {
-        struct scheme_sum *schemes = realloc(p->schemes, (i + 1) * sizeof *schemes);
+        struct scheme_sum *schemes = array_grow(p->schemes, i, &p->schemes_room, sizeof *schemes, err);
         if (!schemes)
-            return err_memory(err, (i + 1) * sizeof *schemes);
+            return false;
         p->schemes = schemes;
         schemes[p->nschemes++] = (struct scheme_sum){ .encoder = e->encoder };
     }

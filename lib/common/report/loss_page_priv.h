@@ -22,7 +22,7 @@ struct loss_page {
     uint64_t quantized;                 /* bytes of the quantized weights */
     uint64_t left, left_elements;       /* tensors that are not quantized */
     struct scheme_sum *schemes;         /* nschemes, in the order of the output; owned */
-    size_t nschemes;
+    size_t nschemes, schemes_room;
     uint32_t *worst;                    /* nworst indices in the choice: the lowest SQNR, lowest first; owned */
     size_t nworst;
 };
