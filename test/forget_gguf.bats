@@ -298,29 +298,41 @@ PYTHON
     jq -c 'select(has("total"))' lines | "$helpers/json-keys" "ALL LOSSES"
 }
 
-@test "--report FILE.html: one page without external resources" {
-    tiny model 'm<b>.gguf'
-    amn-forget -q --scheme q4_k_m --report lost.html -o out.gguf 'm<b>.gguf'
-    refute grep -qiE 'https?:|src=|href=|url\(|@import|<script|<link' lost.html
-    refute grep -q '<b>' lost.html
-    python3 - <<'PYTHON'
-from html.parser import HTMLParser
-class P(HTMLParser):
-    stack, seen = [], []
-    def handle_starttag(self, tag, attrs):
-        self.seen.append(tag)
-        if tag != "meta":
-            self.stack.append(tag)
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append(tag)
-    def handle_endtag(self, tag):
-        assert self.stack.pop() == tag, tag
-p = P()
-p.feed(open("lost.html").read())
-assert not p.stack and p.seen.count("svg") == 2 and p.seen.count("circle") == 32 and p.seen.count("tr") == 18, p.seen
-PYTHON
-    amn-forget -q --scheme q4_k_m --report again.html -j 4 'm<b>.gguf' >out
+@test "--report FILE.html: one page by itself, with the numbers of the JSON report" {
+    tiny model 'm<b>é.gguf' layers=12
+    amn-forget -q --scheme q4_k_m --report lost.html -o out.gguf 'm<b>é.gguf'
+    amn-forget -q --scheme q4_k_m --report lost.json -o out.gguf -f 'm<b>é.gguf'
+    refute grep -q '<b>é' lost.html
+    "$helpers/report-page" lost.html >shown
+    jq -se '.[0] as $page | .[1:-1] as $weights | .[-1] as $all | def near($a; $b): ($a | tonumber) - $b | fabs < 0.006;
+        $page.title == "Quantization error of m<b>é.gguf"
+        and $page.tiles.Scheme == ["q4_k_m", ""]
+        and $page.tiles["Quantized weights"] == ["86", "13 other tensors not quantized"]
+        and near($page.tiles["Total SQNR"][0] | rtrimstr(" dB"); $all.sqnr_db)
+        and $page.apart == ["q4_k token_embd.weight", "q6_k output.weight"]
+        and $page.cells == [range(12) as $i | "attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down" |
+            . as $kind | [$i, $kind, ($weights[] | select(.name == "blk.\($i).\($kind).weight").scheme)]]
+        and $page.panels == 7 and $page.points == 84
+        and $page.worst == ($weights | sort_by(.sqnr_db)[:10] | map(.name))
+        and ($page.weights | map(.[0])) == ($weights | map(.name))
+        and all([$page.weights, $weights] | transpose[]; .[0][1] == .[1].scheme and near(.[0][2]; .[1].sqnr_db))
+        and ($page.left | length == 13 and all(.[]; .[-1] == "not a matrix"))' shown lost.json
+    amn-forget -q --scheme q4_k_m --report again.html -j 4 'm<b>é.gguf' >out
     cmp lost.html again.html
+}
+
+@test "--report FILE.html: stacks, experts, sparse layers, odd names and values" {
+    "$helpers/weights" odd.safetensors zeros.weight=F32:64x64:zeros $'a.0.<i>é\x1b.weight=F32:64x64' a.1.b.weight=F32:64x64 \
+        a.999999999.b.weight=F32:64x64 e.{0,1}.x.{0,1,2}.w.weight=F32:64x64 e.{0,1}.w.weight=F32:64x64
+    for scheme in q8_0 int8; do
+        amn-forget -q --scheme $scheme --test --report odd.html odd.safetensors
+        "$helpers/report-page" odd.html >shown
+        jq -e '(.apart | length) == 1 and (.cells | map(.[:2])) == [[0, "<i>é\\u{1b}"], [1, "b"], [999999999, "b"],
+            [0, "x.*.w"], [0, "w"], [1, "x.*.w"], [1, "w"]]' shown
+    done
+    "$helpers/weights" one a.weight=F32:64x64:nan
+    amn-forget -q --scheme q8_0 --allow-nonfinite --test --report one.html one
+    "$helpers/report-page" one.html | jq -e '.worst == ["a.weight"] and .cells == []'
 }
 
 @test "a report may not overwrite the output or an input" {

@@ -40,9 +40,7 @@ try_candidate(struct choice *copy, const struct command *cmd, const struct choic
 static uint64_t
 nbytes_of(const struct encoding *e)
 {
-    uint64_t n = 0;
-    for (unsigned i = 0; i < e->nparts; i++)
-        n += encode_part_nbytes(&e->part[i]);
+    uint64_t n = encode_nbytes(e);
     return e->encoder->type != DTYPE_UNKNOWN ? num_ceil_div(n, 32) * 32 : n;
 }
 

@@ -4,7 +4,24 @@
 #include <stdlib.h>
 
 #include "output/outputs.h"
+#include "report/loss_page.h"
 #include "report/loss_report.h"
+
+/* Writes the page for people. */
+static bool
+fill_page(FILE *out, const struct report_file *r, struct err *err)
+{
+    const struct command *cmd = r->cmd;
+    char target[64], size[STR_SIZE];
+    struct loss_about about = { .model = r->p->model->name, .tool = cmd->cli.tool, .version = CLI_VERSION,
+        .scheme = cmd->ncandidates != 0 ? NULL : cmd->reduction.encoder->name };
+    if (cmd->target_size != 0)
+        snprintf(target, sizeof target, "target: %s", str_size(size, cmd->target_size));
+    else
+        snprintf(target, sizeof target, "target: %g bits per weight", cmd->target_bpw);
+    about.target = cmd->ncandidates != 0 ? target : NULL;
+    return loss_page_html(out, r->choice, r->p->losses, &about, err);
+}
 
 /* Writes the whole report to its sink. */
 static bool
@@ -16,7 +33,7 @@ fill(const struct report_file *r, struct err *err)
     if (!out)
         return err_memory(err, 0);
     bool ok = losses_check(r->p->losses, err) && (str_ends(r->cmd->report, ".html")
-        ? loss_report_html(out, r->choice, r->p->losses, r->p->model->name, err)
+        ? fill_page(out, r, err)
         : loss_report_json(out, r->choice, r->p->losses, err));
     ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
     ok = ok && sink_expect(r->sink, n, err) && sink_write(r->sink, text, n, err);

@@ -53,3 +53,12 @@ encode_part_nbytes(const struct encode_part *part)
     shape_nbytes(&part->shape, part->dtype, &nbytes, &whole);
     return nbytes;
 }
+
+uint64_t
+encode_nbytes(const struct encoding *e)
+{
+    uint64_t nbytes = 0;
+    for (unsigned p = 0; p < e->nparts; p++)
+        nbytes += encode_part_nbytes(&e->part[p]);
+    return nbytes;
+}

@@ -134,6 +134,9 @@ size_t encode_module(const struct encoding *e);
 /* Returns the size of a part in bytes. */
 uint64_t encode_part_nbytes(const struct encode_part *part);
 
+/* Returns the size of all parts of an encoded weight in bytes. */
+uint64_t encode_nbytes(const struct encoding *e);
+
 /* Returns encoder i, in the order of reports, or NULL after the last one. */
 const struct encoder *encode_at(size_t i);
 

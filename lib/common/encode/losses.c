@@ -126,9 +126,8 @@ join(struct loss_sums *to, const struct loss_sums *from)
     exact_join(&to->both, &from->both);
 }
 
-/* Returns 10 log10(signal / noise), identical with every libc. */
-static double
-decibels(double signal, double noise)
+double
+losses_sqnr(double signal, double noise)
 {
     double ratio = signal / noise;
     if (noise == 0 || ratio == 0 || !isfinite(ratio))
@@ -145,9 +144,10 @@ value_of(const struct loss_sums *s)
         .n = s->n,
         .distance = s->n != 0 ? exact_value(&s->distance) / (double)s->n : 0,
         .most = s->most,
-        .sqnr = decibels(signal, noise),
+        .sqnr = losses_sqnr(signal, noise),
         .cosine = length > 0 || isnan(length) ? exact_value(&s->both) / length : noise == 0,
         .noise = noise,
+        .signal = signal,
     };
 }
 

@@ -13,6 +13,7 @@ struct loss {
     double sqnr;                /* 10 log10(sum x^2 / sum (x - back)^2), dB; infinite without error */
     double cosine;              /* sum x back / sqrt(sum x^2 * sum back^2); 1 if all x and back are 0 */
     double noise;               /* sum of (x - back)^2 */
+    double signal;              /* sum of x^2 */
 };
 
 struct losses;
@@ -29,5 +30,8 @@ bool losses_check(const struct losses *l, struct err *err);
 
 /* Returns the error of a completely added weight, or with NULL of all such weights together. */
 struct loss losses_of(const struct losses *l, const struct encoding *e);
+
+/* Returns 10 log10(signal / noise) in dB, infinite if noise is 0; identical with every libc. */
+double losses_sqnr(double signal, double noise);
 
 #endif

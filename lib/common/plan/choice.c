@@ -39,6 +39,12 @@ chosen_source(const struct chosen *chosen)
     return t;
 }
 
+const struct encoding *
+chosen_weight(const struct chosen *chosen)
+{
+    return chosen->part == 0 ? chosen->encoding : NULL;
+}
+
 struct tensor
 chosen_tensor(const struct chosen *chosen)
 {

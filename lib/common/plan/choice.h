@@ -66,4 +66,7 @@ struct tensor chosen_tensor(const struct chosen *chosen);
 /* Returns the output tensor as it would be without encoding. */
 struct tensor chosen_source(const struct chosen *chosen);
 
+/* Returns the encoding if the tensor is the first part of an encoded weight, else NULL: each encoded weight once. */
+const struct encoding *chosen_weight(const struct chosen *chosen);
+
 #endif

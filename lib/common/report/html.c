@@ -1,0 +1,68 @@
+#include "report/html.h"
+
+#include <math.h>
+
+/* Appends text without characters that must not reach a reader, with the special characters of HTML as references. */
+static void
+add_references(struct str *out, const struct str *text)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        char c = text->p[i];
+        if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
+            str_format(out, "&#%d;", c);
+        else
+            str_add(out, &c, 1);
+    }
+}
+
+void
+html_text(struct str *out, const char *p, size_t n)
+{
+    struct str text = { 0 };
+    str_add_escaped(&text, p, n);
+    add_references(out, &text);
+    out->failed = out->failed || text.failed;
+    str_clear(&text);
+}
+
+void
+html_number(struct str *out, double v)
+{
+    double size = fabs(v);
+    int places = 2;
+    if (!isfinite(v)) {
+        str_text(out, isnan(v) ? "not a number" : v > 0 ? "infinite" : "&minus;infinite");
+        return;
+    }
+    if (size != 0 && (size < 1e-4 || size >= 1e6)) {
+        str_format(out, "%.2e", v);
+        return;
+    }
+    for (; size >= 9.995 && places > 0; size /= 10)
+        places--;
+    for (; size != 0 && size < 0.9995; size *= 10)
+        places++;
+    str_format(out, "%.*f", places, v);
+}
+
+void
+html_sqnr(struct str *out, double sqnr)
+{
+    if (isfinite(sqnr))
+        str_format(out, "%.2f", sqnr);
+    else
+        str_text(out, isnan(sqnr) ? "not a number" : sqnr > 0 ? "lossless" : "no signal");
+}
+
+void
+html_cell(struct str *out, double value, void (*add)(struct str *out, double value))
+{
+    str_text(out, "<td data-v=\"");
+    if (isfinite(value))
+        str_format(out, "%.9g", value);
+    else
+        str_text(out, value > 0 ? "Infinity" : "-Infinity");    /* NaN with the worst */
+    str_text(out, "\">");
+    add(out, value);
+    str_text(out, "</td>");
+}

@@ -1,0 +1,20 @@
+/* html: text and numbers of an HTML page, appended to a str. */
+#ifndef REPORT_HTML_H
+#define REPORT_HTML_H
+
+#include "base/str.h"
+
+/* Appends p[0..n), any bytes, as text or as an attribute in double quotes. Valid UTF-8 is kept, except for control and
+ * direction characters and invalid bytes, which are escaped as in messages. */
+void html_text(struct str *out, const char *p, size_t n);
+
+/* Appends a number with three significant digits: "0.0123", "16.3", "1.23e-07", "infinite". */
+void html_number(struct str *out, double v);
+
+/* Appends an SQNR in dB with two decimals and without the unit: "22.13", "lossless". */
+void html_sqnr(struct str *out, double sqnr);
+
+/* Appends a table cell with a number: its text and, as data-v, the value by which the script of the page sorts. */
+void html_cell(struct str *out, double value, void (*add)(struct str *out, double value));
+
+#endif

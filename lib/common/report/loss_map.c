@@ -1,0 +1,212 @@
+#include "report/loss_map_priv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { SPARSE = 16 };           /* a grid has at most so many places for each filled one, which bounds the page */
+
+/* --- cells */
+
+static bool
+add_cell(struct loss_map *map, const struct loss_place *place, struct err *err)
+{
+    const struct chosen *chosen = &map->choice->list[place->at];
+    const struct encoding *e = chosen_weight(chosen);
+    struct loss_cell *cells = array_grow(map->cells, map->ncells, &map->cells_room, sizeof *cells, err);
+    if (!cells)
+        return false;
+    map->cells = cells;
+    struct loss_cell *cell = &cells[map->ncells++];
+    const struct loss_kind *kind = &map->kinds[place->kind];
+    *cell = (struct loss_cell){ .layer = place->layer, .kind = place->kind, .stack = kind->stack, .column = kind->column,
+        .at = place->at, .worst = INFINITY };
+    if (!e) {
+        cell->type = dtype_name(chosen_tensor(chosen).dtype);
+        return true;
+    }
+    const struct loss loss = losses_of(map->losses, e);
+    cell->noise = loss.noise;
+    cell->signal = loss.signal;
+    cell->worst = loss.sqnr;
+    cell->type = e->encoder->name;
+    cell->n = 1;
+    return true;
+}
+
+/* For qsort(): by stack, layer, column, and order of the output. */
+static int
+compare_cells(const void *a, const void *b)
+{
+    const struct loss_cell *x = a, *y = b;
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Adds a cell to another of the same layer and kind. */
+static void
+join(struct loss_cell *to, const struct loss_cell *from)
+{
+    to->noise += from->noise;
+    to->signal += from->signal;
+    to->worst = from->worst < to->worst || isnan(from->worst) ? from->worst : to->worst;
+    to->type = to->type && from->type && strcmp(to->type, from->type) == 0 ? to->type : NULL;
+    to->n += from->n;
+}
+
+/* Puts the cells in order, makes one of all with the same layer and kind, and counts those of each stack. */
+static void
+order_cells(struct loss_map *map)
+{
+    size_t n = 0;
+    if (map->ncells != 0)
+        qsort(map->cells, map->ncells, sizeof *map->cells, compare_cells);
+    for (size_t i = 0; i < map->ncells; i++) {
+        const struct loss_cell *cell = &map->cells[i], *last = n != 0 ? &map->cells[n - 1] : NULL;
+        struct loss_stack *stack = &map->stacks[cell->stack];
+        if (last && last->kind == cell->kind && last->layer == cell->layer) {
+            join(&map->cells[n - 1], cell);
+            continue;
+        }
+        if (stack->ncells == 0)
+            stack->cell = n;
+        stack->rows += stack->ncells == 0 || last->layer != cell->layer;
+        stack->ncells++;
+        map->cells[n++] = *cell;
+    }
+    map->ncells = n;
+    for (size_t i = 0; i < map->nstacks; i++) {
+        struct loss_stack *s = &map->stacks[i];
+        s->apart = s->rows < 2 || s->rows > SPARSE * s->ncells / s->columns;
+    }
+}
+
+/* Links the cells of each kind that have weights. */
+static void
+link_cells(struct loss_map *map)
+{
+    for (size_t i = map->ncells; i-- > 0;) {
+        struct loss_cell *cell = &map->cells[i];
+        if (cell->n == 0)
+            continue;
+        cell->next = map->kinds[cell->kind].cell;
+        map->kinds[cell->kind].cell = (uint32_t)i + 1;
+    }
+}
+
+static bool
+make_cells(struct loss_map *map, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < map->nplaces; i++) {
+        const struct loss_kind *kind = &map->kinds[map->places[i].kind];
+        if (kind->n != 0 && kind->prefix != kind->len)
+            ok = add_cell(map, &map->places[i], err);
+    }
+    if (!ok)
+        return false;
+    order_cells(map);
+    link_cells(map);
+    return true;
+}
+
+/* --- range */
+
+double
+loss_map_step(double span, unsigned most)
+{
+    static const double factors[] = { 2, 2.5, 2 };      /* 1, 2, 5, 10 */
+    double step = 1;
+    for (unsigned i = 0; span > step * most; i = (i + 1) % 3)
+        step *= factors[i];
+    return step;
+}
+
+static void
+widen(struct loss_map *map, double sqnr)
+{
+    if (!isfinite(sqnr))
+        return;
+    map->low = fmin(map->low, sqnr);
+    map->high = fmax(map->high, sqnr);
+}
+
+/* Sets the range to that of all that is shown, and at least 2 dB, so that small differences look small. */
+static void
+find_range(struct loss_map *map)
+{
+    enum { LEAST = 2, MOST = 5 };
+    map->low = INFINITY;
+    map->high = -INFINITY;
+    for (size_t i = 0; i < map->ncells; i++)
+        if (map->cells[i].n != 0)
+            widen(map, losses_sqnr(map->cells[i].signal, map->cells[i].noise));
+    for (size_t i = 0; i < map->nplaces; i++)
+        if (loss_map_apart(map, &map->places[i]))
+            widen(map, losses_of(map->losses, map->choice->list[map->places[i].at].encoding).sqnr);
+    if (map->low > map->high)
+        map->low = map->high = 0;
+    map->low = floor(map->low);
+    map->high = fmax(ceil(map->high), map->low + LEAST);
+    map->step = loss_map_step(map->high - map->low, MOST);
+}
+
+/* Sets the scheme that all weights have, if there is one. */
+static void
+find_scheme(struct loss_map *map)
+{
+    const struct encoder *first = NULL;
+    for (size_t i = 0; i < map->choice->n; i++) {
+        const struct encoding *e = map->choice->list[i].encoding;
+        if (e && first && e->encoder != first)
+            return;
+        first = e ? e->encoder : first;
+    }
+    map->scheme = first ? first->name : NULL;
+}
+
+bool
+loss_map_apart(const struct loss_map *map, const struct loss_place *place)
+{
+    const struct loss_kind *kind = &map->kinds[place->kind];
+    return map->choice->list[place->at].encoding && (kind->prefix == kind->len || map->stacks[kind->stack].apart);
+}
+
+unsigned
+loss_map_level(const struct loss_map *map, double sqnr)
+{
+    double level = (map->high - sqnr) / (map->high - map->low) * LOSS_MAP_LEVELS;
+    if (level < 0)
+        return 0;
+    return level < LOSS_MAP_LEVELS ? (unsigned)level : LOSS_MAP_LEVELS - 1;     /* NaN is the worst */
+}
+
+bool
+loss_map_make(struct loss_map *map, const struct choice *choice, const struct losses *losses, struct err *err)
+{
+    *map = (struct loss_map){ .choice = choice, .losses = losses };
+    if (!loss_map_add_kinds(map, err) || !make_cells(map, err))
+        return false;
+    find_range(map);
+    find_scheme(map);
+    return true;
+}
+
+void
+loss_map_clear(struct loss_map *map)
+{
+    names_clear(&map->names);
+    table_clear(&map->kind_names);
+    table_clear(&map->stack_names);
+    free(map->kinds);
+    free(map->stacks);
+    free(map->places);
+    free(map->cells);
+}

@@ -1,0 +1,23 @@
+/* loss_page: quantization error as a page for people: headline numbers, heat maps, charts and tables, in one HTML file that
+ * loads nothing. Equal jobs produce equal bytes: it has no date and no random value. */
+#ifndef REPORT_LOSS_PAGE_H
+#define REPORT_LOSS_PAGE_H
+
+#include <stdio.h>
+
+#include "encode/losses.h"
+#include "plan/choice.h"
+
+/* What the page says about the job; borrowed. */
+struct loss_about {
+    const char *model;          /* the operand, any bytes */
+    const char *tool, *version; /* "amn-forget", "0.1.0" */
+    const char *scheme;         /* "q4_k_m", or NULL if each weight has one of several that were allowed */
+    const char *target;         /* "target: 4.5 bits per weight", or NULL */
+};
+
+/* Writes the page. Fails with ERR_MEMORY, or ERR_IO if a write fails. */
+bool loss_page_html(FILE *out, const struct choice *choice, const struct losses *losses, const struct loss_about *about,
+    struct err *err);
+
+#endif
