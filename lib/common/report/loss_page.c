@@ -11,8 +11,6 @@
 #include "report/loss_style.h"
 #include "report/summary.h"
 
-enum { WORST = 10 };
-
 /* --- sums */
 
 /* Adds a weight to the sums of its scheme. There are few schemes, at most as many as encoders. */
@@ -49,11 +47,11 @@ is_worse(double sqnr, double than)
 static void
 add_to_worst(struct loss_page *p, size_t at, double sqnr)
 {
-    size_t i = p->nworst < WORST ? p->nworst++ : WORST;
+    size_t i = p->nworst < LOSS_PAGE_WORST ? p->nworst++ : LOSS_PAGE_WORST;
     for (; i > 0 && is_worse(sqnr, losses_of(p->losses, p->choice->list[p->worst[i - 1]].encoding).sqnr); i--)
-        if (i < WORST)
+        if (i < LOSS_PAGE_WORST)
             p->worst[i] = p->worst[i - 1];
-    if (i < WORST)
+    if (i < LOSS_PAGE_WORST)
         p->worst[i] = (uint32_t)at;
 }
 
@@ -81,9 +79,6 @@ static bool
 add_all(struct loss_page *p, struct err *err)
 {
     p->all = losses_of(p->losses, NULL);
-    p->worst = calloc(WORST, sizeof *p->worst);
-    if (!p->worst)
-        return err_memory(err, WORST * sizeof *p->worst);
     for (size_t i = 0; i < catalog_count(p->choice->input); i++)
         p->read += catalog_at(p->choice->input, i)->extent.nbytes;
     bool ok = choice_nbytes(p->choice, &p->written, err);
@@ -251,6 +246,5 @@ loss_page_html(FILE *out, const struct choice *choice, const struct losses *loss
     ok = page_finish(&page, ok ? err : &ignored) && ok;         /* keep the first failure */
     loss_map_clear(&map);
     free(p.schemes);
-    free(p.worst);
     return ok;
 }

@@ -1,11 +1,13 @@
-/* What the files of loss_page share. */
+/* Shared by loss_page.c and loss_tables.c. */
 #ifndef REPORT_LOSS_PAGE_PRIV_H
 #define REPORT_LOSS_PAGE_PRIV_H
 
 #include "report/loss_page.h"
 #include "report/page.h"
 
-/* All that is encoded with one encoder. */
+enum { LOSS_PAGE_WORST = 10 };
+
+/* Totals of the weights with one encoder. */
 struct scheme_sum {
     const struct encoder *encoder;
     uint64_t weights, elements, nbytes;
@@ -23,7 +25,7 @@ struct loss_page {
     uint64_t left, left_elements;       /* tensors that are not quantized */
     struct scheme_sum *schemes;         /* nschemes, in the order of the output; owned */
     size_t nschemes, schemes_room;
-    uint32_t *worst;                    /* nworst indices in the choice: the lowest SQNR, lowest first; owned */
+    uint32_t worst[LOSS_PAGE_WORST];    /* nworst indices in the choice: the lowest SQNR, lowest first */
     size_t nworst;
 };
 
