@@ -1,5 +1,5 @@
 /* completions SHELL: writes the completion script for bash, zsh or fish to standard output. Runs while amn is built; the
- * scripts are made from the tables that the tools parse with. */
+ * scripts are made from the option tables of the tools. */
 #include <stdio.h>
 #include <string.h>
 

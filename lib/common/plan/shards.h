@@ -1,5 +1,5 @@
 /* shards: distributes a choice of tensors over the files of a model directory, as save_pretrained() does: in order; a file
- * ends before the tensor that would make its data too long, and a tensor that is too long by itself gets its own file.
+ * ends before the tensor that would make its data too long, and a tensor that exceeds the limit alone gets its own file.
  * Source: huggingface_hub, serialization/_base.py, split_state_dict_into_shards_factory. */
 #ifndef PLAN_SHARDS_H
 #define PLAN_SHARDS_H

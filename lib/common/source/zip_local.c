@@ -126,7 +126,7 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
         has_sizes && stored == UINT32_MAX ? m->stored : stored, err) && check_method(m, method, err);
 }
 
-/* Checks that nothing but a descriptor lies between the end of a member and `next`. */
+/* Checks that nothing but a descriptor is between the end of a member and `next`. */
 static bool
 check_gap(struct zip_window *w, const struct zip_member *m, uint64_t next, uint64_t want, struct err *err)
 {

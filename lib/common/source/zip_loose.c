@@ -277,7 +277,7 @@ find_local(struct finder *f, uint64_t at, uint64_t to)
     return to;
 }
 
-/* Returns where the member after one that ends at `end` begins, judging by its local header. A descriptor may lie between. */
+/* Returns where the member after one that ends at `end` begins, judging by its local header. A descriptor may come first. */
 static uint64_t
 next_local(struct finder *f, uint64_t end, uint64_t to)
 {
