@@ -21,6 +21,5 @@ main(int argc, char **argv)
 {
     struct command cmd = { .to = DTYPE_BF16 };
     cli_options(&cmd.cli, CLI_CONVERT, take, &cmd, argc, argv);
-    command_take_output(&cmd);
     return command_run(&cmd);
 }

@@ -26,6 +26,5 @@ main(int argc, char **argv)
     cli_options(&cmd.cli, CLI_FORGET, take, &cmd, argc, argv);
     cmd.scheme = cmd.cli.scheme;
     cmd.cli.scheme = cmd.input_scheme;
-    command_take_output(&cmd);
     return command_run(&cmd);
 }

@@ -17,8 +17,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
 int
 main(int argc, char **argv)
 {
-    struct command cmd = { .writer = &writer_safetensors, .to = DTYPE_BF16 };
+    struct command cmd = { .writer = &writer_safetensors, .to = DTYPE_BF16, .dequantizes = true };
     cli_options(&cmd.cli, CLI_REMEMBER, take, &cmd, argc, argv);
-    command_take_output(&cmd);
     return command_run(&cmd);
 }

@@ -188,14 +188,15 @@ PYTHON
     amn-convert --dtype f32 --to npz plain | cmp - want.npz
 }
 
-@test "the extension selects the format, in any case, and --to takes precedence" {
+@test "the extension selects the format, in any case, and agrees with --to" {
     model in.safetensors
     for end in safetensors gguf npz NPZ; do amn-convert -o "out.$end" in.safetensors; done
     cmp out.npz out.NPZ
     for end in safetensors gguf npz; do
         amn-convert --to ${end^^} in.safetensors | cmp - out.$end
-        amn-convert --to $end -o odd.gguf in.safetensors
-        cmp odd.gguf out.$end
+        amn-convert --to $end -o odd.bin in.safetensors
+        cmp odd.bin out.$end
+        [ $end = gguf ] || try 2 amn-convert --to $end -o odd.gguf in.safetensors
     done
     for way in "" "-o x" "-o x.bin" "-o npz" "-o -"; do
         try 2 amn-convert $way in.safetensors
@@ -205,7 +206,7 @@ PYTHON
     try 2 amn-convert --to onnx in.safetensors
     try 2 amn-convert --to npz -o x/ in.safetensors
     grep -q -- '-o DIR/ writes safetensors, not NPZ' err
-    only in.safetensors out.safetensors out.gguf out.npz out.NPZ odd.gguf
+    only in.safetensors out.safetensors out.gguf out.npz out.NPZ odd.bin
 }
 
 @test "one tensor as NPY or raw" {

@@ -33,8 +33,8 @@ model_of() {
 
 # same A B: checks that the models have the same tensors and metadata.
 same() {
-    amn-remember --order name -o same.a "$1"
-    amn-remember --order name -o same.b "$2"
+    amn-remember --order name "$1" >same.a
+    amn-remember --order name "$2" >same.b
     cmp same.a same.b
 }
 
@@ -248,7 +248,7 @@ END
         [ ! -e d ]
     done
     try 2 amn-remember --shard-size 1M in
-    try 2 amn-remember --resume -o x in
+    try 2 amn-remember --resume -o x.safetensors in
     try 2 amn-remember -o d/ --shard-size 0 in
 }
 

@@ -28,6 +28,7 @@ struct command {
     const char *scheme;             /* name of the scheme to encode with, or NULL; borrowed */
     const char *input_scheme;       /* amn-forget, while parsing options: the scheme of the input, or NULL */
     bool needs_scheme;              /* a scheme is mandatory */
+    bool dequantizes;               /* amn-remember: writes safetensors only */
     struct writer_options layout;
     enum dtype to;                  /* type of dequantized weights: BF16, F16 or F32 */
     bool cast;                      /* --dtype: convert all other floats, too */
@@ -60,8 +61,6 @@ bool command_take(void *cmd, const struct cli_option *option, const char *arg, s
 
 /* Handles --to: a format or a scheme. */
 bool command_take_format(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err);
-/* Decides whether the output is a file, a directory or standard output. Call it after all options are parsed. */
-void command_take_output(struct command *cmd);
 
 /* Checks for options that cannot be combined or lack another one. Fails with ERR_USAGE. */
 bool command_check(const struct command *cmd, struct err *err);

@@ -10,8 +10,6 @@
 
 enum { JOBS_MAX = 256 };
 
-#define SHARD_SIZE (UINT64_C(5) << 30)
-
 /* Takes one of --size, --parts, --plan, --dry-run and --test, which are mutually exclusive. */
 static bool
 take_instead(struct command *cmd, enum command_instead instead, struct err *err)
@@ -168,46 +166,20 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
     }
 }
 
-/* A path with a trailing slash is a directory. */
-void
-command_take_output(struct command *cmd)
-{
-    struct sink_options *output = &cmd->output;
-    if (output->path && strcmp(output->path, "-") == 0)
-        output->path = NULL;
-    cmd->split.path = output->path;
-    cmd->split.direct = output->direct;
-    cmd->split.sync = output->sync;
-    if (!output->path || !str_ends(output->path, "/"))
-        return;
-    cmd->dir.path = output->path;
-    cmd->dir.direct = output->direct;
-    cmd->dir.no_clobber = output->no_clobber;
-    if (cmd->dir.shard_size == 0)
-        cmd->dir.shard_size = SHARD_SIZE;
-}
-
-/* Returns true if only a range or part of the output is wanted. */
-static bool
-is_some(const struct byte_range *cut)
-{
-    return cut->range || cut->part != 0 || cut->part_size != 0;
-}
-
 /* Checks options that an output of several files excludes or requires. */
 static bool
 check_files(const struct command *cmd, struct err *err)
 {
     bool dir = cmd->dir.path, split = cmd->split.size != 0;
     if (!dir && (cmd->dir.shard_size != 0 || cmd->dir.resume))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size and --resume require -o DIR/, with a slash at the end");
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size and --resume require a directory as output: -o DIR/");
     if (dir && cmd->writer != &writer_safetensors)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o DIR/ writes safetensors, not %s; give -o FILE instead%s",
             cmd->writer->name, cmd->writer == &writer_gguf ? ", with --split-size SIZE to split it" : "");
     if (split && (dir || cmd->writer != &writer_gguf || !cmd->output.path || !str_ends(cmd->output.path, ".gguf")))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--split-size requires -o NAME.gguf, to write NAME-00001-of-0000N.gguf "
             "and so on%s", cmd->writer == &writer_safetensors ? "; for safetensors, use --shard-size with -o DIR/" : "");
-    return !(dir || split) || ((cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && !is_some(&cmd->cut))
+    return !(dir || split) || ((cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && !byte_range_is_part(&cmd->cut))
         || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s cannot be combined with --size, --parts, --plan, --range or --part",
             dir ? "-o DIR/" : "--split-size");
 }
@@ -255,7 +227,7 @@ command_check(const struct command *cmd, struct err *err)
             "--dtype or a scheme");
     if (cmd->instead != COMMAND_DRY_RUN && cmd->cli.form != CLI_BY_TERMINAL)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--json and --human require --dry-run");
-    if (cmd->instead == COMMAND_DRY_RUN && is_some(&cmd->cut))
+    if (cmd->instead == COMMAND_DRY_RUN && byte_range_is_part(&cmd->cut))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists the whole output; it cannot be combined with --range "
             "or --part");
     return check_files(cmd, err) && operands_stdin_once(&cmd->cli, err)

@@ -2,9 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/nearest.h"
 #include "command/command_priv.h"
+
+/* Default size of a shard. */
+#define SHARD_SIZE (UINT64_C(5) << 30)
 
 /* In the order of cli_format_words. */
 static const struct writer *const writers[] = { &writer_safetensors, &writer_gguf, &writer_npz, &writer_npy, &writer_raw };
@@ -16,6 +20,16 @@ writer_named(const char *name)
         if (strcasecmp(name, cli_format_words[i]) == 0)
             return writers[i];
     return NULL;
+}
+
+/* Returns the extension of a writer's files. */
+static const char *
+word_of(const struct writer *writer)
+{
+    size_t i = 0;
+    while (writers[i] != writer)
+        i++;
+    return cli_format_words[i];
 }
 
 /* Reports an unknown scheme; `formats`: a format was possible as well. */
@@ -102,14 +116,91 @@ find_encoder(struct command *cmd, struct err *err)
         cmd->writer = needs;
     if (cmd->writer != needs)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; use -o FILE.%s",
-            encoder->name, needs->name, cmd->writer->name, needs == &writer_gguf ? "gguf" : "safetensors");
+            encoder->name, needs->name, cmd->writer->name, word_of(needs));
     return reduction_settle(&cmd->reduction, err);
+}
+
+static bool
+is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Returns true if the operand is a model directory: one on disk, or hf:ORG/NAME without a file. */
+static bool
+is_model_dir(const char *operand)
+{
+    if (is_directory(operand))
+        return true;
+    const char *slash = strncmp(operand, "hf:", 3) == 0 ? strchr(operand, '/') : NULL;
+    return slash && !memchr(slash + 1, '/', strcspn(slash + 1, "@"));
+}
+
+/* Returns true if the model can be written as a directory, with the scheme that was given, if any. */
+static bool
+fits_directory(const struct command *cmd)
+{
+    const struct encoder *e = cmd->scheme ? encode_find(cmd->scheme, false) : NULL;
+    return (!cmd->writer || cmd->writer == &writer_safetensors) && (!cmd->scheme || (e && e->type == DTYPE_UNKNOWN))
+        && cmd->target_size == 0 && cmd->target_bpw == 0;
+}
+
+/* Returns true if the output is a directory: it ends with a slash or exists as one; or, as with cp -r, the input is a model
+ * directory and the name has no extension of a format. */
+static bool
+names_directory(const struct command *cmd)
+{
+    const char *path = cmd->output.path;
+    struct stat st;
+    if (str_ends(path, "/") || is_directory(path))
+        return true;
+    bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);        /* a device or FIFO */
+    return !special && !writer_of(path) && fits_directory(cmd) && cmd->split.size == 0 && !byte_range_is_part(&cmd->cut)
+        && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && cmd->cli.noperands == 1
+        && is_model_dir(cmd->cli.operands[0]);
+}
+
+/* Decides whether the output is a file, a directory or standard output. */
+static void
+settle_output(struct command *cmd)
+{
+    struct sink_options *output = &cmd->output;
+    if (output->path && strcmp(output->path, "-") == 0)
+        output->path = NULL;
+    cmd->split.path = output->path;
+    cmd->split.direct = output->direct;
+    cmd->split.sync = output->sync;
+    if (!output->path || !names_directory(cmd))
+        return;
+    cmd->dir.path = output->path;
+    cmd->dir.direct = output->direct;
+    cmd->dir.no_clobber = output->no_clobber;
+    if (cmd->dir.shard_size == 0)
+        cmd->dir.shard_size = SHARD_SIZE;
+}
+
+/* Checks that the extension of the output names the format that is written. */
+static bool
+check_extension(const struct command *cmd, struct err *err)
+{
+    const struct writer *named = cmd->dir.path ? NULL : writer_of(cmd->output.path);
+    char shown[STR_SHOWN];
+    if (!named || !cmd->writer || named == cmd->writer)
+        return true;
+    str_shown(shown, cmd->output.path, strlen(cmd->output.path));
+    if (cmd->dequantizes)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "amn-remember writes safetensors, but %s names %s; use amn-convert "
+            "-o %s", shown, named->name, shown);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the output format is %s, but %s names %s; use -o FILE.%s",
+        cmd->writer->name, shown, named->name, word_of(cmd->writer));
 }
 
 bool
 command_settle(struct command *cmd, struct err *err)
 {
     bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
+    settle_output(cmd);
     if (!cmd->writer)
         cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);
     if (cmd->candidate_names && !budget)
@@ -122,5 +213,5 @@ command_settle(struct command *cmd, struct err *err)
     if (cmd->scheme && !find_encoder(cmd, err))
         return false;
     cmd->split.writer = cmd->writer;
-    return true;
+    return check_extension(cmd, err);
 }

@@ -51,6 +51,12 @@ byte_range_check(const struct byte_range *c, bool counted, struct err *err)
         "--part %" PRIu64 " needs a total: use --part %" PRIu64 "/N, or add --part-size SIZE", c->part, c->part);
 }
 
+bool
+byte_range_is_part(const struct byte_range *c)
+{
+    return c->range || c->part != 0 || c->part_size != 0;
+}
+
 uint64_t
 byte_range_parts(const struct byte_range *c, uint64_t size)
 {

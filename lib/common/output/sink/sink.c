@@ -120,8 +120,7 @@ open_path(struct sink *s, const char *path, struct err *err)
     if (!there && lstat(path, &st) == 0)
         return errno = ENOENT, failed(s->name, err, ERR_CREATE, "dangling symbolic link");
     if (there && S_ISDIR(st.st_mode))
-        return errno = EISDIR, failed(s->name, err, ERR_CREATE,
-            "to write a model directory, add a slash");
+        return errno = EISDIR, failed(s->name, err, ERR_CREATE, "");
     if (there && !S_ISREG(st.st_mode)) {        /* a device or FIFO is not replaced */
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "");
