@@ -4,7 +4,9 @@
 #   make demo       set up a fresh machine, build, show the main job on a real sample
 #   make check      set up, build, and run the tests: minutes
 #   make check-full  the tests that take longer, and are not of check: growth, memory, matrices, faults ...
-#   make install    into $(DESTDIR)$(PREFIX)
+#   make install    into $(DESTDIR)$(PREFIX), without debug symbols; STRIP=: keeps them
+#   make uninstall  what it installed
+#   make help       this text
 #   make bench      ratios to cat, and peak memory; never fails on a figure
 #   make bench-compare  amn and other tools on the same jobs; AMN_PEERS_VENV and others name those, see test/bench_compare.py
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
@@ -30,6 +32,8 @@ MANDIR  = $(PREFIX)/share/man
 BASHDIR = $(PREFIX)/share/bash-completion/completions
 ZSHDIR  = $(PREFIX)/share/zsh/site-functions
 FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
+
+STRIP   = strip
 
 CFLAGS  = -O2 -g
 PKGS    = zlib jansson
@@ -178,6 +182,9 @@ $(obj)/test/faults/faults.so: test/faults/faults.c Makefile
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -O2 -g -fPIC -shared -o $@ $< -ldl
 
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
 setup:
 	sh test/setup.sh build
 
@@ -249,6 +256,7 @@ peers: all
 install: all
 	install -d "$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)/man1" "$(DESTDIR)$(MANDIR)/man5" "$(DESTDIR)$(MANDIR)/man7"
 	for t in $(tools) amn; do install -m 755 "$(bin)/$$t" "$(DESTDIR)$(BINDIR)/$$t" || exit 1; done
+	for t in $(tools) amn; do $(STRIP) "$(DESTDIR)$(BINDIR)/$$t" || exit 1; done
 	for l in $(links); do ln -sf "$${l#*=}" "$(DESTDIR)$(BINDIR)/$${l%%=*}" || exit 1; done
 	for m in $(man_pages); do install -m 644 "$$m" "$(DESTDIR)$(MANDIR)/man$${m##*.}/" || exit 1; done
 	for l in $(links); do ln -sf "$${l#*=}.1" "$(DESTDIR)$(MANDIR)/man1/$${l%%=*}.1" || exit 1; done
@@ -335,6 +343,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
+.PHONY: all help setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

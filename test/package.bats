@@ -52,6 +52,22 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
     done
 }
 
+@test "make install strips the tools; STRIP=: keeps the debug symbols" {
+    sections() { readelf -SW root/usr/bin/amn-parse; }
+    make_here install DESTDIR="$dir/root" PREFIX=/usr completions= page_texts=
+    [ "$(sections | grep -c debug_info)" -eq 0 ]
+    make_here install DESTDIR="$dir/root" PREFIX=/usr completions= page_texts= STRIP=:
+    cmp root/usr/bin/amn-parse "$AMN_BIN/amn-parse"
+}
+
+@test "make help names every target for users" {
+    make_here help >help
+    for target in $(sed -n 's/^.PHONY: //p' "$tests/../Makefile"); do
+        case $target in all | setup | unit | clean) continue ;; esac
+        grep -q "^  make .*$target" help || { echo "$target"; return 1; }
+    done
+}
+
 @test "make install without completions and texts makes no folder for them" {
     make_here install DESTDIR="$dir/root" PREFIX=/usr completions= page_texts=
     [ "$(ls root/usr/share)" = man ]
