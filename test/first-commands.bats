@@ -49,3 +49,13 @@ model() {
     try 2 amn-forget --scheme nf4 -o x.gguf in
     [ ! -e out.gguf ] && [ ! -e out.npz ] && [ ! -e x.gguf ]
 }
+
+@test "a pattern that matches nothing is a usage error that shows how patterns match" {
+    model
+    for job in 'amn-remember --exclude typo' 'amn-convert --to npz --exclude typo' 'amn-convert --to npz --include typo' \
+        'amn-forget --scheme nf4 --exclude typo' 'amn-forget --scheme nf4 --include typo'; do
+        try 2 $job in
+        grep -q "no tensor matches 'typo'; patterns match the whole name, such as '\*norm\*'" err
+    done
+    try 0 amn-forget -q --scheme nf4 --exclude '*norm*' in
+}

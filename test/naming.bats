@@ -39,8 +39,7 @@ gives() {
     gives a.weight b.weight -- m --include '[ab].weight'
     gives b.weight -- m --include '[!a].weight'
     gives a.bias abc -- m --include abc --include '*bias'
-    gives abc -- m --exclude nothing --include abc
-    gives abc a.weight a.bias b.weight b/c.weight -- m --exclude nothing
+    gives abc -- m --include abc
     for tool in amn-remember "amn-convert --to npz"; do
         try 2 $tool m --include weight --include '*'
         is_empty out

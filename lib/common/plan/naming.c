@@ -128,29 +128,25 @@ naming_clear(struct naming *naming)
 
 /* --- selecting */
 
-/* Returns true if a name is selected; marks the globs that matched in `used`, unless NULL. */
 static bool
-stays(const struct naming *naming, const struct tensor *t, bool *used)
+matches(const struct naming_glob *glob, const struct tensor *t)
 {
-    bool stay = true, includes = false, included = false;
-    for (size_t i = 0; i < naming->nglobs; i++) {
-        const struct naming_glob *g = &naming->globs[i];
-        uint64_t left = UINT64_MAX;
-        bool matches = matcher_match(&g->matcher, t->name, t->name_len, &left);
-        if (used)
-            used[i] = used[i] || matches;
-        includes = includes || g->include;
-        included = included || (g->include && matches);
-        stay = stay && (g->include || !matches);
-    }
-    return stay && (included || !includes)
-        && (!naming->only || (t->name_len == strlen(naming->only) && memcmp(t->name, naming->only, t->name_len) == 0));
+    uint64_t left = UINT64_MAX;
+    return matcher_match(&glob->matcher, t->name, t->name_len, &left);
 }
 
 bool
 naming_keeps(const struct naming *naming, const struct tensor *t)
 {
-    return stays(naming, t, NULL);
+    bool stay = true, includes = false, included = false;
+    for (size_t i = 0; i < naming->nglobs; i++) {
+        const struct naming_glob *g = &naming->globs[i];
+        includes = includes || g->include;
+        if (matches(g, t))
+            *(g->include ? &included : &stay) = g->include;
+    }
+    return stay && (included || !includes)
+        && (!naming->only || (t->name_len == strlen(naming->only) && memcmp(t->name, naming->only, t->name_len) == 0));
 }
 
 bool
@@ -163,25 +159,45 @@ naming_includes(const struct naming *naming)
 }
 
 static bool
+matches_any(const struct naming_glob *glob, const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        if (matches(glob, &t))
+            return true;
+    }
+    return false;
+}
+
+bool
+naming_check(const struct naming *naming, const struct choice *choice, struct err *err)
+{
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < naming->nglobs; i++) {
+        const struct naming_glob *g = &naming->globs[i];
+        if (!matches_any(g, choice))
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s'; patterns match the whole name, "
+                "such as '*norm*'", g->include ? "include" : "exclude", str_shown(shown, g->text, strlen(g->text)));
+    }
+    return true;
+}
+
+static bool
 choose(const struct naming *naming, struct choice *choice, struct err *err)
 {
     char shown[STR_SHOWN];
     size_t n = 0;
-    bool *used = calloc(naming->nglobs + 1, sizeof *used), ok = true;
-    if (!used)
-        return err_memory(err, naming->nglobs + 1);
+    if (!naming_check(naming, choice, err))
+        return false;
     for (size_t i = 0; i < choice->n; i++) {
         const struct tensor t = chosen_tensor(&choice->list[i]);
-        if (stays(naming, &t, used))
+        if (naming_keeps(naming, &t))
             choice->list[n++] = choice->list[i];
     }
     choice->n = n;
-    for (size_t i = 0; ok && i < naming->nglobs; i++)
-        ok = used[i] || !naming->globs[i].include || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "--include: no tensor matches '%s'; patterns match the whole name, such as '*norm*'", str_shown(shown, naming->globs[i].text, strlen(naming->globs[i].text)));
-    free(used);
-    return ok && (!naming->only || n != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "--tensor: no output tensor is named %s ('amn-parse' lists the names)", str_shown(shown, naming->only, strlen(naming->only))));
+    return !naming->only || n != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        "--tensor: no output tensor is named %s ('amn-parse' lists the names)",
+        str_shown(shown, naming->only, strlen(naming->only)));
 }
 
 /* --- renaming */

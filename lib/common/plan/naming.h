@@ -30,9 +30,12 @@ bool naming_rename(struct naming *naming, const char *text, struct err *err);
 bool naming_strip(struct naming *naming, const char *prefix, struct err *err);
 bool naming_prefix(struct naming *naming, const char *prefix, struct err *err);
 
-/* Applies everything. Fails with ERR_USAGE if an include glob matches nothing, if `only` does not exist, or if two tensors
+/* Applies everything. Fails with ERR_USAGE if a glob matches nothing, if `only` does not exist, or if two tensors
  * get the same name; with ERR_UNSUPPORTED if a name that contains NUL would go through an expression. */
 bool naming_apply(const struct naming *naming, struct choice *choice, struct err *err);
+
+/* Checks that every glob matches a tensor of the choice. ERR_USAGE. */
+bool naming_check(const struct naming *naming, const struct choice *choice, struct err *err);
 
 /* Returns true if the globs and `only` select the name; true if there are globs to include. */
 bool naming_keeps(const struct naming *naming, const struct tensor *t);

@@ -370,7 +370,7 @@ check_encoded(const struct reduction *r, const struct choice *choice, struct cat
 bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    return decide_all(r, choice, memory, err) && (r->apart || fused_find(choice, memory, err)) && spread(choice, err)
+    return naming_check(&r->which, choice, err) && decide_all(r, choice, memory, err) && (r->apart || fused_find(choice, memory, err)) && spread(choice, err)
         && check_encoded(r, choice, memory, err)
         && choice_distinct(choice, err);
 }
