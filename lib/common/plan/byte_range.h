@@ -26,7 +26,7 @@ bool byte_range_read_part(struct byte_range *cut, const char *text);
  * ERR_USAGE. */
 bool byte_range_check(const struct byte_range *cut, bool counted, struct err *err);
 
-/* Returns true if only a range or part of the output was asked for. */
+/* Returns true for a range or a part, false for the whole output. */
 bool byte_range_is_part(const struct byte_range *cut);
 
 /* Returns the number of parts of part_size bytes in an output; at least one. */
