@@ -70,9 +70,9 @@ same() {
             same $o "$fx/$f"
         done
     done
-    amn-remember --direct=never -o cached "$fx/good-sharded"
-    amn-remember --direct=always -o direct "$fx/good-sharded"
-    cmp cached direct
+    amn-remember --direct=never -o cached.safetensors "$fx/good-sharded"
+    amn-remember --direct=always -o direct.safetensors "$fx/good-sharded"
+    cmp cached.safetensors direct.safetensors
 }
 
 # bats test_tags=full

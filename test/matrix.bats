@@ -72,7 +72,7 @@ converts() {
 # reaches INPUT: converts to every container; each, read back, has the tensors that amn-remember makes from the input.
 reaches() {
     local in=$1 to ones
-    try 0 amn-remember -q --order name -o remembered "$in"
+    try 0 amn-remember -q --order name -o remembered.safetensors "$in"
     for to in safetensors gguf npz; do
         converts "$in" $to
         [ "$(amn-inspect out.file | jq -r '.format | ascii_downcase')" = $to ] || { amn-inspect out.file; return 1; }
@@ -80,9 +80,9 @@ reaches() {
         [ $to != gguf ] || ones=ones            # GGUF has no scalars
         cp out.file all.$to
         try 0 amn-convert -q --to safetensors --order name -o back out.file
-        "$helpers/same-tensors" back remembered $ones || { echo "in $in to $to"; return 1; }
+        "$helpers/same-tensors" back remembered.safetensors $ones || { echo "in $in to $to"; return 1; }
         if [ $to != gguf ]; then                # the same order, from every container
-            cmp <(data back) <(data remembered) || { echo "in $in to $to"; return 1; }
+            cmp <(data back) <(data remembered.safetensors) || { echo "in $in to $to"; return 1; }
         fi
     done
     one_of "$in"
@@ -93,10 +93,10 @@ data() { tail -c +$(($(od -An -tu8 -N8 "$1") + 9)) "$1"; }
 # one_of INPUT: its largest tensor as NPY and raw.
 one_of() {
     local in=$1 name
-    name=$(amn-parse remembered | jq -rs 'max_by(.nbytes).name')
-    amn-remember -q --include "$name" -o one "$in"
+    name=$(amn-parse remembered.safetensors | jq -rs 'max_by(.nbytes).name')
+    amn-remember -q --include "$name" -o one.safetensors "$in"
     converts "$in" raw --tensor "$name"
-    cmp out.file <(data one) || { echo "in $in to raw: $name"; return 1; }
+    cmp out.file <(data one.safetensors) || { echo "in $in to raw: $name"; return 1; }
     mv out.file raw
     converts "$in" npy --tensor "$name"
     tail -c "$(stat -c %s raw)" out.file | cmp - raw
@@ -127,12 +127,12 @@ one_of() {
     for in in shards/plain shards/fp8 shards/gguf/m-00001-of-*.gguf shards/gguf/split-00001-of-00003.gguf; do
         reaches "$in"
         amn-convert -q -o again/ --shard-size 4K "$in"
-        try 0 amn-convert -q --to safetensors --order name -o back again
-        "$helpers/same-tensors" back remembered
+        try 0 amn-convert -q --order name -o back.safetensors again
+        "$helpers/same-tensors" back.safetensors remembered.safetensors
         rm -r again
         amn-convert -q -o again.gguf --split-size 4K "$in"
         try 0 amn-convert -q --to safetensors --order name -o back again-00001-of-*.gguf
-        "$helpers/same-tensors" back remembered ones
+        "$helpers/same-tensors" back remembered.safetensors ones
         rm again-*.gguf
     done
     amn-convert -q -o back.safetensors shards/plain

@@ -120,7 +120,7 @@ values() {
     try 66 amn-convert -o x.gguf a.safetensors none.npz
     grep -q '^amn-convert: none.npz: ' err
     for f in a.safetensors b.npz; do
-        try 73 amn-convert --to safetensors -o "$f" a.safetensors b.npz
+        try 73 amn-convert -o "$f" a.safetensors b.npz
         grep -q "^amn-convert: $f: .*would overwrite this input" err
     done
     cmp a.safetensors before
@@ -284,9 +284,9 @@ keeps() {
     try 0 amn-convert --keep-quantized -o d/ in
     cmp in/config.json d/config.json
     cmp in/hf_quant_config.json d/hf_quant_config.json
-    amn-remember --order name -o a in
-    amn-remember --order name -o b d
-    cmp a b
+    amn-remember --order name -o a.safetensors in
+    amn-remember --order name -o b.safetensors d
+    cmp a.safetensors b.safetensors
     try 0 amn-convert -o e/ in
     [ ! -e e/hf_quant_config.json ]
     refute grep -q quantization e/config.json
