@@ -72,7 +72,7 @@ measure(struct inspect_dequantized *r, const struct inspect *in, bool size, stru
     struct choice choice = { 0 };
     struct err *why = &r->refusal;
     err_init(why);
-    r->bytes_known = choice_make(&choice, in->catalog, in->roles, r->to, false, why) && choice_nbytes(&choice, &r->bytes, why)
+    r->bytes_known = choice_make(&choice, in->catalog, in->roles, KEEPS_NONE, r->to, false, why) && choice_nbytes(&choice, &r->bytes, why)
         && (!size || measure_file(r, &choice, why));
     if (why->kind != ERR_UNSUPPORTED && why->kind != ERR_LIMIT && why->kind != ERR_MALFORMED)
         *err = *why;

@@ -74,7 +74,7 @@ reaches() {
     local in=$1 to ones
     try 0 amn-remember -q --order name -o remembered.safetensors "$in"
     for to in safetensors gguf npz; do
-        converts "$in" $to
+        converts "$in" $to --dequantize
         [ "$(amn-inspect out.file | jq -r '.format | ascii_downcase')" = $to ] || { amn-inspect out.file; return 1; }
         ones=
         [ $to != gguf ] || ones=ones            # GGUF has no scalars
@@ -113,7 +113,7 @@ one_of() {
         reaches "$in"
         for f in $(packed "$in"); do
             for to in safetensors gguf npz; do
-                converts "$f" $to
+                converts "$f" $to --dequantize
                 cmp out.file all.$to || { echo "$f to $to"; return 1; }
             done
             n=$((n + 1))
@@ -126,11 +126,11 @@ one_of() {
     inputs
     for in in shards/plain shards/fp8 shards/gguf/m-00001-of-*.gguf shards/gguf/split-00001-of-00003.gguf; do
         reaches "$in"
-        amn-convert -q -o again/ --shard-size 4K "$in"
+        amn-convert -q --dequantize -o again/ --shard-size 4K "$in"
         try 0 amn-convert -q --order name -o back.safetensors again
         "$helpers/same-tensors" back.safetensors remembered.safetensors
         rm -r again
-        amn-convert -q -o again.gguf --split-size 4K "$in"
+        amn-convert -q --dequantize -o again.gguf --split-size 4K "$in"
         try 0 amn-convert -q --to safetensors --order name -o back again-00001-of-*.gguf
         "$helpers/same-tensors" back remembered.safetensors ones
         rm again-*.gguf

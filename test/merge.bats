@@ -97,7 +97,7 @@ values() {
 
 @test "a directory and a file" {
     tensors more.safetensors more.weight=1
-    try 0 amn-convert -o out.safetensors "$fx/good-sharded" more.safetensors
+    try 0 amn-convert --dequantize -o out.safetensors "$fx/good-sharded" more.safetensors
     [ "$(amn-parse out.safetensors | wc -l)" -eq $(($(amn-remember "$fx/good-sharded" | amn-parse | wc -l) + 1)) ]
 }
 
@@ -260,20 +260,22 @@ keeps() {
 
 @test "--keep-quantized: an unsupported scheme is kept too" {
     f=$fx/unsupported-exl3.safetensors
-    try 69 amn-convert --to safetensors "$f"
-    try 0 amn-convert --keep-quantized --to safetensors "$f"
+    try 69 amn-convert --dequantize --to safetensors "$f"
+    try 69 amn-convert --to npz "$f"
+    try 0 amn-convert --to safetensors "$f"
     amn-parse out | jq -r '[.name, .dtype, .nbytes] | @tsv' | sort >got
     amn-parse "$f" | jq -r '[.name, .dtype, .nbytes] | @tsv' | sort | cmp - got
 }
 
 @test "--keep-quantized: weights and companions stay together" {
     f=$corpus/pth-quantized/awq-gemm.pt
-    try 2 amn-convert --keep-quantized --exclude '*scales' --to safetensors "$f"
-    grep -q 'belong to one weight' err
-    try 2 amn-convert --keep-quantized --include '*qzeros' --to safetensors "$f"
+    try 2 amn-convert --exclude '*scales' --to safetensors "$f"
+    try 2 amn-convert --include '*qzeros' --to safetensors "$f"
     is_empty out
-    try 0 amn-convert --keep-quantized --include '*up_proj*' --to safetensors "$f"
-    [ "$(amn-parse out | wc -l)" -eq 3 ]
+    for pattern in '*up_proj*' '*up_proj.weight'; do
+        try 0 amn-convert --include "$pattern" --to safetensors "$f"
+        [ "$(amn-parse out | wc -l)" -eq 3 ]
+    done
 }
 
 @test "--keep-quantized -o DIR/: config.json and other quantization configs are copied" {
@@ -287,17 +289,17 @@ keeps() {
     amn-remember --order name -o a.safetensors in
     amn-remember --order name -o b.safetensors d
     cmp a.safetensors b.safetensors
-    try 0 amn-convert -o e/ in
+    try 0 amn-convert --dequantize -o e/ in
     [ ! -e e/hf_quant_config.json ]
     refute grep -q quantization e/config.json
 }
 
 @test "--dry-run describes the output and writes nothing" {
     f=$fx/good-fp8-block-f32.safetensors
-    try 0 amn-convert --dry-run --add-prefix x. -o out.safetensors "$f" "$fx/good-plain.safetensors"
+    try 0 amn-convert --dequantize --dry-run --add-prefix x. -o out.safetensors "$f" "$fx/good-plain.safetensors"
     [ ! -e out.safetensors ]
     cp out lines
-    amn-convert -q --add-prefix x. -o out.safetensors "$f" "$fx/good-plain.safetensors"
+    amn-convert -q --dequantize --add-prefix x. -o out.safetensors "$f" "$fx/good-plain.safetensors"
     amn-parse out.safetensors | jq -c '[.name, .dtype, .shape, .nbytes]' >want
     jq -c 'select(.name) | [.name, .dtype, .shape, .nbytes]' lines | cmp - want
     jq -es '.[-1] == {report: 1, tensors: (length - 1), nbytes: (map(.nbytes)[:-1] | add), files: 1, size: '"$(wc -c <out.safetensors)"'}' lines
@@ -329,7 +331,7 @@ keeps() {
 }
 
 @test "--dry-run: a table for people, and tensors that the format cannot hold" {
-    try 0 amn-convert --dry-run --human --rename 's/^/x./' --to gguf "$fx/good-gguf.gguf"
+    try 0 amn-convert --dequantize --dry-run --human --rename 's/^/x./' --to gguf "$fx/good-gguf.gguf"
     head -n 1 out | grep -qE '^Tensor +Type +Shape +Size +Becomes$'
     grep -qE '^x.token_embd.weight +BF16 +\[4, 64\] .*dequantized from GGUF Q8_0, was token_embd.weight$' out
     tail -n 1 out | grep -qE '^4 tensors .*with headers$'

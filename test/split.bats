@@ -154,9 +154,9 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     for f in "$fx/good-sharded" "$fx/good-gguf.gguf" "$fx/good-fp8-late.safetensors"; do
         rm -rf a b c
         amn-remember -o a/ --shard-size 1K "$f"
-        try 0 amn-convert -o b/ --shard-size 1K "$f"
+        try 0 amn-convert --dequantize -o b/ --shard-size 1K "$f"
         diff -r a b
-        [ -d "$f" ] || { cat "$f" | amn-convert -o c/ --shard-size 1K && diff -r a c; }
+        [ -d "$f" ] || { cat "$f" | amn-convert --dequantize -o c/ --shard-size 1K && diff -r a c; }
     done
     bulk in
     amn-convert -o in.npz in

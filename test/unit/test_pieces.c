@@ -286,7 +286,7 @@ test_gguf(void)
     make_file(path, gguf_expected, sizeof gguf_expected);
     struct pieces *p = pieces_new(&err);
     if (open_model(&model, path) && CHECK(roles_assign(&roles, model.catalog, NULL, NULL, &err))
-        && CHECK(choice_make(&choice, model.catalog, roles, DTYPE_BF16, false, &err))
+        && CHECK(choice_make(&choice, model.catalog, roles, KEEPS_NONE, DTYPE_BF16, false, &err))
         && CHECK(keys_make(&keys, KEYS_TYPED, &nothing, &choice, &err))
         && CHECK(writer_gguf.lay_out(p, &choice, &options, &err) && pieces_nbytes(p) == sizeof gguf_expected))
         check_ranges(&model, p, gguf_expected);

@@ -48,7 +48,7 @@ elements(const struct command *cmd)
 static bool
 open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct err *err)
 {
-    if (cmd->writer != &writer_gguf || cmd->keep_quantized)
+    if (cmd->writer != &writer_gguf)
         return true;
     if (!hf_model_open(hf, model, cmd->pre, err))
         return false;
@@ -57,18 +57,21 @@ open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct er
     return true;
 }
 
+/* Returns which quantized weights stay as they are. */
+static enum keeps
+keeps(const struct command *cmd)
+{
+    return cmd->dequantizes || cmd->dequantize || cmd->cast || cmd->reduction.encoder ? KEEPS_NONE : cmd->writer->keeps;
+}
+
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
 choose(const struct command *cmd, struct choice *choice, struct hf_model *hf, struct model *model, const struct roles *roles,
     struct err *err)
 {
-    struct catalog *catalog = model->catalog;
-    if (!cmd->keep_quantized)
-        return choice_make(choice, catalog, roles, elements(cmd), cmd->cast, err)
-            && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
-            && naming_apply(&cmd->naming, choice, err);
-    return passthrough_make(choice, catalog, roles, cmd->writer->packed, cmd->writer->name, err)
-        && naming_apply(&cmd->naming, choice, err) && passthrough_check(choice, roles, err);
+    return choice_make(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, err)
+        && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
+        && naming_apply(&cmd->naming, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
 }
 
 /* Decides which tensors are quantized, and by which encoder. */

@@ -41,7 +41,8 @@ struct command {
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */
-    bool keep_quantized;            /* copy quantized tensors without decoding them */
+    bool keep_quantized;            /* fail rather than dequantize a weight */
+    bool dequantize;                /* dequantize every weight, also those that the output format holds as they are */
     struct naming naming;           /* selects and renames tensors; owned */
     const char *pre;                /* llama.cpp's name of the pre-tokenizer, for BPE tokenizers; or NULL */
     struct keys_given keys;         /* metadata given by the user; owned */

@@ -18,6 +18,10 @@ bool command_print(const struct command *cmd, const struct pipeline *p, const st
 bool command_preview_files(const struct command *cmd, const struct pipeline *p, const struct choice *choice,
     const struct writer_options *layout, struct err *err);
 
+/* Says how many quantized weights amn-convert dequantizes because the output cannot hold them. With --keep-quantized, fails with
+ * ERR_UNSUPPORTED if there is one. */
+bool command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err);
+
 /* Makes the metadata of the output. Clear *keys even after a failure. */
 bool command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "pipeline/audit.h"
 
@@ -52,6 +53,90 @@ command_note_scales(const struct cli *cli, const struct pipeline *p, const struc
     else if (scales.nan + scales.infinite != 0)
         cli_note(cli, name, "%" PRIu64 " NaN and %" PRIu64 " infinite scales, used as stored", scales.nan,
             scales.infinite);
+}
+
+/* The quantized weights that are dequantized: their number, the first of them, and the names of their schemes. */
+struct dequantized {
+    size_t n;
+    const struct weight *first;
+    const char *kind[3];
+    size_t nkinds;
+    bool more;                          /* kinds than these */
+};
+
+static const char *
+kind_of(const struct weight *w)
+{
+    enum dtype dtype = w->part[0]->dtype;
+    return dtype >= DTYPE_SCALARS ? dtype_name(dtype) : w->scheme->name;
+}
+
+static void
+add_weight(struct dequantized *d, const struct weight *w)
+{
+    size_t k = 0;
+    if (!w)
+        return;
+    d->first = d->n++ == 0 ? w : d->first;
+    while (k < d->nkinds && strcmp(d->kind[k], kind_of(w)) != 0)
+        k++;
+    if (k == sizeof d->kind / sizeof *d->kind)
+        d->more = true;
+    else if (k == d->nkinds)
+        d->kind[d->nkinds++] = kind_of(w);
+}
+
+static struct dequantized
+find_dequantized(const struct choice *choice)
+{
+    struct dequantized d = { 0 };
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct chosen *c = &choice->list[i];
+        add_weight(&d, c->decode);
+        for (size_t k = 0; c->composed && k < c->composed->n; k++)
+            add_weight(&d, c->composed->part[k].decode);
+    }
+    return d;
+}
+
+/* Says that a single file does not carry the config that describes the weights it keeps. */
+static void
+say_config_stays(const struct command *cmd, const char *file, const struct choice *choice)
+{
+    bool codes = false;
+    for (size_t i = 0; i < choice->n; i++)
+        codes = codes || (choice->list[i].kept && cmd->writer->keeps == KEEPS_CODES);
+    for (size_t i = 0; codes && !cmd->dir.path && i < catalog_config_count(choice->input); i++) {
+        const struct catalog_config *config = catalog_config_at(choice->input, i);
+        if (strcmp(config->name, "config.json") == 0 && !memmem(config->text, config->n, "quantization_config", 19))
+            continue;
+        cli_say(&cmd->cli, file, "%s describes the quantized weights and is not part of the output; -o DIR/ copies it",
+            config->name);
+        return;
+    }
+}
+
+bool
+command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err)
+{
+    char shown[STR_SHOWN], why[96];
+    if (cmd->dequantizes || cmd->dequantize || cmd->cast || cmd->scheme)
+        return true;
+    const struct dequantized d = find_dequantized(choice);
+    if (cmd->instead == COMMAND_OUTPUT)
+        say_config_stays(cmd, file, choice);
+    if (d.n == 0)
+        return true;
+    bool reversed = d.first->part[0]->big_endian && cmd->writer->keeps == KEEPS_BLOCKS;
+    snprintf(why, sizeof why, "%s cannot hold %s", cmd->writer->name, reversed ? "big-endian blocks" : "them");
+    if (cmd->keep_quantized)
+        return err_set(err, ERR_UNSUPPORTED, d.first->part[0]->extent.at, ERR_TENSOR "quantized as %s: %s; without "
+            "--keep-quantized it is dequantized", str_shown(shown, d.first->name, d.first->name_len), kind_of(d.first), why);
+    if (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN)
+        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s%s%s%s%s%s) dequantized to %s: %s", d.n, d.n == 1 ? "" : "s",
+            d.kind[0], d.nkinds > 1 ? ", " : "", d.nkinds > 1 ? d.kind[1] : "", d.nkinds > 2 ? ", " : "",
+            d.nkinds > 2 ? d.kind[2] : "", d.more ? ", ..." : "", dtype_name(cmd->to), why);
+    return true;
 }
 
 /* Counts the tensors with bytes in the range, either all or those of one kind of piece. */

@@ -55,6 +55,7 @@ static const struct take_row {
     { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
+    { CLI_OPT_DEQUANTIZE, TAKE_FLAG, offsetof(struct command, dequantize), NULL },
     { CLI_OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
     { CLI_OPT_NO_METADATA, TAKE_FLAG, offsetof(struct command, keys.none), NULL },
     { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
@@ -222,9 +223,11 @@ command_check(const struct command *cmd, struct err *err)
         return false;
     if (cmd->instead == COMMAND_TEST && cmd->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test and --output are mutually exclusive: --test writes nothing");
-    if (cmd->keep_quantized && (cmd->cast || cmd->scheme))
+    if (cmd->keep_quantized && (cmd->cast || cmd->scheme || cmd->dequantize))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--keep-quantized copies tensors unchanged; it cannot be combined with "
-            "--dtype or a scheme");
+            "--dtype, --dequantize or a scheme");
+    if (cmd->dequantize && cmd->scheme)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dequantize cannot be combined with a scheme, which quantizes");
     if (cmd->instead != COMMAND_DRY_RUN && cmd->cli.form != CLI_BY_TERMINAL)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--json and --human require --dry-run");
     if (cmd->instead == COMMAND_DRY_RUN && byte_range_is_part(&cmd->cut))

@@ -60,24 +60,34 @@ chosen_tensor(const struct chosen *chosen)
 }
 
 bool
-choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to, bool all,
-    struct err *err)
+choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps, enum dtype to,
+    bool all, struct err *err)
 {
+    bool kept = false;
     size_t room = (catalog_count(input) + 1) * sizeof *choice->list;
-    *choice = (struct choice){ .input = input, .decodes = roles_weight_count(roles) != 0, .matrices = DTYPE_UNKNOWN };
-    if (!roles_decodable(roles, err))
+    *choice = (struct choice){ .input = input, .matrices = DTYPE_UNKNOWN };
+    if (!roles_decodable(roles, keeps, err))
         return false;
     choice->list = malloc(room);
     if (!choice->list)
         return err_memory(err, room);
     for (size_t i = 0; i < catalog_count(input); i++) {
-        if (roles_is_companion(roles, i))
-            continue;
-        const struct weight *w = roles_weight_of(roles, i);
         const struct tensor *t = catalog_at(input, i);
-        choice->list[choice->n++] = (struct chosen){ .copy = w ? NULL : t, .decode = w,
-            .dtype = w || (all && dtype_is_float(t->dtype)) ? to : t->dtype };
+        const struct weight *w = roles_owner(roles, i);
+        struct chosen *c = &choice->list[choice->n];
+        bool idle = !w && roles_is_companion(roles, i) && keeps == KEEPS_CODES;
+        if (idle || (w && roles_is_kept(w, keeps)))
+            *c = (struct chosen){ .copy = t, .kept = w, .dtype = t->dtype };
+        else if (roles_is_companion(roles, i))
+            continue;
+        else
+            *c = (struct chosen){ .copy = w ? NULL : t, .decode = w,
+                .dtype = w || (all && dtype_is_float(t->dtype)) ? to : t->dtype };
+        choice->n++;
+        kept = kept || c->kept;
+        choice->decodes = choice->decodes || w;
     }
+    choice->decodes = choice->decodes && !kept;
     return true;
 }
 

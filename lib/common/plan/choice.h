@@ -19,6 +19,7 @@
  * this is what gets encoded, and the entry is one part of the result. */
 struct chosen {
     const struct tensor *copy;
+    const struct weight *kept;          /* the quantized weight that `copy` belongs to and that stays as it is stored; or NULL */
     const struct weight *decode;
     const struct composed *composed;    /* valid as long as the catalog */
     enum dtype dtype;           /* type of the elements in the output, or, if encoded, of those given to the encoder */
@@ -40,14 +41,15 @@ struct choice {
     struct mix_model model;     /* what the output's metadata declares about the model and the input's does not; or no
                                  * architecture */
     enum dtype matrices;        /* type of all matrices that are not encoded, or DTYPE_UNKNOWN */
-    bool decodes;               /* some weight is decoded, so metadata about the input's quantization no longer applies */
+    bool decodes;               /* no quantized weight is kept and one is decoded: metadata about the input's quantization no
+                                 * longer applies */
 };
 
-/* Selects all tensors except companions; weights are decoded to `to` (BF16, F16 or F32), and with `all` the other floats
- * (F64, F32, F16, BF16) are converted too. Fails with ERR_UNSUPPORTED if a weight cannot be decoded. Clear the choice also
- * after a failure. */
-bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum dtype to, bool all,
-    struct err *err);
+/* Selects all tensors except the companions of weights that are decoded. Weights that the output keeps are copied with their
+ * companions; the others are decoded to `to` (BF16, F16 or F32), and with `all` the other floats (F64, F32, F16, BF16) are
+ * converted too. Fails with ERR_UNSUPPORTED if a weight cannot be decoded. Clear the choice also after a failure. */
+bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps, enum dtype to,
+    bool all, struct err *err);
 void choice_clear(struct choice *choice);
 
 /* Checks that no two output tensors share a name. ERR_USAGE, because only the user's options can cause this. */

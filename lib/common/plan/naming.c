@@ -158,12 +158,31 @@ naming_includes(const struct naming *naming)
     return false;
 }
 
+/* Returns the tensor with the name that patterns see: for the codes of a weight that is kept, the weight's. */
+static struct tensor
+seen(const struct chosen *chosen)
+{
+    struct tensor t = chosen_tensor(chosen);
+    if (chosen->kept && chosen->copy == chosen->kept->part[0]) {
+        t.name = chosen->kept->name;
+        t.name_len = chosen->kept->name_len;
+    }
+    return t;
+}
+
+/* Returns true if the entry is a companion of a weight that is kept: it follows its weight. */
+static bool
+follows(const struct chosen *chosen)
+{
+    return chosen->kept && chosen->copy != chosen->kept->part[0];
+}
+
 static bool
 matches_any(const struct naming_glob *glob, const struct choice *choice)
 {
     for (size_t i = 0; i < choice->n; i++) {
-        const struct tensor t = chosen_tensor(&choice->list[i]);
-        if (matches(glob, &t))
+        const struct tensor t = seen(&choice->list[i]);
+        if (!follows(&choice->list[i]) && matches(glob, &t))
             return true;
     }
     return false;
@@ -182,18 +201,43 @@ naming_check(const struct naming *naming, const struct choice *choice, struct er
     return true;
 }
 
+/* Decides which entries stay; a companion stays with any of its weights. stays: choice->n elements, owned by the caller. */
+static bool
+select_all(bool **stays, const struct naming *naming, const struct choice *choice, struct err *err)
+{
+    size_t ntensors = catalog_count(choice->input);
+    bool *needed = calloc(ntensors + 1, sizeof *needed);
+    *stays = calloc(choice->n + 1, sizeof **stays);
+    for (size_t i = 0; needed && *stays && i < choice->n; i++) {
+        const struct chosen *c = &choice->list[i];
+        const struct tensor t = seen(c);
+        (*stays)[i] = !follows(c) && naming_keeps(naming, &t);
+        for (unsigned part = 1; (*stays)[i] && c->kept && part < SCHEME_PARTS; part++)
+            if (c->kept->part[part])
+                needed[catalog_index(choice->input, c->kept->part[part])] = true;
+    }
+    for (size_t i = 0; needed && *stays && i < choice->n; i++)
+        if (follows(&choice->list[i]))
+            (*stays)[i] = needed[catalog_index(choice->input, choice->list[i].copy)];
+    bool ok = (needed && *stays) || err_memory(err, ntensors + choice->n + 2);
+    if (!ok)
+        free(*stays);
+    free(needed);
+    return ok;
+}
+
 static bool
 choose(const struct naming *naming, struct choice *choice, struct err *err)
 {
     char shown[STR_SHOWN];
     size_t n = 0;
-    if (!naming_check(naming, choice, err))
+    bool *stays;
+    if (!naming_check(naming, choice, err) || !select_all(&stays, naming, choice, err))
         return false;
-    for (size_t i = 0; i < choice->n; i++) {
-        const struct tensor t = chosen_tensor(&choice->list[i]);
-        if (naming_keeps(naming, &t))
+    for (size_t i = 0; i < choice->n; i++)
+        if (stays[i])
             choice->list[n++] = choice->list[i];
-    }
+    free(stays);
     choice->n = n;
     return !naming->only || n != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
         "--tensor: no output tensor is named %s ('amn-parse' lists the names)",

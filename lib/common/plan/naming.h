@@ -1,5 +1,5 @@
-/* naming: which tensors of a choice the output contains, and their names there, as the user's options say. Patterns see the
- * names that the output would have: a weight's name, which its companions follow. */
+/* naming: which tensors of a choice the output contains, and their names there, as the user's options say. Patterns see
+ * the names that the output would have: a weight's name, also if it is kept quantized; its companions follow it. */
 #ifndef PLAN_NAMING_H
 #define PLAN_NAMING_H
 

@@ -216,11 +216,23 @@ check_signs(const struct weight *w, struct err *err)
 }
 
 bool
-roles_decodable(const struct roles *r, struct err *err)
+roles_is_kept(const struct weight *w, enum keeps keeps)
 {
+    const struct tensor *t = w->part[0];
+    bool blocks = t->dtype >= DTYPE_SCALARS;
+    return keeps == (blocks ? KEEPS_BLOCKS : KEEPS_CODES) && t->dtype != DTYPE_UNKNOWN && !(blocks && t->big_endian);
+}
+
+bool
+roles_decodable(const struct roles *r, enum keeps keeps, struct err *err)
+{
+    bool decodes = keeps == KEEPS_NONE;
     for (size_t i = 0; i < r->nweights; i++) {
         const struct weight *w = &r->weights[i];
         char shown[STR_SHOWN], detail[SCHEME_DETAIL];
+        if (roles_is_kept(w, keeps))
+            continue;
+        decodes = true;
         if (!check_signs(w, err))
             return false;
         if (w->scheme->decode && !w->vague)
@@ -231,6 +243,6 @@ roles_decodable(const struct roles *r, struct err *err)
             w->scheme->ask ? "; " : " yet; use the unquantized model or another quantization of it",
             w->scheme->ask ? w->scheme->ask : "");
     }
-    return !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated (found %s), so "
+    return !decodes || !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated (found %s), so "
         "dequantizing would not restore the model; use one without rotation, or the unquantized model", r->rotated);
 }

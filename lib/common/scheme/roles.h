@@ -31,8 +31,18 @@ const struct weight *roles_owner(const struct roles *roles, size_t i);
 /* Returns true if tensor i is a companion and therefore not written to the output. */
 bool roles_is_companion(const struct roles *roles, size_t i);
 
-/* Fails with ERR_UNSUPPORTED if a weight cannot be decoded, naming the weight and its scheme, or if the weights of the model
- * are rotated. */
-bool roles_decodable(const struct roles *roles, struct err *err);
+/* The quantized weights that an output holds as they are stored. */
+enum keeps {
+    KEEPS_NONE,
+    KEEPS_CODES,                /* codes and scales as separate tensors */
+    KEEPS_BLOCKS                /* ggml's block types */
+};
+
+/* Returns true if an output can hold the weight as it is stored: not if its length is unknown or its blocks are big-endian. */
+bool roles_is_kept(const struct weight *w, enum keeps keeps);
+
+/* Fails with ERR_UNSUPPORTED if a weight that is not kept cannot be decoded, naming the weight and its scheme, or if the
+ * weights of the model are rotated and one is decoded, or none can be kept. */
+bool roles_decodable(const struct roles *roles, enum keeps keeps, struct err *err);
 
 #endif

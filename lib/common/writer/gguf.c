@@ -169,5 +169,5 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return ok;
 }
 
-const struct writer writer_gguf = { .name = "GGUF", .align = ALIGNMENT, .packed = PASSTHROUGH_BLOCKS, .keys = KEYS_TYPED,
+const struct writer writer_gguf = { .name = "GGUF", .align = ALIGNMENT, .keeps = KEEPS_BLOCKS, .keys = KEYS_TYPED,
     .lay_out = lay_out };

@@ -205,5 +205,5 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return ok;
 }
 
-const struct writer writer_safetensors = { .name = "safetensors", .align = 1, .packed = PASSTHROUGH_CODES, .keys = KEYS_TEXT,
+const struct writer writer_safetensors = { .name = "safetensors", .align = 1, .keeps = KEEPS_CODES, .keys = KEYS_TEXT,
     .lay_out = lay_out };

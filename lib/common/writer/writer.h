@@ -5,7 +5,7 @@
 #define WRITER_WRITER_H
 
 #include "kernel/kernels.h"
-#include "plan/passthrough.h"
+#include "plan/choice.h"
 #include "plan/pieces.h"
 #include "writer/keys.h"
 
@@ -30,7 +30,7 @@ struct writer_options {
 struct writer {
     const char *name;           /* "safetensors" */
     uint32_t align;             /* a power of two: tensor data is padded to a multiple of it */
-    enum passthrough_packed packed;    /* the quantized weights that its readers understand */
+    enum keeps keeps;           /* the quantized weights that the format holds as they are stored */
     enum keys_kind keys;        /* the kind of metadata it stores */
     /* Orders the tensors of a choice, checks that the format can store them (ERR_UNSUPPORTED or ERR_LIMIT, naming the
      * tensor), and appends the pieces of the whole file. */
