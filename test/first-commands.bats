@@ -59,3 +59,81 @@ model() {
     done
     try 0 amn-forget -q --scheme nf4 --exclude '*norm*' in
 }
+
+# types FILE: name and type of each tensor.
+types() { amn-parse "$1" | jq -c '[.name, .dtype]'; }
+
+# data_of FILE NAME: the bytes of a tensor.
+data_of() {
+    local at nbytes
+    read -r at nbytes < <(amn-parse "$1" | jq -r --arg name "$2" 'select(.name == $name) | [.offset, .nbytes] | @tsv')
+    [ "$nbytes" -gt 0 ] && tail -c +$((at + 1)) "$1" | head -c "$nbytes"
+}
+
+# equal_tensors A B NAME...: these tensors have the same bytes in both.
+equal_tensors() {
+    local a=$1 b=$2 name
+    shift 2
+    for name in "$@"; do
+        cmp <(data_of "$a" "$name") <(data_of "$b" "$name") || { echo "$name"; return 1; }
+    done
+}
+
+# quantized: m.gguf, a model of Q4_K and Q6_K.
+quantized() {
+    "$helpers/weights" dense.safetensors blk.0.ffn_up.weight=BF16:64x256 blk.0.attn_q.weight=BF16:64x256 output_norm.weight=F32:1x256
+    amn-forget -q --scheme q4_k --tensor-type attn=q6_k -o m.gguf dense.safetensors
+}
+
+@test "a key changes, and no weight: amn-convert keeps what the format can hold" {
+    quantized
+    try 0 amn-convert --gguf-kv general.name=Foo -o y.gguf m.gguf
+    [ ! -s err ]
+    diff <(types m.gguf) <(types y.gguf)
+    equal_tensors m.gguf y.gguf blk.0.ffn_up.weight blk.0.attn_q.weight output_norm.weight
+    [ "$(amn-inspect y.gguf | jq -r '.metadata["general.name"]')" = Foo ]
+    try 0 amn-convert -o y.safetensors m.gguf
+    grep -q 'note: 2 quantized weights (Q4_K, Q6_K) dequantized to BF16: safetensors cannot hold them' err
+    amn-remember -o want.safetensors m.gguf
+    cmp want.safetensors y.safetensors
+    try 69 amn-convert --keep-quantized -o z.safetensors m.gguf
+    grep -q 'safetensors cannot hold them; without --keep-quantized it is dequantized' err
+    try 0 amn-convert --dequantize -o d.gguf m.gguf
+    [ ! -s err ]
+    amn-inspect d.gguf | jq -e '.quantized == 0'
+    try 2 amn-convert --dequantize --keep-quantized -o d.gguf m.gguf
+    try 2 amn-convert --dequantize --to q8_0 -o d.gguf m.gguf
+}
+
+@test "amn-forget copies weights that have the type already, and warns of those that are quantized again" {
+    quantized
+    try 0 amn-forget --scheme q4_k -o y.gguf m.gguf
+    grep -q 'warning: source is already quantized (Q6_K): errors add up' err
+    grep -q 'quantized 1 weight ' err
+    equal_tensors m.gguf y.gguf blk.0.ffn_up.weight output_norm.weight
+    try 0 amn-forget --scheme q4_k -o again.gguf y.gguf
+    [ ! -s err ]
+    cmp y.gguf again.gguf
+    cat m.gguf | try 0 amn-forget -q --scheme q4_k
+    cmp out y.gguf
+}
+
+@test "amn-forget leaves what --include and --exclude skip exactly as it is" {
+    quantized
+    try 0 amn-forget -q --scheme q8_0 --include '*ffn*' -o y.gguf m.gguf
+    [ "$(amn-parse y.gguf | jq -r 'select(.name | test("ffn")).dtype')" = Q8_0 ]
+    equal_tensors m.gguf y.gguf blk.0.attn_q.weight output_norm.weight
+    try 0 amn-forget -q --scheme q8_0 --exclude '*attn*' -o z.gguf m.gguf
+    cmp y.gguf z.gguf
+    for scheme in fp8 gptq int4-group; do
+        amn-forget -q --scheme $scheme -o codes.safetensors dense.safetensors
+        try 0 amn-convert -q --to int8 --include '*ffn*' --rename 's/^blk/layer/' -o n.safetensors codes.safetensors
+        try 0 amn-forget -q --scheme int8 --include '*ffn*' -o m.safetensors codes.safetensors
+        names=$(amn-parse codes.safetensors | jq -r 'select(.name | test("attn|norm")).name')
+        [ "$(wc -w <<<"$names")" -ge 3 ]
+        equal_tensors codes.safetensors m.safetensors $names
+        amn-remember -q --include '*attn*' -o a.safetensors codes.safetensors
+        amn-remember -q --include '*attn*' -o b.safetensors m.safetensors
+        cmp <(tail -c 32768 a.safetensors) <(tail -c 32768 b.safetensors)
+    done
+}

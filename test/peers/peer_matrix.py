@@ -132,7 +132,7 @@ READERS = {"safetensors": safetensors.torch.load_file, "gguf": read_gguf, "npz":
 
 
 def convert(tools, target, operands, *options, stdin=None):
-    command = [os.path.join(tools.bin, "amn-convert"), "-q", *options, "-o", target, *operands]
+    command = [os.path.join(tools.bin, "amn-convert"), "-q", "--dequantize", *options, "-o", target, *operands]
     return subprocess.run(command, stdin=stdin, check=False).returncode == 0
 
 

@@ -83,11 +83,16 @@ reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct er
     const struct encoder **assigned = NULL;
     if (!r->encoder)
         return true;
+    r->keeps = cmd->cast ? KEEPS_NONE : cmd->writer->keeps;
     bool ok = (!cmd->imatrix || imatrix_read(&r->importance, cmd->imatrix, &cmd->cli.limits, model->catalog, &model->inputs,
         err)) && (cmd->ncandidates == 0 || budget_assign(&assigned, cmd, p, choice, model->catalog, err));
     r->assigned = assigned;
+    r->names = &cmd->naming;
     ok = ok && reduction_apply(r, choice, model->catalog, err) && survey_first(p, choice, err);
+    if (ok && cmd->instead == COMMAND_OUTPUT)
+        command_warn_again(cmd, model->name, choice);
     r->assigned = NULL;
+    r->names = NULL;
     free(assigned);
     return ok;
 }

@@ -64,6 +64,8 @@ struct dequantized {
     bool more;                          /* kinds than these */
 };
 
+enum { KINDS = 128 };                   /* length of their names */
+
 static const char *
 kind_of(const struct weight *w)
 {
@@ -86,17 +88,41 @@ add_weight(struct dequantized *d, const struct weight *w)
         d->kind[d->nkinds++] = kind_of(w);
 }
 
+/* Finds those that are quantized again, or those that are not. */
 static struct dequantized
-find_dequantized(const struct choice *choice)
+find_dequantized(const struct choice *choice, bool again)
 {
     struct dequantized d = { 0 };
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
+        if (again ? !chosen_weight(c) : c->encoding != NULL)
+            continue;
         add_weight(&d, c->decode);
         for (size_t k = 0; c->composed && k < c->composed->n; k++)
             add_weight(&d, c->composed->part[k].decode);
     }
     return d;
+}
+
+/* Writes the schemes, separated by commas. */
+static const char *
+kinds(char out[KINDS], const struct dequantized *d)
+{
+    snprintf(out, KINDS, "%s%s%s%s%s%s", d->kind[0], d->nkinds > 1 ? ", " : "", d->nkinds > 1 ? d->kind[1] : "",
+        d->nkinds > 2 ? ", " : "", d->nkinds > 2 ? d->kind[2] : "", d->more ? ", ..." : "");
+    return out;
+}
+
+void
+command_warn_again(const struct command *cmd, const char *file, const struct choice *choice)
+{
+    const struct dequantized again = find_dequantized(choice, true), plain = find_dequantized(choice, false);
+    char text[KINDS];
+    if (again.n != 0)
+        cli_warn(&cmd->cli, file, "source is already quantized (%s): errors add up", kinds(text, &again));
+    if (plain.n != 0 && !cmd->cast)
+        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized: %s cannot hold %s", plain.n, plain.n == 1 ? "" : "s",
+            kinds(text, &plain), cmd->writer->name, plain.n == 1 ? "it" : "them");
 }
 
 /* Says that a single file does not carry the config that describes the weights it keeps. */
@@ -119,10 +145,10 @@ say_config_stays(const struct command *cmd, const char *file, const struct choic
 bool
 command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err)
 {
-    char shown[STR_SHOWN], why[96];
+    char shown[STR_SHOWN], why[96], text[KINDS];
     if (cmd->dequantizes || cmd->dequantize || cmd->cast || cmd->scheme)
         return true;
-    const struct dequantized d = find_dequantized(choice);
+    const struct dequantized d = find_dequantized(choice, false);
     if (cmd->instead == COMMAND_OUTPUT)
         say_config_stays(cmd, file, choice);
     if (d.n == 0)
@@ -133,9 +159,8 @@ command_tell_dequantized(const struct command *cmd, const char *file, const stru
         return err_set(err, ERR_UNSUPPORTED, d.first->part[0]->extent.at, ERR_TENSOR "quantized as %s: %s; without "
             "--keep-quantized it is dequantized", str_shown(shown, d.first->name, d.first->name_len), kind_of(d.first), why);
     if (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN)
-        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s%s%s%s%s%s) dequantized to %s: %s", d.n, d.n == 1 ? "" : "s",
-            d.kind[0], d.nkinds > 1 ? ", " : "", d.nkinds > 1 ? d.kind[1] : "", d.nkinds > 2 ? ", " : "",
-            d.nkinds > 2 ? d.kind[2] : "", d.more ? ", ..." : "", dtype_name(cmd->to), why);
+        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized to %s: %s", d.n, d.n == 1 ? "" : "s", kinds(text, &d),
+            dtype_name(cmd->to), why);
     return true;
 }
 

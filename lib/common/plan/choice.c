@@ -65,7 +65,7 @@ choice_make(struct choice *choice, const struct catalog *input, const struct rol
 {
     bool kept = false;
     size_t room = (catalog_count(input) + 1) * sizeof *choice->list;
-    *choice = (struct choice){ .input = input, .matrices = DTYPE_UNKNOWN };
+    *choice = (struct choice){ .input = input, .roles = roles, .matrices = DTYPE_UNKNOWN };
     if (!roles_decodable(roles, keeps, err))
         return false;
     choice->list = malloc(room);
@@ -75,8 +75,7 @@ choice_make(struct choice *choice, const struct catalog *input, const struct rol
         const struct tensor *t = catalog_at(input, i);
         const struct weight *w = roles_owner(roles, i);
         struct chosen *c = &choice->list[choice->n];
-        bool idle = !w && roles_is_companion(roles, i) && keeps == KEEPS_CODES;
-        if (idle || (w && roles_is_kept(w, keeps)))
+        if (w && roles_is_kept(w, keeps))
             *c = (struct chosen){ .copy = t, .kept = w, .dtype = t->dtype };
         else if (roles_is_companion(roles, i))
             continue;

@@ -33,10 +33,12 @@ struct chosen {
 /* Zeroed: empty. Catalog and roles are borrowed. */
 struct choice {
     const struct catalog *input;
+    const struct roles *roles;
     struct chosen *list;        /* n of them; owned. A writer may reorder them */
     size_t n;
     struct names names;         /* new names of renamed tensors; owned */
     size_t encoded;             /* number of weights that are encoded */
+    size_t same;                /* number of weights that are copied because they have the wanted type already */
     const struct mix *mix;      /* the mix that chose the types, or NULL; static */
     struct mix_model model;     /* what the output's metadata declares about the model and the input's does not; or no
                                  * architecture */

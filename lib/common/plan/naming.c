@@ -215,10 +215,13 @@ select_all(bool **stays, const struct naming *naming, const struct choice *choic
         for (unsigned part = 1; (*stays)[i] && c->kept && part < SCHEME_PARTS; part++)
             if (c->kept->part[part])
                 needed[catalog_index(choice->input, c->kept->part[part])] = true;
+        if ((*stays)[i] && c->kept)
+            needed[catalog_index(choice->input, c->copy)] = true;
     }
     for (size_t i = 0; needed && *stays && i < choice->n; i++)
         if (follows(&choice->list[i]))
-            (*stays)[i] = needed[catalog_index(choice->input, choice->list[i].copy)];
+            (*stays)[i] = needed[catalog_index(choice->input, choice->list[i].copy)]
+                || needed[catalog_index(choice->input, choice->list[i].kept->part[0])];
     bool ok = (needed && *stays) || err_memory(err, ntensors + choice->n + 2);
     if (!ok)
         free(*stays);
@@ -303,8 +306,8 @@ take_step(struct str *out, const struct naming_step *step, const char *name, siz
     str_add(out, name, n);
 }
 
-static bool
-rename_tensor(const struct naming *naming, struct choice *choice, struct chosen *chosen, struct err *err)
+bool
+naming_name(const struct naming *naming, struct choice *choice, struct chosen *chosen, struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
     char shown[STR_SHOWN];
@@ -342,7 +345,7 @@ naming_apply(const struct naming *naming, struct choice *choice, struct err *err
     if (naming->nsteps == 0)
         return true;
     for (size_t i = 0; i < choice->n; i++)
-        if (!rename_tensor(naming, choice, &choice->list[i], err))
+        if (!naming_name(naming, choice, &choice->list[i], err))
             return false;
     return choice_distinct(choice, err);
 }

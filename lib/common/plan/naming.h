@@ -34,6 +34,9 @@ bool naming_prefix(struct naming *naming, const char *prefix, struct err *err);
  * get the same name; with ERR_UNSUPPORTED if a name that contains NUL would go through an expression. */
 bool naming_apply(const struct naming *naming, struct choice *choice, struct err *err);
 
+/* Renames one entry, which need not be in the list of the choice yet. ERR_UNSUPPORTED as above. */
+bool naming_name(const struct naming *naming, struct choice *choice, struct chosen *chosen, struct err *err);
+
 /* Checks that every glob matches a tensor of the choice. ERR_USAGE. */
 bool naming_check(const struct naming *naming, const struct choice *choice, struct err *err);
 

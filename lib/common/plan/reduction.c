@@ -151,6 +151,7 @@ struct one {
     uint64_t rows, cols;
     const struct reduction_rule *rule;
     const struct encoder *encoder;      /* or NULL: do not encode */
+    bool cast;                          /* becomes plain: f32, f16 or bf16 */
     size_t place;
 };
 
@@ -187,9 +188,10 @@ take_type(struct one *one, enum dtype type)
 {
     if (type == DTYPE_UNKNOWN)
         one->chosen->why = "row length is not a multiple of the block size";
-    else if (type < DTYPE_SCALARS)
+    else if (type < DTYPE_SCALARS) {
         one->chosen->dtype = type;
-    else
+        one->cast = true;
+    } else
         one->encoder = encode_ggml_of(type);
 }
 
@@ -197,9 +199,10 @@ static void
 decide(struct one *one, const struct reduction *r, struct mix_state *mix)
 {
     const struct encoder *e = one->rule ? one->rule->encoder : r->assigned ? r->assigned[one->place] : r->encoder;
-    if (!e && one->rule)
+    if (!e && one->rule) {
         one->chosen->dtype = one->rule->plain;
-    else if (!e || e->type == DTYPE_UNKNOWN || r->uniform || r->assigned)
+        one->cast = true;
+    } else if (!e || e->type == DTYPE_UNKNOWN || r->uniform || r->assigned)
         one->encoder = e;
     else
         take_type(one, mix_fallback(mix && !one->rule ? mix_type(mix, &one->t) : e->type, one->cols));
@@ -240,6 +243,21 @@ encode(const struct one *one, const struct reduction *r, struct catalog *memory,
     *kept = e;
     one->chosen->encoding = kept;
     return true;
+}
+
+/* Keeps a quantized weight as it is stored if it is not encoded, or if its block type is the one it would get. While the
+ * candidates of a target are measured, each is encoded. */
+static void
+keep(struct one *one, const struct reduction *r, struct choice *choice)
+{
+    const struct weight *w = one->chosen->decode;
+    bool same = one->encoder && w && one->encoder->type == w->part[0]->dtype && (!r->uniform || r->assigned);
+    if (one->cast || (one->encoder && !same) || !w || !roles_is_kept(w, r->keeps))
+        return;
+    one->chosen->kept = w;
+    one->encoder = NULL;
+    choice->same += same;
+    one->chosen->why = same ? "has this type already" : one->chosen->why;
 }
 
 /* --- entire choice */
@@ -301,6 +319,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
             decide(&list[i], r, mixed ? &state : NULL);
             choice->mix = list[i].rule ? choice->mix : mix;     /* not if rules alone chose the types */
         }
+        keep(&list[i], r, choice);
         ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
     }
     if (ok && blocks && !r->uniform)
@@ -309,11 +328,13 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     return ok;
 }
 
-/* Builds the list again, with all parts of encoded weights, which are numbered. */
+/* Builds the list again, with all parts of encoded weights, which are numbered, and the codes of weights that stay as they are
+ * stored. */
 static bool
 spread(struct choice *choice, struct err *err)
 {
     size_t n = 0;
+    bool decodes = false;
     for (size_t i = 0; i < choice->n; i++)
         n += choice->list[i].encoding ? choice->list[i].encoding->nparts : 1;
     struct chosen *list = malloc((n + 1) * sizeof *list);
@@ -322,6 +343,9 @@ spread(struct choice *choice, struct err *err)
     n = 0;
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];
+        if (c->decode && c->kept)
+            *c = (struct chosen){ .copy = c->kept->part[0], .kept = c->kept, .dtype = c->kept->part[0]->dtype, .why = c->why };
+        decodes = decodes || c->decode || c->composed;
         if (c->encoding)
             c->encoding->number = choice->encoded++;
         do
@@ -331,7 +355,64 @@ spread(struct choice *choice, struct err *err)
     free(choice->list);
     choice->list = list;
     choice->n = n;
+    choice->decodes = choice->decodes && decodes;
     return true;
+}
+
+/* Orders entries as their codes are ordered in the input. */
+static int
+compare_places(const void *a, const void *b)
+{
+    const struct chosen *x = a, *y = b;
+    const struct tensor *s = x->copy ? x->copy : x->decode->part[0], *t = y->copy ? y->copy : y->decode->part[0];
+    return s != t ? (s > t) - (s < t) : (x->part > y->part) - (x->part < y->part);
+}
+
+/* Marks the tensors of weights that stay as they are stored: the codes, and the companions that others may share. */
+static size_t
+mark_stored(bool *stored, const struct choice *choice)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < choice->n; i++)
+        for (unsigned part = 0; choice->list[i].kept && part < SCHEME_PARTS; part++)
+            if (choice->list[i].kept->part[part]) {
+                stored[catalog_index(choice->input, choice->list[i].kept->part[part])] = true;
+                n++;
+            }
+    return n;
+}
+
+/* Adds the companions of the weights that stay as they are stored, each once, where the input has them; and renames these weights
+ * and companions from the names that the input has. */
+static bool
+add_companions(const struct reduction *r, struct choice *choice, struct err *err)
+{
+    size_t ntensors = catalog_count(choice->input), n = choice->n, room = (n + ntensors + 1) * sizeof *choice->list;
+    bool *stored = calloc(ntensors + 1, sizeof *stored), ok = true;
+    if (!stored)
+        return err_memory(err, ntensors + 1);
+    if (mark_stored(stored, choice) == 0) {
+        free(stored);
+        return true;
+    }
+    struct chosen *list = realloc(choice->list, room);
+    if (!list) {
+        free(stored);
+        return err_memory(err, room);
+    }
+    choice->list = list;
+    for (size_t i = 0; i < ntensors; i++) {
+        const struct tensor *t = catalog_at(choice->input, i);
+        const struct weight *w = roles_owner(choice->roles, i);
+        if (roles_is_companion(choice->roles, i) && (stored[i] || stored[catalog_index(choice->input, w->part[0])]))
+            list[choice->n++] = (struct chosen){ .copy = t, .kept = w, .dtype = t->dtype };
+    }
+    if (choice->n != n)
+        qsort(list, choice->n, sizeof *list, compare_places);
+    for (size_t i = 0; ok && r->names && i < choice->n; i++)
+        ok = !list[i].kept || naming_name(r->names, choice, &list[i], err);
+    free(stored);
+    return ok;
 }
 
 /* Finds the first stack of experts that is skipped because the encoder handles matrices only; *n: the number of such stacks. */
@@ -359,7 +440,7 @@ check_encoded(const struct reduction *r, const struct choice *choice, struct cat
     if (choice->encoded != 0 && n != 0)
         catalog_warn(catalog, "%s%s: experts in one three-dimensional tensor are left unquantized: %s supports only matrices "
             "(--scheme fp8 supports both)", shown, n > 1 ? " and others" : "", r->encoder->label);
-    if (choice->encoded != 0)
+    if (choice->encoded != 0 || choice->same != 0)
         return true;
     return n != 0 ? err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s supports only matrices, not experts in one "
         "three-dimensional tensor: use --scheme fp8", shown, r->encoder->label)
@@ -370,7 +451,7 @@ check_encoded(const struct reduction *r, const struct choice *choice, struct cat
 bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    return naming_check(&r->which, choice, err) && decide_all(r, choice, memory, err) && (r->apart || fused_find(choice, memory, err)) && spread(choice, err)
-        && check_encoded(r, choice, memory, err)
-        && choice_distinct(choice, err);
+    return naming_check(&r->which, choice, err) && decide_all(r, choice, memory, err)
+        && (r->apart || fused_find(choice, memory, err)) && spread(choice, err) && add_companions(r, choice, err)
+        && check_encoded(r, choice, memory, err) && choice_distinct(choice, err);
 }

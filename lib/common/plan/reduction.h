@@ -18,6 +18,8 @@ struct reduction {
     bool pure;                          /* use one scheme for every float matrix; with a mix, for those that the mix covers */
     bool apart;                         /* give weights that loaders fuse separate scales */
     bool uniform;                       /* use one scheme for all eligible weights */
+    enum keeps keeps;                   /* quantized weights that stay as they are unless they are encoded */
+    const struct naming *names;         /* renames the companions of weights that stay; borrowed, or NULL: none is renamed */
     const struct encoder *const *assigned;      /* or one encoder for each tensor of the choice, NULL to leave it as it is;
                                                  * borrowed */
 };
@@ -36,8 +38,10 @@ bool reduction_settle(struct reduction *r, struct err *err);
  * - of two or more dimensions, at least 32 x 32,
  * - named *.weight, and not an embedding, norm, head or router.
  *
- * A rule or an include glob selects any float matrix. Weights that are skipped get a reason. Encodings are allocated from
- * `memory`. Fails with ERR_USAGE if nothing is encoded, or if a type requires an importance matrix and there is none.
+ * A rule or an include glob selects any float matrix. Weights that are skipped get a reason. A quantized weight that is
+ * skipped, or has the block type that is wanted, stays as it is stored if the output keeps it. Encodings are allocated from
+ * `memory`. Fails with ERR_USAGE if no weight is encoded or has the type already, or if a type requires an importance
+ * matrix and there is none.
  */
 bool reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err);
 
