@@ -20,6 +20,9 @@ struct scanning {
     bool begun;                 /* a file has been reported */
     bool dangerous;             /* something dangerous was found */
     bool suspicious;            /* a suspicious global was named */
+    size_t operands;            /* number of operands seen */
+    size_t files;               /* number of files reported */
+    size_t outcomes[SCAN_REPORT_OUTCOMES];
     enum cli_status status;     /* highest status of the failures that were printed but not returned */
 };
 
@@ -70,6 +73,8 @@ report(struct scanning *scan, struct source *src, const char *file, enum named_b
         *err = written;
         return false;
     }
+    scan->files++;
+    scan->outcomes[r.outcome]++;
     scan->dangerous = scan->dangerous || r.outcome == SCAN_REPORT_FOUND;
     scan->suspicious = scan->suspicious || r.verdicts[VERDICT_SUSPICIOUS] != 0;
     if (ok && pickles.fault.kind != ERR_NONE)
@@ -159,6 +164,16 @@ scan_path(struct scanning *scan, const char *path, const char *operand, struct e
     return ok;
 }
 
+/* Sums up the reports of several files, for people. */
+static void
+sum_up(const struct scanning *scan)
+{
+    const size_t *n = scan->outcomes;
+    if (scan->files > 1 && cli_human(scan->cli))
+        printf("\n%zu files: %zu dangerous, %zu unknown, %zu clean\n", scan->files, n[SCAN_REPORT_FOUND], n[SCAN_REPORT_UNKNOWN],
+            n[SCAN_REPORT_CLEAN]);
+}
+
 /* Scans an operand. A failure within a file that was reported is printed at once and kept in ->status. */
 static bool
 scan_operand(void *own, const char *operand, struct err *err)
@@ -183,6 +198,8 @@ scan_operand(void *own, const char *operand, struct err *err)
     str_clear(&found);
     inputs_clear(&inputs);
     catalog_free(catalog);
+    if (++scan->operands >= scan->cli->noperands)
+        sum_up(scan);
     return ok;
 }
 

@@ -137,3 +137,16 @@ quantized() {
         cmp <(tail -c 32768 a.safetensors) <(tail -c 32768 b.safetensors)
     done
 }
+
+@test "amn scan, and a URL as input" {
+    printf '\x80\x02cnumpy\nndarray\n.' >array.pkl
+    printf '\x80\x02cos\nsystem\n.' >os.pkl
+    try 0 amn scan array.pkl
+    jq -e '.verdict == "clean"' out
+    try 1 amn scan --human array.pkl os.pkl
+    grep -q '^2 files: 1 dangerous, 0 unknown, 1 clean$' out
+    for tool in amn-inspect amn-parse "amn-remember -o x.safetensors" "amn-convert -o x.gguf"; do
+        try 66 $tool https://example.com/m.gguf
+        grep -q 'to read a URL, use a pipe: curl -L URL | amn' err
+    done
+}

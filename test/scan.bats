@@ -148,6 +148,8 @@ Verdict       unknown: the file could not be read completely
 Not read      ZIP archive: no end record (incomplete download or copy, or trailing data?)
 Allowed       1 name
 Pickles       1 (file format: ZIP)
+
+4 files: 0 dangerous, 2 unknown, 2 clean
 END
     for f in hostile/*; do
         amn-inspect --scan --human "$f" 2>&1 || :

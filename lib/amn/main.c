@@ -36,6 +36,12 @@ print_tools(const char *folder, struct err *err)
         else
             printf("  %-*s  %s\n", (int)width, names.p, tool->purpose);
     }
+    for (size_t i = 0; verbs_form_at(i) && !names.failed; i++) {
+        names.len = 0;
+        str_format(&names, "amn %s", verbs_form_at(i)->verb);
+        if (!names.failed)
+            printf("  %-*s  %s\n", (int)width, names.p, verbs_form_at(i)->purpose);
+    }
     printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command or topic");
     str_clear(&names);
     str_clear(&file);
@@ -140,6 +146,27 @@ is_option(const char *word, const char *letter, const char *name)
     return strcmp(word, letter) == 0 || strcmp(word, name) == 0;
 }
 
+/* Runs the tool of a short form, with its option before the other words. */
+static bool
+become_form(const char *folder, const struct verb_form *form, char **words, struct err *err)
+{
+    size_t n = 0;
+    while (words[n])
+        n++;
+    char **all = calloc(n + 2, sizeof *all), *tool = strdup(form->tool), *option = strdup(form->option);
+    bool ok = (all && tool && option) || err_memory(err, n + 2);
+    if (ok) {
+        all[0] = tool;
+        all[1] = option;
+        memcpy(all + 2, words + 1, (n - 1) * sizeof *all);
+        ok = become(folder, all, err);
+    }
+    free(all);
+    free(tool);
+    free(option);
+    return ok;
+}
+
 /* Runs the command; `words` ends with NULL. */
 static bool
 front(const char *folder, char **words, struct err *err)
@@ -151,7 +178,8 @@ front(const char *folder, char **words, struct err *err)
         return help(folder, words + 1, err);
     if (is_option(word, "-V", "--version"))
         return print_version(err);
-    return become(folder, words, err);
+    const struct verb_form *form = verbs_form(word);
+    return form ? become_form(folder, form, words, err) : become(folder, words, err);
 }
 
 int

@@ -120,6 +120,26 @@ verbs_tool(const char *verb)
     return NULL;
 }
 
+static const struct verb_form forms[] = {
+    { "scan", "inspect", "--scan", "report what pickles would run if loaded" },
+};
+
+const struct verb_form *
+verbs_form_at(size_t i)
+{
+    return i < sizeof forms / sizeof *forms ? &forms[i] : NULL;
+}
+
+const struct verb_form *
+verbs_form(const char *verb)
+{
+    const struct verb_form *form;
+    for (size_t i = 0; (form = verbs_form_at(i)) != NULL; i++)
+        if (strcmp(verb, form->verb) == 0)
+            return form;
+    return NULL;
+}
+
 /* Adds the programs in a folder that could be commands. A folder that cannot be read has none. */
 static bool
 look_into(struct names *others, const char *dir, size_t n, struct err *err)
@@ -133,7 +153,7 @@ look_into(struct names *others, const char *dir, size_t n, struct err *err)
         if (strncmp(e->d_name, "amn-", PREFIX) != 0)
             continue;
         const char *verb = verbs_word(e->d_name);
-        bool other = is_verb(verb) && !verbs_tool(verb) && strcmp(verb, "help") != 0;
+        bool other = is_verb(verb) && !verbs_tool(verb) && !verbs_form(verb) && strcmp(verb, "help") != 0;
         if (other && try_folder(&path, dir, n, e->d_name, false, err))
             ok = names_add(others, verb, strlen(verb), err);
         ok = ok && err->kind == ERR_NONE;
@@ -160,6 +180,8 @@ bool
 verbs_all(struct names *words, const char *folder, struct err *err)
 {
     bool ok = names_add(words, "help", strlen("help"), err);
+    for (size_t i = 0; ok && verbs_form_at(i); i++)
+        ok = names_add(words, verbs_form_at(i)->verb, strlen(verbs_form_at(i)->verb), err);
     for (size_t i = 0; ok && i < CLI_TOOLS; i++) {
         const char *word = verbs_word(cli_tools[i].name), *also = cli_tools[i].also;
         ok = names_add(words, word, strlen(word), err)

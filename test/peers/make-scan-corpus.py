@@ -330,7 +330,7 @@ def pickles():
     found("collect-env.pkl", b"\x80\x02ctorch.utils.collect_env\nrun\nX\x09\0\0\0" + COMMAND + b"\x85R.", "torch.utils.collect_env.run",
           "pickle")
     put("unknown-name.pkl", b"\x80\x02cmy.model\nNet\n)R.", "unknown", 77, "a global that nobody knows")
-    put("numpy-object.npy", npy("'|O'", b"\x80\x03cnumpy\nndarray\n0cnumpy\ndtype\n0N."), "unknown", 77, "what an array of objects names")
+    put("numpy-object.npy", npy("'|O'", b"\x80\x03cnumpy\nndarray\n0cnumpy\ndtype\n0N."), "clean", 0, "what an array of objects names")
 
 
 def clean():

@@ -122,6 +122,12 @@ test_allowed(void)
         CHECK_ROW(dangerous_verdict(&why, (const uint8_t *)path, (size_t)(dot - path), (const uint8_t *)dot + 1,
             strlen(dot + 1)) == VERDICT_ALLOWED && !why, path);
     }
+    static const char *const numpy[][2] = { { "numpy", "dtype" }, { "numpy", "ndarray" },
+        { "numpy.core.multiarray", "_reconstruct" }, { "numpy._core.multiarray", "scalar" },
+        { "numpy._core.numeric", "_frombuffer" } };
+    for (size_t i = 0; i < sizeof numpy / sizeof *numpy; i++)
+        CHECK_ROW(dangerous_verdict(&why, (const uint8_t *)numpy[i][0], strlen(numpy[i][0]), (const uint8_t *)numpy[i][1],
+            strlen(numpy[i][1])) == VERDICT_ALLOWED && !why, numpy[i][1]);
 }
 
 static void
@@ -136,7 +142,7 @@ test_verdicts(void)
         { "builtins", "list", VERDICT_SUSPICIOUS }, { "builtins", "list.append", VERDICT_DANGEROUS },
         { "__builtin__", "unicode", VERDICT_SUSPICIOUS }, { "builtins", "getattr", VERDICT_DANGEROUS },
         { "exceptions", "ValueError", VERDICT_DANGEROUS }, { "cStringIO", "StringIO", VERDICT_SUSPICIOUS },
-        { "urlparse", "urlparse", VERDICT_DANGEROUS }, { "numpy", "dtype", VERDICT_SUSPICIOUS },
+        { "urlparse", "urlparse", VERDICT_DANGEROUS }, { "numpy", "load", VERDICT_SUSPICIOUS },
         { "numpy.f2py", "x", VERDICT_DANGEROUS }, { "a", "b.__globals__", VERDICT_DANGEROUS },
         { "a", "__init__", VERDICT_SUSPICIOUS }, { "", "x", VERDICT_DANGEROUS }, { "x", "", VERDICT_DANGEROUS },
         { "a\xC2\x9B", "x", VERDICT_DANGEROUS }, { "\xFF", "x", VERDICT_DANGEROUS },

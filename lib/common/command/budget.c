@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "encode/ggml.h"
 #include "encode/losses.h"
 #include "command/command_priv.h"
 #include "pipeline/survey_first.h"
@@ -204,12 +205,13 @@ budget_print(FILE *out, const struct command *cmd, const struct choice *choice, 
 {
     fprintf(out, "--scheme %s\n", cmd->candidates[0]->name);
     for (size_t i = 0; i < choice->n; i++) {
-        const struct encoding *e = choice->list[i].encoding;
-        if (!e || choice->list[i].part != 0)
+        const struct chosen *c = &choice->list[i];
+        const struct tensor t = c->encoding ? c->encoding->weight : chosen_tensor(c);
+        if (c->part != 0 || !(c->encoding || c->same))
             continue;
         fputs("--tensor-type '", out);
-        print_expression(out, &e->weight);
-        fprintf(out, "=%s'\n", e->encoder->name);
+        print_expression(out, &t);
+        fprintf(out, "=%s'\n", (c->encoding ? c->encoding->encoder : encode_ggml_of(t.dtype))->name);
     }
     return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write to standard output");
 }

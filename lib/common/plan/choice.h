@@ -25,6 +25,7 @@ struct chosen {
     enum dtype dtype;           /* type of the elements in the output, or, if encoded, of those given to the encoder */
     unsigned part;
     struct encoding *encoding;  /* or NULL; borrowed */
+    bool same;                  /* kept, because it has the wanted type already */
     const char *why;            /* reason why a candidate was not encoded; static, or NULL */
     uint32_t name_len;
     const char *name;           /* name in the output, NUL-terminated, borrowed from the choice. NULL: the input's name */

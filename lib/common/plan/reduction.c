@@ -256,6 +256,7 @@ keep(struct one *one, const struct reduction *r, struct choice *choice)
         return;
     one->chosen->kept = w;
     one->encoder = NULL;
+    one->chosen->same = same;
     choice->same += same;
     one->chosen->why = same ? "has this type already" : one->chosen->why;
 }
@@ -344,7 +345,8 @@ spread(struct choice *choice, struct err *err)
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];
         if (c->decode && c->kept)
-            *c = (struct chosen){ .copy = c->kept->part[0], .kept = c->kept, .dtype = c->kept->part[0]->dtype, .why = c->why };
+            *c = (struct chosen){ .copy = c->kept->part[0], .kept = c->kept, .dtype = c->kept->part[0]->dtype, .same = c->same,
+                .why = c->why };
         decodes = decodes || c->decode || c->composed;
         if (c->encoding)
             c->encoding->number = choice->encoded++;

@@ -15,7 +15,7 @@ struct scan_report_lines {
 
 /* Result of a scan. Clean: every byte that a loader could execute was read, and only allowed names are referenced. Found:
  * something dangerous. Unknown: something could not be read, or references names that are not known to be harmless. */
-enum scan_report_outcome { SCAN_REPORT_CLEAN, SCAN_REPORT_FOUND, SCAN_REPORT_UNKNOWN };
+enum scan_report_outcome { SCAN_REPORT_CLEAN, SCAN_REPORT_FOUND, SCAN_REPORT_UNKNOWN, SCAN_REPORT_OUTCOMES };
 
 struct scan_report {
     const char *file;           /* as named by the user, or a file of that directory; any bytes. Borrowed */

@@ -62,9 +62,11 @@ static const char *const inside[] = {
     "__subclasses__",
 };
 
-/* Refused by torch's own reader, but found harmless by other scanners. */
+/* Refused by torch's own reader, but what NumPy itself writes for arrays and scalars: they build arrays and run nothing else. */
 static const char *const benign[] = {
-    "numpy._core.multiarray._reconstruct", "numpy.core.multiarray._reconstruct", "numpy.dtype", "numpy.ndarray",
+    "numpy._core.multiarray._reconstruct", "numpy._core.multiarray.scalar", "numpy._core.numeric._frombuffer",
+    "numpy.core.multiarray._reconstruct", "numpy.core.multiarray.scalar", "numpy.core.numeric._frombuffer", "numpy.dtype",
+    "numpy.ndarray",
 };
 
 /* Python 2 modules, or single names in them, and where Python 3 looks for them in pickles of protocol 0 to 2. Only those
@@ -220,10 +222,8 @@ dangerous_verdict(const char **why, const uint8_t *module, size_t module_len, co
     if (pickle_global_find(&global, module, module_len, name, name_len))
         return VERDICT_ALLOWED;
     join(&path, (const char *)module, module_len, name, name_len);
-    if (listed(benign, LENGTH(benign), path.p, path.n)) {
-        *why = "known to be harmless, but not needed for tensors";
-        return VERDICT_SUSPICIOUS;
-    }
+    if (listed(benign, LENGTH(benign), path.p, path.n))
+        return VERDICT_ALLOWED;
     *why = danger(&path);
     if (!*why) {
         const char *today = module_today((const char *)module, &module_len);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -145,6 +146,8 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     bool dangles = d->fd < 0 && sys == ENOENT && lstat(path, &st) == 0;
     if (dangles)
         err_set(err, ERR_OPEN, ERR_NO_OFFSET, "dangling symbolic link");
+    else if (d->fd < 0 && sys == ENOENT && strstr(path, "://"))
+        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no such file; to read a URL, use a pipe: curl -L URL | amn ...");
     else if (d->fd < 0)
         err_sys(err, ERR_OPEN, sys, "%s", "");
     else if (look(d, pipe_ok, shown, inputs, err))
