@@ -22,7 +22,7 @@ bool command_preview_files(const struct command *cmd, const struct pipeline *p, 
  * ERR_UNSUPPORTED if there is one. */
 bool command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err);
 
-/* Warns if weights that are quantized already are quantized again, and says which others lose the form they are stored in. */
+/* Warns if weights that are quantized already are quantized again, and says how many others are dequantized. */
 void command_warn_again(const struct command *cmd, const char *file, const struct choice *choice);
 
 /* Makes the metadata of the output. Clear *keys even after a failure. */

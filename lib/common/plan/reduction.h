@@ -39,9 +39,9 @@ bool reduction_settle(struct reduction *r, struct err *err);
  * - named *.weight, and not an embedding, norm, head or router.
  *
  * A rule or an include glob selects any float matrix. Weights that are skipped get a reason. A quantized weight that is
- * skipped, or has the block type that is wanted, stays as it is stored if the output keeps it. Encodings are allocated from
+ * skipped, or has the chosen block type already, stays as it is stored if the output keeps it. Encodings are allocated from
  * `memory`. Fails with ERR_USAGE if no weight is encoded or has the type already, or if a type requires an importance
- * matrix and there is none.
+ * matrix and has none.
  */
 bool reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err);
 
