@@ -66,7 +66,7 @@ model_write(struct catalog *catalog, const struct contents *contents, const stru
     const struct writer_options options = { .order = contents ? WRITER_ORDER_NAME : WRITER_ORDER_INPUT, .keys = &keys };
 
     bool ok = pieces && roles_assign(&roles, catalog, NULL, contents, err)
-        && choice_make(&choice, catalog, roles, DTYPE_BF16, false, err)
+        && choice_make(&choice, catalog, roles, KEEPS_NONE, DTYPE_BF16, false, err)
         && keys_make(&keys, KEYS_TEXT, &nothing, &choice, err)
         && writer_safetensors.lay_out(pieces, &choice, &options, err);
     if (ok)
