@@ -6,9 +6,6 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
 {
     struct command *cmd = own;
     switch (option->key) {
-    case CLI_OPT_INPUT_SCHEME:
-        cmd->input_scheme = arg;
-        return true;
     case CLI_OPT_TO:
         return command_take_format(cmd, option, arg, err);
     case CLI_OPT_INCLUDE:
@@ -24,7 +21,5 @@ main(int argc, char **argv)
 {
     struct command cmd = { .to = DTYPE_BF16, .needs_scheme = true };
     cli_options(&cmd.cli, CLI_FORGET, take, &cmd, argc, argv);
-    cmd.scheme = cmd.cli.scheme;
-    cmd.cli.scheme = cmd.input_scheme;
     return command_run(&cmd);
 }

@@ -41,8 +41,8 @@ static bool
 check(const struct tool *tool, struct err *err)
 {
     const struct cli *cli = &tool->cli;
-    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->scheme || cli->config || cli->root)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan cannot be combined with --metadata, --arrays, --to, --scheme, "
+    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->input_scheme || cli->config || cli->root)
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan cannot be combined with --metadata, --arrays, --to, --input-scheme, "
             "--config or --root");
 }
 

@@ -1,4 +1,6 @@
 /* amn-remember: dequantizes a model to BF16, F16 or F32 safetensors. */
+#include <strings.h>
+
 #include "command/command.h"
 
 static bool
@@ -8,6 +10,9 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     unsigned choice;
     if (option->key != CLI_OPT_TO)
         return command_take(cmd, option, arg, err);
+    if (command_is_format(arg))
+        return strcasecmp(arg, "safetensors") == 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--to %s: amn-remember writes "
+            "safetensors; use amn-convert --to %s", arg, arg);
     if (!cli_choice(&choice, option, arg, err))
         return false;
     cmd->to = dtype_target(choice);

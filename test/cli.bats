@@ -46,7 +46,7 @@ tools="$readers amn-forget amn-convert"
         try 2 $t --quiet=yes "$fx/good-plain.safetensors"
         grep -q -- '--quiet takes no argument' err
     done
-    for o in --to=f8 --order=size --range=5 --range=9-3 --range=- --range=a-b -j0 -jx --progress=maybe; do
+    for o in --to=f8 --order=size --range=5 --range=9-3 --range=- --range=a-b -j257 -jx --progress=maybe; do
         try 2 amn-remember "$o" "$fx/good-plain.safetensors"
         is_empty out
     done
@@ -80,23 +80,23 @@ asks() {
     refute grep -q 'did you mean' err
     asks "--to: unknown value 'bf61'; did you mean bf16?" amn-remember --to bf61
     asks "--to: unknown value 'double': expected bf16, f16 or f32" amn-inspect --to double
-    asks "unknown scheme 'gtpq'; did you mean gptq?" amn-inspect --scheme gtpq
+    asks "unknown scheme 'gtpq'; did you mean gptq?" amn-inspect --input-scheme gtpq
     asks "unknown option '--e" amn-parse $'--e\x1b[2Jvil'
     "$helpers/no-controls" err
 }
 
 @test "an option of another tool is reported with that tool" {
-    asks 'amn-parse has no option --dtype; it belongs to amn-forget or amn-convert' amn-parse --dtype=f32
+    asks 'amn-parse has no option --dtype; it belongs to amn-remember, amn-forget or amn-convert' amn-parse --dtype=f32
     asks 'amn-inspect has no option --output; it belongs to amn-remember, amn-forget or amn-convert' amn-inspect -o x
     asks 'amn-parse has no option --to; it belongs to amn-inspect, amn-remember, amn-forget or amn-convert' amn-parse --to f32
-    asks 'amn-remember has no option --dtype; use --to' amn-remember --dtype=f32
+    asks 'amn-inspect has no option --list; use amn-parse' amn-inspect -l
 }
 
 @test "an abbreviated option must be unambiguous" {
     asks "ambiguous option '--pa': --part, --part-size or --parts" amn-remember --pa 1
-    asks "ambiguous option '--p': --progress" amn-parse --p auto
+    for t in parse inspect; do try 0 amn-$t --p auto "$fx/good-plain.safetensors"; done      # unique in this tool
     asks "ambiguous option '--m': --max-alloc, --max-total, --max-items or --max-ratio" amn-parse --m=1
-    asks "unknown option '--ta'; try 'amn-parse --help'" amn-parse --ta=1
+    asks "unknown option '--ta=1'; try 'amn-parse --help'" amn-parse --ta=1
     for t in $readers "amn-convert --to npz"; do try 0 $t --verb --json-e "$fx/good-plain.safetensors"; done
     try 0 amn-remember --part 1/2 "$fx/good-plain.safetensors"      # the full name, although another option starts with it
 }
@@ -107,7 +107,7 @@ asks() {
     cp out expected
     try 0 amn-remember --to F16 --order NAME --direct Never --progress NEVER "$f"
     cmp out expected
-    try 0 amn-inspect --scheme FP8 "$f"
+    try 0 amn-inspect --input-scheme FP8 "$f"
     for size in 1K 1k 1KB 1kb 1KiB 1024; do
         try 0 amn-remember --part-size $size --parts "$f"
         [ -e parts ] || cp out parts

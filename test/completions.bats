@@ -45,7 +45,7 @@ lines_complete() {
     becomes 'amn-convert --to safe' 'amn-convert --to safetensors'
     becomes 'amn-inspect --metadata model.g' 'amn-inspect --metadata model.gguf'
     becomes 'amn-convert --gguf-metadata=model.g' 'amn-convert --gguf-metadata=model.gguf'
-    becomes 'amn-parse --scheme gpt' 'amn-parse --scheme gptq'
+    becomes 'amn-parse --input-scheme gpt' 'amn-parse --input-scheme gptq'
     becomes 'amn forg' 'amn forget'
     becomes 'amn-forget --scheme iq4_n' 'amn-forget --scheme iq4_nl'
     becomes 'amn-quantize --pu' 'amn-quantize --pure'
@@ -97,7 +97,7 @@ END
     first 'amn remember --no-cl' --no-clobber
     first 'amn-remember --to b' bf16
     first 'amn inspect --to b' bf16
-    first 'amn-parse --scheme gpt' gptq
+    first 'amn-parse --input-scheme gpt' gptq
     first 'amn-parse --progress nev' never
     first 'amn-parse model.g' model.gguf
     first 'amn-remember --output model.g' model.gguf

@@ -248,7 +248,7 @@ END
         [ ! -e d ]
     done
     try 2 amn-remember --shard-size 1M in
-    try 2 amn-remember --resume -o x.safetensors in
+    try 2 amn-remember --resume in
     try 2 amn-remember -o d/ --shard-size 0 in
 }
 

@@ -102,7 +102,7 @@ quantized() {
     [ ! -s err ]
     amn-inspect d.gguf | jq -e '.quantized == 0'
     try 2 amn-convert --dequantize --keep-quantized -o d.gguf m.gguf
-    try 2 amn-convert --dequantize --to q8_0 -o d.gguf m.gguf
+    try 2 amn-convert --dequantize --scheme q8_0 -o d.gguf m.gguf
 }
 
 @test "amn-forget copies weights that have the type already, and warns of those that are quantized again" {
@@ -127,7 +127,7 @@ quantized() {
     cmp y.gguf z.gguf
     for scheme in fp8 gptq int4-group; do
         amn-forget -q --scheme $scheme -o codes.safetensors dense.safetensors
-        try 0 amn-convert -q --to int8 --include '*ffn*' --rename 's/^blk/layer/' -o n.safetensors codes.safetensors
+        try 0 amn-convert -q --scheme int8 --include '*ffn*' --rename 's/^blk/layer/' -o n.safetensors codes.safetensors
         try 0 amn-forget -q --scheme int8 --include '*ffn*' -o m.safetensors codes.safetensors
         names=$(amn-parse codes.safetensors | jq -r 'select(.name | test("attn|norm")).name')
         [ "$(wc -w <<<"$names")" -ge 3 ]
@@ -149,4 +149,98 @@ quantized() {
         try 66 $tool https://example.com/m.gguf
         grep -q 'to read a URL, use a pipe: curl -L URL | amn' err
     done
+}
+
+@test "-c, -t, -l, -s, --threads and -j 0 mean what users of zstd expect" {
+    model
+    amn-remember -q in >expected
+    try 0 amn-remember -q -c in
+    cmp out expected
+    try 2 amn-remember -c -o x.safetensors in
+    try 0 amn-remember -t in
+    is_empty out
+    try 0 amn-remember -l in
+    cp out list
+    try 0 amn-remember --dry-run in
+    cmp out list
+    try 0 amn-parse -l in
+    for t in amn-forget amn-convert; do
+        try 0 $t -q -s nf4 -o $t.safetensors in
+    done
+    cmp amn-forget.safetensors amn-convert.safetensors
+    for jobs in '--threads 2' '-j 0' '--jobs=0'; do
+        try 0 amn-remember -q $jobs in
+        cmp out expected
+    done
+}
+
+@test "--scheme is what is written, --input-scheme how the input is read; old forms work with a note" {
+    model
+    try 0 amn-convert -q --scheme fp8 in -o fp8.safetensors
+    amn-parse fp8.safetensors | grep -q '"scheme":"fp8"'
+    try 0 amn-convert --to nf4 in
+    grep -q 'note: --to SCHEME is now called --scheme SCHEME' err
+    f=$corpus/safetensors-good/gptq-4bit-asym-shuffled.safetensors
+    try 0 amn-remember -q --input-scheme gptq "$f"
+    cp out expected
+    try 0 amn-remember --scheme gptq "$f"
+    cmp out expected
+    grep -q 'note: --scheme is now called --input-scheme' err
+    try 0 amn-convert --split-size 4K -o m.gguf --scheme q8_0 in
+    grep -q 'note: --split-size is now called --shard-size' err
+    try 2 amn-remember --to gguf in
+    grep -q 'use amn-convert --to gguf' err
+    try 0 amn-remember -q --to safetensors in
+    try 0 amn-remember -q --dtype f32 in
+    amn-parse <out | jq -e 'select(.name == "norm.weight") | .dtype == "F32"'
+}
+
+@test "-f replaces the model in a directory, and only files of such a model" {
+    model
+    amn-remember -q --shard-size 1K -o d in
+    [ -f d/model.safetensors.index.json ]
+    try 73 amn-remember -q -o d in
+    grep -q 'choose another, or replace it with -f' err
+    try 0 amn-remember -q -f -o d in
+    [ "$(cd d && echo *)" = model.safetensors ]
+    try 0 amn-remember -q --resume -o d in
+    try 0 amn-remember --resume -o d in
+    grep -q 'd is already complete' err
+    cp d/model.safetensors d/other.safetensors
+    try 73 amn-remember -q -f -o d in
+    grep -q 'directory contains a file of another model (other.safetensors)' err
+}
+
+@test "-o FILE --resume continues a partial file, says that a complete one is complete, and refuses another" {
+    model
+    amn-remember -q in/model.safetensors >expected
+    n=$(wc -c <expected)
+    for have in 1 100 $((n - 1)) 0; do
+        head -c $have expected >part
+        try 0 amn-remember -q -o part --resume in/model.safetensors
+        cmp part expected
+    done
+    try 0 amn-remember -o part --resume in/model.safetensors
+    grep -q 'part is already complete' err
+    cmp part expected
+    echo more >>part
+    cp part before
+    try 73 amn-remember -o part --resume in/model.safetensors
+    cmp part before
+    (head -c 50 expected; echo other) >part
+    cp part before
+    try 73 amn-remember -o part --resume in/model.safetensors
+    cmp part before
+    head -c 50 expected >part
+    cat in/model.safetensors | try 0 amn-remember -q -o part --resume
+    cmp part expected
+    try 0 amn-remember -q -o new --resume in/model.safetensors
+    cmp new expected
+}
+
+@test "an abbreviation is unique among the options of its tool" {
+    model
+    try 2 amn-inspect --s in
+    grep -q 'ambiguous option .--s.\|unknown option' err || try 0 amn-inspect --s in
+    ! grep -q -- '--scheme\|--size\|--symmetric' err
 }

@@ -11,7 +11,7 @@ KNOWN = {0, 65, 69, 75, 77}         # for an existing file, so not 66 or 74
 FOUND = 1                           # --scan has findings
 TOOLS = ("amn-remember", "amn-inspect", "amn-parse", "amn-inspect --scan")
 TARGETS = ("--to safetensors", "--to gguf", "--to npz", "--to gguf --dtype f32", "--to safetensors --keep-quantized",
-           "--to gguf --keep-quantized", "--to q8_0")
+           "--to gguf --keep-quantized", "--scheme q8_0")
 SCHEMES = ("q4_0", "q4_k", "q6_k", "iq4_xs", "tq2_0", "mxfp4 --to gguf", "fp8", "fp8-per-tensor", "fp8-per-channel", "nf4",
            "nf4-double-quant", "int8", "int8-channel", "int4-group --group-size 32", "gptq --group-size 32",
            "awq --group-size 32", "nvfp4", "mxfp8", "modelopt-nvfp4", "mlx-4bit --group-size 32", "comfy-fp8", "comfy-nvfp4")

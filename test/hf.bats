@@ -437,7 +437,7 @@ END
 
 @test "files of a given size; merged they are the model" {
     model mixtral
-    try 0 amn-convert -o m.gguf --split-size 1M mixtral
+    try 0 amn-convert -o m.gguf --shard-size 1M mixtral
     [ "$(ls m-*.gguf | wc -l)" -gt 2 ]
     try 0 amn-convert --to gguf -o whole.gguf mixtral
     try 0 amn-convert --to gguf -o merged.gguf m-00001-of-*.gguf

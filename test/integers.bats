@@ -150,20 +150,20 @@ PYTHON
     done
 }
 
-@test "--scheme selects GPTQ or AWQ GEMV, and Quark's groups" {
+@test "--input-scheme selects GPTQ or AWQ GEMV, and Quark's groups" {
     f=$corpus/safetensors-good/autoawq-gemv-like-gptq
     try 0 amn-remember "$f"
     mv out whole
     try 69 amn-remember --config none "$f"
     grep -qF 'GPTQ (4-bit, or AWQ GEMV' err
-    try 0 amn-remember --config none --scheme awq-gemv "$f"
+    try 0 amn-remember --config none --input-scheme awq-gemv "$f"
     cmp out whole
-    try 0 amn-remember --config none --scheme gptq "$f"
+    try 0 amn-remember --config none --input-scheme gptq "$f"
     refute cmp -s out whole
     f=$corpus/safetensors-good/quark-int8-group
     try 0 amn-remember "$f"
     mv out whole
     try 69 amn-remember --config none "$f"
-    try 0 amn-remember --config none --scheme int8-quark "$f"
+    try 0 amn-remember --config none --input-scheme int8-quark "$f"
     cmp out whole
 }

@@ -39,7 +39,7 @@ inputs() {
     cp -r "$fx/good-sharded" shards/fp8
     rm shards/fp8/config.json               # has no architectures, so it cannot go to GGUF
     mkdir shards/gguf
-    amn-convert -o shards/gguf/m.gguf --split-size 100K in/plain.safetensors
+    amn-convert -o shards/gguf/m.gguf --shard-size 100K in/plain.safetensors
     cp "$corpus"/gguf-good/split-0000?-of-00003.gguf shards/gguf
 }
 
@@ -130,7 +130,7 @@ one_of() {
         try 0 amn-convert -q --order name -o back.safetensors again
         "$helpers/same-tensors" back.safetensors remembered.safetensors
         rm -r again
-        amn-convert -q --dequantize -o again.gguf --split-size 4K "$in"
+        amn-convert -q --dequantize -o again.gguf --shard-size 4K "$in"
         try 0 amn-convert -q --to safetensors --order name -o back again-00001-of-*.gguf
         "$helpers/same-tensors" back remembered.safetensors ones
         rm again-*.gguf

@@ -54,7 +54,7 @@ make_pth("m.pth", 192 << 20)          # three tensors
 PYTHON
     for to in npz gguf; do amn-convert -q -o m.$to m.safetensors; done
     amn-convert -q -o shards/ --shard-size 50M m.pth
-    amn-convert -q -o m.gguf --split-size 50M m.pth
+    amn-convert -q -o m.gguf --shard-size 50M m.pth
 }
 
 @test "65 MB from any container to any container, from a file and a pipe: at most 8 MiB" {
@@ -71,7 +71,7 @@ PYTHON
         done
     done
     peak amn-convert -q -o again/ --shard-size 50M m.pth
-    peak amn-convert -q -o again.gguf --split-size 50M m.npz
+    peak amn-convert -q -o again.gguf --shard-size 50M m.npz
     peak amn-convert -q --to raw --tensor mlp.up_proj.weight m.npz
     peak amn-convert -q --dtype bf16 -o out.npz m.gguf
 }

@@ -319,9 +319,9 @@ keeps() {
     jq -e --slurpfile got got '.weight_map == $got[0]' d/model.safetensors.index.json
     [ "$(cat d/*.safetensors | wc -c)" -eq "$(jq -s '.[-1].size' lines)" ]
     [ "$(ls d/*.safetensors | wc -l)" -eq "$(jq -s '.[-1].files' lines)" ]
-    try 0 amn-convert -q --dry-run -o s.gguf --split-size 100 "$fx/good-gguf.gguf"
+    try 0 amn-convert -q --dry-run -o s.gguf --shard-size 100 "$fx/good-gguf.gguf"
     cp out lines
-    amn-convert -q -o s.gguf --split-size 100 "$fx/good-gguf.gguf"
+    amn-convert -q -o s.gguf --shard-size 100 "$fx/good-gguf.gguf"
     for f in s-*.gguf; do
         jq -r --arg f "$f" 'select(.file == $f) | .name' lines >want
         cp "$f" alone.gguf      # the first file is a model only with its own name

@@ -132,7 +132,7 @@ several() {
 
 @test "errors of the command line are reported once, before anything is done" {
     for t in amn-inspect amn-parse; do
-        try 2 $t --scheme gtpq "$fx/good-plain.safetensors" nowhere
+        try 2 $t --input-scheme gtpq "$fx/good-plain.safetensors" nowhere
         is_empty out
         [ "$(wc -l <err)" -eq 1 ]
         try 2 $t - "$fx/good-plain.safetensors" - <"$fx/good-gguf.gguf"
@@ -140,7 +140,7 @@ several() {
         error_line $t usage
         grep -q "'-' given 2 times" err
         # An error of one model only: with its name, and the others are done.
-        try 2 $t --scheme gptq "$fx/good-plain.safetensors" "$corpus/safetensors-good/gptq-4bit-asym-shuffled.safetensors"
+        try 2 $t --input-scheme gptq "$fx/good-plain.safetensors" "$corpus/safetensors-good/gptq-4bit-asym-shuffled.safetensors"
         grep -q '^[a-z-]*: .*good-plain.safetensors: usage: ' err
         grep -q gptq out
     done

@@ -445,7 +445,7 @@ blames() {
         grep -q 'this input' err
         cmp in.safetensors saved
     done
-    try 73 amn-convert -q --to q8_0 --report out-00001-of-00001.gguf --split-size 1M -o out.gguf in.safetensors
+    try 73 amn-convert -q --scheme q8_0 --report out-00001-of-00001.gguf --shard-size 1M -o out.gguf in.safetensors
     got=0
     amn-forget -q --scheme q8_0 --report hard in.safetensors >out.gguf 2>err || got=$?
     [ $got -eq 73 ]
@@ -491,7 +491,7 @@ blames() {
     cmp whole.gguf out.gguf
     try 74 amn-forget -q --scheme q8_0 --report /dev/full --test in.safetensors
     refute grep -q 'complete' err
-    try 74 amn-convert -q --to q8_0 --report /dev/full --split-size 1M -o s.gguf in.safetensors
+    try 74 amn-convert -q --scheme q8_0 --report /dev/full --shard-size 1M -o s.gguf in.safetensors
     cmp whole.gguf s-00001-of-00001.gguf || [ -s s-00001-of-00001.gguf ]
     try 73 amn-forget -q --scheme q8_0 --report no/such -o new.gguf in.safetensors
     [ ! -e new.gguf ]

@@ -44,12 +44,12 @@ load helper
     mv out expected
     try 69 amn-remember --config none "$model"
     grep -qF 'MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2-bit in groups of 128) cannot be decoded; give config.json' err
-    grep -qF -- '--scheme mlx-4bit' err
-    try 0 amn-remember --config none --scheme mlx-4bit "$model"
+    grep -qF -- '--input-scheme mlx-4bit' err
+    try 0 amn-remember --config none --input-scheme mlx-4bit "$model"
     cmp out expected
     is_empty err
     amn-inspect --config none "$model" | grep -qF '"scheme_label":"MLX (4-bit in groups of 64 or 8-bit in groups of 32 or 2'
-    try 2 amn-remember --config none --scheme mlx-5bit "$model"
+    try 2 amn-remember --config none --input-scheme mlx-5bit "$model"
     try 69 amn-forget --config none --scheme q8_0 "$model"
     try 0 amn-forget --config none --scheme q8_0 --pure --input-scheme mlx-4bit "$model"
     try 0 amn-remember "$corpus/safetensors-good/peer-mlx-by-shape.safetensors"
@@ -110,8 +110,8 @@ load helper
     try 69 amn-remember --config none "$model"
     grep -qF 'number of groups per row not stored' err
     grep -qF -- '--config' err
-    grep -qF -- '--scheme quanto' err
-    try 0 amn-remember --config none --scheme quanto "$model"
+    grep -qF -- '--input-scheme quanto' err
+    try 0 amn-remember --config none --input-scheme quanto "$model"
     [ "$(wc -l <err)" -eq 1 ]
     grep -q 'warning: quanto weights without a bias are written as \[groups, group\]' err
     "$helpers/tensors" <out | grep -q 'q_proj.weight BF16 \[10, 128\]'
@@ -165,7 +165,7 @@ load helper
 as_config() {
     echo "{\"quantization_config\": {\"quant_method\": \"$1\"}}" >config
     try 0 amn-remember --config config "$fx/told/$2.safetensors" && mv out expected &&
-        try 0 amn-remember --scheme "$3" "$fx/told/$2.safetensors" && cmp out expected
+        try 0 amn-remember --input-scheme "$3" "$fx/told/$2.safetensors" && cmp out expected
 }
 
 # refused STATUS NAME TEXT [OPTION...]: with that text, and without output.
@@ -177,72 +177,72 @@ refused() {
     grep -qF -e "$text" err || { cat err; return 1; }
 }
 
-@test "--scheme gives the order of ambiguous MXFP8 scales" {
-    refused 69 mxfp8-either '--scheme mxfp8 or mxfp8-comfy'
+@test "--input-scheme gives the order of ambiguous MXFP8 scales" {
+    refused 69 mxfp8-either '--input-scheme mxfp8 or mxfp8-comfy'
     as_config modelopt mxfp8-either mxfp8
     mv out rows
     try 0 amn-remember "$fx/told/mxfp8-marked.safetensors"
     mv out tiles
-    both 0 "$fx/told/mxfp8-either.safetensors" amn-remember --scheme=mxfp8-comfy
+    both 0 "$fx/told/mxfp8-either.safetensors" amn-remember --input-scheme=mxfp8-comfy
     cmp out.file tiles
     cmp out.pipe tiles
     refute cmp -s rows tiles
     # It takes precedence over config.json.
-    try 0 amn-remember --config config --scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors"
+    try 0 amn-remember --config config --input-scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors"
     cmp out tiles
-    amn-inspect --scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors" | grep -q 'in tiles'
-    amn-parse --scheme mxfp8 "$fx/told/mxfp8-either.safetensors" | grep -q '1x32 scale"'
+    amn-inspect --input-scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors" | grep -q 'in tiles'
+    amn-parse --input-scheme mxfp8 "$fx/told/mxfp8-either.safetensors" | grep -q '1x32 scale"'
 }
 
-@test "--scheme gives ComfyUI's order if the shape allows it, and is refused if it does not" {
-    refused 69 mxfp8-tiles '--scheme mxfp8-comfy'
-    try 0 amn-remember --scheme mxfp8-comfy "$fx/told/mxfp8-tiles.safetensors"
-    refused 65 mxfp8-tiles p.weight_scale --scheme mxfp8
-    refused 65 mxfp8-by-rows p.weight_scale --scheme mxfp8-comfy
-    try 0 amn-remember --scheme mxfp8 "$fx/told/mxfp8-by-rows.safetensors"
+@test "--input-scheme gives ComfyUI's order if the shape allows it, and is refused if it does not" {
+    refused 69 mxfp8-tiles '--input-scheme mxfp8-comfy'
+    try 0 amn-remember --input-scheme mxfp8-comfy "$fx/told/mxfp8-tiles.safetensors"
+    refused 65 mxfp8-tiles p.weight_scale --input-scheme mxfp8
+    refused 65 mxfp8-by-rows p.weight_scale --input-scheme mxfp8-comfy
+    try 0 amn-remember --input-scheme mxfp8 "$fx/told/mxfp8-by-rows.safetensors"
     echo '{"quantization_config": {"quant_method": "modelopt"}}' >config
     refused 65 mxfp8-tiles config.json --config config
-    refused 65 nvfp4-tiles '--scheme is nvfp4-modelopt' --scheme nvfp4-modelopt
+    refused 65 nvfp4-tiles '--input-scheme is nvfp4-modelopt' --input-scheme nvfp4-modelopt
 }
 
-@test "--scheme gives the order of ambiguous NVFP4 scales" {
-    refused 69 nvfp4-either '--scheme nvfp4-modelopt or nvfp4-comfy'
+@test "--input-scheme gives the order of ambiguous NVFP4 scales" {
+    refused 69 nvfp4-either '--input-scheme nvfp4-modelopt or nvfp4-comfy'
     for method in modelopt compressed-tensors quark fp8; do
         as_config $method nvfp4-either nvfp4-modelopt
     done
     mv out rows
     try 0 amn-remember "$fx/told/nvfp4-marked.safetensors"
     "$helpers/tensors" <out >tiles
-    both 0 "$fx/told/nvfp4-either.safetensors" amn-remember --scheme=nvfp4-comfy
+    both 0 "$fx/told/nvfp4-either.safetensors" amn-remember --input-scheme=nvfp4-comfy
     cmp out.file out.pipe
     "$helpers/tensors" <out.file | cmp - tiles
     refute cmp -s rows out.file
-    refused 69 nvfp4-tiles '--scheme nvfp4-comfy'
-    try 0 amn-remember --scheme nvfp4-comfy "$fx/told/nvfp4-tiles.safetensors"
-    refused 65 nvfp4-by-rows '--scheme is nvfp4-comfy' --scheme nvfp4-comfy
+    refused 69 nvfp4-tiles '--input-scheme nvfp4-comfy'
+    try 0 amn-remember --input-scheme nvfp4-comfy "$fx/told/nvfp4-tiles.safetensors"
+    refused 65 nvfp4-by-rows '--input-scheme is nvfp4-comfy' --input-scheme nvfp4-comfy
     try 0 amn-remember "$fx/told/nvfp4-by-rows.safetensors"
 }
 
-@test "--scheme selects FBGEMM's columns, and a transposed scale of SDNQ" {
-    refused 69 fbgemm '--scheme fp8-fbgemm or fp8'
+@test "--input-scheme selects FBGEMM's columns, and a transposed scale of SDNQ" {
+    refused 69 fbgemm '--input-scheme fp8-fbgemm or fp8'
     as_config fbgemm_fp8 fbgemm fp8-fbgemm
-    try 0 amn-remember --scheme fp8 "$fx/told/fbgemm.safetensors"
+    try 0 amn-remember --input-scheme fp8 "$fx/told/fbgemm.safetensors"
     refute cmp -s out expected
-    refused 69 turned '--scheme fp8'
+    refused 69 turned '--input-scheme fp8'
     as_config fp8 turned fp8
 }
 
-@test "--scheme: unknown names, and schemes that no weight has" {
+@test "--input-scheme: unknown names, and schemes that no weight has" {
     for tool in remember inspect parse; do
-        try 2 amn-$tool --scheme float3 "$fx/told/plain.safetensors"
+        try 2 amn-$tool --input-scheme float3 "$fx/told/plain.safetensors"
         grep -q "^amn-$tool: usage: unknown scheme 'float3': expected comfy, .*gptq, .*mxfp8, " err
         is_empty out
-        try 2 amn-$tool --scheme mxfp8 "$fx/told/plain.safetensors"
-        grep -q "^amn-$tool: usage: --scheme mxfp8: " err
+        try 2 amn-$tool --input-scheme mxfp8 "$fx/told/plain.safetensors"
+        grep -q "^amn-$tool: usage: --input-scheme mxfp8: " err
         is_empty out
     done
-    try 2 amn-remember --scheme float3 -o new missing.safetensors       # before the input is opened
-    refused 2 nvfp4-either '--scheme mxfp8' --scheme mxfp8
-    try 2 amn-remember --scheme mxfp8 "$fx/good-fp8-block-f32.safetensors"
-    try 0 amn-remember --scheme fp8 "$fx/good-fp8-block-f32.safetensors"
+    try 2 amn-remember --input-scheme float3 -o new missing.safetensors       # before the input is opened
+    refused 2 nvfp4-either '--input-scheme mxfp8' --input-scheme mxfp8
+    try 2 amn-remember --input-scheme mxfp8 "$fx/good-fp8-block-f32.safetensors"
+    try 0 amn-remember --input-scheme fp8 "$fx/good-fp8-block-f32.safetensors"
 }

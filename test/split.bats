@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # bats file_tags=full
-# --split-size: a GGUF model in several files; and -o DIR/ of amn-convert. test/peers tests the files with gguf-split.
+# --shard-size: a GGUF model in several files; and -o DIR/ of amn-convert. test/peers tests the files with gguf-split.
 load helper
 
 # keys FILE: the metadata of a GGUF file.
@@ -20,7 +20,7 @@ PYTHON
 
 @test "files of a given size, their names and their keys; merged they are the model again" {
     bulk in
-    try 0 amn-convert -o m.gguf --split-size 8000 in
+    try 0 amn-convert -o m.gguf --shard-size 8000 in
     is_empty err
     only in m-00001-of-00003.gguf m-00002-of-00003.gguf m-00003-of-00003.gguf
     # 4000 bytes are 4000 of data, a multiple of 32; 40 are 64; a tensor longer than the size has its own file
@@ -36,15 +36,15 @@ PYTHON
     cmp one.gguf back.gguf
     try 0 amn-convert -o back.gguf m-*.gguf
     cmp one.gguf back.gguf
-    cat in | try 0 amn-convert -o p.gguf --to gguf --split-size 8000
+    cat in | try 0 amn-convert -o p.gguf --to gguf --shard-size 8000
     for i in 1 2 3; do cmp m-0000$i-of-00003.gguf p-0000$i-of-00003.gguf; done
-    try 0 amn-convert -o q.gguf --split-size 8000 -j 4 --direct=always --sync m-00001-of-00003.gguf
+    try 0 amn-convert -o q.gguf --shard-size 8000 -j 4 --direct=always --sync m-00001-of-00003.gguf
     for i in 1 2 3; do cmp m-0000$i-of-00003.gguf q-0000$i-of-00003.gguf; done
 }
 
 @test "the split keys have gguf-split's types, and the later files have no other key" {
     bulk in
-    amn-convert -o m.gguf --split-size 8000 in
+    amn-convert -o m.gguf --shard-size 8000 in
     python3 - <<'PYTHON'
 import struct
 from modelfile import gguf_key
@@ -62,12 +62,12 @@ PYTHON
 
 @test "packed tensors are split and merged unchanged" {
     f=$fx/good-gguf.gguf
-    try 0 amn-convert --keep-quantized -o m.gguf --split-size 100 "$f"
+    try 0 amn-convert --keep-quantized -o m.gguf --shard-size 100 "$f"
     n=$(ls m-*.gguf | wc -l)
     [ "$n" -eq 4 ]
     amn-convert --keep-quantized -o back.gguf m-*.gguf
     cmp "$f" back.gguf
-    amn-convert --keep-quantized -o again.gguf --split-size 100 m-00001-of-0000$n.gguf
+    amn-convert --keep-quantized -o again.gguf --shard-size 100 m-00001-of-0000$n.gguf
     for i in 1 2 3 4; do cmp m-0000$i-of-0000$n.gguf again-0000$i-of-0000$n.gguf; done
     amn-remember --order name -o a "$f"
     amn-remember --order name -o b m-00001-of-0000$n.gguf
@@ -76,25 +76,25 @@ PYTHON
 
 @test "a model that fits in one file, and one without tensors" {
     bulk in
-    try 0 amn-convert -o m.gguf --split-size 1G in
+    try 0 amn-convert -o m.gguf --shard-size 1G in
     only in m-00001-of-00001.gguf
     amn-convert -o one.gguf in
     amn-convert -o back.gguf m-00001-of-00001.gguf
     cmp one.gguf back.gguf
-    try 0 amn-convert -o n.gguf --split-size 1G "$fx/good-no-tensors.safetensors"
+    try 0 amn-convert -o n.gguf --shard-size 1G "$fx/good-no-tensors.safetensors"
     [ -e n-00001-of-00001.gguf ]
 }
 
 @test "a failure in the middle leaves nothing" {
     bulk in
     limited() { (ulimit -f 9; exec "$@"); }         # the third file is longer
-    try 74 limited amn-convert -o m.gguf --split-size 8000 in
+    try 74 limited amn-convert -o m.gguf --shard-size 8000 in
     error_line amn-convert input/output
     grep -q '^amn-convert: m-00003-of-00003.gguf: ' err
     only in
     python3 -c "
 raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
-    cat cut | try 65 amn-convert --to gguf -o m.gguf --split-size 8000
+    cat cut | try 65 amn-convert --to gguf -o m.gguf --shard-size 8000
     rm cut
     only in
 }
@@ -106,11 +106,11 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     bulk in
     for sig in TERM INT HUP; do
         got=0
-        env --default-signal strace -f -o /dev/null -e inject=fallocate:signal=$sig:when=3 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
+        env --default-signal strace -f -o /dev/null -e inject=fallocate:signal=$sig:when=3 amn-convert -o m.gguf --shard-size 8000 in 2>err || got=$?
         [ $got -gt 128 ]
         only in
         got=0           # while the files are renamed: the first one is renamed last
-        env --default-signal strace -f -o /dev/null -e inject=fchmod:signal=$sig:when=2 amn-convert -o m.gguf --split-size 8000 in 2>err || got=$?
+        env --default-signal strace -f -o /dev/null -e inject=fchmod:signal=$sig:when=2 amn-convert -o m.gguf --shard-size 8000 in 2>err || got=$?
         [ $got -gt 128 ]
         only in m-00003-of-00003.gguf
         rm m-00003-of-00003.gguf
@@ -121,33 +121,33 @@ raw = open('in', 'rb').read(); open('cut', 'wb').write(raw[:-100])"
     bulk in
     for i in 1 2 3; do
         echo old >m-0000$i-of-00003.gguf
-        try 73 amn-convert -o m.gguf --split-size 8000 in
+        try 73 amn-convert -o m.gguf --shard-size 8000 in
         error_line amn-convert 'cannot create'
         grep -q "^amn-convert: m-0000$i-of-00003.gguf: .*file exists, and files" err
         rm m-0000$i-of-00003.gguf
     done
     only in
     echo other >m.gguf
-    try 0 amn-convert -n -o m.gguf --split-size 8000 in
+    try 0 amn-convert -n -o m.gguf --shard-size 8000 in
     [ "$(cat m.gguf)" = other ]
 }
 
-@test "options that conflict with --split-size" {
+@test "options that conflict with --shard-size" {
     f=$fx/good-plain.safetensors
-    for bad in "--to gguf" "-o m.npz" "-o m.safetensors" "-o m.bin --to gguf" "-o d/ --to gguf" "-o d/" "-o m.gguf --size" \
+    for bad in "--to gguf" "-o m.npz" "-o m.safetensors" "-o m.bin --to gguf" "-o d/ --to gguf" "-o m.gguf --size" \
         "-o m.gguf --plan" "-o m.gguf --part 1/2" "-o m.gguf --range 0-5"; do
-        try 2 amn-convert --split-size 1K $bad "$f"
+        try 2 amn-convert --shard-size 1K $bad "$f"
         is_empty out
     done
-    try 2 amn-convert --split-size 0 -o m.gguf "$f"
+    try 2 amn-convert --shard-size 0 -o m.gguf "$f"
     try 2 amn-convert -o d/ --to gguf "$f"
-    grep -q -- '--split-size' err
+    grep -q -- '--shard-size' err
     try 2 amn-convert -o d/ --to npz "$f"
     try 2 amn-convert --shard-size 1K -o m.safetensors "$f"
     try 2 amn-convert --resume --to safetensors "$f"
-    try 2 amn-remember --split-size 1K -o m.gguf "$f"
+    try 2 amn-remember --shard-size 1K -o m.gguf "$f"
     only
-    try 75 amn-convert --split-size 1 -o m.gguf "$corpus/safetensors-good/5000-tensors.safetensors" --max-items 10
+    try 75 amn-convert --shard-size 1 -o m.gguf "$corpus/safetensors-good/5000-tensors.safetensors" --max-items 10
 }
 
 @test "-o DIR/ of amn-convert equals that of amn-remember" {

@@ -51,9 +51,9 @@ put_all_names(const char *before, bool verbs)
 static const char *
 word_at(const struct cli_option *o, size_t i)
 {
-    if (o->key == CLI_OPT_SCHEME && o->tools == 1u << CLI_FORGET)
+    if (o->key == 's')
         return encode_at(i) ? encode_at(i)->name : NULL;
-    if (o->key == CLI_OPT_SCHEME || o->key == CLI_OPT_INPUT_SCHEME)
+    if (o->key == CLI_OPT_INPUT_SCHEME)
         return scheme_code(i);
     return o->words ? o->words[i] : NULL;
 }
@@ -97,7 +97,7 @@ bash_options(void)
         put_case(&cli_tools[i]);
         printf("        echo '");
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-            if (cli_has(i, o))
+            if (cli_offers(i, o))
                 printf("--%s%s ", o->name, o->arg ? "=" : "");
         puts("' ;;");
     }
@@ -134,7 +134,7 @@ bash_values(void)
             puts("' ;;");
         }
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-            if (o->arg && cli_has(i, o))
+            if (o->arg && cli_offers(i, o))
                 bash_value(o);
         puts("        esac ;;");
     }
@@ -235,7 +235,7 @@ put_zsh(void)
         put_case(&cli_tools[i]);
         puts("        _arguments -s -S \\");
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-            if (cli_has(i, o))
+            if (cli_offers(i, o))
                 zsh_option(o);
         printf("            '%s:", cli_tools[i].max_operands > 1 ? "*" : "");
         if (cli_tools[i].words) {
@@ -309,7 +309,7 @@ fish_tool(unsigned i)
         puts("'");
     }
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_has(i, o)) {
+        if (cli_offers(i, o)) {
             char alone[64];
             snprintf(alone, sizeof alone, "-c %s", tool->name);
             if (cli_is_program(tool))

@@ -220,7 +220,7 @@ def check_merge(tally, tools):
         for file in files:
             got.update(safetensors.torch.load_file(folder + file))
         tally.check(len(files) > 1 and equal(got, made), "merged and cut: values")
-    tally.check(convert(tools, tools.path("cut.gguf"), operands, "--split-size", "600"), "merged and split")
+    tally.check(convert(tools, tools.path("cut.gguf"), operands, "--shard-size", "600"), "merged and split")
     got = {}
     for file in sorted(os.listdir(tools.folder)):
         if file.startswith("cut-0"):

@@ -50,7 +50,7 @@ def check_gguf(tally, tools, rng):
     whole, theirs, ours = tools.path("whole.gguf"), tools.path("theirs.gguf"), tools.path("ours.gguf")
     write(whole, tensors, packed)
     write(theirs, tensors, packed, split_max_size=SIZE)
-    tally.check(run(tools, "--keep-quantized", "--split-size", str(SIZE), "-o", ours, whole), "gguf: split")
+    tally.check(run(tools, "--keep-quantized", "--shard-size", str(SIZE), "-o", ours, whole), "gguf: split")
     want, got = files(tools, "theirs"), files(tools, "ours")
     tally.check(len(want) > 3 and [p[-20:] for p in want] == [p[-20:] for p in got], "gguf: names of files")
     for theirs_i, ours_i in zip(want, got):

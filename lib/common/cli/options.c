@@ -37,6 +37,17 @@ find_anywhere(enum cli_tool_id tool, int key)
     return o;
 }
 
+/* Returns the option with this name, of the tool or else of another; or NULL. */
+static const struct cli_option *
+find_named(enum cli_tool_id tool, const char *name)
+{
+    const struct cli_option *found = NULL;
+    for (const struct cli_option *o = cli_options_of_all; o->name; o++)
+        if (strcmp(o->name, name) == 0 && (!found || (cli_has(tool, o) && !cli_has(tool, found))))
+            found = o;
+    return found;
+}
+
 /* ---- help ---- */
 
 static int
@@ -58,7 +69,7 @@ print_option(const struct cli_option *o, int width)
 static bool
 is_shown(enum cli_tool_id id, const struct cli_option *o, bool all)
 {
-    return cli_has(id, o) && (all || !(o->rare >> id & 1));
+    return cli_offers(id, o) && (all || !(o->rare >> id & 1));
 }
 
 static void
@@ -193,7 +204,7 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     case CLI_OPT_ROOT:
         cli->root = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: empty path");
-    case CLI_OPT_SCHEME:      cli->scheme = arg; return true;
+    case CLI_OPT_INPUT_SCHEME: cli->input_scheme = arg; return true;
     case CLI_OPT_JSON_ERRORS: cli->json_errors = true; return true;
     case CLI_OPT_JSON:        cli->form = CLI_JSON; return true;
     case CLI_OPT_HUMAN:       cli->form = CLI_HUMAN; return true;
@@ -208,22 +219,12 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
 
 /* ---- the command line ---- */
 
-/* The option table as getopt_long() reads it. It holds the long options of all tools, so that an abbreviation has the same
- * meaning in every tool. */
+/* The options of a tool as getopt_long() reads them. */
 struct getopt_form {
     struct option *longs;       /* n elements, owned */
     size_t n;
     struct str shorts;          /* short options of this tool */
 };
-
-static bool
-form_has(const struct getopt_form *form, int key)
-{
-    for (size_t i = 0; i < form->n; i++)
-        if (form->longs[i].val == key)
-            return true;
-    return false;
-}
 
 static bool
 getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
@@ -236,12 +237,11 @@ getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
         return false;
     str_text(&form->shorts, ":");       /* makes getopt return ':' for a missing argument */
     for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
-        if (!form_has(form, o->key)) {
-            const struct cli_option *own = find_anywhere(tool, o->key);     /* decides whether the option takes an argument */
-            int argument = own->arg ? required_argument : own->key == 'h' ? optional_argument : no_argument;
-            form->longs[form->n++] = (struct option){ o->name, argument, NULL, o->key };
-        }
-        if (cli_has(tool, o) && o->key < CLI_LONG)
+        if (!cli_has(tool, o))
+            continue;
+        int argument = o->arg ? required_argument : o->key == 'h' ? optional_argument : no_argument;
+        form->longs[form->n++] = (struct option){ o->name, argument, NULL, o->key };
+        if (o->key < CLI_LONG)
             str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");
     }
     return !form->shorts.failed;
@@ -283,12 +283,14 @@ names_of(const char *names[], enum cli_tool_id tool, const char *word)
 {
     size_t n = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (cli_has(tool, o) && strncmp(o->name, word, strlen(word)) == 0)
+        if (cli_offers(tool, o) && strncmp(o->name, word, strlen(word)) == 0)
             names[n++] = o->name;
     return n;
 }
 
-/* Reports a long option that no tool has, or an ambiguous abbreviation, listing the tool's own options that it could mean. */
+static bool complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct err *err);
+
+/* Reports a long option that the tool does not have, or an ambiguous abbreviation, listing the options that it could mean. */
 static bool
 complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const char *arg, struct err *err)
 {
@@ -296,6 +298,9 @@ complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const ch
     const char *names[OPTIONS_MAX];
     struct str hint = { 0 };
     bool ambiguous = candidates(names, form, word, long_name(word, arg)) > 1;
+    const struct cli_option *other = ambiguous ? NULL : find_named(tool, word);
+    if (other)
+        return complain_of_tool(tool, other, err);
     size_t n = ambiguous ? names_of(names, tool, word) : 0;
     if (n == 0)
         nearest_hint(&hint, "--", word, names, names_of(names, tool, ""));
@@ -315,8 +320,7 @@ static const struct substitute {
     int key;
     const char *use;
 } substitutes[] = {
-    { CLI_INSPECT, CLI_OPT_DTYPE, "--to" },
-    { CLI_REMEMBER, CLI_OPT_DTYPE, "--to" },
+    { CLI_INSPECT, 'l', "amn-parse" },
     { CLI_REMEMBER, CLI_OPT_TENSOR, "--include" },
 };
 
@@ -369,13 +373,15 @@ finish(const struct cli *cli)
 }
 
 static bool
-take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int key, struct err *err)
+take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, const struct cli_option *option, struct err *err)
 {
-    const struct cli_option *option = find_anywhere(tool, key);
     char shown[STR_SHOWN];
+    int key = option->key;
     bool other;
-    if (!cli_has(tool, option))
-        return complain_of_tool(tool, option, err);
+    if (option->group == CLI_GROUP_SYNONYMS && *option->help) {
+        cli->old_form = option->name;
+        cli->new_form = option->help;
+    }
     if (key == 'h') {
         if (optarg && strcasecmp(optarg, "all") != 0)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid argument '%s' (did you mean --help=all?)",
@@ -387,7 +393,7 @@ take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
         printf("%s %s\n", cli->tool, CLI_VERSION);
         finish(cli);
     }
-    return take_common(cli, option, optarg, &other, err) && (!other || take(own, option, optarg, err));
+    return take_common(cli, option, optarg, &other, err) && (!other || !take || take(own, option, optarg, err));
 }
 
 static bool
@@ -421,7 +427,7 @@ static bool
 complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *err)
 {
     char shown[STR_SHOWN];
-    const char *scheme = tool == CLI_FORGET && !cli->scheme ? find_scheme(cli) : NULL;
+    const char *scheme = tool == CLI_FORGET ? find_scheme(cli) : NULL;
     const char *extra = scheme ? scheme : cli->operands[cli_tools[tool].max_operands];
     str_shown(shown, extra, strlen(extra));
     if (scheme)
@@ -471,14 +477,16 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
         exit(cli_fail(cli, &err));
     }
     opterr = 0;
-    for (int key; (key = getopt_long(argc, argv, form.shorts.p, form.longs, NULL)) != -1;) {
+    for (int key, at = -1; (key = getopt_long(argc, argv, form.shorts.p, form.longs, &at)) != -1; at = -1) {
         if (key == '?' || key == ':')
             complain(tool, &form, key, argv, &err);
         else
-            take_option(cli, tool, take, own, key, &err);
+            take_option(cli, tool, take, own, at < 0 ? find(tool, key) : find_named(tool, form.longs[at].name), &err);
     }
     getopt_form_clear(&form);
 
     if (err.kind != ERR_NONE || !take_operands(cli, tool, argc, argv, &err))
         exit(cli_fail(cli, &err));
+    if (cli->old_form)
+        cli_say(cli, NULL, "--%s is now called --%s", cli->old_form, cli->new_form);
 }

@@ -129,13 +129,13 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
 
     cmd->cli.bar->meter.spools = note_spool;
     cmd->cli.bar->meter.of = &note;
-    bool ok = scheme_known(cmd->cli.scheme, err)
+    bool ok = scheme_known(cmd->cli.input_scheme, err)
         && command_check(cmd, err)
         && (cmd->instead != COMMAND_OUTPUT || cmd->dir.path || cmd->split.size != 0 || sink_check(&cmd->output, err))
         && merge_open(&model, cmd->cli.operands, cmd->cli.noperands, &how, err)
         && model_complete(&model, err)
         && open_hf(cmd, &hf, &model, err)
-        && roles_assign(&roles, model.catalog, cmd->cli.scheme, &contents, err)
+        && roles_assign(&roles, model.catalog, cmd->cli.input_scheme, &contents, err)
         && choose(cmd, &choice, &hf, &model, roles, err)
         && reduce(cmd, &p, &choice, err)
         && tell_loaders(&config, cmd, &choice, model.catalog, err)

@@ -26,7 +26,6 @@ struct command {
     struct cli cli;
     const struct writer *writer;    /* format of one file; NULL: follows from the scheme or the file extension */
     const char *scheme;             /* name of the scheme to encode with, or NULL; borrowed */
-    const char *input_scheme;       /* amn-forget, while parsing options: the scheme of the input, or NULL */
     bool needs_scheme;              /* a scheme is mandatory */
     bool dequantizes;               /* amn-remember: writes safetensors only */
     struct writer_options layout;
@@ -46,6 +45,7 @@ struct command {
     struct naming naming;           /* selects and renames tensors; owned */
     const char *pre;                /* llama.cpp's name of the pre-tokenizer, for BPE tokenizers; or NULL */
     struct keys_given keys;         /* metadata given by the user; owned */
+    bool to_stdout;                 /* --stdout */
     struct sink_options output;
     struct model_dir dir;           /* output directory; path NULL: the output is a file */
     struct split_files split;       /* output as a split model; size 0: one file */
@@ -60,7 +60,10 @@ struct command {
 /* Implements cli_take for a struct command: handles the options that all writing tools have. */
 bool command_take(void *cmd, const struct cli_option *option, const char *arg, struct err *err);
 
-/* Handles --to: a format or a scheme. */
+/* Returns true if the word names an output format. */
+bool command_is_format(const char *word);
+
+/* Handles --to: a format; or, an old form, a scheme. */
 bool command_take_format(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err);
 
 /* Checks for options that cannot be combined or lack another one. Fails with ERR_USAGE. */

@@ -59,7 +59,7 @@ operands_each(struct cli *cli, operands_job *job, void *own)
     err_init(&err);
     cli_progress_start(&progress, cli, false);
     const struct model_options how = options_of(cli);
-    bool ok = scheme_known(cli->scheme, &err) && model_list_check_overwrite(cli->operands, cli->noperands, &how, &err)
+    bool ok = scheme_known(cli->input_scheme, &err) && model_list_check_overwrite(cli->operands, cli->noperands, &how, &err)
         && operands_stdin_once(cli, &err);
     enum cli_status status = ok ? each(cli, job, own) : cli_fail(cli, &err);
     cli_progress_stop(&progress);
@@ -83,7 +83,7 @@ report_on(void *of, const char *name, struct err *err)
     struct roles *roles = NULL;
     bool ok = model_open(&model, name, &how, err)
         && model_check_overwrite(&model, err)
-        && roles_assign(&roles, model.catalog, cli->scheme, NULL, err);
+        && roles_assign(&roles, model.catalog, cli->input_scheme, NULL, err);
     if (ok) {
         const struct operand operand = { .name = name, .model = &model, .roles = roles,
             .heading = cli->noperands > 1 ? model.name : NULL, .first = !r->begun };

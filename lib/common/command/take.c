@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
+#include "base/num.h"
 #include "base/str.h"
 #include "command/operands.h"
 
@@ -48,10 +50,12 @@ static const struct take_row {
     { 'f', TAKE_FLAG, offsetof(struct command, output.terminal_ok), NULL },
     { 'n', TAKE_FLAG, offsetof(struct command, output.no_clobber), NULL },
     { 'o', TAKE_NAME, offsetof(struct command, output.path), "file name" },
+    { 's', TAKE_TEXT, offsetof(struct command, scheme), NULL },
+    { 'c', TAKE_FLAG, offsetof(struct command, to_stdout), NULL },
     { CLI_OPT_ASYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.asymmetric), NULL },
     { CLI_OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
     { CLI_OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
-    { CLI_OPT_DRY_RUN, TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
+    { 'l', TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
     { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
@@ -70,11 +74,10 @@ static const struct take_row {
     { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
     { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), NULL },
     { CLI_OPT_SIZE, TAKE_INSTEAD, COMMAND_SIZE, NULL },
-    { CLI_OPT_SPLIT_SIZE, TAKE_SIZE, offsetof(struct command, split.size), NULL },
     { CLI_OPT_SYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.symmetric), NULL },
     { CLI_OPT_SYNC, TAKE_FLAG, offsetof(struct command, output.sync), NULL },
     { CLI_OPT_TARGET_SIZE, TAKE_SIZE, offsetof(struct command, target_size), NULL },
-    { CLI_OPT_TEST, TAKE_INSTEAD, COMMAND_TEST, NULL },
+    { 't', TAKE_INSTEAD, COMMAND_TEST, NULL },
 };
 
 static bool
@@ -118,10 +121,11 @@ static bool
 take_number(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
 {
     uint64_t n;
-    if (!cli_number(&n, option, arg, 1, option->key == 'j' ? JOBS_MAX : ENCODE_FLOATS, err))
+    bool jobs = option->key == 'j';
+    if (!cli_number(&n, option, arg, jobs ? 0 : 1, jobs ? JOBS_MAX : ENCODE_FLOATS, err))
         return false;
-    if (option->key == 'j')
-        cmd->jobs = (unsigned)n;
+    if (jobs)
+        cmd->jobs = (unsigned)(n ? n : num_min(cpus_count(), JOBS_MAX));
     else
         cmd->reduction.how.group_size = n;
     return true;
@@ -172,17 +176,17 @@ static bool
 check_files(const struct command *cmd, struct err *err)
 {
     bool dir = cmd->dir.path, split = cmd->split.size != 0;
-    if (!dir && (cmd->dir.shard_size != 0 || cmd->dir.resume))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size and --resume require a directory as output: -o DIR/");
+    if (!dir && cmd->dir.shard_size != 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size requires -o DIR/ or -o NAME.gguf");
+    if (cmd->dir.resume && (!cmd->output.path || split))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--resume requires -o DIR/ or -o FILE%s", split ? ", without --shard-size"
+            : "");
     if (dir && cmd->writer != &writer_safetensors)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o DIR/ writes safetensors, not %s; give -o FILE instead%s",
-            cmd->writer->name, cmd->writer == &writer_gguf ? ", with --split-size SIZE to split it" : "");
-    if (split && (dir || cmd->writer != &writer_gguf || !cmd->output.path || !str_ends(cmd->output.path, ".gguf")))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--split-size requires -o NAME.gguf, to write NAME-00001-of-0000N.gguf "
-            "and so on%s", cmd->writer == &writer_safetensors ? "; for safetensors, use --shard-size with -o DIR/" : "");
+            cmd->writer->name, cmd->writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");
     return !(dir || split) || ((cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && !byte_range_is_part(&cmd->cut))
         || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s cannot be combined with --size, --parts, --plan, --range or --part",
-            dir ? "-o DIR/" : "--split-size");
+            dir ? "-o DIR/" : "--shard-size");
 }
 
 /* Checks that options for metadata and order match the output format. */
@@ -209,7 +213,7 @@ command_check(const struct command *cmd, struct err *err)
     if (!cmd->scheme && (r->pure || r->nrules != 0 || cmd->imatrix || cmd->nonfinite_ok || r->how.group_size != 0
         || r->how.symmetric || r->how.asymmetric || r->how.convrot || r->apart))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, "
-            "--asymmetric, --convrot, --no-fuse and --allow-nonfinite require a scheme: --to SCHEME");
+            "--asymmetric, --convrot, --no-fuse and --allow-nonfinite require --scheme NAME");
     if (cmd->report && (!cmd->scheme || cmd->cut.range || cmd->cut.part != 0
         || (cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST)))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires a scheme and a whole output: it cannot be combined "
@@ -221,6 +225,9 @@ command_check(const struct command *cmd, struct err *err)
             ".raw) or --to FORMAT");
     if (!check_format(cmd, err))
         return false;
+    if (cmd->to_stdout && cmd->output.path)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--stdout and --output are mutually exclusive; give -o FILE alone to write "
+            "a file");
     if (cmd->instead == COMMAND_TEST && cmd->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test and --output are mutually exclusive: --test writes nothing");
     if (cmd->keep_quantized && (cmd->cast || cmd->scheme || cmd->dequantize))

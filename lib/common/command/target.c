@@ -22,6 +22,12 @@ writer_named(const char *name)
     return NULL;
 }
 
+bool
+command_is_format(const char *word)
+{
+    return writer_named(word) != NULL;
+}
+
 /* Returns the extension of a writer's files. */
 static const char *
 word_of(const struct writer *writer)
@@ -58,9 +64,11 @@ command_take_format(struct command *cmd, const struct cli_option *option, const 
     const struct writer *writer = writer_named(arg);
     if (writer)
         cmd->writer = writer;
-    else if (encode_find(arg, true))
+    else if (encode_find(arg, true)) {
         cmd->scheme = arg;
-    else
+        cmd->cli.old_form = "to SCHEME";
+        cmd->cli.new_form = "scheme SCHEME";
+    } else
         return unknown(option->name, arg, true, err);
     return true;
 }
@@ -156,7 +164,7 @@ names_directory(const struct command *cmd)
     if (str_ends(path, "/") || is_directory(path))
         return true;
     bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);        /* a device or FIFO */
-    return !special && !writer_of(path) && fits_directory(cmd) && cmd->split.size == 0 && !byte_range_is_part(&cmd->cut)
+    return !special && !writer_of(path) && fits_directory(cmd) && !byte_range_is_part(&cmd->cut)
         && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && cmd->cli.noperands == 1
         && is_model_dir(cmd->cli.operands[0]);
 }
@@ -169,13 +177,22 @@ settle_output(struct command *cmd)
     if (output->path && strcmp(output->path, "-") == 0)
         output->path = NULL;
     cmd->split.path = output->path;
+    output->resume = cmd->dir.resume;
     cmd->split.direct = output->direct;
     cmd->split.sync = output->sync;
-    if (!output->path || !names_directory(cmd))
+    if (!output->path)
         return;
+    if (!names_directory(cmd)) {
+        if (str_ends(output->path, ".gguf")) {
+            cmd->split.size = cmd->dir.shard_size;
+            cmd->dir.shard_size = 0;
+        }
+        return;
+    }
     cmd->dir.path = output->path;
     cmd->dir.direct = output->direct;
     cmd->dir.no_clobber = output->no_clobber;
+    cmd->dir.force = output->terminal_ok;
     if (cmd->dir.shard_size == 0)
         cmd->dir.shard_size = SHARD_SIZE;
 }

@@ -42,6 +42,7 @@ static bool
 write_output(const struct command *cmd, struct pipeline *p, const struct roles *roles, struct err *err)
 {
     bool test = cmd->instead == COMMAND_TEST;
+    char shown[STR_SHOWN];
     struct write_seen seen;
     bool ok = see(&seen, cmd, p, err);
     p->hooks = seen.hooks;
@@ -49,6 +50,7 @@ write_output(const struct command *cmd, struct pipeline *p, const struct roles *
     meter_phase(p->model->meter, "opening the output", 0);
     ok = ok && (test ? sink_nowhere(&p->sink, err) : open_output(cmd, p, err)) && pipeline_run(p, err);
     meter_phase(p->model->meter, "completing the output", 0);
+    bool complete = ok && sink_was_complete(p->sink);
     if (ok)
         outputs_made(cmd->outputs);
     ok = ok && outputs_commit(cmd->outputs, p->sink, err);
@@ -56,6 +58,8 @@ write_output(const struct command *cmd, struct pipeline *p, const struct roles *
     if (ok) {
         if (test)
             command_warn_of_values(&cmd->cli, p, &seen.scan);
+        if (complete)
+            cli_say(&cmd->cli, NULL, "%s is already complete", str_shown(shown, cmd->output.path, strlen(cmd->output.path)));
         command_warn_of_range(cmd, p);
         command_note_scales(&cmd->cli, p, roles);
         command_note_end(cmd, p, &seen.sum);
@@ -90,7 +94,7 @@ write_directory(const struct command *cmd, struct pipeline *p, struct choice *ch
         return false;
     command_warn_of_range(cmd, p);
     if (dir.complete)
-        cli_note(&cmd->cli, p->model->name, "%s is already complete: %" PRIu64 " bytes (%s) of weights compared",
+        cli_say(&cmd->cli, NULL, "%s is already complete: %" PRIu64 " bytes (%s) of weights compared",
             str_shown(shown, dir.path, strlen(dir.path)), dir.nbytes, str_size(size, dir.nbytes));
     else
         cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files already "

@@ -114,13 +114,18 @@ open_locked(struct journal *j, int flags, struct stat *st, struct err *err)
 }
 
 bool
-journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, bool resume, struct err *err)
+journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, enum journal_start start, struct err *err)
 {
     struct stat st;
     char first[LINE];
     *j = (struct journal){ .path = folder_path(dir, strlen(dir), JOURNAL_NAME, err) };
-    if (!j->path || !open_locked(j, resume ? 0 : O_EXCL, &st, err))
+    if (!j->path || !open_locked(j, start == JOURNAL_NEW ? O_EXCL : 0, &st, err))
         return false;
+    if (start == JOURNAL_AGAIN && st.st_size != 0) {
+        if (ftruncate(j->fd - 1, 0) != 0)
+            return failed(j, "cannot be emptied", errno, err);
+        st.st_size = 0;
+    }
     if (st.st_size != 0)        /* ends a truncated last line, which is then ignored */
         return read_journal(j, job, files, err) && put_line(j, "\n", err);
     snprintf(first, sizeof first, "amn 2 %016" PRIx64 " %zu\n", job, files);

@@ -31,9 +31,12 @@ struct journal {
     size_t n, room;
 };
 
-/* Creates the journal for a job of `files` files, or with `resume`, continues an existing one. Fails with ERR_CREATE if the
- * journal belongs to another job or is open in another process. Close it even after a failure. */
-bool journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, bool resume, struct err *err);
+/* What to do with the journal of an earlier job: JOURNAL_NEW fails, JOURNAL_RESUME continues it, JOURNAL_AGAIN empties it. */
+enum journal_start { JOURNAL_NEW, JOURNAL_RESUME, JOURNAL_AGAIN };
+
+/* Opens the journal for a job of `files` files. Fails with ERR_CREATE if it belongs to another job that is to be continued, or
+ * is open in another process. Close it even after a failure. */
+bool journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, enum journal_start start, struct err *err);
 
 /* Returns the entry of a file, or NULL. */
 const struct journal_entry *journal_find(const struct journal *j, const char *name);

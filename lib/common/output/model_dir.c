@@ -62,6 +62,19 @@ is_own(const struct model_dir_job *job, const char *name)
         && strcmp(name, hf_shard_name(own, &job->shards, (size_t)part.number - 1)) == 0);
 }
 
+/* Returns true if the file belongs to a model that has the names that this job writes, so that -f may replace it. */
+static bool
+is_replaceable(const struct model_dir_job *job, const char *name)
+{
+    struct configs_part part;
+    const char *stem = job->shards.stem ? job->shards.stem : "model";
+    size_t n = strlen(stem);
+    if (strncmp(name, stem, n) != 0)
+        return false;
+    return strcmp(name + n, ".safetensors") == 0 || strcmp(name + n, ".safetensors.index.json") == 0
+        || (configs_part(&part, name, ".safetensors") && part.stem == n);
+}
+
 /* Checks a directory entry. An existing weight file could be taken for part of the new model, or the new files for part of
  * the old one. */
 static void
@@ -75,9 +88,9 @@ check_entry(struct dir_file *found, const struct model_dir_job *job, DIR *d, con
         found->journal = true;
     else if (job->dir->outputs->compares)
         why = candidates_is_model(name) && !is_own(job, name) ? "directory contains a file of another model" : NULL;
-    else if (candidates_is_model(name)) {
-        why = "directory already contains a model";
-        advice = "choose another, or remove it";
+    else if (candidates_is_model(name) && !(job->dir->force && is_replaceable(job, name))) {
+        why = job->dir->force ? "directory contains a file of another model" : "directory already contains a model";
+        advice = is_replaceable(job, name) ? "choose another, or replace it with -f" : "choose another, or remove it";
     } else if (fstatat(dirfd(d), name, &st, 0) == 0 && inputs_find(&job->p->model->inputs, st.st_dev, st.st_ino))
         why = "directory contains an input file";
     else if (job->dir->no_clobber) {
@@ -104,9 +117,9 @@ check_entries(const struct model_dir_job *job, struct err *err)
     closedir(d);
     if (err->kind != ERR_NONE)
         return false;
-    if (found.journal && !job->dir->resume)
+    if (found.journal && !job->dir->resume && !job->dir->force)
         return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "directory contains an unfinished model; continue it with "
-            "--resume or choose an empty directory");
+            "--resume, start over with -f, or choose an empty directory");
     return !found.why || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "%s (%s); %s", found.why, found.name, found.advice);
 }
 
@@ -343,13 +356,29 @@ begin(struct model_dir_job *job, uint64_t fingerprint, struct err *err)
 {
     if (job->dir->outputs->compares)
         return side_files_write(&job->side, err);
-    if (!journal_open(&job->journal, job->dir->path, fingerprint, job->shards.n, job->dir->resume, err))
+    enum journal_start start = job->dir->resume ? JOURNAL_RESUME : job->dir->force ? JOURNAL_AGAIN : JOURNAL_NEW;
+    if (!journal_open(&job->journal, job->dir->path, fingerprint, job->shards.n, start, err))
         return false;
     if (side_files_write(&job->side, err))
         return true;
     if (job->journal.n == 0)
         journal_drop(&job->journal);
     return false;
+}
+
+/* Removes the files of the model that this one replaces. */
+static bool
+remove_replaced(const struct model_dir_job *job, struct err *err)
+{
+    const char *name;
+    DIR *d = opendir(job->dir->path);
+    bool ok = d || err_sys(err, ERR_CREATE, errno, "cannot read the directory");
+    while (ok && (name = folder_next(d, err)) != NULL)
+        if (is_replaceable(job, name) && !is_own(job, name) && unlinkat(dirfd(d), name, 0) != 0)
+            ok = err_sys(err, ERR_CREATE, errno, "cannot remove a file of the model that is replaced");
+    if (d)
+        closedir(d);
+    return (ok && err->kind == ERR_NONE) || in_dir(job->dir, err);
 }
 
 static bool
@@ -369,7 +398,7 @@ write_all(struct model_dir_job *job, struct err *err)
     meter_phase(meter, "completing the output", 0);
     if (ok)
         outputs_made(job->dir->outputs);
-    return ok && write_index(job, err) && (job->dir->outputs->compares || journal_remove(&job->journal, err));
+    return ok && write_index(job, err) && (!job->dir->force || remove_replaced(job, err)) && (job->dir->outputs->compares || journal_remove(&job->journal, err));
 }
 
 bool

@@ -53,7 +53,7 @@ survey(struct split_job *job, struct err *err)
 {
     if (job->shards.n > UINT16_MAX)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%zu files exceed the limit of %d (split.count); use a larger "
-            "--split-size", job->shards.n, UINT16_MAX);
+            "--shard-size", job->shards.n, UINT16_MAX);
     job->part = calloc(job->shards.n, sizeof *job->part);
     if (!job->part)
         return err_memory(err, job->shards.n * sizeof *job->part);

@@ -36,7 +36,7 @@ struct claims {
     struct catalog *catalog;
     struct config *config;
     const struct contents *contents;    /* NULL: only headers may be read */
-    const char *forced;                 /* --scheme: the scheme of ambiguous weights, or NULL */
+    const char *forced;                 /* --input-scheme: the scheme of ambiguous weights, or NULL */
     struct comfy_markers *comfy;        /* the ComfyUI markers of the model */
     struct grids grids;
     struct left_name *left;             /* nleft names that only quantizers use */
@@ -47,7 +47,7 @@ struct claims {
     bool shares;                        /* the weight being claimed shares a companion with another */
 };
 
-/* Returns true if --scheme names this scheme (by its code). */
+/* Returns true if --input-scheme names this scheme (by its code). */
 static inline bool
 claims_is_forced(const struct claims *c, const char *code)
 {

@@ -249,10 +249,10 @@ const struct scheme fp4_schemes[] = {
     { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fp4_fit_comfy, FP4_BY_ROWS, ROWS({
         WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", .companions = { NVFP4_PARTS } }) },
     { .code = "nvfp4-swizzled", .name = "NVFP4 in ComfyUI's order, without its marker", .describe = table_describe,
-        .ask = "give --scheme " SCHEME_NVFP4_COMFY " if it is in that order", ROWS({
+        .ask = "give --input-scheme " SCHEME_NVFP4_COMFY " if it is in that order", ROWS({
         WEIGHT, .is = is_swizzled, .companions = { NVFP4_NAMES } }) },
     { .code = "nvfp4-either", .name = "NVFP4 of ModelOpt or ComfyUI", .describe = table_describe,
-        .ask = "give config.json (--config), or --scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY, ROWS({
+        .ask = "give config.json (--config), or --input-scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY, ROWS({
         WEIGHT, .is = is_either, .companions = { NVFP4_NAMES } }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_transposed,
         .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run,

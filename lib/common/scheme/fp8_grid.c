@@ -145,7 +145,7 @@ fbgemm_columns(const struct claims *c, const struct weight *w, struct fp8_weight
     *columns = fp8_is_forced(c, FP8_FBGEMM) || (method && strcmp(method, "fbgemm_fp8") == 0)
         || (other && other->shape.rank == 3 && shape_dim(&other->shape, 1) == 1 && shape_dim(&other->shape, 2) != 1);
     return *columns || m->cols == m->rows || unclear(c, w, f, "FBGEMM's columns or blocks of rows",
-        ASK_CONFIG ", or --scheme fp8-fbgemm or fp8", err);
+        ASK_CONFIG ", or --input-scheme fp8-fbgemm or fp8", err);
 }
 
 /* Rejects P.scale [1, C] without a config: SDNQ stores some weights as [in, out], with such a scale. */
@@ -156,7 +156,7 @@ check_transposed(const struct claims *c, const struct weight *w, struct fp8_weig
     return grid[0] != 1 || grid[1] == 1 || f->rows == 1 || config_method(c->config)
         || !claims_strip_name(w->part[SCALE], ".scale", &p) || fp8_is_forced(c, FP8_PLAIN)
         || unclear(c, w, f, "one per column, or one per row of a weight that SDNQ stored transposed",
-            ASK_CONFIG ", or --scheme fp8", err);
+            ASK_CONFIG ", or --input-scheme fp8", err);
 }
 
 /* --- E8M0 scales for 32 columns each: plain, or in the tiles of the tensor cores */
@@ -185,15 +185,15 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     switch (is_e8m0(scale) ? swizzle_of(c, w->part[CODES], scale) : GRID_NONE) {
     case GRID_SWIZZLED:
         if (!fp8_is_forced(c, FP8_MX_TILES))
-            return unclear(c, w, f, "MXFP8 in ComfyUI's tiles", "if so, give --scheme "
+            return unclear(c, w, f, "MXFP8 in ComfyUI's tiles", "if so, give --input-scheme "
                 SCHEME_MXFP8_COMFY, err);
         set_tiles(w, f, m);
         return true;
     case GRID_EITHER:
-        return unclear(c, w, f, "MXFP8 row by row or in ComfyUI's tiles", ASK_CONFIG ", or --scheme "
+        return unclear(c, w, f, "MXFP8 row by row or in ComfyUI's tiles", ASK_CONFIG ", or --input-scheme "
             SCHEME_MXFP8 " or " SCHEME_MXFP8_COMFY, err);
     case GRID_DENIED:
-        return misfit(w, c->forced ? "; --scheme requires the other order"
+        return misfit(w, c->forced ? "; --input-scheme requires the other order"
             : "; the method in config.json stores scales row by row", err);
     case GRID_PLAIN:
         w->scheme = &fp8_schemes[FP8_MX];

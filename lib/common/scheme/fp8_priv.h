@@ -52,7 +52,7 @@ void fp8_set_single(const struct weight *w, struct fp8_weight *f, uint64_t per_e
 /* The scheme that goes with a layout of scales. */
 enum fp8_kind { FP8_PLAIN, FP8_FBGEMM, FP8_MX, FP8_MX_TILES };          /* index into fp8_schemes */
 
-/* Returns true if --scheme names it. */
+/* Returns true if --input-scheme names it. */
 static inline bool
 fp8_is_forced(const struct claims *c, enum fp8_kind kind)
 {

@@ -230,7 +230,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         if (w->part[SCALES]->dtype == DTYPE_F64)
             q->open = "with scales of F64";
         if (may_be_gemv(f) && !claims_is_forced(c, f->scheme->code) && !config_method_is(c->config, gptq))
-            q->open = "or AWQ GEMV; config.json or --scheme decides";
+            q->open = "or AWQ GEMV; config.json or --input-scheme decides";
     }
     w->vague = q->open != NULL;
     return true;

@@ -79,7 +79,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 
 /* --- transposed */
 
-/* Matches groups of rows, if config.json or --scheme names Quark. Otherwise the same shapes are INT8 in blocks. */
+/* Matches groups of rows, if config.json or --input-scheme names Quark. Otherwise the same shapes are INT8 in blocks. */
 static bool
 is_transposed(const struct table_match *f)
 {

@@ -15,7 +15,7 @@
  *
  * For affine codes the shapes determine only group * bits. `quantization` in config.json has both, and has an entry under
  * the name of a module that differs. "quantization_config" in the metadata of a file written by amn-forget has the same;
- * "quantization_level" in the metadata of mflux has the bits. Without these and without --scheme, codes that fit two pairs
+ * "quantization_level" in the metadata of mflux has the bits. Without these and without --input-scheme, codes that fit two pairs
  * are not decoded. Sources: mlx/backend/cpu/quantized.cpp; mlx-lm utils.py; transformers integrations/metal_quantization.py.
  */
 #include <inttypes.h>
@@ -178,7 +178,7 @@ scheme_of_bits(uint32_t bits)
     return &mlx_schemes[bits == 8 ? 7 : bits];
 }
 
-/* Takes the pair whose bits --scheme or the metadata name. If --scheme does, w->scheme becomes the scheme of these bits. */
+/* Takes the pair whose bits --input-scheme or the metadata name. If --input-scheme does, w->scheme becomes the scheme of these bits. */
 static bool
 take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t product)
 {
@@ -196,7 +196,7 @@ take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t pro
 }
 
 /* Finds bits and group: those of the config if they match the shapes, or else the only pair that fits the shapes, or else
- * those given by the metadata or by --scheme. */
+ * those given by the metadata or by --input-scheme. */
 static void
 find_numbers(struct claims *c, const struct table_match *f, struct weight *w, struct mlx *m)
 {
@@ -339,9 +339,9 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
     .describe = describe, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
-#define ASK "give config.json with --config, or the scheme with --scheme mlx-4bit, mlx-8bit etc. (--input-scheme in amn-forget)"
+#define ASK "give config.json with --config, or the scheme with --input-scheme mlx-4bit, mlx-8bit etc."
 
-/* The first scheme finds all weights; scheme_of_bits() returns those that --scheme can name. */
+/* The first scheme finds all weights; scheme_of_bits() returns those that --input-scheme can name. */
 const struct scheme mlx_schemes[] = {
     MLX("mlx", .ask = ASK,
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,

@@ -15,7 +15,7 @@
  * The shape of a weight in groups is not stored. With P.bias it is [out, in], with out from the bias. Without, it follows
  * from hidden_size and intermediate_size in config.json for modules with the usual names. The quantizer makes groups of 128,
  * 96, 64 or 32, or none; with any other group size, a row is one group. In all other cases the weight is decoded as [groups,
- * group], and only with --scheme quanto. Sources: optimum/quanto/tensor/packed.py, qbytes.py, qbits.py; nn/qmodule.py.
+ * group], and only with --input-scheme quanto. Sources: optimum/quanto/tensor/packed.py, qbytes.py, qbits.py; nn/qmodule.py.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ find_size(const struct table_match *f, bool *out)
     return 0;
 }
 
-/* Finds the shape without a bias: from config.json, or with --scheme a row for each group. Otherwise the weight is vague. */
+/* Finds the shape without a bias: from config.json, or with --input-scheme a row for each group. Otherwise the weight is vague. */
 static void
 find_rows_alone(const struct table_match *f, struct weight *w, uint64_t dim[2])
 {
@@ -304,8 +304,7 @@ const struct scheme quanto_schemes[] = {
     {
         .code = "quanto",
         .name = "quanto",
-        .ask = "give config.json (--config), or decode it as [groups, group] with --scheme quanto (--input-scheme in "
-            "amn-forget)",
+        .ask = "give config.json (--config), or decode it as [groups, group] with --input-scheme quanto",
         ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
             .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .companions = {
             COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),

@@ -91,7 +91,7 @@ check_names(const struct claims *c, struct err *err)
     return ok;
 }
 
-/* Checks that some weight is of the scheme given by --scheme. */
+/* Checks that some weight is of the scheme given by --input-scheme. */
 static bool
 check_forced(const struct claims *c, struct err *err)
 {
@@ -99,7 +99,7 @@ check_forced(const struct claims *c, struct err *err)
     bool used = !c->forced;
     for (size_t i = 0; i < r->nweights && !used; i++)
         used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->forced) == 0;
-    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s: no weight in the model can have this scheme",
+    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--input-scheme %s: no weight in the model can have this scheme",
         c->forced);
 }
 

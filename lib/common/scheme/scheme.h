@@ -136,7 +136,7 @@ enum need weight_need(const struct weight *w, unsigned p);
 bool weight_has_run(const struct weight *w, unsigned p);
 
 struct scheme {
-    const char *code;           /* "fp8", "gptq": for programs and --scheme, never changes; NULL if no weight has the scheme */
+    const char *code;           /* "fp8", "gptq": for programs and --input-scheme, never changes; NULL if no weight has the scheme */
     const char *name;           /* "FP8", "GGUF" ...: for reports and messages */
     const char *ask;            /* hint appended to a refusal: what input would decide; or NULL */
     const struct scheme_row *rows;      /* nrows rows, tried in turn */

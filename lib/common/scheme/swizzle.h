@@ -11,10 +11,10 @@ enum grid_kind {
     GRID_PLAIN,
     GRID_SWIZZLED,
     GRID_EITHER,                /* the shape fits both, and nothing decides */
-    GRID_DENIED                 /* the shape fits one, but --scheme or config.json requires the other */
+    GRID_DENIED                 /* the shape fits one, but --input-scheme or config.json requires the other */
 };
 
-/* The --scheme names of weights in plain and in tiled order. */
+/* The --input-scheme names of weights in plain and in tiled order. */
 #define SCHEME_NVFP4 "nvfp4-modelopt"
 #define SCHEME_NVFP4_COMFY "nvfp4-comfy"
 #define SCHEME_MXFP8 "mxfp8"
@@ -32,7 +32,7 @@ enum grid_kind swizzle_kind(const struct shape *scale, const struct shape *codes
 struct grids swizzle_survey(const struct claims *c);
 
 /* Determines the order of the scales of an unmarked weight P.weight (U8 with 16 elements a scale, or F8 with 32): from the
- * shape, and if that is ambiguous from --scheme or from the rest of the model. */
+ * shape, and if that is ambiguous from --input-scheme or from the rest of the model. */
 enum grid_kind swizzle_of(const struct claims *c, const struct tensor *codes, const struct tensor *scale);
 
 #endif

@@ -208,7 +208,7 @@ bad_shapes(const struct table_match *f, struct err *err)
                 f->row->companions[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
     return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
-        shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, forced ? "; --scheme is " : "",
+        shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, forced ? "; --input-scheme is " : "",
         forced ? forced : "");
 }
 

@@ -23,6 +23,7 @@ struct sink {
     int fd;                     /* -1: closed, or none */
     bool nowhere;               /* only counts bytes */
     bool compares;              /* reads fd and compares */
+    bool resumes;               /* and appends what the file lacks */
     char *path;                 /* final name, links resolved; NULL: fd is written in place */
     char *temp;                 /* temporary name; NULL: none */
     mode_t mode;                /* of the final file */
@@ -173,6 +174,20 @@ sink_is_nowhere(const struct sink *s)
     return s->nowhere;
 }
 
+/* Opens an existing regular file to compare and extend it. Returns false if there is none, or with an error. */
+static bool
+open_to_resume(struct sink *s, const char *path, struct err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    s->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (s->fd < 0)
+        return failed(s->name, err, ERR_CREATE, "cannot open it to resume");
+    s->compares = s->resumes = s->is_file = true;
+    return true;
+}
+
 bool
 sink_open(struct sink **out, const struct sink_options *options, struct err *err)
 {
@@ -183,7 +198,11 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
     s->when = options->direct;
     s->sync = options->sync;
     s->no_clobber = options->no_clobber;
-    bool ok = sink_check(options, err)
+    if (!sink_check(options, err))
+        return false;
+    if (options->resume && options->path && open_to_resume(s, options->path, err))
+        return true;
+    bool ok = err->kind == ERR_NONE
         && (options->path ? open_path(s, options->path, err) : open_descriptor(s, STDOUT_FILENO, err));
     if (ok && !options->terminal_ok && isatty(s->fd))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
@@ -196,7 +215,7 @@ static bool
 differs(const struct sink *s, uint64_t at, struct err *err)
 {
     err_set(err, ERR_CREATE, at, "differs from the output of this job (other input, options or amn version?); choose another "
-        "directory");
+        "%s", s->resumes ? "name, or leave --resume out to replace it" : "directory");
     return err_in_file(err, s->name);
 }
 
@@ -217,6 +236,15 @@ sink_compare(struct sink **out, const char *path, struct err *err)
     return (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) || differs(s, ERR_NO_OFFSET, err);
 }
 
+/* Returns true if the file ends at the number of bytes done. */
+static bool
+is_at_end(const struct sink *s)
+{
+    struct stat st;
+    return fstat(s->fd, &st) == 0 && (uint64_t)st.st_size == s->done;
+}
+
+/* Compares bytes with the file. A file that is resumed is extended from its end. */
 static bool
 compare(struct sink *s, const void *p, size_t n, struct err *err)
 {
@@ -224,7 +252,20 @@ compare(struct sink *s, const void *p, size_t n, struct err *err)
     if (!compare_bytes(s->fd, s->done, p, n, &same))
         return failed(s->name, err, ERR_IO, "read failed");
     s->done += same;
-    return same == n || differs(s, s->done, err);
+    if (same == n)
+        return true;
+    if (!s->resumes || !is_at_end(s))
+        return differs(s, s->done, err);
+    if (lseek(s->fd, (off_t)(uint64_t)s->done, SEEK_SET) < 0)
+        return failed(s->name, err, ERR_IO, "lseek failed");
+    s->compares = false;
+    return sink_write(s, (const uint8_t *)p + same, n - (size_t)same, err);
+}
+
+bool
+sink_was_complete(const struct sink *s)
+{
+    return s->resumes && s->compares;
 }
 
 const char *
@@ -374,9 +415,8 @@ sink_commit(struct sink *s, struct err *err)
             (uint64_t)s->done, s->expected);
     if (s->nowhere)
         return true;
-    struct stat st;
     if (s->compares)
-        return (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size == s->done) || differs(s, s->done, err);
+        return is_at_end(s) || differs(s, s->done, err);
     if (s->temp && fchmod(s->fd, s->mode) != 0)
         return failed(s->name, err, ERR_IO, "cannot set its permissions");
     if (s->sync && s->is_file && fsync(s->fd) != 0)

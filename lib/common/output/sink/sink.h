@@ -34,6 +34,7 @@ struct sink_options {
     bool terminal_ok;           /* allow binary data on a terminal */
     bool sync;                  /* fsync the file before it is renamed, and its directory after */
     bool no_clobber;            /* do not replace an existing file */
+    bool resume;                /* continue an existing file in place; its bytes must equal the output's first bytes */
 };
 
 /* Checks the output path before a job starts: with no_clobber, an existing file is ERR_CREATE. sink_open() and sink_commit()
@@ -51,6 +52,9 @@ bool sink_is_nowhere(const struct sink *sink);
 /* Opens a sink that compares: the bytes written to it must equal the regular file at `path`, which is only read. A different
  * byte or length is ERR_CREATE. */
 bool sink_compare(struct sink **sink, const char *path, struct err *err);
+
+/* Returns true if a resumed file held every byte that was written to the sink so far. */
+bool sink_was_complete(const struct sink *sink);
 
 /* Returns true if a directory entry has the form of a temporary file, ".NAME.amn-XXXXXX", as left by a killed job, and
  * copies NAME to `name`. A long output name is truncated in NAME. */
