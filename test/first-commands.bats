@@ -244,3 +244,97 @@ quantized() {
     grep -q 'ambiguous option .--s.\|unknown option' err || try 0 amn-inspect --s in
     ! grep -q -- '--scheme\|--size\|--symmetric' err
 }
+
+# keyed: makes m.gguf with two keys.
+keyed() {
+    model
+    echo '{"general.architecture":"llama","llama.context_length":2048,"general.name":"old"}' >keys.json
+    amn-convert -q --gguf-metadata keys.json -o m.gguf in/model.safetensors
+}
+
+key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]"; }
+
+@test "--gguf-kv keeps the type of a key, reads files and pipes; --gguf-unset removes a key" {
+    keyed
+    try 0 amn-convert --gguf-kv llama.context_length=4096 m.gguf -o y.gguf
+    is_empty err
+    [ "$(key y.gguf llama.context_length)" = '[4096,"u32"]' ]
+    try 2 amn-convert --gguf-kv llama.context_length=long m.gguf -o z.gguf
+    grep -q 'value is not of type u32' err
+    try 0 amn-convert --gguf-kv llama.rope.freq_base=1e6 --gguf-kv tokenizer.ggml.add_bos_token=true --gguf-kv my.key=7 m.gguf -o y.gguf
+    [ "$(key y.gguf llama.rope.freq_base)" = '[1000000,"f32"]' ]
+    [ "$(key y.gguf tokenizer.ggml.add_bos_token)" = '[true,"bool"]' ]
+    [ "$(key y.gguf my.key)" = '["7","str"]' ]
+    printf '{{ a }}\n' >template
+    try 0 amn-convert --gguf-kv tokenizer.chat_template=@template --gguf-kv general.name=@@home m.gguf -o y.gguf
+    [ "$(key y.gguf tokenizer.chat_template)" = '["{{ a }}\n","str"]' ]
+    [ "$(key y.gguf general.name)" = '["@home","str"]' ]
+    try 0 amn-convert --gguf-kv general.name=@<(printf piped) --gguf-metadata <(echo '{"my.key":1}') m.gguf -o y.gguf
+    [ "$(key y.gguf general.name)" = '["piped","str"]' ]
+    [ "$(key y.gguf my.key)" = '[1,"u32"]' ]
+    try 66 amn-convert --gguf-kv general.name=@missing m.gguf -o z.gguf
+    try 73 amn-convert --gguf-kv general.name=@template --to gguf m.gguf -o template
+    try 0 amn-convert --gguf-unset general.name m.gguf -o y.gguf
+    [ "$(key y.gguf general.name)" = '[null,null]' ]
+    try 2 amn-convert --gguf-unset typo m.gguf -o z.gguf
+    [ ! -e z.gguf ]
+    echo '{}' >config.json
+    try 0 amn-remember -q --config <(cat config.json) in/model.safetensors
+}
+
+@test "a file becomes GGUF with a warning that llama.cpp cannot run it" {
+    keyed
+    try 0 amn-convert in/model.safetensors -o x.gguf
+    grep -q 'warning: llama.cpp cannot run the output.*give the model directory' err
+    try 0 amn-forget --scheme q4_k_m in/model.safetensors -o x.gguf
+    grep -q 'warning: llama.cpp cannot run the output' err
+    grep -q 'warning: 1 of 1 weights written as Q5_0 instead of Q4_K: their rows are not multiples of 256 (first: a.weight, 64 x 128)' err
+    [ "$(amn-inspect x.gguf | jq '.metadata["general.file_type"]')" = 8 ]       # MOSTLY_Q5_0
+    try 0 amn-convert m.gguf -o y.gguf
+    is_empty err
+}
+
+@test "an option without effect and a rule that matches nothing are usage errors" {
+    keyed
+    for o in '--group-size 64' --symmetric --asymmetric --convrot '--pre llama-bpe' '--tensor-type typo=q8_0' '--candidates q8_0'; do
+        try 2 amn-forget --scheme q8_0 $o m.gguf -o z.gguf
+        [ ! -e z.gguf ]
+    done
+    try 2 amn-forget --scheme nf4 --imatrix i.dat m.gguf -o z.safetensors
+    try 2 amn-forget --scheme nf4 --symmetric m.gguf -o z.safetensors
+    try 0 amn-forget -q --scheme q8_0 --tensor-type 'a=q4_0' m.gguf -o z.gguf
+}
+
+@test "BF16 for NumPy, and optimizer state: notes that name the option" {
+    model
+    try 0 amn-convert in/model.safetensors -o x.npz
+    grep -q 'note: 1 tensor of type BF16, which NumPy reads as |V2 without ml_dtypes; --dtype f32 writes floats' err
+    try 0 amn-convert --dtype f32 in/model.safetensors -o x.npz
+    is_empty err
+    "$helpers/weights" ck.safetensors state_dict.a.weight=F32:4x4 optimizer.state.0.exp_avg=F32:4x4
+    try 0 amn-convert ck.safetensors -o y.safetensors
+    grep -q 'note: the checkpoint holds optimizer state, too; --root state_dict reads only the model' err
+}
+
+@test "weights that do not fit are a warning with number, reason and the first name" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x100 b.weight=BF16:64x128 c.weight=BF16:64x36
+    for scheme in gptq awq mlx-4bit nvfp4 mxfp4; do
+        try 0 amn-forget --scheme $scheme in/model.safetensors -o x.safetensors
+        grep -q 'warning: 2 of 3 weights not quantized: .* (first: a.weight, 64 x 100)' err
+    done
+    try 0 amn-forget --scheme q8_0 in/model.safetensors -o x.gguf
+    grep -q 'warning: 2 of 3 weights written as F16 instead of Q8_0: their rows are not multiples of 32' err
+}
+
+@test "schemes have the names of other tools, too, in any case" {
+    model
+    for pair in w4a16=int4-group int4=int4-group W8A8=int8-channel FP8_DYNAMIC=fp8-per-channel fp8_e4m3=fp8 bnb-4bit=nf4 \
+        llm-int8=int8 NF4=nf4 MXFP4A16=mxfp4; do
+        try 0 amn-forget -q --scheme ${pair%=*} in/model.safetensors -o a.safetensors
+        try 0 amn-forget -q --scheme ${pair#*=} in/model.safetensors -o b.safetensors
+        cmp a.safetensors b.safetensors
+    done
+    try 2 amn-forget --scheme w4a61 in/model.safetensors
+    grep -q "did you mean w4a16?" err
+}

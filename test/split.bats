@@ -21,7 +21,7 @@ PYTHON
 @test "files of a given size, their names and their keys; merged they are the model again" {
     bulk in
     try 0 amn-convert -o m.gguf --shard-size 8000 in
-    is_empty err
+    [ "$(grep -vc 'llama.cpp cannot run the output' err)" -eq 0 ]
     only in m-00001-of-00003.gguf m-00002-of-00003.gguf m-00003-of-00003.gguf
     # 4000 bytes are 4000 of data, a multiple of 32; 40 are 64; a tensor longer than the size has its own file
     mkdir alone             # the first file is the model only with its own name

@@ -54,7 +54,8 @@ open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct er
         return false;
     if (hf->family)
         cmd->keys.own = &hf->keys;
-    return true;
+    return hf->family || !cmd->pre || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre has no effect: the input is not a "
+        "model directory whose tokenizer is converted");
 }
 
 /* Returns which quantized weights stay as they are. */
@@ -134,6 +135,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         && (cmd->instead != COMMAND_OUTPUT || cmd->dir.path || cmd->split.size != 0 || sink_check(&cmd->output, err))
         && merge_open(&model, cmd->cli.operands, cmd->cli.noperands, &how, err)
         && model_complete(&model, err)
+        && command_keys_read(cmd, &model, err)
         && open_hf(cmd, &hf, &model, err)
         && roles_assign(&roles, model.catalog, cmd->cli.input_scheme, &contents, err)
         && choose(cmd, &choice, &hf, &model, roles, err)
@@ -143,6 +145,8 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     if (ok) {
         cli_remarks(&cmd->cli, model.name, model.catalog);
         ok = command_write(cmd, &p, &choice, roles, err);
+        if (ok)
+            command_tell_readers(cmd, &model, &choice, &keys);
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");

@@ -22,6 +22,9 @@ bool command_preview_files(const struct command *cmd, const struct pipeline *p, 
  * ERR_UNSUPPORTED if there is one. */
 bool command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err);
 
+/* After the output is written: says what its readers cannot do with it, and what to do instead. */
+void command_tell_readers(const struct command *cmd, const struct model *model, const struct choice *choice, const struct keys *keys);
+
 /* Warns if weights that are quantized already are quantized again, and says how many others are dequantized. */
 void command_warn_again(const struct command *cmd, const char *file, const struct choice *choice);
 
@@ -29,6 +32,7 @@ void command_warn_again(const struct command *cmd, const char *file, const struc
 bool command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
 /* Makes the metadata for the final layout; -v notes what is missing or left out. */
+bool command_keys_read(struct command *cmd, struct model *model, struct err *err);
 bool command_keys(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
 /* Messages after the output is complete; none of them is a failure. In order: tensors with NaN or infinite values; values

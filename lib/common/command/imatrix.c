@@ -129,7 +129,7 @@ imatrix_read(struct importance *out, const char *path, const struct limits *limi
     struct source *src = NULL;
     const char *text;
     size_t n;
-    bool ok = small_file_open(&src, path, DAT_MAX, catalog_budget(memory), "bytes of the importance matrix", &text, &n, inputs,
+    bool ok = small_file_open(&src, path, true, DAT_MAX, catalog_budget(memory), "bytes of the importance matrix", &text, &n, inputs,
         err);
     if (ok)
         ok = n >= 4 && memcmp(text, "GGUF", 4) == 0 ? read_gguf(out, path, limits, memory, err)

@@ -1,19 +1,62 @@
 #include "command/command_priv.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "source/small_file.h"
 #include "hf/quantization.h"
 
 /* Notes metadata that readers of the output may miss. */
 static void
-note(const struct command *cmd, const struct model *model, const struct keys *keys)
+note(const struct command *cmd, const struct model *model)
 {
     size_t n = catalog_meta_count(model->catalog);
     if (cmd->writer->keys == KEYS_NONE && n != 0)
         cli_note(&cmd->cli, model->name, "%zu metadata key%s not written: %s cannot hold metadata", n, n == 1 ? "" : "s",
             cmd->writer->name);
-    if (cmd->writer->keys == KEYS_TYPED && !keys_find(keys, "general.architecture"))
-        cli_note(&cmd->cli, model->name, "llama.cpp cannot load the output, which has no general.architecture key; add keys "
-            "with --gguf-kv or --gguf-metadata");
+}
+
+/* Replaces the value of a KEY=@FILE by the text of the file, which counts as an input; KEY=@@TEXT means "@TEXT". */
+static bool
+read_value(char **pair, struct model *model, struct err *err)
+{
+    char *value = strchr(*pair, '=') + 1, shown[STR_SHOWN];
+    struct source *src = NULL;
+    struct str text = { 0 };
+    const char *p = NULL;
+    size_t n = 0;
+    if (value[0] != '@')
+        return true;
+    if (value[1] == '@') {
+        memmove(value, value + 1, strlen(value));
+        return true;
+    }
+    bool ok = small_file_open(&src, value + 1, true, SMALL_FILE_MAX, catalog_budget(model->catalog), "--gguf-kv bytes", &p, &n,
+        &model->inputs, err);
+    if (ok && (memchr(p, '\0', n) || !str_is_utf8(p, n)))
+        ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-kv: %s is not text in UTF-8", str_shown(shown, value + 1, strlen(value + 1)));
+    if (ok) {
+        str_add(&text, *pair, (size_t)(value - *pair));
+        str_add(&text, p, n);
+        ok = !text.failed || err_memory(err, n);
+    }
+    if (ok) {
+        free(*pair);
+        *pair = text.p;
+    } else
+        str_clear(&text);
+    source_close(src);
+    return ok;
+}
+
+bool
+command_keys_read(struct command *cmd, struct model *model, struct err *err)
+{
+    struct names *pairs = &cmd->keys.typed;
+    for (size_t i = 0; i < pairs->n; i++)
+        if (!read_value(&pairs->name[i], model, err))
+            return false;
+    return true;
 }
 
 /* The file of --gguf-metadata counts as an input, so that the output cannot overwrite it. */
@@ -23,7 +66,7 @@ command_keys_make(struct keys *keys, struct command *cmd, struct model *model, c
     struct source *src = NULL;
     struct keys_given *given = &cmd->keys;
     struct str quantization = { 0 };
-    bool ok = !given->path || small_file_open(&src, given->path, SMALL_FILE_MAX, catalog_budget(model->catalog),
+    bool ok = !given->path || small_file_open(&src, given->path, true, SMALL_FILE_MAX, catalog_budget(model->catalog),
         "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
     given->quantization = &quantization;
     ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, cmd->reduction.encoder, err))
@@ -41,6 +84,6 @@ command_keys(struct keys *keys, struct command *cmd, struct model *model, const 
     bool ok = command_keys_make(keys, cmd, model, choice, err);
     cmd->layout.keys = keys;
     if (ok)
-        note(cmd, model, keys);
+        note(cmd, model);
     return ok;
 }

@@ -125,6 +125,63 @@ command_warn_again(const struct command *cmd, const char *file, const struct cho
             kinds(text, &plain), cmd->writer->name, plain.n == 1 ? "it" : "them");
 }
 
+/* Says that NumPy alone cannot read BF16. */
+static void
+say_numpy(const struct command *cmd, const char *file, const struct choice *choice)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < choice->n; i++)
+        n += choice->list[i].dtype == DTYPE_BF16;
+    if (n != 0 && (cmd->writer == &writer_npz || cmd->writer == &writer_npy))
+        cli_say(&cmd->cli, file, "%zu tensor%s of type BF16, which NumPy reads as |V2 without ml_dtypes; --dtype f32 writes "
+            "floats", n, n == 1 ? "" : "s");
+}
+
+/* Says that a checkpoint holds more than the model, and how to leave it out. */
+static void
+say_checkpoint(const struct command *cmd, const char *file, const struct choice *choice)
+{
+    static const char *const roots[] = { "state_dict", "model_state_dict", "model", "module" };
+    const char *root = NULL;
+    bool optimizer = false;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
+        optimizer = optimizer || (t.name_len > 5 && strncmp(t.name, "optim", 5) == 0);
+        for (size_t r = 0; r < sizeof roots / sizeof *roots; r++) {
+            size_t n = strlen(roots[r]);
+            if (t.name_len > n && memcmp(t.name, roots[r], n) == 0 && t.name[n] == '.')
+                root = root ? root : roots[r];
+        }
+    }
+    if (optimizer && root && !cmd->cli.root)
+        cli_say(&cmd->cli, file, "the checkpoint holds optimizer state, too; --root %s reads only the model", root);
+}
+
+/* Warns that llama.cpp needs more than the tensors of a file. */
+static void
+warn_of_architecture(const struct command *cmd, const struct model *model, const struct keys *keys)
+{
+    const char *format = catalog_facts_of(model->catalog)->format;
+    if (cmd->writer->keys != KEYS_TYPED || keys_find(keys, "general.architecture"))
+        return;
+    if (format && strcmp(format, "GGUF") == 0)
+        cli_note(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; add keys with "
+            "--gguf-kv or --gguf-metadata");
+    else
+        cli_warn(&cmd->cli, model->name, "llama.cpp cannot run the output, which has no general.architecture key; give the model "
+            "directory instead of a file, or add keys with --gguf-kv");
+}
+
+void
+command_tell_readers(const struct command *cmd, const struct model *model, const struct choice *choice, const struct keys *keys)
+{
+    if (cmd->instead != COMMAND_OUTPUT)
+        return;
+    warn_of_architecture(cmd, model, keys);
+    say_numpy(cmd, model->name, choice);
+    say_checkpoint(cmd, model->name, choice);
+}
+
 /* Says that a single file does not carry the config that describes the weights it keeps. */
 static void
 say_config_stays(const struct command *cmd, const char *file, const struct choice *choice)

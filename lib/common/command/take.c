@@ -156,6 +156,8 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         return keys_give(&cmd->keys, KEYS_TEXT, option->name, arg, err);
     case CLI_OPT_GGUF_KV:
         return keys_give(&cmd->keys, KEYS_TYPED, option->name, arg, err);
+    case CLI_OPT_GGUF_UNSET:
+        return keys_unset(&cmd->keys, option->name, arg, err);
     case CLI_OPT_PART:
         return byte_range_read_part(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--part: invalid part '%s': expected I/N with 1 <= I <= N", arg);
@@ -199,7 +201,7 @@ check_format(const struct command *cmd, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = cmd->pre ? "--pre" : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.path ? "--gguf-metadata" : NULL;
+    option = cmd->pre ? "--pre" : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset" : cmd->keys.path ? "--gguf-metadata" : NULL;
     return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the "
         "output is %s", option, cmd->writer->name);
 }

@@ -51,9 +51,11 @@ unknown(const char *option, const char *arg, bool formats, struct err *err)
         words[n++] = cli_format_words[i];
     for (size_t i = 0; encode_at(i) && n < MOST; i++)
         words[n++] = encode_at(i)->name;
+    for (size_t i = 0; encode_alias(i) && n < MOST; i++)
+        words[n++] = encode_alias(i);
     nearest_hint(&hint, "", arg, words, n);
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
-        str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; SCHEMES in amn-forget(1) lists all");
+        str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; amn list schemes shows all");
     str_clear(&hint);
     return false;
 }
@@ -125,6 +127,8 @@ find_encoder(struct command *cmd, struct err *err)
     if (cmd->writer != needs)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; use -o FILE.%s",
             encoder->name, needs->name, cmd->writer->name, word_of(needs));
+    if (cmd->imatrix && encoder->type == DTYPE_UNKNOWN)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--imatrix is not supported by %s", encoder->label);
     return reduction_settle(&cmd->reduction, err);
 }
 

@@ -22,7 +22,7 @@ bool
 encode_plain(const struct encoding *e, const struct encode_options *options, bool groups, struct err *err)
 {
     const char *name = options->group_size != 0 && !groups ? "--group-size" : options->asymmetric ? "--asymmetric"
-        : options->convrot ? "--convrot" : NULL;
+        : options->symmetric ? "--symmetric" : options->convrot ? "--convrot" : NULL;
     return !name || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is not supported by %s", name, e->encoder->label);
 }
 

@@ -140,7 +140,10 @@ uint64_t encode_nbytes(const struct encoding *e);
 /* Returns encoder i, in the order of reports, or NULL after the last one. */
 const struct encoder *encode_at(size_t i);
 
-/* Returns the encoder with this name, ignoring case, or NULL. If two share a name, `blocks` selects the one with a block
+/* Returns name i of those that other tools have for these schemes, or NULL after the last one. */
+const char *encode_alias(size_t i);
+
+/* Returns the encoder with this name or alias, ignoring case and '-' for '_', or NULL. If two share a name, `blocks` selects the one with a block
  * type. */
 const struct encoder *encode_find(const char *name, bool blocks);
 

@@ -19,7 +19,8 @@ static enum encode_fit
 fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const struct dtype_facts *f = dtype_facts(e->encoder->type);
-    (void)options;
+    if (!encode_plain(e, options, false, err))
+        return ENCODE_FAIL;
     if (e->cols % f->elems != 0) {
         e->why = "row length is not a multiple of the block size";
         return ENCODE_NO;
@@ -34,7 +35,6 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     uint64_t nbytes = 0;
     dtype_row_bytes(&nbytes, e->encoder->type, part->elems);
     part->grain = (uint32_t)nbytes;
-    (void)err;
     return ENCODE_YES;
 }
 

@@ -1,7 +1,7 @@
 /* table: the list of all encoders. */
 #include "encode/encode.h"
 
-#include <strings.h>
+#include <ctype.h>
 
 #include "encode/bnb4.h"
 #include "encode/bnb8.h"
@@ -26,12 +26,41 @@ encode_at(size_t i)
     return NULL;
 }
 
+/* Names that other tools have for these schemes: llm-compressor, transformers, vLLM. */
+static const struct alias {
+    const char *alias, *name;
+} aliases[] = {
+    { "int4", "int4-group" }, { "w4a16", "int4-group" }, { "w8a8", "int8-channel" }, { "fp8-dynamic", "fp8-per-channel" },
+    { "fp8-e4m3", "fp8" }, { "bnb-4bit", "nf4" }, { "bnb-8bit", "int8" }, { "llm-int8", "int8" }, { "nvfp4a16", "nvfp4" },
+    { "mxfp4a16", "mxfp4" },
+};
+
+/* Returns true if two names differ at most in case and in '-' for '_'. */
+static bool
+is_same_name(const char *a, const char *b)
+{
+    while (*a && (*a == '-' ? '_' : tolower((unsigned char)*a)) == (*b == '-' ? '_' : tolower((unsigned char)*b))) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+const char *
+encode_alias(size_t i)
+{
+    return i < sizeof aliases / sizeof *aliases ? aliases[i].alias : NULL;
+}
+
 const struct encoder *
 encode_find(const char *name, bool blocks)
 {
     const struct encoder *e, *found = NULL;
+    for (size_t i = 0; encode_alias(i); i++)
+        if (is_same_name(aliases[i].alias, name))
+            name = aliases[i].name;
     for (size_t i = 0; (e = encode_at(i)) != NULL; i++)
-        if (strcasecmp(e->name, name) == 0 && (!found || (e->type != DTYPE_UNKNOWN) == blocks))
+        if (is_same_name(e->name, name) && (!found || (e->type != DTYPE_UNKNOWN) == blocks))
             found = e;
     return found;
 }

@@ -64,7 +64,7 @@ open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct mode
     struct stat st;
     if (lstat(path, &st) != 0)          /* a dangling link is not a missing file, but an error */
         return errno == ENOENT || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
-    return small_file_open(&folder->src[i], path, TOKENIZER_MAX, catalog_budget(model->catalog), names[i],
+    return small_file_open(&folder->src[i], path, false, TOKENIZER_MAX, catalog_budget(model->catalog), names[i],
         &folder->file[i].p, &folder->file[i].n, &model->inputs, err);
 }
 
@@ -99,7 +99,7 @@ open_templates(struct hf_folder *folder, struct model *model, const char *path, 
         struct hf_named_template *t = &folder->templates[folder->ntemplates++];
         char *file = folder_path(path, strlen(path), folder->names.name[i], err);
         t->text.name = folder->names.name[i];
-        ok = file && small_file_open(&t->src, file, TOKENIZER_MAX, catalog_budget(model->catalog), t->text.name,
+        ok = file && small_file_open(&t->src, file, false, TOKENIZER_MAX, catalog_budget(model->catalog), t->text.name,
             &t->text.p, &t->text.n, &model->inputs, err);
         free(file);
     }

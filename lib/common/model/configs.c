@@ -62,12 +62,12 @@ configs_part_name(struct str *out, const char *name, const struct configs_part *
 /* --- configs ------------------------------------------------------------------------------------------- */
 
 bool
-configs_read_config(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err)
+configs_read_config(struct catalog *catalog, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err)
 {
     struct source *src = NULL;
     struct catalog_config config;
     config.name = folder_name(path);
-    bool ok = small_file_open(&src, path, SMALL_FILE_MAX, catalog_budget(catalog), "config.json bytes", &config.text,
+    bool ok = small_file_open(&src, path, pipe_ok, SMALL_FILE_MAX, catalog_budget(catalog), "config.json bytes", &config.text,
             &config.n, inputs, err)
         && (foreign_check_pointer((const uint8_t *)config.text, config.n, err) || err_in_file(err, source_name(src)))
         && catalog_add_config(catalog, &config, err);
@@ -86,7 +86,7 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
         char *path = folder_path(dir, n, names[i], err);
         bool there = path && lstat(path, &st) == 0;     /* a dangling link counts, too: it is an error */
         bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s",
-            names[i])) && (!there || configs_read_config(catalog, path, inputs, err));
+            names[i])) && (!there || configs_read_config(catalog, path, false, inputs, err));
         free(path);
         if (!ok)
             return false;
@@ -163,7 +163,7 @@ index_lists(const char *path, const char *file, struct budget *budget, struct in
     size_t n;
     bool found = false;
     err_init(&ignored);
-    if (small_file_open(&src, path, INDEX_FILE_MAX, budget, "index bytes", &text, &n, inputs, &ignored)
+    if (small_file_open(&src, path, false, INDEX_FILE_MAX, budget, "index bytes", &text, &n, inputs, &ignored)
         && index_read(&index, text, n, budget, &ignored))
         for (size_t i = 0; i < index.nshards; i++)
             found = found || strcmp(index.shard[i], file) == 0;

@@ -14,7 +14,7 @@ bool configs_read_configs(struct catalog *catalog, const char *dir, size_t n, st
 bool configs_warn(struct catalog *catalog, const char *dir, struct err *err);
 
 /* Adds the one config at `path` to the catalog. */
-bool configs_read_config(struct catalog *catalog, const char *path, struct inputs *inputs, struct err *err);
+bool configs_read_config(struct catalog *catalog, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 
 /* Records in the catalog's facts if the safetensors file or checkpoint at `path` is a single shard: its name ends in
  * -0000I-of-0000N, compressed or not, or an index next to it lists it along with others. Ignores an index that cannot be

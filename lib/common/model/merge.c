@@ -251,7 +251,7 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room));
     for (size_t i = 0; ok && i < n; i++)
         ok = add_operand(m, operands[i], &each, &shards, err);
-    ok = ok && (!named || configs_read_config(m->catalog, options->config, &m->inputs, err))
+    ok = ok && (!named || configs_read_config(m->catalog, options->config, true, &m->inputs, err))
         && seal(m, err);
     if (ok && shards >= catalog_facts_of(m->catalog)->shards)
         catalog_facts(m->catalog)->shards = 0;          /* every shard is open */

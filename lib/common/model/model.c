@@ -91,7 +91,7 @@ open_index(struct model *m, const char *path, struct err *err)
     struct index index = { 0 };
     struct budget *budget = catalog_budget(m->catalog);
     const char *text;
-    bool ok = small_file_open(&src, path, INDEX_FILE_MAX, budget, "index bytes", &text, &n, &m->inputs, err)
+    bool ok = small_file_open(&src, path, false, INDEX_FILE_MAX, budget, "index bytes", &text, &n, &m->inputs, err)
         && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
             || err_in_file(err, source_name(src)));
     if (ok)
@@ -226,7 +226,7 @@ add_configs(struct model *m, const char *path, const struct model_options *optio
 {
     bool named = options->config && strcmp(options->config, "none") != 0;
     if (named)
-        return configs_read_config(m->catalog, options->config, &m->inputs, err);
+        return configs_read_config(m->catalog, options->config, true, &m->inputs, err);
     if (!path || !m->container->has_configs || !source_is_file(m->src[0]))
         return true;
     return (options->config || configs_read_configs(m->catalog, path, folder_len(path), &m->inputs, err))

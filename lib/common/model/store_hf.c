@@ -113,7 +113,7 @@ read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struc
     struct source *src = NULL;
     const char *text;
     size_t n;
-    bool ok = small_file_open(&src, path, REF_MAX, budget, "bytes of the ref", &text, &n, inputs, err);
+    bool ok = small_file_open(&src, path, false, REF_MAX, budget, "bytes of the ref", &text, &n, inputs, err);
     if (ok) {
         for (; n != 0 && memchr(space, text[n - 1], sizeof space - 1); n--)
             ;

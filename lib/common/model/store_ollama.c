@@ -265,7 +265,7 @@ read_manifest(struct str *blob, const char *path, const char *root, const char *
     const json_t *layer = NULL;
     const char *text;
     size_t n;
-    bool ok = small_file_open(&src, path, MANIFEST_MAX, catalog_budget(catalog),
+    bool ok = small_file_open(&src, path, false, MANIFEST_MAX, catalog_budget(catalog),
         "bytes of the manifest", &text, &n, inputs, err);
     if (ok) {
         ok = tree_read(&manifest, text, n, "the manifest", err)

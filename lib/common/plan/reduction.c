@@ -1,5 +1,6 @@
 #include "plan/reduction.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +19,8 @@ enum { LEAST = 32 };            /* least number of rows and of columns of a weig
 struct reduction_rule {
     regex_t re;
     const char *scheme;
+    const char *text;                   /* REGEX=SCHEME, as typed; borrowed */
+    bool matches;                       /* some tensor */
     const struct encoder *encoder;      /* or NULL, and: */
     enum dtype plain;
 };
@@ -40,8 +43,11 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
     str_add(&re, text, (size_t)(equals - text));
     bool ok = re.failed ? err_memory(err, re.len)
         : expression_read(&rules[r->nrules].re, re.p, REG_NOSUB, "--tensor-type", err);
-    if (ok)
-        rules[r->nrules++].scheme = equals + 1;
+    if (ok) {
+        rules[r->nrules].scheme = equals + 1;
+        rules[r->nrules].matches = false;
+        rules[r->nrules++].text = text;
+    }
     str_clear(&re);
     return ok;
 }
@@ -88,10 +94,10 @@ find_rule(const struct reduction_rule **rule, const struct reduction *r, const s
         int code = expression_find(&r->rules[i].re, t->name, 0, NULL, 0);
         if (code == REG_ESPACE)
             return err_memory(err, t->name_len);
-        if (code == 0) {
-            *rule = &r->rules[i];
-            return true;
-        }
+        if (code != 0)
+            continue;
+        r->rules[i].matches = true;
+        *rule = *rule ? *rule : &r->rules[i];
     }
     return true;
 }
@@ -152,6 +158,8 @@ struct one {
     const struct reduction_rule *rule;
     const struct encoder *encoder;      /* or NULL: do not encode */
     bool cast;                          /* becomes plain: f32, f16 or bf16 */
+    const char *misfit;                 /* why its shape does not fit the scheme, or NULL */
+    enum dtype instead_of;              /* the type that it would have if its shape fitted, or DTYPE_UNKNOWN */
     size_t place;
 };
 
@@ -164,6 +172,8 @@ look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct
     uint64_t numel = 0;
     const char **why = &one->chosen->why;
     *stays = true;
+    if (!find_rule(&one->rule, r, t, err))
+        return false;
     if (!dtype_is_float(t->dtype))
         return true;
     if (t->shape.rank < 2 || (blocks && mix_is_vector(t)))
@@ -174,20 +184,22 @@ look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct
     one->rows = numel / one->cols;
     if (!naming_keeps(&r->which, t))
         return *why = "not selected", true;
-    if (!find_rule(&one->rule, r, t, err))
-        return false;
     if (!one->rule && !naming_includes(&r->which))
         *why = keyed ? mix_exempts(t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
     *stays = *why;
     return true;
 }
 
-/* Sets the encoder of a type, or none: the tensor is cast, or left as it is. */
+/* Sets the encoder of a type or of the one that replaces it for rows of this length, or none: the tensor is cast, or left as
+ * it is. */
 static void
-take_type(struct one *one, enum dtype type)
+take_type(struct one *one, enum dtype wanted)
 {
+    enum dtype type = mix_fallback(wanted, one->cols);
+    if (type != wanted)
+        one->instead_of = wanted;
     if (type == DTYPE_UNKNOWN)
-        one->chosen->why = "row length is not a multiple of the block size";
+        one->misfit = one->chosen->why = "row length is not a multiple of the block size";
     else if (type < DTYPE_SCALARS) {
         one->chosen->dtype = type;
         one->cast = true;
@@ -205,7 +217,7 @@ decide(struct one *one, const struct reduction *r, struct mix_state *mix)
     } else if (!e || e->type == DTYPE_UNKNOWN || r->uniform || r->assigned)
         one->encoder = e;
     else
-        take_type(one, mix_fallback(mix && !one->rule ? mix_type(mix, &one->t) : e->type, one->cols));
+        take_type(one, mix && !one->rule ? mix_type(mix, &one->t) : e->type);
 }
 
 /* Looks up the tensor's importance. Fails with ERR_USAGE if the encoder requires it and there is none. */
@@ -225,7 +237,7 @@ weigh(struct encoding *e, const struct reduction *r, struct err *err)
 
 /* Sets up the encoding of a tensor; none, with a reason, if it does not fit. Returns false on failure. */
 static bool
-encode(const struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
+encode(struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
 {
     struct encode_part parts[ENCODE_PARTS];
     struct encoding e = { .encoder = one->encoder, .options = r->how, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
@@ -233,7 +245,7 @@ encode(const struct one *one, const struct reduction *r, struct catalog *memory,
     if (e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
     enum encode_fit fit = e.encoder->fit(&e, &r->how, err);
-    one->chosen->why = fit == ENCODE_NO ? e.why : NULL;
+    one->chosen->why = one->misfit = fit == ENCODE_NO ? e.why : NULL;
     if (fit != ENCODE_YES)
         return fit == ENCODE_NO;
     struct encoding *kept = catalog_alloc(memory, sizeof e + e.nparts * sizeof *parts, err);
@@ -288,6 +300,63 @@ warn_of_few_bits(const struct reduction *r, const struct one *list, size_t n, st
             "llama-quantize refuses this", shown, others, dtype_name(first->encoder->type));
 }
 
+/* Returns the type of a weight that is not encoded with the wanted one, for messages. */
+static const char *
+type_of(const struct one *one)
+{
+    return one->chosen->encoding ? one->chosen->encoding->encoder->label : dtype_name(one->chosen->dtype);
+}
+
+/* Returns true if two weights do not fit for the same reason, with the same result. */
+static bool
+is_alike(const struct one *a, const struct one *b)
+{
+    return a->misfit == b->misfit && strcmp(type_of(a), type_of(b)) == 0;
+}
+
+/* Warns of weights that are not quantized, or get another type, because of their shape: once for each reason. */
+static void
+warn_of_misfits(const struct reduction *r, const struct one *list, size_t n, struct catalog *memory)
+{
+    char shown[STR_SHOWN];
+    size_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += list[i].encoder || list[i].misfit || list[i].instead_of != DTYPE_UNKNOWN;
+    for (size_t i = 0; i < n; i++) {
+        const struct one *one = &list[i];
+        size_t alike = 0, before = 0;
+        if ((!one->misfit && one->instead_of == DTYPE_UNKNOWN) || (is_stack(&one->t) && !r->encoder->stacks))
+            continue;
+        for (size_t k = 0; k < n; k++)
+            if ((list[k].misfit || list[k].instead_of != DTYPE_UNKNOWN) && is_alike(one, &list[k])) {
+                alike++;
+                before += k < i;
+            }
+        if (before != 0)
+            continue;
+        str_shown(shown, one->t.name, one->t.name_len);
+        if (one->misfit)
+            catalog_warn(memory, "%zu of %zu weights not quantized: %s (first: %s, %" PRIu64 " x %" PRIu64 ")", alike, all,
+                one->misfit, shown, one->rows, one->cols);
+        else
+            catalog_warn(memory, "%zu of %zu weights written as %s instead of %s: their rows are not multiples of %" PRIu32
+                " (first: %s, %" PRIu64 " x %" PRIu64 ")", alike, all, type_of(one), dtype_name(one->instead_of),
+                (uint32_t)dtype_facts(one->instead_of)->elems, shown, one->rows, one->cols);
+    }
+}
+
+/* Checks that every rule matches a tensor. */
+static bool
+check_rules(const struct reduction *r, struct err *err)
+{
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < r->nrules; i++)
+        if (!r->rules[i].matches)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type '%s': no tensor matches", str_shown(shown, r->rules[i].text,
+                strlen(r->rules[i].text)));
+    return true;
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -308,7 +377,8 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
     if (!list)
         return err_memory(err, (choice->n + 1) * sizeof *list);
     for (size_t i = 0; i < choice->n; i++)
-        list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i };
+        list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i,
+            .instead_of = DTYPE_UNKNOWN };
     if (mixed)
         qsort(list, choice->n, sizeof *list, compare);
     for (size_t i = 0; mixed && i < choice->n; i++)
@@ -318,13 +388,16 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
         ok = look(&list[i], &stays, r, keyed, err);
         if (ok && !stays) {
             decide(&list[i], r, mixed ? &state : NULL);
-            choice->mix = list[i].rule ? choice->mix : mix;     /* not if rules alone chose the types */
+            choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
         keep(&list[i], r, choice);
         ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
     }
+    ok = ok && (r->uniform || check_rules(r, err));
     if (ok && blocks && !r->uniform)
         warn_of_few_bits(r, list, choice->n, memory);
+    if (ok && !r->uniform)
+        warn_of_misfits(r, list, choice->n, memory);
     free(list);
     return ok;
 }

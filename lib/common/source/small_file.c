@@ -1,14 +1,18 @@
 #include "source/small_file.h"
 
 bool
-small_file_open(struct source **src, const char *path, uint64_t max, struct budget *budget, const char *what,
+small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t max, struct budget *budget, const char *what,
     const char **text, size_t *n, struct inputs *inputs, struct err *err)
 {
     const uint8_t *p = NULL;
     uint64_t have = 0;
-    bool ok = source_open(src, path, false, inputs, err) && limits_check(source_size(*src), max, what, err)
-        && budget_bytes(budget, source_size(*src), what, err)
-        && source_head(*src, source_size(*src), &p, &have, err);
+    bool ok = source_open(src, path, pipe_ok, inputs, err);
+    if (ok && source_size(*src) != SOURCE_SIZE_UNKNOWN)
+        ok = limits_check(source_size(*src), max, what, err) && budget_bytes(budget, source_size(*src), what, err)
+            && source_head(*src, source_size(*src), &p, &have, err);
+    else            /* a pipe */
+        ok = ok && source_head(*src, max + 1, &p, &have, err) && limits_check(have, max, what, err)
+            && budget_bytes(budget, have, what, err);
     if (!ok && *src)
         return err_in_file(err, source_name(*src));
     *text = (const char *)p;

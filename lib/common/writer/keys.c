@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "writer/file_type.h"
+#include "writer/known_keys.h"
 #include "writer/meta_text.h"
 #include "writer/stale.h"
 
@@ -103,6 +104,16 @@ text_value(const char *text, size_t n)
     return v;
 }
 
+/* Returns true if the output is to be without this key. */
+static bool
+is_unset(const struct keys_given *given, const char *key, size_t n)
+{
+    for (size_t i = 0; i < given->unset.n; i++)
+        if (is(key, n, given->unset.name[i]))
+            return true;
+    return false;
+}
+
 /* --- keys of the input */
 
 /* State while the keys of an output are made. */
@@ -153,7 +164,7 @@ add_input(struct making *m, const struct meta **types, struct err *err)
         bool about_types = is_key(meta, types_key) && (strings || m->kind == KEYS_TEXT);
         if (about_types && strings)
             *types = meta;
-        if (about_types || !is_kept(m, meta))
+        if (about_types || !is_kept(m, meta) || is_unset(m->given, meta->key, meta->key_len))
             continue;
         if (is_key(meta, "format")) {
             if (m->kind == KEYS_TYPED && !is_gguf)
@@ -170,7 +181,7 @@ add_own(struct making *m, struct err *err)
 {
     const struct keys *own = m->given->own;
     for (size_t i = 0; i < own->n; i++)
-        if (!keys_set(m->keys, own->list[i].key, own->list[i].key_len, &own->list[i].value, err))
+        if (!is_unset(m->given, own->list[i].key, own->list[i].key_len) && !keys_set(m->keys, own->list[i].key, own->list[i].key_len, &own->list[i].value, err))
             return false;
     m->changed = true;
     return true;
@@ -264,8 +275,8 @@ add_facts(struct making *m, struct err *err)
     bool says = m->quantized || keys_find(m->keys, type) || keys_find(m->keys, "general.architecture");
     if (m->kind != KEYS_TYPED || !m->changed || !says)
         return true;
-    return (m->file_type == FILE_TYPE_NONE || set_u32(m->keys, type, (uint64_t)m->file_type, err))
-        && (!m->quantized || keys_find(m->keys, version) || set_u32(m->keys, version, KEYS_QUANTIZATION_VERSION, err));
+    return (m->file_type == FILE_TYPE_NONE || is_unset(m->given, type, sizeof type - 1) || set_u32(m->keys, type, (uint64_t)m->file_type, err))
+        && (!m->quantized || keys_find(m->keys, version) || is_unset(m->given, version, sizeof version - 1) || set_u32(m->keys, version, KEYS_QUANTIZATION_VERSION, err));
 }
 
 /* Describes quantization that shapes do not show, for scheme/config.h. */
@@ -308,8 +319,6 @@ keys_give(struct keys_given *given, enum keys_kind kind, const char *option, con
         why = "not valid UTF-8";
     else if (kind == KEYS_TEXT && is(arg, n, types_key))
         why = "this key describes the types of the others and is generated";
-    else if (kind == KEYS_TYPED && is(arg, n, "general.alignment"))
-        why = "must be a number, but this option sets strings; set it with --gguf-metadata";
     else if (kind == KEYS_TYPED)
         keys_refused(arg, n, &why);
     if (why)
@@ -317,30 +326,57 @@ keys_give(struct keys_given *given, enum keys_kind kind, const char *option, con
     return names_add(kind == KEYS_TEXT ? &given->text : &given->typed, arg, all, err);
 }
 
+bool
+keys_unset(struct keys_given *given, const char *option, const char *key, struct err *err)
+{
+    char shown[STR_SHOWN];
+    const char *why;
+    if (keys_refused(key, strlen(key), &why))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s '%s': %s", option, str_shown(shown, key, strlen(key)), why);
+    return names_add(&given->unset, key, strlen(key), err);
+}
+
 void
 keys_given_clear(struct keys_given *given)
 {
+    names_clear(&given->unset);
     names_clear(&given->text);
     names_clear(&given->typed);
     *given = (struct keys_given){ 0 };
 }
 
-/* Sets a key to a text, converted to the type that the key has in a GGUF input. */
-static bool
-set_text(struct keys *keys, const char *key, size_t n, const char *text, struct err *err)
+/* Writes the type of a key: that in the output or the input, or else, for typed keys, the known one; none means a string. */
+static void
+find_type(struct str *type, const struct making *m, const char *key, size_t n)
 {
-    const struct meta_value *old = find(keys, key, n);
+    const struct meta_value *old = find(m->keys, key, n);
+    const struct catalog *input = m->choice->input;
+    for (size_t i = 0; !old && i < catalog_meta_count(input); i++)
+        if (catalog_meta_at(input, i)->key_len == n && memcmp(catalog_meta_at(input, i)->key, key, n) == 0)
+            old = &catalog_meta_at(input, i)->value;
+    const char *known = old || m->kind != KEYS_TYPED ? NULL : known_keys_type(key, n);
+    if (old && old->type != META_STRING)
+        meta_text_type(type, old);
+    else if (known)
+        str_text(type, known);
+}
+
+/* Sets a key to a text, converted to the type of the key. */
+static bool
+set_text(const struct making *m, const char *key, size_t n, const char *text, struct err *err)
+{
+    struct keys *keys = m->keys;
     struct meta_value value = text_value(text, strlen(text));
     struct str type = { 0 }, bytes = { .max = keys->max };
     char shown[STR_SHOWN];
     const char *why = NULL;
-    if (!old || old->type == META_STRING)
+    find_type(&type, m, key, n);
+    if (type.len == 0 && !type.failed)
         return keys_set(keys, key, n, &value, err);
-    meta_text_type(&type, old);
     bool ok = !type.failed && meta_read_text(&value, &bytes, type.p, text, strlen(text), &why);
     if (!ok && why)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--metadata %s: value is not of type %s, the type of this key: %s",
-            str_shown(shown, key, n), type.p, why);
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s %s: value is not of type %s, the type of this key: %s",
+            m->kind == KEYS_TEXT ? "--metadata" : "--gguf-kv", str_shown(shown, key, n), type.p, why);
     else if (!ok)
         keys_no_room(&bytes, err);
     ok = ok && keys_own(keys, &bytes, err) && keys_set(keys, key, n, &value, err);
@@ -357,10 +393,24 @@ add_pairs(struct making *m, struct err *err)
     for (size_t i = 0; ok && i < pairs->n; i++) {
         const char *key = pairs->name[i], *text = strchr(key, '=') + 1;
         size_t n = (size_t)(text - key) - 1;
-        const struct meta_value value = text_value(text, strlen(text));
-        ok = m->kind == KEYS_TEXT ? set_text(m->keys, key, n, text, err) : keys_set(m->keys, key, n, &value, err);
+        ok = set_text(m, key, n, text, err);
     }
     return ok;
+}
+
+/* Checks that every key to leave out was there. */
+static bool
+check_unset(const struct making *m, struct err *err)
+{
+    const struct keys_given *given = m->given;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < given->unset.n; i++) {
+        const char *key = given->unset.name[i];
+        if (!catalog_meta_find(m->choice->input, key) && !(given->own && keys_find(given->own, key)))
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-unset %s: the output has no such key",
+                str_shown(shown, key, strlen(key)));
+    }
+    return true;
 }
 
 bool
@@ -377,5 +427,5 @@ keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given
     return (given->own ? add_own(&m, err) : given->none || (add_input(&m, &types, err) && restore_all(&m, types, err)))
         && add_facts(&m, err) && add_quantization(&m, err)
         && (!given->json || keys_add_file(keys, given, err))
-        && add_pairs(&m, err);
+        && add_pairs(&m, err) && check_unset(&m, err);
 }

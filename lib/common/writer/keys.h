@@ -16,6 +16,7 @@ enum keys_kind { KEYS_NONE, KEYS_TEXT, KEYS_TYPED };
 struct keys_given {
     bool none;                  /* drop the input's metadata */
     struct names text, typed;   /* checked KEY=VALUE: for KEYS_TEXT, for KEYS_TYPED; owned */
+    struct names unset;         /* keys that a KEYS_TYPED output does not get; owned */
     const struct keys *own;     /* replaces the metadata of the model's files; may be NULL; borrowed */
     const struct str *quantization;     /* description of the quantization for the output files, or NULL; borrowed */
     const char *path;           /* file with a JSON object, for KEYS_TYPED, or NULL; borrowed */
@@ -34,10 +35,14 @@ struct keys {
 
 /* Adds a KEY=VALUE argument. Fails with ERR_USAGE, naming `option`, if it has another form or the key may not be set. */
 bool keys_give(struct keys_given *given, enum keys_kind kind, const char *option, const char *arg, struct err *err);
+
+/* Adds a key to leave out. Fails with ERR_USAGE, naming `option`, if no file may have it. */
+bool keys_unset(struct keys_given *given, const char *option, const char *key, struct err *err);
 void keys_given_clear(struct keys_given *given);
 
 /* Makes the metadata of an output for a writer of this kind. Strings of the input get back the types that META_TEXT_TYPES
- * declares. Fails with ERR_MALFORMED, naming the key, if they do not fit, or if the given JSON is wrong. */
+ * declares. Fails with ERR_MALFORMED, naming the key, if they do not fit, or if the given JSON is wrong; and
+ * with ERR_USAGE if the text of a KEY=VALUE does not have the type of the key, or if a key to leave out does not exist. */
 bool keys_make(struct keys *keys, enum keys_kind kind, const struct keys_given *given, const struct choice *choice,
     struct err *err);
 void keys_clear(struct keys *keys);
