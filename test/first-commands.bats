@@ -338,3 +338,27 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
     try 2 amn-forget --scheme w4a61 in/model.safetensors
     grep -q "did you mean w4a16?" err
 }
+
+@test "amn list schemes, dtypes, formats and families, and --scheme help" {
+    try 0 amn list schemes --human
+    grep -q '^q4_k_m  *4.50+  *llama-quantize  *llama.cpp, Ollama$' out
+    grep -q '^nf4  *4.50  *bitsandbytes  *transformers$' out
+    [ "$(wc -l <out)" -gt 70 ]
+    [ "$(wc -L <out)" -le 80 ]
+    mv out table
+    for tool in amn-forget amn-convert; do
+        try 0 $tool --scheme help
+        cmp out table
+    done
+    try 0 amn list schemes
+    jq -se 'map(select(.name == "q8_0"))[0] == {"report":1,"name":"q8_0","bits":8.5,"like":"llama-quantize","readers":"llama.cpp, Ollama"}' out
+    try 0 amn list families --human
+    grep -q '^LlamaForCausalLM  *llama$' out
+    for what in dtypes formats; do
+        try 0 amn list $what --human
+        [ -s out ]
+    done
+    try 2 amn list schemes hf
+    try 2 amn list scheme
+    grep -q 'did you mean schemes?' err
+}

@@ -390,7 +390,7 @@ PY
     try 2 amn list olama
     grep -q "unknown argument 'olama'; did you mean ollama?" err
     try 2 amn list hf elsewhere
-    grep -q "unknown argument 'elsewhere': expected hf or ollama" err
+    grep -q "unknown argument 'elsewhere': expected hf, ollama, schemes, dtypes, formats or families" err
     try 2 amn list $'\x1b'
     "$helpers/no-controls" err
     try 2 amn list --to f32

@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "base/num.h"
 #include "cli/options.h"
+#include "command/vocabulary.h"
 #include "model/model.h"
 #include "model/store.h"
 #include "report/ndjson.h"
@@ -301,6 +302,20 @@ list(struct model_list *l, struct err *err)
     return err->kind == ERR_NONE;
 }
 
+/* Lists the names that options take. */
+static bool
+list_names(const struct cli *cli, struct err *err)
+{
+    for (size_t i = 0; i < cli->noperands; i++)
+        if (!vocabulary_has(cli->operands[i]))
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' lists models and the others names; give them in two commands",
+                cli->operands[i]);
+    for (size_t i = 0; i < cli->noperands; i++)
+        if (!vocabulary_print(stdout, cli->operands[i], !cli_human(cli), err))
+            return false;
+    return cli_finish_stdout(err);
+}
+
 enum cli_status
 list_main(int argc, char **argv)
 {
@@ -310,7 +325,10 @@ list_main(int argc, char **argv)
     err_init(&err);
     page_init(&l.page, stdout);
     ndjson_init(&l.json, &l.page);
-    bool ok = list(&l, &err);
+    bool names = false;
+    for (size_t i = 0; i < l.cli.noperands; i++)
+        names = names || vocabulary_has(l.cli.operands[i]);
+    bool ok = names ? list_names(&l.cli, &err) : list(&l, &err);
     list_clear(&l);
     return ok ? CLI_OK : cli_fail(&l.cli, &err);
 }

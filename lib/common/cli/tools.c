@@ -2,7 +2,8 @@
 
 #include "dtype/dtype.h"
 
-static const char *const stores[] = { "hf", "ollama", NULL };      /* as in model/store.h */
+/* As in model/store.h and command/vocabulary.h. */
+static const char *const lists[] = { "hf", "ollama", "schemes", "dtypes", "formats", "families", NULL };
 
 const struct cli_tool cli_tools[CLI_TOOLS] = {
     [CLI_PARSE] = {
@@ -50,10 +51,10 @@ const struct cli_tool cli_tools[CLI_TOOLS] = {
     },
     [CLI_LIST] = {
         .name = "amn list",
-        .operands = "[hf | ollama]...",
-        .words = stores,
+        .operands = "[hf|ollama|schemes|dtypes|formats|families]...",
+        .words = lists,
         .purpose = "list the models on this machine",
-        .summary = "List the models in the Hugging Face cache and the Ollama store.",
+        .summary = "List models in local stores, or the names that options take.",
         .max_operands = SIZE_MAX,
     },
 };

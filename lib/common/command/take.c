@@ -4,11 +4,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cpus.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "command/operands.h"
+#include "command/vocabulary.h"
 
 enum { JOBS_MAX = 256 };
 
@@ -135,6 +137,8 @@ bool
 command_take(void *of, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct command *cmd = of;
+    if (option->key == 's' && strcasecmp(arg, "help") == 0)
+        exit(vocabulary_print(stdout, "schemes", false, err) && cli_finish_stdout(err) ? CLI_OK : cli_fail(&cmd->cli, err));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].key == option->key)
             return take_row(cmd, &rows[i], option, arg, err);

@@ -174,7 +174,8 @@ sink_is_nowhere(const struct sink *s)
     return s->nowhere;
 }
 
-/* Opens an existing regular file to compare and extend it. Returns false if there is none, or with an error. */
+/* Opens an existing regular file to compare and extend it. Returns false without an error if
+ * the path names no such file. */
 static bool
 open_to_resume(struct sink *s, const char *path, struct err *err)
 {

@@ -1,0 +1,141 @@
+#include "command/vocabulary.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/limits.h"
+#include "catalog/catalog.h"
+#include "cli/tools.h"
+#include "encode/encode.h"
+#include "hf/family.h"
+
+/* Prints one name. bits: of an element, or 0 if that does not apply. */
+static void
+put(FILE *out, bool json, const char *name, double bits, bool more, const char *like, const char *readers)
+{
+    char text[16] = "";
+    if (bits != 0)
+        snprintf(text, sizeof text, "%.2f%s", bits, more ? "+" : "");
+    if (!json)
+        fprintf(out, "%-24s %-6s %-18s %s\n", name, text, like, readers);
+    else if (bits != 0)
+        fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":%.4f,\"like\":\"%s\",\"readers\":\"%s\"}\n", name, bits, like, readers);
+    else
+        fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":null,\"like\":\"%s\",\"readers\":\"%s\"}\n", name, like, readers);
+}
+
+/* --- schemes */
+
+/* The tool whose output a scheme equals, and what reads it, by the beginning of its label. */
+static const struct origin {
+    const char *label, *like, *readers;
+} origins[] = {
+    { "FP8 E4M3 by blocks, divided", "DeepSeek", "vLLM, transformers" },
+    { "FP8 E4M3 by blocks", "transformers", "vLLM, transformers" },
+    { "FP8 E4M3", "llm-compressor", "vLLM, transformers" },
+    { "FP8 E5M2", "-", "amn" },
+    { "bitsandbytes", "bitsandbytes", "transformers" },
+    { "compressed-tensors", "llm-compressor", "vLLM, transformers" },
+    { "GPTQ", "GPTQModel", "vLLM, transformers" },
+    { "AWQ", "AutoAWQ", "vLLM, transformers" },
+    { "ModelOpt", "ModelOpt", "vLLM, TensorRT-LLM" },
+    { "MLX", "mlx-lm", "mlx-lm" },
+    { "ComfyUI", "comfy-kitchen", "ComfyUI" },
+    { "", "llama-quantize", "llama.cpp, Ollama" },
+};
+
+/* Returns the size of an element of a square matrix that is encoded, in bits; 0 if it cannot be encoded. */
+static double
+bits_of(const struct encoder *e, struct catalog *memory, struct err *err)
+{
+    enum { SIDE = 4096 };
+    static const char name[] = "model.layers.0.mlp.up_proj.weight";
+    static const uint64_t dim[2] = { SIDE, SIDE };
+    uint8_t packed[2 * SHAPE_DIM];
+    struct encode_part parts[ENCODE_PARTS];
+    shape_pack(packed, dim, 2);
+    struct encoding encoding = { .encoder = e, .memory = memory, .rows = SIDE, .cols = SIDE, .part = parts,
+        .weight = { .name = name, .name_len = sizeof name - 1, .dtype = DTYPE_BF16, .shape = { 2, packed } } };
+    if (e->fit(&encoding, &encoding.options, err) != ENCODE_YES)
+        return 0;
+    return (double)encode_nbytes(&encoding) * 8 / ((double)SIDE * SIDE);
+}
+
+static bool
+put_schemes(FILE *out, bool json, struct err *err)
+{
+    struct limits limits = limits_default;
+    struct catalog *memory = catalog_new(&limits, err);
+    const struct encoder *e;
+    for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_at(i)) != NULL; i++) {
+        const struct origin *o = origins;
+        bool blocks = e->type != DTYPE_UNKNOWN;
+        while (*o->label && (blocks || strncmp(e->label, o->label, strlen(o->label)) != 0))
+            o++;
+        put(out, json, e->name, bits_of(e, memory, err), blocks && strcasecmp(e->name, e->label) != 0, o->like, o->readers);
+    }
+    catalog_free(memory);
+    return err->kind == ERR_NONE;
+}
+
+/* --- the others */
+
+static bool
+put_dtypes(FILE *out, bool json, struct err *err)
+{
+    (void)err;
+    for (unsigned i = 0; dtype_targets[i]; i++)
+        put(out, json, dtype_targets[i], dtype_facts(dtype_target(i))->bytes * 8.0, false, dtype_name(dtype_target(i)), "");
+    return true;
+}
+
+static bool
+put_formats(FILE *out, bool json, struct err *err)
+{
+    static const char *const readers[] = { "transformers, vLLM, MLX, ComfyUI", "llama.cpp, Ollama", "NumPy", "NumPy, one tensor",
+        "any program, no header" };
+    (void)err;
+    for (unsigned i = 0; cli_format_words[i]; i++)
+        put(out, json, cli_format_words[i], 0, false, "", readers[i]);
+    return true;
+}
+
+static bool
+put_families(FILE *out, bool json, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; hf_family_at(i); i++)
+        if (json)
+            put(out, json, hf_family_at(i)->class, 0, false, hf_family_at(i)->arch, "llama.cpp, Ollama");
+        else
+            fprintf(out, "%-32s %s\n", hf_family_at(i)->class, hf_family_at(i)->arch);
+    return true;
+}
+
+static const struct vocabulary {
+    const char *word;
+    bool (*put)(FILE *out, bool json, struct err *err);
+} vocabularies[] = {
+    { "schemes", put_schemes }, { "dtypes", put_dtypes }, { "formats", put_formats }, { "families", put_families },
+};
+
+static const struct vocabulary *
+find(const char *word)
+{
+    for (size_t i = 0; i < sizeof vocabularies / sizeof *vocabularies; i++)
+        if (strcasecmp(vocabularies[i].word, word) == 0)
+            return &vocabularies[i];
+    return NULL;
+}
+
+bool
+vocabulary_has(const char *word)
+{
+    return find(word) != NULL;
+}
+
+bool
+vocabulary_print(FILE *out, const char *word, bool json, struct err *err)
+{
+    return find(word)->put(out, json, err);
+}
