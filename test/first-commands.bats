@@ -352,6 +352,10 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
     done
     try 0 amn list schemes
     jq -se 'map(select(.name == "q8_0"))[0] == {"report":1,"name":"q8_0","bits":8.5,"like":"llama-quantize","readers":"llama.cpp, Ollama"}' out
+    try 0 amn list families
+    cat out >>lines
+    try 0 amn list schemes
+    cat out lines | "$helpers/json-keys" NAMES
     try 0 amn list families --human
     grep -q '^LlamaForCausalLM  *llama$' out
     for what in dtypes formats; do
