@@ -366,3 +366,13 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
     try 2 amn list scheme
     grep -q 'did you mean schemes?' err
 }
+
+@test "an output as second operand, and a part of a tensor's name, get the right form in the message" {
+    model
+    try 2 amn-convert in/model.safetensors b.gguf
+    grep -q 'b.gguf does not exist; if it is the output, give it with -o b.gguf' err
+    try 2 amn-convert --to npy --tensor a in/model.safetensors
+    grep -q 'no output tensor is named a (did you mean a.weight?)' err
+    try 2 amn-convert --to npy --tensor xyz in/model.safetensors
+    grep -q "('amn-parse' lists the names)" err
+}

@@ -217,10 +217,26 @@ check_extension(const struct command *cmd, struct err *err)
         cmd->writer->name, shown, named->name, word_of(cmd->writer));
 }
 
+/* Fails if the last of several operands does not exist and has the name of an output. */
+static bool
+check_operands(const struct command *cmd, struct err *err)
+{
+    size_t n = cmd->cli.noperands;
+    const char *last = n > 1 ? cmd->cli.operands[n - 1] : NULL;
+    char shown[STR_SHOWN];
+    struct stat st;
+    if (!last || cmd->output.path || !writer_of(last) || stat(last, &st) == 0)
+        return true;
+    str_shown(shown, last, strlen(last));
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s does not exist; if it is the output, give it with -o %s", shown, shown);
+}
+
 bool
 command_settle(struct command *cmd, struct err *err)
 {
     bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
+    if (!check_operands(cmd, err))
+        return false;
     settle_output(cmd);
     if (!cmd->writer)
         cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);

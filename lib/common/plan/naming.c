@@ -229,10 +229,25 @@ select_all(bool **stays, const struct naming *naming, const struct choice *choic
     return ok;
 }
 
+/* Fails because no tensor has this name, with the first one that contains it. */
+static bool
+no_tensor(const char *name, const struct choice *choice, struct err *err)
+{
+    char shown[STR_SHOWN], like[STR_SHOWN];
+    size_t i = 0;
+    while (i < choice->n && !memmem(seen(&choice->list[i]).name, seen(&choice->list[i]).name_len, name, strlen(name)))
+        i++;
+    str_shown(shown, name, strlen(name));
+    if (i == choice->n || *name == '\0')
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s ('amn-parse' lists the names)", shown);
+    const struct tensor t = seen(&choice->list[i]);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s (did you mean %s?)", shown,
+        str_shown(like, t.name, t.name_len));
+}
+
 static bool
 choose(const struct naming *naming, struct choice *choice, struct err *err)
 {
-    char shown[STR_SHOWN];
     size_t n = 0;
     bool *stays;
     if (!naming_check(naming, choice, err) || !select_all(&stays, naming, choice, err))
@@ -241,10 +256,10 @@ choose(const struct naming *naming, struct choice *choice, struct err *err)
         if (stays[i])
             choice->list[n++] = choice->list[i];
     free(stays);
+    if (naming->only && n == 0)
+        return no_tensor(naming->only, choice, err);
     choice->n = n;
-    return !naming->only || n != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-        "--tensor: no output tensor is named %s ('amn-parse' lists the names)",
-        str_shown(shown, naming->only, strlen(naming->only)));
+    return true;
 }
 
 /* --- renaming */
