@@ -144,7 +144,7 @@ ComfyUI convrot_w4a4 (4-bit, per-channel scale, ConvRot in groups of 64); ComfyU
     label "$good/peer-comfy-others.safetensors" | grep -q '(4-bit, groups of 70)'
     amn-inspect "$good/peer-comfy-others.safetensors" | grep -q 'ComfyUI nf4 (NF4, blocks of 64)'
     [ "$(amn-inspect "$fx/good-comfy-far.safetensors" | jq -c '.schemes | keys')" = \
-        '["int8-comfy","w4a4-comfy","w4a8-comfy"]' ]
+        '["comfy-int8","comfy-w4a4","comfy-w4a8"]' ]
 }
 
 @test "a marker and its metadata are not in the output" {

@@ -376,3 +376,25 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
     try 2 amn-convert --to npy --tensor xyz in/model.safetensors
     grep -q "('amn-parse' lists the names)" err
 }
+
+@test "what amn-forget --scheme X writes, amn-inspect calls X" {
+    "$tests/make-examples" examples
+    amn-remember -q -o in examples/model
+    for scheme in $(amn list schemes | jq -r .name | sort -u); do
+        called=$scheme
+        case $scheme in
+        bnb-*) called=${scheme#bnb-} ;;
+        fp4-cpu*) called=fp4${scheme#fp4-cpu} ;;
+        fp8-fine-grained*) called=fp8${scheme#fp8-fine-grained} ;;
+        fp8-division) called=fp8 ;;
+        q[345]_k) called=${scheme}_m ;;
+        iq1* | iq2_s | iq2_x*) continue ;;      # require an importance matrix
+        mxfp4_moe) called=q8_0 ;;       # there are no experts
+        esac
+        rm -rf x
+        try 0 amn-forget -q --scheme "$scheme" in -o x
+        said=$(amn-inspect x | jq -r .scheme)
+        [ "$said" = "$called" ] || { echo "$scheme is called $said, not $called"; return 1; }
+        try 0 amn-inspect --input-scheme "$(amn-parse x | jq -rs 'map(.scheme | select(.))[0]')" x
+    done
+}

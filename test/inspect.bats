@@ -29,8 +29,8 @@ load helper
 
 @test "GGUF: the model's facts, dtypes, metadata of every type" {
     try 0 amn-inspect "$fx/good-gguf.gguf"
-    jq -e '.format == "GGUF" and .version == 3 and .scheme == "gguf" and .detail == null
-        and (.schemes | keys) == ["gguf"] and (.schemes.gguf.labels | map(.label) | sort) == ["GGUF Q4_0", "GGUF Q8_0"]
+    jq -e '.format == "GGUF" and .version == 3 and .scheme == "mixed" and .detail == null
+        and (.schemes | keys) == ["q4_0", "q8_0"] and ([.schemes[].labels[]] | map(.label) | sort) == ["GGUF Q4_0", "GGUF Q8_0"]
         and (.gguf | .architecture == "llama" and .name == "tiny é" and .byte_order == "little" and .split == null
             and .block_count == 1 and .head_count == 2 and .head_count_kv == 1 and .context_length == 128)
         and .tensors == 4 and .quantized == 2 and .dtypes.Q8_0.tensors == 1 and .dtypes.Q4_0.bytes == 6*18
@@ -317,11 +317,11 @@ PYTHON
     grep -q '^Scheme *none (nothing is quantized)$' out
     "$helpers/two-schemes" both.safetensors
     try 0 amn-inspect both.safetensors
-    jq -e '.scheme == "mixed" and (.schemes | keys) == ["bnb-int8", "fp8"] and .quantized == 2
-        and (.schemes | map(.quantized) | add) == 2 and (.schemes["bnb-int8"].bytes == 8*16 + 8*4)
+    jq -e '.scheme == "mixed" and (.schemes | keys) == ["fp8-per-tensor", "int8"] and .quantized == 2
+        and (.schemes | map(.quantized) | add) == 2 and (.schemes.int8.bytes == 8*16 + 8*4)
         and (.scheme_label | startswith("mixed: ") and contains("FP8") and contains("bitsandbytes INT8"))' out
     amn-parse both.safetensors | jq -es 'map({key: .name, value: .scheme}) | from_entries ==
-        {"a.weight": "bnb-int8", "a.SCB": "bnb-int8", "b.weight": "fp8", "b.weight_scale": "fp8"}'
+        {"a.weight": "int8", "a.SCB": "int8", "b.weight": "fp8-per-tensor", "b.weight_scale": "fp8-per-tensor"}'
 }
 
 # good_inputs: prints all models that must be readable, one a line.

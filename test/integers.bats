@@ -114,10 +114,10 @@ PYTHON
             '.scheme == $code and (.schemes[$code].labels | map(.label)) == [$name]' out >/dev/null || { cat out; return 1; }
     }
     g=$corpus/safetensors-good
-    said "$g/autoawq-gemm-g32.safetensors" awq-gemm 'AWQ GEMM (4-bit, groups of 32)'
+    said "$g/autoawq-gemm-g32.safetensors" awq 'AWQ GEMM (4-bit, groups of 32)'
     said "$g/autoawq-gemv-g64.safetensors" awq-gemv 'AWQ GEMV (4-bit, groups of 64)'
     said "$g/autoawq-fast-g64.safetensors" awq-gemv-fast 'AWQ GEMV_FAST (4-bit, groups of 64)'
-    said "$g/autoround-awq-6bit" awq-gemm 'AWQ GEMM (6-bit, groups of 32)'
+    said "$g/autoround-awq-6bit" awq 'AWQ GEMM (6-bit, groups of 32)'
     said "$g/autoround-gptq-5bit" gptq 'GPTQ (5-bit, groups of 32)'
     said "$g/modelopt-int4-g32.safetensors" int4-modelopt 'ModelOpt INT4 (groups of 32)'
     said "$g/ct-codes-channel.safetensors" int8 'INT8 (per-channel scale)'
@@ -127,7 +127,7 @@ PYTHON
     echo '{"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"],
         "weights": {"num_bits": 4, "group_size": 32}}}}}' >config
     try 0 amn-inspect --json --to bf16 --config config "$g/ct-stream-w4-asym.safetensors"
-    jq -e '.schemes["ct-packed"].labels[0].label == "compressed-tensors pack-quantized (4-bit, groups of 32)"
+    jq -e '.schemes["int4-group"].labels[0].label == "compressed-tensors pack-quantized (4-bit, groups of 32)"
         and .parameters == 24 * 96 + 8' out
     [ "$(jq .remembered.size out)" -eq "$(amn-remember --size "$g/ct-stream-w4-asym.safetensors")" ]
     try 0 amn-inspect --json --to bf16 "$g/ct-stream-w4-channel-asym.safetensors"

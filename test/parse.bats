@@ -26,7 +26,7 @@ load helper
         and .["l.1.weight"].offset == .["l.0.weight"].offset + 130*140' out
     try 0 amn-parse "$fx/good-gguf.gguf"
     jq -es '.[0].name == "token_embd.weight" and .[0].shape == [4, 64] and .[0].ne == [64, 4]
-        and .[0].dtype == "Q8_0" and .[0].nbytes == 8*34 and .[0].scheme == "gguf" and .[0].scheme_label == "GGUF Q8_0"
+        and .[0].dtype == "Q8_0" and .[0].nbytes == 8*34 and .[0].scheme == "q8_0" and .[0].scheme_label == "GGUF Q8_0"
         and .[0].detail == null' out
 }
 

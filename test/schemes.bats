@@ -154,7 +154,7 @@ load helper
 
 @test "reports identify a ComfyUI weight by its tensors, without reading its marker" {
     try 0 amn-parse "$fx/schemes/comfy-marker-twice.safetensors"
-    grep -q '"scheme":"fp8"' out
+    grep -q '"scheme":"comfy-fp8"' out
     try 0 amn-parse "$fx/schemes/comfy-params-and-top.safetensors"
     grep -q '"scheme_label":"ComfyUI int8_tensorwise (8-bit, per-channel scale)"' out
     try 0 amn-parse "$fx/schemes/comfy-layer-unknown.safetensors"
@@ -178,48 +178,48 @@ refused() {
 }
 
 @test "--input-scheme gives the order of ambiguous MXFP8 scales" {
-    refused 69 mxfp8-either '--input-scheme mxfp8 or mxfp8-comfy'
+    refused 69 mxfp8-either '--input-scheme mxfp8 or comfy-mxfp8'
     as_config modelopt mxfp8-either mxfp8
     mv out rows
     try 0 amn-remember "$fx/told/mxfp8-marked.safetensors"
     mv out tiles
-    both 0 "$fx/told/mxfp8-either.safetensors" amn-remember --input-scheme=mxfp8-comfy
+    both 0 "$fx/told/mxfp8-either.safetensors" amn-remember --input-scheme=comfy-mxfp8
     cmp out.file tiles
     cmp out.pipe tiles
     refute cmp -s rows tiles
     # It takes precedence over config.json.
-    try 0 amn-remember --config config --input-scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors"
+    try 0 amn-remember --config config --input-scheme comfy-mxfp8 "$fx/told/mxfp8-either.safetensors"
     cmp out tiles
-    amn-inspect --input-scheme mxfp8-comfy "$fx/told/mxfp8-either.safetensors" | grep -q 'in tiles'
+    amn-inspect --input-scheme comfy-mxfp8 "$fx/told/mxfp8-either.safetensors" | grep -q 'in tiles'
     amn-parse --input-scheme mxfp8 "$fx/told/mxfp8-either.safetensors" | grep -q '1x32 scale"'
 }
 
 @test "--input-scheme gives ComfyUI's order if the shape allows it, and is refused if it does not" {
-    refused 69 mxfp8-tiles '--input-scheme mxfp8-comfy'
-    try 0 amn-remember --input-scheme mxfp8-comfy "$fx/told/mxfp8-tiles.safetensors"
+    refused 69 mxfp8-tiles '--input-scheme comfy-mxfp8'
+    try 0 amn-remember --input-scheme comfy-mxfp8 "$fx/told/mxfp8-tiles.safetensors"
     refused 65 mxfp8-tiles p.weight_scale --input-scheme mxfp8
-    refused 65 mxfp8-by-rows p.weight_scale --input-scheme mxfp8-comfy
+    refused 65 mxfp8-by-rows p.weight_scale --input-scheme comfy-mxfp8
     try 0 amn-remember --input-scheme mxfp8 "$fx/told/mxfp8-by-rows.safetensors"
     echo '{"quantization_config": {"quant_method": "modelopt"}}' >config
     refused 65 mxfp8-tiles config.json --config config
-    refused 65 nvfp4-tiles '--input-scheme is nvfp4-modelopt' --input-scheme nvfp4-modelopt
+    refused 65 nvfp4-tiles '--input-scheme is modelopt-nvfp4' --input-scheme modelopt-nvfp4
 }
 
 @test "--input-scheme gives the order of ambiguous NVFP4 scales" {
-    refused 69 nvfp4-either '--input-scheme nvfp4-modelopt or nvfp4-comfy'
+    refused 69 nvfp4-either '--input-scheme modelopt-nvfp4 or comfy-nvfp4'
     for method in modelopt compressed-tensors quark fp8; do
-        as_config $method nvfp4-either nvfp4-modelopt
+        as_config $method nvfp4-either modelopt-nvfp4
     done
     mv out rows
     try 0 amn-remember "$fx/told/nvfp4-marked.safetensors"
     "$helpers/tensors" <out >tiles
-    both 0 "$fx/told/nvfp4-either.safetensors" amn-remember --input-scheme=nvfp4-comfy
+    both 0 "$fx/told/nvfp4-either.safetensors" amn-remember --input-scheme=comfy-nvfp4
     cmp out.file out.pipe
     "$helpers/tensors" <out.file | cmp - tiles
     refute cmp -s rows out.file
-    refused 69 nvfp4-tiles '--input-scheme nvfp4-comfy'
-    try 0 amn-remember --input-scheme nvfp4-comfy "$fx/told/nvfp4-tiles.safetensors"
-    refused 65 nvfp4-by-rows '--input-scheme is nvfp4-comfy' --input-scheme nvfp4-comfy
+    refused 69 nvfp4-tiles '--input-scheme comfy-nvfp4'
+    try 0 amn-remember --input-scheme comfy-nvfp4 "$fx/told/nvfp4-tiles.safetensors"
+    refused 65 nvfp4-by-rows '--input-scheme is comfy-nvfp4' --input-scheme comfy-nvfp4
     try 0 amn-remember "$fx/told/nvfp4-by-rows.safetensors"
 }
 

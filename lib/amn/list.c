@@ -81,7 +81,7 @@ add_json(struct ndjson *j, const struct list_entry *f)
     ndjson_known(j, "files", f->why->kind == ERR_NONE, f->model->nfiles);
     ndjson_known(j, "size", sized, size);
     ndjson_text(j, "format", format_of(f));
-    ndjson_text(j, "scheme", summary_codes(f->summary));
+    ndjson_text(j, "scheme", summary_word(f->summary));
     ndjson_text(j, "scheme_label", label.p);
     ndjson_text(j, "error", f->why->kind == ERR_NONE ? NULL : err_kind_word(f->why->kind));
     ndjson_end(j);

@@ -54,7 +54,7 @@ static void
 test_codes(void)
 {
     static const char *const some[] = { "fp8", "mxfp8", "mxfp8-comfy", "nvfp4-comfy", "nvfp4-modelopt", "gptq",
-        "awq-gemm", "bnb-4bit", "bnb-int8", "gguf", "sdnq", "unknown" };
+        "awq-gemm", "bnb-4bit", "bnb-int8", "gguf", "sdnq", "unknown", "int8", "awq", "nf4", "q4_k", "Q6_K", "fp8_ue8m0" };
     const char *code;
     struct err err;
     for (size_t i = 0; (code = scheme_code(i)) != NULL; i++)
@@ -169,7 +169,7 @@ test_roles(void)
         { "x.quant_map", DTYPE_F32, 16, 0, ROLE_CODEBOOK, 0 }, { "x.nested_absmax", DTYPE_F32, 1, 0, ROLE_SCALE, 0 },
         { "x.nested_quant_map", DTYPE_F32, 256, 0, ROLE_CODEBOOK, 0 },
         { "x.quant_state.bitsandbytes__nf4", DTYPE_U8, 100, 0, ROLE_STATE, 0 } });
-    check_roles("bnb-int8", (const struct member[MEMBERS]){
+    check_roles("int8", (const struct member[MEMBERS]){
         { "p.SCB", DTYPE_F32, 4, 0, ROLE_SCALE, 1 }, { "p.weight", DTYPE_I8, 4, 8, ROLE_WEIGHT, 1 },
         { "p.weight_format", DTYPE_U8, 1, 0, ROLE_STATE, 1 } });
     check_roles("gptq", (const struct member[MEMBERS]){

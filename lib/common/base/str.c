@@ -354,3 +354,22 @@ str_size(char buf[STR_SIZE], uint64_t nbytes)
     snprintf(buf, STR_SIZE, "%.2f %s", v, units[u]);
     return buf;
 }
+
+bool
+str_same_word(const char *a, const char *b)
+{
+    while (*a && (*a == '-' ? '_' : tolower((unsigned char)*a)) == (*b == '-' ? '_' : tolower((unsigned char)*b))) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+char *
+str_lower(char *buf, size_t n, const char *text)
+{
+    snprintf(buf, n, "%s", text);
+    for (char *p = buf; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return buf;
+}

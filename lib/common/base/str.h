@@ -60,4 +60,10 @@ bool str_to_u64(uint64_t *out, const char *text);
 enum { STR_SIZE = 32 };
 const char *str_size(char buf[STR_SIZE], uint64_t nbytes);
 
+/* Returns true if two words differ at most in case and in '-' for '_'. */
+bool str_same_word(const char *a, const char *b);
+
+/* Writes text into buf of n bytes in lower case (ASCII), shortened if necessary. Returns buf. */
+char *str_lower(char *buf, size_t n, const char *text);
+
 #endif

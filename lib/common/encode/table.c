@@ -1,8 +1,7 @@
 /* table: the list of all encoders. */
 #include "encode/encode.h"
 
-#include <ctype.h>
-
+#include "base/str.h"
 #include "encode/bnb4.h"
 #include "encode/bnb8.h"
 #include "encode/columns.h"
@@ -35,17 +34,6 @@ static const struct alias {
     { "mxfp4a16", "mxfp4" },
 };
 
-/* Returns true if two names differ at most in case and in '-' for '_'. */
-static bool
-is_same_name(const char *a, const char *b)
-{
-    while (*a && (*a == '-' ? '_' : tolower((unsigned char)*a)) == (*b == '-' ? '_' : tolower((unsigned char)*b))) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
 const char *
 encode_alias(size_t i)
 {
@@ -57,10 +45,10 @@ encode_find(const char *name, bool blocks)
 {
     const struct encoder *e, *found = NULL;
     for (size_t i = 0; encode_alias(i); i++)
-        if (is_same_name(aliases[i].alias, name))
+        if (str_same_word(aliases[i].alias, name))
             name = aliases[i].name;
     for (size_t i = 0; (e = encode_at(i)) != NULL; i++)
-        if (is_same_name(e->name, name) && (!found || (e->type != DTYPE_UNKNOWN) == blocks))
+        if (str_same_word(e->name, name) && (!found || (e->type != DTYPE_UNKNOWN) == blocks))
             found = e;
     return found;
 }

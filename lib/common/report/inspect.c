@@ -102,7 +102,7 @@ add_schemes(struct ndjson *j, const struct summary *s)
     ndjson_object(j, "schemes");
     for (size_t i = 0; i < s->nschemes; i++) {
         const struct summary_scheme *scheme = &s->schemes[i];
-        ndjson_object(j, scheme->code);
+        ndjson_object(j, scheme->word);
         ndjson_u64(j, "quantized", scheme->weights);
         ndjson_u64(j, "companions", scheme->companions);
         ndjson_u64(j, "bytes", scheme->nbytes);
@@ -204,7 +204,7 @@ add_metadata_types(struct ndjson *j, const struct catalog *catalog)
 static void
 add_scheme(struct ndjson *j, const struct summary *s)
 {
-    ndjson_text(j, "scheme", summary_codes(s));
+    ndjson_text(j, "scheme", summary_word(s));
     add_phrase(j, "scheme_label", s, summary_add_label);
     add_phrase(j, "detail", s, summary_add_detail);
 }

@@ -23,11 +23,11 @@ add_ne(struct ndjson *j, const struct shape *shape)
 static void
 add_purpose(struct ndjson *j, const struct roles *roles, size_t i)
 {
-    char label[SUMMARY_LABEL], detail[SCHEME_DETAIL];
+    char label[SUMMARY_LABEL], detail[SCHEME_DETAIL], word[SCHEME_WORD];
     const struct weight *w = roles_owner(roles, i);
     ndjson_text(j, "role", role_name(roles_role(roles, i)));
     ndjson_bytes(j, "weight", w ? w->name : NULL, w ? w->name_len : 0);
-    ndjson_text(j, "scheme", w ? summary_code(w) : NULL);
+    ndjson_text(j, "scheme", w ? scheme_word(w, word) : NULL);
     ndjson_text(j, "scheme_label", w ? summary_label(label, w) : NULL);
     ndjson_text(j, "detail", w && summary_describe(detail, w)[0] ? detail : NULL);
 }

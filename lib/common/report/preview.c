@@ -61,13 +61,14 @@ static void
 add_tensor(struct ndjson *j, const struct chosen *chosen, const struct str *file)
 {
     const struct tensor t = chosen_tensor(chosen), old = unnamed(chosen);
+    char word[SCHEME_WORD];
     ndjson_begin(j);
     ndjson_bytes(j, "name", t.name, t.name_len);
     ndjson_text(j, "dtype", dtype_name(t.dtype));
     ndjson_dims(j, "shape", &t.shape);
     ndjson_u64(j, "nbytes", nbytes_of(&t));
     ndjson_text(j, "becomes", becomes(chosen));
-    ndjson_text(j, "scheme", chosen->decode ? summary_code(chosen->decode) : NULL);
+    ndjson_text(j, "scheme", chosen->decode ? scheme_word(chosen->decode, word) : NULL);
     ndjson_text(j, "encoder", chosen->encoding ? chosen->encoding->encoder->name : NULL);
     ndjson_text(j, "why", chosen->encoding ? NULL : chosen->why);
     ndjson_bytes(j, "input", chosen->name ? old.name : NULL, old.name_len);

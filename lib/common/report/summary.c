@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/num.h"
+#include "encode/mix.h"
 
 enum { PHRASE_ITEMS = 4 };          /* names in one phrase; the rest are counted */
 
@@ -63,12 +64,6 @@ named_by_type(const struct tensor *codes)
     return class == DTYPE_IS_BLOCK || class == DTYPE_IS_UNKNOWN;
 }
 
-const char *
-summary_code(const struct weight *w)
-{
-    return w->scheme->code;
-}
-
 /* as in "FP8" or "GGUF Q4_K" */
 static const char *
 name_of(char buf[SUMMARY_LABEL], const struct weight *w)
@@ -103,18 +98,20 @@ summary_label(char buf[SUMMARY_LABEL], const struct weight *w)
     return buf;
 }
 
-/* Returns the row of a code, adding it if needed; NULL if memory is exhausted. A model has only a handful of codes. */
+/* Returns the row of a weight's scheme, adding it if needed; NULL if memory is exhausted. A model has only a handful. */
 static struct summary_scheme *
-scheme_of(struct summary *s, const char *code, struct err *err)
+scheme_of(struct summary *s, const struct weight *w, struct err *err)
 {
+    struct summary_scheme added = { 0 };
+    scheme_word(w, added.word);
     for (size_t i = 0; i < s->nschemes; i++)
-        if (strcmp(s->schemes[i].code, code) == 0)
+        if (strcmp(s->schemes[i].word, added.word) == 0)
             return &s->schemes[i];
     struct summary_scheme *schemes = array_grow(s->schemes, s->nschemes, &s->room, sizeof *schemes, err);
     if (!schemes)
         return NULL;
     s->schemes = schemes;
-    schemes[s->nschemes] = (struct summary_scheme){ .code = code };
+    schemes[s->nschemes] = added;
     return &schemes[s->nschemes++];
 }
 
@@ -123,9 +120,11 @@ static bool
 add_part(struct summary *s, const struct weight *w, bool codes, uint64_t nbytes, struct err *err)
 {
     char label[SUMMARY_LABEL], detail[SCHEME_DETAIL];
-    struct summary_scheme *scheme = scheme_of(s, summary_code(w), err);
+    struct summary_scheme *scheme = scheme_of(s, w, err);
     if (!scheme)
         return false;
+    s->several |= s->code && strcmp(s->code, w->scheme->code) != 0;
+    s->code = w->scheme->code;
     scheme->weights += codes;
     scheme->companions += !codes;
     scheme->nbytes = add_up(scheme->nbytes, nbytes);
@@ -155,6 +154,25 @@ add_tensor(struct summary *s, const struct catalog *catalog, const struct roles 
         && (!w || add_part(s, w, !roles_is_companion(roles, i), nbytes, err));
 }
 
+/* Returns the mix that general.file_type declares if some weight has its type; else NULL. */
+static const char *
+find_mix(const struct summary *s, const struct catalog *catalog)
+{
+    char type[SCHEME_WORD];
+    uint64_t id;
+    const struct meta *m = catalog_meta_find(catalog, "general.file_type");
+    const struct mix *mix = mix_list;
+    if (strcmp(catalog_facts_of(catalog)->format, "GGUF") != 0 || !m || !meta_as_u64(&m->value, &id))
+        return NULL;
+    while (mix->name && (uint64_t)mix->file_type != id)
+        mix++;
+    str_lower(type, sizeof type, dtype_name(mix->type));
+    for (size_t i = 0; mix->name && i < s->nschemes; i++)
+        if (strcmp(s->schemes[i].word, type) == 0)
+            return mix->name;
+    return NULL;
+}
+
 bool
 summary_make(struct summary *s, const struct catalog *catalog, const struct roles *roles, struct err *err)
 {
@@ -162,6 +180,7 @@ summary_make(struct summary *s, const struct catalog *catalog, const struct role
     for (size_t i = 0; i < catalog_count(catalog); i++)
         if (!add_tensor(s, catalog, roles, i, err))
             return false;
+    s->mix = find_mix(s, catalog);
     return true;
 }
 
@@ -184,9 +203,9 @@ summary_companions(const struct summary *s)
 }
 
 const char *
-summary_codes(const struct summary *s)
+summary_word(const struct summary *s)
 {
-    return s->nschemes == 0 ? NULL : s->nschemes == 1 ? s->schemes[0].code : "mixed";
+    return s->nschemes == 0 ? NULL : s->mix ? s->mix : s->nschemes == 1 ? s->schemes[0].word : "mixed";
 }
 
 static void
@@ -205,7 +224,7 @@ summary_add_scheme(struct str *out, const struct summary *s)
 {
     if (s->nschemes == 0)
         str_text(out, "none");
-    if (s->nschemes > 1)
+    if (s->several)
         str_text(out, "mixed: ");
     add_labels(out, &s->names, ", ");
 }

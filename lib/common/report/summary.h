@@ -7,9 +7,9 @@
 #include "report/tally.h"
 #include "scheme/roles.h"
 
-/* All weights with one scheme code. */
+/* All weights with one name of a scheme. */
 struct summary_scheme {
-    const char *code;               /* "fp8"; borrowed from the scheme */
+    char word[SCHEME_WORD];         /* "fp8", "q4_k": scheme_word() */
     size_t weights, companions;
     uint64_t nbytes;                /* of both, as stored */
     struct tally labels;            /* "FP8 (E4M3, 128x128 blocks)" -> weights, and bytes with their companions */
@@ -27,6 +27,9 @@ struct summary {
     struct tally dtypes;            /* "F8_E4M3" -> tensors */
     struct summary_scheme *schemes; /* nschemes elements, in order of first use */
     size_t nschemes, room;
+    const char *code;               /* of the last weight added; NULL if there is none */
+    bool several;                   /* weights have several codes */
+    const char *mix;                /* "q4_k_m": what general.file_type of a GGUF declares, if its weights agree; or NULL */
     struct tally names;             /* "FP8", "GGUF Q4_K" -> quantized tensors */
     struct tally details;           /* "E4M3, 128x128 blocks" -> quantized tensors */
 };
@@ -37,8 +40,9 @@ void summary_clear(struct summary *s);
 /* Returns the number of companions. */
 size_t summary_companions(const struct summary *s);
 
-/* Returns the code of all weights, "mixed" if they have several codes, NULL if nothing is quantized. */
-const char *summary_codes(const struct summary *s);
+/* Returns the name of the scheme for programs: the mix, the name that all weights have, "mixed" if they have several; NULL if
+ * nothing is quantized. */
+const char *summary_word(const struct summary *s);
 
 /* Appends the schemes in one phrase, those with most bytes first: "none", "FP8", "mixed: FP8, NF4". */
 void summary_add_scheme(struct str *out, const struct summary *s);
@@ -62,8 +66,6 @@ bool summary_dtype_sized(const struct tally_row *row);
 /* Counts the parameters of tensor i of the catalog. Returns false for a weight whose packing hides the shape. */
 bool summary_parameters(uint64_t *n, const struct catalog *catalog, const struct roles *roles, size_t i);
 
-/* Returns the code of a weight's scheme for JSON: "fp8". */
-const char *summary_code(const struct weight *w);
 /* Writes the scheme of a weight for text, with details: "FP8 (E4M3, 128x128 blocks)", "GGUF Q4_K". Returns buf. */
 enum { SUMMARY_LABEL = 4 * SCHEME_DETAIL };
 const char *summary_label(char buf[SUMMARY_LABEL], const struct weight *w);

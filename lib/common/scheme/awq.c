@@ -381,7 +381,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 const struct scheme awq_schemes[] = {
     {
-        .code = "awq-gemm",
+        .code = "awq",
         .name = "AWQ GEMM",
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemm,
             .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] with G dividing in, qzeros [G, out*bits/32]",

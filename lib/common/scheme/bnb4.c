@@ -218,6 +218,13 @@ bnb4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "%s", is_nested(w) ? ", double-quantized" : "");
 }
 
+static void
+variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    if (own(w)->type != TYPE_UNREAD)
+        snprintf(buf, SCHEME_WORD, "%s%s", own(w)->type == TYPE_NF4 ? "nf4" : "fp4", is_nested(w) ? "-double-quant" : "");
+}
+
 const struct scheme bnb4_schemes[] = {
     {
         .code = "bnb-4bit",
@@ -243,6 +250,7 @@ const struct scheme bnb4_schemes[] = {
         .room = sizeof(struct bnb4_room),
         .decode = bnb4_decode,
         .describe = bnb4_describe,
+        .variant = variant,
     },
     { 0 },
 };

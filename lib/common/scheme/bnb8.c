@@ -96,7 +96,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 const struct scheme bnb8_schemes[] = {
     {
-        .code = "bnb-int8",
+        .code = "int8",
         .name = "bitsandbytes INT8",
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .companions = {
             COMPANION(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),

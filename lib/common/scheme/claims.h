@@ -47,11 +47,11 @@ struct claims {
     bool shares;                        /* the weight being claimed shares a companion with another */
 };
 
-/* Returns true if --input-scheme names this scheme (by its code). */
+/* Returns true if --input-scheme means the scheme with this code. */
 static inline bool
 claims_is_forced(const struct claims *c, const char *code)
 {
-    return c->forced && strcasecmp(c->forced, code) == 0;
+    return c->forced && scheme_is_called(c->forced, code);
 }
 
 /* Returns the row of table_left_names that matches a tensor's name, and sets *p to the name without that suffix. NULL if

@@ -472,6 +472,14 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         blocks_describe(&ct->blocks, ct->open, buf, n);
 }
 
+static void
+variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct ct *ct = w->own;
+    if (ct->packing.bits == 4 && !ct->open && ct->blocks.b0 == 1 && ct->blocks.b1 < ct->blocks.cols)
+        snprintf(buf, SCHEME_WORD, "int4-group");
+}
+
 const struct scheme ct_packed_schemes[] = {
     {
         .code = "ct-packed",
@@ -488,6 +496,7 @@ const struct scheme ct_packed_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
+        .variant = variant,
     },
     { 0 },
 };

@@ -234,11 +234,11 @@ gptoss_fits(const struct table_match *f)
 
 /* Of schemes with common names, the one that requires more evidence comes first. */
 const struct scheme fp4_schemes[] = {
-    { .code = "ct-nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS, ROWS({
+    { .code = "nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS, ROWS({
         PACKED, .fits = nvfp4_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale",
         .companions = { SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
             SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES) } }) },
-    { .code = "ct-mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS({
+    { .code = "mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS({
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
     RECOGNISED("nvfp4-svd", "ModelOpt NVFP4_SVD", {
@@ -267,7 +267,7 @@ const struct scheme fp4_schemes[] = {
             .companions = { NVFP4_PARTS } },
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
             "one per expert", .companions = { EXPERT_PARTS } }) },
-    { .code = "mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
+    { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
         { WEIGHT, .is = is_mxfp4, .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
             SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH) } },
         { EXPERTS, .is = is_mxfp4, .companions = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },

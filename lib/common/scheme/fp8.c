@@ -19,6 +19,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "scheme/comfy_marker.h"
 #include "scheme/fp8_priv.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
@@ -186,6 +187,7 @@ fit(struct table_match *found, struct weight *w, struct err *err)
         && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
         && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
         && (!zero || check_zero_point(c, zero, err));
+    f.comfy = ok && comfy_marker_is_there(c, found->codes);
     struct fp8_weight *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
     if (own)
         *own = f;
@@ -274,6 +276,32 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, f->b0, f->b1);
 }
 
+/* A scale of type E8M0 makes the blocks fp8-ue8m0, which has no form with E5M2; a
+ * scale [1, 1] is that of one block. */
+static void
+variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct fp8_weight *f = fp8_own(w);
+    const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
+    bool e5m2 = codes->dtype == DTYPE_F8_E5M2, all_cols = f->b1 >= f->cols;
+    bool single = f->b0 >= f->rows && all_cols && f->per_row == 0;
+    const char *form = NULL;
+    if (!scale || f->advice == ADVICE_NEEDED || (codes->dtype != DTYPE_F8_E4M3 && !e5m2) || f->b1 == 1)
+        return;
+    if (f->comfy)
+        form = e5m2 ? NULL : "comfy-fp8";
+    else if (single && scale->shape.rank < 2)
+        form = f->per_expert ? NULL : "fp8-per-tensor";
+    else if (f->b0 == 1 && all_cols && !single)
+        form = "fp8-per-channel";
+    else if (scale->dtype == DTYPE_F8_E8M0)
+        form = e5m2 ? NULL : "fp8-ue8m0";
+    else
+        form = "fp8";
+    if (form)
+        snprintf(buf, SCHEME_WORD, "%s%s", form, e5m2 ? "-e5m2" : "");
+}
+
 #define SMOOTH_PART COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH)
 #define ZERO_POINT_PART COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
@@ -297,7 +325,7 @@ static const struct scheme_row rows[] = {
 
 /* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {
-    [FP8_PLAIN] = FP8("fp8", "FP8", .rows = rows, .nrows = sizeof rows / sizeof *rows),
+    [FP8_PLAIN] = FP8("fp8", "FP8", .variant = variant, .rows = rows, .nrows = sizeof rows / sizeof *rows),
     [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8"),
     [FP8_MX] = FP8(SCHEME_MXFP8, "MXFP8"),
     [FP8_MX_TILES] = FP8(SCHEME_MXFP8_COMFY, "MXFP8"),

@@ -118,6 +118,12 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "%s%s", dtype_name(w->part[CODES]->dtype), w->part[SCALE] ? " with scale" : "");
 }
 
+static void
+variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    str_lower(buf, SCHEME_WORD, dtype_name(w->part[CODES]->dtype));
+}
+
 /* The shape is known; only the encoding is not. */
 static bool
 fit_unknown(struct table_match *f, struct weight *w, struct err *err)
@@ -164,6 +170,7 @@ const struct scheme ggml_schemes[] = {
         .room = sizeof(struct ggml_room),
         .decode = decode,
         .describe = describe,
+        .variant = variant,
     }, {
         .code = "unknown-type",
         .name = "type",

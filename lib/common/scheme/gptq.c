@@ -344,6 +344,13 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "groups of %" PRIu64, q->group);
 }
 
+static void
+variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    if (((const struct gptq *)w->own)->bits == 8)
+        snprintf(buf, SCHEME_WORD, "gptq-8bit");
+}
+
 const struct scheme gptq_schemes[] = {
     {
         .code = "gptq",
@@ -359,6 +366,7 @@ const struct scheme gptq_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
+        .variant = variant,
     },
     { 0 },
 };

@@ -147,7 +147,7 @@ const struct scheme int8_schemes[] = {
         .describe = describe,
     },
     {
-        .code = "int8",
+        .code = "int8-channel",
         .name = "INT8",
         INT8_ROW(NULL),
         .fit = fit,

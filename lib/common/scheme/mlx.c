@@ -335,9 +335,17 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
                 bits_in(m->open, sizes[i]), sizes[i]);
 }
 
+static void
+variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct mlx *m = w->own;
+    if (!m->kind && m->open == 0)
+        snprintf(buf, SCHEME_WORD, "mlx-%" PRIu32 "bit", m->bits);
+}
+
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
     [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
-    .describe = describe, __VA_ARGS__ }
+    .describe = describe, .variant = variant, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
 #define ASK "give config.json with --config, or the scheme with --input-scheme mlx-4bit, mlx-8bit etc."
 

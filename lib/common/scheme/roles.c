@@ -96,9 +96,11 @@ static bool
 check_forced(const struct claims *c, struct err *err)
 {
     const struct roles *r = c->roles;
+    char word[SCHEME_WORD];
     bool used = !c->forced;
     for (size_t i = 0; i < r->nweights && !used; i++)
-        used = r->weights[i].scheme->code && strcasecmp(r->weights[i].scheme->code, c->forced) == 0;
+        used = r->weights[i].scheme->code && (claims_is_forced(c, r->weights[i].scheme->code)
+            || str_same_word(c->forced, scheme_word(&r->weights[i], word)));
     return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--input-scheme %s: no weight in the model can have this scheme",
         c->forced);
 }

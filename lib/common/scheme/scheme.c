@@ -1,5 +1,7 @@
 #include "scheme/scheme.h"
 
+#include <stdio.h>
+
 const char *
 role_name(enum role role)
 {
@@ -22,6 +24,17 @@ bool
 weight_has_run(const struct weight *w, unsigned p)
 {
     return weight_need(w, p) == NEED_RUN || weight_need(w, p) == NEED_AGAIN;
+}
+
+const char *
+scheme_word(const struct weight *w, char buf[SCHEME_WORD])
+{
+    *buf = '\0';
+    if (w->scheme->variant)
+        w->scheme->variant(w, buf);
+    if (!*buf)
+        snprintf(buf, SCHEME_WORD, "%s", w->scheme->code);
+    return buf;
 }
 
 void

@@ -17,7 +17,7 @@
 #include "catalog/catalog.h"
 #include "kernel/kernels.h"
 
-enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 96 };
+enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 96, SCHEME_WORD = 24 };
 
 /* Bytes by which a run may start before the end of the previous one. */
 enum { SCHEME_BACK = 4096 };
@@ -136,7 +136,7 @@ enum need weight_need(const struct weight *w, unsigned p);
 bool weight_has_run(const struct weight *w, unsigned p);
 
 struct scheme {
-    const char *code;           /* "fp8", "gptq": for programs and --input-scheme, never changes; NULL if no weight has the scheme */
+    const char *code;           /* "fp8", "gptq": for --input-scheme, never changes; NULL if no weight has the scheme */
     const char *name;           /* "FP8", "GGUF" ...: for reports and messages */
     const char *ask;            /* hint appended to a refusal: what input would decide; or NULL */
     const struct scheme_row *rows;      /* nrows rows, tried in turn */
@@ -168,13 +168,24 @@ struct scheme {
 
     /* Writes the text that reports show after the name: "E4M3, 128x128 blocks", "Q4_K"; may be empty. */
     void (*describe)(const struct weight *w, char buf[SCHEME_DETAIL]);
+
+    /* Writes what amn-forget --scheme calls this weight's variant of the scheme; leaves buf empty for a variant that it does
+     * not write. NULL: the code is the name of all variants. */
+    void (*variant)(const struct weight *w, char buf[SCHEME_WORD]);
 };
+
+/* Writes the name of a weight's scheme for programs: the one of amn-forget --scheme if amn-forget can write it, else the
+ * code. Returns buf. */
+const char *scheme_word(const struct weight *w, char buf[SCHEME_WORD]);
 
 /* Returns the i-th of the distinct codes of all schemes, in the order in which schemes are tried; NULL after the last. */
 const char *scheme_code(size_t i);
 
-/* Checks that `code` is NULL or the code of a scheme (case-insensitive). Otherwise fails with ERR_USAGE, naming the closest
- * codes or all. */
-bool scheme_known(const char *code, struct err *err);
+/* Returns true if --input-scheme `name` means the scheme with this code: it is the code, a former code, or the name of a
+ * variant. Case and '-' for '_' do not matter. */
+bool scheme_is_called(const char *name, const char *code);
+
+/* Checks that `name` is NULL or means a scheme. Otherwise fails with ERR_USAGE, naming the closest codes or all. */
+bool scheme_known(const char *name, struct err *err);
 
 #endif

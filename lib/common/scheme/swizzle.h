@@ -15,10 +15,10 @@ enum grid_kind {
 };
 
 /* The --input-scheme names of weights in plain and in tiled order. */
-#define SCHEME_NVFP4 "nvfp4-modelopt"
-#define SCHEME_NVFP4_COMFY "nvfp4-comfy"
+#define SCHEME_NVFP4 "modelopt-nvfp4"
+#define SCHEME_NVFP4_COMFY "comfy-nvfp4"
 #define SCHEME_MXFP8 "mxfp8"
-#define SCHEME_MXFP8_COMFY "mxfp8-comfy"
+#define SCHEME_MXFP8_COMFY "comfy-mxfp8"
 
 /* Computes the tiled grid of rows x blocks scales, rounded up to multiples of 128 and 4. Returns false if a size overflows
  * 64 bits. */

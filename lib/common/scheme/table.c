@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "scheme/dim.h"
+#include "scheme/swizzle.h"
 
 /* Of schemes with common names, the one that requires more evidence comes first. */
 static const struct scheme *const table[] = {
@@ -68,22 +69,57 @@ scheme_code(size_t n)
     return NULL;
 }
 
+/* Names of --input-scheme besides the codes: former codes, and variants under the names of amn-forget --scheme. */
+static const struct former {
+    const char *name, *code;
+} formers[] = {
+    { "awq-gemm", "awq" }, { "bnb-int8", "int8" }, { "int8", "int8-channel" }, { "ct-nvfp4", "nvfp4" },
+    { "ct-mxfp4", "mxfp4" }, { "mxfp4", "modelopt-mxfp4" }, { "nvfp4-modelopt", SCHEME_NVFP4 },
+    { "nvfp4-comfy", SCHEME_NVFP4_COMFY }, { "mxfp8-comfy", SCHEME_MXFP8_COMFY }, { "w4a4-comfy", "comfy-w4a4" },
+    { "w4a8-comfy", "comfy-w4a8" }, { "awq-comfy", "comfy-awq" }, { "int8-comfy", "comfy-int8" }, { "nf4-comfy", "comfy-nf4" },
+    { "nf4", "bnb-4bit" }, { "fp4", "bnb-4bit" }, { "nf4-double-quant", "bnb-4bit" }, { "fp4-double-quant", "bnb-4bit" },
+    { "int4-group", "ct-packed" }, { "gptq-8bit", "gptq" }, { "comfy-fp8", "fp8" }, { "fp8-ue8m0", "fp8" },
+    { "fp8-e5m2", "fp8" }, { "fp8-per-channel", "fp8" }, { "fp8-per-channel-e5m2", "fp8" }, { "fp8-per-tensor", "fp8" },
+    { "fp8-per-tensor-e5m2", "fp8" },
+};
+
+/* Returns true if `name` is that of a ggml block type. */
+static bool
+is_block_type(const char *name)
+{
+    for (enum dtype d = 0; d < DTYPE_COUNT; d++)
+        if (dtype_facts(d)->kind == DTYPE_IS_BLOCK && str_same_word(name, dtype_name(d)))
+            return true;
+    return false;
+}
+
 bool
-scheme_known(const char *code, struct err *err)
+scheme_is_called(const char *name, const char *code)
+{
+    if (str_same_word(name, code) || (strcmp(code, "gguf") == 0 && is_block_type(name)))
+        return true;
+    for (size_t i = 0; i < sizeof formers / sizeof *formers; i++)
+        if (str_same_word(formers[i].name, name) && strcmp(formers[i].code, code) == 0)
+            return true;
+    return false;
+}
+
+bool
+scheme_known(const char *name, struct err *err)
 {
     struct str hint = { 0 };
     char shown[STR_SHOWN];
     const char *codes[CODES_MAX], *known;
     size_t n = 0;
-    for (; code && n < CODES_MAX && (known = scheme_code(n)) != NULL; n++) {
+    for (; name && n < CODES_MAX && (known = scheme_code(n)) != NULL; n++) {
         codes[n] = known;
-        if (strcasecmp(code, known) == 0)
+        if (scheme_is_called(name, known))
             return true;
     }
-    if (!code)
+    if (!name)
         return true;
-    nearest_or_all(&hint, code, codes, n);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown scheme '%s'%s", str_shown(shown, code, strlen(code)),
+    nearest_or_all(&hint, name, codes, n);
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown scheme '%s'%s", str_shown(shown, name, strlen(name)),
         hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
