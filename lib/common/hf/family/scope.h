@@ -1,0 +1,38 @@
+/* scope: what the names and functions in the expressions of a family stand for, for one model, in one direction. */
+#ifndef HF_FAMILY_SCOPE_H
+#define HF_FAMILY_SCOPE_H
+
+#include "catalog/tensor.h"
+#include "hf/family/family.h"
+
+/* The tensors that has(), dim(), rows(), count(), number(), value(), data() and ones() ask about: after renames on the way to
+ * GGUF; those of the GGUF file on the way back. All are optional until set. */
+struct scope_tensors {
+    void *of;
+    /* Returns the tensor, or NULL. */
+    const struct tensor *(*find)(void *of, const char *name, size_t n);
+    /* Calls `see` with each name, until it returns false. */
+    void (*each)(void *of, bool (*see)(void *see_of, const char *name, size_t n), void *see_of);
+    /* Reads the first n elements of a tensor as numbers. */
+    bool (*read)(void *of, const struct tensor *t, double *x, size_t n, struct err *err);
+};
+
+struct scope {
+    const struct model_family *family;
+    const char *class;          /* of architectures[0] */
+    json_t *config;             /* members: forward those of config.json with the defaults; back those recovered so far;
+                                 * borrowed */
+    json_t *keys;               /* back: values of GGUF keys by full name; NULL: forward; borrowed */
+    json_t *rope, *rope_local, *rope_all;           /* objects, borrowed; or NULL */
+    json_t *tokenizer_config, *generation_config;   /* borrowed; or NULL */
+    json_t *file;               /* file.pooling, file.labels; borrowed; or NULL */
+    bool mtp;                   /* false with --no-mtp */
+    uint32_t file_type;
+    uint64_t tokens, vocab_rows;
+    struct scope_tensors tensors;
+    bool (*has_file)(void *of, const char *name);
+    void *folder;               /* the `of` of has_file */
+    unsigned depth;             /* lets being evaluated, to find one that refers to itself */
+};
+
+#endif
