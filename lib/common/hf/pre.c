@@ -174,3 +174,20 @@ hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err)
     str_clear(&steps);
     return ok;
 }
+
+const char *
+hf_pre_steps(const char *split)
+{
+    /* The words that family files use, and the name that `known` has for the same steps. */
+    static const struct {
+        const char *split, *name;
+    } words[] = {
+        { "llama3", "llama-bpe" }, { "qwen2", "qwen2" }, { "qwen35", "qwen35" }, { "tekken", "tekken" }, { "gpt-4o", "gpt-4o" },
+        { "gpt-2", "gpt-2" }, { "digits", "smollm" }, { "deepseek-v3", "deepseek-v3" },
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t k = 0; strcmp(words[i].split, split) == 0 && k < sizeof known / sizeof *known; k++)
+            if (strcmp(known[k].name, words[i].name) == 0)
+                return known[k].steps;
+    return NULL;
+}

@@ -127,6 +127,10 @@ bool hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err);
 /* Returns true if llama.cpp adds a BOS token by default for this pre-tokenizer. Source: llama-vocab.cpp. */
 bool hf_pre_adds_bos(const char *pre);
 
+/* Returns the steps of a way of splitting, named as in family files: one line each, R and a regex whose matches are isolated, B
+ * or b for bytes as characters (B: after GPT-2's regex), D for single digits. NULL for an unknown name; static. */
+const char *hf_pre_steps(const char *split);
+
 /* Puts the ids of special tokens, the flags that add them to a text, and the chat templates. Skips ids of `limit` and above;
  * 0: no limit. */
 bool hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err *err);
