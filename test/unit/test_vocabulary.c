@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hf/config.h"
-#include "hf/vocabulary.h"
+#include "hf/model.h"
 #include "sha256.h"
 
 #define CORPUS "test/corpus/hf"
@@ -99,22 +98,26 @@ member(const struct hf_text *config, const char *name)
     return at ? at + n : NULL;
 }
 
+struct vocabulary_case {
+    const struct hf_family *family;
+    uint64_t size;
+};
+
 static void
-read_options(struct hf_vocabulary_options *options, const struct hf_folder *folder)
+read_options(struct vocabulary_case *options, const struct hf_folder *folder)
 {
     const char *at = member(&folder->file[HF_CONFIG], "architectures"), *end = folder->file[HF_CONFIG].p
         + folder->file[HF_CONFIG].n;
     const char *quote = at ? memchr(at, '"', (size_t)(end - at)) : NULL;
     const char *close = quote ? memchr(quote + 1, '"', (size_t)(end - quote - 1)) : NULL;
-    *options = (struct hf_vocabulary_options){ .family = hf_family_at(0) };
+    *options = (struct vocabulary_case){ .family = hf_family_at(0) };
     if (close && hf_family_find(quote + 1, (size_t)(close - quote - 1)))
         options->family = hf_family_find(quote + 1, (size_t)(close - quote - 1));
     at = member(&folder->file[HF_CONFIG], "vocab_size");
     for (; at && at < end && *at == ' '; at++)
         ;
     for (; at && at < end && *at >= '0' && *at <= '9'; at++)
-        options->vocab_size = options->vocab_size * 10 + (uint64_t)(*at - '0');
-    options->pre = getenv("AMN_PRE");
+        options->size = options->size * 10 + (uint64_t)(*at - '0');
 }
 
 /* Appends "key type value" lines; for text and arrays the value is their length and the start of their SHA-256. */
@@ -141,12 +144,13 @@ add_key(struct str *s, const struct meta *m)
 }
 
 static bool
-convert(struct str *out, const struct hf_folder *folder, const struct hf_vocabulary_options *options, struct err *err)
+convert(struct str *out, const struct hf_folder *folder, const struct vocabulary_case *c, struct err *err)
 {
     struct keys keys = { 0 };
     uint64_t tokens = 0;
     err_init(err);
-    bool ok = hf_vocabulary_keys(&keys, folder, options, &tokens, err);
+    struct hf_vocabulary_options options = { .size = c->size, .pre_name = getenv("AMN_PRE") };
+    bool ok = hf_model_vocabulary(&keys, folder, c->family, &options, &tokens, err);
     for (size_t i = 0; ok && i < keys.n; i++)
         add_key(out, &keys.list[i]);
     keys_clear(&keys);
@@ -157,7 +161,7 @@ static void
 print(const char *dir)
 {
     struct hf_folder folder;
-    struct hf_vocabulary_options options;
+    struct vocabulary_case options;
     struct str out = { 0 };
     struct err err;
     open_folder(&folder, dir);
@@ -177,7 +181,7 @@ check_folder(const char *name, const char *want, size_t n)
 {
     char dir[256];
     struct hf_folder folder;
-    struct hf_vocabulary_options options;
+    struct vocabulary_case options;
     struct str out = { 0 };
     struct err err;
     snprintf(dir, sizeof dir, CORPUS "/%s", name);
@@ -209,7 +213,7 @@ check_broken(const char *name, int rounds)
 {
     char dir[256];
     struct hf_folder folder;
-    struct hf_vocabulary_options options;
+    struct vocabulary_case options;
     uint32_t state = 1;
     snprintf(dir, sizeof dir, CORPUS "/%s", name);
     open_folder(&folder, dir);

@@ -5,6 +5,7 @@
 #define HF_MODEL_H
 
 #include "hf/tensors.h"
+#include "hf/vocabulary.h"
 
 /* A zeroed struct holds no model. */
 struct hf_model {
@@ -19,6 +20,10 @@ struct hf_model {
  * after a failure. */
 bool hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err);
 void hf_model_clear(struct hf_model *hf);
+
+/* Puts the keys tokenizer.* of a family: sets the options that depend on it, and calls hf_vocabulary_keys(). */
+bool hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family,
+    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err);
 
 /* Replaces the chosen tensors of the model by those of the GGUF file, which borrow from hf. `matrices` and `exact`: see
  * hf/tensors.h. */

@@ -62,7 +62,7 @@ static bool
 set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
 {
     struct hf_vocab *v = b->v;
-    uint64_t size = v->options->vocab_size;
+    uint64_t size = v->options->size;
     const char *file = v->model[HF_VOCAB].file;
     uint64_t most = v->config.n + (v->json.p ? v->json.n : v->model[HF_VOCAB].n + v->folder->file[HF_ADDED_TOKENS].n);
     char shown[STR_SHOWN];
@@ -97,9 +97,8 @@ read_vocab(struct hf_bpe *b, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-/* Adds a token declared in a file; a->id is UINT64_MAX if the file declares none. */
-static bool
-add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
+bool
+hf_bpe_add(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
 {
     struct hf_vocab *v = b->v;
     char shown[STR_SHOWN];
@@ -128,170 +127,9 @@ add_all(struct hf_bpe *b, const struct hf_value *list, enum hf_added_form form, 
     if (!hf_added_begin(&walk, list, form, err))
         return false;
     while (hf_added_next(&walk, b->v, &a, &end, err) && !end)
-        if (!add_token(b, &a, list->file, err))
+        if (!hf_bpe_add(b, &a, list->file, err))
             return false;
     return err->kind == ERR_NONE;
-}
-
-/* --- roles */
-
-enum { NROLES = 7 };
-enum { ADDITIONAL = NROLES, EXTRA, CLASS, ROLE_MEMBERS };
-static const char *const role_members[ROLE_MEMBERS] = {
-    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
-    "additional_special_tokens", "extra_special_tokens", "tokenizer_class"
-};
-
-/* Adds a token with a role, which is special. A token of a list (`listed`) has no role of its own and is added only if it is
- * new, except for tokenizer classes that add it again. */
-static bool
-add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err *err)
-{
-    static const char *const name[] = { "content" };
-    struct hf_added a = { .id = UINT64_MAX, .special = true, .normalized = false, .at = value->at };
-    struct hf_value content = *value;
-    size_t id;
-    if (hf_value_kind(value) == PULL_OBJECT && !hf_value_members(&content, name, 1, value, err))
-        return false;
-    if (!hf_value_string(&a.text, &b->v->chars, &content, err))
-        return false;
-    if (!a.text.p || a.text.n == 0)
-        return true;
-    if (hf_vocab_find(b->v, &a.text, &id) && b->v->token[id].added) {
-        b->v->token[id].special |= !listed;
-        return true;
-    }
-    return add_token(b, &a, value->file, err);
-}
-
-/* Adds a list of tokens, or an object of tokens by role. */
-static bool
-add_roles(struct hf_bpe *b, const struct hf_value *list, bool plain, struct err *err)
-{
-    struct pull json;
-    struct hf_value one = *list;
-    enum pull_token kind = hf_value_kind(list);
-    if (kind == PULL_END || kind == PULL_NULL)
-        return true;
-    if (kind != PULL_ARRAY && kind != PULL_OBJECT)
-        return hf_value_wrong(list, "a list of tokens", err);
-    hf_value_pull(&json, list);
-    pull_next(&json);
-    for (;;) {
-        struct pull ahead = json;
-        enum pull_token token = pull_next(&ahead);
-        if (token == PULL_ARRAY_END || token == PULL_OBJECT_END)
-            return true;
-        if (token == PULL_KEY)
-            json = ahead;
-        if (!pull_value_text(&json, &one.p, &one.n))
-            return hf_value_fault(&json, list, "a token", err);
-        one.at = list->at + (uint64_t)(one.p - list->p);
-        if (!add_role(b, &one, plain && kind == PULL_ARRAY, err))
-            return false;
-    }
-}
-
-/* Returns true for an empty array. */
-static bool
-is_empty(const struct hf_value *list)
-{
-    struct pull json;
-    hf_value_pull(&json, list);
-    pull_next(&json);
-    enum pull_token token = pull_next(&json);
-    return token == PULL_ARRAY_END;
-}
-
-static bool
-ends_with_token(const struct pull_text *key)
-{
-    static const char end[] = "_token";
-    size_t n = sizeof end - 1;
-    if (key->n < n || memcmp(key->p + key->n - n, end, n) != 0)
-        return false;
-    for (size_t i = 0; i < NROLES; i++)
-        if (pull_text_is(key, role_members[i]))
-            return false;
-    return true;
-}
-
-/* Adds tokens with model-specific roles: members of tokenizer_config.json such as "image_token". */
-static bool
-add_other_roles(struct hf_bpe *b, struct err *err)
-{
-    struct pull json;
-    struct hf_value one = b->v->config;
-    if (!one.p)
-        return true;
-    hf_value_pull(&json, &one);
-    pull_next(&json);
-    while (pull_next(&json) == PULL_KEY) {
-        bool is_role = ends_with_token(&json.token);
-        if (!pull_value_text(&json, &one.p, &one.n))
-            return hf_value_fault(&json, &b->v->config, "a value", err);
-        one.at = b->v->config.at + (uint64_t)(one.p - b->v->config.p);
-        if (is_role && hf_value_kind(&one) == PULL_STRING && !add_role(b, &one, false, err))
-            return false;
-    }
-    return true;
-}
-
-/* Returns the default of a tokenizer class for a role that is not in tokenizer_config.json, as a JSON string. Source: the
- * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last only for "llama-json". */
-static const char *
-role_of_class(const struct hf_bpe *b, size_t role)
-{
-    static const char end[] = "\"<|endoftext|>\"";
-    static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
-    static const char *const llama[NROLES] = { "\"<s>\"", "\"</s>\"", "\"<unk>\"" };
-    return b->class == CLASS_QWEN ? qwen[role] : b->class == CLASS_GPT ? gpt[role]
-        : b->class == CLASS_LLAMA ? llama[role] : NULL;
-}
-
-/* Determines the tokenizer class. Qwen2 uses its own unless GPT2Tokenizer is named, other Qwen models if no class is named. */
-static bool
-read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, struct err *err)
-{
-    struct hf_string c;
-    if (!hf_value_string(&c, &b->v->chars, value, err))
-        return false;
-    enum hf_kind kind = b->v->options->family->kind;
-    bool qwen = hf_string_is(&c, "Qwen2Tokenizer") || hf_string_is(&c, "Qwen2TokenizerFast");
-    bool gpt = hf_string_is(&c, "GPT2Tokenizer") || hf_string_is(&c, "GPT2TokenizerFast");
-    bool llama = hf_string_is(&c, "LlamaTokenizer") || hf_string_is(&c, "LlamaTokenizerFast");
-    bool of_qwen = kind == HF_QWEN2 || kind == HF_QWEN2_MOE || kind == HF_QWEN3 || kind == HF_QWEN3_MOE;
-    if (qwen || (kind == HF_QWEN2 && !gpt) || (of_qwen && !c.p))
-        b->class = CLASS_QWEN;
-    else if (gpt && kind != HF_PHI3)
-        b->class = CLASS_GPT;
-    else if (llama && characters)
-        b->class = CLASS_LLAMA;
-    return true;
-}
-
-bool
-hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err)
-{
-    struct hf_value role[ROLE_MEMBERS];
-    if (!hf_value_members(role, role_members, ROLE_MEMBERS, &b->v->config, err)
-        || !read_class(b, &role[CLASS], characters, err))
-        return false;
-    for (size_t i = 0; i < NROLES; i++) {
-        const char *otherwise = role[i].p ? NULL : role_of_class(b, i);
-        if (otherwise) {
-            role[i].p = otherwise;
-            role[i].n = strlen(otherwise);
-        }
-        if (!add_role(b, &role[i], false, err))
-            return false;
-    }
-    bool by_name = hf_value_kind(&role[EXTRA]) == PULL_OBJECT;
-    bool plain = !characters && b->class != CLASS_QWEN;
-    if (!add_other_roles(b, err) || (by_name && !add_roles(b, &role[EXTRA], false, err)))
-        return false;
-    bool extra = hf_value_kind(&role[EXTRA]) != PULL_NULL && role[EXTRA].p && !by_name && !is_empty(&role[EXTRA]);
-    return add_roles(b, &role[extra ? EXTRA : ADDITIONAL], plain, err);
 }
 
 static int
@@ -308,7 +146,7 @@ take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *
     for (size_t i = 0; i < n; i++) {
         size_t known;
         char shown[STR_SHOWN];
-        if (!b->v->json.p && !add_token(b, &list[i], file, err))
+        if (!b->v->json.p && !hf_bpe_add(b, &list[i], file, err))
             return false;
         if (b->v->json.p && (!hf_vocab_find(b->v, &list[i].text, &known) || known != list[i].id))
             return err_set(err, ERR_MALFORMED, list[i].at, "%s: token \"%s\" is missing or has another id in %s", file,
@@ -433,7 +271,7 @@ settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err
 void
 hf_vocab_trim(struct hf_vocab *v)
 {
-    if (v->options->vocab_size == 0)
+    if (v->options->size == 0)
         while (v->n > 0 && !v->token[v->n - 1].p)
             v->n--;
 }
@@ -463,11 +301,11 @@ bool
 hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     struct hf_bpe b;
-    const char *pre = v->options->pre;
+    const char *pre = v->options->pre_name;
     if (!hf_bpe_read(&b, v, false, err) || (!pre && !find_pre(&pre, &b, v, err)))
         return false;
     hf_vocab_trim(v);
-    if (v->options->vocab_size != 0 && !hf_vocab_resize(v, v->options->vocab_size, err))
+    if (v->options->size != 0 && !hf_vocab_resize(v, v->options->size, err))
         return false;
     for (size_t i = 0; i < v->n; i++)
         if (v->token[i].added && !settle(v, &v->token[i], b.by_alphabet, err))

@@ -151,10 +151,9 @@ settle(struct hf_vocab *v, const struct hf_bpe *b, bool by_flag, struct err *err
 }
 
 bool
-hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
+hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, bool by_flag, struct err *err)
 {
     struct hf_bpe b;
-    bool by_flag = v->options->family->vocabulary == HF_VOCABULARY_SPM_JSON;
     return hf_bpe_read(&b, v, true, err)
         && (by_flag || only_roles(v, err))
         && settle(v, &b, by_flag, err)

@@ -39,6 +39,7 @@ struct hf_vocab {
     struct hf_token *token;     /* n of them; owned */
     size_t n;
     struct table ids;           /* by text, to find duplicates */
+    bool phi3;                  /* of kind phi3 */
 };
 
 /* An added token as declared by a file. */
@@ -96,14 +97,22 @@ struct hf_bpe {
     bool by_alphabet;           /* the decoder maps characters of GPT-2's alphabet to bytes */
 };
 
+/* Adds a token declared in a file; a->id is UINT64_MAX if the file declares none. Fails with ERR_MALFORMED if the id differs
+ * from that of the tokenizers library. */
+bool hf_bpe_add(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err);
+
 /* Reads all tokens, then those with a role: first the named roles in their order, then lists. `characters`: the vocabulary
  * consists of characters, not bytes. */
 bool hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err);
 bool hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err);
 
-/* Put the BPE of tokenizer.json: as "gpt2" with merges, or as "llama" without. */
+/* Puts tokenizer.model as "llama". */
+bool hf_vocab_spm(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* Put the BPE of tokenizer.json: as "gpt2" with merges, or as "llama" without. `by_flag`: the types of added tokens follow
+ * from their declaration, not only from roles. */
 bool hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err);
-bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err);
+bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, bool by_flag, struct err *err);
 
 /* Puts tekken.json as "gpt2". */
 bool hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err);

@@ -243,7 +243,7 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
 {
     static const char *const names[] = { "default_vocab_size", "default_num_special_tokens", "version" };
     struct hf_value m[3];
-    uint64_t all = t->v->options->vocab_size;
+    uint64_t all = t->v->options->size;
     if (!hf_value_members(m, names, 3, config, err) || !hf_value_u64(&t->size, &m[0], err)
         || !hf_value_u64(&t->nspecial, &m[1], err)
         || !hf_value_string(&t->version, &t->v->chars, &m[2], err))
