@@ -205,7 +205,7 @@ check_format(const struct command *cmd, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = cmd->pre ? "--pre" : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset" : cmd->keys.path ? "--gguf-metadata" : NULL;
+    option = cmd->pre && !cmd->to_hf ? "--pre" : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset" : cmd->keys.path ? "--gguf-metadata" : NULL;
     return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the "
         "output is %s", option, cmd->writer->name);
 }

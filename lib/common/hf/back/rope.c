@@ -62,7 +62,7 @@ static bool
 read_factors(float x[HF_FACTORS], size_t *n, struct model *model, struct err *err)
 {
     const struct tensor *t = catalog_find(model->catalog, factors_name, strlen(factors_name));
-    uint8_t bytes[HF_FACTORS * 4];
+    uint8_t *bytes = (uint8_t *)x;      /* decoded in place */
     uint64_t numel;
     *n = 0;
     if (!t)
