@@ -1,0 +1,110 @@
+/* Checks of the outputs of a family. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "hf/family/rows_priv.h"
+
+/* Returns the HF name of the first row that makes an output, as the family writes it. */
+static const char *
+first_row(const struct model_family *family, const char *gguf)
+{
+    for (size_t i = 0; i < family->rows.n; i++)
+        if (strcmp(family->rows.at[i].gguf, gguf) == 0)
+            return family->rows.at[i].hf;
+    return "no row";
+}
+
+/* Checks one output. Appends its name to *s. */
+static bool
+check_need(struct rows_work *w, struct str *s, const struct family_need *need, uint64_t b, struct err *err)
+{
+    const char *hole = strstr(need->gguf, "{b}");
+    char name[STR_SHOWN];
+    s->len = 0;
+    if (hole)
+        str_format(s, "%.*s%" PRIu64 "%s", (int)(hole - need->gguf), need->gguf, b, hole + 3);
+    else
+        str_text(s, need->gguf);
+    if (s->failed)
+        return err_memory(err, s->len);
+    if (rows_find(w, s->p, s->len))
+        return true;
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: family %s needs it, and the model has no %s; --allow-missing goes on",
+        str_shown(name, s->p, s->len), w->family->name, first_row(w->family, need->gguf));
+}
+
+bool
+rows_check_needs(struct rows_work *w, struct err *err)
+{
+    struct str s = { 0 };
+    bool ok = true;
+    if (w->how->allow_missing || (w->how->mtp_only && w->family->mtp.n != 0))
+        return true;
+    for (size_t i = 0; ok && i < w->family->needs.n; i++) {
+        const struct family_need *need = &w->family->needs.at[i];
+        uint64_t n = strstr(need->gguf, "{b}") ? w->main : 1;
+        for (uint64_t b = 0; ok && b < n; b++) {
+            bool applies = false;
+            ok = expr_true(&applies, need->when, w->scope, b, err) && (!applies || check_need(w, &s, need, b, err));
+        }
+    }
+    str_clear(&s);
+    return ok;
+}
+
+/* Sets *n to the value of a key row for layer b if it is a number. */
+static bool
+row_number(uint64_t *n, const struct family_key *row, struct scope *scope, uint64_t b, struct err *err)
+{
+    json_t *value;
+    if (!expr_value(&value, row->value, scope, b, err))
+        return false;
+    double x = json_number_value(value);
+    if (json_is_number(value) && x >= 0 && x < 0x1p53)
+        *n = (uint64_t)x;
+    json_decref(value);
+    return true;
+}
+
+bool
+rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err)
+{
+    uint64_t layers = 1;
+    *n = 0;
+    for (size_t i = 0; i < family->keys.n; i++) {
+        const struct family_key *row = &family->keys.at[i];
+        bool applies;
+        if (!row->name || strcmp(row->name, key) != 0)
+            continue;
+        if (!expr_true(&applies, row->when, scope, 0, err) || (row->each && !scope_layers(&layers, "layers", scope, err)))
+            return false;
+        for (uint64_t b = 0, most = 0, one; applies && b < (row->each ? layers : 1); b++) {
+            one = row->each ? 0 : *n;
+            if (!row_number(&one, row, scope, b, err))
+                return false;
+            *n = most = num_max(most, one);
+        }
+    }
+    return true;
+}
+
+bool
+rows_check_zero(const struct rows_work *w, const struct family_source *source, struct err *err)
+{
+    enum { STEP = 4096 };
+    double x[STEP / sizeof(double)];
+    uint64_t numel, some;
+    if (!shape_numel(&source->t.shape, &numel))
+        return rows_fail(source, ERR_MALFORMED, "too many elements", err);
+    for (uint64_t at = 0; at < numel; at += some) {
+        some = num_min(numel - at, STEP / sizeof *x);
+        if (!family_sources_read(w->sources, &source->t, at, x, (size_t)some, err))
+            return false;
+        for (uint64_t i = 0; i < some; i++)
+            if (x[i] != 0)
+                return rows_fail(source, ERR_MALFORMED, "it is left out only if all its elements are zero", err);
+    }
+    return true;
+}
