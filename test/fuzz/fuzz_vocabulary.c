@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 static const char *const names[HF_FILES] = {
     "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model",
     "added_tokens.json", "merges.txt", "chat_template.jinja", "chat_template.json", "tekken.json",
-    "README.md", "vocab.json",
+    "README.md", "vocab.json", "tiktoken.model",
 };
 
 /* Finds the files in p[0..n), ignoring bytes before the first one. */

@@ -508,7 +508,8 @@ def set_id(f, t, c):
 
 refused("refused-class", "unsupported: vocab.json without tokenizer.json is supported only for Qwen2Tokenizer and GPT2Tokenizer; for "
         "others, name the pre-tokenizer with --pre", lambda f, t, c: None, lambda: two_files("PreTrainedTokenizerFast", "LlamaForCausalLM", "llama"))
-refused("refused-vocab-alone", "unsupported: no tokenizer: expected tokenizer.json, or vocab.json and merges.txt",
+refused("refused-vocab-alone", "unsupported: no tokenizer: expected tokenizer.json, or vocab.json and merges.txt; "
+        "--no-tokenizer converts without it",
         lambda f, t, c: f.pop("merges.txt"), two_files)
 refused("refused-tekken", "malformed: tekken.json: a token in vocab is not the concatenation of two others",
         lambda f, t, c: f["tekken.json"]["vocab"][258].update(token_bytes="cXE="), tekken)

@@ -2,7 +2,8 @@
  * llama.cpp's convert_hf_to_gguf.py (test/peers/make-hf-corpus.py); and broken copies of their files, which must yield keys
  * or an error that names the file.
  *
- * With directories as arguments: print the keys of each, for comparisons elsewhere.
+ * With directories as arguments: print the keys of each, for comparisons elsewhere. --kind WORD, --pre NAME SPLIT, --special
+ * ROLE TEXT, --arch NAME and --size N before a directory say what a family file would.
  */
 #include "check.h"
 
@@ -21,7 +22,7 @@ static const char *const names[HF_FILES] = {
     [HF_TOKENIZER_CONFIG] = "tokenizer_config.json", [HF_SENTENCEPIECE] = "tokenizer.model",
     [HF_ADDED_TOKENS] = "added_tokens.json", [HF_MERGES] = "merges.txt", [HF_TEMPLATE] = "chat_template.jinja",
     [HF_TEMPLATE_JSON] = "chat_template.json", [HF_TEKKEN] = "tekken.json",
-    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json",
+    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json", [HF_TIKTOKEN] = "tiktoken.model",
 };
 
 /* Reads a file into a block of exactly its size, so that a sanitizer detects a read past its end. Returns NULL if it is
@@ -262,9 +263,65 @@ check_corpus(int rounds)
     free(all);
 }
 
+/* --- a family on the command line */
+
+enum { ROWS = 16 };
+
+/* Takes an option and returns the number of its arguments; 0: not an option. */
+static int
+take(struct hf_vocabulary_options *o, const char **kinds, struct family_pre *pre, struct family_special *special, char **argv)
+{
+    if (strcmp(argv[0], "--kind") == 0)
+        kinds[o->nkinds++ % ROWS] = argv[1];
+    else if (strcmp(argv[0], "--arch") == 0)
+        o->arch = argv[1];
+    else if (strcmp(argv[0], "--size") == 0)
+        o->size = strtoull(argv[1], NULL, 10);
+    else if (strcmp(argv[0], "--pre") == 0)
+        pre[o->npre++ % ROWS] = (struct family_pre){ argv[1], argv[2] };
+    else if (strcmp(argv[0], "--special") == 0)
+        special[o->nspecial++ % ROWS] = (struct family_special){ argv[1], argv[2] };
+    else
+        return 0;
+    return strcmp(argv[0], "--pre") == 0 || strcmp(argv[0], "--special") == 0 ? 2 : 1;
+}
+
+static void
+print_as(int argc, char **argv)
+{
+    const char *kinds[ROWS];
+    struct family_pre pre[ROWS];
+    struct family_special special[ROWS];
+    struct hf_vocabulary_options options = { .class = "model", .arch = "", .kinds = kinds, .pre = pre, .special = special };
+    struct hf_folder folder;
+    struct keys keys = { 0 };
+    struct str out = { 0 };
+    struct err err;
+    uint64_t tokens;
+    int i = 1, n;
+    for (; i < argc && (n = take(&options, kinds, pre, special, argv + i)) != 0; i += n + 1)
+        ;
+    open_folder(&folder, argv[i]);
+    err_init(&err);
+    bool ok = hf_vocabulary_keys(&keys, &folder, &options, &tokens, &err);
+    for (size_t k = 0; ok && k < keys.n; k++)
+        add_key(&out, &keys.list[k]);
+    if (ok)
+        printf("%stokens %" PRIu64 "\n", out.p ? out.p : "", tokens);
+    else
+        printf("error %s: %s\n", err_kind_word(err.kind), err.text);
+    keys_clear(&keys);
+    str_clear(&out);
+    close_folder(&folder);
+}
+
 int
 main(int argc, char **argv)
 {
+    if (argc > 2 && strncmp(argv[1], "--", 2) == 0) {
+        print_as(argc, argv);
+        return 0;
+    }
     for (int i = 1; i < argc; i++)
         print(argv[i]);
     if (argc > 1)

@@ -58,17 +58,19 @@ static bool
 open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
 {
     struct hf_model *hf = &sides->model;
-    sides->options = (struct back_options){ .pre = cmd->pre, .cast = cmd->cast, .to = cmd->to };
+    sides->options = (struct back_options){ .pre = cmd->hf.pre, .no_tokenizer = cmd->hf.no_tokenizer, .cast = cmd->cast,
+        .to = cmd->to };
     if (cmd->to_hf)
         return back_open(&sides->back, model, &sides->options, err);
     if (cmd->writer != &writer_gguf)
         return true;
-    if (!hf_model_open(hf, model, cmd->pre, err))
+    const char *option = cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : NULL;
+    if (!hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)
         cmd->keys.own = &hf->keys;
-    return hf->family || !cmd->pre || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre has no effect: the input is not a "
-        "model directory whose tokenizer is converted");
+    return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no effect: the input is not a "
+        "model directory whose tokenizer is converted", option);
 }
 
 /* Returns which quantized weights stay as they are. */

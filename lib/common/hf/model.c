@@ -54,20 +54,27 @@ hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, const str
 }
 
 static bool
-make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, struct catalog *warnings, struct err *err)
+put_tokenizer(struct hf_model *hf, const struct hf_folder *folder, const struct hf_model_options *how, struct catalog *warnings,
+    struct err *err)
 {
-    struct hf_vocabulary_options options = { .pre_name = pre, .warnings = warnings };
-    if (!hf_config_read(&hf->config, &folder->file[HF_GENERATION], err))
-        return false;
-    options.size = hf->config.vocab_size;
-    return hf_config_keys(&hf->keys, &hf->config, 0, err)
+    struct hf_vocabulary_options options = { .size = hf->config.vocab_size, .pre_name = how->pre, .warnings = warnings };
+    return how->no_tokenizer ? keys_put_text(&hf->keys, ggml, "model", "none", 4, err)
+        : hf_model_vocabulary(&hf->keys, folder, hf->family, &options, &hf->tokens, err);
+}
+
+static bool
+make_keys(struct hf_model *hf, const struct hf_folder *folder, const struct hf_model_options *how, struct catalog *warnings,
+    struct err *err)
+{
+    return hf_config_read(&hf->config, &folder->file[HF_GENERATION], err)
+        && hf_config_keys(&hf->keys, &hf->config, 0, err)
         && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
-        && hf_model_vocabulary(&hf->keys, folder, hf->family, &options, &hf->tokens, err)
+        && put_tokenizer(hf, folder, how, warnings, err)
         && hf_name_put(&hf->keys, folder, hf->family, err);
 }
 
 bool
-hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err)
+hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err)
 {
     struct hf_folder folder;
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
@@ -76,12 +83,13 @@ hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct 
     if (!hf_config_open(&hf->config, &folder.file[HF_CONFIG], err))
         return false;
     hf->family = hf->config.family;
-    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, model->catalog, err));
+    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, how, model->catalog, err));
     if (ok && hf->family)
         hf_config_warn(&hf->config, model->catalog);
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
-    if (ok && hf->family && hf->tokens == 0)
-        catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one");
+    if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer)
+        catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one, unless it is "
+            "converted with --no-tokenizer");
     return ok;
 }
 

@@ -15,10 +15,15 @@ struct hf_model {
     uint64_t tokens;            /* vocabulary size of its tokenizer; 0: it has none */
 };
 
+/* Options of the command line. Zeroed: none. */
+struct hf_model_options {
+    const char *pre;            /* llama.cpp's name of the pre-tokenizer, for BPE tokenizers; or NULL; borrowed */
+    bool no_tokenizer;          /* write no tokenizer.* keys but tokenizer.ggml.model "none", with which llama.cpp loads the file */
+};
+
 /* Reads the side files of a model directory that has a config.json. Fails with ERR_UNSUPPORTED for an unknown class, with
- * ERR_MALFORMED if the class is missing, or for any other fault. `pre`: see hf/vocabulary.h. Call hf_model_clear() even
- * after a failure. */
-bool hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err);
+ * ERR_MALFORMED if the class is missing, or for any other fault. Call hf_model_clear() even after a failure. */
+bool hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err);
 void hf_model_clear(struct hf_model *hf);
 
 /* Puts the keys tokenizer.* of a family: sets the options that depend on it, and calls hf_vocabulary_keys(). */

@@ -97,6 +97,74 @@ has_role(const struct special *s, enum special_role role)
     return (role != EOT || s->has_eot) && (role != EOM || s->has_eom);
 }
 
+/* Finds the first added token of tokenizer.json with a text, else any token with it. */
+static bool
+find_added(uint64_t *id, bool *found, struct hf_vocab *v, const struct hf_string *text, struct err *err)
+{
+    struct hf_added_walk walk;
+    struct hf_added a;
+    size_t any;
+    bool end;
+    *found = false;
+    if (!hf_added_begin(&walk, &v->part[HF_ADDED], HF_ADDED_ARRAY, err))
+        return false;
+    while (!*found && hf_added_next(&walk, v, &a, &end, err) && !end)
+        if (hf_strings_equal(text, &a.text)) {
+            *found = true;
+            *id = a.id;
+        }
+    if (err->kind == ERR_NONE && !*found && hf_vocab_find(v, text, &any)) {
+        *found = true;
+        *id = any;
+    }
+    return err->kind == ERR_NONE;
+}
+
+static bool
+role_of_word(enum special_role *role, const char *word)
+{
+    static const char *const words[ROLES] = { "bos", "eos", "unk", "sep", "pad", "cls", "mask", "eot", "eom" };
+    for (int i = 0; i < ROLES; i++)
+        if (strcmp(words[i], word) == 0) {
+            *role = (enum special_role)i;
+            return true;
+        }
+    return false;
+}
+
+bool
+hf_vocabulary_is_role(const char *word)
+{
+    enum special_role role;
+    return role_of_word(&role, word);
+}
+
+/* Puts ids that the family gives to roles without one. */
+static bool
+put_by_family(struct keys *keys, struct special *s, struct err *err)
+{
+    const struct hf_vocabulary_options *options = s->v->options;
+    for (size_t i = 0; i < options->nspecial; i++) {
+        const struct family_special *row = &options->special[i];
+        const struct hf_string text = { row->text, strlen(row->text) };
+        enum special_role role;
+        uint64_t id;
+        bool found;
+        if (!role_of_word(&role, row->role))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "unknown role '%s' of a special token", row->role);
+        if (s->found[role])
+            continue;
+        if (!find_added(&id, &found, s->v, &text, err))
+            return false;
+        if (!found)
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the tokenizer has no token \"%s\", which a %s needs", row->text,
+                options->class);
+        if (!put_id(keys, s, role, id, err))
+            return false;
+    }
+    return true;
+}
+
 /* Puts ids by text; the first added token with the text counts. */
 static bool
 put_by_text(struct keys *keys, struct special *s, struct err *err)
@@ -209,6 +277,7 @@ hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err
         && read_processors(&s, err)
         && (!s.configured || put_by_text(keys, &s, err))
         && put_by_config(keys, &s, err)
+        && put_by_family(keys, &s, err)
         && put_flags(keys, &s, err)
         && (!s.configured || hf_template_put(keys, v, &s.config[TEMPLATE], err))
         && take_normalizer(keys, v, &v->part[HF_NORMALIZER], false, err);

@@ -63,7 +63,7 @@ read_template(struct template *t, struct hf_vocab *v, const struct hf_value *val
     return err->kind == ERR_NONE;
 }
 
-/* Sets roles and flags from the tokens before and after a text; an empty string is no token. */
+/* Sets roles and flags from the tokens before and after a text; an empty string: none. */
 static void
 take_ends(struct special *s, const struct hf_string *first, const struct hf_string *last)
 {

@@ -6,7 +6,8 @@
 static bool
 lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is missing, which contains the tokenizer of a %s",
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is missing, which contains the tokenizer of a %s; "
+        "--no-tokenizer converts without it",
         v->folder->file[file].name, v->options->class);
 }
 
@@ -79,7 +80,43 @@ put_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
         && (is_json ? hf_vocab_llama_json(keys, v, true, err) : hf_vocab_bpe(keys, v, err));
 }
 
-static const struct kind {
+static bool
+fits_wordpiece(bool *yes, struct hf_vocab *v, struct err *err)
+{
+    struct hf_string type;
+    if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err))
+        return false;
+    *yes = hf_string_is(&type, "WordPiece");
+    return true;
+}
+
+static bool
+put_wordpiece(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return v->json.p ? hf_vocab_wordpiece(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+}
+
+static bool
+put_gemma4(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return v->json.p ? hf_vocab_gemma4(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+}
+
+static bool
+fits_tiktoken(bool *yes, struct hf_vocab *v, struct err *err)
+{
+    (void)err;
+    *yes = has_file(v, HF_TIKTOKEN);
+    return true;
+}
+
+static bool
+put_tiktoken(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return has_file(v, HF_TIKTOKEN) ? hf_vocab_tiktoken(keys, v, err) : lacks(v, HF_TIKTOKEN, err);
+}
+
+static const struct tokenizer_kind {
     const char *word;
     bool (*fits)(bool *yes, struct hf_vocab *v, struct err *err);
     bool (*put)(struct keys *keys, struct hf_vocab *v, struct err *err);
@@ -88,9 +125,12 @@ static const struct kind {
     { "phi3", fits_always, put_phi3 },
     { "llama-json", hf_vocab_is_llama_json, put_llama_json },
     { "bpe", fits_bpe, put_bpe },
+    { "wordpiece", fits_wordpiece, put_wordpiece },
+    { "gemma4", hf_vocab_is_llama_json, put_gemma4 },
+    { "tiktoken", fits_tiktoken, put_tiktoken },
 };
 
-static const struct kind *
+static const struct tokenizer_kind *
 find_kind(const char *word)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -123,7 +163,7 @@ put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
     if (has_file(v, HF_TEKKEN) && !v->json.p && lists(options, "llama-json"))
         return hf_vocab_tekken(keys, v, err);
     for (size_t i = 0; i < options->nkinds; i++) {
-        const struct kind *kind = find_kind(options->kinds[i]);
+        const struct tokenizer_kind *kind = find_kind(options->kinds[i]);
         if (!kind)
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "unknown kind of tokenizer '%s'", options->kinds[i]);
         if (!kind->fits(&fits, v, err))
@@ -161,7 +201,7 @@ hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const stru
     struct hf_vocab v = { .folder = folder, .options = options };
     *tokens = 0;
     if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p
-        && !file[HF_VOCAB_JSON].p)
+        && !file[HF_VOCAB_JSON].p && !file[HF_TIKTOKEN].p)
         return true;
     bool ok = read_files(&v, err) && put_vocabulary(keys, &v, err);
     if (ok)

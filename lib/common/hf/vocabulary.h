@@ -24,6 +24,9 @@ struct hf_vocabulary_options {
 /* Returns true for the kinds of tokenizer that exist: spm, phi3, llama-json, bpe, wordpiece, gemma4 and tiktoken. */
 bool hf_vocabulary_is_kind(const char *word);
 
+/* Returns true for the roles of special tokens that a family can give: bos, eos, unk, sep, pad, cls, mask, eot and eom. */
+bool hf_vocabulary_is_role(const char *word);
+
 /* Puts all keys in the order of convert_hf_to_gguf.py and sets *tokens to the number of tokens, 0 if there is no tokenizer.
  * The first kind whose files exist is read. Fails with ERR_MALFORMED for an invalid tokenizer and with ERR_UNSUPPORTED for an
  * unknown one; both name the file. */

@@ -25,21 +25,21 @@ has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const cha
 }
 
 static bool
-read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
+read_parts(struct hf_bpe *b, struct hf_vocab *v, const char *want, struct err *err)
 {
     struct hf_string type;
     char shown[STR_SHOWN];
     *b = (struct hf_bpe){ .v = v };
     if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt",
-            v->json.file);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt; "
+            "--no-tokenizer converts without it", v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
     b->by_alphabet = b->by_alphabet || !v->json.p;      /* as in the classes that read vocab.json and merges.txt */
-    if (type.p && !hf_string_is(&type, "BPE"))
-        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type BPE, found \"%s\"",
-            v->json.file, str_shown(shown, type.p, type.n));
+    if (type.p && !hf_string_is(&type, want))
+        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type %s, found \"%s\"; "
+            "--no-tokenizer converts without it", v->json.file, want, str_shown(shown, type.p, type.n));
     return v->model[HF_VOCAB].p || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
 }
 
@@ -184,11 +184,11 @@ read_texts(struct hf_bpe *b, struct err *err)
 }
 
 bool
-hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err)
+hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, const char *type, bool characters, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
-    return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], HF_ADDED_ARRAY, err)
+    return read_parts(b, v, type, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], HF_ADDED_ARRAY, err)
         && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, HF_ADDED_BY_ID, err)
         && (decoder.p || read_texts(b, err))
         && hf_bpe_roles(b, characters, err);
@@ -196,68 +196,11 @@ hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *e
 
 /* --- gpt2 */
 
-/* Printable bytes encode themselves, the others are U+0100 and up, in order. Source: bytes_to_unicode(). */
-int
-hf_byte_of(uint32_t code)
-{
-    if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
-        return (int)code;
-    uint32_t i = code - 0x100;
-    return code < 0x100 || i > 67 ? -1 : i <= 0x20 ? (int)i : i <= 0x42 ? (int)(i - 0x21 + 0x7F) : 0xAD;
-}
-
-/* Returns the number of bytes that a UTF-8 decoder replaces as one broken character: those that could start a valid one. */
-static size_t
-broken(const uint8_t *p, size_t n)
-{
-    uint8_t lead = p[0];
-    size_t want = lead < 0xC2 || lead > 0xF4 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, i;
-    uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    for (i = 1; i < want && i < n && p[i] >= low && p[i] <= high; i++) {
-        low = 0x80;
-        high = 0xBF;
-    }
-    return i;
-}
-
-/* Decodes the text of a token that is not normalized. If all characters are in GPT-2's alphabet, they become their bytes,
- * and invalid UTF-8 becomes U+FFFD. */
-static bool
-decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
-{
-    bool same = true;
-    uint32_t code;
-    for (size_t i = 0, n; i < text->n; i += n) {
-        n = str_utf8_char(text->p + i, text->n - i, &code);
-        if (n == 0 || hf_byte_of(code) < 0)
-            return true;
-        same = same && code < 0x80;
-    }
-    char *bytes = same ? NULL : hf_chars_room(chars, text->n, err);
-    char *out = bytes ? hf_chars_room(chars, 3 * text->n, err) : NULL;
-    if (!out)
-        return same;
-    size_t nbytes = 0, nout = 0;
-    for (size_t i = 0; i < text->n; nbytes++) {
-        i += str_utf8_char(text->p + i, text->n - i, &code);
-        bytes[nbytes] = (char)hf_byte_of(code);
-    }
-    for (size_t i = 0, n; i < nbytes; i += n) {
-        n = str_utf8_char(bytes + i, nbytes - i, &code);
-        memcpy(out + nout, n != 0 ? bytes + i : "\xEF\xBF\xBD", n != 0 ? n : 3);
-        nout += n != 0 ? n : 3;
-        n = n != 0 ? n : broken((const uint8_t *)bytes + i, nbytes - i);
-    }
-    *text = (struct hf_string){ out, nout };
-    return true;
-}
-
 static bool
 settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err)
 {
     struct hf_string text = { t->p, t->n };
-    if (by_alphabet && !t->type && !decode_text(&text, &v->chars, err))
+    if (by_alphabet && !t->type && !hf_bytes_decode(&text, &v->chars, err))
         return false;
     bool special = t->special || hf_looks_special(&text);
     if (!special && !hf_plain_spaces(&text, &v->chars, err))
@@ -280,10 +223,12 @@ hf_vocab_trim(struct hf_vocab *v)
 static bool
 find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct err *err)
 {
-    static const char *const of_class[] = { [CLASS_QWEN] = "qwen2", [CLASS_GPT] = "gpt-2", [CLASS_LLAMA] = NULL };
+    *pre = v->options->pre_name;
+    if (*pre)
+        return true;
     if (v->json.p)
         return hf_pre_find(pre, v, err);
-    *pre = of_class[b->class];
+    *pre = hf_pre_named(v, b->class == CLASS_QWEN ? "qwen2" : b->class == CLASS_GPT ? "gpt-2" : NULL);
     return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for "
         "Qwen2Tokenizer and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
 }
@@ -298,19 +243,27 @@ put_no_bos(struct keys *keys, const char *pre, struct err *err)
 }
 
 bool
-hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
+hf_bpe_settle(struct hf_bpe *b, struct err *err)
 {
-    struct hf_bpe b;
-    const char *pre = v->options->pre_name;
-    if (!hf_bpe_read(&b, v, false, err) || (!pre && !find_pre(&pre, &b, v, err)))
-        return false;
+    struct hf_vocab *v = b->v;
     hf_vocab_trim(v);
     if (v->options->size != 0 && !hf_vocab_resize(v, v->options->size, err))
         return false;
     for (size_t i = 0; i < v->n; i++)
-        if (v->token[i].added && !settle(v, &v->token[i], b.by_alphabet, err))
+        if (v->token[i].added && !settle(v, &v->token[i], b->by_alphabet, err))
             return false;
-    return hf_vocab_put(keys, v, "gpt2", pre, false, err)
+    return true;
+}
+
+bool
+hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    struct hf_bpe b;
+    const char *pre;
+    return hf_bpe_read(&b, v, "BPE", false, err)
+        && find_pre(&pre, &b, v, err)
+        && hf_bpe_settle(&b, err)
+        && hf_vocab_put(keys, v, "gpt2", pre, false, err)
         && hf_merges_put(keys, v, err)
         && hf_special_put(keys, v, 0, err)
         && put_no_bos(keys, pre, err);

@@ -11,7 +11,7 @@ static const char *const role_members[ROLE_MEMBERS] = {
     "additional_special_tokens", "extra_special_tokens", "tokenizer_class"
 };
 
-/* Adds a token with a role, which is special. A token of a list (`listed`) has no role of its own and is added only if it is
+/* Adds a token with a role, which is special. A token of a list (`listed`), which has no single role, is added only if it is
  * new, except for tokenizer classes that add it again. */
 static bool
 add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err *err)
@@ -107,15 +107,19 @@ add_other_roles(struct hf_bpe *b, struct err *err)
 }
 
 /* Returns the default of a tokenizer class for a role that is not in tokenizer_config.json, as a JSON string. Source: the
- * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last only for "llama-json". */
+ * constructors of Qwen2Tokenizer and GPT2Tokenizer, and, for a vocabulary of characters, LlamaTokenizer, GemmaTokenizer and
+ * BertTokenizer. */
 static const char *
 role_of_class(const struct hf_bpe *b, size_t role)
 {
     static const char end[] = "\"<|endoftext|>\"";
     static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
     static const char *const llama[NROLES] = { "\"<s>\"", "\"</s>\"", "\"<unk>\"" };
-    return b->class == CLASS_QWEN ? qwen[role] : b->class == CLASS_GPT ? gpt[role]
-        : b->class == CLASS_LLAMA ? llama[role] : NULL;
+    static const char *const gemma[NROLES] = { "\"<bos>\"", "\"<eos>\"", "\"<unk>\"", NULL, "\"<pad>\"", NULL, "\"<mask>\"" };
+    static const char *const bert[NROLES] = { NULL, NULL, "\"[UNK]\"", "\"[SEP]\"", "\"[PAD]\"", "\"[CLS]\"", "\"[MASK]\"" };
+    static const char *const *const all[] = { [CLASS_QWEN] = qwen, [CLASS_GPT] = gpt, [CLASS_LLAMA] = llama,
+        [CLASS_GEMMA] = gemma, [CLASS_BERT] = bert };
+    return b->class == CLASS_PLAIN ? NULL : all[b->class][role];
 }
 
 /* Determines the tokenizer class. Qwen2 uses its own unless GPT2Tokenizer is named, other Qwen models if no class is named. */
@@ -135,6 +139,10 @@ read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, stru
         b->class = CLASS_GPT;
     else if (llama && characters)
         b->class = CLASS_LLAMA;
+    else if (characters && (hf_string_is(&c, "GemmaTokenizer") || hf_string_is(&c, "GemmaTokenizerFast")))
+        b->class = CLASS_GEMMA;
+    else if (characters && (hf_string_is(&c, "BertTokenizer") || hf_string_is(&c, "BertTokenizerFast")))
+        b->class = CLASS_BERT;
     return true;
 }
 

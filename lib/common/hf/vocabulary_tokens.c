@@ -83,7 +83,7 @@ hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, con
             put(&all, bits_of_float(v->token[i].score), 4);
     }
     bool ok = keys_put_text(keys, ggml, "model", model, strlen(model), err)
-        && keys_put_text(keys, ggml, "pre", pre, strlen(pre), err)
+        && (!pre || keys_put_text(keys, ggml, "pre", pre, strlen(pre), err))
         && put_tokens(keys, v, err)
         && (!scores || keys_put_array(keys, ggml, "scores", META_F32, v->n, &all, err))
         && keys_put_array(keys, ggml, "token_type", META_I32, v->n, &types, err);

@@ -10,6 +10,7 @@
 #include "hf/back/tokenizer.h"
 #include "hf/back/tokenizer_config.h"
 #include "hf/family/builtin.h"
+#include "hf/family/sources.h"
 
 /* --- the family */
 
@@ -140,6 +141,23 @@ make_tokenizer(struct back_model *back, const struct back_tokens *tokens, struct
     return texts_check(&back->texts, err);
 }
 
+/* Sets scope->file, what forward comes from other files, from the keys that store it. */
+static bool
+set_files(struct back_model *back, struct err *err)
+{
+    static const char *const rows[][2] = { { "labels", "classifier.output_labels" }, { "pooling", "pooling_type" } };
+    back->file = json_object();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char key[256];
+        snprintf(key, sizeof key, "%s.%s", back->family->arch, rows[i][1]);
+        json_t *value = json_object_get(back->keys, key);
+        if (value && !back_set(back->file, rows[i][0], json_incref(value), err))
+            return false;
+    }
+    back->scope.file = back->file;
+    return back->file || err_memory(err, 1);
+}
+
 /* Sets `known` to the members and the defaults of the family for those that are absent. */
 static bool
 add_defaults(struct back_model *back, struct err *err)
@@ -184,7 +202,7 @@ back_open(struct back_model *back, struct model *model, const struct back_option
         back->scope.file_type = (uint32_t)json_integer_value(json_object_get(back->keys, "general.file_type"));
         look_at_keys(back, back->family);
     }
-    ok = ok && back_members(&back->scope, model, &tokens, &back->lost, err) && make_tokenizer(back, &tokens, model, err)
+    ok = ok && set_files(back, err) && back_members(&back->scope, model, &tokens, &back->lost, err) && make_tokenizer(back, &tokens, model, err)
         && add_defaults(back, err);
     if (ok && tokens.n == 0 && !options->no_tokenizer)
         catalog_warn(model->catalog, "the file has no tokenizer, so the directory gets none");
@@ -212,7 +230,7 @@ bool
 back_choose(struct back_model *back, struct model *model, struct choice *choice, struct err *err)
 {
     const struct family_tensors how = { .family = back->family, .scope = &back->scope, .model = model, .matrices = back->element,
-        .allow_missing = back->options->allow_missing, .skip_unknown = back->options->skip_unknown };
+        .exact = back->options->cast, .allow_missing = back->options->allow_missing, .skip_unknown = back->options->skip_unknown };
     return family_back_choose(choice, &how, err) && write_config(back, err);
 }
 
@@ -224,6 +242,7 @@ back_clear(struct back_model *back)
     json_decref(back->keys);
     json_decref(back->config);
     json_decref(back->known);
+    json_decref(back->file);
     family_sources_free(back->sources);
     family_free(back->own);
     *back = (struct back_model){ 0 };

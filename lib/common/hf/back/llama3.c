@@ -76,7 +76,7 @@ solve_step(struct back_llama3 *r, const float *x, size_t n)
     r->low = r->high = 1;
     r->length = exp2(ceil(log2(below > 1 ? below : 1)));
     if (!(r->length > below && r->length < above))
-        r->length = (below + above) / 2;
+        r->length = floor((below + above) / 2);
     return agrees(r, x, n);
 }
 

@@ -164,6 +164,25 @@ set_token_ids(json_t *config, const struct back_tokens *tokens, struct err *err)
     return true;
 }
 
+/* Sets the names of the classes of a classifier. */
+static bool
+set_labels(json_t *config, const json_t *labels, struct err *err)
+{
+    for (size_t i = 0; i < json_array_size(labels); i++) {
+        const char *label = json_string_value(json_array_get(labels, i));
+        json_t *names = json_object_get(config, "id2label"), *ids = json_object_get(config, "label2id");
+        char id[24];
+        snprintf(id, sizeof id, "%zu", i);
+        if ((!names && !back_set(config, "id2label", names = json_object(), err))
+            || (!ids && !back_set(config, "label2id", ids = json_object(), err)))
+            return false;
+        if (label && (json_object_set_new(names, id, json_string(label)) != 0
+            || json_object_set_new(ids, label, json_integer((json_int_t)i)) != 0))
+            return err_memory(err, 1);
+    }
+    return true;
+}
+
 bool
 back_class(const struct family_hf **hf, struct scope *scope, struct err *err)
 {
@@ -210,5 +229,6 @@ back_members(struct scope *scope, struct model *model, const struct back_tokens 
         ok = set_const(scope, &family->consts.at[i], constants, err);
     return ok && set_if_absent(scope->config, "tie_word_embeddings",
             json_boolean(!catalog_find(model->catalog, output, sizeof output - 1)), err)
-        && set_token_ids(scope->config, tokens, err) && set_class(scope, err) && back_rope_old(scope->config, err);
+        && set_token_ids(scope->config, tokens, err)
+        && set_labels(scope->config, json_object_get(scope->file, "labels"), err) && set_class(scope, err) && back_rope_old(scope->config, err);
 }

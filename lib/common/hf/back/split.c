@@ -55,7 +55,7 @@ back_split_find(struct back_split *split, const struct hf_string *name, const st
     *split = (struct back_split){ .steps = word ? hf_pre_steps(word) : NULL };
     if (!split->steps)
         return false;
-    split->plain_line_ends = strcmp(word, "deepseek-v3") == 0 || strcmp(word, "seed-coder") == 0;
+    split->literal = strcmp(word, "deepseek-v3") == 0 || strcmp(word, "seed-coder") == 0;
     split->composes = is_one_of(name, composed, sizeof composed / sizeof *composed);
     split->ignores_merges = is_one_of(name, whole, sizeof whole / sizeof *whole);
     if (name->n < sizeof text) {
@@ -68,15 +68,17 @@ back_split_find(struct back_split *split, const struct hf_string *name, const st
 
 /* --- writing */
 
-/* Writes a regex. The steps have line ends as escapes; published files have either form. */
+/* Writes a regex. The steps have line ends as escapes and plain quotes; published files have either form. */
 static void
-push_expression(struct push *json, const char *p, size_t n, bool plain_line_ends)
+push_expression(struct push *json, const char *p, size_t n, bool literal)
 {
     char text[512];
     size_t used = 0;
     for (size_t i = 0; i < n && used < sizeof text; i++) {
-        bool end = plain_line_ends && p[i] == '\\' && i + 1 < n && (p[i + 1] == 'r' || p[i + 1] == 'n');
+        bool end = literal && p[i] == '\\' && i + 1 < n && (p[i + 1] == 'r' || p[i + 1] == 'n');
         i += end;
+        if (literal && p[i] == '"' && used + 1 < sizeof text)
+            text[used++] = '\\';
         text[used++] = !end ? p[i] : p[i] == 'r' ? '\r' : '\n';
     }
     push_object(json);
@@ -95,10 +97,10 @@ push_expression(struct push *json, const char *p, size_t n, bool plain_line_ends
 }
 
 static void
-push_step(struct push *json, const char *step, size_t n, bool plain_line_ends)
+push_step(struct push *json, const char *step, size_t n, bool literal)
 {
     if (*step == 'R') {
-        push_expression(json, step + 1, n - 1, plain_line_ends);
+        push_expression(json, step + 1, n - 1, literal);
         return;
     }
     bool digits = *step == 'D';
@@ -133,7 +135,7 @@ back_split_push(struct push *json, const struct back_split *split)
         push_array(json);
     }
     for (; end; step = end + 1, end = strchr(step, '\n'))
-        push_step(json, step, (size_t)(end - step), split->plain_line_ends);
+        push_step(json, step, (size_t)(end - step), split->literal);
     if (several) {
         push_end(json);
         push_end(json);

@@ -9,7 +9,7 @@
 /* A pre-tokenizer and what its name implies in llama.cpp. */
 struct back_split {
     const char *steps;          /* see hf_pre_steps(); static */
-    bool plain_line_ends;       /* published regexes have line ends as characters, not as escapes */
+    bool literal;               /* published regexes have line ends as characters and quotes as escapes */
     bool composes;              /* the normalizer is NFC */
     bool ignores_merges;        /* a word that is a token is not merged */
     bool adds_bos;              /* a BOS token is added unless a key says otherwise */
