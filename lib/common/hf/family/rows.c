@@ -396,6 +396,20 @@ note_all(const struct rows_work *w)
             w->how->mtp_only ? "--mtp" : "--no-mtp", w->family->name);
 }
 
+/* For rows_check_needs(). */
+static bool
+is_made(const void *of, const char *name, size_t n)
+{
+    return rows_find(of, name, n) != NULL;
+}
+
+static bool
+check_needs(struct rows_work *w, struct err *err)
+{
+    bool partial = w->how->mtp_only && w->family->mtp.n != 0;
+    return w->how->allow_missing || partial || rows_check_needs(w->family, w->scope, w->main, is_made, w, err);
+}
+
 bool
 family_rows_choose(struct choice *choice, const struct family_tensors *how, struct err *err)
 {
@@ -407,7 +421,7 @@ family_rows_choose(struct choice *choice, const struct family_tensors *how, stru
         ok = add_source(&w, i, err);
     if (ok)
         sort_members(&w);
-    ok = ok && rows_check_needs(&w, err) && make_list(choice, &w, err) && set_model(choice, &w, err);
+    ok = ok && check_needs(&w, err) && make_list(choice, &w, err) && set_model(choice, &w, err);
     if (ok)
         note_all(&w);
     how->scope->tensors = was;
