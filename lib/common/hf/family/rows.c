@@ -246,7 +246,7 @@ add_source(struct rows_work *w, size_t place, struct err *err)
 {
     const struct family_source *source = family_sources_at(w->sources, place);
     const struct model_family *f = w->family;
-    bool media, mtp;
+    bool media, mtp, same;
     size_t i;
     if (family_sources_drops(source->name, source->name_len, &media)) {
         if (media)
@@ -264,6 +264,10 @@ add_source(struct rows_work *w, size_t place, struct err *err)
         return false;
     if (i < f->zero.n)
         return rows_check_zero(w, source, err);
+    if (!rows_check_same(&same, w, source, err))
+        return false;
+    if (same)
+        return true;
     if (!find_pattern(&i, w, f->drop.at, f->drop.n, &source->t, err))
         return false;
     if (i < f->drop.n && strstr(f->drop.at[i].text, "{b}"))
@@ -279,7 +283,7 @@ static bool
 begin(struct rows_work *w, const struct choice *choice, struct err *err)
 {
     const struct model_family *f = w->family;
-    if (f->mtp.n + f->drop.n + f->zero.n > PATTERNS_MAX)
+    if (f->mtp.n + f->drop.n + f->zero.n + f->same.n > PATTERNS_MAX)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "family %s: more than %d patterns", f->name, PATTERNS_MAX);
     if (!family_sources_of_choice(&w->sources, f, choice, w->how->model, err))
         return false;

@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "hf/family/rows_priv.h"
+#include "hf/same.h"
 
 /* Returns the HF name of the first row that makes an output, as the family writes it. */
 static const char *
@@ -83,6 +84,38 @@ rows_key_number(uint64_t *n, const struct model_family *family, struct scope *sc
                 return false;
             *n = most = num_max(most, one);
         }
+    }
+    return true;
+}
+
+/* Compares a source with another one. Quantized weights are not compared, and fail too. */
+static bool
+compare(const struct rows_work *w, const struct family_source *source, const struct family_same *row, struct err *err)
+{
+    const struct family_source *other = family_sources_find(w->sources, row->other, strlen(row->other));
+    char what[STR_SHOWN + 64], name[STR_SHOWN];
+    bool same = false;
+    if (other && other->chosen.copy && source->chosen.copy
+            && !hf_same_bytes(&same, w->how->model, source->chosen.copy, other->chosen.copy, err))
+        return false;
+    snprintf(what, sizeof what, "it differs from %s, which llama.cpp uses for both", str_shown(name, row->other, strlen(row->other)));
+    return same || rows_fail(source, ERR_UNSUPPORTED, what, err);
+}
+
+bool
+rows_check_same(bool *same, const struct rows_work *w, const struct family_source *source, struct err *err)
+{
+    *same = false;
+    for (size_t i = 0; i < w->family->same.n; i++) {
+        const struct family_same *row = &w->family->same.at[i];
+        bool applies;
+        if (strlen(row->name) != source->t.name_len || memcmp(row->name, source->t.name, source->t.name_len) != 0)
+            continue;
+        if (!expr_true(&applies, row->when, w->scope, 0, err))
+            return false;
+        *same = *same || applies;
+        if (applies && !compare(w, source, row, err))
+            return false;
     }
     return true;
 }

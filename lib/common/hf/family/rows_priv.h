@@ -88,6 +88,9 @@ bool rows_check_needs(const struct model_family *family, struct scope *scope, ui
 /* Sets *n to the largest number that the rows of a key give, for all layers if it is a list; 0 if none does. */
 bool rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err);
 
+/* Sets *same if a row `same` applies to a source; fails with ERR_UNSUPPORTED if the other source has other bytes. */
+bool rows_check_same(bool *same, const struct rows_work *w, const struct family_source *source, struct err *err);
+
 /* Checks that all elements of a source are zero. */
 bool rows_check_zero(const struct rows_work *w, const struct family_source *source, struct err *err);
 
