@@ -246,7 +246,7 @@ add_source(struct rows_work *w, size_t place, struct err *err)
 {
     const struct family_source *source = family_sources_at(w->sources, place);
     const struct model_family *f = w->family;
-    bool media, mtp;
+    bool media, mtp, same;
     size_t i;
     if (family_sources_drops(source->name, source->name_len, &media)) {
         if (media)
@@ -264,6 +264,10 @@ add_source(struct rows_work *w, size_t place, struct err *err)
         return false;
     if (i < f->zero.n)
         return rows_check_zero(w, source, err);
+    if (!rows_check_same(&same, w, source, err))
+        return false;
+    if (same)
+        return true;
     if (!find_pattern(&i, w, f->drop.at, f->drop.n, &source->t, err))
         return false;
     if (i < f->drop.n && strstr(f->drop.at[i].text, "{b}"))
@@ -279,7 +283,7 @@ static bool
 begin(struct rows_work *w, const struct choice *choice, struct err *err)
 {
     const struct model_family *f = w->family;
-    if (f->mtp.n + f->drop.n + f->zero.n > PATTERNS_MAX)
+    if (f->mtp.n + f->drop.n + f->zero.n + f->same.n > PATTERNS_MAX)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "family %s: more than %d patterns", f->name, PATTERNS_MAX);
     if (!family_sources_of_choice(&w->sources, f, choice, w->how->model, err))
         return false;
@@ -396,6 +400,20 @@ note_all(const struct rows_work *w)
             w->how->mtp_only ? "--mtp" : "--no-mtp", w->family->name);
 }
 
+/* For rows_check_needs(). */
+static bool
+is_made(const void *of, const char *name, size_t n)
+{
+    return rows_find(of, name, n) != NULL;
+}
+
+static bool
+check_needs(struct rows_work *w, struct err *err)
+{
+    bool partial = w->how->mtp_only && w->family->mtp.n != 0;
+    return w->how->allow_missing || partial || rows_check_needs(w->family, w->scope, w->main, is_made, w, err);
+}
+
 bool
 family_rows_choose(struct choice *choice, const struct family_tensors *how, struct err *err)
 {
@@ -407,7 +425,7 @@ family_rows_choose(struct choice *choice, const struct family_tensors *how, stru
         ok = add_source(&w, i, err);
     if (ok)
         sort_members(&w);
-    ok = ok && rows_check_needs(&w, err) && make_list(choice, &w, err) && set_model(choice, &w, err);
+    ok = ok && check_needs(&w, err) && make_list(choice, &w, err) && set_model(choice, &w, err);
     if (ok)
         note_all(&w);
     how->scope->tensors = was;

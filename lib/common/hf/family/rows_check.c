@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "hf/family/rows_priv.h"
+#include "hf/same.h"
 
 /* Returns the HF name of the first row that makes an output, as the family writes it. */
 static const char *
@@ -16,38 +17,35 @@ first_row(const struct model_family *family, const char *gguf)
     return "no row";
 }
 
-/* Checks one output. Appends its name to *s. */
+/* Sets *s to the name of an output for layer b. */
 static bool
-check_need(struct rows_work *w, struct str *s, const struct family_need *need, uint64_t b, struct err *err)
+need_name(struct str *s, const struct family_need *need, uint64_t b, struct err *err)
 {
     const char *hole = strstr(need->gguf, "{b}");
-    char name[STR_SHOWN];
     s->len = 0;
     if (hole)
         str_format(s, "%.*s%" PRIu64 "%s", (int)(hole - need->gguf), need->gguf, b, hole + 3);
     else
         str_text(s, need->gguf);
-    if (s->failed)
-        return err_memory(err, s->len);
-    if (rows_find(w, s->p, s->len))
-        return true;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: family %s needs it, and the model has no %s; --allow-missing goes on",
-        str_shown(name, s->p, s->len), w->family->name, first_row(w->family, need->gguf));
+    return !s->failed || err_memory(err, s->len);
 }
 
 bool
-rows_check_needs(struct rows_work *w, struct err *err)
+rows_check_needs(const struct model_family *family, struct scope *scope, uint64_t main,
+    bool (*exists)(const void *of, const char *name, size_t n), const void *of, struct err *err)
 {
     struct str s = { 0 };
+    char shown[STR_SHOWN];
     bool ok = true;
-    if (w->how->allow_missing || (w->how->mtp_only && w->family->mtp.n != 0))
-        return true;
-    for (size_t i = 0; ok && i < w->family->needs.n; i++) {
-        const struct family_need *need = &w->family->needs.at[i];
-        uint64_t n = strstr(need->gguf, "{b}") ? w->main : 1;
+    for (size_t i = 0; ok && i < family->needs.n; i++) {
+        const struct family_need *need = &family->needs.at[i];
+        uint64_t n = strstr(need->gguf, "{b}") ? main : 1;
         for (uint64_t b = 0; ok && b < n; b++) {
             bool applies = false;
-            ok = expr_true(&applies, need->when, w->scope, b, err) && (!applies || check_need(w, &s, need, b, err));
+            ok = expr_true(&applies, need->when, scope, b, err) && need_name(&s, need, b, err);
+            if (ok && applies && !exists(of, s.p, s.len))
+                ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: family %s needs it (%s); --allow-missing goes on "
+                    "without", str_shown(shown, s.p, s.len), family->name, first_row(family, need->gguf));
         }
     }
     str_clear(&s);
@@ -86,6 +84,38 @@ rows_key_number(uint64_t *n, const struct model_family *family, struct scope *sc
                 return false;
             *n = most = num_max(most, one);
         }
+    }
+    return true;
+}
+
+/* Compares a source with another one. Quantized weights are not compared, and fail too. */
+static bool
+compare(const struct rows_work *w, const struct family_source *source, const struct family_same *row, struct err *err)
+{
+    const struct family_source *other = family_sources_find(w->sources, row->other, strlen(row->other));
+    char what[STR_SHOWN + 64], name[STR_SHOWN];
+    bool same = false;
+    if (other && other->chosen.copy && source->chosen.copy
+            && !hf_same_bytes(&same, w->how->model, source->chosen.copy, other->chosen.copy, err))
+        return false;
+    snprintf(what, sizeof what, "it differs from %s, which llama.cpp uses for both", str_shown(name, row->other, strlen(row->other)));
+    return same || rows_fail(source, ERR_UNSUPPORTED, what, err);
+}
+
+bool
+rows_check_same(bool *same, const struct rows_work *w, const struct family_source *source, struct err *err)
+{
+    *same = false;
+    for (size_t i = 0; i < w->family->same.n; i++) {
+        const struct family_same *row = &w->family->same.at[i];
+        bool applies;
+        if (strlen(row->name) != source->t.name_len || memcmp(row->name, source->t.name, source->t.name_len) != 0)
+            continue;
+        if (!expr_true(&applies, row->when, w->scope, 0, err))
+            return false;
+        *same = *same || applies;
+        if (applies && !compare(w, source, row, err))
+            return false;
     }
     return true;
 }

@@ -80,11 +80,16 @@ const struct row_output *rows_find(const struct rows_work *w, const char *name, 
 /* Makes the tensor of an output from its sources. */
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
 
-/* Checks `need`. */
-bool rows_check_needs(struct rows_work *w, struct err *err);
+/* Checks `need` for layers below `main`: all outputs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its
+ * first row. */
+bool rows_check_needs(const struct model_family *family, struct scope *scope, uint64_t main,
+    bool (*exists)(const void *of, const char *name, size_t n), const void *of, struct err *err);
 
 /* Sets *n to the largest number that the rows of a key give, for all layers if it is a list; 0 if none does. */
 bool rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err);
+
+/* Sets *same if a row `same` applies to a source; fails with ERR_UNSUPPORTED if the other source has other bytes. */
+bool rows_check_same(bool *same, const struct rows_work *w, const struct family_source *source, struct err *err);
 
 /* Checks that all elements of a source are zero. */
 bool rows_check_zero(const struct rows_work *w, const struct family_source *source, struct err *err);
