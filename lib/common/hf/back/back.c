@@ -6,7 +6,7 @@
 #include "base/push.h"
 #include "hf/back/keys.h"
 #include "hf/back/members.h"
-#include "hf/back/stub.h"
+#include "hf/family/back.h"
 #include "hf/back/tokenizer.h"
 #include "hf/back/tokenizer_config.h"
 #include "hf/family/builtin.h"
