@@ -101,8 +101,10 @@ each_value(json_t **list, const struct expr *e, struct scope *scope, struct err 
     return true;
 }
 
+/* Sets a member by a `back` row. Null removes a value that was copied from a key: the row decides, not the key. `given`: the
+ * members that such rows have set. */
 static bool
-set_back(struct scope *scope, const struct family_member *row, struct err *err)
+set_back(struct scope *scope, const struct family_member *row, json_t *given, struct err *err)
 {
     json_t *value = NULL;
     bool yes;
@@ -110,8 +112,11 @@ set_back(struct scope *scope, const struct family_member *row, struct err *err)
     if (!expr_true(&yes, row->when, scope, 0, err) || !yes)
         return err->kind == ERR_NONE;
     bool ok = row->each ? each_value(&value, row->value, scope, err) : expr_value(&value, row->value, scope, 0, err);
-    if (ok && !json_is_null(value))
-        ok = path_of(path, row->name) && back_set(scope->config, path, json_incref(value), err);
+    if (ok && json_is_null(value) && !json_object_get(given, row->name))
+        json_object_del(scope->config, row->name);
+    else if (ok && !json_is_null(value))
+        ok = path_of(path, row->name) && back_set(scope->config, path, json_incref(value), err)
+            && (json_object_set_new(given, row->name, json_true()) == 0 || err_memory(err, 1));
     json_decref(value);
     return ok;
 }
@@ -221,10 +226,12 @@ back_members(struct scope *scope, struct model *model, const struct back_tokens 
 {
     static const char output[] = "output.weight";
     const struct model_family *family = scope->family;
-    bool ok = copy_keys(scope, err) && back_rope(scope->config, scope->keys, family, model, err)
+    json_t *given = json_object();
+    bool ok = (given || err_memory(err, 1)) && copy_keys(scope, err) && back_rope(scope->config, scope->keys, family, model, err)
         && set_vocab_size(scope->config, model, err);
     for (size_t i = 0; ok && i < family->back.n; i++)
-        ok = set_back(scope, &family->back.at[i], err);
+        ok = set_back(scope, &family->back.at[i], given, err);
+    json_decref(given);
     for (size_t i = 0; ok && i < family->consts.n; i++)
         ok = set_const(scope, &family->consts.at[i], constants, err);
     return ok && set_if_absent(scope->config, "tie_word_embeddings",
