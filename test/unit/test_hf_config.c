@@ -257,7 +257,6 @@ test_messages(void)
         { "{\"architectures\":[1]}", "architectures", ERR_MALFORMED },
         { "[]", "config.json", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"]}", "config.json: vocab_size is missing", ERR_MALFORMED },
-        { "{\"architectures\":[\"LlamaForCausalLM\"],\"model_type\":\"zebra\"}", "zebra", ERR_UNSUPPORTED },
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"
             "\"num_attention_heads\":0,\"intermediate_size\":4}", "config.json: num_attention_heads is 0", ERR_MALFORMED },
         { "{\"architectures\":[\"LlamaForCausalLM\"],\"vocab_size\":8,\"hidden_size\":4,\"num_hidden_layers\":1,"

@@ -209,8 +209,8 @@ bool
 family_config_read(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
 {
     return merge_all(c->members, err) && config_rope_begin(c, err) && config_defaults(c, err) && config_rope(c, err)
-        && require(&c->hidden_size, c, "hidden_size", err) && require(&c->layers, c, "num_hidden_layers", err)
-        && require(&c->heads, c, "num_attention_heads", err) && require(&c->vocab_size, c, "vocab_size", err)
+        && require(&c->vocab_size, c, "vocab_size", err) && require(&c->hidden_size, c, "hidden_size", err)
+        && require(&c->layers, c, "num_hidden_layers", err) && require(&c->heads, c, "num_attention_heads", err)
         && check_sizes(c, err) && config_files(c, folder, model, err);
 }
 

@@ -17,6 +17,7 @@ struct family_config {
     const char *class;                  /* of architectures[0]; borrowed from `members` */
     char *default_class;                /* `class` in `default` rows: that of model_type; owned, or NULL */
     struct model_family *default_family;        /* family of that class if it is another one; owned, or NULL */
+    bool unknown_type;                  /* model_type belongs to no known class */
     bool refused;                       /* the class of transformers refuses the file, so that no default applies */
     uint64_t hidden_size, layers, heads, vocab_size;    /* required members */
     uint32_t files;                     /* set of enum hf_file that the directory has */

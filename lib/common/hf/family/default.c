@@ -76,6 +76,7 @@ find_class(struct family_config *c, struct err *err)
         if (!family_of_type(&c->default_family, text, err))
             return false;
         found = c->default_family ? class_of_type(c->default_family, text) : c->class;
+        c->unknown_type = !c->default_family;
     }
     c->default_class = strdup(found ? found : "");
     return c->default_class || err_memory(err, 0);

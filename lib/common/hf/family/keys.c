@@ -239,6 +239,11 @@ family_config_refuse(struct family_config *c, struct err *err)
 bool
 family_config_warn(struct family_config *c, struct catalog *catalog, struct err *err)
 {
+    char shown[STR_SHOWN];
+    const json_t *type = json_object_get(c->members, "model_type");
+    if (c->unknown_type)
+        catalog_warn(catalog, "config.json: unknown model_type '%s': members that are missing get the defaults of %s",
+            str_shown(shown, json_string_value(type), json_string_length(type)), c->class);
     for (size_t i = 0; i < c->family->warns.n; i++) {
         const struct family_text *row = &c->family->warns.at[i];
         struct str text = { 0 };
