@@ -265,6 +265,13 @@ run_drop(struct family_reader *r, struct expr *when)
 }
 
 static bool
+run_same(struct family_reader *r, struct expr *when)
+{
+    struct family_same same = { .when = when };
+    return take(r, &same.name, 1) && take(r, &same.other, 2) && FAMILY_ADD(r, r->family->same, same);
+}
+
+static bool
 run_zero(struct family_reader *r, struct expr *when)
 {
     struct family_pattern pattern;
@@ -394,7 +401,7 @@ static const struct statement_row {
     { "hf", 2, 2, true, run_hf }, { "include", 1, 1, false, run_include }, { "vocab", 1, MANY, false, run_vocab },
     { "pre", 2, 2, false, run_pre }, { "special", 2, 2, false, run_special }, { "default", 2, MANY, true, run_default },
     { "let", 3, MANY, false, run_let }, { "rename", 1, 2, false, run_rename }, { "mtp", 1, MANY, true, run_mtp },
-    { "drop", 1, MANY, true, run_drop }, { "zero", 1, MANY, true, run_zero }, { "tensor", 2, MANY, true, family_tensor },
+    { "drop", 1, MANY, true, run_drop }, { "zero", 1, MANY, true, run_zero }, { "same", 2, 2, true, run_same }, { "tensor", 2, MANY, true, family_tensor },
     { "make", 2, 2, true, run_make }, { "need", 1, MANY, true, run_need }, { "key", 2, MANY, true, run_key },
     { "rope", 0, 0, false, run_rope }, { "back", 2, MANY, true, run_back }, { "const", 2, MANY, true, run_const },
     { "refuse", 2, MANY, false, run_refuse }, { "warn", 2, MANY, false, run_warn },
