@@ -99,8 +99,24 @@ member(const struct hf_text *config, const char *name)
     return at ? at + n : NULL;
 }
 
+/* What the family files of classes without struct hf_family say about the tokenizer. */
+static const struct vocabulary_family {
+    const char *class, *arch, *kinds[2];
+    struct family_pre pre;
+    struct family_special special[5];
+    bool no_space_prefix;       /* a key that the family adds at the end */
+} families[] = {
+    { "BertModel", "bert", { "wordpiece" }, { "bert-bge", "*" }, { { NULL, NULL } }, false },
+    { "DeepseekV3ForCausalLM", "deepseek2", { "bpe", "tiktoken" }, { "deepseek-v3", "deepseek-v3" }, { { NULL, NULL } }, false },
+    { "Gemma4ForCausalLM", "gemma4", { "gemma4" }, { NULL, NULL }, { { NULL, NULL } }, true },
+    { "Glm4MoeForCausalLM", "glm4moe", { "bpe" }, { "glm4", "llama3" },
+        { { "bos", "[gMASK]" }, { "eot", "<|user|>" }, { "unk", "<|endoftext|>" }, { "eom", "<|observation|>" } }, false },
+    { "GraniteForCausalLM", "granite", { "bpe" }, { "refact", "digits" }, { { NULL, NULL } }, false },
+};
+
 struct vocabulary_case {
     const struct hf_family *family;
+    const struct vocabulary_family *other;      /* or NULL */
     uint64_t size;
 };
 
@@ -114,6 +130,9 @@ read_options(struct vocabulary_case *options, const struct hf_folder *folder)
     *options = (struct vocabulary_case){ .family = hf_family_at(0) };
     if (close && hf_family_find(quote + 1, (size_t)(close - quote - 1)))
         options->family = hf_family_find(quote + 1, (size_t)(close - quote - 1));
+    for (size_t i = 0; close && i < sizeof families / sizeof *families; i++)
+        if (strncmp(families[i].class, quote + 1, (size_t)(close - quote - 1)) == 0)
+            options->other = &families[i];
     at = member(&folder->file[HF_CONFIG], "vocab_size");
     for (; at && at < end && *at == ' '; at++)
         ;
@@ -151,7 +170,17 @@ convert(struct str *out, const struct hf_folder *folder, const struct vocabulary
     uint64_t tokens = 0;
     err_init(err);
     struct hf_vocabulary_options options = { .size = c->size, .pre_name = getenv("AMN_PRE") };
-    bool ok = hf_model_vocabulary(&keys, folder, c->family, &options, &tokens, err);
+    const struct vocabulary_family *f = c->other;
+    if (f) {
+        options = (struct hf_vocabulary_options){ .class = f->class, .arch = f->arch, .kinds = f->kinds, .nkinds = 1, .size = c->size,
+            .pre = &f->pre, .npre = f->pre.name != NULL, .special = f->special };
+        options.nkinds += f->kinds[1] != NULL;
+        while (f->special[options.nspecial].role)
+            options.nspecial++;
+    }
+    bool ok = f ? hf_vocabulary_keys(&keys, folder, &options, &tokens, err)
+        && (!f->no_space_prefix || keys_put_bool(&keys, "tokenizer.ggml", "add_space_prefix", false, err))
+        : hf_model_vocabulary(&keys, folder, c->family, &options, &tokens, err);
     for (size_t i = 0; ok && i < keys.n; i++)
         add_key(out, &keys.list[i]);
     keys_clear(&keys);
