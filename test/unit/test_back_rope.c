@@ -22,7 +22,7 @@ static void
 check_settings(double theta, double factor, double low, double high, double length)
 {
     float x[PAIRS];
-    struct back_llama3 r = { .theta = theta };
+    struct llama3_rope r = { .theta = theta };
     make(x, theta, factor, low, high, length);
     CHECK_ROW(back_llama3_solve(&r, x, PAIRS), "solved");
     CHECK_ROW(r.factor == factor && r.low == low && r.high == high && r.length == length, "the same settings");
@@ -32,7 +32,7 @@ static void
 test_steps(void)
 {
     float x[PAIRS];
-    struct back_llama3 r = { .theta = 500000 };
+    struct llama3_rope r = { .theta = 500000 };
     for (size_t i = 0; i < PAIRS; i++)
         x[i] = i < 32 ? 1 : 16;
     CHECK(back_llama3_solve(&r, x, PAIRS) && r.factor == 16 && r.low == 1 && r.high == 1 && r.length == 4096);

@@ -175,11 +175,11 @@ add_defaults(struct back_model *back, struct err *err)
         const struct family_member *row = &back->family->defaults.at[i];
         json_t *value = NULL;
         bool yes;
-        if (strchr(row->name, '.') || json_object_get(back->known, row->name) || row->each)
+        if (strchr(row->name, '.') || json_object_get(back->known, row->name))
             continue;
         if (!expr_true(&yes, row->when, scope, 0, err))
             return false;
-        if (yes && (!expr_value(&value, row->value, scope, 0, err) || !back_set(back->known, row->name, value, err)))
+        if (yes && (!family_member_value(&value, row, scope, err) || !back_set(back->known, row->name, value, err)))
             return false;
     }
     return back->known || err_memory(err, 1);
@@ -212,11 +212,30 @@ back_open(struct back_model *back, struct model *model, const struct back_option
 
 /* --- the output */
 
+/* Declares experts that are kept as MXFP4, in the layout of gpt-oss: NAME_blocks and NAME_scales. */
 static bool
-write_config(struct back_model *back, struct err *err)
+set_quantization(struct back_model *back, const struct choice *choice, struct err *err)
+{
+    static const char *const plain[] = { "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head" };
+    bool kept = false;
+    for (size_t i = 0; i < choice->n && !kept; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        kept = t.dtype == DTYPE_U8 && t.name_len > 7 && memcmp(t.name + t.name_len - 7, "_blocks", 7) == 0;
+    }
+    if (!kept)
+        return true;
+    json_t *names = json_array();
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        json_array_append_new(names, json_string(plain[i]));
+    return back_set(back->config, "quantization_config.quant_method", json_string("mxfp4"), err)
+        && back_set(back->config, "quantization_config.modules_to_not_convert", names, err);
+}
+
+static bool
+write_config(struct back_model *back, const struct choice *choice, struct err *err)
 {
     static const char *const names[] = { [DTYPE_F32] = "float32", [DTYPE_F16] = "float16", [DTYPE_BF16] = "bfloat16" };
-    if (!back_set(back->config, "torch_dtype", json_string(names[back->element]), err))
+    if (!back_set(back->config, "torch_dtype", json_string(names[back->element]), err) || !set_quantization(back, choice, err))
         return false;
     struct str *text = texts_add(&back->texts, "config.json", err);
     if (!text)
@@ -231,7 +250,7 @@ back_choose(struct back_model *back, struct model *model, struct choice *choice,
 {
     const struct family_tensors how = { .family = back->family, .scope = &back->scope, .model = model, .matrices = back->element,
         .exact = back->options->cast, .allow_missing = back->options->allow_missing, .skip_unknown = back->options->skip_unknown };
-    return family_back_choose(choice, &how, err) && write_config(back, err);
+    return family_back_choose(choice, &how, err) && write_config(back, choice, err);
 }
 
 void

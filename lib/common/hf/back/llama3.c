@@ -13,20 +13,6 @@ wavelength(double theta, size_t i, size_t n)
     return (1.0F / (1.0F / p)) * (float)(2 * M_PI);
 }
 
-/* Returns the factor of pair i of n. */
-static float
-factor_of(const struct back_llama3 *r, size_t i, size_t n)
-{
-    float w = wavelength(r->theta, i, n);
-    if (w < (float)(r->length / r->high))
-        return 1;
-    if (w > (float)(r->length / r->low))
-        return (float)r->factor;
-    float s = ((1.0F / w) * (float)r->length - (float)r->low) / (float)(r->high - r->low);
-    float t = (1.0F - s) / (float)r->factor + s;
-    return 1.0F / t;
-}
-
 /* Returns the distance of two positive floats in units in the last place. */
 static uint32_t
 distance(float a, float b)
@@ -38,10 +24,10 @@ distance(float a, float b)
 }
 
 static bool
-agrees(const struct back_llama3 *r, const float *x, size_t n)
+agrees(const struct llama3_rope *r, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!(x[i] > 0) || distance(x[i], factor_of(r, i, n)) > 4)
+        if (!(x[i] > 0) || distance(x[i], llama3_factor(r, i, 2 * n)) > 4)
             return false;
     return true;
 }
@@ -49,7 +35,7 @@ agrees(const struct back_llama3 *r, const float *x, size_t n)
 /* Solves for length and high, with low 1, from the first and the last of the pairs between the two steps, where 1/x is linear in
  * the frequency. */
 static bool
-solve_slope(struct back_llama3 *r, const float *x, size_t n, size_t first, size_t last)
+solve_slope(struct llama3_rope *r, const float *x, size_t n, size_t first, size_t last)
 {
     double inverse = 1 / r->factor;
     double s0 = (1 / (double)x[first] - inverse) / (1 - inverse), s1 = (1 / (double)x[last] - inverse) / (1 - inverse);
@@ -66,7 +52,7 @@ solve_slope(struct back_llama3 *r, const float *x, size_t n, size_t first, size_
 /* Finds a length for factors that step from 1 to `factor` without pairs between: a power of two, if one is between the
  * wavelengths of the two pairs. */
 static bool
-solve_step(struct back_llama3 *r, const float *x, size_t n)
+solve_step(struct llama3_rope *r, const float *x, size_t n)
 {
     size_t i = 0;
     while (i < n && x[i] == 1)
@@ -81,7 +67,7 @@ solve_step(struct back_llama3 *r, const float *x, size_t n)
 }
 
 bool
-back_llama3_solve(struct back_llama3 *r, const float *x, size_t n)
+back_llama3_solve(struct llama3_rope *r, const float *x, size_t n)
 {
     size_t first = 0, last;
     if (n == 0 || !(x[n - 1] >= 1))

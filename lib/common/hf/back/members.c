@@ -5,8 +5,6 @@
 #include "hf/back/keys.h"
 #include "hf/back/rope.h"
 
-enum { LAYERS_MAX = 1 << 16 };
-
 /* --- `key` rows */
 
 /* Returns true if a name is a member of config.json: not one of a let, and no value of another kind. */
@@ -82,25 +80,6 @@ get(const json_t *object, const char *path)
     return json_object_get(object, path);
 }
 
-/* Evaluates a row for each layer. */
-static bool
-each_value(json_t **list, const struct expr *e, struct scope *scope, struct err *err)
-{
-    const json_t *layers = json_object_get(scope->config, "num_hidden_layers");
-    json_int_t n = json_integer_value(layers);
-    *list = json_array();
-    if (!json_is_integer(layers) || n < 0 || n > LAYERS_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the number of layers is not recovered from the keys, or is too large");
-    for (json_int_t b = 0; b < n; b++) {
-        json_t *value = NULL;
-        if (!expr_value(&value, e, scope, (uint64_t)b, err))
-            return false;
-        if (json_array_append_new(*list, value) != 0)
-            return err_memory(err, 1);
-    }
-    return true;
-}
-
 /* Sets a member by a `back` row. Null removes a value that was copied from a key: the row decides, not the key. `given`: the
  * members that such rows have set. */
 static bool
@@ -111,7 +90,7 @@ set_back(struct scope *scope, const struct family_member *row, json_t *given, st
     char path[512];
     if (!expr_true(&yes, row->when, scope, 0, err) || !yes)
         return err->kind == ERR_NONE;
-    bool ok = row->each ? each_value(&value, row->value, scope, err) : expr_value(&value, row->value, scope, 0, err);
+    bool ok = family_member_value(&value, row, scope, err);
     if (ok && json_is_null(value) && !json_object_get(given, row->name))
         json_object_del(scope->config, row->name);
     else if (ok && !json_is_null(value))

@@ -57,7 +57,7 @@ makes_llama3(const struct model_family *family)
     return false;
 }
 
-/* Reads rope_freqs.weight. Sets *n to 0 if there is none. */
+/* Reads rope_freqs.weight. Sets *n to 0 if the file lacks it. */
 static bool
 read_factors(float x[HF_FACTORS], size_t *n, struct model *model, struct err *err)
 {
@@ -84,7 +84,7 @@ llama3(json_t *rope, struct model *model, struct err *err)
 {
     float x[HF_FACTORS];
     size_t n;
-    struct back_llama3 r = { .theta = json_number_value(json_object_get(rope, "rope_theta")) };
+    struct llama3_rope r = { .theta = json_number_value(json_object_get(rope, "rope_theta")) };
     if (!read_factors(x, &n, model, err) || n == 0)
         return err->kind == ERR_NONE;
     if (!back_llama3_solve(&r, x, n))

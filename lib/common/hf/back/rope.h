@@ -2,7 +2,7 @@
 #ifndef HF_BACK_ROPE_H
 #define HF_BACK_ROPE_H
 
-#include "hf/family/family.h"
+#include "hf/family/make.h"
 #include "model/model.h"
 
 /* Sets rope_parameters in `config`, from the keys in `keys` and, if the family generates it, from rope_freqs.weight. Fails with
@@ -12,12 +12,7 @@ bool back_rope(json_t *config, const json_t *keys, const struct model_family *fa
 /* Repeats rope_parameters as rope_theta and rope_scaling, the members that transformers 4 and other loaders read. */
 bool back_rope_old(json_t *config, struct err *err);
 
-/* Settings of rope_type llama3. */
-struct back_llama3 {
-    double theta, factor, low, high, length;
-};
-
-/* Finds settings whose factors are x[0..n), within 4 units in the last place, given theta. Returns false if there are none. */
-bool back_llama3_solve(struct back_llama3 *r, const float *x, size_t n);
+/* Finds settings whose factors are x[0..n), within 4 units in the last place, given theta. Returns false if no settings agree. */
+bool back_llama3_solve(struct llama3_rope *r, const float *x, size_t n);
 
 #endif

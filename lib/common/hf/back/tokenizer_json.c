@@ -6,7 +6,7 @@
 #include "hf/back/post_processor.h"
 #include "hf/sentencepiece.h"
 
-#define SPACE "\xE2\x96\x81"            /* U+2581, which stands for a space */
+#define SPACE "\xE2\x96\x81"            /* U+2581, written for a space */
 
 static void
 put_type(struct push *json, const char *type)
@@ -60,7 +60,7 @@ put_added(struct push *json, const struct back_tokens *tokens)
 }
 
 /* Writes the vocabulary: all tokens up to the last one that is not an added token. Without the added tokens in between, the
- * tokenizers library would number the others anew. */
+ * tokenizers library would renumber the others. */
 static void
 put_vocabulary(struct push *json, const struct back_tokens *tokens, size_t n)
 {

@@ -7,7 +7,7 @@
 
 enum back_kind { BACK_BPE, BACK_GEMMA4, BACK_WORDPIECE };
 
-/* Appends the text. `split` is used for BACK_BPE only. Takes linear time. Fails with ERR_UNSUPPORTED if there are no merges,
+/* Appends the text. `split` is used for BACK_BPE only. Takes linear time. Fails with ERR_UNSUPPORTED if merges are missing,
  * and with ERR_MALFORMED if one is not two texts of UTF-8; a failed append shows in the text. */
 bool back_tokenizer_json(struct str *out, const struct back_tokens *tokens, enum back_kind kind, const struct back_split *split,
     struct err *err);
