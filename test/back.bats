@@ -190,4 +190,8 @@ member() {
         error_line amn-convert malformed
         [ ! -e x ]
     done
+    LC_ALL=C sed 's/<|im_end|>/\xff|im_end|>/g' qwen3.gguf >bad.gguf
+    refute cmp -s bad.gguf qwen3.gguf
+    try 65 amn-convert --to hf -o x/ bad.gguf
+    grep -q 'not UTF-8' err
 }

@@ -52,13 +52,13 @@ put_entry(struct push *json, const struct hf_string *token, uint64_t id)
 }
 
 /* Tokens around one text, and the BOS token before the second; NULL: none. */
-struct frame {
+struct text_frame {
     const struct hf_string *bos, *eos, *second;
     uint64_t bos_id, eos_id;
 };
 
 static void
-put_template(struct push *json, const struct frame *f)
+put_template(struct push *json, const struct text_frame *f)
 {
     put_type(json, "TemplateProcessing");
     push_key(json, "single");
@@ -86,13 +86,13 @@ put_template(struct push *json, const struct frame *f)
 }
 
 /* Decides which special tokens frame a text. Models that compare two texts separate them by one token. */
-static struct frame
+static struct text_frame
 frame_of(const struct back_tokens *t, enum back_kind kind, const struct back_split *split)
 {
     bool separated = kind == BACK_WORDPIECE || (kind == BACK_BPE && hf_string_is(&t->pre, "modern-bert"));
     bool bos = separated || (t->has_add[0] ? t->add[0] : kind == BACK_BPE && split->adds_bos);
     bool eos = separated || t->add[1];
-    struct frame f = { .bos_id = t->id[BACK_BOS], .eos_id = t->id[BACK_EOS] };
+    struct text_frame f = { .bos_id = t->id[BACK_BOS], .eos_id = t->id[BACK_EOS] };
     f.bos = bos && t->role[BACK_BOS].n != 0 ? &t->role[BACK_BOS] : NULL;
     f.eos = eos && t->role[BACK_EOS].n != 0 ? &t->role[BACK_EOS] : NULL;
     f.second = separated || kind == BACK_GEMMA4 ? NULL : f.bos;
@@ -115,7 +115,7 @@ put_byte_level(struct push *json)
 void
 back_post_processor(struct push *json, const struct back_tokens *tokens, enum back_kind kind, const struct back_split *split)
 {
-    const struct frame f = frame_of(tokens, kind, split);
+    const struct text_frame f = frame_of(tokens, kind, split);
     bool framed = f.bos || f.eos;
     push_key(json, "post_processor");
     if (kind != BACK_BPE && framed) {
