@@ -6,7 +6,6 @@
 #include "base/bytes.h"
 #include "base/push.h"
 #include "hf/back/keys.h"
-#include "hf/config.h"
 
 static const char factors_name[] = "rope_freqs.weight";
 
@@ -59,7 +58,7 @@ makes_llama3(const struct model_family *family)
 
 /* Reads rope_freqs.weight. Sets *n to 0 if the file lacks it. */
 static bool
-read_factors(float x[HF_FACTORS], size_t *n, struct model *model, struct err *err)
+read_factors(float x[BACK_FACTORS], size_t *n, struct model *model, struct err *err)
 {
     const struct tensor *t = catalog_find(model->catalog, factors_name, strlen(factors_name));
     uint8_t *bytes = (uint8_t *)x;      /* decoded in place */
@@ -67,8 +66,8 @@ read_factors(float x[HF_FACTORS], size_t *n, struct model *model, struct err *er
     *n = 0;
     if (!t)
         return true;
-    if (t->dtype != DTYPE_F32 || !shape_numel(&t->shape, &numel) || numel == 0 || numel > HF_FACTORS)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "expected 1 to %d elements of F32", factors_name, HF_FACTORS);
+    if (t->dtype != DTYPE_F32 || !shape_numel(&t->shape, &numel) || numel == 0 || numel > BACK_FACTORS)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "expected 1 to %d elements of F32", factors_name, BACK_FACTORS);
     if (!model_read(model, t, bytes, err))
         return false;
     *n = (size_t)numel;
@@ -82,7 +81,7 @@ read_factors(float x[HF_FACTORS], size_t *n, struct model *model, struct err *er
 static bool
 llama3(json_t *rope, struct model *model, struct err *err)
 {
-    float x[HF_FACTORS];
+    float x[BACK_FACTORS];
     size_t n;
     struct llama3_rope r = { .theta = json_number_value(json_object_get(rope, "rope_theta")) };
     if (!read_factors(x, &n, model, err) || n == 0)

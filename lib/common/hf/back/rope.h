@@ -5,6 +5,8 @@
 #include "hf/family/make.h"
 #include "model/model.h"
 
+enum { BACK_FACTORS = 1024 };   /* limit on the elements of rope_freqs.weight */
+
 /* Sets rope_parameters in `config`, from the keys in `keys` and, if the family generates it, from rope_freqs.weight. Fails with
  * ERR_UNSUPPORTED if these factors are not those of rope_type llama3. */
 bool back_rope(json_t *config, const json_t *keys, const struct model_family *family, struct model *model, struct err *err);
