@@ -125,7 +125,7 @@ element_of(const struct back_model *back, const struct model *model)
 /* --- members */
 
 static bool
-make_tokenizer(struct back_model *back, const struct back_tokens *tokens, struct model *model, struct err *err)
+make_tokenizer(struct back_model *back, struct back_tokens *tokens, struct model *model, struct err *err)
 {
     const struct back_tokenizer_options how = { .catalog = model->catalog, .family = back->family, .pre = back->options->pre };
     struct str generation = { .max = back->texts.max };

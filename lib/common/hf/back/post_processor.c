@@ -95,7 +95,7 @@ frame_of(const struct back_tokens *t, enum back_kind kind, const struct back_spl
     struct text_frame f = { .bos_id = t->id[BACK_BOS], .eos_id = t->id[BACK_EOS] };
     f.bos = bos && t->role[BACK_BOS].n != 0 ? &t->role[BACK_BOS] : NULL;
     f.eos = eos && t->role[BACK_EOS].n != 0 ? &t->role[BACK_EOS] : NULL;
-    f.second = separated || kind == BACK_GEMMA4 ? NULL : f.bos;
+    f.second = separated ? NULL : f.bos;
     return f;
 }
 

@@ -43,7 +43,7 @@ find_split(struct back_split *split, const struct back_tokens *tokens, const str
 }
 
 bool
-back_tokenizer(struct texts *texts, const struct back_tokens *tokens, const struct back_tokenizer_options *options,
+back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct back_tokenizer_options *options,
     struct err *err)
 {
     struct back_split split = { 0 };
@@ -59,6 +59,8 @@ back_tokenizer(struct texts *texts, const struct back_tokens *tokens, const stru
     bool pieces = kinds[i].pieces;
     enum back_kind kind = kinds[i].kind;
     if (kind == BACK_BPE && !pieces && !find_split(&split, tokens, options, err))
+        return false;
+    if (kind == BACK_GEMMA4 && !back_tokens_find_tags(tokens, err))
         return false;
     struct str *text = texts_add(texts, pieces ? "tokenizer.model" : "tokenizer.json", err);
     if (!text || !(pieces ? back_pieces_model(text, tokens, err) : back_tokenizer_json(text, tokens, kind, &split, err)))

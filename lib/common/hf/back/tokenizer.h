@@ -14,7 +14,7 @@ struct back_tokenizer_options {
 
 /* Adds tokenizer.json or tokenizer.model, and tokenizer_config.json. Without tokens adds nothing. Fails with ERR_UNSUPPORTED
  * for a kind or a pre-tokenizer that is not known or cannot be recovered, and as back_tokens_read(). */
-bool back_tokenizer(struct texts *texts, const struct back_tokens *tokens, const struct back_tokenizer_options *options,
+bool back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct back_tokenizer_options *options,
     struct err *err);
 
 #endif

@@ -170,6 +170,58 @@ read_list(struct back_tokens *tokens, struct catalog *catalog, const struct meta
     return true;
 }
 
+/* --- tags */
+
+/* Returns true for "<...>" and "[...]". */
+static bool
+is_tag(const struct back_token *t)
+{
+    char last = t->n > 2 ? t->p[t->n - 1] : 0;
+    return t->type == HF_PIECE_NORMAL && ((last == '>' && *t->p == '<') || (last == ']' && *t->p == '['));
+}
+
+/* Marks the tokens that merges make. */
+static bool
+mark_made(bool *made, const struct back_tokens *tokens, struct err *err)
+{
+    struct meta_iter it = meta_first(tokens->merges);
+    struct meta_value merge;
+    struct str text = { 0 };
+    while (meta_next(&it, &merge) && !text.failed) {
+        const char *p = merge.as.s.p, *space = merge.as.s.n > 1 ? memchr(p + 1, ' ', merge.as.s.n - 1) : NULL;
+        size_t first = space ? (size_t)(space - p) : 0;
+        uint32_t id;
+        if (first == 0)
+            continue;
+        text.len = 0;
+        str_add(&text, p, first);
+        str_add(&text, space + 1, merge.as.s.n - first - 1);
+        if (!text.failed && table_find(&tokens->texts, text_of, tokens, text.p, text.len, &id))
+            made[id] = true;
+    }
+    bool ok = !text.failed || err_memory(err, text.room);
+    str_clear(&text);
+    return ok;
+}
+
+bool
+back_tokens_find_tags(struct back_tokens *tokens, struct err *err)
+{
+    bool *made = calloc(tokens->n + 1, sizeof *made), ok = made != NULL;
+    if (!ok)
+        return err_memory(err, tokens->n);
+    ok = !tokens->merges || mark_made(made, tokens, err);
+    for (size_t i = 0; ok && i < tokens->n; i++) {
+        struct back_token *t = &tokens->list[i];
+        const struct hf_string text = { t->p, t->n };
+        bool pipe = t->n > 2 && (t->p[1] == '|' || t->p[t->n - 2] == '|');
+        if (is_tag(t) && !made[i])
+            t->type = pipe || hf_looks_special(&text) ? HF_PIECE_CONTROL : HF_PIECE_USER_DEFINED;
+    }
+    free(made);
+    return ok;
+}
+
 /* --- special tokens and flags */
 
 static void

@@ -39,6 +39,10 @@ struct back_tokens {
 bool back_tokens_read(struct back_tokens *tokens, struct catalog *catalog, struct err *err);
 void back_tokens_clear(struct back_tokens *tokens);
 
+/* Gives the type of an added token to normal tokens that look like tags and that no merge makes, "<|turn>": text cannot become
+ * them otherwise. The vocabulary stays the same. Takes linear time. Fails with ERR_MEMORY. */
+bool back_tokens_find_tags(struct back_tokens *tokens, struct err *err);
+
 /* Return true for a token that is an entry of "added_tokens", and for one that the tokenizer must leave whole. */
 bool back_token_is_added(const struct back_token *token);
 bool back_token_is_special(const struct back_token *token);
