@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/num.h"
-#include "hf/family/make.h"
 #include "hf/family/pattern.h"
 #include "hf/family/rows_priv.h"
 
@@ -300,78 +299,6 @@ begin(struct rows_work *w, const struct choice *choice, struct err *err)
     return scope_layers(&w->main, "main", w->scope, err) && rows_key_number(&w->experts, f, w->scope, "expert_count", err);
 }
 
-/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
-static enum dtype
-find_type(const struct rows_work *w)
-{
-    if (w->how->matrices != DTYPE_UNKNOWN || w->how->exact)
-        return w->how->matrices;
-    for (size_t i = 0; i < family_sources_count(w->sources); i++) {
-        const struct family_source *e = family_sources_at(w->sources, i);
-        if (e->t.shape.rank >= 2 && (e->chosen.dtype == DTYPE_BF16 || e->chosen.dtype == DTYPE_F16))
-            return e->chosen.dtype;
-    }
-    return DTYPE_F16;
-}
-
-static int
-compare_members(const void *pa, const void *pb)
-{
-    const struct row_member *a = pa, *b = pb;
-    return a->output != b->output ? (a->output > b->output) - (a->output < b->output)
-        : (a->match.x > b->match.x) - (a->match.x < b->match.x);
-}
-
-/* Gives the stacks their members in order, and the place of their group. */
-static void
-sort_members(struct rows_work *w)
-{
-    if (w->nmembers != 0)
-        qsort(w->member, w->nmembers, sizeof *w->member, compare_members);
-    for (size_t i = 0; i < w->nmembers; i++) {
-        struct row_output *out = &w->out[w->member[i].output];
-        if (out->nmembers++ == 0)
-            out->member = i;
-        out->place = w->group[out->group].place;
-    }
-}
-
-static int
-compare_outputs(const void *pa, const void *pb)
-{
-    const struct row_output *a = *(const struct row_output *const *)pa, *b = *(const struct row_output *const *)pb;
-    return a->place != b->place ? (a->place > b->place) - (a->place < b->place) : (a->row > b->row) - (a->row < b->row);
-}
-
-/* Makes the list of a choice: generated tensors, then the outputs in order. */
-static bool
-make_list(struct choice *choice, struct rows_work *w, struct err *err)
-{
-    struct row_output **order = malloc((w->nout + 1) * sizeof *order);
-    struct chosen *list = calloc(w->nout + w->family->makes.n + 1, sizeof *list);
-    size_t n = 0;
-    bool ok = (order && list) || err_memory(err, (w->nout + 1) * sizeof *list);
-    ok = ok && (w->how->mtp_only || family_make(list, &n, w->how, err));
-    for (size_t i = 0; ok && i < w->nout; i++)
-        order[i] = &w->out[i];
-    if (ok)
-        qsort(order, w->nout, sizeof *order, compare_outputs);
-    for (size_t i = 0; ok && i < w->nout; i++) {
-        ok = rows_join(&list[n], w, order[i], err);
-        n += ok && list[n].name;
-    }
-    free(order);
-    if (!ok) {
-        free(list);
-        return false;
-    }
-    free(choice->list);
-    choice->list = list;
-    choice->n = n;
-    choice->matrices = w->matrices;
-    return true;
-}
-
 static bool
 set_model(struct choice *choice, const struct rows_work *w, struct err *err)
 {
@@ -420,12 +347,10 @@ family_rows_choose(struct choice *choice, const struct family_tensors *how, stru
     struct rows_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
     bool ok = begin(&w, choice, err);
-    w.matrices = ok ? find_type(&w) : DTYPE_UNKNOWN;
+    w.matrices = ok ? rows_type(&w) : DTYPE_UNKNOWN;
     for (size_t i = 0; ok && i < family_sources_count(w.sources); i++)
         ok = add_source(&w, i, err);
-    if (ok)
-        sort_members(&w);
-    ok = ok && check_needs(&w, err) && make_list(choice, &w, err) && set_model(choice, &w, err);
+    ok = ok && check_needs(&w, err) && rows_list(choice, &w, err) && set_model(choice, &w, err);
     if (ok)
         note_all(&w);
     how->scope->tensors = was;

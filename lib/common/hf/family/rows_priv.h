@@ -77,6 +77,12 @@ bool rows_output_name(const char **name, uint32_t *n, struct scope *scope, const
 /* Returns the output of a name, or NULL. */
 const struct row_output *rows_find(const struct rows_work *w, const char *name, size_t n);
 
+/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
+enum dtype rows_type(const struct rows_work *w);
+
+/* Replaces the list of a choice by the outputs: generated tensors, then the others in the order of their sources. */
+bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
+
 /* Makes the tensor of an output from its sources. */
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
 
