@@ -186,17 +186,19 @@ unknown(struct rows_work *w, const struct family_source *source, bool beyond, st
     return rows_fail(source, ERR_MALFORMED, text, err);
 }
 
-/* Adds the outputs of a source. `shared`: only those that a file of multi-token prediction needs. */
+/* Adds the outputs of a source by the rows with a tag, or without one. `shared`: only those that a file of multi-token prediction
+ * needs. Sets *any if a row applies. */
 static bool
-apply_rows(struct rows_work *w, size_t place, bool shared, struct err *err)
+apply_rows(bool *any, struct rows_work *w, size_t place, const char *tag, bool shared, struct err *err)
 {
     struct row_match match = { .source = family_sources_at(w->sources, place) };
     const struct tensor *t = &match.source->t;
     struct name_walk walk;
     uint32_t row;
-    bool any = false, beyond = false, applies;
-    if (!name_walk_begin(&walk, w->index, t->name, t->name_len, NULL, err))
+    bool beyond = false, applies;
+    if (!name_walk_begin(&walk, w->index, t->name, t->name_len, tag, err))
         return false;
+    *any = false;
     while (name_walk_next(&walk, &row, &match.b, &match.x)) {
         const struct family_row *r = &w->family->rows.at[row];
         if (r->layered && match.b >= w->main) {
@@ -205,13 +207,25 @@ apply_rows(struct rows_work *w, size_t place, bool shared, struct err *err)
         }
         if (!rows_when(&applies, w, row, match.b, err))
             return false;
-        any = any || applies;
+        *any = *any || applies;
         if (applies && !dtype_is_float(match.source->chosen.dtype))
             return rows_fail(match.source, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
         if (applies && (!shared || is_shared(r)) && !add_row(w, row, &match, place, err))
             return false;
     }
-    return any || shared || unknown(w, match.source, beyond, err);
+    return *any || shared || tag || unknown(w, match.source, beyond, err);
+}
+
+/* Adds the outputs of a source: of the rows for its blocks, if it is kept as blocks and there are any, else of the others. */
+static bool
+apply_all(struct rows_work *w, size_t place, bool shared, struct err *err)
+{
+    struct fp4_blocks b;
+    bool any = false;
+    if (rows_blocks(&b, w, family_sources_at(w->sources, place)) && b.dtype == DTYPE_MXFP4
+            && !apply_rows(&any, w, place, "mxfp4", shared, err))
+        return false;
+    return any || apply_rows(&any, w, place, NULL, shared, err);
 }
 
 /* Sets *index to the first pattern of a list that matches and whose condition holds, or to n. */
@@ -271,7 +285,7 @@ add_source(struct rows_work *w, size_t place, struct err *err)
         return false;
     if (i < f->drop.n && strstr(f->drop.at[i].text, "{b}"))
         leave_out(&w->mtp, source);
-    return i < f->drop.n || apply_rows(w, place, w->how->mtp_only && f->mtp.n != 0 && !mtp, err);
+    return i < f->drop.n || apply_all(w, place, w->how->mtp_only && f->mtp.n != 0 && !mtp, err);
 }
 
 /* --- all of them */

@@ -19,6 +19,7 @@ struct family_tensors {
                                  * directory: type of the elements */
     bool exact;                 /* to GGUF with DTYPE_UNKNOWN: keep F32 as F32, for further encoding. To a directory: all tensors
                                  * have the type, even if that changes values */
+    bool blocks;                /* keep NVFP4 and MXFP4 weights as blocks */
     bool mtp_only;              /* only multi-token prediction; scope->mtp false: without it */
     bool allow_missing, skip_unknown;
 };

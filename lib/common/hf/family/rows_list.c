@@ -40,30 +40,48 @@ sort_members(struct rows_work *w)
     }
 }
 
+/* An output that is made, before the list is in order. */
+struct listed_output {
+    struct chosen chosen;
+    const struct row_output *out;
+    const struct family_source *last;   /* its last source */
+    bool blocks;                        /* is kept as blocks */
+};
+
+/* Kept blocks come first, in the order of the names of their sources; the others in the order of their sources. */
 static int
 compare_outputs(const void *pa, const void *pb)
 {
-    const struct row_output *a = *(const struct row_output *const *)pa, *b = *(const struct row_output *const *)pb;
-    return a->place != b->place ? (a->place > b->place) - (a->place < b->place) : (a->row > b->row) - (a->row < b->row);
+    const struct listed_output *a = pa, *b = pb;
+    if (a->blocks != b->blocks)
+        return a->blocks ? -1 : 1;
+    int order = a->blocks ? str_compare(a->last->t.name, a->last->t.name_len, b->last->t.name, b->last->t.name_len)
+        : (a->out->place > b->out->place) - (a->out->place < b->out->place);
+    return order != 0 ? order : (a->out->row > b->out->row) - (a->out->row < b->out->row);
 }
 
-/* Makes the entry of a generated tensor. */
-static bool
-add_made(struct chosen *chosen, const struct family_made *made, struct catalog *memory, struct err *err)
+bool
+rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err)
 {
     struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
     uint8_t *packed = catalog_alloc(memory, SHAPE_DIM, err);
-    float *x = catalog_alloc(memory, made->n * sizeof *x + 1, err);
-    size_t n = strlen(made->name);
-    char *name = catalog_alloc(memory, n + 1, err);     /* the family may be freed before */
-    if (!composed || !packed || !x || !name)
+    float *copy = catalog_alloc(memory, (size_t)n * sizeof *copy + 1, err);
+    if (!composed || !packed || !copy)
         return false;
-    memcpy(x, made->x, made->n * sizeof *x);
-    memcpy(name, made->name, n + 1);
-    shape_pack(packed, &(const uint64_t){ made->n }, 1);
-    *composed = (struct composed){ .shape = { 1, packed }, .numbers = x, .name = name };
-    *chosen = (struct chosen){ .composed = composed, .dtype = DTYPE_F32, .name = name, .name_len = (uint32_t)n };
+    memcpy(copy, x, (size_t)n * sizeof *copy);
+    shape_pack(packed, &n, 1);
+    *composed = (struct composed){ .shape = { 1, packed }, .numbers = copy, .name = name };
+    *chosen = (struct chosen){ .composed = composed, .dtype = DTYPE_F32, .name = name, .name_len = (uint32_t)strlen(name) };
     return true;
+}
+
+/* Makes the entry of a `make` row. */
+static bool
+add_made(struct chosen *chosen, const struct family_made *made, struct catalog *memory, struct err *err)
+{
+    size_t n = strlen(made->name) + 1;
+    char *name = catalog_alloc(memory, n, err);         /* the family may be freed before */
+    return name && rows_made(chosen, memcpy(name, made->name, n), made->x, made->n, memory, err);
 }
 
 static bool
@@ -81,24 +99,43 @@ make_tensors(struct chosen *list, size_t *n, const struct rows_work *w, struct e
     return ok;
 }
 
+/* Makes all outputs, and puts them in order. Sets *n to their number. */
+static bool
+make_outputs(struct listed_output *list, size_t *n, struct rows_work *w, struct err *err)
+{
+    sort_members(w);
+    for (size_t i = 0; i < w->nout; i++) {
+        struct listed_output *one = &list[*n];
+        if (!rows_join(&one->chosen, w, &w->out[i], err))
+            return false;
+        one->out = &w->out[i];
+        one->last = family_sources_at(w->sources, w->out[i].place);
+        one->blocks = one->chosen.dtype == DTYPE_NVFP4 || one->chosen.dtype == DTYPE_MXFP4;
+        *n += one->chosen.name != NULL;
+    }
+    if (*n != 0)
+        qsort(list, *n, sizeof *list, compare_outputs);
+    return true;
+}
+
 bool
 rows_list(struct choice *choice, struct rows_work *w, struct err *err)
 {
-    struct row_output **order = malloc((w->nout + 1) * sizeof *order);
-    struct chosen *list = calloc(w->nout + w->family->makes.n + 1, sizeof *list);
-    size_t n = 0;
-    bool ok = (order && list) || err_memory(err, (w->nout + 1) * sizeof *list);
-    ok = ok && make_tensors(list, &n, w, err);
-    sort_members(w);
-    for (size_t i = 0; ok && i < w->nout; i++)
-        order[i] = &w->out[i];
-    if (ok)
-        qsort(order, w->nout, sizeof *order, compare_outputs);
-    for (size_t i = 0; ok && i < w->nout; i++) {
-        ok = rows_join(&list[n], w, order[i], err);
-        n += ok && list[n].name;
+    size_t most = w->nout * (1 + ROWS_SCALES) + w->family->makes.n + 1, n = 0, nmade = 0, i = 0;
+    struct listed_output *made = calloc(w->nout + 1, sizeof *made);
+    struct chosen *list = calloc(most, sizeof *list);
+    bool ok = (made && list) || err_memory(err, most * sizeof *list);
+    ok = ok && make_outputs(made, &nmade, w, err);
+    choice->matrices = w->matrices;
+    for (; ok && i < nmade && made[i].blocks; i++) {
+        list[n++] = made[i].chosen;
+        ok = made[i].chosen.dtype != DTYPE_NVFP4 || rows_add_scales(list, &n, w, made[i].out, err);
+        choice->matrices = made[i].chosen.dtype;        /* of the file, whatever the others have */
     }
-    free(order);
+    ok = ok && make_tensors(list, &n, w, err);
+    for (; ok && i < nmade; i++)
+        list[n++] = made[i].chosen;
+    free(made);
     if (!ok) {
         free(list);
         return false;
@@ -106,6 +143,5 @@ rows_list(struct choice *choice, struct rows_work *w, struct err *err)
     free(choice->list);
     choice->list = list;
     choice->n = n;
-    choice->matrices = w->matrices;
     return true;
 }
