@@ -59,7 +59,7 @@ open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct
 {
     struct hf_model *hf = &sides->model;
     sides->options = (struct back_options){ .pre = cmd->hf.pre, .no_tokenizer = cmd->hf.no_tokenizer, .cast = cmd->cast,
-        .to = cmd->to };
+        .to = cmd->to, .blocks = !cmd->dequantize };
     if (cmd->to_hf)
         return back_open(&sides->back, model, &sides->options, err);
     if (cmd->writer != &writer_gguf)

@@ -249,7 +249,8 @@ bool
 back_choose(struct back_model *back, struct model *model, struct choice *choice, struct err *err)
 {
     const struct family_tensors how = { .family = back->family, .scope = &back->scope, .model = model, .matrices = back->element,
-        .exact = back->options->cast, .allow_missing = back->options->allow_missing, .skip_unknown = back->options->skip_unknown };
+        .exact = back->options->cast, .blocks = back->options->blocks,
+        .allow_missing = back->options->allow_missing, .skip_unknown = back->options->skip_unknown };
     return family_back_choose(choice, &how, err) && write_config(back, choice, err);
 }
 

@@ -16,6 +16,7 @@ struct back_options {
     bool no_tokenizer;          /* write no tokenizer files */
     bool cast;                  /* all tensors get the type `to` */
     enum dtype to;
+    bool blocks;                /* keep blocks that the directory has a layout for */
     bool skip_unknown, allow_missing, no_mtp;
 };
 

@@ -2,7 +2,8 @@
 #ifndef HF_BACK_ROPE_H
 #define HF_BACK_ROPE_H
 
-#include "hf/family/make.h"
+#include "hf/family/family.h"
+#include "hf/family/llama3.h"
 #include "model/model.h"
 
 enum { BACK_FACTORS = 1024 };   /* limit on the elements of rope_freqs.weight */
