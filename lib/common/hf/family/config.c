@@ -130,7 +130,7 @@ merge_all(json_t *members, struct err *err)
     return ok;
 }
 
-/* Returns true if a key or a let of the family uses a name. */
+/* Returns true if an expression uses a name, or a function that reads the object of this name. */
 static bool
 uses(const struct expr *e, const char *word)
 {
@@ -139,7 +139,7 @@ uses(const struct expr *e, const char *word)
     for (size_t i = 0; e && (name = expr_name_at(e, i)) != NULL; i++)
         if (strncmp(name, word, n) == 0 && (name[n] == '\0' || name[n] == '.'))
             return true;
-    return false;
+    return e && strcmp(word, "tokenizer_config") == 0 && expr_calls(e, "token");
 }
 
 /* Returns true if a verb of a row uses a name. */
@@ -211,7 +211,7 @@ family_config_read(struct family_config *c, const struct hf_folder *folder, stru
     return merge_all(c->members, err) && config_rope_begin(c, err) && config_defaults(c, err) && config_rope(c, err)
         && require(&c->vocab_size, c, "vocab_size", err) && require(&c->hidden_size, c, "hidden_size", err)
         && require(&c->layers, c, "num_hidden_layers", err) && require(&c->heads, c, "num_attention_heads", err)
-        && check_sizes(c, err) && config_files(c, folder, model, err);
+        && check_sizes(c, err) && family_config_files(c, folder, model, err);
 }
 
 void

@@ -161,6 +161,9 @@ bool family_read(struct model_family **family, const char *file, const char *tex
     struct err *err);
 void family_free(struct model_family *family);          /* accepts NULL */
 
+/* Reads a family from a file. Fragments come from its folder, then from the built-in ones. Fails with ERR_OPEN too. */
+bool family_open(struct model_family **family, const char *path, struct err *err);
+
 /* The built-in families: read from the texts compiled in, by class or architecture. */
 
 /* Returns the file name, such as "llama", of built-in family i in name order, or NULL after the last. */

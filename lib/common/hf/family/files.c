@@ -228,7 +228,7 @@ read_file(json_t **root, const struct family_config *c, const struct hf_text *te
 }
 
 bool
-config_files(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
+family_config_files(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
 {
     for (unsigned i = 0; i < HF_FILES; i++)
         c->files |= folder->file[i].p ? 1u << i : 0;
