@@ -130,45 +130,6 @@ merge_all(json_t *members, struct err *err)
     return ok;
 }
 
-/* Returns true if an expression uses a name, or a function that reads the object of this name. */
-static bool
-uses(const struct expr *e, const char *word)
-{
-    const char *name;
-    size_t n = strlen(word);
-    for (size_t i = 0; e && (name = expr_name_at(e, i)) != NULL; i++)
-        if (strncmp(name, word, n) == 0 && (name[n] == '\0' || name[n] == '.'))
-            return true;
-    return e && strcmp(word, "tokenizer_config") == 0 && expr_calls(e, "token");
-}
-
-/* Returns true if a verb of a row uses a name. */
-static bool
-verbs_use(const struct family_row *row, const char *word)
-{
-    for (size_t k = 0; k < row->nparts; k++)
-        for (size_t i = 0; i < row->part[k].n; i++)
-            for (uint32_t j = 0; j < row->part[k].verb[i].nargs; j++)
-                if (uses(row->part[k].verb[i].arg[j], word))
-                    return true;
-    return false;
-}
-
-bool
-family_uses(const struct model_family *family, const char *word)
-{
-    for (size_t i = 0; i < family->keys.n; i++)
-        if (uses(family->keys.at[i].value, word) || uses(family->keys.at[i].when, word))
-            return true;
-    for (size_t i = 0; i < family->lets.n; i++)
-        if (uses(family->lets.at[i].value, word))
-            return true;
-    for (size_t i = 0; i < family->rows.n; i++)
-        if (uses(family->rows.at[i].when, word) || verbs_use(&family->rows.at[i], word))
-            return true;
-    return false;
-}
-
 /* Reads a member that every family needs. */
 static bool
 require(uint64_t *out, const struct family_config *c, const char *name, struct err *err)
