@@ -152,13 +152,6 @@ static bool
 check_sizes(const struct family_config *c, struct err *err)
 {
     const json_t *dim = config_get(c->members, "head_dim");
-    uint64_t ff;
-    for (size_t i = 0; i < c->family->keys.n; i++) {
-        const struct family_key *key = &c->family->keys.at[i];
-        if (key->name && !key->when && strcmp(key->name, "feed_forward_length") == 0
-                && strcmp(expr_text(key->value), "intermediate_size") == 0 && !require(&ff, c, "intermediate_size", err))
-            return false;
-    }
     if (dim && !(json_integer_value(dim) > 0))
         return config_wrong("head_dim", "a positive integer", err);
     bool derived = c->heads != 0 && (!dim || (uint64_t)json_integer_value(dim) == c->hidden_size / c->heads);

@@ -176,7 +176,7 @@ bool family_builtin(struct model_family **family, const char *name, struct err *
 typedef bool family_see(void *of, const struct expr *e, struct err *err);
 bool family_each_expr(const struct model_family *family, family_see *see, void *of, struct err *err);
 
-/* Returns true if one of these expressions uses a name, or a member of it. */
+/* Returns true if one of them, except those of `refuse` and `warn`, uses a name, or a member of it. */
 bool family_uses(const struct model_family *family, const char *word);
 
 /* Sets *value to a new reference to the value of a `default` or `back` row; `each`: a list over num_hidden_layers. */

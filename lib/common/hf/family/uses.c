@@ -26,8 +26,9 @@ see_row(const struct family_row *row, family_see *see, void *of, struct err *err
     return true;
 }
 
-bool
-family_each_expr(const struct model_family *family, family_see *see, void *of, struct err *err)
+/* Calls `see` with all that makes the output. */
+static bool
+see_output(const struct model_family *family, family_see *see, void *of, struct err *err)
 {
     for (size_t i = 0; i < family->keys.n; i++)
         if (!see_one(family->keys.at[i].value, see, of, err) || !see_one(family->keys.at[i].when, see, of, err))
@@ -38,13 +39,21 @@ family_each_expr(const struct model_family *family, family_see *see, void *of, s
     for (size_t i = 0; i < family->rows.n; i++)
         if (!see_row(&family->rows.at[i], see, of, err))
             return false;
+    return see_one(family->vocab_size, see, of, err);
+}
+
+bool
+family_each_expr(const struct model_family *family, family_see *see, void *of, struct err *err)
+{
+    if (!see_output(family, see, of, err))
+        return false;
     for (size_t i = 0; i < family->refuses.n; i++)
         if (!see_one(family->refuses.at[i].when, see, of, err))
             return false;
     for (size_t i = 0; i < family->warns.n; i++)
         if (!see_one(family->warns.at[i].when, see, of, err))
             return false;
-    return see_one(family->vocab_size, see, of, err);
+    return true;
 }
 
 struct use {
@@ -70,5 +79,5 @@ family_uses(const struct model_family *family, const char *word)
     struct use use = { word, false };
     struct err ignored;
     err_init(&ignored);
-    return family_each_expr(family, uses, &use, &ignored) && use.found;
+    return see_output(family, uses, &use, &ignored) && use.found;
 }
