@@ -49,7 +49,13 @@ struct back_source {
     uint64_t b, x, stack;
 };
 
-bool back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, struct err *err);
+enum back_form { BACK_ELEMENTS, BACK_CODES, BACK_SCALES };       /* codes, scales: of MXFP4 blocks that are kept */
+
+bool back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, enum back_form form,
+    struct err *err);
+
+/* Returns true if a tensor is of blocks that rows with the tag `kept` take. */
+bool back_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept);
 
 /* Sets *dtype to the type of a source: the element type, or F32 if that would change values of the tensor. */
 bool back_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op,
