@@ -58,8 +58,8 @@ static bool
 open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
 {
     struct hf_model *hf = &sides->model;
-    sides->options = (struct back_options){ .pre = cmd->hf.pre, .no_tokenizer = cmd->hf.no_tokenizer, .cast = cmd->cast,
-        .to = cmd->to, .blocks = !cmd->dequantize };
+    sides->options = (struct back_options){ .how = &cmd->hf, .cast = cmd->cast, .to = cmd->to };
+    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
     if (cmd->to_hf)
         return back_open(&sides->back, model, &sides->options, err);
     if (cmd->writer != &writer_gguf)

@@ -81,15 +81,14 @@ find_family(struct back_model *back, const struct hf_string *arch, struct err *e
             family_free(family);
             return false;
         }
-        if (surely || (takes && !back->own)) {
-            family_free(back->own);
-            back->own = family;
+        if (surely || (takes && !back->family)) {
+            family_free(back->family);
+            back->family = family;
         } else
             family_free(family);
         if (surely)
             break;
     }
-    back->family = back->own;
     return back->family || unknown_arch(arch, err);
 }
 
@@ -102,8 +101,12 @@ choose_family(struct back_model *back, const struct model *model, struct err *er
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "--to hf reads GGUF files, but the input is %s", format ? format : "unknown");
     if (arch.n == 0)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the file has no general.architecture, so its family is unknown");
-    back->family = back->options->family;
-    return back->family ? true : find_family(back, &arch, err);
+    if (!back->options->how->family)
+        return find_family(back, &arch, err);
+    char shown[STR_SHOWN];
+    return family_open(&back->family, back->options->how->family, err) && (hf_string_is(&arch, back->family->arch)
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the family of --family is for architecture %s, but the file has '%s'",
+            back->family->arch, str_shown(shown, arch.p, arch.n)));
 }
 
 /* --- types */
@@ -127,9 +130,9 @@ element_of(const struct back_model *back, const struct model *model)
 static bool
 make_tokenizer(struct back_model *back, struct back_tokens *tokens, struct model *model, struct err *err)
 {
-    const struct back_tokenizer_options how = { .catalog = model->catalog, .family = back->family, .pre = back->options->pre };
+    const struct back_tokenizer_options how = { .catalog = model->catalog, .family = back->family, .pre = back->options->how->pre };
     struct str generation = { .max = back->texts.max };
-    if (!back->options->no_tokenizer && !back_tokenizer(&back->texts, tokens, &how, err))
+    if (!back->options->how->no_tokenizer && !back_tokenizer(&back->texts, tokens, &how, err))
         return false;
     bool ok = back_generation_config(&generation, tokens, model->catalog, err);
     struct str *text = ok && generation.len != 0 ? texts_add(&back->texts, "generation_config.json", err) : NULL;
@@ -190,12 +193,12 @@ back_open(struct back_model *back, struct model *model, const struct back_option
 {
     struct back_tokens tokens = { 0 };
     *back = (struct back_model){ .options = options, .texts.max = catalog_limits(model->catalog)->alloc,
-        .scope.mtp = !options->no_mtp, .config = json_object() };
+        .scope.mtp = !options->how->no_mtp, .config = json_object() };
     bool ok = back->config && back_keys(&back->keys, model->catalog, err)
         && family_sources_of_catalog(&back->sources, NULL, model, err);
     if (ok)
         back->scope.tensors = family_sources_scope(back->sources);
-    ok = ok && choose_family(back, model, err) && (options->no_tokenizer || back_tokens_read(&tokens, model->catalog, err));
+    ok = ok && choose_family(back, model, err) && (options->how->no_tokenizer || back_tokens_read(&tokens, model->catalog, err));
     if (ok) {
         back->element = element_of(back, model);
         back->scope.tokens = tokens.n;
@@ -204,7 +207,7 @@ back_open(struct back_model *back, struct model *model, const struct back_option
     }
     ok = ok && set_files(back, err) && back_members(&back->scope, model, &tokens, &back->lost, err) && make_tokenizer(back, &tokens, model, err)
         && add_defaults(back, err);
-    if (ok && tokens.n == 0 && !options->no_tokenizer)
+    if (ok && tokens.n == 0 && !options->how->no_tokenizer)
         catalog_warn(model->catalog, "the file has no tokenizer, so the directory gets none");
     back_tokens_clear(&tokens);
     return ok;
@@ -249,8 +252,8 @@ bool
 back_choose(struct back_model *back, struct model *model, struct choice *choice, struct err *err)
 {
     const struct family_tensors how = { .family = back->family, .scope = &back->scope, .model = model, .matrices = back->element,
-        .exact = back->options->cast, .blocks = back->options->blocks,
-        .allow_missing = back->options->allow_missing, .skip_unknown = back->options->skip_unknown };
+        .exact = back->options->cast, .blocks = !back->options->how->dequantize,
+        .allow_missing = back->options->how->allow_missing, .skip_unknown = back->options->how->skip_unknown };
     return family_back_choose(choice, &how, err) && write_config(back, choice, err);
 }
 
@@ -264,6 +267,6 @@ back_clear(struct back_model *back)
     json_decref(back->known);
     json_decref(back->file);
     family_sources_free(back->sources);
-    family_free(back->own);
+    family_free(back->family);
     *back = (struct back_model){ 0 };
 }

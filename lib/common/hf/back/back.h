@@ -5,26 +5,20 @@
 #define HF_BACK_BACK_H
 
 #include "base/texts.h"
-#include "hf/family/family.h"
 #include "hf/family/scope.h"
-#include "model/model.h"
+#include "hf/model.h"
 #include "plan/choice.h"
 
 struct back_options {
-    struct model_family *family;        /* of --family; NULL: find a built-in one. Borrowed */
-    const char *pre;            /* see hf/back/tokenizer.h; or NULL */
-    bool no_tokenizer;          /* write no tokenizer files */
+    const struct hf_model_options *how; /* family, pre, no_tokenizer, dequantize and others; borrowed */
     bool cast;                  /* all tensors get the type `to` */
     enum dtype to;
-    bool blocks;                /* keep blocks that the directory has a layout for */
-    bool skip_unknown, allow_missing, no_mtp;
 };
 
 /* A zeroed struct is empty. */
 struct back_model {
     const struct back_options *options; /* borrowed */
-    const struct model_family *family;
-    struct model_family *own;   /* the family if it is a built-in one; owned */
+    struct model_family *family;        /* owned */
     enum dtype element;         /* type of the tensors: F32, F16 or BF16 */
     struct texts texts;         /* the files, config.json after back_choose() */
     struct str lost;            /* names of members that are the same for each model of the family, for a note; "a, b" */

@@ -2,8 +2,10 @@
 #ifndef HF_BACK_ROPE_H
 #define HF_BACK_ROPE_H
 
+#include <jansson.h>
+
 #include "hf/family/family.h"
-#include "hf/family/llama3.h"
+#include "hf/family/make.h"
 #include "model/model.h"
 
 enum { BACK_FACTORS = 1024 };   /* limit on the elements of rope_freqs.weight */
