@@ -1,5 +1,5 @@
-/* hf/family: rows of random verbs, forwards and back. A source whose elements are numbered goes through family_rows_choose(), the
- * outputs go through family_back_choose(), and each element must be where it was. Then the order of stacks, and errors. */
+/* hf/family: rows of random verbs, forwards and back. A source whose elements are numbered goes through
+ * family_rows_choose(), the outputs go through family_back_choose(), and each element must be where it was. Then the order of stacks, and errors. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -275,7 +275,7 @@ check_round(void)
     static const uint64_t sizes[] = { 1, 2, 3, 4, 6, 8, 12 };
     char text[TEXT] = "family test\nclass TestModel\narch test\nvocab bpe\nhf TestModel test\nlet layers = 1\n";
     struct store there = { 0 }, back = { 0 };
-    struct choice made, source;
+    struct choice made, source = { 0 };
     uint64_t dim[RANK], n = 1;
     uint32_t rank = 1 + random_below(3);
     struct err err;
@@ -311,11 +311,11 @@ check_round(void)
         CHECK(t.shape.rank == rank && shape_same(&t.shape, &catalog_at(there.catalog, 0)->shape, rank));
         ok = CHECK(memcmp(x, y, (size_t)n * sizeof *x) == 0);
         free(y);
-        choice_clear(&source);
     }
     if (whole && !ok)
         printf("%s%s\n", text, err.text);
     choice_clear(&made);
+    choice_clear(&source);
     json_decref(config);
     clear_store(&there);
     clear_store(&back);
@@ -440,7 +440,8 @@ check_found(struct name_index *index, const char *name, const char *want)
 static void
 check_names(void)
 {
-    static const char *const patterns[] = { "l.{b}.w1", "l.{b}.w2", "l.0.w1", "l.{b}.{x}", "l.{x}.{b}", "l.{b}.{b}", "plain", "l.{b}.w1" };
+    static const char *const patterns[] = { "l.{b}.w1", "l.{b}.w2", "l.0.w1", "l.{b}.{x}", "l.{x}.{b}", "l.{b}.{b}", "plain",
+        "l.{b}.w1" };
     struct err err;
     err_init(&err);
     struct name_index *index = name_index_new(&err);

@@ -72,8 +72,8 @@ add_to_group(struct back_work *w, struct table *plain, struct table *kept, uint3
             last = &w->row[*last].next;
         w->row[*last].next = number;
     }
-    return ++w->group[group].nrows <= GROUP_ROWS || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d rows of one source",
-        row->where, GROUP_ROWS);
+    return ++w->group[group].nrows <= GROUP_ROWS
+        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d rows of one source", row->where, GROUP_ROWS);
 }
 
 static bool
@@ -186,6 +186,7 @@ add(struct back_work *w, const struct back_source *source, struct err *err)
             return false;
         w->nout++;
     }
+    w->kept = w->kept || kept;
     return true;
 }
 
@@ -229,8 +230,8 @@ unknown(const struct back_work *w, const struct family_source *t, struct err *er
 {
     char name[STR_SHOWN], text[192];
     if (!w->how->skip_unknown) {
-        snprintf(text, sizeof text, "family %s has no row for it, or not all tensors that the row needs; --skip-unknown leaves it out",
-            w->family->name);
+        snprintf(text, sizeof text, "family %s has no row for it, or not all tensors that the row needs; --skip-unknown leaves it "
+            "out", w->family->name);
         return fail(t, ERR_MALFORMED, text, err);
     }
     catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, t->name, t->name_len),
@@ -319,6 +320,7 @@ family_back_choose(struct choice *choice, const struct family_tensors *how, stru
         free(choice->list);
         choice->list = w.out;
         choice->n = w.nout;
+        choice->matrices = w.kept ? DTYPE_MXFP4 : how->matrices;
         w.out = NULL;
     }
     how->scope->tensors = was;

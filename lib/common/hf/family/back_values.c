@@ -63,7 +63,8 @@ add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t 
     static const uint64_t ones[VALUE_RANK] = { 1, 1, 1, 1 };
     float x = (float)json_number_value(value);
     enum dtype to = w->how->matrices;
-    float back = to == DTYPE_F16 ? half_to_float(half_of_float(x)) : to == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(x)) : x;
+    float back = to == DTYPE_F16 ? half_to_float(half_of_float(x))
+        : to == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(x)) : x;
     struct chosen *out = back_new(w, err);
     struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
     float *numbers = catalog_alloc(w->memory, sizeof *numbers, err);
