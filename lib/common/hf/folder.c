@@ -15,7 +15,7 @@ static const char *const names[HF_FILES] = {
     [HF_TOKENIZER_CONFIG] = "tokenizer_config.json", [HF_SENTENCEPIECE] = "tokenizer.model",
     [HF_ADDED_TOKENS] = "added_tokens.json", [HF_MERGES] = "merges.txt", [HF_TEMPLATE] = "chat_template.jinja",
     [HF_TEMPLATE_JSON] = "chat_template.json", [HF_TEKKEN] = "tekken.json",
-    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json",
+    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json", [HF_TIKTOKEN] = "tiktoken.model",
 };
 
 const char *

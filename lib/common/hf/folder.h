@@ -18,6 +18,7 @@ enum hf_file {
     HF_TEKKEN,                  /* tekken.json */
     HF_README,                  /* README.md */
     HF_VOCAB_JSON,              /* vocab.json */
+    HF_TIKTOKEN,                /* tiktoken.model */
     HF_FILES
 };
 

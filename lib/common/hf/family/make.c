@@ -10,10 +10,6 @@
 
 /* --- llama3 */
 
-struct make_llama3 {
-    double theta, factor, low, high, length;
-};
-
 /* Reads a number of rope_parameters. The default applies if it is missing; null is an error. */
 static bool
 read_number(double *out, const json_t *rope, const char *name, double missing, struct err *err)
@@ -23,9 +19,8 @@ read_number(double *out, const json_t *rope, const char *name, double missing, s
     return !value || json_is_number(value) || config_wrong(name, "a number", err);
 }
 
-/* Returns the factor of pair i of a head with n dimensions. */
-static float
-llama3_factor(const struct make_llama3 *r, uint64_t i, uint64_t n)
+float
+llama3_factor(const struct llama3_rope *r, uint64_t i, uint64_t n)
 {
     float p = real_pow((float)r->theta, (float)(2 * i) / (float)n);
     float f = 1.0f / p;
@@ -43,7 +38,7 @@ static bool
 make_llama3(struct family_made *made, struct family_config *c, struct err *err)
 {
     const json_t *rope = c->scope.rope, *head_dim = config_get(c->members, "head_dim");
-    struct make_llama3 r;
+    struct llama3_rope r;
     uint64_t n = head_dim ? (uint64_t)json_integer_value(head_dim) : c->heads != 0 ? c->hidden_size / c->heads : 0;
     if (!read_number(&r.theta, rope, "rope_theta", 10000, err) || !read_number(&r.factor, rope, "factor", 8, err)
             || !read_number(&r.low, rope, "low_freq_factor", 1, err)
