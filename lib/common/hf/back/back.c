@@ -254,6 +254,7 @@ back_choose(struct back_model *back, struct model *model, struct choice *choice,
     const struct family_tensors how = { .family = back->family, .scope = &back->scope, .model = model, .matrices = back->element,
         .exact = back->options->cast, .blocks = !back->options->how->dequantize,
         .allow_missing = back->options->how->allow_missing, .skip_unknown = back->options->how->skip_unknown };
+    back->scope.keys = back->keys;
     return family_back_choose(choice, &how, err) && write_config(back, choice, err);
 }
 
