@@ -123,13 +123,17 @@ add_called(struct work *w, const struct tensor_row *e, const char *word, const s
 
 /* Adds a tensor composed of parts with their `end` set, and applies `op` to each element unless it is NULL. */
 static bool
-add_composed(struct work *w, const struct tensor_row *e, const char *word, const struct composed_part *part, size_t n,
+add_composed(struct work *w, const struct tensor_row *e, const char *word, struct composed_part *part, size_t n,
     const struct operation *op, const uint64_t *dim, uint32_t rank, struct err *err)
 {
     struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
     if (!composed)
         return false;
-    *composed = (struct composed){ .part = part, .n = n, .op = op, .nops = op != NULL };
+    for (size_t i = 0; i < n; i++) {
+        part[i].op = op;
+        part[i].nops = op != NULL;
+    }
+    *composed = (struct composed){ .part = part, .n = n };
     const struct chosen chosen = { .composed = composed };
     return put_shape(w, &composed->shape, dim, rank, err) && add_called(w, e, word, &chosen, err);
 }

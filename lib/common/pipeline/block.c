@@ -284,28 +284,43 @@ composed_elements(const struct maker *m, const struct piece *piece, uint64_t fir
     return composed_run(source.built->composed, first, count, size, y, m->b->tile, read_composed, &source, err);
 }
 
-/* Generates elements [first, first + count) of a composed tensor, applying its operations to a few elements of one part at a
- * time. */
+/* Generates at most n elements of one part that has operations, a few at a time. Returns how many; 0 is a failure. */
+static uint64_t
+operate(const struct maker *m, const struct piece *piece, const struct composed_part *part, uint64_t first, uint64_t n,
+    size_t size, uint8_t *y, struct err *err)
+{
+    float x[OPERATION_FLOATS];
+    n = num_min(n, OPERATION_FLOATS);
+    if (!composed_elements(m, piece, first, n, sizeof *x, (uint8_t *)x, err))
+        return 0;
+    operations_apply(part->op, part->nops, x, (size_t)n, part->copy && part->copy->dtype == DTYPE_F16);
+    if (piece->to == DTYPE_F32)
+        memcpy(y, x, (size_t)n * size);
+    else
+        kernels_cast(m->p->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)x, (size_t)n);
+    if (piece->to == DTYPE_F16)
+        nonfinite_add(&m->b->values, piece->to, y, (size_t)n);
+    return n;
+}
+
+/* Generates elements [first, first + count) of a composed tensor. */
 static bool
 composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
     const struct composed *composed = piece->of.built->composed;
-    float x[OPERATION_FLOATS];
-    if (composed->nops == 0)
+    bool operates = false;
+    for (size_t i = 0; i < composed->n && !operates; i++)
+        operates = composed->part[i].nops != 0;
+    if (!operates)
         return composed_elements(m, piece, first, count, size, y, err);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
         const struct composed_part *part = &composed->part[composed_find(composed, first)];
-        n = num_min(num_min(count, OPERATION_FLOATS), part->end - first);
-        if (!composed_elements(m, piece, first, n, sizeof *x, (uint8_t *)x, err))
+        n = num_min(count, composed_run_length(composed, first));
+        if (part->nops != 0 && (n = operate(m, piece, part, first, n, size, y, err)) == 0)
             return false;
-        operations_apply(composed->op, composed->nops, x, (size_t)n, part->copy && part->copy->dtype == DTYPE_F16);
-        if (piece->to == DTYPE_F32)
-            memcpy(y, x, (size_t)n * size);
-        else
-            kernels_cast(m->p->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)x, (size_t)n);
-        if (piece->to == DTYPE_F16)
-            nonfinite_add(&m->b->values, piece->to, y, (size_t)n);
+        if (part->nops == 0 && !composed_elements(m, piece, first, n, size, y, err))
+            return false;
     }
     return true;
 }

@@ -218,7 +218,7 @@ build(const struct composed *composed, enum dtype to, struct err *err)
     built->composed = composed;
     for (size_t i = 0; i < composed->n; i++) {
         const struct chosen of = { .copy = composed->part[i].copy, .decode = composed->part[i].decode,
-            .dtype = composed->nops != 0 ? DTYPE_F32 : to };
+            .dtype = composed->part[i].nops != 0 ? DTYPE_F32 : to };
         if ((built->part[i] = piece_elements(&of, err)) == NULL) {
             free_built(built);
             return NULL;

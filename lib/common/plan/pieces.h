@@ -56,7 +56,7 @@ struct piece {
 };
 
 /* A composed tensor and, for each part, a COPY, VIEW or DECODE of all elements of its source: in the type of the whole, or
- * in F32 if there are operations. */
+ * in F32 if the part has operations. */
 struct built {
     const struct composed *composed;    /* borrowed */
     struct piece *part[];               /* composed->n of them */

@@ -54,11 +54,9 @@ add_composed(struct ndjson *j, const struct outline *in, const struct piece *pie
     for (size_t i = 0; i < composed->n; i++) {
         const struct composed_part *part = &composed->part[i];
         const struct piece *source = piece->of.built->part[i];
-        uint64_t begin = composed_begin(composed, i), a = num_max(first, begin), b = num_min(last, part->end), bytes;
-        if (a >= b)
+        uint64_t a, b, bytes;
+        if (!composed_part_range(composed, i, first, last, &a, &b))
             continue;
-        a -= begin;
-        b -= begin;
         if (part->layout)
             layout_bounds(part->layout, a, b - a, &a, &b);
         bytes = dtype_facts(source->to)->bytes;

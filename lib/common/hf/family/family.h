@@ -57,6 +57,12 @@ struct family_pattern {
     const char *where;
 };
 
+/* A source that must equal another one and is left out. */
+struct family_same {
+    const char *name, *other;
+    struct expr *when;
+};
+
 struct family_rename {
     const char *from, *to;      /* to: "" removes */
     bool start, end;            /* only at the start, at the end of the name */
@@ -137,6 +143,7 @@ struct model_family {
     FAMILY_LIST(struct family_let) lets;            /* the last of a name only */
     FAMILY_LIST(struct family_rename) renames;
     FAMILY_LIST(struct family_pattern) mtp, drop, zero;
+    FAMILY_LIST(struct family_same) same;
     FAMILY_LIST(struct family_row) rows;
     FAMILY_LIST(struct family_make) makes;
     FAMILY_LIST(struct family_need) needs;
