@@ -139,6 +139,22 @@ key() {
     [ "$(key out.gguf tokenizer.ggml.model)" = null ]
 }
 
+@test "--no-tokenizer: a tokenizer that cannot be converted, and no warning" {
+    model llama3
+    jq '.model.type = "Unigram"' llama3/tokenizer.json >new && mv new llama3/tokenizer.json
+    try 69 amn-convert --to gguf -o out.gguf llama3
+    grep -q 'Unigram.*--no-tokenizer' err
+    for tool in 'amn-convert --to gguf' 'amn-forget -s q8_0 -q'; do
+        try 0 $tool --no-tokenizer -f -o out.gguf llama3
+        ! grep -q warning err
+        [ "$(key out.gguf tokenizer.ggml.model)" = none ]
+        [ "$(key out.gguf tokenizer.ggml.tokens)" = null ]
+    done
+    try 2 amn-convert --to gguf --no-tokenizer --pre qwen2 -o out.gguf llama3
+    try 2 amn-convert --to safetensors --no-tokenizer -f -o out.safetensors llama3
+    try 2 amn-convert --to gguf --no-tokenizer -f -o new.gguf out.gguf
+}
+
 @test "named chat templates: keys of GGUF, and files of a directory" {
     model qwen2
     mkdir qwen2/additional_chat_templates

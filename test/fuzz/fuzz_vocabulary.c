@@ -3,14 +3,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "hf/vocabulary.h"
+#include "hf/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
 static const char *const names[HF_FILES] = {
     "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model",
     "added_tokens.json", "merges.txt", "chat_template.jinja", "chat_template.json", "tekken.json",
-    "README.md", "vocab.json",
+    "README.md", "vocab.json", "tiktoken.model",
 };
 
 /* Finds the files in p[0..n), ignoring bytes before the first one. */
@@ -44,14 +44,13 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         folder.file[i].name = names[i];
     split(&folder, (const char *)p + 1, n - 1);
     struct hf_vocabulary_options options = {
-        .family = hf_family_at(p[0] % families), .vocab_size = p[0] & 64 ? 300 : 0,
-        .pre = p[0] & 128 ? "llama-bpe" : NULL,
+        .size = p[0] & 64 ? 300 : 0, .pre_name = p[0] & 128 ? "llama-bpe" : NULL,
     };
     struct keys keys = { 0 };
     struct err err;
     uint64_t tokens;
     err_init(&err);
-    bool ok = hf_vocabulary_keys(&keys, &folder, &options, &tokens, &err);
+    bool ok = hf_model_vocabulary(&keys, &folder, hf_family_at(p[0] % families), &options, &tokens, &err);
     assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);
     for (size_t i = 0; i < keys.n; i++) {
         struct meta_value value;

@@ -35,7 +35,7 @@ WORDS = ["a", "b", "t", "h", "e", "\u0120", "\u010a", "th", "the", "\u0120the", 
 MERGES = ["t h", "th e", "\u0120 the", "a b", "\u0120 a"]
 FOLDERS = {}
 ORDER = ["tokenizer.ggml." + x for x in ("model", "pre", "tokens", "scores", "token_type", "merges")]
-PRE = {"qwen2": "qwen2", "cl100k": "dbrx", "gpt2": "gpt-2"}
+PRE = {"qwen2": "qwen2", "cl100k": "dbrx", "gpt2": "gpt-2", "wordpiece": "bert-bge", "tiktoken": "kimi-k2", "glm4": "glm4", "refact": "refact"}
 ADD_BOS = "tokenizer.ggml.add_bos_token"
 GPT2 = hashlib.sha256(b"gpt2").hexdigest()[:16]
 
@@ -111,6 +111,55 @@ def with_scores(line, files):
     raw = struct.pack("<%df" % len(texts), *(SCORES.get(x, -1000.0) for x in texts))
     key, kind, n, _ = line.split(" ")
     return " ".join([key, kind, n, hashlib.sha256(raw).hexdigest()[:16]])
+
+
+def wordpiece():
+    """Beginnings and continuations of words, with the tokens of BERT."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "##b", "##", "#", "##th", "\u00e9", "[unused0]", "\u2581x"]
+    n = len(words)
+    tokens = [added(i, w) for i, w in enumerate(words[:5])] + [added(n, "<tool>", False), added(n + 1, "##new", False)]
+    f = bpe()
+    f["config.json"] = {"architectures": ["BertModel"], "model_type": "bert", "vocab_size": n + 4, "type_vocab_size": 2,
+                        "pad_token_id": 0}
+    f["tokenizer_config.json"] = {"cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]", "pad_token": "[PAD]",
+                                  "mask_token": "[MASK]", "tokenizer_class": "BertTokenizer"}
+    f["tokenizer.json"].update(
+        added_tokens=tokens, pre_tokenizer={"type": "BertPreTokenizer"},
+        normalizer={"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+        decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
+        post_processor=template(tokens, ["[CLS]", "A", "[SEP]"], ["[CLS]", "A", "[SEP]", "B", "[SEP]"]),
+        model={"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+               "vocab": {w: i for i, w in enumerate(words)}})
+    return f
+
+
+def gemma4():
+    """The BPE of llama_json(), with Gemma's roles and tags."""
+    f = llama_json()
+    model = f["tokenizer.json"]["model"]
+    words = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<|channel>", "<channel|>", "<|turn>", '<|"|>'] + list(model["vocab"])[3:]
+    n = len(words)
+    model.update(vocab={w: i for i, w in enumerate(words)})
+    tokens = [added(i, w) for i, w in enumerate(words[:9])] + [added(9, "<0x3C>", False), added(n, "<|tool_call>", False),
+                                                              added(n + 1, "<extra>", False), added(n + 2, "<image>")]
+    f["tokenizer.json"].update(added_tokens=tokens, post_processor=template(tokens, ["<bos>", "A"], ["<bos>", "A", "<bos>", "B"]))
+    f["tokenizer_config.json"] = {"bos_token": "<bos>", "eos_token": "<eos>", "unk_token": "<unk>", "tokenizer_class": "GemmaTokenizer",
+                                  "image_token": "<image>"}
+    f["config.json"] = {"architectures": ["Gemma4ForCausalLM"], "model_type": "gemma4_text", "vocab_size": n + 3}
+    return f
+
+
+def tiktoken():
+    """A BPE over bytes as lines of base64 and rank; one token is no merge of two others."""
+    words = [bytes([i]) for i in range(256)] + [b"th", b"he", b"the", b" the", b"  ", b"    ", b"\xc3\xa9", b"xyz", b"thethe"]
+    n = len(words)
+    return {"config.json": {"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "vocab_size": n + 6,
+                            "bos_token_id": n, "eos_token_id": n + 1},
+            "tiktoken.model": b"".join(base64.b64encode(w) + b" %d\n" % i for i, w in enumerate(words)),
+            "tokenizer_config.json": {"bos_token": "[BOS]", "eos_token": "[EOS]", "chat_template": "{{ messages }}",
+                                      "tokenizer_class": "TikTokenTokenizer",
+                                      "added_tokens_decoder": {str(n): described("[BOS]"), str(n + 1): described("[EOS]"),
+                                                               str(n + 3): described("<|im_user|>", False)}}}
 
 
 def two_files(class_name="Qwen2Tokenizer", architecture="Qwen2ForCausalLM", model_type="qwen2"):
@@ -498,6 +547,37 @@ def _(f, t, c):
     f["config.json"]["pad_token_id"] = 0
 
 
+# --- other kinds of tokenizers
+
+folder("wordpiece", wordpiece)(lambda f, t, c: None)
+folder("gemma4", gemma4)(lambda f, t, c: None)
+folder("tiktoken", tiktoken)(lambda f, t, c: None)
+
+
+@folder("wordpiece-cased", wordpiece)
+def _(f, t, c):
+    t["normalizer"].update(lowercase=False, strip_accents=True)
+    t["post_processor"] = {"type": "RobertaProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3], "trim_offsets": True, "add_prefix_space": False}
+    del c["cls_token"], c["mask_token"]
+    del f["config.json"]["type_vocab_size"]
+
+
+@folder("glm4", lambda: bpe())
+def _(f, t, c):
+    n = len(WORDS)
+    f["config.json"].update(architectures=["Glm4MoeForCausalLM"], model_type="glm4_moe", eos_token_id=[n + 1, n + 2])
+    t["added_tokens"] = [added(n + i, x) for i, x in enumerate(("<|endoftext|>", "[MASK]", "[gMASK]", "<|user|>", "<|observation|>"))]
+    t["post_processor"] = None
+    f["tokenizer_config.json"] = {"eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>", "tokenizer_class": "PreTrainedTokenizerFast"}
+
+
+@folder("refact", lambda: bpe())
+def _(f, t, c):
+    f["config.json"].update(architectures=["GraniteForCausalLM"], model_type="granite")
+    t["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, {
+        "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}]}
+
+
 def refused(name, word, change, base=bpe):
     folder(name, base, word)(change)
 
@@ -508,7 +588,8 @@ def set_id(f, t, c):
 
 refused("refused-class", "unsupported: vocab.json without tokenizer.json is supported only for Qwen2Tokenizer and GPT2Tokenizer; for "
         "others, name the pre-tokenizer with --pre", lambda f, t, c: None, lambda: two_files("PreTrainedTokenizerFast", "LlamaForCausalLM", "llama"))
-refused("refused-vocab-alone", "unsupported: no tokenizer: expected tokenizer.json, or vocab.json and merges.txt",
+refused("refused-vocab-alone", "unsupported: no tokenizer: expected tokenizer.json, or vocab.json and merges.txt; "
+        "--no-tokenizer converts without it",
         lambda f, t, c: f.pop("merges.txt"), two_files)
 refused("refused-tekken", "malformed: tekken.json: a token in vocab is not the concatenation of two others",
         lambda f, t, c: f["tekken.json"]["vocab"][258].update(token_bytes="cXE="), tekken)
@@ -542,6 +623,20 @@ def reference(root):
     conversion.load_all_models()
     names = {"STRING": "str", "UINT32": "u32", "INT32": "i32", "FLOAT32": "f32", "BOOL": "bool"}
 
+    class Kimi:
+        """What its own Python file makes of tiktoken.model."""
+        def __init__(self, path):
+            with open(os.path.join(path, "tiktoken.model"), "rb") as f:
+                ranks = {base64.b64decode(text): int(rank) for text, rank in (line.split() for line in f)}
+            with open(os.path.join(path, "tokenizer_config.json"), encoding="utf-8") as f:
+                self.special_tokens = {a["content"]: int(i) for i, a in json.load(f)["added_tokens_decoder"].items()}
+            self.model = type("Model", (), {"_mergeable_ranks": ranks})
+
+    from transformers import AutoTokenizer
+    load = AutoTokenizer.from_pretrained
+    AutoTokenizer.from_pretrained = lambda path, *a, **k: (Kimi(path) if os.path.exists(os.path.join(path, "tiktoken.model"))
+                                                           else load(path, *a, **k))
+
     def lines(path, pre):
         TextModel.get_vocab_base_pre = lambda self, tokenizer: pre
         config = json.load(open(os.path.join(path, "config.json")))
@@ -553,7 +648,7 @@ def reference(root):
         model.gguf_writer = writer = gguf.GGUFWriter(None, "none")
         model.set_vocab()
         for key, value in writer.kv_data[0].items():
-            if not key.startswith("tokenizer."):
+            if not key.startswith("tokenizer.") or key == "tokenizer.ggml.token_type_count":
                 continue
             raw = writer._pack_val(value.value, value.type, False, value.sub_type)
             if value.type == gguf.GGUFValueType.ARRAY:

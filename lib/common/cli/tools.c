@@ -160,6 +160,7 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_GGUF_METADATA, ENCODE, ALL, CLI_GROUP_METADATA, "gguf-metadata", "FILE", NULL,
         "set GGUF keys from the JSON object in FILE" },
     { CLI_OPT_PRE, ENCODE, ALL, CLI_GROUP_METADATA, "pre", "NAME", NULL, "llama.cpp pre-tokenizer name, e.g. llama-bpe" },
+    { CLI_OPT_NO_TOKENIZER, ENCODE, ALL, CLI_GROUP_METADATA, "no-tokenizer", NULL, NULL, "do not convert the tokenizer" },
     { 'l', WRITE, 0, CLI_GROUP_PREVIEW, "dry-run", NULL, NULL, "list the output tensors and how each is made" },
     { 'l', WRITE | PARSE, 0, CLI_GROUP_SYNONYMS, "list", NULL, NULL, "" },
     { CLI_OPT_SIZE, WRITE, 0, CLI_GROUP_PREVIEW, "size", NULL, NULL, "print the output size in bytes" },

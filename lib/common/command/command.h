@@ -8,6 +8,7 @@
 #define COMMAND_COMMAND_H
 
 #include "cli/options.h"
+#include "hf/model.h"
 #include "output/model_dir.h"
 #include "output/split_files.h"
 #include "plan/byte_range.h"
@@ -43,7 +44,7 @@ struct command {
     bool keep_quantized;            /* fail rather than dequantize a weight */
     bool dequantize;                /* dequantize every weight, also those that the output format holds as they are */
     struct naming naming;           /* selects and renames tensors; owned */
-    const char *pre;                /* llama.cpp's name of the pre-tokenizer, for BPE tokenizers; or NULL */
+    struct hf_model_options hf;     /* how a Hugging Face model directory is converted */
     struct keys_given keys;         /* metadata given by the user; owned */
     bool to_stdout;                 /* --stdout */
     struct sink_options output;

@@ -64,13 +64,14 @@ static const struct take_row {
     { CLI_OPT_DEQUANTIZE, TAKE_FLAG, offsetof(struct command, dequantize), NULL },
     { CLI_OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
     { CLI_OPT_NO_METADATA, TAKE_FLAG, offsetof(struct command, keys.none), NULL },
+    { CLI_OPT_NO_TOKENIZER, TAKE_FLAG, offsetof(struct command, hf.no_tokenizer), NULL },
     { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
     { CLI_OPT_NO_VERIFY, TAKE_FLAG, offsetof(struct command, no_verify), NULL },
     { CLI_OPT_NONFINITE, TAKE_FLAG, offsetof(struct command, nonfinite_ok), NULL },
     { CLI_OPT_PART_SIZE, TAKE_SIZE, offsetof(struct command, cut.part_size), NULL },
     { CLI_OPT_PARTS, TAKE_INSTEAD, COMMAND_PARTS, NULL },
     { CLI_OPT_PLAN, TAKE_INSTEAD, COMMAND_PLAN, NULL },
-    { CLI_OPT_PRE, TAKE_NAME, offsetof(struct command, pre), "name" },
+    { CLI_OPT_PRE, TAKE_NAME, offsetof(struct command, hf.pre), "name" },
     { CLI_OPT_PURE, TAKE_FLAG, offsetof(struct command, reduction.pure), NULL },
     { CLI_OPT_REPORT, TAKE_NAME, offsetof(struct command, report), "file name" },
     { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
@@ -205,7 +206,10 @@ check_format(const struct command *cmd, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = cmd->pre ? "--pre" : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset" : cmd->keys.path ? "--gguf-metadata" : NULL;
+    option = cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : cmd->keys.typed.n != 0 ? "--gguf-kv"
+        : cmd->keys.unset.n != 0 ? "--gguf-unset" : cmd->keys.path ? "--gguf-metadata" : NULL;
+    if (cmd->hf.pre && cmd->hf.no_tokenizer)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre and --no-tokenizer are mutually exclusive");
     return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the "
         "output is %s", option, cmd->writer->name);
 }

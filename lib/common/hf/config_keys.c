@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hf/config_priv.h"
+#include "hf/generation.h"
 
 static const char file[] = "config.json";
 

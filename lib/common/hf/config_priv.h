@@ -76,7 +76,4 @@ bool hf_rope_phi3_dims(uint32_t *dims, const struct hf_config *config, struct er
 /* Fails with ERR_UNSUPPORTED if llama.cpp would not load the model. */
 bool hf_config_check(const struct hf_config *config, struct err *err);
 
-/* Puts general.sampling.*. */
-bool hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err);
-
 #endif

@@ -6,16 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The tokenizers that a class reads, in order of preference. */
-enum hf_vocabulary {
-    HF_VOCABULARY_LLAMA,        /* SentencePiece, BPE with byte fallback ("llama-json"), BPE */
-    HF_VOCABULARY_SPM_BPE,      /* SentencePiece, BPE */
-    HF_VOCABULARY_SPM_JSON,     /* SentencePiece, BPE with or without byte fallback */
-    HF_VOCABULARY_BPE,
-    HF_VOCABULARY_SPM,
-    HF_VOCABULARY_PHI3          /* SentencePiece; BPE if tokenizer_class is GPT2Tokenizer */
-};
-
 enum hf_kind {
     HF_LLAMA, HF_MISTRAL, HF_MIXTRAL, HF_QWEN2, HF_QWEN2_MOE, HF_QWEN3, HF_QWEN3_MOE, HF_GEMMA2, HF_GEMMA3, HF_PHI3
 };
@@ -42,7 +32,7 @@ struct hf_family {
     const char *class;          /* one of config.json's "architectures" */
     const char *arch;           /* general.architecture */
     enum hf_kind kind;
-    enum hf_vocabulary vocabulary;
+    const char *vocab[3];       /* kinds of tokenizer, in order of preference; see hf/vocabulary.h */
     bool permutes;              /* rows of Q and K are permuted: in GGUF, the two rows of a rotated pair are adjacent */
     bool adds_one;              /* norm weights are stored minus 1 */
     bool strips;                /* strips white space after special tokens; llama.cpp does so only if the name contains Phi-3 */

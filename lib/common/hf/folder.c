@@ -15,8 +15,14 @@ static const char *const names[HF_FILES] = {
     [HF_TOKENIZER_CONFIG] = "tokenizer_config.json", [HF_SENTENCEPIECE] = "tokenizer.model",
     [HF_ADDED_TOKENS] = "added_tokens.json", [HF_MERGES] = "merges.txt", [HF_TEMPLATE] = "chat_template.jinja",
     [HF_TEMPLATE_JSON] = "chat_template.json", [HF_TEKKEN] = "tekken.json",
-    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json",
+    [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json", [HF_TIKTOKEN] = "tiktoken.model",
 };
+
+const char *
+hf_file_name(enum hf_file file)
+{
+    return names[file];
+}
 
 const struct catalog_config *
 hf_folder_config(const struct catalog *catalog)

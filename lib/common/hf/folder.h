@@ -18,6 +18,7 @@ enum hf_file {
     HF_TEKKEN,                  /* tekken.json */
     HF_README,                  /* README.md */
     HF_VOCAB_JSON,              /* vocab.json */
+    HF_TIKTOKEN,                /* tiktoken.model */
     HF_FILES
 };
 
@@ -48,6 +49,9 @@ struct hf_folder {
 
 /* Directory of the named templates. */
 #define HF_TEMPLATES "additional_chat_templates"
+
+/* Returns "config.json" ... */
+const char *hf_file_name(enum hf_file file);
 
 /* Returns the config.json of a model's catalog: from the directory, from next to the file, or given with --config. NULL if
  * there is none. */

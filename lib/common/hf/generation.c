@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "hf/generation.h"
 #include "hf/config_priv.h"
 
 static const char file[] = "generation_config.json";

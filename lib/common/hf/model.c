@@ -4,24 +4,77 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hf/member.h"
 #include "hf/name.h"
-#include "hf/vocabulary.h"
+
+static const char ggml[] = "tokenizer.ggml";
+
+/* Puts add_space_prefix of a class that reads "llama-json" from add_prefix_space of tokenizer_config.json. */
+static bool
+put_space_prefix(struct keys *keys, const struct hf_folder *folder, struct err *err)
+{
+    static const char *const name[] = { "add_prefix_space" };
+    struct hf_value config, value;
+    bool yes;
+    if (folder->file[HF_TEKKEN].p && !folder->file[HF_TOKENIZER].p)
+        return true;
+    if (!hf_value_file(&config, &folder->file[HF_TOKENIZER_CONFIG], err) || !hf_value_members(&value, name, 1, &config, err)
+        || !hf_value_bool(&yes, &value, false, err))
+        return false;
+    enum pull_token kind = hf_value_kind(&value);
+    return kind == PULL_END || kind == PULL_NULL || keys_put_bool(keys, ggml, "add_space_prefix", yes, err);
+}
+
+/* Puts the keys that the converter sets after all others: for Gemma, and for the vocabulary sizes of Code Llama and Granite. */
+static bool
+put_after(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family, uint64_t size, struct err *err)
+{
+    if (hf_is_gemma(family))
+        return !folder->file[HF_SENTENCEPIECE].p || keys_put_bool(keys, ggml, "add_space_prefix", false, err);
+    if (strcmp(family->arch, "llama") != 0)
+        return true;
+    if (size == 32016 && !keys_find(keys, "tokenizer.ggml.eot_token_id"))
+        return keys_put_u32(keys, ggml, "eot_token_id", 32010, err);
+    return size != 49152 || keys_put_bool(keys, ggml, "add_bos_token", false, err);
+}
+
+bool
+hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family,
+    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err)
+{
+    const size_t most = sizeof family->vocab / sizeof *family->vocab;
+    options->class = family->class;
+    options->arch = family->arch;
+    options->kinds = family->vocab;
+    for (options->nkinds = 0; options->nkinds < most && family->vocab[options->nkinds];)
+        options->nkinds++;
+    return (strcmp(family->arch, "llama") != 0 || put_space_prefix(keys, folder, err))
+        && hf_vocabulary_keys(keys, folder, options, tokens, err)
+        && (*tokens == 0 || put_after(keys, folder, family, options->size, err));
+}
 
 static bool
-make_keys(struct hf_model *hf, const struct hf_folder *folder, const char *pre, struct catalog *warnings, struct err *err)
+put_tokenizer(struct hf_model *hf, const struct hf_folder *folder, const struct hf_model_options *how, struct catalog *warnings,
+    struct err *err)
 {
-    struct hf_vocabulary_options options = { .family = hf->family, .pre = pre, .warnings = warnings };
-    if (!hf_config_read(&hf->config, &folder->file[HF_GENERATION], err))
-        return false;
-    options.vocab_size = hf->config.vocab_size;
-    return hf_config_keys(&hf->keys, &hf->config, 0, err)
+    struct hf_vocabulary_options options = { .size = hf->config.vocab_size, .pre_name = how->pre, .warnings = warnings };
+    return how->no_tokenizer ? keys_put_text(&hf->keys, ggml, "model", "none", 4, err)
+        : hf_model_vocabulary(&hf->keys, folder, hf->family, &options, &hf->tokens, err);
+}
+
+static bool
+make_keys(struct hf_model *hf, const struct hf_folder *folder, const struct hf_model_options *how, struct catalog *warnings,
+    struct err *err)
+{
+    return hf_config_read(&hf->config, &folder->file[HF_GENERATION], err)
+        && hf_config_keys(&hf->keys, &hf->config, 0, err)
         && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
-        && hf_vocabulary_keys(&hf->keys, folder, &options, &hf->tokens, err)
+        && put_tokenizer(hf, folder, how, warnings, err)
         && hf_name_put(&hf->keys, folder, hf->family, err);
 }
 
 bool
-hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err)
+hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err)
 {
     struct hf_folder folder;
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
@@ -30,12 +83,13 @@ hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct 
     if (!hf_config_open(&hf->config, &folder.file[HF_CONFIG], err))
         return false;
     hf->family = hf->config.family;
-    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, pre, model->catalog, err));
+    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, how, model->catalog, err));
     if (ok && hf->family)
         hf_config_warn(&hf->config, model->catalog);
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
-    if (ok && hf->family && hf->tokens == 0)
-        catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one");
+    if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer)
+        catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one, unless it is "
+            "converted with --no-tokenizer");
     return ok;
 }
 

@@ -5,6 +5,7 @@
 #define HF_MODEL_H
 
 #include "hf/tensors.h"
+#include "hf/vocabulary.h"
 
 /* A zeroed struct holds no model. */
 struct hf_model {
@@ -14,11 +15,20 @@ struct hf_model {
     uint64_t tokens;            /* vocabulary size of its tokenizer; 0: it has none */
 };
 
+/* Options of the command line. Zeroed: none. */
+struct hf_model_options {
+    const char *pre;            /* llama.cpp's name of the pre-tokenizer, for BPE tokenizers; or NULL; borrowed */
+    bool no_tokenizer;          /* write no tokenizer.* keys but tokenizer.ggml.model "none", with which llama.cpp loads the file */
+};
+
 /* Reads the side files of a model directory that has a config.json. Fails with ERR_UNSUPPORTED for an unknown class, with
- * ERR_MALFORMED if the class is missing, or for any other fault. `pre`: see hf/vocabulary.h. Call hf_model_clear() even
- * after a failure. */
-bool hf_model_open(struct hf_model *hf, struct model *model, const char *pre, struct err *err);
+ * ERR_MALFORMED if the class is missing, or for any other fault. Call hf_model_clear() even after a failure. */
+bool hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err);
 void hf_model_clear(struct hf_model *hf);
+
+/* Puts the keys tokenizer.* of a family: sets the options that depend on it, and calls hf_vocabulary_keys(). */
+bool hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family,
+    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err);
 
 /* Replaces the chosen tensors of the model by those of the GGUF file, which borrow from hf. `matrices` and `exact`: see
  * hf/tensors.h. */

@@ -4,15 +4,10 @@
  * remaining ids. The post-processor of tokenizer.json overrides the flags of tokenizer_config.json. Source: SpecialVocab of
  * gguf-py, which has no key for "cls".
  */
-#include "hf/vocabulary_priv.h"
+#include "hf/special_priv.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/array.h"
-
-enum special_role { BOS, EOS, UNK, SEP, PAD, CLS, MASK, EOT, EOM, ROLES };
 
 static const char *const role_keys[ROLES] = {
     "bos_token_id", "eos_token_id", "unknown_token_id", "seperator_token_id", "padding_token_id", NULL, "mask_token_id",
@@ -20,7 +15,6 @@ static const char *const role_keys[ROLES] = {
 };
 
 /* Members of tokenizer_config.json, then of config.json. */
-enum { TEXT, ADD = ROLES, TEMPLATE = ADD + ROLES, CONFIG_MEMBERS };
 static const char *const config_members[CONFIG_MEMBERS] = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "eot_token",
     "eom_token", "add_bos_token", "add_eos_token", "add_unk_token", "add_sep_token", "add_pad_token", "add_cls_token",
@@ -31,45 +25,8 @@ static const char *const id_members[ROLES] = {
     "eot_token_id", "eom_token_id"
 };
 
-/* A token in tokenizer_config.json: a string, or an object that contains one. An object is never equal to a string. */
-struct special_name {
-    struct hf_string text;
-    bool object;
-};
-
-struct special {
-    struct hf_vocab *v;
-    uint64_t limit;
-    bool configured;            /* tokenizer_config.json has members */
-    bool has_eot, has_eom;      /* found by the post-processor */
-    struct special_name name[ROLES];
-    enum special_role flag_order[ROLES];
-    size_t nflags;
-    bool flagged[ROLES], flag[ROLES];
-    bool found[ROLES];
-    struct hf_value config[CONFIG_MEMBERS];
-};
-
-static bool
-equal(const struct special_name *a, const struct hf_string *text)
-{
-    return !a->object && hf_strings_equal(&a->text, text);
-}
-
-static bool
-is_set(const struct special_name *a)
-{
-    return a->object || a->text.n != 0;
-}
-
-static struct special_name
-plain(const struct hf_string *text)
-{
-    return (struct special_name){ .text = *text };
-}
-
-static void
-set_flag(struct special *s, enum special_role role, bool yes)
+void
+hf_special_flag(struct special *s, enum special_role role, bool yes)
 {
     if (!s->flagged[role])
         s->flag_order[s->nflags++] = role;
@@ -85,193 +42,6 @@ read_name(struct special_name *name, struct hf_vocab *v, const struct hf_value *
     *name = (struct special_name){ .object = hf_value_kind(value) == PULL_OBJECT };
     return (!name->object || hf_value_members(&inner, content, 1, value, err))
         && hf_value_string(&name->text, &v->chars, &inner, err);
-}
-
-/* --- the post-processor */
-
-/* An element of a template: a token or one of the two texts. */
-struct element {
-    struct hf_string token;     /* empty for a text */
-    struct hf_string text;      /* "A", "B" */
-};
-
-struct template {
-    struct element *list;       /* n of them; owned */
-    size_t n, room;
-};
-
-static bool
-id_of(struct hf_string *out, struct hf_vocab *v, const struct hf_value *value, struct err *err)
-{
-    static const char *const id[] = { "id" };
-    struct hf_value inner;
-    return hf_value_members(&inner, id, 1, value, err) && hf_value_string(out, &v->chars, &inner, err);
-}
-
-static bool
-read_template(struct template *t, struct hf_vocab *v, const struct hf_value *value, struct err *err)
-{
-    static const char *const names[] = { "SpecialToken", "Sequence" };
-    struct hf_value one, m[2];
-    struct pull json;
-    bool end;
-    enum pull_token kind = hf_value_kind(value);
-    if (kind == PULL_END || kind == PULL_NULL)
-        return true;
-    if (!hf_array_begin(&json, value, err))
-        return false;
-    while (hf_array_next(&one, &end, &json, value, err) && !end) {
-        struct element e;
-        struct element *list = array_grow(t->list, t->n, &t->room, sizeof *list, err);
-        if (!list)
-            return false;
-        t->list = list;
-        if (!hf_value_members(m, names, 2, &one, err) || !id_of(&e.token, v, &m[0], err)
-            || !id_of(&e.text, v, &m[1], err))
-            return false;
-        t->list[t->n++] = e;
-    }
-    return err->kind == ERR_NONE;
-}
-
-/* Sets roles and flags from the tokens before and after a text; an empty string is no token. */
-static void
-take_ends(struct special *s, const struct hf_string *first, const struct hf_string *last)
-{
-    struct special_name *bos = &s->name[BOS], *cls = &s->name[CLS], *eos = &s->name[EOS];
-    if (first->n != 0) {
-        if (!s->configured)
-            *bos = plain(first);
-        else if (!equal(bos, first) && !equal(cls, first)) {
-            *bos = is_set(bos) ? *bos : plain(first);
-            *cls = is_set(cls) ? *cls : plain(first);
-        }
-        set_flag(s, BOS, equal(bos, first) || equal(cls, first));
-    }
-    if (last->n == 0)
-        return;
-    if (s->configured && !equal(eos, last)) {
-        if (!s->has_eot)
-            s->name[EOT] = *eos;
-        else if (!s->has_eom)
-            s->name[EOM] = *eos;
-        s->has_eom = s->has_eom || s->has_eot;
-        s->has_eot = true;
-    }
-    *eos = plain(last);
-    set_flag(s, EOS, true);
-}
-
-/* Sets SEP from the tokens between two texts. `first` and `last` around the pair are skipped. */
-static void
-take_pair(struct special *s, const struct template *pair, const struct hf_string *first, const struct hf_string *last)
-{
-    size_t begin = 0, end = pair->n;
-    begin += end > 0 && first->n != 0 && hf_strings_equal(&pair->list[0].token, first);
-    end -= end > 0 && last->n != 0 && hf_strings_equal(&pair->list[end - 1].token, last);
-    if (end <= begin + 2 || !hf_string_is(&pair->list[begin].text, "A")
-        || !hf_string_is(&pair->list[end - 1].text, "B"))
-        return;
-    const struct hf_string *one = &pair->list[begin + 1].token, *two = &pair->list[begin + 2].token;
-    struct special_name *sep = &s->name[SEP], *eos = &s->name[EOS];
-    bool add = one->n != 0 && last->n == 0 && (equal(sep, one) || equal(eos, one));
-    if (end - begin == 4)
-        add = add || (two->n != 0 && (equal(sep, two) || equal(eos, two)));
-    set_flag(s, SEP, add);
-    if (add && !is_set(sep) && s->configured)
-        *sep = *eos;
-}
-
-static bool
-take_template(struct special *s, const struct hf_value *single, const struct hf_value *both, struct err *err)
-{
-    static const struct hf_string none = { NULL, 0 };
-    struct template one = { 0 }, two = { 0 };
-    bool ok = read_template(&one, s->v, single, err) && read_template(&two, s->v, both, err);
-    if (ok) {
-        bool around = one.n > 1;
-        const struct hf_string *first = around ? &one.list[0].token : &none;
-        const struct hf_string *last = around ? &one.list[one.n - 1].token : &none;
-        take_ends(s, first, last);
-        take_pair(s, &two, first, last);
-    }
-    free(one.list);
-    free(two.list);
-    return ok;
-}
-
-/* Reads the string of [text, id]. */
-static bool
-first_of(struct hf_string *out, struct special *s, const struct hf_value *value, struct err *err)
-{
-    struct pull json;
-    if (!hf_array_begin(&json, value, err))
-        return false;
-    return pull_next(&json) == PULL_STRING ? hf_string_of(out, &s->v->chars, &json.token, err)
-        : hf_value_fault(&json, value, "a string", err);
-}
-
-static bool
-take_roberta(struct special *s, const struct hf_value *cls, const struct hf_value *sep, struct err *err)
-{
-    static const enum special_role roles[] = { CLS, SEP }, others[] = { BOS, EOS };
-    const struct hf_value *value[] = { cls, sep };
-    set_flag(s, BOS, true);
-    set_flag(s, EOS, true);
-    set_flag(s, SEP, true);
-    for (int i = 0; i < 2; i++) {
-        struct special_name *name = &s->name[roles[i]];
-        struct hf_string text;
-        if (is_set(name) || !s->configured)
-            continue;
-        if (!value[i]->p)
-            *name = s->name[others[i]];
-        else if (!first_of(&text, s, value[i], err))
-            return false;
-        else
-            *name = plain(&text);
-    }
-    return true;
-}
-
-static bool
-take_processor(struct special *s, const struct hf_value *processor, struct err *err)
-{
-    static const char *const names[] = { "type", "single", "pair", "cls", "sep" };
-    struct hf_value m[5];
-    struct hf_string type;
-    if (!hf_value_members(m, names, 5, processor, err) || !hf_value_string(&type, &s->v->chars, &m[0], err))
-        return false;
-    if (hf_string_is(&type, "TemplateProcessing"))
-        return take_template(s, &m[1], &m[2], err);
-    if (hf_string_is(&type, "RobertaProcessing"))
-        return take_roberta(s, &m[3], &m[4], err);
-    if (!hf_string_is(&type, "ByteLevel"))
-        return true;
-    if (!s->flagged[BOS])
-        set_flag(s, BOS, false);
-    if (!s->flagged[EOS])
-        set_flag(s, EOS, false);
-    return true;
-}
-
-static bool
-take_processors(struct special *s, const struct hf_value *processor, struct err *err)
-{
-    static const char *const names[] = { "processors" };
-    struct hf_value list, one;
-    struct pull json;
-    bool end;
-    if (!hf_value_members(&list, names, 1, processor, err))
-        return false;
-    if (!list.p)
-        return take_processor(s, processor, err);
-    if (!hf_array_begin(&json, &list, err))
-        return false;
-    while (hf_array_next(&one, &end, &json, &list, err) && !end)
-        if (!take_processor(s, &one, err))
-            return false;
-    return err->kind == ERR_NONE;
 }
 
 /* --- normalizers with a key */
@@ -325,6 +95,74 @@ static bool
 has_role(const struct special *s, enum special_role role)
 {
     return (role != EOT || s->has_eot) && (role != EOM || s->has_eom);
+}
+
+/* Finds the first added token of tokenizer.json with a text, else any token with it. */
+static bool
+find_added(uint64_t *id, bool *found, struct hf_vocab *v, const struct hf_string *text, struct err *err)
+{
+    struct hf_added_walk walk;
+    struct hf_added a;
+    size_t any;
+    bool end;
+    *found = false;
+    if (!hf_added_begin(&walk, &v->part[HF_ADDED], HF_ADDED_ARRAY, err))
+        return false;
+    while (!*found && hf_added_next(&walk, v, &a, &end, err) && !end)
+        if (hf_strings_equal(text, &a.text)) {
+            *found = true;
+            *id = a.id;
+        }
+    if (err->kind == ERR_NONE && !*found && hf_vocab_find(v, text, &any)) {
+        *found = true;
+        *id = any;
+    }
+    return err->kind == ERR_NONE;
+}
+
+static bool
+role_of_word(enum special_role *role, const char *word)
+{
+    static const char *const words[ROLES] = { "bos", "eos", "unk", "sep", "pad", "cls", "mask", "eot", "eom" };
+    for (int i = 0; i < ROLES; i++)
+        if (strcmp(words[i], word) == 0) {
+            *role = (enum special_role)i;
+            return true;
+        }
+    return false;
+}
+
+bool
+hf_vocabulary_is_role(const char *word)
+{
+    enum special_role role;
+    return role_of_word(&role, word);
+}
+
+/* Puts ids that the family gives to roles without one. */
+static bool
+put_by_family(struct keys *keys, struct special *s, struct err *err)
+{
+    const struct hf_vocabulary_options *options = s->v->options;
+    for (size_t i = 0; i < options->nspecial; i++) {
+        const struct family_special *row = &options->special[i];
+        const struct hf_string text = { row->text, strlen(row->text) };
+        enum special_role role;
+        uint64_t id;
+        bool found;
+        if (!role_of_word(&role, row->role))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "unknown role '%s' of a special token", row->role);
+        if (s->found[role])
+            continue;
+        if (!find_added(&id, &found, s->v, &text, err))
+            return false;
+        if (!found)
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the tokenizer has no token \"%s\", which a %s needs", row->text,
+                options->class);
+        if (!put_id(keys, s, role, id, err))
+            return false;
+    }
+    return true;
 }
 
 /* Puts ids by text; the first added token with the text counts. */
@@ -410,7 +248,7 @@ read_processors(struct special *s, struct err *err)
         s->name[BOS] = s->name[CLS];
     if (s->configured && !is_set(&s->name[EOS]))
         s->name[EOS] = s->name[SEP];
-    return take_processors(s, &s->v->part[HF_POST], err);
+    return hf_special_processors(s, &s->v->part[HF_POST], err);
 }
 
 static bool
@@ -419,7 +257,7 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
     for (int i = 0; s->configured && i < ROLES; i++) {
         enum pull_token kind = hf_value_kind(&s->config[ADD + i]);
         if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum special_role)i))
-            set_flag(s, (enum special_role)i, kind == PULL_TRUE);
+            hf_special_flag(s, (enum special_role)i, kind == PULL_TRUE);
     }
     for (size_t i = 0; i < s->nflags; i++) {
         enum special_role role = s->flag_order[i];
@@ -439,6 +277,7 @@ hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err
         && read_processors(&s, err)
         && (!s.configured || put_by_text(keys, &s, err))
         && put_by_config(keys, &s, err)
+        && put_by_family(keys, &s, err)
         && put_flags(keys, &s, err)
         && (!s.configured || hf_template_put(keys, v, &s.config[TEMPLATE], err))
         && take_normalizer(keys, v, &v->part[HF_NORMALIZER], false, err);

@@ -25,21 +25,21 @@ has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const cha
 }
 
 static bool
-read_parts(struct hf_bpe *b, struct hf_vocab *v, struct err *err)
+read_parts(struct hf_bpe *b, struct hf_vocab *v, const char *want, struct err *err)
 {
     struct hf_string type;
     char shown[STR_SHOWN];
     *b = (struct hf_bpe){ .v = v };
     if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt",
-            v->json.file);
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt; "
+            "--no-tokenizer converts without it", v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
     b->by_alphabet = b->by_alphabet || !v->json.p;      /* as in the classes that read vocab.json and merges.txt */
-    if (type.p && !hf_string_is(&type, "BPE"))
-        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type BPE, found \"%s\"",
-            v->json.file, str_shown(shown, type.p, type.n));
+    if (type.p && !hf_string_is(&type, want))
+        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type %s, found \"%s\"; "
+            "--no-tokenizer converts without it", v->json.file, want, str_shown(shown, type.p, type.n));
     return v->model[HF_VOCAB].p || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
 }
 
@@ -62,7 +62,7 @@ static bool
 set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
 {
     struct hf_vocab *v = b->v;
-    uint64_t size = v->options->vocab_size;
+    uint64_t size = v->options->size;
     const char *file = v->model[HF_VOCAB].file;
     uint64_t most = v->config.n + (v->json.p ? v->json.n : v->model[HF_VOCAB].n + v->folder->file[HF_ADDED_TOKENS].n);
     char shown[STR_SHOWN];
@@ -97,9 +97,8 @@ read_vocab(struct hf_bpe *b, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-/* Adds a token declared in a file; a->id is UINT64_MAX if the file declares none. */
-static bool
-add_token(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
+bool
+hf_bpe_add(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
 {
     struct hf_vocab *v = b->v;
     char shown[STR_SHOWN];
@@ -128,170 +127,9 @@ add_all(struct hf_bpe *b, const struct hf_value *list, enum hf_added_form form, 
     if (!hf_added_begin(&walk, list, form, err))
         return false;
     while (hf_added_next(&walk, b->v, &a, &end, err) && !end)
-        if (!add_token(b, &a, list->file, err))
+        if (!hf_bpe_add(b, &a, list->file, err))
             return false;
     return err->kind == ERR_NONE;
-}
-
-/* --- roles */
-
-enum { NROLES = 7 };
-enum { ADDITIONAL = NROLES, EXTRA, CLASS, ROLE_MEMBERS };
-static const char *const role_members[ROLE_MEMBERS] = {
-    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
-    "additional_special_tokens", "extra_special_tokens", "tokenizer_class"
-};
-
-/* Adds a token with a role, which is special. A token of a list (`listed`) has no role of its own and is added only if it is
- * new, except for tokenizer classes that add it again. */
-static bool
-add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err *err)
-{
-    static const char *const name[] = { "content" };
-    struct hf_added a = { .id = UINT64_MAX, .special = true, .normalized = false, .at = value->at };
-    struct hf_value content = *value;
-    size_t id;
-    if (hf_value_kind(value) == PULL_OBJECT && !hf_value_members(&content, name, 1, value, err))
-        return false;
-    if (!hf_value_string(&a.text, &b->v->chars, &content, err))
-        return false;
-    if (!a.text.p || a.text.n == 0)
-        return true;
-    if (hf_vocab_find(b->v, &a.text, &id) && b->v->token[id].added) {
-        b->v->token[id].special |= !listed;
-        return true;
-    }
-    return add_token(b, &a, value->file, err);
-}
-
-/* Adds a list of tokens, or an object of tokens by role. */
-static bool
-add_roles(struct hf_bpe *b, const struct hf_value *list, bool plain, struct err *err)
-{
-    struct pull json;
-    struct hf_value one = *list;
-    enum pull_token kind = hf_value_kind(list);
-    if (kind == PULL_END || kind == PULL_NULL)
-        return true;
-    if (kind != PULL_ARRAY && kind != PULL_OBJECT)
-        return hf_value_wrong(list, "a list of tokens", err);
-    hf_value_pull(&json, list);
-    pull_next(&json);
-    for (;;) {
-        struct pull ahead = json;
-        enum pull_token token = pull_next(&ahead);
-        if (token == PULL_ARRAY_END || token == PULL_OBJECT_END)
-            return true;
-        if (token == PULL_KEY)
-            json = ahead;
-        if (!pull_value_text(&json, &one.p, &one.n))
-            return hf_value_fault(&json, list, "a token", err);
-        one.at = list->at + (uint64_t)(one.p - list->p);
-        if (!add_role(b, &one, plain && kind == PULL_ARRAY, err))
-            return false;
-    }
-}
-
-/* Returns true for an empty array. */
-static bool
-is_empty(const struct hf_value *list)
-{
-    struct pull json;
-    hf_value_pull(&json, list);
-    pull_next(&json);
-    enum pull_token token = pull_next(&json);
-    return token == PULL_ARRAY_END;
-}
-
-static bool
-ends_with_token(const struct pull_text *key)
-{
-    static const char end[] = "_token";
-    size_t n = sizeof end - 1;
-    if (key->n < n || memcmp(key->p + key->n - n, end, n) != 0)
-        return false;
-    for (size_t i = 0; i < NROLES; i++)
-        if (pull_text_is(key, role_members[i]))
-            return false;
-    return true;
-}
-
-/* Adds tokens with model-specific roles: members of tokenizer_config.json such as "image_token". */
-static bool
-add_other_roles(struct hf_bpe *b, struct err *err)
-{
-    struct pull json;
-    struct hf_value one = b->v->config;
-    if (!one.p)
-        return true;
-    hf_value_pull(&json, &one);
-    pull_next(&json);
-    while (pull_next(&json) == PULL_KEY) {
-        bool is_role = ends_with_token(&json.token);
-        if (!pull_value_text(&json, &one.p, &one.n))
-            return hf_value_fault(&json, &b->v->config, "a value", err);
-        one.at = b->v->config.at + (uint64_t)(one.p - b->v->config.p);
-        if (is_role && hf_value_kind(&one) == PULL_STRING && !add_role(b, &one, false, err))
-            return false;
-    }
-    return true;
-}
-
-/* Returns the default of a tokenizer class for a role that is not in tokenizer_config.json, as a JSON string. Source: the
- * constructors of Qwen2Tokenizer, GPT2Tokenizer and LlamaTokenizer, the last only for "llama-json". */
-static const char *
-role_of_class(const struct hf_bpe *b, size_t role)
-{
-    static const char end[] = "\"<|endoftext|>\"";
-    static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
-    static const char *const llama[NROLES] = { "\"<s>\"", "\"</s>\"", "\"<unk>\"" };
-    return b->class == CLASS_QWEN ? qwen[role] : b->class == CLASS_GPT ? gpt[role]
-        : b->class == CLASS_LLAMA ? llama[role] : NULL;
-}
-
-/* Determines the tokenizer class. Qwen2 uses its own unless GPT2Tokenizer is named, other Qwen models if no class is named. */
-static bool
-read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, struct err *err)
-{
-    struct hf_string c;
-    if (!hf_value_string(&c, &b->v->chars, value, err))
-        return false;
-    enum hf_kind kind = b->v->options->family->kind;
-    bool qwen = hf_string_is(&c, "Qwen2Tokenizer") || hf_string_is(&c, "Qwen2TokenizerFast");
-    bool gpt = hf_string_is(&c, "GPT2Tokenizer") || hf_string_is(&c, "GPT2TokenizerFast");
-    bool llama = hf_string_is(&c, "LlamaTokenizer") || hf_string_is(&c, "LlamaTokenizerFast");
-    bool of_qwen = kind == HF_QWEN2 || kind == HF_QWEN2_MOE || kind == HF_QWEN3 || kind == HF_QWEN3_MOE;
-    if (qwen || (kind == HF_QWEN2 && !gpt) || (of_qwen && !c.p))
-        b->class = CLASS_QWEN;
-    else if (gpt && kind != HF_PHI3)
-        b->class = CLASS_GPT;
-    else if (llama && characters)
-        b->class = CLASS_LLAMA;
-    return true;
-}
-
-bool
-hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err)
-{
-    struct hf_value role[ROLE_MEMBERS];
-    if (!hf_value_members(role, role_members, ROLE_MEMBERS, &b->v->config, err)
-        || !read_class(b, &role[CLASS], characters, err))
-        return false;
-    for (size_t i = 0; i < NROLES; i++) {
-        const char *otherwise = role[i].p ? NULL : role_of_class(b, i);
-        if (otherwise) {
-            role[i].p = otherwise;
-            role[i].n = strlen(otherwise);
-        }
-        if (!add_role(b, &role[i], false, err))
-            return false;
-    }
-    bool by_name = hf_value_kind(&role[EXTRA]) == PULL_OBJECT;
-    bool plain = !characters && b->class != CLASS_QWEN;
-    if (!add_other_roles(b, err) || (by_name && !add_roles(b, &role[EXTRA], false, err)))
-        return false;
-    bool extra = hf_value_kind(&role[EXTRA]) != PULL_NULL && role[EXTRA].p && !by_name && !is_empty(&role[EXTRA]);
-    return add_roles(b, &role[extra ? EXTRA : ADDITIONAL], plain, err);
 }
 
 static int
@@ -308,7 +146,7 @@ take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *
     for (size_t i = 0; i < n; i++) {
         size_t known;
         char shown[STR_SHOWN];
-        if (!b->v->json.p && !add_token(b, &list[i], file, err))
+        if (!b->v->json.p && !hf_bpe_add(b, &list[i], file, err))
             return false;
         if (b->v->json.p && (!hf_vocab_find(b->v, &list[i].text, &known) || known != list[i].id))
             return err_set(err, ERR_MALFORMED, list[i].at, "%s: token \"%s\" is missing or has another id in %s", file,
@@ -346,11 +184,11 @@ read_texts(struct hf_bpe *b, struct err *err)
 }
 
 bool
-hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err)
+hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, const char *type, bool characters, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
-    return read_parts(b, v, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], HF_ADDED_ARRAY, err)
+    return read_parts(b, v, type, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], HF_ADDED_ARRAY, err)
         && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, HF_ADDED_BY_ID, err)
         && (decoder.p || read_texts(b, err))
         && hf_bpe_roles(b, characters, err);
@@ -358,68 +196,11 @@ hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *e
 
 /* --- gpt2 */
 
-/* Printable bytes encode themselves, the others are U+0100 and up, in order. Source: bytes_to_unicode(). */
-int
-hf_byte_of(uint32_t code)
-{
-    if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
-        return (int)code;
-    uint32_t i = code - 0x100;
-    return code < 0x100 || i > 67 ? -1 : i <= 0x20 ? (int)i : i <= 0x42 ? (int)(i - 0x21 + 0x7F) : 0xAD;
-}
-
-/* Returns the number of bytes that a UTF-8 decoder replaces as one broken character: those that could start a valid one. */
-static size_t
-broken(const uint8_t *p, size_t n)
-{
-    uint8_t lead = p[0];
-    size_t want = lead < 0xC2 || lead > 0xF4 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, i;
-    uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    for (i = 1; i < want && i < n && p[i] >= low && p[i] <= high; i++) {
-        low = 0x80;
-        high = 0xBF;
-    }
-    return i;
-}
-
-/* Decodes the text of a token that is not normalized. If all characters are in GPT-2's alphabet, they become their bytes,
- * and invalid UTF-8 becomes U+FFFD. */
-static bool
-decode_text(struct hf_string *text, struct hf_chars *chars, struct err *err)
-{
-    bool same = true;
-    uint32_t code;
-    for (size_t i = 0, n; i < text->n; i += n) {
-        n = str_utf8_char(text->p + i, text->n - i, &code);
-        if (n == 0 || hf_byte_of(code) < 0)
-            return true;
-        same = same && code < 0x80;
-    }
-    char *bytes = same ? NULL : hf_chars_room(chars, text->n, err);
-    char *out = bytes ? hf_chars_room(chars, 3 * text->n, err) : NULL;
-    if (!out)
-        return same;
-    size_t nbytes = 0, nout = 0;
-    for (size_t i = 0; i < text->n; nbytes++) {
-        i += str_utf8_char(text->p + i, text->n - i, &code);
-        bytes[nbytes] = (char)hf_byte_of(code);
-    }
-    for (size_t i = 0, n; i < nbytes; i += n) {
-        n = str_utf8_char(bytes + i, nbytes - i, &code);
-        memcpy(out + nout, n != 0 ? bytes + i : "\xEF\xBF\xBD", n != 0 ? n : 3);
-        nout += n != 0 ? n : 3;
-        n = n != 0 ? n : broken((const uint8_t *)bytes + i, nbytes - i);
-    }
-    *text = (struct hf_string){ out, nout };
-    return true;
-}
-
 static bool
 settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err)
 {
     struct hf_string text = { t->p, t->n };
-    if (by_alphabet && !t->type && !decode_text(&text, &v->chars, err))
+    if (by_alphabet && !t->type && !hf_bytes_decode(&text, &v->chars, err))
         return false;
     bool special = t->special || hf_looks_special(&text);
     if (!special && !hf_plain_spaces(&text, &v->chars, err))
@@ -433,7 +214,7 @@ settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err
 void
 hf_vocab_trim(struct hf_vocab *v)
 {
-    if (v->options->vocab_size == 0)
+    if (v->options->size == 0)
         while (v->n > 0 && !v->token[v->n - 1].p)
             v->n--;
 }
@@ -442,10 +223,12 @@ hf_vocab_trim(struct hf_vocab *v)
 static bool
 find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct err *err)
 {
-    static const char *const of_class[] = { [CLASS_QWEN] = "qwen2", [CLASS_GPT] = "gpt-2", [CLASS_LLAMA] = NULL };
+    *pre = v->options->pre_name;
+    if (*pre)
+        return true;
     if (v->json.p)
         return hf_pre_find(pre, v, err);
-    *pre = of_class[b->class];
+    *pre = hf_pre_named(v, b->class == CLASS_QWEN ? "qwen2" : b->class == CLASS_GPT ? "gpt-2" : NULL);
     return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for "
         "Qwen2Tokenizer and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
 }
@@ -460,19 +243,27 @@ put_no_bos(struct keys *keys, const char *pre, struct err *err)
 }
 
 bool
+hf_bpe_settle(struct hf_bpe *b, struct err *err)
+{
+    struct hf_vocab *v = b->v;
+    hf_vocab_trim(v);
+    if (v->options->size != 0 && !hf_vocab_resize(v, v->options->size, err))
+        return false;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->token[i].added && !settle(v, &v->token[i], b->by_alphabet, err))
+            return false;
+    return true;
+}
+
+bool
 hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     struct hf_bpe b;
-    const char *pre = v->options->pre;
-    if (!hf_bpe_read(&b, v, false, err) || (!pre && !find_pre(&pre, &b, v, err)))
-        return false;
-    hf_vocab_trim(v);
-    if (v->options->vocab_size != 0 && !hf_vocab_resize(v, v->options->vocab_size, err))
-        return false;
-    for (size_t i = 0; i < v->n; i++)
-        if (v->token[i].added && !settle(v, &v->token[i], b.by_alphabet, err))
-            return false;
-    return hf_vocab_put(keys, v, "gpt2", pre, false, err)
+    const char *pre;
+    return hf_bpe_read(&b, v, "BPE", false, err)
+        && find_pre(&pre, &b, v, err)
+        && hf_bpe_settle(&b, err)
+        && hf_vocab_put(keys, v, "gpt2", pre, false, err)
         && hf_merges_put(keys, v, err)
         && hf_special_put(keys, v, 0, err)
         && put_no_bos(keys, pre, err);

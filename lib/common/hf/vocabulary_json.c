@@ -130,16 +130,25 @@ put_spaces(struct keys *keys, struct hf_vocab *v, struct err *err)
 
 /* --- all */
 
-/* Sets the types and scores of all tokens. */
-static bool
-settle(struct hf_vocab *v, const struct hf_bpe *b, bool by_flag, struct err *err)
+bool
+hf_characters_settle(struct hf_bpe *b, bool by_flag, struct err *err)
 {
+    struct hf_vocab *v = b->v;
+    if (!by_flag && !only_roles(v, err))
+        return false;
     for (size_t i = 0; i < b->next; i++) {
         struct hf_token *t = &v->token[i];
         if (i >= v->n || !t->p)
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has id %zu", v->json.file, i);
         t->type = (uint8_t)type_of(t, i < b->count, by_flag);
     }
+    return true;
+}
+
+/* Sets the scores of all tokens. */
+static bool
+set_scores(struct hf_vocab *v, const struct hf_bpe *b, struct err *err)
+{
     hf_vocab_trim(v);
     for (size_t i = (size_t)b->next; i < v->n; i++)
         v->token[i].score = HF_SCORE_ADDED;
@@ -151,13 +160,12 @@ settle(struct hf_vocab *v, const struct hf_bpe *b, bool by_flag, struct err *err
 }
 
 bool
-hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
+hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, bool by_flag, struct err *err)
 {
     struct hf_bpe b;
-    bool by_flag = v->options->family->vocabulary == HF_VOCABULARY_SPM_JSON;
-    return hf_bpe_read(&b, v, true, err)
-        && (by_flag || only_roles(v, err))
-        && settle(v, &b, by_flag, err)
+    return hf_bpe_read(&b, v, "BPE", true, err)
+        && hf_characters_settle(&b, by_flag, err)
+        && set_scores(v, &b, err)
         && put_spaces(keys, v, err)
         && hf_vocab_put(keys, v, "llama", "default", true, err)
         && hf_special_put(keys, v, b.next, err);

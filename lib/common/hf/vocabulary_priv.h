@@ -39,6 +39,7 @@ struct hf_vocab {
     struct hf_token *token;     /* n of them; owned */
     size_t n;
     struct table ids;           /* by text, to find duplicates */
+    bool phi3;                  /* of kind phi3 */
 };
 
 /* An added token as declared by a file. */
@@ -83,7 +84,7 @@ bool hf_vocab_register(struct hf_vocab *v, const char *file, const struct hf_str
     struct err *err);
 bool hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_t *id);
 
-/* Puts tokenizer.ggml.model, pre, tokens, token_type and, if requested, scores. */
+/* Puts tokenizer.ggml.model, pre unless it is NULL, tokens, token_type and, if requested, scores. */
 bool hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores,
     struct err *err);
 
@@ -92,24 +93,57 @@ struct hf_bpe {
     struct hf_vocab *v;
     size_t count;               /* in the vocabulary */
     uint64_t next;              /* id of the next added token */
-    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA } class;     /* tokenizer class of transformers */
+    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA, CLASS_GEMMA, CLASS_BERT } class;    /* tokenizer class of
+                                                                                                 * transformers */
     bool by_alphabet;           /* the decoder maps characters of GPT-2's alphabet to bytes */
 };
 
-/* Reads all tokens, then those with a role: first the named roles in their order, then lists. `characters`: the vocabulary
- * consists of characters, not bytes. */
-bool hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, bool characters, struct err *err);
+/* Adds a token declared in a file; a->id is UINT64_MAX if the file declares none. Fails with ERR_MALFORMED if the id differs
+ * from that of the tokenizers library. */
+bool hf_bpe_add(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err);
+
+/* Reads all tokens, then those with a role: first the named roles in their order, then lists. `type`: of the model, "BPE".
+ * `characters`: the vocabulary consists of characters, not bytes. */
+bool hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, const char *type, bool characters, struct err *err);
 bool hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err);
 
-/* Put the BPE of tokenizer.json: as "gpt2" with merges, or as "llama" without. */
+/* Fills up to the number of tokens that the model has, and sets the types and texts of added tokens. */
+bool hf_bpe_settle(struct hf_bpe *b, struct err *err);
+
+/* Makes tokens special only by their role, and sets the types of all: bytes, control, normal, user-defined. `by_flag`: see
+ * hf_vocab_llama_json(). Fails with ERR_MALFORMED if an id below b->next has no token. */
+bool hf_characters_settle(struct hf_bpe *b, bool by_flag, struct err *err);
+
+/* Puts tokenizer.model as "llama". */
+bool hf_vocab_spm(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* Put the BPE of tokenizer.json: as "gpt2" with merges, or as "llama" without. `by_flag`: the types of added tokens follow
+ * from their declaration, not only from roles. */
 bool hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err);
-bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err);
+bool hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, bool by_flag, struct err *err);
+
+/* Put the WordPiece of tokenizer.json as "bert", and a BPE over characters with its merges as "gemma4". */
+bool hf_vocab_wordpiece(struct keys *keys, struct hf_vocab *v, struct err *err);
+bool hf_vocab_gemma4(struct keys *keys, struct hf_vocab *v, struct err *err);
+
+/* Puts tiktoken.model as "gpt2". */
+bool hf_vocab_tiktoken(struct keys *keys, struct hf_vocab *v, struct err *err);
 
 /* Puts tekken.json as "gpt2". */
 bool hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err);
 
-/* Returns the byte that a character of GPT-2's alphabet encodes, or -1 if it is not in the alphabet. */
+/* GPT-2's alphabet: a character for each byte. */
+
+/* Returns the byte that a character encodes, or -1 if it is not in the alphabet. */
 int hf_byte_of(uint32_t code);
+
+/* Decodes base64, with or without padding, into the characters of its bytes. *text is empty if it is not base64. Fails only
+ * with ERR_MEMORY. */
+bool hf_bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err);
+
+/* Decodes the text of a token that is not normalized. If all characters are in the alphabet, they become their bytes, and
+ * invalid UTF-8 becomes U+FFFD. */
+bool hf_bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err);
 
 /* Sets *is if tokenizer.json is a BPE over characters with byte fallback ("llama-json"). */
 bool hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err);
@@ -120,9 +154,17 @@ bool hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err);
  * llama.cpp merges the highest score first. */
 bool hf_merges_score(struct hf_vocab *v, struct err *err);
 
-/* Finds tokenizer.ggml.pre by the regexes of "pre_tokenizer" in tokenizer.json; static. Fails with ERR_UNSUPPORTED if none
- * matches. */
+/* Finds tokenizer.ggml.pre by the regexes of "pre_tokenizer" in tokenizer.json: the family's name for this way of splitting,
+ * else llama.cpp's usual one; borrowed from the options or static. Fails with ERR_UNSUPPORTED if no row matches. */
 bool hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err);
+
+/* Returns tokenizer.ggml.pre of a tokenizer whose files have no regexes: from --pre, from the family's rows, or `otherwise`,
+ * which is the usual name of its way of splitting or NULL. */
+const char *hf_pre_named(const struct hf_vocab *v, const char *otherwise);
+
+/* Returns the steps of a way of splitting, named as in family files: one line each, R and a regex whose matches are isolated, B
+ * or b for bytes as characters (B: after GPT-2's regex), D for single digits. NULL for an unknown name; static. */
+const char *hf_pre_steps(const char *split);
 
 /* Returns true if llama.cpp adds a BOS token by default for this pre-tokenizer. Source: llama-vocab.cpp. */
 bool hf_pre_adds_bos(const char *pre);

@@ -26,7 +26,6 @@ struct tekken {
     struct hf_vocab *v;
     const char *file;
     uint64_t size, nspecial;
-    uint16_t character[BYTES];  /* in GPT-2's alphabet */
     struct hf_string version;
 };
 
@@ -89,48 +88,6 @@ read_special(struct tekken *t, const struct hf_value *list, struct err *err)
 
 /* --- the vocabulary */
 
-static int
-digit_of(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
-        : c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Appends the character of a byte in UTF-8 and returns its length, 1 or 2. */
-static size_t
-put_character(char *out, const struct tekken *t, unsigned byte)
-{
-    unsigned code = t->character[byte];
-    size_t n = 0;
-    if (code >= 0x80)
-        out[n++] = (char)(0xC0 | code >> 6);
-    out[n++] = (char)(code < 0x80 ? code : 0x80 | (code & 63));
-    return n;
-}
-
-/* Decodes base64 into the characters of its bytes. */
-static bool
-decode(struct hf_string *text, const struct tekken *t, const struct hf_string *base64, uint64_t at, struct err *err)
-{
-    size_t n = base64->n;
-    uint32_t bits = 0;
-    char *p = hf_chars_room(&t->v->chars, 2 * n, err);
-    if (!p)
-        return false;
-    while (n != 0 && base64->n - n < 2 && base64->p[n - 1] == '=')
-        n--;
-    *text = (struct hf_string){ p, 0 };
-    for (size_t i = 0; i < n; i++) {
-        int digit = digit_of(base64->p[i]);
-        if (digit < 0)
-            return bad(t, at, "token_bytes is not base64", err);
-        bits = (bits << 6 | (unsigned)digit) & 0xFFFF;
-        if (i % 4 != 0)
-            text->n += put_character(p + text->n, t, bits >> (6 - 2 * (i % 4)) & 255);
-    }
-    return text->n != 0 ? n % 4 != 1 || bad(t, at, "token_bytes is not base64", err) : bad(t, at, "a token has no bytes", err);
-}
-
 static bool
 read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
 {
@@ -144,8 +101,11 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
     for (; id < t->size && hf_array_next(&one, &end, &json, list, err) && !end; id++) {
         struct hf_string base64, text;
         if (!hf_value_members(m, names, 2, &one, err) || !hf_value_u64(&rank, &m[0], err)
-            || !hf_value_string(&base64, &t->v->chars, &m[1], err) || !decode(&text, t, &base64, one.at, err))
+            || !hf_value_string(&base64, &t->v->chars, &m[1], err)
+            || !hf_bytes_of_base64(&text, &t->v->chars, base64.p, base64.n, err))
             return false;
+        if (text.n == 0)
+            return bad(t, one.at, base64.n == 0 ? "a token has no bytes" : "token_bytes is not base64", err);
         if (rank != id - t->nspecial)
             return bad(t, one.at, "the ranks in vocab are not consecutive from 0", err);
         t->v->token[id] = (struct hf_token){ .p = text.p, .n = (uint32_t)text.n, .type = HF_PIECE_NORMAL };
@@ -243,7 +203,7 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
 {
     static const char *const names[] = { "default_vocab_size", "default_num_special_tokens", "version" };
     struct hf_value m[3];
-    uint64_t all = t->v->options->vocab_size;
+    uint64_t all = t->v->options->size;
     if (!hf_value_members(m, names, 3, config, err) || !hf_value_u64(&t->size, &m[0], err)
         || !hf_value_u64(&t->nspecial, &m[1], err)
         || !hf_value_string(&t->version, &t->v->chars, &m[2], err))
@@ -262,9 +222,6 @@ hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err)
     static const char *const names[] = { "config", "vocab", "special_tokens" };
     struct tekken t = { .v = v, .file = v->folder->file[HF_TEKKEN].name };
     struct hf_value whole, m[3];
-    for (uint32_t code = 0; code < 2 * BYTES; code++)
-        if (hf_byte_of(code) >= 0)
-            t.character[hf_byte_of(code)] = (uint16_t)code;
     return hf_value_file(&whole, &v->folder->file[HF_TEKKEN], err)
         && hf_value_members(m, names, 3, &whole, err)
         && read_config(&t, &m[0], err)

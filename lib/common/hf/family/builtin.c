@@ -80,6 +80,18 @@ family_declares(const char *text, const char *statement, const char *word, size_
 }
 
 bool
+family_classes(struct names *classes, struct err *err)
+{
+    for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1)) {
+        const char *p = strstr(family_text_files[i].text, "\nclass");
+        for (p = p ? p + 6 : ""; p += strspn(p, " \t"), *p != '\n' && *p != '\0' && *p != '#'; p += word_length(p))
+            if (!names_add(classes, p, word_length(p), err))
+                return false;
+    }
+    return true;
+}
+
+bool
 family_of_class(struct model_family **family, const char *class, size_t n, struct err *err)
 {
     *family = NULL;

@@ -3,6 +3,7 @@
 #ifndef HF_FAMILY_FAMILY_H
 #define HF_FAMILY_FAMILY_H
 
+#include "base/names.h"
 #include "catalog/metadata.h"
 #include "hf/family/expr.h"
 
@@ -86,6 +87,7 @@ struct family_key {
     enum meta_type type;
     bool array;                 /* of that type */
     bool each;                  /* the value is a list over the layers */
+    bool early;                 /* stands before `vocab` in the file */
     struct expr *value, *when;
     const char *where;
 };
@@ -166,6 +168,15 @@ const char *family_name_at(size_t i);
 
 /* Reads built-in family `name`. */
 bool family_builtin(struct model_family **family, const char *name, struct err *err);
+
+/* Returns true if a key, a let or the `when` of a row uses a name, or a member of it. */
+bool family_uses(const struct model_family *family, const char *word);
+
+/* Sets *value to a new reference to the value of a `default` or `back` row; `each`: a list over num_hidden_layers. */
+bool family_member_value(json_t **value, const struct family_member *m, struct scope *scope, struct err *err);
+
+/* Appends the classes of all built-in families, in the order of their names. */
+bool family_classes(struct names *classes, struct err *err);
 
 /* Sets *family to the built-in family of a class, class[0..n), or to NULL if there is none. */
 bool family_of_class(struct model_family **family, const char *class, size_t n, struct err *err);

@@ -319,6 +319,20 @@ run_has_file(struct function_call *c)
     return give(c, json_boolean(name && c->scope->has_file && c->scope->has_file(c->scope->folder, name)));
 }
 
+/* Finds the id of a special token among the added tokens of tokenizer_config.json. */
+static bool
+run_token(struct function_call *c)
+{
+    json_t *added = json_object_get(c->scope->tokenizer_config, "added_tokens_decoder"), *token;
+    const char *key;
+    if (!scope_steps(c->scope, json_object_size(added), c->err))
+        return false;
+    json_object_foreach (added, key, token)
+        if (json_is_true(json_object_get(token, "special")) && json_equal(json_object_get(token, "content"), c->arg[0]))
+            return give_number(c, strtod(key, NULL));
+    return true;
+}
+
 /* --- the table */
 
 static const struct function_row {
@@ -330,7 +344,7 @@ static const struct function_row {
     { "pow", 2, 2, run_pow }, { "len", 1, 1, run_len }, { "max", 1, 1, run_max }, { "index", 2, 2, run_index },
     { "list", 0, EXPR_ARGS, run_list }, { "has", 1, 1, run_has }, { "dim", 2, 2, run_dim }, { "rows", 1, 1, run_rows },
     { "count", 1, 1, run_count }, { "number", 1, 1, run_number }, { "value", 1, 2, run_value }, { "data", 1, 1, run_data },
-    { "ones", 1, 1, run_ones }, { "has_file", 1, 1, run_has_file },
+    { "ones", 1, 1, run_ones }, { "has_file", 1, 1, run_has_file }, { "token", 1, 1, run_token },
 };
 
 uint32_t

@@ -85,7 +85,7 @@ distribute(struct regroup *r, const struct moves *m, uint32_t at, uint32_t width
             have = (struct layout_dim){ have.n / some, have.stride * some };
             want /= some;
         }
-        if (r->width[j] == 0 && !take(r, j, 1, 0))
+        if (r->width[j] == 0 && !take(r, j, 1, 1))
             return false;
     }
     return true;
@@ -116,6 +116,30 @@ moves_view(struct moves *m, uint32_t d, const uint64_t *size, uint32_t n)
     return true;
 }
 
+/* Joins neighbours in a dimension that follow each other without a gap, and drops those of one element: what remains can be
+ * divided at more places. */
+static void
+coalesce(struct moves *m, uint32_t d)
+{
+    struct layout *l = &m->s.layout;
+    uint32_t at = first_of(m, d), end = at + m->width[d], to = at;
+    for (uint32_t i = at + 1; i < end; i++) {
+        struct layout_dim *a = &l->dim[to], b = l->dim[i];
+        if (a->n == 1)
+            *a = b;
+        else if (a->stride == b.n * b.stride)
+            *a = (struct layout_dim){ a->n * b.n, b.stride };
+        else if (b.n != 1)
+            l->dim[++to] = b;
+    }
+    uint32_t gone = end - to - 1;
+    memmove(&l->dim[to + 1], &l->dim[end], (l->rank - end) * sizeof *l->dim);
+    l->rank -= gone;
+    m->width[d] = (uint8_t)(m->width[d] - gone);
+    if (m->open != MOVES_CLOSED && m->open >= end)
+        m->open -= gone;
+}
+
 void
 moves_merge(struct moves *m, uint32_t d, uint32_t n)
 {
@@ -123,6 +147,8 @@ moves_merge(struct moves *m, uint32_t d, uint32_t n)
         m->width[d] = (uint8_t)(m->width[d] + m->width[d + i]);
     memmove(&m->width[d + 1], &m->width[d + n], m->rank - d - n);
     m->rank -= n - 1;
+    if (!moves_is_open(m, d))
+        coalesce(m, d);
 }
 
 void
@@ -168,7 +194,7 @@ moves_insert(struct moves *m, uint32_t d)
     if (l->rank == LAYOUT_RANK || m->rank == LAYOUT_RANK)
         return false;
     memmove(&l->dim[at + 1], &l->dim[at], (l->rank - at) * sizeof *l->dim);
-    l->dim[at] = (struct layout_dim){ 1, 0 };
+    l->dim[at] = (struct layout_dim){ 1, 1 };
     l->rank++;
     memmove(&m->width[d + 1], &m->width[d], m->rank - d);
     m->width[d] = 1;

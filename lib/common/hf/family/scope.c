@@ -80,7 +80,7 @@ is(const char *name, size_t n, const char *word)
 bool
 scope_is_builtin(const char *name)
 {
-    static const char *const words[] = { "b", "class", "mtp", "file_type", "tokens", "vocab_rows", "rope", "rope_local", "rope_all",
+    static const char *const words[] = { "b", "arch", "class", "mtp", "file_type", "tokens", "vocab_rows", "rope", "rope_local", "rope_all",
         "tokenizer_config", "generation_config", "file" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0)
@@ -120,9 +120,11 @@ builtin(json_t **value, const struct scope *s, const char *name, size_t n, uint6
         return give_number(value, s->vocab_rows, err);
     if (is(name, n, "mtp"))
         *value = json_boolean(s->mtp);
+    if (is(name, n, "arch"))
+        *value = json_string(s->family->arch);
     if (is(name, n, "class"))
         *value = s->class ? json_string(s->class) : json_null();
-    return *value || !is(name, n, "class") || err_memory(err, 0);
+    return *value || !(is(name, n, "class") || is(name, n, "arch")) || err_memory(err, 0);
 }
 
 /* --- lets and members */

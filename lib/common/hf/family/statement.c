@@ -339,7 +339,7 @@ take_type(struct family_reader *r, struct family_key *key)
 static bool
 run_key(struct family_reader *r, struct expr *when)
 {
-    struct family_key key = { .when = when, .where = r->where };
+    struct family_key key = { .when = when, .early = r->family->vocab.n == 0, .where = r->where };
     if (!take(r, &key.name, 1))
         return false;
     if (r->nwords == 3 && family_word_is(r, 2, "-") && !when) {

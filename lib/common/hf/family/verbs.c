@@ -19,6 +19,14 @@ misfit(const struct verbs *v, const struct verb *verb, const char *what, struct 
         v->tensor->name_len), shape_text(shape, &v->tensor->shape), v->row->where, words[verb->kind], what);
 }
 
+/* Fails because elements would have to move in a way that sizes and strides do not describe. */
+static bool
+knotted(const struct verbs *v, const struct verb *verb, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s: a dimension that was reordered cannot be divided into these sizes",
+        v->row->where, words[verb->kind]);
+}
+
 /* Fails like misfit(), with the sizes of the verb. */
 static bool
 bad_sizes(const struct verbs *v, const struct verb *verb, uint64_t all, const uint64_t *size, uint32_t n, struct err *err)
@@ -89,9 +97,9 @@ view(struct verbs *v, const struct verb *verb, uint32_t d, uint64_t *size, uint3
     uint64_t all = moves_size(&v->moves, d);
     uint32_t main = n, i = 0;
     if (!moves_is_open(&v->moves, d)) {
-        if (resolve(size, n, all) && moves_view(&v->moves, d, size, n))
-            return true;
-        return bad_sizes(v, verb, all, size, n, err);
+        if (!resolve(size, n, all))
+            return bad_sizes(v, verb, all, size, n, err);
+        return moves_view(&v->moves, d, size, n) || knotted(v, verb, err);
     }
     for (; i < n; i++)
         if (size[i] != 1 && main != n)
@@ -159,7 +167,7 @@ reorder(struct verbs *v, const struct verb *verb, bool back, struct err *err)
         from[perm[i]] = i;
     }
     if (!moves_view(&v->moves, d, back ? moved : size, n))
-        return bad_sizes(v, verb, all, size, n, err);
+        return knotted(v, verb, err);
     moves_permute(&v->moves, d, back ? from : perm, n);
     moves_merge(&v->moves, d, n);
     return true;
@@ -193,7 +201,9 @@ slice(struct verbs *v, const struct verb *verb, bool cuts, struct err *err)
     if (cuts && (n == 0 || n >= all))           /* 0: the number is not known */
         return true;
     snprintf(text, sizeof text, "%" PRIu64 " from %" PRIu64 " on are not part of a dimension of %" PRIu64, n, from, all);
-    return moves_slice(&v->moves, d, from, n) || misfit(v, verb, text, err);
+    if (n == 0 || from > all || n > all - from)
+        return misfit(v, verb, text, err);
+    return moves_slice(&v->moves, d, from, n) || knotted(v, verb, err);
 }
 
 /* The inverse of PART: opens the dimension. */
