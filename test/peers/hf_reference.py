@@ -93,13 +93,11 @@ def logits_of(model, tokens):
         return out.logits[0, -1] if out.logits.dim() == 3 else out.logits[0]
 
 
-def expected(name, folder, pre):
-    """Makes the case's directory, and returns what is expected of it."""
+def outputs(model, pre, kinds=TYPES):
+    """Returns what the reference makes of a directory, with each of these output types."""
+    tensors, numbers, keys = {}, {}, []
     with tempfile.TemporaryDirectory() as work:
-        model = Path(work) / name
-        hf_models.hf_model.make(str(folder), str(model))
-        tensors, numbers, keys = {}, {}, []
-        for kind in TYPES:
+        for kind in kinds:
             path = Path(work) / (kind + ".gguf")
             convert(model, kind, pre, path)
             reader = gguf.GGUFReader(path)
@@ -108,7 +106,14 @@ def expected(name, folder, pre):
                 entry[kind] = [t.tensor_type.name, sha(t.data.tobytes())]
             numbers[kind] = int(reader.fields["general.file_type"].contents())
             keys = keys or list(keys_of(reader))
-        tokens = tokens_of(model)
+    return {"file_type": numbers, "kv": keys, "tensors": list(tensors.values())}
+
+
+def expected(name, folder, pre):
+    """Makes the case's directory, and returns what is expected of it."""
+    with tempfile.TemporaryDirectory() as work:
+        model = Path(work) / name
+        hf_models.hf_model.make(str(folder), str(model))
+        made, tokens = outputs(model, pre), tokens_of(model)
         logits = logits_of(load(name, model), tokens)
-    return {"file_type": numbers, "kv": keys, "tensors": list(tensors.values()), "text": TEXT, "tokens": tokens,
-            "logits": [float(x) for x in logits[:LOGITS]], "most": float(logits.abs().max())}
+    return {**made, "text": TEXT, "tokens": tokens, "logits": [float(x) for x in logits[:LOGITS]], "most": float(logits.abs().max())}

@@ -27,6 +27,7 @@ PAGE = SOURCE + [hf_reference.TEXT, "  \n\n x\t", "1 22 333 4444", "WE'RE in THE
 GELU = ("bert", "gemma", "phi2", "starcoder2", "modernbert")        # a table of F16 in llama.cpp
 FAMILY = {"llama3": "llama", "mistral": "llama", "phi4": "phi3", "qwen2-moe": "qwen2_moe", "qwen3-moe": "qwen3_moe",
           "qwen3-moe-stacked": "qwen3_moe"}                         # cases whose name does not begin with it
+REQUIRED = ("architectures", "model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 SCORES = {"llama-json"}                                             # one score for all in the reference
 
 
@@ -73,17 +74,28 @@ class Case:
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         return self.check(done.returncode == 0, "status %d: %s" % (done.returncode, done.stderr.strip()[-200:]))
 
-    def against_reference(self, checker):
-        want, scores = hf_reference.expected(self.name, self.folder, self.pre), {"tokenizer.ggml.scores"} & {"tokenizer.ggml.scores" * (self.name in SCORES)}
-        extra = self.options.get("extra", ())
-        for kind in want["file_type"]:
+    def against_reference(self, checker, kinds=hf_reference.TYPES, what=""):
+        want = hf_reference.outputs(self.model, self.pre, kinds)
+        for kind in kinds:
             out = self.tools.path(kind + ".gguf")
             if self.amn(*([] if kind == "auto" else ["--dtype", kind]), "-o", out, self.model):
                 got = checker.Reader(out)
-                for key in extra:
+                for key in self.options.get("extra", ()):
                     got.keys.pop(key, None)
-                for text in checker.differences(got, want, kind, scores):
-                    self.check(False, "%s: %s" % (kind, text[:200]))
+                for text in checker.differences(got, want, kind, {"tokenizer.ggml.scores"} if self.name in SCORES else ()):
+                    self.check(False, "%s%s: %s" % (what, kind, text[:200]))
+
+    def without_defaults(self, checker):
+        """The same without the members of config.json that have the value of transformers' class."""
+        path = self.model / "config.json"
+        text = path.read_text()
+        c = json.loads(text)
+        if c["model_type"] not in transformers.CONFIG_MAPPING or "text_config" in c:
+            return
+        default = transformers.CONFIG_MAPPING[c["model_type"]]().to_dict()
+        path.write_text(json.dumps({k: v for k, v in c.items() if k not in default or v != default[k] or k in REQUIRED}))
+        self.against_reference(checker, {"auto": hf_reference.TYPES["auto"]}, "without defaults, ")
+        path.write_text(text)
 
     def in_llama(self, llama):
         out = self.tools.path("f32.gguf")
@@ -140,6 +152,7 @@ def main():
                 notes.append("%s: the reference %s" % (name, case.options["reference"]))
             else:
                 case.against_reference(checker)
+                case.without_defaults(checker)
             case.in_llama(llama)
             if "llama" in case.options:
                 notes.append("%s: llama.cpp %s" % (name, case.options["llama"]))
