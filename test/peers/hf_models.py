@@ -92,6 +92,7 @@ LINEAR = dict(head_dim=16, num_hidden_layers=4, linear_key_head_dim=8, linear_va
 EXPERTS = dict(moe_intermediate_size=16, hidden_size=32, num_experts=3, num_experts_per_tok=2)
 VISION = dict(depth=1, hidden_size=16, intermediate_size=16, num_heads=2, patch_size=4, num_position_embeddings=16,
               deepstack_visual_indexes=[0])
+GELU = 1e-3                     # off: llama.cpp reads it from a table of F16
 chat = {"config": {"chat_template": CHAT}}
 im = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
 
@@ -100,7 +101,7 @@ CASES.update({
         tie_word_embeddings=False, rope_theta=12000000.0, rope_scaling=LLAMA3_ROPE, **im), {"old": True}),
     "apertus-bias": (plain_bpe(TEKKEN, "tekken", ["<unk>", "<s>", "</s>"]), "float16", 2, "Apertus", dict(
         attention_bias=True, tie_word_embeddings=False, rope_parameters={"rope_type": "default", "rope_theta": 1e6}, **im), {}),
-    "bert": (words, "float32", 0, "Bert", dict(max_position_embeddings=128, num_key_value_heads=None), {"model": "BertModel", "encoder": True}),
+    "bert": (words, "float32", 0, "Bert", dict(max_position_embeddings=128, num_key_value_heads=None), {"model": "BertModel", "encoder": True, "off": GELU}),
     "bert-classes": (words, "float16", 0, "Bert", dict(
         max_position_embeddings=128, num_key_value_heads=None, id2label={0: "no", 1: "yes", 2: "other"}, label2id={"no": 0, "yes": 1, "other": 2}),
         {"model": "BertForSequenceClassification",
@@ -137,25 +138,25 @@ CASES.update({
         hidden_size=32, intermediate_size=48, head_dim=16, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=16,
         mamba_n_groups=2, mamba_chunk_size=16, mamba_rms_norm=True, mamba_norm_before_gate=False, **im), {}),
     "gemma": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>", "▁▁"]), "bfloat16", 2, "Gemma", dict(
-        head_dim=24, num_key_value_heads=1, hidden_act="gelu_pytorch_tanh", **BASE), {}),
+        head_dim=24, num_key_value_heads=1, hidden_act="gelu_pytorch_tanh", **BASE), {"off": GELU}),
     "gemma4": (gemma4, "bfloat16", 0, "Gemma4", dict(
         hidden_size=32, intermediate_size=48, head_dim=16, global_head_dim=32, hidden_size_per_layer_input=8, num_hidden_layers=4,
         num_kv_shared_layers=2, use_double_wide_mlp=True, sliding_window=64,
         layer_types=["sliding_attention", "full_attention"] * 2, vocab_size_per_layer_input=393, final_logit_softcapping=30.0,
-        bos_token_id=2, eos_token_id=1, pad_token_id=0), {"config": "Gemma4Text"}),
+        bos_token_id=2, eos_token_id=1, pad_token_id=0), {"config": "Gemma4Text", "off": GELU}),
     "gemma4-moe": (gemma4, "bfloat16", 0, "Gemma4", dict(
         hidden_size=32, intermediate_size=48, head_dim=16, global_head_dim=32, hidden_size_per_layer_input=0, num_hidden_layers=3,
         num_kv_shared_layers=0, sliding_window=64, attention_k_eq_v=True, num_global_key_value_heads=1, enable_moe_block=True,
         num_experts=3, top_k_experts=2, moe_intermediate_size=16,
         layer_types=["sliding_attention", "sliding_attention", "full_attention"], vocab_size_per_layer_input=393,
-        bos_token_id=2, eos_token_id=1, pad_token_id=0), {"config": "Gemma4Text"}),
+        bos_token_id=2, eos_token_id=1, pad_token_id=0), {"config": "Gemma4Text", "off": GELU}),
     "glm4_moe": (glm_bpe, "bfloat16", 2, "Glm4Moe", dict(
         hidden_size=32, intermediate_size=48, head_dim=16, moe_intermediate_size=16, n_routed_experts=4, num_experts_per_tok=2,
         n_shared_experts=1, first_k_dense_replace=1, num_nextn_predict_layers=1, attention_bias=True, use_qk_norm=True,
         partial_rotary_factor=0.5), {"nextn": "glm"}),
     "glm4_moe_lite": (glm_bpe, "bfloat16", 0, "Glm4MoeLite", dict(
         **MLA, **MLA_EXPERTS, mlp_layer_types=["dense", "sparse"], num_nextn_predict_layers=0),
-        {"scoring_func": "sigmoid"}),
+        {"scoring_func": "sigmoid", "off": 1e-4}),
     "gpt_oss": (plain_bpe(GPT_4O, "gpt-4o"), "bfloat16", 0, "GptOss", dict(
         hidden_size=32, intermediate_size=32, head_dim=16, num_local_experts=3, num_experts_per_tok=2, sliding_window=64,
         rope_parameters={**YARN, "rope_theta": 150000.0, "truncate": False}), {"off": 1e-2}),
@@ -187,7 +188,7 @@ CASES.update({
         **im), {}),
     "modernbert": (modern, "float16", 0, "ModernBert", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=3, max_position_embeddings=128, local_attention=16,
-        pad_token_id=3, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2), {"model": "ModernBertModel", "encoder": True}),
+        pad_token_id=3, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2), {"model": "ModernBertModel", "encoder": True, "off": GELU}),
     "nemotron_h": (plain_bpe(TEKKEN, "pixtral"), "bfloat16", 1, "NemotronH", dict(
         hidden_size=32, head_dim=16, layers_block_type=["mamba", "moe", "attention", "moe"], mamba_num_heads=4, mamba_head_dim=16,
         n_groups=2, ssm_state_size=16, moe_intermediate_size=16, moe_shared_expert_intermediate_size=24, n_routed_experts=4,
@@ -196,7 +197,7 @@ CASES.update({
     "olmo2-window": (plain_bpe(LLAMA3, "dbrx"), "bfloat16", 0, "Olmo3", dict(
         num_hidden_layers=4, sliding_window=64, rope_theta=500000.0), {}),
     "phi2": (plain_bpe(GPT_2, "phi-2", ["<|endoftext|>"]), "float16", 3, "Phi", dict(
-        num_key_value_heads=4, intermediate_size=256, partial_rotary_factor=0.5, bos_token_id=1, eos_token_id=1), {}),
+        num_key_value_heads=4, intermediate_size=256, partial_rotary_factor=0.5, bos_token_id=1, eos_token_id=1), {"off": GELU}),
     "qwen3_5": (plain_bpe(QWEN35, "qwen35", nfc=True), "bfloat16", 0, "Qwen3_5", dict(
         **LINEAR, rope_parameters={"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1],
         "mrope_interleaved": True}), {"config": "Qwen3_5Text", "nextn": "qwen"}),
@@ -207,10 +208,10 @@ CASES.update({
         **{**LINEAR, **EXPERTS}, shared_expert_intermediate_size=24, partial_rotary_factor=0.5), {"nextn": "qwen"}),
     "qwen3_vl": (qwen_bpe, "bfloat16", 0, "Qwen3VL", dict(
         head_dim=16, tie_word_embeddings=True, rope_parameters={"rope_type": "default", "rope_theta": 5e6, "mrope_section": [4, 2, 2],
-        "mrope_interleaved": True}), {"vision": VISION}),
+        "mrope_interleaved": True}), {"vision": VISION, "off": 5e-5}),
     "qwen3_vl_moe": (qwen_bpe, "bfloat16", 0, "Qwen3VLMoe", dict(
         head_dim=16, **{**EXPERTS, "moe_intermediate_size": 24}, rope_parameters={"rope_type": "default", "rope_theta": 5e6, "mrope_section": [4, 2, 2],
-        "mrope_interleaved": True}), {"vision": VISION, "transposed": True}),
+        "mrope_interleaved": True}), {"vision": VISION, "transposed": True, "off": 5e-5}),
     "seed_oss": (plain_bpe(SEED, "seed-coder"), "bfloat16", 0, "SeedOss", dict(
         head_dim=32, attention_bias=True, attention_out_bias=False), {}),
     "smollm3": (plain_bpe(LLAMA3, "smaug-bpe", ignore_merges=True), "bfloat16", 0, "SmolLM3", dict(
@@ -223,7 +224,7 @@ CASES.update({
         partial_rotary_factor=0.25, qk_layernorm=True, use_parallel_residual=True, tie_word_embeddings=False),
         {"reference": "leaves out the norms of queries and keys, and fails"}),
     "starcoder2": (plain_bpe(DIGITS, "starcoder", ["<|endoftext|>"]), "bfloat16", 2, "Starcoder2", dict(
-        use_bias=True, tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, rope_theta=999999.4420358813), {"old": True}),
+        use_bias=True, tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, rope_theta=999999.4420358813), {"old": True, "off": GELU}),
     "youtu": (qwen_bpe, "bfloat16", 0, "Youtu", dict(
         **{k: v for k, v in MLA.items() if k not in ("first_k_dense_replace", "n_shared_experts")}), {}),
 })
