@@ -188,7 +188,8 @@ CASES.update({
         **im), {}),
     "modernbert": (modern, "float16", 0, "ModernBert", dict(
         hidden_size=32, intermediate_size=48, num_hidden_layers=3, max_position_embeddings=128, local_attention=16,
-        pad_token_id=3, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2), {"model": "ModernBertModel", "encoder": True, "off": GELU}),
+        pad_token_id=3, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2), {"model": "ModernBertModel",
+        "extra": ["modern-bert.attention.layer_norm_epsilon"], "encoder": True, "off": GELU}),
     "nemotron_h": (plain_bpe(TEKKEN, "pixtral"), "bfloat16", 1, "NemotronH", dict(
         hidden_size=32, head_dim=16, layers_block_type=["mamba", "moe", "attention", "moe"], mamba_num_heads=4, mamba_head_dim=16,
         n_groups=2, ssm_state_size=16, moe_intermediate_size=16, moe_shared_expert_intermediate_size=24, n_routed_experts=4,

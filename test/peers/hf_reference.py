@@ -104,6 +104,8 @@ def outputs(model, pre, kinds=TYPES):
             for t in reader.tensors:
                 entry = tensors.setdefault(t.name, {"name": t.name, "ne": [int(d) for d in t.shape]})
                 entry[kind] = [t.tensor_type.name, sha(t.data.tobytes())]
+                if t.name.endswith(".ssm_a"):           # an exponential
+                    entry["values"] = t.data.reshape(-1).tolist()
             numbers[kind] = int(reader.fields["general.file_type"].contents())
             keys = keys or list(keys_of(reader))
     return {"file_type": numbers, "kv": keys, "tensors": list(tensors.values())}

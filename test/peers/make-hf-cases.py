@@ -45,7 +45,7 @@ def main():
         pre = hf_models.build(name, folder)
         options = hf_models.CASES[name][5]
         write_expected(folder / "expected.json", {**hf_reference.expected(name, folder, pre),
-                                                  **{k: options[k] for k in ("llama", "off", "encoder") if k in options}})
+                                                  **{k: options[k] for k in ("llama", "off", "encoder", "extra") if k in options}})
         print(name, sum(p.stat().st_size for p in folder.iterdir()), flush=True)
 
 

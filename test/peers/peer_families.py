@@ -56,6 +56,7 @@ class Llama:
 class Case:
     def __init__(self, tools, name):
         self.tools, self.name, self.options, self.wrong = tools, name, hf_models.CASES[name][5], []
+        self.notes = []
         self.folder, self.model = Path(tools.path("case")), Path(tools.path(name))
         shutil.rmtree(self.folder, ignore_errors=True)
         torch.manual_seed(1)
@@ -74,14 +75,11 @@ class Case:
         return self.check(done.returncode == 0, "status %d: %s" % (done.returncode, done.stderr.strip()[-200:]))
 
     def against_reference(self, checker, kinds=hf_reference.TYPES, what=""):
-        want = hf_reference.outputs(self.model, self.pre, kinds)
+        want = {**hf_reference.outputs(self.model, self.pre, kinds), "extra": self.options.get("extra", ())}
         for kind in kinds:
             out = self.tools.path(kind + ".gguf")
             if self.amn(*([] if kind == "auto" else ["--dtype", kind]), "-o", out, self.model):
-                got = checker.Reader(out)
-                for key in self.options.get("extra", ()):
-                    got.keys.pop(key, None)
-                for text in checker.differences(got, want, kind, {"tokenizer.ggml.scores"} if self.name in SCORES else ()):
+                for text in checker.differences(checker.Reader(out), want, kind, {"tokenizer.ggml.scores"} if self.name in SCORES else ()):
                     self.check(False, "%s%s: %s" % (what, kind, text[:200]))
 
     def without_defaults(self, checker):
@@ -93,7 +91,10 @@ class Case:
             return
         default = transformers.CONFIG_MAPPING[c["model_type"]]().to_dict()
         path.write_text(json.dumps({k: v for k, v in c.items() if k not in default or v != default[k] or k in REQUIRED}))
-        self.against_reference(checker, {"auto": hf_reference.TYPES["auto"]}, "without defaults, ")
+        try:
+            self.against_reference(checker, {"auto": hf_reference.TYPES["auto"]}, "without defaults, ")
+        except KeyError as error:       # a class of the reference that reads config.json itself
+            self.notes.append("%s: the reference needs defaults: %s" % (self.name, error))
         path.write_text(text)
 
     def in_llama(self, llama):
@@ -160,6 +161,7 @@ def main():
             else:
                 case.back()
             shutil.rmtree(case.model)
+            notes.extend(case.notes)
             wrong.extend("%s: %s" % (name, text) for text in case.wrong)
             tally.check(not case.wrong, name)
         if names or not sys.argv[3:]:
