@@ -35,7 +35,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     size_t families = 0;
-    while (hf_family_at(families))
+    while (family_name_at(families))
         families++;
     if (n == 0)
         return 0;
@@ -50,7 +50,13 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct err err;
     uint64_t tokens;
     err_init(&err);
-    bool ok = hf_model_vocabulary(&keys, &folder, hf_family_at(p[0] % families), &options, &tokens, &err);
+    static const char text[] = "{\"architectures\":[\"X\"],\"vocab_size\":300}";
+    struct family_config config = { 0 };
+    struct model_family *family;
+    bool ok = family_builtin(&family, family_name_at(p[0] % families), &err)
+        && family_config_open(&config, &(struct hf_text){ "config.json", text, sizeof text - 1 }, family, &err)
+        && family_config_files(&config, &folder, NULL, &err)
+        && hf_model_vocabulary(&keys, &folder, &config, &options, &tokens, &err);
     assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);
     for (size_t i = 0; i < keys.n; i++) {
         struct meta_value value;
@@ -62,5 +68,6 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         assert(it.left == 0);
     }
     keys_clear(&keys);
+    family_config_clear(&config);
     return 0;
 }

@@ -115,7 +115,8 @@ static const struct vocabulary_family {
 };
 
 struct vocabulary_case {
-    const struct hf_family *family;
+    const char *class;          /* nclass bytes */
+    size_t nclass;
     const struct vocabulary_family *other;      /* or NULL */
     uint64_t size;
 };
@@ -127,9 +128,8 @@ read_options(struct vocabulary_case *options, const struct hf_folder *folder)
         + folder->file[HF_CONFIG].n;
     const char *quote = at ? memchr(at, '"', (size_t)(end - at)) : NULL;
     const char *close = quote ? memchr(quote + 1, '"', (size_t)(end - quote - 1)) : NULL;
-    *options = (struct vocabulary_case){ .family = hf_family_at(0) };
-    if (close && hf_family_find(quote + 1, (size_t)(close - quote - 1)))
-        options->family = hf_family_find(quote + 1, (size_t)(close - quote - 1));
+    *options = (struct vocabulary_case){ .class = close ? quote + 1 : "LlamaForCausalLM", .nclass = close ? (size_t)(close - quote - 1)
+        : strlen("LlamaForCausalLM") };
     for (size_t i = 0; close && i < sizeof families / sizeof *families; i++)
         if (strncmp(families[i].class, quote + 1, (size_t)(close - quote - 1)) == 0)
             options->other = &families[i];
@@ -163,6 +163,23 @@ add_key(struct str *s, const struct meta *m)
         str_format(s, " %" PRIu64 "\n", v->as.u);
 }
 
+/* Converts with the family of the class, or with that of Llama for an unknown one. */
+static bool
+convert_family(struct keys *keys, const struct hf_folder *folder, const struct vocabulary_case *c,
+    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err)
+{
+    struct family_config config = { 0 };
+    struct model_family *family;
+    char text[128];
+    if (!family_of_class(&family, c->class, c->nclass, err) || (!family && !family_builtin(&family, "llama", err)))
+        return false;
+    snprintf(text, sizeof text, "{\"architectures\":[\"%.*s\"],\"vocab_size\":%" PRIu64 "}", (int)c->nclass, c->class, c->size);
+    bool ok = family_config_open(&config, &(struct hf_text){ "config.json", text, strlen(text) }, family, err)
+        && family_config_files(&config, folder, NULL, err) && hf_model_vocabulary(keys, folder, &config, options, tokens, err);
+    family_config_clear(&config);
+    return ok;
+}
+
 static bool
 convert(struct str *out, const struct hf_folder *folder, const struct vocabulary_case *c, struct err *err)
 {
@@ -178,9 +195,8 @@ convert(struct str *out, const struct hf_folder *folder, const struct vocabulary
         while (f->special[options.nspecial].role)
             options.nspecial++;
     }
-    bool ok = f ? hf_vocabulary_keys(&keys, folder, &options, &tokens, err)
-        && (!f->no_space_prefix || keys_put_bool(&keys, "tokenizer.ggml", "add_space_prefix", false, err))
-        : hf_model_vocabulary(&keys, folder, c->family, &options, &tokens, err);
+    bool ok = !f ? convert_family(&keys, folder, c, &options, &tokens, err) : hf_vocabulary_keys(&keys, folder, &options, &tokens, err)
+        && (!f->no_space_prefix || keys_put_bool(&keys, "tokenizer.ggml", "add_space_prefix", false, err));
     for (size_t i = 0; ok && i < keys.n; i++)
         add_key(out, &keys.list[i]);
     keys_clear(&keys);

@@ -130,45 +130,6 @@ merge_all(json_t *members, struct err *err)
     return ok;
 }
 
-/* Returns true if a key or a let of the family uses a name. */
-static bool
-uses(const struct expr *e, const char *word)
-{
-    const char *name;
-    size_t n = strlen(word);
-    for (size_t i = 0; e && (name = expr_name_at(e, i)) != NULL; i++)
-        if (strncmp(name, word, n) == 0 && (name[n] == '\0' || name[n] == '.'))
-            return true;
-    return false;
-}
-
-/* Returns true if a verb of a row uses a name. */
-static bool
-verbs_use(const struct family_row *row, const char *word)
-{
-    for (size_t k = 0; k < row->nparts; k++)
-        for (size_t i = 0; i < row->part[k].n; i++)
-            for (uint32_t j = 0; j < row->part[k].verb[i].nargs; j++)
-                if (uses(row->part[k].verb[i].arg[j], word))
-                    return true;
-    return false;
-}
-
-bool
-family_uses(const struct model_family *family, const char *word)
-{
-    for (size_t i = 0; i < family->keys.n; i++)
-        if (uses(family->keys.at[i].value, word) || uses(family->keys.at[i].when, word))
-            return true;
-    for (size_t i = 0; i < family->lets.n; i++)
-        if (uses(family->lets.at[i].value, word))
-            return true;
-    for (size_t i = 0; i < family->rows.n; i++)
-        if (uses(family->rows.at[i].when, word) || verbs_use(&family->rows.at[i], word))
-            return true;
-    return false;
-}
-
 /* Reads a member that every family needs. */
 static bool
 require(uint64_t *out, const struct family_config *c, const char *name, struct err *err)
@@ -191,13 +152,6 @@ static bool
 check_sizes(const struct family_config *c, struct err *err)
 {
     const json_t *dim = config_get(c->members, "head_dim");
-    uint64_t ff;
-    for (size_t i = 0; i < c->family->keys.n; i++) {
-        const struct family_key *key = &c->family->keys.at[i];
-        if (key->name && !key->when && strcmp(key->name, "feed_forward_length") == 0
-                && strcmp(expr_text(key->value), "intermediate_size") == 0 && !require(&ff, c, "intermediate_size", err))
-            return false;
-    }
     if (dim && !(json_integer_value(dim) > 0))
         return config_wrong("head_dim", "a positive integer", err);
     bool derived = c->heads != 0 && (!dim || (uint64_t)json_integer_value(dim) == c->hidden_size / c->heads);
@@ -211,7 +165,7 @@ family_config_read(struct family_config *c, const struct hf_folder *folder, stru
     return merge_all(c->members, err) && config_rope_begin(c, err) && config_defaults(c, err) && config_rope(c, err)
         && require(&c->vocab_size, c, "vocab_size", err) && require(&c->hidden_size, c, "hidden_size", err)
         && require(&c->layers, c, "num_hidden_layers", err) && require(&c->heads, c, "num_attention_heads", err)
-        && check_sizes(c, err) && config_files(c, folder, model, err);
+        && check_sizes(c, err) && family_config_files(c, folder, model, err);
 }
 
 void

@@ -32,6 +32,10 @@ bool family_config_open(struct family_config *c, const struct hf_text *text, str
 /* Reads the other files of the folder, and makes members and RoPE as the keys need them. `path`: of the folder, for
  * modules.json; NULL: none. Fails with ERR_MALFORMED, naming the member, if a required one is missing or has a wrong type. */
 bool family_config_read(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err);
+
+/* The part of family_config_read() for other files than config.json: reads tokenizer_config.json, generation_config.json,
+ * file.pooling and file.labels, as far as the family uses them, and the number of rows of the vocabulary. */
+bool family_config_files(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err);
 void family_config_clear(struct family_config *c);
 
 /* Fails with ERR_UNSUPPORTED if a `refuse` row applies. */

@@ -37,10 +37,6 @@ bool config_rope_keys(struct keys *keys, struct family_config *c, struct err *er
 /* Returns the `default` rows of the model's class. */
 const struct model_family *config_default_family(const struct family_config *c);
 
-/* Reads tokenizer_config.json, generation_config.json, file.pooling and file.labels, as far as the family uses them, and the
- * number of rows of the vocabulary. */
-bool config_files(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err);
-
 /* Puts one value as a key, with the checks of its type. */
 bool config_put(struct keys *keys, const char *prefix, const struct family_key *key, const json_t *value, const char *name,
     struct err *err);

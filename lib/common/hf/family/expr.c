@@ -378,3 +378,13 @@ expr_name_at(const struct expr *e, size_t i)
             return e->node[k].name;
     return NULL;
 }
+
+bool
+expr_calls(const struct expr *e, const char *function)
+{
+    uint32_t row = expr_function(function, strlen(function));
+    for (size_t i = 0; i < e->n; i++)
+        if (e->node[i].kind == NODE_CALL && e->node[i].function == row)
+            return true;
+    return false;
+}

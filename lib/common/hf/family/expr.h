@@ -35,6 +35,9 @@ bool expr_is_literal(const struct expr *e);
 /* Returns name i in the expression, in the order of the text, with its dots; NULL after the last. */
 const char *expr_name_at(const struct expr *e, size_t i);
 
+/* Returns true if the expression calls a function. */
+bool expr_calls(const struct expr *e, const char *function);
+
 /* Evaluates for layer b. *value is a new reference; JSON null for null. Fails with ERR_MALFORMED (a `let` that refers to
  * itself, nesting too deep) or ERR_MEMORY. */
 bool expr_value(json_t **value, const struct expr *e, struct scope *scope, uint64_t b, struct err *err);

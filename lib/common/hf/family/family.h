@@ -161,6 +161,9 @@ bool family_read(struct model_family **family, const char *file, const char *tex
     struct err *err);
 void family_free(struct model_family *family);          /* accepts NULL */
 
+/* Reads a family from a file. Fragments come from its folder, then from the built-in ones. Fails with ERR_OPEN too. */
+bool family_open(struct model_family **family, const char *path, struct err *err);
+
 /* The built-in families: read from the texts compiled in, by class or architecture. */
 
 /* Returns the file name, such as "llama", of built-in family i in name order, or NULL after the last. */
@@ -169,7 +172,11 @@ const char *family_name_at(size_t i);
 /* Reads built-in family `name`. */
 bool family_builtin(struct model_family **family, const char *name, struct err *err);
 
-/* Returns true if a key, a let or the `when` of a row uses a name, or a member of it. */
+/* Calls `see` with each expression of keys, lets, rows, `refuse`, `warn` and `vocab size`, until it returns false. */
+typedef bool family_see(void *of, const struct expr *e, struct err *err);
+bool family_each_expr(const struct model_family *family, family_see *see, void *of, struct err *err);
+
+/* Returns true if one of them, except those of `refuse` and `warn`, uses a name, or a member of it. */
 bool family_uses(const struct model_family *family, const char *word);
 
 /* Sets *value to a new reference to the value of a `default` or `back` row; `each`: a list over num_hidden_layers. */

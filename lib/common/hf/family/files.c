@@ -219,24 +219,78 @@ count_rows(struct family_config *c, const struct hf_folder *folder, struct err *
     return true;
 }
 
-/* --- all files */
+/* --- tokenizer_config.json: only the members that the family uses. Others contain integers beyond 64 bits, which jansson refuses */
 
+struct file_members {
+    struct family_config *c;
+    const struct hf_value *whole;
+};
+
+/* Reads a member of the file as a tree. A missing one stays so. */
 static bool
-read_file(json_t **root, const struct family_config *c, const struct hf_text *text, const char *name, struct err *err)
+read_member(const struct file_members *m, const char *name, struct err *err)
 {
-    return !text->p || (name && !family_uses(c->family, name)) || tree_read(root, text->p, text->n, text->name, err);
+    struct hf_value value;
+    struct str wrapped = { 0 };
+    json_t *tree = NULL;
+    if (json_object_get(m->c->tokenizer_config, name))
+        return true;
+    if (!hf_value_members(&value, &name, 1, m->whole, err) || !value.p)
+        return err->kind == ERR_NONE;
+    str_text(&wrapped, "{\"x\":");
+    str_add(&wrapped, value.p, value.n);
+    str_text(&wrapped, "}");
+    bool ok = wrapped.failed ? err_memory(err, wrapped.room) : tree_read(&tree, wrapped.p, wrapped.len, m->whole->file, err)
+        && config_set(m->c->tokenizer_config, name, json_incref(json_object_get(tree, "x")), err);
+    json_decref(tree);
+    str_clear(&wrapped);
+    return ok;
 }
 
+/* Reads the members that an expression uses. */
+static bool
+read_used(void *of, const struct expr *e, struct err *err)
+{
+    static const char prefix[] = "tokenizer_config.";
+    const struct file_members *m = of;
+    const char *name;
+    char member[64];
+    for (size_t i = 0; (name = expr_name_at(e, i)) != NULL; i++) {
+        size_t n = strncmp(name, prefix, sizeof prefix - 1) == 0 ? strcspn(name + sizeof prefix - 1, ".") : 0;
+        if (n == 0 || n >= sizeof member)
+            continue;
+        memcpy(member, name + sizeof prefix - 1, n);
+        member[n] = '\0';
+        if (!read_member(m, member, err))
+            return false;
+    }
+    return !expr_calls(e, "token") || read_member(m, "added_tokens_decoder", err);
+}
+
+static bool
+read_tokenizer_config(struct family_config *c, const struct hf_text *text, struct err *err)
+{
+    struct hf_value whole;
+    struct file_members m = { c, &whole };
+    c->tokenizer_config = json_object();
+    if (!c->tokenizer_config)
+        return err_memory(err, 0);
+    return hf_value_file(&whole, text, err) && (!whole.p || family_each_expr(c->family, read_used, &m, err));
+}
+
+/* --- all files */
+
 bool
-config_files(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
+family_config_files(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
 {
     for (unsigned i = 0; i < HF_FILES; i++)
         c->files |= folder->file[i].p ? 1u << i : 0;
     c->file = json_object();
     if (!c->file)
         return err_memory(err, 0);
-    if (!read_file(&c->generation_config, c, &folder->file[HF_GENERATION], NULL, err)
-            || !read_file(&c->tokenizer_config, c, &folder->file[HF_TOKENIZER_CONFIG], "tokenizer_config", err)
+    const struct hf_text *generation = &folder->file[HF_GENERATION];
+    if ((generation->p && !tree_read(&c->generation_config, generation->p, generation->n, generation->name, err))
+            || !read_tokenizer_config(c, &folder->file[HF_TOKENIZER_CONFIG], err)
             || (model && family_uses(c->family, "file.pooling") && !read_pooling(c, model, err))
             || (family_uses(c->family, "file.labels") && !read_labels(c, err)) || !count_rows(c, folder, err))
         return false;

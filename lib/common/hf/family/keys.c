@@ -192,6 +192,17 @@ add_shown(struct str *out, const json_t *value)
         str_text(out, json_is_true(value) ? "true" : json_is_false(value) ? "false" : json_is_null(value) ? "null" : "...");
 }
 
+/* Returns the file that a text is about: a row that asks about tensors is about those. */
+static const char *
+subject(const struct family_text *row)
+{
+    static const char *const functions[] = { "has", "dim", "rows", "count", "number" };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (expr_calls(row->when, functions[i]))
+            return "";
+    return "config.json: ";
+}
+
 /* Replaces each {NAME} in a text. */
 static bool
 fill(struct str *out, const char *text, struct family_config *c, struct err *err)
@@ -229,7 +240,7 @@ family_config_refuse(struct family_config *c, struct err *err)
         if (!applies)
             continue;
         if (fill(&text, row->text, c, err))
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: %s", text.p ? text.p : "");
+            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s%s", subject(row), text.p ? text.p : "");
         str_clear(&text);
         return false;
     }
@@ -252,7 +263,7 @@ family_config_warn(struct family_config *c, struct catalog *catalog, struct err 
             return false;
         bool ok = !applies || fill(&text, row->text, c, err);
         if (ok && applies)
-            catalog_warn(catalog, "config.json: %s", text.p ? text.p : "");
+            catalog_warn(catalog, "%s%s", subject(row), text.p ? text.p : "");
         str_clear(&text);
         if (!ok)
             return false;
