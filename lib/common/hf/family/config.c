@@ -69,7 +69,7 @@ unknown_class(const char *class, size_t n, struct err *err)
         nearest_hint(&hint, "", shown, (const char *const *)known.name, known.n);
     if (ok)
         err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: unknown model class '%s'%s; use --family FILE to give its family, or "
-            "--keep-names to keep the tensor names", file, shown, hint.p && !hint.failed ? hint.p : "");
+            "--config none to keep the tensor names", file, shown, hint.p && !hint.failed ? hint.p : "");
     names_clear(&known);
     str_clear(&hint);
     return false;
