@@ -339,6 +339,10 @@ composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first,
 {
     const struct composed *composed = piece->of.built->composed;
     bool operates = false;
+    if (composed->n == 0 && piece->to != DTYPE_F32) {
+        kernels_cast(m->p->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)(composed->numbers + first), (size_t)count);
+        return true;
+    }
     for (size_t i = 0; i < composed->n && !operates; i++)
         operates = composed->part[i].nops != 0;
     if (!operates)

@@ -57,8 +57,8 @@ struct piece {
     } of;
 };
 
-/* A composed tensor and, for each part, a COPY, VIEW, DECODE or REPACK of all elements of its source: in the type of the whole, or
- * in F32 if the part has operations. */
+/* A composed tensor and, for each part, a COPY, VIEW, DECODE or REPACK of all elements of its source: in the type of the
+ * whole, or in F32 if the part has operations. */
 struct built {
     const struct composed *composed;    /* borrowed */
     struct piece *part[];               /* composed->n of them */

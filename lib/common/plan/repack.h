@@ -1,5 +1,5 @@
-/* repack: quantized data that an output holds in another arrangement of the same codes and scales. It is made in units: a block, or
- * the bytes of one kind that a block has. */
+/* repack: quantized data that an output holds in another arrangement of the same codes and scales. It is made in units: a
+ * block, or the bytes of one kind that a block has. */
 #ifndef PLAN_REPACK_H
 #define PLAN_REPACK_H
 

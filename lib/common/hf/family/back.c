@@ -72,8 +72,8 @@ add_to_group(struct back_work *w, struct table *plain, struct table *kept, uint3
             last = &w->row[*last].next;
         w->row[*last].next = number;
     }
-    return ++w->group[group].nrows <= GROUP_ROWS || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d rows of one source",
-        row->where, GROUP_ROWS);
+    return ++w->group[group].nrows <= GROUP_ROWS
+        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d rows of one source", row->where, GROUP_ROWS);
 }
 
 static bool
@@ -166,21 +166,27 @@ fail(const struct family_source *tensor, enum err_kind kind, const char *what, s
     return rows_fail(tensor, kind, what, err);
 }
 
+struct chosen *
+back_new(struct back_work *w, struct err *err)
+{
+    struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
+    w->out = out ? out : w->out;
+    return out ? &out[w->nout] : NULL;
+}
+
 /* Adds a source: one tensor, or the codes and the scales of kept blocks. */
 static bool
 add(struct back_work *w, const struct back_source *source, struct err *err)
 {
     bool kept = w->family->rows.at[source->row[0]].kept != NULL;
     for (unsigned i = 0; i < (kept ? 2 : 1); i++) {
-        struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
-        if (!out)
-            return false;
-        w->out = out;
+        struct chosen *out = back_new(w, err);
         enum back_form form = !kept ? BACK_ELEMENTS : i == 0 ? BACK_CODES : BACK_SCALES;
-        if (!back_join(&out[w->nout], w, source, form, err))
+        if (!out || !back_join(out, w, source, form, err))
             return false;
         w->nout++;
     }
+    w->kept = w->kept || kept;
     return true;
 }
 
@@ -224,8 +230,8 @@ unknown(const struct back_work *w, const struct family_source *t, struct err *er
 {
     char name[STR_SHOWN], text[192];
     if (!w->how->skip_unknown) {
-        snprintf(text, sizeof text, "family %s has no row for it, or not all tensors that the row needs; --skip-unknown leaves it out",
-            w->family->name);
+        snprintf(text, sizeof text, "family %s has no row for it, or not all tensors that the row needs; --skip-unknown leaves it "
+            "out", w->family->name);
         return fail(t, ERR_MALFORMED, text, err);
     }
     catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, t->name, t->name_len),
@@ -301,22 +307,24 @@ family_back_choose(struct choice *choice, const struct family_tensors *how, stru
 {
     struct back_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
-    json_t *keys = how->scope->keys;
+    w.keys = how->scope->keys;
     how->scope->keys = NULL;            /* names in rows are members */
     bool ok = begin(&w, choice, err)
         && (how->allow_missing || rows_check_needs(w.family, w.scope, w.main, exists, &w, err));
     for (size_t i = 0; ok && i < family_sources_count(w.tensors); i++)
         ok = add_tensor(&w, i, err);
+    ok = ok && back_add_values(&w, err);
     if (ok) {
         if (w.nout != 0)
             qsort(w.out, w.nout, sizeof *w.out, compare_names);
         free(choice->list);
         choice->list = w.out;
         choice->n = w.nout;
+        choice->matrices = w.kept ? DTYPE_MXFP4 : how->matrices;
         w.out = NULL;
     }
     how->scope->tensors = was;
-    how->scope->keys = keys;
+    how->scope->keys = w.keys;
     family_sources_free(w.tensors);
     name_index_free(w.index);
     free(w.state);

@@ -90,7 +90,8 @@ find_lengths(uint64_t *length, struct back_joint *j, const struct family_row *ro
     size_t open = row->nparts;
     uint64_t sum = 0;
     for (size_t i = 0; i < row->nparts; i++) {
-        const struct verbs v = { .row = row, .part = &row->part[i], .scope = j->w->scope, .b = j->source->b, .tensor = &tensor->t };
+        const struct verbs v = { .row = row, .part = &row->part[i], .scope = j->w->scope, .b = j->source->b,
+            .tensor = &tensor->t };
         if (!verbs_length(&length[i], &v, err))
             return false;
         if (length[i] == 0 && open != row->nparts)
@@ -187,7 +188,8 @@ cover(struct back_joint *j, struct err *err)
         verbs_shape(i == 0 ? j->dim : dim, v, j->whole);
         j->rank = i == 0 ? v->moves.rank : j->rank;
         if (i != 0 && (v->moves.rank != j->rank || memcmp(dim, j->dim, j->rank * sizeof *dim) != 0))
-            return rows_fail(j->part[i].tensor, ERR_MALFORMED, "its shape does not match that of the other parts of the source", err);
+            return rows_fail(j->part[i].tensor, ERR_MALFORMED, "its shape does not match that of the other parts of the source",
+                err);
     }
     return true;
 }

@@ -38,7 +38,15 @@ struct back_work {
     struct chosen *out;         /* nout of them; owned until moved to the choice */
     size_t nout, room;
     uint64_t main;
+    bool kept;                  /* blocks come back as codes and scales */
+    json_t *keys;               /* of the GGUF file; borrowed, or NULL */
 };
+
+/* Returns a place for another output, which becomes one when w->nout is increased; NULL with ERR_MEMORY. */
+struct chosen *back_new(struct back_work *w, struct err *err);
+
+/* Adds the tensors of one number that keys have. */
+bool back_add_values(struct back_work *w, struct err *err);
 
 /* Makes one source: `tensor` are the GGUF tensors of the n rows in `row`. `x` is the number of the expert if the rows stack.
  * `stack` is the number of experts, or 0. */

@@ -168,8 +168,8 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
         catalog_warn(w->memory, "tensor %s: the model has only %s%s", name, what, *whole ? "" : "; it is left out");
         return true;
     }
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, as %s; --allow-missing goes on", name, what,
-        w->family->rows.at[out->row].hf);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, as %s; --allow-missing goes on", name,
+        what, w->family->rows.at[out->row].hf);
 }
 
 /* Experts that are stacked already must be as many as config.json declares. */
@@ -179,7 +179,8 @@ check_experts(const struct row_joint *j, struct err *err)
     if (j->w->experts == 0 || j->row->stacks || !strstr(j->row->gguf, "_exps.") || j->rank == 0 || j->dim[0] == j->w->experts
             || j->w->how->allow_missing)
         return true;
-    return rows_fail(j->out->match.source, ERR_MALFORMED, "the first dimension is not the number of experts in config.json", err);
+    return rows_fail(j->out->match.source, ERR_MALFORMED, "the first dimension is not the number of experts in config.json",
+        err);
 }
 
 /* Returns the type of an output: F32 for what llama.cpp requires in F32, else that of the matrices. */
@@ -281,6 +282,7 @@ rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_out
     str_shown(name, out->name, out->name_len);
     if (row->kept)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %s does not move whole blocks", name, row->where);
-    catalog_warn(w->memory, "tensor %s is dequantized: %s does not move whole blocks of %s", name, row->where, dtype_name(blocks));
+    catalog_warn(w->memory, "tensor %s is dequantized: %s does not move whole blocks of %s", name, row->where,
+        dtype_name(blocks));
     return join_as(chosen, &unfit, w, out, DTYPE_UNKNOWN, err);
 }

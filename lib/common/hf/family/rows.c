@@ -175,8 +175,8 @@ unknown(struct rows_work *w, const struct family_source *source, bool beyond, st
 {
     char text[160], name[STR_SHOWN];
     if (!beyond && w->how->skip_unknown) {
-        catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, source->name, source->name_len),
-            w->family->name);
+        catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it",
+            str_shown(name, source->name, source->name_len), w->family->name);
         return true;
     }
     if (beyond)
@@ -186,8 +186,8 @@ unknown(struct rows_work *w, const struct family_source *source, bool beyond, st
     return rows_fail(source, ERR_MALFORMED, text, err);
 }
 
-/* Adds the outputs of a source by the rows with a tag, or without one. `shared`: only those that a file of multi-token prediction
- * needs. Sets *any if a row applies. */
+/* Adds the outputs of a source by the rows with a tag, or without one. `shared`: only those that a file of multi-token
+ * prediction needs. Sets *any if a row applies. */
 static bool
 apply_rows(bool *any, struct rows_work *w, size_t place, const char *tag, bool shared, struct err *err)
 {
