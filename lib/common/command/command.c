@@ -57,7 +57,7 @@ open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct er
     if (hf->family)
         cmd->keys.own = &hf->keys;
     return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no effect: the input is not a "
-        "model directory that is converted", option);
+        "model directory that is converted by its class", option);
 }
 
 /* Returns which quantized weights stay as they are. */

@@ -59,6 +59,7 @@ static const struct take_row {
     { CLI_OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
     { 'l', TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
     { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
+    { CLI_OPT_FAMILY, TAKE_NAME, offsetof(struct command, hf.family), "file name" },
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
     { CLI_OPT_DEQUANTIZE, TAKE_FLAG, offsetof(struct command, dequantize), NULL },
@@ -203,7 +204,7 @@ check_files(const struct command *cmd, struct err *err)
 const char *
 command_hf_option(const struct hf_model_options *o)
 {
-    return o->pre ? "--pre" : o->no_tokenizer ? "--no-tokenizer" : o->mtp_only ? "--mtp" : o->no_mtp ? "--no-mtp"
+    return o->family ? "--family" : o->pre ? "--pre" : o->no_tokenizer ? "--no-tokenizer" : o->mtp_only ? "--mtp" : o->no_mtp ? "--no-mtp"
         : o->allow_missing ? "--allow-missing" : o->skip_unknown ? "--skip-unknown" : NULL;
 }
 
