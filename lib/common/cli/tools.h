@@ -85,6 +85,7 @@ cli_offers(enum cli_tool_id tool, const struct cli_option *option)
 /* Words that a tool converts by their index. */
 extern const char *const cli_when_words[];      /* auto always never: enum cli_when, enum sink_direct */
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
-extern const char *const cli_format_words[];    /* output formats of amn-convert, which are also file extensions */
+extern const char *const cli_format_words[];    /* output formats of amn-convert; all but "hf", a directory, are also file
+                                                 * extensions */
 
 #endif

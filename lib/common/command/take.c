@@ -218,7 +218,7 @@ check_format(const struct command *cmd, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = command_hf_option(&cmd->hf);
+    option = cmd->to_hf ? NULL : command_hf_option(&cmd->hf);
     option = option ? option : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset"
         : cmd->keys.path ? "--gguf-metadata" : NULL;
     if (cmd->hf.pre && cmd->hf.no_tokenizer)
