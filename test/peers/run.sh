@@ -22,6 +22,15 @@ environment() {
 environment "$venv" requirements.txt
 environment "$venv-llama" requirements-llama.txt
 
+# The converter of llama.cpp is in the source archive of llama-cpp-python.
+llama=$(sed -n 's/^\(llama-cpp-python\)==/\1 /p' "$here/requirements-llama.txt")
+export LLAMA_CPP="${LLAMA_CPP:-$venv-source/llama_cpp_python-${llama#* }/vendor/llama.cpp}"
+if ! [ -d "$LLAMA_CPP/conversion" ]; then
+    echo "peers: fetching the source of llama.cpp" >&2
+    "$venv/bin/python" -m pip download --quiet --no-deps --no-binary "${llama% *}" -d "$venv-source" "${llama% *}==${llama#* }"
+    tar -C "$venv-source" -xzf "$venv-source"/llama_cpp_python-*.tar.gz
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM

@@ -64,13 +64,13 @@ open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct
         return back_open(&sides->back, model, &sides->options, err);
     if (cmd->writer != &writer_gguf)
         return true;
-    const char *option = cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : NULL;
+    const char *option = command_hf_option(&cmd->hf);
     if (!hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)
         cmd->keys.own = &hf->keys;
     return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no effect: the input is not a "
-        "model directory whose tokenizer is converted", option);
+        "model directory that is converted by its class", option);
 }
 
 /* Returns which quantized weights stay as they are. */

@@ -139,12 +139,13 @@ check_agreement(struct family_reader *r, const struct row_part *a, const struct 
     return true;
 }
 
-/* Returns a text that identifies the source of a row, or the row if `gguf`. */
+/* Returns a text that identifies the source of a row and its condition, or both its names if `gguf`. Rows of one source with
+ * different conditions are alternatives, whose verbs may differ. */
 static char *
 identity(const struct family_row *row, bool gguf, struct err *err)
 {
     struct str s = { 0 };
-    str_format(&s, "%s@%s %s", row->hf, row->kept ? row->kept : "", gguf ? row->gguf : "");
+    str_format(&s, "%s@%s %s", row->hf, row->kept ? row->kept : "", gguf ? row->gguf : row->when ? expr_text(row->when) : "");
     if (s.failed)
         err_memory(err, s.room);
     return s.failed ? (str_clear(&s), NULL) : s.p;

@@ -1,0 +1,121 @@
+"""hf_reference: llama.cpp's converter, run on a model directory, and what it and transformers make of it, as expected.json has it.
+LLAMA_CPP, in the environment, is the folder with convert_hf_to_gguf.py, its conversion/ and gguf-py/ (the source archive of
+llama-cpp-python has it as vendor/llama.cpp). The reference recognizes only known vocabularies to choose a pre-tokenizer, so the name
+is given to it by hand."""
+import hashlib
+import json
+import logging
+import os
+import struct
+import sys
+import tempfile
+from pathlib import Path
+
+LLAMA_CPP = os.environ["LLAMA_CPP"]
+sys.path[:0] = [LLAMA_CPP, os.path.join(LLAMA_CPP, "gguf-py")]
+sys.dont_write_bytecode = True
+import gguf
+import sentencepiece
+import tokenizers
+import torch
+import transformers
+from conversion import ModelBase, ModelType, get_model_architecture, get_model_class
+from conversion.base import TextModel
+from safetensors.torch import load_file
+
+import hf_models
+
+logging.disable(logging.CRITICAL)
+transformers.logging.set_verbosity_error()
+TYPES = {"auto": "GUESSED", "f32": "ALL_F32", "f16": "MOSTLY_F16", "bf16": "MOSTLY_BF16"}
+TEXT = "The ship left the harbour at 1234 in the rain, didn't it?\n  Two men and\tthe sea: cafe, café!"
+LOGITS = 24
+
+
+def convert(folder, kind, pre, target):
+    TextModel.get_vocab_base_pre = lambda self, tokenizer: pre
+    with torch.inference_mode():
+        hparams = ModelBase.load_hparams(folder, False)
+        cls = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
+        cls(folder, gguf.LlamaFileType[TYPES[kind]], target, is_big_endian=False, use_temp_file=False, eager=False,
+            metadata_override=None, model_name=None, split_max_tensors=0, split_max_size=0, dry_run=False,
+            small_first_shard=False, remote_hf_model_id=None).write()
+
+
+def sha(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def keys_of(reader):
+    for key, field in reader.fields.items():
+        if key.startswith("GGUF."):
+            continue
+        kind, data = field.types[0], [bytes(field.parts[i]) for i in field.data]
+        if kind == gguf.GGUFValueType.ARRAY:
+            whole = b"".join(struct.pack("<Q", len(d)) + d for d in data) if field.types[1] == gguf.GGUFValueType.STRING else b"".join(data)
+            yield {"key": key, "type": "ARRAY", "of": field.types[1].name, "n": len(data), "sha256": sha(whole)}
+        elif kind == gguf.GGUFValueType.STRING and len(data[0]) > 60:
+            yield {"key": key, "type": "STRING", "bytes": len(data[0]), "sha256": sha(data[0])}
+        elif kind == gguf.GGUFValueType.FLOAT32:
+            yield {"key": key, "type": "FLOAT32", "value": field.contents(), "bits": data[0][::-1].hex()}
+        else:
+            yield {"key": key, "type": kind.name, "value": field.contents()}
+
+
+def tokens_of(folder, text=TEXT):
+    """Returns the tokens of the tokenizer's own library."""
+    if (folder / "tokenizer.model").exists():
+        config = json.loads((folder / "tokenizer_config.json").read_text())
+        p = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
+        return [1] * config["add_bos_token"] + p.encode(text)
+    return tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).ids
+
+
+def load(name, folder):
+    """Returns transformers' model of a directory, for computations in F32."""
+    options = hf_models.CASES[name][5]
+    if options.get("kimi") or "named" in options:
+        kind = hf_models.class_of(name)
+        c = json.loads((folder / "config.json").read_text())
+        c = {k: v for k, v in c.get("text_config", c).items() if k not in ("architectures", "model_type")}
+        state = {k.removeprefix("language_model."): t for path in sorted(folder.glob("*.safetensors")) for k, t in load_file(path).items()}
+        state = {k: t for k, t in state.items() if not k.startswith("vision_tower.")}
+        return kind.from_pretrained(None, config=kind.config_class(**c), state_dict=state, dtype=torch.float32)
+    return hf_models.class_of(name).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+
+
+def logits_of(model, tokens):
+    """Returns logits of the last token; without logits, its state."""
+    with torch.inference_mode():
+        out = model(torch.tensor([tokens]))
+        if hasattr(out, "last_hidden_state"):
+            return out.last_hidden_state[0, -1]
+        return out.logits[0, -1] if out.logits.dim() == 3 else out.logits[0]
+
+
+def outputs(model, pre, kinds=TYPES):
+    """Returns what the reference makes of a directory, with each of these output types."""
+    tensors, numbers, keys = {}, {}, []
+    with tempfile.TemporaryDirectory() as work:
+        for kind in kinds:
+            path = Path(work) / (kind + ".gguf")
+            convert(model, kind, pre, path)
+            reader = gguf.GGUFReader(path)
+            for t in reader.tensors:
+                entry = tensors.setdefault(t.name, {"name": t.name, "ne": [int(d) for d in t.shape]})
+                entry[kind] = [t.tensor_type.name, sha(t.data.tobytes())]
+                if t.name.endswith(".ssm_a"):           # an exponential
+                    entry["values"] = t.data.reshape(-1).tolist()
+            numbers[kind] = int(reader.fields["general.file_type"].contents())
+            keys = keys or list(keys_of(reader))
+    return {"file_type": numbers, "kv": keys, "tensors": list(tensors.values())}
+
+
+def expected(name, folder, pre):
+    """Makes the case's directory, and returns what is expected of it."""
+    with tempfile.TemporaryDirectory() as work:
+        model = Path(work) / name
+        hf_models.hf_model.make(str(folder), str(model))
+        made, tokens = outputs(model, pre), tokens_of(model)
+        logits = logits_of(load(name, model), tokens)
+    return {**made, "text": TEXT, "tokens": tokens, "logits": [float(x) for x in logits[:LOGITS]], "most": float(logits.abs().max())}
