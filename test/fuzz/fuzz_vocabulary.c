@@ -40,7 +40,6 @@ convert_kind(struct keys *keys, const struct hf_folder *folder, struct hf_vocabu
     static const struct family_pre pre = { "command-r", "digits" };
     static const struct family_special special = { "eot", "<s>" };
     options->class = "Model";
-    options->arch = "model";
     options->kinds = &kinds[kind];
     options->nkinds = 1;
     options->pre = &pre;

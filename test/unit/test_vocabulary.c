@@ -3,7 +3,7 @@
  * or an error that names the file.
  *
  * With directories as arguments: print the keys of each, for comparisons elsewhere. --kind WORD, --pre NAME SPLIT, --special
- * ROLE TEXT, --arch NAME and --size N before a directory say what a family file would.
+ * ROLE TEXT, --class NAME and --size N before a directory say what a family file would.
  */
 #include "check.h"
 
@@ -101,17 +101,18 @@ member(const struct hf_text *config, const char *name)
 
 /* What the family files of classes without struct hf_family say about the tokenizer. */
 static const struct vocabulary_family {
-    const char *class, *arch, *kinds[2];
+    const char *class, *kinds[2];
     struct family_pre pre;
     struct family_special special[5];
     bool no_space_prefix;       /* a key that the family adds at the end */
 } families[] = {
-    { "BertModel", "bert", { "wordpiece" }, { "bert-bge", "*" }, { { NULL, NULL } }, false },
-    { "DeepseekV3ForCausalLM", "deepseek2", { "bpe", "tiktoken" }, { "deepseek-v3", "deepseek-v3" }, { { NULL, NULL } }, false },
-    { "Gemma4ForCausalLM", "gemma4", { "gemma4" }, { NULL, NULL }, { { NULL, NULL } }, true },
-    { "Glm4MoeForCausalLM", "glm4moe", { "bpe" }, { "glm4", "llama3" },
+    { "BertModel", { "wordpiece" }, { "bert-bge", "*" }, { { NULL, NULL } }, false },
+    { "DeepseekV3ForCausalLM", { "bpe", "tiktoken" }, { "deepseek-v3", "deepseek-v3" }, { { NULL, NULL } }, false },
+    { "Gemma4ForCausalLM", { "gemma4" }, { NULL, NULL }, { { NULL, NULL } }, true },
+    { "Glm4MoeForCausalLM", { "bpe" }, { "glm4", "llama3" },
         { { "bos", "[gMASK]" }, { "eot", "<|user|>" }, { "unk", "<|endoftext|>" }, { "eom", "<|observation|>" } }, false },
-    { "GraniteForCausalLM", "granite", { "bpe" }, { "refact", "digits" }, { { NULL, NULL } }, false },
+    { "GraniteForCausalLM", { "bpe" }, { "refact", "digits" }, { { NULL, NULL } }, false },
+    { "HunYuanDenseV1ForCausalLM", { "bpe" }, { NULL, NULL }, { { NULL, NULL } }, false },
 };
 
 struct vocabulary_case {
@@ -172,7 +173,7 @@ convert(struct str *out, const struct hf_folder *folder, const struct vocabulary
     struct hf_vocabulary_options options = { .size = c->size, .pre_name = getenv("AMN_PRE") };
     const struct vocabulary_family *f = c->other;
     if (f) {
-        options = (struct hf_vocabulary_options){ .class = f->class, .arch = f->arch, .kinds = f->kinds, .nkinds = 1, .size = c->size,
+        options = (struct hf_vocabulary_options){ .class = f->class, .kinds = f->kinds, .nkinds = 1, .size = c->size,
             .pre = &f->pre, .npre = f->pre.name != NULL, .special = f->special };
         options.nkinds += f->kinds[1] != NULL;
         while (f->special[options.nspecial].role)
@@ -302,8 +303,8 @@ take(struct hf_vocabulary_options *o, const char **kinds, struct family_pre *pre
 {
     if (strcmp(argv[0], "--kind") == 0)
         kinds[o->nkinds++ % ROWS] = argv[1];
-    else if (strcmp(argv[0], "--arch") == 0)
-        o->arch = argv[1];
+    else if (strcmp(argv[0], "--class") == 0)
+        o->class = argv[1];
     else if (strcmp(argv[0], "--size") == 0)
         o->size = strtoull(argv[1], NULL, 10);
     else if (strcmp(argv[0], "--pre") == 0)
@@ -321,7 +322,7 @@ print_as(int argc, char **argv)
     const char *kinds[ROWS];
     struct family_pre pre[ROWS];
     struct family_special special[ROWS];
-    struct hf_vocabulary_options options = { .class = "model", .arch = "", .kinds = kinds, .pre = pre, .special = special };
+    struct hf_vocabulary_options options = { .class = "model", .kinds = kinds, .pre = pre, .special = special };
     struct hf_folder folder;
     struct keys keys = { 0 };
     struct str out = { 0 };

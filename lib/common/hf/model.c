@@ -44,7 +44,6 @@ hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, const str
 {
     const size_t most = sizeof family->vocab / sizeof *family->vocab;
     options->class = family->class;
-    options->arch = family->arch;
     options->kinds = family->vocab;
     for (options->nkinds = 0; options->nkinds < most && family->vocab[options->nkinds];)
         options->nkinds++;
