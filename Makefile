@@ -100,7 +100,8 @@ renderer   := $(shell if command -v mandoc; then echo -T ascii; elif command -v 
 page_texts  = $(if $(renderer),$(man_pages:%=$(obj)/%.txt))
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/*/*/*.c)
-lib_obj  = $(lib_src:%.c=$(obj)/%.o)
+lib_obj  = $(lib_src:%.c=$(obj)/%.o) $(obj)/families.o
+families = $(sort $(wildcard families/*.family))        # compiled in, as a C table
 tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
@@ -125,6 +126,13 @@ $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(s
 $(obj)/%.o: %.c Makefile $(libraries)
 	@mkdir -p $(@D)
 	$(CC) $(frame_flags) $(ALL_CFLAGS) $(kernel_flags) -MMD -MP -c -o $@ $<
+
+$(obj)/families.c: lib/package/family-table $(families)
+	@mkdir -p $(@D)
+	sh lib/package/family-table $(families) >$@.new && mv $@.new $@
+
+$(obj)/families.o: $(obj)/families.c
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 obj-static/libraries: lib/package/static-libraries
 	lib/package/static-libraries $(@D)
@@ -309,7 +317,7 @@ maintainer = $$(sed -n 's/^Maintainer: //p' lib/package/debian/control)
 deb:
 	$(call needs,compiler build-essential debhelper lintian pkg-config zlib jansson libarchive mandoc)
 	rm -rf obj/deb && mkdir -p $(deb_tree) $(out)
-	cp -R Makefile README.md CHANGELOG.md LICENSE amn-* lib man test $(deb_tree)
+	cp -R Makefile README.md CHANGELOG.md LICENSE amn-* families lib man test $(deb_tree)
 	cp -R lib/package/debian $(deb_tree)
 	printf '%s\n' 'amn ($(version)-1) unstable; urgency=medium' '' '  * See changelog.gz.' '' \
 		" -- $(maintainer)  $$(date -Ru -d @$(epoch))" >$(deb_tree)/debian/changelog

@@ -1,5 +1,5 @@
-/* The files of a tokenizer. An input is a byte that selects the family or the kind of tokenizer, then the files, each of which
- * starts with a line "=" and the number of enum hf_file as a character from '0' on. */
+/* The files of a tokenizer. An input is a byte that selects the family, then the files, each of which starts with a line "="
+ * and the number of enum hf_file as a character from '0' on. */
 #include <assert.h>
 #include <string.h>
 
@@ -31,29 +31,11 @@ split(struct hf_folder *folder, const char *p, size_t n)
     }
 }
 
-/* Converts with one of the kinds that no struct hf_family has. */
-static bool
-convert_kind(struct keys *keys, const struct hf_folder *folder, struct hf_vocabulary_options *options, unsigned kind,
-    uint64_t *tokens, struct err *err)
-{
-    static const char *const kinds[] = { "wordpiece", "gemma4", "tiktoken", "bpe" };
-    static const struct family_pre pre = { "command-r", "digits" };
-    static const struct family_special special = { "eot", "<s>" };
-    options->class = "Model";
-    options->kinds = &kinds[kind];
-    options->nkinds = 1;
-    options->pre = &pre;
-    options->special = &special;
-    options->npre = 1;
-    options->nspecial = kind == 3;
-    return hf_vocabulary_keys(keys, folder, options, tokens, err);
-}
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     size_t families = 0;
-    while (hf_family_at(families))
+    while (family_name_at(families))
         families++;
     if (n == 0)
         return 0;
@@ -68,8 +50,13 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct err err;
     uint64_t tokens;
     err_init(&err);
-    bool ok = p[0] & 32 ? convert_kind(&keys, &folder, &options, p[0] % 4, &tokens, &err)
-        : hf_model_vocabulary(&keys, &folder, hf_family_at(p[0] % families), &options, &tokens, &err);
+    static const char text[] = "{\"architectures\":[\"X\"],\"vocab_size\":300}";
+    struct family_config config = { 0 };
+    struct model_family *family;
+    bool ok = family_builtin(&family, family_name_at(p[0] % families), &err)
+        && family_config_open(&config, &(struct hf_text){ "config.json", text, sizeof text - 1 }, family, &err)
+        && family_config_files(&config, &folder, NULL, &err)
+        && hf_model_vocabulary(&keys, &folder, &config, &options, &tokens, &err);
     assert(ok == (err.kind == ERR_NONE) && err.kind != ERR_BUG && err.kind != ERR_USAGE);
     for (size_t i = 0; i < keys.n; i++) {
         struct meta_value value;
@@ -81,5 +68,6 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         assert(it.left == 0);
     }
     keys_clear(&keys);
+    family_config_clear(&config);
     return 0;
 }

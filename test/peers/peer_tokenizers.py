@@ -76,8 +76,9 @@ def split(*regexes):
     return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(r), "isolated") for r in regexes] + [level()])
 
 
-def around(t, bos):
-    return processors.TemplateProcessing(single=bos + " $A", pair=bos + " $A " + bos + ":1 $B:1", special_tokens=[(bos, t.token_to_id(bos))])
+def around(t, bos, end=None):
+    single, pair = (f"{bos} $A {end}", f"{bos} $A {end} $B:1 {end}:1") if end else (f"{bos} $A", f"{bos} $A {bos}:1 $B:1")
+    return processors.TemplateProcessing(single=single, pair=pair, special_tokens=[(x, t.token_to_id(x)) for x in (bos, end) if x])
 
 
 def bytes_to_unicode():
@@ -97,16 +98,16 @@ def add_tokens(t, special=(), **more):
     t.add_tokens([AddedToken("<tool>", normalized=False, **more)])
 
 
-def bpe(folder, steps, bos=False, nfc=False, whole=False, kind="PreTrainedTokenizerFast", files=False):
+def bpe(folder, steps, bos=False, nfc=False, whole=False, kind="PreTrainedTokenizerFast", files=False, special=(), end=None):
     """A BPE over bytes."""
     t = Tokenizer(models.BPE(ignore_merges=whole))
     t.normalizer = normalizers.NFC() if nfc else None
     t.pre_tokenizer, t.decoder = steps, decoders.ByteLevel()
     t.train_from_iterator(SOURCE * 3, trainers.BpeTrainer(vocab_size=700, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
                                                           show_progress=False))
-    add_tokens(t, ["<|endoftext|>"] * kind.startswith(("Qwen", "GPT")))
+    add_tokens(t, ["<|endoftext|>"] * kind.startswith(("Qwen", "GPT")) + [*special])
     if bos:
-        t.post_processor = around(t, SPECIAL[0])
+        t.post_processor = around(t, SPECIAL[0], end)
     if files:
         t.model.save(folder)
         write_json(folder + "/added_tokens.json", {a.content: i for i, a in t.get_added_tokens_decoder().items()})
@@ -287,12 +288,12 @@ CASES = {
     "digits": (digits, "Llama", "starcoder", None),
     "digits of Granite": (digits, "Granite", "refact", None),
     "digits of Cohere": (digits, "Cohere2", "command-r", None),
-    "llama3 of GLM-4": (lambda f: bpe(f, split(CL100K), whole=True), "Glm4Moe", "glm4", None),
+    "llama3 of GLM-4": (lambda f: bpe(f, split(CL100K), whole=True, special=["[gMASK]", "<|user|>", "<|endoftext|>", "<|observation|>"]), "Glm4Moe", "glm4", None),
     "llama3 of LFM2": (lambda f: bpe(f, split(CL100K), bos=True, whole=True), "Lfm2", "lfm2", None),
     "llama3 of SmolLM3": (lambda f: bpe(f, split(CL100K), whole=True), "SmolLM3", "smaug-bpe", None),
     "llama3 of OLMo 2": (lambda f: bpe(f, split(CL100K)), "Olmo2", "dbrx", None),
     "gpt-4o of MiniMax": (lambda f: bpe(f, split(REGEX["gpt-4o"])), "MiniMaxM2", "minimax-m2", unmarked),
-    "gpt-2 of ModernBERT": (lambda f: bpe(f, level(True), nfc=True), "ModernBert", "modern-bert", composed),
+    "gpt-2 of ModernBERT": (lambda f: bpe(f, level(True), bos=True, nfc=True, end=SPECIAL[1]), "ModernBert", "modern-bert", composed),
     "seed-coder": (lambda f: bpe(f, split(SEED)), "SeedOss", "seed-coder", None),
     "WordPiece": (lambda f: wordpiece(f, True), "Bert", "bert-bge", plain_marks),
     "WordPiece with case": (lambda f: wordpiece(f, False), "Bert", "bert-bge", plain_marks),
@@ -351,7 +352,7 @@ def main():
         os.makedirs(folder)
         n, encode = make(folder)
         write_model(folder, family, n)
-        done = subprocess.run([os.path.join(tools.bin, "amn-convert"), "-f", "-o", folder + ".gguf", folder], check=False, stderr=subprocess.PIPE)
+        done = subprocess.run([os.path.join(tools.bin, "amn-convert"), "-f", "--allow-missing", "-o", folder + ".gguf", folder], check=False, stderr=subprocess.PIPE)
         if tally.check(done.returncode == 0, f"{name}: {done.stderr.decode()}"):
             jobs.append({"path": folder + ".gguf", "texts": TEXTS + TAGGED})
             encoders.append((name, encode, pre, equal))

@@ -191,6 +191,53 @@ check_runs(struct catalog *memory, uint8_t *tile)
     free(want);
 }
 
+/* Parts that alternate, with layouts of their own, against the same elements joined one by one. */
+static void
+check_alternating(struct catalog *memory, uint8_t *tile)
+{
+    static const struct weight weight;
+    struct composed_part part[PARTS];
+    struct array a[PARTS];
+    size_t n = 1 + random_below(PARTS);
+    uint64_t periods = 1 + random_below(40), all = 0, run[PARTS];
+    struct err err;
+    err_init(&err);
+    for (size_t i = 0; i < n; i++) {
+        struct strided s;
+        run[i] = 1 + random_below(random_below(2) ? 3 : 200);
+        a[i] = (struct array){ .rank = 2, .dim = { run[i], periods }, .at = malloc(MOST * sizeof *a[i].at) };
+        for (uint64_t k = 0; k < numel(&a[i]); k++)
+            a[i].at[k] = k;
+        strided_init(&s, a[i].dim, 2);
+        if (random_below(2)) {
+            strided_permute(&s, 0, (const uint32_t[]){ 1, 0 }, 2);
+            permute(&a[i], 0, (const uint32_t[]){ 1, 0 }, 2);
+        }
+        CHECK(composed_part_make(&part[i], NULL, &weight, &s, memory, &err));
+        part[i].end = all += run[i];
+    }
+    const struct composed composed = { .part = part, .n = n, .period = all };
+    uint64_t count = all * periods, from, to;
+    uint32_t *want = malloc(count * sizeof *want), *y = malloc(count * sizeof *y);
+    for (uint64_t i = 0; i < count; i++) {
+        size_t p = composed_find(&composed, i);
+        uint64_t place = i / all * run[p] + i % all - composed_begin(&composed, p);
+        want[i] = (uint32_t)(a[p].at[place] * PARTS + p);
+        CHECK(composed_run_length(&composed, i) == part[p].end - i % all);
+        CHECK(composed_part_range(&composed, p, i, i + 1, &from, &to) && from == place && to == place + 1);
+    }
+    for (int i = 0; i < 4; i++) {
+        uint32_t first = i == 0 ? 0 : random_below((uint32_t)count), some = (uint32_t)count - first;
+        some = i == 0 ? some : 1 + random_below(some);
+        CHECK(composed_run(&composed, first, some, sizeof *y, (uint8_t *)y, tile, read_numbers, NULL, &err)
+            && memcmp(y, want + first, some * sizeof *y) == 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(a[i].at);
+    free(want);
+    free(y);
+}
+
 /* A transposed matrix is read by stored rows, not element by element. */
 static void
 check_reads(struct catalog *memory, uint8_t *tile)
@@ -258,6 +305,8 @@ main(void)
     uint8_t *tile = malloc(COMPOSED_TILE);
     for (int i = 0; i < 200; i++)
         check_runs(memory, tile);
+    for (int i = 0; i < 50; i++)
+        check_alternating(memory, tile);
     check_reads(memory, tile);
     check_arithmetic();
     check_inverses();

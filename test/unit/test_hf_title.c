@@ -34,7 +34,7 @@ is_named(struct keys *keys, const char *class, const char *card, const char *con
     struct err err;
     err_init(&err);
     folder.file[HF_README] = (struct hf_text){ "README.md", card, card ? strlen(card) : 0 };
-    if (!CHECK_ROW(hf_name_put(keys, &folder, hf_family_find(class, strlen(class)), &err), err.text))
+    if (!CHECK_ROW(hf_name_put(keys, &folder, strcmp(class, "Phi3ForCausalLM") == 0, &err), err.text))
         return false;
     const struct meta_value *value = keys_find(keys, "general.name");
     size_t n = 0;

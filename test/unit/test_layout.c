@@ -214,10 +214,12 @@ check_composed(uint64_t rows, uint64_t cols, bool transposed)
             want[k * keep * cols + i] = bfloat16_to_float(load_le16(file + t.extent.at + at * 2)) + 1;
         }
         CHECK(composed_part_make(&part[k], catalog_at(catalog, (uint32_t)k), NULL, &s, catalog, &err));
+        part[k].op = &one;
+        part[k].nops = 1;
     }
     part[1].end += part[0].end;
     CHECK(part[1].end == n && catalog_seal(catalog, &err));
-    const struct composed composed = { .shape = { 1, shape }, .part = part, .n = 2, .op = &one, .nops = 1 };
+    const struct composed composed = { .shape = { 1, shape }, .part = part, .n = 2 };
     const struct model model = { .src = &src, .nsrc = 1, .nfiles = 1, .catalog = catalog,
         .container = &(const struct container){ .tail_ok = true } };
     const struct chosen chosen = { .composed = &composed, .dtype = DTYPE_F32, .name = "c", .name_len = 1 };

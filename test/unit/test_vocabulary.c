@@ -2,8 +2,7 @@
  * llama.cpp's convert_hf_to_gguf.py (test/peers/make-hf-corpus.py); and broken copies of their files, which must yield keys
  * or an error that names the file.
  *
- * With directories as arguments: print the keys of each, for comparisons elsewhere. --kind WORD, --pre NAME SPLIT, --special
- * ROLE TEXT, --class NAME and --size N before a directory say what a family file would.
+ * With directories as arguments: print the keys of each, for comparisons elsewhere.
  */
 #include "check.h"
 
@@ -99,25 +98,9 @@ member(const struct hf_text *config, const char *name)
     return at ? at + n : NULL;
 }
 
-/* What the family files of classes without struct hf_family say about the tokenizer. */
-static const struct vocabulary_family {
-    const char *class, *kinds[2];
-    struct family_pre pre;
-    struct family_special special[5];
-    bool no_space_prefix;       /* a key that the family adds at the end */
-} families[] = {
-    { "BertModel", { "wordpiece" }, { "bert-bge", "*" }, { { NULL, NULL } }, false },
-    { "DeepseekV3ForCausalLM", { "bpe", "tiktoken" }, { "deepseek-v3", "deepseek-v3" }, { { NULL, NULL } }, false },
-    { "Gemma4ForCausalLM", { "gemma4" }, { NULL, NULL }, { { NULL, NULL } }, true },
-    { "Glm4MoeForCausalLM", { "bpe" }, { "glm4", "llama3" },
-        { { "bos", "[gMASK]" }, { "eot", "<|user|>" }, { "unk", "<|endoftext|>" }, { "eom", "<|observation|>" } }, false },
-    { "GraniteForCausalLM", { "bpe" }, { "refact", "digits" }, { { NULL, NULL } }, false },
-    { "HunYuanDenseV1ForCausalLM", { "bpe" }, { NULL, NULL }, { { NULL, NULL } }, false },
-};
-
 struct vocabulary_case {
-    const struct hf_family *family;
-    const struct vocabulary_family *other;      /* or NULL */
+    const char *class;          /* nclass bytes */
+    size_t nclass;
     uint64_t size;
 };
 
@@ -128,12 +111,8 @@ read_options(struct vocabulary_case *options, const struct hf_folder *folder)
         + folder->file[HF_CONFIG].n;
     const char *quote = at ? memchr(at, '"', (size_t)(end - at)) : NULL;
     const char *close = quote ? memchr(quote + 1, '"', (size_t)(end - quote - 1)) : NULL;
-    *options = (struct vocabulary_case){ .family = hf_family_at(0) };
-    if (close && hf_family_find(quote + 1, (size_t)(close - quote - 1)))
-        options->family = hf_family_find(quote + 1, (size_t)(close - quote - 1));
-    for (size_t i = 0; close && i < sizeof families / sizeof *families; i++)
-        if (strncmp(families[i].class, quote + 1, (size_t)(close - quote - 1)) == 0)
-            options->other = &families[i];
+    *options = (struct vocabulary_case){ .class = close ? quote + 1 : "LlamaForCausalLM", .nclass = close ? (size_t)(close - quote - 1)
+        : strlen("LlamaForCausalLM") };
     at = member(&folder->file[HF_CONFIG], "vocab_size");
     for (; at && at < end && *at == ' '; at++)
         ;
@@ -164,6 +143,23 @@ add_key(struct str *s, const struct meta *m)
         str_format(s, " %" PRIu64 "\n", v->as.u);
 }
 
+/* Converts with the family of the class, or with that of Llama for an unknown one. */
+static bool
+convert_family(struct keys *keys, const struct hf_folder *folder, const struct vocabulary_case *c,
+    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err)
+{
+    struct family_config config = { 0 };
+    struct model_family *family;
+    char text[128];
+    if (!family_of_class(&family, c->class, c->nclass, err) || (!family && !family_builtin(&family, "llama", err)))
+        return false;
+    snprintf(text, sizeof text, "{\"architectures\":[\"%.*s\"],\"vocab_size\":%" PRIu64 "}", (int)c->nclass, c->class, c->size);
+    bool ok = family_config_open(&config, &(struct hf_text){ "config.json", text, strlen(text) }, family, err)
+        && family_config_files(&config, folder, NULL, err) && hf_model_vocabulary(keys, folder, &config, options, tokens, err);
+    family_config_clear(&config);
+    return ok;
+}
+
 static bool
 convert(struct str *out, const struct hf_folder *folder, const struct vocabulary_case *c, struct err *err)
 {
@@ -171,19 +167,10 @@ convert(struct str *out, const struct hf_folder *folder, const struct vocabulary
     uint64_t tokens = 0;
     err_init(err);
     struct hf_vocabulary_options options = { .size = c->size, .pre_name = getenv("AMN_PRE") };
-    const struct vocabulary_family *f = c->other;
-    if (f) {
-        options = (struct hf_vocabulary_options){ .class = f->class, .kinds = f->kinds, .nkinds = 1, .size = c->size,
-            .pre = &f->pre, .npre = f->pre.name != NULL, .special = f->special };
-        options.nkinds += f->kinds[1] != NULL;
-        while (f->special[options.nspecial].role)
-            options.nspecial++;
-    }
-    bool ok = f ? hf_vocabulary_keys(&keys, folder, &options, &tokens, err)
-        && (!f->no_space_prefix || keys_put_bool(&keys, "tokenizer.ggml", "add_space_prefix", false, err))
-        : hf_model_vocabulary(&keys, folder, c->family, &options, &tokens, err);
-    for (size_t i = 0; ok && i < keys.n; i++)
-        add_key(out, &keys.list[i]);
+    bool ok = convert_family(&keys, folder, c, &options, &tokens, err);
+    for (size_t i = 0; ok && i < keys.n; i++)           /* token_type_count is a number of config.json */
+        if (strcmp(keys.list[i].key, "tokenizer.ggml.token_type_count") != 0)
+            add_key(out, &keys.list[i]);
     keys_clear(&keys);
     return ok;
 }
@@ -293,65 +280,9 @@ check_corpus(int rounds)
     free(all);
 }
 
-/* --- a family on the command line */
-
-enum { ROWS = 16 };
-
-/* Takes an option and returns the number of its arguments; 0: not an option. */
-static int
-take(struct hf_vocabulary_options *o, const char **kinds, struct family_pre *pre, struct family_special *special, char **argv)
-{
-    if (strcmp(argv[0], "--kind") == 0)
-        kinds[o->nkinds++ % ROWS] = argv[1];
-    else if (strcmp(argv[0], "--class") == 0)
-        o->class = argv[1];
-    else if (strcmp(argv[0], "--size") == 0)
-        o->size = strtoull(argv[1], NULL, 10);
-    else if (strcmp(argv[0], "--pre") == 0)
-        pre[o->npre++ % ROWS] = (struct family_pre){ argv[1], argv[2] };
-    else if (strcmp(argv[0], "--special") == 0)
-        special[o->nspecial++ % ROWS] = (struct family_special){ argv[1], argv[2] };
-    else
-        return 0;
-    return strcmp(argv[0], "--pre") == 0 || strcmp(argv[0], "--special") == 0 ? 2 : 1;
-}
-
-static void
-print_as(int argc, char **argv)
-{
-    const char *kinds[ROWS];
-    struct family_pre pre[ROWS];
-    struct family_special special[ROWS];
-    struct hf_vocabulary_options options = { .class = "model", .kinds = kinds, .pre = pre, .special = special };
-    struct hf_folder folder;
-    struct keys keys = { 0 };
-    struct str out = { 0 };
-    struct err err;
-    uint64_t tokens;
-    int i = 1, n;
-    for (; i < argc && (n = take(&options, kinds, pre, special, argv + i)) != 0; i += n + 1)
-        ;
-    open_folder(&folder, argv[i]);
-    err_init(&err);
-    bool ok = hf_vocabulary_keys(&keys, &folder, &options, &tokens, &err);
-    for (size_t k = 0; ok && k < keys.n; k++)
-        add_key(&out, &keys.list[k]);
-    if (ok)
-        printf("%stokens %" PRIu64 "\n", out.p ? out.p : "", tokens);
-    else
-        printf("error %s: %s\n", err_kind_word(err.kind), err.text);
-    keys_clear(&keys);
-    str_clear(&out);
-    close_folder(&folder);
-}
-
 int
 main(int argc, char **argv)
 {
-    if (argc > 2 && strncmp(argv[1], "--", 2) == 0) {
-        print_as(argc, argv);
-        return 0;
-    }
     for (int i = 1; i < argc; i++)
         print(argv[i]);
     if (argc > 1)

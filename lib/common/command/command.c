@@ -51,6 +51,7 @@ open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct er
     if (cmd->writer != &writer_gguf)
         return true;
     const char *option = cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : NULL;
+    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
     if (!hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)

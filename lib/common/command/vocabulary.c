@@ -7,7 +7,7 @@
 #include "catalog/catalog.h"
 #include "cli/tools.h"
 #include "encode/encode.h"
-#include "hf/family.h"
+#include "hf/family/family.h"
 
 /* Prints one name. bits: of an element, or 0 if that does not apply. */
 static void
@@ -100,15 +100,27 @@ put_formats(FILE *out, bool json, struct err *err)
     return true;
 }
 
+static void
+put_class(FILE *out, bool json, const char *class, const char *arch)
+{
+    if (json)
+        put(out, json, class, 0, false, arch, "llama.cpp, Ollama");
+    else
+        fprintf(out, "%-39s %s\n", class, arch);
+}
+
 static bool
 put_families(FILE *out, bool json, struct err *err)
 {
-    (void)err;
-    for (size_t i = 0; hf_family_at(i); i++)
-        if (json)
-            put(out, json, hf_family_at(i)->class, 0, false, hf_family_at(i)->arch, "llama.cpp, Ollama");
-        else
-            fprintf(out, "%-32s %s\n", hf_family_at(i)->class, hf_family_at(i)->arch);
+    const char *name;
+    for (size_t i = 0; (name = family_name_at(i)) != NULL; i++) {
+        struct model_family *family;
+        if (!family_builtin(&family, name, err))
+            return false;
+        for (size_t k = 0; k < family->classes.n; k++)
+            put_class(out, json, family->classes.at[k], family->arch);
+        family_free(family);
+    }
     return true;
 }
 

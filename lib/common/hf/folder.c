@@ -18,6 +18,12 @@ static const char *const names[HF_FILES] = {
     [HF_README] = "README.md", [HF_VOCAB_JSON] = "vocab.json", [HF_TIKTOKEN] = "tiktoken.model",
 };
 
+const char *
+hf_file_name(enum hf_file file)
+{
+    return names[file];
+}
+
 const struct catalog_config *
 hf_folder_config(const struct catalog *catalog)
 {

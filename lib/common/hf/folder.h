@@ -50,6 +50,9 @@ struct hf_folder {
 /* Directory of the named templates. */
 #define HF_TEMPLATES "additional_chat_templates"
 
+/* Returns "config.json" ... */
+const char *hf_file_name(enum hf_file file);
+
 /* Returns the config.json of a model's catalog: from the directory, from next to the file, or given with --config. NULL if
  * there is none. */
 const struct catalog_config *hf_folder_config(const struct catalog *catalog);

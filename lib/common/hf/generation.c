@@ -1,8 +1,8 @@
-/* generation_config.json as general.sampling.*. Source: gguf-py's metadata.py. Null members count as missing. */
-#include <inttypes.h>
-#include <string.h>
+/* Source: gguf-py's metadata.py. Null members count as missing. */
+#include "hf/generation.h"
 
-#include "hf/config_priv.h"
+#include <math.h>
+#include <string.h>
 
 static const char file[] = "generation_config.json";
 
@@ -28,21 +28,29 @@ static const struct generation_row {
 };
 
 static bool
+wrong(const char *name, const char *expected, struct err *err)
+{
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not %s", file, name, expected);
+}
+
+static bool
 put(struct keys *keys, const struct generation_row *row, const char *name, const json_t *value, struct err *err)
 {
     static const char prefix[] = "general.sampling";
-    int32_t i;
-    float x;
+    json_int_t n = json_integer_value(value);
+    float x = (float)json_number_value(value);
     switch (row->kind) {
     case I32:
-        return hf_config_i32(&i, value, file, name, err) && keys_put_i32(keys, prefix, row->key, i, err);
+        return json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX ? keys_put_i32(keys, prefix, row->key, (int32_t)n, err)
+            : wrong(name, "an integer from -2147483648 to 2147483647", err);
     case F32:
-        return hf_config_f32(&x, value, file, name, err) && keys_put_f32(keys, prefix, row->key, x, err);
+        return json_is_number(value) && isfinite(x) ? keys_put_f32(keys, prefix, row->key, x, err)
+            : wrong(name, "a number in the range of F32", err);
     case TEXT:
         break;
     }
     if (!json_is_string(value))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not a string", file, name);
+        return wrong(name, "a string", err);
     return json_string_length(value) == 0
         || keys_put_text(keys, prefix, row->key, json_string_value(value), json_string_length(value), err);
 }
@@ -53,8 +61,8 @@ hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct generation_row *row = &rows[i];
         const char *name = row->other && !json_object_get(generation, row->name) ? row->other : row->name;
-        const json_t *value = hf_config_get(generation, name);
-        if (value && !put(keys, row, name, value, err))
+        const json_t *value = json_object_get(generation, name);
+        if (value && !json_is_null(value) && !put(keys, row, name, value, err))
             return false;
     }
     return true;

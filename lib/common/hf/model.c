@@ -4,52 +4,34 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hf/member.h"
+#include "hf/family/rows.h"
+#include "hf/family/sources.h"
 #include "hf/name.h"
 
 static const char ggml[] = "tokenizer.ggml";
 
-/* Puts add_space_prefix of a class that reads "llama-json" from add_prefix_space of tokenizer_config.json. */
-static bool
-put_space_prefix(struct keys *keys, const struct hf_folder *folder, struct err *err)
-{
-    static const char *const name[] = { "add_prefix_space" };
-    struct hf_value config, value;
-    bool yes;
-    if (folder->file[HF_TEKKEN].p && !folder->file[HF_TOKENIZER].p)
-        return true;
-    if (!hf_value_file(&config, &folder->file[HF_TOKENIZER_CONFIG], err) || !hf_value_members(&value, name, 1, &config, err)
-        || !hf_value_bool(&yes, &value, false, err))
-        return false;
-    enum pull_token kind = hf_value_kind(&value);
-    return kind == PULL_END || kind == PULL_NULL || keys_put_bool(keys, ggml, "add_space_prefix", yes, err);
-}
-
-/* Puts the keys that the converter sets after all others: for Gemma, and for the vocabulary sizes of Code Llama and Granite. */
-static bool
-put_after(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family, uint64_t size, struct err *err)
-{
-    if (hf_is_gemma(family))
-        return !folder->file[HF_SENTENCEPIECE].p || keys_put_bool(keys, ggml, "add_space_prefix", false, err);
-    if (strcmp(family->arch, "llama") != 0)
-        return true;
-    if (size == 32016 && !keys_find(keys, "tokenizer.ggml.eot_token_id"))
-        return keys_put_u32(keys, ggml, "eot_token_id", 32010, err);
-    return size != 49152 || keys_put_bool(keys, ggml, "add_bos_token", false, err);
-}
+/* --- tokenizer */
 
 bool
-hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family,
+hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, struct family_config *c,
     struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err)
 {
-    const size_t most = sizeof family->vocab / sizeof *family->vocab;
-    options->class = family->class;
-    options->kinds = family->vocab;
-    for (options->nkinds = 0; options->nkinds < most && family->vocab[options->nkinds];)
-        options->nkinds++;
-    return (strcmp(family->arch, "llama") != 0 || put_space_prefix(keys, folder, err))
-        && hf_vocabulary_keys(keys, folder, options, tokens, err)
-        && (*tokens == 0 || put_after(keys, folder, family, options->size, err));
+    const struct model_family *family = c->family;
+    options->class = c->class ? c->class : family->classes.at[0];
+    options->kinds = family->vocab.at;
+    options->nkinds = family->vocab.n;
+    options->pre = family->pre.at;
+    options->npre = family->pre.n;
+    options->special = family->special.at;
+    options->nspecial = family->special.n;
+    if (family->vocab_size && !expr_size(&options->size, family->vocab_size, &c->scope, 0, err))
+        return false;
+    if (!family_tokenizer_keys(keys, c, true, err) || !hf_vocabulary_keys(keys, folder, options, tokens, err))
+        return false;
+    c->scope.tokens = *tokens;
+    if (folder->file[HF_SENTENCEPIECE].p && *tokens != 0)
+        c->scope.vocab_rows = *tokens;
+    return *tokens == 0 || family_tokenizer_keys(keys, c, false, err);
 }
 
 static bool
@@ -58,33 +40,53 @@ put_tokenizer(struct hf_model *hf, const struct hf_folder *folder, const struct 
 {
     struct hf_vocabulary_options options = { .size = hf->config.vocab_size, .pre_name = how->pre, .warnings = warnings };
     return how->no_tokenizer ? keys_put_text(&hf->keys, ggml, "model", "none", 4, err)
-        : hf_model_vocabulary(&hf->keys, folder, hf->family, &options, &hf->tokens, err);
+        : hf_model_vocabulary(&hf->keys, folder, &hf->config, &options, &hf->tokens, err);
+}
+
+/* --- the model */
+
+/* Returns true for a family with SentencePiece vocabularies whose loader strips white space after special tokens. */
+static bool
+is_phi3(const struct model_family *family)
+{
+    for (size_t i = 0; i < family->vocab.n; i++)
+        if (strcmp(family->vocab.at[i], "phi3") == 0)
+            return true;
+    return false;
 }
 
 static bool
-make_keys(struct hf_model *hf, const struct hf_folder *folder, const struct hf_model_options *how, struct catalog *warnings,
+make_keys(struct hf_model *hf, const struct hf_folder *folder, const struct hf_model_options *how, struct model *model,
     struct err *err)
 {
-    return hf_config_read(&hf->config, &folder->file[HF_GENERATION], err)
-        && hf_config_keys(&hf->keys, &hf->config, 0, err)
+    struct family_sources *sources;
+    hf->config.scope.mtp = !how->no_mtp;
+    if (!family_config_read(&hf->config, folder, model, err)
+            || !family_sources_of_catalog(&sources, hf->family, model, err))
+        return false;
+    hf->config.scope.tensors = family_sources_scope(sources);
+    bool ok = family_config_keys(&hf->keys, &hf->config, err)
         && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
-        && put_tokenizer(hf, folder, how, warnings, err)
-        && hf_name_put(&hf->keys, folder, hf->family, err);
+        && put_tokenizer(hf, folder, how, model->catalog, err)
+        && hf_name_put(&hf->keys, folder, is_phi3(hf->family), err);
+    hf->config.scope.tensors = (struct scope_tensors){ 0 };
+    family_sources_free(sources);
+    return ok;
 }
 
 bool
 hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err)
 {
     struct hf_folder folder;
-    *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc };
+    struct model_family *given = NULL;
+    *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc, .options = *how };
     if (!model->folder || !hf_folder_init(&folder, model->catalog))
         return true;
-    if (!hf_config_open(&hf->config, &folder.file[HF_CONFIG], err))
+    if ((how->family && !family_open(&given, how->family, err))
+            || !family_config_open(&hf->config, &folder.file[HF_CONFIG], given, err))
         return false;
     hf->family = hf->config.family;
-    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, how, model->catalog, err));
-    if (ok && hf->family)
-        hf_config_warn(&hf->config, model->catalog);
+    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, how, model, err));
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
     if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer)
         catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one, unless it is "
@@ -96,9 +98,11 @@ void
 hf_model_clear(struct hf_model *hf)
 {
     keys_clear(&hf->keys);
-    hf_config_clear(&hf->config);
+    family_config_clear(&hf->config);
     hf->family = NULL;
 }
+
+/* --- tensors */
 
 /* Formats "8.0B" or "8x7B" as size_label() of gguf-py does; for a model with experts, counts the elements of one expert. */
 static void
@@ -120,16 +124,32 @@ size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
     snprintf(out + used, n - (size_t)used, "%.*f%c", 2 - digits, count, units[unit]);
 }
 
+/* Applies the rows `refuse` and `warn`, which can ask about tensors as they are after dequantization. */
+static bool
+check(struct hf_model *hf, struct model *model, const struct choice *choice, struct err *err)
+{
+    struct family_sources *sources;
+    if (!family_sources_of_choice(&sources, hf->family, choice, model, err))
+        return false;
+    hf->config.scope.tensors = family_sources_scope(sources);
+    bool ok = family_config_refuse(&hf->config, err) && family_config_warn(&hf->config, model->catalog, err);
+    hf->config.scope.tensors = (struct scope_tensors){ 0 };
+    family_sources_free(sources);
+    return ok;
+}
+
 bool
 hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err)
 {
-    const struct hf_tensors_options how = { &hf->config, model, hf->tokens, matrices, exact };
+    const struct family_tensors how = { .family = hf->family, .scope = &hf->config.scope, .config = &hf->config, .model = model, .matrices = matrices,
+        .exact = exact, .blocks = !exact && !hf->options.dequantize, .mtp_only = hf->options.mtp_only, .allow_missing = hf->options.allow_missing,
+        .skip_unknown = hf->options.skip_unknown };
     char label[48];
     if (!hf->family)
         return true;
-    if (!hf_tensors(choice, &how, err))
+    if (!check(hf, model, choice, err) || !family_rows_choose(choice, &how, err))
         return false;
-    size_label(label, sizeof label, choice, hf->config.experts);
+    size_label(label, sizeof label, choice, choice->model.experts);
     return keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);
 }

@@ -234,11 +234,11 @@ mark_phi3(struct str *name, char mark)
 }
 
 static bool
-adapt_to_llama(struct str *name, const struct keys *keys, const struct hf_family *family)
+adapt_to_llama(struct str *name, const struct keys *keys, bool phi3)
 {
     if (!has_phi3_tokens(keys))
         mark_phi3(name, ' ');
-    else if (family->strips && is_spm(keys) && !mark_phi3(name, '-')) {
+    else if (phi3 && is_spm(keys) && !mark_phi3(name, '-')) {
         bool none = name->len == 0;
         str_text(name, none ? "Phi-3" : " (Phi-3)");
     }
@@ -246,7 +246,7 @@ adapt_to_llama(struct str *name, const struct keys *keys, const struct hf_family
 }
 
 bool
-hf_name_put(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family, struct err *err)
+hf_name_put(struct keys *keys, const struct hf_folder *folder, bool phi3, struct err *err)
 {
     static const char *const member_of[] = { "_name_or_path" };
     const struct hf_text *card = &folder->file[HF_README];
@@ -263,7 +263,7 @@ hf_name_put(struct keys *keys, const struct hf_folder *folder, const struct hf_f
         str_add(&name, line.p, line.n);
     else if (ok && id.p)
         add_title(&name, &id);
-    ok = ok && (adapt_to_llama(&name, keys, family) || err_memory(err, name.len));
+    ok = ok && (adapt_to_llama(&name, keys, phi3) || err_memory(err, name.len));
     ok = ok && (name.len == 0 || keys_put_text(keys, NULL, "general.name", name.p, name.len, err));
     str_clear(&name);
     hf_chars_clear(&chars);

@@ -2,7 +2,6 @@
 #ifndef HF_NAME_H
 #define HF_NAME_H
 
-#include "hf/family.h"
 #include "hf/folder.h"
 #include "writer/keys.h"
 
@@ -14,6 +13,6 @@
  * Phi-3. The name is changed to contain "phi-3" only for a Phi-3 that has these tokens. Call this after the vocabulary keys
  * are put. Fails with ERR_MALFORMED for a bad config.json.
  */
-bool hf_name_put(struct keys *keys, const struct hf_folder *folder, const struct hf_family *family, struct err *err);
+bool hf_name_put(struct keys *keys, const struct hf_folder *folder, bool phi3, struct err *err);
 
 #endif

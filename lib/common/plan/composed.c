@@ -56,6 +56,26 @@ strided_slice(struct strided *s, uint32_t d, uint64_t from, uint64_t n)
     return true;
 }
 
+bool
+strided_units(struct strided *s, uint32_t elems)
+{
+    struct layout *l = &s->layout;
+    uint32_t last = l->rank;
+    while (last != 0 && l->dim[last - 1].n == 1)
+        last--;
+    if (last == 0 || l->dim[last - 1].stride != 1 || l->dim[last - 1].n % elems != 0 || s->first % elems != 0)
+        return false;
+    for (uint32_t i = 0; i + 1 < last; i++)
+        if (l->dim[i].n != 1 && l->dim[i].stride % elems != 0)
+            return false;
+    for (uint32_t i = 0; i + 1 < last; i++)
+        l->dim[i].stride /= elems;
+    l->dim[last - 1].n /= elems;
+    l->rank = last;
+    s->first /= elems;
+    return true;
+}
+
 /* --- arithmetic */
 
 struct operation
@@ -152,9 +172,16 @@ end_of(const void *of, size_t i)
 }
 
 size_t
+composed_size(const struct composed *composed, enum dtype dtype)
+{
+    return composed->n != 0 && composed->part[0].repack ? repack_facts(composed->part[0].repack->kind)->out
+        : dtype_facts(dtype)->bytes;
+}
+
+size_t
 composed_find(const struct composed *composed, uint64_t element)
 {
-    return search_end_after(composed, composed->n, end_of, element);
+    return search_end_after(composed, composed->n, end_of, composed->period != 0 ? element % composed->period : element);
 }
 
 uint64_t
@@ -163,10 +190,33 @@ composed_begin(const struct composed *composed, size_t part)
     return part != 0 ? composed->part[part - 1].end : 0;
 }
 
+uint64_t
+composed_run_length(const struct composed *composed, uint64_t element)
+{
+    uint64_t place = composed->period != 0 ? element % composed->period : element;
+    return composed->part[composed_find(composed, element)].end - place;
+}
+
+bool
+composed_part_range(const struct composed *composed, size_t part, uint64_t first, uint64_t last, uint64_t *from,
+    uint64_t *to)
+{
+    uint64_t begin = composed_begin(composed, part), end = composed->part[part].end, run = end - begin;
+    uint64_t period = composed->period;
+    if (period == 0) {
+        *from = num_max(first, begin) - begin;
+        *to = num_max(num_min(last, end), begin) - begin;
+    } else {
+        *from = first / period * run + (num_min(num_max(first % period, begin), end) - begin);
+        *to = last / period * run + (num_min(num_max(last % period, begin), end) - begin);
+    }
+    return *from < *to;
+}
+
 /* A part that is being read. */
 struct composed_walk {
     const struct composed_part *part;
-    size_t number, size;
+    size_t number, size, room;  /* room: bytes of the tile */
     uint8_t *tile;
     composed_read *read;
     void *of;
@@ -179,7 +229,7 @@ run_transposed(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *
 {
     const struct layout *l = w->part->layout;
     const struct layout_dim cols = l->dim[l->rank - 1];
-    uint64_t room = COMPOSED_TILE / w->size, col = at % cols.n, rows = 1;
+    uint64_t room = w->room / w->size, col = at % cols.n, rows = 1;
     if (l->rank > 1 && l->dim[l->rank - 2].stride == 1 && col == 0 && n >= cols.n && room >= cols.n)
         rows = num_min(l->dim[l->rank - 2].n - at / cols.n % l->dim[l->rank - 2].n, num_min(n, room) / cols.n);
     uint64_t width = num_min(num_min(cols.n - col, n), room), from = w->part->first + layout_at(l, at);
@@ -204,20 +254,80 @@ run_part(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *y, str
     return w->read(w->of, w->number, w->part->first + (l ? layout_at(l, at) : at), n, y, err) ? n : 0;
 }
 
+/* Makes n elements of a part, starting at place `at`. */
+static bool
+run_all(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *y, struct err *err)
+{
+    for (uint64_t run; n != 0; at += run, n -= run, y += run * w->size)
+        if ((run = run_part(w, at, n, y, err)) == 0)
+            return false;
+    return true;
+}
+
+/* Makes whole periods, starting with period `at`: reads what each part has of all of them at once, and scatters it. Returns
+ * how many; 0 is a failure. */
+static uint64_t
+run_periods(struct composed_walk *w, const struct composed *composed, uint64_t at, uint64_t n, uint8_t *y, struct err *err)
+{
+    enum { HALF = COMPOSED_TILE / 2 };
+    const size_t size = w->size, period = (size_t)composed->period * size;
+    uint8_t *buf = w->tile;
+    n = num_min(n, HALF / period);
+    w->tile += HALF;
+    w->room = HALF;
+    bool ok = true;
+    for (w->number = 0; ok && w->number < composed->n; w->number++) {
+        size_t begin = (size_t)composed_begin(composed, w->number) * size, run;
+        w->part = &composed->part[w->number];
+        run = (size_t)w->part->end * size - begin;
+        ok = run_all(w, at * (run / size), n * (run / size), buf, err);
+        for (uint64_t k = 0; ok && k < n; k++)
+            memcpy(y + k * period + begin, buf + k * run, run);
+    }
+    w->tile = buf;
+    w->room = COMPOSED_TILE;
+    return ok ? n : 0;
+}
+
+/* Makes elements of parts that alternate. */
+static bool
+run_alternating(struct composed_walk *w, const struct composed *composed, uint64_t first, uint64_t n, uint8_t *y,
+    struct err *err)
+{
+    uint64_t period = composed->period, few = COMPOSED_TILE / 16 / w->size;
+    for (uint64_t run; n != 0; first += run, n -= run, y += run * w->size) {
+        if (first % period == 0 && n >= period && period <= few) {
+            if ((run = period * run_periods(w, composed, first / period, n / period, y, err)) == 0)
+                return false;
+            continue;
+        }
+        w->number = composed_find(composed, first);
+        w->part = &composed->part[w->number];
+        uint64_t begin = composed_begin(composed, w->number), of_part = w->part->end - begin;
+        run = num_min(n, w->part->end - first % period);
+        if (!run_all(w, first / period * of_part + first % period - begin, run, y, err))
+            return false;
+    }
+    return true;
+}
+
 bool
 composed_run(const struct composed *composed, uint64_t first, uint64_t n, size_t size, uint8_t *y, uint8_t *tile,
     composed_read *read, void *of, struct err *err)
 {
+    struct composed_walk w = { .size = size, .room = COMPOSED_TILE, .tile = tile, .read = read, .of = of };
     if (composed->n == 0) {
         memcpy(y, composed->numbers + first, (size_t)n * size);
         return true;
     }
-    struct composed_walk w = { .size = size, .tile = tile, .read = read, .of = of };
-    for (w.number = composed_find(composed, first); n != 0; w.number++) {
+    if (composed->period != 0)
+        return run_alternating(&w, composed, first, n, y, err);
+    uint64_t run;
+    for (w.number = composed_find(composed, first); n != 0; w.number++, first += run, n -= run, y += run * size) {
         w.part = &composed->part[w.number];
-        for (uint64_t run; n != 0 && first < w.part->end; first += run, n -= run, y += run * size)
-            if ((run = run_part(&w, first - composed_begin(composed, w.number), num_min(n, w.part->end - first), y, err)) == 0)
-                return false;
+        run = num_min(n, w.part->end - first);
+        if (!run_all(&w, first - composed_begin(composed, w.number), run, y, err))
+            return false;
     }
     return true;
 }

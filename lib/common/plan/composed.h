@@ -1,10 +1,11 @@
-/* composed: an output tensor made of several sources: parts of input tensors and weights, one after the other, then
- * operations on each element, then one rounding to the output type or an encoder. An element depends only on its position,
- * so any range can be made independently. */
+/* composed: an output tensor made of several sources: parts of input tensors and weights, one after the other or joined along
+ * an inner dimension, with operations on each element, then one rounding to the output type or an encoder. An element
+ * depends only on its position, so any range can be made independently. */
 #ifndef PLAN_COMPOSED_H
 #define PLAN_COMPOSED_H
 
 #include "catalog/catalog.h"
+#include "plan/repack.h"
 #include "scheme/scheme.h"
 
 /* A selection or reordering of the elements of a row-major source: element i is the source's element first + layout_at(layout,
@@ -42,14 +43,22 @@ struct operation operation_inverse(struct operation operation);
 /* Applies operations to x[0..n), in order. `half`: results are rounded to F16. */
 void operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bool half);
 
-/* Elements of an input tensor or a weight; exactly one of the two is not NULL. */
+/* Elements of an input tensor or a weight, or units of quantized data; exactly one of the three is not NULL. If one part has
+ * units, all have, of the same size, and everything here counts units instead of elements. */
 struct composed_part {
     const struct tensor *copy;
     const struct weight *decode;
+    const struct repack *repack;
     uint64_t first;                     /* element of the source */
     const struct layout *layout;        /* order of the elements, relative to `first`; NULL: contiguous. Borrowed */
-    uint64_t end;                       /* number of elements of the composed tensor up to the end of this part */
+    uint64_t end;                       /* number of elements up to the end of this part, in the composed tensor or, if the
+                                         * parts alternate, in a period */
+    const struct operation *op;         /* nops operations; borrowed */
+    size_t nops;
 };
+
+/* Turns a selection of elements into one of units of `elems` elements. Returns false if they do not consist of whole units. */
+bool strided_units(struct strided *s, uint32_t elems);
 
 /* Sets a part, and its end to the number of its elements, which must not be 0. Memory belongs to the catalog. A transposed part
  * of a tensor without a layout becomes a tensor with this layout, which the pipeline reads in panels. ERR_MEMORY, ERR_LIMIT. */
@@ -61,17 +70,29 @@ struct composed {
     struct shape shape;
     const struct composed_part *part;   /* n parts, none of them empty; n 0: generated from `numbers`, F32 */
     size_t n;
-    const struct operation *op;         /* nops operations */
-    size_t nops;
+    uint64_t period;                    /* 0: each part is contiguous. Else the parts alternate, as tensors do that are joined
+                                         * along an inner dimension: of every `period` elements, which is the end of the last
+                                         * part, each part provides its next `end` minus begin */
     const float *numbers;
     const char *name;                   /* length of `numbers` */
 };
 
+/* Returns the bytes of an element of a composed tensor of this type, or of a unit. */
+size_t composed_size(const struct composed *composed, enum dtype dtype);
+
 /* Returns the part that holds an element, which is below the end of the last one. */
 size_t composed_find(const struct composed *composed, uint64_t element);
 
-/* Returns the composed tensor's element at which a part begins. */
+/* Returns the element at which a part begins, of the composed tensor or of a period. */
 uint64_t composed_begin(const struct composed *composed, size_t part);
+
+/* Returns the number of elements of the composed tensor from `element` on that follow each other in the same part. */
+uint64_t composed_run_length(const struct composed *composed, uint64_t element);
+
+/* Sets [*from, *to) to a range of the elements of a part, in its order, that includes those of elements [first, last) of the
+ * composed tensor. Returns false if there are none. */
+bool composed_part_range(const struct composed *composed, size_t part, uint64_t first, uint64_t last, uint64_t *from,
+    uint64_t *to);
 
 /* Reads elements [first, first + n) of the source of a part; y needs no alignment. */
 typedef bool composed_read(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct err *err);

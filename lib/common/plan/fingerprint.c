@@ -87,12 +87,13 @@ add_built(struct fingerprint *f, const struct built *built)
     const struct composed *composed = built->composed;
     uint64_t n = 0;
     add_shape(f, &composed->shape);
-    ADD_NUMBERS(f, composed->n, composed->nops);
-    for (size_t i = 0; i < composed->nops; i++)
-        ADD_NUMBERS(f, composed->op[i].kind, bits_of_float(composed->op[i].value));
+    ADD_NUMBERS(f, composed->n, composed->period);
     for (size_t i = 0; i < composed->n; i++) {
-        ADD_NUMBERS(f, composed->part[i].first, composed->part[i].end);
-        add_layout(f, composed->part[i].layout);
+        const struct composed_part *part = &composed->part[i];
+        ADD_NUMBERS(f, part->first, part->end, part->nops);
+        for (size_t k = 0; k < part->nops; k++)
+            ADD_NUMBERS(f, part->op[k].kind, bits_of_float(part->op[k].value));
+        add_layout(f, part->layout);
         add_piece(f, built->part[i]);
     }
     add_text(f, composed->name);
@@ -149,6 +150,11 @@ add_piece(struct fingerprint *f, const struct piece *piece)
         break;
     case PIECE_DECODE:
         add_weight(f, piece->of.weight);
+        break;
+    case PIECE_REPACK:
+        ADD_NUMBERS(f, piece->of.repack->kind);
+        add_input(f, piece->of.repack->input[0]);
+        add_input(f, piece->of.repack->input[1]);
         break;
     case PIECE_COMPOSED:
         add_built(f, piece->of.built);

@@ -23,8 +23,20 @@ void expr_free(struct expr *e);                         /* accepts NULL */
 /* Returns the text of an expression, for messages; NUL-terminated, borrowed. */
 const char *expr_text(const struct expr *e);
 
+/* Returns "FILE:LINE". */
+const char *expr_where(const struct expr *e);
+
 /* Returns the name if the expression is only a name, or begins "NAME ??", as the way back needs it; else NULL. */
 const char *expr_member(const struct expr *e);
+
+/* Returns true for a number, string, true, false or null. */
+bool expr_is_literal(const struct expr *e);
+
+/* Returns name i in the expression, in the order of the text, with its dots; NULL after the last. */
+const char *expr_name_at(const struct expr *e, size_t i);
+
+/* Returns true if the expression calls a function. */
+bool expr_calls(const struct expr *e, const char *function);
 
 /* Evaluates for layer b. *value is a new reference; JSON null for null. Fails with ERR_MALFORMED (a `let` that refers to
  * itself, nesting too deep) or ERR_MEMORY. */

@@ -3,6 +3,7 @@
 #ifndef HF_FAMILY_FAMILY_H
 #define HF_FAMILY_FAMILY_H
 
+#include "base/names.h"
 #include "catalog/metadata.h"
 #include "hf/family/expr.h"
 
@@ -57,6 +58,12 @@ struct family_pattern {
     const char *where;
 };
 
+/* A source that must equal another one and is left out. */
+struct family_same {
+    const char *name, *other;
+    struct expr *when;
+};
+
 struct family_rename {
     const char *from, *to;      /* to: "" removes */
     bool start, end;            /* only at the start, at the end of the name */
@@ -80,6 +87,7 @@ struct family_key {
     enum meta_type type;
     bool array;                 /* of that type */
     bool each;                  /* the value is a list over the layers */
+    bool early;                 /* stands before `vocab` in the file */
     struct expr *value, *when;
     const char *where;
 };
@@ -137,6 +145,7 @@ struct model_family {
     FAMILY_LIST(struct family_let) lets;            /* the last of a name only */
     FAMILY_LIST(struct family_rename) renames;
     FAMILY_LIST(struct family_pattern) mtp, drop, zero;
+    FAMILY_LIST(struct family_same) same;
     FAMILY_LIST(struct family_row) rows;
     FAMILY_LIST(struct family_make) makes;
     FAMILY_LIST(struct family_need) needs;
@@ -152,6 +161,9 @@ bool family_read(struct model_family **family, const char *file, const char *tex
     struct err *err);
 void family_free(struct model_family *family);          /* accepts NULL */
 
+/* Reads a family from a file. Fragments come from its folder, then from the built-in ones. Fails with ERR_OPEN too. */
+bool family_open(struct model_family **family, const char *path, struct err *err);
+
 /* The built-in families: read from the texts compiled in, by class or architecture. */
 
 /* Returns the file name, such as "llama", of built-in family i in name order, or NULL after the last. */
@@ -159,6 +171,19 @@ const char *family_name_at(size_t i);
 
 /* Reads built-in family `name`. */
 bool family_builtin(struct model_family **family, const char *name, struct err *err);
+
+/* Calls `see` with each expression of keys, lets, rows, `refuse`, `warn` and `vocab size`, until it returns false. */
+typedef bool family_see(void *of, const struct expr *e, struct err *err);
+bool family_each_expr(const struct model_family *family, family_see *see, void *of, struct err *err);
+
+/* Returns true if one of them, except those of `refuse` and `warn`, uses a name, or a member of it. */
+bool family_uses(const struct model_family *family, const char *word);
+
+/* Sets *value to a new reference to the value of a `default` or `back` row; `each`: a list over num_hidden_layers. */
+bool family_member_value(json_t **value, const struct family_member *m, struct scope *scope, struct err *err);
+
+/* Appends the classes of all built-in families, in the order of their names. */
+bool family_classes(struct names *classes, struct err *err);
 
 /* Sets *family to the built-in family of a class, class[0..n), or to NULL if there is none. */
 bool family_of_class(struct model_family **family, const char *class, size_t n, struct err *err);

@@ -32,7 +32,17 @@ struct scope {
     struct scope_tensors tensors;
     bool (*has_file)(void *of, const char *name);
     void *folder;               /* the `of` of has_file */
-    unsigned depth;             /* lets being evaluated, to find one that refers to itself */
+    unsigned depth;             /* operations being evaluated, over all lets; 0 at first */
+    uint32_t steps;             /* evaluated so far, to limit the time that a family can take; 0 at first */
 };
+
+/* Sets *value to a new reference to what a name stands for, for layer b; null if it is unknown. The first of: a GGUF key
+ * (only if scope->keys is set), a built-in, a let, a member. A caller that wants names to be members only, as verbs do on the
+ * way back, leaves scope->keys NULL. */
+bool scope_value(json_t **value, const char *name, struct scope *scope, uint64_t b, struct err *err);
+
+/* Sets *n to the value of the let `layers` or `main`. Fails with ERR_MALFORMED if it is not a number of layers. */
+enum { SCOPE_LAYERS_MAX = 1 << 16 };
+bool scope_layers(uint64_t *n, const char *name, struct scope *scope, struct err *err);
 
 #endif

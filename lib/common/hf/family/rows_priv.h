@@ -1,0 +1,117 @@
+/* rows_priv: the outputs of a family while they are collected. */
+#ifndef HF_FAMILY_ROWS_PRIV_H
+#define HF_FAMILY_ROWS_PRIV_H
+
+#include "base/table.h"
+#include "hf/family/name_index.h"
+#include "hf/family/rows.h"
+#include "hf/family/sources.h"
+#include "hf/family/verbs.h"
+#include "scheme/fp4_blocks.h"
+
+/* A source that a row matches. */
+struct row_match {
+    const struct family_source *source;
+    uint64_t b, x;              /* layer and expert, 0 if the row has none */
+};
+
+/* An output tensor. */
+struct row_output {
+    const char *name;           /* name_len bytes and a NUL; owned by the catalog */
+    uint32_t name_len;
+    uint32_t row;               /* index in the family */
+    uint32_t group;             /* of a stack: its group */
+    size_t place;               /* of the last source, in input order */
+    struct row_match match;     /* the source, or the first of a stack */
+    size_t member, nmembers;    /* of a stack: its members, after they are sorted */
+};
+
+/* A member of a stack. */
+struct row_member {
+    struct row_match match;
+    uint32_t output;
+};
+
+/* Stacks that are written together: those of one layer whose sources have the same name before the number of the expert. */
+struct row_group {
+    const char *name;           /* n bytes; borrowed from a source */
+    size_t n, place;
+};
+
+/* Tensors that are not converted, for a note. */
+struct left_out {
+    uint64_t n, nbytes;
+};
+
+struct rows_work {
+    const struct family_tensors *how;
+    const struct model_family *family;
+    struct scope *scope;
+    struct catalog *memory;
+    struct family_sources *sources;
+    struct name_index *index;   /* of rows, by HF name */
+    struct rows_when *when;     /* of rows; owned */
+    struct row_output *out;     /* nout of them; owned */
+    size_t nout, room;
+    struct table names;         /* of outputs */
+    struct row_member *member;  /* nmembers of them; owned */
+    size_t nmembers, member_room;
+    struct row_group *group;    /* ngroups of them; owned */
+    size_t ngroups, group_room;
+    struct table groups;
+    uint64_t main;
+    enum dtype matrices;        /* DTYPE_UNKNOWN: as they are */
+    uint64_t experts;           /* expert_count, or 0 */
+    struct left_out mtp, media, unknown;
+};
+
+/* Fails about a source: "tensor NAME SHAPE: what". */
+bool rows_fail(const struct family_source *source, enum err_kind kind, const char *what, struct err *err);
+
+/* Sets *yes to the truth of a condition for layer b, remembered for the last b. */
+bool rows_when(bool *yes, struct rows_work *w, uint32_t row, uint64_t b, struct err *err);
+
+/* Sets *name to the GGUF name of a row for layer b; owned by the catalog. */
+bool rows_output_name(const char **name, uint32_t *n, struct scope *scope, const struct family_row *row, uint64_t b,
+    struct catalog *memory, struct err *err);
+
+/* Returns the output of a name, or NULL. */
+const struct row_output *rows_find(const struct rows_work *w, const char *name, size_t n);
+
+/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
+enum dtype rows_type(const struct rows_work *w);
+
+/* Replaces the list of a choice by the outputs: generated tensors, then the others in the order of their sources. */
+bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
+
+/* Makes the tensor of an output from its sources: with the type of its blocks if they are kept. */
+bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
+
+/* Returns member i of an output, of which there is one if it is no stack. */
+const struct row_match *rows_member(const struct rows_work *w, const struct row_output *out, size_t i);
+
+/* Returns true if a source is kept as blocks, and describes them. */
+bool rows_blocks(struct fp4_blocks *b, const struct rows_work *w, const struct family_source *source);
+
+/* Makes a generated tensor of n numbers, copied. `name` is borrowed. */
+bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
+
+/* Appends the scales that belong to an output of NVFP4 blocks, at most ROWS_SCALES, to list[*n...]. */
+enum { ROWS_SCALES = 2 };
+bool rows_add_scales(struct chosen *list, size_t *n, const struct rows_work *w, const struct row_output *out, struct err *err);
+
+/* Checks `need` for layers below `main`: all outputs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its
+ * first row. */
+bool rows_check_needs(const struct model_family *family, struct scope *scope, uint64_t main,
+    bool (*exists)(const void *of, const char *name, size_t n), const void *of, struct err *err);
+
+/* Sets *n to the largest number that the rows of a key give, for all layers if it is a list; 0 if none does. */
+bool rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err);
+
+/* Sets *same if a row `same` applies to a source; fails with ERR_UNSUPPORTED if the other source has other bytes. */
+bool rows_check_same(bool *same, const struct rows_work *w, const struct family_source *source, struct err *err);
+
+/* Checks that all elements of a source are zero. */
+bool rows_check_zero(const struct rows_work *w, const struct family_source *source, struct err *err);
+
+#endif
