@@ -151,7 +151,7 @@ class_of_model(const char *model)
         enum hf_tokenizer_class class;
     } models[] = {
         { "Qwen", CLASS_QWEN }, { "Starcoder2", CLASS_GPT }, { "PhiFor", CLASS_GPT }, { "Cohere2", CLASS_COHERE },
-        { "Bert", CLASS_BERT }, { "Gemma", CLASS_GEMMA },
+        { "Bert", CLASS_BERT },
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (begins(model, models[i].begin))
