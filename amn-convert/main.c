@@ -1,25 +1,34 @@
 /* amn-convert: converts a model to another format, dequantizing it on the way. */
-#include "command/command.h"
+#include "template.h"
+
+/* The command line. */
+struct converting {
+    struct command cmd;
+    const char *family_template;        /* the directory of --family-template, or NULL */
+};
 
 static bool
 take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
-    struct command *cmd = own;
+    struct converting *c = own;
     switch (option->key) {
     case CLI_OPT_TO:
-        return command_take_format(cmd, option, arg, err);
+        return command_take_format(&c->cmd, option, arg, err);
     case CLI_OPT_TENSOR:
-        cmd->naming.only = arg;
+        c->cmd.naming.only = arg;
+        return true;
+    case CLI_OPT_FAMILY_TEMPLATE:
+        c->family_template = arg;
         return true;
     default:
-        return command_take(cmd, option, arg, err);
+        return command_take(&c->cmd, option, arg, err);
     }
 }
 
 int
 main(int argc, char **argv)
 {
-    struct command cmd = { .to = DTYPE_BF16 };
-    cli_options(&cmd.cli, CLI_CONVERT, take, &cmd, argc, argv);
-    return command_run(&cmd);
+    struct converting c = { .cmd = { .to = DTYPE_BF16 } };
+    cli_options(&c.cmd.cli, CLI_CONVERT, take, &c, argc, argv);
+    return c.family_template ? template_run(&c.cmd, c.family_template) : command_run(&c.cmd);
 }

@@ -36,7 +36,7 @@ key() {
     refuses 69 unsupported MambaForCausalLM llama3
     model llama3 'config.architectures=["Qwen9ForCausalLM"]'
     refuses 69 unsupported "'Qwen9ForCausalLM'; did you mean" llama3
-    grep -q -e '--family FILE' -e '--keep-names' err
+    grep -q -e '--family FILE' err
     for bad in '[]' '{}' '[3]' '"LlamaForCausalLM"'; do
         model llama3 "config.architectures=$bad"
         got=0

@@ -136,7 +136,7 @@ CASES.update({
         ssm_multipliers=[0.3535533905932738, 0.25, 0.3, 0.5, 0.7], ssm_out_multiplier=0.23570226039551587, **im), {"back": 2e-2}),
     "falcon_h1-norm": (plain_bpe(LLAMA3, "falcon-h1", ignore_merges=True), "bfloat16", 0, "FalconH1", dict(
         hidden_size=32, intermediate_size=48, head_dim=16, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=16,
-        mamba_n_groups=2, mamba_chunk_size=16, mamba_rms_norm=True, mamba_norm_before_gate=False, **im), {"back": 1e-6})     # of another mamba_chunk_size,
+        mamba_n_groups=2, mamba_chunk_size=16, mamba_rms_norm=True, mamba_norm_before_gate=False, **im), {"back": 1e-6}),    # another mamba_chunk_size
     "gemma": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>", "▁▁"]), "bfloat16", 2, "Gemma", dict(
         head_dim=24, num_key_value_heads=1, hidden_act="gelu_pytorch_tanh", **BASE), {"off": GELU}),
     "gemma4": (gemma4, "bfloat16", 0, "Gemma4", dict(

@@ -1,5 +1,5 @@
-/* hf/family: rows of random verbs, forwards and back. A source whose elements are numbered goes through family_rows_choose(), the
- * outputs go through family_back_choose(), and each element must be where it was. Then the order of stacks, and errors. */
+/* hf/family: rows of random verbs, forwards and back. A source whose elements are numbered goes through
+ * family_rows_choose(), the outputs go through family_back_choose(), and each element must be where it was. Then the order of stacks, and errors. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -275,7 +275,7 @@ check_round(void)
     static const uint64_t sizes[] = { 1, 2, 3, 4, 6, 8, 12 };
     char text[TEXT] = "family test\nclass TestModel\narch test\nvocab bpe\nhf TestModel test\nlet layers = 1\n";
     struct store there = { 0 }, back = { 0 };
-    struct choice made, source;
+    struct choice made, source = { 0 };
     uint64_t dim[RANK], n = 1;
     uint32_t rank = 1 + random_below(3);
     struct err err;
@@ -311,11 +311,11 @@ check_round(void)
         CHECK(t.shape.rank == rank && shape_same(&t.shape, &catalog_at(there.catalog, 0)->shape, rank));
         ok = CHECK(memcmp(x, y, (size_t)n * sizeof *x) == 0);
         free(y);
-        choice_clear(&source);
     }
     if (whole && !ok)
         printf("%s%s\n", text, err.text);
     choice_clear(&made);
+    choice_clear(&source);
     json_decref(config);
     clear_store(&there);
     clear_store(&back);
@@ -379,6 +379,45 @@ check_stacks(void)
     check_stack(good, 3, "{\"experts\": 3}", "tensor output_norm.weight");
 }
 
+/* --- values */
+
+/* Keys of one number become tensors again. */
+static void
+check_values(void)
+{
+    static const char text[] = "family test\nclass TestModel\narch test\nvocab bpe\nhf TestModel test\nlet layers = 2\n"
+        "key a f32 value(\"x.a\")\nkey /x.b [f32] each value(\"x.{b}.b\", 0)\nkey c f32 value(\"x.c\", 2)\n"
+        "tensor n.weight output_norm.weight\n";
+    struct store s = { 0 };
+    struct err err;
+    struct choice choice;
+    struct model_family *family;
+    err_init(&err);
+    s.catalog = catalog_new(&limits_default, &err);
+    add_pair(&s, "output_norm.weight");
+    choose_all(&choice, &s);
+    CHECK(family_read(&family, "test", text, strlen(text), NULL, NULL, &err));
+    json_t *keys = json_loads("{\"test.a\": 1.5, \"x.b\": [2, 0.10000000149011612]}", 0, NULL), *config = json_object();
+    struct model model = { .catalog = s.catalog };
+    struct scope scope = { .family = family, .config = config, .keys = keys, .mtp = true };
+    const struct family_tensors how = { .family = family, .scope = &scope, .model = &model, .matrices = DTYPE_BF16 };
+    CHECK(family_back_choose(&choice, &how, &err) && scope.keys == keys);
+    static const char *const names[] = { "n.weight", "x.0.b", "x.1.b", "x.a" };
+    static const enum dtype types[] = { DTYPE_BF16, DTYPE_BF16, DTYPE_F32, DTYPE_BF16 };
+    static const float numbers[] = { 0, 2, 0.1f, 1.5f };
+    if (CHECK(choice.n == 4))
+        for (size_t i = 0; i < 4; i++) {
+            const struct tensor t = chosen_tensor(&choice.list[i]);
+            CHECK(strcmp(t.name, names[i]) == 0 && t.dtype == types[i]);
+            CHECK(i == 0 || (choice.list[i].composed->numbers[0] == numbers[i] && t.shape.rank == (i == 3)));
+        }
+    choice_clear(&choice);
+    family_free(family);
+    json_decref(keys);
+    json_decref(config);
+    clear_store(&s);
+}
+
 /* --- names */
 
 static void
@@ -401,7 +440,8 @@ check_found(struct name_index *index, const char *name, const char *want)
 static void
 check_names(void)
 {
-    static const char *const patterns[] = { "l.{b}.w1", "l.{b}.w2", "l.0.w1", "l.{b}.{x}", "l.{x}.{b}", "l.{b}.{b}", "plain", "l.{b}.w1" };
+    static const char *const patterns[] = { "l.{b}.w1", "l.{b}.w2", "l.0.w1", "l.{b}.{x}", "l.{x}.{b}", "l.{b}.{b}", "plain",
+        "l.{b}.w1" };
     struct err err;
     err_init(&err);
     struct name_index *index = name_index_new(&err);
@@ -430,6 +470,7 @@ main(void)
         check_round();
     CHECK(knotted < rounds / 10);
     check_stacks();
+    check_values();
     check_names();
     return check_done("family rows");
 }

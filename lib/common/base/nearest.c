@@ -1,6 +1,7 @@
 #include "base/nearest.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,6 +44,13 @@ distance(const char *a, size_t na, const char *b, size_t nb)
         row = next;
     }
     return above[nb];
+}
+
+unsigned
+nearest_distance(const char *a, const char *b)
+{
+    size_t na = strlen(a), nb = strlen(b);
+    return na <= WORD_MAX && nb <= WORD_MAX ? distance(a, na, b, nb) : UINT_MAX;
 }
 
 const char *

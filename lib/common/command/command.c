@@ -50,13 +50,14 @@ open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct er
 {
     if (cmd->writer != &writer_gguf)
         return true;
-    const char *option = cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : NULL;
+    const char *option = cmd->hf.family ? "--family" : cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : NULL;
+    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
     if (!hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)
         cmd->keys.own = &hf->keys;
     return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no effect: the input is not a "
-        "model directory whose tokenizer is converted", option);
+        "model directory that is converted by its class", option);
 }
 
 /* Returns which quantized weights stay as they are. */

@@ -59,6 +59,7 @@ static const struct take_row {
     { CLI_OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
     { 'l', TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
     { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
+    { CLI_OPT_FAMILY, TAKE_NAME, offsetof(struct command, hf.family), "file name" },
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
     { CLI_OPT_DEQUANTIZE, TAKE_FLAG, offsetof(struct command, dequantize), NULL },
@@ -206,7 +207,7 @@ check_format(const struct command *cmd, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : cmd->keys.typed.n != 0 ? "--gguf-kv"
+    option = cmd->hf.family ? "--family" : cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : cmd->keys.typed.n != 0 ? "--gguf-kv"
         : cmd->keys.unset.n != 0 ? "--gguf-unset" : cmd->keys.path ? "--gguf-metadata" : NULL;
     if (cmd->hf.pre && cmd->hf.no_tokenizer)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre and --no-tokenizer are mutually exclusive");

@@ -143,8 +143,8 @@ bool
 hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err)
 {
-    const struct family_tensors how = { .family = hf->family, .scope = &hf->config.scope, .model = model, .matrices = matrices,
-        .exact = exact, .mtp_only = hf->options.mtp_only, .allow_missing = hf->options.allow_missing,
+    const struct family_tensors how = { .family = hf->family, .scope = &hf->config.scope, .config = &hf->config, .model = model, .matrices = matrices,
+        .exact = exact, .blocks = !exact && !hf->options.dequantize, .mtp_only = hf->options.mtp_only, .allow_missing = hf->options.allow_missing,
         .skip_unknown = hf->options.skip_unknown };
     char label[48];
     if (!hf->family)

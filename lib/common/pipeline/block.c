@@ -7,12 +7,13 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "kernel/repack.h"
 #include "pipeline/encoder.h"
 #include "pipeline/verify.h"
 
 enum {
     PART_ALIGN = 64,            /* alignment of parts in the window and of scratch memory: a cache line */
-    ELEM_MAX = 8,               /* size of the largest element */
+    ELEM_MAX = 64,              /* size of the largest element, and of a block that is repacked */
     OPERATION_FLOATS = 1024     /* elements per call of operations_apply() */
 };
 
@@ -229,6 +230,34 @@ change_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64
     return true;
 }
 
+/* --- quantized data */
+
+/* Rearranges units [first, first + count), through the window. */
+static bool
+repack_run(const struct maker *m, const struct repack *r, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+{
+    const struct repack_facts *f = repack_facts(r->kind);
+    uint8_t *other;
+    for (uint64_t n; count != 0; first += n, count -= n, y += n * f->out) {
+        n = num_min(count, BLOCK_WINDOW / (f->in[0] + f->in[1]));
+        other = m->b->in + n * f->in[0];
+        bool once = r->input[1] != NULL;        /* blocks are read twice: for codes and for scales */
+        if (once ? !read_once(m, r->input[0], first * f->in[0], m->b->in, n * f->in[0], err)
+                || !read_once(m, r->input[1], first * f->in[1], other, n * f->in[1], err)
+                : !model_bytes(m->p->model, r->input[0], first * f->in[0], m->b->in, (size_t)(n * f->in[0]), err))
+            return false;
+        if (r->kind == REPACK_MXFP4)
+            repack_mxfp4(y, m->b->in, other, (size_t)n);
+        else if (r->kind == REPACK_NVFP4)
+            repack_nvfp4(y, m->b->in, other, (size_t)n);
+        else if (r->kind == REPACK_MXFP4_CODES)
+            repack_mxfp4_codes(y, m->b->in, (size_t)n);
+        else
+            repack_mxfp4_scales(y, m->b->in, (size_t)n);
+    }
+    return true;
+}
+
 /* --- pieces */
 
 /* Converts elements [first, first + count) of a tensor to another type, through the window. */
@@ -310,6 +339,10 @@ composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first,
 {
     const struct composed *composed = piece->of.built->composed;
     bool operates = false;
+    if (composed->n == 0 && piece->to != DTYPE_F32) {
+        kernels_cast(m->p->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)(composed->numbers + first), (size_t)count);
+        return true;
+    }
     for (size_t i = 0; i < composed->n && !operates; i++)
         operates = composed->part[i].nops != 0;
     if (!operates)
@@ -332,6 +365,8 @@ element_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
 {
     if (piece->kind == PIECE_COMPOSED)
         return composed_bytes(m, piece, first, count, size, y, err);
+    if (piece->kind == PIECE_REPACK)
+        return repack_run(m, piece->of.repack, first, count, y, err);
     if (is_cast(piece))
         return cast_run(m, piece, first, count, y, err);
     if (piece->kind == PIECE_COPY)
@@ -359,7 +394,7 @@ static bool
 element_bytes(const struct maker *m, const struct piece *piece, size_t size, uint64_t from, uint64_t to, uint8_t *y,
     struct err *err)
 {
-    _Alignas(ELEM_MAX) uint8_t one[ELEM_MAX];
+    _Alignas(8) uint8_t one[ELEM_MAX];
     if (from % size != 0) {
         uint64_t skip = from % size, n = num_min(size - skip, to - from);
         if (!element_run(m, piece, from / size, 1, size, one, err))
@@ -402,7 +437,7 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
     default:
         break;
     }
-    return element_bytes(m, piece, dtype_facts(piece->to)->bytes, from, to, y, err);
+    return element_bytes(m, piece, piece_size(piece), from, to, y, err);
 }
 
 /* Fails if one of n floats is NaN or infinite. */

@@ -15,6 +15,8 @@ chosen_source(const struct chosen *chosen)
     struct tensor t = { 0 };
     if (w)
         t = *w->part[0];
+    else if (composed && composed->n != 0 && composed->part[0].repack)
+        t = *composed->part[0].repack->input[0];
     else if (chosen->copy || (composed && composed->n != 0))
         t = composed ? *composed->part[0].copy : *chosen->copy;
     t.big_endian = false;

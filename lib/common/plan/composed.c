@@ -56,6 +56,26 @@ strided_slice(struct strided *s, uint32_t d, uint64_t from, uint64_t n)
     return true;
 }
 
+bool
+strided_units(struct strided *s, uint32_t elems)
+{
+    struct layout *l = &s->layout;
+    uint32_t last = l->rank;
+    while (last != 0 && l->dim[last - 1].n == 1)
+        last--;
+    if (last == 0 || l->dim[last - 1].stride != 1 || l->dim[last - 1].n % elems != 0 || s->first % elems != 0)
+        return false;
+    for (uint32_t i = 0; i + 1 < last; i++)
+        if (l->dim[i].n != 1 && l->dim[i].stride % elems != 0)
+            return false;
+    for (uint32_t i = 0; i + 1 < last; i++)
+        l->dim[i].stride /= elems;
+    l->dim[last - 1].n /= elems;
+    l->rank = last;
+    s->first /= elems;
+    return true;
+}
+
 /* --- arithmetic */
 
 struct operation
@@ -149,6 +169,13 @@ end_of(const void *of, size_t i)
 {
     const struct composed *composed = of;
     return composed->part[i].end;
+}
+
+size_t
+composed_size(const struct composed *composed, enum dtype dtype)
+{
+    return composed->n != 0 && composed->part[0].repack ? repack_facts(composed->part[0].repack->kind)->out
+        : dtype_facts(dtype)->bytes;
 }
 
 size_t

@@ -5,6 +5,7 @@
 #define PLAN_COMPOSED_H
 
 #include "catalog/catalog.h"
+#include "plan/repack.h"
 #include "scheme/scheme.h"
 
 /* A selection or reordering of the elements of a row-major source: element i is the source's element first + layout_at(layout,
@@ -42,10 +43,12 @@ struct operation operation_inverse(struct operation operation);
 /* Applies operations to x[0..n), in order. `half`: results are rounded to F16. */
 void operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bool half);
 
-/* Elements of an input tensor or a weight; exactly one of the two is not NULL. */
+/* Elements of an input tensor or a weight, or units of quantized data; exactly one of the three is not NULL. If one part has
+ * units, all have, of the same size, and everything here counts units instead of elements. */
 struct composed_part {
     const struct tensor *copy;
     const struct weight *decode;
+    const struct repack *repack;
     uint64_t first;                     /* element of the source */
     const struct layout *layout;        /* order of the elements, relative to `first`; NULL: contiguous. Borrowed */
     uint64_t end;                       /* number of elements up to the end of this part, in the composed tensor or, if the
@@ -53,6 +56,9 @@ struct composed_part {
     const struct operation *op;         /* nops operations; borrowed */
     size_t nops;
 };
+
+/* Turns a selection of elements into one of units of `elems` elements. Returns false if they do not consist of whole units. */
+bool strided_units(struct strided *s, uint32_t elems);
 
 /* Sets a part, and its end to the number of its elements, which must not be 0. Memory belongs to the catalog. A transposed part
  * of a tensor without a layout becomes a tensor with this layout, which the pipeline reads in panels. ERR_MEMORY, ERR_LIMIT. */
@@ -70,6 +76,9 @@ struct composed {
     const float *numbers;
     const char *name;                   /* length of `numbers` */
 };
+
+/* Returns the bytes of an element of a composed tensor of this type, or of a unit. */
+size_t composed_size(const struct composed *composed, enum dtype dtype);
 
 /* Returns the part that holds an element, which is below the end of the last one. */
 size_t composed_find(const struct composed *composed, uint64_t element);

@@ -151,6 +151,11 @@ add_piece(struct fingerprint *f, const struct piece *piece)
     case PIECE_DECODE:
         add_weight(f, piece->of.weight);
         break;
+    case PIECE_REPACK:
+        ADD_NUMBERS(f, piece->of.repack->kind);
+        add_input(f, piece->of.repack->input[0]);
+        add_input(f, piece->of.repack->input[1]);
+        break;
     case PIECE_COMPOSED:
         add_built(f, piece->of.built);
         break;

@@ -205,6 +205,20 @@ copy_view(void *memory, const struct piece_view *view)
     return copy;
 }
 
+/* Makes a piece of all units of quantized data. */
+static struct piece *
+repacked(const struct repack *repack, struct err *err)
+{
+    const struct repack_facts *facts = repack_facts(repack->kind);
+    struct piece *piece = malloc(sizeof *piece);
+    if (piece)
+        *piece = (struct piece){ .kind = PIECE_REPACK, .to = facts->to, .at = PIECE_NOWHERE, .of.repack = repack,
+            .nbytes = repack->input[0]->extent.nbytes / facts->in[0] * facts->out };
+    else
+        err_memory(err, sizeof *piece);
+    return piece;
+}
+
 /* Makes the pieces of a composed tensor. */
 static const struct built *
 build(const struct composed *composed, enum dtype to, struct err *err)
@@ -219,7 +233,8 @@ build(const struct composed *composed, enum dtype to, struct err *err)
     for (size_t i = 0; i < composed->n; i++) {
         const struct chosen of = { .copy = composed->part[i].copy, .decode = composed->part[i].decode,
             .dtype = composed->part[i].nops != 0 ? DTYPE_F32 : to };
-        if ((built->part[i] = piece_elements(&of, err)) == NULL) {
+        const struct repack *repack = composed->part[i].repack;
+        if ((built->part[i] = repack ? repacked(repack, err) : piece_elements(&of, err)) == NULL) {
             free_built(built);
             return NULL;
         }
@@ -422,12 +437,20 @@ encoded_part(const struct piece *piece)
     return &piece->of.encoded->encoding->part[piece->of.encoded->part];
 }
 
+size_t
+piece_size(const struct piece *piece)
+{
+    return piece->kind == PIECE_REPACK ? repack_facts(piece->of.repack->kind)->out
+        : piece->kind == PIECE_COMPOSED ? composed_size(piece->of.built->composed, piece->to) : dtype_facts(piece->to)->bytes;
+}
+
 const struct tensor *
 piece_input(const struct piece *piece, unsigned i)
 {
     switch (piece->kind) {
     case PIECE_COPY:    return i == 0 ? piece->of.tensor : NULL;
     case PIECE_VIEW:    return i == 0 ? piece->of.view->tensor : NULL;
+    case PIECE_REPACK:  return i < 2 ? piece->of.repack->input[i] : NULL;
     case PIECE_DECODE:  return i < SCHEME_PARTS ? piece->of.weight->part[i] : NULL;
     case PIECE_ENCODE:  return encoded_part(piece)->bytes ? NULL : piece_input(piece->of.encoded->elements, i);
     default:            return NULL;

@@ -11,6 +11,7 @@ enum piece_kind {
     PIECE_COPY,                 /* an input tensor, row-major and little-endian whatever its layout */
     PIECE_VIEW,                 /* an input tensor whose matrices are transposed on the way */
     PIECE_DECODE,               /* elements of a weight */
+    PIECE_REPACK,               /* quantized data in another arrangement; only as part of a COMPOSED */
     PIECE_COMPOSED,             /* several tensors or weights put together */
     PIECE_ENCODE,               /* one part of an encoded weight */
     PIECE_ZERO,                 /* padding */
@@ -49,14 +50,15 @@ struct piece {
         const struct tensor *tensor;    /* COPY */
         const struct piece_view *view;        /* VIEW: owned by the pieces */
         const struct weight *weight;    /* DECODE */
+        const struct repack *repack;    /* REPACK: borrowed */
         const struct built *built;      /* COMPOSED: owned by the pieces */
         const struct encoded *encoded;  /* ENCODE: owned by the pieces */
         const struct late *late;        /* LATE: borrowed */
     } of;
 };
 
-/* A composed tensor and, for each part, a COPY, VIEW or DECODE of all elements of its source: in the type of the whole, or
- * in F32 if the part has operations. */
+/* A composed tensor and, for each part, a COPY, VIEW, DECODE or REPACK of all elements of its source: in the type of the
+ * whole, or in F32 if the part has operations. */
 struct built {
     const struct composed *composed;    /* borrowed */
     struct piece *part[];               /* composed->n of them */
@@ -118,6 +120,9 @@ uint64_t pieces_next_late(const struct pieces *p, uint64_t at);
 
 /* Checks that bytes [from, to) can be made on their own: a LATE piece needs everything before it. ERR_UNSUPPORTED. */
 bool pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err);
+
+/* Returns the bytes of an element of a piece that consists of elements, or of a unit of repacked data. */
+size_t piece_size(const struct piece *piece);
 
 /* Returns source i, below SCHEME_PARTS, of a piece: its tensor, or one part of its weight; NULL if there is none. A COMPOSED
  * piece has no sources itself, only the pieces that it consists of have. */

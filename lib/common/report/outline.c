@@ -15,6 +15,10 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
         return in == size ? (struct span){ from, to - from }
             : (struct span){ from / size * in, (num_ceil_div(to, size) - from / size) * in };
     }
+    if (piece->kind == PIECE_REPACK) {
+        uint64_t size = piece_size(piece), in = repack_facts(piece->of.repack->kind)->in[p];
+        return (struct span){ from / size * in, (num_ceil_div(to, size) - from / size) * in };
+    }
     if (piece->kind == PIECE_ENCODE && encoded_part(piece)->elems != 0 && piece->of.encoded->encoding->nfacts == 0) {
         const struct encode_part *part = encoded_part(piece);
         uint64_t run = (uint64_t)part->elems * dtype_facts(piece->of.encoded->elements->to)->bytes;
@@ -50,7 +54,7 @@ static void
 add_composed(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
     const struct composed *composed = piece->of.built->composed;
-    uint64_t size = dtype_facts(piece->to)->bytes, first = from / size, last = num_ceil_div(to, size);
+    uint64_t size = piece_size(piece), first = from / size, last = num_ceil_div(to, size);
     for (size_t i = 0; i < composed->n; i++) {
         const struct composed_part *part = &composed->part[i];
         const struct piece *source = piece->of.built->part[i];
@@ -59,7 +63,7 @@ add_composed(struct ndjson *j, const struct outline *in, const struct piece *pie
             continue;
         if (part->layout)
             layout_bounds(part->layout, a, b - a, &a, &b);
-        bytes = dtype_facts(source->to)->bytes;
+        bytes = piece_size(source);
         add_needs(j, in, source, (part->first + a) * bytes, (part->first + b) * bytes);
     }
 }

@@ -72,8 +72,8 @@ add_to_group(struct back_work *w, struct table *plain, struct table *kept, uint3
             last = &w->row[*last].next;
         w->row[*last].next = number;
     }
-    return ++w->group[group].nrows <= GROUP_ROWS || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d rows of one source",
-        row->where, GROUP_ROWS);
+    return ++w->group[group].nrows <= GROUP_ROWS
+        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d rows of one source", row->where, GROUP_ROWS);
 }
 
 static bool
@@ -144,12 +144,20 @@ collect(bool *complete, struct back_set *set, struct back_work *w, uint32_t grou
         if (!rows_output_name(&name, &n, w->scope, row, b, w->memory, err))
             return false;
         const struct family_source *tensor = family_sources_find(w->tensors, name, n);
-        *complete = tensor && !w->state[number_of(w, tensor)].taken && (!row->kept || tensor->chosen.kept);
+        *complete = tensor && !w->state[number_of(w, tensor)].taken && (!row->kept || back_is_kept(w, tensor, row->kept));
         set->row[set->n] = i;
         set->tensor[set->n++] = tensor;
     }
     *complete = *complete && set->n != 0;
     return true;
+}
+
+bool
+back_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept)
+{
+    const struct weight *weight = tensor->chosen.decode;
+    return w->how->blocks && weight && weight->part[0]->dtype == DTYPE_MXFP4 && strcmp(kept, "mxfp4") == 0
+        && !weight->part[0]->layout;
 }
 
 static bool
@@ -158,14 +166,28 @@ fail(const struct family_source *tensor, enum err_kind kind, const char *what, s
     return rows_fail(tensor, kind, what, err);
 }
 
+struct chosen *
+back_new(struct back_work *w, struct err *err)
+{
+    struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
+    w->out = out ? out : w->out;
+    return out ? &out[w->nout] : NULL;
+}
+
+/* Adds a source: one tensor, or the codes and the scales of kept blocks. */
 static bool
 add(struct back_work *w, const struct back_source *source, struct err *err)
 {
-    struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
-    if (!out)
-        return false;
-    w->out = out;
-    return back_join(&out[w->nout], w, source, err) && ++w->nout;
+    bool kept = w->family->rows.at[source->row[0]].kept != NULL;
+    for (unsigned i = 0; i < (kept ? 2 : 1); i++) {
+        struct chosen *out = back_new(w, err);
+        enum back_form form = !kept ? BACK_ELEMENTS : i == 0 ? BACK_CODES : BACK_SCALES;
+        if (!out || !back_join(out, w, source, form, err))
+            return false;
+        w->nout++;
+    }
+    w->kept = w->kept || kept;
+    return true;
 }
 
 /* Makes the source of a group, or all sources if it stacks, and takes the tensors. */
@@ -208,12 +230,45 @@ unknown(const struct back_work *w, const struct family_source *t, struct err *er
 {
     char name[STR_SHOWN], text[192];
     if (!w->how->skip_unknown) {
-        snprintf(text, sizeof text, "family %s has no row for it, or not all tensors that the row needs; --skip-unknown leaves it out",
-            w->family->name);
+        snprintf(text, sizeof text, "family %s has no row for it, or not all tensors that the row needs; --skip-unknown leaves it "
+            "out", w->family->name);
         return fail(t, ERR_MALFORMED, text, err);
     }
     catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, t->name, t->name_len),
         w->family->name);
+    return true;
+}
+
+static bool
+contains(const struct back_set *set, const struct family_source *t)
+{
+    bool found = false;
+    for (size_t i = 0; i < set->n; i++)
+        found = found || set->tensor[i] == t;
+    return found;
+}
+
+/* Makes the sources of the first row whose tensors all exist, of rows for kept blocks or of the others. Sets *done. */
+static bool
+apply_rows(bool *done, struct back_work *w, const struct family_source *t, bool kept, struct err *err)
+{
+    struct name_walk walk;
+    struct back_set set;
+    uint32_t row;
+    uint64_t number, x;
+    *done = false;
+    if (!name_walk_begin(&walk, w->index, t->t.name, t->t.name_len, NULL, err))
+        return false;
+    while (!*done && name_walk_next(&walk, &row, &number, &x)) {
+        if (number < w->row[row].shift || (w->family->rows.at[row].kept != NULL) != kept)
+            continue;
+        uint64_t b = number - w->row[row].shift;
+        if (!collect(done, &set, w, w->row[row].group, b, err))
+            return false;
+        *done = *done && contains(&set, t);
+        if (*done && !make(w, &set, b, err))
+            return false;
+    }
     return true;
 }
 
@@ -222,30 +277,12 @@ static bool
 add_tensor(struct back_work *w, size_t i, struct err *err)
 {
     const struct family_source *t = family_sources_at(w->tensors, i);
-    struct name_walk walk;
-    struct back_set set;
-    uint32_t row;
-    uint64_t number, x;
-    bool complete;
-    if (w->state[i].taken || is_generated(w, &t->t))
-        return true;
-    if (!name_walk_begin(&walk, w->index, t->t.name, t->t.name_len, NULL, err))
+    bool done = w->state[i].taken || is_generated(w, &t->t);
+    if (!done && !apply_rows(&done, w, t, true, err))
         return false;
-    while (name_walk_next(&walk, &row, &number, &x)) {
-        if (number < w->row[row].shift)
-            continue;
-        uint64_t b = number - w->row[row].shift;
-        if (!collect(&complete, &set, w, w->row[row].group, b, err))
-            return false;
-        if (complete) {
-            bool member = false;
-            for (size_t k = 0; k < set.n; k++)
-                member = member || set.tensor[k] == t;
-            if (member)
-                return make(w, &set, b, err);
-        }
-    }
-    return unknown(w, t, err);
+    if (!done && !apply_rows(&done, w, t, false, err))
+        return false;
+    return done || unknown(w, t, err);
 }
 
 /* --- all of them */
@@ -270,22 +307,24 @@ family_back_choose(struct choice *choice, const struct family_tensors *how, stru
 {
     struct back_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
-    json_t *keys = how->scope->keys;
+    w.keys = how->scope->keys;
     how->scope->keys = NULL;            /* names in rows are members */
     bool ok = begin(&w, choice, err)
         && (how->allow_missing || rows_check_needs(w.family, w.scope, w.main, exists, &w, err));
     for (size_t i = 0; ok && i < family_sources_count(w.tensors); i++)
         ok = add_tensor(&w, i, err);
+    ok = ok && back_add_values(&w, err);
     if (ok) {
         if (w.nout != 0)
             qsort(w.out, w.nout, sizeof *w.out, compare_names);
         free(choice->list);
         choice->list = w.out;
         choice->n = w.nout;
+        choice->matrices = w.kept ? DTYPE_MXFP4 : how->matrices;
         w.out = NULL;
     }
     how->scope->tensors = was;
-    how->scope->keys = keys;
+    how->scope->keys = w.keys;
     family_sources_free(w.tensors);
     name_index_free(w.index);
     free(w.state);

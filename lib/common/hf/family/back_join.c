@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/real.h"
 #include "dtype/bfloat16.h"
+#include "dtype/ggml_block.h"
 #include "dtype/half.h"
 #include "hf/family/back_priv.h"
 
@@ -21,8 +22,9 @@ struct back_joint {
     const struct back_source *source;
     struct back_part *part;     /* n of them; owned */
     size_t n;
-    uint64_t dim[LAYOUT_RANK], whole;   /* whole: the size of the open dimension */
+    uint64_t dim[LAYOUT_RANK + 1], whole;       /* whole: the size of the open dimension */
     uint32_t rank;
+    enum back_form form;
 };
 
 /* --- types */
@@ -88,7 +90,8 @@ find_lengths(uint64_t *length, struct back_joint *j, const struct family_row *ro
     size_t open = row->nparts;
     uint64_t sum = 0;
     for (size_t i = 0; i < row->nparts; i++) {
-        const struct verbs v = { .row = row, .part = &row->part[i], .scope = j->w->scope, .b = j->source->b, .tensor = &tensor->t };
+        const struct verbs v = { .row = row, .part = &row->part[i], .scope = j->w->scope, .b = j->source->b,
+            .tensor = &tensor->t };
         if (!verbs_length(&length[i], &v, err))
             return false;
         if (length[i] == 0 && open != row->nparts)
@@ -185,7 +188,8 @@ cover(struct back_joint *j, struct err *err)
         verbs_shape(i == 0 ? j->dim : dim, v, j->whole);
         j->rank = i == 0 ? v->moves.rank : j->rank;
         if (i != 0 && (v->moves.rank != j->rank || memcmp(dim, j->dim, j->rank * sizeof *dim) != 0))
-            return rows_fail(j->part[i].tensor, ERR_MALFORMED, "its shape does not match that of the other parts of the source", err);
+            return rows_fail(j->part[i].tensor, ERR_MALFORMED, "its shape does not match that of the other parts of the source",
+                err);
     }
     return true;
 }
@@ -201,20 +205,42 @@ copy_operations(struct composed_part *part, const struct verbs *v, struct catalo
     return op && memcpy(op, v->op, v->nops * sizeof *op);
 }
 
+/* Makes a part of the codes or scales of blocks. */
+static bool
+compose_units(struct composed_part *part, struct back_joint *j, struct back_part *of, struct err *err)
+{
+    struct repack *repack = catalog_alloc(j->w->memory, sizeof *repack, err);
+    if (!repack)
+        return false;
+    *repack = (struct repack){ j->form == BACK_CODES ? REPACK_MXFP4_CODES : REPACK_MXFP4_SCALES,
+        { of->tensor->chosen.decode->part[0] } };
+    if (of->v.nops != 0 || !strided_units(&of->v.moves.s, MXFP4_ELEMS))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s does not move whole blocks", of->v.row->where);
+    if (!composed_part_make(part, NULL, NULL, &of->v.moves.s, j->w->memory, err))
+        return false;
+    part->repack = repack;
+    return true;
+}
+
 /* Makes the parts of the composed tensor. */
 static bool
 compose(struct composed *composed, struct back_joint *j, struct err *err)
 {
     struct catalog *memory = j->w->memory;
     struct composed_part *list = catalog_alloc(memory, j->n * sizeof *list, err);
-    uint64_t end = 0;
+    uint64_t end = 0, elems = j->form == BACK_ELEMENTS ? 1 : MXFP4_ELEMS;
     bool alternates = j->n > 1 && moves_outer(&j->part[0].v.moves) != 1;
     for (size_t i = 0; list && i < j->n; i++) {
-        const struct verbs *v = &j->part[i].v;
+        struct verbs *v = &j->part[i].v;
         const struct chosen *c = &j->part[i].tensor->chosen;
-        if (!composed_part_make(&list[i], c->copy, c->decode, &v->moves.s, memory, err) || !copy_operations(&list[i], v, memory, err))
+        uint64_t run = alternates ? moves_run(&v->moves) : 0;
+        if (run % elems != 0)
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s does not move whole blocks", v->row->where);
+        if (j->form != BACK_ELEMENTS ? !compose_units(&list[i], j, &j->part[i], err)
+                : !composed_part_make(&list[i], c->copy, c->decode, &v->moves.s, memory, err)
+                    || !copy_operations(&list[i], v, memory, err))
             return false;
-        if (!num_add(&end, end, alternates ? moves_run(&v->moves) : list[i].end))
+        if (!num_add(&end, end, alternates ? run / elems : list[i].end))
             return rows_fail(j->part[i].tensor, ERR_LIMIT, "too large", err);
         list[i].end = end;
     }
@@ -239,6 +265,8 @@ set_name(struct chosen *chosen, const struct back_joint *j, struct err *err)
             p += 3;
         }
     }
+    if (j->form != BACK_ELEMENTS)
+        str_text(&s, j->form == BACK_CODES ? "_blocks" : "_scales");
     if (s.failed)
         err_memory(err, s.len);
     else if ((name = catalog_alloc(j->w->memory, s.len + 1, err)) != NULL)
@@ -270,7 +298,12 @@ finish(struct chosen *chosen, struct back_joint *j, struct err *err)
     if (!cover(j, err) || !compose(&made, j, err))
         return false;
     *chosen = (struct chosen){ 0 };
-    if (is_whole(&made, j)) {
+    if (j->form != BACK_ELEMENTS) {
+        j->dim[j->rank - 1] /= MXFP4_ELEMS;
+        j->dim[j->rank] = MXFP4_ELEMS / 2;
+        j->rank += j->form == BACK_CODES;
+    }
+    if (j->form == BACK_ELEMENTS && is_whole(&made, j)) {
         *chosen = j->part[0].tensor->chosen;
     } else {
         struct composed *composed = catalog_alloc(j->w->memory, sizeof *composed, err);
@@ -282,17 +315,17 @@ finish(struct chosen *chosen, struct back_joint *j, struct err *err)
         composed->shape = (struct shape){ j->rank, packed };
         chosen->composed = composed;
     }
-    chosen->dtype = j->w->how->matrices;
-    for (size_t i = 0; i < j->n && chosen->dtype != DTYPE_F32; i++)
+    chosen->dtype = j->form == BACK_ELEMENTS ? j->w->how->matrices : DTYPE_U8;
+    for (size_t i = 0; i < j->n && j->form == BACK_ELEMENTS && chosen->dtype != DTYPE_F32; i++)
         if (!back_type(&chosen->dtype, j->w, j->part[i].tensor, j->part[i].v.op, j->part[i].v.nops, err))
             return false;
     return set_name(chosen, j, err);
 }
 
 bool
-back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, struct err *err)
+back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, enum back_form form, struct err *err)
 {
-    struct back_joint j = { .w = w, .source = source };
+    struct back_joint j = { .w = w, .source = source, .form = form };
     size_t most = 0;
     bool ok = true;
     for (size_t i = 0; i < source->n; i++)

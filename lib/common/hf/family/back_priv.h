@@ -38,7 +38,15 @@ struct back_work {
     struct chosen *out;         /* nout of them; owned until moved to the choice */
     size_t nout, room;
     uint64_t main;
+    bool kept;                  /* blocks come back as codes and scales */
+    json_t *keys;               /* of the GGUF file; borrowed, or NULL */
 };
+
+/* Returns a place for another output, which becomes one when w->nout is increased; NULL with ERR_MEMORY. */
+struct chosen *back_new(struct back_work *w, struct err *err);
+
+/* Adds the tensors of one number that keys have. */
+bool back_add_values(struct back_work *w, struct err *err);
 
 /* Makes one source: `tensor` are the GGUF tensors of the n rows in `row`. `x` is the number of the expert if the rows stack.
  * `stack` is the number of experts, or 0. */
@@ -49,7 +57,13 @@ struct back_source {
     uint64_t b, x, stack;
 };
 
-bool back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, struct err *err);
+enum back_form { BACK_ELEMENTS, BACK_CODES, BACK_SCALES };       /* codes, scales: of MXFP4 blocks that are kept */
+
+bool back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, enum back_form form,
+    struct err *err);
+
+/* Returns true if a tensor is of blocks that rows with the tag `kept` take. */
+bool back_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept);
 
 /* Sets *dtype to the type of a source: the element type, or F32 if that would change values of the tensor. */
 bool back_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op,

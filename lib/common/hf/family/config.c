@@ -69,7 +69,7 @@ unknown_class(const char *class, size_t n, struct err *err)
         nearest_hint(&hint, "", shown, (const char *const *)known.name, known.n);
     if (ok)
         err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: unknown model class '%s'%s; use --family FILE to give its family, or "
-            "--keep-names to keep the tensor names", file, shown, hint.p && !hint.failed ? hint.p : "");
+            "--config none to keep the tensor names", file, shown, hint.p && !hint.failed ? hint.p : "");
     names_clear(&known);
     str_clear(&hint);
     return false;
@@ -130,14 +130,23 @@ merge_all(json_t *members, struct err *err)
     return ok;
 }
 
-/* Reads a member that every family needs. */
+static bool
+has_let(const struct model_family *family, const char *name)
+{
+    for (size_t i = 0; i < family->lets.n; i++)
+        if (strcmp(family->lets.at[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Reads a member that every family needs which uses it; `layers` is num_hidden_layers unless there is a let. */
 static bool
 require(uint64_t *out, const struct family_config *c, const char *name, struct err *err)
 {
     const json_t *value = config_get(c->members, name);
     json_int_t n = json_integer_value(value);
     *out = json_is_integer(value) && n > 0 ? (uint64_t)n : 0;
-    bool layers = strcmp(name, "num_hidden_layers") == 0 && (family_uses(c->family, "layers") || family_uses(c->family, "main"));
+    bool layers = strcmp(name, "num_hidden_layers") == 0 && !has_let(c->family, "layers");
     if (!value && !layers && !family_uses(c->family, name))
         return true;
     if (!value)

@@ -4,6 +4,7 @@
 #ifndef HF_FAMILY_CONFIG_H
 #define HF_FAMILY_CONFIG_H
 
+#include "hf/family/make.h"
 #include "hf/family/scope.h"
 #include "hf/folder.h"
 #include "writer/keys.h"
@@ -49,5 +50,16 @@ bool family_config_keys(struct keys *keys, struct family_config *c, struct err *
 
 /* Puts the `tokenizer.` keys that stand before `vocab` in the file, or those after it. */
 bool family_tokenizer_keys(struct keys *keys, struct family_config *c, bool early, struct err *err);
+
+/* A generated tensor, F32 of shape [n]. */
+enum { FAMILY_MADE_MAX = 1024 };        /* limit on its elements */
+struct family_made {
+    const char *name;                   /* borrowed from the family */
+    size_t n;
+    float x[FAMILY_MADE_MAX];
+};
+
+/* Makes the tensor of a `make` row whose `when` is true. */
+bool family_make(struct family_made *made, struct family_config *c, const struct family_make *make, struct err *err);
 
 #endif

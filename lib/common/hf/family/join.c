@@ -16,11 +16,12 @@ struct row_joint {
     uint64_t dim[LAYOUT_RANK];  /* of one member */
     uint32_t rank;
     bool f32, same;             /* same: the first part is a whole source as it is */
+    enum dtype blocks;          /* of kept blocks, or DTYPE_UNKNOWN */
+    bool unfit;                 /* the row does not move whole blocks */
 };
 
-/* Returns member i of an output. */
-static const struct row_match *
-member_at(const struct rows_work *w, const struct row_output *out, size_t i)
+const struct row_match *
+rows_member(const struct rows_work *w, const struct row_output *out, size_t i)
 {
     return out->nmembers != 0 ? &w->member[out->member + i].match : &out->match;
 }
@@ -57,12 +58,41 @@ add_shape(struct row_joint *j, const struct verbs *v, bool first, const struct f
     return num_add(&j->dim[0], j->dim[0], moves_size(&v->moves, 0)) || rows_fail(source, ERR_LIMIT, "too large", err);
 }
 
+/* Makes the next part, of blocks. Sets j->unfit if that is not possible. */
+static bool
+add_blocks(struct row_joint *j, struct verbs *v, const struct family_source *source, struct err *err)
+{
+    const bool nvfp4 = j->blocks == DTYPE_NVFP4;
+    struct composed_part *part = &j->part[j->n];
+    struct repack *repack = catalog_alloc(j->w->memory, sizeof *repack, err);
+    struct fp4_blocks b;
+    if (!repack)
+        return false;
+    *repack = (struct repack){ .kind = nvfp4 ? REPACK_NVFP4 : REPACK_MXFP4 };
+    rows_blocks(&b, j->w, source);
+    repack->input[0] = b.codes;
+    repack->input[1] = b.scales;
+    if (v->nops != 0 || v->f32 || !strided_units(&v->moves.s, repack_facts(repack->kind)->elems)) {
+        j->unfit = true;
+        return false;
+    }
+    if (!composed_part_make(part, NULL, NULL, &v->moves.s, j->w->memory, err))
+        return false;
+    part->repack = repack;
+    if (j->n != 0 && !num_add(&part->end, part->end, part[-1].end))
+        return rows_fail(source, ERR_LIMIT, "too large", err);
+    j->n++;
+    return true;
+}
+
 /* Makes the next part. */
 static bool
 add_part(struct row_joint *j, struct verbs *v, const struct family_source *source, struct err *err)
 {
     struct composed_part *part = &j->part[j->n];
     const struct chosen *c = &source->chosen;
+    if (j->blocks != DTYPE_UNKNOWN)
+        return add_blocks(j, v, source, err);
     if (!composed_part_make(part, c->copy, c->decode, &v->moves.s, j->w->memory, err))
         return false;
     if (v->nops != 0) {
@@ -88,10 +118,15 @@ static bool
 add_member(struct row_joint *j, const struct row_match *match, bool first, struct err *err)
 {
     uint64_t dim[LAYOUT_RANK], was[LAYOUT_RANK];
-    uint32_t rank = j->rank;
+    uint32_t rank = j->rank, source_rank = match->source->t.shape.rank;
+    struct fp4_blocks b;
     memcpy(was, j->dim, sizeof was);
     if (!source_shape(dim, match->source, err))
         return false;
+    if (j->blocks != DTYPE_UNKNOWN && rows_blocks(&b, j->w, match->source)) {
+        source_rank = b.rank;
+        memcpy(dim, b.dim, b.rank * sizeof *dim);
+    }
     for (size_t i = 0; i < j->row->nparts; i++) {
         struct verbs v;
         v.row = j->row;
@@ -102,7 +137,7 @@ add_member(struct row_joint *j, const struct row_match *match, bool first, struc
         v.nops = 0;
         v.f32 = false;
         v.from = v.count = 0;
-        moves_init(&v.moves, dim, match->source->t.shape.rank);
+        moves_init(&v.moves, dim, source_rank);
         if (!verbs_forward(&v, err) || !add_shape(j, &v, i == 0, match->source, err) || !add_part(j, &v, match->source, err))
             return false;
     }
@@ -117,8 +152,8 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
     char name[STR_SHOWN], what[160];
     *whole = true;
     for (size_t i = 0; i < out->nmembers; i++) {
-        const struct row_match *match = member_at(w, out, i);
-        if (i != 0 && match->x == member_at(w, out, i - 1)->x)
+        const struct row_match *match = rows_member(w, out, i);
+        if (i != 0 && match->x == rows_member(w, out, i - 1)->x)
             return rows_fail(match->source, ERR_MALFORMED, "duplicate expert", err);
         *whole = *whole && match->x == i;
         if (w->experts != 0 && match->x >= w->experts)
@@ -128,13 +163,13 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
         return true;
     str_shown(name, out->name, out->name_len);
     snprintf(what, sizeof what, "%zu of %" PRIu64 " experts", out->nmembers,
-        w->experts != 0 ? w->experts : member_at(w, out, out->nmembers - 1)->x + 1);
+        w->experts != 0 ? w->experts : rows_member(w, out, out->nmembers - 1)->x + 1);
     if (w->how->allow_missing) {
         catalog_warn(w->memory, "tensor %s: the model has only %s%s", name, what, *whole ? "" : "; it is left out");
         return true;
     }
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, as %s; --allow-missing goes on", name, what,
-        w->family->rows.at[out->row].hf);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, as %s; --allow-missing goes on", name,
+        what, w->family->rows.at[out->row].hf);
 }
 
 /* Experts that are stacked already must be as many as config.json declares. */
@@ -144,7 +179,8 @@ check_experts(const struct row_joint *j, struct err *err)
     if (j->w->experts == 0 || j->row->stacks || !strstr(j->row->gguf, "_exps.") || j->rank == 0 || j->dim[0] == j->w->experts
             || j->w->how->allow_missing)
         return true;
-    return rows_fail(j->out->match.source, ERR_MALFORMED, "the first dimension is not the number of experts in config.json", err);
+    return rows_fail(j->out->match.source, ERR_MALFORMED, "the first dimension is not the number of experts in config.json",
+        err);
 }
 
 /* Returns the type of an output: F32 for what llama.cpp requires in F32, else that of the matrices. */
@@ -152,6 +188,8 @@ static enum dtype
 type_of(const struct row_joint *j, uint32_t rank)
 {
     enum dtype own = j->out->match.source->chosen.dtype;
+    if (j->blocks != DTYPE_UNKNOWN)
+        return j->blocks;
     if (j->f32 || rank <= 1 || str_ends(j->out->name, "_norm.weight") || !str_ends(j->out->name, ".weight"))
         return DTYPE_F32;
     if (j->w->matrices != DTYPE_UNKNOWN)
@@ -178,7 +216,7 @@ finish(struct chosen *chosen, struct row_joint *j, struct err *err)
     uint32_t rank = j->rank + stacks;
     dim[0] = j->out->nmembers;
     memcpy(dim + stacks, j->dim, j->rank * sizeof *dim);
-    if (!stacks && j->same && is_same_shape(j)) {
+    if (!stacks && j->blocks == DTYPE_UNKNOWN && j->same && is_same_shape(j)) {
         *chosen = j->out->match.source->chosen;
     } else {
         struct composed *composed = catalog_alloc(j->w->memory, sizeof *composed, err);
@@ -195,23 +233,56 @@ finish(struct chosen *chosen, struct row_joint *j, struct err *err)
     return true;
 }
 
-bool
-rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err)
+/* Makes all parts, of blocks of type `blocks` or, with DTYPE_UNKNOWN, of elements. */
+static bool
+join_as(struct chosen *chosen, bool *unfit, const struct rows_work *w, const struct row_output *out, enum dtype blocks,
+    struct err *err)
 {
-    struct row_joint j = { .w = w, .out = out, .row = &w->family->rows.at[out->row] };
+    struct row_joint j = { .w = w, .out = out, .row = &w->family->rows.at[out->row], .blocks = blocks };
     size_t members = out->nmembers != 0 ? out->nmembers : 1;
     uint64_t size;
-    bool whole = true;
-    *chosen = (struct chosen){ 0 };
-    if (j.row->stacks && !check_members(&whole, w, out, err))
-        return false;
-    if (!whole)
-        return true;
     if (!num_mul(&size, members, j.row->nparts * sizeof *j.part))
         return err_memory(err, UINT64_MAX);
     j.part = catalog_alloc(w->memory, size, err);
-    for (size_t i = 0; j.part && i < members; i++)
-        if (!add_member(&j, member_at(w, out, i), i == 0, err))
-            return false;
-    return j.part && check_experts(&j, err) && finish(chosen, &j, err);
+    bool ok = j.part != NULL;
+    for (size_t i = 0; ok && i < members; i++)
+        ok = add_member(&j, rows_member(w, out, i), i == 0, err);
+    *unfit = j.unfit;
+    return ok && check_experts(&j, err) && finish(chosen, &j, err);
+}
+
+/* Returns the type of the blocks that all members are kept as, or DTYPE_UNKNOWN. MXFP4 is kept by its own rows only. */
+static enum dtype
+blocks_of(const struct rows_work *w, const struct row_output *out)
+{
+    const char *kept = w->family->rows.at[out->row].kept;
+    struct fp4_blocks b;
+    for (size_t i = 0; i == 0 || i < out->nmembers; i++)
+        if (!rows_blocks(&b, w, rows_member(w, out, i)->source) || (b.dtype == DTYPE_MXFP4) != (kept != NULL))
+            return DTYPE_UNKNOWN;
+    return b.dtype;
+}
+
+bool
+rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err)
+{
+    const struct family_row *row = &w->family->rows.at[out->row];
+    char name[STR_SHOWN];
+    bool whole = true, unfit;
+    *chosen = (struct chosen){ 0 };
+    if (row->stacks && !check_members(&whole, w, out, err))
+        return false;
+    if (!whole)
+        return true;
+    enum dtype blocks = blocks_of(w, out);
+    if (join_as(chosen, &unfit, w, out, blocks, err))
+        return true;
+    if (!unfit)
+        return false;
+    str_shown(name, out->name, out->name_len);
+    if (row->kept)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %s does not move whole blocks", name, row->where);
+    catalog_warn(w->memory, "tensor %s is dequantized: %s does not move whole blocks of %s", name, row->where,
+        dtype_name(blocks));
+    return join_as(chosen, &unfit, w, out, DTYPE_UNKNOWN, err);
 }

@@ -1,14 +1,8 @@
-/* make: tensors that a family generates from its configuration: frequency factors of RoPE. */
+/* make: the factors of rope_type llama3, in both directions. The other generated tensors: hf/family/config.h. */
 #ifndef HF_FAMILY_MAKE_H
 #define HF_FAMILY_MAKE_H
 
-#include "hf/family/rows.h"
-
-enum { FAMILY_FACTORS = 1 << 16 };      /* limit on the elements of a generated tensor */
-
-/* Appends the tensors of the `make` rows that apply to list[*n...], which has room for all rows. Fails with ERR_MALFORMED for
- * a configuration that does not define them. */
-bool family_make(struct chosen *list, size_t *n, const struct family_tensors *how, struct err *err);
+#include <stdint.h>
 
 /* The parameters of rope_type llama3. */
 struct llama3_rope {

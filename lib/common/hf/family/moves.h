@@ -25,8 +25,8 @@ uint64_t moves_size(const struct moves *m, uint32_t d);
 /* Returns true if dimension d contains the open one. */
 bool moves_is_open(const struct moves *m, uint32_t d);
 
-/* Turns dimension d, which is not open, into n dimensions with these sizes. Returns false if their product is not the size of d, the rank would
- * exceed LAYOUT_RANK, or dimensions that were merged before do not fit into the sizes. */
+/* Turns dimension d, which is not open, into n dimensions with these sizes. Returns false if their product is not the size of
+ * d, the rank would exceed LAYOUT_RANK, or dimensions that were merged before do not fit into the sizes. */
 bool moves_view(struct moves *m, uint32_t d, const uint64_t *size, uint32_t n);
 
 /* Turns n dimensions from d on into one. */

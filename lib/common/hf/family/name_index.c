@@ -85,7 +85,8 @@ read_pattern(struct str *key, struct indexed_name *name, uint32_t *numbers, cons
     for (const char *p = pattern; *p;) {
         bool hole = strncmp(p, "{b}", 3) == 0 || strncmp(p, "{x}", 3) == 0;
         if (hole && ((p > pattern && (is_digit(p[-1]) || p[-1] == '}')) || is_digit(p[3])))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found a digit or brace beside %.3s, expected other text", where, p);
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found a digit or brace beside %.3s, expected other text",
+                where, p);
         if (!hole && !is_digit(*p)) {
             str_add(key, p++, 1);
             continue;
@@ -189,7 +190,8 @@ find_numbers(struct number_place *place, uint64_t *number, const char *name, siz
 
 /* Makes the key of a name whose numbers in `set` are holes. Returns false if one of them cannot be. */
 static bool
-make_key(struct name_index *index, const struct name_walk *walk, const struct number_place *place, uint32_t set, const char *tag)
+make_key(struct name_index *index, const struct name_walk *walk, const struct number_place *place, uint32_t set,
+    const char *tag)
 {
     size_t done = 0;
     index->key.len = 0;

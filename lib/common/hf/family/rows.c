@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/num.h"
-#include "hf/family/make.h"
 #include "hf/family/pattern.h"
 #include "hf/family/rows_priv.h"
 
@@ -176,8 +175,8 @@ unknown(struct rows_work *w, const struct family_source *source, bool beyond, st
 {
     char text[160], name[STR_SHOWN];
     if (!beyond && w->how->skip_unknown) {
-        catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, source->name, source->name_len),
-            w->family->name);
+        catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it",
+            str_shown(name, source->name, source->name_len), w->family->name);
         return true;
     }
     if (beyond)
@@ -187,17 +186,19 @@ unknown(struct rows_work *w, const struct family_source *source, bool beyond, st
     return rows_fail(source, ERR_MALFORMED, text, err);
 }
 
-/* Adds the outputs of a source. `shared`: only those that a file of multi-token prediction needs. */
+/* Adds the outputs of a source by the rows with a tag, or without one. `shared`: only those that a file of multi-token
+ * prediction needs. Sets *any if a row applies. */
 static bool
-apply_rows(struct rows_work *w, size_t place, bool shared, struct err *err)
+apply_rows(bool *any, struct rows_work *w, size_t place, const char *tag, bool shared, struct err *err)
 {
     struct row_match match = { .source = family_sources_at(w->sources, place) };
     const struct tensor *t = &match.source->t;
     struct name_walk walk;
     uint32_t row;
-    bool any = false, beyond = false, applies;
-    if (!name_walk_begin(&walk, w->index, t->name, t->name_len, NULL, err))
+    bool beyond = false, applies;
+    if (!name_walk_begin(&walk, w->index, t->name, t->name_len, tag, err))
         return false;
+    *any = false;
     while (name_walk_next(&walk, &row, &match.b, &match.x)) {
         const struct family_row *r = &w->family->rows.at[row];
         if (r->layered && match.b >= w->main) {
@@ -206,13 +207,25 @@ apply_rows(struct rows_work *w, size_t place, bool shared, struct err *err)
         }
         if (!rows_when(&applies, w, row, match.b, err))
             return false;
-        any = any || applies;
+        *any = *any || applies;
         if (applies && !dtype_is_float(match.source->chosen.dtype))
             return rows_fail(match.source, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
         if (applies && (!shared || is_shared(r)) && !add_row(w, row, &match, place, err))
             return false;
     }
-    return any || shared || unknown(w, match.source, beyond, err);
+    return *any || shared || tag || unknown(w, match.source, beyond, err);
+}
+
+/* Adds the outputs of a source: of the rows for its blocks, if it is kept as blocks and there are any, else of the others. */
+static bool
+apply_all(struct rows_work *w, size_t place, bool shared, struct err *err)
+{
+    struct fp4_blocks b;
+    bool any = false;
+    if (rows_blocks(&b, w, family_sources_at(w->sources, place)) && b.dtype == DTYPE_MXFP4
+            && !apply_rows(&any, w, place, "mxfp4", shared, err))
+        return false;
+    return any || apply_rows(&any, w, place, NULL, shared, err);
 }
 
 /* Sets *index to the first pattern of a list that matches and whose condition holds, or to n. */
@@ -272,7 +285,7 @@ add_source(struct rows_work *w, size_t place, struct err *err)
         return false;
     if (i < f->drop.n && strstr(f->drop.at[i].text, "{b}"))
         leave_out(&w->mtp, source);
-    return i < f->drop.n || apply_rows(w, place, w->how->mtp_only && f->mtp.n != 0 && !mtp, err);
+    return i < f->drop.n || apply_all(w, place, w->how->mtp_only && f->mtp.n != 0 && !mtp, err);
 }
 
 /* --- all of them */
@@ -298,78 +311,6 @@ begin(struct rows_work *w, const struct choice *choice, struct err *err)
         if (!name_index_add(w->index, f->rows.at[i].hf, f->rows.at[i].kept, f->rows.at[i].where, err))
             return false;
     return scope_layers(&w->main, "main", w->scope, err) && rows_key_number(&w->experts, f, w->scope, "expert_count", err);
-}
-
-/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
-static enum dtype
-find_type(const struct rows_work *w)
-{
-    if (w->how->matrices != DTYPE_UNKNOWN || w->how->exact)
-        return w->how->matrices;
-    for (size_t i = 0; i < family_sources_count(w->sources); i++) {
-        const struct family_source *e = family_sources_at(w->sources, i);
-        if (e->t.shape.rank >= 2 && (e->chosen.dtype == DTYPE_BF16 || e->chosen.dtype == DTYPE_F16))
-            return e->chosen.dtype;
-    }
-    return DTYPE_F16;
-}
-
-static int
-compare_members(const void *pa, const void *pb)
-{
-    const struct row_member *a = pa, *b = pb;
-    return a->output != b->output ? (a->output > b->output) - (a->output < b->output)
-        : (a->match.x > b->match.x) - (a->match.x < b->match.x);
-}
-
-/* Gives the stacks their members in order, and the place of their group. */
-static void
-sort_members(struct rows_work *w)
-{
-    if (w->nmembers != 0)
-        qsort(w->member, w->nmembers, sizeof *w->member, compare_members);
-    for (size_t i = 0; i < w->nmembers; i++) {
-        struct row_output *out = &w->out[w->member[i].output];
-        if (out->nmembers++ == 0)
-            out->member = i;
-        out->place = w->group[out->group].place;
-    }
-}
-
-static int
-compare_outputs(const void *pa, const void *pb)
-{
-    const struct row_output *a = *(const struct row_output *const *)pa, *b = *(const struct row_output *const *)pb;
-    return a->place != b->place ? (a->place > b->place) - (a->place < b->place) : (a->row > b->row) - (a->row < b->row);
-}
-
-/* Makes the list of a choice: generated tensors, then the outputs in order. */
-static bool
-make_list(struct choice *choice, struct rows_work *w, struct err *err)
-{
-    struct row_output **order = malloc((w->nout + 1) * sizeof *order);
-    struct chosen *list = calloc(w->nout + w->family->makes.n + 1, sizeof *list);
-    size_t n = 0;
-    bool ok = (order && list) || err_memory(err, (w->nout + 1) * sizeof *list);
-    ok = ok && (w->how->mtp_only || family_make(list, &n, w->how, err));
-    for (size_t i = 0; ok && i < w->nout; i++)
-        order[i] = &w->out[i];
-    if (ok)
-        qsort(order, w->nout, sizeof *order, compare_outputs);
-    for (size_t i = 0; ok && i < w->nout; i++) {
-        ok = rows_join(&list[n], w, order[i], err);
-        n += ok && list[n].name;
-    }
-    free(order);
-    if (!ok) {
-        free(list);
-        return false;
-    }
-    free(choice->list);
-    choice->list = list;
-    choice->n = n;
-    choice->matrices = w->matrices;
-    return true;
 }
 
 static bool
@@ -420,12 +361,10 @@ family_rows_choose(struct choice *choice, const struct family_tensors *how, stru
     struct rows_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
     bool ok = begin(&w, choice, err);
-    w.matrices = ok ? find_type(&w) : DTYPE_UNKNOWN;
+    w.matrices = ok ? rows_type(&w) : DTYPE_UNKNOWN;
     for (size_t i = 0; ok && i < family_sources_count(w.sources); i++)
         ok = add_source(&w, i, err);
-    if (ok)
-        sort_members(&w);
-    ok = ok && check_needs(&w, err) && make_list(choice, &w, err) && set_model(choice, &w, err);
+    ok = ok && check_needs(&w, err) && rows_list(choice, &w, err) && set_model(choice, &w, err);
     if (ok)
         note_all(&w);
     how->scope->tensors = was;

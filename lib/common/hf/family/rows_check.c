@@ -98,7 +98,8 @@ compare(const struct rows_work *w, const struct family_source *source, const str
     if (other && other->chosen.copy && source->chosen.copy
             && !hf_same_bytes(&same, w->how->model, source->chosen.copy, other->chosen.copy, err))
         return false;
-    snprintf(what, sizeof what, "it differs from %s, which llama.cpp uses for both", str_shown(name, row->other, strlen(row->other)));
+    snprintf(what, sizeof what, "it differs from %s, which llama.cpp uses for both",
+        str_shown(name, row->other, strlen(row->other)));
     return same || rows_fail(source, ERR_UNSUPPORTED, what, err);
 }
 

@@ -7,6 +7,7 @@
 #include "hf/family/rows.h"
 #include "hf/family/sources.h"
 #include "hf/family/verbs.h"
+#include "scheme/fp4_blocks.h"
 
 /* A source that a row matches. */
 struct row_match {
@@ -77,8 +78,27 @@ bool rows_output_name(const char **name, uint32_t *n, struct scope *scope, const
 /* Returns the output of a name, or NULL. */
 const struct row_output *rows_find(const struct rows_work *w, const char *name, size_t n);
 
-/* Makes the tensor of an output from its sources. */
+/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
+enum dtype rows_type(const struct rows_work *w);
+
+/* Replaces the list of a choice by the outputs: generated tensors, then the others in the order of their sources. */
+bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
+
+/* Makes the tensor of an output from its sources: with the type of its blocks if they are kept. */
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
+
+/* Returns member i of an output, of which there is one if it is no stack. */
+const struct row_match *rows_member(const struct rows_work *w, const struct row_output *out, size_t i);
+
+/* Returns true if a source is kept as blocks, and describes them. */
+bool rows_blocks(struct fp4_blocks *b, const struct rows_work *w, const struct family_source *source);
+
+/* Makes a generated tensor of n numbers, copied. `name` is borrowed. */
+bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
+
+/* Appends the scales that belong to an output of NVFP4 blocks, at most ROWS_SCALES, to list[*n...]. */
+enum { ROWS_SCALES = 2 };
+bool rows_add_scales(struct chosen *list, size_t *n, const struct rows_work *w, const struct row_output *out, struct err *err);
 
 /* Checks `need` for layers below `main`: all outputs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its
  * first row. */

@@ -203,7 +203,8 @@ number_at(enum dtype dtype, const uint8_t *p)
 }
 
 bool
-family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t first, double *x, size_t n, struct err *err)
+family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t first, double *x, size_t n,
+    struct err *err)
 {
     enum { STEP = 4096, LARGEST = 8 };
     uint8_t buf[STEP];

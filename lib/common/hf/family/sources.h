@@ -30,7 +30,8 @@ const struct family_source *family_sources_at(const struct family_sources *s, si
 const struct family_source *family_sources_find(const struct family_sources *s, const char *name, size_t n);
 
 /* Reads elements [first, first + n) of a float tensor of the model as numbers. Spools a pipe. */
-bool family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t first, double *x, size_t n, struct err *err);
+bool family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t first, double *x, size_t n,
+    struct err *err);
 
 /* Returns callbacks for a scope, valid as long as s. */
 struct scope_tensors family_sources_scope(struct family_sources *s);

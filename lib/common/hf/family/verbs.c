@@ -23,8 +23,8 @@ misfit(const struct verbs *v, const struct verb *verb, const char *what, struct 
 static bool
 knotted(const struct verbs *v, const struct verb *verb, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s: a dimension that was reordered cannot be divided into these sizes",
-        v->row->where, words[verb->kind]);
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s: a dimension that was reordered cannot be divided into these "
+        "sizes", v->row->where, words[verb->kind]);
 }
 
 /* Fails like misfit(), with the sizes of the verb. */
