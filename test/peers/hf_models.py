@@ -226,9 +226,8 @@ CASES.update({
         {"reference": "leaves out the norms of queries and keys, and fails"}),
     "starcoder2": (plain_bpe(DIGITS, "starcoder", ["<|endoftext|>"]), "bfloat16", 2, "Starcoder2", dict(
         use_bias=True, tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, rope_theta=999999.4420358813), {"old": True, "off": GELU}),
-    "youtu": (qwen_bpe, "bfloat16", 0, "Youtu", dict(
-        **{k: v for k, v in MLA.items() if k not in ("first_k_dense_replace", "n_shared_experts")},
-        bos_token_id=300, eos_token_id=302, pad_token_id=300), {}),
+    "youtu": (plain_bpe(QWEN2, "qwen2", config={"pad_token": None}), "bfloat16", 0, "Youtu", dict(      # its class clears the row of a pad token
+        **{k: v for k, v in MLA.items() if k not in ("first_k_dense_replace", "n_shared_experts")}, **{**im, "pad_token_id": None}), {}),
 })
 
 
