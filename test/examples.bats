@@ -30,6 +30,7 @@ page() {
 @test "examples of amn-remember(1)" { page amn-remember.1; }
 @test "examples of amn-convert(1)" { page amn-convert.1; }
 @test "examples of amn-forget(1)" { page amn-forget.1; }
+@test "examples of amn-family(5)" { page amn-family.5; }
 @test "examples of amn-formats(5)" { page amn-formats.5; }
 @test "examples of amn-json(5)" { page amn-json.5; }
 
@@ -70,4 +71,11 @@ page() {
         extra=$(comm -13 has says)
         [ -z "$missing$extra" ] || { echo "$tool: not documented: $missing; no option: $extra"; return 1; }
     done
+}
+
+@test "the complete file of amn-family(5) converts as the built-in family does" {
+    awk '/^\.Sh /{ inside = /COMPLETE/ } /^\.Ed/{ block = 0 } block{ print } inside && /^\.Bd/{ block = 1 }' "$root/man/amn-family.5" >tiny.family
+    amn-convert --family tiny.family -o tiny.gguf model
+    amn-convert -o built-in.gguf model
+    cmp tiny.gguf built-in.gguf
 }

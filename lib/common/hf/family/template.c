@@ -11,6 +11,7 @@
 #include "hf/family/config.h"
 #include "hf/family/pattern.h"
 #include "hf/family/sources.h"
+#include "scheme/roles.h"
 
 /* Names with a hole "{}" for each number, unique. */
 struct template_names {
@@ -132,12 +133,13 @@ match_clear(struct template_match *m)
 
 /* Compares a built-in family. */
 static bool
-match(struct template_match *m, const char *name, struct model *model, const char *class, struct err *err)
+match(struct template_match *m, const char *name, struct model *model, const struct choice *choice, const char *class,
+    struct err *err)
 {
     struct family_sources *sources = NULL;
     *m = (struct template_match){ .distance = UINT32_MAX };
     bool ok = family_builtin(&m->family, name, err) && add_rows(m, err)
-        && family_sources_of_catalog(&sources, m->family, model, err);
+        && family_sources_of_choice(&sources, m->family, choice, model, err);
     for (size_t i = 0; ok && i < family_sources_count(sources); i++)
         ok = match_tensor(m, &family_sources_at(sources, i)->t, err);
     for (size_t i = 0; ok && i < m->family->classes.n; i++) {
@@ -149,13 +151,13 @@ match(struct template_match *m, const char *name, struct model *model, const cha
 }
 
 static bool
-find_best(struct template_match *best, struct model *model, const char *class, struct err *err)
+find_best(struct template_match *best, struct model *model, const struct choice *choice, const char *class, struct err *err)
 {
     const char *name;
     *best = (struct template_match){ 0 };
     for (size_t i = 0; (name = family_name_at(i)) != NULL; i++) {
         struct template_match m;
-        if (!match(&m, name, model, class, err)) {
+        if (!match(&m, name, model, choice, class, err)) {
             match_clear(&m);
             return false;
         }
@@ -277,6 +279,20 @@ copy_word(char *out, size_t room, const char *from)
     out[n] = '\0';
 }
 
+/* Compares all families with the tensors after dequantization, without the companions of weights. */
+static bool
+find(struct template_match *best, struct model *model, const char *class, struct err *err)
+{
+    struct roles *roles = NULL;
+    struct choice choice = { 0 };
+    bool ok = roles_assign(&roles, model->catalog, NULL, NULL, err)
+        && choice_make(&choice, model->catalog, roles, KEEPS_NONE, DTYPE_BF16, false, err)
+        && find_best(best, model, &choice, class, err);
+    choice_clear(&choice);
+    roles_free(roles);
+    return ok;
+}
+
 bool
 family_template(struct str *out, struct model *model, struct err *err)
 {
@@ -296,7 +312,7 @@ family_template(struct str *out, struct model *model, struct err *err)
         snprintf(class, sizeof class, "%.*s", (int)strcspn(said, " \t\r\n"), said);
         copy_word(type, sizeof type, model_type ? model_type : said);
     }
-    ok = ok && find_best(&best, model, class, err);
+    ok = ok && find(&best, model, class, err);
     if (ok) {
         add_file(out, family_builtin_text(best.family->name)->text, class, type);
         add_matches(out, &best);
