@@ -231,6 +231,47 @@ check_operands(const struct command *cmd, struct err *err)
     return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s does not exist; if it is the output, give it with -o %s", shown, shown);
 }
 
+/* Endings of file names that an output does not keep. */
+static const char *const endings[] = { ".gz", ".zst", ".xz", ".index.json", ".safetensors", ".gguf", ".npz", ".npy", ".pt", ".pth",
+    ".bin", ".ckpt", ".zip", ".tar" };
+
+/* Returns the format of the outputs in --output-dir, or NULL if it is unknown. */
+static const struct writer *
+format_of_all(const struct command *cmd)
+{
+    const struct encoder *e = cmd->scheme ? encode_find(cmd->scheme, cmd->writer != &writer_safetensors) : NULL;
+    bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
+    return cmd->writer ? cmd->writer : e ? format_of(e) : budget ? &writer_gguf : NULL;
+}
+
+bool
+command_name_output(struct str *path, const struct command *cmd, const char *operand, struct err *err)
+{
+    const struct writer *writer = format_of_all(cmd);
+    size_t n = strlen(operand), start;
+    if (cmd->needs_scheme && !cmd->scheme && !writer)
+        return command_check(cmd, err);
+    if (!writer)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir requires a format: use --to safetensors, gguf, npz, npy or "
+            "raw");
+    while (n > 1 && operand[n - 1] == '/')
+        n--;
+    for (start = n; start > 0 && operand[start - 1] != '/'; start--)
+        ;
+    size_t len = n - start;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (len > strlen(endings[i]))
+            str_strip(operand + start, &len, endings[i]);
+    str_format(path, "%s%s", cmd->output_dir, str_ends(cmd->output_dir, "/") ? "" : "/");
+    for (size_t i = start; i < start + len; i++)
+        str_add(path, operand[i] == ':' || operand[i] == '@' ? "-" : operand + i, 1);
+    if (is_model_dir(operand) && writer == &writer_safetensors && fits_directory(cmd))
+        str_text(path, "/");
+    else
+        str_format(path, ".%s", word_of(writer));
+    return !path->failed || err_memory(err, path->room);
+}
+
 bool
 command_settle(struct command *cmd, struct err *err)
 {
