@@ -572,3 +572,15 @@ PYTHON
     try 2 amn-remember --include b.wieght in
     grep -qF 'did you mean b.weight?' err
 }
+
+@test "a store name without its prefix, and a dtype as a format, get the right form in the message" {
+    model
+    try 66 amn-inspect acme/llama-gguf
+    grep -q 'no such file or directory; a model in a local store is hf:acme/llama-gguf or ollama:acme/llama-gguf' err
+    for path in acme/llama.gguf ./acme/llama in/none.safetensors acme/llama/x none; do
+        try 66 amn-inspect $path
+        refute grep -q hf: err
+    done
+    try 2 amn-convert --to f32 in/model.safetensors
+    grep -q 'did you mean --dtype f32?' err
+}

@@ -54,6 +54,11 @@ unknown(const char *option, const char *arg, bool formats, struct err *err)
     for (size_t i = 0; encode_alias(i) && n < MOST; i++)
         words[n++] = encode_alias(i);
     nearest_hint(&hint, "", arg, words, n);
+    for (size_t i = 0; formats && dtype_targets[i]; i++)
+        if (str_same_word(arg, dtype_targets[i])) {
+            hint.len = 0;
+            str_format(&hint, " (did you mean --dtype %s?)", dtype_targets[i]);
+        }
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
         str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; amn list schemes shows all");
     str_clear(&hint);
