@@ -55,7 +55,7 @@ tools="$readers amn-forget amn-convert"
     grep -q "unexpected argument 'two' (the output is given with -o)" err
     touch one two
     try 2 amn-remember one two
-    grep -q "unexpected argument 'two': amn-remember takes one model; merge several with amn-convert" err
+    grep -q "unexpected argument 'two': amn-remember takes one model; convert several with --output-dir DIR, merge them with amn-convert" err
     for operands in 'q4_k_m one' 'one q4_k_m'; do
         try 2 amn-forget $operands
         grep -q "unexpected argument 'q4_k_m' (did you mean --scheme q4_k_m?)" err

@@ -398,3 +398,189 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
         try 0 amn-inspect --input-scheme "$(amn-parse x | jq -rs 'map(.scheme | select(.))[0]')" x
     done
 }
+
+@test "several inputs: --output-dir writes each under its own name; the worst status is the exit status" {
+    model
+    cp in/model.safetensors a.safetensors
+    cp in/model.safetensors b.safetensors
+    amn-remember -q a.safetensors >expected
+    try 0 amn-dequantize --output-dir plain a.safetensors b.safetensors
+    cmp plain/a.safetensors expected
+    cmp plain/b.safetensors expected
+    [ "$(wc -l <err)" -eq 2 ]
+    grep -q '^amn-remember: a.safetensors: note: .* written to plain/a.safetensors in ' err
+    try 0 amn-forget -q --scheme q8_0 --output-dir gguf/ a.safetensors in
+    [ "$(cd gguf && echo *)" = 'a.gguf in.gguf' ]
+    try 0 amn-forget -q --scheme nf4 --output-dir nf4 a.safetensors in
+    [ -f nf4/in/model.safetensors ] && [ -f nf4/a.safetensors ]
+    try 66 amn-convert -q --to npz --output-dir npz a.safetensors none.safetensors b.safetensors
+    [ "$(cd npz && echo *)" = 'a.npz b.npz' ]
+    head -c 50 a.safetensors >cut.safetensors
+    try 66 amn-remember -q --output-dir d cut.safetensors none.safetensors
+    try 65 amn-remember -q --output-dir d cut.safetensors a.safetensors
+    [ "$(echo d/*)" = d/a.safetensors ]
+    for bad in '-o x' -c --size --dry-run -t '--range 0-9' '--part 1/2' --plan '--report r.html'; do
+        try 2 amn-forget --scheme q8_0 --output-dir e $bad a.safetensors
+        [ ! -e e ]
+    done
+    cp -r in other
+    try 2 amn-remember --output-dir e in other/../in
+    grep -q 'would both be written to e/in/' err
+    try 2 amn-convert --output-dir e a.safetensors
+    grep -q 'requires a format: use --to' err
+    try 2 amn-remember --output-dir e - <a.safetensors
+    try 73 amn-remember --output-dir . a.safetensors
+    try 73 amn-remember -n --output-dir plain a.safetensors
+    try 73 amn-remember --output-dir a.safetensors b.safetensors
+}
+
+@test "several inputs: a signal that ends the tool ends its job, too" {
+    mkfifo fifo
+    amn-remember --output-dir plain fifo &
+    pid=$!
+    exec 9>fifo
+    sleep 0.3
+    kill -TERM $pid
+    got=0
+    wait $pid || got=$?
+    [ $got -eq 143 ]
+    sleep 0.3
+    [ "$(find plain -type f | wc -l)" -eq 0 ]
+    exec 9>&-
+}
+
+@test "on a terminal, a job ends with one line: weights, bytes, seconds, where to" {
+    model
+    amn-forget -q --scheme q8_0 -o q.gguf in
+    try 0 "$helpers/pty" amn-remember -o x.safetensors q.gguf
+    grep -q 'note: 1 weight dequantized, .* KiB written to x.safetensors in [0-9.]* s' out
+    try 0 "$helpers/pty" amn-remember -o d/ in
+    grep -q 'note: .* written to d/ in [0-9.]* s' out
+    try 0 "$helpers/pty" amn-remember -q -o x.safetensors q.gguf
+    is_empty out
+    try 0 amn-remember -o x.safetensors q.gguf
+    is_empty err
+}
+
+@test "Ctrl-C erases the bar and leaves no temporary file" {
+    mkfifo fifo
+    (exec 3>fifo; sleep 2) &
+    try 130 "$helpers/pty" sh -c '(sleep 1; kill -INT $$) & exec amn-remember --progress=always -o x.safetensors fifo'
+    tail -c 20 out | grep -qF "$(printf '\r\033[J')"
+    [ ! -e x.safetensors ]
+    [ -z "$(find . -name '.*amn*' -type f)" ]
+}
+
+@test "a pipe without a seek is read under its own name, not as a header" {
+    model
+    { head -c 20000 in/model.safetensors; sleep 1; tail -c +20001 in/model.safetensors; } >/dev/null
+    try 0 amn-convert -q --to npz -o m.npz in
+    (cat m.npz; sleep 1.5) | amn-parse --json 2>err >out &
+    pid=$!
+    sleep 0.7
+    kill -USR1 $pid
+    wait $pid
+    grep -q 'progress: reading the input' err
+}
+
+@test "tables fit the terminal; nothing is shortened in a pipe" {
+    "$helpers/weights" long.safetensors "$(printf 'model.language_model.layers.0.%060d.weight' 7)=BF16:64x128" '日本語.weight=BF16:64x128' a=F32:1x2
+    try 0 "$helpers/pty" --columns 60 amn-parse long.safetensors
+    cp out shown
+    try 0 env COLUMNS=60 TERM=dumb "$helpers/pty" sh -c 'TERM=dumb exec amn-parse long.safetensors'
+    tr -d '\r' <out >table
+    python3 - table <<'PYTHON'
+import sys, unicodedata
+wide = lambda s: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in s)
+lines = open(sys.argv[1], encoding="utf-8").read().splitlines()
+assert max(map(wide, lines)) <= 60, lines
+rows = [l for l in lines if "[" in l]
+assert len({wide(l[:l.index("[")]) for l in rows}) == 1, rows
+assert any("..." in l for l in rows) and any("日本語" in l for l in rows)
+PYTHON
+    try 0 env COLUMNS=60 amn-parse --human long.safetensors
+    grep -q 'model.language_model.layers.0.0*7.weight' out
+    try 0 env COLUMNS=50 "$helpers/pty" sh -c 'TERM=dumb exec amn-convert --dry-run --to npz long.safetensors'
+    [ "$(tr -d '\r' <out | grep -v note: | wc -L)" -le 50 ]
+}
+
+@test "colour on a terminal, unless NO_COLOR is set or TERM is dumb" {
+    model
+    printf '\x80\x02cos\nsystem\n.' >os.pkl
+    try 0 "$helpers/pty" amn-inspect in
+    grep -qF "$(printf '\033[36m')" out
+    try 1 "$helpers/pty" amn-inspect --scan os.pkl
+    grep -qF "$(printf '\033[31mDANGEROUS')" out
+    try 66 "$helpers/pty" amn-inspect none
+    grep -qF "$(printf '\033[31mcannot open:')" out
+    for setting in NO_COLOR=1 TERM=dumb; do
+        try 66 "$helpers/pty" env $setting amn-inspect none
+        refute grep -q "$(printf '\033')" out
+        try 1 "$helpers/pty" env $setting amn-inspect --scan os.pkl
+        refute grep -q "$(printf '\033\\[[0-9]')" out
+    done
+    try 66 amn-inspect none
+    refute grep -q "$(printf '\033')" err
+}
+
+@test "--dry-run sums up what happens to the tensors" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x100 b.weight=BF16:64x128 c.weight=BF16:64x128 norm.weight=F32:1x64
+    try 0 amn-forget --dry-run --human --scheme q8_0 in
+    grep -qE '^ +2 +[0-9.]+ KiB  quantized as Q8_0$' out
+    grep -qE '^ +1 +[0-9.]+ KiB  converted \(row length' out
+}
+
+@test "amn-forget copies a safetensors weight that has the scheme already, and warns of two schemes in a directory" {
+    "$tests/make-examples" examples
+    amn-remember -q -o in examples/model
+    for scheme in nf4 nf4-double-quant int8 gptq awq int4-group mlx-4bit nvfp4 mxfp4 comfy-int8 fp8 fp8-per-channel int8-channel; do
+        rm -rf a b c d
+        amn-forget -q --scheme $scheme --exclude '*down_proj*' -o a in
+        try 0 amn-forget --scheme $scheme --exclude '*down_proj*' -o b a
+        refute grep -q 'errors add up\|quantized [0-9]* weight' err
+        cmp a/model.safetensors b/model.safetensors
+        diff <(jq -S . a/config.json) <(jq -S . b/config.json)
+    done
+    for scheme in nf4 int8 int4-group mlx-4bit mxfp4 fp8-per-channel int8-channel; do
+        rm -rf a c d
+        amn-forget -q --scheme $scheme --exclude '*down_proj*' -o a in
+        amn-forget -q --scheme $scheme --include '*self_attn*' -o c in
+        try 0 amn-forget --scheme $scheme --exclude '*down_proj*' -o d c
+        refute grep -q 'errors add up' err
+        cmp a/model.safetensors d/model.safetensors
+        diff <(jq -S . a/config.json) <(jq -S . d/config.json)
+    done
+    rm -rf a d
+    amn-forget -q --scheme fp8 -o a in
+    try 0 amn-forget --scheme nf4 --include '*mlp*' -o d a
+    grep -q 'warning: config.json can declare only bitsandbytes NF4, so its loader cannot read .* and 7 more (FP8); amn-remember can' err
+    try 0 amn-forget --scheme int4-group --group-size 32 -o d32 in
+    try 0 amn-forget --scheme int4-group -o d128 d32
+    grep -q 'errors add up' err
+}
+
+@test "a target that no weight fits names the reason, and a pattern that is a part of names the right one" {
+    mkdir in
+    "$helpers/weights" in/model.safetensors a.weight=BF16:64x96 b.weight=BF16:64x96
+    try 2 amn-forget --scheme gptq in -o x
+    grep -q 'no weight can be quantized as GPTQ: .* (2 weights, the first: a.weight \[64, 96\])' err
+    try 2 amn-forget --target-size 1M --candidates q2_k,q4_k in/model.safetensors -o x.gguf
+    grep -q 'no weight can be quantized as Q2_K: .* (2 weights' err
+    try 2 amn-remember --include weight in
+    grep -qF "no tensor matches 'weight', which is only a part of names (did you mean '*weight*'?)" err
+    try 2 amn-remember --include b.wieght in
+    grep -qF 'did you mean b.weight?' err
+}
+
+@test "a store name without its prefix, and a dtype as a format, get the right form in the message" {
+    model
+    try 66 amn-inspect acme/llama-gguf
+    grep -q 'no such file or directory; a model in a local store is hf:acme/llama-gguf or ollama:acme/llama-gguf' err
+    for path in acme/llama.gguf ./acme/llama in/none.safetensors acme/llama/x none; do
+        try 66 amn-inspect $path
+        refute grep -q hf: err
+    done
+    try 2 amn-convert --to f32 in/model.safetensors
+    grep -q 'did you mean --dtype f32?' err
+}

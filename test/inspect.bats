@@ -244,7 +244,7 @@ PYTHON
 
 @test "text on a terminal, JSON in a pipe, --json and --human force one" {
     f=$fx/good-fp8-block-f32.safetensors
-    try 0 "$helpers/pty" amn-inspect "$f"
+    try 0 env NO_COLOR=1 "$helpers/pty" amn-inspect "$f"
     refute jq -e . out
     grep -q 'Space saved' out
     grep -qi 'format' out

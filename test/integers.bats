@@ -120,8 +120,8 @@ PYTHON
     said "$g/autoround-awq-6bit" awq 'AWQ GEMM (6-bit, groups of 32)'
     said "$g/autoround-gptq-5bit" gptq 'GPTQ (5-bit, groups of 32)'
     said "$g/modelopt-int4-g32.safetensors" int4-modelopt 'ModelOpt INT4 (groups of 32)'
-    said "$g/ct-codes-channel.safetensors" int8 'INT8 (per-channel scale)'
-    said "$g/ct-codes-block" int8 'INT8 (blocks of 16x24)'
+    said "$g/ct-codes-channel.safetensors" int8-channel 'INT8 (per-channel scale)'
+    said "$g/ct-codes-block" int8-block 'INT8 (blocks of 16x24)'
     said "$g/quark-int8-group" int8-quark 'Quark INT8 (groups of 16)'
     # Columns of a packed row, if groups allow only one number of them.
     echo '{"quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"],

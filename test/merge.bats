@@ -334,7 +334,7 @@ keeps() {
     try 0 amn-convert --dequantize --dry-run --human --rename 's/^/x./' --to gguf "$fx/good-gguf.gguf"
     head -n 1 out | grep -qE '^Tensor +Type +Shape +Size +Becomes$'
     grep -qE '^x.token_embd.weight +BF16 +\[4, 64\] .*dequantized from GGUF Q8_0, was token_embd.weight$' out
-    tail -n 1 out | grep -qE '^4 tensors .*with headers$'
+    grep -qE '^4 tensors .*with headers$' out
     "$helpers/pty" amn-convert --dry-run --to gguf "$fx/good-gguf.gguf" </dev/null >shown
     grep -q Becomes shown
     try 69 amn-convert --dry-run --add-prefix "$(printf '%080d' 0)" --to gguf "$fx/good-gguf.gguf"

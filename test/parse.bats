@@ -111,7 +111,7 @@ END
     sed -n '$p' out | grep -qE '^[0-9]+ tensors? .* \+ \?'
     try 0 amn-parse --human "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
     sed -n '$p' out | grep -qE '^[0-9]+ tensors +[0-9.]+ [KM]iB$'
-    try 0 "$helpers/pty" amn-parse model.gguf
+    try 0 env NO_COLOR=1 "$helpers/pty" amn-parse model.gguf
     tr -d '\r' <out >terminal
     try 0 amn-parse --human model.gguf
     cmp out terminal

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -20,6 +19,7 @@
 #include "report/summary.h"
 
 enum { NAME, SIZE, FORMAT, SCHEME, PATH, CELLS };
+enum { NAME_MIN = 12, INDENT = 4 };     /* columns */
 
 struct row {
     struct str cell[CELLS];     /* owned; safe to print */
@@ -167,21 +167,10 @@ add_model(struct model_list *l, const char *operand, struct err *err)
 
 /* --- the table ------------------------------------------------------------------------------------------- */
 
-/* Returns the width of the terminal on stdout; SIZE_MAX if stdout is not a terminal. */
-static size_t
-columns_of_stdout(void)
-{
-    enum { USUAL = 80 };
-    struct winsize size;
-    if (!cli_stdout_is_terminal())
-        return SIZE_MAX;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 ? USUAL : size.ws_col;
-}
-
 static size_t
 columns(const struct str *s)
 {
-    return page_columns(s->p, s->len);
+    return screen_columns(s->p, s->len);
 }
 
 static void
@@ -196,16 +185,17 @@ static void
 add_text(struct model_list *l, const struct row *row, const size_t width[CELLS], bool below)
 {
     struct str *out = &l->page.text;
+    size_t limit = below ? l->page.screen.columns - INDENT : SIZE_MAX;
     for (size_t i = 0; i < PATH; i++) {
-        size_t room = width[i] - columns(&row->cell[i]);
+        size_t room = width[i] - num_min(columns(&row->cell[i]), width[i]);
         if (i == SIZE)
             pad(out, room);
-        str_add(out, row->cell[i].p, row->cell[i].len);
+        screen_shorten(out, row->cell[i].p, row->cell[i].len, width[i], false);
         if (i != SIZE && (i + 1 < PATH || !below))
             pad(out, room);
         str_text(out, i + 1 < PATH || !below ? "  " : "\n    ");
     }
-    str_add(out, row->cell[PATH].p, row->cell[PATH].len);
+    screen_shorten(out, row->cell[PATH].p, row->cell[PATH].len, limit, false);
     str_text(out, "\n");
     page_turn(&l->page);
 }
@@ -223,8 +213,13 @@ add_table(struct model_list *l)
             width[i] = num_max(width[i], columns(&l->rows[k].cell[i]));
         all += width[i];
     }
-    bool below = all > columns_of_stdout();
+    bool below = all > l->page.screen.columns;
+    all -= width[PATH] + 2;
+    if (all > l->page.screen.columns)
+        width[NAME] = num_max(width[NAME] - num_min(all - l->page.screen.columns, width[NAME]), NAME_MIN);
+    screen_begin(&l->page.text, &l->page.screen, SCREEN_HEADING);
     add_text(l, &heading, width, below);
+    screen_end(&l->page.text, &l->page.screen, SCREEN_HEADING);
     for (size_t k = 0; k < l->n; k++)
         add_text(l, &l->rows[k], width, below);
     for (size_t i = 0; i < CELLS; i++)

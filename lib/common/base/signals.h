@@ -1,4 +1,4 @@
-/* signals: sections without signals, and termination by one. Anything created between signals_hold() and signals_release()
+/* signals: sections without signals, and what is cleaned up if one ends the process. Anything created between signals_hold() and signals_release()
  * is complete before a signal arrives. */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H
@@ -12,10 +12,11 @@ void signals_hold(sigset_t *old);
 /* Delivers the signals that arrived meanwhile. Preserves errno. */
 void signals_release(const sigset_t *old);
 
-/* Sets the function that removes temporary files if the process ends early. It must be async-signal-safe. */
+/* Adds a function that is called if the process ends early, and from now on catches all signals that end it, real-time ones
+ * included, except those that are handled or ignored already. It must be async-signal-safe. Adding it again does nothing. */
 void signals_clean_with(void (*clean)(void));
 
-/* Calls that function and ends the process with `status`, without exit handlers, as a fatal signal would. */
+/* Calls these functions and ends the process with `status`, without exit handlers, as a fatal signal would. */
 _Noreturn void signals_end(int status);
 
 #endif

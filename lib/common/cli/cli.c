@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/screen.h"
 #include "base/signals.h"
 #include "base/str.h"
 #include "base/tree.h"
@@ -25,6 +26,7 @@ struct remark {
     const char *file, *tensor;          /* "" if there is none */
     const char *kind, *word, *text;     /* the kind as text and as a JSON value */
     enum cli_status status;             /* CLI_OK: a note or a warning */
+    bool warns;                         /* a warning */
     uint64_t at;                        /* or ERR_NO_OFFSET */
 };
 
@@ -87,7 +89,12 @@ add_line(struct str *s, const struct cli *cli, const struct remark *r)
         str_add_escaped(s, r->file, strlen(r->file));
         str_text(s, ": ");
     }
-    str_format(s, "%s: ", r->kind);
+    const struct screen screen = screen_of(STDERR_FILENO);
+    enum screen_style style = r->status != CLI_OK ? SCREEN_BAD : r->warns ? SCREEN_WARNING : SCREEN_PLAIN;
+    screen_begin(s, &screen, style);
+    str_format(s, "%s:", r->kind);
+    screen_end(s, &screen, style);
+    str_text(s, " ");
     str_add_escaped(s, r->text, strlen(r->text));
 
     size_t room = LINE_MAX_BYTES - strlen(at);
@@ -130,6 +137,12 @@ die_of_sigpipe(void)
     raise(SIGPIPE);
 }
 
+bool
+cli_is_watched(const struct cli *cli)
+{
+    return cli->bar && cli_progress_is_seen(cli->bar);
+}
+
 enum cli_status
 cli_fail(const struct cli *cli, const struct err *err)
 {
@@ -169,7 +182,7 @@ vremark(const struct cli *cli, const char *file, const char *kind, const char *f
     err_init(&err);
     err_vset(&err, ERR_USAGE, ERR_NO_OFFSET, "", format, args);
     const struct remark r = { .file = file ? file : "", .tensor = err.tensor, .kind = kind, .word = kind,
-        .text = err.text, .at = ERR_NO_OFFSET };
+        .text = err.text, .at = ERR_NO_OFFSET, .warns = strcmp(kind, "warning") == 0 };
     say(cli, &r);
 }
 

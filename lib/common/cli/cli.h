@@ -45,6 +45,7 @@ struct cli {
     struct limits limits;           /* the built-in limits, lowered by --max-* */
     char *const *operands;          /* borrowed from argv */
     size_t noperands;
+    bool many;                      /* an option allows any number of operands */
     const char *operand;            /* the first one; NULL means standard input */
     struct cli_progress *bar;       /* progress display (progress.h), or NULL; borrowed */
 };
@@ -72,6 +73,9 @@ void cli_note(const struct cli *cli, const char *file, const char *format, ...)
 /* Like cli_note(), but does not require -v: for results. */
 void cli_say(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Returns true if a person watches the job: a bar is shown on a terminal. */
+bool cli_is_watched(const struct cli *cli);
 
 /* Prints a warning; does not require -v. For an output that may differ from what the user expects. */
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)

@@ -434,8 +434,8 @@ complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *er
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (did you mean --scheme %s?)", shown, shown);
     if (access(extra, F_OK) != 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (the output is given with -o)", shown);
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': %s takes one model; merge several with amn-convert",
-        shown, cli->tool);
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': %s takes one model; convert several with "
+        "--output-dir DIR, merge them with amn-convert", shown, cli->tool);
 }
 
 static bool
@@ -445,7 +445,7 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
     cli->operands = argv + optind;
     cli->noperands = (size_t)(argc - optind);
     cli->operand = cli->noperands ? cli->operands[0] : NULL;
-    if (cli->noperands > tool->max_operands)
+    if (cli->noperands > tool->max_operands && !cli->many)
         return complain_of_operand(cli, id, err);
     if (!cli->operand && tool->reads_stdin && cli_stdin_is_terminal())
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,

@@ -4,19 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/screen.h"
 #include "base/signals.h"
 #include "base/thread.h"
 #include "cli/gauge.h"
 
 enum {
     INTERVAL_NS = 100000000,            /* between two updates of the bar */
-    DEFAULT_COLUMNS = 80,
     MAX_COLUMNS = 160
 };
 
@@ -56,10 +55,7 @@ cli_progress_catch(void)
 static unsigned
 terminal_columns(void)
 {
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return DEFAULT_COLUMNS;
-    return (unsigned)num_min(size.ws_col, MAX_COLUMNS);
+    return (unsigned)num_min(screen_window(STDERR_FILENO), MAX_COLUMNS);
 }
 
 /* Returns true if this process may draw on the terminal: a background job does not. stderr that is not our controlling
@@ -78,6 +74,18 @@ in_foreground(void)
 #define WRAP_OFF "\033[?7l"
 #define WRAP_ON "\033[?7h"
 
+/* A bar with escape sequences is on the screen; static, because a signal handler erases it. */
+static atomic_bool on_screen;
+
+/* Erases the bar before a signal ends the process, and with it the ^C that the terminal wrote at the cursor. */
+static void
+erase_at_end(void)
+{
+    static const char erase[] = "\r" ERASE_REST;
+    if (atomic_load(&on_screen) && write(STDERR_FILENO, erase, sizeof erase - 1) < 0)
+        return;
+}
+
 static void
 draw(struct cli_progress *p)
 {
@@ -90,6 +98,7 @@ draw(struct cli_progress *p)
     }
     unsigned width = terminal_columns() - 1, n = (unsigned)strlen(gauge_line(line, &r, width));
     unsigned old = (unsigned)num_min(p->shown, width);
+    atomic_store(&on_screen, p->escapes);
     if (p->escapes)
         fprintf(stderr, WRAP_OFF "%s" WRAP_ON ERASE_REST "\r", line);
     else
@@ -106,6 +115,7 @@ wipe(struct cli_progress *p)
     else if (p->shown != 0)
         fprintf(stderr, "\r%*s\r", (int)num_min(p->shown, terminal_columns() - 1), "");
     p->shown = 0;
+    atomic_store(&on_screen, false);
 }
 
 void
@@ -115,6 +125,12 @@ cli_progress_no_bar(struct cli_progress *p)
     wipe(p);
     atomic_store(&p->bar, false);
     pthread_mutex_unlock(&p->lock);
+}
+
+bool
+cli_progress_is_seen(struct cli_progress *p)
+{
+    return atomic_load(&p->bar) && p->escapes;
 }
 
 void
@@ -185,6 +201,8 @@ cli_progress_start(struct cli_progress *p, struct cli *cli, bool bar)
         .lock = PTHREAD_MUTEX_INITIALIZER };
     meter_init(&p->meter, "beginning");
     cli->bar = p;
+    if (cli_progress_is_seen(p))
+        signals_clean_with(erase_at_end);
     p->watches = start_watcher(p);
 }
 

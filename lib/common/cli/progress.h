@@ -39,6 +39,9 @@ void cli_progress_stop(struct cli_progress *p);
 /* Removes the bar because text goes to standard output, which may be the same terminal. SIGUSR1 is still answered. */
 void cli_progress_no_bar(struct cli_progress *p);
 
+/* Returns true if a bar is shown on a terminal. */
+bool cli_progress_is_seen(struct cli_progress *p);
+
 /* Enclose the output of a line on stderr: erase the bar before, and let it be redrawn after. Both accept NULL. */
 void cli_progress_hold(struct cli_progress *p);
 void cli_progress_release(struct cli_progress *p);

@@ -201,18 +201,29 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     return ok;
 }
 
+static void
+clear(struct command *cmd)
+{
+    naming_clear(&cmd->naming);
+    reduction_clear(&cmd->reduction);
+    keys_given_clear(&cmd->keys);
+}
+
 enum cli_status
 command_run(struct command *cmd)
 {
     struct cli_progress progress;
     struct err err;
+    if (cmd->output_dir) {
+        enum cli_status status = command_run_each(cmd);
+        clear(cmd);
+        return status;
+    }
     err_init(&err);
     cli_progress_start(&progress, &cmd->cli, true);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
     bool ok = kernels && command_settle(cmd, &err) && run(cmd, kernels, &err);
     cli_progress_stop(&progress);
-    naming_clear(&cmd->naming);
-    reduction_clear(&cmd->reduction);
-    keys_given_clear(&cmd->keys);
+    clear(cmd);
     return ok ? CLI_OK : cli_fail(&cmd->cli, &err);
 }

@@ -48,6 +48,8 @@ struct command {
     struct hf_model_options hf;     /* how a Hugging Face model directory is converted */
     struct keys_given keys;         /* metadata given by the user; owned */
     bool to_stdout;                 /* --stdout */
+    const char *output_dir;         /* --output-dir: folder for the output of each operand, or NULL; borrowed */
+    bool one_of_several;            /* this job is that of one of several operands */
     struct sink_options output;
     struct model_dir dir;           /* output directory; path NULL: the output is a file */
     struct split_files split;       /* output as a split model; size 0: one file */

@@ -31,16 +31,26 @@ void command_warn_again(const struct command *cmd, const char *file, const struc
 /* Makes the metadata of the output. Clear *keys even after a failure. */
 bool command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
-/* Makes the metadata for the final layout; -v notes what is missing or left out. */
+/* Reads the types that --gguf-kv values have in the input, and the files that metadata options name. */
 bool command_keys_read(struct command *cmd, struct model *model, struct err *err);
+
+/* Makes the metadata for the final layout; -v notes what is missing or left out. */
 bool command_keys(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
 
+/* Runs one job for each operand, with --output-dir. Returns the largest exit status. */
+enum cli_status command_run_each(struct command *cmd);
+
+/* Appends the output of an operand: OUTPUT_DIR/NAME.FORMAT, or OUTPUT_DIR/NAME/ for a directory. */
+bool command_name_output(struct str *path, const struct command *cmd, const char *operand, struct err *err);
+
 /* Messages after the output is complete; none of them is a failure. In order: tensors with NaN or infinite values; values
- * that overflow the output type; NaN or infinite scales (-v); the quantization error; totals (-v). */
+ * that overflow the output type; NaN or infinite scales (-v); the quantization error; what was written where, for a person at a terminal; totals (-v). */
 void command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan);
 void command_warn_of_range(const struct command *cmd, const struct pipeline *p);
 void command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
 void command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
+void command_tell_end(const struct command *cmd, const struct pipeline *p, const struct choice *choice, uint64_t nbytes,
+    const char *where);
 void command_note_end(const struct command *cmd, const struct pipeline *p, const struct checksum *sum);
 
 /* Writes the output, or prints what was asked for instead. */

@@ -149,6 +149,10 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         if (rows[i].key == option->key)
             return take_row(cmd, &rows[i], option, arg, err);
     switch (option->key) {
+    case CLI_OPT_OUTPUT_DIR:
+        cmd->cli.many = true;
+        cmd->output_dir = arg;
+        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: empty file name", option->name);
     case CLI_OPT_INCLUDE:
     case CLI_OPT_EXCLUDE:
         return naming_match(&cmd->naming, arg, option->key == CLI_OPT_INCLUDE, err);

@@ -57,6 +57,11 @@ unknown(const char *option, const char *arg, bool formats, struct err *err)
     for (size_t i = 0; encode_alias(i) && n < MOST; i++)
         words[n++] = encode_alias(i);
     nearest_hint(&hint, "", arg, words, n);
+    for (size_t i = 0; formats && dtype_targets[i]; i++)
+        if (str_same_word(arg, dtype_targets[i])) {
+            hint.len = 0;
+            str_format(&hint, " (did you mean --dtype %s?)", dtype_targets[i]);
+        }
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
         str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; amn list schemes shows all");
     str_clear(&hint);
@@ -248,6 +253,47 @@ settle_hf(struct command *cmd, struct err *err)
             cmd->scheme ? "a scheme: quantize the directory afterwards" : "--keep-quantized");
     cmd->keys.none = cmd->keys.text.n == 0;
     return true;
+}
+
+/* Endings of file names that an output does not keep. */
+static const char *const endings[] = { ".gz", ".zst", ".xz", ".index.json", ".safetensors", ".gguf", ".npz", ".npy", ".pt", ".pth",
+    ".bin", ".ckpt", ".zip", ".tar" };
+
+/* Returns the format of the outputs in --output-dir, or NULL if it is unknown. */
+static const struct writer *
+format_of_all(const struct command *cmd)
+{
+    const struct encoder *e = cmd->scheme ? encode_find(cmd->scheme, cmd->writer != &writer_safetensors) : NULL;
+    bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
+    return cmd->writer ? cmd->writer : e ? format_of(e) : budget ? &writer_gguf : NULL;
+}
+
+bool
+command_name_output(struct str *path, const struct command *cmd, const char *operand, struct err *err)
+{
+    const struct writer *writer = format_of_all(cmd);
+    size_t n = strlen(operand), start;
+    if (cmd->needs_scheme && !cmd->scheme && !writer)
+        return command_check(cmd, err);
+    if (!writer)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir requires a format: use --to safetensors, gguf, npz, npy or "
+            "raw");
+    while (n > 1 && operand[n - 1] == '/')
+        n--;
+    for (start = n; start > 0 && operand[start - 1] != '/'; start--)
+        ;
+    size_t len = n - start;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (len > strlen(endings[i]))
+            str_strip(operand + start, &len, endings[i]);
+    str_format(path, "%s%s", cmd->output_dir, str_ends(cmd->output_dir, "/") ? "" : "/");
+    for (size_t i = start; i < start + len; i++)
+        str_add(path, operand[i] == ':' || operand[i] == '@' ? "-" : operand + i, 1);
+    if (cmd->to_hf || (is_model_dir(operand) && writer == &writer_safetensors && fits_directory(cmd)))
+        str_text(path, "/");
+    else
+        str_format(path, ".%s", word_of(writer));
+    return !path->failed || err_memory(err, path->room);
 }
 
 bool

@@ -39,7 +39,8 @@ open_output(const struct command *cmd, struct pipeline *p, struct err *err)
 
 /* Writes the output or the wanted part of it; --test makes it and discards it. */
 static bool
-write_output(const struct command *cmd, struct pipeline *p, const struct roles *roles, struct err *err)
+write_output(const struct command *cmd, struct pipeline *p, const struct choice *choice, const struct roles *roles,
+    struct err *err)
 {
     bool test = cmd->instead == COMMAND_TEST;
     char shown[STR_SHOWN];
@@ -63,6 +64,8 @@ write_output(const struct command *cmd, struct pipeline *p, const struct roles *
         command_warn_of_range(cmd, p);
         command_note_scales(&cmd->cli, p, roles);
         command_note_end(cmd, p, &seen.sum);
+        if (!complete && !test)
+            command_tell_end(cmd, p, choice, p->to - p->from, cmd->output.path);
     }
     scan_clear(&seen.scan);
     return ok;
@@ -78,7 +81,7 @@ write_file(const struct command *cmd, struct pipeline *p, struct choice *choice,
     p->pieces = pieces;
     bool ok = pieces && cmd->writer->lay_out(pieces, choice, layout, err)
         && byte_range_find(&cmd->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
-        && (prints ? command_print(cmd, p, choice, err) : write_output(cmd, p, roles, err));
+        && (prints ? command_print(cmd, p, choice, err) : write_output(cmd, p, choice, roles, err));
     pieces_free(pieces);
     return ok;
 }
@@ -93,6 +96,8 @@ write_directory(const struct command *cmd, struct pipeline *p, struct choice *ch
     if (!model_dir_write(&dir, p, choice, &cmd->layout, err))
         return false;
     command_warn_of_range(cmd, p);
+    if (!dir.complete)
+        command_tell_end(cmd, p, choice, dir.nbytes, dir.path);
     if (dir.complete)
         cli_say(&cmd->cli, NULL, "%s is already complete: %" PRIu64 " bytes (%s) of weights compared",
             str_shown(shown, dir.path, strlen(dir.path)), dir.nbytes, str_size(size, dir.nbytes));
@@ -113,6 +118,7 @@ write_split(const struct command *cmd, struct pipeline *p, struct choice *choice
     if (!split_files_write(&split, p, choice, layout, err))
         return false;
     command_warn_of_range(cmd, p);
+    command_tell_end(cmd, p, choice, split.nbytes, cmd->split.path);
     cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) written to %zu files in %.1f s", split.nbytes,
         str_size(size, split.nbytes), split.n, meter_read(p->model->meter).age);
     return true;

@@ -233,7 +233,7 @@ static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode }
+    .fit = fit, .encode = encode, .joint = true }
 
 const struct encoder encode_columns[] = {
     COLUMNS("gptq", "GPTQ", gptq),

@@ -107,6 +107,9 @@ struct encoder {
      * surveyed together: `facts` holds the results of one weight after those of another, settle() is called once, with the
      * sums of nregions and nfacts, and leaves the result for encode() at the beginning of `facts`. */
     bool fuses;
+    /* Loaders read facts about all weights together from the configuration, such as the version of GPTQ. Weights that are stored in
+     * this scheme stay as they are only if all of them do. Also true where `fuses` is. */
+    bool joint;
     /* Sets the size or bytes of parts that depend on the survey. Called before the output is laid out; afterwards `facts` is
      * freed. May be NULL. */
     bool (*survey_first)(struct encoding *e, const float *facts, struct err *err);

@@ -18,6 +18,8 @@ struct collected {
     struct names embeddings;    /* quantized embeddings */
     struct names gap[HF_GAPS];  /* weights affected by each gap */
     const char *why[HF_GAPS];   /* message of the last of these; static */
+    struct names others;        /* weights that stay quantized with another scheme */
+    const struct weight *other; /* the last of these */
 };
 
 /* --- one tensor */
@@ -101,6 +103,17 @@ add_kept(struct collected *c, const struct tensor *t, struct err *err)
     return true;
 }
 
+/* Adds a weight that stays quantized with another scheme, by the name that it has without. */
+static bool
+add_other(struct collected *c, const struct chosen *chosen, struct err *err)
+{
+    const struct weight *w = chosen->kept;
+    if (!w || chosen->same || chosen->copy != w->part[0])
+        return true;
+    c->other = w;
+    return names_add(&c->others, w->name, w->name_len, err);
+}
+
 /* --- all tensors */
 
 /* Moves the largest group to the front; on a tie, that of `named`, else the first. */
@@ -159,7 +172,10 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct chosen *chosen = &choice->list[i];
         struct tensor t = chosen_tensor(chosen);
-        ok = chosen->encoding ? chosen->part != 0 || add_encoded(c, chosen->encoding, err) : add_kept(c, &t, err);
+        if (chosen->encoding || chosen->stored)
+            ok = chosen->part != 0 || add_encoded(c, chosen->encoding ? chosen->encoding : chosen->stored, err);
+        else
+            ok = add_kept(c, &t, err) && add_other(c, chosen, err);
     }
     order(&c->m, named);
     names_sort(&c->m.kept);
@@ -214,6 +230,18 @@ drop_other_loaders(struct hf_modules *m, struct catalog *catalog)
         names_clear(&m->group[i].names);
     }
     m->n = kept;
+}
+
+/* Warns of weights that stay quantized with another scheme, which a single config cannot describe either. */
+static void
+warn_of_others(const struct collected *c, struct catalog *catalog)
+{
+    char shown[STR_SHOWN], more[AND_MORE];
+    const struct names *list = &c->others;
+    if (list->n != 0)
+        catalog_warn(catalog, "config.json can declare only %s, so its loader cannot read %s%s (%s); amn-remember can",
+            c->m.group[0].e->encoder->label, str_shown(shown, list->name[0], strlen(list->name[0])), and_more(more, list->n),
+            c->other->scheme->name);
 }
 
 /* Returns true if config.json declares a model_type of transformers whose matrices are Conv1D: [in, out]. */
@@ -272,6 +300,7 @@ clear(struct collected *c)
     names_clear(&c->apart);
     names_clear(&c->stay);
     names_clear(&c->embeddings);
+    names_clear(&c->others);
     for (unsigned i = 0; i < HF_GAPS; i++)
         names_clear(&c->gap[i]);
 }
@@ -287,6 +316,7 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);
         drop_other_loaders(&c.m, catalog);
+        warn_of_others(&c, catalog);
         const struct hf_loader *loader = c.m.group[0].quantizer->loader;
         loader->config(&config->text, &c.m);
         config->alias = loader->alias;

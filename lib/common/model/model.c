@@ -258,6 +258,20 @@ open_directory(struct model *m, const char *dir, const struct model_options *opt
     return ok;
 }
 
+/* Returns true if a path that does not exist has the form ORG/NAME of a model in a store. */
+static bool
+is_like_stored(const char *path)
+{
+    static const char *const endings[] = { ".safetensors", ".gguf", ".npz", ".npy", ".pt", ".pth", ".bin", ".ckpt", ".json" };
+    const char *slash = strchr(path, '/');
+    if (!slash || slash == path || slash[1] == '\0' || strchr(slash + 1, '/') || strchr(path, ':') || *path == '.' || *path == '~')
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends(path, endings[i]))
+            return false;
+    return true;
+}
+
 bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
@@ -277,6 +291,9 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     bool there = ok && path && stat(path, &st) == 0;
     if (ok && path && !there && !err_absent(errno))
         err_sys(err, ERR_OPEN, errno, "%s", "");
+    else if (ok && path && !stored && !there && is_like_stored(path))
+        ok = err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no such file or directory; a model in a local store is hf:%s or ollama:%s",
+            m->name, m->name);
     else if (there && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
     else

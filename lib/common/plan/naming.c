@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/expression.h"
+#include "base/nearest.h"
 #include "base/matcher.h"
 #include "base/str.h"
 
@@ -188,15 +189,64 @@ matches_any(const struct naming_glob *glob, const struct choice *choice)
     return false;
 }
 
+/* Adds the names nearest to what was typed; memory that is short costs only the hint. */
+static void
+add_nearest(struct str *hint, const char *typed, const struct choice *choice)
+{
+    enum { NAMES_MAX = 10000 };         /* more would take seconds */
+    struct names names = { 0 };
+    struct err ignored;
+    bool ok = choice->n <= NAMES_MAX;
+    err_init(&ignored);
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        char shown[STR_SHOWN];
+        const struct tensor t = seen(&choice->list[i]);
+        str_shown(shown, t.name, t.name_len);
+        ok = names_add(&names, shown, strlen(shown), &ignored);
+    }
+    if (ok)
+        nearest_hint(hint, "", typed, (const char *const *)names.name, names.n);
+    names_clear(&names);
+}
+
+/* Returns the first tensor whose name contains a text, or one without a name. */
+static struct tensor
+find_like(const char *text, const struct choice *choice)
+{
+    for (size_t i = 0; *text && i < choice->n; i++) {
+        const struct tensor t = seen(&choice->list[i]);
+        if (memmem(t.name, t.name_len, text, strlen(text)))
+            return t;
+    }
+    return (struct tensor){ 0 };
+}
+
+/* Fails because no tensor matches, with the pattern or the name that was meant. */
+static bool
+no_match(const struct naming_glob *g, const struct choice *choice, struct err *err)
+{
+    const char *option = g->include ? "include" : "exclude";
+    char shown[STR_SHOWN];
+    struct str hint = { 0 };
+    str_shown(shown, g->text, strlen(g->text));
+    add_nearest(&hint, g->text, choice);
+    if (find_like(g->text, choice).name)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s', which is only a part of names (did you mean '*%s*'?)",
+            option, shown, shown);
+    else
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s'%s; patterns match the whole name, such as '*norm*'",
+            option, shown, hint.p ? hint.p : "");
+    str_clear(&hint);
+    return false;
+}
+
 bool
 naming_check(const struct naming *naming, const struct choice *choice, struct err *err)
 {
-    char shown[STR_SHOWN];
     for (size_t i = 0; i < naming->nglobs; i++) {
         const struct naming_glob *g = &naming->globs[i];
         if (!matches_any(g, choice))
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s'; patterns match the whole name, "
-                "such as '*norm*'", g->include ? "include" : "exclude", str_shown(shown, g->text, strlen(g->text)));
+            return no_match(g, choice, err);
     }
     return true;
 }
@@ -229,20 +279,23 @@ select_all(bool **stays, const struct naming *naming, const struct choice *choic
     return ok;
 }
 
-/* Fails because no tensor has this name, with the first one that contains it. */
+/* Fails because no tensor has this name, with the nearest names, or the first one that contains it. */
 static bool
 no_tensor(const char *name, const struct choice *choice, struct err *err)
 {
     char shown[STR_SHOWN], like[STR_SHOWN];
-    size_t i = 0;
-    while (i < choice->n && !memmem(seen(&choice->list[i]).name, seen(&choice->list[i]).name_len, name, strlen(name)))
-        i++;
+    struct str hint = { 0 };
+    const struct tensor t = find_like(name, choice);
     str_shown(shown, name, strlen(name));
-    if (i == choice->n || *name == '\0')
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s ('amn-parse' lists the names)", shown);
-    const struct tensor t = seen(&choice->list[i]);
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s (did you mean %s?)", shown,
-        str_shown(like, t.name, t.name_len));
+    add_nearest(&hint, name, choice);
+    if (t.name)
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s (did you mean %s?)", shown,
+            str_shown(like, t.name, t.name_len));
+    else
+        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s%s ('amn-parse' lists the names)", shown,
+            hint.p ? hint.p : "");
+    str_clear(&hint);
+    return false;
 }
 
 static bool

@@ -202,6 +202,7 @@ take_type(struct one *one, enum dtype wanted)
         one->misfit = one->chosen->why = "row length is not a multiple of the block size";
     else if (type < DTYPE_SCALARS) {
         one->chosen->dtype = type;
+        one->chosen->why = "row length is not a multiple of the block size";
         one->cast = true;
     } else
         one->encoder = encode_ggml_of(type);
@@ -254,6 +255,73 @@ encode(struct one *one, const struct reduction *r, struct catalog *memory, struc
     e.part = memcpy(kept + 1, parts, e.nparts * sizeof *parts);
     *kept = e;
     one->chosen->encoding = kept;
+    return true;
+}
+
+/* Returns true if a weight is stored as it would be encoded: the same tensors, by name, type and shape. A part whose size depends
+ * on the data is compared without its shape. */
+static bool
+is_stored(const struct encoding *e, const struct weight *w, const struct choice *choice, const unsigned *owned)
+{
+    for (unsigned i = 0; i < e->nparts; i++) {
+        const struct encode_part *part = &e->part[i];
+        const struct tensor *t = catalog_find(choice->input, part->name, part->name_len);
+        bool sized = !e->encoder->survey_first || part->shape.rank != 1 || part->dtype != DTYPE_U8;
+        if (!t || t->dtype != part->dtype || roles_owner(choice->roles, catalog_index(choice->input, t)) != w
+            || (sized && !shape_same(&t->shape, &part->shape, part->shape.rank)) || t->shape.rank != part->shape.rank)
+            return false;
+    }
+    return owned[catalog_index(choice->input, w->part[0])] == e->nparts;
+}
+
+/* Counts the tensors of each weight, in a list indexed by that of its codes. The caller frees it; NULL: no memory. */
+static unsigned *
+count_owned(const struct choice *choice)
+{
+    size_t n = catalog_count(choice->input);
+    unsigned *owned = calloc(n + 1, sizeof *owned);
+    for (size_t i = 0; owned && i < n; i++) {
+        const struct weight *w = roles_owner(choice->roles, i);
+        if (w)
+            owned[catalog_index(choice->input, w->part[0])]++;
+    }
+    return owned;
+}
+
+/* Keeps the weights that are stored as they would be encoded, unless options say how: then the stored form is unknown. */
+static bool
+keep_stored(const struct reduction *r, struct choice *choice, struct err *err)
+{
+    static const struct encode_options none = { 0 };
+    size_t stored = 0, encoded = 0, n = catalog_count(choice->input);
+    bool joint = r->encoder->joint || r->encoder->fuses, all;
+    if (r->encoder->type != DTYPE_UNKNOWN || r->uniform || memcmp(&r->how, &none, sizeof none) != 0)
+        return true;
+    unsigned *owned = count_owned(choice);
+    if (!owned)
+        return err_memory(err, n * sizeof *owned);
+    for (size_t i = 0; i < choice->n; i++) {
+        struct chosen *c = &choice->list[i];
+        encoded += c->encoding != NULL;
+        if (c->encoding && c->decode && roles_is_kept(c->decode, r->keeps) && is_stored(c->encoding, c->decode, choice, owned)) {
+            c->stored = c->encoding;
+            stored++;
+        }
+    }
+    all = stored == encoded;
+    for (size_t i = 0; i < choice->n; i++) {
+        struct chosen *c = &choice->list[i];
+        if (!c->stored || (joint && !all)) {
+            c->stored = NULL;
+            continue;
+        }
+        c->kept = c->decode;
+        c->encoding = NULL;
+        c->same = true;
+        c->why = "has this type already";
+        choice->same++;
+    }
+    free(owned);
     return true;
 }
 
@@ -363,8 +431,25 @@ compare(const void *a, const void *b)
     return mix_order(&((const struct one *)a)->t, &((const struct one *)b)->t);
 }
 
+/* Weights that are not quantized because of their shape: the first of them, and why. */
+struct misfits {
+    size_t n;
+    struct tensor first;
+    const char *why;
+};
+
+static void
+count_misfits(struct misfits *found, const struct one *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].misfit && found->n++ == 0) {
+            found->first = list[i].t;
+            found->why = list[i].misfit;
+        }
+}
+
 static bool
-decide_all(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
+decide_all(const struct reduction *r, struct choice *choice, struct misfits *misfits, struct catalog *memory, struct err *err)
 {
     bool blocks = r->encoder->type != DTYPE_UNKNOWN, ok = true;
     const struct mix *mix = blocks && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
@@ -393,11 +478,13 @@ decide_all(const struct reduction *r, struct choice *choice, struct catalog *mem
         keep(&list[i], r, choice);
         ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
     }
+    ok = ok && keep_stored(r, choice, err);
     ok = ok && (r->uniform || check_rules(r, err));
     if (ok && blocks && !r->uniform)
         warn_of_few_bits(r, list, choice->n, memory);
     if (ok && !r->uniform)
         warn_of_misfits(r, list, choice->n, memory);
+    count_misfits(misfits, list, choice->n);
     free(list);
     return ok;
 }
@@ -419,7 +506,7 @@ spread(struct choice *choice, struct err *err)
         struct chosen *c = &choice->list[i];
         if (c->decode && c->kept)
             *c = (struct chosen){ .copy = c->kept->part[0], .kept = c->kept, .dtype = c->kept->part[0]->dtype, .same = c->same,
-                .why = c->why };
+                .stored = c->stored, .why = c->why };
         decodes = decodes || c->decode || c->composed;
         if (c->encoding)
             c->encoding->number = choice->encoded++;
@@ -506,9 +593,10 @@ find_stack(const struct reduction *r, const struct choice *choice, size_t *n)
 
 /* Fails if nothing is encoded, and warns about experts that are skipped. */
 static bool
-check_encoded(const struct reduction *r, const struct choice *choice, struct catalog *catalog, struct err *err)
+check_encoded(const struct reduction *r, const struct choice *choice, const struct misfits *misfits, struct catalog *catalog,
+    struct err *err)
 {
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN], shape[SHAPE_TEXT];
     size_t n;
     const struct tensor t = find_stack(r, choice, &n);
     str_shown(shown, t.name ? t.name : "", t.name_len);
@@ -517,16 +605,23 @@ check_encoded(const struct reduction *r, const struct choice *choice, struct cat
             "(--scheme fp8 supports both)", shown, n > 1 ? " and others" : "", r->encoder->label);
     if (choice->encoded != 0 || choice->same != 0)
         return true;
-    return n != 0 ? err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s supports only matrices, not experts in one "
-        "three-dimensional tensor: use --scheme fp8", shown, r->encoder->label)
-        : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight to quantize as %s; use --include GLOB to select tensors that are skipped by "
-        "default", r->encoder->label);
+    if (n != 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s supports only matrices, not experts in one "
+            "three-dimensional tensor: use --scheme fp8", shown, r->encoder->label);
+    if (misfits->n != 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight can be quantized as %s: %s (%zu weight%s, the first: %s %s); "
+            "choose another --scheme",
+            r->encoder->label, misfits->why, misfits->n, misfits->n == 1 ? "" : "s",
+            str_shown(shown, misfits->first.name, misfits->first.name_len), shape_text(shape, &misfits->first.shape));
+    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight to quantize as %s; use --include GLOB to select tensors that are skipped "
+        "by default", r->encoder->label);
 }
 
 bool
 reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err)
 {
-    return naming_check(&r->which, choice, err) && decide_all(r, choice, memory, err)
+    struct misfits misfits = { 0 };
+    return naming_check(&r->which, choice, err) && decide_all(r, choice, &misfits, memory, err)
         && (r->apart || fused_find(choice, memory, err)) && spread(choice, err) && add_companions(r, choice, err)
-        && check_encoded(r, choice, memory, err) && choice_distinct(choice, err);
+        && check_encoded(r, choice, &misfits, memory, err) && choice_distinct(choice, err);
 }

@@ -28,7 +28,7 @@ add_fact(struct page *page, const char *label, const struct meta_value *value, c
     if (value->type == META_STRING)
         str_text(&page->text, str_shown(shown, value->as.s.p, value->as.s.n));
     else
-        meta_shown_value(page, value, VALUE_WIDTH);
+        meta_shown_value(page, value, page->screen.columns != SIZE_MAX ? page->screen.columns - LABEL_WIDTH : VALUE_WIDTH);
     str_format(&page->text, "%s\n", meta_as_u64(value, &n) ? unit : "");
 }
 
@@ -78,10 +78,13 @@ add_format(struct str *out, const struct inspect *in)
 }
 
 static void
-add_scheme(struct str *out, const struct summary *s)
+add_scheme(struct page *page, const struct summary *s)
 {
+    struct str *out = &page->text;
     add_label(out, "Scheme");
+    screen_begin(out, &page->screen, SCREEN_KIND);
     summary_add_label(out, s);
+    screen_end(out, &page->screen, SCREEN_KIND);
     str_text(out, s->nschemes == 0 ? " (nothing is quantized)\n" : "\n");
 }
 
@@ -220,11 +223,13 @@ add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
 }
 
 static void
-add_warnings(struct str *out, const struct catalog *catalog)
+add_warnings(struct page *page, const struct catalog *catalog)
 {
+    struct str *out = &page->text;
     for (size_t i = 0; i < catalog_remark_count(catalog); i++) {
         const char *text = catalog_remark_at(catalog, i)->text;
-        add_label(out, "Warning");
+        page_styled(page, SCREEN_WARNING, "Warning");
+        str_format(out, "%*s", LABEL_WIDTH - (int)strlen("Warning"), "");
         str_add_escaped(out, text, strlen(text));
         str_text(out, "\n");
     }
@@ -254,12 +259,12 @@ inspect_text(FILE *out, const struct inspect *in, struct err *err)
             page_heading(&page, in->heading, in->first);
         add_format(&page.text, in);
         add_gguf(&page, in);
-        add_scheme(&page.text, &s);
+        add_scheme(&page, &s);
         add_counts(&page.text, &s);
         add_dtypes(&page.text, &s.dtypes);
         add_parameters(&page.text, &s);
         add_sizes(&page.text, in, &s);
-        add_warnings(&page.text, in->catalog);
+        add_warnings(&page, in->catalog);
         if (in->metadata)
             add_metadata(&page, in);
     }

@@ -3,15 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "report/summary.h"
 
-enum { COLUMN_MAX = 56 };
-enum { NAME, TYPE, SHAPE, SIZE, COLUMNS };
+enum { COLUMN_MAX = 56, NAME_MIN = 12, LAST_MIN = 8, GAP = 2 };
+enum { NAME, TYPE, SHAPE, SIZE, LAST, COLUMNS };
 
 /* Column widths depend on all rows, so each row is made twice: once to measure it, once to print it. */
 struct listing_row {
-    struct str cell[COLUMNS];       /* aligned columns; one more follows */
-    size_t width[COLUMNS];
+    struct str cell[COLUMNS];
+    size_t width[COLUMNS];      /* of the column; that of LAST is not padded */
 };
 
 static void
@@ -50,60 +51,95 @@ set_totals(struct listing_row *r, const struct listing *list)
     set_cells(r, name, strlen(name), "", "", size);
 }
 
-/* A cell wider than COLUMN_MAX shifts only its own row. */
+static size_t
+columns_of(const struct str *cell)
+{
+    return cell->len != 0 ? screen_columns(cell->p, cell->len) : 0;
+}
+
+/* A name wider than COLUMN_MAX shifts only its own row. */
 static void
 measure(struct listing_row *r)
 {
     for (int c = 0; c < COLUMNS; c++) {
-        size_t width = page_columns(r->cell[c].p, r->cell[c].len);
-        if (width > r->width[c] && width <= COLUMN_MAX)
+        size_t width = columns_of(&r->cell[c]);
+        if (width > r->width[c] && (width <= COLUMN_MAX || c == LAST))
             r->width[c] = width;
     }
 }
 
+/* Divides the columns that the other cells leave between names and the last column. */
+static void
+fit(struct listing_row *r, const struct screen *screen)
+{
+    size_t others = r->width[TYPE] + r->width[SHAPE] + r->width[SIZE] + (COLUMNS - 1) * GAP, room, last = r->width[LAST];
+    if (screen->columns == SIZE_MAX)
+        return;
+    room = screen->columns > others + NAME_MIN + LAST_MIN ? screen->columns - others : NAME_MIN + LAST_MIN;
+    if (r->width[NAME] > room / 2)
+        r->width[NAME] = num_max(room / 2, room - num_min(last, room));
+    r->width[LAST] = room - num_min(r->width[NAME], room);
+}
+
 /* Sizes are aligned to the right. */
 static void
-print(struct page *page, const struct listing_row *r, const char *last)
+print(struct page *page, struct listing_row *r, enum screen_style style)
 {
-    struct str *out = &page->text;
-    for (int c = 0; c < COLUMNS; c++) {
+    struct str *out = &page->text, *last = &r->cell[LAST];
+    bool limited = page->screen.columns != SIZE_MAX;
+    for (int c = 0; c < LAST; c++) {
         const struct str *cell = &r->cell[c];
-        size_t width = page_columns(cell->p, cell->len);
+        size_t width = columns_of(cell);
         int pad = width < r->width[c] ? (int)(r->width[c] - width) : 0;
         out->failed |= cell->failed;
         str_format(out, "%*s", c == SIZE ? pad : 0, "");
-        str_add(out, cell->p ? cell->p : "", cell->len);
-        str_format(out, "%*s", c == SIZE ? 0 : pad + 2, "");
+        screen_shorten(out, cell->p ? cell->p : "", cell->len, limited && c == NAME ? r->width[c] : SIZE_MAX, false);
+        str_format(out, "%*s", c == SIZE ? 0 : pad + GAP, "");
     }
-    str_format(out, "%s%s\n", *last ? "  " : "", last);
+    out->failed |= last->failed;
+    if (last->len != 0) {
+        str_format(out, "%*s", GAP, "");
+        screen_begin(out, &page->screen, style);
+        screen_shorten(out, last->p, last->len, limited ? r->width[LAST] : SIZE_MAX, true);
+        screen_end(out, &page->screen, style);
+    }
+    str_text(out, "\n");
     page_turn(page);
+}
+
+/* Prints a line that is not a tensor. */
+static void
+print_text(struct page *page, struct listing_row *r, const char *last, enum screen_style style)
+{
+    str_text(&r->cell[LAST], last);
+    screen_begin(&page->text, &page->screen, style);
+    print(page, r, SCREEN_PLAIN);
+    screen_end(&page->text, &page->screen, style);
 }
 
 void
 listing_add(struct page *page, const struct listing *list)
 {
     struct listing_row r = { 0 };
-    struct str last = { 0 };
     set_titles(&r);
+    str_text(&r.cell[LAST], list->title);
     measure(&r);
     set_totals(&r, list);
     measure(&r);
     for (size_t i = 0; i < list->n; i++) {
         set_tensor(&r, list, i);
+        list->add_last(&r.cell[LAST], list->own, i);
         measure(&r);
     }
+    fit(&r, &page->screen);
     set_titles(&r);
-    print(page, &r, list->title);
+    print_text(page, &r, list->title, SCREEN_HEADING);
     for (size_t i = 0; i < list->n && page->sys == 0; i++) {
-        last.len = 0;
-        list->add_last(&last, list->own, i);
-        page->text.failed |= last.failed;
         set_tensor(&r, list, i);
-        print(page, &r, last.len ? last.p : "");
+        print(page, &r, list->add_last(&r.cell[LAST], list->own, i));
     }
     set_totals(&r, list);
-    print(page, &r, list->totals);
-    str_clear(&last);
+    print_text(page, &r, list->totals, SCREEN_PLAIN);
     for (int c = 0; c < COLUMNS; c++)
         str_clear(&r.cell[c]);
 }

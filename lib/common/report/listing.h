@@ -1,4 +1,5 @@
-/* listing: an aligned table of tensors as text: name, type, shape, size, and one more column. */
+/* listing: an aligned table of tensors as text: name, type, shape, size, and one more column. On a terminal, names are
+ * shortened in the middle and the last column at its end, so that a row fits a line. */
 #ifndef REPORT_LISTING_H
 #define REPORT_LISTING_H
 
@@ -14,7 +15,8 @@ struct listing {
     const char *totals;         /* last column of the line with the totals */
     const void *own;            /* argument of the functions below */
     struct tensor (*at)(const void *own, size_t i, uint64_t *nbytes);
-    void (*add_last)(struct str *cell, const void *own, size_t i);    /* called once for each tensor, in order */
+    /* Adds the last column and returns its style. Called twice for all tensors, in order. */
+    enum screen_style (*add_last)(struct str *cell, const void *own, size_t i);
 };
 
 void listing_add(struct page *page, const struct listing *list);

@@ -34,7 +34,7 @@ settle(struct line *l, size_t from)
         l->full = l->page->sys != 0;
         return;
     }
-    l->used += page_columns(text->p ? text->p + from : "", text->len - from);
+    l->used += screen_columns(text->p ? text->p + from : "", text->len - from);
     l->full = l->used > l->columns;
     if (l->full)
         text->len = l->keep;
@@ -168,9 +168,10 @@ add_line(struct page *page, const struct meta *meta, const struct widths *w, str
     text->failed |= type->failed;
     str_format(text, "  %*zu  %-*s  %*" PRIu64 "  %s = ", w->number, i + 1, w->type, type->p ? type->p : "", w->count,
         count_of(&meta->value), str_shown(key, meta->key, meta->key_len));
-    size_t used = page_columns(text->p ? text->p + from : "", text->len - from);
+    size_t used = screen_columns(text->p ? text->p + from : "", text->len - from);
     bool whole = arrays && meta->value.type == META_ARRAY;
-    meta_shown_value(page, &meta->value, whole ? WHOLE : used + VALUE_MIN <= LINE ? LINE - used : VALUE_MIN);
+    size_t line = page->screen.columns != SIZE_MAX ? page->screen.columns : LINE;
+    meta_shown_value(page, &meta->value, whole ? WHOLE : used + VALUE_MIN <= line ? line - used : VALUE_MIN);
     str_text(text, "\n");
     page_turn(page);
 }

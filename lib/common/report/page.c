@@ -7,7 +7,7 @@ enum { PAGE_BYTES = 32 << 10 };
 void
 page_init(struct page *page, FILE *file)
 {
-    *page = (struct page){ .file = file };
+    *page = (struct page){ .file = file, .screen = screen_of(fileno(file)) };
 }
 
 static void
@@ -30,16 +30,17 @@ page_turn(struct page *page)
 void
 page_heading(struct page *page, const char *name, bool first)
 {
-    str_format(&page->text, "%s%s:\n", first ? "" : "\n", name);
+    str_text(&page->text, first ? "" : "\n");
+    page_styled(page, SCREEN_HEADING, name);
+    str_text(&page->text, ":\n");
 }
 
-size_t
-page_columns(const char *p, size_t n)
+void
+page_styled(struct page *page, enum screen_style style, const char *text)
 {
-    size_t columns = 0;
-    for (size_t i = 0; i < n; i++)
-        columns += ((unsigned char)p[i] & 0xC0) != 0x80;
-    return columns;
+    screen_begin(&page->text, &page->screen, style);
+    str_text(&page->text, text);
+    screen_end(&page->text, &page->screen, style);
 }
 
 bool

@@ -6,10 +6,11 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/str.h"
+#include "base/screen.h"
 
 struct page {
     FILE *file;             /* borrowed */
+    struct screen screen;   /* the terminal that the file is, if it is one */
     struct str text;        /* not yet written */
     int sys;                /* errno of the first failed write, or 0 */
 };
@@ -23,8 +24,8 @@ void page_turn(struct page *page);
  * already. */
 void page_heading(struct page *page, const char *name, bool first);
 
-/* Returns the columns that text takes on a terminal, one per character. */
-size_t page_columns(const char *p, size_t n);
+/* Adds text in a style. */
+void page_styled(struct page *page, enum screen_style style, const char *text);
 
 /* Writes the rest, flushes the file and frees the memory. Returns false with ERR_IO or ERR_MEMORY if anything failed. */
 bool page_finish(struct page *page, struct err *err);

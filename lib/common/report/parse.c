@@ -82,7 +82,7 @@ tensor_at(const void *own, size_t i, uint64_t *nbytes)
 }
 
 /* Adds how a weight is quantized, or what a companion is to its weight. */
-static void
+static enum screen_style
 add_shown_purpose(struct str *cell, const void *own, size_t i)
 {
     const struct parse *in = own;
@@ -92,6 +92,7 @@ add_shown_purpose(struct str *cell, const void *own, size_t i)
         str_text(cell, summary_label(label, roles_owner(in->roles, i)));
     else if (role != ROLE_PLAIN)
         str_text(cell, role_name(role));
+    return role == ROLE_WEIGHT ? SCREEN_KIND : SCREEN_PLAIN;
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "report/listing.h"
 #include "report/ndjson.h"
 #include "report/summary.h"
+#include "report/tally.h"
 
 /* Returns the size of a tensor in whole bytes, which the writer has ensured. */
 static uint64_t
@@ -44,12 +45,14 @@ unnamed(const struct chosen *chosen)
     return chosen_tensor(&plain);
 }
 
-/* Returns the name of the file of tensor i, searching from file *at on; NULL if there is only one file. */
+/* Returns the name of the file of tensor i, searching from file *at on, or from the first for tensor 0; NULL if there is only
+ * one file. */
 static const struct str *
 file_of(const struct preview *in, size_t *at, size_t i)
 {
     if (!in->files)
         return NULL;
+    *at = i == 0 ? 0 : *at;
     while (i >= in->shards->list[*at].first + in->shards->list[*at].n)
         ++*at;
     return &in->files[*at];
@@ -111,15 +114,11 @@ tensor_at(const void *own, size_t i, uint64_t *nbytes)
     return t;
 }
 
-/* Adds what happens to the tensor, the scheme of its weight, its old name, and its file. */
+/* Adds what happens to a tensor, the scheme of its weight, and why it is not quantized. */
 static void
-add_purpose(struct str *out, const void *own, size_t i)
+add_change(struct str *out, const struct chosen *chosen)
 {
-    const struct preview_rows *rows = own;
-    const struct chosen *chosen = &rows->in->choice->list[i];
-    const struct str *file = file_of(rows->in, rows->file, i);
     char label[SUMMARY_LABEL];
-    const struct tensor old = unnamed(chosen);
     if (chosen->encoding)
         str_format(out, "quantized as %s", chosen->encoding->encoder->label);
     else
@@ -128,6 +127,17 @@ add_purpose(struct str *out, const void *own, size_t i)
         str_format(out, " from %s", summary_label(label, chosen->decode));
     if (!chosen->encoding && chosen->why)
         str_format(out, " (%s)", chosen->why);
+}
+
+/* Adds the change, the old name, and the file. */
+static enum screen_style
+add_purpose(struct str *out, const void *own, size_t i)
+{
+    const struct preview_rows *rows = own;
+    const struct chosen *chosen = &rows->in->choice->list[i];
+    const struct str *file = file_of(rows->in, rows->file, i);
+    const struct tensor old = unnamed(chosen);
+    add_change(out, chosen);
     if (chosen->name) {
         str_text(out, ", was ");
         str_add_escaped(out, old.name, old.name_len);
@@ -136,6 +146,29 @@ add_purpose(struct str *out, const void *own, size_t i)
         str_text(out, ", in ");
         str_add_escaped(out, file->p, file->len);
     }
+    return chosen->encoding ? SCREEN_KIND : chosen->why ? SCREEN_WARNING : SCREEN_PLAIN;
+}
+
+/* Adds a line for each kind of change: number of tensors, size, change. */
+static bool
+add_sums(struct page *page, const struct choice *choice, struct err *err)
+{
+    struct tally sums = { 0 };
+    struct str change = { 0 };
+    char size[STR_SIZE];
+    bool ok = true;
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        const struct tensor t = chosen_tensor(&choice->list[i]);
+        change.len = 0;
+        add_change(&change, &choice->list[i]);
+        ok = change.failed ? err_memory(err, change.room) : tally_add(&sums, change.p, 1, nbytes_of(&t), err);
+    }
+    str_text(&page->text, ok ? "\n" : "");
+    for (size_t i = 0; ok && i < sums.n; i++)
+        str_format(&page->text, "%6zu  %10s  %s\n", sums.rows[i].count, str_size(size, sums.rows[i].nbytes), sums.rows[i].label);
+    tally_clear(&sums);
+    str_clear(&change);
+    return ok;
 }
 
 bool
@@ -152,5 +185,6 @@ preview_text(FILE *out, const struct preview *in, struct err *err)
         .own = &rows, .at = tensor_at, .add_last = add_purpose };
     page_init(&page, out);
     listing_add(&page, &list);
-    return page_finish(&page, err);
+    bool ok = add_sums(&page, in->choice, err);
+    return page_finish(&page, err) && ok;
 }

@@ -197,7 +197,10 @@ text_end(struct scan_report *r, const struct pickles *pickles, const struct err 
     struct str *out = &r->page.text;
     if (r->heading)
         page_heading(&r->page, r->heading, r->first);
-    str_format(out, "%-*s%s\n", LABEL_WIDTH, "Verdict", verdict);
+    str_format(out, "%-*s", LABEL_WIDTH, "Verdict");
+    page_styled(&r->page, r->outcome == SCAN_REPORT_FOUND ? SCREEN_BAD : r->outcome == SCAN_REPORT_CLEAN ? SCREEN_GOOD
+        : SCREEN_WARNING, verdict);
+    str_text(out, "\n");
     if (fault->kind != ERR_NONE)
         str_format(out, "%-*s%s\n", LABEL_WIDTH, "Not read", fault->text);
     add_lines(out, &r->lines[VERDICT_DANGEROUS]);

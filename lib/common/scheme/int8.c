@@ -129,6 +129,14 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     blocks_describe(&own->blocks, own->open, buf, 0);
 }
 
+static void
+variant(const struct weight *w, char buf[SCHEME_WORD])
+{
+    const struct blocks *b = &((const struct int8 *)w->own)->blocks;
+    if (b->b1 < b->cols)
+        snprintf(buf, SCHEME_WORD, "int8-block");
+}
+
 #define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
     COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
@@ -156,6 +164,7 @@ const struct scheme int8_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
+        .variant = variant,
     },
     { 0 },
 };

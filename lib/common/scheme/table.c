@@ -73,7 +73,7 @@ scheme_code(size_t n)
 static const struct former {
     const char *name, *code;
 } formers[] = {
-    { "awq-gemm", "awq" }, { "bnb-int8", "int8" }, { "int8", "int8-channel" }, { "ct-nvfp4", "nvfp4" },
+    { "awq-gemm", "awq" }, { "bnb-int8", "int8" }, { "int8", "int8-channel" }, { "int8-block", "int8-channel" }, { "ct-nvfp4", "nvfp4" },
     { "ct-mxfp4", "mxfp4" }, { "mxfp4", "modelopt-mxfp4" }, { "nvfp4-modelopt", SCHEME_NVFP4 },
     { "nvfp4-comfy", SCHEME_NVFP4_COMFY }, { "mxfp8-comfy", SCHEME_MXFP8_COMFY }, { "w4a4-comfy", "comfy-w4a4" },
     { "w4a8-comfy", "comfy-w4a8" }, { "awq-comfy", "comfy-awq" }, { "int8-comfy", "comfy-int8" }, { "nf4-comfy", "comfy-nf4" },

@@ -195,6 +195,8 @@ source_promise(struct source *src, uint64_t nbytes)
 bool
 source_ended_by(struct source *src, uint64_t n, bool *ended, struct err *err)
 {
+    if (!src->seekable)
+        meter_phase(src->meter, "reading the input", METER_UNKNOWN);
     if (!src->seekable && !grow_head(src, n, err))
         return err_in_file(err, src->name);
     if (src->ended && src->have == src->pos && !src->seekable) {

@@ -27,52 +27,6 @@ remove_armed(void)
         unlink(t->name);
 }
 
-/* Runs on any thread. Restores the default action after the removal, because a second signal could otherwise end the process
- * in between. raise() takes effect when the handler returns, so the exit status is that of the signal. */
-static void
-on_signal(int sig)
-{
-    remove_armed();
-    signal(sig, SIG_DFL);
-    raise(sig);
-}
-
-/* Returns true if a signal can be caught and ends the process by default. */
-static bool
-ends_process(int sig)
-{
-    switch (sig) {
-    case SIGKILL:
-    case SIGSTOP:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU:
-    case SIGCONT:
-    case SIGCHLD:
-    case SIGURG:
-    case SIGWINCH:
-#ifdef SIGINFO
-    case SIGINFO:
-#endif
-        return false;
-    default:
-        return true;
-    }
-}
-
-/* Catches all such signals, including real-time ones, except those that are handled or ignored already. */
-static void
-catch_signals(void)
-{
-    for (int sig = 1; sig < NSIG; sig++) {
-        struct sigaction old, new = { .sa_handler = on_signal };
-        sigfillset(&new.sa_mask);
-        if (ends_process(sig) && sigaction(sig, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO)
-            && old.sa_handler == SIG_DFL)
-            sigaction(sig, &new, NULL);
-    }
-}
-
 /* Creates a file and locks it. Until it is locked, another job can mistake it for a leftover and remove it; then the next
  * name is tried. */
 static int
@@ -123,7 +77,6 @@ temp_make(char *name)
         temp->next = atomic_load(&armed);
         strcpy(temp->name, name);
         atomic_store(&armed, temp);
-        catch_signals();
         signals_clean_with(remove_armed);
     }
     signals_release(&old);

@@ -1,0 +1,98 @@
+/* --output-dir: one job for each operand. A process each, so that no job sees what another left behind. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#endif
+
+#include "command/command_priv.h"
+
+/* Runs the job of one operand. Returns its exit status; ends this process if a signal ended the job. */
+static enum cli_status
+run_one(struct command *cmd, size_t i, const char *path)
+{
+    int status;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGTERM);       /* a job does not outlive the tool that was killed */
+#endif
+        cmd->cli.operands += i;
+        cmd->cli.noperands = 1;
+        cmd->cli.operand = cmd->cli.operands[0];
+        cmd->output_dir = NULL;
+        cmd->output.path = path;
+        cmd->one_of_several = true;
+        exit(command_run(cmd));
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            pid = -1;
+    if (pid < 0) {
+        struct err err;
+        err_init(&err);
+        err_sys(&err, ERR_LIMIT, errno, "cannot start a process");
+        return cli_fail(&cmd->cli, &err);
+    }
+    if (WIFSIGNALED(status))
+        raise(WTERMSIG(status));
+    return WIFEXITED(status) ? (enum cli_status)WEXITSTATUS(status) : CLI_BUG;
+}
+
+/* Names the outputs, and checks that no two are the same. */
+static bool
+name_outputs(struct str *path, const struct command *cmd, struct err *err)
+{
+    char a[STR_SHOWN], b[STR_SHOWN], c[STR_SHOWN];
+    for (size_t i = 0; i < cmd->cli.noperands; i++) {
+        if (!command_name_output(&path[i], cmd, cmd->cli.operands[i], err))
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(path[k].p, path[i].p) == 0)
+                return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s and %s would both be written to %s; use -o for one of them",
+                    str_shown(a, cmd->cli.operands[k], strlen(cmd->cli.operands[k])),
+                    str_shown(b, cmd->cli.operands[i], strlen(cmd->cli.operands[i])), str_shown(c, path[i].p, path[i].len));
+    }
+    return true;
+}
+
+static bool
+prepare(struct str *path, const struct command *cmd, struct err *err)
+{
+    if (cmd->output.path || cmd->to_stdout || cmd->report || cmd->instead != COMMAND_OUTPUT || byte_range_is_part(&cmd->cut))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir cannot be combined with -o, --stdout, --report, --dry-run, "
+            "--test, --size, --parts, --plan, --range or --part");
+    for (size_t i = 0; i == 0 || i < cmd->cli.noperands; i++)
+        if (cmd->cli.noperands == 0 || strcmp(cmd->cli.operands[i], "-") == 0)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir requires files: standard input has no name; use -o FILE");
+    if (!name_outputs(path, cmd, err))
+        return false;
+    return mkdir(cmd->output_dir, 0777) == 0 || errno == EEXIST || err_sys(err, ERR_CREATE, errno, "%s", cmd->output_dir);
+}
+
+enum cli_status
+command_run_each(struct command *cmd)
+{
+    enum cli_status worst = CLI_OK;
+    struct err err;
+    err_init(&err);
+    struct str *path = calloc(cmd->cli.noperands + 1, sizeof *path);
+    bool ok = path ? prepare(path, cmd, &err) : err_memory(&err, sizeof *path);
+    if (!ok)
+        worst = cli_fail(&cmd->cli, &err);
+    for (size_t i = 0; ok && i < cmd->cli.noperands; i++) {
+        enum cli_status status = run_one(cmd, i, path[i].p);
+        worst = status > worst ? status : worst;
+    }
+    for (size_t i = 0; path && i < cmd->cli.noperands; i++)
+        str_clear(&path[i]);
+    free(path);
+    return worst;
+}
