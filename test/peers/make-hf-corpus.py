@@ -578,6 +578,13 @@ def _(f, t, c):
         "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}]}
 
 
+@folder("no-padding", lambda: bpe())
+def _(f, t, c):
+    f["config.json"].update(architectures=["HunYuanDenseV1ForCausalLM"], model_type="hunyuan_v1_dense", pad_token_id=-1,
+                            eod_token_id=len(WORDS) + 2)
+    c["pad_token"] = END
+
+
 def refused(name, word, change, base=bpe):
     folder(name, base, word)(change)
 

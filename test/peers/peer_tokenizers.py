@@ -4,6 +4,7 @@ without special tokens around the text. NAME=one of them: that one alone, and ea
 import base64
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -60,6 +61,9 @@ REGEX = {
 }
 DEEPSEEK = [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", "[!\"#$%&'" r"()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
             r"| ?[\p{P}\p{S}]+[\r\n]*|" + REST]
+SEED = ENGLISH + "|" + LEAD + r"\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|" + REST
+KIMI = [r"[\p{Han}]+", *("%s[%s]%s[%s]%s%s?" % (LEAD, UPPER[1:-1] + r"&&[^\p{Han}]", a, LOWER[1:-1] + r"&&[^\p{Han}]", b, ENGLISH)
+                         for a, b in ("*+", "+*")), r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n]*", REST]
 SPECIAL = ["<|start|>", "<|end|>"]
 META = dict(replacement="▁", split=False)
 
@@ -72,8 +76,9 @@ def split(*regexes):
     return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(r), "isolated") for r in regexes] + [level()])
 
 
-def around(t, bos):
-    return processors.TemplateProcessing(single=bos + " $A", pair=bos + " $A " + bos + ":1 $B:1", special_tokens=[(bos, t.token_to_id(bos))])
+def around(t, bos, end=None):
+    single, pair = (f"{bos} $A {end}", f"{bos} $A {end} $B:1 {end}:1") if end else (f"{bos} $A", f"{bos} $A {bos}:1 $B:1")
+    return processors.TemplateProcessing(single=single, pair=pair, special_tokens=[(x, t.token_to_id(x)) for x in (bos, end) if x])
 
 
 def bytes_to_unicode():
@@ -93,16 +98,16 @@ def add_tokens(t, special=(), **more):
     t.add_tokens([AddedToken("<tool>", normalized=False, **more)])
 
 
-def bpe(folder, steps, bos=False, nfc=False, whole=False, kind="PreTrainedTokenizerFast", files=False):
+def bpe(folder, steps, bos=False, nfc=False, whole=False, kind="PreTrainedTokenizerFast", files=False, special=(), end=None):
     """A BPE over bytes."""
     t = Tokenizer(models.BPE(ignore_merges=whole))
     t.normalizer = normalizers.NFC() if nfc else None
     t.pre_tokenizer, t.decoder = steps, decoders.ByteLevel()
     t.train_from_iterator(SOURCE * 3, trainers.BpeTrainer(vocab_size=700, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
                                                           show_progress=False))
-    add_tokens(t, ["<|endoftext|>"] * kind.startswith(("Qwen", "GPT")))
+    add_tokens(t, ["<|endoftext|>"] * kind.startswith(("Qwen", "GPT")) + [*special])
     if bos:
-        t.post_processor = around(t, SPECIAL[0])
+        t.post_processor = around(t, SPECIAL[0], end)
     if files:
         t.model.save(folder)
         write_json(folder + "/added_tokens.json", {a.content: i for i, a in t.get_added_tokens_decoder().items()})
@@ -186,6 +191,61 @@ def characters(folder, normalizer, steps, keep=False, strip=False, extra=()):
     return t.get_vocab_size(), lambda text, special: t.encode(text, add_special_tokens=special).ids
 
 
+def wordpiece(folder, lower):
+    """BERT's."""
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer, t.pre_tokenizer = normalizers.BertNormalizer(lowercase=lower), pre_tokenizers.BertPreTokenizer()
+    t.decoder = decoders.WordPiece()
+    roles = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    t.train_from_iterator(SOURCE * 3, trainers.WordPieceTrainer(vocab_size=600, special_tokens=list(roles.values()), show_progress=False))
+    add_tokens(t)
+    t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+                                                     special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    t.save(folder + "/tokenizer.json")
+    write_json(folder + "/tokenizer_config.json", {"tokenizer_class": "BertTokenizer", **roles})
+    return t.get_vocab_size(), lambda text, special: t.encode(text, add_special_tokens=special).ids
+
+
+def tiktoken(folder):
+    """Kimi's: ranks of bytes, without merges."""
+    alphabet = bytes_to_unicode()
+    code = {c: i for i, c in alphabet.items()}
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = level()
+    t.train_from_iterator(SOURCE * 3, trainers.BpeTrainer(vocab_size=600, initial_alphabet=list(alphabet.values()), show_progress=False))
+    words = [bytes([i]) for i in range(256)] + [bytes(code[c] for c in w) for w in sorted(t.get_vocab(), key=t.token_to_id) if len(w) > 1]
+    ranks, special = {w: i for i, w in enumerate(words)}, ["[BOS]", "[EOS]", *SPECIAL, "<tool>"]
+    with open(folder + "/tiktoken.model", "w", encoding="ascii") as f:
+        f.writelines("%s %d\n" % (base64.b64encode(w).decode(), i) for w, i in ranks.items())
+    write_json(folder + "/tokenizer_config.json", {
+        "tokenizer_class": "TikTokenTokenizer", "bos_token": "[BOS]", "eos_token": "[EOS]",
+        "added_tokens_decoder": {str(len(words) + i): {"content": s, "special": True} for i, s in enumerate(special)}})
+    pre, tags = pre_tokenizers.Split(Regex("|".join(KIMI)), "isolated"), re.compile("(" + "|".join(map(re.escape, special)) + ")")
+
+    def word(text):
+        parts = [bytes([b]) for b in text.encode()] if text.encode() not in ranks else [text.encode()]
+        while len(parts) > 1:
+            i = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], len(words)))
+            if parts[i] + parts[i + 1] not in ranks:
+                break
+            parts[i:i + 2] = [parts[i] + parts[i + 1]]
+        return [ranks[p] for p in parts]
+
+    def encode(text, special_):
+        ids = []
+        for piece in tags.split(text):
+            if piece in special:
+                ids.append(len(words) + special.index(piece))
+            elif piece:
+                ids += [i for w, _ in pre.pre_tokenize_str(piece) for i in word(w)]
+        return ids
+    return len(words) + len(special), encode
+
+
+def digits(folder):
+    return bpe(folder, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), level(True)]))
+
+
 SPACES = normalizers.Replace(" ", "▁")
 PREFIXED = normalizers.Sequence([normalizers.Prepend("▁"), SPACES])
 
@@ -205,6 +265,12 @@ def unmarked(text):
     return "हिन्दी" not in text
 
 
+def plain_marks(text):
+    """llama.cpp's WordPiece drops no marks of scripts other than Latin, splits at U+2028, U+2029 and U+0085 (or keeps them), and
+    finds no added token that is not special."""
+    return unmarked(text) and "\u2028" not in text and "<tool>" not in text
+
+
 #   name: (maker, class, model_type, name of the pre-tokenizer, which texts have to be equal)
 CASES = {
     "llama-bpe": (lambda f: bpe(f, split(CL100K), bos=True, whole=True), "Llama", "llama-bpe", None),
@@ -219,7 +285,20 @@ CASES = {
     "tekken without BOS": (lambda f: bpe(f, split(REGEX["tekken"]), whole=True), "Mistral", "tekken", unmarked),
     "tekken.json": (tekken_json, "Mistral", "tekken", unmarked),
     "gpt-2": (lambda f: bpe(f, level(True)), "Llama", "gpt-2", None),
-    "smollm": (lambda f: bpe(f, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), level(True)])), "Llama", "smollm", None),
+    "digits": (digits, "Llama", "starcoder", None),
+    "digits of Granite": (digits, "Granite", "refact", None),
+    "digits of Cohere": (digits, "Cohere2", "command-r", None),
+    "llama3 of GLM-4": (lambda f: bpe(f, split(CL100K), whole=True, special=["[gMASK]", "<|user|>", "<|endoftext|>", "<|observation|>"]), "Glm4Moe", "glm4", None),
+    "llama3 of LFM2": (lambda f: bpe(f, split(CL100K), bos=True, whole=True), "Lfm2", "lfm2", None),
+    "llama3 of SmolLM3": (lambda f: bpe(f, split(CL100K), whole=True), "SmolLM3", "smaug-bpe", None),
+    "llama3 of OLMo 2": (lambda f: bpe(f, split(CL100K)), "Olmo2", "dbrx", None),
+    "gpt-4o of MiniMax": (lambda f: bpe(f, split(REGEX["gpt-4o"])), "MiniMaxM2", "minimax-m2", unmarked),
+    "gpt-2 of ModernBERT": (lambda f: bpe(f, level(True), bos=True, nfc=True, end=SPECIAL[1]), "ModernBert", "modern-bert", composed),
+    "seed-coder": (lambda f: bpe(f, split(SEED)), "SeedOss", "seed-coder", None),
+    "WordPiece": (lambda f: wordpiece(f, True), "Bert", "bert-bge", plain_marks),
+    "WordPiece with case": (lambda f: wordpiece(f, False), "Bert", "bert-bge", plain_marks),
+    "Gemma 4": (lambda f: characters(f, SPACES, pre_tokenizers.Split(" ", "merged_with_previous")), "Gemma4", "", None),
+    "tiktoken": (tiktoken, "DeepseekV3", "kimi-k2", unmarked),
     "deepseek-v3": (lambda f: bpe(f, split(*DEEPSEEK)), "Llama", "deepseek-v3", None),
     "SentencePiece": (spm, "Llama", "default", lambda text: text not in TAGGED),
     "SentencePiece of Gemma": (lambda f: spm(f, False), "Gemma3", "default", lambda text: text not in TAGGED),
@@ -229,15 +308,20 @@ CASES = {
     "llama-json of Gemma": (lambda f: characters(f, SPACES, pre_tokenizers.Split(" ", "merged_with_previous")), "Gemma3", "default", None),
     "llama-json of transformers 5": (lambda f: characters(f, None, pre_tokenizers.Metaspace(prepend_scheme="first", **META)), "Llama", "default", bare),
 }
-TYPES = {"Gemma3": "gemma3_text"}
+TYPES = {"Gemma3": "gemma3_text", "Gemma4": "gemma4_text", "Glm4Moe": "glm4_moe", "MiniMaxM2": "minimax_m2", "SeedOss": "seed_oss",
+         "DeepseekV3": "deepseek_v3"}
+CLASSES = {"Bert": "BertModel", "ModernBert": "ModernBertModel"}
+EMBEDDINGS = {"Bert": "embeddings.word_embeddings.weight", "ModernBert": "embeddings.tok_embeddings.weight"}
+CONFIG = {"Gemma4": {"global_head_dim": 8}}
 
 
 def write_model(folder, family, n):
     """llama.cpp does not read the one layer of zeros."""
     write_json(folder + "/config.json", {
-        "architectures": [family + "ForCausalLM"], "model_type": TYPES.get(family, family.lower()), "vocab_size": n, "hidden_size": 8,
-        "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 8})
-    text = json.dumps({"model.embed_tokens.weight": {"dtype": "BF16", "shape": [n, 8], "data_offsets": [0, 16 * n]}}).encode()
+        "architectures": [CLASSES.get(family, family + "ForCausalLM")], "model_type": TYPES.get(family, family.lower()), "vocab_size": n, "hidden_size": 8,
+        "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 8,
+        **CONFIG.get(family, {})})
+    text = json.dumps({EMBEDDINGS.get(family, "model.embed_tokens.weight"): {"dtype": "BF16", "shape": [n, 8], "data_offsets": [0, 16 * n]}}).encode()
     text += b" " * (-len(text) % 8)
     with open(folder + "/model.safetensors", "wb") as f:
         f.write(struct.pack("<Q", len(text)) + text + bytes(16 * n))
@@ -268,7 +352,7 @@ def main():
         os.makedirs(folder)
         n, encode = make(folder)
         write_model(folder, family, n)
-        done = subprocess.run([os.path.join(tools.bin, "amn-convert"), "-f", "-o", folder + ".gguf", folder], check=False, stderr=subprocess.PIPE)
+        done = subprocess.run([os.path.join(tools.bin, "amn-convert"), "-f", "--allow-missing", "-o", folder + ".gguf", folder], check=False, stderr=subprocess.PIPE)
         if tally.check(done.returncode == 0, f"{name}: {done.stderr.decode()}"):
             jobs.append({"path": folder + ".gguf", "texts": TEXTS + TAGGED})
             encoders.append((name, encode, pre, equal))

@@ -2,8 +2,7 @@
  * llama.cpp's convert_hf_to_gguf.py (test/peers/make-hf-corpus.py); and broken copies of their files, which must yield keys
  * or an error that names the file.
  *
- * With directories as arguments: print the keys of each, for comparisons elsewhere. --kind WORD, --pre NAME SPLIT, --special
- * ROLE TEXT, --arch NAME and --size N before a directory say what a family file would.
+ * With directories as arguments: print the keys of each, for comparisons elsewhere.
  */
 #include "check.h"
 
@@ -99,25 +98,9 @@ member(const struct hf_text *config, const char *name)
     return at ? at + n : NULL;
 }
 
-/* What the family files of classes without struct hf_family say about the tokenizer. */
-static const struct vocabulary_family {
-    const char *class, *arch, *kinds[2];
-    struct family_pre pre;
-    struct family_special special[5];
-    bool no_space_prefix;       /* a key that the family adds at the end */
-} families[] = {
-    { "BertModel", "bert", { "wordpiece" }, { "bert-bge", "*" }, { { NULL, NULL } }, false },
-    { "DeepseekV3ForCausalLM", "deepseek2", { "bpe", "tiktoken" }, { "deepseek-v3", "deepseek-v3" }, { { NULL, NULL } }, false },
-    { "Gemma4ForCausalLM", "gemma4", { "gemma4" }, { NULL, NULL }, { { NULL, NULL } }, true },
-    { "Glm4MoeForCausalLM", "glm4moe", { "bpe" }, { "glm4", "llama3" },
-        { { "bos", "[gMASK]" }, { "eot", "<|user|>" }, { "unk", "<|endoftext|>" }, { "eom", "<|observation|>" } }, false },
-    { "GraniteForCausalLM", "granite", { "bpe" }, { "refact", "digits" }, { { NULL, NULL } }, false },
-};
-
 struct vocabulary_case {
     const char *class;          /* nclass bytes */
     size_t nclass;
-    const struct vocabulary_family *other;      /* or NULL */
     uint64_t size;
 };
 
@@ -130,9 +113,6 @@ read_options(struct vocabulary_case *options, const struct hf_folder *folder)
     const char *close = quote ? memchr(quote + 1, '"', (size_t)(end - quote - 1)) : NULL;
     *options = (struct vocabulary_case){ .class = close ? quote + 1 : "LlamaForCausalLM", .nclass = close ? (size_t)(close - quote - 1)
         : strlen("LlamaForCausalLM") };
-    for (size_t i = 0; close && i < sizeof families / sizeof *families; i++)
-        if (strncmp(families[i].class, quote + 1, (size_t)(close - quote - 1)) == 0)
-            options->other = &families[i];
     at = member(&folder->file[HF_CONFIG], "vocab_size");
     for (; at && at < end && *at == ' '; at++)
         ;
@@ -187,18 +167,10 @@ convert(struct str *out, const struct hf_folder *folder, const struct vocabulary
     uint64_t tokens = 0;
     err_init(err);
     struct hf_vocabulary_options options = { .size = c->size, .pre_name = getenv("AMN_PRE") };
-    const struct vocabulary_family *f = c->other;
-    if (f) {
-        options = (struct hf_vocabulary_options){ .class = f->class, .arch = f->arch, .kinds = f->kinds, .nkinds = 1, .size = c->size,
-            .pre = &f->pre, .npre = f->pre.name != NULL, .special = f->special };
-        options.nkinds += f->kinds[1] != NULL;
-        while (f->special[options.nspecial].role)
-            options.nspecial++;
-    }
-    bool ok = !f ? convert_family(&keys, folder, c, &options, &tokens, err) : hf_vocabulary_keys(&keys, folder, &options, &tokens, err)
-        && (!f->no_space_prefix || keys_put_bool(&keys, "tokenizer.ggml", "add_space_prefix", false, err));
-    for (size_t i = 0; ok && i < keys.n; i++)
-        add_key(out, &keys.list[i]);
+    bool ok = convert_family(&keys, folder, c, &options, &tokens, err);
+    for (size_t i = 0; ok && i < keys.n; i++)           /* token_type_count is a number of config.json */
+        if (strcmp(keys.list[i].key, "tokenizer.ggml.token_type_count") != 0)
+            add_key(out, &keys.list[i]);
     keys_clear(&keys);
     return ok;
 }
@@ -308,65 +280,9 @@ check_corpus(int rounds)
     free(all);
 }
 
-/* --- a family on the command line */
-
-enum { ROWS = 16 };
-
-/* Takes an option and returns the number of its arguments; 0: not an option. */
-static int
-take(struct hf_vocabulary_options *o, const char **kinds, struct family_pre *pre, struct family_special *special, char **argv)
-{
-    if (strcmp(argv[0], "--kind") == 0)
-        kinds[o->nkinds++ % ROWS] = argv[1];
-    else if (strcmp(argv[0], "--arch") == 0)
-        o->arch = argv[1];
-    else if (strcmp(argv[0], "--size") == 0)
-        o->size = strtoull(argv[1], NULL, 10);
-    else if (strcmp(argv[0], "--pre") == 0)
-        pre[o->npre++ % ROWS] = (struct family_pre){ argv[1], argv[2] };
-    else if (strcmp(argv[0], "--special") == 0)
-        special[o->nspecial++ % ROWS] = (struct family_special){ argv[1], argv[2] };
-    else
-        return 0;
-    return strcmp(argv[0], "--pre") == 0 || strcmp(argv[0], "--special") == 0 ? 2 : 1;
-}
-
-static void
-print_as(int argc, char **argv)
-{
-    const char *kinds[ROWS];
-    struct family_pre pre[ROWS];
-    struct family_special special[ROWS];
-    struct hf_vocabulary_options options = { .class = "model", .arch = "", .kinds = kinds, .pre = pre, .special = special };
-    struct hf_folder folder;
-    struct keys keys = { 0 };
-    struct str out = { 0 };
-    struct err err;
-    uint64_t tokens;
-    int i = 1, n;
-    for (; i < argc && (n = take(&options, kinds, pre, special, argv + i)) != 0; i += n + 1)
-        ;
-    open_folder(&folder, argv[i]);
-    err_init(&err);
-    bool ok = hf_vocabulary_keys(&keys, &folder, &options, &tokens, &err);
-    for (size_t k = 0; ok && k < keys.n; k++)
-        add_key(&out, &keys.list[k]);
-    if (ok)
-        printf("%stokens %" PRIu64 "\n", out.p ? out.p : "", tokens);
-    else
-        printf("error %s: %s\n", err_kind_word(err.kind), err.text);
-    keys_clear(&keys);
-    str_clear(&out);
-    close_folder(&folder);
-}
-
 int
 main(int argc, char **argv)
 {
-    if (argc > 2 && strncmp(argv[1], "--", 2) == 0) {
-        print_as(argc, argv);
-        return 0;
-    }
     for (int i = 1; i < argc; i++)
         print(argv[i]);
     if (argc > 1)

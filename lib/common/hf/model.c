@@ -18,7 +18,6 @@ hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, struct fa
 {
     const struct model_family *family = c->family;
     options->class = c->class ? c->class : family->classes.at[0];
-    options->arch = family->arch;
     options->kinds = family->vocab.at;
     options->nkinds = family->vocab.n;
     options->pre = family->pre.at;

@@ -94,7 +94,7 @@ put_id(struct keys *keys, struct special *s, enum special_role role, uint64_t id
 static bool
 has_role(const struct special *s, enum special_role role)
 {
-    return (role != EOT || s->has_eot) && (role != EOM || s->has_eom);
+    return (role != EOT || s->has_eot) && (role != EOM || s->has_eom) && (role != PAD || !s->no_pad);
 }
 
 /* Finds the first added token of tokenizer.json with a text, else any token with it. */
@@ -239,6 +239,22 @@ read_config(struct special *s, struct err *err)
     return true;
 }
 
+/* Checks for a negative pad_token_id, which HunYuan has for none. For other classes it is an error. */
+static bool
+read_no_pad(struct special *s, struct err *err)
+{
+    static const char *const names[] = { "pad_token_id", "text_config" };
+    struct hf_value config, m[2], inner;
+    if (strncmp(s->v->options->class, "HunYuan", 7) != 0)
+        return true;
+    if (!hf_value_file(&config, &s->v->folder->file[HF_CONFIG], err) || !hf_value_members(m, names, 2, &config, err)
+        || !hf_value_members(&inner, names, 1, &m[1], err))
+        return false;
+    const struct hf_value *value = inner.p ? &inner : &m[0];
+    s->no_pad = hf_value_kind(value) == PULL_NUMBER && *value->p == '-';
+    return true;
+}
+
 static bool
 read_processors(struct special *s, struct err *err)
 {
@@ -274,6 +290,7 @@ hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err
 {
     struct special s = { .v = v, .limit = limit };
     return read_config(&s, err)
+        && read_no_pad(&s, err)
         && read_processors(&s, err)
         && (!s.configured || put_by_text(keys, &s, err))
         && put_by_config(keys, &s, err)

@@ -20,6 +20,7 @@ struct special {
     uint64_t limit;
     bool configured;            /* tokenizer_config.json has members */
     bool has_eot, has_eom;      /* found by the post-processor */
+    bool no_pad;                /* config.json has a negative pad_token_id, and the class accepts that */
     struct special_name name[ROLES];
     enum special_role flag_order[ROLES];
     size_t nflags;

@@ -9,7 +9,7 @@
 
 /* Everything is borrowed while hf_vocabulary_keys() runs. */
 struct hf_vocabulary_options {
-    const char *class, *arch;   /* of the model: "LlamaForCausalLM", "llama" */
+    const char *class;          /* of the model: "LlamaForCausalLM"; decides the tokenizer class if none is named; never NULL */
     const char *const *kinds;   /* nkinds words of the family's `vocab`, in order of preference; see hf_vocabulary_is_kind() */
     size_t nkinds;
     uint64_t size;              /* number of tokens that the model has; 0: as many as the tokenizer */

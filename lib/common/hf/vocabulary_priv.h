@@ -88,13 +88,15 @@ bool hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_
 bool hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores,
     struct err *err);
 
+/* Tokenizer classes of transformers that have rules of their own; from CLASS_LLAMA on, the vocabulary consists of characters. */
+enum hf_tokenizer_class { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_COHERE, CLASS_LLAMA, CLASS_GEMMA, CLASS_BERT };
+
 /* A BPE tokenizer.json while it is read. */
 struct hf_bpe {
     struct hf_vocab *v;
     size_t count;               /* in the vocabulary */
     uint64_t next;              /* id of the next added token */
-    enum { CLASS_PLAIN, CLASS_QWEN, CLASS_GPT, CLASS_LLAMA, CLASS_GEMMA, CLASS_BERT } class;    /* tokenizer class of
-                                                                                                 * transformers */
+    enum hf_tokenizer_class class;
     bool by_alphabet;           /* the decoder maps characters of GPT-2's alphabet to bytes */
 };
 

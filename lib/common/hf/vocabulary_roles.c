@@ -107,42 +107,90 @@ add_other_roles(struct hf_bpe *b, struct err *err)
 }
 
 /* Returns the default of a tokenizer class for a role that is not in tokenizer_config.json, as a JSON string. Source: the
- * constructors of Qwen2Tokenizer and GPT2Tokenizer, and, for a vocabulary of characters, LlamaTokenizer, GemmaTokenizer and
- * BertTokenizer. */
+ * constructors of the classes. */
 static const char *
 role_of_class(const struct hf_bpe *b, size_t role)
 {
     static const char end[] = "\"<|endoftext|>\"";
     static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
+    static const char *const cohere[NROLES] = { "\"<BOS_TOKEN>\"", "\"<|END_OF_TURN_TOKEN|>\"", "\"<UNK>\"", "\"<SEP>\"",
+        "\"<PAD>\"", "\"<CLS>\"", "\"<MASK_TOKEN>\"" };
     static const char *const llama[NROLES] = { "\"<s>\"", "\"</s>\"", "\"<unk>\"" };
     static const char *const gemma[NROLES] = { "\"<bos>\"", "\"<eos>\"", "\"<unk>\"", NULL, "\"<pad>\"", NULL, "\"<mask>\"" };
     static const char *const bert[NROLES] = { NULL, NULL, "\"[UNK]\"", "\"[SEP]\"", "\"[PAD]\"", "\"[CLS]\"", "\"[MASK]\"" };
-    static const char *const *const all[] = { [CLASS_QWEN] = qwen, [CLASS_GPT] = gpt, [CLASS_LLAMA] = llama,
-        [CLASS_GEMMA] = gemma, [CLASS_BERT] = bert };
+    static const char *const *const all[] = { [CLASS_QWEN] = qwen, [CLASS_GPT] = gpt, [CLASS_COHERE] = cohere,
+        [CLASS_LLAMA] = llama, [CLASS_GEMMA] = gemma, [CLASS_BERT] = bert };
     return b->class == CLASS_PLAIN ? NULL : all[b->class][role];
 }
 
-/* Determines the tokenizer class. Qwen2 uses its own unless GPT2Tokenizer is named, other Qwen models if no class is named. */
+static bool
+begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Returns true for model classes whose tokenizer_class transformers ignores: it reads tokenizer.json as it is. Source:
+ * TOKENIZER_MAPPING_NAMES. */
+static bool
+is_generic(const char *model)
+{
+    static const char *const models[] = { "Olmo2", "Olmo3", "Granite", "Mistral", "Ministral3", "Mixtral", "Ernie4_5", "Glm4Moe",
+        "MiniMaxM2", "ModernBert", "StableLm", "Phi3", "InternLM3", "KimiK25" };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (begins(model, models[i]))
+            return true;
+    return false;
+}
+
+/* Returns the tokenizer class of a model if none is named. Source: the same. */
+static enum hf_tokenizer_class
+class_of_model(const char *model)
+{
+    static const struct {
+        const char *begin;
+        enum hf_tokenizer_class class;
+    } models[] = {
+        { "Qwen", CLASS_QWEN }, { "Starcoder2", CLASS_GPT }, { "PhiFor", CLASS_GPT }, { "Cohere2", CLASS_COHERE },
+        { "Bert", CLASS_BERT },
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (begins(model, models[i].begin))
+            return models[i].class;
+    return CLASS_PLAIN;
+}
+
+static enum hf_tokenizer_class
+class_of_name(const struct hf_string *name)
+{
+    static const struct {
+        const char *name, *fast;
+        enum hf_tokenizer_class class;
+    } names[] = {
+        { "Qwen2Tokenizer", "Qwen2TokenizerFast", CLASS_QWEN }, { "GPT2Tokenizer", "GPT2TokenizerFast", CLASS_GPT },
+        { "CodeGenTokenizer", "CodeGenTokenizerFast", CLASS_GPT }, { "CohereTokenizer", "CohereTokenizerFast", CLASS_COHERE },
+        { "LlamaTokenizer", "LlamaTokenizerFast", CLASS_LLAMA }, { "GemmaTokenizer", "GemmaTokenizerFast", CLASS_GEMMA },
+        { "BertTokenizer", "BertTokenizerFast", CLASS_BERT },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hf_string_is(name, names[i].name) || hf_string_is(name, names[i].fast))
+            return names[i].class;
+    return CLASS_PLAIN;
+}
+
+/* Determines the tokenizer class: that of the model if none is named, and for Qwen2 unless GPT2Tokenizer is. Classes over
+ * characters do not apply to bytes. */
 static bool
 read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, struct err *err)
 {
-    struct hf_string c;
-    if (!hf_value_string(&c, &b->v->chars, value, err))
+    const char *model = b->v->options->class;
+    struct hf_string name;
+    if (!hf_value_string(&name, &b->v->chars, value, err))
         return false;
-    const char *arch = b->v->options->arch;
-    bool qwen = hf_string_is(&c, "Qwen2Tokenizer") || hf_string_is(&c, "Qwen2TokenizerFast");
-    bool gpt = hf_string_is(&c, "GPT2Tokenizer") || hf_string_is(&c, "GPT2TokenizerFast");
-    bool llama = hf_string_is(&c, "LlamaTokenizer") || hf_string_is(&c, "LlamaTokenizerFast");
-    if (qwen || (strcmp(arch, "qwen2") == 0 && !gpt) || (strncmp(arch, "qwen", 4) == 0 && !c.p))
+    b->class = is_generic(model) ? CLASS_PLAIN : name.p ? class_of_name(&name) : class_of_model(model);
+    if (begins(model, "Qwen2For") && b->class != CLASS_GPT)
         b->class = CLASS_QWEN;
-    else if (gpt && strcmp(arch, "phi3") != 0)
-        b->class = CLASS_GPT;
-    else if (llama && characters)
-        b->class = CLASS_LLAMA;
-    else if (characters && (hf_string_is(&c, "GemmaTokenizer") || hf_string_is(&c, "GemmaTokenizerFast")))
-        b->class = CLASS_GEMMA;
-    else if (characters && (hf_string_is(&c, "BertTokenizer") || hf_string_is(&c, "BertTokenizerFast")))
-        b->class = CLASS_BERT;
+    if (!characters && b->class >= CLASS_LLAMA)
+        b->class = CLASS_PLAIN;
     return true;
 }
 

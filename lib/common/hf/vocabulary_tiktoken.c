@@ -101,7 +101,7 @@ rank_of_pair(const struct split_token *s, size_t i)
     return hf_vocab_find(s->v, &both, &id) && id < s->rank ? (uint32_t)id : NO_RANK;
 }
 
-/* Merges the pair of the lowest rank, the leftmost of equals. Returns false if there is none. */
+/* Merges the pair of the lowest rank, the leftmost of equals. Returns false if no pair merges. */
 static bool
 merge_once(struct split_token *s)
 {

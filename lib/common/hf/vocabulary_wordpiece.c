@@ -37,13 +37,28 @@ mark_all(struct hf_vocab *v, struct err *err)
     return true;
 }
 
+/* Warns about added tokens that are not special: llama.cpp looks for them with the mark in front. */
+static void
+warn_of_marked(const struct hf_vocab *v)
+{
+    size_t count = 0, first = 0;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < v->n; i++)
+        if (v->token[i].type == HF_PIECE_USER_DEFINED)
+            first = count++ == 0 ? i : first;
+    if (count != 0 && v->options->warnings)
+        catalog_warn(v->options->warnings, "%s: llama.cpp does not find %zu added tokens in a text, because they are not special "
+            "(first: \"%s\")", v->json.file, count, str_shown(shown, v->token[first].p, v->token[first].n));
+}
+
 bool
 hf_vocab_wordpiece(struct keys *keys, struct hf_vocab *v, struct err *err)
 {
     struct hf_bpe b;
-    return hf_bpe_read(&b, v, "WordPiece", true, err)
-        && hf_bpe_settle(&b, err)
-        && mark_all(v, err)
+    if (!hf_bpe_read(&b, v, "WordPiece", true, err) || !hf_bpe_settle(&b, err))
+        return false;
+    warn_of_marked(v);
+    return mark_all(v, err)
         && hf_vocab_put(keys, v, "bert", hf_pre_named(v, "bert-bge"), false, err)
         && hf_special_put(keys, v, v->n, err);
 }
