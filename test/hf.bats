@@ -127,6 +127,29 @@ key() {
     cmp a.gguf b.gguf
 }
 
+@test "tensors that are unknown or missing: named, and the options that go on" {
+    model llama3 put=model.layers.0.self_attn.sinks:BF16:4
+    refuses 65 malformed --skip-unknown llama3
+    try 0 amn-convert --to gguf --skip-unknown -f -o out.gguf llama3
+    grep -q 'warning: tensor model.layers.0.self_attn.sinks is left out' err
+    model llama3 drop=model.layers.1.self_attn.v_proj.weight
+    refuses 65 malformed 'tensor blk.1.attn_v.weight' llama3
+    grep -q 'model.layers.{b}.self_attn.v_proj.weight.*--allow-missing' err
+    try 0 amn-convert --to gguf --allow-missing -f -o out.gguf llama3
+    names out.gguf >got
+    refute grep -qx blk.1.attn_v.weight got
+    model mixtral drop=model.layers.1.block_sparse_moe.experts.2.w3.weight
+    refuses 65 malformed 'tensor blk.1.ffn_up_exps.weight' mixtral
+    try 0 amn-convert --to gguf --allow-missing -f -o out.gguf mixtral
+    grep -q 'warning: tensor blk.1.ffn_up_exps.weight' err
+    model llama3
+    try 0 amn-convert --to gguf --no-mtp -f -o out.gguf llama3
+    grep -q 'note: --no-mtp has no effect' err
+    try 2 amn-convert --to gguf --mtp --no-mtp -f -o out.gguf llama3
+    try 2 amn-convert --to safetensors --mtp -f -o out.safetensors llama3
+    try 2 amn-convert --to gguf --skip-unknown -f -o new.gguf out.gguf
+}
+
 @test "two tensors with the same GGUF name are refused" {
     model llama3 twice=model.norm.weight:language_model.model.norm.weight
     refuses 65 malformed output_norm.weight llama3

@@ -41,6 +41,18 @@ hub() {
     grep -q 'an adapter.*blobs/sha256-2b5e12' err
 }
 
+@test "ollama: layers that are not models are named in one note, with -v only" {
+    one_store
+    try 0 amn-remember ollama:tiny
+    is_empty err
+    try 0 amn-remember -v ollama:tiny
+    [ "$(grep -c 'manifest has other layers' err)" -eq 1 ]
+    grep -q 'other layers that are not part of the output: template, license$' err
+    sed 's/image.license/image.x\\u001b[2J/' "$corpus/stores/ollama/manifests/library.example/library/tiny/latest" >"$library/tiny/latest"
+    try 0 amn-remember -v ollama:tiny
+    refute grep -q "$(printf '\033')" err
+}
+
 @test "ollama: the tools agree on a name" {
     one_store
     try 0 amn-parse ollama:tiny

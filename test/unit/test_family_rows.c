@@ -39,7 +39,7 @@ add_tensor(struct store *s, const char *name, const uint64_t *dim, uint32_t rank
     err_init(&err);
     shape_pack(packed, dim, rank);
     shape_nbytes(&t.shape, dtype, &t.extent.nbytes, &whole);
-    t.extent.at = s->n << 32;           /* tells the tensors apart */
+    t.extent.at = s->n << 32;           /* identifies the tensor */
     s->name[s->n] = name;
     s->x[s->n++] = x;
     CHECK(catalog_add(s->catalog, &t, &err));
@@ -379,6 +379,43 @@ check_stacks(void)
     check_stack(good, 3, "{\"experts\": 3}", "tensor output_norm.weight");
 }
 
+/* --- multi-token prediction */
+
+/* Returns the number of outputs, and checks that one has the name `has`. */
+static void
+check_mtp(bool mtp, bool only, size_t want, const char *has)
+{
+    static const char text[] = "family test\nclass TestModel\narch test\nvocab bpe\nhf TestModel test\n"
+        "let layers = mtp ? 2 : 1\nmtp l.{b}.* when b >= 1\ndrop l.{b}.* when b >= 2\n"
+        "tensor n.weight output_norm.weight\ntensor l.{b}.a.weight blk.{b}.a.weight\n"
+        "tensor m.{b}.weight blk.{b+layers}.m.weight\nneed blk.{b}.a.weight\n";
+    static const char *const names[] = { "n.weight", "l.0.a.weight", "l.1.a.weight", "l.2.a.weight", "m.3.weight" };
+    struct store s = { 0 };
+    struct err err;
+    struct choice choice;
+    struct model_family *family;
+    bool found = false;
+    err_init(&err);
+    s.catalog = catalog_new(&limits_default, &err);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        add_pair(&s, names[i]);
+    choose_all(&choice, &s);
+    CHECK(family_read(&family, "test", text, strlen(text), NULL, NULL, &err));
+    json_t *config = json_object();
+    struct model model = { .catalog = s.catalog };
+    struct scope scope = { .family = family, .config = config, .mtp = mtp };
+    const struct family_tensors how = { .family = family, .scope = &scope, .model = &model, .mtp_only = only };
+    CHECK_ROW(family_rows_choose(&choice, &how, &err), err.text);
+    CHECK(choice.n == want && catalog_remark_count(s.catalog) == 1);        /* of the third layer at least */
+    for (size_t i = 0; i < choice.n; i++)
+        found = found || strcmp(chosen_tensor(&choice.list[i]).name, has) == 0;
+    CHECK_ROW(found, has);
+    choice_clear(&choice);
+    family_free(family);
+    json_decref(config);
+    clear_store(&s);
+}
+
 /* --- values */
 
 /* Keys of one number become tensors again. */
@@ -470,6 +507,9 @@ main(void)
         check_round();
     CHECK(knotted < rounds / 10);
     check_stacks();
+    check_mtp(true, false, 4, "blk.5.m.weight");
+    check_mtp(false, false, 3, "blk.4.m.weight");
+    check_mtp(true, true, 2, "blk.1.a.weight");
     check_values();
     check_names();
     return check_done("family rows");

@@ -383,7 +383,7 @@ catalog_config_at(const struct catalog *c, size_t i)
 }
 
 static void
-remark(struct catalog *c, bool warning, const char *format, va_list args)
+remark(struct catalog *c, bool warning, bool told, const char *format, va_list args)
 {
     struct err ignored;     /* callers that need to know use catalog_remarks_kept() */
     err_init(&ignored);
@@ -394,7 +394,7 @@ remark(struct catalog *c, bool warning, const char *format, va_list args)
     if (remarks)
         c->remarks = remarks;
     if (copy && remarks)
-        c->remarks[c->nremarks++] = (struct catalog_remark){ warning, copy };
+        c->remarks[c->nremarks++] = (struct catalog_remark){ warning, told, copy };
     else
         c->lost = true;
 }
@@ -404,7 +404,7 @@ catalog_warn(struct catalog *c, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    remark(c, true, format, args);
+    remark(c, true, false, format, args);
     va_end(args);
 }
 
@@ -413,7 +413,16 @@ catalog_note(struct catalog *c, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    remark(c, false, format, args);
+    remark(c, false, false, format, args);
+    va_end(args);
+}
+
+void
+catalog_tell(struct catalog *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    remark(c, false, true, format, args);
     va_end(args);
 }
 

@@ -84,14 +84,17 @@ bool catalog_add_config(struct catalog *c, const struct catalog_config *config, 
 size_t catalog_config_count(const struct catalog *c);
 const struct catalog_config *catalog_config_at(const struct catalog *c, size_t i);
 
-/* Remarks that are not failures: a warning concerns the output, a note concerns only the input file. The text is copied, one
+/* Remarks that are not failures: a warning concerns the output, a note concerns only the input file, and catalog_tell() is for
+ * what the user should know without anything being wrong. The text is copied, one
  * line each, with names already escaped. If memory is short a remark is lost; reports, which would differ without it, check
  * catalog_remarks_kept(). */
 void catalog_warn(struct catalog *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void catalog_note(struct catalog *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void catalog_tell(struct catalog *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct catalog_remark {
     bool warning;
+    bool told;                  /* a note that is always shown */
     const char *text;
 };
 bool catalog_remarks_kept(const struct catalog *c, struct err *err);     /* fails with ERR_MEMORY if a remark was lost */

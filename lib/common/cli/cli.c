@@ -207,7 +207,7 @@ cli_remarks(const struct cli *cli, const char *file, const struct catalog *catal
 {
     for (size_t i = 0; i < catalog_remark_count(catalog); i++) {
         const struct catalog_remark *r = catalog_remark_at(catalog, i);
-        (r->warning ? cli_warn : cli_note)(cli, file, "%s", r->text);
+        (r->warning ? cli_warn : r->told ? cli_say : cli_note)(cli, file, "%s", r->text);
     }
 }
 

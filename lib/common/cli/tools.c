@@ -74,7 +74,7 @@ const char *const cli_groups[CLI_GROUPS] = {
 
 const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
-const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", NULL };
+const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", NULL };
 
 enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
     CONVERT = 1 << CLI_CONVERT, LIST = 1 << CLI_LIST };
@@ -118,7 +118,7 @@ const struct cli_option cli_options_of_all[] = {
     { 'c', WRITE, ALL, CLI_GROUP_OUTPUT, "stdout", NULL, NULL, "write to standard output (default)" },
     { CLI_OPT_TO, REMEMBER, 0, CLI_GROUP_OUTPUT, "to", "DTYPE", dtype_targets, "dequantize to bf16 (default), f16 or f32" },
     { CLI_OPT_TO, CONVERT, 0, CLI_GROUP_OUTPUT, "to", "FORMAT", cli_format_words,
-        "safetensors, gguf, npz, npy or raw" },
+        "safetensors, gguf, npz, npy, raw; hf: see manual" },
     { CLI_OPT_TO, FORGET, ALL, CLI_GROUP_OUTPUT, "to", "FORMAT", cli_format_words,
         "safetensors or gguf, for schemes that support both" },
     { CLI_OPT_DTYPE, WRITE, FORGET, CLI_GROUP_OUTPUT, "dtype", "DTYPE", dtype_targets,
@@ -151,6 +151,12 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_STRIP_PREFIX, WRITE, FORGET, CLI_GROUP_TENSORS, "strip-prefix", "TEXT", NULL,
         "remove prefix TEXT from tensor names" },
     { CLI_OPT_ADD_PREFIX, WRITE, FORGET, CLI_GROUP_TENSORS, "add-prefix", "TEXT", NULL, "add prefix TEXT to all tensor names" },
+    { CLI_OPT_MTP, ENCODE, ALL, CLI_GROUP_TENSORS, "mtp", NULL, NULL, "convert only multi-token prediction" },
+    { CLI_OPT_NO_MTP, ENCODE, ALL, CLI_GROUP_TENSORS, "no-mtp", NULL, NULL, "leave out multi-token prediction" },
+    { CLI_OPT_ALLOW_MISSING, ENCODE, ALL, CLI_GROUP_TENSORS, "allow-missing", NULL, NULL,
+        "convert a model directory that lacks tensors" },
+    { CLI_OPT_SKIP_UNKNOWN, ENCODE, ALL, CLI_GROUP_TENSORS, "skip-unknown", NULL, NULL,
+        "leave out tensors that llama.cpp has no name for" },
     { CLI_OPT_METADATA, WRITE, ALL, CLI_GROUP_METADATA, "metadata", "KEY=VALUE", NULL,
         "set a safetensors metadata key (repeatable)" },
     { CLI_OPT_NO_METADATA, WRITE, ALL, CLI_GROUP_METADATA, "no-metadata", NULL, NULL, "do not copy metadata from the input" },

@@ -31,7 +31,8 @@ enum cli_key {
     CLI_OPT_CANDIDATES, CLI_OPT_REPORT, CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE, CLI_OPT_RENAME, CLI_OPT_STRIP_PREFIX,
     CLI_OPT_ADD_PREFIX, CLI_OPT_ORDER, CLI_OPT_SIZE, CLI_OPT_RANGE, CLI_OPT_PART, CLI_OPT_PART_SIZE,
     CLI_OPT_PARTS, CLI_OPT_PLAN, CLI_OPT_NO_METADATA, CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, CLI_OPT_PRE,
-    CLI_OPT_NO_TOKENIZER, CLI_OPT_FAMILY, CLI_OPT_FAMILY_TEMPLATE,
+    CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_ALLOW_MISSING, CLI_OPT_SKIP_UNKNOWN,
+    CLI_OPT_FAMILY, CLI_OPT_FAMILY_TEMPLATE,
     CLI_OPT_SHARD_SIZE, CLI_OPT_RESUME, CLI_OPT_SYNC, CLI_OPT_DIRECT, CLI_OPT_NO_SPOOL,
     CLI_OPT_NO_VERIFY, CLI_OPT_ROOT, CLI_OPT_JSON, CLI_OPT_HUMAN, CLI_OPT_CONFIG, CLI_OPT_INPUT_SCHEME,
     CLI_OPT_PROGRESS, CLI_OPT_JSON_ERRORS, CLI_OPT_MAX_ALLOC, CLI_OPT_MAX_TOTAL, CLI_OPT_MAX_ITEMS, CLI_OPT_MAX_RATIO
@@ -84,6 +85,7 @@ cli_offers(enum cli_tool_id tool, const struct cli_option *option)
 /* Words that a tool converts by their index. */
 extern const char *const cli_when_words[];      /* auto always never: enum cli_when, enum sink_direct */
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
-extern const char *const cli_format_words[];    /* output formats of amn-convert, which are also file extensions */
+extern const char *const cli_format_words[];    /* output formats of amn-convert; all but "hf", a directory, are also file
+                                                 * extensions */
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "cli/progress.h"
 #include "model/merge.h"
+#include "hf/back/back.h"
 #include "hf/model.h"
 #include "command/budget.h"
 #include "command/imatrix.h"
@@ -44,14 +45,26 @@ elements(const struct command *cmd)
     return e && e->type != DTYPE_UNKNOWN && !cmd->cast ? DTYPE_F32 : cmd->to;
 }
 
-/* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys. */
+/* The Hugging Face side of a job, in one of the two directions. */
+struct hf_sides {
+    struct hf_model model;      /* to GGUF */
+    struct back_options options;
+    struct back_model back;     /* from GGUF, with --to hf */
+};
+
+/* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys, or if the input
+ * is. */
 static bool
-open_hf(struct command *cmd, struct hf_model *hf, struct model *model, struct err *err)
+open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
 {
+    struct hf_model *hf = &sides->model;
+    sides->options = (struct back_options){ .how = &cmd->hf, .cast = cmd->cast, .to = cmd->to };
+    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
+    if (cmd->to_hf)
+        return back_open(&sides->back, model, &sides->options, err);
     if (cmd->writer != &writer_gguf)
         return true;
-    const char *option = cmd->hf.family ? "--family" : cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : NULL;
-    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
+    const char *option = command_hf_option(&cmd->hf);
     if (!hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)
@@ -69,9 +82,16 @@ keeps(const struct command *cmd)
 
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
-choose(const struct command *cmd, struct choice *choice, struct hf_model *hf, struct model *model, const struct roles *roles,
+choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct model *model, const struct roles *roles,
     struct err *err)
 {
+    struct hf_model *hf = &sides->model;
+    if (cmd->to_hf) {
+        cmd->dir.texts = &sides->back.texts;
+        return choice_make(choice, model->catalog, roles, KEEPS_NONE, sides->back.element, true, err)
+            && back_choose(&sides->back, model, choice, err) && naming_apply(&cmd->naming, choice, err)
+            && command_tell_dequantized(cmd, model->name, choice, err);
+    }
     return choice_make(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, err)
         && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
         && naming_apply(&cmd->naming, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
@@ -112,6 +132,20 @@ tell_loaders(struct hf_quantization *config, struct command *cmd, const struct c
     return ok;
 }
 
+/* Says what the directory cannot have, because GGUF does not store it. */
+static void
+tell_lost(const struct command *cmd, const struct back_model *back, const char *file)
+{
+    if (!cmd->to_hf || cmd->instead != COMMAND_OUTPUT)
+        return;
+    if (!cmd->dir.path)
+        cli_say(&cmd->cli, file, "only weights written; -o DIR/ adds config.json and the tokenizer");
+    else
+        cli_say(&cmd->cli, file, "GGUF does not store everything: lost are initializer_range, dropout, auto_map, lists of end tokens, "
+            "flags of added tokens, and other post-processors and normalizers%s%s%s%s", back->lost.len != 0 ? "; written as in family "
+            : "", back->lost.len != 0 ? back->family->name : "", back->lost.len != 0 ? ": " : "", back->lost.len != 0 ? back->lost.p : "");
+}
+
 static bool
 run(struct command *cmd, const struct kernels *kernels, struct err *err)
 {
@@ -125,7 +159,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
         .nonfinite_ok = cmd->nonfinite_ok };
     struct keys keys = { 0 };
-    struct hf_model hf = { 0 };
+    struct hf_sides hf = { 0 };
     struct hf_quantization config = { 0 };
     struct outputs outputs = { .inputs = &model.inputs };
     cmd->outputs = cmd->dir.outputs = cmd->split.outputs = &outputs;
@@ -149,6 +183,8 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         ok = command_write(cmd, &p, &choice, roles, err);
         if (ok)
             command_tell_readers(cmd, &model, &choice, &keys);
+        if (ok)
+            tell_lost(cmd, &hf.back, model.name);
     }
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
@@ -158,7 +194,9 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     cmd->dir.quantization = NULL;
     choice_clear(&choice);
     roles_free(roles);
-    hf_model_clear(&hf);
+    hf_model_clear(&hf.model);
+    back_clear(&hf.back);
+    cmd->dir.texts = NULL;
     model_clear(&model);
     return ok;
 }

@@ -66,6 +66,10 @@ static const struct take_row {
     { CLI_OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
     { CLI_OPT_NO_METADATA, TAKE_FLAG, offsetof(struct command, keys.none), NULL },
     { CLI_OPT_NO_TOKENIZER, TAKE_FLAG, offsetof(struct command, hf.no_tokenizer), NULL },
+    { CLI_OPT_MTP, TAKE_FLAG, offsetof(struct command, hf.mtp_only), NULL },
+    { CLI_OPT_NO_MTP, TAKE_FLAG, offsetof(struct command, hf.no_mtp), NULL },
+    { CLI_OPT_ALLOW_MISSING, TAKE_FLAG, offsetof(struct command, hf.allow_missing), NULL },
+    { CLI_OPT_SKIP_UNKNOWN, TAKE_FLAG, offsetof(struct command, hf.skip_unknown), NULL },
     { CLI_OPT_NO_SPOOL, TAKE_FLAG, offsetof(struct command, no_spool), NULL },
     { CLI_OPT_NO_VERIFY, TAKE_FLAG, offsetof(struct command, no_verify), NULL },
     { CLI_OPT_NONFINITE, TAKE_FLAG, offsetof(struct command, nonfinite_ok), NULL },
@@ -197,6 +201,13 @@ check_files(const struct command *cmd, struct err *err)
             dir ? "-o DIR/" : "--shard-size");
 }
 
+const char *
+command_hf_option(const struct hf_model_options *o)
+{
+    return o->family ? "--family" : o->pre ? "--pre" : o->no_tokenizer ? "--no-tokenizer" : o->mtp_only ? "--mtp" : o->no_mtp ? "--no-mtp"
+        : o->allow_missing ? "--allow-missing" : o->skip_unknown ? "--skip-unknown" : NULL;
+}
+
 /* Checks that options for metadata and order match the output format. */
 static bool
 check_format(const struct command *cmd, struct err *err)
@@ -207,10 +218,13 @@ check_format(const struct command *cmd, struct err *err)
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = cmd->hf.family ? "--family" : cmd->hf.pre ? "--pre" : cmd->hf.no_tokenizer ? "--no-tokenizer" : cmd->keys.typed.n != 0 ? "--gguf-kv"
-        : cmd->keys.unset.n != 0 ? "--gguf-unset" : cmd->keys.path ? "--gguf-metadata" : NULL;
+    option = cmd->to_hf ? NULL : command_hf_option(&cmd->hf);
+    option = option ? option : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset"
+        : cmd->keys.path ? "--gguf-metadata" : NULL;
     if (cmd->hf.pre && cmd->hf.no_tokenizer)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre and --no-tokenizer are mutually exclusive");
+    if (cmd->hf.mtp_only && cmd->hf.no_mtp)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--mtp and --no-mtp are mutually exclusive");
     return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the "
         "output is %s", option, cmd->writer->name);
 }

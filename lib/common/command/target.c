@@ -11,7 +11,10 @@
 #define SHARD_SIZE (UINT64_C(5) << 30)
 
 /* In the order of cli_format_words. */
-static const struct writer *const writers[] = { &writer_safetensors, &writer_gguf, &writer_npz, &writer_npy, &writer_raw };
+static const struct writer *const writers[] = { &writer_safetensors, &writer_gguf, &writer_npz, &writer_npy, &writer_raw,
+    &writer_safetensors };
+
+static const char hf_word[] = "hf";
 
 static const struct writer *
 writer_named(const char *name)
@@ -64,6 +67,7 @@ bool
 command_take_format(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
 {
     const struct writer *writer = writer_named(arg);
+    cmd->to_hf = strcasecmp(arg, hf_word) == 0;
     if (writer)
         cmd->writer = writer;
     else if (encode_find(arg, true)) {
@@ -80,7 +84,7 @@ static const struct writer *
 writer_of(const char *path)
 {
     const char *dot = path ? strrchr(path, '.') : NULL;
-    return dot ? writer_named(dot + 1) : NULL;
+    return dot && strcasecmp(dot + 1, hf_word) != 0 ? writer_named(dot + 1) : NULL;
 }
 
 /* Returns the format that a scheme is written in. */
@@ -168,6 +172,8 @@ names_directory(const struct command *cmd)
     if (str_ends(path, "/") || is_directory(path))
         return true;
     bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);        /* a device or FIFO */
+    if (cmd->to_hf)
+        return !special && !writer_of(path);
     return !special && !writer_of(path) && fits_directory(cmd) && !byte_range_is_part(&cmd->cut)
         && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && cmd->cli.noperands == 1
         && is_model_dir(cmd->cli.operands[0]);
@@ -231,6 +237,19 @@ check_operands(const struct command *cmd, struct err *err)
     return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s does not exist; if it is the output, give it with -o %s", shown, shown);
 }
 
+/* Settles --to hf, whose metadata is in the side files. */
+static bool
+settle_hf(struct command *cmd, struct err *err)
+{
+    if (!cmd->to_hf)
+        return true;
+    if (cmd->scheme || cmd->keep_quantized)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--to hf writes a dequantized model; it cannot be combined with %s",
+            cmd->scheme ? "a scheme: quantize the directory afterwards" : "--keep-quantized");
+    cmd->keys.none = cmd->keys.text.n == 0;
+    return true;
+}
+
 bool
 command_settle(struct command *cmd, struct err *err)
 {
@@ -250,5 +269,5 @@ command_settle(struct command *cmd, struct err *err)
     if (cmd->scheme && !find_encoder(cmd, err))
         return false;
     cmd->split.writer = cmd->writer;
-    return check_extension(cmd, err);
+    return settle_hf(cmd, err) && check_extension(cmd, err);
 }

@@ -93,7 +93,7 @@ static bool
 put_formats(FILE *out, bool json, struct err *err)
 {
     static const char *const readers[] = { "transformers, vLLM, MLX, ComfyUI", "llama.cpp, Ollama", "NumPy", "NumPy, one tensor",
-        "any program, no header" };
+        "any program, no header", "transformers, from GGUF" };
     (void)err;
     for (unsigned i = 0; cli_format_words[i]; i++)
         put(out, json, cli_format_words[i], 0, false, "", readers[i]);

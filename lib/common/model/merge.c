@@ -73,7 +73,7 @@ add_remarks(struct catalog *all, const struct catalog *of, const char *name)
 {
     for (size_t i = 0; i < catalog_remark_count(of); i++) {
         const struct catalog_remark *r = catalog_remark_at(of, i);
-        (r->warning ? catalog_warn : catalog_note)(all, "%s: %s", name, r->text);
+        (r->warning ? catalog_warn : r->told ? catalog_tell : catalog_note)(all, "%s: %s", name, r->text);
     }
 }
 

@@ -200,6 +200,29 @@ note_other(struct catalog *catalog, const char *what, const char *root, const js
     str_clear(&path);
 }
 
+/* Notes the layers that are neither models nor read, in one line: "template, params, license". */
+static void
+note_texts(struct catalog *catalog, const json_t *layers)
+{
+    static const char head[] = "application/vnd.ollama.image.";
+    static const char *const opened[] = { "model", "projector", "adapter" };
+    struct str list = { 0 };
+    for (size_t i = 0; i < json_array_size(layers) && list.len < 1024; i++) {
+        const char *type = json_string_value(json_object_get(json_array_get(layers, i), "mediaType"));
+        const char *word = type && strncmp(type, head, sizeof head - 1) == 0 ? type + sizeof head - 1 : type;
+        bool known = !word;
+        for (size_t k = 0; k < sizeof opened / sizeof *opened && !known; k++)
+            known = strcmp(word, opened[k]) == 0;
+        if (known)
+            continue;
+        char shown[STR_SHOWN];
+        str_format(&list, "%s%s", list.len != 0 ? ", " : "", str_shown(shown, word, strlen(word)));
+    }
+    if (list.len != 0 && !list.failed)
+        catalog_note(catalog, "the manifest has other layers that are not part of the output: %s", list.p);
+    str_clear(&list);
+}
+
 /* Returns the one layer that holds the model, borrowed from the manifest, or NULL on failure. */
 static const json_t *
 model_layer(const json_t *manifest, struct catalog *catalog, const char *root, struct err *err)
@@ -230,6 +253,7 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
     }
     if (!model)
         err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no model layer");
+    note_texts(catalog, layers);
     return model;
 }
 

@@ -331,6 +331,11 @@ measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
         fingerprint_add(f, config->name, strlen(config->name));
         fingerprint_add(f, config->text, config->n);
     }
+    for (size_t i = 0; job->dir->texts && i < job->dir->texts->n; i++) {
+        const struct named_text *text = &job->dir->texts->list[i];
+        fingerprint_add(f, text->name, strlen(text->name));
+        fingerprint_add(f, text->text.p, text->text.len);
+    }
     fingerprint_add(f, q ? q->text.p : NULL, q ? q->text.len : 0);
     fingerprint_add(f, q ? q->alias : NULL, q && q->alias ? strlen(q->alias) : 0);
     bool ok = true;
@@ -406,7 +411,7 @@ model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice
     struct err *err)
 {
     struct model_dir_job job = { .dir = dir, .p = p, .choice = choice, .options = options, .side = { .model = p->model,
-        .outputs = dir->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization } };
+        .outputs = dir->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization, .texts = dir->texts } };
     bool ok = write_all(&job, err);
     dir->complete = dir->outputs->compares;
     side_files_clear(&job.side);

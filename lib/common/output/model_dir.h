@@ -1,6 +1,8 @@
 /* model_dir: writes a model directory that from_pretrained() can load: weight files, their index, config.json, and copies of
  * the input's other small files.
  *
+ * The side files may be given as texts instead, whose meaning is not known here.
+ *
  * Small files are written first, so that errors in them show before hours of work. Each weight file is renamed into place
  * when complete; the index comes last, so an interrupted directory is not a loadable model. The journal then remains, and
  * with `resume` the same job continues after the files that match it. Without a journal the job starts over, unless the
@@ -9,6 +11,7 @@
 #ifndef OUTPUT_MODEL_DIR_H
 #define OUTPUT_MODEL_DIR_H
 
+#include "base/texts.h"
 #include "hf/quantization.h"
 #include "output/outputs.h"
 #include "pipeline/pipeline.h"
@@ -20,6 +23,7 @@ struct model_dir {
     uint64_t shard_size;        /* bytes of tensor data per file; a single tensor may exceed it */
     const char *release;        /* amn version; another version cannot resume the job */
     const struct hf_quantization *quantization;    /* for config.json, or NULL; borrowed */
+    const struct texts *texts;  /* the side files of the directory, instead of those of the input; or NULL; borrowed */
     bool resume, no_clobber;    /* no_clobber: an existing directory must be empty */
     bool force;                 /* replace a model in the directory */
     enum sink_direct direct;

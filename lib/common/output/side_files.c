@@ -115,7 +115,7 @@ find_in(struct side_files *f, const char *in, struct err *err)
 bool
 side_files_find(struct side_files *f, struct err *err)
 {
-    bool ok = !f->model->folder || (find_in(f, "", err) && find_in(f, TEMPLATES, err));
+    bool ok = f->texts || !f->model->folder || (find_in(f, "", err) && find_in(f, TEMPLATES, err));
     names_sort(&f->names);
     return ok;
 }
@@ -148,8 +148,10 @@ side_files_add_one(const struct side_files *f, const char *name, struct err *err
 bool
 side_files_add(const struct side_files *f, struct err *err)
 {
-    const struct catalog_config *config = hf_folder_config(f->model->catalog);
+    const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
     bool ok = !config || side_files_add_one(f, config->name, err);
+    for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
+        ok = side_files_add_one(f, f->texts->list[i].name, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = side_files_add_one(f, f->names.name[i], err);
     return ok;
@@ -173,8 +175,10 @@ make_folder(const struct side_files *f, struct err *err)
 bool
 side_files_write(const struct side_files *f, struct err *err)
 {
-    const struct catalog_config *config = hf_folder_config(f->model->catalog);
+    const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
     bool ok = (!config || write_config(f, config, err)) && make_folder(f, err);
+    for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
+        ok = side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = copy_file(f, f->names.name[i], err);
     return ok;

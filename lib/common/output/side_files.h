@@ -1,4 +1,5 @@
-/* side_files: the files of a model directory besides its weights. config.json, without the quantization members if weights
+/* side_files: the files of a model directory besides its weights. Either the files given as texts and no others, or those of
+ * the input: config.json, without the quantization members if weights
  * are dequantized, and with those of `quantization` if weights are quantized. If the input is a directory, also copies of
  * its other files, such as tokenizer, generation config and code, except weights and quantizer configs. Of its
  * subdirectories, only additional_chat_templates is copied. */
@@ -6,6 +7,7 @@
 #define OUTPUT_SIDE_FILES_H
 
 #include "base/names.h"
+#include "base/texts.h"
 #include "model/model.h"
 #include "output/outputs.h"
 #include "hf/quantization.h"
@@ -19,6 +21,7 @@ struct side_files {
     const char *to;             /* output directory */
     bool decodes;               /* some weights are dequantized */
     const struct hf_quantization *quantization;    /* or NULL */
+    const struct texts *texts;  /* all side files of the directory; NULL: those of the input */
     struct names names;         /* files to copy; owned */
 };
 

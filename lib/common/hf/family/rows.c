@@ -75,7 +75,7 @@ output_name(const void *of, uint32_t number, size_t *n)
     return w->out[number].name;
 }
 
-const struct row_output *
+struct row_output *
 rows_find(const struct rows_work *w, const char *name, size_t n)
 {
     uint32_t number;
@@ -328,7 +328,7 @@ static void
 note(const struct rows_work *w, const struct left_out *sum, const char *what)
 {
     if (sum->n != 0)
-        catalog_note(w->memory, "%" PRIu64 " tensors of %s are left out, %" PRIu64 " bytes", sum->n, what, sum->nbytes);
+        catalog_tell(w->memory, "%" PRIu64 " tensors of %s are left out, %" PRIu64 " bytes", sum->n, what, sum->nbytes);
 }
 
 static void
@@ -337,7 +337,7 @@ note_all(const struct rows_work *w)
     note(w, &w->mtp, "multi-token prediction");
     note(w, &w->media, "vision and audio towers");
     if (w->family->mtp.n == 0 && (w->how->mtp_only || !w->scope->mtp))
-        catalog_note(w->memory, "%s has no effect: family %s converts no multi-token prediction",
+        catalog_tell(w->memory, "%s has no effect: family %s converts no multi-token prediction",
             w->how->mtp_only ? "--mtp" : "--no-mtp", w->family->name);
 }
 

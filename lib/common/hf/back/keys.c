@@ -1,0 +1,106 @@
+#include "hf/back/keys.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/push.h"
+
+static json_t *
+real_of(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* Returns a scalar, or NULL for a value that JSON cannot hold. */
+static json_t *
+scalar_of(const struct meta_value *value)
+{
+    uint64_t n;
+    if (value->type == META_STRING)
+        return json_stringn(value->as.s.p ? value->as.s.p : "", value->as.s.n);
+    if (value->type == META_BOOL)
+        return json_boolean(value->as.u != 0);
+    if (value->type == META_F32)
+        return real_of(push_real_of((float)value->as.f));
+    if (value->type == META_F64)
+        return real_of(value->as.f);
+    if (meta_as_u64(value, &n))
+        return n <= INT64_MAX ? json_integer((json_int_t)n) : NULL;
+    return json_integer((json_int_t)value->as.i);
+}
+
+static bool
+is_text(const struct meta_value *value)
+{
+    return value->type != META_STRING || str_is_utf8(value->as.s.p ? value->as.s.p : "", value->as.s.n);
+}
+
+static json_t *
+array_of(const struct meta_array *a)
+{
+    struct meta_iter it = meta_first(a);
+    struct meta_value value;
+    json_t *list = json_array();
+    while (list && meta_next(&it, &value)) {
+        json_t *one = is_text(&value) ? scalar_of(&value) : NULL;
+        if (json_array_append_new(list, one ? one : json_null()) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* Returns true for a key that no expression needs, or that is too long for one. */
+static bool
+is_left_out(const struct meta *m)
+{
+    const struct meta_value *v = &m->value;
+    return memchr(m->key, '\0', m->key_len) || !str_is_utf8(m->key, m->key_len) || !is_text(v)
+        || (v->type == META_ARRAY && (v->as.a.count > BACK_ARRAY_MAX || v->as.a.type == META_ARRAY))
+        || (v->type == META_ARRAY && m->key_len > 15 && memcmp(m->key, "tokenizer.ggml.", 15) == 0);
+}
+
+bool
+back_keys(json_t **keys, const struct catalog *catalog, struct err *err)
+{
+    *keys = json_object();
+    if (!*keys)
+        return err_memory(err, 1);
+    struct str name = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < catalog_meta_count(catalog); i++) {
+        const struct meta *m = catalog_meta_at(catalog, i);
+        if (is_left_out(m))
+            continue;
+        json_t *value = m->value.type == META_ARRAY ? array_of(&m->value.as.a) : scalar_of(&m->value);
+        name.len = 0;
+        str_add(&name, m->key, m->key_len);
+        if (value && (name.failed || json_object_set_new_nocheck(*keys, name.p, value) != 0))
+            ok = err_memory(err, m->key_len);
+    }
+    str_clear(&name);
+    return ok;
+}
+
+bool
+back_set(json_t *object, const char *path, json_t *value, struct err *err)
+{
+    const char *dot;
+    char name[256];
+    while (value && (dot = strchr(path, '.')) != NULL && (size_t)(dot - path) < sizeof name) {
+        memcpy(name, path, (size_t)(dot - path));
+        name[dot - path] = '\0';
+        json_t *inner = json_object_get(object, name);
+        if (!json_is_object(inner)) {
+            inner = json_object();
+            if (json_object_set_new(object, name, inner) != 0) {
+                json_decref(value);
+                return err_memory(err, strlen(path));
+            }
+        }
+        object = inner;
+        path = dot + 1;
+    }
+    return (value && json_object_set_new(object, path, value) == 0) || err_memory(err, strlen(path));
+}

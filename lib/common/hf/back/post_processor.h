@@ -1,0 +1,10 @@
+/* post_processor: the member "post_processor" of a tokenizer.json: special tokens at the start and end of a text. */
+#ifndef HF_BACK_POST_PROCESSOR_H
+#define HF_BACK_POST_PROCESSOR_H
+
+#include "hf/back/tokenizer_json.h"
+
+/* Writes the member. `split` is used for BACK_BPE only. */
+void back_post_processor(struct push *json, const struct back_tokens *tokens, enum back_kind kind, const struct back_split *split);
+
+#endif
