@@ -62,14 +62,14 @@ CASES = {
     "qwen3-moe-stacked": (qwen_bpe, "bfloat16", 0, "Qwen3Moe", dict(
         head_dim=32, norm_topk_prob=True, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, num_hidden_layers=1), {"stacked": True}),
     "gemma2": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>", "▁▁"]), "float16", 3, "Gemma2", dict(
-        head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {}),
+        head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {"back": 1e-3}),      # F16: 1 + w is rounded
     "gemma3": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"], extra=["<|image|>"]), "bfloat16", 0, "Gemma3", dict(
         head_dim=32, query_pre_attn_scalar=32, num_hidden_layers=7, sliding_window=64, **BASE), {"old": True}),
     "gemma3-head": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"]), "bfloat16", 0, "Gemma3", dict(
         head_dim=32, query_pre_attn_scalar=32, sliding_window=64, tie_word_embeddings=False, **BASE), {}),
     "gemma3-pictures": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>"], extra=["<|image|>"]), "bfloat16", 0,
         "Gemma3", dict(head_dim=32, query_pre_attn_scalar=32, sliding_window=64, **BASE), {"pictures": True}),
-    "llama-mixed": (spm, "bfloat16", 0, "Llama", dict(**BASE), {"mixed": {
+    "llama-mixed": (spm, "bfloat16", 0, "Llama", dict(**BASE), {"back": 1e-2, "mixed": {
         "lm_head.weight": "F32", "model.embed_tokens.weight": "F32", "model.layers.0.mlp.up_proj.weight": "F16",
         "model.norm.weight": "F32", "model.layers.1.input_layernorm.weight": "F16", "model.layers.0.mlp.down_proj.weight": "F32"}}),
     "phi3": (lambda f: spm(f, extra=["<|user|>", "<|end|>"]), "bfloat16", 2, "Phi3", dict(
@@ -136,7 +136,7 @@ CASES.update({
         ssm_multipliers=[0.3535533905932738, 0.25, 0.3, 0.5, 0.7], ssm_out_multiplier=0.23570226039551587, **im), {"back": 2e-2}),
     "falcon_h1-norm": (plain_bpe(LLAMA3, "falcon-h1", ignore_merges=True), "bfloat16", 0, "FalconH1", dict(
         hidden_size=32, intermediate_size=48, head_dim=16, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=16,
-        mamba_n_groups=2, mamba_chunk_size=16, mamba_rms_norm=True, mamba_norm_before_gate=False, **im), {}),
+        mamba_n_groups=2, mamba_chunk_size=16, mamba_rms_norm=True, mamba_norm_before_gate=False, **im), {"back": 1e-6}),    # another mamba_chunk_size
     "gemma": (lambda f: spm(f, kind="GemmaTokenizer", user=["<start_of_turn>", "▁▁"]), "bfloat16", 2, "Gemma", dict(
         head_dim=24, num_key_value_heads=1, hidden_act="gelu_pytorch_tanh", **BASE), {"off": GELU}),
     "gemma4": (gemma4, "bfloat16", 0, "Gemma4", dict(
@@ -187,7 +187,7 @@ CASES.update({
         head_dim=16, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1, "rope_theta": 1e6},
         **im), {}),
     "modernbert": (modern, "float16", 0, "ModernBert", dict(
-        hidden_size=32, intermediate_size=48, num_hidden_layers=3, max_position_embeddings=128, local_attention=16,
+        hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_key_value_heads=None, max_position_embeddings=128, local_attention=16,
         pad_token_id=3, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2), {"model": "ModernBertModel",
         "extra": ["modern-bert.attention.layer_norm_epsilon"], "encoder": True, "off": GELU}),
     "nemotron_h": (plain_bpe(TEKKEN, "pixtral"), "bfloat16", 1, "NemotronH", dict(
@@ -226,8 +226,8 @@ CASES.update({
         {"reference": "leaves out the norms of queries and keys, and fails"}),
     "starcoder2": (plain_bpe(DIGITS, "starcoder", ["<|endoftext|>"]), "bfloat16", 2, "Starcoder2", dict(
         use_bias=True, tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, rope_theta=999999.4420358813), {"old": True, "off": GELU}),
-    "youtu": (qwen_bpe, "bfloat16", 0, "Youtu", dict(
-        **{k: v for k, v in MLA.items() if k not in ("first_k_dense_replace", "n_shared_experts")}), {}),
+    "youtu": (plain_bpe(QWEN2, "qwen2", config={"pad_token": None}), "bfloat16", 0, "Youtu", dict(      # its class clears the row of a pad token
+        **{k: v for k, v in MLA.items() if k not in ("first_k_dense_replace", "n_shared_experts")}, **{**im, "pad_token_id": None}), {}),
 })
 
 

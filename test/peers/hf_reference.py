@@ -80,7 +80,7 @@ def load(name, folder):
         c = {k: v for k, v in c.get("text_config", c).items() if k not in ("architectures", "model_type")}
         state = {k.removeprefix("language_model."): t for path in sorted(folder.glob("*.safetensors")) for k, t in load_file(path).items()}
         state = {k: t for k, t in state.items() if not k.startswith("vision_tower.")}
-        return kind.from_pretrained(None, config=kind.config_class(**c), state_dict=state, dtype=torch.float32)
+        return kind.from_pretrained(None, config=kind.config_class(**c), state_dict=state, dtype=torch.float32, attn_implementation="eager")
     return hf_models.class_of(name).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
 
 

@@ -155,11 +155,14 @@ def deepseek_bpe(pre):
 def words(folder):
     """A WordPiece."""
     roles = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-    t = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    text = " ".join(SOURCE).lower()
+    parts = sorted(set(text) - {" "})
+    parts += ["##" + c for c in parts] + sorted(w for w in set(text.split(" ")) if w.isalpha() and len(w) > 2)
+    t = tokenizers.Tokenizer(models.WordPiece({w: i for i, w in enumerate([*roles.values(), *parts])}, unk_token="[UNK]"))
     t.normalizer = normalizers.BertNormalizer(lowercase=True)
     t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     t.decoder = decoders.WordPiece()
-    t.train_from_iterator(SOURCE, trainers.WordPieceTrainer(vocab_size=260, special_tokens=list(roles.values()), show_progress=False))
+    t.add_special_tokens([tokenizers.AddedToken(w, normalized=False, special=True) for w in roles.values()])
     t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
                                                      special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     (folder / "tokenizer.json").write_text(t.to_str(pretty=False) + "\n", encoding="utf-8")
