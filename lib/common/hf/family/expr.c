@@ -101,7 +101,8 @@ add_value(struct expr_reader *r, json_t *value, uint32_t *out)
 {
     if (!value)
         return err_memory(r->err, 0);
-    return add(r, (struct expr_node){ .kind = NODE_VALUE, .value = value, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE }, out);
+    return add(r, (struct expr_node){ .kind = NODE_VALUE, .value = value, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE },
+        out);
 }
 
 /* --- values */
@@ -173,8 +174,8 @@ parse_arguments(struct expr_reader *r, uint32_t function, uint32_t *out)
         last = arg;
     }
     if (n < fewest || n > most)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %u arguments of %s(), expected %u to %u", r->e->where, n,
-            name, fewest, most);
+        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %u arguments of %s(), expected %u to %u", r->e->where,
+            n, name, fewest, most);
     return add(r, (struct expr_node){ .kind = NODE_CALL, .height = height + 1, .function = function, .a = first, .b = EXPR_NONE,
         .c = EXPR_NONE }, out);
 }
