@@ -46,7 +46,8 @@ test_llama(void)
     if (CHECK(row && row->nparts == 2 && row->part[0].n == 3 && row->part[1].n == 3)) {
         const struct verb *order = &row->part[1].verb[2];
         CHECK(row->layered && !row->stacks && row->nshift == 1 && !row->kept);
-        CHECK(order->kind == VERB_ORDER && order->nargs == 4 && order->perm[0] == 1 && order->perm[1] == 0 && order->perm[2] == 2);
+        CHECK(order->kind == VERB_ORDER && order->nargs == 4 && order->perm[0] == 1 && order->perm[1] == 0
+            && order->perm[2] == 2);
         CHECK(row->part[0].verb[0].kind == VERB_MERGE && row->part[0].verb[0].arg[1] == NULL);
         CHECK(strcmp(expr_text(row->part[0].verb[1].arg[2]), "2*K*dk") == 0);
     }
@@ -61,12 +62,14 @@ static const struct {
     { "1 + 2 * 3", "7" }, { "(1 + 2) * 3", "9" }, { "7 // 2", "3" }, { "-7 // 2", "-4" }, { "-7 % 3", "2" }, { "7 / 2", "3.5" },
     { "4 / 2", "2" }, { "1 / 0", "null" }, { "none ?? 5", "5" }, { "none + 1", "null" }, { "none < 1", "null" },
     { "null == none", "true" }, { "1 == 1.0", "true" }, { "\"a\" == \"a\"", "true" }, { "0 || \"x\"", "\"x\"" },
-    { "2 && 3", "3" }, { "0 && 3", "0" }, { "!0", "true" }, { "![1]", NULL }, { "len(\"M*E\")", "3" }, { "pattern[1]", "\"*\"" },
+    { "2 && 3", "3" }, { "0 && 3", "0" }, { "!0", "true" }, { "![1]", NULL }, { "len(\"M*E\")", "3" }, { "pattern[1]",
+        "\"*\"" },
     { "pattern[9]", "null" }, { "kinds[b]", "\"two\"" }, { "len(numbered[3])", "1" }, { "kinds[0] == \"one\" ? 1 : 2", "1" },
     { "index(kinds, \"two\")", "1" }, { "index(kinds, \"no\")", "2" }, { "max(list(1, 4, 2))", "4" }, { "max(3)", "3" },
     { "int(2.9)", "2" }, { "int(-2.9)", "-2" }, { "round(2.5)", "3" }, { "sqrt(16)", "4" }, { "pow(2, 10)", "1024" },
     { "log(1)", "0" }, { "twice", "16" }, { "rope.rope_type", "\"yarn\"" }, { "rope.no", "null" }, { "layers", "8" },
-    { "main", "8" }, { "b", "1" }, { "class", "\"X\"" }, { "mtp", "true" }, { "has(\"no\")", "false" }, { "dim(\"no\", 1)", "null" },
+    { "main", "8" }, { "b", "1" }, { "class", "\"X\"" }, { "mtp", "true" }, { "has(\"no\")", "false" }, { "dim(\"no\", 1)",
+        "null" },
     { "1 + 1 == 2 && 3 > 2", "true" }, { "1e-2", "0.01" }, { "wide.deep.x", "1" }, { "none[0]", "null" }, { "1 - 2 - 3", "-4" },
 };
 
@@ -98,7 +101,8 @@ test_values(void)
     err_init(&err);
     if (!CHECK(family_read(&family, "t", family_text, strlen(family_text), NULL, NULL, &err)))
         return;
-    json_t *config = json_pack("{s:i,s:s,s:[s,s],s:{s:{s:i}},s:{s:{s:i}}}", "num_hidden_layers", 8, "pattern", "M*E", "kinds", "one",
+    json_t *config = json_pack("{s:i,s:s,s:[s,s],s:{s:{s:i}},s:{s:{s:i}}}", "num_hidden_layers", 8, "pattern", "M*E", "kinds",
+        "one",
         "two", "numbered", "03", "x", 5, "wide", "deep", "x", 1);
     json_t *rope = json_pack("{s:s}", "rope_type", "yarn");
     struct scope scope = { .family = family, .class = "X", .config = config, .rope = rope, .mtp = true };
@@ -143,7 +147,8 @@ static const struct {
     { "tensor a.{x} b.{x}", "expected no {x} in a GGUF name" },
     { "tensor a.{y} b", "expected no braces except {b} and one {x}" },
     { "tensor a.* b.weight", "expected '.*' at the end of both names" },
-    { "tensor a b view 0 2 * | part 1 0 1\ntensor a c view 0 4 * | part 1 0 1", "t:6: found 'a', expected the same verbs before" },
+    { "tensor a b view 0 2 * | part 1 0 1\ntensor a c view 0 4 * | part 1 0 1",
+        "t:6: found 'a', expected the same verbs before" },
     { "tensor a b part 0 0 1 ; f32", "expected the verb 'part'" },
     { "tensor a b order 0 2 3 : 0 0", "t:5: found '0', expected a permutation" },
     { "tensor a b order 0 2 3 : 0", "found 1 numbers after ':', expected 2" },
@@ -212,7 +217,8 @@ test_broken(void)
             memcpy(text, file->text, file->n + 1);
             text[cut] = "\"{}|;:*#$@ \n"[cut % 12];
             err_init(&err);
-            CHECK(family_read(&family, file->name, text, cut % 2 != 0 ? cut : file->n, include, NULL, &err) == (family != NULL));
+            CHECK(family_read(&family, file->name, text, cut % 2 != 0 ? cut : file->n, include, NULL,
+                &err) == (family != NULL));
             family_free(family);
             free(text);
         }

@@ -181,12 +181,14 @@ is_refusal(const struct err *err)
     return (err->kind == ERR_MALFORMED || err->kind == ERR_UNSUPPORTED) && err->text[0] != '\0';
 }
 
-/* Files that amn reads otherwise than the reference, on purpose: a class of text with a text_config, of which the reference takes
- * all but RoPE; a null rope_type, with which it ends; Gemma 3 of two layers, whose parameters for full layers it does not check. */
+/* Files that amn reads otherwise than the reference, on purpose: a class of text with a text_config, of which the reference
+ * takes all but RoPE; a null rope_type, with which it ends; Gemma 3 of two layers, whose parameters for full layers it does
+ * not check. */
 static bool
 is_otherwise(const char *text)
 {
-    return (strstr(text, "ForCausalLM") && strstr(text, "\"text_config\":{\"hidden_size\":64")) || strstr(text, "\"rope_type\":null")
+    return (strstr(text, "ForCausalLM") && strstr(text, "\"text_config\":{\"hidden_size\":64")) || strstr(text,
+        "\"rope_type\":null")
         || (strstr(text, "Gemma3") && strstr(text, "\"rope_scaling\":{\"rope_type\":\"yarn\"") && strstr(text, "layers\":2"));
 }
 
@@ -270,7 +272,8 @@ test_messages(void)
         struct family_config config;
         struct keys keys;
         struct err err;
-        CHECK_ROW(!convert(&config, &keys, &folder, &err) && err.kind == rows[i].kind && strstr(err.text, rows[i].says), err.text);
+        CHECK_ROW(!convert(&config, &keys, &folder, &err) && err.kind == rows[i].kind && strstr(err.text, rows[i].says),
+            err.text);
         keys_clear(&keys);
         family_config_clear(&config);
     }

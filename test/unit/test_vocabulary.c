@@ -111,7 +111,8 @@ read_options(struct vocabulary_case *options, const struct hf_folder *folder)
         + folder->file[HF_CONFIG].n;
     const char *quote = at ? memchr(at, '"', (size_t)(end - at)) : NULL;
     const char *close = quote ? memchr(quote + 1, '"', (size_t)(end - quote - 1)) : NULL;
-    *options = (struct vocabulary_case){ .class = close ? quote + 1 : "LlamaForCausalLM", .nclass = close ? (size_t)(close - quote - 1)
+    *options = (struct vocabulary_case){ .class = close ? quote + 1 : "LlamaForCausalLM", .nclass = close
+        ? (size_t)(close - quote - 1)
         : strlen("LlamaForCausalLM") };
     at = member(&folder->file[HF_CONFIG], "vocab_size");
     for (; at && at < end && *at == ' '; at++)

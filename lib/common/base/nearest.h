@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 
-/* Returns the number of letters inserted, deleted, changed or swapped with a neighbour between two words; UINT_MAX if one has more
- * than 64. Case does not count, nor does '-' for '_'. */
+/* Returns the number of letters inserted, deleted, changed or swapped with a neighbour between two words; UINT_MAX if one has
+ * more than 64. Case does not count, nor does '-' for '_'. */
 unsigned nearest_distance(const char *a, const char *b);
 
 /* Appends to `hint` the words nearest to what was typed, each after `prefix`: "; did you mean --part or --parts?". A word is

@@ -141,9 +141,12 @@ tell_lost(const struct command *cmd, const struct back_model *back, const char *
     if (!cmd->dir.path)
         cli_say(&cmd->cli, file, "only weights written; -o DIR/ adds config.json and the tokenizer");
     else
-        cli_say(&cmd->cli, file, "GGUF does not store everything: lost are initializer_range, dropout, auto_map, lists of end tokens, "
-            "flags of added tokens, and other post-processors and normalizers%s%s%s%s", back->lost.len != 0 ? "; written as in family "
-            : "", back->lost.len != 0 ? back->family->name : "", back->lost.len != 0 ? ": " : "", back->lost.len != 0 ? back->lost.p : "");
+        cli_say(&cmd->cli, file,
+            "GGUF does not store everything: lost are initializer_range, dropout, auto_map, lists of end tokens, "
+            "flags of added tokens, and other post-processors and normalizers%s%s%s%s", back->lost.len != 0
+                ? "; written as in family "
+            : "", back->lost.len != 0 ? back->family->name : "", back->lost.len != 0 ? ": " : "", back->lost.len != 0
+                ? back->lost.p : "");
 }
 
 static bool

@@ -200,7 +200,8 @@ check_files(const struct command *cmd, struct err *err)
     if (dir && cmd->writer != &writer_safetensors)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o DIR/ writes safetensors, not %s; give -o FILE instead%s",
             cmd->writer->name, cmd->writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");
-    return !(dir || split) || ((cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && !byte_range_is_part(&cmd->cut))
+    return !(dir || split) || ((cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN)
+        && !byte_range_is_part(&cmd->cut))
         || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s cannot be combined with --size, --parts, --plan, --range or --part",
             dir ? "-o DIR/" : "--shard-size");
 }
@@ -208,7 +209,8 @@ check_files(const struct command *cmd, struct err *err)
 const char *
 command_hf_option(const struct hf_model_options *o)
 {
-    return o->family ? "--family" : o->pre ? "--pre" : o->no_tokenizer ? "--no-tokenizer" : o->mtp_only ? "--mtp" : o->no_mtp ? "--no-mtp"
+    return o->family ? "--family" : o->pre ? "--pre" : o->no_tokenizer ? "--no-tokenizer" : o->mtp_only ? "--mtp" : o->no_mtp
+        ? "--no-mtp"
         : o->allow_missing ? "--allow-missing" : o->skip_unknown ? "--skip-unknown" : NULL;
 }
 
@@ -255,7 +257,8 @@ command_check(const struct command *cmd, struct err *err)
     if (!check_format(cmd, err))
         return false;
     if (cmd->to_stdout && cmd->output.path)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--stdout and --output are mutually exclusive; give -o FILE alone to write "
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+            "--stdout and --output are mutually exclusive; give -o FILE alone to write "
             "a file");
     if (cmd->instead == COMMAND_TEST && cmd->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test and --output are mutually exclusive: --test writes nothing");

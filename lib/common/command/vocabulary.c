@@ -19,7 +19,8 @@ put(FILE *out, bool json, const char *name, double bits, bool more, const char *
     if (!json)
         fprintf(out, "%-24s %-6s %-18s %s\n", name, text, like, readers);
     else if (bits != 0)
-        fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":%.4f,\"like\":\"%s\",\"readers\":\"%s\"}\n", name, bits, like, readers);
+        fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":%.4f,\"like\":\"%s\",\"readers\":\"%s\"}\n", name, bits, like,
+            readers);
     else
         fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":null,\"like\":\"%s\",\"readers\":\"%s\"}\n", name, like, readers);
 }
@@ -92,7 +93,8 @@ put_dtypes(FILE *out, bool json, struct err *err)
 static bool
 put_formats(FILE *out, bool json, struct err *err)
 {
-    static const char *const readers[] = { "transformers, vLLM, MLX, ComfyUI", "llama.cpp, Ollama", "NumPy", "NumPy, one tensor",
+    static const char *const readers[] = { "transformers, vLLM, MLX, ComfyUI", "llama.cpp, Ollama", "NumPy",
+        "NumPy, one tensor",
         "any program, no header", "transformers, from GGUF" };
     (void)err;
     for (unsigned i = 0; cli_format_words[i]; i++)

@@ -12,7 +12,8 @@
 /* Options of the command line. Zeroed: none. */
 struct hf_model_options {
     const char *pre;            /* llama.cpp's name of the pre-tokenizer, for BPE tokenizers; or NULL; borrowed */
-    bool no_tokenizer;          /* write no tokenizer.* keys but tokenizer.ggml.model "none", with which llama.cpp loads the file */
+    bool no_tokenizer;          /* write no tokenizer.* keys but tokenizer.ggml.model "none", with which llama.cpp loads the
+                                 * file */
     const char *family;         /* path of a family file, instead of the built-in family of the class; or NULL; borrowed */
     bool no_mtp, mtp_only;      /* without multi-token prediction, or nothing else */
     bool dequantize;            /* do not keep quantized blocks that GGUF has too */

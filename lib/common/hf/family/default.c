@@ -131,7 +131,8 @@ numbers_fit(struct family_config *c, struct err *err)
         const struct family_member *m = &family->defaults.at[i];
         json_t *value = NULL;
         bool applies;
-        if (!expr_is_literal(m->value) || strncmp(m->name, "rope", 4) == 0 || !json_is_integer(json_object_get(c->members, m->name)))
+        if (!expr_is_literal(m->value) || strncmp(m->name, "rope", 4) == 0
+                || !json_is_integer(json_object_get(c->members, m->name)))
             continue;
         if (!expr_true(&applies, m->when, &c->scope, 0, err) || !expr_value(&value, m->value, &c->scope, 0, err))
             return false;

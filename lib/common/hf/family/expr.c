@@ -75,20 +75,19 @@ add(struct expr_reader *r, struct expr_node node, uint32_t *out)
     struct expr *e = r->e;
     const uint32_t below[] = { node.a, node.b, node.c };
     struct expr_node *list = array_grow(e->node, e->n, &e->room, sizeof *list, r->err);
+    e->node = list ? list : e->node;
     node.next = EXPR_NONE;
     for (size_t i = 0; i < 3; i++)
         if (height_of(e, below[i]) >= node.height)
             node.height = height_of(e, below[i]) + 1;
-    if (!list || node.height > EXPR_HEIGHT) {
-        json_decref(node.value);
-        free(node.name);
-        e->node = list ? list : e->node;
-        return list ? expected(r, "fewer operations inside each other") : false;
+    if (list && node.height <= EXPR_HEIGHT) {
+        *out = (uint32_t)e->n;
+        list[e->n++] = node;
+        return true;
     }
-    e->node = list;
-    *out = (uint32_t)e->n;
-    list[e->n++] = node;
-    return true;
+    json_decref(node.value);
+    free(node.name);
+    return list ? expected(r, "fewer operations inside each other") : false;
 }
 
 static bool
@@ -102,7 +101,8 @@ add_value(struct expr_reader *r, json_t *value, uint32_t *out)
 {
     if (!value)
         return err_memory(r->err, 0);
-    return add(r, (struct expr_node){ .kind = NODE_VALUE, .value = value, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE }, out);
+    return add(r, (struct expr_node){ .kind = NODE_VALUE, .value = value, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE },
+        out);
 }
 
 /* --- values */
@@ -174,8 +174,8 @@ parse_arguments(struct expr_reader *r, uint32_t function, uint32_t *out)
         last = arg;
     }
     if (n < fewest || n > most)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %u arguments of %s(), expected %u to %u", r->e->where, n,
-            name, fewest, most);
+        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %u arguments of %s(), expected %u to %u", r->e->where,
+            n, name, fewest, most);
     return add(r, (struct expr_node){ .kind = NODE_CALL, .height = height + 1, .function = function, .a = first, .b = EXPR_NONE,
         .c = EXPR_NONE }, out);
 }

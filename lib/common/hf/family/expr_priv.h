@@ -42,8 +42,8 @@ uint32_t expr_function(const char *name, size_t n);
 /* Sets the fewest and the most arguments of a function, and returns its name. */
 const char *expr_function_arguments(uint32_t function, unsigned *fewest, unsigned *most);
 
-/* Calls a function with n values, borrowed. *value is a new reference; null for arguments of the wrong type. `b` replaces "{b}" in
- * the name of a tensor. Fails with ERR_MEMORY, ERR_LIMIT, or as the scope's callbacks do. */
+/* Calls a function with n values, borrowed. *value is a new reference; null for arguments of the wrong type. `b` replaces
+ * "{b}" in the name of a tensor. Fails with ERR_MEMORY, ERR_LIMIT, or as the scope's callbacks do. */
 bool expr_call(json_t **value, uint32_t function, json_t *const *arg, size_t n, struct scope *scope, uint64_t b,
     struct err *err);
 

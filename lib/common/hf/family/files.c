@@ -64,8 +64,8 @@ read_tree(json_t **root, struct model *model, const char *path, struct err *err)
     bool ok = full.failed ? err_memory(err, full.room) : true;
     *root = NULL;
     if (ok && access(full.p, F_OK) == 0) {
-        ok = small_file_open(&src, full.p, false, SMALL_FILE_MAX, catalog_budget(model->catalog), path, &text, &n, &model->inputs,
-            err);
+        ok = small_file_open(&src, full.p, false, SMALL_FILE_MAX, catalog_budget(model->catalog), path, &text, &n,
+            &model->inputs, err);
         /* modules.json is a list, which tree_read() takes as a member. */
         struct str wrapped = { 0 };
         str_text(&wrapped, "{\"x\":");
@@ -219,7 +219,8 @@ count_rows(struct family_config *c, const struct hf_folder *folder, struct err *
     return true;
 }
 
-/* --- tokenizer_config.json: only the members that the family uses. Others contain integers beyond 64 bits, which jansson refuses */
+/* --- tokenizer_config.json: only the members that the family uses. Others contain integers beyond 64 bits, which jansson
+ * refuses */
 
 struct file_members {
     struct family_config *c;

@@ -15,7 +15,7 @@ expected_of(enum meta_type type)
         : type == META_F32 ? "a number in the range of F32" : type == META_BOOL ? "true or false" : "a string";
 }
 
-/* Sets *value to a JSON value as a key's type. Strings are borrowed. A fraction, or an integer written as one, is no integer. */
+/* Sets *value to a JSON value as a key's type. Strings are borrowed. An integer written as a fraction does not fit. */
 static bool
 value_of(struct meta_value *value, enum meta_type type, const json_t *json)
 {
@@ -141,7 +141,8 @@ put_row(struct keys *keys, struct family_config *c, const struct family_key *row
     const char *prefix = prefix_of(c, &key);
     if (!expr_true(&applies, key.when, &c->scope, 0, err))
         return false;
-    bool ok = !applies || (key.each ? list_value(&value, &key, &c->scope, err) : expr_value(&value, key.value, &c->scope, 0, err));
+    bool ok = !applies || (key.each ? list_value(&value, &key, &c->scope, err)
+        : expr_value(&value, key.value, &c->scope, 0, err));
     if (ok && applies && !json_is_null(value))
         ok = config_put(keys, prefix, &key, value, expr_text(key.value), err);
     json_decref(value);

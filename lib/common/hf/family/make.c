@@ -1,6 +1,6 @@
 /* Generated tensors: RoPE frequency factors. Source of llama3: generate_extra_tensors of LlamaModel in llama.cpp's
- * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each operation on them is rounded, and plain numbers are
- * rounded before they meet one. */
+ * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each operation on them is rounded, and plain numbers
+ * are rounded before they meet one. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -188,7 +188,8 @@ read_line(struct family_reader *r, const char *p, const char *end)
         return err_set(r->err, ERR_LIMIT, ERR_NO_OFFSET, "%s: found a line of %zu bytes, expected at most %d", r->where,
             (size_t)(end - p), FAMILY_LINE);
     if (memchr(p, '\0', (size_t)(end - p)) || !str_is_utf8(p, (size_t)(end - p)))
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found bytes that are not UTF-8 text, expected UTF-8", r->where);
+        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found bytes that are not UTF-8 text, expected UTF-8",
+            r->where);
     if (!split(r, p, end))
         return false;
     if (r->nwords == 0 && !r->rest.p)

@@ -1,5 +1,5 @@
-/* read_priv: the reader of family files: one line as words (read.c), statements (statement.c), tensor rows (row.c), and the checks
- * of a whole family (check.c). */
+/* read_priv: the reader of family files: one line as words (read.c), statements (statement.c), tensor rows (row.c), and the
+ * checks of a whole family (check.c). */
 #ifndef HF_FAMILY_READ_PRIV_H
 #define HF_FAMILY_READ_PRIV_H
 

@@ -77,7 +77,8 @@ set_original(struct family_config *c, json_t *rope, struct err *err)
     if (c->refused)
         return set_default(rope, original, outer, err);
     if (find_default(config_default_family(c), original))
-        return !outer || !scales ? set_default(rope, original, outer, err) : config_set(rope, original, json_incref(outer), err);
+        return !outer || !scales ? set_default(rope, original, outer, err)
+            : config_set(rope, original, json_incref(outer), err);
     return !scales || set_default(rope, original, json_object_get(c->members, "max_position_embeddings"), err);
 }
 
@@ -92,8 +93,8 @@ set_flat(struct family_config *c, json_t *rope, struct err *err)
         && set_default(rope, "partial_rotary_factor", first_of(c->members, partials), err) && set_original(c, rope, err);
 }
 
-/* Reads a family whose class has rope_parameters for each layer type, which it declares by a default of that name. rope_scaling is
- * merged into those of the full layers, whose rope_type then overrides a "type" in it. */
+/* Reads a family whose class has rope_parameters for each layer type, which it declares by a default of that name.
+ * rope_scaling is merged into those of the full layers, whose rope_type then overrides a "type" in it. */
 static bool
 set_nested(struct family_config *c, const struct family_member *m, struct err *err)
 {
@@ -116,7 +117,8 @@ set_nested(struct family_config *c, const struct family_member *m, struct err *e
         return ok;
     if (json_is_object(scaling) && json_object_update(first, scaling) != 0)
         return err_memory(err, 0);
-    return set_default(first, "rope_theta", config_get(c->members, "rope_theta"), err) && set_default(second, "rope_theta", local, err);
+    return set_default(first, "rope_theta", config_get(c->members, "rope_theta"), err)
+        && set_default(second, "rope_theta", local, err);
 }
 
 /* Applies `default rope_theta` if there is none yet. */
@@ -131,7 +133,8 @@ set_theta(struct family_config *c, json_t *rope, struct err *err)
         const struct family_member *m = &family->defaults.at[i];
         json_t *value = NULL;
         bool applies = false;
-        if (strcmp(m->name, "rope_theta") != 0 || json_object_get(rope, "rope_theta") || json_object_get(c->members, "rope_theta"))
+        if (strcmp(m->name, "rope_theta") != 0 || json_object_get(rope, "rope_theta")
+                || json_object_get(c->members, "rope_theta"))
             continue;
         ok = expr_true(&applies, m->when, &c->scope, 0, err)
             && (!applies || (family_member_value(&value, m, &c->scope, err) && config_set(rope, "rope_theta", value, err)));
@@ -198,7 +201,7 @@ is_valid(const json_t *rope)
         { "longrope", { "short_factor", "long_factor" } },
         { "llama3", { "factor", "low_freq_factor", "high_freq_factor" } },
     };
-    const json_t *type = json_object_get(rope, "rope_type") ? json_object_get(rope, "rope_type") : json_object_get(rope, "type");
+    const json_t *said = json_object_get(rope, "rope_type"), *type = said ? said : json_object_get(rope, "type");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (config_is(type, types[i].type))
             return has_all(rope, types[i].needs) || (config_is(type, "yarn") && json_object_get(rope, "long_factor"));
@@ -208,7 +211,8 @@ is_valid(const json_t *rope)
 bool
 config_rope_fits(const struct family_config *c)
 {
-    const json_t *rope = c->rope_all, *full = config_get(rope, "full_attention"), *said = config_get(c->members, "rope_parameters");
+    const json_t *rope = c->rope_all, *full = config_get(rope, "full_attention");
+    const json_t *said = config_get(c->members, "rope_parameters");
     bool typed = find_default(config_default_family(c), typed_default);
     json_int_t head = json_integer_value(json_object_get(c->members, "head_dim"));
     return (!said || json_is_object(said)) && (typed || is_valid(full ? full : rope)) && (head <= 4 || head % 2 == 0);
@@ -240,8 +244,8 @@ rope_type(const char **type, const json_t *rope, struct err *err)
 
 /* Puts a key from a member, if there is one. */
 static bool
-put(struct keys *keys, const struct family_config *c, const char *key, enum meta_type type, const json_t *rope, const char *name,
-    struct err *err)
+put(struct keys *keys, const struct family_config *c, const char *key, enum meta_type type, const json_t *rope,
+    const char *name, struct err *err)
 {
     const json_t *value = config_get(rope, name);
     const struct family_key row = { .name = key, .type = type };

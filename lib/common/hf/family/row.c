@@ -96,8 +96,8 @@ is_separator(const struct family_reader *r, size_t i)
 static bool
 wrong_arguments(struct family_reader *r, const struct verb_row *row, size_t n)
 {
-    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu arguments of '%s', expected %s%u", r->where, n, row->word,
-        row->fewest == row->most ? "" : n < row->fewest ? "at least " : "at most ", n < row->fewest ? row->fewest : row->most);
+    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu arguments of '%s', expected %s%u", r->where, n,
+        row->word, row->fewest == row->most ? "" : n < row->fewest ? "at least " : "at most ", n < row->fewest ? row->fewest : row->most);
 }
 
 /* Reads the permutation of `order`: n words, each of 0 ... n - 1 once. */
@@ -106,8 +106,8 @@ read_permutation(struct family_reader *r, struct verb *verb, size_t first, size_
 {
     unsigned seen = 0;
     if (n != verb->nargs - 1)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu numbers after ':', expected %u, as many as sizes", r->where, n,
-            verb->nargs - 1);
+        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu numbers after ':', expected %u, as many as sizes",
+            r->where, n, verb->nargs - 1);
     for (size_t i = 0; i < n; i++) {
         const struct family_word *w = &r->word[first + i];
         unsigned d = 0;
@@ -143,7 +143,7 @@ read_verb(struct family_reader *r, struct verb *verb, size_t first, size_t end)
     while (kind < kinds && (first == end || !family_word_is(r, first, verbs[kind].word)))
         kind++;
     if (kind == kinds)
-        return first == end ? family_expected(r, "", 0, "a verb") : family_expected(r, r->word[first].p, r->word[first].n, "a verb");
+        return family_expected(r, first == end ? "" : r->word[first].p, first == end ? 0 : r->word[first].n, "a verb");
     while (colon < end && !family_word_is(r, colon, ":"))
         colon++;
     size_t n = colon - first - 1;
@@ -151,7 +151,8 @@ read_verb(struct family_reader *r, struct verb *verb, size_t first, size_t end)
     if (n < verbs[kind].fewest || n > verbs[kind].most)
         return wrong_arguments(r, &verbs[kind], n);
     if ((colon < end) != (verb->kind == VERB_ORDER))
-        return colon < end ? family_expected(r, ":", 1, "the end of the verb") : family_expected(r, "order", 5, "':' and a permutation");
+        return colon < end ? family_expected(r, ":", 1, "the end of the verb")
+            : family_expected(r, "order", 5, "':' and a permutation");
     verb->nargs = (uint32_t)n;
     for (uint32_t i = 0; i < n; i++)
         if (!read_argument(r, verb, &verbs[kind], i, first + 1 + i, &open))

@@ -88,7 +88,7 @@ bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
 /* Makes the tensor of an output from its sources: with the type of its blocks if they are kept. */
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
 
-/* Returns member i of an output, of which there is one if it is no stack. */
+/* Returns member i of an output; an output that is not a stack has one. */
 const struct row_match *rows_member(const struct rows_work *w, const struct row_output *out, size_t i);
 
 /* Returns true if a source is kept as blocks, and describes them. */

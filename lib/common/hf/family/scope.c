@@ -80,8 +80,8 @@ is(const char *name, size_t n, const char *word)
 bool
 scope_is_builtin(const char *name)
 {
-    static const char *const words[] = { "b", "arch", "class", "mtp", "file_type", "tokens", "vocab_rows", "rope", "rope_local", "rope_all",
-        "tokenizer_config", "generation_config", "file" };
+    static const char *const words[] = { "b", "arch", "class", "mtp", "file_type", "tokens", "vocab_rows", "rope",
+        "rope_local", "rope_all", "tokenizer_config", "generation_config", "file" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0)
             return true;
@@ -200,6 +200,7 @@ scope_layers(uint64_t *n, const char *name, struct scope *scope, struct err *err
     bool ok = json_is_number(value) && x >= 0 && x <= SCOPE_LAYERS_MAX && x == floor(x);
     *n = ok ? (uint64_t)x : 0;
     json_decref(value);
-    return ok || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the number of layers ('%s' of family %s) is not an integer from 0 to %d",
+    return ok || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+        "the number of layers ('%s' of family %s) is not an integer from 0 to %d",
         name, scope->family->name, SCOPE_LAYERS_MAX);
 }

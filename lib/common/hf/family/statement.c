@@ -27,7 +27,8 @@ static bool
 is_plain_name(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!(p[i] == '_' || (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') || (i != 0 && p[i] >= '0' && p[i] <= '9')))
+        if (!(p[i] == '_' || (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z')
+                || (i != 0 && p[i] >= '0' && p[i] <= '9')))
             return false;
     return n != 0;
 }
@@ -101,7 +102,8 @@ run_vocab(struct family_reader *r, struct expr *when)
         while (k < sizeof kinds / sizeof *kinds && !family_word_is(r, i, kinds[k]))
             k++;
         if (k == sizeof kinds / sizeof *kinds)
-            return family_expected(r, r->word[i].p, r->word[i].n, "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken or size");
+            return family_expected(r, r->word[i].p, r->word[i].n,
+                "spm, phi3, llama-json, bpe, wordpiece, gemma4, tiktoken or size");
         if (!FAMILY_ADD(r, r->family->vocab, kinds[k]))
             return false;
     }
@@ -401,7 +403,8 @@ static const struct statement_row {
     { "hf", 2, 2, true, run_hf }, { "include", 1, 1, false, run_include }, { "vocab", 1, MANY, false, run_vocab },
     { "pre", 2, 2, false, run_pre }, { "special", 2, 2, false, run_special }, { "default", 2, MANY, true, run_default },
     { "let", 3, MANY, false, run_let }, { "rename", 1, 2, false, run_rename }, { "mtp", 1, MANY, true, run_mtp },
-    { "drop", 1, MANY, true, run_drop }, { "zero", 1, MANY, true, run_zero }, { "same", 2, 2, true, run_same }, { "tensor", 2, MANY, true, family_tensor },
+    { "drop", 1, MANY, true, run_drop }, { "zero", 1, MANY, true, run_zero }, { "same", 2, 2, true, run_same },
+    { "tensor", 2, MANY, true, family_tensor },
     { "make", 2, 2, true, run_make }, { "need", 1, MANY, true, run_need }, { "key", 2, MANY, true, run_key },
     { "rope", 0, 0, false, run_rope }, { "back", 2, MANY, true, run_back }, { "const", 2, MANY, true, run_const },
     { "refuse", 2, MANY, false, run_refuse }, { "warn", 2, MANY, false, run_warn },

@@ -229,9 +229,9 @@ see_member(void *of, const struct expr *e, struct err *err)
 static bool
 add_members(struct str *out, const struct model_family *family, json_t *members, struct err *err)
 {
-    static const char *const others[] = { "architectures", "model_type", "torch_dtype", "dtype", "transformers_version", "use_cache",
-        "initializer_range", "auto_map", "text_config", "vision_config", "quantization_config", "rope_scaling", "rope_parameters",
-        "rope_theta", "bos_token_id", "eos_token_id", "pad_token_id", "attention_dropout", "_name_or_path" };
+    static const char *const others[] = { "architectures", "model_type", "torch_dtype", "dtype", "transformers_version",
+        "use_cache", "initializer_range", "auto_map", "text_config", "vision_config", "quantization_config", "rope_scaling",
+        "rope_parameters", "rope_theta", "bos_token_id", "eos_token_id", "pad_token_id", "attention_dropout", "_name_or_path" };
     json_t *value;
     const char *name;
     if (!family_each_expr(family, see_member, members, err))

@@ -6,7 +6,7 @@
 #include "writer/keys.h"
 
 /* Puts general.tensor_extra.name and general.tensor_extra.prec_a4 for the kept NVFP4 blocks of a choice that the quantization
- * config in the catalog declares as W4A16_NVFP4; nothing if there are none. Fails with ERR_MALFORMED for an invalid config. */
+ * config in the catalog declares as W4A16_NVFP4, if any. Fails with ERR_MALFORMED for an invalid config. */
 bool tensor_extra_keys(struct keys *keys, const struct choice *choice, const struct catalog *catalog, struct err *err);
 
 #endif
