@@ -150,6 +150,49 @@ set_layout(struct composed_part *part, struct catalog *memory, struct err *err)
     return true;
 }
 
+/* Finds whole transposed matrices that contain a transposed part whose rows are not adjacent in them: every second row of a
+ * matrix with interleaved rows. Sets the layout of the matrices, and the rows of these that the part selects. */
+static bool
+find_rows(struct layout *whole, struct layout *rows, uint64_t *first, const struct composed_part *part)
+{
+    const struct layout *l = part->layout;
+    uint32_t n = l->rank;
+    uint64_t numel, cols = l->dim[n - 1].n, units = l->dim[n - 1].stride, matrix;
+    if (n < 2 || l->dim[n - 2].stride <= 1 || l->dim[n - 2].stride >= units || !shape_numel(&part->copy->shape, &numel)
+            || !num_mul(&matrix, cols, units) || numel % matrix != 0)
+        return false;
+    uint64_t at = part->first % matrix;
+    *rows = *l;
+    for (uint32_t i = 0; i + 2 < n; i++)
+        if (l->dim[i].stride % matrix != 0)
+            return false;
+    if (at >= units || (l->dim[n - 2].n - 1) * l->dim[n - 2].stride >= units - at)
+        return false;
+    layout_make(whole, (const uint64_t[]){ numel / matrix, units, cols }, (const uint64_t[]){ matrix, 1, units }, 3);
+    rows->dim[n - 2].stride *= cols;
+    rows->dim[n - 1].stride = 1;
+    *first = part->first - at + at * cols;
+    return true;
+}
+
+/* Replaces the part by rows of transposed matrices, which the pipeline reads in panels. */
+static bool
+set_rows(struct composed_part *part, struct catalog *memory, struct err *err)
+{
+    struct layout whole, rows;
+    uint64_t first;
+    if (!find_rows(&whole, &rows, &first, part))
+        return set_layout(part, memory, err);
+    struct tensor *t = catalog_alloc(memory, sizeof *t, err);
+    void *w = catalog_alloc(memory, layout_size(&whole), err), *r = catalog_alloc(memory, layout_size(&rows), err);
+    if (!t || !w || !r)
+        return false;
+    *t = *part->copy;
+    t->layout = memcpy(w, &whole, layout_size(&whole));
+    *part = (struct composed_part){ .copy = t, .first = first, .layout = memcpy(r, &rows, layout_size(&rows)), .end = part->end };
+    return true;
+}
+
 bool
 composed_part_make(struct composed_part *part, const struct tensor *copy, const struct weight *decode,
     const struct strided *s, struct catalog *memory, struct err *err)
@@ -161,7 +204,7 @@ composed_part_make(struct composed_part *part, const struct tensor *copy, const 
     if (!merge(&layout, &s->layout, memory, err))
         return false;
     part->layout = layout;
-    return !layout || !copy || copy->layout || layout->dim[layout->rank - 1].stride == 1 || set_layout(part, memory, err);
+    return !layout || !copy || copy->layout || layout->dim[layout->rank - 1].stride == 1 || set_rows(part, memory, err);
 }
 
 static uint64_t
