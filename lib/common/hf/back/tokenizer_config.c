@@ -148,7 +148,7 @@ back_tokenizer_config(struct str *out, const struct back_tokens *tokens, const s
     push_object(&json);
     for (size_t i = 0; i < 3; i++)
         put_flag(&json, flags[i], tokens->has_add[i], tokens->add[i]);
-    put_flag(&json, "add_prefix_space", decoder && tokens->has_space_prefix, tokens->space_prefix);
+    put_flag(&json, "add_prefix_space", tokens->has_space_prefix && !hf_string_is(&tokens->model, "gemma4"), tokens->space_prefix);
     if (decoder && !put_decoder(&json, tokens))
         return err_memory(err, tokens->n);
     put_roles(&json, tokens);
