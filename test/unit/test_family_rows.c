@@ -39,7 +39,7 @@ add_tensor(struct store *s, const char *name, const uint64_t *dim, uint32_t rank
     err_init(&err);
     shape_pack(packed, dim, rank);
     shape_nbytes(&t.shape, dtype, &t.extent.nbytes, &whole);
-    t.extent.at = s->n << 32;           /* tells the tensors apart */
+    t.extent.at = s->n << 32;           /* identifies the tensor */
     s->name[s->n] = name;
     s->x[s->n++] = x;
     CHECK(catalog_add(s->catalog, &t, &err));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hf/family/tensor_extra.h"
 #include "hf/family/rows.h"
 #include "hf/family/sources.h"
 #include "hf/name.h"
@@ -142,14 +143,15 @@ bool
 hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err)
 {
-    const struct family_tensors how = { .family = hf->family, .scope = &hf->config.scope, .config = &hf->config, .model = model, .matrices = matrices,
-        .exact = exact, .blocks = !exact && !hf->options.dequantize, .mtp_only = hf->options.mtp_only, .allow_missing = hf->options.allow_missing,
-        .skip_unknown = hf->options.skip_unknown };
+    const struct family_tensors how = { .family = hf->family, .scope = &hf->config.scope, .config = &hf->config, .model = model,
+        .matrices = matrices, .exact = exact, .blocks = !exact && !hf->options.dequantize, .mtp_only = hf->options.mtp_only,
+        .allow_missing = hf->options.allow_missing, .skip_unknown = hf->options.skip_unknown };
     char label[48];
     if (!hf->family)
         return true;
     if (!check(hf, model, choice, err) || !family_rows_choose(choice, &how, err))
         return false;
     size_label(label, sizeof label, choice, choice->model.experts);
-    return keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);
+    return tensor_extra_keys(&hf->keys, choice, model->catalog, err)
+        && keys_put_text(&hf->keys, NULL, "general.size_label", label, strlen(label), err);
 }

@@ -90,7 +90,7 @@ uint64_t composed_begin(const struct composed *composed, size_t part);
 uint64_t composed_run_length(const struct composed *composed, uint64_t element);
 
 /* Sets [*from, *to) to a range of the elements of a part, in its order, that includes those of elements [first, last) of the
- * composed tensor. Returns false if there are none. */
+ * composed tensor. Returns false if the part has none of them. */
 bool composed_part_range(const struct composed *composed, size_t part, uint64_t first, uint64_t last, uint64_t *from,
     uint64_t *to);
 

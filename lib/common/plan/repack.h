@@ -12,7 +12,7 @@ enum repack_kind {
 
 /* Sizes of a unit. */
 struct repack_facts {
-    uint32_t in[2];             /* bytes of each input; 0: there is no such input */
+    uint32_t in[2];             /* bytes of each input; 0: absent */
     uint32_t out;               /* bytes of the output */
     uint32_t elems;             /* elements of the weight */
     enum dtype to;              /* type of the output */

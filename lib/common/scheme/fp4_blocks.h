@@ -9,7 +9,7 @@ enum { FP4_BLOCKS_RANK = 8 };
 struct fp4_blocks {
     enum dtype dtype;           /* DTYPE_NVFP4, DTYPE_MXFP4 */
     const struct tensor *codes, *scales;
-    const struct tensor *second;        /* F32, one or one per expert, that the scales are multiplied by; or NULL */
+    const struct tensor *second;        /* a factor of the scales, F32: one, or one per expert; or NULL */
     bool divides;               /* the scales are divided by it */
     uint32_t rank;
     uint64_t dim[FP4_BLOCKS_RANK];      /* in the order in which codes are stored; w->shape is transposed for gpt-oss */

@@ -168,7 +168,7 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
         catalog_warn(w->memory, "tensor %s: the model has only %s%s", name, what, *whole ? "" : "; it is left out");
         return true;
     }
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, as %s; --allow-missing goes on", name,
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, as %s; --allow-missing converts it", name,
         what, w->family->rows.at[out->row].hf);
 }
 

@@ -1,6 +1,6 @@
 /* name_index: patterns of names with {b} and {x}, found by name in constant expected time for any number of patterns. Each
- * number in a name is either part of the text of a pattern or stands for a hole; patterns with the same places of holes share
- * one look-up. */
+ * number in a name is either text of a pattern or the value of a hole; patterns with the same places of holes share one
+ * look-up. */
 #ifndef HF_FAMILY_NAME_INDEX_H
 #define HF_FAMILY_NAME_INDEX_H
 

@@ -75,7 +75,7 @@ output_name(const void *of, uint32_t number, size_t *n)
     return w->out[number].name;
 }
 
-const struct row_output *
+struct row_output *
 rows_find(const struct rows_work *w, const char *name, size_t n)
 {
     uint32_t number;

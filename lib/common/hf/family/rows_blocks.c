@@ -68,28 +68,51 @@ collect(struct row_scales *scales, const struct rows_work *w, const struct row_o
     return ok;
 }
 
+/* Multiplies the scales by the values that a row gives them: Gemma 4 has a factor for each expert. */
+static bool
+merge_row(struct row_scales *scales, struct rows_work *w, const char *name, struct err *err)
+{
+    struct row_output *row = rows_find(w, name, strlen(name));
+    uint64_t numel;
+    if (!row)
+        return true;
+    const struct family_source *source = row->match.source;
+    double *x = calloc(scales->n, sizeof *x);
+    if (!x)
+        return err_memory(err, scales->n * sizeof *x);
+    bool ok = (shape_numel(&source->t.shape, &numel) && numel == scales->n)
+        || rows_fail(source, ERR_MALFORMED, "expected a scale for each expert", err);
+    ok = ok && family_sources_read(w->sources, &source->t, 0, x, scales->n, err);
+    for (size_t i = 0; ok && i < scales->n; i++)
+        scales->x[i] *= (float)x[i];
+    free(x);
+    row->merged = true;
+    scales->set += scales->n;
+    return ok;
+}
+
 /* Adds the scales as a tensor named like the output, unless all are 1. */
 static bool
-add_scales(struct chosen *list, size_t *n, const struct rows_work *w, const struct row_output *out,
-    const struct row_scales *scales, const char *suffix, struct err *err)
+add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out,
+    struct row_scales *scales, const char *suffix, struct err *err)
 {
     bool differs = false;
     size_t base = out->name_len;
-    for (size_t i = 0; i < scales->n; i++)
-        differs = differs || !(fabsf(scales->x[i] - 1) < 1e-6f);
-    if (scales->set == 0 || !differs)
-        return true;
     str_strip(out->name, &base, ".weight");
     char *name = catalog_alloc(w->memory, base + strlen(suffix) + 1, err);
     if (!name)
         return false;
     memcpy(name, out->name, base);
     strcpy(name + base, suffix);
-    return rows_made(&list[(*n)++], name, scales->x, scales->n, w->memory, err);
+    if (!merge_row(scales, w, name, err))
+        return false;
+    for (size_t i = 0; i < scales->n; i++)
+        differs = differs || !(fabsf(scales->x[i] - 1) < 1e-6f);
+    return scales->set == 0 || !differs || rows_made(&list[(*n)++], name, scales->x, scales->n, w->memory, err);
 }
 
 bool
-rows_add_scales(struct chosen *list, size_t *n, const struct rows_work *w, const struct row_output *out, struct err *err)
+rows_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err)
 {
     static const char *const suffixes[ROWS_SCALES] = { ".scale", ".input_scale" };
     const struct shape *shape = &list[*n - 1].composed->shape;

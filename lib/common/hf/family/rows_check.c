@@ -44,8 +44,8 @@ rows_check_needs(const struct model_family *family, struct scope *scope, uint64_
             bool applies = false;
             ok = expr_true(&applies, need->when, scope, b, err) && need_name(&s, need, b, err);
             if (ok && applies && !exists(of, s.p, s.len))
-                ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: family %s needs it (%s); --allow-missing goes on "
-                    "without", str_shown(shown, s.p, s.len), family->name, first_row(family, need->gguf));
+                ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: missing, but required by family %s (%s); --allow-missing "
+                    "converts without it", str_shown(shown, s.p, s.len), family->name, first_row(family, need->gguf));
         }
     }
     str_clear(&s);

@@ -134,7 +134,8 @@ rows_list(struct choice *choice, struct rows_work *w, struct err *err)
     }
     ok = ok && make_tensors(list, &n, w, err);
     for (; ok && i < nmade; i++)
-        list[n++] = made[i].chosen;
+        if (!made[i].out->merged)
+            list[n++] = made[i].chosen;
     free(made);
     if (!ok) {
         free(list);

@@ -23,6 +23,7 @@ struct row_output {
     uint32_t group;             /* of a stack: its group */
     size_t place;               /* of the last source, in input order */
     struct row_match match;     /* the source, or the first of a stack */
+    bool merged;                /* its values went into the scales of kept blocks */
     size_t member, nmembers;    /* of a stack: its members, after they are sorted */
 };
 
@@ -76,7 +77,7 @@ bool rows_output_name(const char **name, uint32_t *n, struct scope *scope, const
     struct catalog *memory, struct err *err);
 
 /* Returns the output of a name, or NULL. */
-const struct row_output *rows_find(const struct rows_work *w, const char *name, size_t n);
+struct row_output *rows_find(const struct rows_work *w, const char *name, size_t n);
 
 /* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
 enum dtype rows_type(const struct rows_work *w);
@@ -87,7 +88,7 @@ bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
 /* Makes the tensor of an output from its sources: with the type of its blocks if they are kept. */
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
 
-/* Returns member i of an output, of which there is one if it is no stack. */
+/* Returns member i of an output; an output that is not a stack has one. */
 const struct row_match *rows_member(const struct rows_work *w, const struct row_output *out, size_t i);
 
 /* Returns true if a source is kept as blocks, and describes them. */
@@ -96,9 +97,10 @@ bool rows_blocks(struct fp4_blocks *b, const struct rows_work *w, const struct f
 /* Makes a generated tensor of n numbers, copied. `name` is borrowed. */
 bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
 
-/* Appends the scales that belong to an output of NVFP4 blocks, at most ROWS_SCALES, to list[*n...]. */
+/* Appends the scales that belong to an output of NVFP4 blocks, at most ROWS_SCALES, to list[*n...]. An output of a row with the
+ * name of a scale is multiplied into it, and marked as merged. */
 enum { ROWS_SCALES = 2 };
-bool rows_add_scales(struct chosen *list, size_t *n, const struct rows_work *w, const struct row_output *out, struct err *err);
+bool rows_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err);
 
 /* Checks `need` for layers below `main`: all outputs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its
  * first row. */

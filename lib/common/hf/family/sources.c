@@ -126,9 +126,8 @@ make(struct family_sources **out, const struct model_family *family, const struc
     if (!s)
         return err_memory(err, sizeof *s);
     *s = (struct family_sources){ .family = family, .model = model, .list = calloc(n + 1, sizeof *s->list) };
-    if (!s->list)
-        return err_memory(err, (n + 1) * sizeof *s->list);
-    for (; s->n < n; s->n++) {
+    bool ok = s->list || err_memory(err, (n + 1) * sizeof *s->list);
+    for (; ok && s->n < n; s->n++) {
         struct family_source *e = &s->list[s->n];
         const struct tensor *t = choice ? NULL : catalog_at(model->catalog, s->n);
         e->chosen = choice ? choice->list[s->n] : (struct chosen){ .copy = t, .dtype = t->dtype };
@@ -136,7 +135,11 @@ make(struct family_sources **out, const struct model_family *family, const struc
         e->name = e->t.name;
         e->name_len = e->t.name_len;
     }
-    return settle(s, err);
+    if (ok && settle(s, err))
+        return true;
+    family_sources_free(s);
+    *out = NULL;
+    return false;
 }
 
 bool

@@ -16,7 +16,8 @@ struct family_source {
 struct family_sources;
 
 /* Lists the tensors of a choice or a catalog, sorted by stored name within each file. `family` NULL: no renames. `model` reads
- * their values and owns the new names. Fails with ERR_MEMORY or ERR_LIMIT. The caller frees *s. */
+ * their values and owns the new names. Fails with ERR_MEMORY or ERR_LIMIT. The caller frees *s,
+ * which is NULL after a failure. */
 bool family_sources_of_choice(struct family_sources **s, const struct model_family *family, const struct choice *choice,
     struct model *model, struct err *err);
 bool family_sources_of_catalog(struct family_sources **s, const struct model_family *family, struct model *model,

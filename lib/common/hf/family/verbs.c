@@ -90,7 +90,7 @@ resolve(uint64_t *size, uint32_t n, uint64_t all)
     return star ? all % known == 0 && *star != 0 : known == all;
 }
 
-/* Turns dimension d into dimensions with these sizes. An open dimension is turned only into itself and dimensions of 1. */
+/* Turns dimension d into dimensions with these sizes. An open dimension only gets dimensions of 1 beside it. */
 static bool
 view(struct verbs *v, const struct verb *verb, uint32_t d, uint64_t *size, uint32_t n, struct err *err)
 {
