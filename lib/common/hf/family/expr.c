@@ -75,20 +75,19 @@ add(struct expr_reader *r, struct expr_node node, uint32_t *out)
     struct expr *e = r->e;
     const uint32_t below[] = { node.a, node.b, node.c };
     struct expr_node *list = array_grow(e->node, e->n, &e->room, sizeof *list, r->err);
+    e->node = list ? list : e->node;
     node.next = EXPR_NONE;
     for (size_t i = 0; i < 3; i++)
         if (height_of(e, below[i]) >= node.height)
             node.height = height_of(e, below[i]) + 1;
-    if (!list || node.height > EXPR_HEIGHT) {
-        json_decref(node.value);
-        free(node.name);
-        e->node = list ? list : e->node;
-        return list ? expected(r, "fewer operations inside each other") : false;
+    if (list && node.height <= EXPR_HEIGHT) {
+        *out = (uint32_t)e->n;
+        list[e->n++] = node;
+        return true;
     }
-    e->node = list;
-    *out = (uint32_t)e->n;
-    list[e->n++] = node;
-    return true;
+    json_decref(node.value);
+    free(node.name);
+    return list ? expected(r, "fewer operations inside each other") : false;
 }
 
 static bool
