@@ -213,6 +213,10 @@ CASES.update({
     "qwen3_vl_moe": (qwen_bpe, "bfloat16", 0, "Qwen3VLMoe", dict(
         head_dim=16, **{**EXPERTS, "moe_intermediate_size": 24}, rope_parameters={"rope_type": "default", "rope_theta": 5e6, "mrope_section": [4, 2, 2],
         "mrope_interleaved": True}), {"vision": VISION, "transposed": True, "off": 5e-5}),
+    "qwen3_vl_moe-saved": (qwen_bpe, "bfloat16", 0, "Qwen3VLMoe", dict(
+        head_dim=16, **{**EXPERTS, "moe_intermediate_size": 24}, rope_parameters={"rope_type": "default", "rope_theta": 5e6,
+        "mrope_section": [4, 2, 2], "mrope_interleaved": True}),
+        {"vision": VISION, "off": 5e-5, "reference": "transposes experts that are in their place already"}),
     "seed_oss": (plain_bpe(SEED, "seed-coder"), "bfloat16", 0, "SeedOss", dict(
         head_dim=32, attention_bias=True, attention_out_bias=False), {}),
     "smollm3": (plain_bpe(LLAMA3, "smaug-bpe", ignore_merges=True), "bfloat16", 0, "SmolLM3", dict(
