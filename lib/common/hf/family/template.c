@@ -206,8 +206,8 @@ add_file(struct str *out, const char *text, const char *class, const char *type)
         if (begins(p, "family") || begins(p, "arch"))
             str_format(out, "%-7s %s\n", begins(p, "arch") ? "arch" : "family", type);
         else if (begins(p, "class"))
-            str_format(out, "class   %s\n", class);
-        else {
+            str_format(out, "class   %s\nhf      %s %s\n", class, class, type);
+        else if (!begins(p, "hf")) {
             str_add(out, p, (size_t)(end - p));
             str_text(out, "\n");
         }
