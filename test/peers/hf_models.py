@@ -171,6 +171,9 @@ CASES.update({
         head_dim=32, max_position_embeddings=32768, tie_word_embeddings=True,
         rope_scaling={"rope_type": "dynamic", "alpha": 1000.0, "factor": 1.0}, rope_theta=10000.0), {}),
     "kimi": (qwen_bpe, "bfloat16", 0, "DeepseekV3", dict(**MLA, **MLA_EXPERTS, num_hidden_layers=2), {"kimi": True, "scoring_func": "sigmoid"}),
+    "kimi-ranks": (tiktoken, "bfloat16", 2, "DeepseekV3", dict(**MLA, **MLA_EXPERTS, num_hidden_layers=2), {
+        "kimi": True, "scoring_func": "sigmoid", "peer": True, "llama": "is compared with the case kimi",
+        "no_back": "comes back as tokenizer.json"}),
     "lfm2": (plain_bpe(LLAMA3, "lfm2", bos="<|im_start|>", ignore_merges=True, **chat), "bfloat16", 0, "Lfm2", dict(
         num_hidden_layers=4, intermediate_size=150, block_multiple_of=16,
         layer_types=["conv", "full_attention", "conv", "full_attention"]), {}),

@@ -213,6 +213,38 @@ def gemma4(folder):
     return None, t.get_vocab_size()
 
 
+TIKTOKEN = '''"""What the reference reads of a tokenizer with code of its own."""
+import base64
+from types import SimpleNamespace
+
+from transformers import PreTrainedTokenizer
+
+
+class TikTokenTokenizer(PreTrainedTokenizer):
+    vocab_files_names = {"vocab_file": "tiktoken.model"}
+
+    def __init__(self, vocab_file, **kwargs):
+        with open(vocab_file, "rb") as f:
+            self.ranks = {base64.b64decode(text): int(rank) for text, rank in (line.split() for line in f)}
+        self.model = SimpleNamespace(_mergeable_ranks=self.ranks)
+        super().__init__(**kwargs)
+        self.special_tokens = {str(token): i for i, token in self.added_tokens_decoder.items()}
+
+    @property
+    def vocab_size(self):
+        return len(self.ranks)
+
+    def get_vocab(self):
+        return {text.decode("latin-1"): rank for text, rank in self.ranks.items()}
+
+    def _convert_token_to_id(self, token):
+        return 0
+
+    def _tokenize(self, text):
+        return []
+'''
+
+
 def tiktoken(folder):
     """Ranks of byte strings: those of a BPE."""
     ranks = {bytes([i]): i for i in range(256)}
@@ -223,8 +255,9 @@ def tiktoken(folder):
                 if len(ranks) < 300 and raw[:n - 1] in ranks:
                     ranks.setdefault(raw[:n], len(ranks))
     (folder / "tiktoken.model").write_bytes(b"".join(base64.b64encode(t) + b" %d\n" % i for t, i in ranks.items()))
+    (folder / "tokenization_kimi.py").write_text(TIKTOKEN)
     special = ["[BOS]", "[EOS]", "<|im_end|>", "<|im_user|>", "[UNK]", "[PAD]"]
     write_json(folder / "tokenizer_config.json", {
-        "tokenizer_class": "TikTokenTokenizer", "bos_token": "[BOS]", "eos_token": "[EOS]", "unk_token": "[UNK]", "pad_token": "[PAD]",
+        "tokenizer_class": "TikTokenTokenizer", "auto_map": {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]}, "bos_token": "[BOS]", "eos_token": "[EOS]", "unk_token": "[UNK]", "pad_token": "[PAD]",
         "added_tokens_decoder": {str(len(ranks) + i): added(text) for i, text in enumerate(special)}})
     return "kimi-k2", len(ranks) + len(special)
