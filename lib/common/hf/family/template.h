@@ -4,8 +4,8 @@
 
 #include "model/model.h"
 
-/* Appends the text of the built-in family whose rows match the most tensors of a model, with the names of the model's class,
- * and comments: tensors without a row, rows without a tensor, and members of config.json that the family does not use. Fails
+/* Appends the text of the built-in family whose rows match the most tensors of a model (llama if none matches any), with the
+ * names of the model's class, and comments: tensors without a row, rows without a tensor, and members of config.json that the family does not use. Fails
  * with ERR_MALFORMED if the model has no config.json with a class, and with
  * ERR_UNSUPPORTED if a weight cannot be dequantized. */
 bool family_template(struct str *out, struct model *model, struct err *err);
