@@ -644,3 +644,18 @@ END
         [ ! -e kept ] || mv kept llama3/$name
     done
 }
+
+@test "NVFP4 weights become blocks, in both directions with the values of the directory" {
+    model llama-wide
+    try 0 amn-forget -q --scheme modelopt-nvfp4 -o quantized/ llama-wide
+    try 0 amn-convert --to gguf -o out.gguf quantized
+    amn-parse out.gguf | jq -se 'map({(.name): .dtype}) | add | .["blk.0.attn_q.weight"] == "NVFP4" and .["blk.0.attn_q.scale"] == "F32"'
+    [ "$(key out.gguf general.file_type)" = 39 ]
+    try 0 amn-convert --to gguf --dequantize -o plain.gguf quantized
+    amn-parse plain.gguf | jq -se 'map(.dtype) | unique == ["BF16", "F32"]'
+    try 0 amn-remember -q -o decoded/ quantized
+    try 0 amn-convert -q --to hf -o back/ out.gguf
+    for t in model.layers.0.self_attn.q_proj.weight model.layers.1.mlp.down_proj.weight; do
+        cmp <(amn-convert -q --to raw --tensor $t decoded) <(amn-convert -q --to raw --tensor $t back)
+    done
+}
