@@ -659,3 +659,34 @@ END
         cmp <(amn-convert -q --to raw --tensor $t decoded) <(amn-convert -q --to raw --tensor $t back)
     done
 }
+
+@test "--family: a family file for an unknown class, its errors, and a draft of one" {
+    model llama3
+    try 0 amn-convert --to gguf -o built-in.gguf llama3
+    model llama3 'config.architectures=["LlamaaForCausalLM"]'
+    refuses 69 unsupported "unknown model class 'LlamaaForCausalLM'" llama3
+    try 0 amn-convert --family-template llama3
+    mv out mine.family
+    [ "$(head -n 5 mine.family)" = "$(printf '%s\n' '# unverified' 'family  llama' 'class   LlamaaForCausalLM' \
+        'hf      LlamaaForCausalLM llama' 'arch    llama')" ]
+    refute grep -q '^# tensors without a row' mine.family
+    grep -q '^# rows without a tensor' mine.family
+    try 0 amn-convert --family mine.family --to gguf -o own.gguf llama3
+    names own.gguf | diff - <(names built-in.gguf)
+    [ "$(key own.gguf llama.block_count)" = "$(key built-in.gguf llama.block_count)" ]
+    try 0 amn-forget -q --family mine.family --scheme q8_0 --size llama3
+    sed -i 's/^arch .*/include _mine/' mine.family
+    refuses 65 malformed "mine.family:5: found '_mine', expected the name of a fragment that exists" llama3 --family mine.family
+    printf 'arch llama\n' >_mine.family         # next to the family
+    try 0 amn-convert --family mine.family --to gguf -o next.gguf llama3
+    cmp own.gguf next.gguf
+    printf 'arch llama\nturn\n' >_mine.family
+    refuses 65 malformed "_mine.family:2: found 'turn', expected a statement" llama3 --family mine.family
+    refuses 66 'cannot open' none.family llama3 --family none.family
+    try 2 amn-convert --family mine.family --to safetensors llama3
+    try 2 amn-convert --family mine.family --to gguf llama3/model.safetensors
+    try 65 amn-convert --family-template llama3/tokenizer.json
+    sed -i 's/^class .*//' mine.family
+    printf 'arch llama\n' >_mine.family
+    refuses 65 malformed "expected the statement 'class'" llama3 --family mine.family
+}

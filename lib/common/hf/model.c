@@ -75,6 +75,20 @@ make_keys(struct hf_model *hf, const struct hf_folder *folder, const struct hf_m
     return ok;
 }
 
+/* Warns of a family that can only be read in one direction. */
+static bool
+warn_of_family(const struct model_family *family, const char *path, struct catalog *catalog, struct err *err)
+{
+    struct names members = { 0 };
+    char shown[STR_SHOWN];
+    bool ok = family_unrecovered(family, &members, err);
+    str_shown(shown, path, strlen(path));
+    for (size_t i = 0; ok && i < members.n; i++)
+        catalog_warn(catalog, "%s: verbs need '%s', but no row recovers it from a GGUF file", shown, members.name[i]);
+    names_clear(&members);
+    return ok;
+}
+
 bool
 hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err)
 {
@@ -83,7 +97,7 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
     *hf = (struct hf_model){ .keys.max = catalog_limits(model->catalog)->alloc, .options = *how };
     if (!model->folder || !hf_folder_init(&folder, model->catalog))
         return true;
-    if ((how->family && !family_open(&given, how->family, err))
+    if ((how->family && !(family_open(&given, how->family, err) && warn_of_family(given, how->family, model->catalog, err)))
             || !family_config_open(&hf->config, &folder.file[HF_CONFIG], given, err))
         return false;
     hf->family = hf->config.family;

@@ -179,6 +179,9 @@ bool family_each_expr(const struct model_family *family, family_see *see, void *
 /* Returns true if one of them, except those of `refuse` and `warn`, uses a name, or a member of it. */
 bool family_uses(const struct model_family *family, const char *word);
 
+/* Appends the members of config.json that verbs need, and no row recovers on the way back, sorted. */
+bool family_unrecovered(const struct model_family *family, struct names *out, struct err *err);
+
 /* Sets *value to a new reference to the value of a `default` or `back` row; `each`: a list over num_hidden_layers. */
 bool family_member_value(json_t **value, const struct family_member *m, struct scope *scope, struct err *err);
 
