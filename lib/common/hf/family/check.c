@@ -27,7 +27,7 @@ find_let(const struct model_family *family, const char *name)
     return let ? (size_t)(let - family->lets.at) : family->lets.n;
 }
 
-/* Visits lets depth first with a stack of its own: state 0 not seen, 1 being visited, 2 done. */
+/* Visits lets depth first, on an explicit stack: state 0 not seen, 1 being visited, 2 done. */
 struct let_walk {
     struct let_frame {
         size_t let, name;       /* the next name in its expression */

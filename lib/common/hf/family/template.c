@@ -162,7 +162,7 @@ find_best(struct template_match *best, struct model *model, const struct choice 
             return false;
         }
         if (m.matches == 0 && strcmp(name, "llama") == 0)
-            m.distance = 0;             /* names of its own: begin with the simplest family */
+            m.distance = 0;             /* unknown names: begin with the simplest family */
         bool better = !best->family || m.matches > best->matches || (m.matches == best->matches && m.distance < best->distance);
         match_clear(better ? best : &m);
         if (better)
