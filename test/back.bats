@@ -195,3 +195,14 @@ member() {
     try 65 amn-convert --to hf -o x/ bad.gguf
     grep -q 'not UTF-8' err
 }
+
+@test "--family FILE: a family of the same architecture, and one of another" {
+    there_and_back qwen3
+    cp "$tests/../families/qwen3.family" "$tests/../families/llama.family" .
+    sed -i 's/hidden_act "silu"/hidden_act "mish"/' qwen3.family
+    try 0 amn-convert -q --to hf --family qwen3.family -o own/ qwen3.gguf
+    member own/config.json .hidden_act '"mish"'
+    same_weights qwen3-back own
+    try 69 amn-convert --to hf --family llama.family -o other/ qwen3.gguf
+    grep -q "for architecture llama, but the file has 'qwen3'" err
+}

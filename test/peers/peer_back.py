@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import unicodedata
 
 import sentencepiece
 from tokenizers import Tokenizer
@@ -17,7 +18,7 @@ from tools import Tally, Tools
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "helpers"))
 
-# Not stored in GGUF: the flags of added tokens, such as lstrip, and a template for pairs that is not that of the kind.
+# Not stored in GGUF: the flags of added tokens, such as lstrip, and a normalizer that is not the usual one of the splitting.
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 
@@ -57,10 +58,18 @@ def model_ids(path, texts):
         yield f"piece {i}", p.id_to_piece(i)
 
 
-def plain(path):
-    """True if no added token has a flag that is lost."""
+def read(path):
     with open(path, encoding="utf-8") as f:
-        return not any(t.get(flag) for t in json.load(f)["added_tokens"] for flag in FLAGS)
+        return json.load(f)
+
+
+def json_texts(old, new):
+    """The texts on which a recovered tokenizer.json must agree."""
+    was, now = read(old), read(new)
+    tokens = [t["content"] for t in was["added_tokens"]]
+    flagged = any(t.get(flag) for t in was["added_tokens"] for flag in FLAGS)
+    texts = TEXTS + TAGGED + ([] if flagged else tagged(tokens))
+    return texts if was["normalizer"] or not now["normalizer"] else [t for t in texts if unicodedata.is_normalized("NFC", t)]
 
 
 def compare(tally, name, source, back):
@@ -68,11 +77,7 @@ def compare(tally, name, source, back):
         old, new = os.path.join(source, file), os.path.join(back, file)
         if not os.path.exists(old) or not os.path.exists(new):
             continue
-        texts = TEXTS + TAGGED
-        if file == "tokenizer.json":
-            with open(old, encoding="utf-8") as f:
-                tokens = [t["content"] for t in json.load(f)["added_tokens"]]
-            texts = texts + (tagged(tokens) if plain(old) else [])
+        texts = json_texts(old, new) if file == "tokenizer.json" else TEXTS + TAGGED
         pairs = list(zip(ids(old, texts), ids(new, texts)))     # the second may have more pieces: added tokens
         wrong = [(what, want, got) for (what, want), (_, got) in pairs if want != got]
         tally.passed += len(pairs) - len(wrong)

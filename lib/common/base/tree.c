@@ -47,6 +47,12 @@ most_memory(const char *text, size_t n)
     return most + TOKEN * (uint64_t)(longest + 16);
 }
 
+void
+tree_guard(void)
+{
+    json_set_alloc_funcs(take, free);
+}
+
 bool
 tree_read(json_t **root, const char *text, size_t n, const char *what, struct err *err)
 {
@@ -58,7 +64,7 @@ tree_read(json_t **root, const char *text, size_t n, const char *what, struct er
     if (most_memory(text, n) > TREE_BUDGET)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s is too large: parsing it could take more than %d bytes of "
             "memory", what, TREE_BUDGET);
-    json_set_alloc_funcs(take, free);
+    tree_guard();
     *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
     char shown[STR_SHOWN];
     if (!*root)

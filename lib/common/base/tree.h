@@ -20,6 +20,10 @@ enum { TREE_BUDGET = 64 << 20 };
  * (cli_options()). */
 extern void (*tree_no_memory)(size_t n);
 
+/* Makes jansson end the process if it cannot allocate. tree_read() does so, too; programs that make values without it call
+ * this at the start. */
+void tree_guard(void);
+
 /* Parses an object. `what` names the text in a failure: "config.json". Fails with ERR_MALFORMED for invalid JSON, a
  * duplicate key, trailing bytes or anything but an object, and with ERR_LIMIT if it exceeds the budget. The caller frees
  * *root with json_decref(); it is NULL after a failure. */

@@ -159,6 +159,7 @@ cli_fail_in_jansson(const struct cli *cli)
 {
     failing = cli;
     tree_no_memory = end_without_memory;
+    tree_guard();
 }
 
 static void

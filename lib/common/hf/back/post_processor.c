@@ -89,7 +89,7 @@ put_template(struct push *json, const struct text_frame *f)
 static struct text_frame
 frame_of(const struct back_tokens *t, enum back_kind kind, const struct back_split *split)
 {
-    bool separated = kind == BACK_WORDPIECE || (kind == BACK_BPE && hf_string_is(&t->pre, "modern-bert"));
+    bool separated = back_tokens_are_bert(t);
     bool bos = separated || (t->has_add[0] ? t->add[0] : kind == BACK_BPE && split->adds_bos);
     bool eos = separated || t->add[1];
     struct text_frame f = { .bos_id = t->id[BACK_BOS], .eos_id = t->id[BACK_EOS] };

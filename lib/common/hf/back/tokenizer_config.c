@@ -117,6 +117,28 @@ put_decoder(struct push *json, const struct back_tokens *tokens)
     return ok;
 }
 
+/* Writes the special tokens by their roles. Null is written for the unknown token of a BPE over bytes, which needs none, because
+ * some classes have a default. */
+static void
+put_roles(struct push *json, const struct back_tokens *tokens)
+{
+    bool bert = back_tokens_are_bert(tokens), bytes = hf_string_is(&tokens->model, "gpt2");
+    for (size_t i = 0; i < BACK_ROLES; i++) {
+        const struct hf_string *text = &tokens->role[i];
+        if (bert && i == BACK_CLS && text->n == 0)
+            text = &tokens->role[BACK_BOS];
+        else if (bert && i == BACK_SEP && text->n == 0)
+            text = &tokens->role[BACK_EOS];
+        if ((text->n == 0 && !(i == BACK_UNK && bytes)) || (bert && (i == BACK_BOS || i == BACK_EOS)))
+            continue;
+        push_key(json, back_role_name((enum back_role)i));
+        if (text->n != 0)
+            push_string(json, text->p, text->n);
+        else
+            push_null(json);
+    }
+}
+
 bool
 back_tokenizer_config(struct str *out, const struct back_tokens *tokens, const struct catalog *catalog, const char *class,
     bool decoder, struct err *err)
@@ -126,16 +148,10 @@ back_tokenizer_config(struct str *out, const struct back_tokens *tokens, const s
     push_object(&json);
     for (size_t i = 0; i < 3; i++)
         put_flag(&json, flags[i], tokens->has_add[i], tokens->add[i]);
-    put_flag(&json, "add_prefix_space", decoder && tokens->has_space_prefix, tokens->space_prefix);
+    put_flag(&json, "add_prefix_space", tokens->has_space_prefix && !hf_string_is(&tokens->model, "gemma4"), tokens->space_prefix);
     if (decoder && !put_decoder(&json, tokens))
         return err_memory(err, tokens->n);
-    for (size_t i = 0; i < BACK_ROLES; i++) {
-        const struct hf_string *text = &tokens->role[i];
-        if (text->n == 0)
-            continue;
-        push_key(&json, back_role_name((enum back_role)i));
-        push_string(&json, text->p, text->n);
-    }
+    put_roles(&json, tokens);
     bool ok = put_templates(&json, catalog, err);
     put_flag(&json, "do_lower_case", tokens->has_lowercase && hf_string_is(&tokens->model, "bert"), tokens->lowercase);
     push_key(&json, "tokenizer_class");

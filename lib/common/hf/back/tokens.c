@@ -25,6 +25,12 @@ back_role_name(enum back_role role)
 }
 
 bool
+back_tokens_are_bert(const struct back_tokens *tokens)
+{
+    return hf_string_is(&tokens->model, "bert") || hf_string_is(&tokens->pre, "modern-bert");
+}
+
+bool
 back_token_is_special(const struct back_token *token)
 {
     return token->type == HF_PIECE_CONTROL || token->type == HF_PIECE_UNKNOWN;

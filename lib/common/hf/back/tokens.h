@@ -43,6 +43,10 @@ void back_tokens_clear(struct back_tokens *tokens);
  * them otherwise. The vocabulary stays the same. Takes linear time. Fails with ERR_MEMORY. */
 bool back_tokens_find_tags(struct back_tokens *tokens, struct err *err);
 
+/* Returns true for an encoder such as BERT, whose two texts are separated by one token: it names the tokens at the start and the
+ * end cls and sep, which GGUF has as bos and eos. */
+bool back_tokens_are_bert(const struct back_tokens *tokens);
+
 /* Return true for a token that is an entry of "added_tokens", and for one that the tokenizer must leave whole. */
 bool back_token_is_added(const struct back_token *token);
 bool back_token_is_special(const struct back_token *token);
