@@ -22,7 +22,7 @@ random_below(uint32_t n)
 /* --- a model in memory */
 
 /* Tensors with 32-bit elements, each with the number of the source's element. */
-struct store {
+struct rows_store {
     struct catalog *catalog;
     const char *name[OUTPUTS];
     uint32_t *x[OUTPUTS];       /* owned */
@@ -30,7 +30,7 @@ struct store {
 };
 
 static void
-add_tensor(struct store *s, const char *name, const uint64_t *dim, uint32_t rank, uint32_t *x, enum dtype dtype)
+add_tensor(struct rows_store *s, const char *name, const uint64_t *dim, uint32_t rank, uint32_t *x, enum dtype dtype)
 {
     uint8_t packed[RANK * SHAPE_DIM + 1];
     struct tensor t = { .name = name, .name_len = (uint32_t)strlen(name), .dtype = dtype, .shape = { rank, packed } };
@@ -46,7 +46,7 @@ add_tensor(struct store *s, const char *name, const uint64_t *dim, uint32_t rank
 }
 
 static void
-clear_store(struct store *s)
+clear_store(struct rows_store *s)
 {
     for (size_t i = 0; i < s->n; i++)
         free(s->x[i]);
@@ -55,7 +55,7 @@ clear_store(struct store *s)
 
 /* Copies n elements of a tensor, in the order of its layout. */
 static void
-read_tensor(const struct store *s, const struct tensor *t, uint64_t first, uint64_t n, uint32_t *y)
+read_tensor(const struct rows_store *s, const struct tensor *t, uint64_t first, uint64_t n, uint32_t *y)
 {
     uint64_t base = (t->extent.at & UINT32_MAX) / dtype_facts(t->dtype)->bytes;
     for (uint64_t i = 0; i < n; i++)
@@ -63,7 +63,7 @@ read_tensor(const struct store *s, const struct tensor *t, uint64_t first, uint6
 }
 
 struct reading {
-    const struct store *store;
+    const struct rows_store *store;
     const struct composed *composed;
 };
 
@@ -81,7 +81,7 @@ read_part(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct 
 
 /* Returns the elements of an output; the caller frees them. */
 static uint32_t *
-elements_of(const struct store *s, const struct chosen *c)
+elements_of(const struct rows_store *s, const struct chosen *c)
 {
     static uint8_t tile[COMPOSED_TILE];
     const struct tensor t = chosen_tensor(c);
@@ -100,7 +100,7 @@ elements_of(const struct store *s, const struct chosen *c)
 
 /* A choice of all tensors, as choice_make() makes it. */
 static void
-choose_all(struct choice *choice, const struct store *s)
+choose_all(struct choice *choice, const struct rows_store *s)
 {
     struct err err;
     err_init(&err);
@@ -114,7 +114,7 @@ choose_all(struct choice *choice, const struct store *s)
 }
 
 static bool
-choose(struct choice *choice, struct store *s, const char *text, bool back, json_t *config, struct err *err)
+choose(struct choice *choice, struct rows_store *s, const char *text, bool back, json_t *config, struct err *err)
 {
     struct model model = { .catalog = s->catalog };
     struct model_family *family;
@@ -274,7 +274,7 @@ check_round(void)
 {
     static const uint64_t sizes[] = { 1, 2, 3, 4, 6, 8, 12 };
     char text[TEXT] = "family test\nclass TestModel\narch test\nvocab bpe\nhf TestModel test\nlet layers = 1\n";
-    struct store there = { 0 }, back = { 0 };
+    struct rows_store there = { 0 }, back = { 0 };
     struct choice made, source = { 0 };
     uint64_t dim[RANK], n = 1;
     uint32_t rank = 1 + random_below(3);
@@ -325,7 +325,7 @@ check_round(void)
 
 /* Adds a tensor of two elements. */
 static void
-add_pair(struct store *s, const char *name)
+add_pair(struct rows_store *s, const char *name)
 {
     add_tensor(s, name, (const uint64_t[]){ 1, 2 }, 2, calloc(2, sizeof(uint32_t)), DTYPE_BF16);
 }
@@ -338,7 +338,7 @@ add_pair(struct store *s, const char *name)
 static void
 check_stack(const char *const *names, size_t n, const char *config, const char *wrong)
 {
-    struct store s = { 0 };
+    struct rows_store s = { 0 };
     struct choice choice;
     struct err err;
     err_init(&err);
@@ -390,7 +390,7 @@ check_mtp(bool mtp, bool only, size_t want, const char *has)
         "tensor n.weight output_norm.weight\ntensor l.{b}.a.weight blk.{b}.a.weight\n"
         "tensor m.{b}.weight blk.{b+layers}.m.weight\nneed blk.{b}.a.weight\n";
     static const char *const names[] = { "n.weight", "l.0.a.weight", "l.1.a.weight", "l.2.a.weight", "m.3.weight" };
-    struct store s = { 0 };
+    struct rows_store s = { 0 };
     struct err err;
     struct choice choice;
     struct model_family *family;
@@ -425,7 +425,7 @@ check_values(void)
     static const char text[] = "family test\nclass TestModel\narch test\nvocab bpe\nhf TestModel test\nlet layers = 2\n"
         "key a f32 value(\"x.a\")\nkey /x.b [f32] each value(\"x.{b}.b\", 0)\nkey c f32 value(\"x.c\", 2)\n"
         "tensor n.weight output_norm.weight\n";
-    struct store s = { 0 };
+    struct rows_store s = { 0 };
     struct err err;
     struct choice choice;
     struct model_family *family;

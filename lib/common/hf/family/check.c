@@ -27,7 +27,7 @@ find_let(const struct model_family *family, const char *name)
     return let ? (size_t)(let - family->lets.at) : family->lets.n;
 }
 
-/* Visits lets depth first with a stack of its own: state 0 not seen, 1 being visited, 2 done. */
+/* Visits lets depth first with an explicit stack: state 0 not seen, 1 being visited, 2 done. */
 struct let_walk {
     struct let_frame {
         size_t let, name;       /* the next name in its expression */
@@ -111,7 +111,7 @@ same_verb(const struct verb *a, const struct verb *b)
     return true;
 }
 
-/* Returns the number of verbs before `part`, or all of them plus 1 if there is none. */
+/* Returns the number of verbs before `part`, or all of them plus 1 without `part`. */
 static size_t
 verbs_before_part(const struct row_part *part)
 {

@@ -121,7 +121,7 @@ layer_types_fit(const json_t *members)
     return !types || (json_is_array(types) && layers >= 0 && json_array_size(types) == (size_t)layers);
 }
 
-/* Checks that no member is an integer whose default is a fraction. RoPE members are no members of the class. */
+/* Checks that no member is an integer whose default is a fraction. RoPE members do not belong to the class. */
 static bool
 numbers_fit(struct family_config *c, struct err *err)
 {
