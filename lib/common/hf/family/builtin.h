@@ -1,4 +1,4 @@
-/* builtin: the texts of families/, compiled in. */
+/* builtin: the compiled texts of families/. */
 #ifndef HF_FAMILY_BUILTIN_H
 #define HF_FAMILY_BUILTIN_H
 

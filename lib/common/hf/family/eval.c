@@ -108,7 +108,7 @@ numbered_member(const json_t *object, uint64_t i)
     return found;
 }
 
-/* Returns character i of a string as a new string, or NULL if there is none. */
+/* Returns character i of a string as a new string, or NULL after the last. */
 static json_t *
 character(const json_t *string, uint64_t i)
 {

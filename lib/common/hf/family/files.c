@@ -52,7 +52,7 @@ pooling_kind(const json_t *config)
     return 0;
 }
 
-/* Reads a JSON file of the folder. *root is NULL if there is none. */
+/* Reads a JSON file of the folder. *root is NULL if it does not exist. */
 static bool
 read_tree(json_t **root, struct model *model, const char *path, struct err *err)
 {

@@ -147,7 +147,7 @@ run_list(struct function_call *c)
 
 /* --- tensors */
 
-/* Sets *t to the tensor named by the first argument, in which "{b}" is the layer; NULL if there is none. */
+/* Sets *t to the tensor named by the first argument, in which "{b}" is the layer; NULL if it does not exist. */
 static bool
 find(struct function_call *c, const struct tensor **t)
 {
@@ -240,7 +240,7 @@ run_number(struct function_call *c)
     return count_names(c, &count) && give_number(c, (double)count.matches);
 }
 
-/* Reads at most `most` elements of the tensor into an array that the caller frees; *x is NULL if there is no such tensor, or it
+/* Reads at most `most` elements of the tensor into an array that the caller frees; *x is NULL if the tensor does not exist, or it
  * has none. */
 static bool
 read_elements(struct function_call *c, double **x, size_t *n, uint64_t most)

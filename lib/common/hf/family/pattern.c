@@ -4,7 +4,7 @@
 
 #include "base/num.h"
 
-/* Reads a number at *p and moves *p after its digits. Returns false if there is none, or it overflows. */
+/* Reads a number at *p and moves *p after its digits. Returns false without digits or on overflow. */
 static bool
 read_layer(uint64_t *b, const char **p, const char *end)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns true if a whole name, name[0..n), matches. Sets *b to the number that {b} stands for, if the pattern has it; a number
+/* Returns true if a whole name, name[0..n), matches. Sets *b to the number that {b} matches, if the pattern has it; a number
  * that overflows does not match. Time is proportional to the product of the lengths. */
 bool pattern_matches(const char *pattern, const char *name, size_t n, uint64_t *b);
 

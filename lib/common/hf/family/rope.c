@@ -30,7 +30,7 @@ config_rope_begin(struct family_config *c, struct err *err)
     return ok && (c->rope_all || err_memory(err, 0));
 }
 
-/* Returns the value of the first member that exists, or NULL if there is none or it is null. */
+/* Returns the value of the first member that exists, or NULL if it is null or none exists. */
 static json_t *
 first_of(const json_t *members, const char *const names[])
 {
@@ -121,7 +121,7 @@ set_nested(struct family_config *c, const struct family_member *m, struct err *e
         && set_default(second, "rope_theta", local, err);
 }
 
-/* Applies `default rope_theta` if there is none yet. */
+/* Applies `default rope_theta` unless rope_theta is set. */
 static bool
 set_theta(struct family_config *c, json_t *rope, struct err *err)
 {
@@ -190,7 +190,7 @@ has_all(const json_t *rope, const char *const names[])
     return true;
 }
 
-/* Checks that the members required by a RoPE type exist. Those that the class fills in are not among them. */
+/* Checks that the members required by a RoPE type exist. The class sets the others. */
 static bool
 is_valid(const json_t *rope)
 {

@@ -160,7 +160,7 @@ read_verb(struct family_reader *r, struct verb *verb, size_t first, size_t end)
     return verb->kind != VERB_ORDER || read_permutation(r, verb, colon + 1, end - colon - 1);
 }
 
-/* Reads the parts, from word 3 on. */
+/* Reads the parts, which begin at word 3. */
 static bool
 read_parts(struct family_reader *r, struct family_row *row)
 {
@@ -214,7 +214,7 @@ add_row(struct family_reader *r, struct family_row *row, const char *gguf, size_
     return FAMILY_ADD(r, r->family->rows, *row);
 }
 
-/* Adds one of the two rows that ".*" is short for. */
+/* Adds one of the two rows of a ".*". */
 static bool
 add_both(struct family_reader *r, const struct family_word *hf, const struct family_word *gguf, const char *suffix,
     struct expr *when)

@@ -105,7 +105,7 @@ builtin_object(const struct scope *s, const char *name, size_t n, bool *known)
     return NULL;
 }
 
-/* Sets *value if the name is a plain built-in. */
+/* Sets *value if the name is a built-in without members. */
 static bool
 builtin(json_t **value, const struct scope *s, const char *name, size_t n, uint64_t b, struct err *err)
 {

@@ -36,7 +36,7 @@ struct scope {
     uint32_t steps;             /* evaluated so far, to limit the time that a family can take; 0 at first */
 };
 
-/* Sets *value to a new reference to what a name stands for, for layer b; null if it is unknown. The first of: a GGUF key
+/* Sets *value to a new reference to the value of a name, for layer b; null if it is unknown. The first of: a GGUF key
  * (only if scope->keys is set), a built-in, a let, a member. A caller that wants names to be members only, as verbs do on the
  * way back, leaves scope->keys NULL. */
 bool scope_value(json_t **value, const char *name, struct scope *scope, uint64_t b, struct err *err);

@@ -128,7 +128,7 @@ run_special(struct family_reader *r, struct expr *when)
 
 /* --- members */
 
-/* Reads "[each] EXPR" from word `first` on. */
+/* Reads "[each] EXPR", which begins at word `first`. */
 static bool
 take_value(struct family_reader *r, bool *each, struct expr **value, size_t first)
 {

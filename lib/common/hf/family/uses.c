@@ -4,7 +4,7 @@
 
 #include "hf/family/expr_priv.h"
 
-/* Calls `see` with an expression; NULL is none. */
+/* Calls `see` with an expression unless it is NULL. */
 static bool
 see_one(const struct expr *e, family_see *see, void *of, struct err *err)
 {
