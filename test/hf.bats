@@ -107,7 +107,7 @@ key() {
     model llama3 config.num_hidden_layers=10
     refuses 65 malformed "model.layers.10." llama3
     model llama3 config.vocab_size=310
-    refuses 69 unsupported 'vocab_size is 310, but model.embed_tokens.weight has' llama3
+    refuses 65 malformed 'vocab_size is 310, but model.embed_tokens.weight has' llama3
     model llama3 config.hidden_size=null
     refuses 65 malformed hidden_size llama3
     model qwen3-moe-stacked config.num_local_experts=5

@@ -111,7 +111,8 @@ struct family_let {
     struct expr *value;
 };
 
-struct family_text {            /* refuse, warn */
+struct family_text {            /* refuse, malformed, warn */
+    bool malformed;             /* the error is ERR_MALFORMED, else ERR_UNSUPPORTED */
     struct expr *when;
     const char *text;           /* with {NAME} */
 };

@@ -241,7 +241,7 @@ family_config_refuse(struct family_config *c, struct err *err)
         if (!applies)
             continue;
         if (fill(&text, row->text, c, err))
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s%s", subject(row), text.p ? text.p : "");
+            err_set(err, row->malformed ? ERR_MALFORMED : ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s%s", subject(row), text.p ? text.p : "");
         str_clear(&text);
         return false;
     }

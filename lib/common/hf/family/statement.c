@@ -362,7 +362,7 @@ run_rope(struct family_reader *r, struct expr *when)
     return FAMILY_ADD(r, r->family->keys, (struct family_key){ .where = r->where });
 }
 
-/* --- refuse, warn */
+/* --- refuse, malformed, warn */
 
 /* Reads "EXPR "TEXT"". */
 static bool
@@ -378,7 +378,15 @@ take_text(struct family_reader *r, struct family_text *text)
 static bool
 run_refuse(struct family_reader *r, struct expr *when)
 {
-    struct family_text text;
+    struct family_text text = { .malformed = false };
+    (void)when;
+    return take_text(r, &text) && FAMILY_ADD(r, r->family->refuses, text);
+}
+
+static bool
+run_malformed(struct family_reader *r, struct expr *when)
+{
+    struct family_text text = { .malformed = true };
     (void)when;
     return take_text(r, &text) && FAMILY_ADD(r, r->family->refuses, text);
 }
@@ -386,7 +394,7 @@ run_refuse(struct family_reader *r, struct expr *when)
 static bool
 run_warn(struct family_reader *r, struct expr *when)
 {
-    struct family_text text;
+    struct family_text text = { .malformed = false };
     (void)when;
     return take_text(r, &text) && FAMILY_ADD(r, r->family->warns, text);
 }
@@ -407,7 +415,7 @@ static const struct statement_row {
     { "tensor", 2, MANY, true, family_tensor },
     { "make", 2, 2, true, run_make }, { "need", 1, MANY, true, run_need }, { "key", 2, MANY, true, run_key },
     { "rope", 0, 0, false, run_rope }, { "back", 2, MANY, true, run_back }, { "const", 2, MANY, true, run_const },
-    { "refuse", 2, MANY, false, run_refuse }, { "warn", 2, MANY, false, run_warn },
+    { "refuse", 2, MANY, false, run_refuse }, { "malformed", 2, MANY, false, run_malformed }, { "warn", 2, MANY, false, run_warn },
 };
 
 static const struct statement_row *
