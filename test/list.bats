@@ -319,7 +319,7 @@ PY
     grep -qE '^ollama:m:broken +-  - +malformed +-$' out
     [ "$(awk '{ print length($0) - length($NF) }' out | sort -u | wc -l)" -eq 1 ]      # the start of the paths
     cp out text
-    try 0 "$helpers/pty" sh -c 'stty cols 400; exec amn list'
+    try 0 env NO_COLOR=1 "$helpers/pty" sh -c 'stty cols 400; exec amn list'
     tr -d '\r' <out | cmp - text
     for width in 80 30 0; do                            # 0: the terminal does not report it
         try 0 "$helpers/pty" sh -c "stty cols $width; exec amn list"        # the paths are below

@@ -50,7 +50,7 @@ several() {
         done >alone
         try 0 $t --human "${models[@]}"
         cmp alone out
-        try 0 "$helpers/pty" $t "${models[@]}"
+        try 0 env NO_COLOR=1 COLUMNS=400 "$helpers/pty" $t "${models[@]}"
         tr -d '\r' <out >terminal
         cmp alone terminal
     done

@@ -208,7 +208,7 @@ SH
     try 0 "$helpers/pty" --columns 400 sh -c 'sh slow "$0" 2>/dev/null | amn-remember --size' "$in"
     left 1 "$(wc -c <whole | tr -d ' ')"
     head -c 1400000 "$in" >cut
-    try 65 "$helpers/pty" --columns 400 sh -c 'sh slow "$0" | amn-remember >made' cut
+    try 65 env NO_COLOR=1 "$helpers/pty" --columns 400 sh -c 'sh slow "$0" | amn-remember >made' cut
     left 1 'amn-remember: (standard input): malformed: truncated: 1400000 of'
 }
 

@@ -19,7 +19,7 @@
 #include "report/summary.h"
 
 enum { NAME, SIZE, FORMAT, SCHEME, PATH, CELLS };
-enum { NAME_MIN = 12, INDENT = 4 };     /* columns */
+enum { NAME_MIN = 12 };         /* columns */
 
 struct row {
     struct str cell[CELLS];     /* owned; safe to print */
@@ -180,12 +180,11 @@ pad(struct str *out, size_t n)
         str_text(out, " ");
 }
 
-/* Adds a row. `below`: the path, the last cell, goes to a line of its own because it does not fit. */
+/* Adds a row. `below`: the path, the last cell, goes to a line of its own because it does not fit. A path is whole, to be copied. */
 static void
 add_text(struct model_list *l, const struct row *row, const size_t width[CELLS], bool below)
 {
     struct str *out = &l->page.text;
-    size_t limit = below ? l->page.screen.columns - INDENT : SIZE_MAX;
     for (size_t i = 0; i < PATH; i++) {
         size_t room = width[i] - num_min(columns(&row->cell[i]), width[i]);
         if (i == SIZE)
@@ -195,7 +194,7 @@ add_text(struct model_list *l, const struct row *row, const size_t width[CELLS],
             pad(out, room);
         str_text(out, i + 1 < PATH || !below ? "  " : "\n    ");
     }
-    screen_shorten(out, row->cell[PATH].p, row->cell[PATH].len, limit, false);
+    str_add(out, row->cell[PATH].p, row->cell[PATH].len);
     str_text(out, "\n");
     page_turn(&l->page);
 }

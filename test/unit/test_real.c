@@ -32,6 +32,31 @@ static const struct {
 };
 
 static const struct {
+    double base, x, y;
+} any_powers[] = {
+    { 0x1.9000000000000p+5, 0x1.0410410410410p+0, 0x1.a9a02919baecdp+5 },
+    { 0x1.3880000000000p+13, 0x1.0000000000000p-1, 0x1.9000000000000p+6 },
+    { 0x1.0000000000000p+1, 0x1.4000000000000p+3, 0x1.0000000000000p+10 },
+    { 0x1.4000000000000p+3, -0x1.8000000000000p+1, 0x1.0624dd2f1a9fcp-10 },
+    { 0x1.0000000000000p+0, 0x1.e000000000000p+2, 0x1.0000000000000p+0 },
+    { 0x1.f400000000000p+9, 0x1.0842108421084p+0, 0x1.3866fc2bc1ee8p+10 },
+    { 0x1.999999999999ap-4, 0x1.4000000000000p+1, 0x1.9e7c6e43390b8p-9 },
+    { 0x1.7e43c8800759cp+996, 0x1.0624dd2f1a9fcp-10, 0x1.fec982d5bb8b0p+0 },
+    { 0x1.8000000000000p+1, 0x1.0000000000000p+0, 0x1.8000000000000p+1 },
+    { 0x1.0000000000000p+1, -0x1.0c80000000000p+10, 0x0.0000000000001p-1022 },
+    { 0x1.8000000000000p+0, 0x0.0p+0, 0x1.0000000000000p+0 },
+    { 0x1.3026b63fa0292p+19, 0x1.357cc2b95d9d4p+3, 0x1.1e98ace2ed4a6p+186 },
+    { 0x1.8447321acabe0p+19, 0x1.1b2b0df352250p+4, 0x1.dcfa0254f497bp+346 },
+    { 0x1.694752666677ap+19, 0x1.0e49ba3a67374p+4, 0x1.49137faae34cfp+329 },
+    { 0x1.c534eac1b8693p+14, -0x1.6006261ec5e70p+0, 0x1.883c2466ee34ap-21 },
+    { 0x1.cc9f96f21d3cbp+19, 0x1.7d5ff69097d14p+2, 0x1.34ceaf47b40a2p+118 },
+    { 0x1.b7e48fbd3ba0fp+19, -0x1.ef18ab6483584p+3, 0x1.ef933ca8f4310p-307 },
+    { 0x1.ca1343178fce6p+18, -0x1.446303a31427ep+3, 0x1.041b1e8a6f4a7p-191 },
+    { 0x1.09821b8299272p+19, 0x1.7a94319f92580p+1, 0x1.467e7a1ad7b94p+56 },
+    { 0x1.99d1864c99476p+13, -0x1.6a95fa9eb2222p+3, 0x1.015db127fb821p-155 },
+};
+
+static const struct {
     float x, y;
 } exponentials[] = {
     { 0x1p-1f, 0x1.a61298p+0f }, { -0x1p-1f, 0x1.368b3p-1f }, { 0x1p+0f, 0x1.5bf0a8p+1f },
@@ -76,6 +101,12 @@ main(void)
         snprintf(what, sizeof what, "pow(%a, %a)", (double)powers[i].base, (double)powers[i].x);
         CHECK_ROW(real_pow(powers[i].base, powers[i].x) == powers[i].power, what);
     }
+    for (size_t i = 0; i < sizeof any_powers / sizeof *any_powers; i++) {
+        double y = real_power(any_powers[i].base, any_powers[i].x);
+        snprintf(what, sizeof what, "power(%a, %a)", any_powers[i].base, any_powers[i].x);
+        CHECK_ROW(fabs(y - any_powers[i].y) <= any_powers[i].y * 0x1p-50, what);
+    }
+    CHECK(isnan(real_power(-1, 1)) && isinf(real_power(2, 1e300)) && real_power(2, -1e300) == 0 && real_power(0.5, 1e9) == 0);
     for (size_t i = 0; i < sizeof exponentials / sizeof *exponentials; i++)
         CHECK(real_exp(exponentials[i].x) == exponentials[i].y);
     for (size_t i = 0; i < sizeof natural / sizeof *natural; i++)

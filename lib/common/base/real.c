@@ -61,6 +61,25 @@ real_pow(float base, float x)
     return exp2_times(log2_fixed((double)base), m, exponent);
 }
 
+double
+real_power(double base, double x)
+{
+    enum { DIGITS = 53, MOST = 1100 };
+    int exponent;
+    if (!(base > 0) || isinf(base) || isnan(x))
+        return NAN;
+    const __int128 l = log2_fixed(base);
+    int64_t m = (int64_t)ldexp(frexp(x, &exponent), DIGITS);     /* x = m 2^(exponent - 53) */
+    if (x == 0 || l == 0)
+        return 1;
+    if (fabs(x) * fabs((double)l) >= ldexp(MOST, FRACTION))
+        return (x > 0) == (l > 0) ? INFINITY : 0;
+    int shift = DIGITS - exponent < 127 ? DIGITS - exponent : 127;
+    __int128 power = shift >= 0 ? l * m >> shift : l * m * ((__int128)1 << -shift), whole = power >> FRACTION;
+    uint64_t part = (uint64_t)(power - whole * ((__int128)1 << FRACTION));
+    return ldexp((double)exp2_fixed(part), (int)whole - 62);
+}
+
 float
 real_exp(float x)
 {

@@ -10,6 +10,10 @@ double real_log2(double x);
  * float. */
 float real_pow(float base, float x);
 
+/* Returns base to the power of x, for any x and a base > 0 that is finite, else NaN. The relative error is below 2^-50 for a
+ * result that is a normal float. */
+double real_power(double base, double x);
+
 /* The exponential function and the natural logarithm. The relative error, or the absolute error of logarithms near 0, is
  * below 2^-50 before rounding to a float. The logarithm of a negative number is NaN. */
 float real_exp(float x);

@@ -235,7 +235,7 @@ count_tensors(const struct pipeline *p, bool all, enum piece_kind kind)
     return n;
 }
 
-/* With -v, the notes say more; the quantization error is another line. */
+/* With -v, the notes say more; the quantization error is another line. Silent in a pipeline. */
 void
 command_tell_end(const struct command *cmd, const struct pipeline *p, const struct choice *choice, uint64_t nbytes,
     const char *where)
@@ -243,14 +243,14 @@ command_tell_end(const struct command *cmd, const struct pipeline *p, const stru
     char size[STR_SIZE], shown[STR_SHOWN], done[64] = "";
     double seconds = meter_read(p->model->meter).age;
     size_t decoded = 0;
-    if (cmd->cli.verbose != 0 || !(cmd->one_of_several || cli_is_watched(&cmd->cli)))
+    if (!where || cmd->cli.verbose != 0 || !(cmd->one_of_several || cli_is_watched(&cmd->cli)))
         return;
     for (size_t i = 0; i < choice->n; i++)
         decoded += choice->list[i].decode && !choice->list[i].kept && !choice->list[i].encoding;
     if (choice->encoded == 0 && decoded != 0)
         snprintf(done, sizeof done, "%zu weight%s dequantized, ", decoded, decoded == 1 ? "" : "s");
     cli_say(&cmd->cli, p->model->name, "%s%s written to %s in %.1f s", done, str_size(size, nbytes),
-        where ? str_shown(shown, where, strlen(where)) : "standard output", seconds);
+        str_shown(shown, where, strlen(where)), seconds);
 }
 
 void

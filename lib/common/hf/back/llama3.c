@@ -49,6 +49,15 @@ solve_slope(struct llama3_rope *r, const float *x, size_t n, size_t first, size_
     return r->high > r->low && r->length > 0 && agrees(r, x, n);
 }
 
+/* Returns the least power of two that is at least x, which is at least 1 and finite. */
+static double
+power_of_two(double x)
+{
+    int exponent;
+    double fraction = frexp(x, &exponent);
+    return ldexp(1, fraction == 0.5 ? exponent - 1 : exponent);
+}
+
 /* Finds a length for factors that step from 1 to `factor` without pairs between: a power of two, if one is between the
  * wavelengths of the two pairs. */
 static bool
@@ -60,7 +69,7 @@ solve_step(struct llama3_rope *r, const float *x, size_t n)
     double below = i > 0 ? (double)wavelength(r->theta, i - 1, n) : 0;
     double above = i < n ? (double)wavelength(r->theta, i, n) : 4 * below;
     r->low = r->high = 1;
-    r->length = exp2(ceil(log2(below > 1 ? below : 1)));
+    r->length = power_of_two(below > 1 ? below : 1);
     if (!(r->length > below && r->length < above))
         r->length = floor((below + above) / 2);
     return agrees(r, x, n);

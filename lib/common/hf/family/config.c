@@ -85,7 +85,9 @@ find_family(struct family_config *c, struct model_family *given, struct err *err
             "%s: architectures, the model class, is missing; use --config none to keep the tensor names", file);
     if (!json_is_string(class))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is not a list of strings", file);
-    c->class = json_string_value(class);
+    c->class = strdup(json_string_value(class));
+    if (!c->class)
+        return err_memory(err, json_string_length(class));
     if (!given && !family_of_class(&c->family, c->class, json_string_length(class), err))
         return false;
     return c->family || unknown_class(c->class, json_string_length(class), err);
@@ -185,6 +187,7 @@ family_config_clear(struct family_config *c)
     json_decref(c->tokenizer_config);
     json_decref(c->generation_config);
     json_decref(c->file);
+    free(c->class);
     free(c->default_class);
     family_free(c->family);
     family_free(c->default_family);

@@ -15,7 +15,7 @@ struct family_config {
     json_t *members;                    /* config.json with text_config, then with defaults; owned */
     json_t *rope_all;                   /* rope_parameters after normalization; owned */
     json_t *tokenizer_config, *generation_config, *file;        /* owned; or NULL */
-    const char *class;                  /* of architectures[0]; borrowed from `members` */
+    char *class;                        /* of architectures[0]; owned, because members of text_config replace it */
     char *default_class;                /* `class` in `default` rows: that of model_type; owned, or NULL */
     struct model_family *default_family;        /* family of that class if it is another one; owned, or NULL */
     bool unknown_type;                  /* model_type belongs to no known class */

@@ -72,7 +72,7 @@ run_sqrt(struct function_call *c)
 static bool
 run_pow(struct function_call *c)
 {
-    return give_number(c, pow(number_of(c, 0), number_of(c, 1)));
+    return give_number(c, real_power(number_of(c, 0), number_of(c, 1)));
 }
 
 /* --- lists */
