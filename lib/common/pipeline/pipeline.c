@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "base/num.h"
 #include "base/thread.h"
+#include "base/trim.h"
 #include "pipeline/block.h"
 #include "pipeline/surveys.h"
 #include "pipeline/ticket.h"
@@ -284,6 +285,8 @@ pipeline_run(struct pipeline *p, struct err *err)
         && sink_expect(p->sink, p->to - p->from, err);
     if (ok && !p->one_of_many)
         meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);
+    if (!p->one_of_many)
+        trim_memory();
     ok = ok && run_verified(p, err);
     return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);
 }
