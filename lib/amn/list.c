@@ -180,7 +180,8 @@ pad(struct str *out, size_t n)
         str_text(out, " ");
 }
 
-/* Adds a row. `below`: the path, the last cell, goes to a line of its own because it does not fit. A path is whole, to be copied. */
+/* Adds a row. `below`: the path, the last cell, does not fit and goes to the next line. It is not shortened, so that it can be
+ * copied. */
 static void
 add_text(struct model_list *l, const struct row *row, const size_t width[CELLS], bool below)
 {

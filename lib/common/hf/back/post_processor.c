@@ -1,7 +1,7 @@
 #include "hf/back/post_processor.h"
 
-static void
-put_type(struct push *json, const char *type)
+void
+back_put_type(struct push *json, const char *type)
 {
     push_object(json);
     push_key(json, "type");
@@ -60,7 +60,7 @@ struct text_frame {
 static void
 put_template(struct push *json, const struct text_frame *f)
 {
-    put_type(json, "TemplateProcessing");
+    back_put_type(json, "TemplateProcessing");
     push_key(json, "single");
     push_array(json);
     put_special(json, f->bos, 0);
@@ -102,7 +102,7 @@ frame_of(const struct back_tokens *t, enum back_kind kind, const struct back_spl
 static void
 put_byte_level(struct push *json)
 {
-    put_type(json, "ByteLevel");
+    back_put_type(json, "ByteLevel");
     push_key(json, "add_prefix_space");
     push_bool(json, true);
     push_key(json, "trim_offsets");
@@ -125,7 +125,7 @@ back_post_processor(struct push *json, const struct back_tokens *tokens, enum ba
     } else if (!framed) {
         put_byte_level(json);
     } else {
-        put_type(json, "Sequence");
+        back_put_type(json, "Sequence");
         push_key(json, "processors");
         push_array(json);
         put_byte_level(json);

@@ -9,14 +9,6 @@
 #define SPACE "\xE2\x96\x81"            /* U+2581, written for a space */
 
 static void
-put_type(struct push *json, const char *type)
-{
-    push_object(json);
-    push_key(json, "type");
-    push_text(json, type);
-}
-
-static void
 put_bool(struct push *json, const char *key, bool yes)
 {
     push_key(json, key);
@@ -145,7 +137,7 @@ put_bpe(struct push *json, const struct back_tokens *tokens, bool characters, bo
 {
     static const struct hf_string none;
     push_key(json, "model");
-    put_type(json, "BPE");
+    back_put_type(json, "BPE");
     push_key(json, "dropout");
     push_null(json);
     put_string(json, "unk_token", characters ? &tokens->role[BACK_UNK] : &none);
@@ -167,7 +159,7 @@ put_wordpiece(struct push *json, const struct back_tokens *tokens)
 {
     static const struct hf_string unknown = { "[UNK]", 5 };
     push_key(json, "model");
-    put_type(json, "WordPiece");
+    back_put_type(json, "WordPiece");
     put_string(json, "unk_token", tokens->role[BACK_UNK].n != 0 ? &tokens->role[BACK_UNK] : &unknown);
     push_key(json, "continuing_subword_prefix");
     push_text(json, "##");
@@ -182,7 +174,7 @@ put_wordpiece(struct push *json, const struct back_tokens *tokens)
 static void
 put_replace(struct push *json, const char *from, const char *to)
 {
-    put_type(json, "Replace");
+    back_put_type(json, "Replace");
     push_key(json, "pattern");
     push_object(json);
     push_key(json, "String");
@@ -200,7 +192,7 @@ put_normalizer(struct push *json, const struct back_tokens *tokens, enum back_ki
     if (kind == BACK_GEMMA4) {
         put_replace(json, " ", SPACE);
     } else if (kind == BACK_WORDPIECE) {
-        put_type(json, "BertNormalizer");
+        back_put_type(json, "BertNormalizer");
         put_bool(json, "clean_text", true);
         put_bool(json, "handle_chinese_chars", true);
         push_key(json, "strip_accents");
@@ -211,7 +203,7 @@ put_normalizer(struct push *json, const struct back_tokens *tokens, enum back_ki
         put_bool(json, "lowercase", tokens->has_lowercase && tokens->lowercase);
         push_end(json);
     } else if (split->composes) {
-        put_type(json, "NFC");
+        back_put_type(json, "NFC");
         push_end(json);
     } else {
         push_null(json);
@@ -227,11 +219,11 @@ put_pre_tokenizer(struct push *json, enum back_kind kind, const struct back_spli
     }
     push_key(json, "pre_tokenizer");
     if (kind == BACK_WORDPIECE) {
-        put_type(json, "BertPreTokenizer");
+        back_put_type(json, "BertPreTokenizer");
         push_end(json);
         return;
     }
-    put_type(json, "Split");
+    back_put_type(json, "Split");
     push_key(json, "pattern");
     push_object(json);
     push_key(json, "String");
@@ -248,23 +240,23 @@ put_decoder(struct push *json, enum back_kind kind)
 {
     push_key(json, "decoder");
     if (kind == BACK_WORDPIECE) {
-        put_type(json, "WordPiece");
+        back_put_type(json, "WordPiece");
         push_key(json, "prefix");
         push_text(json, "##");
         put_bool(json, "cleanup", true);
     } else if (kind == BACK_BPE) {
-        put_type(json, "ByteLevel");
+        back_put_type(json, "ByteLevel");
         put_bool(json, "add_prefix_space", true);
         put_bool(json, "trim_offsets", true);
         put_bool(json, "use_regex", true);
     } else {
-        put_type(json, "Sequence");
+        back_put_type(json, "Sequence");
         push_key(json, "decoders");
         push_array(json);
         put_replace(json, SPACE, " ");
-        put_type(json, "ByteFallback");
+        back_put_type(json, "ByteFallback");
         push_end(json);
-        put_type(json, "Fuse");
+        back_put_type(json, "Fuse");
         push_end(json);
         push_end(json);
     }

@@ -1,4 +1,4 @@
-/* scope: what the names and functions in the expressions of a family stand for, for one model, in one direction. */
+/* scope: the values of the names and functions in the expressions of a family, for one model, in one direction. */
 #ifndef HF_FAMILY_SCOPE_H
 #define HF_FAMILY_SCOPE_H
 
