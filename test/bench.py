@@ -34,6 +34,7 @@ class Bench:
         self.input, self.out, self.new = (os.path.join(folder, n) for n in ("in", "out", "new"))
         self.folder = folder
         self.layers, self.only, self.all = layers, opt.only, opt.all
+        self.types = opt.types or (BLOCKS if self.all else FIRST)
         self.touch = layers * LAYER_OUT + SPARE
         self.pinned = {cpus[min(1, len(cpus) - 1)]}
         self.table = Table(opt.rounds)
@@ -138,7 +139,7 @@ class Bench:
         self.fp8()
         if self.wants("S10"):
             bench_pairs.run(self)
-        for dtype in BLOCKS if self.all else FIRST:
+        for dtype in self.types:
             self.gguf(dtype, 0.75 if dtype in FAST else 1.5)
         self.gptq(4096, 4096)
         self.gptq(4096, 11008)
@@ -177,6 +178,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two rounds")
     parser.add_argument("--all", action="store_true", help="every block type of GGUF and scheme of safetensors: S3, S4, S15")
     parser.add_argument("--only", type=lambda s: s.upper().split(","), help="these rows, such as S1,S3")
+    parser.add_argument("--types", type=lambda s: s.upper().split(","), help="these block types of GGUF, in S3 and S4")
     parser.add_argument("--cpus", type=int, default=2, help="CPUs to run on (2, as the goals are)")
     parser.add_argument("--layers", type=int, default=4, help="layers of the inputs; one makes 256 MiB of output (4)")
     opt = parser.parse_args()

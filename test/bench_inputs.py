@@ -1,4 +1,5 @@
 """The inputs of bench.py: files of each container, made of a few random bytes."""
+import functools
 import json
 import os
 import pickle
@@ -17,7 +18,7 @@ MIB = 1 << 20
 #
 # Files written by Python have smaller pieces in the page cache and are read at half the speed, so inputs are copied by cp.
 
-# Block types of GGUF: id, elements, bytes, offsets of the binary16 fields.
+# Block types of GGUF: id, elements, bytes, offsets of the binary16 fields. Interleaved blocks count together.
 BLOCKS = {
     "Q4_0": (2, 32, 18, (0,)), "Q4_1": (3, 32, 20, (0, 2)), "Q5_0": (6, 32, 22, (0,)), "Q5_1": (7, 32, 24, (0, 2)),
     "Q8_0": (8, 32, 34, (0,)), "Q8_1": (9, 32, 36, (0, 2)), "Q2_K": (10, 256, 84, (80, 82)),
@@ -28,9 +29,25 @@ BLOCKS = {
     "IQ4_XS": (23, 256, 136, (0,)), "IQ1_M": (29, 256, 56, ()), "TQ1_0": (34, 256, 54, (52,)),
     "TQ2_0": (35, 256, 66, (64,)), "MXFP4": (39, 32, 17, ()), "NVFP4": (40, 64, 36, ()), "Q1_0": (41, 128, 18, (0,)),
     "Q2_0": (42, 64, 18, (0,)),
+    # of forks
+    "Q6_0": (133, 32, 26, (0,)), "IQ2_K": (137, 256, 76, (0,)), "IQ3_K": (138, 256, 110, (0,)), "IQ4_K": (139, 256, 144, (0,)),
+    "IQ5_K": (140, 256, 176, (0,)), "IQ6_K": (141, 256, 212, (0,)), "PQ2_0": (142, 128, 34, (0,)),
+    "PTQ1_0": (143, 128, 28, (26,)), "IQ4_KS": (144, 256, 136, ()), "IQ2_KS": (145, 256, 70, ()), "IQ4_KSS": (146, 256, 128, ()),
+    "IQ5_KS": (152, 256, 168, ()), "IQ2_KT": (153, 256, 68, ()), "IQ3_KT": (154, 256, 100, ()), "IQ4_KT": (155, 256, 128, ()),
+    "IQ3_KS": (156, 256, 102, ()), "IQ2_KL": (157, 256, 86, ()), "IQ1_KT": (158, 256, 56, ()),
+    "IQ1_S_R4": (219, 128, 24, ()), "IQ1_M_R4": (229, 128, 28, ()), "IQ2_K_R4": (337, 1024, 304, (0, 2, 4, 6)),
+    "IQ3_K_R4": (338, 1024, 440, (0, 2, 4, 6)), "IQ4_K_R4": (339, 1024, 576, (0, 2, 4, 6)),
+    "IQ5_K_R4": (340, 1024, 704, (0, 2, 4, 6)), "IQ4_KS_R4": (344, 1024, 544, ()), "IQ5_KS_R4": (352, 1024, 672, ()),
+}
+# The factors before each row: all of those that are interleaved
+PREFIXES = {
+    **{t: struct.pack("<f", 1e-4) for t in ("IQ4_KS", "IQ4_KSS", "IQ5_KS", "IQ1_KT", "IQ2_KT", "IQ3_KT", "IQ4_KT")},
+    **{t: struct.pack("<e", 1e-3) for t in ("IQ2_KS", "IQ3_KS", "IQ2_KL")},
+    **{t: 4 * struct.pack("<f", 1e-4) for t in ("IQ4_KS_R4", "IQ5_KS_R4")},
+    **{t: 4 * struct.pack("<e", 1e-3) for t in ("IQ1_S_R4", "IQ1_M_R4")},
 }
 FIRST = ("Q4_K", "Q6_K", "Q8_0")                        # S3 of every run
-FAST = FIRST + ("IQ4_XS", "MXFP4")                      # S3; the other types are S4
+FAST = FIRST + ("IQ4_XS", "MXFP4", "Q6_0", "IQ4_K", "IQ4_KS", "IQ5_K", "PQ2_0")     # S3; the other types are S4
 
 # The matrices of one layer of a 7 B model; their outputs are 256 MiB in BF16.
 LAYER = {"attn_q": (4096, 4096), "ffn_up": (14336, 4096), "ffn_down": (4096, 14336)}
@@ -187,10 +204,23 @@ def gguf_string(text):
     return struct.pack("<Q", len(text)) + text.encode()
 
 
+@functools.cache
+def rows_of(dtype, rows, cols):
+    """Returns bytes to repeat, and the size of a matrix that is made of them."""
+    _, elems, nbytes, _ = BLOCKS[dtype]
+    blocks, n = sane_blocks(dtype), rows * cols // elems * nbytes
+    prefix = PREFIXES.get(dtype)
+    if not prefix:
+        return blocks, n
+    together = 4 if dtype.endswith("_R4") else 1
+    row = together * cols // elems * nbytes
+    unit = b"".join(prefix + blocks[at:at + row] for at in range(0, len(blocks) - row + 1, row))
+    return unit, n + rows // together * len(prefix)
+
+
 def make_gguf(path, dtype, layers, tokens=0, copied=True):
     """One block type, norms in F32, and optionally a vocabulary. Returns the bytes of the header."""
-    type_id, elems, nbytes, _ = BLOCKS[dtype]
-    unit = sane_blocks(dtype)
+    type_id = BLOCKS[dtype][0]
     infos, at, parts = b"", 0, []
 
     def add(name, shape, id_, unit, n):
@@ -203,7 +233,7 @@ def make_gguf(path, dtype, layers, tokens=0, copied=True):
     for i in range(layers):
         add(f"blk.{i}.attn_norm.weight", (WIDTH,), 0, struct.pack("<f", 1), 4 * WIDTH)
         for name, (rows, cols) in LAYER.items():
-            add(f"blk.{i}.{name}.weight", (rows, cols), type_id, unit, rows * cols // elems * nbytes)
+            add(f"blk.{i}.{name}.weight", (rows, cols), type_id, *rows_of(dtype, rows, cols))
     pairs = [gguf_string("general.architecture") + struct.pack("<I", 8) + gguf_string("llama")]
     if tokens:
         pairs.append(gguf_string("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, tokens)

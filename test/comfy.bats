@@ -71,8 +71,9 @@ for name, marker in layers.items():     # each alone, after more than a pipe's l
     parts = [("first", "U8", [3 << 20], 3 << 20)] + [(k, *t) for k, t in read(data).items() if k.startswith(name + ".weight")]
     write("alone-" + name, parts, {"_quantization_metadata": json.dumps({"layers": {name: marker}})})
 PYTHON
-    for f in alone-*; do
-        cat "$f" | try 75 amn-remember --no-spool
+    for f in alone-*; do                # a pipe keeps 32 KiB
+        case $f in *g16384* | *nibbles65536*) status=0 ;; *) status=75 ;; esac
+        cat "$f" | try $status amn-remember --no-spool
         both 0 "$f" amn-remember
         cmp out.file out.pipe
     done

@@ -140,10 +140,10 @@ PYTHON
         'Space saved   none (6 bytes larger than dequantized)'
     ends even 'Size now      8 bytes' 'In BF16       8 bytes (dequantized by amn-remember)' \
         'Space saved   none'
-    try 0 amn-inspect --human "$corpus/gguf-good/fork-iq1_kt.gguf"
-    grep -qx 'Size now      1.00 KiB and tensors of unknown size' out
-    grep -qE '^ +unknown\(158\)  3 tensors +\?$' out
-    grep -q '^In BF16  *unknown: amn-remember does not support GGUF unknown(158)$' out
+    try 0 amn-inspect --human "$corpus/gguf-bad/fork-id-159.gguf"
+    grep -qx 'Size now      32 bytes and tensors of unknown size' out
+    grep -qE '^ +unknown\(159\)  1 tensor +\?$' out
+    grep -q '^In BF16  *unknown: amn-remember does not support GGUF unknown(159)$' out
 }
 
 @test "--metadata: every key with its type, count and value; JSON does not change" {
@@ -363,5 +363,6 @@ good_inputs() {
     "$helpers/gguf-forms" .
     amn-inspect split-00003-of-00003.gguf >>objects
     amn-inspect tokens.gguf >>objects
+    amn-inspect "$corpus/gguf-bad/fork-id-159.gguf" >>objects
     "$helpers/json-keys" AMN-INSPECT <objects
 }

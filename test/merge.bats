@@ -248,8 +248,8 @@ keeps() {
     try 69 amn-convert --keep-quantized --to safetensors "$fp8" "$fx/good-gguf.gguf"
     try 69 amn-convert --keep-quantized --to gguf "$corpus/gguf-good/v3-big-endian.gguf"
     grep -q 'big-endian' err
-    try 69 amn-convert --keep-quantized --to gguf "$corpus/gguf-good/fork-q6_0.gguf"
-    grep -q 'ggml type 133' err
+    try 69 amn-convert --keep-quantized --to gguf "$corpus/gguf-bad/fork-id-159.gguf"
+    grep -q 'ggml type 159' err
     for to in safetensors gguf npz; do
         amn-convert --keep-quantized --exclude z --to $to "$fx/good-plain.safetensors" >kept
         amn-convert --exclude z --to $to "$fx/good-plain.safetensors" | cmp - kept

@@ -107,7 +107,7 @@ END
     [ "$(wc -l <out)" -eq 23 ]
     refute grep -n ' $' out
     # The widest total determines the columns too; an unknown size is not a number.
-    try 0 amn-parse --human "$corpus/gguf-good/fork-iq1_kt.gguf"
+    try 0 amn-parse --human "$corpus/gguf-bad/fork-id-159.gguf"
     sed -n '$p' out | grep -qE '^[0-9]+ tensors? .* \+ \?'
     try 0 amn-parse --human "$corpus/safetensors-good/bnb-nf4-bs4096-float16.safetensors"
     sed -n '$p' out | grep -qE '^[0-9]+ tensors +[0-9.]+ [KM]iB$'

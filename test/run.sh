@@ -107,7 +107,7 @@ units() {
 
 # Runs the randomized unit tests again with more rounds.
 rounds() {
-    for unit in convrot kernel_sets vocabulary; do AMN_ALL_ROUNDS=1 "$AMN_OBJ/test/unit/test_$unit" || return 1; done
+    for unit in convrot kernel_sets row_sets vocabulary; do AMN_ALL_ROUNDS=1 "$AMN_OBJ/test/unit/test_$unit" || return 1; done
 }
 
 # Prints failures, with their output, and skipped tests from the line-by-line report of bats.

@@ -22,6 +22,9 @@ static const struct block_fields block_fields[] = {
     { DTYPE_IQ2_S, 0, NO_FIELD },       { DTYPE_IQ4_XS, 0, NO_FIELD },      { DTYPE_IQ1_M, 48, NO_FIELD },
     { DTYPE_TQ1_0, 52, NO_FIELD },      { DTYPE_TQ2_0, 64, NO_FIELD },      { DTYPE_MXFP4, NO_FIELD, NO_FIELD },
     { DTYPE_NVFP4, NO_FIELD, NO_FIELD }, { DTYPE_Q1_0, 0, NO_FIELD },       { DTYPE_Q2_0, 0, NO_FIELD },
+    { DTYPE_Q6_0, 0, NO_FIELD },        { DTYPE_IQ2_K, 0, NO_FIELD },       { DTYPE_IQ3_K, 0, NO_FIELD },
+    { DTYPE_IQ4_K, 0, NO_FIELD },       { DTYPE_IQ5_K, 0, NO_FIELD },       { DTYPE_IQ6_K, 0, NO_FIELD },
+    { DTYPE_PQ2_0, 0, NO_FIELD },       { DTYPE_PTQ1_0, 26, NO_FIELD },
 };
 
 enum { BLOCK_FIELDS = sizeof block_fields / sizeof block_fields[0] };

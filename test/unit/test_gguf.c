@@ -319,8 +319,20 @@ test_sizes(void)
     CHECK(outcome_of(2, 16, 4, 64) == ERR_MALFORMED);                   /* 64 elements, but rows of 16 */
     CHECK(outcome_of(2, 33, 0, 64) == ERR_MALFORMED);
     CHECK(outcome_of(4, 32, 1, 64) == ERR_UNSUPPORTED);
-    CHECK(outcome_of(38, 32, 1, 64) == ERR_UNSUPPORTED);
-    CHECK(outcome_of(43, 32, 1, 64) == ERR_NONE);                       /* listed */
+    CHECK(outcome_of(33, 32, 1, 64) == ERR_UNSUPPORTED);
+    CHECK(outcome_of(36, 64, 4, 96) == ERR_NONE);                       /* 64 bytes, then 32 for the whole tensor */
+    CHECK(outcome_of(36, 64, 4, 95) == ERR_MALFORMED);
+    CHECK(outcome_of(144, 512, 3, 3 * (4 + 2 * 136)) == ERR_NONE);      /* rows with a prefix */
+    CHECK(outcome_of(144, 512, 3, 3 * (4 + 2 * 136) - 1) == ERR_MALFORMED);
+    CHECK(outcome_of(144, 128, 4, 1024) == ERR_MALFORMED);
+    CHECK(outcome_of(344, 256, 8, 8 * (4 + 136)) == ERR_NONE);          /* rows that are interleaved */
+    CHECK(outcome_of(344, 256, 6, 8 * (4 + 136)) == ERR_MALFORMED);
+    CHECK(outcome_of(42, 128, 4, 4 * 36) == ERR_NONE);                  /* Q2_0, and its older form */
+    CHECK(outcome_of(42, 128, 4, 4 * 34) == ERR_NONE);
+    CHECK(outcome_of(42, 128, 4, 4 * 34 - 1) == ERR_MALFORMED);
+    CHECK(outcome_of(42, 64, 8, 4 * 34) == ERR_MALFORMED);              /* half of a block in a row */
+    CHECK(outcome_of(43, 32, 1, 64) == ERR_NONE);                       /* listed, with its claimants */
+    CHECK(outcome_of(159, 32, 1, 64) == ERR_NONE);                      /* listed */
     CHECK(outcome_of(UINT32_MAX, 32, 1, 64) == ERR_NONE);
     CHECK(outcome_of(0, 0, UINT64_C(1) << 62, 0) == ERR_NONE);
     CHECK(outcome_of(0, UINT64_C(1) << 32, UINT64_C(1) << 32, 32) == ERR_MALFORMED);
@@ -353,10 +365,10 @@ test_layout(void)
         { { 8, 8, 8 }, { 0, 0, 64 }, ERR_MALFORMED, "one place for two" },
         { { 8, 8, 8 }, { 0, 64, 120 }, ERR_MALFORMED, "not aligned" },
         { { 8, 8, 8 }, { 0, 64, UINT64_C(0) - 32 }, ERR_MALFORMED, "an end that wraps" },
-        { { 8, 99, 8 }, { 0, 64, 192 }, ERR_NONE, "an unknown size between" },
-        { { 8, 99, 8 }, { 0, 64, 64 }, ERR_MALFORMED, "an unknown size on another tensor" },
-        { { 8, 99, 8 }, { 0, 96, 128 }, ERR_MALFORMED, "a hole in front of an unknown size" },
-        { { 99, 8, 8 }, { 32, 0, 64 }, ERR_MALFORMED, "an unknown size inside a tensor" },
+        { { 8, 159, 8 }, { 0, 64, 192 }, ERR_NONE, "an unknown size between" },
+        { { 8, 159, 8 }, { 0, 64, 64 }, ERR_MALFORMED, "an unknown size on another tensor" },
+        { { 8, 159, 8 }, { 0, 96, 128 }, ERR_MALFORMED, "a hole in front of an unknown size" },
+        { { 159, 8, 8 }, { 32, 0, 64 }, ERR_MALFORMED, "an unknown size inside a tensor" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_ROW(outcome_of_three(rows[i].id, rows[i].offset) == rows[i].kind, rows[i].what);

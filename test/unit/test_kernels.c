@@ -386,7 +386,7 @@ main(void)
     test_pick();
     for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++)
         test_grid(&grids[i]);
-    CHECK((int)GOLDEN == DTYPE_UNKNOWN - DTYPE_SCALARS && (int)BLOCK_FIELDS == GOLDEN);
+    CHECK((int)GOLDEN == DTYPE_FORKS - DTYPE_SCALARS && (int)BLOCK_FIELDS == DTYPE_IQ4_KS - DTYPE_SCALARS);
     for (int i = 0; i < SETS; i++) {
         const struct kernels *k = sets_pick(sets[i]);
 

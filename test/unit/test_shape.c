@@ -10,21 +10,29 @@ shape_of(uint8_t packed[2 * SHAPE_DIM], uint64_t rows, uint64_t cols)
     return (struct shape){ 2, packed };
 }
 
-/* Three rows of two blocks: their bytes, the start of each block, and rows that end within a block. */
+/* Whole runs of interleaved rows of two blocks: their bytes, the start of each block, and rows that end within a block. */
 static void
 test_rows(enum dtype dtype)
 {
     const struct dtype_facts *f = dtype_facts(dtype);
     bool block = f->kind == DTYPE_IS_BLOCK, whole;
     uint8_t packed[2 * SHAPE_DIM];
-    struct shape s = shape_of(packed, 3, 2 * f->elems);
-    uint64_t row = 1, nbytes = 1;
+    uint64_t together = f->interleaved ? f->interleaved : 1, rows = 3 * together, cols = 2 * (uint64_t)f->elems;
+    struct shape s = shape_of(packed, rows, cols);
+    uint64_t row = 1, nbytes = 1, at = 0, bytes = f->prefix + 2 * (uint64_t)f->bytes;
 
-    CHECK_ROW(dtype_row_bytes(&row, dtype, 2 * f->elems) && row == 2 * (uint64_t)f->bytes, f->name);
-    CHECK_ROW(dtype_rows_bytes(&nbytes, dtype, 3, 2 * f->elems) && nbytes == 3 * row, f->name);
-    CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole) && whole && nbytes == 3 * row, f->name);
-    for (uint64_t i = 0; block && i < 6 * (uint64_t)f->elems; i++)
-        CHECK_ROW(shape_offset(&s, dtype, i) == i / f->elems * f->bytes, f->name);
+    CHECK_ROW(dtype_row_bytes(&row, dtype, cols) && row == bytes, f->name);
+    CHECK_ROW(dtype_rows_bytes(&nbytes, dtype, rows, cols) && nbytes == rows * row + f->tail, f->name);
+    CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole) && whole && nbytes == rows * row + f->tail, f->name);
+    for (uint64_t i = 0; block && i < rows * cols; i++) {
+        uint64_t run = i / cols / together, b = i % cols / f->elems;
+
+        at = run * together * bytes + together * (f->prefix + b * f->bytes);
+        CHECK_ROW(shape_offset(&s, dtype, i) == at, f->name);
+        CHECK_ROW(dtype_prefix_offset(dtype, cols, i / cols)
+            == run * together * bytes + i / cols % together * f->prefix, f->name);
+    }
+    CHECK_ROW(!block || at + together * f->bytes + f->tail == nbytes, f->name);
 
     s = shape_of(packed, f->elems, 1);              /* whole units, but not whole rows of blocks */
     CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole) && whole == (!block || f->elems == 1), f->name);
@@ -33,7 +41,8 @@ test_rows(enum dtype dtype)
     s = shape_of(packed, 0, f->elems + 1u);
     CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole) && whole && nbytes == 0, f->name);
     s = shape_of(packed, UINT64_C(1) << 31, UINT64_C(1) << 32);
-    CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole) == (8 * f->bytes < 2 * f->elems), f->name);      /* 2^63 elements */
+    CHECK_ROW(shape_nbytes(&s, dtype, &nbytes, &whole)                                          /* 2^63 elements */
+        == (8 * f->bytes < 2 * f->elems), f->name);
 }
 
 int

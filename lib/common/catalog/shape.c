@@ -95,9 +95,8 @@ shape_nbytes(const struct shape *shape, enum dtype dtype, uint64_t *nbytes, bool
 uint64_t
 shape_offset(const struct shape *shape, enum dtype dtype, uint64_t i)
 {
-    uint64_t row = row_of(shape, dtype, UINT64_MAX), nbytes = 0;
-    dtype_rows_bytes(&nbytes, dtype, i / row, row);
-    return nbytes + dtype_row_offset(dtype, i % row);
+    uint64_t row = row_of(shape, dtype, UINT64_MAX);
+    return dtype_block_offset(dtype, row, i / row, i % row);
 }
 
 const char *

@@ -20,7 +20,7 @@ struct tensor {
     const char *name;           /* any bytes, NUL included; name_len bytes followed by a NUL */
     uint32_t name_len;
     enum dtype dtype;
-    uint32_t ggml_id;           /* type id in the file if dtype is DTYPE_UNKNOWN */
+    uint32_t ggml_id;           /* type id in a GGUF file */
     const char *type_name;      /* type name in the file if there is no id, such as "complex128", or NULL; lives as long as
                                  * the catalog */
     uint32_t listed;            /* position in the header; set by catalog_add */

@@ -9,7 +9,7 @@
 
 /* q_blocks: one or two factors in a block */
 kernel_block_f32 q4_0_dequantize, q4_1_dequantize, q5_0_dequantize, q5_1_dequantize, q8_0_dequantize, q8_1_dequantize;
-kernel_block_f32 q1_0_dequantize, q2_0_dequantize;
+kernel_block_f32 q1_0_dequantize, q2_0_dequantize, q6_0_dequantize, pq2_0_dequantize;
 
 /* k_quants: super-blocks */
 kernel_block_f32 q2_k_dequantize, q3_k_dequantize, q4_k_dequantize, q5_k_dequantize, q6_k_dequantize, q8_k_dequantize;
@@ -23,7 +23,16 @@ kernel_block_f32 iq4_nl_dequantize, iq4_xs_dequantize;
 extern const int8_t iq4_levels[16];
 
 /* ternary: -1, 0, 1 and one factor */
-kernel_block_f32 tq1_0_dequantize, tq2_0_dequantize;
+kernel_block_f32 tq1_0_dequantize, tq2_0_dequantize, ptq1_0_dequantize;
+
+/* iqk, iqk_rows, iqk_interleaved, trellis: types of ik_llama.cpp (kernel/iqk.h) */
+kernel_block_f32 iq2_k_dequantize, iq3_k_dequantize, iq4_k_dequantize, iq5_k_dequantize, iq6_k_dequantize;
+kernel_row_f32 iq4_ks_dequantize, iq5_ks_dequantize, iq4_kss_dequantize, iq2_ks_dequantize, iq3_ks_dequantize;
+kernel_row_f32 iq2_kl_dequantize;
+kernel_row_f32 iq1_kt_dequantize, iq2_kt_dequantize, iq3_kt_dequantize, iq4_kt_dequantize;
+kernel_row_f32 iq1_s_r4_dequantize, iq1_m_r4_dequantize;        /* call iq_grids_build() first */
+kernel_row_f32 iq2_k_r4_dequantize, iq3_k_r4_dequantize, iq4_k_r4_dequantize, iq5_k_r4_dequantize;
+kernel_row_f32 iq4_ks_r4_dequantize, iq5_ks_r4_dequantize;
 
 /* fp4_blocks: a table of doubled E2M1 values, and a scale. Never yields NaN. The F32 tensor `X.scale` that accompanies an
  * NVFP4 tensor is not applied here; the caller multiplies afterwards. */

@@ -71,6 +71,21 @@ static const struct kernels scalar = {
         [DTYPE_TQ2_0] = tq2_0_dequantize,       [DTYPE_MXFP4] = mxfp4_dequantize,
         [DTYPE_NVFP4] = nvfp4_dequantize,       [DTYPE_Q1_0] = q1_0_dequantize,
         [DTYPE_Q2_0] = q2_0_dequantize,
+        [DTYPE_Q6_0] = q6_0_dequantize,         [DTYPE_PQ2_0] = pq2_0_dequantize,
+        [DTYPE_PTQ1_0] = ptq1_0_dequantize,     [DTYPE_IQ2_K] = iq2_k_dequantize,
+        [DTYPE_IQ3_K] = iq3_k_dequantize,       [DTYPE_IQ4_K] = iq4_k_dequantize,
+        [DTYPE_IQ5_K] = iq5_k_dequantize,       [DTYPE_IQ6_K] = iq6_k_dequantize,
+    },
+    .row_f32 = {
+        [DTYPE_IQ4_KS] = iq4_ks_dequantize,     [DTYPE_IQ2_KS] = iq2_ks_dequantize,
+        [DTYPE_IQ4_KSS] = iq4_kss_dequantize,   [DTYPE_IQ5_KS] = iq5_ks_dequantize,
+        [DTYPE_IQ3_KS] = iq3_ks_dequantize,     [DTYPE_IQ2_KL] = iq2_kl_dequantize,
+        [DTYPE_IQ1_KT] = iq1_kt_dequantize,     [DTYPE_IQ2_KT] = iq2_kt_dequantize,
+        [DTYPE_IQ3_KT] = iq3_kt_dequantize,     [DTYPE_IQ4_KT] = iq4_kt_dequantize,
+        [DTYPE_IQ1_S_R4] = iq1_s_r4_dequantize, [DTYPE_IQ1_M_R4] = iq1_m_r4_dequantize,
+        [DTYPE_IQ2_K_R4] = iq2_k_r4_dequantize, [DTYPE_IQ3_K_R4] = iq3_k_r4_dequantize,
+        [DTYPE_IQ4_K_R4] = iq4_k_r4_dequantize, [DTYPE_IQ5_K_R4] = iq5_k_r4_dequantize,
+        [DTYPE_IQ4_KS_R4] = iq4_ks_r4_dequantize,   [DTYPE_IQ5_KS_R4] = iq5_ks_r4_dequantize,
     },
     .encode = {
         [DTYPE_Q4_0] = encode_q,        [DTYPE_Q4_1] = encode_q,        [DTYPE_Q5_0] = encode_q,
@@ -169,35 +184,59 @@ kernels_pick(const char *amn_cpu, struct err *err)
 /* Floats between decoding and rounding: they stay in L1, and two buffers of CAST fit in 8 KiB of stack. */
 enum { PIECE = 1024, CAST = 960 };
 
+/* Decodes nblocks blocks: with row_f32 if `at` is not NULL, else with block_f32. */
+static void
+decode_f32(const struct kernels *k, enum dtype dtype, float *restrict y, const uint8_t *restrict src, size_t nblocks,
+    const struct kernel_row *at)
+{
+    if (at != NULL)
+        k->row_f32[dtype](y, src, nblocks, at);
+    else
+        k->block_f32[dtype](y, src, nblocks);
+}
+
+/* Decodes nblocks blocks through floats, PIECE at a time. */
+static void
+decode_pieces(const struct kernels *k, enum dtype dtype, enum dtype to, uint16_t *restrict y, const uint8_t *restrict src,
+    size_t nblocks, const struct kernel_row *at)
+{
+    kernel_round16 *round = to == DTYPE_BF16 ? k->round_bf16 : k->round_f16;
+    size_t elems = dtype_facts(dtype)->elems, step = dtype_block_step(dtype), now;
+    float piece[PIECE];
+
+    for (; nblocks > 0; nblocks -= now) {
+        now = PIECE / elems < nblocks ? PIECE / elems : nblocks;
+        decode_f32(k, dtype, piece, src, now, at);
+        round(y, piece, now * elems);
+        y += now * elems;
+        src += now * step;
+    }
+}
+
 void
 kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
     const uint8_t *restrict src, size_t nblocks)
 {
-    const struct dtype_facts *facts = dtype_facts(dtype);
-    kernel_round16 *round = to == DTYPE_BF16 ? k->round_bf16 : k->round_f16;
-    uint16_t *codes = y;
-    float piece[PIECE];
-
-    assert(facts->elems <= PIECE && (to == DTYPE_F32 || to == DTYPE_BF16 || to == DTYPE_F16));
-    if (to == DTYPE_F32) {
+    assert(dtype_facts(dtype)->elems <= PIECE && (to == DTYPE_F32 || to == DTYPE_BF16 || to == DTYPE_F16));
+    if (to == DTYPE_F32)
         k->block_f32[dtype](y, src, nblocks);
-        return;
-    }
-    if (to == DTYPE_BF16 && k->block_bf16[dtype] != NULL) {
-        k->block_bf16[dtype](codes, src, nblocks);
-        return;
-    }
-    while (nblocks > 0) {
-        size_t now = PIECE / facts->elems;
+    else if (to == DTYPE_BF16 && k->block_bf16[dtype] != NULL)
+        k->block_bf16[dtype](y, src, nblocks);
+    else
+        decode_pieces(k, dtype, to, y, src, nblocks, NULL);
+}
 
-        if (now > nblocks)
-            now = nblocks;
-        k->block_f32[dtype](piece, src, now);
-        round(codes, piece, now * facts->elems);
-        codes += now * facts->elems;
-        src += now * facts->bytes;
-        nblocks -= now;
-    }
+void
+kernels_row(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
+    const uint8_t *restrict src, size_t nblocks, const struct kernel_row *at)
+{
+    assert(dtype_facts(dtype)->elems <= PIECE && (to == DTYPE_F32 || to == DTYPE_BF16 || to == DTYPE_F16));
+    if (to == DTYPE_F32)
+        k->row_f32[dtype](y, src, nblocks, at);
+    else if (to == DTYPE_BF16 && k->row_bf16[dtype] != NULL)
+        k->row_bf16[dtype](y, src, nblocks, at);
+    else
+        decode_pieces(k, dtype, to, y, src, nblocks, at);
 }
 
 void

@@ -40,6 +40,15 @@ typedef void kernel_block_f32(float *restrict y, const uint8_t *restrict src, si
 /* Same, with rounding to BF16: y holds nblocks * elems codes. */
 typedef void kernel_block_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks);
 
+/* Same for nblocks blocks of one row, for types whose rows have a prefix or are interleaved. Blocks of interleaved rows are
+ * as large as one of each row together. */
+struct kernel_row {
+    float scale;                /* the factor in the prefix; not used without one */
+    unsigned row;               /* number of the row among the interleaved ones */
+};
+typedef void kernel_row_f32(float *restrict y, const uint8_t *restrict src, size_t nblocks, const struct kernel_row *at);
+typedef void kernel_row_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks, const struct kernel_row *at);
+
 /* fp8.h: rows of float8 codes times scales. */
 typedef void kernel_fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m);
 typedef void kernel_fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m);
@@ -121,6 +130,8 @@ struct kernels {
     kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16, else NULL */
     kernel_block_f32 *block_f32[DTYPE_COUNT];       /* by block dtype; NULL: not decodable yet */
     kernel_block_bf16 *block_bf16[DTYPE_COUNT];     /* NULL: use block_f32, then round_bf16 */
+    kernel_row_f32 *row_f32[DTYPE_COUNT];           /* for types without block_f32; NULL: not decodable */
+    kernel_row_bf16 *row_bf16[DTYPE_COUNT];         /* NULL: use row_f32, then round_bf16 */
     kernel_encode *encode[DTYPE_COUNT];             /* by block dtype; NULL: no encoder */
     kernel_encode_fp8 *encode_e4m3, *encode_e5m2;
     kernel_encode_absmax *encode_absmax;
@@ -158,6 +169,10 @@ const struct kernels *kernels_pick(const char *amn_cpu, struct err *err);
 /* Dequantizes blocks of `dtype`, whose block_f32 must not be NULL, to nblocks * elems values of `to`: BF16, F16 or F32. */
 void kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
     const uint8_t *restrict src, size_t nblocks);
+
+/* Same for nblocks blocks of one row, with row_f32. */
+void kernels_row(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
+    const uint8_t *restrict src, size_t nblocks, const struct kernel_row *at);
 
 /* Rounds n floats to `to` (BF16, F16 or F32, the last with canonical NaN). x is scratch and may change. */
 void kernels_round(const struct kernels *k, enum dtype to, void *restrict y, float *restrict x, size_t n);

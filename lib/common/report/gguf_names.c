@@ -1,6 +1,7 @@
 #include "report/gguf_names.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define UNKNOWN "unknown, may not work"
 
@@ -46,6 +47,20 @@ static const char *const file_types[] = {
 
 enum { FILE_TYPES = sizeof file_types / sizeof *file_types };
 
+/* File types that ik_llama.cpp adds, except for its interleaved types. */
+#define IK " (ik_llama.cpp)"
+static const struct ik_file_type {
+    uint8_t id;
+    const char *shown;          /* the name of a type, then IK */
+} ik_file_types[] = {
+    { 135, "Q6_0" IK },   { 136, "IQ1_BN" IK },  { 137, "IQ2_BN" IK }, { 138, "IQ2_K" IK },  { 139, "IQ3_K" IK },
+    { 140, "IQ4_K" IK },  { 141, "IQ5_K" IK },   { 142, "IQ6_K" IK },  { 145, "IQ4_KS" IK }, { 146, "IQ3_KL" IK },
+    { 147, "IQ2_KS" IK }, { 148, "IQ4_KSS" IK }, { 149, "Q8_KV" IK },  { 150, "IQ5_KS" IK }, { 151, "IQ2_KT" IK },
+    { 152, "IQ3_KT" IK }, { 153, "IQ4_KT" IK },  { 154, "IQ3_KS" IK }, { 155, "IQ2_KL" IK }, { 156, "IQ1_KT" IK },
+};
+
+enum { IK_FILE_TYPES = sizeof ik_file_types / sizeof *ik_file_types };
+
 /* File type for each tensor type. 0 means both "all F32" and "none"; the code below distinguishes them. */
 static const uint8_t guesses[DTYPE_COUNT] = {
     [DTYPE_F16] = 1,      [DTYPE_BF16] = 32,    [DTYPE_Q4_0] = 2,     [DTYPE_Q4_1] = 3,
@@ -60,11 +75,18 @@ static const uint8_t guesses[DTYPE_COUNT] = {
 const char *
 gguf_names_file_type(uint64_t id)
 {
+    for (size_t i = 0; i < IK_FILE_TYPES; i++)
+        if (ik_file_types[i].id == id)
+            return ik_file_types[i].shown;
     return id < FILE_TYPES && file_types[id] ? file_types[id] : UNKNOWN;
 }
 
 const char *
 gguf_names_guess(enum dtype dtype)
 {
+    size_t n = strlen(dtype_name(dtype));
+    for (size_t i = 0; i < IK_FILE_TYPES && dtype_facts(dtype)->fork; i++)
+        if (strncmp(ik_file_types[i].shown, dtype_name(dtype), n) == 0 && strcmp(ik_file_types[i].shown + n, IK) == 0)
+            return ik_file_types[i].shown;
     return guesses[dtype] == 0 && dtype != DTYPE_F32 ? UNKNOWN : file_types[guesses[dtype]];
 }

@@ -9,7 +9,10 @@
 #include "base/num.h"
 #include "encode/mix.h"
 
-enum { PHRASE_ITEMS = 4 };          /* names in one phrase; the rest are counted */
+enum {
+    PHRASE_ITEMS = 4,           /* names in one phrase; the rest are counted */
+    Q2_0_ID = 42,               /* under which older files of PrismML have PQ2_0 */
+};
 
 #define UNKNOWN "unknown("
 
@@ -20,6 +23,8 @@ summary_dtype(char buf[SUMMARY_DTYPE], const struct tensor *t)
         snprintf(buf, SUMMARY_DTYPE, UNKNOWN "%s)", t->type_name);
     else if (t->dtype == DTYPE_UNKNOWN)
         snprintf(buf, SUMMARY_DTYPE, UNKNOWN "%" PRIu32 ")", t->ggml_id);
+    else if (t->dtype == DTYPE_PQ2_0 && t->ggml_id == Q2_0_ID)
+        snprintf(buf, SUMMARY_DTYPE, "Q2_0 (128)");
     else
         snprintf(buf, SUMMARY_DTYPE, "%s", dtype_name(t->dtype));
     return buf;
@@ -80,8 +85,14 @@ const char *
 summary_describe(char buf[SCHEME_DETAIL], const struct weight *w)
 {
     const struct tensor *codes = w->part[0];
+    const char *fork = dtype_facts(codes->dtype)->fork;
+    bool several;
     buf[0] = '\0';
+    if (fork)
+        return memcpy(buf, fork, strlen(fork) + 1);
     w->scheme->describe(w, buf);
+    if (codes->dtype == DTYPE_UNKNOWN && !codes->type_name && dtype_ggml_claimants(codes->ggml_id, &several))
+        return buf;
     if (strcmp(buf, w->scheme->name) == 0 || codes->dtype == DTYPE_UNKNOWN
         || (named_by_type(codes) && strcmp(buf, dtype_name(codes->dtype)) == 0))
         buf[0] = '\0';

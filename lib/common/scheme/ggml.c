@@ -1,6 +1,7 @@
 /* ggml block types: a tensor is its blocks in order, and any run of blocks can be decoded independently (the formulas are in
- * kernel/). NVFP4 has a second level: X.scale, F32 [1] or one per matrix of stacked experts, multiplies the decoded value;
- * X.input_scale does not affect the weight. Source: llama.cpp, llama-model.cpp. */
+ * kernel/). Rows of some types of forks begin with a factor, the prefix, or are interleaved: these are decoded row by row. NVFP4
+ * has a second level: X.scale, F32 [1] or one per matrix of stacked experts, multiplies the decoded value; X.input_scale does
+ * not affect the weight. Source: llama.cpp, llama-model.cpp. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +10,10 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "dtype/ggml_block.h"
+#include "dtype/half.h"
 #include "scheme/table.h"
 
-enum { CODES, SCALE };          /* parts */
+enum { CODES, SCALE, PREFIX };  /* parts; PREFIX: the codes again, for prefixes of long rows */
 
 /* Returns the number of elements that share a scale. The weight must have one. */
 static uint64_t
@@ -20,12 +22,47 @@ per_matrix(const struct weight *w)
     return *(const uint64_t *)w->own;
 }
 
+/* Returns true if a block cannot be decoded without knowing its row. */
+static bool
+in_rows(enum dtype dtype)
+{
+    return dtype_facts(dtype)->prefix != 0 || dtype_facts(dtype)->interleaved != 0;
+}
+
+/* Returns the elements of a row. */
+static uint64_t
+cols_of(const struct tensor *codes)
+{
+    return shape_dim(&codes->shape, codes->shape.rank - 1);
+}
+
+/* Returns the rows that are stored as one. */
+static uint64_t
+together(const struct tensor *codes)
+{
+    return num_max(dtype_facts(codes->dtype)->interleaved, 1);
+}
+
+/* Runs of short rows start at the prefix of a row, which a pipe still has. Prefixes of long rows are read on their own. */
+static void
+fit_rows(struct weight *w)
+{
+    const struct tensor *codes = w->part[CODES];
+    uint64_t row = 0;
+    dtype_row_bytes(&row, codes->dtype, cols_of(codes));
+    w->again = row * together(codes) > SCHEME_BACK;     /* does not overflow: the tensor has as many rows */
+    if (w->again)
+        w->part[PREFIX] = codes;
+}
+
 static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     const struct shape *s = &codes->shape;
     uint64_t experts = s->rank >= 3 ? shape_dim(s, s->rank - 3) : 1, numel, total;
+    if (in_rows(codes->dtype))
+        fit_rows(w);
     if (!scale)
         return true;
     if (scale->shape.rank > 1 || !shape_numel(&scale->shape, &numel) || !shape_numel(s, &total)
@@ -52,11 +89,43 @@ block_at(const struct tensor *codes, uint64_t i)
     return shape_offset(&codes->shape, codes->dtype, i);
 }
 
+/* Returns the bytes from the prefix of the first row, or of the first of those interleaved with it, to the last block. In long
+ * rows, they start at the first block if no other row needs earlier ones. */
+static struct span
+run_rows(const struct weight *w, uint64_t first, uint64_t count)
+{
+    const struct tensor *codes = w->part[CODES];
+    uint64_t cols = cols_of(codes), last = first + count - 1, n = together(codes);
+    uint64_t row = first / cols, last_row = last / cols, from, end;
+    if (w->part[PREFIX] && (n == 1 || row == last_row))
+        from = block_at(codes, first);
+    else
+        from = dtype_prefix_offset(codes->dtype, cols, row - row % n);
+    if (last_row == row || last_row % n == 0)
+        end = block_at(codes, last) + dtype_block_step(codes->dtype);
+    else        /* earlier rows need all blocks */
+        end = dtype_prefix_offset(codes->dtype, cols, last_row - last_row % n + n);
+    return (struct span){ .at = from, .len = end - from };
+}
+
+/* Returns the prefixes of the rows that are stored with the row of element `first`. */
+static struct span
+run_prefix(const struct tensor *codes, uint64_t first)
+{
+    uint64_t cols = cols_of(codes), row = first / cols, n = together(codes);
+    return (struct span){ .at = dtype_prefix_offset(codes->dtype, cols, row - row % n),
+        .len = n * dtype_facts(codes->dtype)->prefix };
+}
+
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct tensor *codes = w->part[CODES];
-    if (part == CODES) {
+    if (part == CODES && in_rows(codes->dtype))
+        *s = run_rows(w, first, count);
+    else if (part == PREFIX)
+        *s = run_prefix(codes, first);
+    else if (part == CODES) {
         uint64_t from = block_at(codes, first), last = block_at(codes, first + count - 1);
         *s = (struct span){ .at = from, .len = last + dtype_facts(codes->dtype)->bytes - from };
     } else {
@@ -83,6 +152,42 @@ struct ggml_room {
     uint8_t swapped[2 * STEP];          /* no type needs more bytes for this many elements */
 };
 
+/* Returns the factor in the prefix of a row, or 0 if the type has none. */
+static float
+row_scale(const struct decoding *d, uint64_t row)
+{
+    const struct tensor *codes = d->w->part[CODES];
+    uint64_t cols = cols_of(codes), n = together(codes), at = dtype_prefix_offset(codes->dtype, cols, row);
+    uint8_t size = dtype_facts(codes->dtype)->prefix;
+    bool apart = d->w->part[PREFIX] && row / n == d->first / cols / n;
+    if (size == 0)
+        return 0;
+    const uint8_t *p = decoding_bytes(d, apart ? PREFIX : CODES, at);
+    return size == 2 ? half_to_float(load_le16(p)) : float_of_bits(load_le32(p));
+}
+
+/* Decodes elements of one row: whole blocks directly, partial ones through floats. */
+static uint64_t
+decode_row(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+{
+    const struct tensor *codes = d->w->part[CODES];
+    const struct dtype_facts *f = dtype_facts(codes->dtype);
+    uint64_t cols = cols_of(codes), row = at / cols, cut = at % cols % f->elems;
+    const uint8_t *x = decoding_bytes(d, CODES, dtype_block_offset(codes->dtype, cols, row, at % cols));
+    const struct kernel_row place = { .scale = row_scale(d, row), .row = (unsigned)(row % together(codes)) };
+    float *v = ((struct ggml_room *)d->room)->v;
+    count = num_min(count, cols - at % cols);
+    if (cut == 0 && count >= f->elems) {
+        uint64_t whole = count / f->elems;
+        kernels_row(d->k, codes->dtype, d->to, y, x, (size_t)whole, &place);
+        return whole * f->elems;
+    }
+    count = num_min(count, f->elems - cut);
+    d->k->row_f32[codes->dtype](v, x, 1, &place);
+    kernels_round(d->k, d->to, y, v + cut, (size_t)count);
+    return count;
+}
+
 /* Decodes whole blocks directly. Partial blocks, and those with a scale or in another byte order, are converted through
  * floats. */
 static uint64_t
@@ -91,6 +196,8 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct tensor *codes = d->w->part[CODES];
     const struct dtype_facts *f = dtype_facts(codes->dtype);
     struct ggml_room *room = d->room;
+    if (in_rows(codes->dtype))
+        return decode_row(d, at, count, y);
     uint64_t cut = at % f->elems, whole = count / f->elems;
     const uint8_t *x = decoding_bytes(d, CODES, block_at(codes, at));
     bool careful = d->w->part[SCALE] || codes->big_endian;
@@ -136,7 +243,17 @@ fit_unknown(struct table_match *f, struct weight *w, struct err *err)
 static void
 describe_unknown(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    snprintf(buf, SCHEME_DETAIL, "ggml type %" PRIu32, w->part[CODES]->ggml_id);
+    const struct tensor *t = w->part[CODES];
+    bool several = false;
+    const char *names = t->dtype == DTYPE_UNKNOWN ? dtype_ggml_claimants(t->ggml_id, &several) : NULL;
+    const struct dtype_facts *f = dtype_facts(t->dtype);
+    if (names)
+        snprintf(buf, SCHEME_DETAIL, "type %" PRIu32 ": %s%s", t->ggml_id, names, several ? " of different forks" : "");
+    else if (f->fork)
+        snprintf(buf, SCHEME_DETAIL, "%stype %" PRIu32 ": %s of %s", t->big_endian ? "big-endian " : "", t->ggml_id, f->name,
+            f->fork);
+    else
+        snprintf(buf, SCHEME_DETAIL, "ggml type %" PRIu32, t->ggml_id);
 }
 
 /* Returns true if the container gives the type a name. */
@@ -152,7 +269,15 @@ describe_named(const struct weight *w, char buf[SCHEME_DETAIL])
     snprintf(buf, SCHEME_DETAIL, "%s", w->part[CODES]->type_name);
 }
 
-#define BLOCKS DTYPE_SET([DTYPE_SCALARS ... DTYPE_UNKNOWN - 1] = true)
+/* Returns true unless the type is one of a fork in a big-endian file: no fork writes these. */
+static bool
+is_decoded(const struct table_match *f)
+{
+    return !f->codes->big_endian || !dtype_facts(f->codes->dtype)->fork;
+}
+
+#define BLOCKS DTYPE_SET([DTYPE_SCALARS ... DTYPE_UNDECODED - 1] = true)
+#define FORKS DTYPE_SET([DTYPE_FORKS ... DTYPE_UNKNOWN] = true)
 
 const struct scheme ggml_schemes[] = {
     {
@@ -163,9 +288,9 @@ const struct scheme ggml_schemes[] = {
             COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
             { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .bare = true, .companions = {
             COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE) } },
-            { .codes = "", .dtypes = BLOCKS, .becomes = "", .bare = true }),
+            { .codes = "", .dtypes = BLOCKS, .becomes = "", .bare = true, .is = is_decoded }),
         .fit = fit,
-        .need = { NEED_RUN, NEED_RUN },
+        .need = { NEED_RUN, NEED_RUN, NEED_AGAIN },
         .run = run,
         .room = sizeof(struct ggml_room),
         .decode = decode,
@@ -181,7 +306,7 @@ const struct scheme ggml_schemes[] = {
     }, {
         .code = "gguf-unknown",
         .name = "GGUF",
-        ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .bare = true }),
+        ROWS({ .codes = "", .dtypes = FORKS, .becomes = "", .bare = true }),
         .fit = fit_unknown,
         .describe = describe_unknown,
     },

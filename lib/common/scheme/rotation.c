@@ -1,4 +1,5 @@
-/* Sources: compressed-tensors transform/transform_config.py, which fuses some transforms into weights and applies others to
+/* Sources: PrismML's llama.cpp, which rotates activations if a GGUF file has keys prism.hadamard.*; compressed-tensors
+ * transform/transform_config.py, which fuses some transforms into weights and applies others to
  * activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
 #include "scheme/rotation.h"
 
@@ -19,7 +20,13 @@ rotation_evidence(const struct claims *c)
     static const char *const keys[] = { "transform_config", "hadamard_config", "rotation_config", "spinquant_config" };
     static const char *const suffixes[] = { ".forward_hadamard_transform", ".spinquant_r1_type", ".spinquant_r4_type" };
     enum { KEYS = sizeof keys / sizeof *keys, SUFFIXES = sizeof suffixes / sizeof *suffixes };
+    static const char prism[] = "prism.hadamard.";
     struct part_name ignored;
+    for (size_t i = 0; i < catalog_meta_count(c->catalog); i++) {
+        const struct meta *m = catalog_meta_at(c->catalog, i);
+        if (m->key_len >= sizeof prism - 1 && memcmp(m->key, prism, sizeof prism - 1) == 0)
+            return "prism.hadamard.*";
+    }
     for (size_t i = 0; i < KEYS; i++)
         if (says_something(json_object_get(config_block(c->config), keys[i])))
             return keys[i];

@@ -46,6 +46,8 @@ forward_some(struct source *src, void *buf, size_t n, size_t *got, struct err *e
         return err_in_file(err, src->name);
     if (*got == 0)
         src->ended = true;
+    if (!src->back && !(src->back = malloc(SOURCE_BACK)))
+        return err_memory(err, SOURCE_BACK);
     pass(src, src->pos, buf, *got);
     src->pos += *got;
     return true;

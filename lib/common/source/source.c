@@ -52,6 +52,7 @@ source_close(struct source *src)
         l->kind->close(l);
     }
     free(src->head);
+    free(src->back);
     for (size_t i = 0; i < src->nkept; i++)
         free(src->kept[i].p);
     free(src->kept);

@@ -25,7 +25,7 @@ struct source;
 /* Text for a truncated input; takes its length and the length that its header declares. */
 #define SOURCE_TRUNCATED "truncated: %" PRIu64 " of %" PRIu64 " bytes (incomplete download or copy?)"
 
-enum { SOURCE_BACK = 4096 };
+enum { SOURCE_BACK = 32 << 10 };
 
 /* Opens a path, or standard input if it is NULL. With `pipe_ok`, set for paths that the user gave, the path may be a pipe
  * and standard input may also be a socket. Fails with ERR_OPEN for a directory, and without `pipe_ok` for anything but a

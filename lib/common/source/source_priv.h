@@ -60,7 +60,7 @@ struct source {
     struct kept *kept;          /* ranges in ascending order; owned */
     size_t nkept, room_kept;
     size_t passing;             /* first kept range that has not passed yet */
-    uint8_t back[SOURCE_BACK];  /* the last nback bytes before pos */
+    uint8_t *back;              /* owned; the last nback bytes before pos, in SOURCE_BACK bytes; NULL before the first */
     size_t nback;
 };
 

@@ -5,7 +5,11 @@
  * The first dimension varies fastest; the catalog has dimensions in reverse, row-major. A row (the first dimension) is a
  * whole number of blocks. Offsets count from the first data byte and are multiples of the alignment. ggml requires the data
  * in the order of the infos, each tensor after the padding of the previous one; any other order is accepted here with a
- * warning, but not holes or overlaps.
+ * warning, but not holes or overlaps. The size of a tensor of unknown type is unknown too; the space up to the next tensor
+ * belongs to it.
+ *
+ * Files of PrismML of before July 2026 have blocks of 34 bytes for 128 elements under id 42 (Q2_0). Only the layout shows
+ * which form a file has.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -23,7 +27,7 @@ enum {
     NAME = 8,               /* bytes of the length of a name */
     MAX_DIMS = 4,           /* GGML_MAX_DIMS */
     MAX_NAME = 63,          /* GGML_MAX_NAME without its NUL */
-    FORK_TYPE = 40,         /* from this id on, forks of ggml define block types of their own */
+    FORK_TYPE = 39,         /* from this id on, forks of ggml define block types of their own */
 };
 
 struct info {
@@ -115,6 +119,10 @@ check_size(struct gguf *g, struct info *t, struct err *err)
     if (row % type->elems != 0)
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "row length %" PRIu64 " is not a multiple of %u, the block size of %s",
             row, type->elems, type->name);
+    uint64_t rows = t->rank > 1 ? t->dim[t->rank - 2] : 1;
+    if (type->interleaved != 0 && rows % type->interleaved != 0)
+        return gguf_fail(g, err, ERR_MALFORMED, t->at, "%" PRIu64 " rows are not a multiple of %u, the rows that %s "
+            "interleaves", rows, type->interleaved, type->name);
     if (!count_elements(t, &numel) || !dtype_rows_bytes(&t->nbytes, t->dtype, row != 0 ? numel / row : 0, row))
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "size of %s %s overflows 64 bits", type->name, shape_text(text, &shape));
     t->least = t->dtype == DTYPE_UNKNOWN ? numel != 0 : t->nbytes;
@@ -246,6 +254,71 @@ check_layout(struct gguf *g, const struct infos *infos, uint64_t start, struct e
     return true;
 }
 
+/* Gives all tensors of id 42 this type, Q2_0 or PQ2_0. Returns false if the file has none, or if a row does not fill its
+ * blocks. */
+static bool
+set_q2_0(struct infos *infos, enum dtype dtype)
+{
+    bool any = false;
+    for (size_t i = 0; i < infos->count; i++) {
+        struct info *t = &infos->info[i];
+        uint64_t row = t->rank ? t->dim[t->rank - 1] : 1, numel;
+        if (t->id != (uint32_t)dtype_facts(DTYPE_Q2_0)->ggml)
+            continue;
+        if (row % dtype_facts(dtype)->elems != 0 || !count_elements(t, &numel)
+            || !dtype_rows_bytes(&t->nbytes, dtype, row != 0 ? numel / row : 0, row))
+            return false;
+        t->dtype = dtype;
+        t->least = t->nbytes;
+        any = true;
+    }
+    return any;
+}
+
+/* Checks the layout, sorting the infos by offset, and finds the form of id 42: the older one if the layout fails with the
+ * newer one and holds with the older one. */
+static bool
+check_forms(struct gguf *g, struct infos *infos, uint64_t start, struct err *err)
+{
+    struct err try;
+    err_init(&try);
+    sort_infos(infos);
+    if (!set_q2_0(infos, DTYPE_Q2_0))
+        return check_layout(g, infos, start, err);
+    if (check_layout(g, infos, start, &try))
+        return true;
+    err_init(&try);
+    if (set_q2_0(infos, DTYPE_PQ2_0)) {
+        sort_infos(infos);
+        if (check_layout(g, infos, start, &try))
+            return true;
+    }
+    set_q2_0(infos, DTYPE_Q2_0);
+    sort_infos(infos);
+    return check_layout(g, infos, start, err);
+}
+
+static int
+compare_records(const void *pa, const void *pb)
+{
+    const struct info *a = pa, *b = pb;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Checks the layout, and restores the order in which the tensors are listed. */
+static bool
+check_data(struct gguf *g, struct infos *infos, uint64_t start, struct err *err)
+{
+    bool moved = sort_infos(infos);
+    if (moved)
+        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp cannot load this file");
+    if (!check_forms(g, infos, start, err))
+        return false;
+    if (moved)
+        qsort(infos->info, infos->count, sizeof *infos->info, compare_records);
+    return true;
+}
+
 static bool
 add_tensors(struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
 {
@@ -283,11 +356,7 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     g->name_at = 0;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
 
-    /* Added in the order listed, checked in data order. */
-    ok = ok && add_tensors(g, &infos, start, err);
-    if (ok && sort_infos(&infos))
-        catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp cannot load this file");
-    ok = ok && check_layout(g, &infos, start, err);
+    ok = ok && check_data(g, &infos, start, err) && add_tensors(g, &infos, start, err);
     free(infos.info);
     g->item = NULL;
     return ok;

@@ -4,14 +4,20 @@
  *     Q4_1   d:f16 | m:f16 | qs[16]             Q8_1   d:f16 | s:f16 | qs: 32 x i8
  *     Q5_0   d:f16 | qh[4] | qs[16]             Q1_0   d:f16 | qs[16]
  *     Q5_1   d:f16 | m:f16 | qh[4] | qs[16]     Q2_0   d:f16 | qs[16]
+ *     Q6_0   d:f16 | qh[8] | qs[16]             PQ2_0  d:f16 | qs[32]
  *
  * In the 4 and 5 bit types the first half of a block is in the low nibbles, the second in the high ones:
  *
  *     qs[j]   7 6 5 4 | 3 2 1 0            qh    bit e (from the lowest of qh[0]) is bit 4 of element e
  *              j + 16 |    j
  *
+ * In the 6 bit type bits 4 and 5 of elements j and j + 16 are in byte j % 8 of qh:
+ *
+ *     qh[j]   7 6  | 5 4    | 3 2  | 1 0
+ *             j+24 | j + 8  | j+16 |  j
+ *
  * Only an infinite or NaN factor yields a NaN, so the factors are checked after each block. Source: ggml-quants.c,
- * dequantize_row_<type> (ggml has no decoder of Q8_1, an activation type).
+ * dequantize_row_<type> (ggml has no decoder of Q8_1, an activation type); Q6_0: ik_llama.cpp; PQ2_0: PrismML's llama.cpp.
  */
 #include "kernel/blocks.h"
 
@@ -101,6 +107,26 @@ q5_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
     }
 }
 
+/* y[e] = (q - 32) * d */
+void
+q6_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += Q6_0_BYTES, y += Q6_0_ELEMS) {
+        uint16_t scale = load_le16(src);
+        const uint8_t *qh = src + 2, *qs = src + 10;
+        float d = half_to_float(scale);
+
+        for (int j = 0; j < 16; j++) {
+            int high = qh[j % 8] >> 4 * (j / 8);
+
+            y[j] = (float)(((qs[j] & 15) | (high & 3) << 4) - 32) * d;
+            y[j + 16] = (float)((qs[j] >> 4 | (high >> 2 & 3) << 4) - 32) * d;
+        }
+        if (!half_is_finite(scale))
+            nan_canonical_all(y, Q6_0_ELEMS);
+    }
+}
+
 /* y[e] = q * d, for the 32 signed bytes at qs */
 static inline void
 q8_block(float *restrict y, const uint8_t *restrict qs, uint16_t scale)
@@ -146,18 +172,30 @@ q1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 }
 
 /* Element e is bits 2 (e % 4) .. of byte e / 4: y[e] = (q - 1) * d, so -d 0 d 2d. */
+static inline void
+pairs(float *restrict y, const uint8_t *restrict src, int elems)
+{
+    uint16_t scale = load_le16(src);
+    const uint8_t *qs = src + 2;
+    float d = half_to_float(scale);
+
+    for (int j = 0; j < elems / 4; j++)
+        for (int k = 0; k < 4; k++)
+            y[4 * j + k] = (float)((qs[j] >> 2 * k & 3) - 1) * d;
+    if (!half_is_finite(scale))
+        nan_canonical_all(y, (size_t)elems);
+}
+
 void
 q2_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    for (size_t i = 0; i < nblocks; i++, src += Q2_0_BYTES, y += Q2_0_ELEMS) {
-        uint16_t scale = load_le16(src);
-        const uint8_t *qs = src + 2;
-        float d = half_to_float(scale);
+    for (size_t i = 0; i < nblocks; i++, src += Q2_0_BYTES, y += Q2_0_ELEMS)
+        pairs(y, src, Q2_0_ELEMS);
+}
 
-        for (int j = 0; j < Q2_0_ELEMS / 4; j++)
-            for (int k = 0; k < 4; k++)
-                y[4 * j + k] = (float)((qs[j] >> 2 * k & 3) - 1) * d;
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, Q2_0_ELEMS);
-    }
+void
+pq2_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += PQ2_0_BYTES, y += PQ2_0_ELEMS)
+        pairs(y, src, PQ2_0_ELEMS);
 }

@@ -1,6 +1,7 @@
 /* ternary: -1, 0 or 1 times one binary16 factor at the end of the block. Byte offsets:
  *
  *     TQ1_0    0 qs[48]   48 qh[4]   52 d:f16        TQ2_0    0 qs[64]   64 d:f16
+ *     PTQ1_0   0 qs[24]   24 qh[2]   26 d:f16
  *
  * TQ1_0 packs five base-3 digits into a byte (four in qh), as a fraction byte / 256 rounded up: multiplied by 3^n, the part
  * below 256 starts with digit n. Digit n of byte j in a run of `width` bytes is element n * width + j:
@@ -9,12 +10,15 @@
  *               160 .. 239   qs[32..47]    width 16, n = 0..4
  *               240 .. 255   qh[0..3]      width  4, n = 0..3
  *
+ * PTQ1_0 is the same for 128 elements: runs of qs[0..15] and qs[16..23] with five digits, and of qh[0..1] with four.
+ *
  * TQ2_0 packs four digits of two bits; byte 32h + l of qs, h = 0 or 1, l < 32 (a digit 3, which no encoder produces, is +2):
  *
  *     7 6        5 4        3 2        1 0
  *     128h+96+l  128h+64+l  128h+32+l  128h+l
  *
- * y = (digit - 1) * d. Source: ggml-quants.c, dequantize_row_tq1_0 and dequantize_row_tq2_0.
+ * y = (digit - 1) * d. Source: ggml-quants.c, dequantize_row_tq1_0 and dequantize_row_tq2_0; PTQ1_0: PrismML's
+ * llama.cpp.
  */
 #include "kernel/blocks.h"
 
@@ -49,6 +53,21 @@ tq1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
         digits(at, src + 48, 4, 4, d);
         if (!half_is_finite(scale))
             nan_canonical_all(y, QK_K);
+    }
+}
+
+void
+ptq1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
+{
+    for (size_t i = 0; i < nblocks; i++, src += PTQ1_0_BYTES, y += PTQ1_0_ELEMS) {
+        uint16_t scale = load_le16(src + 26);
+        float d = half_to_float(scale);
+
+        float *at = digits(y, src, 16, 5, d);
+        at = digits(at, src + 16, 8, 5, d);
+        digits(at, src + 24, 2, 4, d);
+        if (!half_is_finite(scale))
+            nan_canonical_all(y, PTQ1_0_ELEMS);
     }
 }
 

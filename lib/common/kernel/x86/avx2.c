@@ -12,6 +12,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_widen(k);
     avx2_use_fp8(k);
     avx2_use_blocks(k);
+    avx2_use_iqk(k);
     avx2_use_nibbles(k);
     avx2_use_groups(k);
     avx2_use_codes4(k);

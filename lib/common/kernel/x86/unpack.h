@@ -21,6 +21,8 @@ struct block_unpacked {
     int8_t q[QK_K] __attribute__((aligned(32)));
     const int8_t *codes;            /* points to q, or into the block if its codes are bytes there */
     float scale[16], min[16];
+    float row_scale;                /* set before unpacking: the factor in the prefix of the row, and its number among */
+    unsigned row;                   /* interleaved rows */
 };
 
 /* Unpacks the block at src. Returns false if a factor is infinite or NaN, so that products may be NaN. */

@@ -100,6 +100,24 @@ q2_0_unpack(struct block_unpacked *u, const uint8_t *src)
 }
 
 static ALWAYS_INLINE bool
+q6_0_unpack(struct block_unpacked *u, const uint8_t *src)
+{
+    __m256i high = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)load_le64(src + 2)), _mm256_set_epi64x(6, 2, 4, 0));
+
+    high = _mm256_slli_epi16(_mm256_and_si256(high, _mm256_set1_epi8(3)), 4);
+    put(u, 0, _mm256_sub_epi8(_mm256_or_si256(nibbles32(src + 10), high), _mm256_set1_epi8(32)));
+    return one_scale(u, src);
+}
+
+static ALWAYS_INLINE bool
+pq2_0_unpack(struct block_unpacked *u, const uint8_t *src)
+{
+    for (int c = 0; c < PQ2_0_ELEMS / 32; c++)
+        put(u, c, _mm256_sub_epi8(pairs32(src + 2 + 8 * c), _mm256_set1_epi8(1)));
+    return one_scale(u, src);
+}
+
+static ALWAYS_INLINE bool
 iq4_nl_unpack(struct block_unpacked *u, const uint8_t *src)
 {
     put(u, 0, pick16(iq4_levels, nibbles32(src + 2)));
@@ -169,6 +187,13 @@ leading_trit(__m256i v)
     return _mm256_sub_epi8(_mm256_sub_epi8(_mm256_set1_epi8(-1), one), two);
 }
 
+/* Multiplied by 3, the next trit leads. */
+static ALWAYS_INLINE __m256i
+times3(__m256i v)
+{
+    return _mm256_add_epi8(v, _mm256_add_epi8(v, v));
+}
+
 static ALWAYS_INLINE bool
 tq1_0_unpack(struct block_unpacked *u, const uint8_t *src)
 {
@@ -176,17 +201,35 @@ tq1_0_unpack(struct block_unpacked *u, const uint8_t *src)
     __m256i w = _mm256_castsi128_si256(load128(src + 32));
     __m256i x = _mm256_castsi128_si256(_mm_cvtsi32_si128((int)load_le32(src + 48)));
 
-    /* multiplied by 3, the next trit leads */
-    for (int n = 0; n < 5; n++, v = _mm256_add_epi8(v, _mm256_add_epi8(v, v)))
+    for (int n = 0; n < 5; n++, v = times3(v))
         put(u, n, leading_trit(v));
-    for (int n = 0; n < 5; n++, w = _mm256_add_epi8(w, _mm256_add_epi8(w, w)))
+    for (int n = 0; n < 5; n++, w = times3(w))
         _mm_store_si128((__m128i *)(u->q + 160 + 16 * n), _mm256_castsi256_si128(leading_trit(w)));
-    for (int n = 0; n < 4; n++, x = _mm256_add_epi8(x, _mm256_add_epi8(x, x))) {
+    for (int n = 0; n < 4; n++, x = times3(x)) {
         int four = _mm256_extract_epi32(leading_trit(x), 0);
 
         memcpy(u->q + 240 + 4 * n, &four, sizeof four);
     }
     return one_scale(u, src + 52);
+}
+
+static ALWAYS_INLINE bool
+ptq1_0_unpack(struct block_unpacked *u, const uint8_t *src)
+{
+    __m256i v = _mm256_castsi128_si256(load128(src));
+    __m256i w = _mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)(src + 16)));
+    __m256i x = _mm256_castsi128_si256(_mm_cvtsi32_si128(load_le16(src + 24)));
+
+    for (int n = 0; n < 5; n++, v = times3(v))
+        _mm_store_si128((__m128i *)(u->q + 16 * n), _mm256_castsi256_si128(leading_trit(v)));
+    for (int n = 0; n < 5; n++, w = times3(w))
+        _mm_storel_epi64((__m128i *)(u->q + 80 + 8 * n), _mm256_castsi256_si128(leading_trit(w)));
+    for (int n = 0; n < 4; n++, x = times3(x)) {
+        int two = _mm256_extract_epi16(leading_trit(x), 0);
+
+        memcpy(u->q + 120 + 2 * n, &two, 2);
+    }
+    return one_scale(u, src + 26);
 }
 
 #endif

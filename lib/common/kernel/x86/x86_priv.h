@@ -22,8 +22,11 @@ void avx2_use_encode_mx(struct kernels *k);
 void avx2_use_encode_bnb(struct kernels *k);
 kernel_encode_absmax avx2_encode_absmax;
 
-/* Every block type to F32, and those not listed below to BF16 */
+/* Every block type of ggml to F32, and those not listed below to BF16 */
 void avx2_use_blocks(struct kernels *k);
+
+/* Types of ik_llama.cpp */
+void avx2_use_iqk(struct kernels *k);
 
 /* Types of 4-bit codes with a scale for 32 elements, to BF16 */
 void avx2_use_nibbles(struct kernels *k);
