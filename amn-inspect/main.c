@@ -1,8 +1,12 @@
-/* amn-inspect: describes a model: format, quantization, size and space saved. */
+/* amn-inspect: describes a model: format, quantization, size and space saved. Compares models with --check and --diff. */
 #include <stdio.h>
 
 #include "cli/options.h"
+#include "command/check.h"
+#include "command/diff.h"
+#include "command/hash.h"
 #include "command/operands.h"
+#include "digest.h"
 #include "report/inspect.h"
 #include "scan.h"
 #include "writer/writer.h"
@@ -11,6 +15,11 @@ struct tool {
     struct cli cli;
     bool metadata;              /* --metadata: show all keys in the text, too */
     bool scan;                  /* --scan: report on pickles instead of the model */
+    bool check;                 /* --check: compare with the manifest that is the first operand */
+    bool diff;                  /* --diff: compare two models */
+    const char *report;         /* --report: path of a report of --diff, or NULL; borrowed */
+    struct hash hash;
+    struct naming naming;       /* for --check and --diff */
     bool arrays;                /* --arrays: show long metadata arrays in full */
     enum dtype to;              /* --to: BF16, F16 or F32 */
     bool size;                  /* --to was given, so the file size is reported, too */
@@ -28,6 +37,26 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         return tool->scan = true;
     case CLI_OPT_ARRAYS:
         return tool->arrays = true;
+    case CLI_OPT_CHECK:
+        return tool->check = true;
+    case CLI_OPT_DIFF:
+        return tool->diff = true;
+    case CLI_OPT_REPORT:
+        tool->report = arg;
+        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report: empty file name");
+    case CLI_OPT_HASH:
+    case CLI_OPT_STORED:
+    case 'j':
+        return hash_take(&tool->hash, option, arg, err);
+    case CLI_OPT_INCLUDE:
+    case CLI_OPT_EXCLUDE:
+        return naming_match(&tool->naming, arg, option->key == CLI_OPT_INCLUDE, err);
+    case CLI_OPT_RENAME:
+        return naming_rename(&tool->naming, arg, err);
+    case CLI_OPT_STRIP_PREFIX:
+        return naming_strip(&tool->naming, arg, err);
+    case CLI_OPT_ADD_PREFIX:
+        return naming_prefix(&tool->naming, arg, err);
     default:
         if (!cli_choice(&choice, option, arg, err))
             return false;
@@ -41,9 +70,25 @@ static bool
 check(const struct tool *tool, struct err *err)
 {
     const struct cli *cli = &tool->cli;
-    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->input_scheme || cli->config || cli->root)
+    const struct naming *n = &tool->naming;
+    bool compares = tool->check || tool->diff, reads = compares || tool->hash.wanted;
+    if (tool->scan + tool->check + tool->diff + tool->hash.wanted > 1)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan, --hash, --check and --diff are mutually exclusive");
+    if (reads && (tool->metadata || tool->arrays || tool->size))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--hash, --check and --diff cannot be combined with --metadata, --arrays "
+            "or --to");
+    if (tool->hash.stored && !(tool->check || tool->hash.wanted))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--stored requires --hash or --check");
+    if (tool->hash.jobs != 0 && !reads)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--jobs requires --hash, --check or --diff");
+    if (tool->report && !tool->diff)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires --diff");
+    if ((n->nglobs != 0 || n->nsteps != 0) && !compares)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--include, --exclude, --rename, --strip-prefix and --add-prefix require "
+            "--check or --diff");
+    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->input_scheme || cli->config || cli->root || cli->fetch)
         || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan cannot be combined with --metadata, --arrays, --to, --input-scheme, "
-            "--config or --root");
+            "--config, --root or --fetch");
 }
 
 /* Computes the length of the file that amn-remember would write; unknown for a part of a split model, which amn-remember
@@ -100,6 +145,19 @@ report(void *own, const struct operand *operand, struct err *err)
         && (cli_human(&tool->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
 }
 
+static enum cli_status
+run(struct tool *tool)
+{
+    if (tool->scan)
+        return scan_operands(&tool->cli);
+    if (tool->hash.wanted)
+        return digest_operands(&tool->cli, &tool->hash);
+    if (tool->check)
+        return check_run(&tool->cli, &tool->hash, &tool->naming);
+    const struct diff diff = { &tool->naming, tool->report, tool->hash.jobs };
+    return tool->diff ? diff_run(&tool->cli, &diff) : operands_models(&tool->cli, report, tool);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -109,5 +167,7 @@ main(int argc, char **argv)
     cli_options(&tool.cli, CLI_INSPECT, take, &tool, argc, argv);
     if (!check(&tool, &err))
         return cli_fail(&tool.cli, &err);
-    return tool.scan ? scan_operands(&tool.cli) : operands_models(&tool.cli, report, &tool);
+    enum cli_status status = run(&tool);
+    naming_clear(&tool.naming);
+    return status;
 }

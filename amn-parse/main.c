@@ -1,20 +1,35 @@
-/* amn-parse: validates the headers of a model and lists its tensors. */
+/* amn-parse: validates the headers of a model and lists its tensors, with --hash their digests. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/options.h"
+#include "command/hash.h"
 #include "command/operands.h"
 #include "report/parse.h"
+
+struct parse_tool {
+    struct cli cli;
+    struct hash hash;
+};
+
+static bool
+take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+{
+    struct parse_tool *tool = own;
+    return hash_take(&tool->hash, option, arg, err);
+}
 
 static bool
 list(void *own, const struct operand *operand, struct err *err)
 {
-    const struct cli *cli = own;
+    const struct parse_tool *tool = own;
+    const struct cli *cli = &tool->cli;
     const struct model *model = operand->model;
+    struct digests digests = { 0 };
+    unsigned which = tool->hash.stored ? DIGESTS_STORED : DIGESTS_STORED | DIGESTS_VALUES;
     cli_remarks(cli, model->name, model->catalog);
     const char **files = model_files(model, err);
-    if (!files)
-        return false;
+    bool ok = files && (!tool->hash.wanted || hash_operand(&digests, operand, which, tool->hash.jobs, err));
     const struct parse in = {
         .catalog = model->catalog,
         .roles = operand->roles,
@@ -23,8 +38,10 @@ list(void *own, const struct operand *operand, struct err *err)
         .model = operand->heading ? operand->name : NULL,
         .heading = operand->heading,
         .first = operand->first,
+        .digests = tool->hash.wanted ? &digests : NULL,
     };
-    bool ok = cli_human(cli) ? parse_text(stdout, &in, err) : parse_json(stdout, &in, err);
+    ok = ok && (cli_human(cli) ? parse_text(stdout, &in, err) : parse_json(stdout, &in, err));
+    digests_clear(&digests);
     free(files);
     return ok;
 }
@@ -32,7 +49,13 @@ list(void *own, const struct operand *operand, struct err *err)
 int
 main(int argc, char **argv)
 {
-    struct cli cli;
-    cli_options(&cli, CLI_PARSE, NULL, NULL, argc, argv);
-    return operands_models(&cli, list, &cli);
+    struct parse_tool tool = { 0 };
+    struct err err;
+    err_init(&err);
+    cli_options(&tool.cli, CLI_PARSE, take, &tool, argc, argv);
+    if (!tool.hash.wanted && (tool.hash.stored || tool.hash.jobs != 0)) {
+        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--stored and --jobs require --hash");
+        return cli_fail(&tool.cli, &err);
+    }
+    return tool.hash.wanted ? operands_weights(&tool.cli, list, &tool) : operands_models(&tool.cli, list, &tool);
 }

@@ -94,6 +94,32 @@ least() { "$1" || "$1" || "$1"; }
     done
 }
 
+@test "65 MB: digests, checks and comparisons of any containers: at most 8 MiB for two threads, from a file and a pipe" {
+    without_sanitizer
+    models
+    most=$((8192 + 1024 * ($(nproc) > 2 ? $(nproc) - 2 : 0)))
+    for in in m.safetensors m.gguf m.npz shards m-00001-of-*.gguf half.safetensors "$fx/good-fp8-200mb.safetensors"; do
+        peak amn-inspect --hash "$in"
+        amn-parse -q --hash "$in" >lines
+        peak amn-parse --hash "$in"
+        peak amn-inspect --check lines "$in"
+        peak amn-inspect --diff "$in" "$in"
+        [ "$in" = shards ] || [ "$in" != "${in#m-0}" ] || cat "$in" | peak amn-inspect --hash
+    done
+    peak amn-inspect --diff m.safetensors m.npz
+    cat m.gguf | peak amn-inspect --diff m.npz -
+    amn-forget -q --scheme q4_k -o q.gguf half.safetensors
+    kib=$("$peak_memory" amn-inspect --diff half.safetensors q.gguf) || [ $? -eq 1 ]
+    [ "$kib" -le $most ]
+    peak amn-inspect --hash q.gguf
+    peak amn-remember -q --manifest lines -o out m.gguf
+    peak amn-forget -q --scheme q4_k --manifest lines -o out.gguf half.safetensors
+    most=16384                  # transposed matrices are read in panels
+    amn-forget -q --scheme gptq -o g.safetensors half.safetensors
+    peak amn-inspect --hash g.safetensors
+    peak amn-inspect --diff g.safetensors g.safetensors
+}
+
 @test "the measurement sees the memory that a program uses, and returns its status" {
     without_sanitizer
     try 65 "$peak_memory" amn-remember "$fx/bad-text.txt"

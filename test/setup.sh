@@ -9,7 +9,7 @@
 #
 #   build   a C compiler, make, pkg-config, and the headers of zlib, jansson and libarchive
 # demo    python3 for the sample models, jq for the reports
-# test    bats, jq, mandoc, python3, gzip, zstd, xz, ps (with which bats ends a hanging test), and an awk:
+# test    libcrypto for digests, bats, jq, mandoc, python3, gzip, zstd, xz, ps (with which bats ends a hanging test), and an awk:
 #           test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
 # ci      clang with its sanitizers, valgrind, strace for the tests of system calls, curl for the tests of uploads, and the
 # shells whose completions are tested
@@ -34,6 +34,12 @@ clang_sanitizes() {
     return $linked
 }
 
+# Checks that libcrypto can be loaded; the digests need it.
+libcrypto() {
+    python3 -c 'import ctypes; ctypes.CDLL("libcrypto.so.3")' 2>/dev/null ||
+        python3 -c 'import ctypes; ctypes.CDLL("libcrypto.so.1.1")' 2>/dev/null || have brew
+}
+
 # present WHAT: checks that it is installed.
 present() {
     case $1 in
@@ -42,6 +48,7 @@ present() {
     pkg-config) ${PKG_CONFIG:-pkg-config} --version >/dev/null 2>&1 ;;
     zlib | jansson | libarchive) present pkg-config && ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     clang) clang_sanitizes ;;
+    libcrypto) libcrypto ;;
     debhelper) have dh ;;
     dpkg-source) have dpkg-source && have patch ;;
     build-essential) [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
@@ -56,6 +63,7 @@ packages() {
     apt-get:libc) echo libc6-dev ;;
     apt-get:zlib) echo zlib1g-dev ;;
     apt-get:jansson | apt-get:libarchive) echo "lib${1#lib}-dev" ;;
+    apt-get:libcrypto) echo libssl3 ;;
     apt-get:awk) echo mawk ;;
     apt-get:ps) echo procps ;;
     apt-get:xz) echo xz-utils ;;
@@ -67,6 +75,7 @@ packages() {
     dnf:compiler) echo gcc ;;
     dnf:pkg-config) echo pkgconf-pkg-config ;;
     dnf:zlib | dnf:jansson | dnf:libarchive) echo "$1-devel" ;;
+    dnf:libcrypto) echo openssl-libs ;;
     dnf:awk) echo gawk ;;
     dnf:ps) echo procps-ng ;;
     dnf:clang) echo clang compiler-rt ;;
@@ -130,7 +139,7 @@ for group in "${@:-build}"; do
     case $group in
     build) wanted="$wanted compiler libc make pkg-config zlib jansson libarchive" ;;
     demo) wanted="$wanted jq python3" ;;
-    test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk" ;;
+    test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk libcrypto" ;;
     ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
     package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap" ;;
     *) die "unknown group '$group': expected build, demo, test, ci or package" ;;

@@ -121,6 +121,9 @@ verbs_tool(const char *verb)
 }
 
 static const struct verb_form forms[] = {
+    { "hash", "inspect", "--hash", "print the SHA-256 digest of a model's values" },
+    { "check", "inspect", "--check", "compare a model with a manifest of digests" },
+    { "diff", "inspect", "--diff", "compare the values of two models" },
     { "scan", "inspect", "--scan", "report what pickles would run if loaded" },
 };
 

@@ -40,6 +40,8 @@ struct cli {
     enum cli_form form;             /* --json or --human */
     const char *root;               /* --root; borrowed from argv */
     const char *config;             /* --config: a file, "none", or NULL; borrowed from argv */
+    const char *fetch;              /* --fetch: the command, or NULL; borrowed from argv */
+    uint64_t fetch_window;          /* --fetch-window, or 0 */
     const char *input_scheme;       /* --input-scheme: the name of a scheme, unchecked, or NULL; borrowed from argv */
     const char *old_form, *new_form;    /* a form of an option that was replaced, and what to write instead; or NULL */
     struct limits limits;           /* the built-in limits, lowered by --max-* */

@@ -15,7 +15,8 @@
 #include "base/num.h"
 #include "base/str.h"
 
-enum { OPTIONS_MAX = 128 };     /* at least the number of table rows */
+enum { FETCH_WINDOW_MAX = 1 << 30 };
+enum { OPTIONS_MAX = 160 };     /* at least the number of table rows */
 
 /* Returns the option of a tool with this key, or NULL. */
 static const struct cli_option *
@@ -204,6 +205,12 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     case CLI_OPT_ROOT:
         cli->root = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: empty path");
+    case CLI_OPT_FETCH:
+        cli->fetch = arg;
+        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--fetch: empty command");
+    case CLI_OPT_FETCH_WINDOW:
+        return cli_size(&cli->fetch_window, option, arg, err) && (cli->fetch_window - 1 < FETCH_WINDOW_MAX || err_set(err,
+            ERR_USAGE, ERR_NO_OFFSET, "--fetch-window: '%s' is not a size from 1 to 1G", arg));
     case CLI_OPT_INPUT_SCHEME: cli->input_scheme = arg; return true;
     case CLI_OPT_JSON_ERRORS: cli->json_errors = true; return true;
     case CLI_OPT_JSON:        cli->form = CLI_JSON; return true;

@@ -11,6 +11,7 @@
 #include "command/imatrix.h"
 #include "output/outputs.h"
 #include "pipeline/survey_first.h"
+#include "source/fetch.h"
 
 struct spool_note {
     const struct cli *cli;
@@ -153,7 +154,8 @@ static bool
 run(struct command *cmd, const struct kernels *kernels, struct err *err)
 {
     struct model model = { 0 };
-    const struct model_options how = { .limits = &cmd->cli.limits, .config = cmd->cli.config,
+    struct fetch *fetch = cmd->cli.fetch ? fetch_new(cmd->cli.fetch, cmd->cli.fetch_window, err) : NULL;
+    const struct model_options how = { .fetch = fetch, .limits = &cmd->cli.limits, .config = cmd->cli.config,
         .root = cmd->cli.root, .no_spool = cmd->no_spool, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
     const struct contents contents = { read_tensor, &model };
     struct spool_note note = { &cmd->cli, &model };
@@ -169,7 +171,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
 
     cmd->cli.bar->meter.spools = note_spool;
     cmd->cli.bar->meter.of = &note;
-    bool ok = scheme_known(cmd->cli.input_scheme, err)
+    bool ok = err->kind == ERR_NONE && scheme_known(cmd->cli.input_scheme, err)
         && command_check(cmd, err)
         && (cmd->instead != COMMAND_OUTPUT || cmd->dir.path || cmd->split.size != 0 || sink_check(&cmd->output, err))
         && merge_open(&model, cmd->cli.operands, cmd->cli.noperands, &how, err)
@@ -201,6 +203,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     back_clear(&hf.back);
     cmd->dir.texts = NULL;
     model_clear(&model);
+    fetch_free(fetch);
     return ok;
 }
 

@@ -41,6 +41,7 @@ struct command {
     size_t ncandidates;
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
+    const char *manifest;           /* path for the digests of the output, or NULL; borrowed */
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */
     bool keep_quantized;            /* fail rather than dequantize a weight */
     bool dequantize;                /* dequantize every weight, also those that the output format holds as they are */

@@ -66,8 +66,8 @@ name_outputs(struct str *path, const struct command *cmd, struct err *err)
 static bool
 prepare(struct str *path, const struct command *cmd, struct err *err)
 {
-    if (cmd->output.path || cmd->to_stdout || cmd->report || cmd->instead != COMMAND_OUTPUT || byte_range_is_part(&cmd->cut))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir cannot be combined with -o, --stdout, --report, --dry-run, "
+    if (cmd->output.path || cmd->to_stdout || cmd->report || cmd->manifest || cmd->instead != COMMAND_OUTPUT || byte_range_is_part(&cmd->cut))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir cannot be combined with -o, --stdout, --report, --manifest, --dry-run, "
             "--test, --size, --parts, --plan, --range or --part");
     for (size_t i = 0; i == 0 || i < cmd->cli.noperands; i++)
         if (cmd->cli.noperands == 0 || strcmp(cmd->cli.operands[i], "-") == 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/progress.h"
+#include "source/fetch.h"
 
 bool
 operands_stdin_once(const struct cli *cli, struct err *err)
@@ -59,7 +60,7 @@ operands_each(struct cli *cli, operands_job *job, void *own)
     err_init(&err);
     cli_progress_start(&progress, cli, false);
     const struct model_options how = options_of(cli);
-    bool ok = scheme_known(cli->input_scheme, &err) && model_list_check_overwrite(cli->operands, cli->noperands, &how, &err)
+    bool ok = scheme_known(cli->input_scheme, &err) && (cli->fetch || model_list_check_overwrite(cli->operands, cli->noperands, &how, &err))
         && operands_stdin_once(cli, &err);
     enum cli_status status = ok ? each(cli, job, own) : cli_fail(cli, &err);
     cli_progress_stop(&progress);
@@ -70,20 +71,31 @@ struct reporting {
     const struct cli *cli;
     operands_report *report;
     void *own;
-    bool begun;
+    bool begun, reads;
 };
+
+/* Implements struct contents. */
+static bool
+read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
+{
+    return model_read(model, t, buf, err);
+}
 
 static bool
 report_on(void *of, const char *name, struct err *err)
 {
     struct reporting *r = of;
     const struct cli *cli = r->cli;
-    const struct model_options how = options_of(cli);
+    struct fetch *fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
+    struct model_options how = options_of(cli);
     struct model model = { 0 };
+    const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
-    bool ok = model_open(&model, name, &how, err)
+    how.fetch = fetch;
+    bool ok = err->kind == ERR_NONE && model_open(&model, name, &how, err)
         && model_check_overwrite(&model, err)
-        && roles_assign(&roles, model.catalog, cli->input_scheme, NULL, err);
+        && (!r->reads || model_complete(&model, err))
+        && roles_assign(&roles, model.catalog, cli->input_scheme, r->reads ? &contents : NULL, err);
     if (ok) {
         const struct operand operand = { .name = name, .model = &model, .roles = roles,
             .heading = cli->noperands > 1 ? model.name : NULL, .first = !r->begun };
@@ -95,6 +107,7 @@ report_on(void *of, const char *name, struct err *err)
         err_in_file(err, model.name ? model.name : "");
     roles_free(roles);
     model_clear(&model);
+    fetch_free(fetch);
     return ok;
 }
 
@@ -102,5 +115,12 @@ enum cli_status
 operands_models(struct cli *cli, operands_report *report, void *own)
 {
     struct reporting reporting = { .cli = cli, .report = report, .own = own };
+    return operands_each(cli, report_on, &reporting);
+}
+
+enum cli_status
+operands_weights(struct cli *cli, operands_report *report, void *own)
+{
+    struct reporting reporting = { .cli = cli, .report = report, .own = own, .reads = true };
     return operands_each(cli, report_on, &reporting);
 }

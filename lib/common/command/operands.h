@@ -9,7 +9,7 @@
 /* A model to report on. All members are borrowed. */
 struct operand {
     const char *name;               /* as named by the user; NULL: standard input */
-    const struct model *model;
+    struct model *model;
     const struct roles *roles;
     const char *heading;            /* model name for the heading of a text report if there are several operands, or NULL */
     bool first;                     /* no report precedes this one */
@@ -30,5 +30,8 @@ enum cli_status operands_each(struct cli *cli, operands_job *job, void *own);
 
 /* Runs operands_each() with a job that reports on models, and opens them for it. */
 enum cli_status operands_models(struct cli *cli, operands_report *report, void *own);
+
+/* operands_models() for reports that read weights: no weight is vague, because small tensors that describe weights are read. */
+enum cli_status operands_weights(struct cli *cli, operands_report *report, void *own);
 
 #endif

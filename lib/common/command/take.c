@@ -63,6 +63,7 @@ static const struct take_row {
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
     { CLI_OPT_DEQUANTIZE, TAKE_FLAG, offsetof(struct command, dequantize), NULL },
+    { CLI_OPT_MANIFEST, TAKE_NAME, offsetof(struct command, manifest), "file name" },
     { CLI_OPT_NO_FUSE, TAKE_FLAG, offsetof(struct command, reduction.apart), NULL },
     { CLI_OPT_NO_METADATA, TAKE_FLAG, offsetof(struct command, keys.none), NULL },
     { CLI_OPT_NO_TOKENIZER, TAKE_FLAG, offsetof(struct command, hf.no_tokenizer), NULL },
@@ -256,6 +257,9 @@ command_check(const struct command *cmd, struct err *err)
             ".raw) or --to FORMAT");
     if (!check_format(cmd, err))
         return false;
+    if (cmd->cli.fetch && cmd->dir.resume)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--resume cannot be combined with --fetch: a fetched input has no time of "
+            "modification; use --range to continue");
     if (cmd->to_stdout && cmd->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--stdout and --output are mutually exclusive; give -o FILE alone to write "

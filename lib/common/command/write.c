@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "command/command_priv.h"
+#include "command/manifest_file.h"
 #include "command/report_file.h"
 #include "output/outputs.h"
 
-/* Hooks that see the output as it is made: a checksum under -v, and NaN or infinite values for --test. */
+/* Hooks that see the output as it is made: digests for a manifest, a checksum under -v, NaN or infinite values for --test. */
 struct write_seen {
     struct checksum sum;
     struct nonfinite_scan scan;
-    struct hook hooks[2];
+    struct hook hooks[3];
     size_t nhooks;
 };
 
@@ -19,6 +20,8 @@ static bool
 see(struct write_seen *seen, const struct command *cmd, const struct pipeline *p, struct err *err)
 {
     *seen = (struct write_seen){ .sum.kernels = p->kernels };
+    for (size_t i = 0; i < p->nhooks; i++)
+        seen->hooks[seen->nhooks++] = p->hooks[i];
     if (cmd->cli.verbose != 0)
         seen->hooks[seen->nhooks++] = checksum_hook(&seen->sum);
     if (cmd->instead != COMMAND_TEST)
@@ -146,8 +149,9 @@ counts(const struct command *cmd, const struct choice *choice)
         && cmd->cut.part == 0 && (cmd->report || (!cmd->dir.resume && !cmd->cli.quiet));
 }
 
-bool
-command_write(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+/* Writes the output and collects quantization errors for a report or the last note. */
+static bool
+write_counted(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
 {
     struct report_file report = { .cmd = cmd, .p = p, .choice = choice };
     if (!counts(cmd, choice))
@@ -160,5 +164,15 @@ command_write(const struct command *cmd, struct pipeline *p, struct choice *choi
     report_file_close(&report);
     losses_free(p->losses);
     p->losses = NULL;
+    return ok;
+}
+
+bool
+command_write(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+{
+    struct manifest_file manifest = { .cmd = cmd, .p = p, .choice = choice };
+    bool ok = manifest_file_open(&manifest, err) && write_counted(cmd, p, choice, roles, err)
+        && manifest_file_commit(&manifest, err);
+    manifest_file_close(&manifest);
     return ok;
 }

@@ -67,9 +67,8 @@ hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)
 static bool
 open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct model *model, struct err *err)
 {
-    struct stat st;
-    if (lstat(path, &st) != 0)          /* a dangling link is not a missing file, but an error */
-        return errno == ENOENT || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
+    if (!small_file_exists(path, &model->inputs, err))
+        return err->kind == ERR_NONE;
     return small_file_open(&folder->src[i], path, false, TOKENIZER_MAX, catalog_budget(model->catalog), names[i],
         &folder->file[i].p, &folder->file[i].n, &model->inputs, err);
 }
@@ -78,7 +77,7 @@ open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct mode
 static bool
 list_templates(struct names *names, const char *path, struct err *err)
 {
-    DIR *d = opendir(path);
+    DIR *d = opendir(path);             /* fails for a fetched model, which cannot be listed */
     const char *name;
     bool ok = true;
     if (!d)

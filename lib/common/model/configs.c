@@ -82,11 +82,11 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
     static const char *const names[CATALOG_CONFIGS] = { "config.json", "hf_quant_config.json",
         "quantization_config.json", "quantize_config.json", "quant_config.json" };
     for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
-        struct stat st;
         char *path = folder_path(dir, n, names[i], err);
-        bool there = path && lstat(path, &st) == 0;     /* a dangling link counts, too: it is an error */
-        bool ok = path && (there || errno == ENOENT || errno == ENOTDIR || err_sys(err, ERR_OPEN, errno, "%s",
-            names[i])) && (!there || configs_read_config(catalog, path, false, inputs, err));
+        bool there = path && small_file_exists(path, inputs, err);
+        bool ok = path && err->kind == ERR_NONE && (!there || configs_read_config(catalog, path, false, inputs, err));
+        if (ok && !there && inputs->fetch)
+            catalog_note(catalog, "%s cannot be fetched, so it counts as absent", names[i]);
         free(path);
         if (!ok)
             return false;

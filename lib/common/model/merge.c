@@ -246,7 +246,7 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     str_add_escaped(&name, first, strlen(first));
     str_format(&name, " and %zu more", n - 1);
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool,
-        .how = { options->limits, options->root, options->no_verify }, .meter = options->meter };
+        .how = { options->limits, options->root, options->no_verify }, .meter = options->meter, .inputs.fetch = options->fetch };
     each.config = named ? "none" : options->config;
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room));
     for (size_t i = 0; ok && i < n; i++)

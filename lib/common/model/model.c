@@ -51,6 +51,27 @@ check_format(const struct model *m, const char *first, struct err *err)
         "first file of the model is %s", format, first);
 }
 
+/* Formats whose index is at the end need the size of the file. A fetched file has a known size only if it is small: a larger
+ * one is read in order, like a pipe. */
+static bool
+settle_size(const struct model *m, struct source *src, const struct container *container, struct err *err)
+{
+    bool at_end = container != &container_safetensors && container != &container_gguf;
+    if (!m->inputs.fetch || !at_end || !source_is_file(src) || !source_seekable(src))
+        return true;
+    source_settle_size(src);
+    return check_plain(m, m->nsrc - 1, err);
+}
+
+/* Tells a fetched file where its data end, so that an answer that is short of it is a failure. */
+static void
+promise_data(const struct model *m, uint32_t file)
+{
+    uint64_t from, to;
+    model_data(m, file, &from, &to);
+    source_promise(m->src[file], num_max(to, catalog_facts_of(m->catalog)->header_end));
+}
+
 /* Opens one more file of the model and reads its header. */
 static bool
 add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
@@ -71,11 +92,13 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
     }
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err)
-        && container_detect(&container, this, err) && container->read(m->catalog, this, m->nsrc - 1, how, err)
+        && container_detect(&container, this, err) && settle_size(m, this, container, err) && container->read(m->catalog, this, m->nsrc - 1, how, err)
         && check_format(m, format, err) && check_root(m, err);
     m->container = container;
     if (ok)
         source_head_done(this, catalog_facts_of(m->catalog)->header_end);
+    if (ok && m->inputs.fetch)
+        promise_data(m, m->nsrc - 1);
     else if (!ok && this)
         err_in_file(err, source_name(this));
     return ok;
@@ -230,7 +253,7 @@ add_configs(struct model *m, const char *path, const struct model_options *optio
     if (!path || !m->container->has_configs || !source_is_file(m->src[0]))
         return true;
     return (options->config || configs_read_configs(m->catalog, path, folder_len(path), &m->inputs, err))
-        && (m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, &m->inputs, err));
+        && (options->fetch || m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, &m->inputs, err));
 }
 
 /* Remembers the model's directory. Not called for an operand that names a single file. */
@@ -276,22 +299,22 @@ bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
     const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
-    bool stored = path && store_named(path);
+    bool stored = path && !options->fetch && store_named(path);
     struct str found = { 0 }, name = { 0 };
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
         .how = { options->limits, options->root, options->no_verify }, .no_spool = options->no_spool,
-        .meter = options->meter };
+        .meter = options->meter, .inputs.fetch = options->fetch };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, err));
     if (stored)
         path = m->stored = found.p;
-    bool there = ok && path && stat(path, &st) == 0;
-    if (ok && path && !there && !err_absent(errno))
+    bool there = ok && path && !options->fetch && stat(path, &st) == 0, absent = ok && path && !options->fetch && !there;
+    if (absent && !err_absent(errno))
         err_sys(err, ERR_OPEN, errno, "%s", "");
-    else if (ok && path && !stored && !there && is_like_stored(path))
+    else if (absent && !stored && is_like_stored(path))
         ok = err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no such file or directory; a model in a local store is hf:%s or ollama:%s",
             m->name, m->name);
     else if (there && S_ISDIR(st.st_mode))
@@ -299,7 +322,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     else
         ok = ok && open_file(m, path, !stored, err) && add_configs(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
-    ok = ok && err->kind == ERR_NONE && (!options->warns || !m->folder || configs_warn(m->catalog, m->folder, err));
+    ok = ok && err->kind == ERR_NONE && (!options->warns || options->fetch || !m->folder || configs_warn(m->catalog, m->folder, err));
     return ok || err_in_file(err, m->name ? m->name : "");
 }
 

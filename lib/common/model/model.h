@@ -26,6 +26,7 @@ struct model_options {
     const char *config;         /* path of the only config to read, "none", or NULL for those next to the model */
     const char *root;           /* see container.h */
     bool no_spool, no_verify;
+    struct fetch *fetch;        /* fetches the files of the operand (source/fetch.h), or NULL; borrowed for the model's lifetime */
     bool warns;                 /* the job describes the model: unreadable files in its directory cause a warning */
     struct meter *meter;        /* progress of header reads and spooling; borrowed for the model's lifetime, or NULL */
 };

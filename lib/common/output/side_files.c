@@ -115,7 +115,11 @@ find_in(struct side_files *f, const char *in, struct err *err)
 bool
 side_files_find(struct side_files *f, struct err *err)
 {
-    bool ok = f->texts || !f->model->folder || (find_in(f, "", err) && find_in(f, TEMPLATES, err));
+    bool fetched = f->model->inputs.fetch != NULL;
+    bool ok = f->texts || !f->model->folder || fetched || (find_in(f, "", err) && find_in(f, TEMPLATES, err));
+    if (!f->texts && f->model->folder && fetched)
+        catalog_warn(f->model->catalog, "the tokenizer and other files of the model are not copied, because a fetched model "
+            "has no listing");
     names_sort(&f->names);
     return ok;
 }

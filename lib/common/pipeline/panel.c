@@ -45,7 +45,7 @@ struct panels {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot slot[SLOTS];
-    size_t size;                /* total of all slots */
+    size_t size, most;          /* total of all slots, and its limit */
     uint64_t stamp;
 };
 
@@ -58,6 +58,7 @@ panels_new(const struct pipeline *job, struct err *err)
         return NULL;
     }
     p->job = job;
+    p->most = job->panel_bytes ? job->panel_bytes : PANELS_BYTES;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
     return p;
@@ -229,10 +230,10 @@ make_room(struct panels *panels, size_t size, bool *wait, struct err *err)
     *wait = false;
     if (s)
         return s;
-    while (panels->size + size > PANELS_BYTES && (s = idle_slot(panels, 1)) != NULL)
+    while (panels->size + size > panels->most && (s = idle_slot(panels, 1)) != NULL)
         resize(panels, s, 0);
     s = idle_slot(panels, 0);
-    *wait = !s || (panels->size + size > PANELS_BYTES && is_used(panels));
+    *wait = !s || (panels->size + size > panels->most && is_used(panels));
     if (*wait)
         return NULL;
     resize(panels, s, size);
@@ -250,7 +251,7 @@ begin(struct panels *panels, const struct piece *piece, uint64_t element, struct
     struct band band;
     size_t size = 0;
     bool wait;
-    if (!bands_find(&b, piece, panels->job->from, panels->job->to, PANELS_BYTES, err))
+    if (!bands_find(&b, piece, panels->job->from, panels->job->to, panels->most, err))
         return false;
     bands_at(&band, &b, element);
     plan.panel = (struct panel){ .first = band.first, .end = band.end, .row = band.row, .cols = b.cols };

@@ -224,8 +224,9 @@ run_workers(struct shared *s, struct err *err)
 }
 
 static bool
-run_blocks(struct pipeline *p, struct err *err)
+run_blocks(struct pipeline *p, void *of, struct err *err)
 {
+    (void)of;
     bool direct = sink_is_direct(p->sink);
     size_t block = direct ? PIPELINE_DIRECT_BLOCK : PIPELINE_BLOCK;
     struct shared s = { .p = p, .block = block, .nblocks = num_ceil_div(p->to - p->from, block), .direct = direct,
@@ -266,11 +267,11 @@ prepare_pipe(const struct pipeline *p, struct err *err)
 
 /* Verifies checksums here only for seekable inputs; for others the reader does so as the data passes. */
 static bool
-run_verified(struct pipeline *p, struct err *err)
+run_verified(struct pipeline *p, bool (*make)(struct pipeline *p, void *of, struct err *err), void *of, struct err *err)
 {
     bool ok = p->no_verify || !source_seekable(p->model->src[0])
         || verify_new(&p->verify, p->model, p->pieces, p->kernels, err);
-    ok = ok && run_blocks(p, err)
+    ok = ok && make(p, of, err)
         && (!p->verify || verify_end(p->verify, p->from == 0 && p->to == pieces_nbytes(p->pieces), err));
     verify_free(p->verify);
     p->verify = NULL;
@@ -287,6 +288,16 @@ pipeline_run(struct pipeline *p, struct err *err)
         meter_phase(p->model->meter, sink_is_nowhere(p->sink) ? "testing" : "writing", p->to - p->from);
     if (!p->one_of_many)
         trim_memory();
-    ok = ok && run_verified(p, err);
+    ok = ok && run_verified(p, run_blocks, NULL, err);
     return ok && (p->to < size || model_finish(p->model, err)) && model_unchanged(p->model, err);
+}
+
+bool
+pipeline_around(struct pipeline *p, bool (*make)(struct pipeline *p, void *of, struct err *err), void *of, struct err *err)
+{
+    bool ok = prepare_pipe(p, err) && sink_nowhere(&p->sink, err) && run_verified(p, make, of, err)
+        && model_finish(p->model, err) && model_unchanged(p->model, err);
+    sink_close(p->sink);
+    p->sink = NULL;
+    return ok;
 }

@@ -38,6 +38,7 @@ struct pipeline {
     uint64_t from, to;                  /* range of output bytes to write */
     bool one_of_many;                   /* one output of a job: the caller has started the progress meter for all of them */
     unsigned jobs;                      /* workers; 0: automatic */
+    size_t panel_bytes;                 /* size of the panels; 0: PANELS_BYTES */
     bool no_verify;                     /* do not verify the checksums of the input */
     bool nonfinite_ok;                  /* encode NaN and infinity as the reference does */
     struct losses *losses;              /* accumulates the quantization error, or NULL; borrowed */
@@ -51,5 +52,9 @@ struct pipeline {
 /* Writes the range. Fails with ERR_IO if an input changed meanwhile. If several blocks fail, the error of the lowest one is
  * reported, independent of timing. */
 bool pipeline_run(struct pipeline *p, struct err *err);
+
+/* For jobs that write no output: prepares the input, calls make(), which makes the whole range with block_make(), in any order
+ * if the input is seekable, and then checks the input as pipeline_run() does. Sets a sink for the time of the call. */
+bool pipeline_around(struct pipeline *p, bool (*make)(struct pipeline *p, void *of, struct err *err), void *of, struct err *err);
 
 #endif

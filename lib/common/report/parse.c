@@ -33,6 +33,39 @@ add_purpose(struct ndjson *j, const struct roles *roles, size_t i)
 }
 
 static void
+add_digest(struct ndjson *j, const char *key, bool known, const uint8_t digest[SHA256_BYTES])
+{
+    char hex[SHA256_HEX];
+    ndjson_text(j, key, known ? sha256_hex(hex, digest) : NULL);
+}
+
+static void
+add_digests(struct ndjson *j, const struct digests *d, size_t i)
+{
+    struct tensor values;
+    bool has_values = digests_values(&values, d, i) && d->which & DIGESTS_VALUES;
+    add_digest(j, "sha256", d->which & DIGESTS_STORED, d->list[i].stored);
+    add_digest(j, "values_sha256", has_values, d->list[i].values);
+    if (has_values)
+        ndjson_dims(j, "values_shape", &values.shape);
+    else
+        ndjson_null(j, "values_shape");
+}
+
+void
+parse_add_model(struct page *page, const struct digests *d, const char *model)
+{
+    struct ndjson j;
+    ndjson_init(&j, page);
+    ndjson_begin(&j);
+    ndjson_text(&j, "model", model);
+    ndjson_u64(&j, "tensors", catalog_count(d->catalog));
+    add_digest(&j, "sha256", d->which & DIGESTS_STORED, d->model.stored);
+    add_digest(&j, "values_sha256", d->which & DIGESTS_VALUES, d->model.values);
+    ndjson_end(&j);
+}
+
+static void
 add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
 {
     char dtype[SUMMARY_DTYPE];
@@ -54,6 +87,8 @@ add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
     bool known = summary_parameters(&parameters, in->catalog, in->roles, i);
     ndjson_known(j, "parameters", known, parameters);
     add_purpose(j, in->roles, i);
+    if (in->digests)
+        add_digests(j, in->digests, i);
     ndjson_end(j);
 }
 
@@ -67,6 +102,8 @@ parse_json(FILE *out, const struct parse *in, struct err *err)
     ndjson_init(&j, &page);
     for (size_t i = 0; i < catalog_count(in->catalog) && page.sys == 0; i++)
         add_tensor(&j, in, i, gguf);
+    if (in->digests)
+        parse_add_model(&page, in->digests, in->model);
     return page_finish(&page, err);
 }
 
@@ -113,6 +150,17 @@ add_table(struct page *page, const struct parse *in, const struct summary *s)
     str_clear(&totals);
 }
 
+/* Adds the digests of the model below the table. */
+static void
+add_shown_digests(struct str *out, const struct digests *d)
+{
+    char hex[SHA256_HEX];
+    if (d->which & DIGESTS_STORED)
+        str_format(out, "SHA-256 of the stored bytes  %s\n", sha256_hex(hex, d->model.stored));
+    if (d->which & DIGESTS_VALUES)
+        str_format(out, "SHA-256 of the values        %s\n", sha256_hex(hex, d->model.values));
+}
+
 bool
 parse_text(FILE *out, const struct parse *in, struct err *err)
 {
@@ -124,6 +172,8 @@ parse_text(FILE *out, const struct parse *in, struct err *err)
         if (in->heading)
             page_heading(&page, in->heading, in->first);
         add_table(&page, in, &s);
+        if (in->digests)
+            add_shown_digests(&page.text, in->digests);
     }
     summary_clear(&s);
     return page_finish(&page, err) && ok;

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "plan/digests.h"
+#include "report/page.h"
 #include "scheme/roles.h"
 
 /* Input of the report. All members are borrowed. */
@@ -15,12 +17,16 @@ struct parse {
     const char *model;              /* as named by the user, any bytes; NULL unless there are several models */
     const char *heading;            /* model name above the text, as in messages; NULL: no heading */
     bool first;                     /* no report precedes this one */
+    const struct digests *digests;  /* or NULL */
 };
 
-/* Writes one JSON object per tensor, one per line. */
+/* Writes one JSON object per tensor, one per line; with digests, then one for the model. */
 bool parse_json(FILE *out, const struct parse *in, struct err *err);
 
-/* Writes an aligned table with column titles and a line of totals, without control characters. */
+/* Writes an aligned table with column titles and a line of totals, without control characters, then the model's digests. */
 bool parse_text(FILE *out, const struct parse *in, struct err *err);
+
+/* Adds the last JSON line of a model, with its digests. `model` is the operand, or NULL. */
+void parse_add_model(struct page *page, const struct digests *d, const char *model);
 
 #endif

@@ -13,10 +13,13 @@ struct input {
     char *name;                 /* for messages: escaped; owned */
 };
 
+struct fetch;
+
 /* Empty when zero-initialized. */
 struct inputs {
     struct input *item;         /* owned */
     size_t n, room;
+    struct fetch *fetch;        /* reads the files of the model (fetch.h), or NULL: they are opened; borrowed */
 };
 
 /* Appends a file. Copies `shown`. */

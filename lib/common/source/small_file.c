@@ -1,5 +1,10 @@
 #include "source/small_file.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "source/fetch.h"
+
 bool
 small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t max, struct budget *budget, const char *what,
     const char **text, size_t *n, struct inputs *inputs, struct err *err)
@@ -18,4 +23,24 @@ small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t ma
     *text = (const char *)p;
     *n = (size_t)have;
     return ok;
+}
+
+bool
+small_file_exists(const char *path, struct inputs *inputs, struct err *err)
+{
+    struct source *src = NULL;
+    const uint8_t *p;
+    uint64_t have;
+    struct err why;
+    struct stat st;
+    if (!inputs->fetch)         /* a dangling link counts, too: it is an error */
+        return lstat(path, &st) == 0 || !(errno == ENOENT || errno == ENOTDIR);
+    err_init(&why);
+    fetch_once(inputs->fetch, true);
+    bool there = source_open(&src, path, false, inputs, &why) && source_head(src, 1, &p, &have, &why) && have != 0;
+    fetch_once(inputs->fetch, false);
+    source_close(src);
+    if (why.kind == ERR_MEMORY)
+        *err = why;
+    return there;
 }

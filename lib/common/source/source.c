@@ -34,7 +34,8 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *
     src->name = shown_name(path);
     if (!src->name)
         return err_memory(err, path ? strlen(path) : 0);
-    src->top = descriptor_open(path, pipe_ok, src->name, inputs, err);
+    src->top = path && inputs && inputs->fetch ? fetch_open(inputs->fetch, path, err)
+        : descriptor_open(path, pipe_ok, src->name, inputs, err);
     if (!src->top)
         return err_in_file(err, src->name);
     src->seekable = src->top->kind->seekable;
@@ -150,6 +151,8 @@ grow_head(struct source *src, uint64_t n, struct err *err)
             return false;
         src->have += got;
         meter_add(src->meter, got);
+        if (got == 0 && src->seekable)
+            break;              /* the end of a file of unknown size */
     }
     return true;
 }
@@ -190,7 +193,16 @@ void
 source_promise(struct source *src, uint64_t nbytes)
 {
     for (struct source_layer *l = src->top; l; l = l->under)
-        l->promised = nbytes;
+        if (l == src->top || !l->kind->fetches)
+            l->promised = nbytes;
+}
+
+void
+source_settle_size(struct source *src)
+{
+    src->size = src->top->size = fetch_end(src->top);
+    src->seekable = src->size != SOURCE_SIZE_UNKNOWN;
+    src->pos = src->seekable ? 0 : src->have;
 }
 
 bool
@@ -278,6 +290,10 @@ source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *er
         size_t got;
         if (!src->top->kind->some(src->top, at, to, n, &got, err))
             return err_in_file(err, src->name);
+        if (got == 0 && src->size == SOURCE_SIZE_UNKNOWN) {
+            err_set(err, ERR_IO, at, "the input ends at byte %" PRIu64 ", before data that its header declares", at);
+            return err_in_file(err, src->name);
+        }
         if (got == 0)
             return err_set(err, ERR_BUG, at, "read past the end");
         to += got;
@@ -314,6 +330,8 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
             return false;
         size = src->pos;
     }
+    if (src->seekable && size == SOURCE_SIZE_UNKNOWN)
+        return true;            /* a fetched file: what its header declares was there */
     if (size < end)
         err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
     else if (size > end && !tail_ok)

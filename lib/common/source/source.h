@@ -67,6 +67,10 @@ bool source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *ha
  * such a source afterwards. */
 void source_head_done(struct source *src, uint64_t end);
 
+/* For a fetched source, whose size is unknown, of a format that has an index at its end: sets its size if its first window was
+ * short, else makes it forward-only. Call it before the header is read. */
+void source_settle_size(struct source *src);
+
 /* Sets the input size that the header declares, for messages about truncation. */
 void source_promise(struct source *src, uint64_t nbytes);
 

@@ -22,6 +22,7 @@ struct source_layer {
 /* A kind of layer. Each has a file of its own. */
 struct layer_kind {
     bool seekable;              /* true: readable at any offset from any thread; false: each byte once, in order */
+    bool fetches;               /* a promise is about its own bytes, not about what a layer above decompresses */
     /* Reads 1 to n bytes at `at`, or none at the end. For a forward-only layer, `at` always follows the bytes of the call
      * before. Errors do not have a file name yet. */
     bool (*some)(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err);
@@ -72,6 +73,12 @@ void layer_free(struct source_layer *l);
 /* descriptor.c: opens the path, or standard input if it is NULL, as a file or a forward-only descriptor. `pipe_ok` is that
  * of source_open(); `shown` is the name in messages. */
 struct source_layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);
+
+/* fetch.c: opens a file that a command reads, and fetches its first window. The size is unknown. fetch_end() returns that of a
+ * file whose first window was short. */
+struct fetch;
+struct source_layer *fetch_open(struct fetch *f, const char *path, struct err *err);
+uint64_t fetch_end(const struct source_layer *l);
 
 /* unpack.c: makes a layer that decompresses p[0..n) and all that follows in `under`. Sets *layer to NULL if they are not
  * compressed. Copies p[0..n). After a failure the caller still owns `under`. */

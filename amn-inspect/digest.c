@@ -1,0 +1,56 @@
+#include "digest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/parse.h"
+
+struct digesting {
+    struct cli *cli;
+    const struct hash *hash;
+};
+
+/* As sha256sum does: a name with a backslash or a line feed is escaped, and the line begins with a backslash. */
+static void
+add_line(struct str *out, const uint8_t digest[SHA256_BYTES], const char *name)
+{
+    char hex[SHA256_HEX];
+    bool escape = strpbrk(name, "\\\n\r") != NULL;
+    str_format(out, "%s%s  ", escape ? "\\" : "", sha256_hex(hex, digest));
+    for (; *name; name++) {
+        const char *pair = *name == '\\' ? "\\\\" : *name == '\n' ? "\\n" : *name == '\r' ? "\\r" : NULL;
+        if (pair)
+            str_text(out, pair);
+        else
+            str_add(out, name, 1);
+    }
+    str_text(out, "\n");
+}
+
+static bool
+print_digest(void *own, const struct operand *operand, struct err *err)
+{
+    const struct digesting *d = own;
+    struct digests digests = { 0 };
+    struct page page;
+    bool stored = d->hash->stored;
+    const char *name = operand->name ? operand->name : "-";
+    cli_remarks(d->cli, operand->model->name, operand->model->catalog);
+    bool ok = hash_operand(&digests, operand, stored ? DIGESTS_STORED : DIGESTS_VALUES, d->hash->jobs, err);
+    page_init(&page, stdout);
+    if (ok && d->cli->form == CLI_JSON)
+        parse_add_model(&page, &digests, name);
+    else if (ok)
+        add_line(&page.text, stored ? digests.model.stored : digests.model.values, name);
+    struct err ignored = { 0 };
+    ok = page_finish(&page, ok ? err : &ignored) && ok;
+    digests_clear(&digests);
+    return ok;
+}
+
+enum cli_status
+digest_operands(struct cli *cli, const struct hash *hash)
+{
+    struct digesting d = { cli, hash };
+    return operands_weights(cli, print_digest, &d);
+}

@@ -1,0 +1,125 @@
+#include "base/sha256.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIBRARY_ROOM = 4 << 20 };        /* loading it takes 2 MiB */
+
+#ifdef LIBARCHIVE_LINKED                /* a static program, which has no loader */
+
+static bool
+load(struct sha256_library *library, struct err *err)
+{
+    (void)library;
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "static builds of amn cannot compute SHA-256, which needs libcrypto");
+}
+
+#else
+
+/* The versions whose SHA256_CTX fits into struct sha256, newest first. */
+static const char *const file_names[] = {
+#ifdef __APPLE__
+    "libcrypto.3.dylib",
+#else
+    "libcrypto.so.3", "libcrypto.so.1.1",
+#endif
+};
+
+/* Loads a function. Returns false if the library lacks it. */
+static bool
+find(void *function, const struct sha256_library *library, const char *name)
+{
+    void *found = dlsym(library->handle, name);
+    memcpy(function, &found, sizeof found);
+    return found;
+}
+
+/* The loader reports the reason only as text. errno was set to 0 before, and malloc() sets it to ENOMEM. */
+static bool
+failed(struct err *err)
+{
+    int sys = errno;
+    const char *why = dlerror();
+    if (sys == ENOMEM)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while loading libcrypto");
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "SHA-256 needs libcrypto, which cannot be loaded (%s); install it "
+        "(Debian: apt-get install libssl3)", why ? why : file_names[0]);
+}
+
+static bool
+load(struct sha256_library *library, struct err *err)
+{
+    errno = 0;
+    for (size_t i = 0; !library->handle && i < sizeof file_names / sizeof *file_names; i++)
+        library->handle = dlopen(file_names[i], RTLD_LAZY | RTLD_LOCAL);
+    return (library->handle && find(&library->init, library, "SHA256_Init") && find(&library->update, library, "SHA256_Update")
+        && find(&library->final, library, "SHA256_Final")) || failed(err);
+}
+
+#endif
+
+bool
+sha256_open(struct sha256_library *library, struct err *err)
+{
+    void *volatile room = malloc(LIBRARY_ROOM);         /* volatile keeps the pair from being optimised away */
+    free(room);
+    *library = (struct sha256_library){ 0 };
+    return room ? load(library, err) : err_memory(err, LIBRARY_ROOM);
+}
+
+void
+sha256_close(struct sha256_library *library)
+{
+    if (library->handle)
+        dlclose(library->handle);
+    library->handle = NULL;
+}
+
+void
+sha256_begin(struct sha256 *s, const struct sha256_library *library)
+{
+    s->library = library;
+    library->init(s->state);
+}
+
+void
+sha256_add(struct sha256 *s, const void *p, size_t n)
+{
+    s->library->update(s->state, p, n);
+}
+
+void
+sha256_end(struct sha256 *s, uint8_t digest[SHA256_BYTES])
+{
+    s->library->final(digest, s->state);
+}
+
+static const char digits[] = "0123456789abcdef";
+
+const char *
+sha256_hex(char buf[SHA256_HEX], const uint8_t digest[SHA256_BYTES])
+{
+    for (size_t i = 0; i < SHA256_BYTES; i++) {
+        buf[2 * i] = digits[digest[i] >> 4];
+        buf[2 * i + 1] = digits[digest[i] & 15];
+    }
+    buf[SHA256_HEX - 1] = '\0';
+    return buf;
+}
+
+bool
+sha256_from_hex(uint8_t digest[SHA256_BYTES], const char *text, size_t n)
+{
+    if (n != SHA256_HEX - 1)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char lower = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] + ('a' - 'A')) : text[i];
+        const char *at = lower != '\0' ? strchr(digits, lower) : NULL;
+        if (!at)
+            return false;
+        digest[i / 2] = (uint8_t)(digest[i / 2] << 4 | (at - digits));
+    }
+    return true;
+}

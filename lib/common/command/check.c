@@ -1,0 +1,216 @@
+#include "command/check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/manifest.h"
+#include "report/ndjson.h"
+
+enum check_result { CHECK_OK, CHECK_FAILED, CHECK_SHAPE, CHECK_EXTRA, CHECK_MISSING, CHECK_RESULTS };
+
+/* As sha256sum prints them; and the words of JSON. */
+static const char *const shown_as[CHECK_RESULTS] = { "OK", "FAILED", "FAILED (shape)", "FAILED (not in the manifest)",
+    "FAILED (missing)" };
+static const char *const words[CHECK_RESULTS] = { "ok", "different", "shape", "extra", "missing" };
+
+struct checking {
+    struct cli *cli;
+    const struct hash *hash;
+    const struct naming *naming;
+    struct manifest manifest;
+    bool *seen;                 /* entries of the manifest that the model has; owned */
+    bool common;                /* there is one */
+    bool prints;                /* second pass: print the results */
+    size_t count[CHECK_RESULTS];
+    struct page page;
+    struct ndjson json;
+    const char *model;          /* the operand, if there are several; or NULL */
+    bool differs;
+};
+
+/* --- output */
+
+static void
+print_result(struct checking *c, enum check_result result, const char *name, size_t n)
+{
+    struct str *out = &c->page.text;
+    enum screen_style style = result == CHECK_OK ? SCREEN_GOOD : SCREEN_BAD;
+    c->count[result]++;
+    if (c->cli->form == CLI_JSON) {
+        ndjson_begin(&c->json);
+        ndjson_text(&c->json, "model", c->model);
+        ndjson_bytes(&c->json, "name", name, n);
+        ndjson_text(&c->json, "result", words[result]);
+        ndjson_end(&c->json);
+    } else if (result != CHECK_OK || c->cli->verbose != 0) {
+        str_add_escaped(out, name, n);
+        str_text(out, ": ");
+        page_styled(&c->page, style, shown_as[result]);
+        str_text(out, "\n");
+    }
+    page_turn(&c->page);
+}
+
+/* Sums up one model, for people. */
+static void
+print_summary(struct checking *c, const char *model)
+{
+    struct str *out = &c->page.text;
+    size_t bad = c->count[CHECK_FAILED] + c->count[CHECK_SHAPE];
+    if (c->cli->form == CLI_JSON)
+        return;
+    str_format(out, "%s: %zu tensor%s OK", model, c->count[CHECK_OK], c->count[CHECK_OK] == 1 ? "" : "s");
+    if (bad != 0)
+        str_format(out, ", %zu different", bad);
+    if (c->count[CHECK_MISSING] != 0)
+        str_format(out, ", %zu missing", c->count[CHECK_MISSING]);
+    if (c->count[CHECK_EXTRA] != 0)
+        str_format(out, ", %zu not in the manifest", c->count[CHECK_EXTRA]);
+    str_text(out, "\n");
+}
+
+/* --- comparison */
+
+/* Appends a name as JSON has it, unescaped: a byte that is not UTF-8 is the text \xHH. */
+static void
+add_json_name(struct str *out, const char *p, size_t n)
+{
+    uint32_t code;
+    for (size_t len; n != 0; p += len, n -= len) {
+        if ((len = str_utf8_char(p, n, &code)) != 0)
+            str_add(out, p, len);
+        else
+            str_format(out, "\\x%02x", (unsigned char)p[len++]);
+    }
+}
+
+static void
+add_shape(struct str *out, const struct shape *shape)
+{
+    for (uint32_t i = 0; i < shape->rank; i++)
+        str_format(out, "%s%" PRIu64, i == 0 ? "" : ",", shape_dim(shape, i));
+}
+
+/* Compares one tensor, under its new name, with its entry. */
+static bool
+compare(struct checking *c, const struct tensor *t, const uint8_t *digest, struct err *err)
+{
+    bool values = !c->hash->stored;
+    struct str name = { 0 }, shape = { 0 };
+    add_json_name(&name, t->name, t->name_len);
+    add_shape(&shape, &t->shape);
+    bool ok = !(name.failed || shape.failed) || err_memory(err, name.room);
+    const struct manifest_entry *e = ok ? manifest_find(&c->manifest, values, name.p ? name.p : "", name.len) : NULL;
+    enum check_result result = CHECK_EXTRA;
+    if (e) {
+        c->seen[e - c->manifest.entry] = c->common = true;
+        result = strcmp(values ? e->values_shape : e->shape, shape.p ? shape.p : "") != 0 ? CHECK_SHAPE
+            : memcmp(values ? e->values : e->stored, digest, SHA256_BYTES) != 0 ? CHECK_FAILED : CHECK_OK;
+    }
+    if (ok && c->prints)
+        print_result(c, result, t->name, t->name_len);
+    str_clear(&name);
+    str_clear(&shape);
+    return ok;
+}
+
+/* Compares all tensors of the model that the options select. */
+static bool
+compare_all(struct checking *c, const struct digests *d, struct err *err)
+{
+    struct choice renamed = { .input = d->catalog, .roles = d->roles };
+    bool ok = true;
+    for (size_t i = 0; ok && i < catalog_count(d->catalog); i++) {
+        struct tensor t = *catalog_at(d->catalog, i);
+        const struct weight *w = c->hash->stored ? NULL : roles_weight_of(d->roles, i);
+        struct chosen chosen = { .copy = w ? NULL : catalog_at(d->catalog, i), .decode = w, .dtype = t.dtype };
+        if (!c->hash->stored && !digests_values(&t, d, i))
+            continue;
+        ok = naming_name(c->naming, &renamed, &chosen, err);
+        t = chosen_tensor(&chosen);
+        if (ok && naming_keeps(c->naming, &t))
+            ok = compare(c, &t, c->hash->stored ? d->list[i].stored : d->list[i].values, err);
+    }
+    names_clear(&renamed.names);
+    return ok;
+}
+
+/* Reports the entries that the model lacks. Fails if it lacks all of them, in the pass before results are printed. */
+static bool
+find_missing(struct checking *c, struct err *err)
+{
+    const struct manifest *m = &c->manifest;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < m->n; i++) {
+        const char *name = c->hash->stored ? m->entry[i].name : m->entry[i].values_name;
+        const struct tensor t = { .name = name, .name_len = name ? (uint32_t)strlen(name) : 0 };
+        if (!name || c->seen[i] || !naming_keeps(c->naming, &t))
+            continue;
+        if (!c->common) {
+            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "line %" PRIu64 " lists %s, but the model has no tensor of the manifest; "
+                "use --rename if its names differ", m->entry[i].line, str_shown(shown, name, strlen(name)));
+            return err_in_file(err, m->path);
+        }
+        if (c->prints)
+            print_result(c, CHECK_MISSING, name, strlen(name));
+    }
+    return true;
+}
+
+static bool
+check_operand(void *own, const struct operand *operand, struct err *err)
+{
+    struct checking *c = own;
+    struct digests digests = { 0 };
+    const struct cli *cli = c->cli;
+    cli_remarks(cli, operand->model->name, operand->model->catalog);
+    memset(c->count, 0, sizeof c->count);
+    c->common = false;
+    c->model = operand->heading ? operand->name : NULL;
+    c->seen = calloc(c->manifest.n + 1, sizeof *c->seen);
+    bool ok = (c->seen || err_memory(err, c->manifest.n))
+        && hash_operand(&digests, operand, c->hash->stored ? DIGESTS_STORED : DIGESTS_VALUES, c->hash->jobs, err);
+    page_init(&c->page, stdout);
+    ndjson_init(&c->json, &c->page);
+    for (unsigned pass = 0; ok && pass < 2; pass++) {
+        c->prints = pass != 0;
+        ok = compare_all(c, &digests, err) && find_missing(c, err);
+    }
+    if (ok)
+        print_summary(c, operand->model->name);
+    c->differs = c->differs || (ok && c->count[CHECK_FAILED] + c->count[CHECK_SHAPE] + c->count[CHECK_EXTRA]
+        + c->count[CHECK_MISSING] != 0);
+    struct err ignored = { 0 };
+    ok = page_finish(&c->page, ok ? err : &ignored) && ok;
+    digests_clear(&digests);
+    free(c->seen);
+    return ok;
+}
+
+enum cli_status
+check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
+{
+    struct checking c = { .cli = cli, .hash = hash, .naming = naming };
+    struct err err;
+    err_init(&err);
+    enum cli_status status;
+    if (cli->noperands == 0)
+        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check requires a manifest and a model: amn-inspect --check MANIFEST FILE");
+    else if (operands_stdin_once(cli, &err))
+        manifest_read(&c.manifest, strcmp(cli->operands[0], "-") == 0 ? NULL : cli->operands[0], !hash->stored, &cli->limits, &err);
+    if (err.kind == ERR_NONE && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0)
+        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check: standard input is the manifest; give the model: --check - FILE");
+    if (err.kind == ERR_NONE) {
+        cli->operands++;
+        cli->noperands--;
+        cli->operand = cli->noperands != 0 ? cli->operands[0] : NULL;
+        status = operands_weights(cli, check_operand, &c);
+        if (status == CLI_OK && c.differs)
+            status = CLI_FOUND;
+    } else {
+        status = cli_fail(cli, &err);
+    }
+    manifest_clear(&c.manifest);
+    return status;
+}

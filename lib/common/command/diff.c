@@ -1,0 +1,143 @@
+#include "command/diff.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/progress.h"
+#include "command/operands.h"
+#include "output/outputs.h"
+#include "pipeline/compare.h"
+#include "report/diff_report.h"
+#include "source/fetch.h"
+
+/* One of the two models. */
+struct diff_side {
+    struct model model;
+    struct fetch *fetch;                /* or NULL */
+    struct roles *roles;
+};
+
+struct diff_job {
+    struct cli *cli;
+    const struct diff *diff;
+    struct diff_side side[2];
+    struct differences differences;
+    struct sink *sink;                  /* of the report, or NULL */
+    struct outputs outputs;
+};
+
+/* Implements struct contents. */
+static bool
+read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
+{
+    return model_read(model, t, buf, err);
+}
+
+static bool
+open_side(struct diff_job *job, struct diff_side *side, const char *operand, struct err *err)
+{
+    const struct cli *cli = job->cli;
+    side->fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
+    const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
+        .meter = &cli->bar->meter };
+    const struct contents contents = { read_tensor, &side->model };
+    bool ok = err->kind == ERR_NONE && model_open(&side->model, operand, &how, err) && model_check_overwrite(&side->model, err)
+        && model_complete(&side->model, err)
+        && roles_assign(&side->roles, side->model.catalog, cli->input_scheme, &contents, err);
+    if (ok)
+        cli_remarks(cli, side->model.name, side->model.catalog);
+    return ok || err_in_file(err, side->model.name ? side->model.name : "");
+}
+
+static void
+close_side(struct diff_side *side)
+{
+    roles_free(side->roles);
+    model_clear(&side->model);
+    fetch_free(side->fetch);
+}
+
+/* Opens the report before models are compared. It must not be a file of either. */
+static bool
+open_report(struct diff_job *job, struct err *err)
+{
+    const struct sink_options options = { .path = job->diff->report, .direct = SINK_DIRECT_NEVER };
+    if (!options.path)
+        return true;
+    for (unsigned i = 0; i < 2; i++) {
+        job->outputs.inputs = &job->side[i].model.inputs;
+        bool ok = outputs_add(&job->outputs, options.path, err);
+        if (i == 0)
+            outputs_clear(&job->outputs);
+        if (!ok)
+            return false;
+    }
+    outputs_sweep(&job->outputs);
+    return sink_open(&job->sink, &options, err);
+}
+
+static bool
+write_report(struct diff_job *job, const struct diff_report *r, struct err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    if (!job->sink)
+        return true;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return err_memory(err, 0);
+    bool ok = str_ends(job->diff->report, ".html") ? diff_report_html(out, r, err) : diff_report_json(out, r, err);
+    ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
+    ok = ok && sink_expect(job->sink, n, err) && sink_write(job->sink, text, n, err)
+        && outputs_commit(&job->outputs, job->sink, err);
+    free(text);
+    return ok;
+}
+
+static bool
+run(struct diff_job *job, struct err *err)
+{
+    struct cli *cli = job->cli;
+    struct differences *d = &job->differences;
+    const struct diff_report report = { .d = d, .a = cli->operands[0], .b = cli->operands[1], .tool = cli->tool,
+        .version = CLI_VERSION, .all = cli->verbose != 0 };
+    const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), err);
+    struct model *a = &job->side[0].model, *b = &job->side[1].model;
+    bool ok = kernels && open_side(job, &job->side[0], cli->operands[0], err) && open_side(job, &job->side[1], cli->operands[1], err)
+        && differences_pair(d, a->catalog, job->side[0].roles, b->catalog, job->side[1].roles, job->diff->naming, err)
+        && open_report(job, err) && compare_models(d, a, b, kernels, job->diff->jobs, err);
+    cli_progress_no_bar(cli->bar);
+    ok = ok && (cli_human(cli) ? diff_report_text(stdout, &report, err) : diff_report_json(stdout, &report, err));
+    if (ok && d->common == 0 && d->n != 0)
+        cli_warn(cli, NULL, "no tensor has the same name in both models; --rename 's/RE/TEXT/' changes the names in %s", a->name);
+    return ok && write_report(job, &report, err);
+}
+
+static bool
+check(const struct cli *cli, struct err *err)
+{
+    if (cli->noperands != 2)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--diff requires two models: amn-inspect --diff FILE FILE");
+    return operands_stdin_once(cli, err) && scheme_known(cli->input_scheme, err);
+}
+
+enum cli_status
+diff_run(struct cli *cli, const struct diff *diff)
+{
+    struct cli_progress progress;
+    struct diff_job job = { .cli = cli, .diff = diff };
+    struct err err;
+    err_init(&err);
+    cli_progress_start(&progress, cli, true);
+    bool ok = check(cli, &err) && run(&job, &err) && cli_finish_stdout(&err);
+    cli_progress_stop(&progress);
+    const struct differences *d = &job.differences;
+    bool equal = d->count[DIFFERENCE_EQUAL] + d->count[DIFFERENCE_VALUES] == d->n;
+    sink_close(job.sink);
+    outputs_clear(&job.outputs);
+    differences_clear(&job.differences);
+    close_side(&job.side[0]);
+    close_side(&job.side[1]);
+    return !ok ? cli_fail(cli, &err) : equal ? CLI_OK : CLI_FOUND;
+}

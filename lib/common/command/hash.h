@@ -1,0 +1,21 @@
+/* hash: the options of the tools that compute digests, and the digests of one operand. */
+#ifndef COMMAND_HASH_H
+#define COMMAND_HASH_H
+
+#include "cli/options.h"
+#include "command/operands.h"
+#include "plan/digests.h"
+
+struct hash {
+    bool wanted;                /* --hash */
+    bool stored;                /* --stored: no digests of values */
+    unsigned jobs;              /* --jobs: threads; 0: one for each processor */
+};
+
+/* Handles --hash, --stored and --jobs. */
+bool hash_take(struct hash *hash, const struct cli_option *option, const char *arg, struct err *err);
+
+/* Computes the digests of an operand of operands_weights(); clear them even after a failure. */
+bool hash_operand(struct digests *d, const struct operand *operand, unsigned which, unsigned jobs, struct err *err);
+
+#endif

@@ -1,0 +1,185 @@
+#include "command/manifest_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "output/outputs.h"
+#include "pipeline/digest.h"
+#include "report/parse.h"
+
+/* --- before the job */
+
+/* Returns true if the output becomes files, which can be read again. */
+static bool
+is_files(const struct command *cmd)
+{
+    struct stat st;
+    return cmd->dir.path || cmd->split.size != 0
+        || (cmd->output.path && (stat(cmd->output.path, &st) != 0 || S_ISREG(st.st_mode)));
+}
+
+static bool
+has_quantized(const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++)
+        if (choice->list[i].encoding || choice->list[i].kept)
+            return true;
+    return false;
+}
+
+static bool
+check(const struct manifest_file *m, struct err *err)
+{
+    const struct command *cmd = m->cmd;
+    if (cmd->instead != COMMAND_OUTPUT || byte_range_is_part(&cmd->cut))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires a whole output: it cannot be combined with --range, "
+            "--part, --size, --parts, --plan, --dry-run or --test");
+    if (cmd->writer == &writer_raw || cmd->writer == &writer_npy)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires a format with names of tensors, not %s",
+            cmd->writer->name);
+    return is_files(cmd) || !has_quantized(m->choice) || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires -o FILE for "
+        "an output with quantized weights, whose values are read again from the file");
+}
+
+bool
+manifest_file_open(struct manifest_file *m, struct err *err)
+{
+    const struct sink_options options = { .path = m->cmd->manifest, .direct = SINK_DIRECT_NEVER };
+    if (!m->cmd->manifest)
+        return true;
+    if (!check(m, err) || !sha256_open(&m->library, err) || !outputs_add(m->cmd->outputs, options.path, err))
+        return false;
+    outputs_sweep(m->cmd->outputs);
+    m->hook = output_digests_hook(&m->digests, m->p, &m->library);
+    m->p->hooks = &m->hook;
+    m->p->nhooks = 1;
+    return sink_open(&m->sink, &options, err);
+}
+
+/* --- after the job */
+
+/* Sets the digests that were computed while the output passed. */
+static void
+take_known(struct digests *d, const struct output_digests *from)
+{
+    for (size_t i = 0; i < catalog_count(d->catalog); i++) {
+        const struct tensor *t = catalog_at(d->catalog, i);
+        const struct output_digest *known = output_digests_find(from, t->name, t->name_len);
+        if (!known)
+            continue;
+        d->list[i] = known->digest;
+        if (roles_owner(d->roles, i))
+            d->list[i].have = DIGESTS_STORED;
+    }
+}
+
+/* Writes the lines of the model, whose files can be read unless it has none. */
+static bool
+fill(const struct manifest_file *m, FILE *out, struct model *model, const struct roles *roles, const char *const *files,
+    struct err *err)
+{
+    struct digests d = { 0 };
+    bool ok = digests_init(&d, model->catalog, roles, DIGESTS_STORED | DIGESTS_VALUES, err);
+    if (ok)
+        take_known(&d, &m->digests);
+    const struct parse in = { .catalog = model->catalog, .roles = roles, .files = files, .nfiles = model->nsrc, .digests = &d };
+    ok = ok && (files ? digest_model(&d, model, m->p->kernels, m->p->jobs, err) : digests_total(&d, &m->library, err))
+        && parse_json(out, &in, err);
+    digests_clear(&d);
+    return ok;
+}
+
+/* Implements struct contents. */
+static bool
+read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
+{
+    return model_read(model, t, buf, err);
+}
+
+/* Writes the manifest of complete files. */
+static bool
+fill_from_files(const struct manifest_file *m, FILE *out, struct err *err)
+{
+    const struct command *cmd = m->cmd;
+    struct model model = { 0 };
+    const struct model_options how = { .limits = &limits_default, .meter = m->p->model->meter };
+    const struct contents contents = { read_tensor, &model };
+    struct roles *roles = NULL;
+    struct str path = { 0 };
+    const char **files = NULL;
+    bool ok = true;
+    if (cmd->split.size != 0)
+        ok = split_files_name(&path, cmd->split.path, 0, m->digests.files, err);
+    else
+        str_text(&path, cmd->dir.path ? cmd->dir.path : cmd->output.path);
+    ok = ok && (!path.failed || err_memory(err, path.room)) && model_open(&model, path.p, &how, err)
+        && roles_assign(&roles, model.catalog, NULL, &contents, err) && (files = model_files(&model, err)) != NULL
+        && fill(m, out, &model, roles, files, err);
+    free(files);
+    roles_free(roles);
+    model_clear(&model);
+    str_clear(&path);
+    return ok;
+}
+
+/* Writes the manifest of an output that has passed, from its tensors, none of which is quantized. */
+static bool
+fill_from_stream(const struct manifest_file *m, FILE *out, struct err *err)
+{
+    struct model model = { .catalog = catalog_new(&limits_default, err) };
+    struct roles *roles = NULL;
+    bool ok = model.catalog != NULL;
+    for (size_t i = 0; ok && i < m->digests.n; i++)
+        ok = catalog_add(model.catalog, &m->digests.list[i].t, err);
+    if (ok)
+        catalog_facts(model.catalog)->format = m->cmd->writer->name;
+    ok = ok && catalog_seal(model.catalog, err) && roles_assign(&roles, model.catalog, NULL, NULL, err)
+        && fill(m, out, &model, roles, NULL, err);
+    roles_free(roles);
+    catalog_free(model.catalog);
+    return ok;
+}
+
+static bool
+write_lines(const struct manifest_file *m, struct err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    if (m->digests.err.kind != ERR_NONE) {
+        *err = m->digests.err;
+        return false;
+    }
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return err_memory(err, 0);
+    bool ok = is_files(m->cmd) ? fill_from_files(m, out, err) : fill_from_stream(m, out, err);
+    ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
+    ok = ok && sink_expect(m->sink, n, err) && sink_write(m->sink, text, n, err);
+    free(text);
+    return ok;
+}
+
+bool
+manifest_file_commit(struct manifest_file *m, struct err *err)
+{
+    struct err own;
+    err_init(&own);
+    if (!m->sink || (write_lines(m, &own) && outputs_commit(m->cmd->outputs, m->sink, &own)))
+        return true;
+    err_set(err, own.kind, own.at, "the output is complete, but its manifest is not: %s", own.text);
+    return err_in_file(err, own.file);
+}
+
+void
+manifest_file_close(struct manifest_file *m)
+{
+    if (m->sink) {
+        m->p->hooks = NULL;
+        m->p->nhooks = 0;
+    }
+    sink_close(m->sink);
+    output_digests_clear(&m->digests);
+    sha256_close(&m->library);
+}

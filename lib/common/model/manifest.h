@@ -1,0 +1,35 @@
+/* manifest: the digests of the tensors of a model as a file: the lines of amn-parse --hash. */
+#ifndef MODEL_MANIFEST_H
+#define MODEL_MANIFEST_H
+
+#include "base/limits.h"
+#include "base/sha256.h"
+#include "base/table.h"
+
+/* One line. Names are as in JSON: a byte that is not UTF-8 is the text \xHH. */
+struct manifest_entry {
+    char *name, *shape;                 /* of the stored tensor; shape as "2,3"; owned */
+    char *values_name, *values_shape;   /* of its values; NULL for a companion of a weight; owned */
+    bool has_stored, has_values;        /* the line has this digest */
+    uint8_t stored[SHA256_BYTES], values[SHA256_BYTES];
+    uint64_t line;                      /* its number, from 1 */
+};
+
+/* Zeroed: empty. Clear it even after a failure. */
+struct manifest {
+    char *path;                         /* as messages show it; owned */
+    struct manifest_entry *entry;       /* n of them; owned */
+    size_t n, room;
+    struct table stored, values;        /* by name */
+};
+
+/* Reads a manifest, which may be compressed; `path` NULL is standard input. `values`: each tensor must have the digest of its
+ * values, otherwise that of its stored bytes. Fails with ERR_MALFORMED for a line that is not one of amn-parse --hash,
+ * naming it. */
+bool manifest_read(struct manifest *m, const char *path, bool values, const struct limits *limits, struct err *err);
+void manifest_clear(struct manifest *m);
+
+/* Returns the entry of the stored tensor or the values with this name, or NULL. The name is as in JSON. */
+const struct manifest_entry *manifest_find(const struct manifest *m, bool values, const char *name, size_t n);
+
+#endif

@@ -1,0 +1,77 @@
+/* differences: the tensors of two models, paired by name, and how they differ. Values are compared, so quantized weights are
+ * dequantized to F32.
+ *
+ * A tensor of A and one of B with the same name and shape are comparable if both are floating-point, quantized included, if
+ * both are integers or booleans, or if both have one other type. */
+#ifndef PLAN_DIFFERENCES_H
+#define PLAN_DIFFERENCES_H
+
+#include "encode/losses.h"
+#include "plan/naming.h"
+
+enum difference_status {
+    DIFFERENCE_EQUAL,           /* of one type, and the values have the same bits */
+    DIFFERENCE_VALUES,          /* equal values: of other types, or zeros of other signs, or other NaN */
+    DIFFERENCE_SOME,            /* different values */
+    DIFFERENCE_ONLY_A, DIFFERENCE_ONLY_B,
+    DIFFERENCE_SHAPE,           /* other shapes; not compared */
+    DIFFERENCE_DTYPE,           /* types that are not comparable */
+    DIFFERENCE_STATUSES
+};
+
+/* Returns the word for a status: "equal", "equal-values", "different", "only-a", "only-b", "shape", "dtype". */
+const char *difference_word(enum difference_status status);
+
+/* How the elements are compared. */
+enum difference_kind {
+    DIFFERENCE_FLOATS,          /* as F32 */
+    DIFFERENCE_DOUBLES,         /* as F64, because one is F64 */
+    DIFFERENCE_INTS,
+    DIFFERENCE_BYTES            /* bytes of one type without figures: complex and small types */
+};
+
+#define DIFFERENCE_NOWHERE UINT64_MAX
+
+struct difference {
+    enum difference_status status;
+    enum difference_kind kind;
+    const struct chosen *a, *b;         /* NULL if a model lacks it; in the choices of struct differences */
+    uint64_t n;                         /* elements */
+    /* of a compared pair: */
+    uint64_t first;                     /* the first element that differs, row-major, or DIFFERENCE_NOWHERE */
+    uint64_t count;                     /* elements that differ */
+    uint64_t nonfinite;                 /* elements that are NaN or infinite in A or B; the figures leave them out */
+    bool bits;                          /* an element has other bits */
+    double most;                        /* largest absolute difference */
+};
+
+/* Zeroed: empty. */
+struct differences {
+    struct choice a, b;                 /* owned */
+    struct difference *list;            /* n of them: in the order of A, then those of B only; owned */
+    size_t n;
+    size_t common;                      /* names in both */
+    size_t count[DIFFERENCE_STATUSES];  /* set by differences_count() */
+    struct losses *losses;              /* sums of each compared pair, by its number in the list; owned */
+};
+
+/* Pairs the tensors. `naming` renames those of A; its patterns select tensors by their new names. Catalogs and roles are
+ * borrowed. Fails with ERR_UNSUPPORTED if a weight cannot be dequantized, and with ERR_USAGE for a pattern that matches no
+ * tensor. Clear it also after a failure. */
+bool differences_pair(struct differences *d, const struct catalog *a, const struct roles *of_a, const struct catalog *b,
+    const struct roles *of_b, const struct naming *naming, struct err *err);
+void differences_clear(struct differences *d);
+
+/* After all pairs are compared: sets the status of each, and the counts. */
+void differences_count(struct differences *d);
+
+/* Returns true if the pair is compared. */
+bool difference_is_pair(const struct difference *d);
+
+/* Returns the figures of a compared pair: A is the signal, and A - B the noise. n is the number of finite elements. */
+struct loss difference_loss(const struct differences *d, size_t i);
+
+/* Returns the tensor, of A if it has it. */
+struct tensor difference_tensor(const struct difference *d);
+
+#endif
