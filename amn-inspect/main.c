@@ -5,6 +5,7 @@
 #include "command/check.h"
 #include "command/diff.h"
 #include "command/hash.h"
+#include "command/exact_grid.h"
 #include "command/operands.h"
 #include "digest.h"
 #include "report/inspect.h"
@@ -20,6 +21,7 @@ struct tool {
     const char *report;         /* --report: path of a report of --diff, or NULL; borrowed */
     struct hash hash;
     struct naming naming;       /* for --check and --diff */
+    bool grid;                  /* --grid: report on the values of unquantized weights instead */
     bool arrays;                /* --arrays: show long metadata arrays in full */
     enum dtype to;              /* --to: BF16, F16 or F32 */
     bool size;                  /* --to was given, so the file size is reported, too */
@@ -35,6 +37,8 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         return tool->metadata = true;
     case CLI_OPT_SCAN:
         return tool->scan = true;
+    case CLI_OPT_GRID:
+        return tool->grid = true;
     case CLI_OPT_ARRAYS:
         return tool->arrays = true;
     case CLI_OPT_CHECK:
@@ -72,8 +76,8 @@ check(const struct tool *tool, struct err *err)
     const struct cli *cli = &tool->cli;
     const struct naming *n = &tool->naming;
     bool compares = tool->check || tool->diff, reads = compares || tool->hash.wanted;
-    if (tool->scan + tool->check + tool->diff + tool->hash.wanted > 1)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan, --hash, --check and --diff are mutually exclusive");
+    if (tool->scan + tool->check + tool->diff + tool->hash.wanted + tool->grid > 1)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan, --hash, --check, --diff and --grid are mutually exclusive");
     if (reads && (tool->metadata || tool->arrays || tool->size))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--hash, --check and --diff cannot be combined with --metadata, --arrays "
             "or --to");
@@ -86,6 +90,8 @@ check(const struct tool *tool, struct err *err)
     if ((n->nglobs != 0 || n->nsteps != 0) && !compares)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--include, --exclude, --rename, --strip-prefix and --add-prefix require "
             "--check or --diff");
+    if (tool->grid && (tool->metadata || tool->arrays || tool->size))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--grid cannot be combined with --metadata, --arrays or --to");
     return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->input_scheme || cli->config || cli->root || cli->fetch)
         || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan cannot be combined with --metadata, --arrays, --to, --input-scheme, "
             "--config, --root or --fetch");
@@ -145,6 +151,13 @@ report(void *own, const struct operand *operand, struct err *err)
         && (cli_human(&tool->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
 }
 
+static bool
+report_grid(void *own, const struct operand *operand, struct err *err)
+{
+    const struct tool *tool = own;
+    return exact_grid(stdout, operand->model, operand->roles, &tool->cli, err);
+}
+
 static enum cli_status
 run(struct tool *tool)
 {
@@ -155,7 +168,7 @@ run(struct tool *tool)
     if (tool->check)
         return check_run(&tool->cli, &tool->hash, &tool->naming);
     const struct diff diff = { &tool->naming, tool->report, tool->hash.jobs };
-    return tool->diff ? diff_run(&tool->cli, &diff) : operands_models(&tool->cli, report, tool);
+    return tool->diff ? diff_run(&tool->cli, &diff) : operands_models(&tool->cli, tool->grid ? report_grid : report, tool);
 }
 
 int

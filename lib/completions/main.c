@@ -199,14 +199,14 @@ put_bash(void)
 static void
 zsh_option(const struct cli_option *o)
 {
-    const char *value = o->arg ? "=" : "";
+    const char *value = cli_is_optional(o) ? "=-" : o->arg ? "=" : "";
     if (o->key < CLI_LONG)
         printf("            '(-%c --%s)'{-%c%s,--%s%s}'[%s]", o->key, o->name, o->key, o->arg ? "+" : "", o->name, value,
             o->help);
     else
         printf("            '--%s%s[%s]", o->name, value, o->help);
     if (o->arg)
-        printf(":%s:", o->arg);
+        printf("%s:%s:", cli_is_optional(o) ? ":" : "", o->arg);
     if (word_at(o, 0)) {
         putchar('(');
         put_words(o);

@@ -104,7 +104,7 @@ decode(const struct weight *w, const struct kernels *k, uint64_t first, uint64_t
         in[p] = (struct part_bytes){ .p = s.len != 0 ? copy[p] : NULL, .at = s.at };
     }
     void *room = malloc(w->scheme->room);
-    scheme_decode(&(const struct decoding){ w, k, in, first, count, to, room }, y);
+    scheme_decode(&(const struct decoding){ w, k, in, first, count, to, room, false }, y);
     free(room);
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
         free(copy[p]);

@@ -390,6 +390,7 @@ test_status(void)
     static const struct { unsigned status; const char *word; } kinds[] = {
         { 0, "none" }, { 2, "usage" }, { 65, "malformed" }, { 66, "open" }, { 69, "unsupported" }, { 70, "bug" },
         { 73, "create" }, { 74, "io" }, { 75, "limit" }, { 75, "memory" }, { 77, "unsafe" },
+        { 69, "inexact" },
     };
     CHECK(sizeof kinds / sizeof *kinds == ERR_KINDS);
     for (unsigned kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {

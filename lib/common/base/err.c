@@ -102,6 +102,7 @@ static const struct {
     [ERR_LIMIT] = { "limit", "limit" },
     [ERR_MEMORY] = { "limit", "memory" },
     [ERR_UNSAFE] = { "unsafe pickle", "unsafe" },
+    [ERR_INEXACT] = { "inexact", "inexact" },
 };
 
 const char *

@@ -27,6 +27,7 @@ enum err_kind {
     ERR_LIMIT,          /* valid so far, but exceeds a limit */
     ERR_MEMORY,         /* out of memory */
     ERR_UNSAFE,         /* a pickle references a global that is not on the allowlist */
+    ERR_INEXACT,        /* a weight cannot be encoded without changing a value */
     ERR_KINDS
 };
 

@@ -23,7 +23,7 @@ enum { LINE_MAX_BYTES = 2048 };         /* for one message */
 
 /* One line on stderr. */
 struct remark {
-    const char *file, *tensor;          /* "" if there is none */
+    const char *file, *tensor, *json;   /* "" if absent; json may be NULL */
     const char *kind, *word, *text;     /* the kind as text and as a JSON value */
     enum cli_status status;             /* CLI_OK: a note or a warning */
     bool warns;                         /* a warning */
@@ -36,7 +36,7 @@ cli_status(enum err_kind kind)
     static const enum cli_status statuses[ERR_KINDS] = {
         [ERR_NONE] = CLI_OK, [ERR_USAGE] = CLI_USAGE, [ERR_MALFORMED] = CLI_MALFORMED, [ERR_OPEN] = CLI_OPEN,
         [ERR_UNSUPPORTED] = CLI_UNSUPPORTED, [ERR_BUG] = CLI_BUG, [ERR_CREATE] = CLI_CREATE, [ERR_IO] = CLI_IO,
-        [ERR_LIMIT] = CLI_LIMIT, [ERR_MEMORY] = CLI_LIMIT, [ERR_UNSAFE] = CLI_UNSAFE,
+        [ERR_LIMIT] = CLI_LIMIT, [ERR_MEMORY] = CLI_LIMIT, [ERR_UNSAFE] = CLI_UNSAFE, [ERR_INEXACT] = CLI_UNSUPPORTED,
     };
     return kind < ERR_KINDS ? statuses[kind] : statuses[ERR_BUG];
 }
@@ -68,6 +68,8 @@ add_json(struct str *s, const struct cli *cli, const struct remark *r)
     add_member(s, "file", r->file);
     add_member(s, "tensor", r->tensor);
     add_member(s, "message", r->text);
+    if (r->json && r->json[0])
+        str_format(s, ",%s", r->json);
     if (r->at == ERR_NO_OFFSET)
         str_text(s, ",\"offset\":null}");
     else if (r->at > JSON_EXACT)
@@ -150,7 +152,7 @@ cli_fail(const struct cli *cli, const struct err *err)
         die_of_sigpipe();
     const struct remark r = {
         .file = err->file, .tensor = err->tensor, .kind = err_kind_name(err->kind), .word = err_kind_word(err->kind),
-        .text = err->text, .status = cli_status(err->kind), .at = err->at,
+        .text = err->text, .json = cli->members, .status = cli_status(err->kind), .at = err->at,
     };
     say(cli, &r);
     return r.status;

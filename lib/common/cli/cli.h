@@ -49,6 +49,7 @@ struct cli {
     size_t noperands;
     bool many;                      /* an option allows any number of operands */
     const char *operand;            /* the first one; NULL means standard input */
+    const char *members;            /* further members of the JSON object of a failure, "witness":{...}; or NULL; borrowed */
     struct cli_progress *bar;       /* progress display (progress.h), or NULL; borrowed */
 };
 

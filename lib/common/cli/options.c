@@ -54,7 +54,7 @@ find_named(enum cli_tool_id tool, const char *name)
 static int
 help_width(const struct cli_option *o)
 {
-    return (int)strlen(o->name) + (o->arg ? 1 + (int)strlen(o->arg) : 0);
+    return (int)strlen(o->name) + (o->arg ? 1 + (int)strlen(o->arg) : 0) + 2 * cli_is_optional(o);
 }
 
 static void
@@ -64,7 +64,8 @@ print_option(const struct cli_option *o, int width)
         printf("  -%c, ", o->key);
     else
         printf("      ");
-    printf("--%s%s%s%*s  %s\n", o->name, o->arg ? "=" : "", o->arg ? o->arg : "", width - help_width(o), "", o->help);
+    printf("--%s%s%s%s%s%*s  %s\n", o->name, cli_is_optional(o) ? "[" : "", o->arg ? "=" : "", o->arg ? o->arg : "",
+        cli_is_optional(o) ? "]" : "", width - help_width(o), "", o->help);
 }
 
 static bool
@@ -246,7 +247,7 @@ getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
     for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
         if (!cli_has(tool, o))
             continue;
-        int argument = o->arg ? required_argument : o->key == 'h' ? optional_argument : no_argument;
+        int argument = o->key == 'h' || cli_is_optional(o) ? optional_argument : o->arg ? required_argument : no_argument;
         form->longs[form->n++] = (struct option){ o->name, argument, NULL, o->key };
         if (o->key < CLI_LONG)
             str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");

@@ -74,6 +74,7 @@ const char *const cli_groups[CLI_GROUPS] = {
 
 const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
+const char *const cli_exact_words[] = { "f32", "bf16", "f16", "real", NULL };
 const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", NULL };
 
 enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
@@ -93,6 +94,7 @@ const struct cli_option cli_options_of_all[] = {
         "with --diff: write a report, JSON lines or .html" },
     { CLI_OPT_STORED, PARSE | INSPECT, PARSE, CLI_GROUP_REPORT, "stored", NULL, NULL,
         "hash or check stored bytes only; decode nothing" },
+    { CLI_OPT_GRID, INSPECT, 0, CLI_GROUP_REPORT, "grid", NULL, NULL, "find the low-bit scheme that unquantized weights fit" },
     { CLI_OPT_TO, INSPECT, 0, CLI_GROUP_REPORT, "to", "DTYPE", dtype_targets, "give the size as bf16 (default), f16 or f32" },
     { CLI_OPT_METADATA, INSPECT, 0, CLI_GROUP_REPORT, "metadata", NULL, NULL, "show all metadata keys in the text output" },
     { CLI_OPT_ARRAYS, INSPECT, 0, CLI_GROUP_REPORT, "arrays", NULL, NULL, "show long metadata arrays in full" },
@@ -100,6 +102,9 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_HUMAN, REPORTS, 0, CLI_GROUP_REPORT, "human", NULL, NULL, "write text, even to a pipe" },
     { 's', ENCODE, 0, CLI_GROUP_QUANTIZE, "scheme", "NAME", NULL,
         "quantize with scheme NAME: q4_k_m, nf4, fp8 ..." },
+    { CLI_OPT_EXACT, FORGET, 0, CLI_GROUP_QUANTIZE, "exact", "TYPE", cli_exact_words,
+        "change no value: f32 (default), bf16, f16, real" },
+    { CLI_OPT_INEXACT, FORGET, ALL, CLI_GROUP_QUANTIZE, "inexact", "GLOB", NULL, "round these weights if --exact cannot hold them" },
     { CLI_OPT_TARGET_SIZE, FORGET, 0, CLI_GROUP_QUANTIZE, "target-size", "SIZE", NULL,
         "use the best mix of schemes that fits SIZE" },
     { CLI_OPT_TARGET_BPW, FORGET, 0, CLI_GROUP_QUANTIZE, "target-bpw", "BITS", NULL, "like --target-size, in bits per weight" },

@@ -25,12 +25,13 @@ extern const struct cli_tool cli_tools[CLI_TOOLS];
 /* The key of an option is its letter, or CLI_LONG and above for options without one. */
 enum { CLI_LONG = 256 };
 enum cli_key {
-    CLI_OPT_ARRAYS = CLI_LONG, CLI_OPT_METADATA, CLI_OPT_SCAN, CLI_OPT_TO, CLI_OPT_DTYPE, CLI_OPT_KEEP_QUANTIZED,
+    CLI_OPT_ARRAYS = CLI_LONG, CLI_OPT_METADATA, CLI_OPT_SCAN, CLI_OPT_GRID, CLI_OPT_TO, CLI_OPT_DTYPE, CLI_OPT_KEEP_QUANTIZED,
         CLI_OPT_DEQUANTIZE,
     CLI_OPT_HASH, CLI_OPT_CHECK, CLI_OPT_DIFF, CLI_OPT_FETCH, CLI_OPT_FETCH_WINDOW, CLI_OPT_STORED, CLI_OPT_MANIFEST,
     CLI_OPT_TENSOR, CLI_OPT_TENSOR_TYPE, CLI_OPT_PURE, CLI_OPT_IMATRIX, CLI_OPT_GROUP_SIZE, CLI_OPT_SYMMETRIC,
     CLI_OPT_ASYMMETRIC, CLI_OPT_CONVROT, CLI_OPT_NO_FUSE, CLI_OPT_NONFINITE, CLI_OPT_TARGET_SIZE, CLI_OPT_TARGET_BPW,
-    CLI_OPT_CANDIDATES, CLI_OPT_REPORT, CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE, CLI_OPT_RENAME, CLI_OPT_STRIP_PREFIX,
+    CLI_OPT_CANDIDATES, CLI_OPT_REPORT, CLI_OPT_EXACT, CLI_OPT_INEXACT, CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE, CLI_OPT_RENAME,
+    CLI_OPT_STRIP_PREFIX,
     CLI_OPT_ADD_PREFIX, CLI_OPT_ORDER, CLI_OPT_SIZE, CLI_OPT_RANGE, CLI_OPT_PART, CLI_OPT_PART_SIZE,
     CLI_OPT_PARTS, CLI_OPT_PLAN, CLI_OPT_NO_METADATA, CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, CLI_OPT_PRE,
     CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_ALLOW_MISSING, CLI_OPT_SKIP_UNKNOWN,
@@ -84,9 +85,17 @@ cli_offers(enum cli_tool_id tool, const struct cli_option *option)
     return cli_has(tool, option) && option->group != CLI_GROUP_SYNONYMS;
 }
 
+/* Returns true if the argument of an option may be left out; it then follows after '=' only. */
+static inline bool
+cli_is_optional(const struct cli_option *option)
+{
+    return option->key == CLI_OPT_EXACT;
+}
+
 /* Words that a tool converts by their index. */
 extern const char *const cli_when_words[];      /* auto always never: enum cli_when, enum sink_direct */
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
+extern const char *const cli_exact_words[];     /* f32 bf16 f16 real: enum exact_level */
 extern const char *const cli_format_words[];    /* output formats of amn-convert; all but "hf", a directory, are also file
                                                  * extensions */
 

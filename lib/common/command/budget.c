@@ -184,18 +184,17 @@ budget_assign(const struct encoder ***out, struct command *cmd, struct pipeline 
     return ok;
 }
 
-/* Prints an expression that matches this name only, in single quotes as shells and xargs read them. */
-static void
-print_expression(FILE *out, const struct tensor *t)
+void
+budget_print_expression(FILE *out, const char *name, size_t n)
 {
     fputc('^', out);
-    for (uint32_t i = 0; i < t->name_len; i++) {
-        if (strchr(".[]{}()*+?^$|\\", t->name[i]))
+    for (size_t i = 0; i < n; i++) {
+        if (strchr(".[]{}()*+?^$|\\", name[i]))
             fputc('\\', out);
-        if (t->name[i] == '\'')
+        if (name[i] == '\'')
             fputs("'\\''", out);
         else
-            fputc(t->name[i] == '\n' ? '.' : t->name[i], out);
+            fputc(name[i] == '\n' ? '.' : name[i], out);
     }
     fputc('$', out);
 }
@@ -210,7 +209,7 @@ budget_print(FILE *out, const struct command *cmd, const struct choice *choice, 
         if (c->part != 0 || !(c->encoding || c->same))
             continue;
         fputs("--tensor-type '", out);
-        print_expression(out, &t);
+        budget_print_expression(out, t.name, t.name_len);
         fprintf(out, "=%s'\n", (c->encoding ? c->encoding->encoder : encode_ggml_of(t.dtype))->name);
     }
     return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write to standard output");

@@ -16,4 +16,7 @@ bool budget_assign(const struct encoder ***assigned, struct command *cmd, struct
  * failed. */
 bool budget_print(FILE *out, const struct command *cmd, const struct choice *choice, struct err *err);
 
+/* Prints an expression that matches this name only, for use in single quotes as shells and xargs read them. */
+void budget_print_expression(FILE *out, const char *name, size_t n);
+
 #endif

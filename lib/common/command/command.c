@@ -8,6 +8,7 @@
 #include "hf/back/back.h"
 #include "hf/model.h"
 #include "command/budget.h"
+#include "command/exact.h"
 #include "command/imatrix.h"
 #include "output/outputs.h"
 #include "pipeline/survey_first.h"
@@ -42,7 +43,7 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 static enum dtype
 elements(const struct command *cmd)
 {
-    const struct encoder *e = cmd->reduction.encoder;
+    const struct encoder *e = cmd->exact.on ? NULL : cmd->reduction.encoder;
     return e && e->type != DTYPE_UNKNOWN && !cmd->cast ? DTYPE_F32 : cmd->to;
 }
 
@@ -78,7 +79,8 @@ open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct
 static enum keeps
 keeps(const struct command *cmd)
 {
-    return cmd->dequantizes || cmd->dequantize || cmd->cast || cmd->reduction.encoder ? KEEPS_NONE : cmd->writer->keeps;
+    bool again = cmd->reduction.encoder || (cmd->exact.on && cmd->needs_scheme);
+    return cmd->dequantizes || cmd->dequantize || cmd->cast || again ? KEEPS_NONE : cmd->writer->keeps;
 }
 
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
@@ -95,7 +97,7 @@ choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struc
     }
     return choice_make(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, err)
         && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
-        && naming_apply(&cmd->naming, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
+        && naming_apply(&cmd->naming, choice, err) && (cmd->exact.on || command_tell_dequantized(cmd, model->name, choice, err));
 }
 
 /* Decides which tensors are quantized, and by which encoder. */
@@ -105,6 +107,8 @@ reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct er
     struct reduction *r = &cmd->reduction;
     struct model *model = p->model;
     const struct encoder **assigned = NULL;
+    if (cmd->exact.on)
+        return exact_reduce(cmd, p, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
     if (!r->encoder)
         return true;
     r->keeps = cmd->cast ? KEEPS_NONE : cmd->writer->keeps;
@@ -215,6 +219,15 @@ clear(struct command *cmd)
     keys_given_clear(&cmd->keys);
 }
 
+/* Frees what a failure may still print. */
+static enum cli_status
+end(struct command *cmd, bool ok, const struct err *err)
+{
+    enum cli_status status = ok ? CLI_OK : cli_fail(&cmd->cli, err);
+    exact_clear(cmd);
+    return status;
+}
+
 enum cli_status
 command_run(struct command *cmd)
 {
@@ -231,5 +244,5 @@ command_run(struct command *cmd)
     bool ok = kernels && command_settle(cmd, &err) && run(cmd, kernels, &err);
     cli_progress_stop(&progress);
     clear(cmd);
-    return ok ? CLI_OK : cli_fail(&cmd->cli, &err);
+    return end(cmd, ok, &err);
 }

@@ -14,13 +14,50 @@
 #include "plan/byte_range.h"
 #include "plan/naming.h"
 #include "plan/reduction.h"
+#include "scheme/scheme.h"
 #include "output/sink/sink.h"
 #include "writer/writer.h"
 
 /* What to produce instead of the output. */
 enum command_instead { COMMAND_OUTPUT, COMMAND_SIZE, COMMAND_PARTS, COMMAND_PLAN, COMMAND_DRY_RUN, COMMAND_TEST };
 
-enum { COMMAND_CANDIDATES = 32 };
+enum { COMMAND_CANDIDATES = 32, EXACT_NAMES = 32 };
+
+/* A name that does not hold a weight. */
+struct exact_tried {
+    const char *scheme;                 /* static */
+    enum exact_cause cause;
+    uint64_t block;
+};
+
+/* The outcome for a weight, for the report. */
+struct exact_row {
+    char *name;                         /* name_len bytes, then a NUL; owned */
+    uint32_t name_len;
+    char from[SCHEME_WORD];
+    const char *to;                     /* name of the encoder, or NULL; static */
+    enum exact_level level;
+    enum exact_way way;
+    bool plain, kept, inexact;          /* not quantized; as it was; by --inexact */
+    uint64_t cols;
+    struct exact_tried *tried;          /* ntried; owned */
+    size_t ntried;
+};
+
+/* --exact. */
+struct command_exact {
+    bool on;
+    bool optional;                      /* quantized weights that no name holds are dequantized */
+    enum exact_level level;
+    const struct encoder *name[EXACT_NAMES];    /* n, in order of preference */
+    size_t n;
+    struct naming inexact;              /* globs of --inexact; owned */
+    struct exact_row *rows;             /* nrows; owned */
+    size_t nrows, rows_room;
+    size_t nkept, ninexact;
+    struct kernels *hints;              /* owned */
+    struct str witness;                 /* owned */
+};
 
 /* Set by options. Strings are borrowed from argv. */
 struct command {
@@ -39,6 +76,7 @@ struct command {
     const char *candidate_names;    /* comma-separated; borrowed, or NULL */
     const struct encoder *candidates[COMMAND_CANDIDATES];       /* ncandidates elements */
     size_t ncandidates;
+    struct command_exact exact;
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     const char *manifest;           /* path for the digests of the output, or NULL; borrowed */

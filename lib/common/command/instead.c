@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "command/budget.h"
+#include "command/exact.h"
 #include "hf/shard_index.h"
 #include "report/outline.h"
 #include "report/preview.h"
@@ -42,6 +43,8 @@ begin(const struct command *cmd, const struct pipeline *p, struct err *err)
 static bool
 print_preview(const struct command *cmd, const struct preview *in, struct err *err)
 {
+    if (cmd->exact.on && cmd->needs_scheme && cmd->cli.form == CLI_BY_TERMINAL)
+        return exact_print(stdout, cmd, err);
     if (cmd->ncandidates != 0 && cmd->cli.form == CLI_BY_TERMINAL)
         return budget_print(stdout, cmd, in->choice, err);
     return (cli_human(&cmd->cli) ? preview_text : preview_json)(stdout, in, err);

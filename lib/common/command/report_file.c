@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "command/exact.h"
 #include "output/outputs.h"
 #include "report/loss_page.h"
 #include "report/loss_report.h"
@@ -32,7 +33,7 @@ fill(const struct report_file *r, struct err *err)
     FILE *out = open_memstream(&text, &n);
     if (!out)
         return err_memory(err, 0);
-    bool ok = losses_check(r->p->losses, err) && (str_ends(r->cmd->report, ".html")
+    bool ok = r->cmd->exact.on ? exact_report(out, r->cmd, err) : losses_check(r->p->losses, err) && (str_ends(r->cmd->report, ".html")
         ? fill_page(out, r, err)
         : loss_report_json(out, r->choice, r->p->losses, err));
     ok = (fclose(out) == 0 || err_memory(err, n)) && ok;

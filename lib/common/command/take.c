@@ -9,6 +9,7 @@
 #include "base/cpus.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "command/exact.h"
 #include "command/operands.h"
 #include "command/vocabulary.h"
 
@@ -115,7 +116,9 @@ take_choice(struct command *cmd, const struct cli_option *option, const char *ar
     unsigned choice;
     if (!cli_choice(&choice, option, arg, err))
         return false;
-    if (option->key == CLI_OPT_DTYPE) {
+    if (option->key == CLI_OPT_EXACT) {
+        cmd->exact.level = (enum exact_level)choice;
+    } else if (option->key == CLI_OPT_DTYPE) {
         cmd->to = dtype_target(choice);
         cmd->cast = true;
     } else if (option->key == CLI_OPT_ORDER) {
@@ -179,6 +182,11 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
     case CLI_OPT_RANGE:
         return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--range: invalid range '%s': expected A-B with A <= B, A- or -N", arg);
+    case CLI_OPT_EXACT:
+        cmd->exact.on = true;
+        return !arg || take_choice(cmd, option, arg, err);
+    case CLI_OPT_INEXACT:
+        return naming_match(&cmd->exact.inexact, arg, true, err);
     case CLI_OPT_DTYPE:
     case CLI_OPT_ORDER:
     case CLI_OPT_DIRECT:
@@ -240,13 +248,15 @@ bool
 command_check(const struct command *cmd, struct err *err)
 {
     const struct reduction *r = &cmd->reduction;
-    if (cmd->needs_scheme && !cmd->scheme)
+    if (!exact_check(cmd, err))
+        return false;
+    if (cmd->needs_scheme && !cmd->scheme && !cmd->exact.on)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no scheme: give --scheme NAME, such as --scheme q4_k_m");
     if (!cmd->scheme && (r->pure || r->nrules != 0 || cmd->imatrix || cmd->nonfinite_ok || r->how.group_size != 0
         || r->how.symmetric || r->how.asymmetric || r->how.convrot || r->apart))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, "
             "--asymmetric, --convrot, --no-fuse and --allow-nonfinite require --scheme NAME");
-    if (cmd->report && (!cmd->scheme || cmd->cut.range || cmd->cut.part != 0
+    if (cmd->report && ((!cmd->scheme && !cmd->exact.on) || cmd->cut.range || cmd->cut.part != 0
         || (cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST)))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires a scheme and a whole output: it cannot be combined "
             "with --range, --part, --size, --parts, --plan or --dry-run");

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "command/command_priv.h"
+#include "command/exact.h"
 
 /* Default size of a shard. */
 #define SHARD_SIZE (UINT64_C(5) << 30)
@@ -158,11 +159,22 @@ is_model_dir(const char *operand)
     return slash && !memchr(slash + 1, '/', strcspn(slash + 1, "@"));
 }
 
+/* Returns the encoder of the scheme, the first one of a list, or NULL. */
+static const struct encoder *
+first_encoder(const struct command *cmd, bool blocks)
+{
+    char name[64];
+    if (!cmd->exact.on || !cmd->scheme)
+        return cmd->scheme ? encode_find(cmd->scheme, blocks) : NULL;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(cmd->scheme, ","), cmd->scheme);
+    return encode_exact_find(name, blocks);
+}
+
 /* Returns true if the model can be written as a directory, with the scheme that was given, if any. */
 static bool
 fits_directory(const struct command *cmd)
 {
-    const struct encoder *e = cmd->scheme ? encode_find(cmd->scheme, false) : NULL;
+    const struct encoder *e = first_encoder(cmd, false);
     return (!cmd->writer || cmd->writer == &writer_safetensors) && (!cmd->scheme || (e && e->type == DTYPE_UNKNOWN))
         && cmd->target_size == 0 && cmd->target_bpw == 0;
 }
@@ -263,7 +275,7 @@ static const char *const endings[] = { ".gz", ".zst", ".xz", ".index.json", ".sa
 static const struct writer *
 format_of_all(const struct command *cmd)
 {
-    const struct encoder *e = cmd->scheme ? encode_find(cmd->scheme, cmd->writer != &writer_safetensors) : NULL;
+    const struct encoder *e = first_encoder(cmd, cmd->writer != &writer_safetensors);
     bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
     return cmd->writer ? cmd->writer : e ? format_of(e) : budget ? &writer_gguf : NULL;
 }
@@ -312,7 +324,13 @@ command_settle(struct command *cmd, struct err *err)
             "--scheme or --pure");
     if (budget && !find_candidates(cmd, err))
         return false;
-    if (cmd->scheme && !find_encoder(cmd, err))
+    if (!cmd->exact.on && !cmd->needs_scheme && !cmd->dequantizes && !cmd->scheme && !cmd->cast && !cmd->dequantize
+        && cmd->writer == &writer_gguf) {       /* amn-convert: BF16 is what the weights would be dequantized to */
+        cmd->exact.on = true;
+        cmd->exact.optional = !cmd->keep_quantized;
+        cmd->exact.level = cmd->keep_quantized ? EXACT_F32 : EXACT_BF16;
+    }
+    if (cmd->exact.on ? !exact_settle(cmd, err) : cmd->scheme && !find_encoder(cmd, err))
         return false;
     cmd->split.writer = cmd->writer;
     return settle_hf(cmd, err) && check_extension(cmd, err);

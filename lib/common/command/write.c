@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/command_priv.h"
+#include "command/exact.h"
 #include "command/manifest_file.h"
 #include "command/report_file.h"
 #include "output/outputs.h"
@@ -154,6 +155,14 @@ static bool
 write_counted(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
 {
     struct report_file report = { .cmd = cmd, .p = p, .choice = choice };
+    if (cmd->exact.on) {
+        bool written = report_file_open(&report, err) && write_files(cmd, p, choice, roles, err);
+        if (written && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
+            exact_tell(cmd, p);
+        written = report_file_commit(&report, err) && written;
+        report_file_close(&report);
+        return written;
+    }
     if (!counts(cmd, choice))
         return write_files(cmd, p, choice, roles, err);
     p->losses = losses_new(choice->encoded, err);

@@ -17,6 +17,7 @@
 
 #include "base/num.h"
 #include "encode/bnb4_nested.h"
+#include "encode/solve_nf4.h"
 #include "kernel/bnb_maps.h"
 #include "kernel/encode_bnb.h"
 
@@ -312,18 +313,59 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
+/* --- exact, of plain NF4 */
+
+/* Solves the blocks of a run of elements: sets their absmax, and their codes, one a byte. */
+static bool
+solve_blocks(const struct encoding *e, const struct encode_run *run, uint64_t first, float *absmax, uint8_t *q)
+{
+    size_t size = (size_t)own(e)->blocksize;
+    for (size_t i = 0; i < run->n; i += size, absmax++) {
+        struct solve_block b;
+        solve_begin(&b, e, run, run->x + i, num_min(size, run->n - i), first + i);
+        if (!solve_nf4(&b, absmax, q + i))
+            return false;
+    }
+    return true;
+}
+
+static bool
+solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    float *absmax = run->room, map[16];
+    uint8_t *q = (uint8_t *)run->back;
+    uint64_t size = own(e)->blocksize, at = first * size;
+    (void)count, (void)err;
+    if (!solve_blocks(e, run, at, absmax, q))
+        return false;
+    if (part == ABSMAX) {
+        memcpy(y, absmax, num_ceil_div(run->n, size) * sizeof *absmax);
+        return true;
+    }
+    for (size_t i = 0; i < run->n; i += 2)
+        y[i / 2] = (uint8_t)(q[i] << 4 | (i + 1 < run->n ? q[i + 1] : 0));
+    if (!run->compare)
+        return true;
+    memcpy(map, bnb_nf4_map, sizeof map);
+    run->kernels->codes4_f32(run->back, y, 0, run->n, &(struct codes4){ .map = map, .scales = absmax, .group = size });
+    run->compare(run->of, at, run->x, run->back, run->n);
+    return true;
+}
+
 static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cpu = { FP4_CPU, false }, nf4_nested = { NF4, true },
     fp4_nested = { FP4, true }, fp4_cpu_nested = { FP4_CPU, true };
 
 #define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .type = DTYPE_UNKNOWN, .numbers = &form, \
     .fit = fit, .encode = encode
 #define PLAIN(code, text, form) { BNB4(code, text, form) }
+#define EXACT(code, text, form) { BNB4(code, text, form), .solve = solve }
 #define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = survey, .settle = settle, \
     .survey_first = survey_first }
 
 /* "fp4" rounds like the CUDA kernel of bitsandbytes, "fp4-cpu" like its CPU kernel. */
 const struct encoder encode_bnb4[] = {
-    PLAIN("nf4", "NF4", nf4), PLAIN("bnb-nf4", "NF4", nf4),
+    EXACT("nf4", "NF4", nf4), EXACT("bnb-nf4", "NF4", nf4),
     PLAIN("fp4", "FP4", fp4), PLAIN("bnb-fp4", "FP4", fp4), PLAIN("fp4-cpu", "FP4 of the CPU", fp4_cpu),
     NESTED("nf4-double-quant", "NF4", nf4_nested), NESTED("bnb-nf4-double-quant", "NF4", nf4_nested),
     NESTED("fp4-double-quant", "FP4", fp4_nested), NESTED("bnb-fp4-double-quant", "FP4", fp4_nested),

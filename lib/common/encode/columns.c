@@ -15,9 +15,12 @@
  */
 #include "encode/columns.h"
 
+#include <math.h>
+
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
+#include "encode/solve.h"
 #include "kernel/encode_int.h"
 
 enum columns_kind { INDEX, SCALES, ZEROS, CODES };
@@ -130,6 +133,18 @@ struct tile {
 
 _Static_assert(8 * GROUPS_MOST <= ENCODE_ROOM, "the codes of a tile fit in the scratch memory");
 
+/* Solves a group of an exact encoding: sets the codes, too. A version 1 file of GPTQ never gets a zero point of 0, which its
+ * readers take for different numbers. */
+static bool
+solve_group(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct int_group *g, uint8_t *q)
+{
+    const struct columns_own *own = e->own;
+    const struct solve_int how = { own->rule.bits, own->rule.asymmetric, -(1 << (own->rule.bits - 1)), DTYPE_F16 };
+    struct solve_block b;
+    solve_begin(&b, e, run, x, own->group, at);
+    return solve_int(&b, &how, g, q) && ((g->zero >= 1 || numbers_of(e)->awq) || solve_fail(&b, EXACT_SCALE, 0, NAN));
+}
+
 /* Writes the places of the requested lines. y is the place of the first line; consecutive places are `pitch` bytes apart. */
 static bool
 put_tile(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, const struct columns_form *form,
@@ -142,16 +157,26 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
     for (uint32_t r = 0; r < form->rows; r++) {
         const float *x = t->x + r * t->stride;
         uint64_t first = (t->row + r) * e->cols + t->col;
-        n->method->find(&g, x, own->group, &own->rule);
-        if (!groups_scale_fits(e, g.scale, DTYPE_F16, x, own->group, first, err))
-            return false;
+        if (e->exact) {
+            if (!solve_group(e, run, x, first, &g, q + r * own->group))
+                return false;
+        } else {
+            n->method->find(&g, x, own->group, &own->rule);
+            if (!groups_scale_fits(e, g.scale, DTYPE_F16, x, own->group, first, err))
+                return false;
+        }
         zeros[r] = zero_field(n, &g);
         if (kind != CODES)
             continue;
-        n->method->codes(q + r * own->group, x, own->group, &g, &own->rule);
+        if (!e->exact)
+            n->method->codes(q + r * own->group, x, own->group, &g, &own->rule);
         if (!run->compare || t->from != t->line)                /* report each group once, with its first line */
             continue;
-        n->method->back(run->back, q + r * own->group, own->group, &g, &own->rule);
+        if (e->exact)
+            run->kernels->codes8_f32(run->back, q + r * own->group, 0, own->group, &(struct codes8){ &g.zero, &g.scale,
+                own->group, false, false });
+        else
+            n->method->back(run->back, q + r * own->group, own->group, &g, &own->rule);
         run->compare(run->of, first, x, run->back, own->group);
     }
     if (kind == SCALES)
@@ -233,7 +258,7 @@ static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .joint = true }
+    .fit = fit, .encode = encode, .solve = encode, .joint = true }
 
 const struct encoder encode_columns[] = {
     COLUMNS("gptq", "GPTQ", gptq),

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
+#include "encode/solve.h"
 #include "kernel/encode_int.h"
 
 enum ct_kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE };
@@ -95,6 +96,23 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
         ? ENCODE_YES : ENCODE_FAIL;
 }
 
+/* Finds the scale and zero point of the group at x, whose first element is number `at` of the weight. An exact encoding also
+ * sets the codes. */
+static bool
+find(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct int_group *g, uint8_t *q,
+    struct err *err)
+{
+    const struct ct_own *own = e->own;
+    const struct solve_int how = { own->rule.bits, own->rule.asymmetric, -(1 << (own->rule.bits - 1)), own->rule.dtype };
+    struct solve_block b;
+    if (!e->exact) {
+        encode_int_ct.find(g, x, own->group, &own->rule);
+        return groups_scale_fits(e, g->scale, own->rule.dtype, x, own->group, at, err);
+    }
+    solve_begin(&b, e, run, x, own->group, at);
+    return solve_int(&b, &how, g, q);
+}
+
 /* Writes words [at, at + n) of packed zero points, each of eight rows of a group. */
 static bool
 zero_words(const struct encoding *e, const struct encode_run *run, uint64_t at, size_t n, uint8_t *y, struct err *err)
@@ -107,7 +125,8 @@ zero_words(const struct encoding *e, const struct encode_run *run, uint64_t at, 
             return false;
         for (size_t j = 0; j < n; j++) {
             struct int_group g;
-            encode_int_ct.find(&g, run->x + j * own->group, own->group, &own->rule);
+            if (!find(e, run, run->x + j * own->group, (row + i) * e->cols + col + j * own->group, &g, (uint8_t *)run->back, err))
+                return false;
             store_le32(y + 4 * j, load_le32(y + 4 * j) | (uint32_t)g.zero << 4 * i);
         }
     }
@@ -128,16 +147,36 @@ packed_zeros(const struct encoding *e, const struct encode_run *run, uint64_t fi
     return true;
 }
 
-/* Writes the codes of a group at x, whose first element is number `first` of the weight. Returns the end of the codes. */
+/* Decodes the stored codes of a group of an exact encoding, as readers do, for comparison. */
+static void
+prove(const struct encoding *e, const struct encode_run *run, enum ct_kind kind, const struct int_group *g, const float *x,
+    const uint8_t *y, uint64_t first)
+{
+    static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    size_t n = ((const struct ct_own *)e->own)->group;
+    float zero = kind == WORDS ? g->zero : g->zero - 128;
+    const struct codes4 four = { map, &zero, &g->scale, n, true };
+    const struct codes8 eight = { &zero, &g->scale, n, true, false };
+    if (!run->compare)
+        return;
+    if (kind == WORDS)
+        run->kernels->codes4_f32(run->back, y, 0, n, &four);
+    else
+        run->kernels->codes8_f32(run->back, y, 0, n, &eight);
+    run->compare(run->of, first, x, run->back, n);
+}
+
+/* Writes the codes of a group at x, whose first element is number `first` of the weight, and which are in `q` already if the
+ * encoding is exact. Returns the end of the codes. */
 static uint8_t *
 put_codes(const struct encoding *e, const struct encode_run *run, enum ct_kind kind, const struct int_group *g,
-    const float *x, uint8_t *y, uint64_t first)
+    const float *x, uint8_t *q, uint8_t *y, uint64_t first)
 {
     const struct ct_own *own = e->own;
-    uint8_t packed[GROUPS_MOST], *q = kind == WORDS ? packed : y;
     size_t n = own->group;
-    encode_int_ct.codes(q, x, n, g, &own->rule);
-    if (run->compare) {
+    if (!e->exact)
+        encode_int_ct.codes(q, x, n, g, &own->rule);
+    if (run->compare && !e->exact) {
         encode_int_ct.back(run->back, q, n, g, &own->rule);
         run->compare(run->of, first, x, run->back, n);
     }
@@ -145,6 +184,8 @@ put_codes(const struct encoding *e, const struct encode_run *run, enum ct_kind k
         encode_int_pack(y, q, n, 4);
     for (size_t i = 0; kind == CODES && i < n; i++)
         y[i] ^= 0x80;
+    if (e->exact)
+        prove(e, run, kind, g, x, y, first);
     return y + (kind == WORDS ? n / 2 : n);
 }
 
@@ -160,23 +201,30 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
         const float *x = run->x + i * own->group;
         uint64_t at = (first + i) * own->group;
         struct int_group g;
-        encode_int_ct.find(&g, x, own->group, &own->rule);
-        if (!groups_scale_fits(e, g.scale, own->rule.dtype, x, own->group, at, err))
+        uint8_t packed[GROUPS_MOST], *q = kind == WORDS ? packed : kind == CODES ? y : (uint8_t *)run->back;
+        if (!find(e, run, x, at, &g, q, err))
             return false;
         if (kind == SCALES)
             y += groups_store(y, own->rule.dtype, g.scale);
         else if (kind == ZEROS)
             *y++ = (uint8_t)((int)g.zero - 128);
         else
-            y = put_codes(e, run, kind, &g, x, y, at);
+            y = put_codes(e, run, kind, &g, x, q, y, at);
     }
     return true;
 }
 
+static bool
+foresee(const struct encoding *e, const float *scale, size_t n)
+{
+    const struct ct_own *own = e->own;
+    return !own->rule.asymmetric && solve_int_foresee(e, scale, n, own->group, own->rule.bits, own->rule.dtype);
+}
+
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,
-        .encode = encode },
+        .encode = encode, .solve = encode, .foresee = foresee },
     { .name = "int4-group", .label = "compressed-tensors INT4", .type = DTYPE_UNKNOWN, .fit = fit_group,
-        .encode = encode },
+        .encode = encode, .solve = encode, .foresee = foresee },
     { .name = NULL },
 };

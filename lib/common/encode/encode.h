@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "catalog/catalog.h"
+#include "encode/exact.h"
 #include "kernel/kernels.h"
 
 enum {
@@ -40,8 +41,12 @@ struct encode_options {
     uint64_t asymmetric, symmetric; /* neither: the scheme's default */
     uint64_t group_size;            /* elements that share a scale; 0: the scheme's default */
     uint64_t convrot;               /* ComfyUI: rotate by Hadamard matrices */
+    uint64_t scale_type;            /* exact encodings: 1 + the type of the scales, which is a choice of the source; 0: that of the
+                                     * weight */
+    uint64_t short_name;            /* exact encodings: the scales are called P.scale */
+    uint64_t exact;                 /* 1 + the level of an exact encoding, or 0 */
 };
-_Static_assert(sizeof(struct encode_options) == 4 * sizeof(uint64_t), "members of encode_options are uint64_t");
+_Static_assert(sizeof(struct encode_options) == 7 * sizeof(uint64_t), "members of encode_options are uint64_t");
 
 /* A weight and its encoded form. Lives as long as its catalog. */
 struct encoding {
@@ -61,6 +66,19 @@ struct encoding {
     const char *why;                /* reason why the weight is not encoded; static */
     void *own;                      /* private data of the encoder */
     const struct fused *fused;      /* weights that are surveyed together with this one (plan/fused.h), or NULL. Borrowed */
+    const struct exact_terms *exact;      /* of an exact encoding, or NULL. Borrowed */
+    const float *facts;             /* results of a survey that was made before the output is laid out, or NULL. Borrowed */
+};
+
+/* For solvers: what the source had for the elements in the buffer that begins at `base`. Each of the lists is NULL or parallel
+ * to it. */
+struct encode_hints {
+    const float *base;
+    const float *scale, *term, *zero, *unit, *code;     /* kernel/hints.h */
+    struct exact_fail *fail;
+    enum exact_way *way;            /* or NULL */
+    /* Reads the scales alone of elements that would go to x; false if the source has none. `of` is that of the run. */
+    bool (*scales)(void *of, uint64_t first, size_t count, const float *x, struct err *err);
 };
 
 /* Callbacks and buffers for encode() and survey(). */
@@ -80,6 +98,7 @@ struct encode_run {
     /* ENCODE_ROOM bytes of scratch memory, aligned for any type, with no meaning between calls. Put buffers here rather than
      * on the stack, which is small in a worker (base/thread.h). */
     void *room;
+    struct encode_hints hints;      /* for solve() */
 };
 
 enum encode_fit {
@@ -118,6 +137,19 @@ struct encoder {
      * caller passes at most ENCODE_FLOATS elements, in run->x. */
     bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
         uint8_t *y, struct err *err);
+
+    /* Like encode(), without changing a value: for encodings with `exact` set, whose survey() and settle() then do likewise.
+     * Returns false without an error, and fills run->hints.fail, if that is impossible. Calls run->compare with the values that
+     * the encoded bytes decode to. NULL: no target of exact transcoding. */
+    bool (*solve)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+        uint8_t *y, struct err *err);
+    /* Completes an exact encoding after its survey, before the output is laid out: may fail like solve(), and drop parts. Returns
+     * false without a cause to have the regions surveyed once more. NULL: nothing to do. */
+    bool (*resolve)(struct encoding *e, float *facts, struct exact_fail *fail);
+    /* Returns true if the scales that the source had for n elements show that solve() succeeds for them, so that the survey need
+     * not read their values. NULL: they never do. */
+    bool (*foresee)(const struct encoding *e, const float *scale, size_t n);
+    bool surveyed;                  /* if the survey of an exact encoding succeeds, solve() does */
 };
 
 /* For fit(): adds a part named weight.name[0..base) plus suffix with these dimensions. Returns NULL on failure. */
@@ -145,6 +177,12 @@ const struct encoder *encode_at(size_t i);
 
 /* Returns name i of those that other tools have for these schemes, or NULL after the last one. */
 const char *encode_alias(size_t i);
+
+/* Returns encoder i of those that are targets of exact transcoding only, or NULL after the last one. */
+const struct encoder *encode_exact_at(size_t i);
+
+/* Like encode_find(), for a target of exact transcoding. */
+const struct encoder *encode_exact_find(const char *name, bool blocks);
 
 /* Returns the encoder with this name or alias, ignoring case and '-' for '_', or NULL. If two share a name, `blocks` selects the one with a block
  * type. */

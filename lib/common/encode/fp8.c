@@ -26,32 +26,8 @@
 #include "dtype/bfloat16.h"
 #include "dtype/float8.h"
 #include "dtype/half.h"
-
-enum { BLOCK = 128, GRAIN = 32, REGION = 1 << 20, CODES = 0, SCALES = 1 };
-enum share { BLOCKS, ROWS, TENSOR };
-enum fp8_rule { DIVIDED, MULTIPLIED, POWER, COMPRESSED };
-
-struct fp8_form {
-    enum dtype codes;
-    enum share share;
-    enum fp8_rule rule;
-};
-
-struct fp8_encoding {
-    uint64_t rows, grid_rows, grid_cols;        /* of one matrix */
-};
-
-static const struct fp8_form *
-form(const struct encoding *e)
-{
-    return e->encoder->numbers;
-}
-
-static const struct fp8_encoding *
-own(const struct encoding *e)
-{
-    return e->own;
-}
+#include "encode/fp8_priv.h"
+#include "encode/solve_fp8.h"
 
 /* --- parts */
 
@@ -59,12 +35,14 @@ static bool
 add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t rank, struct err *err)
 {
     struct encode_part *codes = &e->part[e->nparts++];
-    uint32_t grain = form(e)->share == ROWS ? (uint32_t)e->cols : GRAIN;
-    *codes = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = form(e)->codes,
+    uint32_t grain = fp8_form(e)->share == FP8_ROWS ? (uint32_t)e->cols : FP8_GRAIN;
+    *codes = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = fp8_form(e)->codes,
         .shape = e->weight.shape, .grain = grain, .elems = grain };
-    struct encode_part *part = encode_add_part(e, e->weight.name_len, form(e)->rule == COMPRESSED ? "_scale" : "_scale_inv",
+    bool named = e->options.short_name && fp8_form(e)->rule != FP8_COMPRESSED && encode_module(e) != e->weight.name_len;
+    struct encode_part *part = named ? encode_add_part(e, encode_module(e), ".scale", scales, dim, rank, err)
+        : encode_add_part(e, e->weight.name_len, fp8_form(e)->rule == FP8_COMPRESSED ? "_scale" : "_scale_inv",
         scales, dim, rank, err);
-    if (part && form(e)->share == ROWS)
+    if (part && fp8_form(e)->share == FP8_ROWS)
         part->elems = (uint32_t)e->cols;
     return part != NULL;
 }
@@ -77,19 +55,21 @@ fit_blocks(struct encoding *e, struct err *err)
     if (!f)
         return false;
     f->rows = shape_dim(&e->weight.shape, rank - 2);
-    f->grid_rows = num_ceil_div(f->rows, BLOCK);
-    f->grid_cols = num_ceil_div(e->cols, BLOCK);
+    f->grid_rows = num_ceil_div(f->rows, FP8_BLOCK);
+    f->grid_cols = num_ceil_div(e->cols, FP8_BLOCK);
     const uint64_t dim[] = { e->rows / f->rows, f->grid_rows, f->grid_cols };
     e->own = f;
     e->nregions = dim[0] * dim[1];
-    e->nfacts = e->nregions * dim[2];
-    return add_parts(e, form(e)->rule == POWER ? DTYPE_F8_E8M0 : DTYPE_F32, dim + 3 - rank, rank, err);
+    e->nfacts = e->nregions * dim[2] * (e->exact ? SOLVE_FP8_FACTS : 1);
+    return add_parts(e, fp8_form(e)->rule == FP8_POWER ? DTYPE_F8_E8M0 : DTYPE_F32, dim + 3 - rank, rank, err);
 }
 
 /* Returns the type in which a compressed-tensors weight is divided. */
 static enum dtype
 arithmetic(const struct encoding *e)
 {
+    if (e->options.scale_type != 0)
+        return (enum dtype)(e->options.scale_type - 1);
     return e->weight.dtype == DTYPE_BF16 || e->weight.dtype == DTYPE_F16 ? e->weight.dtype : DTYPE_F32;
 }
 
@@ -100,19 +80,21 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     uint32_t rank = e->weight.shape.rank;
     if (!encode_plain(e, options, false, err))
         return ENCODE_FAIL;
-    if (form(e)->share == BLOCKS ? rank < 2 || rank > 3 : rank != 2) {
+    if (fp8_form(e)->share == FP8_BLOCKS ? rank < 2 || rank > 3 : rank != 2) {
         e->why = "not a matrix";
         return ENCODE_NO;
     }
-    if (form(e)->share == BLOCKS)
+    if (fp8_form(e)->share == FP8_BLOCKS)
         return fit_blocks(e, err) ? ENCODE_YES : ENCODE_FAIL;
-    if (form(e)->share == ROWS && e->cols > ENCODE_FLOATS) {
+    if (fp8_form(e)->share == FP8_ROWS && e->cols > ENCODE_FLOATS) {
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
-    if (form(e)->share == TENSOR)
-        e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, REGION);
-    return add_parts(e, arithmetic(e), form(e)->share == ROWS ? dim : dim + 1, form(e)->share == ROWS ? 2 : 1, err)
+    if (fp8_form(e)->share == FP8_TENSOR)
+        e->nregions = num_ceil_div(e->rows * e->cols, FP8_REGION);
+    if (fp8_form(e)->share == FP8_TENSOR)
+        e->nfacts = e->nregions * (e->exact ? SOLVE_FP8_FACTS : 1);
+    return add_parts(e, arithmetic(e), fp8_form(e)->share == FP8_ROWS ? dim : dim + 1, fp8_form(e)->share == FP8_ROWS ? 2 : 1, err)
         ? ENCODE_YES : ENCODE_FAIL;
 }
 
@@ -137,18 +119,18 @@ power_above(float s)
 static float
 factor_of(const struct encoding *e, float most)
 {
-    float max = form(e)->codes == DTYPE_F8_E4M3 ? 448.0f : 57344.0f, s;
+    float max = fp8_form(e)->codes == DTYPE_F8_E4M3 ? 448.0f : 57344.0f, s;
     enum dtype type = arithmetic(e);
-    switch (form(e)->rule) {
-    case COMPRESSED:
+    switch (fp8_form(e)->rule) {
+    case FP8_COMPRESSED:
         s = in_type(most / max, type);
         return s != 0.0f ? s : type == DTYPE_BF16 ? 0x1p-7f : type == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
-    case MULTIPLIED:
+    case FP8_MULTIPLIED:
         s = 1.0f / most * max;
         return most > 0.0f && s <= FLT_MAX ? s : 1.0f;
     default:
         s = most / max;
-        return !(s > 0.0f) ? 1.0f : form(e)->rule == POWER ? power_above(s) : s;
+        return !(s > 0.0f) ? 1.0f : fp8_form(e)->rule == FP8_POWER ? power_above(s) : s;
     }
 }
 
@@ -156,7 +138,7 @@ factor_of(const struct encoding *e, float most)
 static float
 scale_of(const struct encoding *e, float factor)
 {
-    return form(e)->rule == MULTIPLIED ? 1.0f / factor : factor;
+    return fp8_form(e)->rule == FP8_MULTIPLIED ? 1.0f / factor : factor;
 }
 
 /* Returns the larger of two magnitudes; NaN is the largest. */
@@ -170,10 +152,10 @@ larger(float a, float b)
 static bool
 survey_band(const struct encoding *e, const struct encode_run *run, uint64_t band, float *most, struct err *err)
 {
-    enum { AT_ONCE = ENCODE_FLOATS / BLOCK };
+    enum { AT_ONCE = ENCODE_FLOATS / FP8_BLOCK };
     float found[AT_ONCE];
-    uint64_t row = band / own(e)->grid_rows * own(e)->rows + band % own(e)->grid_rows * BLOCK;
-    uint64_t rows = num_min(BLOCK, own(e)->rows - row % own(e)->rows);
+    uint64_t row = band / fp8_own(e)->grid_rows * fp8_own(e)->rows + band % fp8_own(e)->grid_rows * FP8_BLOCK;
+    uint64_t rows = num_min(FP8_BLOCK, fp8_own(e)->rows - row % fp8_own(e)->rows);
     uint64_t cols = num_min(e->cols, ENCODE_FLOATS), step = ENCODE_FLOATS / cols;
     for (uint64_t done = 0; done < rows; done += step)
         for (uint64_t c = 0, n; c < e->cols; c += n) {
@@ -182,9 +164,9 @@ survey_band(const struct encoding *e, const struct encode_run *run, uint64_t ban
             if (!run->read(run->of, (row + done) * e->cols + c, (size_t)(count * n), run->x, err))
                 return false;
             for (uint64_t r = 0; r < count; r++) {
-                run->kernels->encode_absmax(found, run->x + r * n, (size_t)n, BLOCK);
-                for (uint64_t i = 0; i < num_ceil_div(n, BLOCK); i++)
-                    most[c / BLOCK + i] = larger(most[c / BLOCK + i], found[i]);
+                run->kernels->encode_absmax(found, run->x + r * n, (size_t)n, FP8_BLOCK);
+                for (uint64_t i = 0; i < num_ceil_div(n, FP8_BLOCK); i++)
+                    most[c / FP8_BLOCK + i] = larger(most[c / FP8_BLOCK + i], found[i]);
             }
         }
     return true;
@@ -193,7 +175,7 @@ survey_band(const struct encoding *e, const struct encode_run *run, uint64_t ban
 static bool
 survey_run(const struct encoding *e, const struct encode_run *run, uint64_t first, float *most, struct err *err)
 {
-    uint64_t end = num_min(first + REGION, e->rows * e->cols);
+    uint64_t end = num_min(first + FP8_REGION, e->rows * e->cols);
     for (uint64_t n; first < end; first += n) {
         float found;
         n = num_min(end - first, ENCODE_FLOATS);
@@ -208,15 +190,19 @@ survey_run(const struct encoding *e, const struct encode_run *run, uint64_t firs
 static bool
 survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
-    return form(e)->share == BLOCKS ? survey_band(e, run, region, facts + region * own(e)->grid_cols, err)
-        : survey_run(e, run, region * REGION, facts + region, err);
+    if (e->exact)
+        return solve_fp8_survey(e, run, region, facts, err);
+    return fp8_form(e)->share == FP8_BLOCKS ? survey_band(e, run, region, facts + region * fp8_own(e)->grid_cols, err)
+        : survey_run(e, run, region * FP8_REGION, facts + region, err);
 }
 
 /* Converts magnitudes to factors. The factor of a tensor is facts[0]. */
 static void
 settle(const struct encoding *e, float *facts)
 {
-    bool one = form(e)->share == TENSOR;
+    bool one = fp8_form(e)->share == FP8_TENSOR;
+    if (e->exact)
+        return;
     for (uint64_t i = 1; one && i < e->nfacts; i++)
         facts[0] = larger(facts[0], facts[i]);
     for (uint64_t i = 0; i < (one ? 1 : e->nfacts); i++)
@@ -232,26 +218,26 @@ factor_at(const struct encoding *e, const struct encode_run *run, uint64_t at, c
 {
     uint64_t col = at % e->cols, row = at / e->cols;
     float most;
-    switch (form(e)->share) {
-    case TENSOR:
+    switch (fp8_form(e)->share) {
+    case FP8_TENSOR:
         return run->facts[0];
-    case ROWS:
+    case FP8_ROWS:
         *n = e->cols;
         run->kernels->encode_absmax(&most, x, (size_t)e->cols, (size_t)e->cols);
         return factor_of(e, most);
     default:
-        *n = num_min(*n, num_min(BLOCK - col % BLOCK, e->cols - col));
-        row = row / own(e)->rows * own(e)->grid_rows + row % own(e)->rows / BLOCK;
-        return run->facts[row * own(e)->grid_cols + col / BLOCK];
+        *n = num_min(*n, num_min(FP8_BLOCK - col % FP8_BLOCK, e->cols - col));
+        row = row / fp8_own(e)->rows * fp8_own(e)->grid_rows + row % fp8_own(e)->rows / FP8_BLOCK;
+        return run->facts[row * fp8_own(e)->grid_cols + col / FP8_BLOCK];
     }
 }
 
 static void
 encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y)
 {
-    enum dtype type = form(e)->codes;
-    struct encode_fp8 how = { .multiplies = form(e)->rule == MULTIPLIED, .adds_zero = form(e)->rule == COMPRESSED,
-        .quotient = form(e)->rule == COMPRESSED ? arithmetic(e) : DTYPE_F32 };
+    enum dtype type = fp8_form(e)->codes;
+    struct encode_fp8 how = { .multiplies = fp8_form(e)->rule == FP8_MULTIPLIED, .adds_zero = fp8_form(e)->rule == FP8_COMPRESSED,
+        .quotient = fp8_form(e)->rule == FP8_COMPRESSED ? arithmetic(e) : DTYPE_F32 };
     for (uint64_t done = 0, n; done < run->n; done += n) {
         n = run->n - done;
         how.scale = factor_at(e, run, first + done, run->x + done, &n);
@@ -283,37 +269,38 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     struct err *err)
 {
     (void)err;
-    if (part == CODES) {
-        encode_codes(e, run, first * e->part[CODES].elems, y);
+    if (part == FP8_CODES) {
+        encode_codes(e, run, first * e->part[FP8_CODES].elems, y);
         return true;
     }
     for (uint64_t i = 0; i < count; i++, y += e->part[part].grain) {
         uint64_t ignored = 0;
-        float factor = form(e)->share == ROWS ? factor_at(e, run, i, run->x + i * e->cols, &ignored) : run->facts[first + i];
+        float factor = fp8_form(e)->share == FP8_ROWS ? factor_at(e, run, i, run->x + i * e->cols, &ignored) : run->facts[first + i];
         store(y, e->part[part].dtype, scale_of(e, factor));
     }
     return true;
 }
 
-static const struct fp8_form divided = { DTYPE_F8_E4M3, BLOCKS, DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, BLOCKS, DIVIDED },
-    multiplied = { DTYPE_F8_E4M3, BLOCKS, MULTIPLIED }, power = { DTYPE_F8_E4M3, BLOCKS, POWER },
-    rows = { DTYPE_F8_E4M3, ROWS, COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, ROWS, COMPRESSED },
-    tensor = { DTYPE_F8_E4M3, TENSOR, COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, TENSOR, COMPRESSED };
+static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, FP8_BLOCKS, FP8_DIVIDED },
+    multiplied = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_MULTIPLIED }, power = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_POWER },
+    rows = { DTYPE_F8_E4M3, FP8_ROWS, FP8_COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, FP8_ROWS, FP8_COMPRESSED },
+    tensor = { DTYPE_F8_E4M3, FP8_TENSOR, FP8_COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, FP8_TENSOR, FP8_COMPRESSED };
 
 /* Schemes by rows have survey() too, but no regions to survey. */
 #define FP8(code, text, form) .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
     .survey = survey, .settle = settle, .encode = encode
+#define EXACT(code, text, form) FP8(code, text, form), .solve = solve_fp8, .resolve = solve_fp8_resolve
 
 const struct encoder encode_fp8[] = {
-    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .stacks = true },
-    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true },
-    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true },
+    { EXACT("fp8", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },
+    { EXACT("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },
+    { EXACT("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true, .surveyed = true },
     { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
     { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
-    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .stacks = true },
-    { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows) },
+    { EXACT("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .stacks = true, .surveyed = true },
+    { EXACT("fp8-per-channel", "FP8 E4M3 by rows", rows)},
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2) },
-    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .fuses = true },
+    { EXACT("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .fuses = true, .surveyed = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2) },
     { .name = NULL },
 };

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "dtype/ggml_block.h"
+#include "encode/solve_ggml.h"
 
 /* Returns the number of columns that are encoded together. */
 static uint64_t
@@ -35,7 +36,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     uint64_t nbytes = 0;
     dtype_row_bytes(&nbytes, e->encoder->type, part->elems);
     part->grain = (uint32_t)nbytes;
-    return ENCODE_YES;
+    return !e->exact || solve_ggml_fit(e, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
 /* Consecutive runs of columns for one call of a kernel. The first one, at x, is run number `first` of the weight. */
@@ -128,13 +129,17 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 #define GGML(code, dtype) { .name = code, .label = #dtype, .type = DTYPE_##dtype, .fit = fit, .encode = encode }
 
+#define EXACT(code, dtype, ...) { .name = code, .label = #dtype, .type = DTYPE_##dtype, .fit = fit, .encode = encode, \
+    .solve = solve_ggml, .foresee = solve_ggml_foresee, __VA_ARGS__ }
+
 const struct encoder encode_ggml[] = {
-    GGML("q8_0", Q8_0), GGML("q4_0", Q4_0), GGML("q4_1", Q4_1), GGML("q5_0", Q5_0), GGML("q5_1", Q5_1),
+    EXACT("q8_0", Q8_0), EXACT("q4_0", Q4_0), EXACT("q4_1", Q4_1), EXACT("q5_0", Q5_0), EXACT("q5_1", Q5_1),
     GGML("q2_k", Q2_K), GGML("q3_k", Q3_K), GGML("q4_k", Q4_K), GGML("q5_k", Q5_K), GGML("q6_k", Q6_K),
     GGML("q8_k", Q8_K),
     GGML("iq4_nl", IQ4_NL), GGML("iq4_xs", IQ4_XS), GGML("iq3_s", IQ3_S), GGML("iq3_xxs", IQ3_XXS),
     GGML("iq2_s", IQ2_S), GGML("iq2_xs", IQ2_XS), GGML("iq2_xxs", IQ2_XXS), GGML("iq1_m", IQ1_M), GGML("iq1_s", IQ1_S),
-    GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), GGML("mxfp4", MXFP4), GGML("nvfp4", NVFP4), GGML("q1_0", Q1_0),
+    GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), EXACT("mxfp4", MXFP4),
+    EXACT("nvfp4", NVFP4, .survey = solve_ggml_survey, .resolve = solve_ggml_resolve), GGML("q1_0", Q1_0),
     GGML("q2_0", Q2_0),
     /* Names of mixes, with their default type. */
     GGML("q2_k_s", Q2_K), GGML("q3_k_s", Q3_K), GGML("q3_k_m", Q3_K), GGML("q3_k_l", Q3_K), GGML("q4_k_s", Q4_K),

@@ -67,6 +67,8 @@ groups_fit(struct encoding *e, const struct encode_options *options, const struc
 enum dtype
 groups_dtype(const struct encoding *e)
 {
+    if (e->options.scale_type != 0)
+        return (enum dtype)(e->options.scale_type - 1);
     return e->weight.dtype == DTYPE_F64 ? DTYPE_F32 : e->weight.dtype;
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "encode/groups.h"
+#include "encode/solve.h"
 #include "kernel/encode_int.h"
 
 enum { MLX_MOST = 128 };
@@ -41,6 +42,24 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         && groups_part(e, ".weight", DTYPE_U32, codes, 2, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
+/* Solves a group of an exact encoding. */
+static bool
+solve_group(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct int_group *g, uint8_t *q)
+{
+    const struct mlx_own *own = e->own;
+    const struct solve_steps how = { own->rule.bits, own->rule.dtype, .narrow = true, .centre = true };
+    const struct affine a = { .factors = &g->scale, .terms = &g->zero, .group = own->group, .in = own->rule.dtype };
+    struct solve_block b;
+    solve_begin(&b, e, run, x, own->group, at);
+    if (!solve_steps(&b, &how, g, q))
+        return false;
+    if (run->compare) {
+        run->kernels->affine_f32(run->back, q, 0, own->group, &a);
+        run->compare(run->of, at, x, run->back, own->group);
+    }
+    return true;
+}
+
 static bool
 encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
@@ -53,17 +72,23 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
         uint64_t at = (first + i) * n;
         struct int_group g;
         uint8_t q[MLX_MOST];
-        encode_int_mlx.find(&g, x, n, rule);
-        if (!groups_scale_fits(e, g.scale, rule->dtype, x, n, at, err))
-            return false;
+        if (e->exact) {
+            if (!solve_group(e, run, x, at, &g, q))
+                return false;
+        } else {
+            encode_int_mlx.find(&g, x, n, rule);
+            if (!groups_scale_fits(e, g.scale, rule->dtype, x, n, at, err))
+                return false;
+        }
         if (part != CODES) {
             y += groups_store(y, rule->dtype, part == SCALES ? g.scale : g.zero);
             continue;
         }
-        encode_int_mlx.codes(q, x, n, &g, rule);
+        if (!e->exact)
+            encode_int_mlx.codes(q, x, n, &g, rule);
         encode_int_pack(y, q, n, rule->bits);
         y += n / 8 * rule->bits;
-        if (!run->compare)
+        if (!run->compare || e->exact)
             continue;
         encode_int_mlx.back(run->back, q, n, &g, rule);
         run->compare(run->of, at, x, run->back, n);
@@ -71,10 +96,25 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
+static bool
+foresee(const struct encoding *e, const float *scale, size_t n)
+{
+    const struct mlx_own *own = e->own;
+    const float middle = (float)(1u << (own->rule.bits - 1));
+    enum dtype type = own->rule.dtype;
+    if (e->exact->level != EXACT_REAL || e->exact->source.rounds
+        || !solve_int_foresee(e, scale, n, own->group, own->rule.bits, type))
+        return false;
+    for (size_t i = 0; i < n; i += own->group)
+        if (e->exact->source.codes != EXACT_INT || !solve_is_of(type, (double)(-middle * scale[i])))
+            return false;
+    return true;
+}
+
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
 #define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode }
+    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .foresee = foresee }
 
 const struct encoder encode_mlx[] = {
     MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6),

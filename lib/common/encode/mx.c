@@ -7,6 +7,14 @@
  *     nvfp4           P.weight_packed U8 [out, in/2]  F8_E4M3 [out, in/16]    P.weight_global_scale F32 [1]
  *     modelopt-nvfp4  P.weight U8 [out, in/2]         F8_E4M3 [out, in/16]    P.weight_scale_2 F32 []
  *
+ * and, as targets of exact transcoding only:
+ *
+ *     deepseek-fp4    P.weight I8 [out, in/2]         P.scale F8_E8M0 [out, in/32]
+ *     gptoss-mxfp4    X_blocks U8 [E, out, in/32, 16] X_scales U8 [E, out, in/32]
+ *     mlx-mxfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/32]
+ *     mlx-mxfp8       P.weight U32 [out, in/4]        P.scales U8 [out, in/32]
+ *     mlx-nvfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/16]
+ *
  * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's type:
  *
  *     MXFP4, MXFP8    the scale is a power of two: kernel/encode_mx.h
@@ -20,19 +28,22 @@
 #include "encode/mx.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
+#include "encode/solve_mx.h"
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
 
 enum mx_kind { MXFP4, MXFP8, NVFP4 };
+enum mx_form { CT, MODELOPT, DEEPSEEK, GPTOSS, MLX };
 
 /* Parameters of an encoder. */
 struct mx_numbers {
     enum mx_kind kind;
-    bool modelopt;
+    enum mx_form form;
 };
 
 enum { BLOCK_MX = 32, BLOCK_NV = 16 };
@@ -55,19 +66,54 @@ block_of(const struct encoding *e)
     return numbers_of(e)->kind == NVFP4 ? BLOCK_NV : BLOCK_MX;
 }
 
+/* Names and types of the parts in a form. */
+static const struct mx_names {
+    const char *second, *scale, *codes;
+    enum dtype of_scale, of_codes;
+} names[] = {
+    [CT] = { ".weight_global_scale", ".weight_scale", ".weight_packed", DTYPE_U8, DTYPE_U8 },
+    [MODELOPT] = { ".weight_scale_2", ".weight_scale", ".weight", DTYPE_U8, DTYPE_U8 },
+    [DEEPSEEK] = { NULL, ".scale", ".weight", DTYPE_F8_E8M0, DTYPE_I8 },
+    [GPTOSS] = { NULL, "_scales", "_blocks", DTYPE_U8, DTYPE_U8 },
+    [MLX] = { NULL, ".scales", ".weight", DTYPE_U8, DTYPE_U32 },
+};
+
 static bool
 add_parts(struct encoding *e, struct err *err)
 {
     const struct mx_numbers *n = numbers_of(e);
+    const struct mx_names *f = &names[n->form];
     uint32_t block = block_of(e), elems = groups_elems(e, block);
-    const uint64_t one = 1, scale[2] = { e->rows, e->cols / block }, bytes[2] = { e->rows, e->cols / 2 },
-        codes[2] = { e->rows, e->cols };
-    if (n->kind == NVFP4 && !groups_part(e, n->modelopt ? ".weight_scale_2" : ".weight_global_scale", DTYPE_F32, &one,
-        n->modelopt ? 0 : 1, 0, 4, err))
+    const uint64_t one = 1, scale[2] = { e->rows, e->cols / block };
+    const bool eight = n->kind == MXFP8, e4m3 = n->kind == NVFP4 && n->form != MLX;
+    const uint64_t codes[2] = { e->rows, e->cols / (n->form == MLX ? eight ? 4 : 8 : eight ? 1 : 2) };
+    if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == MODELOPT ? 0 : 1, 0, 4, err))
         return false;
-    return groups_part(e, ".weight_scale", n->kind == NVFP4 ? DTYPE_F8_E4M3 : DTYPE_U8, scale, 2, block, 1, err)
-        && (n->kind == MXFP8 ? groups_part(e, ".weight", DTYPE_F8_E4M3, codes, 2, elems, elems, err)
-            : groups_part(e, n->modelopt ? ".weight" : ".weight_packed", DTYPE_U8, bytes, 2, elems, elems / 2, err));
+    return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, 2, block, 1, err)
+        && groups_part(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
+            codes, 2, elems, eight ? elems : elems / 2, err);
+}
+
+/* Stacked experts X [E, out, in] keep their dimensions. */
+static enum encode_fit
+fit_stack(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    const uint64_t dim[4] = { e->weight.shape.rank == 3 ? shape_dim(&e->weight.shape, 0) : 0,
+        shape_dim(&e->weight.shape, e->weight.shape.rank - 2), e->cols / BLOCK_MX, BLOCK_MX / 2 };
+    if (!encode_plain(e, options, false, err))
+        return ENCODE_FAIL;
+    e->why = e->weight.shape.rank != 3 ? "not stacked experts" : "row length is not a multiple of the group size";
+    if (e->weight.shape.rank != 3 || e->cols % BLOCK_MX != 0)
+        return ENCODE_NO;
+    for (unsigned p = 0; p < 2; p++) {
+        struct encode_part *part = encode_add_part(e, e->weight.name_len, p == 0 ? "_scales" : "_blocks", DTYPE_U8, dim, 3 + p,
+            err);
+        if (!part)
+            return ENCODE_FAIL;
+        part->elems = BLOCK_MX;
+        part->grain = p == 0 ? 1 : BLOCK_MX / 2;
+    }
+    return ENCODE_YES;
 }
 
 static enum encode_fit
@@ -75,6 +121,8 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const struct groups_choice choice = { .group = block_of(e), .symmetric = true };
     uint32_t block;
+    if (numbers_of(e)->form == GPTOSS)
+        return fit_stack(e, options, err);
     enum encode_fit fit = groups_fit(e, options, &choice, &block, err);
     if (fit != ENCODE_YES)
         return fit;
@@ -82,7 +130,9 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
-    if (numbers_of(e)->kind == NVFP4)
+    if (numbers_of(e)->kind == NVFP4 && e->exact)
+        solve_nvfp4_fit(e);
+    else if (numbers_of(e)->kind == NVFP4)
         groups_absmax_fit(e);
     return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
 }
@@ -100,7 +150,7 @@ ct_global(enum dtype d, float most)
 static float
 tensor_scale(const struct encoding *e, const float *facts)
 {
-    return numbers_of(e)->modelopt ? facts[0] / 2688.0f : ct_global(groups_dtype(e), facts[0]);
+    return numbers_of(e)->form == MODELOPT ? facts[0] / 2688.0f : ct_global(groups_dtype(e), facts[0]);
 }
 
 static struct mx_block
@@ -134,9 +184,9 @@ find(const struct encoding *e, const struct encode_run *run, const float *x)
     float most = run->kernels->encode_most(x, block_of(e));
     struct mx_block b = { 0 };
     if (n->kind == NVFP4)
-        return n->modelopt ? nvfp4_modelopt(most, tensor_scale(e, run->facts))
+        return n->form == MODELOPT ? nvfp4_modelopt(most, tensor_scale(e, run->facts))
             : nvfp4_ct(d, most, tensor_scale(e, run->facts));
-    b.code = n->modelopt ? encode_mx_ceil(most / 6.0f) : encode_mx_nearest(most, n->kind == MXFP8 ? 8 : 2, d);
+    b.code = n->form == MODELOPT ? encode_mx_ceil(most / 6.0f) : encode_mx_nearest(most, n->kind == MXFP8 ? 8 : 2, d);
     b.scale = float8_e8m0(b.code);
     return b;
 }
@@ -158,8 +208,8 @@ put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first
     const struct mx_numbers *n = numbers_of(e);
     const enum dtype d = groups_dtype(e);
     uint32_t block = block_of(e);
-    struct encode_e2m1 how = { .quotient = n->kind == MXFP4 && !n->modelopt ? d : DTYPE_F32,
-        .rule = n->kind == MXFP4 && n->modelopt ? E2M1_DOWN : E2M1_PLAIN, .plus_zero = n->kind == NVFP4 && n->modelopt };
+    struct encode_e2m1 how = { .quotient = n->kind == MXFP4 && n->form != MODELOPT ? d : DTYPE_F32,
+        .rule = n->kind == MXFP4 && n->form == MODELOPT ? E2M1_DOWN : E2M1_PLAIN, .plus_zero = n->kind == NVFP4 && n->form == MODELOPT };
     for (size_t i = 0; i < run->n; i += block) {
         struct mx_block b = find(e, run, run->x + i);
         float *back = run->compare ? run->back + i : NULL;
@@ -192,12 +242,143 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-static const struct mx_numbers mxfp4 = { MXFP4, false }, mxfp8 = { MXFP8, false }, nvfp4 = { NVFP4, false },
-    mxfp4_modelopt = { MXFP4, true }, nvfp4_modelopt_row = { NVFP4, true };
+/* --- exact */
+
+static enum solve_nvfp4_reader
+reader_of(const struct encoding *e)
+{
+    return numbers_of(e)->form == CT ? SOLVE_NVFP4_DIVIDES : SOLVE_NVFP4_MULTIPLIES;
+}
+
+static bool
+solve_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+{
+    return e->exact ? solve_nvfp4_survey(e, run, region, reader_of(e), facts, err) : groups_absmax(e, run, region, facts, err);
+}
+
+static void
+solve_settle(const struct encoding *e, float *facts)
+{
+    if (!e->exact)
+        groups_absmax_settle(e, facts);
+}
+
+/* MLX has no scale of the whole weight. */
+static bool
+resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+{
+    if (!solve_nvfp4_settle(e, reader_of(e), facts, fail))
+        return false;
+    if (numbers_of(e)->form != MLX || facts[0] == 1.0f)
+        return true;
+    *fail = (struct exact_fail){ .cause = EXACT_SCALE };
+    return false;
+}
+
+/* Solves a block: sets its scale, and the codes, one a byte. */
+static bool
+solve_one(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct mx_block *s, uint8_t *q)
+{
+    struct solve_block b;
+    enum mx_kind kind = numbers_of(e)->kind;
+    int t;
+    solve_begin(&b, e, run, x, block_of(e), at);
+    if (kind == NVFP4) {
+        if (!solve_nvfp4(&b, reader_of(e), run->facts[0], &s->code, q))
+            return false;
+        float scale = float8_to_float(DTYPE_F8_E4M3, s->code);
+        s->scale = reader_of(e) == SOLVE_NVFP4_DIVIDES ? scale / run->facts[0] : scale * run->facts[0];
+        return true;
+    }
+    if (!solve_mx_power(&t, &b, kind == MXFP8 ? &solve_e4m3 : &solve_e2m1, -127, 127))
+        return false;
+    *s = (struct mx_block){ (uint8_t)(t + 127), ldexpf(1.0f, t) };
+    if (kind == MXFP4)
+        solve_mx_e2m1(q, &b, ldexp(1, t));
+    else
+        for (size_t i = 0; i < BLOCK_MX; i++)
+            q[i] = e4m3_of_float(b.x[i] == 0 ? b.x[i] : (float)(solve_value(&b, i) / ldexp(1, t)));
+    return true;
+}
+
+/* Moves a block of MXFP4 if that is all it needs. */
+static bool
+move(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct mx_block *s, uint8_t p[BLOCK_MX / 2])
+{
+    struct solve_block b;
+    int t;
+    if (numbers_of(e)->kind != MXFP4)
+        return false;
+    solve_begin(&b, e, run, x, BLOCK_MX, at);
+    if (!solve_mx_move(p, &t, &b, run->kernels))
+        return false;
+    *s = (struct mx_block){ (uint8_t)(t + 127), float8_e8m0((uint8_t)(t + 127)) };
+    return true;
+}
+
+/* Decodes a block as readers do, for comparison. */
+static void
+prove(const struct encoding *e, const struct encode_run *run, const struct mx_block *s, const uint8_t *y, float *back)
+{
+    static const float map[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    size_t n = block_of(e);
+    if (numbers_of(e)->kind == MXFP8)
+        run->kernels->fp8_f32(back, n, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = n, .x = y,
+            .scales = &s->scale, .scale_cols = n });
+    else
+        run->kernels->codes4_f32(back, y, 0, n, &(struct codes4){ map, NULL, &s->scale, n, true });
+}
+
+static bool
+solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    uint32_t block = block_of(e);
+    bool codes = part + 1 == e->nparts, eight = numbers_of(e)->kind == MXFP8;
+    uint64_t at = first * e->part[part].elems;
+    (void)err, (void)count;
+    if (part + 2 < e->nparts) {
+        groups_store(y, DTYPE_F32, run->facts[0]);
+        return true;
+    }
+    for (size_t i = 0; i < run->n; i += block) {
+        struct mx_block s;
+        uint8_t q[BLOCK_MX], p[BLOCK_MX / 2];
+        bool moved = move(e, run, run->x + i, at + i, &s, p);
+        if (!moved && !solve_one(e, run, run->x + i, at + i, &s, q))
+            return false;
+        if (!codes) {
+            *y++ = s.code;
+            continue;
+        }
+        if (moved)
+            memcpy(y, p, sizeof p);
+        else if (eight)
+            memcpy(y, q, block);
+        else
+            solve_mx_pack(y, q, block);
+        if (run->compare)
+            prove(e, run, &s, y, run->back + i);
+        y += eight ? block : block / 2;
+    }
+    if (codes && run->compare)
+        run->compare(run->of, at, run->x, run->back, run->n);
+    return true;
+}
+
+static bool
+foresee(const struct encoding *e, const float *scale, size_t n)
+{
+    return numbers_of(e)->kind == NVFP4 ? solve_nvfp4_foresee(e, scale, n, reader_of(e)) : solve_mx_foresee(e, scale, n);
+}
+
+static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvfp4 = { NVFP4, CT },
+    mxfp4_modelopt = { MXFP4, MODELOPT }, nvfp4_modelopt_row = { NVFP4, MODELOPT }, deepseek_fp4 = { MXFP4, DEEPSEEK },
+    gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .encode = encode
-#define OF_TENSOR .survey = groups_absmax, .settle = groups_absmax_settle, .fuses = true
+    .encode = encode, .solve = solve, .foresee = foresee
+#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve, .fuses = true
 
 const struct encoder encode_mx[] = {
     { MX("mxfp4", "compressed-tensors MXFP4", mxfp4) },
@@ -205,5 +386,17 @@ const struct encoder encode_mx[] = {
     { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), OF_TENSOR },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt) },
     { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), OF_TENSOR },
+    { .name = NULL },
+};
+
+#define EXACT(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
+    .solve = solve, .foresee = foresee
+
+const struct encoder encode_mx_exact[] = {
+    { EXACT("deepseek-fp4", "DeepSeek FP4", deepseek_fp4) },
+    { EXACT("gptoss-mxfp4", "gpt-oss MXFP4", gptoss_mxfp4), .stacks = true },
+    { EXACT("mlx-mxfp4", "MLX MXFP4", mlx_mxfp4) },
+    { EXACT("mlx-mxfp8", "MLX MXFP8", mlx_mxfp8) },
+    { EXACT("mlx-nvfp4", "MLX NVFP4", mlx_nvfp4), OF_TENSOR },
     { .name = NULL },
 };

@@ -5,4 +5,7 @@
 
 extern const struct encoder encode_mx[];
 
+/* Targets of exact transcoding that have no encode(). */
+extern const struct encoder encode_mx_exact[];
+
 #endif

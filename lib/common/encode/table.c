@@ -11,6 +11,7 @@
 #include "encode/ggml.h"
 #include "encode/mlx.h"
 #include "encode/mx.h"
+#include "encode/plain.h"
 
 static const struct encoder *const lists[] = { encode_fp8, encode_bnb4, encode_bnb8, encode_ct, encode_columns, encode_mx,
     encode_mlx, encode_comfy, encode_ggml };
@@ -51,4 +52,26 @@ encode_find(const char *name, bool blocks)
         if (str_same_word(e->name, name) && (!found || (e->type != DTYPE_UNKNOWN) == blocks))
             found = e;
     return found;
+}
+
+const struct encoder *
+encode_exact_at(size_t i)
+{
+    for (const struct encoder *e = encode_mx_exact; e->name; e++)
+        if (i-- == 0)
+            return e;
+    return NULL;
+}
+
+const struct encoder *
+encode_exact_find(const char *name, bool blocks)
+{
+    for (const struct encoder *e = encode_plain_exact; e->name; e++)
+        if (str_same_word(e->name, name))
+            return e;
+    for (const struct encoder *e = encode_mx_exact; !blocks && e->name; e++)
+        if (str_same_word(e->name, name))
+            return e;
+    const struct encoder *e = encode_find(name, blocks);
+    return e && e->solve ? e : NULL;
 }

@@ -179,8 +179,8 @@ config_awq(struct str *out, const struct hf_modules *m)
 static void
 put_affine(struct str *out, const struct hf_module_group *group)
 {
-    str_format(out, "{\"group_size\": %u, \"bits\": %u, \"mode\": \"affine\"", (unsigned)group->e->options.group_size,
-        group->quantizer->bits);
+    str_format(out, "{\"group_size\": %u, \"bits\": %u, \"mode\": \"%s\"", (unsigned)group->e->options.group_size,
+        group->quantizer->bits, group->quantizer->word ? group->quantizer->word : "affine");
 }
 
 /* mlx-lm treats every module that has scales as quantized, whatever the config declares; modules with other bits are named. */
@@ -199,6 +199,16 @@ config_mlx(struct str *out, const struct hf_modules *m)
     str_text(out, "}");
 }
 
+/* --- gpt-oss */
+
+static void
+config_gptoss(struct str *out, const struct hf_modules *m)
+{
+    str_text(out, "{\"quant_method\": \"mxfp4\", \"modules_to_not_convert\": ");
+    hf_modules_not_converted(out, m, false);
+    str_text(out, "}");
+}
+
 /* --- the rows */
 
 /* The scales of FP8 have one type. bitsandbytes and MLX weights describe themselves. */
@@ -206,7 +216,7 @@ static const struct hf_loader fp8 = { .config = config_fp8 },
     bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
     ct = { config_ct, .mixes = true, .embeddings = true }, modelopt = { .config = config_modelopt },
     gptq = { config_gptq, .mixes = true }, awq = { config_awq, .mixes = true },
-    mlx = { config_mlx, "quantization", true, true };
+    mlx = { config_mlx, "quantization", true, true }, gptoss = { .config = config_gptoss };
 
 #define NONE(name) { name, .loader = NULL }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
@@ -236,6 +246,8 @@ static const struct hf_quantizer rows[] = {
     { MX("mxfp8", "mxfp8-quantized", 8, "group", "torch.uint8"), .apart = HF_APART },
     { MX("nvfp4", "nvfp4-pack-quantized", 4, "tensor_group", "torch.float8_e4m3fn"), .apart = HF_APART, .loses_experts = true },
     { "modelopt-mxfp4", &modelopt, .word = "MXFP4" }, { "modelopt-nvfp4", &modelopt, .word = "W4A16_NVFP4" },
+    { "mlx-mxfp4", &mlx, .word = "mxfp4", .bits = 4 }, { "mlx-mxfp8", &mlx, .word = "mxfp8", .bits = 8 },
+    { "mlx-nvfp4", &mlx, .word = "nvfp4", .bits = 4 }, { "gptoss-mxfp4", &gptoss, .word = NULL }, NONE("deepseek-fp4"),
     MLX(2), MLX(3), MLX(4), MLX(5), MLX(6), MLX(8),
     NONE("comfy-fp8"), NONE("comfy-int8"), NONE("comfy-mxfp8"), NONE("comfy-nvfp4"),
 };

@@ -36,6 +36,7 @@ workspace_clear(struct workspace *b)
     free(b->out);
     free(b->room);
     free(b->floats);
+    free(b->hints);
     free(b->grain.p);
     free(b->tile);
     *b = (struct workspace){ 0 };
@@ -55,6 +56,8 @@ read_once(const struct maker *m, const struct tensor *t, uint64_t from, uint8_t 
     const struct extent *e = &t->extent;
     if (!model_bytes(m->p->model, t, from, y, (size_t)n, err))
         return false;
+    if (m->p->hinting)                  /* the values of the same bytes are read afterwards */
+        return true;
     if (m->p->verify && !t->layout && !verify_add(m->p->verify, e->file, e->at + from, y, (size_t)n, err))
         return false;
     if (sink_is_direct(m->p->sink) && !t->layout)
@@ -102,7 +105,7 @@ drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
 {
     const struct tensor *codes = piece->of.weight->part[0];
     const struct extent *e = &codes->extent;
-    if (weight_need(piece->of.weight, 0) == NEED_AGAIN && !codes->layout && sink_is_direct(m->p->sink)
+    if (!m->p->hinting && weight_need(piece->of.weight, 0) == NEED_AGAIN && !codes->layout && sink_is_direct(m->p->sink)
         && end * dtype_facts(piece->to)->bytes == piece->nbytes)
         source_drop(m->p->model->src[e->file], e->at, e->at + e->nbytes);
 }
@@ -138,7 +141,7 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
         in[p] = panel_part(panel, p, first);
     if (!find_room(m->b, w->scheme->room, err) || !read_spans(m, w, spans, in, err))
         return false;
-    const struct decoding d = { w, m->p->kernels, in, first, n, piece->to, m->b->room };
+    const struct decoding d = { w, m->p->kernels, in, first, n, piece->to, m->b->room, m->p->hinting };
     scheme_decode(&d, misaligned ? m->b->spare : y);
     if (misaligned)
         memcpy(y, m->b->spare, (size_t)n * size);

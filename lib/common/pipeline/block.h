@@ -15,6 +15,7 @@ struct workspace {
     size_t room_size;
     float *floats;              /* ENCODE_FLOATS, again as many decoded ones, ENCODE_ROOM bytes; allocated on first use;
                                  * owned */
+    float *hints;               /* HINTS lists of ENCODE_FLOATS, for exact encodings; allocated on first use; owned */
     struct grain {              /* the last grain that was only partly in a block */
         const struct encoding *encoding;
         unsigned part;

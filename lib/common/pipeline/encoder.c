@@ -1,10 +1,14 @@
 #include "pipeline/encoder.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "encode/losses.h"
+#include "kernel/hints.h"
+#include "kernel/rounded.h"
+#include "kernel/same.h"
 #include "pipeline/surveys.h"
 #include "plan/fused.h"
 
@@ -17,14 +21,73 @@ struct encoder_reader {
     const struct piece *const *fused;   /* for a survey: those of struct encoded, or NULL */
     struct loss_lanes *loss;            /* accumulates the error, or NULL */
     uint64_t compared;                  /* number of elements */
+    const struct exact_terms *exact;    /* of an exact encoding, or NULL */
+    struct exact_fail fail;
+    enum exact_way *way;                /* or NULL */
+    uint64_t wrong;                     /* first element whose encoding is not the same, or UINT64_MAX */
 };
+
+/* Returns the hints that solvers want, as a set of bits. */
+static unsigned
+wanted(const struct exact_terms *exact)
+{
+    const struct exact_source *s = &exact->source;
+    unsigned unit = exact->level == EXACT_REAL && s->rounds ? 1u << HINT_UNIT : 0;
+    switch (s->codes) {
+    case EXACT_INT:
+        return 1u << HINT_SCALE | (s->zeros ? 1u << HINT_ZERO : 0) | unit;
+    case EXACT_AFFINE:
+        return 1u << HINT_SCALE | 1u << HINT_TERM | unit;
+    case EXACT_E2M1:
+        return 1u << HINT_SCALE | (s->plus_zero || s->scale == DTYPE_F8_E4M3 ? 1u << HINT_CODE : 0) | unit;
+    case EXACT_FP8:
+    case EXACT_NF4:
+        return 1u << HINT_SCALE | unit;
+    default:
+        return 0;
+    }
+}
+
+/* Reads the hints of elements that go to x. */
+static bool
+read_hints(const struct encoder_reader *r, uint64_t first, size_t count, const float *x, struct err *err)
+{
+    unsigned set = wanted(r->exact);
+    size_t at = (size_t)(x - r->b->floats);
+    struct pipeline own = *r->p;
+    own.hinting = own.nonfinite_ok = true;
+    for (unsigned hint = 0; hint < HINTS; hint++) {
+        own.kernels = &r->p->hints[hint];
+        if (set >> hint & 1 && !block_floats(&own, r->panels, r->b, r->elements, first, count,
+            r->b->hints + hint * ENCODE_FLOATS + at, err))
+            return false;
+    }
+    return true;
+}
+
+/* Implements scales() of struct encode_hints. */
+static bool
+read_scales(void *of, uint64_t first, size_t count, const float *x, struct err *err)
+{
+    const struct encoder_reader *r = of;
+    size_t at = (size_t)(x - r->b->floats);
+    struct pipeline own = *r->p;
+    own.hinting = own.nonfinite_ok = true;
+    own.kernels = &r->p->hints[HINT_SCALE];
+    return wanted(r->exact) >> HINT_SCALE & 1
+        && block_floats(&own, r->panels, r->b, r->elements, first, count, r->b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
+}
 
 /* Implements read() of struct encode_run. */
 static bool
 read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
 {
     const struct encoder_reader *r = of;
-    return block_floats(r->p, r->panels, r->b, r->elements, first, count, x, err);
+    struct pipeline own = *r->p;
+    if (r->exact && !read_hints(r, first, count, x, err))
+        return false;
+    own.nonfinite_ok = own.nonfinite_ok || r->exact;        /* solvers refuse such values, with a witness */
+    return block_floats(&own, r->panels, r->b, r->elements, first, count, x, err);
 }
 
 /* Implements compare() of struct encode_run. */
@@ -37,9 +100,36 @@ compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
     r->compared += n;
 }
 
+/* Implements compare() of struct encode_run: the proof of an exact encoding. Real numbers are compared by the solvers, since a
+ * decoder rounds them. */
+static void
+prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
+{
+    struct encoder_reader *r = of;
+    enum exact_level level = r->exact->level;
+    const enum dtype type = level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32;
+    bool differs = level != EXACT_REAL && !(level == EXACT_F32 && same_floats(x, back, n));
+    for (size_t i = 0; differs && i < n; i++)
+        if (!(rounded(type, x[i]) == rounded(type, back[i])) && first + i < r->wrong)
+            r->wrong = first + i;
+}
+
+/* Returns the list of a hint, or NULL if it is not read. */
+static const float *
+hint_of(const struct encoder_reader *r, enum hint hint)
+{
+    return wanted(r->exact) >> hint & 1 ? r->b->hints + hint * ENCODE_FLOATS : NULL;
+}
+
 static struct encode_run
 lend(struct encoder_reader *r, const float *facts)
 {
+    if (r->exact)
+        return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
+            .compare = prove, .back = r->b->floats + ENCODE_FLOATS, .room = r->b->floats + 2 * ENCODE_FLOATS,
+            .hints = { .base = r->b->floats, .scale = hint_of(r, HINT_SCALE), .term = hint_of(r, HINT_TERM),
+                .zero = hint_of(r, HINT_ZERO), .unit = hint_of(r, HINT_UNIT), .code = hint_of(r, HINT_CODE), .fail = &r->fail,
+                .way = r->way, .scales = read_scales } };
     return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
         .compare = r->loss ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS,
         .room = r->b->floats + 2 * ENCODE_FLOATS };
@@ -64,12 +154,30 @@ survey_region(void *of, const struct encoding *e, uint64_t region, float *facts,
 }
 
 static bool
-find_room(struct workspace *b, struct err *err)
+find_room(struct workspace *b, const struct encoding *e, struct err *err)
 {
-    size_t n = 2 * ENCODE_FLOATS * sizeof *b->floats + ENCODE_ROOM;
+    size_t n = 2 * ENCODE_FLOATS * sizeof *b->floats + ENCODE_ROOM, hints = HINTS * ENCODE_FLOATS * sizeof *b->hints;
     if (!b->floats)
         b->floats = malloc(n);
-    return b->floats || err_memory(err, n);
+    if (e->exact && !b->hints)
+        b->hints = malloc(hints);
+    return (b->floats && (b->hints || !e->exact)) || err_memory(err, n + hints);
+}
+
+/* Encodes grains whose elements are in the buffer. An exact encoding was surveyed, so its solvers do not fail here. */
+static bool
+encode(struct encoder_reader *r, const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+    uint8_t *y, struct err *err)
+{
+    char name[STR_SHOWN];
+    r->wrong = UINT64_MAX;
+    if (!e->exact)
+        return e->encoder->encode(e, run, part, first, count, y, err);
+    if (!e->encoder->solve(e, run, part, first, count, y, err))
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, ERR_TENSOR "element %" PRIu64 " was %s in the survey, and is not now",
+            str_shown(name, e->weight.name, e->weight.name_len), r->fail.index, "exact");
+    return r->wrong == UINT64_MAX || err_set(err, ERR_BUG, ERR_NO_OFFSET, ERR_TENSOR "element %" PRIu64 " of the output has "
+        "another value than that of the input", str_shown(name, e->weight.name, e->weight.name_len), r->wrong);
 }
 
 /* Encodes grains [first, first + count) of a part. */
@@ -85,7 +193,7 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
         n = part->elems ? num_min(count, ENCODE_FLOATS / part->elems) : count;
         run.n = (size_t)(part->elems ? num_min(n * part->elems, numel - first * part->elems) : 0);
         if (!(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
-            || !e->encoder->encode(e, &run, of->part, first, n, y, err))
+            || !encode(r, e, &run, of->part, first, n, y, err))
             return false;
     }
     return true;
@@ -161,10 +269,11 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
 const float *
 encoder_facts(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct encoded *of, struct err *err)
 {
-    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused };
+    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused,
+        .exact = of->encoding->exact };
     const struct surveyor by = { survey_region, &r };
     const struct encoding *e = of->fused ? &of->encoding->fused->all : of->encoding;
-    return find_room(b, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
+    return find_room(b, of->encoding, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
 }
 
 bool
@@ -173,16 +282,56 @@ encoder_bytes(const struct pipeline *p, struct panels *panels, struct workspace 
 {
     const struct encoded *of = piece->of.encoded;
     const struct encoding *e = of->encoding;
-    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements };
+    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .exact = e->exact };
     if (e->part[of->part].bytes) {
         memcpy(y, e->part[of->part].bytes + from, (size_t)(to - from));
         return true;
     }
-    const float *facts = NULL;
-    if (!find_room(b, err) || (e->nfacts != 0 && !(facts = encoder_facts(p, panels, b, of, err))))
+    const float *facts = e->facts;
+    if (!find_room(b, e, err) || (e->nfacts != 0 && !facts && !(facts = encoder_facts(p, panels, b, of, err))))
         return false;
     bool ok = make_counted(&r, of, facts, piece->at, from, to, y, err);
-    if (facts)
+    if (facts != e->facts)
         surveys_release(p->surveys, facts);
     return ok;
+}
+
+bool
+encoder_survey(const struct encoder_trial *t, struct workspace *b, uint64_t region, float *facts, struct exact_fail *fail,
+    enum exact_way *way, struct err *err)
+{
+    struct encoder_reader r = { .p = t->p, .panels = t->panels, .b = b, .elements = t->of.elements, .exact = t->of.encoding->exact,
+        .way = way };
+    if (!find_room(b, t->of.encoding, err))
+        return false;
+    const struct encode_run run = lend(&r, NULL);
+    bool ok = t->of.encoding->encoder->survey(t->of.encoding, &run, region, facts, err);
+    *fail = r.fail;
+    return ok || err->kind == ERR_NONE;
+}
+
+bool
+encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first, uint64_t count, uint8_t *y,
+    struct exact_fail *fail, enum exact_way *way, struct err *err)
+{
+    const struct encoding *e = t->of.encoding;
+    const struct encode_part *part = &e->part[t->of.part];
+    uint64_t numel = e->rows * e->cols;
+    struct encoder_reader r = { .p = t->p, .panels = t->panels, .b = b, .elements = t->of.elements, .exact = e->exact, .way = way };
+    if (!find_room(b, e, err))
+        return false;
+    struct encode_run run = lend(&r, t->facts);
+    run.compare = NULL;
+    run.n = (size_t)(part->elems ? num_min(count * part->elems, numel - first * part->elems) : 0);
+    if (run.n != 0 && e->encoder->foresee && run.hints.scale && run.hints.scales(&r, first * part->elems, run.n, run.x, err)
+        && e->encoder->foresee(e, run.hints.scale, run.n)) {
+        *way = *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1 ? EXACT_HINT : *way;
+        *fail = r.fail;
+        return true;
+    }
+    bool ok = err->kind == ERR_NONE && (run.n == 0 || read_floats(&r, first * part->elems, run.n, run.x, err))
+        && e->encoder->solve(e, &run, t->of.part, first, count, y, err);
+    *fail = r.fail;
+    return ok || (err->kind == ERR_NONE && r.fail.cause != EXACT_HOLDS) || err_set(err, ERR_BUG, ERR_NO_OFFSET, "a solver fails "
+        "without a reason");
 }

@@ -13,4 +13,19 @@ bool encoder_bytes(const struct pipeline *p, struct panels *panels, struct works
 const float *encoder_facts(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct encoded *of,
     struct err *err);
 
+/* An attempt to encode a weight exactly. */
+struct encoder_trial {
+    const struct pipeline *p;
+    struct panels *panels;
+    struct encoded of;                  /* elements, encoding, and the part with the codes */
+    float *facts;
+};
+
+/* Surveys a region of the weight, or checks grains of its codes, whose bytes go to y. A weight that cannot be encoded is not an
+ * error: *fail has the cause. */
+bool encoder_survey(const struct encoder_trial *t, struct workspace *b, uint64_t region, float *facts, struct exact_fail *fail,
+    enum exact_way *way, struct err *err);
+bool encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first, uint64_t count, uint8_t *y,
+    struct exact_fail *fail, enum exact_way *way, struct err *err);
+
 #endif

@@ -44,6 +44,8 @@ struct pipeline {
     struct losses *losses;              /* accumulates the quantization error, or NULL; borrowed */
     struct verify *verify;              /* set during a run */
     struct surveys *surveys;            /* set during a run, for quantizing */
+    const struct kernels *hints;        /* for exact encodings: a set for each enum hint; borrowed, or NULL */
+    bool hinting;                       /* the kernels yield hints, not values; only within encoder.c */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to those of the pieces */
     size_t nhooks;
     uint64_t infinite;                  /* out: number of values that became infinite by rounding to a narrower type */

@@ -238,12 +238,12 @@ weigh(struct encoding *e, const struct reduction *r, struct err *err)
 
 /* Sets up the encoding of a tensor; none, with a reason, if it does not fit. Returns false on failure. */
 static bool
-encode(struct one *one, const struct reduction *r, struct catalog *memory, struct err *err)
+encode(struct one *one, const struct reduction *r, const struct exact_terms *exact, struct catalog *memory, struct err *err)
 {
     struct encode_part parts[ENCODE_PARTS];
     struct encoding e = { .encoder = one->encoder, .options = r->how, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
-        .part = parts, .place = one->place };
-    if (e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
+        .part = parts, .place = one->place, .exact = exact };
+    if (!exact && e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
     enum encode_fit fit = e.encoder->fit(&e, &r->how, err);
     one->chosen->why = one->misfit = fit == ENCODE_NO ? e.why : NULL;
@@ -476,7 +476,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
             choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
         keep(&list[i], r, choice);
-        ok = ok && (!list[i].encoder || encode(&list[i], r, memory, err));
+        ok = ok && (!list[i].encoder || encode(&list[i], r, NULL, memory, err));
     }
     ok = ok && keep_stored(r, choice, err);
     ok = ok && (r->uniform || check_rules(r, err));
@@ -624,4 +624,61 @@ reduction_apply(const struct reduction *r, struct choice *choice, struct catalog
     return naming_check(&r->which, choice, err) && decide_all(r, choice, &misfits, memory, err)
         && (r->apart || fused_find(choice, memory, err)) && spread(choice, err) && add_companions(r, choice, err)
         && check_encoded(r, choice, &misfits, memory, err) && choice_distinct(choice, err);
+}
+
+/* --- exact encodings */
+
+bool
+reduction_offers(const struct reduction *r, const struct choice *choice, size_t place, bool *offers, struct err *err)
+{
+    struct chosen copy = choice->list[place];
+    struct one one = { .chosen = &copy, .t = chosen_source(&copy), .place = place };
+    const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
+    bool stays = true, quantized = copy.decode || (copy.composed && copy.composed->n != 0 && copy.composed->part[0].decode);
+    if (quantized)
+        stays = !dtype_is_float(one.t.dtype) || one.t.shape.rank < 2 || !naming_keeps(&r->which, &one.t);
+    else if (!look(&one, &stays, r, r->encoder->type != DTYPE_UNKNOWN && model.arch, err))
+        return false;
+    *offers = !stays;
+    return true;
+}
+
+bool
+reduction_ruled(const struct reduction *r, const struct chosen *c, bool blocks, const struct encoder **encoder, struct err *err)
+{
+    const struct tensor t = chosen_source(c);
+    const struct reduction_rule *rule;
+    char shown[STR_SHOWN];
+    *encoder = NULL;
+    if (!find_rule(&rule, r, &t, err))
+        return false;
+    if (!rule)
+        return true;
+    *encoder = encode_exact_find(rule->scheme, blocks);
+    return *encoder || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not a target of --exact",
+        str_shown(shown, rule->scheme, strlen(rule->scheme)));
+}
+
+bool
+reduction_try(const struct reduction *r, struct chosen *c, size_t place, const struct encode_options *how, const struct encoder *encoder,
+    const struct exact_terms *exact, enum dtype dtype, struct catalog *memory, struct err *err)
+{
+    struct reduction own = { .how = *how, .importance = r->importance };
+    struct one one = { .chosen = c, .t = chosen_source(c), .encoder = encoder, .place = place };
+    uint64_t numel = 0;
+    one.t.dtype = dtype;
+    one.cols = shape_dim(&one.t.shape, one.t.shape.rank - 1);
+    c->encoding = NULL;
+    if (!shape_numel(&one.t.shape, &numel) || numel == 0) {
+        c->why = "no elements";
+        return true;
+    }
+    one.rows = numel / one.cols;
+    return encode(&one, &own, exact, memory, err);
+}
+
+bool
+reduction_finish(const struct reduction *r, struct choice *choice, struct err *err)
+{
+    return check_rules(r, err) && spread(choice, err) && add_companions(r, choice, err) && choice_distinct(choice, err);
 }

@@ -45,6 +45,22 @@ bool reduction_settle(struct reduction *r, struct err *err);
  */
 bool reduction_apply(const struct reduction *r, struct choice *choice, struct catalog *memory, struct err *err);
 
+/* --- exact encodings, which are tried one by one before the output is chosen */
+
+/* Sets *offers if a weight is tried: a quantized one unless a glob excludes it, another if reduction_apply() would encode it. */
+bool reduction_offers(const struct reduction *r, const struct choice *choice, size_t place, bool *offers, struct err *err);
+
+/* Finds the encoder of the rule that matches an entry, or NULL. Fails with ERR_USAGE if it is not a target. */
+bool reduction_ruled(const struct reduction *r, const struct chosen *c, bool blocks, const struct encoder **encoder, struct err *err);
+
+/* Sets up the encoding of an entry with this encoder, as a weight of type `dtype`: c->encoding, or NULL and c->why if the encoder
+ * does not fit. */
+bool reduction_try(const struct reduction *r, struct chosen *c, size_t place, const struct encode_options *how,
+    const struct encoder *encoder, const struct exact_terms *exact, enum dtype dtype, struct catalog *memory, struct err *err);
+
+/* Replaces the weights that have an encoding by its parts, and adds the companions of those that stay as they are stored. */
+bool reduction_finish(const struct reduction *r, struct choice *choice, struct err *err);
+
 void reduction_clear(struct reduction *r);
 
 #endif

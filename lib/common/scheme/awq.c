@@ -379,6 +379,15 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 #define SCALES_PART COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES)
 #define ZEROS_PART COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS)
 
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct awq *awq = w->own;
+    enum dtype scale = w->part[SCALES]->dtype;
+    *g = (struct weight_grid){ .codes = GRID_INT, .bits = awq->bits, .group = awq->blocks.b1, .scale = scale,
+        .zeros = w->part[ZEROS] != NULL, .exact = scale != DTYPE_F32 };
+}
+
 const struct scheme awq_schemes[] = {
     {
         .code = "awq",
@@ -392,6 +401,7 @@ const struct scheme awq_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = gemm_decode,
         .describe = describe,
+        .grid = grid,
     },
     {
         .code = "awq-gemv",
@@ -405,6 +415,7 @@ const struct scheme awq_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = gemv_decode,
         .describe = describe,
+        .grid = grid,
     },
     {
         .code = "awq-gemv-fast",

@@ -225,6 +225,13 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
         snprintf(buf, SCHEME_WORD, "%s%s", own(w)->type == TYPE_NF4 ? "nf4" : "fp4", is_nested(w) ? "-double-quant" : "");
 }
 
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    if (own(w)->type == TYPE_NF4)
+        *g = (struct weight_grid){ .codes = GRID_NF4, .bits = 4, .group = own(w)->blocksize, .scale = DTYPE_F32 };
+}
+
 const struct scheme bnb4_schemes[] = {
     {
         .code = "bnb-4bit",
@@ -251,6 +258,7 @@ const struct scheme bnb4_schemes[] = {
         .decode = bnb4_decode,
         .describe = bnb4_describe,
         .variant = variant,
+        .grid = grid,
     },
     { 0 },
 };

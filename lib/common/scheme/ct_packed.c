@@ -480,6 +480,15 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
         snprintf(buf, SCHEME_WORD, "int4-group");
 }
 
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct ct *ct = w->own;
+    enum dtype scale = w->part[SCALE]->dtype;
+    *g = (struct weight_grid){ .codes = GRID_INT, .bits = ct->packing.bits, .group = ct->shuffled ? 0 : ct->blocks.b1,
+        .scale = scale, .zeros = w->part[ZERO] != NULL, .exact = scale != DTYPE_F32 };
+}
+
 const struct scheme ct_packed_schemes[] = {
     {
         .code = "ct-packed",
@@ -496,6 +505,7 @@ const struct scheme ct_packed_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
+        .grid = grid,
         .variant = variant,
     },
     { 0 },

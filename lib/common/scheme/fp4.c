@@ -130,6 +130,9 @@ fit_gptoss_original(struct table_match *f, struct weight *w, struct err *err)
     return claims_shape(f->claims, w, s->rank - 2, &form.cols, 1, err) && set_own(f->claims, w, &form, err);
 }
 
+/* The scheme of a view that keeps the order in which the tensors are stored. */
+static const struct scheme by_rows_gptoss = { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", FP4_BY_ROWS };
+
 /* A byte of codes covers two output rows, a scale 32 of them. */
 static void
 strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
@@ -138,6 +141,27 @@ strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
     uint32_t unit_rows = part == FP4_CODES ? 2 : BLOCK;
     *strip = (struct strip){ .matrices = shape_dim(&w->shape, 0), .rows = f->cols, .units = f->rows / unit_rows,
         .unit_rows = unit_rows, .unit_bytes = 1 };
+}
+
+/* Views X [E, in, out] as it is stored: [E, out, in]. */
+static const struct weight *
+upright_gptoss(const struct weight *w, struct catalog *memory, struct err *err)
+{
+    const struct fp4 *f = w->own;
+    const uint64_t dim[3] = { w->shape.rank == 3 ? shape_dim(&w->shape, 0) : 0, f->cols, f->rows };
+    struct { struct weight weight; struct fp4 form; uint8_t dim[3 * SHAPE_DIM]; } *all = catalog_alloc(memory, sizeof *all, err);
+    if (!all)
+        return NULL;
+    shape_pack(all->dim, dim, 3);
+    all->form = *f;
+    all->form.rows = f->cols;
+    all->form.cols = f->rows;
+    all->form.lanes = false;
+    all->weight = *w;
+    all->weight.scheme = &by_rows_gptoss;
+    all->weight.shape = (struct shape){ 3, all->dim };
+    all->weight.own = &all->form;
+    return &all->weight;
 }
 
 /* --- the rows: tests of shapes */
@@ -279,7 +303,8 @@ const struct scheme fp4_schemes[] = {
         .shapes = "16 or 32 codes, two per byte, for each scale",
         .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
-        .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe, ROWS({
+        .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe,
+        .grid = fp4_grid, .upright = upright_gptoss, ROWS({
         .codes = "_blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_PACKED, .fits = gptoss_fits,
         .shapes = GPTOSS_SHAPES,
         .companions = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },

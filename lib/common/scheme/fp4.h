@@ -39,9 +39,11 @@ struct fp4_room {
 void fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count);
 uint64_t fp4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y);
 void fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
+void fp4_grid(const struct weight *w, struct weight_grid *g);
 
 /* Initializers of a scheme whose weights are stored by rows. */
 #define FP4_BY_ROWS .need = { NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run, \
-    .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe
+    .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe, \
+    .grid = fp4_grid
 
 #endif

@@ -103,11 +103,11 @@ find_scales(const struct decoding *d, uint64_t expert)
     const struct fp4 *f = d->w->own;
     const struct tensor *t = d->w->part[FP4_SCALE_2];
     struct fp4_room *room = d->room;
-    float second = t ? scale_at(d, FP4_SCALE_2, dim_is_one(t) ? 0 : expert) : 1;
+    float second = t && !d->plain ? scale_at(d, FP4_SCALE_2, dim_is_one(t) ? 0 : expert) : 1;
     room->expert = expert;
     for (unsigned code = 0; code < FP4_SCALES; code++) {
         float v = float8_to_float(f->scale, (uint8_t)code);
-        room->of_code[code] = !t ? v : f->divides ? v / second : v * second;
+        room->of_code[code] = !t || d->plain ? v : f->divides ? v / second : v * second;
     }
 }
 
@@ -225,4 +225,15 @@ fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", %u dimensions", w->part[FP4_CODES]->shape.rank);
     else if (f->tiles != 0)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", scales in tiles");
+}
+
+void
+fp4_grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct fp4 *f = w->own;
+    const struct tensor *second = w->part[FP4_SCALE_2];
+    if (w->part[FP4_SMOOTH] || (second && !dim_is_one(second)))
+        return;
+    *g = (struct weight_grid){ .codes = GRID_E2M1, .bits = 4, .group = f->lanes ? 0 : f->group, .scale = f->scale,
+        .plus_zero = f->plus_zero, .divides = f->divides, .exact = !second, .second = second };
 }

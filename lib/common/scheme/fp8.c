@@ -302,6 +302,19 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
         snprintf(buf, SCHEME_WORD, "%s%s", form, e5m2 ? "-e5m2" : "");
 }
 
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct fp8_weight *f = fp8_own(w);
+    const struct tensor *scale = w->part[SCALE];
+    if (w->part[SMOOTH] || f->advice == ADVICE_NEEDED || w->part[CODES]->dtype != DTYPE_F8_E4M3)
+        return;
+    *g = (struct weight_grid){ .codes = GRID_FP8, .bits = 8, .group = f->b1, .scale = scale ? scale->dtype : DTYPE_F32,
+        .exact = !scale || scale->dtype != DTYPE_F32 };
+    if (g->scale == DTYPE_U8)
+        g->scale = DTYPE_F8_E8M0;
+}
+
 #define SMOOTH_PART COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH)
 #define ZERO_POINT_PART COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
@@ -321,7 +334,7 @@ static const struct scheme_row rows[] = {
 };
 
 #define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .need = { NEED_RUN, NEED_RUN, NEED_RUN }, \
-    .run = fp8_run, .room = sizeof(struct fp8_room), .decode = fp8_decode, .describe = describe, __VA_ARGS__ }
+    .run = fp8_run, .room = sizeof(struct fp8_room), .decode = fp8_decode, .describe = describe, .grid = grid, __VA_ARGS__ }
 
 /* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {

@@ -213,7 +213,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         x = room->swapped;
     }
     d->k->block_f32[codes->dtype](room->v, x, (size_t)blocks);
-    if (d->w->part[SCALE])
+    if (d->w->part[SCALE] && !d->plain)
         apply_scale(d, at, room->v + cut, (size_t)n);
     kernels_round(d->k, d->to, y, room->v + cut, (size_t)n);
     return n;
@@ -229,6 +229,25 @@ static void
 variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     str_lower(buf, SCHEME_WORD, dtype_name(w->part[CODES]->dtype));
+}
+
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    static const struct weight_grid grids[] = {
+        { .codes = GRID_INT, .bits = 4, .group = 32, .scale = DTYPE_F16, .exact = true }, { .codes = GRID_AFFINE, .bits = 4, .group = 32, .scale = DTYPE_F16 },
+        { .codes = GRID_INT, .bits = 5, .group = 32, .scale = DTYPE_F16, .exact = true }, { .codes = GRID_AFFINE, .bits = 5, .group = 32, .scale = DTYPE_F16 },
+        { .codes = GRID_INT, .bits = 8, .group = 32, .scale = DTYPE_F16, .exact = true },
+        { .codes = GRID_E2M1, .bits = 4, .group = 32, .scale = DTYPE_F8_E8M0, .plus_zero = true, .exact = true },
+        { .codes = GRID_E2M1, .bits = 4, .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true },
+    };
+    static const enum dtype types[] = { DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_Q8_0, DTYPE_MXFP4, DTYPE_NVFP4 };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i] == w->part[CODES]->dtype && !w->part[CODES]->big_endian)
+            *g = grids[i];
+    g->second = w->part[SCALE];
+    if (w->part[SCALE] && (shape_dim(&w->part[SCALE]->shape, 0) != 1 || w->part[SCALE]->big_endian))
+        *g = (struct weight_grid){ 0 };
 }
 
 /* The shape is known; only the encoding is not. */
@@ -296,6 +315,7 @@ const struct scheme ggml_schemes[] = {
         .decode = decode,
         .describe = describe,
         .variant = variant,
+        .grid = grid,
     }, {
         .code = "unknown-type",
         .name = "type",

@@ -351,6 +351,15 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
         snprintf(buf, SCHEME_WORD, "gptq-8bit");
 }
 
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct gptq *q = w->own;
+    enum dtype scale = w->part[SCALES]->dtype;
+    *g = (struct weight_grid){ .codes = GRID_INT, .bits = q->bits, .group = q->shuffled ? 0 : q->group, .scale = scale,
+        .zeros = w->part[ZEROS] != NULL, .exact = scale != DTYPE_F32 };
+}
+
 const struct scheme gptq_schemes[] = {
     {
         .code = "gptq",
@@ -367,6 +376,7 @@ const struct scheme gptq_schemes[] = {
         .decode = decode,
         .describe = describe,
         .variant = variant,
+        .grid = grid,
     },
     { 0 },
 };

@@ -137,6 +137,17 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
         snprintf(buf, SCHEME_WORD, "int8-block");
 }
 
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct blocks *b = &((const struct int8 *)w->own)->blocks;
+    enum dtype scale = w->part[SCALE]->dtype;
+    if (w->part[SMOOTH])
+        return;
+    *g = (struct weight_grid){ .codes = GRID_INT, .bits = 8, .group = b->b1, .scale = scale, .zeros = w->part[ZERO] != NULL,
+        .exact = scale != DTYPE_F32 };
+}
+
 #define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
     COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
@@ -153,6 +164,7 @@ const struct scheme int8_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = transposed_decode,
         .describe = describe,
+        .grid = grid,
     },
     {
         .code = "int8-channel",
@@ -164,6 +176,7 @@ const struct scheme int8_schemes[] = {
         .room = sizeof(struct codes_piece),
         .decode = decode,
         .describe = describe,
+        .grid = grid,
         .variant = variant,
     },
     { 0 },

@@ -291,7 +291,7 @@ static void
 read_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 {
     const struct mlx *m = d->w->own;
-    bool global = d->w->part[GLOBAL] != NULL;
+    bool global = d->w->part[GLOBAL] != NULL && !d->plain;
     float factor = global ? scale_at(d, GLOBAL, 0) / 2688 : 1;
     const uint8_t *p = scale_bytes(d, SCALES, g);
     for (size_t i = 0; i < n; i++) {
@@ -343,9 +343,19 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
         snprintf(buf, SCHEME_WORD, "mlx-%" PRIu32 "bit", m->bits);
 }
 
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct mlx *m = w->own;
+    if (m->open != 0 || w->part[GLOBAL])
+        return;
+    *g = (struct weight_grid){ .codes = !m->kind ? GRID_AFFINE : m->bits == 4 ? GRID_E2M1 : GRID_FP8, .bits = m->bits,
+        .group = m->group, .scale = m->kind ? m->kind->scale : w->part[SCALES]->dtype, .exact = m->kind != NULL };
+}
+
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
     [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
-    .describe = describe, .variant = variant, __VA_ARGS__ }
+    .describe = describe, .variant = variant, .grid = grid, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
 #define ASK "give config.json with --config, or the scheme with --input-scheme mlx-4bit, mlx-8bit etc."
 

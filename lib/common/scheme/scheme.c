@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "base/str.h"
+
 const char *
 role_name(enum role role)
 {
@@ -35,6 +37,17 @@ scheme_word(const struct weight *w, char buf[SCHEME_WORD])
     if (!*buf)
         snprintf(buf, SCHEME_WORD, "%s", w->scheme->code);
     return buf;
+}
+
+void
+scheme_grid(const struct weight *w, struct weight_grid *g)
+{
+    size_t n = w->part[1] ? w->part[1]->name_len : 0;
+    *g = (struct weight_grid){ 0 };
+    if (!w->scheme->grid || w->vague)
+        return;
+    w->scheme->grid(w, g);
+    g->short_name = n != 0 && str_strip(w->part[1]->name, &n, ".scale");
 }
 
 void

@@ -52,6 +52,30 @@ enum role {
 /* Returns the name of a role in reports, for example "zero_point". */
 const char *role_name(enum role role);
 
+/* The numbers that a weight can hold: codes times scales. Encoders that move weights from one scheme to another without a
+ * change of values start from the scales of the source. */
+enum grid_codes {
+    GRID_OTHER,                 /* no codes with one scale each */
+    GRID_INT,                   /* (code - zero point) * scale */
+    GRID_AFFINE,                /* code * scale + term */
+    GRID_E2M1,
+    GRID_FP8,
+    GRID_NF4
+};
+
+struct weight_grid {
+    enum grid_codes codes;
+    uint32_t bits;
+    uint64_t group;             /* neighbours in a row that share a scale; 0: no such number */
+    enum dtype scale;           /* type of the scales: F32, F16, BF16, F8_E8M0 or F8_E4M3 */
+    bool zeros;                 /* stores zero points */
+    bool plus_zero;             /* E2M1 code 8 is +0 */
+    bool divides;               /* the values are divided by `second` */
+    bool exact;                 /* the product of code and scale is never rounded */
+    const struct tensor *second;        /* scale of the whole weight, F32; or NULL */
+    bool short_name;            /* the scales are called P.scale */
+};
+
 /* The bytes of a part that a run of output elements needs. */
 enum need {
     NEED_NONE,
@@ -95,6 +119,7 @@ struct decoding {
     uint64_t first, count;
     enum dtype to;                      /* BF16, F16, F32 */
     void *room;                         /* scheme->room bytes of scratch memory, aligned to 64 */
+    bool plain;                         /* leave the scale of the whole weight out (kernel/hints.h) */
 };
 
 /* Returns the bytes of a RUN, AGAIN or WHOLE part from offset `at` of its tensor. */
@@ -172,7 +197,18 @@ struct scheme {
     /* Writes what amn-forget --scheme calls this weight's variant of the scheme; leaves buf empty for a variant that it does
      * not write. NULL: the code is the name of all variants. */
     void (*variant)(const struct weight *w, char buf[SCHEME_WORD]);
+
+    /* Describes the numbers that the weight can hold; g is zeroed. Decoding with the kernels of kernel/hints.h must then yield
+     * its scales. NULL: GRID_OTHER. */
+    void (*grid)(const struct weight *w, struct weight_grid *g);
+
+    /* Makes another view of a weight whose blocks are not along its rows, with the dimensions in which they are; it lives as
+     * long as the catalog. Returns NULL on failure. NULL: blocks are along the rows. */
+    const struct weight *(*upright)(const struct weight *w, struct catalog *memory, struct err *err);
 };
+
+/* Describes the numbers that a weight can hold. */
+void scheme_grid(const struct weight *w, struct weight_grid *g);
 
 /* Writes the name of a weight's scheme for programs: the one of amn-forget --scheme if amn-forget can write it, else the
  * code. Returns buf. */

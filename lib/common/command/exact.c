@@ -1,0 +1,338 @@
+#include "command/exact.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+#include "base/nearest.h"
+#include "command/exact_priv.h"
+#include "encode/plain.h"
+#include "kernel/hints.h"
+#include "pipeline/exact_try.h"
+#include "plan/exact_plan.h"
+#include "report/ndjson.h"
+
+/* By size: the smallest type comes first. */
+#define GGUF_NAMES "mxfp4,q4_0,nvfp4,q4_1,q5_0,q5_1,q8_0"
+#define PLAIN_NAMES ",bf16,f16,f32"
+
+/* --- options */
+
+bool
+exact_check(const struct command *cmd, struct err *err)
+{
+    const struct reduction *r = &cmd->reduction;
+    const char *option = cmd->cast ? "--dtype" : cmd->imatrix ? "--imatrix" : r->how.convrot ? "--convrot"
+        : cmd->target_size != 0 || cmd->target_bpw != 0 ? "--target-size" : cmd->nonfinite_ok ? "--allow-nonfinite" : r->pure ? "--pure"
+        : NULL;
+    if (!cmd->exact.on)
+        return cmd->exact.inexact.nglobs == 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--inexact requires --exact");
+    return !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact cannot be combined with %s, with which nothing is exact", option);
+}
+
+static bool
+add_name(struct command *cmd, const char *name, struct err *err)
+{
+    struct command_exact *x = &cmd->exact;
+    char shown[STR_SHOWN];
+    const struct encoder *e = encode_exact_find(name, cmd->writer != &writer_safetensors);
+    const struct encoder *block = encode_find(name, cmd->writer != &writer_safetensors);
+    if (!e && block && block->type != DTYPE_UNKNOWN)        /* a target of weights that have it already */
+        e = block;
+    if (!e && block)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding",
+            str_shown(shown, name, strlen(name)));
+    if (!e)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: unknown scheme '%s'; amn list schemes shows all",
+            str_shown(shown, name, strlen(name)));
+    if (x->n == EXACT_NAMES)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: at most %d names", EXACT_NAMES);
+    if (encode_plain_type(e) != DTYPE_UNKNOWN) {
+        x->name[x->n++] = e;
+        return true;
+    }
+    const struct writer *needs = e->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
+    if (cmd->writer && cmd->writer != needs)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; choose names of one "
+            "format", e->name, needs->name,
+            cmd->writer->name);
+    cmd->writer = needs;
+    if (cmd->needs_scheme && !cmd->reduction.encoder)       /* amn-convert keeps what the output format holds */
+        cmd->reduction.encoder = e;
+    x->name[x->n++] = e;
+    return true;
+}
+
+bool
+exact_settle(struct command *cmd, struct err *err)
+{
+    const char *p = cmd->scheme;
+    if (!p && cmd->writer != &writer_gguf)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact requires --scheme NAME[,NAME...] or --to gguf");
+    if (!p)
+        p = cmd->exact.optional ? GGUF_NAMES : GGUF_NAMES PLAIN_NAMES;
+    for (size_t n; *p; p += n + (p[n] == ',')) {
+        char name[64];
+        n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+        if (!add_name(cmd, name, err))
+            return false;
+    }
+    if (cmd->exact.n == 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty list");
+    cmd->writer = cmd->writer ? cmd->writer : &writer_safetensors;
+    return true;
+}
+
+void
+exact_clear(struct command *cmd)
+{
+    struct command_exact *x = &cmd->exact;
+    for (size_t i = 0; i < x->nrows; i++) {
+        free(x->rows[i].name);
+        free(x->rows[i].tried);
+    }
+    free(x->rows);
+    free(x->hints);
+    str_clear(&x->witness);
+    naming_clear(&x->inexact);
+    *x = (struct command_exact){ 0 };
+    cmd->cli.members = NULL;
+}
+
+/* --- one weight */
+
+static bool
+read_second(void *of, const struct tensor *t, void *buf, struct err *err)
+{
+    return model_read(of, t, buf, err);
+}
+
+bool
+exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err)
+{
+    struct encode_options how;
+    struct catalog *memory = a->p->model->catalog;
+    enum dtype type = exact_type_of(&a->trial);
+    a->last = e;
+    if (!e->solve) {
+        a->why = "only a weight that has this type already can have it";
+        a->out = (struct exact_outcome){ .fail = { .cause = EXACT_LAYOUT } };
+        return true;
+    }
+    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &a->terms->source, variant); variant++) {
+        how.exact = 1 + (uint64_t)a->terms->level;
+        if (!reduction_try(&a->cmd->reduction, &a->trial, a->place, &how, e, a->terms, type, memory, err))
+            return false;
+        a->last = e;
+        a->why = a->trial.why;
+        a->out = (struct exact_outcome){ .fail = { .cause = EXACT_LAYOUT } };
+        if (a->trial.encoding && !exact_try(&a->out, a->p, &a->trial, err))
+            return false;
+        if (a->out.fail.cause == EXACT_HOLDS || !a->trial.encoding || variant == 1)
+            return true;
+    }
+    return true;
+}
+
+/* Adds a row of the report. */
+static bool
+add_row(struct exact_attempt *a, struct exact_row **row, struct err *err)
+{
+    struct command_exact *x = &a->cmd->exact;
+    const struct tensor t = chosen_source(&a->choice->list[a->place]);
+    struct exact_row *rows = array_grow(x->rows, x->nrows, &x->rows_room, sizeof *rows, err);
+    if (!rows)
+        return false;
+    x->rows = rows;
+    *row = &rows[x->nrows];
+    **row = (struct exact_row){ .name = malloc(t.name_len + 1u), .name_len = t.name_len, .level = a->terms->level };
+    if (!(*row)->name)
+        return err_memory(err, t.name_len + 1u);
+    memcpy((*row)->name, t.name, t.name_len);
+    (*row)->name[t.name_len] = '\0';
+    x->nrows++;
+    if (a->trial.decode)
+        scheme_word(a->trial.decode, (*row)->from);
+    else
+        snprintf((*row)->from, sizeof (*row)->from, "%s", a->quantized ? "composed" : dtype_name(t.dtype));
+    return true;
+}
+
+/* Adds a name that does not hold the weight. */
+static bool
+add_tried(struct exact_row *row, const struct exact_attempt *a, struct err *err)
+{
+    struct exact_tried *tried = realloc(row->tried, (row->ntried + 1) * sizeof *tried);
+    if (!tried)
+        return err_memory(err, (row->ntried + 1) * sizeof *tried);
+    row->tried = tried;
+    tried[row->ntried++] = (struct exact_tried){ a->last->name, a->out.fail.cause, a->out.fail.block };
+    return true;
+}
+
+/* Takes the encoding that holds the weight. */
+static void
+take(struct exact_attempt *a, struct exact_row *row)
+{
+    struct chosen *c = &a->choice->list[a->place];
+    enum dtype plain = encode_plain_type(a->last);
+    c->decode = a->trial.decode;
+    row->to = a->last->name;
+    row->way = a->out.way;
+    row->cols = a->trial.encoding->cols;
+    if (plain == DTYPE_UNKNOWN) {
+        c->dtype = a->trial.dtype;
+        c->encoding = a->trial.encoding;
+        c->why = NULL;
+        return;
+    }
+    row->way = EXACT_SEARCH;
+    row->plain = true;
+    c->dtype = plain;
+}
+
+/* Keeps a quantized weight that has one of the block types already. */
+static bool
+keep_same(struct exact_attempt *a, struct exact_row *row)
+{
+    struct chosen *c = &a->choice->list[a->place];
+    const struct weight *w = c->decode;
+    for (size_t k = 0; w && k < a->cmd->exact.n && roles_is_kept(w, a->cmd->writer->keeps); k++) {
+        const struct encoder *e = a->cmd->exact.name[k];
+        if (e->type == DTYPE_UNKNOWN || e->type != w->part[0]->dtype)
+            continue;
+        c->kept = w;
+        c->same = true;
+        c->why = "has this type already";
+        a->choice->same++;
+        row->to = e->name;
+        row->kept = true;
+        return true;
+    }
+    return false;
+}
+
+/* Encodes a weight that --inexact names by the first name of the list. */
+static bool
+take_inexact(struct exact_attempt *a, struct exact_row *row, struct err *err)
+{
+    const struct encoder *e = a->cmd->exact.name[0];
+    struct encode_options how = a->cmd->reduction.how;
+    struct chosen *c = &a->choice->list[a->place];
+    char name[STR_SHOWN];
+    enum dtype plain = encode_plain_type(e);
+    row->to = e->name;
+    row->inexact = true;
+    a->cmd->exact.ninexact++;
+    c->decode = a->trial.decode;
+    if (plain != DTYPE_UNKNOWN) {
+        c->dtype = plain;
+        return true;
+    }
+    if (!e->encode)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--inexact: %s has no encoder that rounds", e->name);
+    c->dtype = e->type != DTYPE_UNKNOWN ? DTYPE_F32 : c->decode ? DTYPE_BF16 : c->dtype;
+    if (!reduction_try(&a->cmd->reduction, c, a->place, &how, e, NULL, c->dtype, a->p->model->catalog, err))
+        return false;
+    const struct tensor t = chosen_source(c);
+    return c->encoding || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "%s does not hold it: %s",
+        str_shown(name, t.name, t.name_len), e->name, c->why ? c->why : "its shape does not fit");
+}
+
+static bool
+is_inexact(const struct exact_attempt *a)
+{
+    const struct tensor t = chosen_source(&a->choice->list[a->place]);
+    return a->cmd->exact.inexact.nglobs != 0 && naming_keeps(&a->cmd->exact.inexact, &t);
+}
+
+static bool
+begin(struct exact_attempt *a, struct err *err)
+{
+    const struct exact_reader reader = { read_second, a->p->model };
+    a->trial = a->choice->list[a->place];
+    a->trial.encoding = NULL;
+    a->terms = catalog_alloc(a->p->model->catalog, sizeof *a->terms, err);
+    if (!a->terms)
+        return false;
+    a->terms->level = a->cmd->exact.level;
+    a->quantized = a->trial.decode || (a->trial.composed && a->trial.composed->n != 0 && a->trial.composed->part[0].decode);
+    if (a->quantized)
+        a->trial.dtype = DTYPE_F32;
+    return exact_make_upright(&a->trial, a->p->model->catalog, err) && exact_source_find(&a->terms->source, &a->trial, &reader, err);
+}
+
+/* Tries all names for a weight. */
+static bool
+decide(struct exact_attempt *a, struct err *err)
+{
+    struct exact_row *row;
+    struct command_exact *x = &a->cmd->exact;
+    const struct encoder *ruled = NULL;
+    if (!begin(a, err) || !add_row(a, &row, err)
+        || !reduction_ruled(&a->cmd->reduction, &a->trial, a->cmd->writer == &writer_gguf, &ruled, err))
+        return false;
+    if (keep_same(a, row))
+        return true;
+    for (size_t k = 0; k < (ruled ? 1 : x->n); k++) {
+        if (!exact_try_name(a, ruled ? ruled : x->name[k], err))
+            return false;
+        if (a->out.fail.cause == EXACT_HOLDS) {
+            take(a, row);
+            return true;
+        }
+        if (!add_tried(row, a, err))
+            return false;
+        row->cols = a->trial.encoding ? a->trial.encoding->cols : 1;
+        if (a->out.fail.cause == EXACT_NONFINITE && !x->optional && (a->quantized || is_inexact(a)))
+            return exact_refuse(a->cmd, a, err);
+    }
+    if (is_inexact(a))
+        return take_inexact(a, row, err);
+    row->kept = true;
+    x->nkept++;
+    return !a->quantized || x->optional || exact_refuse(a->cmd, a, err);
+}
+
+/* --- all weights */
+
+static bool
+make_hints(struct command_exact *x, struct pipeline *p, struct err *err)
+{
+    struct kernels *sets = malloc(HINTS * sizeof *sets);
+    if (!sets)
+        return err_memory(err, HINTS * sizeof *sets);
+    for (unsigned i = 0; i < HINTS; i++)
+        kernels_hint(&sets[i], p->kernels, (enum hint)i);
+    x->hints = sets;
+    p->hints = sets;
+    return true;
+}
+
+bool
+exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
+{
+    struct reduction *r = &cmd->reduction;
+    struct reduction offers = *r;
+    bool ok = make_hints(&cmd->exact, p, err) && naming_check(&r->which, choice, err)
+        && naming_check(&cmd->exact.inexact, choice, err);
+    offers.encoder = r->encoder ? r->encoder : cmd->exact.name[0];
+    r->keeps = cmd->writer->keeps;
+    r->names = &cmd->naming;
+    for (size_t i = 0; ok && i < choice->n; i++) {
+        struct exact_attempt a = { .cmd = cmd, .p = p, .choice = choice, .place = i };
+        const struct chosen *c = &choice->list[i];
+        bool quantized = c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode), tries = false;
+        if (c->kept || (!quantized && !cmd->scheme && !cmd->needs_scheme))
+            continue;
+        ok = reduction_offers(&offers, choice, i, &tries, err) && (!tries || (model_spool(p->model, err) && decide(&a, err)));
+    }
+    ok = ok && reduction_finish(r, choice, err);
+    r->names = NULL;
+    return ok;
+}

@@ -1,0 +1,32 @@
+/* exact: --exact, and the codes that amn-convert moves to GGUF: finds the scheme of each weight that holds it without changing a
+ * value. */
+#ifndef COMMAND_EXACT_H
+#define COMMAND_EXACT_H
+
+#include <stdio.h>
+
+#include "command/command.h"
+#include "pipeline/pipeline.h"
+
+/* Finds the schemes of --scheme NAME,NAME..., or those of GGUF, and checks or sets the output format. ERR_USAGE. */
+bool exact_settle(struct command *cmd, struct err *err);
+
+/* Checks for options with which nothing is exact. ERR_USAGE. */
+bool exact_check(const struct command *cmd, struct err *err);
+
+/* Surveys all weights, sets the encoding of each, and expands the choice. Fails with ERR_INEXACT, or ERR_MALFORMED for NaN and
+ * infinity, if one is not held; cmd->cli.members then has the witness. */
+bool exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err);
+
+/* Says how many weights were moved, encoded and kept. */
+void exact_tell(const struct command *cmd, const struct pipeline *p);
+
+/* Writes a line of JSON for each weight. */
+bool exact_report(FILE *out, const struct command *cmd, struct err *err);
+
+/* Prints the choice as options, which repeat the job. */
+bool exact_print(FILE *out, const struct command *cmd, struct err *err);
+
+void exact_clear(struct command *cmd);
+
+#endif

@@ -1,0 +1,99 @@
+#include "command/exact_grid.h"
+
+#include <stdlib.h>
+
+#include "command/exact_priv.h"
+#include "kernel/hints.h"
+#include "report/ndjson.h"
+
+/* Schemes by the bits of a weight, with the type of their scales: F32 holds every scale of 16 bits, too. */
+static const struct grid_name {
+    const char *name;
+    bool blocks;
+    uint64_t group;
+    bool wide;                  /* scales of F32 */
+} names[] = {
+    { "nf4", false, 64, false }, { "mxfp4", true, 0, false }, { "int4-group", false, 128, true }, { "int4-group", false, 64, true },
+    { "int4-group", false, 32, true }, { "q4_0", true, 0, false }, { "nvfp4", true, 0, false }, { "q4_1", true, 0, false },
+    { "q5_0", true, 0, false }, { "q5_1", true, 0, false }, { "fp8-per-tensor", false, 0, true }, { "fp8-per-channel", false, 0, true },
+    { "int8-channel", false, 0, true }, { "fp8-ue8m0", false, 0, false }, { "fp8", false, 0, false }, { "mxfp8", false, 0, false },
+    { "q8_0", true, 0, false },
+};
+
+/* Finds the first scheme that holds a weight, or NULL. */
+static bool
+find(const struct grid_name **found, struct exact_attempt *a, struct err *err)
+{
+    *found = NULL;
+    for (size_t i = 0; !*found && i < sizeof names / sizeof *names; i++) {
+        a->cmd->reduction.how = (struct encode_options){ .group_size = names[i].group,
+            .scale_type = names[i].wide ? 1 + (uint64_t)DTYPE_F32 : 0 };
+        if (!exact_try_name(a, encode_exact_find(names[i].name, names[i].blocks), err))
+            return false;
+        if (a->out.fail.cause == EXACT_HOLDS)
+            *found = &names[i];
+    }
+    return true;
+}
+
+static void
+add(struct page *page, struct ndjson *j, bool text, const struct tensor *t, enum exact_level level, const struct grid_name *g)
+{
+    if (text) {
+        str_add_escaped(&page->text, t->name, t->name_len);
+        str_format(&page->text, "  %s", g ? g->name : "none");
+        if (g && g->group != 0)
+            str_format(&page->text, ", groups of %llu", (unsigned long long)g->group);
+        str_text(&page->text, "\n");
+        return;
+    }
+    ndjson_begin(j);
+    ndjson_bytes(j, "name", t->name, t->name_len);
+    ndjson_text(j, "dtype", dtype_name(t->dtype));
+    ndjson_text(j, "level", exact_level_word(level));
+    ndjson_text(j, "grid", g ? g->name : NULL);
+    ndjson_known(j, "group_size", g && g->group != 0, g ? g->group : 0);
+    ndjson_end(j);
+}
+
+/* Reports on one tensor if it is an unquantized matrix. */
+static bool
+report(struct page *page, struct ndjson *j, struct exact_attempt *a, bool text, struct err *err)
+{
+    const struct chosen *c = &a->choice->list[a->place];
+    const struct tensor t = chosen_source(c);
+    const struct grid_name *found;
+    bool is = t.dtype == DTYPE_BF16 || t.dtype == DTYPE_F16 || t.dtype == DTYPE_F32;
+    if (c->decode || !is || t.shape.rank < 2)
+        return true;
+    a->trial = *c;
+    a->terms->level = t.dtype == DTYPE_BF16 ? EXACT_BF16 : t.dtype == DTYPE_F16 ? EXACT_F16 : EXACT_F32;
+    if (!find(&found, a, err))
+        return false;
+    add(page, j, text, &t, a->terms->level, found);
+    return true;
+}
+
+bool
+exact_grid(FILE *out, struct model *model, const struct roles *roles, const struct cli *cli, struct err *err)
+{
+    struct command cmd = { .to = DTYPE_BF16 };
+    struct exact_terms terms = { .source = { .codes = EXACT_DENSE } };
+    struct choice choice = { 0 };
+    struct page page;
+    struct ndjson j;
+    struct kernels *hints = calloc(HINTS, sizeof *hints);
+    struct pipeline p = { .model = model, .kernels = kernels_pick(getenv("AMN_CPU"), err), .hints = hints };
+    struct exact_attempt a = { .cmd = &cmd, .p = &p, .choice = &choice, .terms = &terms };
+    page_init(&page, out);
+    ndjson_init(&j, &page);
+    bool ok = (hints || err_memory(err, HINTS * sizeof *hints)) && p.kernels && model_spool(model, err)
+        && choice_make(&choice, model->catalog, roles, KEEPS_NONE, DTYPE_BF16, false, err);
+    for (size_t i = 0; ok && i < HINTS; i++)
+        kernels_hint(&hints[i], p.kernels, (enum hint)i);
+    for (a.place = 0; ok && a.place < choice.n; a.place++)
+        ok = report(&page, &j, &a, cli_human(cli), err);
+    choice_clear(&choice);
+    free(hints);
+    return page_finish(&page, err) && ok;
+}

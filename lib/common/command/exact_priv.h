@@ -1,0 +1,28 @@
+/* Private to exact.c and exact_refuse.c. */
+#ifndef COMMAND_EXACT_PRIV_H
+#define COMMAND_EXACT_PRIV_H
+
+#include "command/exact.h"
+#include "pipeline/exact_try.h"
+
+/* A weight while names are tried. */
+struct exact_attempt {
+    struct command *cmd;
+    struct pipeline *p;
+    struct choice *choice;
+    size_t place;
+    bool quantized;
+    struct chosen trial;
+    struct exact_terms *terms;          /* live as long as the catalog */
+    struct exact_outcome out;           /* of the last name */
+    const struct encoder *last;         /* the last name */
+    const char *why;                    /* for EXACT_LAYOUT; static */
+};
+
+/* Tries a name; out.fail.cause is EXACT_HOLDS if it holds the weight. */
+bool exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err);
+
+/* Fails for a weight that no name holds. */
+bool exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err);
+
+#endif

@@ -1,0 +1,107 @@
+/* The refusal of a weight: the line for a person, and the witness for programs. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "command/exact_priv.h"
+
+/* Returns true if another name, or the last one at another level, holds the weight. */
+static bool
+holds(struct exact_attempt *a, const struct encoder *e, enum exact_level level, struct err *err)
+{
+    struct exact_attempt other = *a;
+    struct exact_terms terms = *a->terms;
+    terms.level = level;
+    other.terms = &terms;
+    bool ok = exact_try_name(&other, e, err);
+    return ok && other.out.fail.cause == EXACT_HOLDS;
+}
+
+/* Finds the smallest other name that holds the weight, or NULL. */
+static const char *
+find_holder(struct exact_attempt *a, struct err *err)
+{
+    static const char *const gguf[] = { "mxfp4", "q4_0", "nvfp4", "q4_1", "q5_0", "q5_1", "q8_0", "bf16", "f16", "f32", NULL };
+    static const char *const others[] = { "mxfp4", "int4-group", "nvfp4", "mlx-4bit", "mlx-5bit", "fp8-ue8m0", "fp8", "mxfp8",
+        "int8-channel", "bf16", "f16", "f32", NULL };
+    bool blocks = a->cmd->writer == &writer_gguf;
+    for (const char *const *name = blocks ? gguf : others; *name; name++) {
+        const struct encoder *e = encode_exact_find(*name, blocks);
+        if (e && e != a->last && holds(a, e, a->terms->level, err))
+            return e->name;
+        if (err->kind != ERR_NONE)
+            return NULL;
+    }
+    return NULL;
+}
+
+static void
+add_place(struct str *s, const char *key, uint64_t at, uint64_t cols)
+{
+    str_format(s, ",\"%s\":[%" PRIu64 ",%" PRIu64 "]", key, at / cols, at % cols);
+}
+
+/* Makes the members of the witness. */
+static void
+make_witness(struct str *s, const struct exact_attempt *a, const struct tensor *t, uint64_t cols, const bool levels[EXACT_LEVELS],
+    const char *holder)
+{
+    const struct exact_fail *f = &a->out.fail;
+    bool first = true;
+    str_text(s, "\"witness\":{\"tensor\":\"");
+    str_add_json(s, t->name, t->name_len, true);
+    str_text(s, "\"");
+    add_place(s, "block", f->block, cols);
+    add_place(s, "index", f->index, cols);
+    str_format(s, ",\"cause\":\"%s\",\"value\":\"%a\",\"nearest\":", exact_cause_word(f->cause), f->value);
+    if (isnan(f->nearest))
+        str_text(s, "null");
+    else
+        str_format(s, "\"%a\"", f->nearest);
+    str_format(s, ",\"scheme\":\"%s\",\"levels\":[", a->last->name);
+    for (int i = 0; i < EXACT_LEVELS; i++)
+        if (levels[i]) {
+            str_format(s, "%s\"%s\"", first ? "" : ",", exact_level_word((enum exact_level)i));
+            first = false;
+        }
+    if (holder)
+        str_format(s, "],\"holds\":\"%s\"}", holder);
+    else
+        str_text(s, "],\"holds\":null}");
+}
+
+bool
+exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
+{
+    struct exact_outcome out = a->out;
+    const struct tensor t = chosen_source(&a->trial);
+    const char *why = a->why, *hint = "", *level = NULL, *holder = NULL;
+    bool levels[EXACT_LEVELS] = { false }, broken = out.fail.cause == EXACT_NONFINITE;
+    uint64_t cols = t.shape.rank != 0 ? shape_dim(&t.shape, t.shape.rank - 1) : 1;
+    char name[STR_SHOWN], near[48] = "";
+    for (int i = 0; !broken && i < EXACT_LEVELS; i++) {
+        levels[i] = i != (int)a->terms->level && holds(a, a->last, (enum exact_level)i, err);
+        level = levels[i] && (!level || i == EXACT_BF16) ? exact_level_word((enum exact_level)i) : level;
+    }
+    holder = broken ? NULL : find_holder(a, err);
+    if (err->kind != ERR_NONE)
+        return false;
+    cols = cols != 0 ? cols : 1;
+    make_witness(&cmd->exact.witness, a, &t, cols, levels, holder);
+    cmd->cli.members = cmd->exact.witness.failed ? NULL : cmd->exact.witness.p;
+    if (out.fail.cause == EXACT_LAYOUT)
+        return err_set(err, ERR_INEXACT, ERR_NO_OFFSET, ERR_TENSOR "not held by %s: layout: %s", str_shown(name, t.name, t.name_len),
+            a->last->name, why ? why : "its shape does not fit");
+    if (broken)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "element [%" PRIu64 ",%" PRIu64 "] is NaN or infinite, or has such "
+            "a scale: nonfinite", str_shown(name, t.name, t.name_len), out.fail.index / cols, out.fail.index % cols);
+    hint = out.fail.cause == EXACT_PRECISION ? "it has more bits than a code in" : out.fail.cause == EXACT_SPAN
+        ? "no scale holds all values of" : "no number of the scale's type fits";
+    if (!isnan(out.fail.nearest))
+        snprintf(near, sizeof near, " (nearest %a)", out.fail.nearest);
+    return err_set(err, ERR_INEXACT, ERR_NO_OFFSET, ERR_TENSOR "element [%" PRIu64 ",%" PRIu64 "] = %a is not held by %s: %s: %s block [%"
+        PRIu64 ",%" PRIu64 "]%s%s%s%s%s%s%s", str_shown(name, t.name, t.name_len), out.fail.index / cols, out.fail.index % cols,
+        out.fail.value, a->last->name, exact_cause_word(out.fail.cause), hint, out.fail.block / cols, out.fail.block % cols, near,
+        level ? "; --exact=" : "", level ? level : "", level ? " accepts it" : "", holder ? "; " : "", holder ? holder : "",
+        holder ? " holds it" : "");
+}

@@ -1,0 +1,107 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "command/budget.h"
+#include "command/exact.h"
+#include "report/ndjson.h"
+
+static const char *
+way_word(const struct exact_row *r)
+{
+    return r->kept || !r->to ? "kept" : r->inexact ? "inexact" : r->plain ? "dense" : r->way == EXACT_MOVED ? "moved"
+        : r->way == EXACT_HINT ? "hint" : "search";
+}
+
+static void
+add_row(struct ndjson *j, const struct exact_row *r)
+{
+    ndjson_begin(j);
+    ndjson_bytes(j, "name", r->name, r->name_len);
+    ndjson_text(j, "from", r->from);
+    ndjson_text(j, "to", r->to);
+    ndjson_text(j, "exact", r->inexact || !r->to ? NULL : exact_level_word(r->level));
+    ndjson_text(j, "way", way_word(r));
+    ndjson_array(j, "tried");
+    for (size_t i = 0; i < r->ntried; i++) {
+        uint64_t cols = r->cols != 0 ? r->cols : 1;
+        ndjson_object(j, NULL);
+        ndjson_text(j, "scheme", r->tried[i].scheme);
+        ndjson_text(j, "cause", exact_cause_word(r->tried[i].cause));
+        ndjson_array(j, "block");
+        ndjson_u64(j, NULL, r->tried[i].block / cols);
+        ndjson_u64(j, NULL, r->tried[i].block % cols);
+        ndjson_array_end(j);
+        ndjson_object_end(j);
+    }
+    ndjson_array_end(j);
+    ndjson_end(j);
+}
+
+bool
+exact_report(FILE *out, const struct command *cmd, struct err *err)
+{
+    struct page page;
+    struct ndjson j;
+    page_init(&page, out);
+    ndjson_init(&j, &page);
+    for (size_t i = 0; i < cmd->exact.nrows && page.sys == 0; i++)
+        add_row(&j, &cmd->exact.rows[i]);
+    return page_finish(&page, err);
+}
+
+void
+exact_tell(const struct command *cmd, const struct pipeline *p)
+{
+    const struct command_exact *x = &cmd->exact;
+    size_t moved = 0, hinted = 0, searched = 0, plain = 0, kept = 0, same = 0;
+    struct str s = { 0 };
+    for (size_t i = 0; i < x->nrows; i++) {
+        const struct exact_row *r = &x->rows[i];
+        same += r->kept && r->to;
+        kept += r->kept && !r->to;
+        plain += r->plain;
+        moved += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_MOVED;
+        hinted += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_HINT;
+        searched += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_SEARCH;
+    }
+    if (moved + hinted + searched + plain + same == 0)
+        return;
+    str_format(&s, "exact: %zu weight%s", moved + hinted + searched + plain + same, moved + hinted + searched + plain + same == 1 ? ""
+        : "s");
+    const struct { size_t n; const char *text; } parts[] = { { moved, "moved" }, { hinted, "with the source's scales" },
+        { searched, "with scales found by search" }, { plain, "not quantized" }, { same, "unchanged" } };
+    bool first = true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].n != 0) {
+            str_format(&s, "%s%zu %s", first ? " (" : ", ", parts[i].n, parts[i].text);
+            first = false;
+        }
+    str_text(&s, ")");
+    if (kept != 0 && !x->optional)
+        str_format(&s, ", %zu kept", kept);
+    if (!s.failed)
+        cli_say(&cmd->cli, p->model->name, "%s", s.p);
+    str_clear(&s);
+}
+
+/* With -v, notes say why the earlier names of the list do not hold a weight. */
+bool
+exact_print(FILE *out, const struct command *cmd, struct err *err)
+{
+    char shown[STR_SHOWN];
+    fprintf(out, "--exact=%s --scheme %s\n", exact_level_word(cmd->exact.level), cmd->exact.name[0]->name);
+    for (size_t i = 0; i < cmd->exact.nrows; i++) {
+        const struct exact_row *r = &cmd->exact.rows[i];
+        uint64_t cols = r->cols != 0 ? r->cols : 1;
+        for (size_t k = 0; k < r->ntried; k++)
+            cli_note(&cmd->cli, NULL, ERR_TENSOR "not held by %s: %s, block [%" PRIu64 ",%" PRIu64 "]",
+                str_shown(shown, r->name, r->name_len), r->tried[k].scheme, exact_cause_word(r->tried[k].cause),
+                r->tried[k].block / cols, r->tried[k].block % cols);
+        if (!r->to)
+            continue;
+        fputs("--tensor-type '", out);
+        budget_print_expression(out, r->name, r->name_len);
+        fprintf(out, "=%s'\n", r->to);
+    }
+    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write to standard output");
+}

@@ -1,0 +1,54 @@
+#include "encode/plain.h"
+
+#include <math.h>
+
+#include "encode/groups.h"
+#include "encode/solve.h"
+#include "kernel/rounded.h"
+
+enum { GRAIN = 32 };
+
+enum dtype
+encode_plain_type(const struct encoder *e)
+{
+    return e->solve == encode_plain_exact->solve ? *(const enum dtype *)e->numbers : DTYPE_UNKNOWN;
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    enum dtype type = encode_plain_type(e->encoder);
+    struct encode_part *part = &e->part[e->nparts++];
+    (void)options, (void)err;
+    *part = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = type, .shape = e->weight.shape,
+        .elems = GRAIN, .grain = GRAIN * dtype_facts(type)->bytes };
+    return ENCODE_YES;
+}
+
+static bool
+solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    enum dtype type = encode_plain_type(e->encoder);
+    struct solve_block b;
+    (void)part, (void)count, (void)err;
+    solve_begin(&b, e, run, run->x, run->n, first * GRAIN);
+    for (size_t i = 0; i < b.n; i++) {
+        double v = solve_value(&b, i);
+        float near = rounded(type, (float)v);
+        if (!isfinite(b.x[i]) || (double)near != v) {
+            *b.fail = (struct exact_fail){ !isfinite(b.x[i]) ? EXACT_NONFINITE : isfinite(near) ? EXACT_PRECISION : EXACT_SPAN, b.at + i,
+                b.at + i, (double)b.x[i], (double)near };
+            return false;
+        }
+        y += groups_store(y, type, near);
+    }
+    return true;
+}
+
+static const enum dtype bf16 = DTYPE_BF16, f16 = DTYPE_F16, f32 = DTYPE_F32;
+
+#define PLAIN(code, type_) { .name = code, .label = #type_, .type = DTYPE_UNKNOWN, .numbers = &type_, .fit = fit, .solve = solve, \
+    .stacks = true }
+
+const struct encoder encode_plain_exact[] = { PLAIN("bf16", bf16), PLAIN("f16", f16), PLAIN("f32", f32), { .name = NULL } };

@@ -1,0 +1,189 @@
+#include "encode/solve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "kernel/rounded.h"
+
+const struct solve_float solve_e2m1 = { 2, -1, 6 }, solve_e4m3 = { 4, -9, 448 };
+
+const char *
+exact_level_word(enum exact_level level)
+{
+    static const char *const words[EXACT_LEVELS] = { "f32", "bf16", "f16", "real" };
+    return words[level];
+}
+
+const char *
+exact_cause_word(enum exact_cause cause)
+{
+    static const char *const words[] = { "none", "precision", "span", "scale", "nonfinite", "layout" };
+    return words[cause];
+}
+
+void
+solve_begin(struct solve_block *b, const struct encoding *e, const struct encode_run *run, const float *x, size_t n, uint64_t at)
+{
+    size_t i = (size_t)(x - run->hints.base);
+    const struct encode_hints *h = &run->hints;
+    *b = (struct solve_block){ .x = x, .n = n, .at = at, .level = e->exact->level, .source = e->exact->source,
+        .fail = h->fail, .way = h->way };
+    b->scale = h->scale ? h->scale + i : NULL;
+    b->term = h->term ? h->term + i : NULL;
+    b->zero = h->zero ? h->zero + i : NULL;
+    b->unit = h->unit ? h->unit + i : NULL;
+    b->code = h->code ? h->code + i : NULL;
+}
+
+double
+solve_value(const struct solve_block *b, size_t i)
+{
+    switch (b->level) {
+    case EXACT_BF16:
+        return (double)rounded(DTYPE_BF16, b->x[i]);
+    case EXACT_F16:
+        return (double)rounded(DTYPE_F16, b->x[i]);
+    case EXACT_REAL:
+        return b->unit ? (double)b->unit[i] * (double)b->scale[i] * (b->source.two ? (double)b->source.second : 1)
+            + (b->term ? (double)b->term[i] : 0) : (double)b->x[i];
+    default:
+        return (double)b->x[i];
+    }
+}
+
+bool
+solve_same(enum exact_level level, double value, double product)
+{
+    switch (level) {
+    case EXACT_BF16:
+        return (double)rounded(DTYPE_BF16, (float)product) == value;
+    case EXACT_F16:
+        return (double)rounded(DTYPE_F16, (float)product) == value;
+    case EXACT_REAL:
+        return product == value;
+    default:
+        return (double)(float)product == value;
+    }
+}
+
+bool
+solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double nearest)
+{
+    *b->fail = (struct exact_fail){ cause, b->at, b->at + i, (double)b->x[i], nearest };
+    return false;
+}
+
+bool
+solve_finite(const struct solve_block *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (!isfinite(b->x[i]) || (b->scale && b->source.codes == EXACT_E2M1 && isinf(b->scale[i])))
+            return solve_fail(b, EXACT_NONFINITE, i, NAN);
+    return true;
+}
+
+float
+solve_hint(const struct solve_block *b)
+{
+    return b->scale ? b->scale[0] : NAN;
+}
+
+bool
+solve_is_of(enum dtype type, double d)
+{
+    return isfinite(d) && (double)rounded(type, (float)d) == d && isfinite(rounded(type, (float)d));
+}
+
+uint64_t
+solve_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+void
+solve_way(const struct solve_block *b, enum exact_way way)
+{
+    if (b->way && *b->way < way)
+        *b->way = way;
+}
+
+static uint64_t
+bits_of(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+/* Every F32, and every product of this layer, is a normal F64. */
+int
+solve_odd(double v, uint64_t *m)
+{
+    uint64_t bits = bits_of(v), significand = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    int zeros = __builtin_ctzll(significand);
+    *m = significand >> zeros;
+    return (int)(bits >> 52 & 0x7FF) - 1075 + zeros;
+}
+
+/* --- power of two times float code: its codes are the numbers of at most f->bits bits that are multiples of 2^least and at
+ * most `most`. */
+
+bool
+solve_is_power(float f, int *t)
+{
+    uint32_t bits = bits_of_float(f);
+    uint64_t m;
+    if ((bits & 0x7FFFFF) == 0 && bits - 0x00800000u < 0x7F000000u) {      /* normal, and not infinite */
+        *t = (int)(bits >> 23) - 127;
+        return true;
+    }
+    if (!isfinite(f) || f <= 0)
+        return false;
+    *t = solve_odd((double)f, &m);
+    return m == 1;
+}
+
+/* Returns the smallest t for which v <= most * 2^t. */
+static int
+power_above(double v, double most)
+{
+    uint64_t a = bits_of(v), b = bits_of(most), mask = (UINT64_C(1) << 52) - 1;
+    int t = (int)(a >> 52 & 0x7FF) - (int)(b >> 52 & 0x7FF);
+    return t + ((a & mask) > (b & mask));
+}
+
+bool
+solve_narrow(struct solve_range *r, const struct solve_block *b, const struct solve_float *f)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        double v = fabs(solve_value(b, i));
+        uint64_t m;
+        if (v == 0)
+            continue;
+        int k = solve_odd(v, &m), lo = power_above(v, f->most);
+        if (m >> f->bits != 0)
+            return solve_fail(b, EXACT_PRECISION, i, NAN);
+        r->any = true;
+        r->lo = lo > r->lo ? lo : r->lo;
+        r->hi = k - f->least < r->hi ? k - f->least : r->hi;
+        if (r->lo > r->hi)
+            return solve_fail(b, EXACT_SPAN, i, NAN);
+    }
+    return true;
+}
+
+bool
+solve_power(int *t, const struct solve_range *r, const struct solve_block *b, int least, int most, bool hinted, int hint)
+{
+    int lo = !r->any || r->lo < least ? least : r->lo, hi = !r->any || r->hi > most ? most : r->hi;
+    if (lo > hi)
+        return solve_fail(b, EXACT_SCALE, 0, NAN);
+    *t = !hinted || hint < lo ? lo : hint > hi ? hi : hint;
+    return true;
+}

@@ -1,0 +1,205 @@
+/* Integers times one scale. With a scale of 16 bits, no product is rounded, and the possible scales follow from the greatest
+ * common divisor of the values; otherwise from the runs of solve_run.c. */
+#include <math.h>
+
+#include "encode/solve.h"
+#include "kernel/rounded.h"
+#include "kernel/same.h"
+
+/* Rounds to the nearest integer, for |r| < 2^51. */
+static inline double
+nearest(double r)
+{
+    const double magic = 0x1.8p52;
+    return r + magic - magic;
+}
+
+enum { AT_ONCE = 32 };
+
+bool
+solve_int_fast(const struct solve_block *b, const struct solve_int *how, float d, float zero, uint8_t *q)
+{
+    float top = (float)((1u << how->bits) - 1), low = how->asymmetric ? 0 : (float)how->lowest + (float)(1u << (how->bits - 1));
+    return same_products(q, b->x, b->n, d, zero, low, top);
+}
+
+/* Returns true if the values are codes times d, with this field as the code of 0, and sets the fields. */
+static bool
+try_scale(const struct solve_block *b, const struct solve_int *how, double d, double zero, uint8_t *q)
+{
+    bool fast = b->n % AT_ONCE == 0 && (b->level == EXACT_F32 || (b->level == EXACT_REAL && !b->unit));
+    if (fast && (double)(float)d == d)
+        return solve_int_fast(b, how, (float)d, (float)zero, q);
+    double top = (double)((1u << how->bits) - 1), low = how->asymmetric ? 0 : how->lowest + (double)(1u << (how->bits - 1));
+    for (size_t i = 0; i < b->n; i++) {
+        double v = solve_value(b, i), r = nearest(v / d), field = r + zero;
+        if (!(field >= low && field <= top && solve_same(b->level, v, r * d)))
+            return false;
+        q[i] = (uint8_t)field;
+    }
+    return true;
+}
+
+/* Tries a scale with the zero point of the source, and with the one nearest to the middle that the values allow. */
+static bool
+try_zeros(const struct solve_block *b, const struct solve_int *how, double d, struct int_group *g, uint8_t *q)
+{
+    double middle = (double)(1u << (how->bits - 1)), top = 2 * middle - 1, least = 0, most = 0;
+    g->scale = (float)d;
+    g->zero = (float)middle;
+    if (!how->asymmetric)
+        return try_scale(b, how, d, middle, q);
+    float hint = b->zero ? b->zero[0] : NAN;
+    for (int shift = 0; shift < 2; shift++) {
+        double zero = (double)hint + (shift != 0 ? middle : 0);
+        if (zero >= 0 && zero <= top && try_scale(b, how, d, zero, q)) {
+            g->zero = (float)zero;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        double r = nearest(solve_value(b, i) / d);
+        least = r < least ? r : least;
+        most = r > most ? r : most;
+    }
+    double zero = middle < -least ? -least : middle > top - most ? top - most : middle;
+    g->zero = (float)zero;
+    return zero >= 0 && zero <= top && try_scale(b, how, d, zero, q);
+}
+
+/* Returns the scale that the codes of the source have as integers: E2M1 consists of halves. */
+static float
+integer_hint(const struct solve_block *b)
+{
+    return b->source.codes == EXACT_E2M1 ? 0.5f * solve_hint(b) : solve_hint(b);
+}
+
+static bool
+fill_zero(const struct solve_block *b, const struct solve_int *how, struct int_group *g, uint8_t *q)
+{
+    float hint = integer_hint(b), zero = b->zero && how->asymmetric ? b->zero[0] : NAN;
+    double middle = (double)(1u << (how->bits - 1));
+    g->scale = solve_is_of(how->type, (double)hint) ? hint : 0.0f;
+    g->zero = zero >= 0 && (double)zero <= 2 * middle - 1 ? zero : (float)middle;
+    for (size_t i = 0; i < b->n; i++)
+        q[i] = (uint8_t)g->zero;
+    return true;
+}
+
+static bool
+is_all_zero(const struct solve_block *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (solve_value(b, i) != 0)
+            return false;
+    return true;
+}
+
+static size_t
+find_most(const struct solve_block *b)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < b->n; i++)
+        at = fabs(solve_value(b, i)) > fabs(solve_value(b, at)) ? i : at;
+    return at;
+}
+
+/* Finds the integers of which the values are multiples by g * 2^k: the largest one, or 0 if they exceed 2^60. */
+static uint64_t
+find_unit(const struct solve_set *set, uint64_t *g, int *k)
+{
+    uint64_t m[SOLVE_SET];
+    int e[SOLVE_SET];
+    *k = 2000;
+    *g = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        e[i] = solve_odd(set->v[i], &m[i]);
+        *k = e[i] < *k ? e[i] : *k;
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        if (e[i] - *k >= 60 || m[i] >> (60 - (e[i] - *k)) != 0)
+            return 0;
+        *g = solve_divisor(m[i] << (e[i] - *k), *g);
+    }
+    return (m[0] << (e[0] - *k)) / *g;
+}
+
+/* Searches with products that are exact. */
+static bool
+search_products(const struct solve_block *b, const struct solve_int *how, const struct solve_set *set, struct int_group *g,
+    uint8_t *q)
+{
+    uint64_t unit, most, top = how->asymmetric ? (1u << how->bits) - 1 : 1u << (how->bits - 1);
+    int k;
+    bool fits = false;
+    most = find_unit(set, &unit, &k);
+    for (uint64_t j = most != 0 ? top / most : 0; j >= 1; j--) {
+        uint64_t odd = j >> __builtin_ctzll(j);
+        if (unit % odd != 0)
+            continue;
+        double d = ldexp((double)(unit / odd), k - __builtin_ctzll(j));
+        for (int sign = 0; sign < (how->asymmetric ? 1 : 2); sign++, d = -d) {
+            double was = try_zeros(b, how, d, g, q);
+            fits = fits || was != 0;
+            if (was != 0 && solve_is_of(how->type, d))
+                return true;
+        }
+    }
+    return fits ? solve_fail(b, EXACT_SCALE, 0, 0) : solve_fail(b, EXACT_SPAN, find_most(b), NAN);
+}
+
+/* Searches with rounded products. */
+static bool
+search_run(const struct solve_block *b, const struct solve_int *how, const struct solve_set *set, struct int_group *g, uint8_t *q)
+{
+    double codes[256], d;
+    size_t half = (size_t)1 << (how->bits - 1), down = (size_t)-how->lowest;
+    for (size_t i = 0; i < 256; i++)
+        codes[i] = (double)(i + 1);
+    struct solve_codes forms[2] = { { codes, codes, half - 1, down }, { codes, codes, down, half - 1 } };
+    if (how->asymmetric)
+        forms[0] = (struct solve_codes){ codes, codes, 2 * half - 1, 2 * half - 1 };
+    for (int sign = 0; sign < (how->asymmetric ? 1 : 2); sign++)
+        if (solve_run(&d, &forms[sign], set->v, set->sign, set->n, how->type, b->level)
+            && try_zeros(b, how, sign != 0 ? -d : d, g, q))
+            return true;
+    return solve_fail(b, EXACT_SPAN, find_most(b), NAN);
+}
+
+bool
+solve_int(const struct solve_block *b, const struct solve_int *how, struct int_group *g, uint8_t *q)
+{
+    float hint = integer_hint(b);
+    struct solve_set set;
+    if (isfinite(hint) && hint != 0 && solve_is_of(how->type, (double)hint) && try_zeros(b, how, (double)hint, g, q)) {
+        solve_way(b, EXACT_HINT);
+        return true;
+    }
+    if (!solve_finite(b))
+        return false;
+    if (is_all_zero(b))
+        return fill_zero(b, how, g, q);
+    solve_way(b, EXACT_SEARCH);
+    if (!solve_collect(&set, b, how->asymmetric ? SOLVE_SET - 1 : (size_t)1 << (how->bits - 1)))
+        return false;
+    bool rounded_products = b->level == EXACT_BF16 || b->level == EXACT_F16 || (how->type == DTYPE_F32 && b->level == EXACT_F32);
+    return rounded_products ? search_run(b, how, &set, g, q) : search_products(b, how, &set, g, q);
+}
+
+bool
+solve_int_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, unsigned bits, enum dtype type)
+{
+    const struct exact_source *s = &e->exact->source;
+    bool halves = s->codes == EXACT_E2M1 && !s->two && s->scale == DTYPE_F8_E8M0;
+    float unit = halves ? 0.5f : 1.0f, last = 0;
+    if (s->group == 0 || s->group % block != 0 || (halves ? bits < 5 : s->codes != EXACT_INT || s->zeros || s->bits > bits))
+        return false;
+    if (type == DTYPE_F32 && s->scale != DTYPE_F32 && !halves && e->exact->level != EXACT_F32)
+        return false;
+    for (size_t i = 0; i < n; i += block) {
+        if (scale[i] != last && !solve_is_of(type, (double)(scale[i] * unit)))
+            return false;
+        last = scale[i];
+    }
+    return true;
+}

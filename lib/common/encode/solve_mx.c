@@ -1,0 +1,75 @@
+#include "encode/solve_mx.h"
+
+#include <math.h>
+
+#include "dtype/float8.h"
+#include "kernel/encode_fp8.h"
+#include "kernel/encode_mx.h"
+#include "kernel/same.h"
+
+bool
+solve_mx_power(int *t, const struct solve_block *b, const struct solve_float *f, int least, int most)
+{
+    struct solve_range r = SOLVE_RANGE;
+    int hint = 0;
+    float scale = solve_hint(b);
+    bool codes = b->source.codes == EXACT_E2M1 || b->source.codes == EXACT_FP8;
+    bool hinted = codes && !b->source.two && solve_is_power(scale, &hint);
+    for (size_t i = 1; hinted && b->source.codes == EXACT_FP8 && i < b->n; i++)
+        hinted = b->scale[i] == scale;
+    if (!solve_finite(b) || !solve_narrow(&r, b, f) || !solve_power(t, &r, b, least, most, hinted, hint))
+        return false;
+    solve_way(b, !hinted ? EXACT_SEARCH : b->source.codes == EXACT_E2M1 && f == &solve_e2m1 && *t == hint ? EXACT_MOVED : EXACT_HINT);
+    return true;
+}
+
+void
+solve_mx_e2m1(uint8_t *q, const struct solve_block *b, double scale)
+{
+    static const uint8_t codes[13] = { 0, 1, 2, 3, 4, 0, 5, 0, 6, 0, 0, 0, 7 };     /* by twice the value */
+    bool moves = b->code && b->source.codes == EXACT_E2M1;
+    for (size_t i = 0; i < b->n; i++) {
+        double v = solve_value(b, i), twice = scale != 0 ? fabs(v) / scale * 2 : 0;
+        q[i] = twice <= 12 ? codes[(int)twice] : 7;
+        if (q[i] == 0)
+            q[i] = (moves && b->code[i] == 8) || signbit(b->x[i]) ? 8 : 0;
+        else if (v < 0)
+            q[i] |= 8;
+    }
+}
+
+bool
+solve_mx_foresee(const struct encoding *e, const float *scale, size_t n)
+{
+    const struct exact_source *s = &e->exact->source;
+    int t;
+    if (s->codes != EXACT_E2M1 || s->two || s->scale != DTYPE_F8_E8M0 || s->group == 0 || s->group % 32 != 0)
+        return false;
+    for (size_t i = 0; i < n; i += 32)
+        if (!solve_is_power(scale[i], &t) || t > 127)
+            return false;
+    return true;
+}
+
+bool
+solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b, const struct kernels *k)
+{
+    float back[32];
+    struct encode_e2m1 how = { .scale = solve_hint(b), .quotient = DTYPE_F32, .rule = E2M1_SIGNED };
+    bool real = b->level == EXACT_REAL && !b->unit, differs = false;
+    if (b->source.codes != EXACT_E2M1 || b->source.two || (b->level != EXACT_F32 && !real) || !solve_is_power(how.scale, t) || *t < -127
+        || *t > 127)
+        return false;
+    k->encode_e2m1(y, back, b->x, 32, &how);
+    differs = !same_floats(back, b->x, 32);
+    for (int i = 0; b->code && i < 32; i++)
+        y[i / 2] |= b->code[i] == 8 ? (uint8_t)(8 << i % 2 * 4) : 0;
+    return !differs;
+}
+
+void
+solve_mx_pack(uint8_t *y, const uint8_t *q, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++)
+        y[i] = (uint8_t)(q[2 * i] | q[2 * i + 1] << 4);
+}

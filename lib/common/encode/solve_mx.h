@@ -1,0 +1,48 @@
+/* solve_mx: exact encodings in E2M1 and E4M3 codes with a scale for each block, for encoders of any layout. */
+#ifndef ENCODE_SOLVE_MX_H
+#define ENCODE_SOLVE_MX_H
+
+#include "encode/solve.h"
+
+/* Finds the exponent t of a block of E2M1 or E4M3 codes times 2^t, within [least, most]. */
+bool solve_mx_power(int *t, const struct solve_block *b, const struct solve_float *f, int least, int most);
+
+/* Sets the codes of a block, one a byte: the E2M1 code for which code * scale is the value; code 8 where the source had it. */
+void solve_mx_e2m1(uint8_t *q, const struct solve_block *b, double scale);
+
+/* For foresee(): true for blocks of 32 whose scales are powers of two and that come from E2M1. */
+bool solve_mx_foresee(const struct encoding *e, const float *scale, size_t n);
+
+/* Moves a block of 32 codes that had one power of two as its scale, which is the most frequent case: sets the codes, the even ones
+ * in the low nibbles, and the exponent. Returns false if the block needs more. */
+bool solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b, const struct kernels *k);
+
+/* Packs n codes, the even ones in the low nibbles. */
+void solve_mx_pack(uint8_t *y, const uint8_t *q, size_t n);
+
+/* --- NVFP4: blocks of 16 codes c, with a scale s of E4M3, and a scale for all blocks */
+
+enum solve_nvfp4_reader {
+    SOLVE_NVFP4_MULTIPLIES,             /* V = RN32(c * RN32(s * second)) */
+    SOLVE_NVFP4_DIVIDES,                /* V = RN32(c * RN32(s / second)) */
+    SOLVE_NVFP4_BLOCKS                    /* V = RN32(RN32(c * s) * second) */
+};
+
+/* Sets nfacts and nregions for surveys of weights whose scale for all blocks is to be found. */
+void solve_nvfp4_fit(struct encoding *e);
+bool solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, enum solve_nvfp4_reader reader,
+    float *facts, struct err *err);
+
+/* Sets facts[0] to the scale for all blocks. May fail; without a cause if the weight has to be surveyed again. */
+bool solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail);
+
+/* Finds the scale and the codes of a block. */
+bool solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16]);
+
+/* For foresee(). */
+bool solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader);
+
+/* Returns the value of a code with a scale. */
+float solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second);
+
+#endif

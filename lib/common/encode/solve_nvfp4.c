@@ -1,0 +1,245 @@
+/* NVFP4: codes and scales of blocks move; only the scale for all blocks is in question, since its readers multiply in another
+ * order, or divide. From powers of two, it is a power of two. From a dense copy, it follows from all blocks together. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "dtype/float8.h"
+#include "encode/solve_mx.h"
+#include "encode/solve_nvfp4_copy.h"
+#include "kernel/encode_fp8.h"
+
+enum { BLOCK = 16, REGION = 8 * ENCODE_FLOATS };
+
+/* Facts of a region. LO to COPY_HI are those of a dense copy: a run of patterns, as bits. After those of the regions comes one fact:
+ * the largest magnitude of all, if the weight is surveyed again as a copy. */
+enum { MOST_LO, LEAST_HI, MOST_HINT, BITS, MOST, COPY_LO, COPY_HI, FACTS };
+
+static bool
+is_nvfp4(const struct exact_source *s)
+{
+    return s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3;
+}
+
+void
+solve_nvfp4_fit(struct encoding *e)
+{
+    bool known = is_nvfp4(&e->exact->source);
+    e->nregions = known ? 1 : num_ceil_div(e->rows * e->cols, REGION);
+    e->nfacts = known ? 1 : FACTS * e->nregions + 1;
+}
+
+static float *
+copy_of(const struct encoding *e, float *facts)
+{
+    return facts + FACTS * e->nregions;
+}
+
+/* Finds the range of exponents of all blocks of a region. */
+bool
+solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, enum solve_nvfp4_reader reader,
+    float *facts, struct err *err)
+{
+    uint64_t first = region * REGION, end = num_min(e->rows * e->cols, first + REGION);
+    float *f = facts + FACTS * region;
+    if (is_nvfp4(&e->exact->source))
+        return true;
+    float most = *copy_of(e, facts);
+    bool dense = e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_REAL;
+    struct solve_nvfp4_run found = solve_nvfp4_all(reader, e->exact->level, most);
+    f[MOST_LO] = -FLT_MAX;
+    f[LEAST_HI] = f[MOST_HINT] = FLT_MAX;
+    f[BITS] = f[MOST] = 0;
+    for (size_t n; first < end; first += n) {
+        n = (size_t)num_min(end - first, ENCODE_FLOATS);
+        if (!run->read(run->of, first, n, run->x, err))
+            return false;
+        for (size_t i = 0; i < n; i += BLOCK) {
+            struct solve_block b;
+            struct solve_range r = SOLVE_RANGE;
+            int hint;
+            solve_begin(&b, e, run, run->x + i, BLOCK, first + i);
+            if (!solve_finite(&b))
+                return false;
+            if (most != 0) {
+                uint8_t scale, q[BLOCK];
+                if (!solve_nvfp4_copy(&b, reader, &found, &scale, q))
+                    return false;
+                continue;
+            }
+            for (size_t k = 0; dense && k < BLOCK; k++)
+                f[MOST] = fmaxf(f[MOST], (float)fabs(solve_value(&b, k)));
+            if (f[BITS] == 0 && !solve_narrow(&r, &b, &solve_e2m1)) {
+                if (!dense)
+                    return false;
+                run->hints.fail->cause = EXACT_HOLDS;
+                f[BITS] = 1;
+            }
+            if (r.any) {
+                f[MOST_LO] = fmaxf(f[MOST_LO], (float)r.lo);
+                f[LEAST_HI] = fminf(f[LEAST_HI], (float)r.hi);
+            }
+            if (solve_is_power(solve_hint(&b), &hint) && hint > -127)
+                f[MOST_HINT] = f[MOST_HINT] == FLT_MAX ? (float)hint : fmaxf(f[MOST_HINT], (float)hint);
+        }
+    }
+    memcpy(&f[COPY_LO], &found.lo, sizeof found.lo);
+    memcpy(&f[COPY_HI], &found.hi, sizeof found.hi);
+    return true;
+}
+
+/* Chooses the scale for all blocks from the ranges: 2^m, with a block scale 2^(t - m) for which -9 <= t - m <= 8. */
+static bool
+settle_powers(const struct encoding *e, float *facts, float *power, struct exact_fail *fail)
+{
+    float lo = -FLT_MAX, hi = FLT_MAX, hint = FLT_MAX, m;
+    for (uint64_t i = 0; i < e->nregions; i++) {
+        const float *f = facts + FACTS * i;
+        lo = fmaxf(lo, f[MOST_LO]);
+        hi = fminf(hi, f[LEAST_HI]);
+        hint = hint == FLT_MAX ? f[MOST_HINT] : f[MOST_HINT] == FLT_MAX ? hint : fmaxf(hint, f[MOST_HINT]);
+    }
+    if (lo == -FLT_MAX) {
+        *power = 0;
+        return true;
+    }
+    m = (hint == FLT_MAX ? lo : hint) - 8;
+    m = m < lo - 8 ? lo - 8 : m > hi + 9 ? hi + 9 : m;
+    if (lo - 8 > hi + 9 || m < -126 || m > 126) {
+        *fail = (struct exact_fail){ .cause = lo - 8 > hi + 9 ? EXACT_SPAN : EXACT_SCALE };
+        return false;
+    }
+    *power = m;
+    return true;
+}
+
+/* After the first survey of a dense weight that is not made of powers of two: sets the fact that makes the next survey look for a
+ * copy. After that one: chooses the scale in the run that all blocks allow. */
+static bool
+settle_copy(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail)
+{
+    float *most = copy_of(e, facts), all = 0;
+    struct solve_nvfp4_run run = { 0, UINT32_MAX };
+    for (uint64_t i = 0; i < e->nregions; i++) {
+        const float *f = facts + FACTS * i;
+        struct solve_nvfp4_run one;
+        memcpy(&one.lo, &f[COPY_LO], sizeof one.lo);
+        memcpy(&one.hi, &f[COPY_HI], sizeof one.hi);
+        run.lo = one.lo > run.lo ? one.lo : run.lo;
+        run.hi = one.hi < run.hi ? one.hi : run.hi;
+        all = fmaxf(all, f[MOST]);
+    }
+    if (*most == 0) {
+        *most = all;
+        return false;
+    }
+    if (run.lo > run.hi) {
+        *fail = (struct exact_fail){ .cause = EXACT_SPAN };
+        return false;
+    }
+    facts[0] = solve_nvfp4_pick(reader, run);
+    return true;
+}
+
+bool
+solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail)
+{
+    const struct exact_source *s = &e->exact->source;
+    float m = 0, second = s->two ? s->second : 1.0f;
+    bool bits = false;
+    for (uint64_t i = 0; !is_nvfp4(s) && i < e->nregions; i++)
+        bits = bits || facts[FACTS * i + BITS] != 0;
+    if (!is_nvfp4(s)) {
+        if (bits || *copy_of(e, facts) != 0)
+            return settle_copy(e, reader, facts, fail);
+        if (!settle_powers(e, facts, &m, fail))
+            return false;
+        second = ldexpf(1.0f, (int)m);
+    } else if (s->divides && reader == SOLVE_NVFP4_DIVIDES) {
+        facts[0] = second;
+        return true;
+    } else if (s->divides) {
+        second = 1.0f / second;
+    }
+    facts[0] = reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second;
+    return true;
+}
+
+float
+solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second)
+{
+    float first = reader == SOLVE_NVFP4_BLOCKS ? code * scale : reader == SOLVE_NVFP4_DIVIDES ? scale / second : scale * second;
+    return reader == SOLVE_NVFP4_BLOCKS ? first * second : code * first;
+}
+
+/* Returns true if the formulas of source and target denote the same number for any code and scale. */
+static bool
+is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
+{
+    double from = s->two ? (double)s->second : 1, to = (double)second;
+    bool divides = reader == SOLVE_NVFP4_DIVIDES;
+    return s->divides == divides ? from == to : from * to == 1;
+}
+
+static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+
+/* Moves the codes of a block of NVFP4. */
+static bool
+move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
+{
+    bool blocks = reader == SOLVE_NVFP4_BLOCKS, real = b->level == EXACT_REAL;
+    *scale = e4m3_of_float(b->scale[0]);
+    if (!isfinite(b->scale[0]))
+        return solve_fail(b, EXACT_NONFINITE, 0, NAN);
+    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !is_same_real(&b->source, reader, second)))
+        return solve_fail(b, EXACT_SCALE, 0, NAN);
+    for (size_t i = 0; i < BLOCK; i++) {
+        q[i] = (uint8_t)b->code[i];
+        float v = solve_nvfp4_value(reader, values[q[i]], b->scale[0], second);
+        if (!real && !solve_same(b->level, solve_value(b, i), (double)v)) {
+            solve_fail(b, EXACT_SCALE, 0, (double)v);
+            b->fail->index = b->at + i;
+            b->fail->value = (double)b->x[i];
+            return false;
+        }
+    }
+    solve_way(b, EXACT_MOVED);
+    return true;
+}
+
+bool
+solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
+{
+    struct solve_range r = SOLVE_RANGE;
+    int t, m, hint = 0;
+    if (is_nvfp4(&b->source) && b->scale && b->code)
+        return solve_finite(b) && move(b, reader, second, scale, q);
+    bool hinted = solve_is_power(solve_hint(b), &hint);
+    if (!solve_is_power(second, &m)) {
+        struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);
+        solve_way(b, EXACT_SEARCH);
+        return solve_finite(b) && solve_nvfp4_copy(b, reader, &run, scale, q);
+    }
+    if (!solve_finite(b) || !solve_narrow(&r, b, &solve_e2m1)
+        || !solve_is_power(reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second, &m)
+        || !solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
+        return b->fail->cause != EXACT_HOLDS ? false : solve_fail(b, EXACT_SCALE, 0, NAN);
+    *scale = e4m3_of_float(ldexpf(1.0f, t - m));
+    solve_mx_e2m1(q, b, ldexp(1, t));
+    solve_way(b, hinted ? EXACT_HINT : EXACT_SEARCH);
+    return true;
+}
+
+bool
+solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader)
+{
+    const struct exact_source *s = &e->exact->source;
+    if (e->exact->level != EXACT_REAL || !is_nvfp4(s) || s->divides || reader == SOLVE_NVFP4_DIVIDES || s->group % BLOCK != 0
+        || s->group == 0)
+        return false;
+    for (size_t i = 0; i < n; i += BLOCK)
+        if (!isfinite(scale[i]) || (reader == SOLVE_NVFP4_BLOCKS && signbit(scale[i])))
+            return false;
+    return true;
+}

@@ -1,0 +1,131 @@
+#include "encode/solve_nvfp4_copy.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "dtype/float8.h"
+#include "kernel/encode_fp8.h"
+#include "kernel/rounded.h"
+
+enum { BLOCK = 16, LAST = 0x7F7FFFFF };         /* the largest finite pattern */
+
+static const float values[8] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6 };
+
+/* Returns the scale with a number. A divisor falls as its number grows. */
+static float
+scale_of(enum solve_nvfp4_reader reader, uint32_t number)
+{
+    return float_of_bits(reader == SOLVE_NVFP4_DIVIDES ? LAST - number : number);
+}
+
+static double
+value_at(enum solve_nvfp4_reader reader, enum exact_level level, float code, float scale, uint32_t number)
+{
+    float v = solve_nvfp4_value(reader, code, scale, scale_of(reader, number));
+    return level == EXACT_BF16 ? (double)rounded(DTYPE_BF16, v) : level == EXACT_F16 ? (double)rounded(DTYPE_F16, v) : (double)v;
+}
+
+/* Returns the first number in [lo, hi + 1] whose value is at least v, or above it. */
+static uint32_t
+first_at(enum solve_nvfp4_reader reader, enum exact_level level, float code, float scale, double v, bool above,
+    struct solve_nvfp4_run within)
+{
+    uint32_t lo = within.lo, hi = within.hi + 1;
+    while (lo < hi) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        double p = value_at(reader, level, code, scale, middle);
+        if (above ? p > v : p >= v)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    return lo;
+}
+
+/* Narrows a run to the scales for which a code with a block scale is v. */
+static bool
+narrow(struct solve_nvfp4_run *run, enum solve_nvfp4_reader reader, enum exact_level level, float code, float scale, double v)
+{
+    run->lo = first_at(reader, level, code, scale, v, false, *run);
+    if (run->lo > run->hi || value_at(reader, level, code, scale, run->lo) != v)
+        return false;
+    run->hi = first_at(reader, level, code, scale, v, true, *run) - 1;
+    return true;
+}
+
+struct solve_nvfp4_run
+solve_nvfp4_all(enum solve_nvfp4_reader reader, enum exact_level level, float most)
+{
+    struct solve_nvfp4_run run = { 1, LAST - 1 };
+    if (most != 0 && !narrow(&run, reader, level, 6, 448, (double)most))
+        run = (struct solve_nvfp4_run){ 1, 0 };
+    return run;
+}
+
+struct solve_nvfp4_run
+solve_nvfp4_only(enum solve_nvfp4_reader reader, float second)
+{
+    uint32_t bits = bits_of_float(second), number = reader == SOLVE_NVFP4_DIVIDES ? LAST - bits : bits;
+    return (struct solve_nvfp4_run){ number, number };
+}
+
+float
+solve_nvfp4_pick(enum solve_nvfp4_reader reader, struct solve_nvfp4_run run)
+{
+    bool divides = reader == SOLVE_NVFP4_DIVIDES;
+    uint32_t lo = divides ? LAST - run.hi : run.lo, hi = divides ? LAST - run.lo : run.hi;
+    for (unsigned zeros = 31; zeros > 0; zeros--) {
+        uint64_t step = UINT64_C(1) << zeros, p = (lo + step - 1) / step * step;
+        if (p <= hi && p != 0)
+            return float_of_bits((uint32_t)p);
+    }
+    return float_of_bits(lo);
+}
+
+/* Returns the magnitude code nearest to y. */
+static uint8_t
+code_of(double y)
+{
+    uint8_t code = 0;
+    while (code < 7 && ((double)values[code] + (double)values[code + 1]) / 2 < y)
+        code++;
+    return code;
+}
+
+/* Tries a block scale: sets the codes, and narrows the run. */
+static bool
+try_scale(const struct solve_block *b, enum solve_nvfp4_reader reader, float scale, struct solve_nvfp4_run *run, uint8_t q[16])
+{
+    struct solve_nvfp4_run own = *run;
+    for (size_t i = 0; i < BLOCK; i++) {
+        double v = solve_value(b, i), unit = (double)solve_nvfp4_value(reader, 1, scale, scale_of(reader, own.lo));
+        q[i] = code_of(fabs(v) / unit);
+        if (v != 0 && (q[i] == 0 || !narrow(&own, reader, b->level, values[q[i]], scale, fabs(v))))
+            return false;
+        q[i] |= signbit(b->x[i]) ? 8 : 0;
+    }
+    *run = own;
+    return true;
+}
+
+bool
+solve_nvfp4_copy(const struct solve_block *b, enum solve_nvfp4_reader reader, struct solve_nvfp4_run *run, uint8_t *scale,
+    uint8_t q[16])
+{
+    size_t at = 0;
+    for (size_t i = 0; i < BLOCK; i++)
+        at = fabs(solve_value(b, i)) > fabs(solve_value(b, at)) ? i : at;
+    double most = fabs(solve_value(b, at));
+    *scale = 1;
+    for (size_t i = 0; most == 0 && i < BLOCK; i++)
+        q[i] = signbit(b->x[i]) ? 8 : 0;
+    for (unsigned code = 7; most != 0 && run->lo <= run->hi && code > 0; code--) {
+        double unit = (double)values[code] * (double)solve_nvfp4_value(reader, 1, 1, scale_of(reader, run->lo));
+        *scale = e4m3_of_float((float)(most / unit));
+        if (*scale == 0 || *scale > 0x7E)
+            continue;
+        if (try_scale(b, reader, float8_to_float(DTYPE_F8_E4M3, *scale), run, q))
+            return true;
+    }
+    return most == 0 || solve_fail(b, EXACT_SPAN, at, NAN);
+}

@@ -1,0 +1,166 @@
+/* Scales of rounded products. round(c * x) does not fall as x grows, so the scales for which a code c denotes a value are one
+ * run of bit patterns, which two binary searches find. */
+#include <math.h>
+#include <string.h>
+
+#include "dtype/bfloat16.h"
+#include "dtype/half.h"
+#include "encode/solve.h"
+#include "kernel/rounded.h"
+
+/* Bit patterns [lo, hi] of positive numbers of a type. */
+struct run {
+    uint32_t lo, hi;
+};
+
+enum { RUNS = 4 };              /* that are kept: a value between two codes may leave two */
+
+static float
+number_of(enum dtype type, uint32_t pattern)
+{
+    return type == DTYPE_F16 ? half_to_float((uint16_t)pattern) : type == DTYPE_BF16 ? bfloat16_to_float((uint16_t)pattern)
+        : float_of_bits(pattern);
+}
+
+static uint32_t
+last_pattern(enum dtype type)
+{
+    return type == DTYPE_F16 ? 0x7BFF : type == DTYPE_BF16 ? 0x7F7F : 0x7F7FFFFF;
+}
+
+static double
+product(double code, enum dtype type, uint32_t pattern, enum exact_level level)
+{
+    double v = code * (double)number_of(type, pattern);
+    return level == EXACT_REAL ? v : level == EXACT_BF16 ? (double)rounded(DTYPE_BF16, (float)v)
+        : level == EXACT_F16 ? (double)rounded(DTYPE_F16, (float)v) : (double)(float)v;
+}
+
+/* Returns the first pattern in [lo, hi + 1] whose product is at least v, or above it. */
+static uint32_t
+first_at(double code, double v, bool above, enum dtype type, enum exact_level level, struct run within)
+{
+    uint32_t lo = within.lo, hi = within.hi + 1;
+    while (lo < hi) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        double p = product(code, type, middle, level);
+        if (above ? p > v : p >= v)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    return lo;
+}
+
+/* Sets *run to the patterns within another run for which the code denotes v. */
+static bool
+narrow(struct run *run, double code, double v, enum dtype type, enum exact_level level, struct run within)
+{
+    run->lo = first_at(code, v, false, type, level, within);
+    if (run->lo > within.hi || product(code, type, run->lo, level) != v)
+        return false;
+    run->hi = first_at(code, v, true, type, level, (struct run){ run->lo, within.hi }) - 1;
+    return true;
+}
+
+/* Returns the number of codes that both signs of a value allow. */
+static size_t
+codes_for(const struct solve_codes *codes, uint8_t sign, const double **list)
+{
+    *list = sign & 1 ? codes->up : codes->down;
+    return sign == 3 ? (codes->nup < codes->ndown ? codes->nup : codes->ndown) : sign & 1 ? codes->nup : codes->ndown;
+}
+
+/* Narrows runs by a value, and returns how many are left. */
+static size_t
+narrow_all(struct run runs[RUNS], size_t n, const struct solve_codes *codes, double v, uint8_t sign, enum dtype type,
+    enum exact_level level)
+{
+    struct run kept[RUNS];
+    const double *list;
+    size_t nkept = 0, ncodes = codes_for(codes, sign, &list);
+    for (size_t r = 0; r < n; r++) {
+        size_t lo = 0, hi = ncodes;             /* the first code that reaches v with the largest scale */
+        while (lo < hi) {
+            size_t middle = (lo + hi) / 2;
+            if (product(list[middle], type, runs[r].hi, level) >= v)
+                hi = middle;
+            else
+                lo = middle + 1;
+        }
+        for (; lo < ncodes && nkept < RUNS && product(list[lo], type, runs[r].lo, level) <= v; lo++)
+            nkept += narrow(&kept[nkept], list[lo], v, type, level, runs[r]);
+    }
+    memcpy(runs, kept, nkept * sizeof *runs);
+    return nkept;
+}
+
+/* Returns the pattern of a run with the most zero bits at its end, the smallest of them. */
+static uint32_t
+simplest(struct run run)
+{
+    for (unsigned zeros = 31; zeros > 0; zeros--) {
+        uint64_t step = UINT64_C(1) << zeros, p = (run.lo + step - 1) / step * step;
+        if (p <= run.hi && p != 0)
+            return (uint32_t)p;
+    }
+    return run.lo;
+}
+
+bool
+solve_run(double *scale, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n, enum dtype type,
+    enum exact_level level)
+{
+    const double *list;
+    size_t ncodes = n != 0 ? codes_for(codes, sign[0], &list) : 0;
+    for (size_t c = ncodes; c-- > 0;) {
+        struct run runs[RUNS];
+        size_t nruns = narrow(&runs[0], list[c], set[0], type, level, (struct run){ 1, last_pattern(type) });
+        for (size_t i = 1; nruns != 0 && i < n; i++)
+            nruns = narrow_all(runs, nruns, codes, set[i], sign[i], type, level);
+        if (nruns != 0) {
+            *scale = (double)number_of(type, simplest(runs[0]));
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+solve_insert(struct solve_set *set, double v, uint8_t sign, size_t most)
+{
+    size_t lo = 0, hi = set->n;
+    while (lo < hi) {
+        size_t middle = (lo + hi) / 2;
+        if (set->v[middle] > v)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    if (lo < set->n && set->v[lo] == v) {
+        set->sign[lo] |= sign;
+        return true;
+    }
+    if (set->n == most)
+        return false;
+    memmove(set->v + lo + 1, set->v + lo, (set->n - lo) * sizeof *set->v);
+    memmove(set->sign + lo + 1, set->sign + lo, set->n - lo);
+    set->v[lo] = v;
+    set->sign[lo] = sign;
+    set->n++;
+    return true;
+}
+
+bool
+solve_collect(struct solve_set *set, const struct solve_block *b, size_t most)
+{
+    double last = 0;
+    set->n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        double v = solve_value(b, i);
+        if (v != 0 && v != last && !solve_insert(set, fabs(v), v > 0 ? 1 : 2, most))
+            return solve_fail(b, EXACT_SPAN, i, NAN);
+        last = v;
+    }
+    return true;
+}

@@ -1,0 +1,149 @@
+/* Steps from a minimum: code * d + m. The steps follow from the greatest common divisor of the differences; the minimum is one of
+ * the values less some steps. */
+#include <math.h>
+
+#include "encode/solve.h"
+#include "kernel/rounded.h"
+
+/* Returns what a decoder yields for a code: rounded as it does, or the real number. */
+static double
+decoded(const struct solve_block *b, const struct solve_steps *how, double q, double d, double m)
+{
+    if (b->level == EXACT_REAL)
+        return q * d + m;
+    enum dtype type = how->narrow ? how->type : DTYPE_F32;
+    return (double)rounded(type, rounded(type, (float)(q * d)) + (float)m);
+}
+
+/* Returns true if the values are steps of d from m, and sets the codes. */
+static bool
+try_steps(const struct solve_block *b, const struct solve_steps *how, double d, double m, struct int_group *g, uint8_t *q)
+{
+    double top = (double)((1u << how->bits) - 1);
+    if (!solve_is_of(how->type, d) || !solve_is_of(how->type, m))
+        return false;
+    for (size_t i = 0; i < b->n; i++) {
+        double v = solve_value(b, i), r = d != 0 ? rint((v - m) / d) : 0;
+        r = r < 0 ? 0 : r > top ? top : r;
+        if (!solve_same(b->level, v, decoded(b, how, r, d, m)))
+            return false;
+        q[i] = (uint8_t)r;
+    }
+    *g = (struct int_group){ (float)d, (float)m };
+    return true;
+}
+
+/* Tries the scale and the minimum of the source, or those that its zero point gives. */
+static bool
+try_hints(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q)
+{
+    double d = (double)solve_hint(b), middle = (double)(1u << (how->bits - 1)), top = 2 * middle - 1;
+    double zero = b->zero ? (double)b->zero[0] : middle;
+    if (!isfinite(d))
+        return false;
+    if (b->source.codes == EXACT_AFFINE)
+        return b->term && try_steps(b, how, d, (double)b->term[0], g, q);
+    if (b->source.codes != EXACT_INT)
+        return false;
+    const struct solve_int centred = { how->bits, true, 0, how->type };
+    bool exact = b->n % 32 == 0 && (b->level == EXACT_REAL ? !b->unit : b->level == EXACT_F32 && how->type == DTYPE_F32);
+    if (how->centre && exact && !b->source.rounds && solve_is_of(how->type, d) && solve_is_of(how->type, -middle * d)
+        && solve_int_fast(b, &centred, (float)d, (float)middle, q)) {
+        *g = (struct int_group){ (float)d, (float)(-middle * d) };
+        return true;
+    }
+    if (how->centre && try_steps(b, how, d, -middle * d, g, q))
+        return true;
+    return try_steps(b, how, d, -zero * d, g, q) || try_steps(b, how, -d, (top - zero) * d, g, q);
+}
+
+/* The values as integers: v[i] = (n[i] * unit + base) * 2^k. */
+struct steps_found {
+    double least;
+    uint64_t unit, most;
+    int k;
+    bool fits;
+};
+
+static struct steps_found
+find_steps(const struct solve_block *b)
+{
+    struct steps_found f = { .least = solve_value(b, 0), .k = 2000 };
+    double most = f.least;
+    for (size_t i = 0; i < b->n; i++) {
+        double v = solve_value(b, i);
+        uint64_t m;
+        int k = v != 0 ? solve_odd(fabs(v), &m) : f.k;
+        f.k = k < f.k ? k : f.k;
+        f.least = v < f.least ? v : f.least;
+        most = v > most ? v : most;
+    }
+    if (f.k == 2000 || ldexp(most, -f.k) - ldexp(f.least, -f.k) >= 0x1p52)
+        return f;
+    for (size_t i = 0; i < b->n; i++)
+        f.unit = solve_divisor((uint64_t)(ldexp(solve_value(b, i), -f.k) - ldexp(f.least, -f.k)), f.unit);
+    f.most = f.unit != 0 ? (uint64_t)(ldexp(most, -f.k) - ldexp(f.least, -f.k)) / f.unit : 0;
+    f.fits = f.unit != 0;
+    return f;
+}
+
+/* One value in the block: it is the minimum, or a step of 1 from it. */
+static bool
+try_one(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q)
+{
+    double v = solve_value(b, 0);
+    if (try_steps(b, how, 0, v, g, q))
+        return true;
+    double m = (double)rounded(how->type, (float)v);
+    return try_steps(b, how, v - m, m, g, q);
+}
+
+static bool
+search(const struct solve_block *b, const struct solve_steps *how, const struct steps_found *f, struct int_group *g, uint8_t *q)
+{
+    uint64_t top = (1u << how->bits) - 1;
+    for (uint64_t j = top / f->most; j >= 1; j--) {
+        uint64_t odd = j >> __builtin_ctzll(j), reach = j * f->most;
+        if (f->unit % odd != 0)
+            continue;
+        double d = ldexp((double)(f->unit / odd), f->k - __builtin_ctzll(j));
+        for (uint64_t a = 0; solve_is_of(how->type, d) && a <= top - reach; a++)
+            if (try_steps(b, how, d, f->least - (double)a * d, g, q))
+                return true;
+        for (uint64_t a = reach; solve_is_of(how->type, d) && a <= top; a++)
+            if (try_steps(b, how, -d, f->least + (double)a * d, g, q))
+                return true;
+    }
+    return false;
+}
+
+/* Fails for values that a decoder which rounds to the type cannot yield. */
+static bool
+check_precision(const struct solve_block *b, const struct solve_steps *how)
+{
+    for (size_t i = 0; how->narrow && how->type != DTYPE_F32 && b->level == EXACT_F32 && i < b->n; i++)
+        if (rounded(how->type, b->x[i]) != b->x[i])
+            return solve_fail(b, EXACT_PRECISION, i, (double)rounded(how->type, b->x[i]));
+    return true;
+}
+
+bool
+solve_steps(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q)
+{
+    if (!solve_finite(b) || !check_precision(b, how))
+        return false;
+    if (try_hints(b, how, g, q)) {
+        solve_way(b, EXACT_HINT);
+        return true;
+    }
+    solve_way(b, EXACT_SEARCH);
+    struct steps_found f = find_steps(b);
+    bool single = true;
+    for (size_t i = 1; single && i < b->n; i++)
+        single = solve_value(b, i) == solve_value(b, 0);
+    if (single && try_one(b, how, g, q))
+        return true;
+    if (f.fits && f.most <= (1u << how->bits) - 1 && search(b, how, &f, g, q))
+        return true;
+    return solve_fail(b, !single && (!f.fits || f.most > (1u << how->bits) - 1) ? EXACT_SPAN : EXACT_SCALE, 0, NAN);
+}

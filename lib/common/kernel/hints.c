@@ -1,0 +1,387 @@
+#include "kernel/hints.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "dtype/float8.h"
+#include "dtype/ggml_block.h"
+#include "dtype/half.h"
+#include "kernel/blocks.h"
+
+static inline unsigned
+code4(const struct codes4 *c, const uint8_t *x, size_t at)
+{
+    return (at % 2 != 0) == c->low_first ? x[at / 2] >> 4 : x[at / 2] & 15;
+}
+
+static inline void
+fill(float *restrict y, float v, size_t n)
+{
+    for (; n >= 8; n -= 8, y += 8)
+        for (int i = 0; i < 8; i++)
+            y[i] = v;
+    for (size_t i = 0; i < n; i++)
+        y[i] = v;
+}
+
+/* Writes the number of its group for each of n elements, the first of which is number `first` of the row. */
+static void
+spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t group)
+{
+    for (size_t left = group - first % group; n != 0; of_group++, left = group) {
+        size_t now = n < left ? n : left;
+        fill(y, *of_group, now);
+        y += now;
+        n -= now;
+    }
+}
+
+/* Subtracts the zero points of groups. */
+static void
+less_zeros(float *restrict y, const float *zeros, size_t first, size_t n, size_t group)
+{
+    for (size_t i = 0, left = group - first % group; zeros && i < n; i++) {
+        y[i] -= *zeros;
+        if (--left == 0) {
+            left = group;
+            zeros++;
+        }
+    }
+}
+
+/* --- codes4 */
+
+static void
+codes4_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    (void)x;
+    spread(y, c->scales, first, n, c->group);
+}
+
+static void
+codes4_zero(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    (void)x;
+    if (c->zeros)
+        spread(y, c->zeros, first, n, c->group);
+    else
+        fill(y, 0.0f, n);
+}
+
+static void
+codes4_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    (void)x, (void)first, (void)c;
+    fill(y, 0.0f, n);
+}
+
+static void
+codes4_unit(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = c->map[code4(c, x, first % 2 + i)];
+    less_zeros(y, c->zeros, first, n, c->group);
+}
+
+static void
+codes4_code(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)code4(c, x, first % 2 + i);
+}
+
+/* --- lanes */
+
+static void
+lanes_scale(float *restrict y, size_t stride, const struct codes4_lanes *l)
+{
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = 0; c < l->cols; c++)
+            y[r * stride + c] = l->scales[c];
+}
+
+static void
+lanes_none(float *restrict y, size_t stride, const struct codes4_lanes *l)
+{
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = 0; c < l->cols; c++)
+            y[r * stride + c] = 0.0f;
+}
+
+static inline unsigned
+lane_code(const struct codes4_lanes *l, size_t r, size_t c)
+{
+    unsigned byte = l->x[(l->first + r) / 2 * l->x_stride + c];
+    return (l->first + r) % 2 != 0 ? byte >> 4 : byte & 15;
+}
+
+static void
+lanes_unit(float *restrict y, size_t stride, const struct codes4_lanes *l)
+{
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = 0; c < l->cols; c++)
+            y[r * stride + c] = l->map[lane_code(l, r, c)];
+}
+
+static void
+lanes_code(float *restrict y, size_t stride, const struct codes4_lanes *l)
+{
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = 0; c < l->cols; c++)
+            y[r * stride + c] = (float)lane_code(l, r, c);
+}
+
+/* --- codes8 */
+
+static void
+codes8_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    (void)x;
+    spread(y, c->scales, first, n, c->group);
+}
+
+static void
+codes8_zero(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    (void)x;
+    if (c->zeros)
+        spread(y, c->zeros, first, n, c->group);
+    else
+        fill(y, 0.0f, n);
+}
+
+static void
+codes8_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    (void)x, (void)first, (void)c;
+    fill(y, 0.0f, n);
+}
+
+static void
+codes8_unit(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = c->is_signed ? (float)(int8_t)x[i] : (float)x[i];
+    less_zeros(y, c->zeros, first, n, c->group);
+}
+
+/* --- affine: only MLX's form has a single factor and term */
+
+static void
+affine_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    (void)x;
+    if (a->fused || a->term_first)
+        fill(y, NAN, n);
+    else
+        spread(y, a->factors, first, n, a->group);
+}
+
+static void
+affine_term(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    (void)x;
+    if (a->fused || a->term_first)
+        fill(y, NAN, n);
+    else
+        spread(y, a->terms, first, n, a->group);
+}
+
+static void
+affine_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    (void)x, (void)first, (void)a;
+    fill(y, 0.0f, n);
+}
+
+static void
+affine_unit(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    (void)first, (void)a;
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)x[i];
+}
+
+/* --- fp8 */
+
+static void
+fp8_scale(float *restrict y, size_t stride, const struct fp8_rows *m)
+{
+    for (size_t r = 0; r < m->rows; r++)
+        spread(y + r * stride, m->scales, 0, m->cols, m->scale_cols);
+}
+
+static void
+fp8_none(float *restrict y, size_t stride, const struct fp8_rows *m)
+{
+    for (size_t r = 0; r < m->rows; r++)
+        for (size_t c = 0; c < m->cols; c++)
+            y[r * stride + c] = 0.0f;
+}
+
+static void
+fp8_unit(float *restrict y, size_t stride, const struct fp8_rows *m)
+{
+    for (size_t r = 0; r < m->rows; r++)
+        for (size_t c = 0; c < m->cols; c++)
+            y[r * stride + c] = float8_to_float(m->dtype, m->x[r * m->x_stride + c]);
+}
+
+/* --- blocks of ggml */
+
+/* For types whose blocks have `bytes` bytes, 32 elements, and F16 factors at the beginning: that at byte `at`. */
+#define BLOCK_HALF(name, bytes, at) \
+    static void name(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        for (size_t i = 0; i < n; i++) \
+            fill(y + 32 * i, half_to_float(load_le16(x + (bytes) * i + (at))), 32); \
+    }
+BLOCK_HALF(q4_0_scale, Q4_0_BYTES, 0)
+BLOCK_HALF(q4_1_scale, Q4_1_BYTES, 0)
+BLOCK_HALF(q5_0_scale, Q5_0_BYTES, 0)
+BLOCK_HALF(q5_1_scale, Q5_1_BYTES, 0)
+BLOCK_HALF(q8_0_scale, Q8_0_BYTES, 0)
+BLOCK_HALF(q4_1_term, Q4_1_BYTES, 2)
+BLOCK_HALF(q5_1_term, Q5_1_BYTES, 2)
+
+static void
+mxfp4_factor(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++, x += MXFP4_BYTES)
+        fill(y + MXFP4_ELEMS * i, 2 * mxfp4_scale(x[0]), MXFP4_ELEMS);
+}
+
+static void
+nvfp4_factor(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++, x += NVFP4_BYTES)
+        for (int s = 0; s < 4; s++)
+            fill(y + NVFP4_ELEMS * i + 16 * s, x[s] == 0x7F ? 0.0f : float8_to_float(DTYPE_F8_E4M3, x[s] & 0x7F), 16);
+}
+
+/* Writes the value that a type's decoder yields for a copy of the blocks with other factors: `d` at the beginning, and a
+ * minimum of 0. */
+static void
+unit_of(kernel_block_f32 *decode, float *y, const uint8_t *x, size_t n, size_t bytes, size_t factors, uint16_t d)
+{
+    uint8_t block[Q8_0_BYTES];
+    for (size_t i = 0; i < n; i++, x += bytes, y += 32) {
+        for (size_t k = 0; k < bytes; k++)
+            block[k] = k < factors ? 0 : x[k];
+        store_le16(block, d);
+        decode(y, block, 1);
+    }
+}
+
+#define BLOCK_UNIT(type, bytes, factors) \
+    static void type##_unit(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        unit_of(type##_dequantize, y, x, n, bytes, factors, 0x3C00); \
+    }
+BLOCK_UNIT(q4_0, Q4_0_BYTES, 2)
+BLOCK_UNIT(q4_1, Q4_1_BYTES, 4)
+BLOCK_UNIT(q5_0, Q5_0_BYTES, 2)
+BLOCK_UNIT(q5_1, Q5_1_BYTES, 4)
+BLOCK_UNIT(q8_0, Q8_0_BYTES, 2)
+
+static void
+mxfp4_code(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++, x += MXFP4_BYTES, y += MXFP4_ELEMS)
+        for (int j = 0; j < 16; j++) {
+            y[j] = (float)(x[1 + j] & 15);
+            y[j + 16] = (float)(x[1 + j] >> 4);
+        }
+}
+
+static void
+nvfp4_code(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++, x += NVFP4_BYTES, y += NVFP4_ELEMS)
+        for (int s = 0; s < 4; s++)
+            for (int j = 0; j < 8; j++) {
+                y[16 * s + j] = (float)(x[4 + 8 * s + j] & 15);
+                y[16 * s + 8 + j] = (float)(x[4 + 8 * s + j] >> 4);
+            }
+}
+
+static void
+mxfp4_unit(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    mxfp4_code(y, x, n);
+    for (size_t i = 0; i < n * MXFP4_ELEMS; i++)
+        y[i] = 0.5f * (float)fp4_levels[(int)y[i]];
+}
+
+static void
+nvfp4_unit(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    nvfp4_code(y, x, n);
+    for (size_t i = 0; i < n * NVFP4_ELEMS; i++)
+        y[i] = 0.5f * (float)fp4_levels[(int)y[i]];
+}
+
+static void
+zero32(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    (void)x;
+    fill(y, 0.0f, 32 * n);
+}
+
+static void
+zero64(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    (void)x;
+    fill(y, 0.0f, NVFP4_ELEMS * n);
+}
+
+/* --- the rest has no hints */
+
+static void
+int8_row_none(float *restrict y, const uint8_t *restrict x, size_t n, float absmax)
+{
+    (void)x, (void)absmax;
+    fill(y, NAN, n);
+}
+
+static void
+convrot_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room)
+{
+    (void)x, (void)first, (void)group, (void)scale, (void)room;
+    fill(y, NAN, n);
+}
+
+/* The kernels of a block type, by hint. */
+static const struct hint_blocks {
+    enum dtype type;
+    kernel_block_f32 *kernel[HINTS];
+} blocks[] = {
+    { DTYPE_Q4_0, { q4_0_scale, zero32, zero32, q4_0_unit, zero32 } },
+    { DTYPE_Q4_1, { q4_1_scale, q4_1_term, zero32, q4_1_unit, zero32 } },
+    { DTYPE_Q5_0, { q5_0_scale, zero32, zero32, q5_0_unit, zero32 } },
+    { DTYPE_Q5_1, { q5_1_scale, q5_1_term, zero32, q5_1_unit, zero32 } },
+    { DTYPE_Q8_0, { q8_0_scale, zero32, zero32, q8_0_unit, zero32 } },
+    { DTYPE_MXFP4, { mxfp4_factor, zero32, zero32, mxfp4_unit, mxfp4_code } },
+    { DTYPE_NVFP4, { nvfp4_factor, zero64, zero64, nvfp4_unit, nvfp4_code } },
+};
+
+void
+kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
+{
+    static kernel_codes4_f32 *const four[HINTS] = { codes4_scale, codes4_none, codes4_zero, codes4_unit, codes4_code };
+    static kernel_codes4_lanes_f32 *const lanes[HINTS] = { lanes_scale, lanes_none, lanes_none, lanes_unit, lanes_code };
+    static kernel_codes8_f32 *const eight[HINTS] = { codes8_scale, codes8_none, codes8_zero, codes8_unit, codes8_none };
+    static kernel_affine_f32 *const affine[HINTS] = { affine_scale, affine_term, affine_none, affine_unit, affine_none };
+    static kernel_fp8_f32 *const fp8[HINTS] = { fp8_scale, fp8_none, fp8_none, fp8_unit, fp8_none };
+    *set = *base;
+    set->codes4_f32 = four[hint];
+    set->codes4_lanes_f32 = lanes[hint];
+    set->codes8_f32 = eight[hint];
+    set->affine_f32 = affine[hint];
+    set->fp8_f32 = fp8[hint];
+    set->int8_row_f32 = int8_row_none;
+    set->convrot_f32 = convrot_none;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        set->block_f32[blocks[i].type] = blocks[i].kernel[hint];
+}

@@ -1,0 +1,23 @@
+/* hints: a set of kernels that decodes the scales, zero points or codes of a quantized weight instead of its values. A scheme's
+ * decoder that runs with such a set yields, for each element, what it would have multiplied or added.
+ *
+ *     HINT_SCALE      the factor of the element's group or block
+ *     HINT_TERM       what is added to the product: the bias of an affine group, the minimum of a block; otherwise 0
+ *     HINT_ZERO       the zero point of the group, which is subtracted from the code; otherwise 0
+ *     HINT_UNIT       the value of the code without factor and term, less the zero point
+ *     HINT_CODE       the stored code of an E2M1 element, 0 to 15
+ *
+ * Only decoding to F32 is replaced. Values of encodings without a single factor, such as K-quants, are NaN, which no caller
+ * takes for a hint.
+ */
+#ifndef KERNEL_HINTS_H
+#define KERNEL_HINTS_H
+
+#include "kernel/kernels.h"
+
+enum hint { HINT_SCALE, HINT_TERM, HINT_ZERO, HINT_UNIT, HINT_CODE, HINTS };
+
+/* Makes the set from that of this CPU. */
+void kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint);
+
+#endif

@@ -1,0 +1,172 @@
+#include "pipeline/exact_try.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpus.h"
+#include "base/num.h"
+#include "base/thread.h"
+#include "pipeline/encoder.h"
+
+enum { JOBS = 64 };                     /* at most */
+
+/* One pass over a weight: over its regions, or over its codes. */
+struct exact_pass {
+    struct encoder_trial trial;
+    bool checks;                        /* the codes */
+    bool ordered;                       /* later items are later blocks: the first failure ends the pass */
+    uint64_t n, each, grains;           /* items; grains of an item, and all of them */
+    pthread_mutex_t lock;
+    uint64_t next;
+    struct exact_outcome *out;
+    struct err *err;
+};
+
+static bool
+run_item(struct exact_pass *s, struct workspace *b, uint64_t i, uint8_t *y, struct exact_outcome *out, struct err *err)
+{
+    if (!s->checks)
+        return encoder_survey(&s->trial, b, i, s->trial.facts, &out->fail, &out->way, err);
+    uint64_t first = i * s->each;
+    return encoder_check(&s->trial, b, first, num_min(s->each, s->grains - first), y, &out->fail, &out->way, err);
+}
+
+/* Takes the outcome of an item. */
+static void
+take(struct exact_pass *s, bool ok, const struct exact_outcome *out, const struct err *err)
+{
+    struct exact_fail *fail = &s->out->fail;
+    pthread_mutex_lock(&s->lock);
+    if (!ok && s->err->kind == ERR_NONE)
+        *s->err = *err;
+    if (out->fail.cause != EXACT_HOLDS && (fail->cause == EXACT_HOLDS || out->fail.block < fail->block))
+        *fail = out->fail;
+    s->out->way = out->way > s->out->way ? out->way : s->out->way;
+    if (!ok || (s->ordered && fail->cause != EXACT_HOLDS))
+        s->next = s->n;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *
+work(void *of)
+{
+    struct exact_pass *s = of;
+    struct workspace b = { 0 };
+    struct err err;
+    const struct encode_part *part = &s->trial.of.encoding->part[s->trial.of.part];
+    err_init(&err);
+    uint8_t *y = s->checks ? malloc(s->each * part->grain) : NULL;
+    bool ok = workspace_init(&b, 0, &err) && (y || !s->checks || err_memory(&err, s->each * part->grain));
+    while (ok) {
+        struct exact_outcome out = { .way = EXACT_MOVED };
+        pthread_mutex_lock(&s->lock);
+        uint64_t i = s->next < s->n ? s->next++ : s->n;
+        pthread_mutex_unlock(&s->lock);
+        if (i == s->n)
+            break;
+        ok = run_item(s, &b, i, y, &out, &err);
+        take(s, ok, &out, &err);
+    }
+    if (!ok) {
+        struct exact_outcome none = { .way = EXACT_MOVED };
+        take(s, false, &none, &err);
+    }
+    workspace_clear(&b);
+    free(y);
+    return NULL;
+}
+
+static bool
+run_pass(struct exact_pass *s)
+{
+    pthread_t thread[JOBS];
+    unsigned started = 0, jobs = (unsigned)num_min(num_min(s->n, JOBS), s->trial.p->jobs ? s->trial.p->jobs : cpus_count());
+    pthread_mutex_init(&s->lock, NULL);
+    while (started + 1 < jobs && thread_start(&thread[started], work, s))
+        started++;
+    work(s);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    pthread_mutex_destroy(&s->lock);
+    return s->err->kind == ERR_NONE;
+}
+
+/* Returns the part with the codes: the largest one. */
+static unsigned
+find_codes(const struct encoding *e)
+{
+    unsigned most = 0;
+    for (unsigned p = 0; p < e->nparts; p++)
+        if (!e->part[p].bytes && (e->part[most].bytes || encode_part_nbytes(&e->part[p]) > encode_part_nbytes(&e->part[most])))
+            most = p;
+    return most;
+}
+
+static bool
+check(struct exact_pass *s)
+{
+    const struct encoding *e = s->trial.of.encoding;
+    s->checks = true;
+    s->next = 0;
+    s->trial.of.part = find_codes(e);
+    const struct encode_part *part = &e->part[s->trial.of.part];
+    s->ordered = part->elems != 0;
+    s->grains = num_ceil_div(encode_part_nbytes(part), part->grain);
+    s->each = num_max(1, (part->elems ? ENCODE_FLOATS / part->elems : ENCODE_FLOATS / 8));
+    s->n = num_ceil_div(s->grains, s->each);
+    return run_pass(s);
+}
+
+/* Keeps the facts of an encoding that is exact. */
+static bool
+keep_facts(struct encoding *e, const float *facts, struct err *err)
+{
+    size_t size = (size_t)e->nfacts * sizeof *facts;
+    float *kept = size != 0 ? catalog_alloc(e->memory, size, err) : NULL;
+    if (size != 0 && !kept)
+        return false;
+    if (kept)
+        memcpy(kept, facts, size);
+    e->facts = kept;
+    return true;
+}
+
+static bool
+try_all(struct exact_pass *s, struct err *err)
+{
+    struct encoding *e = s->trial.of.encoding;
+    struct exact_fail *fail = &s->out->fail;
+    s->n = e->nregions;
+    s->ordered = true;
+    if (e->nfacts != 0 && !run_pass(s))
+        return false;
+    for (int round = 0; fail->cause == EXACT_HOLDS && e->encoder->resolve && e->nfacts != 0 && round < 2; round++) {
+        if (e->encoder->resolve(e, s->trial.facts, fail) || fail->cause != EXACT_HOLDS)
+            break;
+        s->next = 0;
+        if (!run_pass(s))
+            return false;
+    }
+    bool surveyed = e->encoder->surveyed && e->nfacts != 0;
+    if (fail->cause == EXACT_HOLDS && !surveyed && !check(s))
+        return false;
+    return fail->cause != EXACT_HOLDS || keep_facts(e, s->trial.facts, err);
+}
+
+bool
+exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chosen *c, struct err *err)
+{
+    struct pipeline own = *p;
+    struct encoding *e = c->encoding;
+    own.nonfinite_ok = true;
+    *out = (struct exact_outcome){ .way = EXACT_MOVED };
+    struct exact_pass s = { .trial = { &own, panels_new(&own, err), { .elements = piece_elements(c, err), .encoding = e }, NULL },
+        .out = out, .err = err };
+    s.trial.facts = calloc((size_t)num_max(e->nfacts, 1), sizeof *s.trial.facts);
+    bool ok = s.trial.panels && s.trial.of.elements && (s.trial.facts || err_memory(err, (uint64_t)e->nfacts * sizeof(float)))
+        && try_all(&s, err);
+    panels_free(s.trial.panels);
+    piece_free((void *)s.trial.of.elements);
+    free(s.trial.facts);
+    return ok;
+}

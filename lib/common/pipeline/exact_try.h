@@ -1,0 +1,17 @@
+/* exact_try: surveys a weight for an exact encoding, before the output is laid out. */
+#ifndef PIPELINE_EXACT_TRY_H
+#define PIPELINE_EXACT_TRY_H
+
+#include "pipeline/pipeline.h"
+
+/* The outcome for one weight. */
+struct exact_outcome {
+    struct exact_fail fail;             /* cause EXACT_HOLDS: the encoding is exact, and has its facts */
+    enum exact_way way;
+};
+
+/* Tries the encoding of a chosen weight, with all processors. The failure reported is that of the first block in row-major order,
+ * whatever their number. Returns false on an error of another kind. The input must be seekable. */
+bool exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chosen *c, struct err *err);
+
+#endif

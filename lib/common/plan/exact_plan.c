@@ -1,0 +1,121 @@
+#include "plan/exact_plan.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/str.h"
+
+static bool
+begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Describes one quantized weight. */
+static bool
+describe(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
+{
+    static const enum exact_codes codes[] = { [GRID_OTHER] = EXACT_OTHER, [GRID_INT] = EXACT_INT, [GRID_AFFINE] = EXACT_AFFINE,
+        [GRID_E2M1] = EXACT_E2M1, [GRID_FP8] = EXACT_FP8, [GRID_NF4] = EXACT_NF4 };
+    struct weight_grid g;
+    uint8_t second[4];
+    scheme_grid(w, &g);
+    *s = (struct exact_source){ .codes = codes[g.codes], .scale = g.scale, .group = g.group, .bits = g.bits, .zeros = g.zeros,
+        .plus_zero = g.plus_zero, .rounds = !g.exact, .divides = g.divides, .short_name = g.short_name,
+        .two = g.second != NULL };
+    if (!g.second)
+        return true;
+    if (!reader->read(reader->of, g.second, second, err))
+        return false;
+    s->second = float_of_bits(load_le32(second));
+    return true;
+}
+
+bool
+exact_source_find(struct exact_source *s, const struct chosen *c, const struct exact_reader *reader, struct err *err)
+{
+    *s = (struct exact_source){ .codes = EXACT_DENSE };
+    if (c->decode)
+        return describe(s, c->decode, reader, err);
+    for (size_t i = 0; c->composed && i < c->composed->n; i++) {
+        const struct weight *w = c->composed->part[i].decode;
+        struct exact_source one = { .codes = EXACT_OTHER };
+        if (w && c->composed->part[i].nops == 0 && !describe(&one, w, reader, err))
+            return false;
+        if (i == 0 && !w)
+            return true;
+        if (i != 0 && memcmp(&one, s, sizeof one) != 0)
+            one = (struct exact_source){ .codes = EXACT_OTHER };
+        *s = one;
+        if (s->codes == EXACT_OTHER)
+            return true;
+    }
+    return true;
+}
+
+bool
+exact_make_upright(struct chosen *c, struct catalog *memory, struct err *err)
+{
+    if (!c->decode || !c->decode->scheme->upright || c->decode->vague)
+        return true;
+    const struct weight *w = c->decode->scheme->upright(c->decode, memory, err);
+    c->decode = w ? w : c->decode;
+    return w != NULL;
+}
+
+static bool
+is_float(enum dtype type)
+{
+    return type == DTYPE_F32 || type == DTYPE_F16 || type == DTYPE_BF16;
+}
+
+/* Returns the group size for an encoder in groups; 0: its own. */
+static uint64_t
+group_of(const struct encoder *encoder, const struct exact_source *s)
+{
+    bool mlx = begins(encoder->name, "mlx-");
+    uint64_t g = s->group;
+    if (mlx)
+        return g == 0 ? 0 : g % 128 == 0 ? 128 : g % 64 == 0 ? 64 : g % 32 == 0 ? 32 : 0;
+    if (strcmp(encoder->name, "nf4") == 0 || strcmp(encoder->name, "bnb-nf4") == 0)
+        return s->codes == EXACT_NF4 ? g : 0;
+    for (uint64_t size = 32; size <= 1024; size *= 2)
+        if (g == size)
+            return g;
+    return g > 1024 ? 128 : 0;
+}
+
+static bool
+has_groups(const struct encoder *e)
+{
+    return strcmp(e->name, "int4-group") == 0 || begins(e->name, "gptq") || strcmp(e->name, "awq") == 0
+        || (begins(e->name, "mlx-") && str_ends(e->name, "bit")) || str_ends(e->name, "nf4");
+}
+
+bool
+exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
+    const struct exact_source *s, unsigned variant)
+{
+    bool zeros = strcmp(encoder->name, "int4-group") == 0 || strcmp(encoder->name, "int8-channel") == 0 || begins(encoder->name, "gptq");
+    *how = *given;
+    if (variant == 1 && (!zeros || !s->zeros || given->asymmetric || given->symmetric))
+        return false;
+    how->asymmetric = given->asymmetric || variant == 1;
+    if (how->group_size == 0 && has_groups(encoder))
+        how->group_size = group_of(encoder, s);
+    if (is_float(s->scale) && (s->codes == EXACT_INT || s->codes == EXACT_AFFINE || s->codes == EXACT_FP8))
+        how->scale_type = 1 + (uint64_t)s->scale;
+    else if (s->codes == EXACT_E2M1 || s->codes == EXACT_FP8)
+        how->scale_type = 1 + (uint64_t)DTYPE_BF16;
+    else if (s->codes == EXACT_OTHER || s->codes == EXACT_NF4)         /* values that were rounded fit scales of F32 more often */
+        how->scale_type = 1 + (uint64_t)DTYPE_F32;
+    how->short_name = s->short_name;
+    return true;
+}
+
+enum dtype
+exact_type_of(const struct chosen *c)
+{
+    bool quantized = c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode);
+    return quantized ? DTYPE_BF16 : chosen_source(c).dtype;
+}

@@ -1,0 +1,27 @@
+/* exact_plan: what a weight offers to an exact encoding, and the options with which each encoder takes most of it. */
+#ifndef PLAN_EXACT_PLAN_H
+#define PLAN_EXACT_PLAN_H
+
+#include "plan/choice.h"
+
+/* Reads the scale of a whole weight. */
+struct exact_reader {
+    bool (*read)(void *of, const struct tensor *t, void *buf, struct err *err);
+    void *of;
+};
+
+/* Describes the source of a chosen weight. */
+bool exact_source_find(struct exact_source *s, const struct chosen *c, const struct exact_reader *reader, struct err *err);
+
+/* Replaces a weight whose blocks are not along its rows by its view for which they are. */
+bool exact_make_upright(struct chosen *c, struct catalog *memory, struct err *err);
+
+/* Sets the options for an encoder: group size, type of the scales and names follow the source unless the user gave them.
+ * `variant`: 0, and 1 for a second attempt with zero points; returns false if the encoder lacks it. */
+bool exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
+    const struct exact_source *s, unsigned variant);
+
+/* Returns the type that an exact encoding takes a weight to be of: it decides the type of scales that are not the source's. */
+enum dtype exact_type_of(const struct chosen *c);
+
+#endif

@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# --exact, and the codes that amn-convert moves to GGUF: values stay, whatever the number of workers and the way the input comes;
+# what is not held is refused before the first output byte, with a witness.
+load helper
+
+# values FILE: the F32 values, with -0 as 0.
+values() {
+    amn-convert -q --to safetensors --dtype f32 "$1" | python3 -c 'import sys
+from modelfile import read_header
+data = sys.stdin.buffer.read()
+header, start = read_header(data)
+for name in sorted(header):
+    if name != "__metadata__":
+        a, b = header[name]["data_offsets"]
+        words = [data[start + i:start + i + 4] for i in range(a, b, 4)]
+        print(name, b"".join(b"\0\0\0\0" if w == b"\0\0\0\x80" else w for w in words).hex())'
+}
+
+# holds FILE OPTION...: the output has the values of the input, from a file and from a pipe, with one worker and with four.
+holds() {
+    local file=$1
+    shift
+    both 0 "$file" amn-forget -q "$@" || return 1
+    cmp out.file out.pipe || return 1
+    try 0 amn-forget -q -j 4 "$@" "$file"
+    cmp out out.file || return 1
+    AMN_CPU=scalar try 0 amn-forget -q -j 1 "$@" "$file"
+    cmp out out.file || return 1
+    diff <(values "$file") <(values out) >/dev/null || { echo "other values: $*"; return 1; }
+}
+
+# refuses FILE CAUSE BLOCK OPTION...: status 69, no output, and a witness.
+refuses() {
+    local file=$1 cause=$2 block=$3
+    shift 3
+    try 69 amn-forget --json-errors -o never "$@" "$file" || return 1
+    [ ! -e never ] || return 1
+    jq -e --arg c "$cause" --argjson b "$block" '.kind == "inexact" and .witness.cause == $c and .witness.block == $b' err >/dev/null ||
+        { cat err; return 1; }
+}
+
+@test "MXFP4 to every scheme that holds it" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256 b.weight:32x64
+    for s in mxfp4 q5_0 q8_0 q5_1; do
+        holds m.safetensors --exact --to gguf --scheme $s
+    done
+    for s in mxfp4 modelopt-mxfp4 mxfp8 nvfp4 modelopt-nvfp4 fp8-ue8m0 fp8 fp8-per-channel mlx-mxfp4 mlx-mxfp8 mlx-5bit deepseek-fp4 \
+        bf16 f32; do
+        holds m.safetensors --exact --to safetensors --scheme $s
+    done
+    refuses m.safetensors span '[0,0]' --exact --scheme q4_0
+}
+
+@test "INT4: to Q4_0, to GPTQ and AWQ, to MLX at level real, with zero points to Q5_0" {
+    "$helpers/codes" m.safetensors int4 a.weight:64x256
+    for s in q4_0 q5_0 q8_0 q4_1; do
+        holds m.safetensors --exact --scheme $s
+    done
+    holds m.safetensors --exact --scheme int4-group
+    refuses m.safetensors span '[0,0]' --exact --scheme fp8
+    refuses m.safetensors precision '[0,0]' --exact --scheme mlx-4bit
+    grep -q 'levels":\["bf16' err || grep -q '"real"' err
+    try 0 amn-forget -q --exact=real --scheme mlx-4bit m.safetensors
+    "$helpers/codes" z.safetensors int4-zeros a.weight:64x256
+    holds z.safetensors --exact --scheme q5_0
+    holds z.safetensors --exact --scheme int4-group
+    refuses z.safetensors span '[0,0]' --exact --scheme q4_0
+}
+
+@test "the first name that holds a weight; --inexact; --report; the note" {
+    "$helpers/codes" m.safetensors int4-zeros a.weight:64x256
+    try 0 amn-forget --exact --scheme q4_0,q5_0 --report r.json -o o.gguf m.safetensors
+    grep -q "note: exact: 1 weight (1 with the source's scales)" err
+    jq -e 'select(.name) | .to == "q5_0" and .way == "hint" and .tried[0].scheme == "q4_0" and .tried[0].cause == "span"' r.json
+    try 0 amn-forget --exact --scheme q4_0 --inexact 'a.*' -o i.gguf m.safetensors
+    amn-inspect i.gguf | jq -e '.schemes.q4_0.weights == 1 or .scheme_label == "GGUF Q4_0"'
+    try 2 amn-forget --exact --scheme q4_0 --inexact typo -o i.gguf m.safetensors
+}
+
+@test "a dequantized copy gets its codes back" {
+    echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json
+    for job in 'mxfp4 --scheme mxfp4' 'int4 --group-size 32 --scheme int4-group' 'nvfp4 --scheme modelopt-nvfp4'; do
+        "$helpers/codes" m.safetensors ${job%% *} model.layers.0.mlp.up_proj.weight:64x256
+        amn-remember -q --config config.json -o copy.safetensors m.safetensors
+        try 0 amn-forget -q --exact=bf16 --to safetensors ${job#* } -o back.safetensors copy.safetensors
+        amn-remember -q --config config.json -o again.safetensors back.safetensors
+        diff <(values copy.safetensors) <(values again.safetensors)
+        refute cmp -s copy.safetensors back.safetensors
+    done
+}
+
+@test "amn-inspect --grid names the scheme that a copy was made of" {
+    for job in 'mxfp4 mxfp4' 'int4 int4-group'; do
+        "$helpers/codes" m.safetensors ${job% *} a.weight:64x256
+        amn-remember -q -o copy.safetensors m.safetensors
+        both 0 copy.safetensors amn-inspect --grid
+        cmp out.file out.pipe
+        jq -e --arg g "${job#* }" '.grid == $g and .level == "bf16"' out.file
+    done
+    "$helpers/weights" d.safetensors a.weight=BF16:64x256
+    try 0 amn-inspect --grid --human d.safetensors
+    grep -qx 'a.weight  none' out
+    try 2 amn-inspect --grid --arrays d.safetensors
+}
+
+@test "weights on no grid stay as they are" {
+    "$helpers/weights" m.safetensors a.weight=BF16:64x256
+    try 0 amn-forget --exact --scheme q4_0 -o o.gguf m.safetensors
+    amn-parse o.gguf | jq -e '.dtype == "BF16"'
+}
+
+@test "scales too far apart, and NaN" {
+    "$helpers/codes" far.safetensors far a.weight:64x256
+    refuses far.safetensors span '[0,128]' --exact --scheme fp8-ue8m0
+    "$helpers/codes" nan.safetensors nan a.weight:64x256
+    try 65 amn-forget --json-errors --exact --scheme mxfp4 --to gguf -o never nan.safetensors
+    jq -e '.witness.cause == "nonfinite" and .witness.block == [63,224]' err
+    [ ! -e never ]
+}
+
+@test "NaN: amn-convert dequantizes such a weight, --keep-quantized and --inexact refuse it" {
+    "$helpers/codes" nan.safetensors nan a.weight:64x256
+    try 0 amn-convert -o c.gguf nan.safetensors
+    amn-parse c.gguf | jq -e '.dtype == "BF16"'
+    try 65 amn-convert --keep-quantized -o never.gguf nan.safetensors
+    try 65 amn-forget --exact --scheme q4_0 --inexact '*' -o never.gguf nan.safetensors
+    "$helpers/weights" d.safetensors a.weight=BF16:64x256:nan
+    try 65 amn-forget --exact --scheme q4_0 --inexact '*' -o never.gguf d.safetensors
+    try 0 amn-forget -q --exact --scheme q4_0 -o kept.gguf d.safetensors
+    [ ! -e never.gguf ]
+}
+
+@test "ranges, parts and sizes are those of the whole" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256
+    try 0 amn-forget -q --exact --scheme q5_0 -o o.gguf m.safetensors
+    [ "$(amn-forget --exact --scheme q5_0 --size m.safetensors)" = "$(wc -c <o.gguf)" ]
+    try 0 amn-forget -q --exact --scheme q5_0 --range 777-1776 m.safetensors
+    cmp out <(tail -c +778 o.gguf | head -c 1000)
+    try 0 amn-forget -v --exact --scheme q4_0,q5_0 --dry-run m.safetensors
+    grep -q 'note: tensor a.weight: not held by q4_0: span, block \[0,0\]' err
+    xargs -a out amn-forget -q m.safetensors >again
+    cmp again o.gguf
+    try 0 amn-forget --exact --scheme q4_0,q5_0 --dry-run --json m.safetensors
+    jq -s -e '.[0].encoder == "q5_0"' out
+    try 0 amn-forget --exact --scheme q5_0 --test m.safetensors
+}
+
+@test "a directory has the config of its loader" {
+    mkdir in
+    "$helpers/codes" in/model.safetensors mxfp4 model.layers.0.mlp.up_proj.weight:64x256
+    echo '{"model_type": "llama"}' >in/config.json
+    try 0 amn-forget -q --exact --scheme fp8-ue8m0 -o out8/ in
+    jq -e '.quantization_config.quant_method == "fp8"' out8/config.json
+    try 0 amn-forget -q --exact --scheme mlx-mxfp4 -o outm/ in
+    jq -e '.quantization.mode == "mxfp4"' outm/config.json
+    try 0 amn-forget -q --exact --scheme mlx-4bit,mlx-5bit -o list in
+    jq -e '.quantization.bits == 5' list/config.json
+    try 0 amn-forget -q --exact --scheme q4_0,q5_0 --output-dir all in/model.safetensors
+    [ -f all/model.gguf ]
+    try 69 amn-forget -q --exact --scheme int4-group -o none/ in
+    [ ! -e none/model.safetensors ]
+}
+
+@test "amn-convert moves what GGUF holds; --keep-quantized requires it; --dequantize does not move" {
+    "$helpers/codes" m.safetensors int4 a.weight:64x256
+    try 0 amn-convert -o o.gguf m.safetensors
+    grep -q 'note: exact: 1 weight' err
+    amn-parse o.gguf | jq -e '.dtype == "Q4_0"'
+    diff <(values m.safetensors) <(values o.gguf)
+    cat m.safetensors | try 0 amn-convert -q --to gguf
+    cmp out o.gguf
+    try 0 amn-convert --dequantize -o d.gguf m.safetensors
+    amn-parse d.gguf | jq -e '.dtype == "BF16"'
+    try 0 amn-convert --keep-quantized -o k.gguf m.safetensors
+    cmp k.gguf o.gguf
+}
+
+@test "options that cannot be exact are usage errors" {
+    "$helpers/codes" m.safetensors int4 a.weight:64x256
+    for o in '--dtype f16' '--imatrix x' '--convrot' '--target-size 1M' '--allow-nonfinite'; do
+        try 2 amn-forget --exact --scheme q4_0 $o m.safetensors
+    done
+    try 2 amn-forget --exact m.safetensors
+    try 2 amn-forget --exact --scheme q4_0,nf4 m.safetensors
+    try 2 amn-forget --exact --scheme typo m.safetensors
+    try 2 amn-forget --exact=f64 --scheme q4_0 m.safetensors
+    try 2 amn-forget --scheme q4_0 --inexact a m.safetensors
+    "$helpers/codes" large.safetensors int4 a.weight:2048x2048
+    cat large.safetensors | try 75 amn-forget -q --no-spool --exact --scheme q4_0 -
+}
