@@ -16,6 +16,8 @@ struct extent {
  * conjugate of what is stored. */
 enum { TENSOR_NEGATED = 1, TENSOR_CONJUGATED = 2 };
 
+struct delta;
+
 struct tensor {
     const char *name;           /* any bytes, NUL included; name_len bytes followed by a NUL */
     uint32_t name_len;
@@ -29,6 +31,7 @@ struct tensor {
     const struct layout *layout;        /* NULL if row-major without gaps; borrowed like the name */
     struct shape shape;
     struct extent extent;
+    const struct delta *delta;          /* a change of its elements (plan/delta.h), or NULL; borrowed */
 };
 
 #endif

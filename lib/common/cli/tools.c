@@ -159,6 +159,8 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_EXCLUDE, INSPECT, ALL, CLI_GROUP_TENSORS, "exclude", "GLOB", NULL,
         "do not compare tensors matching GLOB (repeatable)" },
     { CLI_OPT_TENSOR, CONVERT, 0, CLI_GROUP_TENSORS, "tensor", "NAME", NULL, "write only this tensor" },
+    { CLI_OPT_ADAPTER, WRITE, REMEMBER | CONVERT, CLI_GROUP_TENSORS, "adapter", "PATH", NULL,
+        "merge a LoRA adapter, PATH[:SCALE] (repeatable)" },
     { CLI_OPT_INCLUDE, REMEMBER | CONVERT, 0, CLI_GROUP_TENSORS, "include", "GLOB", NULL,
         "write only tensors matching GLOB (repeatable)" },
     { CLI_OPT_EXCLUDE, REMEMBER | CONVERT, 0, CLI_GROUP_TENSORS, "exclude", "GLOB", NULL,

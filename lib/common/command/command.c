@@ -39,12 +39,12 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 }
 
 /* Returns the type that weights are decoded to. GGUF block types are encoded from F32, as in llama.cpp; other schemes from
- * what amn-remember would write. */
+ * what amn-remember would write, or, with adapters, from F32: the sum is rounded once. */
 static enum dtype
 elements(const struct command *cmd)
 {
     const struct encoder *e = cmd->exact.on ? NULL : cmd->reduction.encoder;
-    return e && e->type != DTYPE_UNKNOWN && !cmd->cast ? DTYPE_F32 : cmd->to;
+    return e && (e->type != DTYPE_UNKNOWN || cmd->adapters.n != 0) && !cmd->cast ? DTYPE_F32 : cmd->to;
 }
 
 /* The Hugging Face side of a job, in one of the two directions. */
@@ -52,6 +52,8 @@ struct hf_sides {
     struct hf_model model;      /* to GGUF */
     struct back_options options;
     struct back_model back;     /* from GGUF, with --to hf */
+    struct adapter_job job;     /* --adapter */
+    struct adapters *adapters;  /* owned, or NULL */
 };
 
 /* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys, or if the input
@@ -80,7 +82,8 @@ static enum keeps
 keeps(const struct command *cmd)
 {
     bool again = cmd->reduction.encoder || (cmd->exact.on && cmd->needs_scheme);
-    return cmd->dequantizes || cmd->dequantize || cmd->cast || again ? KEEPS_NONE : cmd->writer->keeps;
+    bool none = cmd->dequantizes || cmd->dequantize || cmd->cast || again;
+    return none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES) ? KEEPS_NONE : cmd->writer->keeps;
 }
 
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
@@ -92,12 +95,27 @@ choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struc
     if (cmd->to_hf) {
         cmd->dir.texts = &sides->back.texts;
         return choice_make(choice, model->catalog, roles, KEEPS_NONE, sides->back.element, true, err)
+            && adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err)
             && back_choose(&sides->back, model, choice, err) && naming_apply(&cmd->naming, choice, err)
             && command_tell_dequantized(cmd, model->name, choice, err);
     }
     return choice_make(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, err)
+        && adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err)
         && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
         && naming_apply(&cmd->naming, choice, err) && (cmd->exact.on || command_tell_dequantized(cmd, model->name, choice, err));
+}
+
+/* With adapters and an encoder of safetensors, weights are decoded to F32: gives those that are not encoded the type that they have
+ * without an encoder. */
+static void
+settle_types(const struct command *cmd, struct choice *choice)
+{
+    if (cmd->adapters.n == 0 || cmd->cast || cmd->reduction.encoder->type != DTYPE_UNKNOWN)
+        return;
+    for (size_t i = 0; i < choice->n; i++) {
+        struct chosen *c = &choice->list[i];
+        c->dtype = !c->encoding && c->decode ? cmd->to : c->dtype;
+    }
 }
 
 /* Decides which tensors are quantized, and by which encoder. */
@@ -116,7 +134,10 @@ reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct er
         err)) && (cmd->ncandidates == 0 || budget_assign(&assigned, cmd, p, choice, model->catalog, err));
     r->assigned = assigned;
     r->names = &cmd->naming;
-    ok = ok && reduction_apply(r, choice, model->catalog, err) && survey_first(p, choice, err);
+    ok = ok && reduction_apply(r, choice, model->catalog, err);
+    if (ok)
+        settle_types(cmd, choice);
+    ok = ok && survey_first(p, choice, err);
     if (ok && cmd->instead == COMMAND_OUTPUT)
         command_warn_again(cmd, model->name, choice);
     r->assigned = NULL;
@@ -168,7 +189,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
         .nonfinite_ok = cmd->nonfinite_ok };
     struct keys keys = { 0 };
-    struct hf_sides hf = { 0 };
+    struct hf_sides hf = { .job = { &model, kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL } };
     struct hf_quantization config = { 0 };
     struct outputs outputs = { .inputs = &model.inputs };
     cmd->outputs = cmd->dir.outputs = cmd->split.outputs = &outputs;
@@ -205,6 +226,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     roles_free(roles);
     hf_model_clear(&hf.model);
     back_clear(&hf.back);
+    adapters_free(hf.adapters);
     cmd->dir.texts = NULL;
     model_clear(&model);
     fetch_free(fetch);
@@ -217,6 +239,7 @@ clear(struct command *cmd)
     naming_clear(&cmd->naming);
     reduction_clear(&cmd->reduction);
     keys_given_clear(&cmd->keys);
+    adapter_arguments_clear(&cmd->adapters);
 }
 
 /* Frees what a failure may still print. */

@@ -7,6 +7,7 @@
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
 
+#include "adapter/adapter.h"
 #include "cli/options.h"
 #include "hf/model.h"
 #include "output/model_dir.h"
@@ -78,6 +79,7 @@ struct command {
     size_t ncandidates;
     struct command_exact exact;
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
+    struct adapter_arguments adapters;      /* --adapter, in order; owned */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     const char *manifest;           /* path for the digests of the output, or NULL; borrowed */
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */

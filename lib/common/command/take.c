@@ -157,6 +157,8 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         cmd->cli.many = true;
         cmd->output_dir = arg;
         return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: empty file name", option->name);
+    case CLI_OPT_ADAPTER:
+        return adapter_argument_add(&cmd->adapters, arg, err);
     case CLI_OPT_INCLUDE:
     case CLI_OPT_EXCLUDE:
         return naming_match(&cmd->naming, arg, option->key == CLI_OPT_INCLUDE, err);

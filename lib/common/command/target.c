@@ -325,7 +325,7 @@ command_settle(struct command *cmd, struct err *err)
     if (budget && !find_candidates(cmd, err))
         return false;
     if (!cmd->exact.on && !cmd->needs_scheme && !cmd->dequantizes && !cmd->scheme && !cmd->cast && !cmd->dequantize
-        && cmd->writer == &writer_gguf) {       /* amn-convert: BF16 is what the weights would be dequantized to */
+        && cmd->adapters.n == 0 && cmd->writer == &writer_gguf) {       /* amn-convert: BF16 is what the weights would be dequantized to */
         cmd->exact.on = true;
         cmd->exact.optional = !cmd->keep_quantized;
         cmd->exact.level = cmd->keep_quantized ? EXACT_F32 : EXACT_BF16;

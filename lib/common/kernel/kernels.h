@@ -24,6 +24,7 @@
 #include "kernel/encode_mx.h"
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
+#include "kernel/lowrank.h"
 
 /* Rounds n floats to 16-bit codes, to nearest, ties to even, keeping subnormals. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
@@ -123,6 +124,9 @@ typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
 
+/* lowrank.h: products of thin matrices in F64. */
+typedef void kernel_lowrank(double *v, size_t stride, const struct lowrank *p);
+
 struct kernels {
     const char *name;                               /* "scalar", "avx2" */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
@@ -160,6 +164,7 @@ struct kernels {
     kernel_transpose *transpose;
     kernel_crc *crc;
     kernel_loss *loss;
+    kernel_lowrank *lowrank_product, *lowrank_add;
 };
 
 /* Returns the fastest set that this CPU runs, or the one named by AMN_CPU (scalar, avx2). Returns NULL with ERR_USAGE for

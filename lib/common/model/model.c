@@ -329,7 +329,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
 void
 model_clear(struct model *m)
 {
-    for (uint32_t i = 0; i < m->nsrc; i++)
+    for (uint32_t i = 0; i < m->nsrc + m->nmore; i++)
         source_close(m->src[i]);
     free(m->src);
     inputs_clear(&m->inputs);
@@ -341,6 +341,24 @@ model_clear(struct model *m)
 }
 
 bool
+model_join(struct model *m, struct model *other, uint32_t *first, struct err *err)
+{
+    size_t size = ((size_t)m->nsrc + m->nmore + other->nsrc) * sizeof *m->src;
+    struct source **src = realloc(m->src, size);
+    if (!src)
+        return err_memory(err, size);
+    m->src = src;
+    *first = m->nsrc + m->nmore;
+    memcpy(src + *first, other->src, other->nsrc * sizeof *src);
+    m->nmore += other->nsrc;
+    other->nsrc = 0;
+    for (size_t i = 0; i < other->inputs.n; i++)
+        if (!inputs_add(&m->inputs, other->inputs.item[i].dev, other->inputs.item[i].ino, other->inputs.item[i].name, err))
+            return false;
+    return true;
+}
+
+bool
 model_finish(const struct model *m, struct err *err)
 {
     return m->nsrc != 1 || source_finish(m->src[0], model_end(m), m->container->tail_ok, err);
@@ -349,12 +367,13 @@ model_finish(const struct model *m, struct err *err)
 const char **
 model_files(const struct model *m, struct err *err)
 {
-    const char **files = calloc(m->nsrc, sizeof *files);
+    size_t n = (size_t)m->nsrc + m->nmore;
+    const char **files = calloc(n, sizeof *files);
     if (!files) {
-        err_memory(err, m->nsrc * sizeof *files);
+        err_memory(err, n * sizeof *files);
         return NULL;
     }
-    for (uint32_t i = 0; i < m->nsrc; i++)
+    for (size_t i = 0; i < n; i++)
         files[i] = source_name(m->src[i]);
     return files;
 }
@@ -362,7 +381,7 @@ model_files(const struct model *m, struct err *err)
 bool
 model_unchanged(const struct model *m, struct err *err)
 {
-    for (uint32_t i = 0; i < m->nsrc; i++)
+    for (uint32_t i = 0; i < m->nsrc + m->nmore; i++)
         if (!source_unchanged(m->src[i], err))
             return false;
     return true;

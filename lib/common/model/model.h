@@ -10,6 +10,7 @@
 struct model {
     struct source **src;        /* nsrc files; owned */
     uint32_t nsrc, nfiles;      /* files of the whole model; src has fewer after a failure */
+    uint32_t nmore;             /* files of other models after these in src, read along with it: see model_join() */
     struct catalog *catalog;    /* sealed; owned */
     const struct container *container;
     struct inputs inputs;       /* every regular file opened for it: shards, index, config.json, manifest */
@@ -43,6 +44,11 @@ bool model_complete(struct model *m, struct err *err);
 /* Returns the names of the model's files, in order, for messages. The caller frees the array; the names are the model's.
  * Returns NULL on failure. */
 const char **model_files(const struct model *m, struct err *err);
+
+/* Moves the files of another model, which are regular files, to the end of m->src, so that tensors whose extent.file counts
+ * from *first on are read through m. The catalog of `other` stays where it is. Call it after m is open. Fails with
+ * ERR_MEMORY. */
+bool model_join(struct model *m, struct model *other, uint32_t *first, struct err *err);
 
 /* Call at the end of a job. Fails with ERR_IO if a file of src has changed since it was opened. */
 bool model_unchanged(const struct model *m, struct err *err);

@@ -39,6 +39,7 @@ workspace_clear(struct workspace *b)
     free(b->hints);
     free(b->grain.p);
     free(b->tile);
+    free(b->wide);
     *b = (struct workspace){ 0 };
 }
 
@@ -124,13 +125,13 @@ find_room(struct workspace *b, size_t n, struct err *err)
 
 /* Decodes elements from `first` on and sets *count to how many, as limited by the window. `panel` is NULL if none is needed. */
 static bool
-decode_some(const struct maker *m, const struct piece *piece, const struct panel *panel, uint64_t first,
+decode_some(const struct maker *m, const struct piece *piece, enum dtype to, const struct panel *panel, uint64_t first,
     uint64_t *count, uint8_t *y, struct err *err)
 {
     const struct weight *w = piece->of.weight;
     struct span spans[SCHEME_PARTS];
     struct part_bytes in[SCHEME_PARTS] = { { 0 } };
-    size_t size = dtype_facts(piece->to)->bytes;
+    size_t size = dtype_facts(to)->bytes;
     bool misaligned = (uintptr_t)y % size != 0;        /* kernels store aligned elements */
     uint64_t n = misaligned ? num_min(*count, BLOCK_SPARE / size) : *count;
     n = panel ? num_min(n, panel->end - first) : n;
@@ -141,11 +142,11 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
         in[p] = panel_part(panel, p, first);
     if (!find_room(m->b, w->scheme->room, err) || !read_spans(m, w, spans, in, err))
         return false;
-    const struct decoding d = { w, m->p->kernels, in, first, n, piece->to, m->b->room, m->p->hinting };
+    const struct decoding d = { w, m->p->kernels, in, first, n, to, m->b->room, m->p->hinting };
     scheme_decode(&d, misaligned ? m->b->spare : y);
     if (misaligned)
         memcpy(y, m->b->spare, (size_t)n * size);
-    if (piece->to == DTYPE_F16)
+    if (to == DTYPE_F16)
         nonfinite_add(&m->b->values, DTYPE_F16, y, (size_t)n);
     drop_codes(m, piece, first + n);
     *count = n;
@@ -156,9 +157,9 @@ decode_some(const struct maker *m, const struct piece *piece, const struct panel
 
 /* Returns true if a tensor is converted to another type. */
 static bool
-is_cast(const struct piece *piece)
+is_cast(const struct piece *piece, enum dtype to)
 {
-    return piece->kind != PIECE_DECODE && piece->to != piece_input(piece, 0)->dtype;
+    return piece->kind != PIECE_DECODE && to != piece_input(piece, 0)->dtype;
 }
 
 /* Returns true if the stored bytes of a tensor differ from its elements: big-endian, negated or conjugated. */
@@ -265,10 +266,10 @@ repack_run(const struct maker *m, const struct repack *r, uint64_t first, uint64
 
 /* Converts elements [first, first + count) of a tensor to another type, through the window. */
 static bool
-cast_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+cast_run(const struct maker *m, const struct piece *piece, enum dtype to, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
     const struct tensor *t = piece_input(piece, 0);
-    const struct dtype_facts *in = dtype_facts(t->dtype), *out = dtype_facts(piece->to);
+    const struct dtype_facts *in = dtype_facts(t->dtype), *out = dtype_facts(to);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * out->bytes) {
         n = num_min(count, BLOCK_WINDOW / in->bytes);
         if (piece->kind == PIECE_VIEW) {
@@ -280,9 +281,9 @@ cast_run(const struct maker *m, const struct piece *piece, uint64_t first, uint6
         } else if (!change_run(m, t, first, n, m->b->in, err)) {
             return false;
         }
-        kernels_cast(m->p->kernels, t->dtype, piece->to, y, m->b->in, (size_t)n);
-        if (piece->to == DTYPE_F16 || in->bytes > 4)
-            nonfinite_add(&m->b->values, piece->to, y, (size_t)n);
+        kernels_cast(m->p->kernels, t->dtype, to, y, m->b->in, (size_t)n);
+        if (to == DTYPE_F16 || in->bytes > 4)
+            nonfinite_add(&m->b->values, to, y, (size_t)n);
     }
     return true;
 }
@@ -361,17 +362,14 @@ composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first,
     return true;
 }
 
-/* Generates elements [first, first + count) of a piece that consists of elements. */
+/* Generates elements [first, first + count) of a COPY, VIEW or DECODE without its delta, as type `to`. */
 static bool
-element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+source_run(const struct maker *m, const struct piece *piece, enum dtype to, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
-    if (piece->kind == PIECE_COMPOSED)
-        return composed_bytes(m, piece, first, count, size, y, err);
-    if (piece->kind == PIECE_REPACK)
-        return repack_run(m, piece->of.repack, first, count, y, err);
-    if (is_cast(piece))
-        return cast_run(m, piece, first, count, y, err);
+    size_t size = dtype_facts(to)->bytes;
+    if (is_cast(piece, to))
+        return cast_run(m, piece, to, first, count, y, err);
     if (piece->kind == PIECE_COPY)
         return change_run(m, piece->of.tensor, first, count, y, err);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
@@ -383,13 +381,88 @@ element_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
         if (piece->kind == PIECE_VIEW)
             view_some(piece, panel, first, &n, y);
         else
-            ok = decode_some(m, piece, panel, first, &n, y, err);
+            ok = decode_some(m, piece, to, panel, first, &n, y, err);
         if (panel)
             panels_release(m->panels, panel);
         if (!ok)
             return false;
     }
     return true;
+}
+
+/* Argument of read_wide(). */
+struct wide_source {
+    const struct maker *m;
+    const struct piece *piece;
+};
+
+/* Reads elements of a piece before its delta, as F64. */
+static bool
+read_wide(void *of, uint64_t first, size_t n, double *v, struct err *err)
+{
+    const struct wide_source *source = of;
+    float *x = (float *)(v + n) - n;            /* the second half, so that widening in place does not overtake itself */
+    if (source->piece->delta->from == DTYPE_F64)
+        return source_run(source->m, source->piece, DTYPE_F64, first, n, (uint8_t *)v, err);
+    if (!source_run(source->m, source->piece, DTYPE_F32, first, n, (uint8_t *)x, err))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        float one;
+        memcpy(&one, (const uint8_t *)x + i * sizeof one, sizeof one);
+        v[i] = one;
+    }
+    return true;
+}
+
+/* Rounds n changed elements to the type of a piece: to F32, then to a narrower type. */
+static void
+round_wide(const struct maker *m, const struct piece *piece, const double *v, size_t n, uint8_t *y)
+{
+    enum { FEW = 512 };
+    float x[FEW], out[FEW];
+    size_t size = dtype_facts(piece->to)->bytes;
+    if (piece->to == DTYPE_F64)
+        memcpy(y, v, n * sizeof *v);
+    for (size_t some; piece->to != DTYPE_F64 && n != 0; n -= some, v += some, y += some * size) {
+        some = n < FEW ? n : FEW;
+        for (size_t i = 0; i < some; i++)
+            x[i] = (float)v[i];
+        kernels_round(m->p->kernels, piece->to, out, x, some);
+        memcpy(y, out, some * size);
+        if (piece->to == DTYPE_F16)
+            nonfinite_add(&m->b->values, DTYPE_F16, y, some);
+    }
+}
+
+/* Generates elements [first, first + count) of a piece that has a delta. */
+static bool
+changed_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+    struct err *err)
+{
+    struct wide_source source = { m, piece };
+    if (!m->b->wide && (m->b->wide = malloc(BLOCK_WIDE * sizeof *m->b->wide)) == NULL)
+        return err_memory(err, BLOCK_WIDE * sizeof *m->b->wide);
+    for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
+        n = num_min(count, BLOCK_WIDE);
+        const struct delta_run run = { m->p->kernels, first, (size_t)n, m->b->wide, read_wide, &source };
+        if (!read_wide(&source, first, (size_t)n, run.v, err) || !piece->delta->apply(piece->delta, &run, err))
+            return false;
+        round_wide(m, piece, run.v, (size_t)n, y);
+    }
+    return true;
+}
+
+/* Generates elements [first, first + count) of a piece that consists of elements. */
+static bool
+element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+    struct err *err)
+{
+    if (piece->kind == PIECE_COMPOSED)
+        return composed_bytes(m, piece, first, count, size, y, err);
+    if (piece->kind == PIECE_REPACK)
+        return repack_run(m, piece->of.repack, first, count, y, err);
+    return piece->delta ? changed_run(m, piece, first, count, size, y, err)
+        : source_run(m, piece, piece->to, first, count, y, err);
 }
 
 /* Generates bytes [from, to) of a piece that consists of elements of `size` bytes; the first and the last may be partial. */
@@ -434,7 +507,7 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
     case PIECE_ENCODE:
         return encoder_bytes(m->p, m->panels, m->b, piece, from, to, y, err);
     case PIECE_COPY:
-        if (!is_changed(t) && !is_cast(piece))
+        if (!is_changed(t) && !is_cast(piece, piece->to) && !piece->delta)
             return read_once(m, t, from, y, to - from, err);
         break;
     default:

@@ -184,6 +184,7 @@ find_elements(struct piece *piece, struct piece_view *view, struct layout *order
     }
     piece->name = chosen->name;
     piece->name_len = chosen->name_len;
+    piece->delta = chosen->copy ? chosen->copy->delta : chosen->decode ? chosen->decode->delta : NULL;
     return (shape_nbytes(&t.shape, t.dtype, &piece->nbytes, &whole) && whole)
         || err_set(err, ERR_BUG, ERR_NO_OFFSET, "a tensor without a size is laid out");
 }

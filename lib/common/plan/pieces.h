@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "plan/choice.h"
+#include "plan/delta.h"
 
 enum piece_kind {
     PIECE_TEXT,                 /* bytes in memory: a header */
@@ -45,6 +46,8 @@ struct piece {
     uint64_t at, nbytes;        /* offset in the output, or PIECE_NOWHERE; nbytes may be 0 */
     const char *name;           /* name of a renamed tensor, as in struct chosen */
     uint32_t name_len;
+    const struct delta *delta;  /* of the source of a COPY, VIEW or DECODE: changes its elements before they are rounded to
+                                 * `to`; or NULL; borrowed */
     union {
         const char *text;               /* TEXT: owned by the pieces */
         const struct tensor *tensor;    /* COPY */

@@ -31,6 +31,18 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
     return s;
 }
 
+/* Adds an input. */
+static void
+add_input(struct ndjson *j, const struct outline *in, const struct tensor *t, struct span s)
+{
+    ndjson_object(j, NULL);
+    ndjson_text(j, "file", in->files[t->extent.file]);
+    ndjson_bytes(j, "tensor", t->name, t->name_len);
+    ndjson_u64(j, "offset", t->extent.at + s.at);
+    ndjson_u64(j, "nbytes", s.len);
+    ndjson_object_end(j);
+}
+
 /* Adds the inputs of bytes [from, to) of a piece that is not COMPOSED. */
 static void
 add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
@@ -39,14 +51,11 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
         const struct tensor *t = piece_input(piece, p);
         if (!t)
             continue;
-        struct span s = needs(piece, p, from, to);
-        ndjson_object(j, NULL);
-        ndjson_text(j, "file", in->files[t->extent.file]);
-        ndjson_bytes(j, "tensor", t->name, t->name_len);
-        ndjson_u64(j, "offset", t->extent.at + s.at);
-        ndjson_u64(j, "nbytes", s.len);
-        ndjson_object_end(j);
+        add_input(j, in, t, needs(piece, p, from, to));
     }
+    const struct delta *delta = (piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece)->delta;
+    for (size_t i = 0; delta && delta->input(delta, i); i++)
+        add_input(j, in, delta->input(delta, i), (struct span){ 0, delta->input(delta, i)->extent.nbytes });
 }
 
 /* Adds the inputs of bytes [from, to) of a COMPOSED piece. */

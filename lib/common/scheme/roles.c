@@ -222,7 +222,7 @@ roles_is_kept(const struct weight *w, enum keeps keeps)
 {
     const struct tensor *t = w->part[0];
     bool blocks = t->dtype >= DTYPE_SCALARS;
-    return keeps == (blocks ? KEEPS_BLOCKS : KEEPS_CODES) && t->dtype != DTYPE_UNKNOWN && !(blocks && t->big_endian);
+    return !w->delta && keeps == (blocks ? KEEPS_BLOCKS : KEEPS_CODES) && t->dtype != DTYPE_UNKNOWN && !(blocks && t->big_endian);
 }
 
 bool

@@ -38,7 +38,8 @@ enum keeps {
     KEEPS_BLOCKS                /* ggml's block types */
 };
 
-/* Returns true if an output can hold the weight as it is stored: not if its length is unknown or its blocks are big-endian. */
+/* Returns true if an output can hold the weight as it is stored: not if its length is unknown, its blocks are big-endian or
+ * its elements change. */
 bool roles_is_kept(const struct weight *w, enum keeps keeps);
 
 /* Fails with ERR_UNSUPPORTED if a weight that is not kept cannot be decoded, naming the weight and its scheme, or if the

@@ -33,6 +33,7 @@ struct weight {
     bool vague;                                 /* shape or numbers are unknown: ambiguous, or in contents that were not read */
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL if absent */
+    const struct delta *delta;                  /* a change of its elements (plan/delta.h), or NULL; borrowed */
     const void *own;                            /* the scheme's own numbers; live as long as the catalog */
 };
 

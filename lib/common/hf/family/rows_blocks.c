@@ -9,7 +9,7 @@
 bool
 rows_blocks(struct fp4_blocks *b, const struct rows_work *w, const struct family_source *source)
 {
-    return w->how->blocks && fp4_blocks_of(b, source->chosen.decode);
+    return w->how->blocks && !(source->chosen.decode && source->chosen.decode->delta) && fp4_blocks_of(b, source->chosen.decode);
 }
 
 /* The scale of a tensor for each of its experts, or one. */

@@ -95,7 +95,7 @@ compare(const struct rows_work *w, const struct family_source *source, const str
     const struct family_source *other = family_sources_find(w->sources, row->other, strlen(row->other));
     char what[STR_SHOWN + 64], name[STR_SHOWN];
     bool same = false;
-    if (other && other->chosen.copy && source->chosen.copy
+    if (other && other->chosen.copy && source->chosen.copy && other->chosen.copy->delta == source->chosen.copy->delta
             && !hf_same_bytes(&same, w->how->model, source->chosen.copy, other->chosen.copy, err))
         return false;
     snprintf(what, sizeof what, "it differs from %s, which llama.cpp uses for both",

@@ -29,6 +29,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_encode_mx(k);
     avx2_use_encode_bnb(k);
     avx2_use_loss(k);
+    avx2_use_lowrank(k);
     avx2_use_encode_iq4(k);
     avx2_use_encode_iq(k);
     avx2_use_encode_iq1(k);

@@ -64,6 +64,9 @@ void avx2_use_encode_iq1(struct kernels *k);
 /* Quantization error */
 void avx2_use_loss(struct kernels *k);
 
+/* Products of thin matrices */
+void avx2_use_lowrank(struct kernels *k);
+
 /* CRC-32 */
 void avx2_use_crc(struct kernels *k);
 

@@ -1,0 +1,117 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapter/match.h"
+
+struct adapters {
+    struct adapter *list;               /* n of them; owned */
+    size_t n;
+    struct change_owner owner;
+    struct change **change;             /* of nchange chosen tensors; owned */
+    size_t nchange;
+};
+
+/* Checks an adapter of llama.cpp against the base. */
+static bool
+check_gguf(const struct adapter *a, const struct adapter_job *job, struct err *err)
+{
+    const struct meta *type = catalog_meta_find(a->file.catalog, "adapter.type");
+    const struct meta *own = catalog_meta_find(a->file.catalog, "general.architecture");
+    const struct meta *base = catalog_meta_find(job->model->catalog, "general.architecture");
+    size_t n = 0, m = 0, k = 0;
+    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    if (a->family != ADAPTER_GGUF)
+        return true;
+    if (strcmp(catalog_facts_of(job->model->catalog)->format, "GGUF") != 0)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "a GGUF adapter needs a GGUF base: convert the base first, or give the "
+            "adapter in its original form");
+    if (!word || n != 4 || memcmp(word, "lora", 4) != 0 || catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
+    const char *one = own ? meta_bytes(&own->value, &m) : NULL, *two = base ? meta_bytes(&base->value, &k) : NULL;
+    return !one || !two || (m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter belongs to "
+        "a model of another general.architecture");
+}
+
+static bool
+open_all(struct adapters *all, const struct adapter_arguments *args, const struct adapter_job *job, struct err *err)
+{
+    for (size_t i = 0; i < args->n; i++) {
+        struct adapter *a = &all->list[all->n++];
+        if (!adapter_open(a, &args->list[i], job, err))
+            return false;
+        if (!(adapter_check_config(a, err) && check_gguf(a, job, err) && adapter_read_keys(a, job->model->catalog, err)
+                && adapter_settle_modules(a, job, err)))
+            return err_in_file(err, a->shown);
+        if (job->dir && a->tokenizer)
+            catalog_warn(job->model->catalog, "%s: the tokenizer beside this adapter is not copied: the output has the tokenizer of the "
+                "base", a->shown);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(all->list[k].path, a->path) == 0)
+                catalog_warn(job->model->catalog, "%s: this adapter is given twice", a->shown);
+    }
+    return true;
+}
+
+/* Runs one of the passes over all adapters. */
+static bool
+each(const struct adapters *all, const struct match_job *m, bool (*pass)(const struct match_job *m, const struct adapter *a,
+    struct err *err), struct err *err)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (!pass(m, &all->list[i], err))
+            return err_in_file(err, all->list[i].shown);
+    return true;
+}
+
+bool
+adapters_apply(struct adapters **out, const struct adapter_arguments *args, const struct adapter_job *job, struct choice *choice,
+    struct err *err)
+{
+    *out = NULL;
+    if (args->n == 0)
+        return true;
+    struct adapters *all = calloc(1, sizeof *all);
+    if (!all)
+        return err_memory(err, sizeof *all);
+    *out = all;
+    struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .names = NULL,
+        .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
+    all->owner = (struct change_owner){ job->model, job->kernels, residents_new(err) };
+    all->list = calloc(args->n, sizeof *all->list);
+    all->change = m.change = calloc(choice->n + 1, sizeof *all->change);
+    all->nchange = choice->n;
+    bool ok = all->owner.residents && ((all->list && all->change && m.replaced) || err_memory(err, choice->n * sizeof *all->change));
+    struct weight_names *names = ok ? weight_names_new(choice, err) : NULL;
+    m.names = names;
+    ok = names && open_all(all, args, job, err) && each(all, &m, match_replace, err) && each(all, &m, match_steps, err);
+    weight_names_free(names);
+    free(m.replaced);
+    if (ok)
+        catalog_tell(job->model->catalog, "%zu weight%s changed by %zu adapter%s", adapters_touched(all),
+            adapters_touched(all) == 1 ? "" : "s", all->n, all->n == 1 ? "" : "s");
+    return ok;
+}
+
+void
+adapters_free(struct adapters *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; all->list && i < all->n; i++)
+        adapter_clear(&all->list[i]);
+    for (size_t i = 0; all->change && i < all->nchange; i++)
+        change_free(all->change[i]);
+    residents_free(all->owner.residents);
+    free(all->list);
+    free(all->change);
+    free(all);
+}
+
+size_t
+adapters_touched(const struct adapters *all)
+{
+    size_t n = 0;
+    for (size_t i = 0; all && i < all->nchange; i++)
+        n += all->change[i] != NULL;
+    return n;
+}

@@ -1,0 +1,95 @@
+/* adapter_priv: an adapter file as modules, each with its factors. */
+#ifndef ADAPTER_ADAPTER_PRIV_H
+#define ADAPTER_ADAPTER_PRIV_H
+
+#include <jansson.h>
+
+#include "adapter/adapter.h"
+#include "base/table.h"
+#include "base/tree.h"
+
+enum adapter_family { ADAPTER_PEFT, ADAPTER_SINGLE, ADAPTER_GGUF, ADAPTER_MLX };
+
+/* The purpose of a tensor of an adapter. */
+enum factor_role {
+    FACTOR_A, FACTOR_B,                 /* low rank: down and up */
+    FACTOR_MID,                         /* the middle of a convolution in three parts */
+    FACTOR_B_BIAS,                      /* added to the bias */
+    FACTOR_ALPHA,                       /* a number */
+    FACTOR_MAGNITUDE, FACTOR_DORA_SCALE,        /* norms of rows or columns */
+    FACTOR_HADA_1A, FACTOR_HADA_1B, FACTOR_HADA_2A, FACTOR_HADA_2B, FACTOR_HADA_T1, FACTOR_HADA_T2,
+    FACTOR_LOKR_1, FACTOR_LOKR_1A, FACTOR_LOKR_1B, FACTOR_LOKR_2, FACTOR_LOKR_2A, FACTOR_LOKR_2B, FACTOR_LOKR_T2,
+    FACTOR_IA3,                         /* multiplies rows or columns */
+    FACTOR_DIFF, FACTOR_DIFF_BIAS,      /* added as it is, to the weight and to the bias */
+    FACTOR_BASE, FACTOR_BASE_BIAS,      /* base_layer.weight, base_layer.bias: replace */
+    FACTOR_SET, FACTOR_SET_BIAS,        /* replace */
+    FACTOR_TOKENS,                      /* rows that replace rows */
+    FACTOR_ROLES
+};
+
+/* How the two factors of a low-rank change are stored. */
+enum factor_order {
+    ORDER_LINEAR,                       /* A [r, in], B [out, r] */
+    ORDER_EMBEDDING,                    /* A [r, vocab], B [dim, r] */
+    ORDER_ROWS,                         /* a [vocab, r], b [dim, r]: embeddings in GGUF */
+    ORDER_MLX                           /* a [in, r], b [r, out] */
+};
+
+/* A module of an adapter. */
+struct adapter_module {
+    const char *name;                   /* len bytes: "model.layers.0.self_attn.q_proj"; borrowed from the catalog */
+    uint32_t len;
+    bool whole;                         /* the name is that of a tensor, with ".weight" */
+    enum factor_order order;
+    const struct tensor *factor[FACTOR_ROLES];  /* with extent.file as in the model; or NULL */
+    double alpha, scale;                /* scale: alpha / rank times that of the command line */
+    uint64_t rank;
+    const struct tensor *again[2];      /* a second tensor that replaces the weight, or the bias: has to be equal */
+};
+
+struct adapter {
+    const char *path;                   /* of the file, for messages; owned */
+    char *shown;                        /* owned */
+    char *folder;                       /* directory of the file; owned */
+    bool tokenizer;                     /* tokenizer_config.json is beside the file */
+    double c;                           /* scale of the command line */
+    enum adapter_family family;
+    struct model file;                  /* its sources move to the model of the job */
+    uint32_t first;                     /* file index of the first of them */
+    json_t *config;                     /* adapter_config.json, or NULL; owned */
+    struct adapter_module *module;      /* n of them; owned */
+    size_t n, room;
+    struct table names;
+    const char *variant;                /* name of the adapter inside the file ("default"), nvariant bytes; borrowed */
+    size_t nvariant;
+};
+
+/* Finds the file of an adapter and opens it, with adapter_config.json. Clear *a also after a failure. */
+bool adapter_open(struct adapter *a, const struct adapter_argument *arg, const struct adapter_job *job, struct err *err);
+void adapter_clear(struct adapter *a);
+
+/* Sorts the tensors of the file into modules. */
+bool adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err);
+
+/* Returns the module of this name, adding it if necessary; `name` is borrowed. NULL on failure. */
+struct adapter_module *adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err);
+
+/* Sets a factor. Fails with ERR_MALFORMED if the module has it already. */
+bool adapter_set_factor(struct adapter_module *m, enum factor_role role, const struct tensor *t, struct err *err);
+
+/* Checks adapter_config.json as a whole: refuses types and variants by name. */
+bool adapter_check_config(const struct adapter *a, struct err *err);
+
+/* Sets rank, alpha and scale of each module, from the config or from the factors, and checks that its factors are complete
+ * and agree. */
+bool adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct err *err);
+
+/* Return members of the config: NULL or false if it has none. */
+const json_t *adapter_member(const struct adapter *a, const char *name);
+bool adapter_flag(const struct adapter *a, const char *name);
+
+/* Fails about a module of the adapter: "module NAME: ...". */
+bool adapter_fail(const struct adapter_module *m, enum err_kind kind, struct err *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,256 @@
+/* Sorts the tensors of an adapter by their names: the module in front, the role of the factor behind. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapter/adapter_priv.h"
+#include "base/array.h"
+
+static const char module_of_factor[] = "module %s: ";
+
+/* Components of names that say what a tensor is. */
+static const struct key_word {
+    const char *word;
+    enum factor_role role;
+    enum factor_order order;
+} words[] = {
+    { "lora_A", FACTOR_A, ORDER_LINEAR }, { "lora_B", FACTOR_B, ORDER_LINEAR },
+    { "lora_embedding_A", FACTOR_A, ORDER_EMBEDDING }, { "lora_embedding_B", FACTOR_B, ORDER_EMBEDDING },
+    { "lora_down", FACTOR_A, ORDER_LINEAR }, { "lora_up", FACTOR_B, ORDER_LINEAR }, { "lora_mid", FACTOR_MID, ORDER_LINEAR },
+    { "lora_magnitude_vector", FACTOR_MAGNITUDE, ORDER_LINEAR }, { "dora_scale", FACTOR_DORA_SCALE, ORDER_LINEAR },
+    { "alpha", FACTOR_ALPHA, ORDER_LINEAR }, { "ia3_l", FACTOR_IA3, ORDER_LINEAR },
+    { "hada_w1_a", FACTOR_HADA_1A, ORDER_LINEAR }, { "hada_w1_b", FACTOR_HADA_1B, ORDER_LINEAR },
+    { "hada_w2_a", FACTOR_HADA_2A, ORDER_LINEAR }, { "hada_w2_b", FACTOR_HADA_2B, ORDER_LINEAR },
+    { "hada_t1", FACTOR_HADA_T1, ORDER_LINEAR }, { "hada_t2", FACTOR_HADA_T2, ORDER_LINEAR },
+    { "lokr_w1", FACTOR_LOKR_1, ORDER_LINEAR }, { "lokr_w1_a", FACTOR_LOKR_1A, ORDER_LINEAR },
+    { "lokr_w1_b", FACTOR_LOKR_1B, ORDER_LINEAR }, { "lokr_w2", FACTOR_LOKR_2, ORDER_LINEAR },
+    { "lokr_w2_a", FACTOR_LOKR_2A, ORDER_LINEAR }, { "lokr_w2_b", FACTOR_LOKR_2B, ORDER_LINEAR },
+    { "lokr_t2", FACTOR_LOKR_T2, ORDER_LINEAR },
+    { "diff", FACTOR_DIFF, ORDER_LINEAR }, { "diff_b", FACTOR_DIFF_BIAS, ORDER_LINEAR },
+    { "w_norm", FACTOR_DIFF, ORDER_LINEAR }, { "b_norm", FACTOR_DIFF_BIAS, ORDER_LINEAR },
+    { "set_weight", FACTOR_SET, ORDER_LINEAR }, { "trainable_tokens_delta", FACTOR_TOKENS, ORDER_LINEAR },
+    { "base_layer", FACTOR_BASE, ORDER_LINEAR }, { "modules_to_save", FACTOR_SET, ORDER_LINEAR },
+    { "ln_tuning_layers", FACTOR_SET, ORDER_LINEAR }, { "original_module", FACTOR_ROLES, ORDER_LINEAR },
+};
+
+/* Endings of older diffusers files. */
+static const struct key_ending {
+    const char *ending;
+    enum factor_role role;
+} endings[] = {
+    { "_lora.down", FACTOR_A }, { "_lora.up", FACTOR_B }, { ".lora.down", FACTOR_A }, { ".lora.up", FACTOR_B },
+    { ".lora_linear_layer.down", FACTOR_A }, { ".lora_linear_layer.up", FACTOR_B },
+};
+
+/* Parts of the names of forms that are recognised and not merged. */
+static const char *const refused[] = { "lora_", "hada_", "lokr_", "vera_", "oft_", "boft_", "reshape_weight", ".a1.", ".a2.", ".b1.",
+    ".b2.", "miss_", "bone_", "shira_", "randlora_", "delora_", "fourierft_", "waveft_", "c3a_", "hra_", "road_" };
+
+enum key_tail { TAIL_NONE, TAIL_WEIGHT, TAIL_BIAS };
+
+bool
+adapter_fail(const struct adapter_module *m, enum err_kind kind, struct err *err, const char *format, ...)
+{
+    char shown[STR_SHOWN], before[STR_SHOWN + 16];
+    va_list args;
+    va_start(args, format);
+    snprintf(before, sizeof before, module_of_factor, str_shown(shown, m->name, m->len));
+    err_vset(err, kind, ERR_NO_OFFSET, before, format, args);
+    va_end(args);
+    return false;
+}
+
+static const char *
+name_of(const void *owner, uint32_t number, size_t *n)
+{
+    const struct adapter *a = owner;
+    *n = a->module[number].len;
+    return a->module[number].name;
+}
+
+struct adapter_module *
+adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err)
+{
+    uint32_t number = (uint32_t)a->n;
+    bool again = false;
+    struct adapter_module *list = array_grow(a->module, a->n, &a->room, sizeof *list, err);
+    if (!list)
+        return NULL;
+    a->module = list;
+    if (!table_add(&a->names, name_of, a, name, n, &number, &again, err))
+        return NULL;
+    if (!again)
+        list[a->n++] = (struct adapter_module){ .name = name, .len = (uint32_t)n };
+    return &list[number];
+}
+
+bool
+adapter_set_factor(struct adapter_module *m, enum factor_role role, const struct tensor *t, struct err *err)
+{
+    char shown[STR_SHOWN];
+    if (m->factor[role])
+        return adapter_fail(m, ERR_MALFORMED, err, "two tensors have the role of %s", str_shown(shown, t->name, t->name_len));
+    m->factor[role] = t;
+    return true;
+}
+
+/* Returns the word that p[0..n) is, or NULL. */
+static const struct key_word *
+find_word(const char *p, size_t n)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i].word) == n && memcmp(words[i].word, p, n) == 0)
+            return &words[i];
+    return NULL;
+}
+
+/* Returns the position after the last dot before n, or 0. */
+static size_t
+last_component(const char *p, size_t n)
+{
+    while (n != 0 && p[n - 1] != '.')
+        n--;
+    return n;
+}
+
+/* Remembers the name of the adapter inside its file, of which there may be one. */
+static bool
+see_variant(struct adapter *a, const char *p, size_t n, struct err *err)
+{
+    char one[STR_SHOWN], two[STR_SHOWN];
+    if (a->variant && str_compare(a->variant, a->nvariant, p, n) != 0)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the file contains several adapters, %s and %s: save them one by one",
+            str_shown(one, a->variant, a->nvariant), str_shown(two, p, n));
+    a->variant = p;
+    a->nvariant = n;
+    return true;
+}
+
+/* Fails about a tensor that has no place in an adapter. */
+static bool
+unknown(const struct tensor *t, struct err *err)
+{
+    char shown[STR_SHOWN];
+    str_shown(shown, t->name, t->name_len);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (memmem(t->name, t->name_len, refused[i], strlen(refused[i])))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "this form of adapter is not merged", shown);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "not a part of an adapter", shown);
+}
+
+/* Finds the word of a name without its tail, the last component or the one before, which the name of the adapter follows. */
+static const struct key_word *
+split(struct adapter *a, const char *p, size_t n, size_t *module, bool *ok, struct err *err)
+{
+    size_t last = last_component(p, n), before = last > 1 ? last_component(p, last - 1) : 0;
+    const struct key_word *word = find_word(p + last, n - last);
+    *module = last;
+    if (word || last < 2)
+        return word;
+    if ((word = find_word(p + before, last - 1 - before)) == NULL || word->role == FACTOR_BASE)
+        return NULL;
+    *module = before;
+    *ok = see_variant(a, p + last, n - last, err);
+    return word;
+}
+
+/* Adds a factor to its module: `role` as for a weight. */
+static bool
+add(struct adapter *a, const struct tensor *t, const char *name, size_t n, enum factor_role role, enum factor_order order,
+    enum key_tail tail, struct err *err)
+{
+    static const enum factor_role bias_of[FACTOR_ROLES] = { [FACTOR_B] = FACTOR_B_BIAS, [FACTOR_BASE] = FACTOR_BASE_BIAS,
+        [FACTOR_SET] = FACTOR_SET_BIAS };
+    if (tail == TAIL_BIAS && (role = bias_of[role]) == 0)
+        return unknown(t, err);
+    struct adapter_module *m = n != 0 ? adapter_module_of(a, name, n, err) : NULL;
+    if (!m)
+        return n == 0 ? unknown(t, err) : false;
+    if (role == FACTOR_A || role == FACTOR_B)
+        m->order = order;
+    if (m->factor[role] && (role == FACTOR_SET || role == FACTOR_SET_BIAS)) {
+        m->again[role == FACTOR_SET_BIAS] = t;          /* must be equal, which is checked later */
+        return true;
+    }
+    return adapter_set_factor(m, role, t, err);
+}
+
+/* Reads a name of PEFT, kohya, LyCORIS or diffusers. */
+static bool
+read_key(struct adapter *a, const struct tensor *t, struct err *err)
+{
+    static const char root[] = "base_model.model.", tokens[] = ".token_adapter";
+    const char *p = t->name;
+    size_t n = t->name_len, module;
+    bool ok = true;
+    if (n > sizeof root - 1 && memcmp(p, root, sizeof root - 1) == 0) {
+        p += sizeof root - 1;
+        n -= sizeof root - 1;
+    }
+    enum key_tail tail = str_strip(p, &n, ".weight") ? TAIL_WEIGHT : str_strip(p, &n, ".bias") ? TAIL_BIAS : TAIL_NONE;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_strip(p, &n, endings[i].ending))
+            return add(a, t, p, n, endings[i].role, ORDER_LINEAR, tail, err);
+    const struct key_word *word = split(a, p, n, &module, &ok, err);
+    if (!ok)
+        return false;
+    if (!word)
+        return a->family == ADAPTER_PEFT && tail != TAIL_NONE && memmem(p, n, "lora_", 5) == NULL
+            ? add(a, t, p, n, FACTOR_SET, ORDER_LINEAR, tail, err) : unknown(t, err);
+    if (word->role == FACTOR_ROLES)
+        return true;                            /* the untrained copy */
+    module -= module != 0;
+    if (word->role == FACTOR_TOKENS)
+        str_strip(p, &module, tokens);
+    return add(a, t, p, module, word->role, word->order, tail, err);
+}
+
+/* Reads a name of MLX or GGUF: NAME.lora_a, NAME.lora_b, NAME.m, or a tensor that replaces one. */
+static bool
+read_short_key(struct adapter *a, const struct tensor *t, struct err *err)
+{
+    const char *p = t->name;
+    size_t n = t->name_len;
+    bool gguf = a->family == ADAPTER_GGUF;
+    enum factor_role role = str_strip(p, &n, ".lora_a") ? FACTOR_A : str_strip(p, &n, ".lora_b") ? FACTOR_B
+        : !gguf && str_strip(p, &n, ".m") ? FACTOR_MAGNITUDE : FACTOR_SET;
+    enum key_tail tail = TAIL_NONE;
+    if (role == FACTOR_SET && !gguf)
+        tail = str_strip(p, &n, ".weight") ? TAIL_WEIGHT : str_strip(p, &n, ".bias") ? TAIL_BIAS : TAIL_NONE;
+    if (role == FACTOR_SET && !gguf && tail == TAIL_NONE)
+        return unknown(t, err);
+    if (!add(a, t, p, n, role, gguf ? ORDER_LINEAR : ORDER_MLX, tail, err))
+        return false;
+    struct adapter_module *m = adapter_module_of(a, p, n, err);
+    static const char embedding[] = "token_embd.weight";
+    if (m && gguf)
+        m->whole = true;
+    if (m && gguf && n == sizeof embedding - 1 && memcmp(p, embedding, n) == 0)
+        m->order = ORDER_ROWS;
+    return m != NULL;
+}
+
+bool
+adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err)
+{
+    char shown[STR_SHOWN];
+    bool bare = a->family == ADAPTER_SINGLE && catalog_count(a->file.catalog) != 0;
+    for (size_t i = 0; i < catalog_count(a->file.catalog); i++) {
+        struct tensor *t = catalog_alloc(memory, sizeof *t, err);
+        if (!t)
+            return false;
+        *t = *catalog_at(a->file.catalog, i);
+        t->extent.file += a->first;
+        bare = bare && t->name_len > 17 && memcmp(t->name, "base_model.model.", 17) == 0;
+        if (t->dtype < DTYPE_SCALARS && !dtype_is_float(t->dtype))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s are not supported", str_shown(shown,
+                t->name, t->name_len), dtype_name(t->dtype));
+        if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !read_short_key(a, t, err) : !read_key(a, t, err))
+            return false;
+    }
+    if (bare && catalog_meta_count(a->file.catalog) <= 1)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json is missing beside this file: rank and alpha are "
+            "unknown");
+    return a->n != 0 || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file has no tensors");
+}

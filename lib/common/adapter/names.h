@@ -1,0 +1,18 @@
+/* names: finds the tensor of a choice that a module of an adapter means, in steps from the exact name to a common end. */
+#ifndef ADAPTER_NAMES_H
+#define ADAPTER_NAMES_H
+
+#include "plan/choice.h"
+
+struct weight_names;
+
+struct weight_names *weight_names_new(const struct choice *choice, struct err *err);    /* NULL on failure */
+void weight_names_free(struct weight_names *w);         /* accepts NULL */
+
+#define WEIGHT_NONE SIZE_MAX
+
+/* Sets *found to the index of the chosen tensor, or WEIGHT_NONE. `exact`: only the name itself. Fails with ERR_MALFORMED,
+ * naming both, if two tensors are meant. */
+bool weight_names_find(size_t *found, const struct weight_names *w, const char *name, size_t n, bool exact, struct err *err);
+
+#endif

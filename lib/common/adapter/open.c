@@ -1,0 +1,162 @@
+/* Finds and opens the file of an adapter. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "adapter/adapter_priv.h"
+#include "base/folder.h"
+#include "source/small_file.h"
+
+/* Names that a directory of an adapter has, in order. adapter_config.json is read from beside the first three. */
+static const char *const usual[] = { "adapter_model.safetensors", "adapter_model.bin", "adapters.safetensors",
+    "pytorch_lora_weights.safetensors" };
+enum { USUAL = sizeof usual / sizeof *usual, CONFIGURED = 3 };
+
+/* Finds the only file of a directory that can be an adapter. */
+static bool
+find_only(char **path, const char *dir, struct err *err)
+{
+    struct str found = { 0 };
+    const char *name;
+    size_t n = 0;
+    char shown[STR_SHOWN];
+    str_shown(shown, dir, strlen(dir));
+    DIR *d = opendir(dir);
+    if (!d)
+        return err_sys(err, ERR_OPEN, errno, "cannot read the directory %s", shown);
+    while ((name = folder_next(d, err)) != NULL)
+        if ((str_ends(name, ".safetensors") || str_ends(name, ".gguf")) && name[0] != '.' && n++ == 0)
+            str_text(&found, name);
+    closedir(d);
+    bool ok = err->kind == ERR_NONE && (!found.failed || err_memory(err, found.room))
+        && (n != 0 || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s contains no adapter: expected adapter_model.safetensors, "
+            "adapter_model.bin, adapters.safetensors or pytorch_lora_weights.safetensors", shown))
+        && (n == 1 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: %s contains %zu files that can be adapters: give one of "
+            "them", shown, n));
+    *path = ok ? folder_path(dir, strlen(dir), found.p, err) : NULL;
+    str_clear(&found);
+    return *path != NULL;
+}
+
+/* Sets *path to the file of an adapter, which the caller frees. */
+static bool
+locate(char **path, const char *arg, struct err *err)
+{
+    struct stat st;
+    char shown[STR_SHOWN];
+    *path = NULL;
+    if (strcmp(arg, "-") == 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: an adapter cannot come from standard input: give a file");
+    if (stat(arg, &st) != 0)
+        return err_sys(err, ERR_OPEN, errno, "adapter %s", str_shown(shown, arg, strlen(arg)));
+    if (S_ISREG(st.st_mode))
+        return (*path = strdup(arg)) != NULL || err_memory(err, strlen(arg) + 1);
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: %s is not a regular file", str_shown(shown, arg, strlen(arg)));
+    for (size_t i = 0; i < USUAL; i++) {
+        char *one = folder_path(arg, strlen(arg), usual[i], err);
+        if (!one)
+            return false;
+        if (stat(one, &st) == 0) {
+            *path = one;
+            return true;
+        }
+        free(one);
+    }
+    return find_only(path, arg, err);
+}
+
+/* Reads adapter_config.json beside the file, if the file has one of the names that it accompanies. */
+static bool
+read_config(struct adapter *a, const struct adapter_job *job, struct err *err)
+{
+    static const char name[] = "adapter_config.json";
+    const char *file = folder_name(a->path);
+    struct source *src = NULL;
+    struct stat st;
+    const char *text;
+    size_t i = 0, n;
+    while (i < CONFIGURED && strcmp(usual[i], file) != 0)
+        i++;
+    if (i == CONFIGURED)
+        return true;
+    char *path = folder_path(a->path, folder_len(a->path), name, err);
+    if (!path)
+        return false;
+    bool there = stat(path, &st) == 0;
+    bool ok = !there || (small_file_open(&src, path, false, SMALL_FILE_MAX, catalog_budget(job->model->catalog),
+        "bytes of adapter_config.json", &text, &n, &job->model->inputs, err) && tree_read(&a->config, text, n, name, err));
+    if (!ok) {
+        char shown[STR_SHOWN];
+        err_in_file(err, str_shown(shown, path, strlen(path)));
+    }
+    source_close(src);
+    free(path);
+    return ok;
+}
+
+/* Sees if a tokenizer is beside the file. */
+static bool
+find_tokenizer(struct adapter *a, struct err *err)
+{
+    struct stat st;
+    char *path = folder_path(a->path, folder_len(a->path), "tokenizer_config.json", err);
+    a->tokenizer = path && stat(path, &st) == 0;
+    free(path);
+    return path != NULL;
+}
+
+/* Decides which of the families the adapter belongs to. */
+static bool
+find_family(struct adapter *a, struct err *err)
+{
+    const struct meta *type = catalog_meta_find(a->file.catalog, "general.type");
+    if (strcmp(catalog_facts_of(a->file.catalog)->format, "GGUF") == 0) {
+        size_t n;
+        const char *p = type ? meta_bytes(&type->value, &n) : NULL;
+        a->family = ADAPTER_GGUF;
+        return (p && type->value.type == META_STRING && n == 7 && memcmp(p, "adapter", 7) == 0) || err_set(err, ERR_MALFORMED,
+            ERR_NO_OFFSET, "not an adapter: its general.type is not \"adapter\"");
+    }
+    a->family = !a->config ? ADAPTER_SINGLE
+        : json_object_get(a->config, "fine_tune_type") || json_object_get(a->config, "lora_parameters") ? ADAPTER_MLX
+        : ADAPTER_PEFT;
+    return a->family != ADAPTER_PEFT || json_object_get(a->config, "peft_type") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+        "adapter_config.json has no peft_type");
+}
+
+bool
+adapter_open(struct adapter *a, const struct adapter_argument *arg, const struct adapter_job *job, struct err *err)
+{
+    const struct model_options how = { .limits = job->limits, .config = "none" };
+    char *path, shown[STR_SHOWN];
+    *a = (struct adapter){ .c = arg->scale };
+    if (!locate(&path, arg->path, err))
+        return false;
+    a->path = path;
+    a->shown = strdup(str_shown(shown, path, strlen(path)));
+    size_t n = folder_len(path);
+    a->folder = n != 0 ? strndup(path, n) : strdup(".");
+    if (!a->shown || !a->folder)
+        return err_memory(err, n + sizeof shown);
+    bool ok = model_open(&a->file, path, &how, err) && (source_seekable(a->file.src[0]) || err_set(err, ERR_UNSUPPORTED,
+            ERR_NO_OFFSET, "compressed adapters are not supported: decompress the file first"))
+        && model_spool(&a->file, err) && read_config(a, job, err) && find_tokenizer(a, err) && find_family(a, err)
+        && model_join(job->model, &a->file, &a->first, err);
+    return ok || err_in_file(err, a->shown);
+}
+
+void
+adapter_clear(struct adapter *a)
+{
+    model_clear(&a->file);
+    json_decref(a->config);
+    table_clear(&a->names);
+    free(a->module);
+    free(a->shown);
+    free(a->folder);
+    free((void *)a->path);
+    *a = (struct adapter){ 0 };
+}

@@ -1,0 +1,268 @@
+/* Reads adapter_config.json and the numbers of each module: rank, alpha, scale. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapter/adapter_priv.h"
+#include "adapter/factor.h"
+#include "base/matcher.h"
+
+enum { RANK_MAX = 65536, PATTERN_STEPS = 1 << 26, PATTERN_MAX = 1024 };
+
+const json_t *
+adapter_member(const struct adapter *a, const char *name)
+{
+    const json_t *value = json_object_get(a->config, name);
+    return json_is_null(value) ? NULL : value;
+}
+
+bool
+adapter_flag(const struct adapter *a, const char *name)
+{
+    return json_is_true(adapter_member(a, name));
+}
+
+/* Returns true for a member that says nothing: missing, null, false, 0 or empty. */
+static bool
+is_empty(const json_t *value)
+{
+    return !value || json_is_false(value) || (json_is_number(value) && json_number_value(value) == 0)
+        || (json_is_string(value) && json_string_length(value) == 0) || (json_is_array(value) && json_array_size(value) == 0)
+        || (json_is_object(value) && json_object_size(value) == 0);
+}
+
+/* --- the config as a whole */
+
+static const char *const types[] = { "LORA", "LOHA", "LOKR", "IA3", "TRAINABLE_TOKENS", "LN_TUNING", NULL };
+
+/* Variants that are not the sum of a base and a change that the file determines. */
+static const char *const variants[] = { "alora_invocation_tokens", "use_qalora", "arrow_config", "use_bdlora", "layer_replication",
+    "monteclora_config", "nvfp4_merge_aware", NULL };
+
+/* Initializations that take the factors out of the base. */
+static const char *const residual[] = { "pissa", "olora", "corda", "loftq", "lora_ga", NULL };
+
+static bool
+check_initial(const struct adapter *a, struct err *err)
+{
+    const char *initial = json_string_value(adapter_member(a, "init_lora_weights"));
+    bool from_base = !is_empty(adapter_member(a, "kasa_config"));
+    char shown[STR_SHOWN];
+    for (size_t i = 0; initial && residual[i]; i++)
+        from_base = from_base || strncmp(initial, residual[i], strlen(residual[i])) == 0;
+    if (!initial || !from_base)
+        initial = "kasa";
+    return !from_base || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "init_lora_weights %s: the factors belong to a base from which "
+        "their initial values were taken; convert the adapter with peft's save_pretrained(path_initial_model_for_weight_conversion"
+        "=...), or merge it into the saved residual base with init_lora_weights true", str_shown(shown, initial, strlen(initial)));
+}
+
+bool
+adapter_check_config(const struct adapter *a, struct err *err)
+{
+    const char *type = json_string_value(adapter_member(a, "peft_type"));
+    char shown[STR_SHOWN];
+    size_t i = 0;
+    if (a->family != ADAPTER_PEFT)
+        return true;
+    while (type && types[i] && strcmp(types[i], type) != 0)
+        i++;
+    if (!type || !types[i])
+        return err_set(err, type ? ERR_UNSUPPORTED : ERR_MALFORMED, ERR_NO_OFFSET, "peft_type %s is not merged: supported are LORA, "
+            "LOHA, LOKR, IA3, TRAINABLE_TOKENS and LN_TUNING", type ? str_shown(shown, type, strlen(type)) : "without a name");
+    for (i = 0; variants[i]; i++)
+        if (!is_empty(adapter_member(a, variants[i])))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: adapters with %s are not merged", variants[i]);
+    return check_initial(a, err);
+}
+
+/* --- rank and alpha of a module */
+
+/* Sets *out to the value of the first key of a pattern object that fits the module; leaves it alone if none does. */
+static bool
+find_pattern(const json_t **out, const struct adapter *a, const char *member, const char *name, size_t n, struct err *err)
+{
+    json_t *patterns = json_object_get(a->config, member), *value;
+    struct matcher *matcher = patterns && json_object_size(patterns) != 0 ? malloc(sizeof *matcher) : NULL;
+    uint64_t left = PATTERN_STEPS;
+    const char *key;
+    char shown[STR_SHOWN];
+    bool ok = true, found = false;
+    if (!matcher)
+        return is_empty(patterns) || err_memory(err, sizeof *matcher);
+    json_object_foreach(patterns, key, value) {
+        struct str text = { .max = PATTERN_MAX };
+        str_format(&text, "(.*\\.)?(%s)$", key);
+        if (text.failed || strstr(key, "(?") || !matcher_read(matcher, text.p, text.len, false))
+            ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: %s: the expression %s is not supported", member,
+                str_shown(shown, key, strlen(key)));
+        found = ok && matcher_match(matcher, name, n, &left);
+        str_clear(&text);
+        if (!ok || found)
+            break;
+    }
+    if (found)
+        *out = value;
+    free(matcher);
+    return ok && (left != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "adapter_config.json: %s takes too long to match", member));
+}
+
+/* Reads rank and alpha of a module from the config of PEFT. `name`: the path that patterns match. */
+static bool
+configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
+{
+    const json_t *r = adapter_member(a, "r"), *alpha = adapter_member(a, "lora_alpha");
+    alpha = alpha ? alpha : adapter_member(a, "alpha");
+    if (!find_pattern(&r, a, "rank_pattern", name, n, err) || !find_pattern(&alpha, a, "alpha_pattern", name, n, err))
+        return false;
+    if (!json_is_integer(r) || json_integer_value(r) < 1)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: r is not a positive integer");
+    if (!json_is_number(alpha) || !isfinite(json_number_value(alpha)))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: %s is missing or not a number", strcmp(
+            json_string_value(adapter_member(a, "peft_type")), "LORA") == 0 ? "lora_alpha" : "alpha");
+    m->rank = (uint64_t)json_integer_value(r);
+    m->alpha = json_number_value(alpha);
+    m->scale = m->alpha / (adapter_flag(a, "use_rslora") ? sqrt((double)m->rank) : (double)m->rank);
+    return true;
+}
+
+/* Returns the rank that the factors have, or 0. */
+static uint64_t
+stored_rank(const struct adapter_module *m)
+{
+    static const enum factor_role rows[] = { FACTOR_HADA_1B, FACTOR_LOKR_2B, FACTOR_LOKR_1B };
+    const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
+    if (a && a->shape.rank >= 2)
+        switch (m->order) {
+        case ORDER_LINEAR:
+        case ORDER_EMBEDDING:
+            return shape_dim(&a->shape, 0);
+        default:
+            return b && b->shape.rank >= 2 ? shape_dim(&a->shape, a->shape.rank - 1) : 0;
+        }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (m->factor[rows[i]] && m->factor[rows[i]]->shape.rank >= 2)
+            return shape_dim(&m->factor[rows[i]]->shape, 0);
+    return 0;
+}
+
+/* Returns true if the module has factors that s scales. */
+static bool
+is_scaled(const struct adapter_module *m)
+{
+    for (size_t i = 0; i < FACTOR_ROLES; i++)
+        if (m->factor[i] && (i <= FACTOR_B_BIAS || (FACTOR_HADA_1A <= i && i <= FACTOR_LOKR_T2)))
+            return true;
+    return false;
+}
+
+/* Reads the tensor with alpha. */
+static bool
+read_alpha(double *alpha, const struct adapter_module *m, const struct adapter_job *job, struct err *err)
+{
+    const struct tensor *t = m->factor[FACTOR_ALPHA];
+    uint64_t n;
+    float x;
+    if (!shape_numel(&t->shape, &n) || n != 1)
+        return adapter_fail(m, ERR_MALFORMED, err, "alpha is not a single number");
+    if (!factor_elements(job->model, job->kernels, t, 0, 1, &x, err))
+        return false;
+    *alpha = x;
+    return true;
+}
+
+/* Sets scale and rank of a module of a single file. */
+static bool
+scale_single(struct adapter_module *m, const struct adapter_job *job, struct err *err)
+{
+    bool whole = m->factor[FACTOR_LOKR_1] && m->factor[FACTOR_LOKR_2];
+    m->rank = stored_rank(m);
+    m->scale = 1;
+    if (!m->factor[FACTOR_ALPHA] || whole)
+        return true;
+    if (!read_alpha(&m->alpha, m, job, err))
+        return false;
+    if (m->rank == 0)
+        return adapter_fail(m, ERR_MALFORMED, err, "it has alpha, but no factors");
+    m->scale = m->alpha / (double)m->rank;
+    return true;
+}
+
+/* Sets scale and rank of a module of a GGUF or MLX adapter. */
+static bool
+scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
+{
+    const struct meta *alpha = catalog_meta_find(a->file.catalog, "adapter.lora.alpha");
+    const json_t *scale = json_object_get(json_object_get(a->config, "lora_parameters"), "scale");
+    m->rank = stored_rank(m);
+    m->scale = 1;
+    if (a->family == ADAPTER_GGUF && alpha && (alpha->value.type == META_F32 || alpha->value.type == META_F64)
+            && alpha->value.as.f != 0 && m->rank != 0)
+        m->scale = alpha->value.as.f / (double)m->rank;
+    if (a->family == ADAPTER_MLX && !json_is_number(scale))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has no scale");
+    if (a->family == ADAPTER_MLX)
+        m->scale = json_number_value(scale);
+    return true;
+}
+
+/* Checks that factors which belong together are there. */
+static bool
+check_pairs(const struct adapter_module *m, struct err *err)
+{
+    static const struct { enum factor_role one, two; const char *has, *lacks; } pairs[] = {
+        { FACTOR_A, FACTOR_B, "lora_A (down)", "lora_B (up)" }, { FACTOR_B, FACTOR_A, "lora_B (up)", "lora_A (down)" },
+        { FACTOR_MID, FACTOR_A, "lora_mid", "lora_down" }, { FACTOR_B_BIAS, FACTOR_B, "a bias of lora_B", "lora_B" },
+        { FACTOR_HADA_1A, FACTOR_HADA_1B, "hada_w1_a", "hada_w1_b" }, { FACTOR_HADA_1B, FACTOR_HADA_2A, "hada_w1_b", "hada_w2_a" },
+        { FACTOR_HADA_2A, FACTOR_HADA_2B, "hada_w2_a", "hada_w2_b" }, { FACTOR_HADA_2B, FACTOR_HADA_1A, "hada_w2_b", "hada_w1_a" },
+        { FACTOR_HADA_T1, FACTOR_HADA_T2, "hada_t1", "hada_t2" }, { FACTOR_HADA_T2, FACTOR_HADA_T1, "hada_t2", "hada_t1" },
+        { FACTOR_HADA_T1, FACTOR_HADA_1A, "hada_t1", "hada_w1_a" },
+        { FACTOR_LOKR_1A, FACTOR_LOKR_1B, "lokr_w1_a", "lokr_w1_b" }, { FACTOR_LOKR_1B, FACTOR_LOKR_1A, "lokr_w1_b", "lokr_w1_a" },
+        { FACTOR_LOKR_2A, FACTOR_LOKR_2B, "lokr_w2_a", "lokr_w2_b" }, { FACTOR_LOKR_2B, FACTOR_LOKR_2A, "lokr_w2_b", "lokr_w2_a" },
+        { FACTOR_LOKR_T2, FACTOR_LOKR_2A, "lokr_t2", "lokr_w2_a" },
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (m->factor[pairs[i].one] && !m->factor[pairs[i].two])
+            return adapter_fail(m, ERR_MALFORMED, err, "it has %s, but no %s", pairs[i].has, pairs[i].lacks);
+    bool one = m->factor[FACTOR_LOKR_1] || m->factor[FACTOR_LOKR_1A], two = m->factor[FACTOR_LOKR_2] || m->factor[FACTOR_LOKR_2A];
+    if (one != two)
+        return adapter_fail(m, ERR_MALFORMED, err, "it has only one of lokr_w1 and lokr_w2");
+    for (enum factor_role i = FACTOR_A; i <= FACTOR_B; i++)
+        if (m->factor[i] && (m->factor[i]->shape.rank < 2 || shape_is_empty(&m->factor[i]->shape)))
+            return adapter_fail(m, ERR_MALFORMED, err, "a factor is empty or has one dimension, as shards of DeepSpeed ZeRO-3 that "
+                "were not gathered");
+    return !(m->factor[FACTOR_MAGNITUDE] || m->factor[FACTOR_DORA_SCALE]) || m->factor[FACTOR_A]
+        || m->factor[FACTOR_HADA_1A] || one || adapter_fail(m, ERR_MALFORMED, err, "it has magnitudes, but no factors");
+}
+
+/* Sets rank and scale of one module. */
+static bool
+settle(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
+{
+    double alpha;
+    if (!check_pairs(m, err))
+        return false;
+    if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !scale_short(m, a, err)
+            : a->family == ADAPTER_SINGLE ? !scale_single(m, job, err) : is_scaled(m) && !configure(m, a, m->name, m->len, err))
+        return false;
+    if (m->rank > RANK_MAX)
+        return adapter_fail(m, ERR_LIMIT, err, "its rank exceeds the limit of %d", RANK_MAX);
+    if (a->family == ADAPTER_PEFT && m->factor[FACTOR_ALPHA] && (!read_alpha(&alpha, m, job, err) || (alpha != m->alpha
+            && !adapter_fail(m, ERR_MALFORMED, err, "its alpha tensor is %g, but adapter_config.json says %g", alpha, m->alpha))))
+        return false;
+    m->scale = m->scale * a->c;
+    return true;
+}
+
+bool
+adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct err *err)
+{
+    bool dora = false;
+    for (size_t i = 0; i < a->n; i++) {
+        if (!settle(&a->module[i], a, job, err))
+            return false;
+        dora = dora || a->module[i].factor[FACTOR_MAGNITUDE];
+    }
+    return dora || a->family != ADAPTER_PEFT || !adapter_flag(a, "use_dora") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+        "adapter_config.json has use_dora, but the file has no lora_magnitude_vector");
+}

@@ -1,0 +1,38 @@
+/* delta: a change of the elements of one input tensor or weight, made while they are read. The owner sets tensor.delta or
+ * weight.delta of a copy of the source; every piece of that source then has changed elements, also as a part of a composed
+ * tensor. Element i stays a function of its position, so any range can be made independently. */
+#ifndef PLAN_DELTA_H
+#define PLAN_DELTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dtype/dtype.h"
+
+struct kernels;
+struct tensor;
+
+/* Elements [first, first + n) of a source, row-major, that are being changed. */
+struct delta_run {
+    const struct kernels *k;
+    uint64_t first;
+    size_t n;
+    double *v;                  /* the n elements, as decoded; changed in place */
+    bool (*read)(void *of, uint64_t first, size_t n, double *v, struct err *err);   /* reads other elements, as decoded */
+    void *of;
+};
+
+/* The first member of a larger struct, which its owner frees after the output is complete. */
+struct delta {
+    /* Changes the elements of a run. Workers call it at the same time. Fails with ERR_IO or ERR_MEMORY. */
+    bool (*apply)(const struct delta *delta, const struct delta_run *run, struct err *err);
+    /* Returns input i that it reads, or NULL after the last: for reports. Its extent.file counts as in the model. */
+    const struct tensor *(*input)(const struct delta *delta, size_t i);
+    enum dtype from;            /* F64 for a source of this type, else F32: how elements are read before the change */
+    bool again;                 /* reads elements of the source more than once: a pipe is spooled */
+    uint64_t fingerprint;       /* of everything that the change depends on, except for the bytes of its inputs */
+};
+
+#endif
