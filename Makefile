@@ -16,6 +16,8 @@
 #   make fuzz-NAME  libFuzzer on test/fuzz/fuzz_NAME.c, as long; new finds go to test/fuzz/found/NAME. `make fuzz-keep-NAME`
 #                   makes of them, and of the corpus, the smallest corpus that reaches as much
 #   make check-fuzz SANITIZE=1 CC=clang   each of these targets once over its corpus
+#   make check-engines  the scripts in contrib/ with GNU parallel, Slurm, S3 and a Job's schema, as root; installs what it needs,
+#                   Python packages into $(obj)/engines
 #   make peers      compare with the canonical Python libraries (pip, several GB)
 #   make dist       the source, dist/amn-VERSION.tar.gz
 #   make deb        a Debian package, dist/amn_VERSION-1_ARCH.deb
@@ -258,6 +260,17 @@ fuzz-keep-%:
 	obj-fuzz/test/fuzz/fuzz_$* $(fuzz_flags) -set_cover_merge=1 -max_len=2048 test/fuzz/found/$*-kept $(fuzz_found)
 	rm -rf test/fuzz/corpus/$* && mv test/fuzz/found/$*-kept test/fuzz/corpus/$*
 
+# The folder of Python packages is made whole or not at all.
+$(obj)/engines: test/engines/requirements.txt
+	rm -rf $@
+	python3 -m venv $@ && $@/bin/pip install -q -r $< || { rm -rf $@; exit 1; }
+	touch $@
+
+check-engines:
+	sh test/setup.sh build test engines
+	$(MAKE) $(parallel) all $(obj)/engines
+	AMN_BIN=$(bin) AMN_ENGINES=$(CURDIR)/$(obj)/engines bats test/engines
+
 peers: all
 	sh test/peers/run.sh $(bin)
 
@@ -351,6 +364,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all help setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
+.PHONY: all help setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz check-engines peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

@@ -177,12 +177,13 @@ write("m.safetensors", [("l.%d.weight" % i, "BF16", [64, 256], b"".join(bytes([r
     server=$!
     while [ ! -s port ]; do sleep 0.05; done
     n=$(amn-remember --parts --part-size 1M "$f")
-    for i in $(seq "$n"); do
+    truncate -s "$(amn-remember --size "$f")" joined
+    for i in $(seq "$n" | shuf); do
         part="--part-size 1M --part $i"
         amn-remember $part "$f" | curl -sf -T - -H Transfer-Encoding: \
             -H "Content-Length: $(amn-remember --size $part "$f")" "http://127.0.0.1:$(cat port)/part.$i" ||
             { kill $server; return 1; }
-        amn-remember $part "$f" | dd of=joined bs=1M iflag=fullblock conv=notrunc seek=$((i - 1)) status=none
+        { dd bs=1 count=0 seek=$(((i - 1) << 20)) status=none </dev/null; amn-remember $part "$f"; } 1<>joined
     done
     kill $server
     for i in $(seq "$n"); do cat "part.$i"; done | cmp - whole
