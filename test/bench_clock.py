@@ -116,7 +116,7 @@ class Table:
         print(f"{label:38}{ours:>9}{other:>9}{ratio:>8}{goal:>8}{peak:>10}{'  missed' if missed else ''}", flush=True)
 
     def row(self, label, ours, other, goal, touch, want=None):
-        """`want`: the file that ours must equal, byte by byte."""
+        """`want`: the file that ours must equal, byte by byte. Returns the seconds of both."""
         peak = ours.peak()
         if want and not filecmp.cmp(ours.new, want, shallow=False):
             raise Failed(f"{label}: the output differs from that of one scalar thread")
@@ -129,3 +129,4 @@ class Table:
         a, b = (statistics.median(times[c]) for c in (ours, other))
         self.highest = max(self.highest, peak)
         self.line(label, f"{a:.4f}", f"{b:.4f}", f"{a / b:.2f}", f"{goal:.2f}", f"{peak:.1f}", a / b > goal)
+        return a, b
