@@ -64,7 +64,8 @@ libraries = obj-static/libraries
 PKGS = zlib jansson libarchive
 HEADERS =
 PKG_CONFIG = env PKG_CONFIG_LIBDIR=obj-static/sysroot/lib/pkgconfig pkg-config --static
-override CFLAGS += -DLIBARCHIVE_LINKED
+override CFLAGS += -DLIBARCHIVE_LINKED -DLIBCRYPTO_LINKED
+linked = obj-static/sysroot/lib/libcrypto.a
 override LDFLAGS += -static -s
 endif
 
@@ -89,7 +90,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthrea
 ifneq (,$(filter -Ofast -ffast-math -funsafe-math-optimizations,$(LDFLAGS)))
 $(error LDFLAGS: gcc links code for $(LDFLAGS) that flushes subnormals to zero, which changes output bytes)
 endif
-ALL_LIBS = $(PKG_LIBS) -lm -pthread -ldl
+ALL_LIBS = $(PKG_LIBS) $(linked) -lm -pthread -ldl
 
 tools   = amn-parse amn-inspect amn-remember amn-forget amn-convert
 links   = amn-info=amn-inspect amn-dequantize=amn-remember amn-quantize=amn-forget
@@ -133,7 +134,7 @@ $(obj)/families.c: lib/package/family-table $(families)
 	@mkdir -p $(@D)
 	sh lib/package/family-table $(families) >$@.new && mv $@.new $@
 
-$(obj)/families.o: $(obj)/families.c
+$(obj)/families.o: $(obj)/families.c $(libraries)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 obj-static/libraries: lib/package/static-libraries
@@ -342,7 +343,7 @@ static_name = amn-$(version)-linux-$(firstword $(subst -, ,$(machine)))
 static_doc  = $(out)/$(static_name)/share/doc/amn
 
 static:
-	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config mandoc)
+	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config mandoc libcrypto.a)
 	rm -rf $(out)/$(static_name)
 	$(MAKE) STATIC=1 install DESTDIR= PREFIX=$(out)/$(static_name)
 	install -d $(static_doc)/licences

@@ -50,6 +50,7 @@ present() {
     zlib | jansson | libarchive) present pkg-config && ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     clang) clang_sanitizes ;;
     libcrypto) libcrypto ;;
+    libcrypto.a) [ -e "$(gcc -print-file-name=libcrypto.a 2>/dev/null)" ] ;;
     debhelper) have dh ;;
     dpkg-source) have dpkg-source && have patch ;;
     parallel) parallel --version 2>/dev/null | grep -q 'GNU parallel' ;;
@@ -68,6 +69,7 @@ packages() {
     apt-get:zlib) echo zlib1g-dev ;;
     apt-get:jansson | apt-get:libarchive) echo "lib${1#lib}-dev" ;;
     apt-get:libcrypto) echo libssl3 ;;
+    apt-get:libcrypto.a) echo libssl-dev ;;
     apt-get:awk) echo mawk ;;
     apt-get:munged) echo munge ;;
     apt-get:sbatch) echo slurm-client ;;
@@ -97,7 +99,7 @@ packages() {
     brew:valgrind | brew:strace | brew:curl | brew:musl-gcc | brew:munged | brew:sbatch | brew:slurm* | brew:venv) ;;
     *:autoreconf) echo autoconf automake libtool ;;
     apt-get:build-essential | apt-get:debhelper | apt-get:lintian | apt-get:mmdebstrap) echo "$1" ;;
-    *:build-essential | *:debhelper | *:lintian | *:mmdebstrap | *:dpkg-source | *:apt-get) ;;      # Debian only
+    *:build-essential | *:libcrypto.a | *:debhelper | *:lintian | *:mmdebstrap | *:dpkg-source | *:apt-get) ;;      # Debian only
     *) echo "$1" ;;
     esac
 }
@@ -152,7 +154,7 @@ for group in "${@:-build}"; do
     demo) wanted="$wanted jq python3" ;;
     test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk libcrypto" ;;
     ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
-    package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap" ;;
+    package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap libcrypto.a" ;;
     engines) wanted="$wanted parallel munged slurmctld slurmd sbatch curl venv" ;;
     *) die "unknown group '$group': expected build, demo, test, ci, package or engines" ;;
     esac
