@@ -70,6 +70,15 @@ serve() {
     [ "$(grep -c '^m.safetensors ' log)" -le 3 ]
 }
 
+@test "two windows are fetched at a time while one is read" {
+    models
+    timed='echo + >>count; sleep 0.2; '"$local"'; echo - >>count'
+    amn-remember -q --config none --fetch "$timed" --fetch-window 200K m.safetensors | cmp - <(amn-remember -q srv/m.safetensors)
+    [ "$(awk '{ n += $0 == "+" ? 1 : -1; most = n > most ? n : most } END { print most }' count)" -eq 2 ]
+    # the twelve windows but the first in pairs
+    [ "$(awk '{ n += $0 == "+" ? 1 : -1; pairs += $0 == "+" && n == 2 } END { print pairs }' count)" -ge 4 ]
+}
+
 @test "config.json is fetched, and decides what the tensors leave open" {
     cp -r "$fx/config-48" srv/ 2>/dev/null || skip 'no such fixture'
     in=$(cd srv && ls config-48/*.safetensors | head -n 1)

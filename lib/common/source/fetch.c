@@ -11,8 +11,9 @@
 #include "source/fetch_run.h"
 #include "source/source_priv.h"
 
-/* One window is read and one is fetched for each of two streams, such as codes and scales. */
-enum { SLOTS = 4, TRIES = 4 };
+/* Two windows are fetched ahead. The others are read: of a stream, the one before, which another worker may still need, and of
+ * a second stream, such as scales. */
+enum { AHEAD = 2, SLOTS = AHEAD + 4, TRIES = 4 };
 
 enum fetch_state { FETCH_EMPTY, FETCH_LOADING, FETCH_READY, FETCH_FAILED };
 
@@ -173,19 +174,30 @@ take_slot(struct fetch *f, const struct fetched *file, uint64_t at)
     return idle;
 }
 
-/* Starts to fetch the window after this one, if the file is read in order and the header promises bytes in it. */
+static unsigned
+loading(const struct fetch *f)
+{
+    unsigned n = 0;
+    for (int i = 0; i < SLOTS; i++)
+        n += f->slot[i].state == FETCH_LOADING;
+    return n;
+}
+
+/* Starts to fetch the windows after this one, if the file is read in order and the header promises bytes in them. */
 static void
 look_ahead(struct fetch *f, const struct fetched *file, uint64_t at)
 {
-    uint64_t next = at + f->window;
-    if (least(file, next, f->window) == 0 || find(f, file, next) || (at != 0 && !find(f, file, at - f->window)))
+    if (at != 0 && !find(f, file, at - f->window))
         return;
-    struct fetch_slot *s = take_slot(f, file, next);
-    if (!s)
-        return;
-    s->threaded = thread_start(&s->thread, load_ahead, s);
-    if (!s->threaded)
-        s->state = FETCH_EMPTY;
+    for (uint64_t i = 1; i <= AHEAD && loading(f) < AHEAD; i++) {
+        uint64_t next = at + i * f->window;
+        struct fetch_slot *s = least(file, next, f->window) != 0 && !find(f, file, next) ? take_slot(f, file, next) : NULL;
+        if (!s)
+            continue;
+        s->threaded = thread_start(&s->thread, load_ahead, s);
+        if (!s->threaded)
+            s->state = FETCH_EMPTY;
+    }
 }
 
 static bool
