@@ -192,6 +192,38 @@ json.dump({"weight_map": {"a": "bad.pt", "b": "bad2.pt"}}, open("srv/pytorch_mod
     amn-remember -q --fetch "$flaky" --fetch-window 2M m.gguf | cmp - want
 }
 
+# manual PROGRAM: the command of amn(7) with this program.
+manual() {
+    python3 - "$1" "$tests/../man/amn.7" <<'PYTHON'
+import re, sys
+page = open(sys.argv[2]).read()
+found = re.search(r"--fetch \\\(aq(%s .*?)\\\(aq" % sys.argv[1], page, re.S)[1]
+print(found.replace("\\e\n", "").replace("\\-", "-"))
+PYTHON
+}
+
+# The aws command is tested by make check-engines.
+# bats test_tags=full
+@test "the commands of amn(7): curl from a server; ssh with dd, and gsutil, by stand-ins with the same arguments" {
+    models
+    serve
+    mkdir programs
+    printf '#!/bin/sh\n[ "$1" = host ] && shift && cd %s/srv && exec sh -c "$*"\n' "$dir" >programs/ssh
+    cat >programs/gsutil <<'SCRIPT'
+#!/bin/sh
+[ "$1 $2" = "cat -r" ] && [ $# -eq 4 ] || exit 2
+from=${3%-*} to=${3#*-}
+[ "${4%%/m.*}" = gs://bucket ] || exit 1
+tail -c +$((from + 1)) "srv/${4#gs://bucket/}" | head -c $((to - from + 1))
+SCRIPT
+    chmod +x programs/*
+    export URL=$url/plain BUCKET=bucket PATH=$dir/programs:$PATH
+    amn-remember -q srv/m.gguf >want
+    for program in curl ssh gsutil; do
+        amn-remember -q --config none --fetch "$(manual $program)" --fetch-window 300K m.gguf | cmp - want
+    done
+}
+
 # bats test_tags=full
 @test "an HTTP server that is slow, or cuts connections" {
     models
