@@ -167,6 +167,23 @@ json.dump({"weight_map": {"a": "bad.pt", "b": "bad2.pt"}}, open("srv/pytorch_mod
     [ ! -e hit ]
 }
 
+@test "a file whose size is a multiple of the window, from a server that refuses ranges after the end" {
+    models
+    strict='[ "$AMN_FROM" -lt "$(wc -c <"srv/$AMN_FILE")" ] || exit 22; '"$local"
+    python3 - <<'PYTHON'
+for name in "config.json", "model.safetensors.index.json":
+    text = b"{}" if name == "config.json" else open("srv/shards/" + name, "rb").read()
+    open("srv/shards/" + name, "wb").write(text + b" " * (-len(text) % 1000 or 1000))
+PYTHON
+    amn-remember -q srv/shards >want
+    amn-remember -q --fetch "$strict" --fetch-window 1000 --range 0-99999 shards/ | cmp - <(head -c 100000 want)
+    size=$(stat -c %s srv/m.gguf.gz)
+    for window in $size $((size / 2 + size % 2)) $((size / 3 + 1)); do
+        truncate -s $((window * ((size + window - 1) / window))) srv/m.gguf.gz          # gzip may be followed by zeros
+        amn hash --fetch "$strict" --fetch-window $window m.gguf.gz | cmp - <(cd srv && amn hash m.gguf.gz)
+    done
+}
+
 # bats test_tags=full
 @test "a command that fails: its status and its standard error, 74" {
     models
@@ -190,6 +207,9 @@ json.dump({"weight_map": {"a": "bad.pt", "b": "bad2.pt"}}, open("srv/pytorch_mod
     # every window fails twice
     flaky='n=$(cat "count.$AMN_FROM" 2>/dev/null || echo 0); echo $((n + 1)) >"count.$AMN_FROM"; [ "$n" -ge 2 ] || exit 22; '$local
     amn-remember -q --fetch "$flaky" --fetch-window 2M m.gguf | cmp - want
+    # after 0.5, 1 and 2 seconds, and not again
+    try 74 amn-inspect --fetch 'date +%s.%N >>tries; exit 22' m.gguf
+    awk 'NR > 1 && $1 - last < 2 ^ (NR - 3) { bad = 1 } { last = $1 } END { exit bad || NR != 4 }' tries
 }
 
 # manual PROGRAM: the command of amn(7) with this program.

@@ -30,7 +30,7 @@ struct fetch_slot {
     const struct fetched *of;
     uint64_t at;
     size_t n;                           /* bytes in it, once it is ready */
-    uint8_t *p;                         /* owned; fetch->window bytes */
+    uint8_t *p;                         /* owned; fetch->window bytes, and one */
     enum fetch_state state;
     unsigned users;
     uint64_t stamp;                     /* of the last use */
@@ -94,28 +94,30 @@ least(const struct fetched *file, uint64_t at, uint64_t window)
     return promised > at ? (size_t)num_min(promised - at, window) : 0;
 }
 
-/* Fetches the window of a slot, with retries. Called without the lock. */
+/* Fetches the window of a slot, with retries. Called without the lock. Where a file may end is not promised, the last byte of
+ * the window before is fetched, too: a range from the very end on is an error of servers. */
 static bool
 fill(struct fetch_slot *s)
 {
     const struct fetch *f = s->fetch;
-    size_t need = least(s->of, s->at, f->window);
-    struct fetch_run run = { .command = f->command, .file = s->of->path, .at = s->at, .n = need != 0 ? need : (size_t)f->window,
-        .pid = &s->pid };
-    if (!s->p && (s->p = malloc((size_t)f->window)) == NULL)
+    size_t need = least(s->of, s->at, f->window), before = need == 0 && s->at != 0;
+    struct fetch_run run = { .command = f->command, .file = s->of->path, .at = s->at - before,
+        .n = before + (need != 0 ? need : (size_t)f->window), .pid = &s->pid };
+    if (!s->p && (s->p = malloc((size_t)f->window + 1)) == NULL)
         return err_memory(&s->err, f->window);
     run.p = s->p;
     for (unsigned i = 0; i < TRIES; i++) {
         if (i != 0)
             wait_a_while(s, i - 1);
         err_init(&s->err);
-        if (fetch_run(&run, &s->err) && run.got >= need) {
-            s->n = run.got;
+        if (fetch_run(&run, &s->err) && run.got >= need + before) {
+            s->n = run.got - before;
+            memmove(s->p, s->p + before, s->n);
             return true;
         }
         if (s->err.kind == ERR_NONE)
-            err_set(&s->err, ERR_IO, s->at + run.got, "the fetch command returned %zu of %zu bytes that the header promises",
-                run.got, need);
+            err_set(&s->err, ERR_IO, run.at + run.got, "the fetch command returned %zu of %zu bytes that the %s promises",
+                run.got, need + before, before ? "range before" : "header");
         if (f->once || atomic_load(&f->stop) || atomic_load(&s->dropped))
             break;
     }
