@@ -262,6 +262,7 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
         return true;
     const char *outer = unpack_name(p, (size_t)have);
     free(src->head);
+    free(src->back);
     *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name,
         .meter = src->meter, .no_spool = src->no_spool };
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
