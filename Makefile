@@ -7,7 +7,7 @@
 #   make install    into $(DESTDIR)$(PREFIX), without debug symbols; STRIP=: keeps them
 #   make uninstall  what it installed
 #   make help       this text
-#   make bench      ratios to cat, and peak memory; never fails on a figure
+#   make bench      ratios to the least time for the output, and peak memory; never fails on a figure
 #   make bench-compare  amn and other tools on the same jobs; AMN_PEERS_VENV and others name those, see test/bench_compare.py
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check-full` takes some
@@ -210,11 +210,11 @@ check check-full:
 
 unit: $(completions) $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
-$(obj)/test/bench-encoders: test/bench_encoders.c $(obj)/libamn.a
+$(obj)/test/bench-encoders $(obj)/test/bench-floor: $(obj)/test/bench-%: test/bench_%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
 
-bench: all $(obj)/test/bench-encoders
+bench: all $(obj)/test/bench-encoders $(obj)/test/bench-floor
 	python3 test/bench.py --all $(bin) $(obj)
 
 bench-compare: all
