@@ -27,7 +27,7 @@ list(void *own, const struct operand *operand, struct err *err)
     const struct model *model = operand->model;
     struct digests digests = { 0 };
     unsigned which = tool->hash.stored ? DIGESTS_STORED : DIGESTS_STORED | DIGESTS_VALUES;
-    cli_remarks(cli, model->name, model->catalog);
+    cli_remarks(cli, model->name, model->catalog, 0);
     const char **files = model_files(model, err);
     bool ok = files && (!tool->hash.wanted || hash_operand(&digests, operand, which, tool->hash.jobs, err));
     const struct parse in = {

@@ -14,6 +14,7 @@ import tempfile
 
 import bench_encode
 import bench_pairs
+import bench_parts
 from bench_clock import Command, Failed, Table
 from bench_families import FAMILIES, tensors_of
 from bench_inputs import (BLOCKS, FAST, FIRST, LAYER_OUT, MIB, make_fp8, make_gguf, make_gptq, recopy, write_safetensors)
@@ -150,6 +151,7 @@ class Bench:
         self.input = inputs
         if self.wants("S9"):
             self.header("S9  inspect Q4_K", make_gguf(self.input, "Q4_K", 1, tokens=150000))
+        bench_parts.run(self)
         bench_encode.run(self)
         highest = self.table.highest
         self.table.line("S7  highest peak, goal 16 MiB + catalog", peak=f"{highest:.1f}", missed=highest > 16)

@@ -209,7 +209,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         && tell_loaders(&config, cmd, &choice, model.catalog, err)
         && command_keys(&keys, cmd, &model, &choice, err);
     if (ok) {
-        cli_remarks(&cmd->cli, model.name, model.catalog);
+        cli_remarks(&cmd->cli, model.name, model.catalog, 0);
         ok = command_write(cmd, &p, &choice, roles, err);
         if (ok)
             command_tell_readers(cmd, &model, &choice, &keys);

@@ -62,6 +62,9 @@ const struct catalog_config *hf_folder_config(const struct catalog *catalog);
  * apply. */
 bool hf_folder_is_copied(const char *name, bool quantization);
 
+/* Returns the i-th usual name of a file to copy from a directory that cannot be listed; NULL after the last. */
+const char *hf_folder_usual(size_t i);
+
 /* Initializes the folder with only the config.json of the catalog. Returns false if there is none. */
 bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 
