@@ -173,6 +173,12 @@ refuses() {
     amn-parse d.gguf | jq -e '.dtype == "BF16"'
     try 0 amn-convert --keep-quantized -o k.gguf m.safetensors
     cmp k.gguf o.gguf
+    "$helpers/codes" n.safetensors int4-large a.weight:64x256
+    try 69 amn-convert --keep-quantized --json-errors -o never.gguf n.safetensors
+    jq -e '.kind == "inexact" and .witness.tensor == "a.weight" and .witness.scheme == "q8_0"' err
+    try 69 amn-convert --keep-quantized --json-errors -o never.gguf "$fx/good-fp8-row-f32.safetensors"
+    jq -e '.kind == "unsupported"' err
+    [ ! -e never.gguf ]
 }
 
 @test "options that cannot be exact are usage errors" {
