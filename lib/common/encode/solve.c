@@ -36,6 +36,16 @@ solve_begin(struct solve_block *b, const struct encoding *e, const struct encode
     b->code = h->code ? h->code + i : NULL;
 }
 
+/* Returns the real number that a value is, before any rounding; products that have a second scale are rounded to F64. */
+static double
+real_value(const struct solve_block *b, size_t i)
+{
+    const struct exact_source *s = &b->source;
+    double v = (double)b->unit[i] * (double)b->scale[i];
+    v = !s->two ? v : s->divides ? v / (double)s->stated : v * (double)s->stated / (s->over != 0 ? s->over : 1);
+    return v + (b->term ? (double)b->term[i] : 0);
+}
+
 double
 solve_value(const struct solve_block *b, size_t i)
 {
@@ -45,8 +55,7 @@ solve_value(const struct solve_block *b, size_t i)
     case EXACT_F16:
         return (double)rounded(DTYPE_F16, b->x[i]);
     case EXACT_REAL:
-        return b->unit ? (double)b->unit[i] * (double)b->scale[i] * (b->source.two ? (double)b->source.second : 1)
-            + (b->term ? (double)b->term[i] : 0) : (double)b->x[i];
+        return b->unit ? real_value(b, i) : (double)b->x[i];
     default:
         return (double)b->x[i];
     }

@@ -27,7 +27,9 @@ describe(struct exact_source *s, const struct weight *w, const struct exact_read
         return true;
     if (!reader->read(reader->of, g.second, second, err))
         return false;
-    s->second = float_of_bits(load_le32(second));
+    s->stated = float_of_bits(load_le32(second));
+    s->over = g.over;
+    s->second = g.over != 0 ? s->stated / (float)g.over : s->stated;
     return true;
 }
 
