@@ -122,7 +122,8 @@ add_parts(struct encoding *e, struct err *err)
     case MXFP8:
         return add_grid(e, DTYPE_F8_E8M0, err) && add_codes(e, DTYPE_F8_E4M3, 1, elems, err);
     default:
-        return groups_part(e, ".weight_scale_2", DTYPE_F32, &one, 0, 0, 4, err) && add_grid(e, DTYPE_F8_E4M3, err)
+        return (!e->exact || solve_nvfp4_add_input(e, SOLVE_NVFP4_MULTIPLIES, 0, err))
+            && groups_part(e, ".weight_scale_2", DTYPE_F32, &one, 0, 0, 4, err) && add_grid(e, DTYPE_F8_E4M3, err)
             && add_codes(e, DTYPE_U8, 2, elems, err);
     }
 }

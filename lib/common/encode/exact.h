@@ -37,6 +37,8 @@ struct exact_source {
     float second, stated;       /* as it multiplies or divides; and as it is stored, before a division by `over` */
     uint32_t over;              /* or 0 */
     bool short_name;            /* scales are called P.scale */
+    bool has_input;             /* NVFP4: has a scale of activations */
+    float input;                /* it divides if the second scale does */
 };
 
 /* Shared by all encodings of a weight. */

@@ -78,6 +78,13 @@ static const struct mx_names {
     [MLX] = { ".global_scale", ".scales", ".weight", DTYPE_U8, DTYPE_U32 },
 };
 
+static enum solve_nvfp4_reader
+reader_of(const struct encoding *e)
+{
+    enum mx_form form = numbers_of(e)->form;
+    return form == CT ? SOLVE_NVFP4_DIVIDES : form == MLX ? SOLVE_NVFP4_OVER : SOLVE_NVFP4_MULTIPLIES;
+}
+
 static bool
 add_parts(struct encoding *e, struct err *err)
 {
@@ -87,6 +94,8 @@ add_parts(struct encoding *e, struct err *err)
     const uint64_t one = 1, scale[2] = { e->rows, e->cols / block };
     const bool eight = n->kind == MXFP8, e4m3 = n->kind == NVFP4 && n->form != MLX;
     const uint64_t codes[2] = { e->rows, e->cols / (n->form == MLX ? eight ? 4 : 8 : eight ? 1 : 2) };
+    if (n->kind == NVFP4 && e->exact && n->form != MLX && !solve_nvfp4_add_input(e, reader_of(e), n->form == CT, err))
+        return false;
     if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == CT ? 1 : 0, 0, 4, err))
         return false;
     return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, 2, block, 1, err)
@@ -243,13 +252,6 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 }
 
 /* --- exact */
-
-static enum solve_nvfp4_reader
-reader_of(const struct encoding *e)
-{
-    enum mx_form form = numbers_of(e)->form;
-    return form == CT ? SOLVE_NVFP4_DIVIDES : form == MLX ? SOLVE_NVFP4_OVER : SOLVE_NVFP4_MULTIPLIES;
-}
 
 static bool
 solve_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)

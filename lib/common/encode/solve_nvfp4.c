@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/solve_mx.h"
@@ -28,6 +29,25 @@ solve_nvfp4_fit(struct encoding *e)
     bool known = is_nvfp4(&e->exact->source);
     e->nregions = known ? 1 : num_ceil_div(e->rows * e->cols, REGION);
     e->nfacts = known ? 1 : FACTS * e->nregions + 1;
+}
+
+bool
+solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err)
+{
+    const struct exact_source *s = &e->exact->source;
+    const uint64_t one = 1;
+    bool divides = reader == SOLVE_NVFP4_DIVIDES;
+    if (!s->has_input)
+        return true;
+    uint8_t *bytes = encode_alloc(e, 4, err);
+    struct encode_part *part = bytes ? encode_add_part(e, encode_module(e), divides ? ".input_global_scale" : ".input_scale", DTYPE_F32,
+        &one, rank, err) : NULL;
+    if (!part)
+        return false;
+    store_le32(bytes, bits_of_float(divides == s->divides ? s->input : 1.0f / s->input));
+    part->grain = 4;
+    part->bytes = bytes;
+    return true;
 }
 
 static float *
