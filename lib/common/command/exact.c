@@ -254,7 +254,7 @@ is_inexact(const struct exact_attempt *a)
 static bool
 begin(struct exact_attempt *a, struct err *err)
 {
-    const struct exact_reader reader = { read_second, a->p->model };
+    const struct exact_reader reader = { a->p->model->catalog, read_second, a->p->model };
     a->trial = a->choice->list[a->place];
     a->trial.encoding = NULL;
     a->terms = catalog_alloc(a->p->model->catalog, sizeof *a->terms, err);
