@@ -221,30 +221,42 @@ solve_scan(struct solve_scan *s, const struct solve_block *b, const struct solve
     }
 }
 
+/* Returns the first element with a value that has more bits than a code, or b->n. */
+static size_t
+find_precise(const struct solve_block *b, const struct solve_float *f)
+{
+    uint64_t m = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        double v = solve_value(b, i);
+        if (v != 0 && (solve_odd(fabs(v), &m), m >> f->bits != 0))
+            return i;
+    }
+    return b->n;
+}
+
+/* Fails with the first element whose last bit the scale of the largest value cannot reach, unless one has too many bits. */
+static bool
+fail_range(const struct solve_block *b, const struct solve_float *f, int lo)
+{
+    size_t i = find_precise(b, f);
+    uint64_t m;
+    if (i != b->n)
+        return solve_fail(b, EXACT_PRECISION, i, NAN);
+    for (i = 0; i < b->n; i++) {
+        double v = solve_value(b, i);
+        if (v != 0 && solve_odd(fabs(v), &m) < lo + f->least)
+            return solve_fail(b, EXACT_SPAN, i, NAN);
+    }
+    return solve_fail(b, EXACT_SPAN, 0, NAN);
+}
+
 bool
 solve_narrow(struct solve_range *r, const struct solve_block *b, const struct solve_float *f)
 {
     struct solve_scan scan = { .range = *r };
     solve_scan(&scan, b, f);
-    if (!scan.bits && !scan.infinite && scan.range.lo <= scan.range.hi) {
-        *r = scan.range;
-        return true;
-    }
-    for (size_t i = 0; i < b->n; i++) {         /* the first value at fault */
-        double v = fabs(solve_value(b, i));
-        uint64_t m;
-        if (v == 0)
-            continue;
-        int k = solve_odd(v, &m), lo = power_above(v, f->most);
-        if (m >> f->bits != 0)
-            return solve_fail(b, EXACT_PRECISION, i, NAN);
-        r->any = true;
-        r->lo = lo > r->lo ? lo : r->lo;
-        r->hi = k - f->least < r->hi ? k - f->least : r->hi;
-        if (r->lo > r->hi)
-            return solve_fail(b, EXACT_SPAN, i, NAN);
-    }
-    return true;
+    *r = scan.range;
+    return (!scan.bits && !scan.infinite && r->lo <= r->hi) || fail_range(b, f, r->lo);
 }
 
 bool
