@@ -72,12 +72,12 @@ take(const struct match_job *m, size_t index, struct err *err)
         c->decode = w;
         return change;
     }
-    struct tensor *copy = catalog_alloc(memory, sizeof *copy, err);
+    struct changed_tensor *copy = catalog_alloc(memory, sizeof *copy, err);
     if (!copy)
         return NULL;
-    *copy = *c->copy;
-    copy->delta = &change->delta;
-    c->copy = copy;
+    *copy = (struct changed_tensor){ *c->copy, &change->delta };
+    copy->tensor.changed = true;
+    c->copy = &copy->tensor;
     return change;
 }
 

@@ -22,7 +22,7 @@ chosen_source(const struct chosen *chosen)
     t.big_endian = false;
     t.layout = NULL;
     t.sign = 0;
-    t.delta = NULL;
+    t.changed = false;
     t.dtype = chosen->dtype;
     if (w) {
         t.name = w->name;
