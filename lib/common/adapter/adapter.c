@@ -28,8 +28,11 @@ check_gguf(const struct adapter *a, const struct adapter_job *job, struct err *e
     if (!word || n != 4 || memcmp(word, "lora", 4) != 0 || catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
     const char *one = own ? meta_bytes(&own->value, &m) : NULL, *two = base ? meta_bytes(&base->value, &k) : NULL;
-    return !one || !two || (m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter belongs to "
-        "a model of another general.architecture");
+    char shown[STR_SHOWN];
+    if (!one)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has no general.architecture");
+    return (two && m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter belongs to a model of "
+        "another general.architecture, %s", str_shown(shown, one, m));
 }
 
 static bool
@@ -76,6 +79,7 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     *out = all;
     struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .names = NULL,
         .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
+    m.towers = towers_new(choice);
     all->owner = (struct change_owner){ job->model, job->kernels, residents_new(err) };
     all->list = calloc(args->n, sizeof *all->list);
     all->change = m.change = calloc(choice->n + 1, sizeof *all->change);
@@ -83,8 +87,10 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     bool ok = all->owner.residents && ((all->list && all->change && m.replaced) || err_memory(err, choice->n * sizeof *all->change));
     struct weight_names *names = ok ? weight_names_new(choice, err) : NULL;
     m.names = names;
-    ok = names && open_all(all, args, job, err) && each(all, &m, match_replace, err) && each(all, &m, match_steps, err);
+    ok = ok && (m.towers || err_memory(err, 0));
+    ok = names && ok && open_all(all, args, job, err) && each(all, &m, match_towers, err) && each(all, &m, match_replace, err) && each(all, &m, match_steps, err);
     weight_names_free(names);
+    towers_free(m.towers);
     free(m.replaced);
     if (ok)
         catalog_tell(job->model->catalog, "%zu weight%s changed by %zu adapter%s", adapters_touched(all),

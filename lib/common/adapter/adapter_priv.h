@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "adapter/adapter.h"
+#include "adapter/towers.h"
 #include "base/table.h"
 #include "base/tree.h"
 
@@ -44,6 +45,9 @@ struct adapter_module {
     const struct tensor *factor[FACTOR_ROLES];  /* with extent.file as in the model; or NULL */
     double alpha, scale;                /* scale: alpha / rank times that of the command line */
     uint64_t rank;
+    const struct tower_hit *hit;        /* nhits of them, if the names of towers decide what it changes; in the job's memory */
+    size_t nhits;
+    bool skipped;                       /* the base does not have its part of the model */
     const struct tensor *again[2];      /* a second tensor that replaces the weight, or the bias: has to be equal */
 };
 
@@ -57,6 +61,7 @@ struct adapter {
     struct model file;                  /* its sources move to the model of the job */
     uint32_t first;                     /* file index of the first of them */
     json_t *config;                     /* adapter_config.json, or NULL; owned */
+    json_t *towers;                     /* the members of lora_adapter_metadata by tower, each as a config of PEFT, or NULL; owned */
     struct adapter_module *module;      /* n of them; owned */
     size_t n, room;
     struct table names;

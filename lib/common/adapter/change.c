@@ -85,11 +85,13 @@ apply_add(const struct change *c, const struct change_step *step, const struct c
 {
     enum { FEW = 512 };
     float x[FEW];
-    for (size_t i = 0; i < rect->rows; i++)
-        for (size_t j = 0, some; j < rect->cols; j += some) {
+    bool whole = rect->cols == c->cols && rect->stride == c->cols;      /* then all rows are one run */
+    const size_t rows = whole ? 1 : rect->rows, cols = whole ? rect->rows * rect->cols : rect->cols;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0, some; j < cols; j += some) {
             uint64_t at = (rect->row - step->row + i) * c->cols + rect->col + j;
             double *v = rect->v + i * rect->stride + j;
-            some = num_min(rect->cols - j, FEW);
+            some = num_min(cols - j, FEW);
             if (!factor_elements(c->owner->model, c->owner->k, step->l.t, step->l.first + at, some, x, err))
                 return false;
             for (size_t e = 0; e < some; e++) {

@@ -249,6 +249,8 @@ adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err)
         if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !read_short_key(a, t, err) : !read_key(a, t, err))
             return false;
     }
+    for (size_t i = 0; bare && i < a->n; i++)
+        bare = a->module[i].factor[FACTOR_ALPHA] == NULL;
     if (bare && catalog_meta_count(a->file.catalog) <= 1)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json is missing beside this file: rank and alpha are "
             "unknown");

@@ -6,14 +6,15 @@
 
 #include "base/num.h"
 
-enum match_kind { MATCH_WEIGHT, MATCH_BIAS };
-
-/* Finds the weight or the bias of a module. */
-static bool
-find(size_t *found, const struct match_job *m, const struct adapter *a, const struct adapter_module *module, enum match_kind kind,
-    struct err *err)
+bool
+match_find(size_t *found, const struct match_job *m, const struct adapter *a, const struct adapter_module *module,
+    enum match_kind kind, struct err *err)
 {
     struct str name = { 0 };
+    if (module->nhits != 0) {
+        *found = module->hit->index[kind];
+        return true;
+    }
     str_add(&name, module->name, module->len);
     if (!module->whole)
         str_text(&name, kind == MATCH_BIAS ? ".bias" : ".weight");
@@ -23,27 +24,20 @@ find(size_t *found, const struct match_job *m, const struct adapter *a, const st
     return ok;
 }
 
-/* Sets rows and columns of a chosen tensor as a matrix. */
-static bool
-measure(const struct tensor *t, uint64_t *rows, uint64_t *cols)
+bool
+match_measure(const struct tensor *t, uint64_t *rows, uint64_t *cols)
 {
     uint64_t numel;
     *rows = t->shape.rank != 0 ? shape_dim(&t->shape, 0) : 1;
     *cols = 0;
     if (!shape_numel(&t->shape, &numel) || numel == 0)
         return false;
-    if (t->shape.rank < 2) {
-        *rows = 1;
-        *cols = numel;
-        return true;
-    }
     *cols = numel / *rows;
     return true;
 }
 
-/* Returns the change of a chosen tensor, making it if necessary. NULL on failure. */
-static struct change *
-take(const struct match_job *m, size_t index, struct err *err)
+struct change *
+match_change(const struct match_job *m, size_t index, struct err *err)
 {
     struct chosen *c = &m->choice->list[index];
     const struct tensor t = chosen_source(c);
@@ -58,7 +52,7 @@ take(const struct match_job *m, size_t index, struct err *err)
     }
     struct change *change = change_new(m->owner, c->copy && !c->kept ? c->copy->dtype : DTYPE_F32, err);
     m->change[index] = change;
-    if (!change || !measure(&t, &change->rows, &change->cols))
+    if (!change || !match_measure(&t, &change->rows, &change->cols))
         return change;
     if (c->kept) {
         *c = (struct chosen){ .decode = c->kept, .dtype = m->job->element, .name = c->name, .name_len = c->name_len };
@@ -95,6 +89,13 @@ is_vocabulary(const struct adapter_module *module)
             return true;
     }
     return false;
+}
+
+/* Returns true for an embedding by its name, where the shapes leave it open. */
+static bool
+is_embedding(const struct adapter_module *module)
+{
+    return is_vocabulary(module) && !memmem(module->name, module->len, "head", 4) && !memmem(module->name, module->len, "embed_out", 9);
 }
 
 /* Checks that a tensor can replace another one. */
@@ -140,7 +141,7 @@ replace(const struct match_job *m, const struct adapter *a, const struct adapter
     enum match_kind kind, struct err *err)
 {
     size_t index;
-    if (!find(&index, m, a, module, kind, err))
+    if (!match_find(&index, m, a, module, kind, err))
         return false;
     if (index == WEIGHT_NONE)
         return adapter_fail(module, kind == MATCH_BIAS ? ERR_MALFORMED : ERR_UNSUPPORTED, err, "the adapter has a %s that the base has "
@@ -164,6 +165,8 @@ match_replace(const struct match_job *m, const struct adapter *a, struct err *er
 {
     for (size_t i = 0; i < a->n; i++) {
         const struct adapter_module *module = &a->module[i];
+        if (module->skipped)
+            continue;
         for (enum match_kind kind = MATCH_WEIGHT; kind <= MATCH_BIAS; kind++) {
             const struct tensor *base = module->factor[kind == MATCH_BIAS ? FACTOR_BASE_BIAS : FACTOR_BASE];
             const struct tensor *set = module->factor[kind == MATCH_BIAS ? FACTOR_SET_BIAS : FACTOR_SET];
@@ -206,7 +209,8 @@ arrange(struct change_step *step, const struct adapter_module *module, const str
     if (module->order == ORDER_LINEAR && a->shape.rank > 2 && w->shape.rank == a->shape.rank
             && shape_dim(&a->shape, 1) != shape_dim(&w->shape, 1))
         return adapter_fail(module, ERR_UNSUPPORTED, err, "grouped convolutions are not supported");
-    bool embeds = module->order == ORDER_EMBEDDING || rows_first || (mlx && in == rows && out == cols && in != out);
+    bool embeds = module->order == ORDER_EMBEDDING || rows_first
+        || (mlx && in == rows && out == cols && (in != out || is_embedding(module)));
     if (embeds || swap ? in != rows || out != cols : out != rows || in != cols)
         return misfit(module, w, err);
     *step = (struct change_step){ .form = &change_lowrank, .rows = rows, .s = module->scale, .rank = r };
@@ -223,23 +227,31 @@ arrange(struct change_step *step, const struct adapter_module *module, const str
     return true;
 }
 
+bool
+match_fits(const struct match_job *m, const struct adapter_module *module, uint64_t rank, uint64_t cols, struct err *err)
+{
+    uint64_t floats;
+    return (num_mul(&floats, rank, num_max(cols, LOWRANK_PANEL)) && floats <= SIZE_MAX / 2 / sizeof(float)
+            && floats * sizeof(float) <= m->job->limits->alloc)
+        || adapter_fail(module, ERR_LIMIT, err, "rank %" PRIu64 " and %" PRIu64 " columns exceed the limit of %" PRIu64
+            " bytes (--max-alloc)", rank, cols, m->job->limits->alloc);
+}
+
 /* Adds the low-rank change of a module to a weight. */
 static bool
 add_lowrank(const struct match_job *m, const struct adapter *a, const struct adapter_module *module, size_t index, struct err *err)
 {
     const struct tensor w = chosen_source(&m->choice->list[index]);
-    uint64_t rows, cols, floats;
+    uint64_t rows, cols;
     struct change_step step;
-    if (w.shape.rank < 2 || !measure(&w, &rows, &cols))
+    if (w.shape.rank < 2 || !match_measure(&w, &rows, &cols))
         return misfit(module, &w, err);
     bool swap = adapter_flag(a, "fan_in_fan_out") && w.shape.rank == 2 && module->order == ORDER_LINEAR;
     if (!arrange(&step, module, &w, rows, cols, swap, err))
         return false;
-    if (!num_mul(&floats, step.rank, num_max(cols, LOWRANK_PANEL)) || floats > SIZE_MAX / 2 / sizeof(float)
-            || floats * sizeof(float) > m->job->limits->alloc)
-        return adapter_fail(module, ERR_LIMIT, err, "rank %" PRIu64 " and %" PRIu64 " columns exceed the limit of %" PRIu64
-            " bytes (--max-alloc)", step.rank, cols, m->job->limits->alloc);
-    struct change *change = a->c != 0 ? take(m, index, err) : NULL;
+    if (!match_fits(m, module, step.rank, cols, err))
+        return false;
+    struct change *change = a->c != 0 ? match_change(m, index, err) : NULL;
     return a->c == 0 || (change && change_step_add(change, &step, err));
 }
 
@@ -250,17 +262,17 @@ add_plain(const struct match_job *m, const struct adapter *a, const struct adapt
 {
     size_t index;
     uint64_t rows, cols, n;
-    if (!find(&index, m, a, module, kind, err))
+    if (!match_find(&index, m, a, module, kind, err))
         return false;
     if (index == WEIGHT_NONE)
         return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s that the base has not", kind == MATCH_BIAS ? "bias"
             : "weight");
     const struct tensor w = chosen_source(&m->choice->list[index]);
-    if (!measure(&w, &rows, &cols) || !shape_numel(&t->shape, &n) || n != rows * cols)
+    if (!match_measure(&w, &rows, &cols) || !shape_numel(&t->shape, &n) || n != rows * cols)
         return adapter_fail(module, ERR_MALFORMED, err, "a tensor of the adapter does not fit the %s", kind == MATCH_BIAS ? "bias"
             : "weight");
     const struct change_step step = { .form = &change_add, .rows = rows, .s = s, .l = { t, 0, cols, 1 } };
-    struct change *change = a->c != 0 ? take(m, index, err) : NULL;
+    struct change *change = a->c != 0 ? match_change(m, index, err) : NULL;
     return a->c == 0 || (change && change_step_add(change, &step, err));
 }
 
@@ -345,7 +357,7 @@ add_module(const struct match_job *m, const struct adapter *a, const struct adap
         return adapter_fail(module, ERR_USAGE, err, "the head of the model is tied to its embedding, and the adapter changes one of "
             "them; writing a separate head is not supported yet");
     if (module->factor[FACTOR_A]) {
-        if (!find(&index, m, a, module, MATCH_WEIGHT, err))
+        if (!match_find(&index, m, a, module, MATCH_WEIGHT, err))
             return false;
         if (index == WEIGHT_NONE)
             return missing(m, a, module, err);
@@ -360,8 +372,11 @@ add_module(const struct match_job *m, const struct adapter *a, const struct adap
 bool
 match_steps(const struct match_job *m, const struct adapter *a, struct err *err)
 {
-    for (size_t i = 0; i < a->n; i++)
-        if (!add_module(m, a, &a->module[i], err))
+    for (size_t i = 0; i < a->n; i++) {
+        const struct adapter_module *module = &a->module[i];
+        bool parts = module->nhits != 0 && module->hit->part;
+        if (!module->skipped && !(parts ? match_parts(m, a, module, err) : add_module(m, a, module, err)))
             return false;
+    }
     return true;
 }

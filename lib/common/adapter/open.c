@@ -153,6 +153,7 @@ adapter_clear(struct adapter *a)
 {
     model_clear(&a->file);
     json_decref(a->config);
+    json_decref(a->towers);
     table_clear(&a->names);
     free(a->module);
     free(a->shown);
