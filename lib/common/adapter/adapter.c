@@ -11,24 +11,31 @@ struct adapters {
     size_t nchange;
 };
 
-/* Checks an adapter of llama.cpp against the base. */
-static bool
-check_gguf(const struct adapter *a, const struct adapter_job *job, struct err *err)
+bool
+adapter_check_gguf(const struct adapter *a, struct err *err)
 {
     const struct meta *type = catalog_meta_find(a->file.catalog, "adapter.type");
+    size_t n = 0;
+    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    return a->family != ADAPTER_GGUF || (word && n == 4 && memcmp(word, "lora", 4) == 0
+        && !catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
+}
+
+/* Checks an adapter of llama.cpp against the base. */
+static bool
+check_gguf_base(const struct adapter *a, const struct adapter_job *job, struct err *err)
+{
     const struct meta *own = catalog_meta_find(a->file.catalog, "general.architecture");
     const struct meta *base = catalog_meta_find(job->model->catalog, "general.architecture");
-    size_t n = 0, m = 0, k = 0;
-    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    char shown[STR_SHOWN];
+    size_t m = 0, k = 0;
     if (a->family != ADAPTER_GGUF)
         return true;
     if (strcmp(catalog_facts_of(job->model->catalog)->format, "GGUF") != 0)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "a GGUF adapter needs a GGUF base: convert the base first, or give the "
             "adapter in its original form");
-    if (!word || n != 4 || memcmp(word, "lora", 4) != 0 || catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
     const char *one = own ? meta_bytes(&own->value, &m) : NULL, *two = base ? meta_bytes(&base->value, &k) : NULL;
-    char shown[STR_SHOWN];
     if (!one)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has no general.architecture");
     return (two && m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter belongs to a model of "
@@ -42,7 +49,7 @@ open_all(struct adapters *all, const struct adapter_arguments *args, const struc
         struct adapter *a = &all->list[all->n++];
         if (!adapter_open(a, &args->list[i], job, err))
             return false;
-        if (!(adapter_check_config(a, err) && check_gguf(a, job, err) && adapter_read_keys(a, job->model->catalog, err)
+        if (!(adapter_check_config(a, err) && adapter_check_gguf(a, err) && check_gguf_base(a, job, err) && adapter_read_keys(a, job->model->catalog, err)
                 && adapter_settle_modules(a, job, err)))
             return err_in_file(err, a->shown);
         if (job->dir && a->tokenizer)

@@ -265,8 +265,10 @@ scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
     m->rank = stored_rank(m);
     m->scale = 1;
     if (a->family == ADAPTER_GGUF && alpha && (alpha->value.type == META_F32 || alpha->value.type == META_F64)
-            && alpha->value.as.f != 0 && m->rank != 0)
-        m->scale = alpha->value.as.f / (double)m->rank;
+            && alpha->value.as.f != 0 && m->rank != 0) {
+        m->alpha = alpha->value.as.f;
+        m->scale = m->alpha / (double)m->rank;
+    }
     if (a->family == ADAPTER_MLX && !json_is_number(scale))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has no scale");
     if (a->family == ADAPTER_MLX)
@@ -327,7 +329,7 @@ adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct 
     if (!read_metadata(a, err))
         return false;
     for (size_t i = 0; i < a->n; i++) {
-        if (!settle(&a->module[i], a, job, err))
+        if (!settle(&a->module[i], a, job, err) && !adapter_tolerates(a, err))
             return false;
         dora = dora || a->module[i].factor[FACTOR_MAGNITUDE];
     }
