@@ -25,6 +25,12 @@ each(const struct change_owner *o, const struct tensor *t, uint64_t cols, const 
     return true;
 }
 
+/* A tensor of which row `row` is added to the first row of the place. */
+struct addend {
+    const struct tensor *t;
+    uint64_t row;
+};
+
 static void
 take_sum(double *v, const float *x, size_t n, double s)
 {
@@ -37,21 +43,35 @@ take_sum(double *v, const float *x, size_t n, double s)
 static bool
 apply_add(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
 {
-    return each(o, step->own, step->rows.cols, part, take_sum, step->s, err);
+    const struct addend *addend = step->own;
+    struct product_part own = *part;
+    own.row += addend->row;
+    return each(o, addend->t, step->rows.cols, &own, take_sum, step->s, err);
 }
 
 static const struct change_form add = { "sum", CHANGE_ADD, apply_add };
+
+bool
+form_add_rows(struct change_step *step, const struct arranging *w, double s, uint64_t row, struct err *err)
+{
+    struct addend *addend = catalog_alloc(w->memory, sizeof *addend, err);
+    if (!addend)
+        return false;
+    *addend = (struct addend){ w->t, row };
+    *step = (struct change_step){ .form = &add, .rows = w->place->rows, .s = s, .own = addend };
+    return true;
+}
 
 /* Adds w->t, times s. */
 static bool
 arrange_add(struct change_step *step, const struct arranging *w, double s, struct err *err)
 {
     uint64_t n;
-    *step = (struct change_step){ .form = &add, .rows = w->place->rows, .s = s, .own = w->t };
     if (w->place->transposed)
         return adapter_fail(w->module, ERR_UNSUPPORTED, err, "the base stores its weight transposed");
-    return (shape_numel(&w->t->shape, &n) && n == change_rows_count(&w->place->rows) * w->place->rows.cols)
-        || form_misfit(w, w->t, err);
+    if (!shape_numel(&w->t->shape, &n) || n != change_rows_count(&w->place->rows) * w->place->rows.cols)
+        return form_misfit(w, w->t, err);
+    return form_add_rows(step, w, s, 0, err);
 }
 
 bool

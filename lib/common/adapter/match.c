@@ -47,6 +47,12 @@ match_module(struct place *place, struct match_job *m, const struct adapter *a, 
     struct err *err)
 {
     struct str name = { 0 };
+    if (module->nhits != 0) {
+        *place = (struct place){ .index = module->hit->index[bias] };
+        if (place->index != WEIGHT_NONE)
+            place_whole(place, m->choice, place->index);
+        return true;
+    }
     str_add(&name, module->name, module->len);
     if (!module->whole)
         str_text(&name, bias ? ".bias" : ".weight");
@@ -218,7 +224,9 @@ match_steps(struct match_job *m, const struct adapter *a, struct err *err)
 {
     for (size_t i = 0; i < a->n; i++) {
         const struct adapter_module *module = &a->module[i];
-        bool taken = module->skip;
+        bool parts = module->nhits != 0 && module->hit->part, taken = module->skipped || parts;
+        if (parts && !module->skipped && !match_parts(m, a, module, err))
+            return false;
         if (!taken && !match_experts(&taken, m, a, module, err))
             return false;
         for (size_t f = 0; !taken && form_at(f); f++)

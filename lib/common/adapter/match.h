@@ -11,6 +11,7 @@ struct match_job {
     struct weight_names *names;
     struct translation *translation;    /* of a GGUF base, once it was needed; or NULL */
     bool looked;                        /* whether it was looked for */
+    struct towers *towers;
     const struct change_owner *owner;
     const struct adapter *list;         /* n of them */
     size_t n;
@@ -20,8 +21,11 @@ struct match_job {
     struct adapter_effects *effects;
 };
 
-/* Runs in this order, the second and third for each adapter. match_tied() parts a head that is tied to the embedding if an
+/* Run in this order, all but the second for each adapter. match_towers() finds what the modules of a single file change by the part of
+ * the model that their names start with, and fails with ERR_MALFORMED if the base lacks some of a part that it has, or all;
+ * match_tied() parts a head that is tied to the embedding if an
  * adapter changes them differently; match_replace() replaces tensors; match_steps() appends steps to the changes of weights. */
+bool match_towers(struct match_job *m, const struct adapter *a, struct err *err);
 bool match_tied(struct match_job *m, struct err *err);
 bool match_replace(struct match_job *m, const struct adapter *a, struct err *err);
 bool match_steps(struct match_job *m, const struct adapter *a, struct err *err);
@@ -52,6 +56,9 @@ bool match_missing(struct match_job *m, const struct adapter *a, const struct ad
 
 /* Adds the steps of a module that changes experts under another name than its own. *taken: it did. */
 bool match_experts(bool *taken, struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err);
+
+/* Adds the steps of a module that changes parts of weights, or weights stored otherwise than the adapter has them. */
+bool match_parts(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err);
 
 /* Finds the part of a stacked tensor that is the weight of a module of one expert; leaves *place alone if there is none. */
 bool match_expert(struct place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module,

@@ -149,7 +149,7 @@ bool
 match_replace(struct match_job *m, const struct adapter *a, struct err *err)
 {
     for (size_t i = 0; i < a->n; i++)
-        if (!a->module[i].skip && (!replace_one(m, a, &a->module[i], false, err) || !replace_one(m, a, &a->module[i], true, err)))
+        if (!a->module[i].skipped && (!replace_one(m, a, &a->module[i], false, err) || !replace_one(m, a, &a->module[i], true, err)))
             return false;
     return true;
 }

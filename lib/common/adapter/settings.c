@@ -185,10 +185,78 @@ read_alpha(double *alpha, const struct adapter_module *m, const struct adapter_j
     return true;
 }
 
+/* Checks that the tensor with alpha, if there is one, agrees with the value that `from` declares. */
+static bool
+check_alpha(const struct adapter_module *m, const char *from, const struct adapter_job *job, struct err *err)
+{
+    double alpha;
+    return !m->factor[FACTOR_ALPHA] || (read_alpha(&alpha, m, job, err) && (alpha == m->alpha || adapter_fail(m, ERR_MALFORMED, err,
+        "its alpha tensor is %g, but %s declares %g", alpha, from, m->alpha)));
+}
+
+/* --- the metadata of diffusers */
+
+/* Adds a member TOWER.NAME of lora_adapter_metadata to the config of its tower. */
+static bool
+add_member(json_t *towers, const char *key, json_t *value)
+{
+    const char *dot = strrchr(key, '.');
+    json_t *one;
+    if (!dot || dot == key)
+        return true;
+    char *tower = strndup(key, (size_t)(dot - key));
+    if (tower && !json_object_get(towers, tower))
+        json_object_set_new(towers, tower, json_pack("{s:s}", "peft_type", "LORA"));
+    one = tower ? json_object_get(towers, tower) : NULL;
+    free(tower);
+    return one && json_object_set(one, dot + 1, value) == 0;
+}
+
+/* Reads lora_adapter_metadata, in which diffusers stores rank and alpha. */
+static bool
+read_metadata(struct adapter *a, struct err *err)
+{
+    static const char name[] = "lora_adapter_metadata";
+    const struct meta *meta = a->family == ADAPTER_SINGLE ? catalog_meta_find(a->file.catalog, name) : NULL;
+    size_t n = 0;
+    const char *text = meta ? meta_bytes(&meta->value, &n) : NULL, *key;
+    json_t *members = NULL, *value;
+    if (!text)
+        return true;
+    a->towers = json_object();
+    bool ok = tree_read(&members, text, n, name, err) && (a->towers || err_memory(err, 0));
+    json_object_foreach(members, key, value)
+        ok = ok && (add_member(a->towers, key, value) || err_memory(err, 0));
+    json_decref(members);
+    return ok;
+}
+
+/* Returns the config of the tower that a module is in, with what follows the tower in its name; or NULL. */
+static json_t *
+tower_config(const struct adapter *a, const struct adapter_module *m, const char **name, size_t *n)
+{
+    json_t *value, *found = NULL;
+    const char *key;
+    size_t len;
+    *n = 0;
+    json_object_foreach(a->towers, key, value)
+        if ((len = strlen(key)) + 1 < m->len && memcmp(m->name, key, len) == 0 && m->name[len] == '.' && (!found || m->len - len - 1 < *n)) {
+            found = value;
+            *name = m->name + len + 1;
+            *n = m->len - len - 1;
+        }
+    return found && json_object_get(found, "r") ? found : NULL;
+}
+
 /* Sets scale and rank of a module of a single file. */
 static bool
-scale_single(struct adapter_module *m, const struct adapter_job *job, struct err *err)
+scale_single(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
 {
+    struct adapter tower = { .family = ADAPTER_PEFT };
+    const char *name;
+    size_t n;
+    if (is_scaled(m) && (tower.config = tower_config(a, m, &name, &n)) != NULL)
+        return adapter_configure(m, &tower, name, n, err) && check_alpha(m, "lora_adapter_metadata", job, err);
     bool whole = m->factor[FACTOR_LOKR_1] && m->factor[FACTOR_LOKR_2];
     m->rank = stored_rank(m);
     m->whole_scale = 1;
@@ -211,8 +279,10 @@ scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
     m->rank = stored_rank(m);
     m->whole_scale = 1;
     if (a->family == ADAPTER_GGUF && alpha && (alpha->value.type == META_F32 || alpha->value.type == META_F64)
-            && alpha->value.as.f != 0 && m->rank != 0)
-        m->whole_scale = alpha->value.as.f / (double)m->rank;
+            && alpha->value.as.f != 0 && m->rank != 0) {
+        m->alpha = alpha->value.as.f;
+        m->whole_scale = m->alpha / (double)m->rank;
+    }
     if (a->family == ADAPTER_MLX && !json_is_number(scale))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has no scale");
     if (a->family == ADAPTER_MLX)
@@ -253,16 +323,14 @@ check_pairs(const struct adapter_module *m, struct err *err)
 static bool
 settle(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
 {
-    double alpha;
     if (!check_pairs(m, err))
         return false;
     if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !scale_short(m, a, err)
-            : a->family == ADAPTER_SINGLE ? !scale_single(m, job, err) : is_scaled(m) && !adapter_configure(m, a, m->name, m->len, err))
+            : a->family == ADAPTER_SINGLE ? !scale_single(m, a, job, err) : is_scaled(m) && !adapter_configure(m, a, m->name, m->len, err))
         return false;
     if (m->rank > RANK_MAX)
         return adapter_fail(m, ERR_LIMIT, err, "its rank exceeds the limit of %d", RANK_MAX);
-    if (a->family == ADAPTER_PEFT && m->factor[FACTOR_ALPHA] && (!read_alpha(&alpha, m, job, err) || (alpha != m->alpha
-            && !adapter_fail(m, ERR_MALFORMED, err, "its alpha tensor is %g, but adapter_config.json says %g", alpha, m->alpha))))
+    if (a->family == ADAPTER_PEFT && !check_alpha(m, "adapter_config.json", job, err))
         return false;
     m->scale = m->whole_scale * a->c;
     return true;
@@ -272,8 +340,10 @@ bool
 adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct err *err)
 {
     bool dora = false;
+    if (!read_metadata(a, err))
+        return false;
     for (size_t i = 0; i < a->n; i++) {
-        if (!settle(&a->module[i], a, job, err))
+        if (!settle(&a->module[i], a, job, err) && !adapter_tolerates(a, err))
             return false;
         dora = dora || a->module[i].factor[FACTOR_MAGNITUDE];
     }

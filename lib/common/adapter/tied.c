@@ -163,7 +163,7 @@ see_adapter(bool *part, const struct match_job *m, const struct adapter *a, stru
             "tied"))))
         return false;
     if (same || (p.head && !changes(p.head) && !changes(p.embedding)))
-        p.head->skip = true;
+        p.head->skipped = true;
     else if (!(adapter_flag(a, "ensure_weight_tying") && !p.head))
         *part = true;
     return true;
