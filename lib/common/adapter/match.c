@@ -23,16 +23,16 @@ needs_translation(bool *needs, struct match_job *m, const struct adapter *a, str
 }
 
 bool
-match_find(struct place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n, bool exact,
-    struct err *err)
+match_find(struct place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n,
+    enum weight_search how, struct err *err)
 {
     bool translated;
     size_t found = WEIGHT_NONE;
     *place = (struct place){ .index = WEIGHT_NONE };
     if (!needs_translation(&translated, m, a, err)
-            || !weight_names_find(&found, translated ? translation_names(m->translation) : m->names, name, n, exact, err))
+            || !weight_names_find(&found, translated ? translation_names(m->translation) : m->names, name, n, how, err))
         return false;
-    if (found == WEIGHT_NONE && translated && m->head != WEIGHT_NONE && !weight_names_find(&found, m->names, name, n, true, err))
+    if (found == WEIGHT_NONE && translated && m->head != WEIGHT_NONE && !weight_names_find(&found, m->names, name, n, WEIGHT_EXACT, err))
         return false;
     if (found == WEIGHT_NONE)
         return true;
@@ -57,7 +57,8 @@ match_module(struct place *place, struct match_job *m, const struct adapter *a, 
     if (!module->whole)
         str_text(&name, bias ? ".bias" : ".weight");
     bool ok = (!name.failed || err_memory(err, name.room))
-        && match_find(place, m, a, name.p, name.len, a->family == ADAPTER_GGUF, err);
+        && match_find(place, m, a, name.p, name.len, a->family == ADAPTER_GGUF ? WEIGHT_EXACT
+            : WEIGHT_ENDS, err);
     str_clear(&name);
     return ok && (place->index != WEIGHT_NONE || bias || match_expert(place, m, a, module, err));
 }
@@ -204,7 +205,7 @@ match_missing(struct match_job *m, const struct adapter *a, const struct adapter
     struct place found;
     str_add(&name, module->name, module->len);
     str_text(&name, ".in_proj_weight");
-    bool ok = (!name.failed || err_memory(err, name.room)) && match_find(&found, m, a, name.p, name.len, true, err);
+    bool ok = (!name.failed || err_memory(err, name.room)) && match_find(&found, m, a, name.p, name.len, WEIGHT_EXACT, err);
     str_clear(&name);
     if (!ok)
         return false;

@@ -131,14 +131,14 @@ find_tied(size_t *embedding, const char **head, const struct match_job *m, struc
     size_t found;
     *embedding = WEIGHT_NONE;
     *head = gguf ? "output.weight" : "lm_head.weight";
-    if (!weight_names_find(&found, m->names, *head, strlen(*head), gguf, err) || (!gguf && !config_ties(&ties, m, err)))
+    if (!weight_names_find(&found, m->names, *head, strlen(*head), gguf ? WEIGHT_EXACT : WEIGHT_ENDS, err) || (!gguf && !config_ties(&ties, m, err)))
         return false;
     if (found != WEIGHT_NONE || !ties)
         return true;
     if (gguf)
-        return weight_names_find(embedding, m->names, "token_embd.weight", 17, true, err);
+        return weight_names_find(embedding, m->names, "token_embd.weight", 17, WEIGHT_EXACT, err);
     for (size_t i = 0; i < sizeof names / sizeof *names && *embedding == WEIGHT_NONE; i++)
-        if (!weight_names_find(embedding, m->names, names[i], strlen(names[i]), false, err))
+        if (!weight_names_find(embedding, m->names, names[i], strlen(names[i]), WEIGHT_ENDS, err))
             return false;
     return true;
 }
