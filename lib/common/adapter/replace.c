@@ -92,7 +92,7 @@ static bool
 is_whole(const struct place *place, const struct shape *of)
 {
     uint64_t numel;
-    return place->nops == 0 && !place->transposed && place->rows.first == 0 && place->rows.dims == 1
+    return of->rank == place->shape.rank && shape_same(of, &place->shape, of->rank) && place->nops == 0 && !place->transposed && place->rows.first == 0 && place->rows.dims == 1
         && place->rows.dim[0].stride == place->rows.cols && shape_numel(of, &numel)
         && numel == place->rows.dim[0].n * place->rows.cols;
 }
