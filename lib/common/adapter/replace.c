@@ -20,7 +20,7 @@ check_shape(struct match_job *m, const struct adapter_module *module, const stru
     bool same = was->rank == t->shape.rank && shape_same(was, &t->shape, t->shape.rank);
     bool resized = !same && (embeds || adapter_is_head(module)) && was->rank == 2 && t->shape.rank == 2
         && shape_dim(was, 1) == shape_dim(&t->shape, 1) && shape_dim(&t->shape, 0) != 0;
-    if (resized && (is_gguf(m) || m->job->gguf))
+    if (resized && is_gguf(m))
         return adapter_fail(module, ERR_UNSUPPORTED, err, "it resizes the vocabulary, which is not supported for GGUF");
     if (resized && embeds)
         m->effects->vocabulary = shape_dim(&t->shape, 0);
@@ -60,7 +60,7 @@ add_new(struct match_job *m, const struct adapter_module *module, const struct t
     const struct chosen chosen = { .copy = t, .dtype = t->dtype };
     struct str name = { 0 };
     size_t index;
-    if (is_gguf(m) || m->job->gguf)
+    if (is_gguf(m))
         return adapter_fail(module, ERR_UNSUPPORTED, err, "the adapter has a saved tensor that the base has not");
     str_add(&name, module->name, module->len);
     str_text(&name, bias ? ".bias" : ".weight");

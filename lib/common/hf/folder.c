@@ -127,19 +127,20 @@ open_templates(struct hf_folder *folder, struct model *model, const char *path, 
 }
 
 bool
-hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
+hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokenizer, struct err *err)
 {
     bool ok = true;
     hf_folder_init(folder, model->catalog);
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
         struct str path = { 0 };
-        str_format(&path, "%s/%s", model->folder, names[i]);
+        str_format(&path, "%s/%s", tokenizer && hf_folder_is_tokenizer(names[i]) ? tokenizer : model->folder, names[i]);
         ok = path.failed ? err_memory(err, path.len) : open_one(folder, i, path.p, model, err);
         str_clear(&path);
     }
     if (!ok || !folder->file[HF_TEMPLATE].p)    /* the converter ignores them without it */
         return ok;
-    char *path = folder_path(model->folder, strlen(model->folder), HF_TEMPLATES, err);
+    const char *in = tokenizer ? tokenizer : model->folder;
+    char *path = folder_path(in, strlen(in), HF_TEMPLATES, err);
     ok = path && open_templates(folder, model, path, err);
     free(path);
     return ok;
