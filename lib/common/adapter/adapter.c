@@ -9,6 +9,7 @@ struct adapters {
     struct change_owner owner;
     struct change **change;             /* of nchange chosen tensors; owned */
     size_t nchange;
+    struct adapter_effects effects;
 };
 
 bool
@@ -52,9 +53,8 @@ open_all(struct adapters *all, const struct adapter_arguments *args, const struc
         if (!(adapter_check_config(a, err) && adapter_check_gguf(a, err) && check_gguf_base(a, job, err) && adapter_read_keys(a, job->model->catalog, err)
                 && adapter_settle_modules(a, job, err)))
             return err_in_file(err, a->shown);
-        if (job->dir && a->tokenizer)
-            catalog_warn(job->model->catalog, "%s: the tokenizer beside this adapter is not copied: the output has the tokenizer of the "
-                "base", a->shown);
+        if (a->tokenizer)
+            all->effects.tokenizer = a->folder;
         for (size_t k = 0; k < i; k++)
             if (strcmp(all->list[k].path, a->path) == 0)
                 catalog_warn(job->model->catalog, "%s: this adapter is given twice", a->shown);
@@ -64,8 +64,8 @@ open_all(struct adapters *all, const struct adapter_arguments *args, const struc
 
 /* Runs one of the passes over all adapters. */
 static bool
-each(const struct adapters *all, const struct match_job *m, bool (*pass)(const struct match_job *m, const struct adapter *a,
-    struct err *err), struct err *err)
+each(const struct adapters *all, struct match_job *m, bool (*pass)(struct match_job *m, const struct adapter *a, struct err *err),
+    struct err *err)
 {
     for (size_t i = 0; i < all->n; i++)
         if (!pass(m, &all->list[i], err))
@@ -84,25 +84,32 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     if (!all)
         return err_memory(err, sizeof *all);
     *out = all;
-    struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .names = NULL,
-        .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
+    struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .head = WEIGHT_NONE, .effects = &all->effects,
+        .change = calloc(choice->n + 1, sizeof *m.change), .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
     m.towers = towers_new(choice);
     all->owner = (struct change_owner){ job->model, job->kernels, residents_new(err) };
-    all->list = calloc(args->n, sizeof *all->list);
-    all->change = m.change = calloc(choice->n + 1, sizeof *all->change);
-    all->nchange = choice->n;
-    bool ok = all->owner.residents && ((all->list && all->change && m.replaced) || err_memory(err, choice->n * sizeof *all->change));
-    struct weight_names *names = ok ? weight_names_new(choice, err) : NULL;
-    m.names = names;
-    ok = ok && (m.towers || err_memory(err, 0));
-    ok = names && ok && open_all(all, args, job, err) && each(all, &m, match_towers, err) && each(all, &m, match_replace, err) && each(all, &m, match_steps, err);
-    weight_names_free(names);
+    m.list = all->list = calloc(args->n, sizeof *all->list);
+    bool ok = all->owner.residents && ((all->list && m.change && m.replaced) || err_memory(err, choice->n * sizeof *m.change));
+    ok = ok && (m.towers || err_memory(err, 1));
+    ok = ok && (m.names = weight_names_new(choice, err)) != NULL && open_all(all, args, job, err);
+    m.n = all->n;
+    ok = ok && each(all, &m, match_towers, err) && match_tied(&m, err) && each(all, &m, match_replace, err) && each(all, &m, match_steps, err);
+    all->change = m.change;
+    all->nchange = m.change ? choice->n : 0;
+    weight_names_free(m.names);
+    translation_free(m.translation);
     towers_free(m.towers);
     free(m.replaced);
     if (ok)
         catalog_tell(job->model->catalog, "%zu weight%s changed by %zu adapter%s", adapters_touched(all),
             adapters_touched(all) == 1 ? "" : "s", all->n, all->n == 1 ? "" : "s");
     return ok;
+}
+
+struct adapter_effects
+adapters_effects(const struct adapters *all)
+{
+    return all ? all->effects : (struct adapter_effects){ 0 };
 }
 
 void

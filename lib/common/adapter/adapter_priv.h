@@ -44,11 +44,11 @@ struct adapter_module {
     bool whole;                         /* the name is that of a tensor, with ".weight" */
     enum factor_order order;
     const struct tensor *factor[FACTOR_ROLES];  /* with extent.file as in the model; or NULL */
-    double alpha, scale;                /* scale: alpha / rank times that of the command line */
+    double alpha, whole_scale, scale;   /* whole_scale: alpha / rank; scale: that times the scale of the command line */
     uint64_t rank;
     const struct tower_hit *hit;        /* nhits of them, if the names of towers decide what it changes; in the job's memory */
     size_t nhits;
-    bool skipped;                       /* the base does not have its part of the model */
+    bool skipped;                       /* the base does not have its part of the model, or another module changes its weight */
     const struct tensor *again[2];      /* a second tensor that replaces the weight, or the bias: has to be equal */
 };
 
@@ -100,6 +100,18 @@ bool adapter_check_gguf(const struct adapter *a, struct err *err);
 /* Sets rank, alpha and scale of each module, from the config or from the factors, and checks that its factors are complete
  * and agree. */
 bool adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct err *err);
+
+/* Return true for the input embedding of a language model, and for its head, by the end of the module's name. */
+bool adapter_is_embedding(const struct adapter_module *m);
+bool adapter_is_head(const struct adapter_module *m);
+
+/* Sets rank and scale as the config has them for a path, which is that of the module or of a parameter in it. */
+bool adapter_configure(struct adapter_module *m, const struct adapter *a, const char *path, size_t n, struct err *err);
+
+/* Sets *yes if the name of a module matches an expression of adapter_config.json, put into a format. Fails with ERR_UNSUPPORTED,
+ * naming `member`, if the expression is not supported. */
+bool adapter_matches(bool *yes, const char *name, size_t n, const char *format, const char *expression, const char *member,
+    struct err *err);
 
 /* Return members of the config: NULL or false if it has none. */
 const json_t *adapter_member(const struct adapter *a, const char *name);

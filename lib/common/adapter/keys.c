@@ -69,6 +69,33 @@ name_of(const void *owner, uint32_t number, size_t *n)
     return a->module[number].name;
 }
 
+/* Returns true if the last component of a module's name is one of these. */
+static bool
+ends_with(const struct adapter_module *m, const char *const last[])
+{
+    for (size_t i = 0; last[i]; i++) {
+        size_t n = strlen(last[i]);
+        if (m->len >= n && memcmp(m->name + m->len - n, last[i], n) == 0 && (m->len == n || m->name[m->len - n - 1] == '.'))
+            return true;
+    }
+    return false;
+}
+
+bool
+adapter_is_embedding(const struct adapter_module *m)
+{
+    static const char *const last[] = { "embed_tokens", "wte", "word_embeddings", "embed_in", NULL };
+    static const char gguf[] = "token_embd.weight";
+    return ends_with(m, last) || (m->whole && m->len == sizeof gguf - 1 && memcmp(m->name, gguf, m->len) == 0);
+}
+
+bool
+adapter_is_head(const struct adapter_module *m)
+{
+    static const char *const last[] = { "lm_head", "embed_out", NULL };
+    return ends_with(m, last);
+}
+
 struct adapter_module *
 adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err)
 {

@@ -73,8 +73,8 @@ shorten(const char **p, size_t *n)
     }
 }
 
-static bool
-add_all(struct weight_names *w, const char *p, size_t n, size_t index, struct err *err)
+bool
+weight_names_add(struct weight_names *w, const char *p, size_t n, size_t index, struct err *err)
 {
     enum { DEPTH = 24 };
     if (!list_add(&w->list[EXACT], p, n, index, err))
@@ -96,7 +96,7 @@ weight_names_new(const struct choice *choice, struct err *err)
         w->choice = choice;
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct tensor t = chosen_tensor(&choice->list[i]);
-        ok = add_all(w, t.name, t.name_len, i, err);
+        ok = weight_names_add(w, t.name, t.name_len, i, err);
     }
     if (ok)
         return w;

@@ -9,6 +9,9 @@ struct weight_names;
 struct weight_names *weight_names_new(const struct choice *choice, struct err *err);    /* NULL on failure */
 void weight_names_free(struct weight_names *w);         /* accepts NULL */
 
+/* Adds the name of another tensor; borrowed. */
+bool weight_names_add(struct weight_names *w, const char *name, size_t n, size_t index, struct err *err);
+
 #define WEIGHT_NONE SIZE_MAX
 
 /* Sets *found to the index of the chosen tensor, or WEIGHT_NONE. `exact`: only the name itself. Fails with ERR_MALFORMED,

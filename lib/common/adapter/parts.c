@@ -16,14 +16,15 @@ struct tower_count {
 
 /* Sets what a module changes. One without the prefix of a tower is first looked up by the ordinary steps. */
 static bool
-find_hits(struct adapter_module *module, const struct match_job *m, const struct adapter *a, int tower, struct err *err)
+find_hits(struct adapter_module *module, struct match_job *m, const struct adapter *a, int tower, struct err *err)
 {
     struct tower_hit hit[TOWER_HITS];
-    size_t weight = WEIGHT_NONE, bias = WEIGHT_NONE, n;
-    if (tower == TOWER_NONE && (!match_find(&weight, m, a, module, MATCH_WEIGHT, err) || (weight == WEIGHT_NONE
-            && !match_find(&bias, m, a, module, MATCH_BIAS, err))))
+    struct place place = { .index = WEIGHT_NONE };
+    size_t n;
+    if (tower == TOWER_NONE && (!match_module(&place, m, a, module, false, err) || (place.index == WEIGHT_NONE
+            && !match_module(&place, m, a, module, true, err))))
         return false;
-    if (weight != WEIGHT_NONE || bias != WEIGHT_NONE)
+    if (place.index != WEIGHT_NONE)
         return true;
     if (!towers_find(hit, &n, m->towers, module->name, module->len, err))
         return false;
@@ -58,7 +59,7 @@ check_tower(const struct match_job *m, const struct adapter *a, const struct tow
 }
 
 bool
-match_towers(const struct match_job *m, const struct adapter *a, struct err *err)
+match_towers(struct match_job *m, const struct adapter *a, struct err *err)
 {
     struct tower_count count[TOWERS] = { 0 };
     bool found = false;
@@ -93,61 +94,60 @@ misfit(const struct adapter_module *module, const struct tensor *w, const struct
         str_shown(shown, w->name, w->name_len), shape_text(b, &w->shape));
 }
 
-/* Appends a step to what a hit changes of its weight or bias. The factors of the step are complete but for what the rows decide. */
+/* Sets the place of a hit. */
 static bool
-add_step(const struct match_job *m, const struct adapter *a, const struct tower_hit *hit, enum match_kind kind,
-    struct change_step *step, struct err *err)
+find_place(struct place *place, const struct match_job *m, const struct adapter_module *module, const struct tower_hit *hit, bool bias,
+    const struct tensor *t, uint64_t cols, struct err *err)
 {
-    step->row = hit->row;
-    step->rows = hit->rows;
-    step->l.first = hit->from * step->l.di;
-    struct change *change = a->c != 0 ? match_change(m, hit->index[kind], err) : NULL;
-    return a->c == 0 || (change && change_step_add(change, step, err));
+    const struct tensor w = chosen_source(&m->choice->list[hit->index[bias]]);
+    place_whole(place, m->choice, hit->index[bias]);
+    return (place->rows.cols == cols && place_rows(place, hit->row, hit->rows, cols)) || misfit(module, &w, t, err);
 }
 
 /* Checks that the hits of a module take all `rows` rows of a factor, each once. */
 static bool
-check_rows(const struct match_job *m, const struct adapter_module *module, enum match_kind kind, const struct tensor *t, uint64_t rows,
+check_rows(const struct match_job *m, const struct adapter_module *module, bool bias, const struct tensor *t, uint64_t rows,
     struct err *err)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < module->nhits; i++) {
         const struct tower_hit *h = &module->hit[i];
-        if (h->index[kind] == WEIGHT_NONE)
-            return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s that the base has not", kind == MATCH_BIAS ? "bias"
-                : "weight");
-        const struct tensor w = chosen_source(&m->choice->list[h->index[kind]]);
-        if (h->rows == 0 || h->rows > rows || h->from > rows - h->rows || h->row + h->rows > shape_dim(&w.shape, 0))
+        if (h->index[bias] == WEIGHT_NONE)
+            return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s that the base has not", bias ? "bias" : "weight");
+        const struct tensor w = chosen_source(&m->choice->list[h->index[bias]]);
+        if (h->rows == 0 || h->rows > rows || h->from > rows - h->rows)
             return misfit(module, &w, t, err);
         sum += h->rows;
     }
-    const struct tensor w = chosen_source(&m->choice->list[module->hit->index[kind]]);
+    const struct tensor w = chosen_source(&m->choice->list[module->hit->index[bias]]);
     return sum == rows || misfit(module, &w, t, err);
 }
 
 /* Adds the product of the two factors. */
 static bool
-add_product(const struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
+add_product(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
 {
     const struct tensor *down = module->factor[FACTOR_A], *up = module->factor[FACTOR_B];
-    uint64_t r = module->rank, na, nb, rows, cols;
+    uint64_t r = module->rank, na, nb;
     if (shape_dim(&down->shape, 0) != r || shape_dim(&up->shape, 1) != r)
         return adapter_fail(module, ERR_MALFORMED, err, "factors of rank %" PRIu64 " and %" PRIu64 ", expected %" PRIu64,
             shape_dim(&down->shape, 0), shape_dim(&up->shape, 1), r);
-    const struct tower_hit *first = module->hit;
-    bool swap = first->transposed;
+    bool swap = module->hit->transposed;
     if (!shape_numel(&down->shape, &na) || !shape_numel(&up->shape, &nb) || r == 0
-            || !check_rows(m, module, MATCH_WEIGHT, up, (swap ? na : nb) / r, err))
+            || !check_rows(m, module, false, up, (swap ? na : nb) / r, err))
         return false;
+    const uint64_t in = na / r, cols = (swap ? nb : na) / r;
     for (size_t i = 0; i < module->nhits; i++) {
         const struct tower_hit *h = &module->hit[i];
-        const struct tensor w = chosen_source(&m->choice->list[h->index[MATCH_WEIGHT]]);
-        struct change_step step = { .form = &change_lowrank, .s = module->scale, .rank = r,
-            .l = swap ? (struct factor){ down, 0, 1, na / r } : (struct factor){ up, 0, r, 1 },
-            .r = swap ? (struct factor){ up, 0, 1, r } : (struct factor){ down, 0, na / r, 1 } };
-        if (!match_measure(&w, &rows, &cols) || cols != (swap ? nb : na) / r)
-            return misfit(module, &w, swap ? up : down, err);
-        if (!match_fits(m, module, r, cols, err) || !add_step(m, a, h, MATCH_WEIGHT, &step, err))
+        struct change_step step;
+        struct place place;
+        struct product *p = catalog_alloc(m->job->model->catalog, sizeof *p, err);
+        if (!p || !find_place(&place, m, module, h, false, swap ? up : down, cols, err))
+            return false;
+        *p = (struct product){ .rank = r, .cols = cols, .l = swap ? (struct factor){ down, h->from, 1, in }
+            : (struct factor){ up, h->from * r, r, 1 }, .r = swap ? (struct factor){ up, 0, 1, r } : (struct factor){ down, 0, in, 1 } };
+        const struct arranging w = match_arranging(m, a, module, &place, down);
+        if (!form_product_fits(p, &w, err) || !form_lowrank_step(&step, &w, p) || !match_add(m, a, module, &place, down, &step, err))
             return false;
     }
     return true;
@@ -155,28 +155,29 @@ add_product(const struct match_job *m, const struct adapter *a, const struct ada
 
 /* Adds a tensor times s. */
 static bool
-add_tensor(const struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct tensor *t, double s,
-    enum match_kind kind, struct err *err)
+add_tensor(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct tensor *t, double s,
+    bool bias, struct err *err)
 {
-    uint64_t n, rows, cols;
-    if (t->shape.rank == 0 || !shape_numel(&t->shape, &n) || n == 0)
+    uint64_t n, rows = t->shape.rank != 0 ? shape_dim(&t->shape, 0) : 0;
+    if (rows == 0 || !shape_numel(&t->shape, &n) || n == 0)
         return adapter_fail(module, ERR_MALFORMED, err, "a number cannot be added to a part of a weight");
-    if (!check_rows(m, module, kind, t, shape_dim(&t->shape, 0), err))
+    if (!check_rows(m, module, bias, t, rows, err))
         return false;
     for (size_t i = 0; i < module->nhits; i++) {
         const struct tower_hit *h = &module->hit[i];
-        const struct tensor w = chosen_source(&m->choice->list[h->index[kind]]);
-        if (!match_measure(&w, &rows, &cols) || n / shape_dim(&t->shape, 0) != cols)
-            return misfit(module, &w, t, err);
-        struct change_step step = { .form = &change_add, .s = s, .l = { t, 0, cols, 1 } };
-        if (!add_step(m, a, h, kind, &step, err))
+        struct change_step step;
+        struct place place;
+        if (!find_place(&place, m, module, h, bias, t, n / rows, err))
+            return false;
+        const struct arranging w = match_arranging(m, a, module, &place, t);
+        if (!form_add_rows(&step, &w, s, h->from, err) || !match_add(m, a, module, &place, t, &step, err))
             return false;
     }
     return true;
 }
 
 bool
-match_parts(const struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
+match_parts(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
 {
     const struct tensor *const *f = module->factor;
     for (enum factor_role i = 0; i < FACTOR_ROLES; i++)
@@ -187,7 +188,7 @@ match_parts(const struct match_job *m, const struct adapter *a, const struct ada
         return adapter_fail(module, ERR_UNSUPPORTED, err, "the weight of the base is stored transposed: only products of two factors are "
             "merged then");
     return (!f[FACTOR_A] || add_product(m, a, module, err))
-        && (!f[FACTOR_DIFF] || add_tensor(m, a, module, f[FACTOR_DIFF], a->c, MATCH_WEIGHT, err))
-        && (!f[FACTOR_DIFF_BIAS] || add_tensor(m, a, module, f[FACTOR_DIFF_BIAS], a->c, MATCH_BIAS, err))
-        && (!f[FACTOR_B_BIAS] || add_tensor(m, a, module, f[FACTOR_B_BIAS], module->scale, MATCH_BIAS, err));
+        && (!f[FACTOR_DIFF] || add_tensor(m, a, module, f[FACTOR_DIFF], a->c, false, err))
+        && (!f[FACTOR_DIFF_BIAS] || add_tensor(m, a, module, f[FACTOR_DIFF_BIAS], a->c, true, err))
+        && (!f[FACTOR_B_BIAS] || add_tensor(m, a, module, f[FACTOR_B_BIAS], module->scale, true, err));
 }

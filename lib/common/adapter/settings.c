@@ -78,38 +78,49 @@ adapter_check_config(const struct adapter *a, struct err *err)
 
 /* --- rank and alpha of a module */
 
+bool
+adapter_matches(bool *yes, const char *name, size_t n, const char *format, const char *expression, const char *member,
+    struct err *err)
+{
+    struct matcher *matcher = malloc(sizeof *matcher);
+    struct str text = { .max = PATTERN_MAX };
+    uint64_t left = PATTERN_STEPS;
+    char shown[STR_SHOWN];
+    if (!matcher)
+        return err_memory(err, sizeof *matcher);
+    const char *hole = strstr(format, "%s");
+    str_add(&text, format, (size_t)(hole - format));
+    str_text(&text, expression);
+    str_text(&text, hole + 2);
+    bool ok = (!text.failed && !strstr(expression, "(?") && matcher_read(matcher, text.p, text.len, false)) || err_set(err,
+        ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: %s: the expression %s is not supported", member, str_shown(shown,
+            expression, strlen(expression)));
+    *yes = ok && matcher_match(matcher, name, n, &left);
+    str_clear(&text);
+    free(matcher);
+    return ok && (left != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "adapter_config.json: %s takes too long to match", member));
+}
+
 /* Sets *out to the value of the first key of a pattern object that fits the module; leaves it alone if none does. */
 static bool
 find_pattern(const json_t **out, const struct adapter *a, const char *member, const char *name, size_t n, struct err *err)
 {
     json_t *patterns = json_object_get(a->config, member), *value;
-    struct matcher *matcher = patterns && json_object_size(patterns) != 0 ? malloc(sizeof *matcher) : NULL;
-    uint64_t left = PATTERN_STEPS;
     const char *key;
-    char shown[STR_SHOWN];
-    bool ok = true, found = false;
-    if (!matcher)
-        return is_empty(patterns) || err_memory(err, sizeof *matcher);
+    bool found = false;
     json_object_foreach(patterns, key, value) {
-        struct str text = { .max = PATTERN_MAX };
-        str_format(&text, "(.*\\.)?(%s)$", key);
-        if (text.failed || strstr(key, "(?") || !matcher_read(matcher, text.p, text.len, false))
-            ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: %s: the expression %s is not supported", member,
-                str_shown(shown, key, strlen(key)));
-        found = ok && matcher_match(matcher, name, n, &left);
-        str_clear(&text);
-        if (!ok || found)
+        if (!adapter_matches(&found, name, n, "(.*\\.)?(%s)$", key, member, err))
+            return false;
+        if (found) {
+            *out = value;
             break;
+        }
     }
-    if (found)
-        *out = value;
-    free(matcher);
-    return ok && (left != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "adapter_config.json: %s takes too long to match", member));
+    return true;
 }
 
-/* Reads rank and alpha of a module from the config of PEFT. `name`: the path that patterns match. */
-static bool
-configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
+bool
+adapter_configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
 {
     const json_t *r = adapter_member(a, "r"), *alpha = adapter_member(a, "lora_alpha");
     alpha = alpha ? alpha : adapter_member(a, "alpha");
@@ -122,7 +133,8 @@ configure(struct adapter_module *m, const struct adapter *a, const char *name, s
             json_string_value(adapter_member(a, "peft_type")), "LORA") == 0 ? "lora_alpha" : "alpha");
     m->rank = (uint64_t)json_integer_value(r);
     m->alpha = json_number_value(alpha);
-    m->scale = m->alpha / (adapter_flag(a, "use_rslora") ? sqrt((double)m->rank) : (double)m->rank);
+    m->whole_scale = m->alpha / (adapter_flag(a, "use_rslora") ? sqrt((double)m->rank) : (double)m->rank);
+    m->scale = m->whole_scale * a->c;
     return true;
 }
 
@@ -132,6 +144,8 @@ stored_rank(const struct adapter_module *m)
 {
     static const enum factor_role rows[] = { FACTOR_HADA_1B, FACTOR_LOKR_2B, FACTOR_LOKR_1B };
     const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
+    if (b && b->shape.rank == 3 && (m->order == ORDER_MLX || m->whole))
+        return shape_dim(&b->shape, 2);         /* one matrix for each expert */
     if (a && a->shape.rank >= 2)
         switch (m->order) {
         case ORDER_LINEAR:
@@ -242,17 +256,17 @@ scale_single(struct adapter_module *m, const struct adapter *a, const struct ada
     const char *name;
     size_t n;
     if (is_scaled(m) && (tower.config = tower_config(a, m, &name, &n)) != NULL)
-        return configure(m, &tower, name, n, err) && check_alpha(m, "lora_adapter_metadata", job, err);
+        return adapter_configure(m, &tower, name, n, err) && check_alpha(m, "lora_adapter_metadata", job, err);
     bool whole = m->factor[FACTOR_LOKR_1] && m->factor[FACTOR_LOKR_2];
     m->rank = stored_rank(m);
-    m->scale = 1;
+    m->whole_scale = 1;
     if (!m->factor[FACTOR_ALPHA] || whole)
         return true;
     if (!read_alpha(&m->alpha, m, job, err))
         return false;
     if (m->rank == 0)
         return adapter_fail(m, ERR_MALFORMED, err, "it has alpha, but no factors");
-    m->scale = m->alpha / (double)m->rank;
+    m->whole_scale = m->alpha / (double)m->rank;
     return true;
 }
 
@@ -263,16 +277,16 @@ scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
     const struct meta *alpha = catalog_meta_find(a->file.catalog, "adapter.lora.alpha");
     const json_t *scale = json_object_get(json_object_get(a->config, "lora_parameters"), "scale");
     m->rank = stored_rank(m);
-    m->scale = 1;
+    m->whole_scale = 1;
     if (a->family == ADAPTER_GGUF && alpha && (alpha->value.type == META_F32 || alpha->value.type == META_F64)
             && alpha->value.as.f != 0 && m->rank != 0) {
         m->alpha = alpha->value.as.f;
-        m->scale = m->alpha / (double)m->rank;
+        m->whole_scale = m->alpha / (double)m->rank;
     }
     if (a->family == ADAPTER_MLX && !json_is_number(scale))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has no scale");
     if (a->family == ADAPTER_MLX)
-        m->scale = json_number_value(scale);
+        m->whole_scale = json_number_value(scale);
     return true;
 }
 
@@ -312,13 +326,13 @@ settle(struct adapter_module *m, const struct adapter *a, const struct adapter_j
     if (!check_pairs(m, err))
         return false;
     if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !scale_short(m, a, err)
-            : a->family == ADAPTER_SINGLE ? !scale_single(m, a, job, err) : is_scaled(m) && !configure(m, a, m->name, m->len, err))
+            : a->family == ADAPTER_SINGLE ? !scale_single(m, a, job, err) : is_scaled(m) && !adapter_configure(m, a, m->name, m->len, err))
         return false;
     if (m->rank > RANK_MAX)
         return adapter_fail(m, ERR_LIMIT, err, "its rank exceeds the limit of %d", RANK_MAX);
     if (a->family == ADAPTER_PEFT && !check_alpha(m, "adapter_config.json", job, err))
         return false;
-    m->scale = m->scale * a->c;
+    m->scale = m->whole_scale * a->c;
     return true;
 }
 

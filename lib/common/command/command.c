@@ -86,6 +86,17 @@ keeps(const struct command *cmd)
     return none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES) ? KEEPS_NONE : cmd->writer->keeps;
 }
 
+/* Applies the adapters. They may change members of config.json, and bring a tokenizer. */
+static bool
+adapt(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct err *err)
+{
+    if (!adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err))
+        return false;
+    const struct adapter_effects effects = adapters_effects(sides->adapters);
+    cmd->dir.changes = (struct hf_config_changes){ effects.untied, effects.vocabulary, effects.tokenizer };
+    return true;
+}
+
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
 choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct model *model, const struct roles *roles,
@@ -95,12 +106,12 @@ choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struc
     if (cmd->to_hf) {
         cmd->dir.texts = &sides->back.texts;
         return choice_make(choice, model->catalog, roles, KEEPS_NONE, sides->back.element, true, err)
-            && adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err)
+            && adapt(cmd, choice, sides, err)
             && back_choose(&sides->back, model, choice, err) && naming_apply(&cmd->naming, choice, err)
             && command_tell_dequantized(cmd, model->name, choice, err);
     }
     return choice_make(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, err)
-        && adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err)
+        && adapt(cmd, choice, sides, err)
         && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
         && naming_apply(&cmd->naming, choice, err) && (cmd->exact.on || command_tell_dequantized(cmd, model->name, choice, err));
 }
@@ -189,7 +200,8 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
         .nonfinite_ok = cmd->nonfinite_ok };
     struct keys keys = { 0 };
-    struct hf_sides hf = { .job = { &model, kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL } };
+    struct hf_sides hf = { .job = { &model, kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL,
+        cmd->writer == &writer_gguf } };
     struct hf_quantization config = { 0 };
     struct outputs outputs = { .inputs = &model.inputs };
     cmd->outputs = cmd->dir.outputs = cmd->split.outputs = &outputs;
@@ -228,6 +240,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     back_clear(&hf.back);
     adapters_free(hf.adapters);
     cmd->dir.texts = NULL;
+    cmd->dir.changes = (struct hf_config_changes){ 0 };
     model_clear(&model);
     fetch_free(fetch);
     return ok;

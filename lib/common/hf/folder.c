@@ -49,6 +49,21 @@ hf_folder_is_copied(const char *name, bool quantization)
     return name[0] != '.' && strcmp(name, names[HF_CONFIG]) != 0;
 }
 
+bool
+hf_folder_is_tokenizer(const char *name)
+{
+    static const char *const files[] = { "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
+        "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt" };
+    static const char *const starts[] = { "chat_template.", HF_TEMPLATES "/" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(name, files[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
 /* The catalog already has the config to use, from whichever file. */
 bool
 hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)

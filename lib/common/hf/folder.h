@@ -62,6 +62,10 @@ const struct catalog_config *hf_folder_config(const struct catalog *catalog);
  * apply. */
 bool hf_folder_is_copied(const char *name, bool quantization);
 
+/* Returns true for the files of a tokenizer, which belong together: vocabulary, configuration and templates. `name` is that in the
+ * model directory, with the directory of the named templates. */
+bool hf_folder_is_tokenizer(const char *name);
+
 /* Initializes the folder with only the config.json of the catalog. Returns false if there is none. */
 bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 

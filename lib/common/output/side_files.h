@@ -2,7 +2,7 @@
  * the input: config.json, without the quantization members if weights
  * are dequantized, and with those of `quantization` if weights are quantized. If the input is a directory, also copies of
  * its other files, such as tokenizer, generation config and code, except weights and quantizer configs. Of its
- * subdirectories, only additional_chat_templates is copied. */
+ * subdirectories, only additional_chat_templates is copied. A tokenizer from another directory replaces all files of the input's. */
 #ifndef OUTPUT_SIDE_FILES_H
 #define OUTPUT_SIDE_FILES_H
 
@@ -10,7 +10,7 @@
 #include "base/texts.h"
 #include "model/model.h"
 #include "output/outputs.h"
-#include "hf/quantization.h"
+#include "hf/config_text.h"
 
 /* Larger files are not copied; a note says so. */
 #define SIDE_FILE_MAX (UINT64_C(256) << 20)
@@ -21,6 +21,7 @@ struct side_files {
     const char *to;             /* output directory */
     bool decodes;               /* some weights are dequantized */
     const struct hf_quantization *quantization;    /* or NULL */
+    const struct hf_config_changes *changes;
     const struct texts *texts;  /* all side files of the directory; NULL: those of the input */
     struct names names;         /* files to copy; owned */
 };

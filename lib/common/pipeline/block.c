@@ -402,7 +402,7 @@ read_wide(void *of, uint64_t first, size_t n, double *v, struct err *err)
 {
     const struct wide_source *source = of;
     float *x = (float *)(v + n) - n;            /* the second half, so that widening in place does not overtake itself */
-    if (source->piece->delta->from == DTYPE_F64)
+    if (piece_delta(source->piece)->from == DTYPE_F64)
         return source_run(source->m, source->piece, DTYPE_F64, first, n, (uint8_t *)v, err);
     if (!source_run(source->m, source->piece, DTYPE_F32, first, n, (uint8_t *)x, err))
         return false;
@@ -439,13 +439,14 @@ static bool
 changed_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
+    const struct delta *delta = piece_delta(piece);
     struct wide_source source = { m, piece };
     if (!m->b->wide && (m->b->wide = malloc(BLOCK_WIDE * sizeof *m->b->wide)) == NULL)
         return err_memory(err, BLOCK_WIDE * sizeof *m->b->wide);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
         n = num_min(count, BLOCK_WIDE);
         const struct delta_run run = { m->p->kernels, first, (size_t)n, m->b->wide, read_wide, &source };
-        if (!read_wide(&source, first, (size_t)n, run.v, err) || !piece->delta->apply(piece->delta, &run, err))
+        if (!read_wide(&source, first, (size_t)n, run.v, err) || !delta->apply(delta, &run, err))
             return false;
         round_wide(m, piece, run.v, (size_t)n, y);
     }
@@ -461,7 +462,7 @@ element_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
         return composed_bytes(m, piece, first, count, size, y, err);
     if (piece->kind == PIECE_REPACK)
         return repack_run(m, piece->of.repack, first, count, y, err);
-    return piece->delta ? changed_run(m, piece, first, count, size, y, err)
+    return piece_delta(piece) ? changed_run(m, piece, first, count, size, y, err)
         : source_run(m, piece, piece->to, first, count, y, err);
 }
 
@@ -507,7 +508,7 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
     case PIECE_ENCODE:
         return encoder_bytes(m->p, m->panels, m->b, piece, from, to, y, err);
     case PIECE_COPY:
-        if (!is_changed(t) && !is_cast(piece, piece->to) && !piece->delta)
+        if (!is_changed(t) && !is_cast(piece, piece->to) && !piece_delta(piece))
             return read_once(m, t, from, y, to - from, err);
         break;
     default:

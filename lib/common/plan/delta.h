@@ -1,6 +1,6 @@
-/* delta: a change of the elements of one input tensor or weight, made while they are read. The owner sets tensor.delta or
- * weight.delta of a copy of the source; every piece of that source then has changed elements, also as a part of a composed
- * tensor. Element i stays a function of its position, so any range can be made independently. */
+/* delta: a change of the elements of one input tensor or weight, made while they are read. The owner replaces the source by
+ * a changed_tensor, or by a copy of the weight with a delta; every piece of that source then has changed elements, also as a part
+ * of a composed tensor. Element i stays a function of its position, so any range can be made independently. */
 #ifndef PLAN_DELTA_H
 #define PLAN_DELTA_H
 
@@ -9,10 +9,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "dtype/dtype.h"
+#include "catalog/tensor.h"
 
 struct kernels;
-struct tensor;
 
 /* Elements [first, first + n) of a source, row-major, that are being changed. */
 struct delta_run {
@@ -34,5 +33,18 @@ struct delta {
     bool again;                 /* reads elements of the source more than once: a pipe is spooled */
     uint64_t fingerprint;       /* of everything that the change depends on, except for the bytes of its inputs */
 };
+
+/* A tensor with a delta: few tensors have one, so the others have no room for it. */
+struct changed_tensor {
+    struct tensor tensor;       /* with `changed` set */
+    const struct delta *delta;  /* borrowed */
+};
+
+/* Returns the delta of a tensor, or NULL. */
+static inline const struct delta *
+tensor_delta(const struct tensor *t)
+{
+    return t->changed ? ((const struct changed_tensor *)t)->delta : NULL;
+}
 
 #endif

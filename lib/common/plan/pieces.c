@@ -184,7 +184,6 @@ find_elements(struct piece *piece, struct piece_view *view, struct layout *order
     }
     piece->name = chosen->name;
     piece->name_len = chosen->name_len;
-    piece->delta = chosen->copy ? chosen->copy->delta : chosen->decode ? chosen->decode->delta : NULL;
     return (shape_nbytes(&t.shape, t.dtype, &piece->nbytes, &whole) && whole)
         || err_set(err, ERR_BUG, ERR_NO_OFFSET, "a tensor without a size is laid out");
 }
@@ -454,6 +453,17 @@ piece_input(const struct piece *piece, unsigned i)
     case PIECE_REPACK:  return i < 2 ? piece->of.repack->input[i] : NULL;
     case PIECE_DECODE:  return i < SCHEME_PARTS ? piece->of.weight->part[i] : NULL;
     case PIECE_ENCODE:  return encoded_part(piece)->bytes ? NULL : piece_input(piece->of.encoded->elements, i);
+    default:            return NULL;
+    }
+}
+
+const struct delta *
+piece_delta(const struct piece *piece)
+{
+    switch (piece->kind) {
+    case PIECE_COPY:    return tensor_delta(piece->of.tensor);
+    case PIECE_VIEW:    return tensor_delta(piece->of.view->tensor);
+    case PIECE_DECODE:  return piece->of.weight->delta;
     default:            return NULL;
     }
 }

@@ -53,7 +53,7 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
             continue;
         add_input(j, in, t, needs(piece, p, from, to));
     }
-    const struct delta *delta = (piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece)->delta;
+    const struct delta *delta = piece_delta(piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece);
     for (size_t i = 0; delta && delta->input(delta, i); i++)
         add_input(j, in, delta->input(delta, i), (struct span){ 0, delta->input(delta, i)->extent.nbytes });
 }

@@ -23,6 +23,7 @@ enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 128, SCHEME_WORD = 24 };
 enum { SCHEME_BACK = 32 << 10 };
 
 struct scheme;
+struct delta;
 
 struct weight {
     const struct scheme *scheme;
