@@ -43,7 +43,7 @@ struct adapter_facts {
 /* Sets *file to the file of an adapter in a directory that is not one of a model; the caller frees it. NULL otherwise. */
 bool adapter_in_directory(char **file, const char *operand, struct err *err);
 
-/* Sets *is if an opened regular file is an adapter by its metadata, the config beside it, or the names of half of its tensors. */
+/* Sets *is if an opened regular file is an adapter by its metadata, the config beside it, or the names of its tensors. */
 bool adapter_recognize(bool *is, const struct catalog *c, const char *file, struct err *err);
 
 /* Describes the adapter in a file, which is open as a model, too, and whose memory and files it uses. Returns NULL on failure; the

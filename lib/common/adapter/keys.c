@@ -196,7 +196,7 @@ adapter_names_factor(const struct tensor *t)
     for (unsigned depth = 0; depth < 2 && n != 0; depth++, n = at != 0 ? at - 1 : 0) {
         at = last_component(p, n);
         const struct key_word *word = at != 0 ? find_word(p + at, n - at) : NULL;
-        if (word && word->role <= FACTOR_DIFF_BIAS)
+        if (word && word->role <= FACTOR_DIFF_BIAS && word->role != FACTOR_ALPHA)
             return true;
         for (size_t i = 0; at != 0 && i < sizeof starts / sizeof *starts; i++)
             if (n - at > strlen(starts[i]) && memcmp(p + at, starts[i], strlen(starts[i])) == 0)

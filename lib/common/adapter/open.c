@@ -127,7 +127,7 @@ adapter_recognize(bool *is, const struct catalog *c, const char *file, struct er
     free(config);
     for (size_t i = 0; !*is && i < catalog_count(c); i++)
         factors += adapter_names_factor(catalog_at(c, i));
-    *is = *is || (factors != 0 && factors >= catalog_count(c) / 2);
+    *is = *is || (factors != 0 && factors >= catalog_count(c) / 3);      /* a third can be alphas */
     return true;
 }
 
