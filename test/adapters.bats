@@ -291,4 +291,33 @@ END
     [ "$(amn-parse three | jq -rs '.[-1] | "\(.name) \(.dtype)"')" = 'score.weight BF16' ]
     amn-remember --adapter lora --adapter lora base.safetensors 2>err >/dev/null
     grep -q 'warning: .*this adapter is given twice' err
+    python3 - <<'END'
+from adapters import *
+write("narrow.safetensors", {"p.weight": ("F32", [2, 5], values(10, 1))})
+write("wide.safetensors", {"p.lora_A.weight": ("F32", [3, 5], values(15, 2)), "p.lora_B.weight": ("F32", [2, 3], values(6, 3))})
+END
+    amn-remember -v --adapter wide.safetensors narrow.safetensors 2>err >/dev/null
+    grep -q 'p: rank 3 exceeds the smaller dimension of its weight, 2' err
+    amn-remember --adapter wide.safetensors narrow.safetensors 2>err >/dev/null
+    ! grep -q 'rank 3' err
+}
+
+@test "NaN and infinity in the factors are merged and announced" {
+    make_models
+    python3 - <<'END'
+from adapters import *
+nan, inf = float("nan"), float("inf")
+a = values(3 * 301, 1); a[5] = nan
+b = [1.0] * (37 * 3); b[4] = inf
+pair = {}
+for m, f, g in ("x", a, [1.0] * 111), ("y", [1.0] * 903, b):
+    pair[f"base_model.model.{m}.lora_A.weight"], pair[f"base_model.model.{m}.lora_B.weight"] = ("F32", [3, 301], f), ("F32", [37, 3], g)
+write("lora/adapter_model.safetensors", pair)
+END
+    amn-remember --adapter lora -o got base.safetensors 2>err
+    grep -q 'warning: 338 values of merged weights are NaN or infinite, the first in x.weight' err
+    amn-remember --adapter lora -o dir/ base.safetensors 2>err
+    grep -q 'warning: 338 values of merged weights' err
+    try 0 amn-remember --test --adapter lora base.safetensors
+    grep -q 'x.weight: 37 NaN and 0 infinite values' err
 }

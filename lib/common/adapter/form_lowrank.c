@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "adapter/form.h"
+#include "base/num.h"
 
 static bool
 apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
@@ -39,6 +40,9 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
         return form_misfit(w, (swap ? in != rows : in != cols) ? a : b, err);
     struct factor of_a = mlx || first ? (struct factor){ a, 0, r, 1 } : (struct factor){ a, 0, 1, in };    /* [in, r] */
     struct factor of_b = mlx ? (struct factor){ b, 0, 1, out } : (struct factor){ b, 0, r, 1 };            /* [out, r] */
+    if (r > num_min(rows, cols))
+        catalog_note(w->memory, "%.*s: rank %" PRIu64 " exceeds the smaller dimension of its weight, %" PRIu64, (int)m->len, m->name, r,
+            num_min(rows, cols));
     p->rank = r;
     p->cols = cols;
     p->l = swap ? of_a : of_b;

@@ -248,6 +248,7 @@ make_file(struct model_dir_job *job, const char *path, uint32_t *crc, struct err
         && outputs_commit(job->dir->outputs, p.sink, err);
     sink_close(p.sink);
     job->p->infinite = p.infinite;
+    job->p->changed = p.changed;
     *crc = sum.crc;
     return ok;
 }
