@@ -212,6 +212,7 @@ END
         for adapter in joined linear; do merged $base.safetensors $adapter $base-want.safetensors; done
     done
     merged apart.safetensors switch switch-want.safetensors
+    [ "$(amn-remember --plan --adapter joined stacked.safetensors | jq -s '[.[] | select(.name == "model.layers.0.mlp.experts.down_proj").inputs[]] | length')" = 3 ]
     refused 65 'factors are of 3 experts, and the base has more' --adapter joined more.safetensors
     refused 69 'without config.json' --adapter square plain/model.safetensors --config none
     amn-remember -q --adapter square plain | tail -c 48 >plain.out

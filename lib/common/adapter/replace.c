@@ -59,6 +59,7 @@ add_new(struct match_job *m, const struct adapter_module *module, const struct t
 {
     const struct chosen chosen = { .copy = t, .dtype = t->dtype };
     struct str name = { 0 };
+    char shown[STR_SHOWN];
     size_t index;
     if (is_gguf(m))
         return adapter_fail(module, ERR_UNSUPPORTED, err, "the adapter has a saved tensor that the base has not");
@@ -67,7 +68,8 @@ add_new(struct match_job *m, const struct adapter_module *module, const struct t
     bool ok = (!name.failed || err_memory(err, name.room)) && match_append(&index, m, &chosen, name.p, name.len, err);
     if (ok) {
         m->replaced[index] = true;
-        catalog_warn(m->job->model->catalog, "%s: a new tensor: the base has none of this name", name.p);
+        catalog_warn(m->job->model->catalog, "%s: a new tensor: the base has none of this name", str_shown(shown,
+            name.p, name.len));
     }
     str_clear(&name);
     return ok;
@@ -108,6 +110,7 @@ static bool
 replace(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct tensor *t, bool bias,
     struct err *err)
 {
+    char shown[STR_SHOWN];
     struct place place;
     if (!match_module(&place, m, a, module, bias, err))
         return false;
@@ -122,8 +125,8 @@ replace(struct match_job *m, const struct adapter *a, const struct adapter_modul
     if (!check_shape(m, module, &place.shape, t, err))
         return false;
     if (a->c != 1)
-        catalog_warn(m->job->model->catalog, "%.*s: replaced as a whole: the scale of the adapter has no effect on it", (int)module->len,
-            module->name);
+        catalog_warn(m->job->model->catalog, "%s: replaced as a whole: the scale of the adapter has no effect on it",
+            str_shown(shown, module->name, module->len));
     if (!is_whole(&place, &was.shape))
         return set_in_place(m, a, module, &place, t, err);
     m->replaced[place.index] = true;
