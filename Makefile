@@ -103,8 +103,9 @@ renderer   := $(shell if command -v mandoc; then echo -T ascii; elif command -v 
 page_texts  = $(if $(renderer),$(man_pages:%=$(obj)/%.txt))
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/*/*/*.c)
-lib_obj  = $(lib_src:%.c=$(obj)/%.o) $(obj)/families.o
+lib_obj  = $(lib_src:%.c=$(obj)/%.o) $(obj)/families.o $(obj)/module_names.o
 families = $(sort $(wildcard families/*.family))        # compiled in, as a C table
+names    = $(sort $(wildcard families/names/*.names))   # likewise
 tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
@@ -132,9 +133,13 @@ $(obj)/%.o: %.c Makefile $(libraries)
 
 $(obj)/families.c: lib/package/family-table $(families)
 	@mkdir -p $(@D)
-	sh lib/package/family-table $(families) >$@.new && mv $@.new $@
+	sh lib/package/family-table hf/family/builtin.h family_text $(families) >$@.new && mv $@.new $@
 
-$(obj)/families.o: $(obj)/families.c $(libraries)
+$(obj)/module_names.c: lib/package/family-table $(names)
+	@mkdir -p $(@D)
+	sh lib/package/family-table adapter/names_file.h module_names $(names) >$@.new && mv $@.new $@
+
+$(obj)/families.o $(obj)/module_names.o: $(obj)/%.o: $(obj)/%.c $(libraries)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 obj-static/libraries: lib/package/static-libraries

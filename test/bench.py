@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 
+import bench_adapter
 import bench_encode
 import bench_pairs
 import bench_parts
@@ -153,6 +154,7 @@ class Bench:
             self.header("S9  inspect Q4_K", make_gguf(self.input, "Q4_K", 1, tokens=150000))
         bench_parts.run(self)
         bench_encode.run(self)
+        bench_adapter.run(self)
         highest = self.table.highest
         self.table.line("S7  highest peak, goal 16 MiB + catalog", peak=f"{highest:.1f}", missed=highest > 16)
 

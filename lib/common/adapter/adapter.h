@@ -35,6 +35,15 @@ struct adapter_job {
     const struct limits *limits;
     enum dtype element;                 /* type of dequantized weights in the output */
     bool dir;                           /* the output is a directory with config.json and a tokenizer */
+    bool gguf;                          /* the output is GGUF, converted from a directory */
+};
+
+/* What the files beside the weights have to say about a merged model. */
+struct adapter_effects {
+    bool untied;                        /* the head has become a tensor of its own */
+    uint64_t vocabulary;                /* rows of a replaced embedding; 0: as before */
+    const char *tokenizer;              /* directory with the tokenizer of the last adapter that has one, or NULL; borrowed from
+                                         * the adapters */
 };
 
 /* Opens the adapters and changes the chosen tensors of a model: those that a module belongs to get a delta, replaced ones
@@ -49,5 +58,8 @@ void adapters_free(struct adapters *a);         /* accepts NULL */
 
 /* Returns the number of tensors of the choice that change. */
 size_t adapters_touched(const struct adapters *a);
+
+/* Returns what adapters_apply() found; accepts NULL. */
+struct adapter_effects adapters_effects(const struct adapters *a);
 
 #endif

@@ -93,6 +93,18 @@ choice_make(struct choice *choice, const struct catalog *input, const struct rol
     return true;
 }
 
+bool
+choice_append(struct choice *choice, const struct chosen *chosen, struct err *err)
+{
+    size_t size = (choice->n + 1) * sizeof *choice->list;
+    struct chosen *list = realloc(choice->list, size);
+    if (!list)
+        return err_memory(err, size);
+    choice->list = list;
+    list[choice->n++] = *chosen;
+    return true;
+}
+
 void
 choice_clear(struct choice *choice)
 {

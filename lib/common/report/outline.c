@@ -139,8 +139,9 @@ raise_files(uint64_t *after, const struct piece *piece)
         for (unsigned p = 0; p < SCHEME_PARTS; p++)
             if (piece_input(source, p))
                 raise(after, piece_input(source, p), end);
-        for (size_t k = 0; source->delta && source->delta->input(source->delta, k); k++)
-            raise(after, source->delta->input(source->delta, k), end);
+        const struct delta *delta = piece_delta(source);
+        for (size_t k = 0; delta && delta->input(delta, k); k++)
+            raise(after, delta->input(delta, k), end);
     }
 }
 

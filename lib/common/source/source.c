@@ -34,8 +34,8 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *
     src->name = shown_name(path);
     if (!src->name)
         return err_memory(err, path ? strlen(path) : 0);
-    src->top = path && inputs && inputs->fetch ? fetch_open(inputs->fetch, path, err)
-        : descriptor_open(path, pipe_ok, src->name, inputs, err);
+    struct fetch *fetch = path && inputs ? inputs_fetch(inputs, path) : NULL;
+    src->top = fetch ? fetch_open(fetch, path, err) : descriptor_open(path, pipe_ok, src->name, inputs, err);
     if (!src->top)
         return err_in_file(err, src->name);
     src->seekable = src->top->kind->seekable;
