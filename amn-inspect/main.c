@@ -185,9 +185,7 @@ main(int argc, char **argv)
     struct err err;
     err_init(&err);
     cli_options(&tool.cli, CLI_INSPECT, take, &tool, argc, argv);
-    if (!check(&tool, &err))
-        return cli_fail(&tool.cli, &err);
-    enum cli_status status = run(&tool);
+    enum cli_status status = check(&tool, &err) ? run(&tool) : cli_fail(&tool.cli, &err);
     naming_clear(&tool.naming);
     return status;
 }

@@ -70,6 +70,15 @@ serve() {
     [ "$(grep -c '^m.safetensors ' log)" -le 3 ]
 }
 
+@test "two windows are fetched at a time while one is read" {
+    models
+    timed='echo + >>count; sleep 0.2; '"$local"'; echo - >>count'
+    amn-remember -q --config none --fetch "$timed" --fetch-window 200K m.safetensors | cmp - <(amn-remember -q srv/m.safetensors)
+    [ "$(awk '{ n += $0 == "+" ? 1 : -1; most = n > most ? n : most } END { print most }' count)" -eq 2 ]
+    # the twelve windows but the first in pairs
+    [ "$(awk '{ n += $0 == "+" ? 1 : -1; pairs += $0 == "+" && n == 2 } END { print pairs }' count)" -ge 4 ]
+}
+
 @test "config.json is fetched, and decides what the tensors leave open" {
     cp -r "$fx/config-48" srv/ 2>/dev/null || skip 'no such fixture'
     in=$(cd srv && ls config-48/*.safetensors | head -n 1)
@@ -158,6 +167,23 @@ json.dump({"weight_map": {"a": "bad.pt", "b": "bad2.pt"}}, open("srv/pytorch_mod
     [ ! -e hit ]
 }
 
+@test "a file whose size is a multiple of the window, from a server that refuses ranges after the end" {
+    models
+    strict='[ "$AMN_FROM" -lt "$(wc -c <"srv/$AMN_FILE")" ] || exit 22; '"$local"
+    python3 - <<'PYTHON'
+for name in "config.json", "model.safetensors.index.json":
+    text = b"{}" if name == "config.json" else open("srv/shards/" + name, "rb").read()
+    open("srv/shards/" + name, "wb").write(text + b" " * (-len(text) % 1000 or 1000))
+PYTHON
+    amn-remember -q srv/shards >want
+    amn-remember -q --fetch "$strict" --fetch-window 1000 --range 0-99999 shards/ | cmp - <(head -c 100000 want)
+    size=$(stat -c %s srv/m.gguf.gz)
+    for window in $size $((size / 2 + size % 2)) $((size / 3 + 1)); do
+        truncate -s $((window * ((size + window - 1) / window))) srv/m.gguf.gz          # gzip may be followed by zeros
+        amn hash --fetch "$strict" --fetch-window $window m.gguf.gz | cmp - <(cd srv && amn hash m.gguf.gz)
+    done
+}
+
 # bats test_tags=full
 @test "a command that fails: its status and its standard error, 74" {
     models
@@ -181,6 +207,41 @@ json.dump({"weight_map": {"a": "bad.pt", "b": "bad2.pt"}}, open("srv/pytorch_mod
     # every window fails twice
     flaky='n=$(cat "count.$AMN_FROM" 2>/dev/null || echo 0); echo $((n + 1)) >"count.$AMN_FROM"; [ "$n" -ge 2 ] || exit 22; '$local
     amn-remember -q --fetch "$flaky" --fetch-window 2M m.gguf | cmp - want
+    # after 0.5, 1 and 2 seconds, and not again
+    try 74 amn-inspect --fetch 'date +%s.%N >>tries; exit 22' m.gguf
+    awk 'NR > 1 && $1 - last < 2 ^ (NR - 3) { bad = 1 } { last = $1 } END { exit bad || NR != 4 }' tries
+}
+
+# manual PROGRAM: the command of amn(7) with this program.
+manual() {
+    python3 - "$1" "$tests/../man/amn.7" <<'PYTHON'
+import re, sys
+page = open(sys.argv[2]).read()
+found = re.search(r"--fetch \\\(aq(%s .*?)\\\(aq" % sys.argv[1], page, re.S)[1]
+print(found.replace("\\e\n", "").replace("\\-", "-"))
+PYTHON
+}
+
+# The aws command is tested by make check-engines.
+# bats test_tags=full
+@test "the commands of amn(7): curl from a server; ssh with dd, and gsutil, by stand-ins with the same arguments" {
+    models
+    serve
+    mkdir programs
+    printf '#!/bin/sh\n[ "$1" = host ] && shift && cd %s/srv && exec sh -c "$*"\n' "$dir" >programs/ssh
+    cat >programs/gsutil <<'SCRIPT'
+#!/bin/sh
+[ "$1 $2" = "cat -r" ] && [ $# -eq 4 ] || exit 2
+from=${3%-*} to=${3#*-}
+[ "${4%%/m.*}" = gs://bucket ] || exit 1
+tail -c +$((from + 1)) "srv/${4#gs://bucket/}" | head -c $((to - from + 1))
+SCRIPT
+    chmod +x programs/*
+    export URL=$url/plain BUCKET=bucket PATH=$dir/programs:$PATH
+    amn-remember -q srv/m.gguf >want
+    for program in curl ssh gsutil; do
+        amn-remember -q --config none --fetch "$(manual $program)" --fetch-window 300K m.gguf | cmp - want
+    done
 }
 
 # bats test_tags=full

@@ -168,7 +168,7 @@ manifest_file_commit(struct manifest_file *m, struct err *err)
     err_init(&own);
     if (!m->sink || (write_lines(m, &own) && outputs_commit(m->cmd->outputs, m->sink, &own)))
         return true;
-    err_set(err, own.kind, own.at, "the output is complete, but its manifest is not: %s", own.text);
+    err_set(err, ERR_IO, own.at, "the output is complete, but its manifest is not: %s", own.text);
     return err_in_file(err, own.file);
 }
 

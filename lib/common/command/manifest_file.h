@@ -20,7 +20,7 @@ struct manifest_file {
 /* Opens the file and adds a hook to the pipeline, with --manifest. Fails with ERR_USAGE if the options exclude it. */
 bool manifest_file_open(struct manifest_file *m, struct err *err);
 
-/* Writes the manifest, after the output is complete. */
+/* Writes the manifest. The output is complete by then, so failures are ERR_IO and say so. */
 bool manifest_file_commit(struct manifest_file *m, struct err *err);
 
 void manifest_file_close(struct manifest_file *m);

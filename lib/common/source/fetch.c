@@ -11,8 +11,9 @@
 #include "source/fetch_run.h"
 #include "source/source_priv.h"
 
-/* One window is read and one is fetched for each of two streams, such as codes and scales. */
-enum { SLOTS = 4, TRIES = 4 };
+/* Two windows are fetched ahead. The others are read: of a stream, the one before, which another worker may still need, and of
+ * a second stream, such as scales. */
+enum { AHEAD = 2, SLOTS = AHEAD + 4, TRIES = 4 };
 
 enum fetch_state { FETCH_EMPTY, FETCH_LOADING, FETCH_READY, FETCH_FAILED };
 
@@ -29,7 +30,7 @@ struct fetch_slot {
     const struct fetched *of;
     uint64_t at;
     size_t n;                           /* bytes in it, once it is ready */
-    uint8_t *p;                         /* owned; fetch->window bytes */
+    uint8_t *p;                         /* owned; fetch->window bytes, and one */
     enum fetch_state state;
     unsigned users;
     uint64_t stamp;                     /* of the last use */
@@ -93,28 +94,30 @@ least(const struct fetched *file, uint64_t at, uint64_t window)
     return promised > at ? (size_t)num_min(promised - at, window) : 0;
 }
 
-/* Fetches the window of a slot, with retries. Called without the lock. */
+/* Fetches the window of a slot, with retries. Called without the lock. Where a file may end is not promised, the last byte of
+ * the window before is fetched, too: a range from the very end on is an error of servers. */
 static bool
 fill(struct fetch_slot *s)
 {
     const struct fetch *f = s->fetch;
-    size_t need = least(s->of, s->at, f->window);
-    struct fetch_run run = { .command = f->command, .file = s->of->path, .at = s->at, .n = need != 0 ? need : (size_t)f->window,
-        .pid = &s->pid };
-    if (!s->p && (s->p = malloc((size_t)f->window)) == NULL)
+    size_t need = least(s->of, s->at, f->window), before = need == 0 && s->at != 0;
+    struct fetch_run run = { .command = f->command, .file = s->of->path, .at = s->at - before,
+        .n = before + (need != 0 ? need : (size_t)f->window), .pid = &s->pid };
+    if (!s->p && (s->p = malloc((size_t)f->window + 1)) == NULL)
         return err_memory(&s->err, f->window);
     run.p = s->p;
     for (unsigned i = 0; i < TRIES; i++) {
         if (i != 0)
             wait_a_while(s, i - 1);
         err_init(&s->err);
-        if (fetch_run(&run, &s->err) && run.got >= need) {
-            s->n = run.got;
+        if (fetch_run(&run, &s->err) && run.got >= need + before) {
+            s->n = run.got - before;
+            memmove(s->p, s->p + before, s->n);
             return true;
         }
         if (s->err.kind == ERR_NONE)
-            err_set(&s->err, ERR_IO, s->at + run.got, "the fetch command returned %zu of %zu bytes that the header promises",
-                run.got, need);
+            err_set(&s->err, ERR_IO, run.at + run.got, "the fetch command returned %zu of %zu bytes that the %s promises",
+                run.got, need + before, before ? "range before" : "header");
         if (f->once || atomic_load(&f->stop) || atomic_load(&s->dropped))
             break;
     }
@@ -173,19 +176,30 @@ take_slot(struct fetch *f, const struct fetched *file, uint64_t at)
     return idle;
 }
 
-/* Starts to fetch the window after this one, if the file is read in order and the header promises bytes in it. */
+static unsigned
+loading(const struct fetch *f)
+{
+    unsigned n = 0;
+    for (int i = 0; i < SLOTS; i++)
+        n += f->slot[i].state == FETCH_LOADING;
+    return n;
+}
+
+/* Starts to fetch the windows after this one, if the file is read in order and the header promises bytes in them. */
 static void
 look_ahead(struct fetch *f, const struct fetched *file, uint64_t at)
 {
-    uint64_t next = at + f->window;
-    if (least(file, next, f->window) == 0 || find(f, file, next) || (at != 0 && !find(f, file, at - f->window)))
+    if (at != 0 && !find(f, file, at - f->window))
         return;
-    struct fetch_slot *s = take_slot(f, file, next);
-    if (!s)
-        return;
-    s->threaded = thread_start(&s->thread, load_ahead, s);
-    if (!s->threaded)
-        s->state = FETCH_EMPTY;
+    for (uint64_t i = 1; i <= AHEAD && loading(f) < AHEAD; i++) {
+        uint64_t next = at + i * f->window;
+        struct fetch_slot *s = least(file, next, f->window) != 0 && !find(f, file, next) ? take_slot(f, file, next) : NULL;
+        if (!s)
+            continue;
+        s->threaded = thread_start(&s->thread, load_ahead, s);
+        if (!s->threaded)
+            s->state = FETCH_EMPTY;
+    }
 }
 
 static bool

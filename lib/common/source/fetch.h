@@ -2,7 +2,7 @@
  *
  * The command runs in sh with AMN_FILE, AMN_FROM and AMN_TO in its environment: the file, and the first and the last byte of the
  * range, which may be past the end of the file. Its standard output is the range. Ranges are windows of equal size; the next
- * one is fetched while one is read. A command that fails, or ends before bytes that a header promises, is run again after 0.5,
+ * two are fetched while one is read. A command that fails, or ends before bytes that a header promises, is run again after 0.5,
  * 1 and 2 seconds.
  */
 #ifndef SOURCE_FETCH_H
