@@ -118,6 +118,11 @@ struct solve_codes {
 bool solve_run(double *scale, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n, enum dtype type,
     enum exact_level level);
 
+/* Likewise, with one of the *most smallest codes for the largest magnitude; sets *most to the index of that code, so that another
+ * call continues the search. */
+bool solve_run_below(double *scale, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
+    enum dtype type, enum exact_level level);
+
 /* Distinct magnitudes in falling order, without 0. */
 enum { SOLVE_SET = 257 };
 struct solve_set {
