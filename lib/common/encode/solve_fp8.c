@@ -3,6 +3,7 @@
 #include "encode/solve_fp8.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
+#include "encode/move.h"
 #include "encode/solve.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/same.h"
@@ -545,6 +547,33 @@ solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const str
     }
     if (run->compare)
         run->compare(run->of, at, run->x, run->back, run->n);
+    return true;
+}
+
+bool
+solve_fp8_move(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t at, uint8_t *y)
+{
+    enum { STEP = 32 };
+    struct move_all all;
+    uint8_t table[16];
+    int t, known = INT_MAX, of_tile;
+    if (how->share == SOLVE_FP8_ROWS || how->codes != DTYPE_F8_E4M3 || !move_is_e2m1(e) || !move_take_all(&all, run, STEP))
+        return false;
+    for (size_t i = 0; i < run->n; i += STEP) {
+        uint64_t n = STEP;
+        float scale = scale_at(e, how, run, at + i, &n);
+        if (n != STEP || !move_power(&t, all.scale[i / STEP]) || !solve_is_power(scale, &of_tile)
+            || (t - of_tile != known && !move_e4m3(table, e, t - of_tile)))
+            return false;
+        known = t - of_tile;
+        if (!y)
+            continue;
+        run->kernels->bits_table(y + i, all.code + i / 2, STEP, table);
+        run->kernels->fp8_f32(run->back + i, STEP, &(struct fp8_rows){ .dtype = how->codes, .rows = 1, .cols = STEP, .x = y + i,
+            .scales = &scale, .scale_cols = STEP });
+    }
+    if (y)
+        move_prove(&all, e, run, at, STEP);
     return true;
 }
 

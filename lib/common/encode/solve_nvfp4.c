@@ -205,9 +205,8 @@ solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float
     return reader == SOLVE_NVFP4_BLOCKS ? first * second : code * first;
 }
 
-/* Returns true if the formulas of source and target denote the same number for any code and scale. */
-static bool
-is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
+bool
+solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
 {
     double from = s->two ? (double)s->stated : 1, from_over = s->two && s->over != 0 ? s->over : 1, to = (double)second;
     double to_over = reader == SOLVE_NVFP4_OVER ? SOLVE_NVFP4_UNIT : 1;
@@ -225,7 +224,7 @@ move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, 
     *scale = e4m3_of_float(b->scale[0]);
     if (!isfinite(b->scale[0]))
         return solve_fail(b, EXACT_NONFINITE, 0, NAN);
-    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !is_same_real(&b->source, reader, second)))
+    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !solve_nvfp4_is_same_real(&b->source, reader, second)))
         return solve_fail(b, EXACT_SCALE, 0, NAN);
     for (size_t i = 0; i < BLOCK; i++) {
         q[i] = (uint8_t)b->code[i];
