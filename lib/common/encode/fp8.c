@@ -347,7 +347,7 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
 {
     const struct solve_fp8 how = exact_of(e);
     (void)count;
-    return part == FP8_CODES && solve_fp8_move(e, &how, run, first * e->part[part].elems, y);
+    return solve_fp8_move(e, &how, run, part == FP8_CODES, first * e->part[part].elems, y);
 }
 
 static bool

@@ -8,15 +8,16 @@
 
 static const int8_t twice[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
-_Static_assert(ENCODE_MOVED / 2 + 2 * ENCODE_MOVED / 16 * sizeof(float) <= ENCODE_ROOM, "the codes and scales of a run fit in the scratch memory");
+/* A byte of scratch memory is enough for an element: half for its code, half for scale and zero point of 16. */
+enum { MOST = ENCODE_ROOM };
 
 bool
 move_take_all(struct move_all *all, const struct encode_run *run, size_t block)
 {
-    bool same = run->n <= ENCODE_MOVED && run->n % block == 0;
+    bool same = run->n <= MOST && run->n % block == 0;
     all->scale = run->room;
-    all->zero = all->scale + ENCODE_MOVED / 16;
-    all->code = (uint8_t *)(all->zero + ENCODE_MOVED / 16);
+    all->zero = all->scale + MOST / 16;
+    all->code = (uint8_t *)(all->zero + MOST / 16);
     for (size_t i = 0; same && i < run->n / block; i++) {
         struct hint_pack pack;
         same = move_take(&pack, all->code + i * block / 2, run->hints.pack, i * block, block);
@@ -42,6 +43,12 @@ move_is_e2m1(const struct encoding *e)
 {
     const struct exact_source *s = &e->exact->source;
     return s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E8M0 && !s->two;
+}
+
+bool
+move_is_nvfp4(const struct encoding *e)
+{
+    return e->exact->source.codes == EXACT_E2M1 && e->exact->source.scale == DTYPE_F8_E4M3;
 }
 
 bool
@@ -91,13 +98,25 @@ source_value(const struct exact_source *s, float code, float scale)
     return s->two ? solve_nvfp4_value(reader, code, scale, s->second) : code * scale;
 }
 
+/* Sets the codes of block scales 2^(t - m). */
+static void
+begin_powers(struct move_nvfp4 *m, enum solve_nvfp4_reader reader, float second)
+{
+    m->powers = solve_is_power(solve_nvfp4_factor(reader, second), &m->exponent);
+    m->any = m->powers;
+}
+
 void
 move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second)
 {
     const struct exact_source *s = &e->exact->source;
     bool real = e->exact->level == EXACT_REAL;
     memset(m, 0, sizeof *m);
-    m->any = s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3 && isfinite(second) && second != 0
+    if (move_is_e2m1(e)) {
+        begin_powers(m, reader, second);
+        return;
+    }
+    m->any = move_is_nvfp4(e) && isfinite(second) && second != 0
         && (!real || solve_nvfp4_is_same_real(s, reader, second));
     for (unsigned code = 0; m->any && code < 127; code++) {
         float scale = float8_to_float(DTYPE_F8_E4M3, (uint8_t)code);
@@ -112,6 +131,13 @@ move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp
 bool
 move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale)
 {
+    if (m->powers) {
+        int t;
+        if (!solve_is_power(pack->scale, &t) || t - m->exponent < -9 || t - m->exponent > 8)
+            return false;
+        *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
+        return true;
+    }
     *scale = e4m3_of_float(pack->scale);
     uint16_t same = m->same[*scale & 0x7F];
     if (!m->any || !isfinite(pack->scale) || float8_to_float(DTYPE_F8_E4M3, *scale) != pack->scale || (positive && *scale & 0x80))

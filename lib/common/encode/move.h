@@ -4,6 +4,7 @@
 #define ENCODE_MOVE_H
 
 #include "base/bytes.h"
+#include "dtype/half.h"
 #include "encode/encode.h"
 #include "encode/solve_mx.h"
 #include "kernel/hints.h"
@@ -35,17 +36,22 @@ bool move_take_all(struct move_all *all, const struct encode_run *run, size_t bl
 /* Decodes the blocks as the source does to run->x, and compares them with run->back. */
 void move_prove(const struct move_all *all, const struct encoding *e, const struct encode_run *run, uint64_t at, size_t block);
 
-/* Returns true if a number is one of F16. */
+/* Converts a number to F16. Returns false if it is none of F16. */
 static inline bool
-move_is_half(float v)
+move_half(uint16_t *half, float v)
 {
-    uint32_t u = bits_of_float(v) & 0x7FFFFFFF;
-    return (u - 0x38800000u < 0x0F000000u && (u & 0x1FFF) == 0) || solve_is_of(DTYPE_F16, (double)v);
+    uint32_t u = bits_of_float(v), magnitude = u & 0x7FFFFFFF;
+    bool normal = magnitude - 0x38800000u < 0x0F000000u;
+    *half = normal ? (uint16_t)((u >> 16 & 0x8000) | (magnitude - 0x38000000u) >> 13) : half_of_float(v);
+    return normal ? (u & 0x1FFF) == 0 : solve_is_of(DTYPE_F16, (double)v);
 }
 
 /* Returns true if the source has E2M1 codes with powers of two, or integers, and no second scale. */
 bool move_is_e2m1(const struct encoding *e);
 bool move_is_int(const struct encoding *e);
+
+/* Returns true if it has NVFP4. */
+bool move_is_nvfp4(const struct encoding *e);
 
 /* Sets *t to the exponent of a scale, within the range of E8M0. */
 bool move_power(int *t, float scale);
@@ -60,6 +66,8 @@ bool move_e4m3(uint8_t table[16], const struct encoding *e, int shift);
 /* NVFP4: whether codes times scales are the same numbers for the reader of the target. */
 struct move_nvfp4 {
     bool any;                           /* they can be moved */
+    bool powers;                        /* the source has powers of two; those of the target are 2^`exponent` as large */
+    int exponent;
     uint16_t same[128];                 /* by scale without sign: a bit for each code without sign for which they are */
 };
 void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second);
@@ -68,13 +76,20 @@ void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve
 bool move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale);
 
 /* Packs a block of 32 codes as ggml does, the first half in the low nibbles; and compares such a block with the codes. */
+static inline uint64_t
+move_spread(uint32_t code)
+{
+    uint64_t v = code;
+    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
+    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+}
+
 static inline void
 move_put_halves(uint8_t y[16], const uint8_t code[16])
 {
-    for (int i = 0; i < 8; i++) {
-        y[2 * i] = (uint8_t)((code[i] & 15) | code[8 + i] << 4);
-        y[2 * i + 1] = (uint8_t)(code[i] >> 4 | (code[8 + i] & 0xF0));
-    }
+    for (int half = 0; half < 8; half += 4)
+        store_le64(y + 2 * half, move_spread(load_le32(code + half)) | move_spread(load_le32(code + 8 + half)) << 4);
 }
 
 static inline bool

@@ -238,7 +238,7 @@ move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64
 
 /* What a block becomes: integers with a scale of F16, and a minimum. */
 struct moved {
-    float d, m;
+    uint16_t d, m;
     uint8_t table[16];
 };
 
@@ -249,12 +249,10 @@ find_moved(struct moved *b, const struct encoding *e, float scale, float zero, f
     enum dtype type = e->encoder->type;
     bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0;
     int middle = eight ? 0 : type == DTYPE_Q5_0 ? 16 : 8;
-    b->d = halves ? 0.5f * scale : scale;
-    b->m = -zero * b->d;
-    if (!move_is_half(b->d))
+    if (!move_half(&b->d, halves ? 0.5f * scale : scale))
         return false;
     if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1)
-        return type == DTYPE_Q4_0 ? zero == 8 : move_is_half(b->m);
+        return type == DTYPE_Q4_0 ? zero == 8 : move_half(&b->m, -zero * scale);
     return zero == last || move_integers(b->table, e, zero, middle, eight ? -128 : -middle, eight ? 127 : middle - 1);
 }
 
@@ -263,9 +261,9 @@ static void
 put_moved(const struct moved *b, enum dtype type, const struct kernels *k, const uint8_t *code, uint8_t *y)
 {
     uint8_t q[ELEMS];
-    store_le16(y, half_of_float(b->d));
+    store_le16(y, b->d);
     if (type == DTYPE_Q4_1)
-        store_le16(y + 2, half_of_float(b->m));
+        store_le16(y + 2, b->m);
     if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1) {
         move_put_halves(y + (type == DTYPE_Q4_1 ? 4 : 2), code);
         return;
@@ -297,6 +295,14 @@ move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, ui
     }
     if (!y)
         return true;
+    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1) {
+        bool same = true;
+        size_t bytes = dtype_facts(type)->bytes;
+        for (size_t i = 0; i < count; i++)
+            same = same & move_same_halves(y + i * bytes + bytes - 16, all.code + i * 16)
+                & (half_to_float(load_le16(y + i * bytes)) == all.scale[i]);
+        return same;
+    }
     run->kernels->block_f32[type](run->back, y, count);
     move_prove(&all, e, run, at, ELEMS);
     return true;

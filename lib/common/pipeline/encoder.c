@@ -232,7 +232,7 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
         y += done * part->grain;
     }
     for (uint64_t n; count != 0; first += n, count -= n, y += n * part->grain) {
-        n = part->elems ? num_min(count, ENCODE_FLOATS / part->elems) : count;
+        n = part->elems ? num_min(count, num_max(1, (e->exact ? ENCODE_MOVED : ENCODE_FLOATS) / part->elems)) : count;
         run.n = (size_t)(part->elems ? num_min(n * part->elems, numel - first * part->elems) : 0);
         if (!(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
             || !encode(r, e, &run, of->part, first, n, y, err))
