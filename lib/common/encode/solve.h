@@ -30,6 +30,9 @@ void solve_begin(struct solve_block *b, const struct encoding *e, const struct e
 /* Returns value i at the level of the block: after its rounding, or the real number. */
 double solve_value(const struct solve_block *b, size_t i);
 
+/* Returns an F32 value after the rounding of a level. */
+double solve_rounded(enum exact_level level, float v);
+
 /* Returns true if a product, exact in F64, is the value at this level. */
 bool solve_same(enum exact_level level, double value, double product);
 
