@@ -122,6 +122,42 @@ refuses() {
     try 2 amn-forget --exact --scheme q4_0 --inexact typo -o i.gguf m.safetensors
 }
 
+@test "--report: levels, blocks and codes of 8; as a page" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256
+    codes_8=$(python3 -c 'import sys
+from modelfile import read_header
+data = open(sys.argv[1], "rb").read()
+header, start = read_header(data)
+a, b = header["a.weight_packed"]["data_offsets"]
+print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.safetensors)
+    for job in 'gguf mxfp4 512' 'gguf q5_0 512' 'gguf nvfp4 1024' 'safetensors mxfp8 512' 'safetensors fp8-ue8m0 2' \
+        'safetensors fp8-per-channel 64' 'safetensors mlx-5bit 512'; do
+        set -- $job
+        try 0 amn-forget -q --exact --to $1 --scheme $2 --report r.json m.safetensors
+        jq -e --argjson n $3 --argjson c "$codes_8" '.levels == ["f32", "bf16", "f16", "real"] and .blocks == $n and .code_8 == $c' r.json ||
+            { cat r.json; return 1; }
+    done
+    "$helpers/codes" i.safetensors int4 a.weight:64x256
+    try 0 amn-forget -q --exact=real --scheme mlx-4bit --report r.json i.safetensors
+    jq -e '.levels == ["real"] and .code_8 == null' r.json
+    try 0 amn-forget -q --exact --scheme q4_0,bf16,f32 --to gguf --report r.html m.safetensors
+    grep -q '<td class="name">a.weight</td><td class="text">mxfp4</td><td class="text">bf16</td>' r.html
+    grep -q 'q4_0: span, block \[0,0\]' r.html
+}
+
+@test "a refusal says which weight, which value, why, and what would hold it" {
+    "$helpers/codes" m.safetensors int4 a.weight:64x256
+    try 69 amn-forget --exact --scheme mlx-4bit m.safetensors
+    grep -qE '^amn-forget: m.safetensors: inexact: tensor a.weight: element \[0,3\] = -0x1.17p-4 \(-0.0681152\) is not held by mlx-4bit: precision: it has more significant bits than a code; block \[0,0\] \(nearest -0x1.18p-4\); --exact=real accepts it; int4-group holds it$' err
+    "$helpers/codes" far.safetensors far a.weight:64x256
+    try 69 amn-forget --json-errors --exact --scheme fp8-ue8m0 far.safetensors
+    jq -e '.kind == "inexact" and .status == 69 and .witness.tensor == "a.weight" and .witness.cause == "span"
+        and .witness.block == [0, 128] and .witness.index[0] == 63 and .witness.scheme == "fp8-ue8m0" and .witness.levels == []
+        and .witness.holds == "mxfp4" and (.witness.value | startswith("-0x")) and (.witness.nearest | startswith("-0x"))' err
+    try 69 amn-forget --exact --scheme int4-group --asymmetric far.safetensors
+    grep -q 'mxfp4 holds it' err
+}
+
 @test "a dequantized copy gets its codes back" {
     echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json
     for job in 'mxfp4 --scheme mxfp4' 'int4 --group-size 32 --scheme int4-group' 'nvfp4 --scheme modelopt-nvfp4'; do
@@ -181,7 +217,7 @@ refuses() {
     [ "$(amn-forget --exact --scheme q5_0 --size m.safetensors)" = "$(wc -c <o.gguf)" ]
     try 0 amn-forget -q --exact --scheme q5_0 --range 777-1776 m.safetensors
     cmp out <(tail -c +778 o.gguf | head -c 1000)
-    try 0 amn-forget -v --exact --scheme q4_0,q5_0 --dry-run m.safetensors
+    try 0 amn-forget --exact --scheme q4_0,q5_0 --dry-run m.safetensors
     grep -q 'note: tensor a.weight: not held by q4_0: span, block \[0,0\]' err
     xargs -a out amn-forget -q m.safetensors >again
     cmp again o.gguf

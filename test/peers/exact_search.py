@@ -99,7 +99,7 @@ class Scaled:
 
     def cause(self, values, level):
         """`scale` if some real number would do as the scale."""
-        if not self.steps or self.kind not in POSITIVE:
+        if not self.steps or self.kind not in POSITIVE or level in ("bf16", "f16"):
             return "span"
         values = [Fraction(v) for v in np.unique(values.astype(np.float64)) if v]
         most = max(values, key=abs)
@@ -175,7 +175,7 @@ class Steps:
 
     def adds(self, d, a, steps, level):
         """For each scale: no product is rounded by a decoder that returns numbers of `kind`."""
-        if not self.narrow or level != "f32":
+        if not self.narrow or level == "real":
             return True
         return self.is_of(steps[:, None] + a * d).all(axis=0)
 

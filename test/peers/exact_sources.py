@@ -478,6 +478,17 @@ def int8_rows(kind, asymmetric=False):
     return make
 
 
+def product(raw, kind, at, parts):
+    """What the library multiplies by one of the factors, times that."""
+    block = gguf.GGML_QUANT_SIZES[kind][0]
+    factor = raw[..., at:at + 2].copy().view(np.float16).astype(np.float64)
+    one = raw.copy()
+    for other in parts:
+        one[..., other:other + 2] = np.array([other == at], dtype=np.float16).view(np.uint8)
+    values = gguf.quants.dequantize(one.reshape(len(raw) * ROWS, -1), kind)
+    return values.astype(np.float64) * factor.repeat(block, axis=2).reshape(values.shape)
+
+
 def with_factors(kind, parts, scale="F16", group=32, negative=True):
     """GGUF blocks that gguf-py quantized, or with any codes, whose F16 factors at these bytes are usual and awkward ones."""
     def make(rng, n):
@@ -493,10 +504,8 @@ def with_factors(kind, parts, scale="F16", group=32, negative=True):
             some = (rng.random(n) < 0.7) | always
             raw[some, ..., at:at + 2] = factors[some][..., None].view(np.uint8)
         source = of_blocks(raw.reshape(n, ROWS, -1), kind, scale, group)
-        if block == 32 and len(parts) == 2:             # the sum may be rounded
-            least = raw[..., 2:4].copy().view(np.float16).astype(np.float64).repeat(32, axis=2).reshape(source.values.shape)
-            raw[..., 2:4] = 0
-            source.real = of_blocks(raw.reshape(n, ROWS, -1), kind, scale, group).real + least
+        if len(parts) == 2:                     # q * d + m or q * d - m, whose sum may be rounded
+            source.real = sum(product(raw, kind, at, parts).reshape(source.values.shape) for at in parts)
         return source
     return make
 

@@ -40,6 +40,10 @@ struct exact_row {
     enum exact_level level;
     enum exact_way way;
     bool plain, kept, inexact;          /* not quantized; as it was; by --inexact */
+    bool levels[EXACT_LEVELS];          /* at which it is exact; for reports only, like the next two */
+    uint64_t blocks;                    /* 0: the scheme has none */
+    bool e2m1;                          /* the source has E2M1 codes; number of those that are 8 */
+    uint64_t code_8;
     uint64_t cols;
     struct exact_tried *tried;          /* ntried; owned */
     size_t ntried;

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/nearest.h"
+#include "base/num.h"
 #include "command/exact_priv.h"
 #include "encode/plain.h"
 #include "kernel/hints.h"
@@ -196,6 +197,39 @@ take(struct exact_attempt *a, struct exact_row *row)
     c->dtype = plain;
 }
 
+/* Returns the number of blocks of an encoding, which is that of its scales; 0: it has none. */
+static uint64_t
+count_blocks(const struct encoding *e)
+{
+    uint64_t blocks = 0, n, elems = e->encoder->type == DTYPE_NVFP4 ? 16 : dtype_facts(e->encoder->type)->elems;
+    if (e->encoder->type != DTYPE_UNKNOWN)
+        return e->rows * e->cols / elems;
+    for (unsigned p = 0, codes = exact_codes_part(e); p < e->nparts; p++) {
+        enum dtype type = e->part[p].dtype;
+        bool scales = p != codes && !e->part[p].bytes && type != DTYPE_I8 && type != DTYPE_I32 && type != DTYPE_I64;
+        if (scales && shape_numel(&e->part[p].shape, &n))
+            blocks = num_max(blocks, n);
+    }
+    return blocks;
+}
+
+/* Adds to a row what only reports need. */
+static bool
+describe(struct exact_attempt *a, struct exact_row *row, struct err *err)
+{
+    enum exact_level level = a->terms->level;
+    row->blocks = row->plain ? 0 : count_blocks(a->trial.encoding);
+    row->e2m1 = a->terms->source.codes == EXACT_E2M1;
+    if (row->e2m1 && !exact_count_code(&row->code_8, a->p, &a->trial, 8, err))
+        return false;
+    for (int i = 0; i < EXACT_LEVELS; i++) {
+        row->levels[i] = i == (int)level || (level == EXACT_F32 && i != EXACT_REAL);        /* equal F32 values round alike */
+        if (!row->levels[i] && !exact_try_level(&row->levels[i], a, a->last, (enum exact_level)i, err))
+            return false;
+    }
+    return true;
+}
+
 /* Keeps a quantized weight that has one of the block types already. */
 static bool
 keep_same(struct exact_attempt *a, struct exact_row *row)
@@ -294,7 +328,7 @@ decide(struct exact_attempt *a, struct err *err)
             return false;
         if (a->out.fail.cause == EXACT_HOLDS) {
             take(a, row);
-            return true;
+            return !a->cmd->report || describe(a, row, err);
         }
         if (!add_tried(row, a, err))
             return false;

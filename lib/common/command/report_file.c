@@ -33,9 +33,11 @@ fill(const struct report_file *r, struct err *err)
     FILE *out = open_memstream(&text, &n);
     if (!out)
         return err_memory(err, 0);
-    bool ok = r->cmd->exact.on ? exact_report(out, r->cmd, err) : losses_check(r->p->losses, err) && (str_ends(r->cmd->report, ".html")
-        ? fill_page(out, r, err)
-        : loss_report_json(out, r->choice, r->p->losses, err));
+    bool page = str_ends(r->cmd->report, ".html"), ok;
+    if (r->cmd->exact.on)
+        ok = page ? exact_page(out, r->cmd, r->p->model->name, err) : exact_report(out, r->cmd, err);
+    else
+        ok = losses_check(r->p->losses, err) && (page ? fill_page(out, r, err) : loss_report_json(out, r->choice, r->p->losses, err));
     ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
     ok = ok && sink_expect(r->sink, n, err) && sink_write(r->sink, text, n, err);
     free(text);

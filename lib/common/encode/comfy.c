@@ -26,6 +26,7 @@
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
+#include "encode/move.h"
 #include "encode/solve_fp8.h"
 #include "encode/solve_mx.h"
 #include "kernel/convrot.h"
@@ -270,6 +271,27 @@ solve_codes(const struct encoding *e, const struct encode_run *run, size_t n, ui
     return true;
 }
 
+/* Moves the codes of NVFP4; the high nibble comes first here. */
+static bool
+move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+{
+    struct move_nvfp4 m;
+    (void)first, (void)count;
+    if (kind_of(e) != NVFP4 || part + 1 != e->nparts)
+        return false;
+    move_nvfp4_begin(&m, e, SOLVE_NVFP4_MULTIPLIES, run->facts[0]);
+    for (size_t i = 0; i < run->n; i += 16) {
+        const struct hint_pack pack = hint_pack_at(run->hints.pack, i);
+        uint64_t code = load_le64(pack.code), low = UINT64_C(0x0F0F0F0F0F0F0F0F);
+        uint8_t scale;
+        if (pack.mark != HINT_MARK || !move_nvfp4(&m, &pack, false, &scale))
+            return false;
+        if (y)
+            store_le64(y + i / 2, (code & low) << 4 | (code >> 4 & low));
+    }
+    return true;
+}
+
 /* Writes scales or codes of rows [first, first + count) of INT8. */
 static bool
 solve_rows(const struct encoding *e, const struct encode_run *run, bool codes, uint64_t first, uint64_t count, uint8_t *y)
@@ -309,8 +331,16 @@ grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, u
     const struct comfy_own *own = e->own;
     uint64_t blocks = own->cols / own->block, from = at * TILE_BLOCKS, to = num_min(blocks, (at + n) * TILE_BLOCKS);
     uint64_t first = from * own->block, end = to * own->block, here = num_min(end, e->cols) - first;
+    bool moves = e->exact && kind_of(e) == NVFP4 && move_is_nvfp4(e);
     memset(y, 0, (size_t)n * TILE);
     for (uint64_t r = row; r < row + TILE_ROWS && r < e->rows; r++) {
+        if (moves) {                    /* the scales alone; codes are moved with the same ones, or refused */
+            if (!run->hints.scales(run->of, r * e->cols + first, (size_t)here, run->x, err))
+                return false;
+            for (uint64_t b = from; b < to && (b - from) * own->block < here; b++)
+                y[swizzle_at(r - row, b - from, n)] = e4m3_of_float(run->hints.scale[(b - from) * own->block]);
+            continue;
+        }
         if (!run->read(run->of, r * e->cols + first, (size_t)here, run->x, err))
             return false;
         memset(run->x + here, 0, (size_t)(end - first - here) * sizeof *run->x);
@@ -521,7 +551,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 static const enum comfy_kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
 
 #define BLOCKS(code, label_, kind) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = fit, \
-    .encode = encode, .solve = encode
+    .encode = encode, .solve = encode, .move = move
 #define OF_TENSOR .survey = survey, .settle = settle, .resolve = resolve
 
 const struct encoder encode_comfy[] = {

@@ -343,6 +343,14 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
 }
 
 static bool
+move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+{
+    const struct solve_fp8 how = exact_of(e);
+    (void)count;
+    return solve_fp8_move(e, &how, run, part == FP8_CODES, first * e->part[part].elems, y);
+}
+
+static bool
 resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     const struct solve_fp8 how = exact_of(e);
@@ -356,7 +364,7 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED 
 
 /* Schemes by rows have survey() too, but no regions to survey. */
 #define FP8(code, text, form) .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
-    .survey = survey, .settle = settle, .encode = encode, .solve = solve, .resolve = resolve
+    .survey = survey, .settle = settle, .encode = encode, .solve = solve, .resolve = resolve, .move = move
 
 const struct encoder encode_fp8[] = {
     { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },

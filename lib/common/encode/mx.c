@@ -33,6 +33,7 @@
 #include "base/bytes.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
+#include "encode/move.h"
 #include "encode/solve_mx.h"
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
@@ -368,6 +369,58 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
     return true;
 }
 
+/* Writes the codes of MXFP4, times the same scales, as E4M3. */
+static bool
+move_to_e4m3(const struct encoding *e, const struct encode_run *run, uint64_t at, uint8_t *y)
+{
+    struct move_all all;
+    uint8_t table[16];
+    int t;
+    if (!move_e4m3(table, e, 0) || !move_take_all(&all, run, BLOCK_MX))
+        return false;
+    for (size_t i = 0; i < run->n / BLOCK_MX; i++)
+        if (!move_power(&t, all.scale[i]))
+            return false;
+    if (!y)
+        return true;
+    run->kernels->bits_table(y, all.code, run->n, table);
+    for (size_t i = 0; i < run->n; i += BLOCK_MX)
+        prove(e, run, &(const struct mx_block){ 0, all.scale[i / BLOCK_MX] }, y + i, run->back + i);
+    move_prove(&all, e, run, at, BLOCK_MX);
+    return true;
+}
+
+static bool
+move_blocks(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+{
+    enum mx_kind kind = numbers_of(e)->kind;
+    size_t block = block_of(e);
+    bool codes = part + 1 == e->nparts;
+    struct move_nvfp4 m;
+    (void)count;
+    if (kind == NVFP4)
+        move_nvfp4_begin(&m, e, reader_of(e), run->facts[0]);
+    else if (!move_is_e2m1(e))
+        return false;
+    if (kind == MXFP8 && codes)
+        return move_to_e4m3(e, run, first * e->part[part].elems, y);
+    for (size_t i = 0; i < run->n; i += block) {
+        struct hint_pack pack;
+        uint8_t code[BLOCK_MX / 2], scale;
+        int t;
+        if (!move_take(&pack, code, run->hints.pack, i, block)
+            || !(kind == NVFP4 ? move_nvfp4(&m, &pack, false, &scale) : move_power(&t, pack.scale)))
+            return false;
+        if (y && !codes) {
+            *y++ = kind == NVFP4 ? scale : (uint8_t)(t + 127);
+        } else if (y) {
+            memcpy(y, code, block / 2);
+            y += block / 2;
+        }
+    }
+    return true;
+}
+
 static bool
 foresee(const struct encoding *e, const float *scale, size_t n)
 {
@@ -379,7 +432,7 @@ static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvf
     gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .encode = encode, .solve = solve, .foresee = foresee
+    .encode = encode, .solve = solve, .foresee = foresee, .move = move_blocks
 #define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve, .fuses = true
 
 const struct encoder encode_mx[] = {
@@ -392,7 +445,7 @@ const struct encoder encode_mx[] = {
 };
 
 #define EXACT(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .solve = solve, .foresee = foresee
+    .solve = solve, .foresee = foresee, .move = move_blocks
 
 const struct encoder encode_mx_exact[] = {
     { EXACT("deepseek-fp4", "DeepSeek FP4", deepseek_fp4) },

@@ -47,18 +47,15 @@ real_value(const struct solve_block *b, size_t i)
 }
 
 double
+solve_rounded(enum exact_level level, float v)
+{
+    return (double)(level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : level == EXACT_F16 ? rounded(DTYPE_F16, v) : v);
+}
+
+double
 solve_value(const struct solve_block *b, size_t i)
 {
-    switch (b->level) {
-    case EXACT_BF16:
-        return (double)rounded(DTYPE_BF16, b->x[i]);
-    case EXACT_F16:
-        return (double)rounded(DTYPE_F16, b->x[i]);
-    case EXACT_REAL:
-        return b->unit ? real_value(b, i) : (double)b->x[i];
-    default:
-        return (double)b->x[i];
-    }
+    return b->level == EXACT_REAL && b->unit ? real_value(b, i) : solve_rounded(b->level, b->x[i]);
 }
 
 bool

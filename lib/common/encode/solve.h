@@ -30,6 +30,9 @@ void solve_begin(struct solve_block *b, const struct encoding *e, const struct e
 /* Returns value i at the level of the block: after its rounding, or the real number. */
 double solve_value(const struct solve_block *b, size_t i);
 
+/* Returns an F32 value after the rounding of a level. */
+double solve_rounded(enum exact_level level, float v);
+
 /* Returns true if a product, exact in F64, is the value at this level. */
 bool solve_same(enum exact_level level, double value, double product);
 
@@ -117,6 +120,11 @@ struct solve_codes {
  * magnitudes in falling order; sign[i] has bit 0 if the value occurs, bit 1 if its negative does. */
 bool solve_run(double *scale, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n, enum dtype type,
     enum exact_level level);
+
+/* Likewise, with one of the *most smallest codes for the largest magnitude; sets *most to the index of that code, so that another
+ * call continues the search. */
+bool solve_run_below(double *scale, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
+    enum dtype type, enum exact_level level);
 
 /* Distinct magnitudes in falling order, without 0. */
 enum { SOLVE_SET = 257 };

@@ -3,6 +3,7 @@
 #include "encode/solve_fp8.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
+#include "encode/move.h"
 #include "encode/solve.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/same.h"
@@ -367,6 +369,34 @@ collect(float *f, const struct solve_block *b)
     return true;
 }
 
+/* Finds the range of a region from the scales that the source had, as if all codes occurred. */
+static bool
+foresee_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first, uint64_t end, float *f,
+    struct err *err)
+{
+    float most = -FLT_MAX, least = FLT_MAX;
+    int t;
+    if (how->codes != DTYPE_F8_E4M3 || !move_is_e2m1(e) || e->exact->source.group == 0 || e->exact->source.group % 32 != 0)
+        return false;
+    for (uint64_t n; first < end; first += n) {
+        n = num_min(end - first, ENCODE_MOVED);
+        if (!run->hints.scales(run->of, first, (size_t)n, run->x, err))
+            return false;
+        for (uint64_t i = 0; i < n; i += 32) {
+            if (!move_power(&t, run->hints.scale[i]))
+                return false;
+            most = fmaxf(most, (float)t);
+            least = fminf(least, (float)t);
+        }
+    }
+    f[HINT] = NAN;
+    f[MOST_HINT] = most;
+    f[LO] = most - 6;
+    f[HI] = least + 8;
+    f[FLAGS] = ANY | DIFFER | SEEN;
+    return most - least <= 14;
+}
+
 static bool
 survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t region, float *facts,
     struct err *err)
@@ -374,6 +404,8 @@ survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct e
     uint64_t first = region * REGION, end = num_min(first + REGION, e->rows * e->cols);
     float *f = facts + region * FACTS_OF_WEIGHT;
     bool again = *collects(e, facts) != 0;
+    if (!again && (foresee_run(e, how, run, first, end, f, err) || err->kind != ERR_NONE))
+        return err->kind == ERR_NONE;
     for (uint64_t n; first < end; first += n) {
         struct solve_block b;
         n = num_min(end - first, ENCODE_FLOATS);
@@ -545,6 +577,76 @@ solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const str
     }
     if (run->compare)
         run->compare(run->of, at, run->x, run->back, run->n);
+    return true;
+}
+
+/* Returns the scale of a row of E2M1 codes with powers of two from these alone, or 0: blocks within 14 of each other fit whatever their
+ * codes are. */
+static float
+row_scale(const struct solve_fp8 *how, const float *scale, size_t n)
+{
+    int most = -127, least = 127, t;
+    for (size_t i = 0; i < n; i++) {
+        if (!move_power(&t, scale[i]))
+            return 0;
+        most = t > most ? t : most;
+        least = t < least ? t : least;
+    }
+    float found = ldexpf(1.0f, most - 6);
+    return most - least <= 14 && most - 6 >= -126 && solve_is_of(how->scale, (double)found) ? found : 0;
+}
+
+enum { STEP = 32, SHIFTS = 64 };
+
+/* Tables of codes by shift, made when they are needed. */
+struct tables {
+    uint8_t table[SHIFTS][16];
+    bool known[SHIFTS];
+};
+
+/* Moves a block of STEP codes with this scale into one with another, and decodes it. */
+static bool
+move_step(struct tables *all, const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, const uint8_t *code,
+    float from, float to, uint8_t *y, float *back)
+{
+    int t, of_tile, shift;
+    if (!move_power(&t, from) || !solve_is_power(to, &of_tile) || (shift = t - of_tile + SHIFTS / 2) < 0 || shift >= SHIFTS)
+        return false;
+    if (!all->known[shift] && !move_e4m3(all->table[shift], e, t - of_tile))
+        return false;
+    all->known[shift] = true;
+    if (!y)
+        return true;
+    run->kernels->bits_table(y, code, STEP, all->table[shift]);
+    run->kernels->fp8_f32(back, STEP, &(struct fp8_rows){ .dtype = how->codes, .rows = 1, .cols = STEP, .x = y, .scales = &to,
+        .scale_cols = STEP });
+    return true;
+}
+
+bool
+solve_fp8_move(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, bool codes, uint64_t at, uint8_t *y)
+{
+    struct move_all all;
+    struct tables tables = { .known = { false } };
+    bool rows = how->share == SOLVE_FP8_ROWS;
+    float scale = 0;
+    if (how->codes != DTYPE_F8_E4M3 || !move_is_e2m1(e) || (rows && e->cols % STEP != 0) || (!rows && !codes)
+        || !move_take_all(&all, run, STEP))
+        return false;
+    for (size_t i = 0; i < run->n; i += STEP) {
+        uint64_t n = STEP;
+        if (!rows)
+            scale = scale_at(e, how, run, at + i, &n);
+        else if (i % e->cols == 0 && (scale = row_scale(how, all.scale + i / STEP, (size_t)e->cols / STEP)) == 0)
+            return false;
+        if (codes && (n != STEP || !move_step(&tables, e, how, run, all.code + i / 2, all.scale[i / STEP], scale, y ? y + i : NULL,
+            run->back + i)))
+            return false;
+        if (!codes && y && i % e->cols == 0)
+            y += groups_store(y, how->scale, scale);
+    }
+    if (y && codes)
+        move_prove(&all, e, run, at, STEP);
     return true;
 }
 

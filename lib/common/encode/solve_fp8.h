@@ -26,4 +26,8 @@ bool solve_fp8_scales(const struct encoding *e, const struct solve_fp8 *how, con
     uint64_t count, uint8_t *y);
 bool solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t at, uint8_t *y);
 
+/* Implements move() of struct encoder for the codes or scales: E2M1 to E4M3 with powers of two. */
+bool solve_fp8_move(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, bool codes, uint64_t at,
+    uint8_t *y);
+
 #endif

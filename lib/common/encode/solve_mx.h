@@ -48,6 +48,12 @@ bool solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, fl
 /* For foresee(). */
 bool solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader);
 
+/* Returns true if the formulas of source and target denote the same number for any code and scale. */
+bool solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second);
+
+/* Returns what the scale for all blocks multiplies codes by. */
+float solve_nvfp4_factor(enum solve_nvfp4_reader reader, float second);
+
 /* Returns the value of a code with a scale. */
 float solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second);
 

@@ -56,6 +56,33 @@ copy_of(const struct encoding *e, float *facts)
     return facts + FACTS * e->nregions;
 }
 
+/* Finds it from the scales of a source with powers of two, if these fit together whatever the codes are: E2M1 blocks hold their own
+ * exponent. 2^-127, the scale of blocks of zeros, needs a look at the codes. */
+static bool
+foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, float *f, struct err *err)
+{
+    const struct exact_source *s = &e->exact->source;
+    float most = -FLT_MAX, least = FLT_MAX;
+    if (s->codes != EXACT_E2M1 || s->scale != DTYPE_F8_E8M0 || s->two || s->group == 0 || s->group % BLOCK != 0)
+        return false;
+    for (size_t n; first < end; first += n) {
+        n = (size_t)num_min(end - first, ENCODE_MOVED);
+        if (!run->hints.scales(run->of, first, n, run->x, err))
+            return false;
+        for (size_t i = 0; i < n; i += BLOCK) {
+            int t;
+            if (!solve_is_power(run->hints.scale[i], &t) || t == -127)
+                return false;
+            most = fmaxf(most, (float)t);
+            least = fminf(least, (float)t);
+        }
+    }
+    f[MOST_LO] = f[MOST_HINT] = most;
+    f[LEAST_HI] = least;
+    f[BITS] = f[MOST] = 0;
+    return most - least <= 17;
+}
+
 /* Finds the range of exponents of all blocks of a region. */
 bool
 solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, enum solve_nvfp4_reader reader,
@@ -65,6 +92,8 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
     float *f = facts + FACTS * region;
     if (is_nvfp4(&e->exact->source))
         return true;
+    if (foresee_region(e, run, first, end, f, err) || err->kind != ERR_NONE)
+        return err->kind == ERR_NONE;
     float most = *copy_of(e, facts);
     bool dense = e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_REAL;
     struct solve_nvfp4_run found = solve_nvfp4_all(reader, e->exact->level, most);
@@ -198,6 +227,12 @@ solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, flo
 }
 
 float
+solve_nvfp4_factor(enum solve_nvfp4_reader reader, float second)
+{
+    return reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
+}
+
+float
 solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second)
 {
     float factor = reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
@@ -205,9 +240,8 @@ solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float
     return reader == SOLVE_NVFP4_BLOCKS ? first * second : code * first;
 }
 
-/* Returns true if the formulas of source and target denote the same number for any code and scale. */
-static bool
-is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
+bool
+solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
 {
     double from = s->two ? (double)s->stated : 1, from_over = s->two && s->over != 0 ? s->over : 1, to = (double)second;
     double to_over = reader == SOLVE_NVFP4_OVER ? SOLVE_NVFP4_UNIT : 1;
@@ -225,7 +259,7 @@ move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, 
     *scale = e4m3_of_float(b->scale[0]);
     if (!isfinite(b->scale[0]))
         return solve_fail(b, EXACT_NONFINITE, 0, NAN);
-    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !is_same_real(&b->source, reader, second)))
+    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !solve_nvfp4_is_same_real(&b->source, reader, second)))
         return solve_fail(b, EXACT_SCALE, 0, NAN);
     for (size_t i = 0; i < BLOCK; i++) {
         q[i] = (uint8_t)b->code[i];
@@ -249,7 +283,7 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
     if (is_nvfp4(&b->source) && b->scale && b->code)
         return solve_finite(b) && move(b, reader, second, scale, q);
     bool hinted = solve_is_power(solve_hint(b), &hint);
-    float factor = reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
+    float factor = solve_nvfp4_factor(reader, second);
     if (!solve_is_power(factor, &m)) {
         struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);
         solve_way(b, EXACT_SEARCH);

@@ -79,6 +79,7 @@ typedef void kernel_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x,
 typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
+typedef void kernel_bits_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8_t table[16]);
 typedef void kernel_bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits);
 
 /* convrot.h: rows of INT8 codes that were rotated in groups. */
@@ -129,6 +130,7 @@ typedef void kernel_lowrank(double *v, size_t stride, const struct lowrank *p);
 
 struct kernels {
     const char *name;                               /* "scalar", "avx2" */
+    bool raw;                                       /* floats are no numbers: keep their bits (hints.h) */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
     kernel_round8 *round_int8;
     kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16, else NULL */
@@ -156,6 +158,7 @@ struct kernels {
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
     kernel_bits_blocks *bits_blocks;
+    kernel_bits_table *bits_table;
     kernel_convrot_f32 *convrot_f32;
     kernel_convrot_bf16 *convrot_bf16;
     kernel_packs *packs;

@@ -65,6 +65,40 @@ read_hints(const struct encoder_reader *r, uint64_t first, size_t count, const f
     return true;
 }
 
+/* Returns true if the codes of the source can be moved. */
+static bool
+is_packed(const struct encoding *e)
+{
+    const struct exact_source *s = &e->exact->source;
+    return e->encoder->move && s->group != 0 && s->group % HINT_PACKED == 0
+        && (s->codes == EXACT_E2M1 || (s->codes == EXACT_INT && s->bits == 4 && !s->rounds));
+}
+
+/* Moves grains of a part with `elems`, for as long as that is possible: a few at a time, which stay in the cache. Returns how many, and
+ * fails with err set. y NULL: checks them. */
+static uint64_t
+move_grains(const struct encoder_reader *r, const struct encoding *e, struct encode_run *run, unsigned part, uint64_t first,
+    uint64_t count, uint8_t *y, struct err *err)
+{
+    const struct encode_part *p = &e->part[part];
+    uint64_t done = 0, numel = e->rows * e->cols, step = num_max(1, ENCODE_MOVED / p->elems);
+    float *pack = r->b->hints + HINT_PACK * ENCODE_FLOATS;
+    struct pipeline own = *r->p;
+    own.hinting = own.nonfinite_ok = true;
+    own.kernels = &r->p->hints[HINT_PACK];
+    run->hints.pack = pack;
+    for (uint64_t n; done < count; done += n) {
+        uint64_t at = (first + done) * p->elems;
+        n = num_min(step, count - done);
+        run->n = (size_t)num_min(n * p->elems, numel - at);
+        if (!block_floats(&own, r->panels, r->b, r->elements, at, run->n, pack, err)
+            || !e->encoder->move(e, run, part, first + done, n, y ? y + done * p->grain : NULL))
+            break;
+    }
+    run->hints.pack = NULL;
+    return done;
+}
+
 /* Implements scales() of struct encode_hints. */
 static bool
 read_scales(void *of, uint64_t first, size_t count, const float *x, struct err *err)
@@ -189,8 +223,16 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
     const struct encode_part *part = &e->part[of->part];
     struct encode_run run = lend(r, facts);
     uint64_t numel = e->rows * e->cols;
+    if (e->exact && part->elems != 0 && is_packed(e)) {
+        uint64_t done = move_grains(r, e, &run, of->part, first, count, y, err);
+        if (err->kind != ERR_NONE)
+            return false;
+        first += done;
+        count -= done;
+        y += done * part->grain;
+    }
     for (uint64_t n; count != 0; first += n, count -= n, y += n * part->grain) {
-        n = part->elems ? num_min(count, ENCODE_FLOATS / part->elems) : count;
+        n = part->elems ? num_min(count, num_max(1, (e->exact ? ENCODE_MOVED : ENCODE_FLOATS) / part->elems)) : count;
         run.n = (size_t)(part->elems ? num_min(n * part->elems, numel - first * part->elems) : 0);
         if (!(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
             || !encode(r, e, &run, of->part, first, n, y, err))
@@ -322,6 +364,16 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
         return false;
     struct encode_run run = lend(&r, t->facts);
     run.compare = NULL;
+    if (part->elems != 0 && is_packed(e)) {
+        uint64_t done = move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
+        if (err->kind != ERR_NONE)
+            return false;
+        first += done;
+        count -= done;
+        *way = *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1 ? EXACT_HINT : *way;
+        if (count == 0)
+            return true;
+    }
     run.n = (size_t)(part->elems ? num_min(count * part->elems, numel - first * part->elems) : 0);
     if (run.n != 0 && e->encoder->foresee && run.hints.scale && run.hints.scales(&r, first * part->elems, run.n, run.x, err)
         && e->encoder->foresee(e, run.hints.scale, run.n)) {

@@ -43,7 +43,7 @@ describe(struct exact_source *s, const struct weight *w, const struct exact_read
     uint8_t second[4];
     scheme_grid(w, &g);
     *s = (struct exact_source){ .codes = codes[g.codes], .scale = g.scale, .group = g.group, .bits = g.bits, .zeros = g.zeros,
-        .plus_zero = g.plus_zero, .rounds = !g.exact, .divides = g.divides, .short_name = g.short_name,
+        .plus_zero = g.plus_zero, .rounds = !g.exact, .divides = g.divides, .late = g.late, .short_name = g.short_name,
         .two = g.second != NULL };
     if (s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3 && !describe_input(s, w, reader, err))
         return false;

@@ -248,6 +248,7 @@ grid(const struct weight *w, struct weight_grid *g)
         if (types[i] == w->part[CODES]->dtype && !w->part[CODES]->big_endian)
             *g = grids[i];
     g->second = w->part[SCALE];
+    g->late = w->part[SCALE] != NULL;
     if (w->part[SCALE] && (shape_dim(&w->part[SCALE]->shape, 0) != 1 || w->part[SCALE]->big_endian))
         *g = (struct weight_grid){ 0 };
 }
