@@ -132,6 +132,9 @@ static const struct kernels scalar = {
     .transpose = transpose,
     .crc = crc_add,
     .loss = loss_add,
+    .shift = shift_add,
+    .wide_from = wide_from,
+    .wide_to = wide_to,
 };
 
 #if defined(__x86_64__)
