@@ -414,6 +414,24 @@ read_wide(void *of, uint64_t first, size_t n, double *v, struct err *err)
     return true;
 }
 
+/* Like read_wide(), and sets w to the same elements in F32, if it is not NULL. */
+static bool
+read_before(struct wide_source *source, uint64_t first, size_t n, double *v, float *w, struct err *err)
+{
+    const struct kernels *k = source->m->p->kernels;
+    if (!w || piece_delta(source->piece)->from == DTYPE_F64) {
+        if (!read_wide(source, first, n, v, err))
+            return false;
+        if (w)
+            k->wide_to(w, v, n);
+        return true;
+    }
+    if (!source_run(source->m, source->piece, DTYPE_F32, first, n, (uint8_t *)w, err))
+        return false;
+    k->wide_from(v, w, n);
+    return true;
+}
+
 /* Rounds n elements to a narrower type; sets *back to what they are then, in `room`, or to themselves. */
 static void
 round_some(const struct kernels *k, enum dtype to, float *x, size_t n, void *out, const float **back, float *room)
@@ -486,10 +504,8 @@ changed_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
         struct shift_lanes shift = { .moved = 0 };
         n = num_min(count, BLOCK_WIDE);
         const struct delta_run run = { m->p->kernels, first, (size_t)n, m->b->wide, read_wide, &source };
-        if (!read_wide(&source, first, (size_t)n, run.v, err))
+        if (!read_before(&source, first, (size_t)n, run.v, w, err))
             return false;
-        if (w)
-            m->p->kernels->wide_to(w, run.v, (size_t)n);
         if (!m->p->bare && !delta->apply(delta, &run, err))
             return false;
         round_wide(m, piece, run.v, w, &shift, (size_t)n, y);
