@@ -162,7 +162,7 @@ const struct cli_option cli_options_of_all[] = {
         "do not compare tensors matching GLOB (repeatable)" },
     { CLI_OPT_TENSOR, CONVERT, 0, CLI_GROUP_TENSORS, "tensor", "NAME", NULL, "write only this tensor" },
     { CLI_OPT_ADAPTER, WRITE, REMEMBER | CONVERT, CLI_GROUP_TENSORS, "adapter", "PATH", NULL,
-        "merge a LoRA adapter, PATH[:SCALE] (repeatable)" },
+        "merge the adapter PATH or PATH:SCALE (repeatable)" },
     { CLI_OPT_INCLUDE, REMEMBER | CONVERT, 0, CLI_GROUP_TENSORS, "include", "GLOB", NULL,
         "write only tensors matching GLOB (repeatable)" },
     { CLI_OPT_EXCLUDE, REMEMBER | CONVERT, 0, CLI_GROUP_TENSORS, "exclude", "GLOB", NULL,

@@ -224,7 +224,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     if (ok && cmd->report && choice.encoded != 0)
         adapters_read_again(hf.adapters);
     if (ok) {
-        cli_remarks(&cmd->cli, model.name, model.catalog);
+        cli_remarks(&cmd->cli, model.name, model.catalog, 0);
         ok = command_write(cmd, &p, &choice, roles, err);
         if (ok)
             command_tell_readers(cmd, &model, &choice, &keys);

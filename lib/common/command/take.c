@@ -269,9 +269,6 @@ command_check(const struct command *cmd, struct err *err)
             ".raw) or --to FORMAT");
     if (!check_format(cmd, err))
         return false;
-    if (cmd->cli.fetch && cmd->dir.resume)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--resume cannot be combined with --fetch: a fetched input has no time of "
-            "modification; use --range to continue");
     if (cmd->to_stdout && cmd->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--stdout and --output are mutually exclusive; give -o FILE alone to write "

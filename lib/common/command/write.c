@@ -97,8 +97,11 @@ write_directory(const struct command *cmd, struct pipeline *p, struct choice *ch
     struct model_dir dir = cmd->dir;
     dir.release = CLI_VERSION;
     char shown[STR_SHOWN], size[STR_SIZE];
+    const struct catalog *catalog = p->model->catalog;
+    size_t said = catalog_remark_count(catalog);
     if (!model_dir_write(&dir, p, choice, &cmd->layout, err))
         return false;
+    cli_remarks(&cmd->cli, p->model->name, catalog, said);
     command_warn_of_range(cmd, p);
     if (!dir.complete)
         command_tell_end(cmd, p, choice, dir.nbytes, dir.path);
