@@ -39,6 +39,7 @@ struct change_step {
     const struct dora *dora;            /* scales the result to other norms; or NULL; borrowed */
     const struct tensor *const *input;  /* the factors, ninputs of them; borrowed */
     size_t ninputs;
+    uint64_t more;                      /* for the fingerprint: what decides about values besides all this */
     unsigned adapter;                   /* number of the adapter */
 };
 

@@ -122,7 +122,7 @@ add_stacked(const struct expert_factors *f, const struct place *stack, struct er
 /* Finds the tensor of one part of expert e: PATH.E.NAME.weight, by one of two names. */
 static bool
 find_part(struct place *place, const struct expert_factors *f, const char *path, size_t n, uint64_t e, const char *const names[2],
-    struct err *err)
+    enum weight_search how, struct err *err)
 {
     bool ok = true;
     place->index = WEIGHT_NONE;
@@ -130,7 +130,7 @@ find_part(struct place *place, const struct expert_factors *f, const char *path,
         struct str name = { 0 };
         str_add(&name, path, n);
         str_format(&name, ".%" PRIu64 ".%s.weight", e, names[i]);
-        ok = (!name.failed || err_memory(err, name.room)) && match_find(place, f->m, f->a, name.p, name.len, false, err);
+        ok = (!name.failed || err_memory(err, name.room)) && match_find(place, f->m, f->a, name.p, name.len, how, err);
         str_clear(&name);
     }
     return ok;
@@ -145,7 +145,7 @@ add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n
     *none = false;
     for (uint64_t e = 0; e < f->experts; e++)
         for (size_t i = 0; i < p->parts; i++) {
-            if (!find_part(&place, f, path, n, e, p->part[i], err))
+            if (!find_part(&place, f, path, n, e, p->part[i], WEIGHT_ENDS, err))
                 return false;
             *none = place.index == WEIGHT_NONE && e == 0 && i == 0;
             if (*none)
@@ -157,7 +157,7 @@ add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n
             if (!add_expert(f, &place, e, i * rows, err))
                 return false;
         }
-    return find_part(&place, f, path, n, f->experts, p->part[0], err) && (place.index == WEIGHT_NONE
+    return find_part(&place, f, path, n, f->experts, p->part[0], WEIGHT_WHOLE, err) && (place.index == WEIGHT_NONE
         || adapter_fail(f->module, ERR_MALFORMED, err, "the factors are of %" PRIu64 " experts, and the base has more", f->experts));
 }
 
@@ -241,7 +241,7 @@ add_joined(struct match_job *m, const struct adapter *a, const struct adapter_mo
     if (!name_parameter(&own, &f, path, n, p, err))
         return false;
     f.module = &own;
-    if (!set_joined(&f, err) || !match_find(&stack, m, a, own.name, own.len, false, err))
+    if (!set_joined(&f, err) || !match_find(&stack, m, a, own.name, own.len, WEIGHT_ENDS, err))
         return false;
     if (stack.index != WEIGHT_NONE)
         return add_stacked(&f, &stack, err);
@@ -369,7 +369,7 @@ match_expert(struct place *place, struct match_job *m, const struct adapter *a, 
     struct str name = { 0 };
     str_add(&name, module->name, path);
     str_format(&name, ".%s", p->name);
-    bool ok = (!name.failed || err_memory(err, name.room)) && match_find(place, m, a, name.p, name.len, false, err)
+    bool ok = (!name.failed || err_memory(err, name.room)) && match_find(place, m, a, name.p, name.len, WEIGHT_ENDS, err)
         && (place->index == WEIGHT_NONE || take_part(place, &f, e, p, part, err));
     str_clear(&name);
     return ok;

@@ -223,5 +223,22 @@ form_tokens(struct change_step *step, const struct arranging *w, struct err *err
         if (tokens->at[i].row == tokens->at[i - 1].row)
             return adapter_fail(m, ERR_MALFORMED, err, "adapter_config.json lists token index %" PRIu64 " twice", tokens->at[i].row);
     *step = (struct change_step){ .form = &tokens_form, .rows = w->place->rows, .s = 1, .own = tokens };
+    for (i = 0; i < n; i++)
+        step->more = (step->more ^ tokens->at[i].row ^ tokens->at[i].saved << 32) * 0x9E3779B97F4A7C15u;
     return true;
+}
+
+bool
+form_tokens_overlap(const struct change_step *a, const struct change_step *b)
+{
+    const struct tokens *x = a->own, *y = b->own;
+    for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
+        if (x->at[i].row == y->at[j].row)
+            return true;
+        if (x->at[i].row < y->at[j].row)
+            i++;
+        else
+            j++;
+    }
+    return false;
 }

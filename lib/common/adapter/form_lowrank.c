@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "adapter/form.h"
+#include "base/num.h"
 
 static bool
 apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
@@ -27,6 +28,7 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
     const struct adapter_module *m = w->module;
     const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
     uint64_t na, nb, r = m->rank, ra = rank_of(m, FACTOR_A), rb = rank_of(m, FACTOR_B);
+    char shown[STR_SHOWN];
     bool mlx = m->order == ORDER_MLX, first = m->order == ORDER_ROWS, swap = form_swaps(w);
     if (ra != r || rb != r)
         return adapter_fail(m, ERR_MALFORMED, err, "factors of rank %" PRIu64 " and %" PRIu64 ", expected %" PRIu64, ra, rb, r);
@@ -39,6 +41,9 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
         return form_misfit(w, (swap ? in != rows : in != cols) ? a : b, err);
     struct factor of_a = mlx || first ? (struct factor){ a, 0, r, 1 } : (struct factor){ a, 0, 1, in };    /* [in, r] */
     struct factor of_b = mlx ? (struct factor){ b, 0, 1, out } : (struct factor){ b, 0, r, 1 };            /* [out, r] */
+    if (r > num_min(rows, cols))
+        catalog_note(w->memory, "%s: rank %" PRIu64 " exceeds the smaller dimension of its weight, %" PRIu64, str_shown(shown, m->name,
+            m->len), r, num_min(rows, cols));
     p->rank = r;
     p->cols = cols;
     p->l = swap ? of_a : of_b;

@@ -87,7 +87,8 @@ arrange(struct change_step *step, const struct arranging *w, bool feedforward, s
     if (scale->columns && w->place->shape.rank > 2 && !w->place->transposed)
         inputs = shape_dim(&w->place->shape, 1);
     scale->each = cols / inputs;
-    *step = (struct change_step){ .form = &ia3, .rows = w->place->rows, .s = w->a->c, .own = scale };
+    *step = (struct change_step){ .form = &ia3, .rows = w->place->rows, .s = w->a->c, .own = scale,
+        .more = scale->columns };
     return (shape_numel(&w->t->shape, &n) && n == (scale->columns ? inputs : rows)) || form_misfit(w, w->t, err);
 }
 

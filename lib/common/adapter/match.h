@@ -32,9 +32,9 @@ bool match_steps(struct match_job *m, const struct adapter *a, struct err *err);
 
 /* --- for the files of this noun */
 
-/* Finds the tensor of this name, or WEIGHT_NONE. `exact`: only the name itself. */
-bool match_find(struct place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n, bool exact,
-    struct err *err);
+/* Finds the tensor of this name, or WEIGHT_NONE. */
+bool match_find(struct place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n,
+    enum weight_search how, struct err *err);
 
 /* Finds the weight or the bias of a module. */
 bool match_module(struct place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, bool bias,

@@ -1,4 +1,5 @@
 /* Tensors of an adapter that replace tensors of the base, or are new. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "adapter/match.h"
@@ -20,7 +21,7 @@ check_shape(struct match_job *m, const struct adapter_module *module, const stru
     bool same = was->rank == t->shape.rank && shape_same(was, &t->shape, t->shape.rank);
     bool resized = !same && (embeds || adapter_is_head(module)) && was->rank == 2 && t->shape.rank == 2
         && shape_dim(was, 1) == shape_dim(&t->shape, 1) && shape_dim(&t->shape, 0) != 0;
-    if (resized && (is_gguf(m) || m->job->gguf))
+    if (resized && is_gguf(m))
         return adapter_fail(module, ERR_UNSUPPORTED, err, "it resizes the vocabulary, which is not supported for GGUF");
     if (resized && embeds)
         m->effects->vocabulary = shape_dim(&t->shape, 0);
@@ -59,15 +60,17 @@ add_new(struct match_job *m, const struct adapter_module *module, const struct t
 {
     const struct chosen chosen = { .copy = t, .dtype = t->dtype };
     struct str name = { 0 };
+    char shown[STR_SHOWN];
     size_t index;
-    if (is_gguf(m) || m->job->gguf)
+    if (is_gguf(m))
         return adapter_fail(module, ERR_UNSUPPORTED, err, "the adapter has a saved tensor that the base has not");
     str_add(&name, module->name, module->len);
     str_text(&name, bias ? ".bias" : ".weight");
     bool ok = (!name.failed || err_memory(err, name.room)) && match_append(&index, m, &chosen, name.p, name.len, err);
     if (ok) {
         m->replaced[index] = true;
-        catalog_warn(m->job->model->catalog, "%s: a new tensor: the base has none of this name", name.p);
+        catalog_warn(m->job->model->catalog, "%s: a new tensor: the base has none of this name", str_shown(shown,
+            name.p, name.len));
     }
     str_clear(&name);
     return ok;
@@ -92,7 +95,7 @@ static bool
 is_whole(const struct place *place, const struct shape *of)
 {
     uint64_t numel;
-    return place->nops == 0 && !place->transposed && place->rows.first == 0 && place->rows.dims == 1
+    return of->rank == place->shape.rank && shape_same(of, &place->shape, of->rank) && place->nops == 0 && !place->transposed && place->rows.first == 0 && place->rows.dims == 1
         && place->rows.dim[0].stride == place->rows.cols && shape_numel(of, &numel)
         && numel == place->rows.dim[0].n * place->rows.cols;
 }
@@ -108,6 +111,7 @@ static bool
 replace(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct tensor *t, bool bias,
     struct err *err)
 {
+    char shown[STR_SHOWN];
     struct place place;
     if (!match_module(&place, m, a, module, bias, err))
         return false;
@@ -122,8 +126,8 @@ replace(struct match_job *m, const struct adapter *a, const struct adapter_modul
     if (!check_shape(m, module, &place.shape, t, err))
         return false;
     if (a->c != 1)
-        catalog_warn(m->job->model->catalog, "%.*s: replaced as a whole: the scale of the adapter has no effect on it", (int)module->len,
-            module->name);
+        catalog_warn(m->job->model->catalog, "%s: replaced as a whole: the scale of the adapter has no effect on it",
+            str_shown(shown, module->name, module->len));
     if (!is_whole(&place, &was.shape))
         return set_in_place(m, a, module, &place, t, err);
     m->replaced[place.index] = true;
@@ -145,11 +149,21 @@ replace_one(struct match_job *m, const struct adapter *a, const struct adapter_m
     return !(base || set) || a->c == 0 || replace(m, a, module, set ? set : base, bias, err);
 }
 
+/* Checks that a head which was parted from an embedding has as many rows. */
+static bool
+check_head(const struct match_job *m, struct err *err)
+{
+    const struct tensor head = m->head != WEIGHT_NONE ? chosen_source(&m->choice->list[m->head]) : (struct tensor){ 0 };
+    return m->head == WEIGHT_NONE || m->effects->vocabulary == 0 || shape_dim(&head.shape, 0) == m->effects->vocabulary
+        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has an embedding of %" PRIu64 " rows, but no head, which the base ties "
+            "to one of %" PRIu64, m->effects->vocabulary, shape_dim(&head.shape, 0));
+}
+
 bool
 match_replace(struct match_job *m, const struct adapter *a, struct err *err)
 {
     for (size_t i = 0; i < a->n; i++)
         if (!a->module[i].skipped && (!replace_one(m, a, &a->module[i], false, err) || !replace_one(m, a, &a->module[i], true, err)))
             return false;
-    return true;
+    return check_head(m, err);
 }

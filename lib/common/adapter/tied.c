@@ -131,14 +131,14 @@ find_tied(size_t *embedding, const char **head, const struct match_job *m, struc
     size_t found;
     *embedding = WEIGHT_NONE;
     *head = gguf ? "output.weight" : "lm_head.weight";
-    if (!weight_names_find(&found, m->names, *head, strlen(*head), gguf, err) || (!gguf && !config_ties(&ties, m, err)))
+    if (!weight_names_find(&found, m->names, *head, strlen(*head), gguf ? WEIGHT_EXACT : WEIGHT_ENDS, err) || (!gguf && !config_ties(&ties, m, err)))
         return false;
     if (found != WEIGHT_NONE || !ties)
         return true;
     if (gguf)
-        return weight_names_find(embedding, m->names, "token_embd.weight", 17, true, err);
+        return weight_names_find(embedding, m->names, "token_embd.weight", 17, WEIGHT_EXACT, err);
     for (size_t i = 0; i < sizeof names / sizeof *names && *embedding == WEIGHT_NONE; i++)
-        if (!weight_names_find(embedding, m->names, names[i], strlen(names[i]), false, err))
+        if (!weight_names_find(embedding, m->names, names[i], strlen(names[i]), WEIGHT_ENDS, err))
             return false;
     return true;
 }
@@ -177,8 +177,10 @@ part_head(struct match_job *m, size_t embedding, const char *name, struct err *e
     if (!m->job->gguf && !m->job->dir && strcmp(name, "output.weight") != 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the head of the model is tied to its embedding, and the adapter changes them "
             "differently: config.json has to say so, so write a directory with -o DIR/");
+    static const char other[] = "lm_head.weight";       /* the name of it in adapters for a GGUF base */
     m->effects->untied = true;
-    return match_append(&m->head, m, &chosen, name, strlen(name), err);
+    return match_append(&m->head, m, &chosen, name, strlen(name), err)
+        && (strcmp(name, other) == 0 || weight_names_add(m->names, other, sizeof other - 1, m->head, err));
 }
 
 bool

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/pull.h"
+#include "hf/folder.h"
 
 struct edit {
     struct str *out;
@@ -187,6 +188,20 @@ hf_config_change(struct str *text, const struct hf_config_changes *changes, stru
     } else
         str_clear(&out);
     return ok && (!text->failed || err_memory(err, text->room));
+}
+
+bool
+hf_config_apply(struct catalog *catalog, const struct hf_config_changes *changes, struct err *err)
+{
+    const struct catalog_config *config = hf_folder_config(catalog);
+    struct str text = { 0 };
+    if (!config || (!changes->untied && changes->vocabulary == 0))
+        return true;
+    str_add(&text, config->text, config->n);
+    bool ok = (!text.failed || err_memory(err, config->n)) && hf_config_change(&text, changes, err)
+        && catalog_replace_config(catalog, (size_t)(config - catalog_config_at(catalog, 0)), text.p, text.len, err);
+    str_clear(&text);
+    return ok;
 }
 
 bool

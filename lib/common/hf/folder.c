@@ -137,19 +137,21 @@ open_templates(struct hf_folder *folder, struct model *model, const char *path, 
 }
 
 bool
-hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
+hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokenizer, struct err *err)
 {
     bool ok = true;
     hf_folder_init(folder, model->catalog);
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
-        char *path = folder_path(model->folder, strlen(model->folder), names[i], err);
+        const char *in = tokenizer && hf_folder_is_tokenizer(names[i]) ? tokenizer : model->folder;
+        char *path = folder_path(in, strlen(in), names[i], err);
         ok = path && open_one(folder, i, path, model, err);
         free(path);
     }
     /* The converter ignores them without it. A fetched directory cannot be listed. */
     if (!ok || !folder->file[HF_TEMPLATE].p || model->inputs.fetch)
         return ok;
-    char *path = folder_path(model->folder, strlen(model->folder), HF_TEMPLATES, err);
+    const char *in = tokenizer ? tokenizer : model->folder;
+    char *path = folder_path(in, strlen(in), HF_TEMPLATES, err);
     ok = path && open_templates(folder, model, path, err);
     free(path);
     return ok;

@@ -57,7 +57,7 @@ write_file(const struct side_files *f, const char *name, const char *text, struc
 static const char *
 folder_of(const struct side_files *f, const char *name)
 {
-    return f->changes->tokenizer && hf_folder_is_tokenizer(name) ? f->changes->tokenizer : f->model->folder;
+    return f->tokenizer && hf_folder_is_tokenizer(name) ? f->tokenizer : f->model->folder;
 }
 
 /* Copies a file; through memory if it is fetched, because its size is then unknown. */
@@ -154,7 +154,7 @@ find_usual(struct side_files *f, struct err *err)
 bool
 side_files_find(struct side_files *f, struct err *err)
 {
-    const char *folder = f->model->folder, *tokenizer = f->changes->tokenizer;
+    const char *folder = f->model->folder, *tokenizer = f->tokenizer;
     bool ok = true;
     if (!f->texts && folder)
         ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err);
@@ -173,7 +173,7 @@ static bool
 write_config(const struct side_files *f, const struct catalog_config *config, struct err *err)
 {
     struct str text = { 0 };
-    bool ok = hf_config_text(&text, config, f->decodes, f->quantization, err) && hf_config_change(&text, f->changes, err)
+    bool ok = hf_config_text(&text, config, f->decodes, f->quantization, err)
         && side_files_write_one(f, config->name, &text, err);
     str_clear(&text);
     return ok;
@@ -192,20 +192,7 @@ side_files_add_one(const struct side_files *f, const char *name, struct err *err
 static bool
 is_replaced(const struct side_files *f, const char *name)
 {
-    return f->changes->tokenizer && hf_folder_is_tokenizer(name);
-}
-
-/* Writes a file that was given as a text. */
-static bool
-write_text(const struct side_files *f, const struct named_text *from, struct err *err)
-{
-    struct str text = { 0 };
-    str_add(&text, from->text.p, from->text.len);
-    bool ok = (!text.failed || err_memory(err, text.room))
-        && (strcmp(from->name, hf_file_name(HF_CONFIG)) != 0 || hf_config_change(&text, f->changes, err))
-        && side_files_write_one(f, from->name, &text, err);
-    str_clear(&text);
-    return ok;
+    return f->tokenizer && hf_folder_is_tokenizer(name);
 }
 
 bool
@@ -241,7 +228,7 @@ side_files_write(const struct side_files *f, struct err *err)
     const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
     bool ok = (!config || write_config(f, config, err)) && make_folder(f, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
-        ok = is_replaced(f, f->texts->list[i].name) || write_text(f, &f->texts->list[i], err);
+        ok = is_replaced(f, f->texts->list[i].name) || side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = copy_file(f, f->names.name[i], err);
     return ok;

@@ -10,7 +10,7 @@
 #include "base/texts.h"
 #include "model/model.h"
 #include "output/outputs.h"
-#include "hf/config_text.h"
+#include "hf/quantization.h"
 
 /* Larger files are not copied; a note says so. */
 #define SIDE_FILE_MAX (UINT64_C(256) << 20)
@@ -21,7 +21,7 @@ struct side_files {
     const char *to;             /* output directory */
     bool decodes;               /* some weights are dequantized */
     const struct hf_quantization *quantization;    /* or NULL */
-    const struct hf_config_changes *changes;
+    const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL */
     const struct texts *texts;  /* all side files of the directory; NULL: those of the input */
     struct names names;         /* files to copy; owned */
 };

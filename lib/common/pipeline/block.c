@@ -1,5 +1,6 @@
 #include "pipeline/block.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -414,6 +415,29 @@ read_wide(void *of, uint64_t first, size_t n, double *v, struct err *err)
     return true;
 }
 
+void
+changed_values_add(struct changed_values *sum, const struct changed_values *more)
+{
+    const struct extent *a = sum->first ? &sum->first->extent : NULL, *b = more->first ? &more->first->extent : NULL;
+    if (!a || (b && (b->file != a->file ? b->file < a->file : b->at < a->at)))
+        sum->first = more->first;
+    sum->n += more->n;
+}
+
+/* Counts the NaN and infinite values among n changed elements in F64. */
+static void
+count_changed(const struct maker *m, const struct piece *piece, const double *v, size_t n)
+{
+    const double most = piece->to == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
+    struct changed_values found = { 0 };
+    for (size_t i = 0; i < n; i++)
+        found.n += !(v[i] <= most && v[i] >= -most);
+    if (found.n == 0)
+        return;
+    found.first = piece_input(piece, 0);
+    changed_values_add(&m->b->changed, &found);
+}
+
 /* Like read_wide(), and sets w to the same elements in F32, if it is not NULL. */
 static bool
 read_before(struct wide_source *source, uint64_t first, size_t n, double *v, float *w, struct err *err)
@@ -508,6 +532,8 @@ changed_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
             return false;
         if (!m->p->bare && !delta->apply(delta, &run, err))
             return false;
+        if (!m->p->bare)
+            count_changed(m, piece, run.v, (size_t)n);
         round_wide(m, piece, run.v, w, &shift, (size_t)n, y);
         if (w)
             shifts_add(m->p->shifts, delta, &shift, n, delta->numel);

@@ -115,7 +115,10 @@ read_wide(struct encoder_reader *r, bool bare, uint64_t first, size_t n)
         return NULL;
     }
     float *x = b->shown + (bare ? ENCODE_FLOATS : 0);
-    return block_floats(&own, r->panels, b, r->wide ? r->wide : r->elements, first, n, x, &r->failed) ? x : NULL;
+    const struct changed_values counted = b->changed;
+    bool ok = block_floats(&own, r->panels, b, r->wide ? r->wide : r->elements, first, n, x, &r->failed);
+    b->changed = counted;                       /* the encoder reads them, too */
+    return ok ? x : NULL;
 }
 
 static void

@@ -154,6 +154,7 @@ work(struct shared *s, struct workspace *bench)
     }
     pthread_mutex_lock(&s->ticket.lock);
     p->infinite += bench->values.infinite;
+    changed_values_add(&p->changed, &bench->changed);
     pthread_mutex_unlock(&s->ticket.lock);
 }
 

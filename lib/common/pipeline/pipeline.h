@@ -31,6 +31,12 @@ enum { PIPELINE_JOBS = 2 };
  * 4 MiB and 2 1.5; the last was also among the two fastest. */
 enum { PIPELINE_DIRECT_BLOCK = 4 << 20, PIPELINE_DIRECT_JOBS = 2 };
 
+/* Infinite and NaN elements of weights with a delta. */
+struct changed_values {
+    uint64_t n;
+    const struct tensor *first; /* the source of one of them: the first in the input */
+};
+
 struct pipeline {
     struct model *model;                /* source of all reads; a pipe may be spooled */
     const struct pieces *pieces;        /* the output */
@@ -52,6 +58,7 @@ struct pipeline {
     bool hinting;                       /* the kernels yield hints, not values; only within encoder.c */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to those of the pieces */
     size_t nhooks;
+    struct changed_values changed;      /* out: values of changed weights that are NaN or infinite */
     uint64_t infinite;                  /* out: number of values that became infinite by rounding to a narrower type */
 };
 
