@@ -21,7 +21,7 @@ static void
 compare(const struct kernels *a, const struct kernels *b, size_t n)
 {
     float list[4][N], x[N], y[N];
-    double v[N], w[N];
+    double v[N + 1], w[N + 1];
     struct shift_lanes one = { .moved = 0 }, two = { .moved = 0 };
     for (size_t k = 0; k < 4; k++)
         for (size_t i = 0; i < n; i++)
@@ -36,6 +36,10 @@ compare(const struct kernels *a, const struct kernels *b, size_t n)
     a->wide_to(x, v, n);
     b->wide_to(y, v, n);
     CHECK(memcmp(x, y, n * sizeof *x) == 0);
+    size_t odd = n / 2;
+    CHECK(a->wide_beyond(v, n, 4) == 0 && b->wide_beyond(v, n, 4) == 0);
+    v[odd] = n % 3 == 0 ? NAN : n % 3 == 1 ? INFINITY : -4.5;
+    CHECK(n == 0 || (a->wide_beyond(v, n, 4) == 1 && b->wide_beyond(v, n, 4) == 1));
     memcpy((float *)(void *)(v + n) - n, x, n * sizeof *x);     /* in the second half, as block.c has them */
     memcpy((float *)(void *)(w + n) - n, x, n * sizeof *x);
     a->wide_from(v, (float *)(void *)(v + n) - n, n);

@@ -135,6 +135,7 @@ static const struct kernels scalar = {
     .shift = shift_add,
     .wide_from = wide_from,
     .wide_to = wide_to,
+    .wide_beyond = wide_beyond,
 };
 
 #if defined(__x86_64__)

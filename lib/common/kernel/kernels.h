@@ -129,6 +129,7 @@ typedef void kernel_shift(struct shift_lanes *sum, const float *w, const float *
 /* wide.h */
 typedef void kernel_wide_from(double *v, const float *x, size_t n);
 typedef void kernel_wide_to(float *x, const double *v, size_t n);
+typedef size_t kernel_wide_beyond(const double *v, size_t n, double most);
 
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
@@ -176,6 +177,7 @@ struct kernels {
     kernel_shift *shift;
     kernel_wide_from *wide_from;
     kernel_wide_to *wide_to;
+    kernel_wide_beyond *wide_beyond;
     kernel_lowrank *lowrank_product, *lowrank_add;
 };
 

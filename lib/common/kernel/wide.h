@@ -8,4 +8,7 @@
 void wide_from(double *v, const float *x, size_t n);
 void wide_to(float *x, const double *v, size_t n);
 
+/* Returns the number of n doubles that are NaN or beyond -most or most. */
+size_t wide_beyond(const double *v, size_t n, double most);
+
 #endif

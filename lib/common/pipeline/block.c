@@ -429,9 +429,7 @@ static void
 count_changed(const struct maker *m, const struct piece *piece, const double *v, size_t n)
 {
     const double most = piece->to == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
-    struct changed_values found = { 0 };
-    for (size_t i = 0; i < n; i++)
-        found.n += !(v[i] <= most && v[i] >= -most);
+    struct changed_values found = { .n = m->p->kernels->wide_beyond(v, n, most) };
     if (found.n == 0)
         return;
     found.first = piece_input(piece, 0);

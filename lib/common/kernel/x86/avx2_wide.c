@@ -28,9 +28,21 @@ avx2_wide_to(float *x, const double *v, size_t n)
     wide_to(x + i, v + i, n - i);
 }
 
+static size_t
+avx2_wide_beyond(const double *v, size_t n, double most)
+{
+    const __m256d limit = _mm256_set1_pd(most), sign = _mm256_set1_pd(-0.0);
+    __m256d all = _mm256_setzero_pd();
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        all = _mm256_or_pd(all, _mm256_cmp_pd(_mm256_andnot_pd(sign, _mm256_loadu_pd(v + i)), limit, _CMP_NLE_UQ));
+    return _mm256_movemask_pd(all) != 0 ? wide_beyond(v, n, most) : wide_beyond(v + i, n - i, most);
+}
+
 void
 avx2_use_wide(struct kernels *k)
 {
+    k->wide_beyond = avx2_wide_beyond;
     k->wide_from = avx2_wide_from;
     k->wide_to = avx2_wide_to;
 }
