@@ -152,6 +152,7 @@ END
     amn-remember -q -o want.out both.safetensors
     amn-remember -q --adapter tokens --adapter lora base.safetensors | cmp - want.out
     amn-remember -q --adapter lora --adapter tokens base.safetensors | cmp - want.out
+    refused 65 'two adapters replace one row' --adapter tokens --adapter tokens base.safetensors
     refused 65 'a token index that the base has not: it has 7 rows' --adapter beyond base.safetensors
     refused 65 'lists token index 5 twice' --adapter again base.safetensors
     refused 65 'does not fit' --adapter few base.safetensors
@@ -246,6 +247,8 @@ adapter("embed", embed); adapter("head", head); adapter("same", {**embed, **head
 adapter("tying", embed, ensure_weight_tying=True)
 adapter("norms", {**head, B + "lm_head.lora_magnitude_vector": ("F32", [V], values(V, 6))})
 adapter("larger", {B + "model.embed_tokens.weight": ("F32", [V + 2, d], values(V * d + 2 * d, 7)), B + "lm_head.weight": ("F32", [V + 2, d], values(V * d + 2 * d, 7))})
+adapter("headless", {B + "model.embed_tokens.weight": ("F32", [V + 2, d], values(V * d + 2 * d, 7))})
+adapter("rows", {**other, B + "model.embed_tokens.token_adapter.trainable_tokens_delta": ("F32", [1, d], [9.0] * d)}, trainable_token_indices={"embed_tokens": [4]})
 for name in "tokenizer_config.json", "special_tokens_map.json", "README.md":
     open("larger/" + name, "w").write('"adapter"')
 merged = add(e, product(t(a, r, V), t(b, d, r), V, r, d))
@@ -276,6 +279,9 @@ tensor() { amn-convert -q --to raw --tensor "$2" -o - "$1" | od -An -tf4 -v -w16
         ! amn-parse $a.out | grep lm_head
         tensor $a.out model.embed_tokens.weight | cmp - e
     done
+    amn-remember -q --adapter rows -o rows.out/ base       # rows of tokens are those of both
+    for w in model.embed_tokens lm_head; do [ "$(tensor rows.out $w.weight | sed -n 5p | tr -s ' ')" = "$(printf ' 9%.0s' 1 2 3 4)" ]; done
+    refused 65 'an embedding of 11 rows, but no head' --adapter headless -o headless.out/ base
     refused 69 'tied to the embedding' --adapter norms -o norms.out/ base
     amn-remember -q --adapter embed:0 -o zero.out/ base
     cmp base/config.json zero.out/config.json
@@ -289,4 +295,93 @@ tensor() { amn-convert -q --to raw --tensor "$2" -o - "$1" | od -An -tf4 -v -w16
     cmp out.dir/tokenizer_config.json larger/tokenizer_config.json
     cmp out.dir/generation_config.json base/generation_config.json
     [ "$(amn-parse out.dir | jq -c 'select(.name == "model.embed_tokens.weight").shape')" = '[11,4]' ]
+}
+
+@test "adapters of llama.cpp: matrices, embeddings, experts, norms" {
+    python3 - <<'END'
+from adapters import *
+from modelfile import gguf
+E, out, cols, V, r, s = 3, 6, 32, 9, 2, 3.0
+w = {"token_embd.weight": ([V, cols], values(V * cols, 1)), "output.weight": ([V, cols], values(V * cols, 2)), "blk.0.ffn_up.weight": ([out, cols], values(out * cols, 3)),
+     "blk.0.ffn_up_exps.weight": ([E, out, cols], values(E * out * cols, 4)), "blk.0.ffn_norm.weight": ([cols], values(cols, 5))}
+want, t = dict(w), {}
+def pair(name, shape_a, shape_b, a, b, delta):
+    t[name + ".lora_a"], t[name + ".lora_b"] = (shape_a, a), (shape_b, b)
+    want[name] = (w[name][0], add(w[name][1], delta))
+a, b = values(r * cols, 6), values(out * r, 7)
+pair("blk.0.ffn_up.weight", [r, cols], [out, r], a, b, product(b, a, out, r, cols, s))
+a, b = values(V * r, 8), values(cols * r, 9)
+pair("token_embd.weight", [V, r], [cols, r], a, b, product(a, [b[j * r + k] for k in range(r) for j in range(cols)], V, r, cols, s))
+a, b = values(E * r * cols, 10), values(E * out * r, 11)
+pair("blk.0.ffn_up_exps.weight", [E, r, cols], [E, out, r], a, b, sum((product(b[e * out * r:(e + 1) * out * r], a[e * r * cols:(e + 1) * r * cols], out, r, cols, s) for e in range(E)), []))
+t["blk.0.ffn_norm.weight"] = want["blk.0.ffn_norm.weight"] = ([cols], values(cols, 12))
+def save(path, tensors, *keys):
+    keys = (("general.architecture", "str", "llama"),) + keys
+    open(path, "wb").write(gguf(keys, [(n, "F32", shape, f32(v)) for n, (shape, v) in tensors.items()]))
+kind = (("general.type", "str", "adapter"), ("adapter.type", "str", "lora"))
+save("base.gguf", w); save("want.gguf", want); save("lora.gguf", t, *kind, ("adapter.lora.alpha", "f32", r * s))
+save("other.gguf", t, ("general.type", "str", "model"))
+save("kind.gguf", t, kind[0], ("adapter.type", "str", "control"))
+save("alora.gguf", t, *kind, ("adapter.alora.invocation_tokens", "arr", ("u32", [1])))
+open("arch.gguf", "wb").write(gguf((("general.architecture", "str", "qwen2"),) + kind, [(n, "F32", shape, f32(v)) for n, (shape, v) in t.items()]))
+write("plain.safetensors", {"x.weight": ("F32", [2, 2], values(4, 1))})
+END
+    merged base.gguf lora.gguf want.gguf
+    refused 65 'general.type is not "adapter"' --adapter other.gguf base.gguf
+    refused 69 'of type lora' --adapter kind.gguf base.gguf
+    refused 69 'of type lora' --adapter alora.gguf base.gguf
+    refused 65 'another general.architecture, qwen2' --adapter arch.gguf base.gguf
+    refused 69 'needs a GGUF base' --adapter lora.gguf plain.safetensors
+}
+
+@test "adapters of MLX: low rank, norms, embeddings, full" {
+    python3 - <<'END'
+from adapters import *
+import json
+rows, cols, r, s = 4, 8, 2, 3.0
+w, e = values(rows * cols, 1), values(8 * 8, 2)
+a, b = values(cols * r, 3), values(r * rows, 4)
+t = lambda v, n, m: [v[i * m + j] for j in range(m) for i in range(n)]
+base = {"x.weight": ("F32", [rows, cols], w), "model.embed_tokens.weight": ("F32", [8, 8], e), "lin.weight": ("F32", [8, 8], e)}
+ea, eb = values(8 * r, 5), values(r * 8, 6)
+want = {"x.weight": ("F32", [rows, cols], add(w, product(t(b, r, rows), t(a, cols, r), rows, r, cols, s))),
+        "model.embed_tokens.weight": ("F32", [8, 8], add(e, product(ea, eb, 8, r, 8, s))),        # square: an embedding by its name
+        "lin.weight": ("F32", [8, 8], add(e, product(t(eb, r, 8), t(ea, 8, r), 8, r, 8, s)))}
+write("base.safetensors", base); write("want.safetensors", want)
+def adapter(folder, tensors, **config):
+    write(folder + "/adapters.safetensors", tensors)
+    json.dump(config, open(folder + "/adapter_config.json", "w"))
+adapter("lora", {"x.lora_a": ("F32", [cols, r], a), "x.lora_b": ("F32", [r, rows], b), "model.embed_tokens.lora_a": ("F32", [8, r], ea), "model.embed_tokens.lora_b": ("F32", [r, 8], eb),
+                 "lin.lora_a": ("F32", [8, r], ea), "lin.lora_b": ("F32", [r, 8], eb)}, fine_tune_type="lora", lora_parameters={"rank": r, "scale": s, "dropout": 0})
+adapter("full", {"x.weight": want["x.weight"]}, fine_tune_type="full")
+adapter("none", {"x.lora_a": ("F32", [cols, r], a), "x.lora_b": ("F32", [r, rows], b)}, fine_tune_type="lora", lora_parameters={"rank": r})
+write("full-want.safetensors", {**base, "x.weight": want["x.weight"]})
+END
+    merged base.safetensors lora want.safetensors
+    merged base.safetensors full full-want.safetensors
+    refused 65 'has no scale' --adapter none base.safetensors
+}
+
+@test "names inside adapters: saved modules with parts, untrained copies, other forms" {
+    python3 - <<'END'
+from adapters import *
+import json
+v = values(12, 1)
+B = "base_model.model."
+write("base.safetensors", {"head.dense.weight": ("F32", [3, 4], values(12, 2)), "head.dense.bias": ("F32", [3], values(3, 3)), "head.out.weight": ("F32", [3, 4], values(12, 4))})
+write("want.safetensors", {"head.dense.weight": ("F32", [3, 4], v), "head.dense.bias": ("F32", [3], values(3, 5)), "head.out.weight": ("F32", [3, 4], values(12, 6))})
+good = {B + "head.modules_to_save.default.dense.weight": ("F32", [3, 4], v), B + "head.modules_to_save.default.dense.bias": ("F32", [3], values(3, 5)),
+        B + "head.original_module.dense.weight": ("F32", [3, 4], values(12, 7)), B + "head.out.modules_to_save.default.weight": ("F32", [3, 4], values(12, 6)),
+        B + "head.out.original_module.weight": ("F32", [3, 4], values(12, 8))}
+def adapter(folder, tensors):
+    write(folder + "/adapter_model.safetensors", tensors)
+    json.dump({"peft_type": "LORA", "r": 1, "lora_alpha": 1}, open(folder + "/adapter_config.json", "w"))
+adapter("good", good)
+adapter("names", {**good, B + "head.out.lora_A.second.weight": ("F32", [1, 4], values(4, 9)), B + "head.out.lora_B.second.weight": ("F32", [3, 1], values(3, 9))})
+for i, k in enumerate(["vera_lambda_b", "oft_r", "boft_R", "hada_w3", "lokr_w3", "lora_E"]):
+    adapter("other%d" % i, {**good, B + "head.out." + k + ".weight": ("F32", [1], [1.0])})
+END
+    merged base.safetensors good want.safetensors
+    refused 69 'several adapters, default and second' --adapter names base.safetensors
+    for i in 0 1 2 3 4 5; do refused 69 'this form of adapter is not merged' --adapter other$i base.safetensors; done
 }

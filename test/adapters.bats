@@ -161,19 +161,26 @@ for i, n in enumerate(["input_layernorm", "post_attention_layernorm"]):
     saved["base_model.model." + P + n + ".weight"] = ("F32", [hidden], values(hidden, 50 + i))
 saved["base_model.model." + P + "self_attn.q_proj.weight"] = ("F32", [32, 32], values(1024, 60))
 write("base/model.safetensors", state)
-json.dump({"architectures": ["LlamaForCausalLM"], "hidden_size": hidden, "num_hidden_layers": 1, "num_attention_heads": heads, "num_key_value_heads": kv,
-           "intermediate_size": ff, "vocab_size": V, "rms_norm_eps": 1e-5, "max_position_embeddings": 64, "rope_theta": 1e4, "tie_word_embeddings": False,
-           "model_type": "llama", "hidden_act": "silu"}, open("base/config.json", "w"))
+config = {"architectures": ["LlamaForCausalLM"], "hidden_size": hidden, "num_hidden_layers": 1, "num_attention_heads": heads, "num_key_value_heads": kv,
+          "intermediate_size": ff, "vocab_size": V, "rms_norm_eps": 1e-5, "max_position_embeddings": 64, "rope_theta": 1e4, "model_type": "llama", "hidden_act": "silu"}
+json.dump({**config, "tie_word_embeddings": False}, open("base/config.json", "w"))
+del state["lm_head.weight"]
+write("tied/model.safetensors", state)
+json.dump({**config, "tie_word_embeddings": True}, open("tied/config.json", "w"))
+embed = {"base_model.model.model.embed_tokens.lora_embedding_A": ("F32", [r, V], values(r * V, 80)),
+         "base_model.model.model.embed_tokens.lora_embedding_B": ("F32", [hidden, r], values(hidden * r, 81))}
+head = {"base_model.model.lm_head.lora_A.weight": ("F32", [r, hidden], values(hidden * r, 82)), "base_model.model.lm_head.lora_B.weight": ("F32", [V, r], values(V * r, 83))}
 half = {"base_model.model.layers.0.self_attn.q_proj.lora_A.weight": ("F32", [r, 32], values(r * 32, 70)),
         "base_model.model.layers.0.self_attn.q_proj.lora_B.weight": ("F32", [32, r], values(r * 32, 71))}
-for d, t in ("lora", pair), ("saved", saved), ("short", half):
+for d, t in ("lora", pair), ("saved", saved), ("short", half), ("embed", embed), ("head", head), ("both", {**embed, **head}):
     write(d + "/adapter_model.safetensors", t)
     json.dump({"peft_type": "LORA", "r": r, "lora_alpha": r}, open(d + "/adapter_config.json", "w"))
 END
-    amn-convert -q --to gguf --no-tokenizer -o base.gguf base
-    amn-remember -q --to f32 -o plain.out base.gguf
-    for adapter in "lora" "saved" "short" "saved --adapter lora"; do
-        amn-convert -q -f --to gguf --no-tokenizer --adapter $adapter -o merged.gguf base
+    for adapter in "lora" "saved" "short" "saved --adapter lora" "embed" "head" "both --adapter lora"; do
+        case $adapter in embed | head | both*) from=tied ;; *) from=base ;; esac
+        amn-convert -q -f --to gguf --no-tokenizer -o base.gguf $from
+        amn-remember -q -f --to f32 -o plain.out base.gguf
+        amn-convert -q -f --to gguf --no-tokenizer --adapter $adapter -o merged.gguf $from
         amn-remember -q -f --to f32 -o want.out merged.gguf
         amn-remember -q -f --to f32 --adapter $adapter -o got.out base.gguf
         [ "$(weights got.out)" = "$(weights want.out)" ]

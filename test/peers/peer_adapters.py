@@ -14,7 +14,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import (AutoModelForCausalLM, GPT2Config, GptOssConfig, LlamaConfig, LlamaForCausalLM, MixtralConfig, Qwen2MoeConfig,
+                          Qwen3MoeConfig)
 from transformers.pytorch_utils import Conv1D
 from transformers.utils import logging
 
@@ -253,6 +254,44 @@ def check_tied(tally, tools, targets):
     tally.check((got - want).abs().max() < 1e-5 * want.abs().max(), f"tied {targets}: logits")
 
 
+SMALL = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+         "head_dim": 8}
+EXPERTS = {"target_modules": ["q_proj", "o_proj"], "target_parameters": ["experts.gate_up_proj", "experts.down_proj"]}
+MODELS = {
+    "gpt2": (GPT2Config(vocab_size=48, n_embd=32, n_layer=2, n_head=4), {"target_modules": ["c_attn", "c_proj", "c_fc"], "fan_in_fan_out": True}),
+    "qwen3moe": (Qwen3MoeConfig(**SMALL, moe_intermediate_size=20, num_experts=5, num_experts_per_tok=2), EXPERTS),
+    "qwen3moe-down": (Qwen3MoeConfig(**SMALL, moe_intermediate_size=20, num_experts=5, num_experts_per_tok=2),
+                      {"target_modules": ["v_proj"], "target_parameters": ["experts.down_proj"]}),
+    "qwen2moe": (Qwen2MoeConfig(**SMALL, moe_intermediate_size=20, shared_expert_intermediate_size=28, num_experts=5, num_experts_per_tok=2),
+                 {"target_modules": ["q_proj", "shared_expert.up_proj"]} | {"target_parameters": EXPERTS["target_parameters"]}),
+    "mixtral": (MixtralConfig(**SMALL, num_local_experts=4, num_experts_per_tok=2), EXPERTS),
+    "gpt-oss": (GptOssConfig(**SMALL, num_local_experts=4, num_experts_per_tok=2), EXPERTS),
+    "gpt-oss-square": (GptOssConfig(**{**SMALL, "intermediate_size": 32}, num_local_experts=4, num_experts_per_tok=2), EXPERTS),
+}
+
+
+def load_model(path):
+    """Experts one by one, because the others have no float64."""
+    return AutoModelForCausalLM.from_pretrained(path, experts_implementation="eager")
+
+
+def check_model(tally, tools, name, config, how):
+    """Whole models, whose files have other names than peft: the merged model computes what base and adapter compute."""
+    torch.manual_seed(len(name))
+    base, folder, out = tools.path(f"{name}/"), tools.path(f"{name}-adapter"), tools.path(f"{name}-out/")
+    AutoModelForCausalLM.from_config(config).save_pretrained(base)
+    model = peft.get_peft_model(load_model(base), peft.LoraConfig(r=4, lora_alpha=6, **how))
+    randomize(model)
+    model.save_pretrained(folder)
+    ids = torch.randint(0, 48, (2, 9))
+    want = logits(peft.PeftModel.from_pretrained(load_model(base), folder).double().eval(), ids)
+    tally.check((want - logits(load_model(base).double().eval(), ids)).abs().max() > 1e-3 * want.abs().max(), f"{name}: changes")
+    if not tally.check(remember(tools, out, base, folder), f"{name}: merged"):
+        return
+    got = logits(load_model(out).double().eval(), ids)
+    tally.check((got - want).abs().max() < 1e-5 * want.abs().max(), f"{name}: logits")
+
+
 def main():
     tools, tally = Tools(), Tally()
     folders = {name: check_case(tally, tools, name, *case) for name, case in CASES.items()}
@@ -260,6 +299,8 @@ def main():
     check_types(tally, tools, folders["lora"])
     for targets in ["q_proj", "embed_tokens"], ["q_proj", "lm_head", "k_proj"], ["q_proj"], ["embed_tokens", "lm_head", "o_proj", "v_proj"]:
         check_tied(tally, tools, targets)
+    for name, (config, how) in MODELS.items():
+        check_model(tally, tools, name, config, how)
     tally.finish()
 
 

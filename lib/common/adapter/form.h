@@ -38,6 +38,9 @@ bool form_add_rows(struct change_step *step, const struct arranging *w, double s
 /* Sets a step that adds module->scale times a product, which is borrowed; returns true. */
 bool form_lowrank_step(struct change_step *step, const struct arranging *w, const struct product *p);
 
+/* Returns true if two steps of rows of tokens replace one row. */
+bool form_tokens_overlap(const struct change_step *a, const struct change_step *b);
+
 /* Sets step->dora if the module has norms. */
 form_arrange form_norms;
 

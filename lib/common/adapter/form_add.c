@@ -227,3 +227,18 @@ form_tokens(struct change_step *step, const struct arranging *w, struct err *err
         step->more = (step->more ^ tokens->at[i].row ^ tokens->at[i].saved << 32) * 0x9E3779B97F4A7C15u;
     return true;
 }
+
+bool
+form_tokens_overlap(const struct change_step *a, const struct change_step *b)
+{
+    const struct tokens *x = a->own, *y = b->own;
+    for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
+        if (x->at[i].row == y->at[j].row)
+            return true;
+        if (x->at[i].row < y->at[j].row)
+            i++;
+        else
+            j++;
+    }
+    return false;
+}

@@ -226,9 +226,42 @@ add(struct adapter *a, const struct tensor *t, const char *name, size_t n, enum 
     return adapter_set_factor(m, role, t, err);
 }
 
+/* Returns true if a component of a name starts with a word of another form. */
+static bool
+is_of_other_form(const char *p, size_t n)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        size_t len = strlen(refused[i]);
+        for (size_t at = 0; refused[i][len - 1] == '_' && at + len <= n; at++)
+            if ((at == 0 || p[at - 1] == '.') && memcmp(p + at, refused[i], len) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Reads M.modules_to_save.NAME.REST, a part of a module that was saved as a whole: M.REST. *nested is false for other names. */
+static bool
+read_nested(bool *nested, struct adapter *a, const struct tensor *t, const char *p, size_t n, enum key_tail tail,
+    struct catalog *memory, struct err *err)
+{
+    static const char saved[] = ".modules_to_save.";
+    const char *at = memmem(p, n, saved, sizeof saved - 1), *name = at ? at + sizeof saved - 1 : p, *end = p + n;
+    const char *rest = at ? memchr(name, '.', (size_t)(end - name)) : NULL;
+    *nested = rest != NULL;
+    if (!rest)
+        return true;
+    size_t front = (size_t)(at - p), len = front + (size_t)(end - rest);
+    char *own = catalog_alloc(memory, len, err);
+    if (!own)
+        return false;
+    memcpy(own, p, front);
+    memcpy(own + front, rest, len - front);
+    return see_variant(a, name, (size_t)(rest - name), err) && add(a, t, own, len, FACTOR_SET, ORDER_LINEAR, tail, err);
+}
+
 /* Reads a name of PEFT, kohya, LyCORIS or diffusers. */
 static bool
-read_key(struct adapter *a, const struct tensor *t, struct err *err)
+read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, struct err *err)
 {
     static const char root[] = "base_model.model.", tokens[] = ".token_adapter";
     const char *p = t->name;
@@ -242,11 +275,16 @@ read_key(struct adapter *a, const struct tensor *t, struct err *err)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_strip(p, &n, endings[i].ending))
             return add(a, t, p, n, endings[i].role, ORDER_LINEAR, tail, err);
+    bool nested;
+    if (memmem(p, n, ".original_module.", 17))
+        return true;                            /* a part of an untrained copy */
+    if (!read_nested(&nested, a, t, p, n, tail, memory, err) || nested)
+        return nested && err->kind == ERR_NONE;
     const struct key_word *word = split(a, p, n, &module, &ok, err);
     if (!ok)
         return false;
     if (!word)
-        return a->family == ADAPTER_PEFT && tail != TAIL_NONE && memmem(p, n, "lora_", 5) == NULL
+        return a->family == ADAPTER_PEFT && tail != TAIL_NONE && !is_of_other_form(p, n)
             ? add(a, t, p, n, FACTOR_SET, ORDER_LINEAR, tail, err) : unknown(t, err);
     if (word->role == FACTOR_ROLES)
         return true;                            /* the untrained copy */
@@ -293,13 +331,13 @@ adapter_tolerates(struct adapter *a, struct err *err)
 }
 
 static bool
-read_tensor(struct adapter *a, const struct tensor *t, struct err *err)
+read_tensor(struct adapter *a, const struct tensor *t, struct catalog *memory, struct err *err)
 {
     char shown[STR_SHOWN];
     if (t->dtype < DTYPE_SCALARS && !dtype_is_float(t->dtype))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s are not supported", str_shown(shown, t->name,
             t->name_len), dtype_name(t->dtype));
-    return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err) : read_key(a, t, err);
+    return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err) : read_key(a, t, memory, err);
 }
 
 bool
@@ -315,7 +353,7 @@ adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err)
         *t = *catalog_at(a->file.catalog, i);
         t->extent.file += a->first;
         bare = bare && t->name_len > 17 && memcmp(t->name, "base_model.model.", 17) == 0;
-        if (!read_tensor(a, t, err) && !adapter_tolerates(a, err))
+        if (!read_tensor(a, t, memory, err) && !adapter_tolerates(a, err))
             return false;
     }
     for (size_t i = 0; bare && i < a->n; i++)

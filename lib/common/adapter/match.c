@@ -15,7 +15,7 @@ needs_translation(bool *needs, struct match_job *m, const struct adapter *a, str
     *needs = false;
     if (a->family == ADAPTER_GGUF || strcmp(catalog_facts_of(m->job->model->catalog)->format, "GGUF") != 0)
         return true;
-    if (!m->looked && !translation_new(&m->translation, m->job->model, m->choice, err))
+    if (!m->looked && !translation_new(&m->translation, m->job->model, m->choice, m->head, err))
         return false;
     m->looked = true;
     *needs = m->translation != NULL;
@@ -29,16 +29,16 @@ match_find(struct place *place, struct match_job *m, const struct adapter *a, co
     bool translated;
     size_t found = WEIGHT_NONE;
     *place = (struct place){ .index = WEIGHT_NONE };
-    if (!needs_translation(&translated, m, a, err)
-            || !weight_names_find(&found, translated ? translation_names(m->translation) : m->names, name, n, how, err))
+    if (!needs_translation(&translated, m, a, err))
         return false;
-    if (found == WEIGHT_NONE && translated && m->head != WEIGHT_NONE && !weight_names_find(&found, m->names, name, n, WEIGHT_EXACT, err))
+    if (translated && !weight_names_find(&found, translation_names(m->translation), name, n, how, err))
         return false;
-    if (found == WEIGHT_NONE)
-        return true;
-    if (translated && found != m->head)
+    if (found != WEIGHT_NONE)
         return translation_place(place, m->translation, found, err);
-    place_whole(place, m->choice, found);
+    if (!weight_names_find(&found, m->names, name, n, translated ? WEIGHT_EXACT : how, err))
+        return false;
+    if (found != WEIGHT_NONE)
+        place_whole(place, m->choice, found);
     return true;
 }
 
@@ -174,6 +174,9 @@ match_add(struct match_job *m, const struct adapter *a, const struct adapter_mod
     if (step->form->phase != CHANGE_REPLACE && place->nops != 0)
         return adapter_fail(module, ERR_UNSUPPORTED, err, "the base stores a function of its weight");
     struct change *change = take(m, place->index, err);
+    for (size_t i = 0; change && step->form->phase == CHANGE_TOKENS && i < change->n; i++)
+        if (change->step[i].form->phase == CHANGE_TOKENS && form_tokens_overlap(&change->step[i], step))
+            return adapter_fail(module, ERR_MALFORMED, err, "two adapters replace one row");
     return change && list_inputs(step, module, t, m->job->model->catalog, err) && change_step_add(change, step, err);
 }
 
@@ -194,7 +197,13 @@ add_form(struct match_job *m, const struct adapter *a, const struct adapter_modu
     const struct arranging w = match_arranging(m, a, module, &place, t);
     if (!form->arrange(&step, &w, err))
         return false;
-    return !step.form || ((!form->norms || form_norms(&step, &w, err)) && match_add(m, a, module, &place, t, &step, err));
+    if (step.form && !((!form->norms || form_norms(&step, &w, err)) && match_add(m, a, module, &place, t, &step, err)))
+        return false;
+    bool both = form->sign == FACTOR_TOKENS && m->head != WEIGHT_NONE && place.index != m->head && adapter_is_embedding(module);
+    if (!both)
+        return true;
+    place_whole(&place, m->choice, m->head);            /* rows of tokens stay tied */
+    return form->arrange(&step, &w, err) && match_add(m, a, module, &place, t, &step, err);
 }
 
 /* Fails for a module without a weight. */

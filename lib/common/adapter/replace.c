@@ -1,4 +1,5 @@
 /* Tensors of an adapter that replace tensors of the base, or are new. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "adapter/match.h"
@@ -148,11 +149,21 @@ replace_one(struct match_job *m, const struct adapter *a, const struct adapter_m
     return !(base || set) || a->c == 0 || replace(m, a, module, set ? set : base, bias, err);
 }
 
+/* Checks that a head which was parted from an embedding has as many rows. */
+static bool
+check_head(const struct match_job *m, struct err *err)
+{
+    const struct tensor head = m->head != WEIGHT_NONE ? chosen_source(&m->choice->list[m->head]) : (struct tensor){ 0 };
+    return m->head == WEIGHT_NONE || m->effects->vocabulary == 0 || shape_dim(&head.shape, 0) == m->effects->vocabulary
+        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has an embedding of %" PRIu64 " rows, but no head, which the base ties "
+            "to one of %" PRIu64, m->effects->vocabulary, shape_dim(&head.shape, 0));
+}
+
 bool
 match_replace(struct match_job *m, const struct adapter *a, struct err *err)
 {
     for (size_t i = 0; i < a->n; i++)
         if (!a->module[i].skipped && (!replace_one(m, a, &a->module[i], false, err) || !replace_one(m, a, &a->module[i], true, err)))
             return false;
-    return true;
+    return check_head(m, err);
 }

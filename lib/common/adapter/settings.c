@@ -283,9 +283,9 @@ scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
         m->alpha = alpha->value.as.f;
         m->whole_scale = m->alpha / (double)m->rank;
     }
-    if (a->family == ADAPTER_MLX && !json_is_number(scale))
+    if (a->family == ADAPTER_MLX && is_scaled(m) && !json_is_number(scale))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has no scale");
-    if (a->family == ADAPTER_MLX)
+    if (a->family == ADAPTER_MLX && is_scaled(m))
         m->whole_scale = json_number_value(scale);
     return true;
 }

@@ -177,8 +177,10 @@ part_head(struct match_job *m, size_t embedding, const char *name, struct err *e
     if (!m->job->gguf && !m->job->dir && strcmp(name, "output.weight") != 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the head of the model is tied to its embedding, and the adapter changes them "
             "differently: config.json has to say so, so write a directory with -o DIR/");
+    static const char other[] = "lm_head.weight";       /* the name of it in adapters for a GGUF base */
     m->effects->untied = true;
-    return match_append(&m->head, m, &chosen, name, strlen(name), err);
+    return match_append(&m->head, m, &chosen, name, strlen(name), err)
+        && (strcmp(name, other) == 0 || weight_names_add(m->names, other, sizeof other - 1, m->head, err));
 }
 
 bool

@@ -26,7 +26,7 @@ compare_stored(const void *pa, const void *pb)
 }
 
 static bool
-list_stored(struct translation *t, const struct choice *choice, struct err *err)
+list_stored(struct translation *t, const struct choice *choice, size_t without, struct err *err)
 {
     t->stored = calloc(choice->n + 1, sizeof *t->stored);
     if (!t->stored)
@@ -34,7 +34,7 @@ list_stored(struct translation *t, const struct choice *choice, struct err *err)
     for (size_t i = 0; i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
         const struct tensor *of = c->decode ? c->decode->part[0] : c->copy;
-        if (of)
+        if (of && i != without)
             t->stored[t->n++] = (struct stored){ of->extent.file, of->extent.at, i };
     }
     qsort(t->stored, t->n, sizeof *t->stored, compare_stored);
@@ -42,7 +42,7 @@ list_stored(struct translation *t, const struct choice *choice, struct err *err)
 }
 
 bool
-translation_new(struct translation **out, struct model *model, const struct choice *choice, struct err *err)
+translation_new(struct translation **out, struct model *model, const struct choice *choice, size_t without, struct err *err)
 {
     const struct hf_model_options how = { .no_tokenizer = true, .dequantize = true, .skip_unknown = true };
     const struct back_options options = { .how = &how, .cast = true, .to = DTYPE_F32 };
@@ -55,7 +55,7 @@ translation_new(struct translation **out, struct model *model, const struct choi
     if (unknown)
         err_init(err);
     ok = ok && choice_make(&t->hf, choice->input, choice->roles, KEEPS_NONE, DTYPE_F32, true, err)
-        && back_choose(&back, model, &t->hf, err) && list_stored(t, choice, err)
+        && back_choose(&back, model, &t->hf, err) && list_stored(t, choice, without, err)
         && (t->names = weight_names_new(&t->hf, err)) != NULL;
     back_clear(&back);
     if (ok)

@@ -6,9 +6,10 @@
 
 struct translation;
 
-/* Makes the translation of a base whose tensors are chosen. *out is NULL if its architecture has no family of names: its own names
+/* Makes the translation of a base whose tensors are chosen, but for one, `without`, that is not of the base. *out is NULL if its architecture has no family of names: its own names
  * count. Fails with ERR_MALFORMED or ERR_UNSUPPORTED if the base contradicts its family. */
-bool translation_new(struct translation **out, struct model *model, const struct choice *choice, struct err *err);
+bool translation_new(struct translation **out, struct model *model, const struct choice *choice, size_t without,
+    struct err *err);
 void translation_free(struct translation *t);           /* accepts NULL */
 
 const struct weight_names *translation_names(const struct translation *t);

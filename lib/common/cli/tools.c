@@ -125,6 +125,8 @@ const struct cli_option cli_options_of_all[] = {
         "one scale per weight, even where loaders fuse them" },
     { CLI_OPT_NONFINITE, ENCODE, ALL, CLI_GROUP_QUANTIZE, "allow-nonfinite", NULL, NULL,
         "encode NaN and infinity instead of failing" },
+    { CLI_OPT_REPORT, REMEMBER, REMEMBER, CLI_GROUP_TENSORS, "report", "FILE", NULL,
+        "with --adapter: write how it shows in each weight" },
     { CLI_OPT_REPORT, ENCODE, CONVERT, CLI_GROUP_QUANTIZE, "report", "FILE", NULL,
         "write the error of each weight: JSON lines or .html" },
     { 'o', WRITE, 0, CLI_GROUP_OUTPUT, "output", "FILE", NULL, "write to FILE, or to a model directory DIR/" },
