@@ -4,7 +4,7 @@
 
 #include "base/num.h"
 
-static const struct form_row forms[] = {
+static const struct form_facts forms[] = {
     { FACTOR_A, false, false, true, form_lowrank },
     { FACTOR_HADA_1A, false, false, true, form_hadamard },
     { FACTOR_LOKR_1, false, false, true, form_kronecker },
@@ -17,7 +17,7 @@ static const struct form_row forms[] = {
     { FACTOR_TOKENS, false, false, false, form_tokens },
 };
 
-const struct form_row *
+const struct form_facts *
 form_at(size_t i)
 {
     return i < sizeof forms / sizeof *forms ? &forms[i] : NULL;

@@ -182,7 +182,7 @@ match_add(struct match_job *m, const struct adapter *a, const struct adapter_mod
 
 /* Adds what a form of a module changes. */
 static bool
-add_form(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct form_row *form, struct err *err)
+add_form(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct form_facts *form, struct err *err)
 {
     const struct tensor *t = module->factor[form->sign];
     struct weight_place place;
