@@ -48,6 +48,7 @@ struct change {
     const struct change_owner *owner;
     struct change_step *step;   /* n of them; owned */
     size_t n, room;
+    bool norms, several;        /* a step has norms; steps are of several adapters */
 };
 
 /* Makes a change without steps of a source of this type. NULL on failure. */
