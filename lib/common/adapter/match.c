@@ -103,7 +103,7 @@ take(const struct match_job *m, size_t index, struct err *err)
             t.name_len), dtype_name(c->copy->dtype));
         return NULL;
     }
-    struct change *change = change_new(m->owner, c->copy && !c->kept ? c->copy->dtype : DTYPE_F32, err);
+    struct change *change = change_new(m->owner, c->copy && !c->kept ? c->copy->dtype : DTYPE_UNKNOWN, err);
     m->change[index] = change;
     if (!change)
         return NULL;
