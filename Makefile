@@ -7,7 +7,7 @@
 #   make install    into $(DESTDIR)$(PREFIX), without debug symbols; STRIP=: keeps them
 #   make uninstall  what it installed
 #   make help       this text
-#   make bench      ratios to cat, and peak memory; never fails on a figure
+#   make bench      ratios to the least time for the output, and peak memory; never fails on a figure
 #   make bench-compare  amn and other tools on the same jobs; AMN_PEERS_VENV and others name those, see test/bench_compare.py
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check-full` takes some
@@ -103,8 +103,9 @@ renderer   := $(shell if command -v mandoc; then echo -T ascii; elif command -v 
 page_texts  = $(if $(renderer),$(man_pages:%=$(obj)/%.txt))
 
 lib_src  = $(wildcard lib/common/*/*.c lib/common/*/*/*.c)
-lib_obj  = $(lib_src:%.c=$(obj)/%.o) $(obj)/families.o
+lib_obj  = $(lib_src:%.c=$(obj)/%.o) $(obj)/families.o $(obj)/module_names.o
 families = $(sort $(wildcard families/*.family))        # compiled in, as a C table
+names    = $(sort $(wildcard families/names/*.names))   # likewise
 tool_src = $(foreach t,$(tools) lib/amn lib/completions,$(wildcard $(t)/*.c))
 unit_src = $(wildcard test/unit/test_*.c)
 unit_bin = $(unit_src:%.c=$(obj)/%)
@@ -132,9 +133,13 @@ $(obj)/%.o: %.c Makefile $(libraries)
 
 $(obj)/families.c: lib/package/family-table $(families)
 	@mkdir -p $(@D)
-	sh lib/package/family-table $(families) >$@.new && mv $@.new $@
+	sh lib/package/family-table hf/family/builtin.h family_text $(families) >$@.new && mv $@.new $@
 
-$(obj)/families.o: $(obj)/families.c $(libraries)
+$(obj)/module_names.c: lib/package/family-table $(names)
+	@mkdir -p $(@D)
+	sh lib/package/family-table adapter/names_file.h module_names $(names) >$@.new && mv $@.new $@
+
+$(obj)/families.o $(obj)/module_names.o: $(obj)/%.o: $(obj)/%.c $(libraries)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 obj-static/libraries: lib/package/static-libraries
@@ -213,11 +218,11 @@ check check-full:
 
 unit: $(completions) $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
-$(obj)/test/bench-encoders: test/bench_encoders.c $(obj)/libamn.a
+$(obj)/test/bench-encoders $(obj)/test/bench-floor: $(obj)/test/bench-%: test/bench_%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
 
-bench: all $(obj)/test/bench-encoders
+bench: all $(obj)/test/bench-encoders $(obj)/test/bench-floor
 	python3 test/bench.py --all $(bin) $(obj)
 
 bench-compare: all

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/options.h"
+#include "command/adapter_report.h"
 #include "command/check.h"
 #include "command/diff.h"
 #include "command/hash.h"
@@ -136,6 +137,8 @@ report(void *own, const struct operand *operand, struct err *err)
 {
     const struct tool *tool = own;
     const struct model *model = operand->model;
+    if (operand->adapter)
+        return cli_human(&tool->cli) ? adapter_inspect_text(stdout, operand, err) : adapter_inspect_json(stdout, operand, err);
     struct inspect in = {
         .file = operand->name ? operand->name : "-",
         .nfiles = model->nsrc,
@@ -168,7 +171,11 @@ run(struct tool *tool)
     if (tool->check)
         return check_run(&tool->cli, &tool->hash, &tool->naming);
     const struct diff diff = { &tool->naming, tool->report, tool->hash.jobs };
-    return tool->diff ? diff_run(&tool->cli, &diff) : operands_models(&tool->cli, tool->grid ? report_grid : report, tool);
+    if (tool->diff)
+        return diff_run(&tool->cli, &diff);
+    if (tool->grid || tool->metadata || tool->arrays || tool->size)
+        return operands_models(&tool->cli, tool->grid ? report_grid : report, tool);
+    return operands_adapters(&tool->cli, report, tool);
 }
 
 int

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/options.h"
+#include "command/adapter_report.h"
 #include "command/hash.h"
 #include "command/operands.h"
 #include "report/parse.h"
@@ -28,6 +29,8 @@ list(void *own, const struct operand *operand, struct err *err)
     struct digests digests = { 0 };
     unsigned which = tool->hash.stored ? DIGESTS_STORED : DIGESTS_STORED | DIGESTS_VALUES;
     cli_remarks(cli, model->name, model->catalog, 0);
+    if (operand->adapter)
+        return cli_human(cli) ? adapter_parse_text(stdout, operand, err) : adapter_parse_json(stdout, operand, err);
     const char **files = model_files(model, err);
     bool ok = files && (!tool->hash.wanted || hash_operand(&digests, operand, which, tool->hash.jobs, err));
     const struct parse in = {
@@ -57,5 +60,5 @@ main(int argc, char **argv)
         err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--stored and --jobs require --hash");
         return cli_fail(&tool.cli, &err);
     }
-    return tool.hash.wanted ? operands_weights(&tool.cli, list, &tool) : operands_models(&tool.cli, list, &tool);
+    return tool.hash.wanted ? operands_weights(&tool.cli, list, &tool) : operands_adapters(&tool.cli, list, &tool);
 }

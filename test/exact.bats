@@ -67,6 +67,51 @@ refuses() {
     refuses z.safetensors span '[0,0]' --exact --scheme q4_0
 }
 
+@test "NVFP4: scales of the weight and of activations, for every reader" {
+    "$helpers/codes" m.safetensors nvfp4 a.weight:64x256
+    echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json
+    holds m.safetensors --exact --config config.json --scheme modelopt-nvfp4
+    [ "$(amn-parse out | jq -r 'select(.name == "a.input_scale") | .dtype')" = F32 ]
+    holds m.safetensors --exact --config config.json --scheme comfy-nvfp4
+    refuses m.safetensors scale '[0,0]' --exact --config config.json --scheme mlx-nvfp4
+    for s in 'nvfp4 --to safetensors' mlx-nvfp4 'nvfp4 --to gguf'; do
+        try 0 amn-forget -q --exact=bf16 --config config.json --scheme $s m.safetensors
+        mv out "bf16-${s%% *}"
+    done
+    amn-parse bf16-mlx-nvfp4 | jq -s -e 'map(.name) == ["a.global_scale", "a.scales", "a.weight"]'
+    try 0 amn-forget -q --exact=bf16 --config config.json --scheme nvfp4 --to safetensors m.safetensors
+    amn-parse out | jq -s -e 'map(.name) | contains(["a.input_global_scale", "a.weight_global_scale"])'
+    try 0 amn-forget -q --exact=real --config config.json --scheme nvfp4 --to gguf m.safetensors
+    amn-parse out | jq -s -e 'map(.name) | contains(["a.input_scale", "a.scale"])'
+    try 0 amn-forget -q --exact --scheme modelopt-nvfp4 bf16-mlx-nvfp4
+    diff <(values bf16-mlx-nvfp4) <(values out)
+}
+
+@test "K-quants to MLX; E5M2; one FP8 scale for a weight" {
+    "$helpers/weights" d.safetensors a.weight=BF16:64x512
+    for s in q4_k q5_k; do
+        try 0 amn-forget -q --pure --scheme $s -o k.gguf d.safetensors
+        holds k.gguf --exact --scheme mlx-5bit
+    done
+    refuses k.gguf span '[0,0]' --exact --scheme mlx-4bit
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256 b.weight:130x160
+    for s in fp8-per-tensor fp8-e5m2 fp8-per-channel-e5m2 fp8-per-tensor-e5m2 comfy-fp8; do
+        holds m.safetensors --exact --scheme $s
+    done
+    "$helpers/codes" one.safetensors mxfp4 a.weight:64x256
+    holds one.safetensors --exact --scheme comfy-mxfp8
+    holds one.safetensors --exact --scheme comfy-nvfp4
+    try 0 amn-forget -q --scheme fp8-per-tensor -o t.safetensors d.safetensors
+    amn-remember -q -o copy.safetensors t.safetensors
+    for s in fp8-per-tensor comfy-fp8 fp8-per-channel fp8; do
+        try 0 amn-forget -q --exact=bf16 --scheme $s -o back.safetensors copy.safetensors
+        amn-remember -q -o again.safetensors back.safetensors
+        diff <(values copy.safetensors) <(values again.safetensors)
+        amn-inspect back.safetensors | jq -e '.scheme_label != null'
+    done
+    refuses m.safetensors span '[0,0]' --exact --scheme comfy-int8
+}
+
 @test "the first name that holds a weight; --inexact; --report; the note" {
     "$helpers/codes" m.safetensors int4-zeros a.weight:64x256
     try 0 amn-forget --exact --scheme q4_0,q5_0 --report r.json -o o.gguf m.safetensors
@@ -75,6 +120,42 @@ refuses() {
     try 0 amn-forget --exact --scheme q4_0 --inexact 'a.*' -o i.gguf m.safetensors
     amn-inspect i.gguf | jq -e '.schemes.q4_0.weights == 1 or .scheme_label == "GGUF Q4_0"'
     try 2 amn-forget --exact --scheme q4_0 --inexact typo -o i.gguf m.safetensors
+}
+
+@test "--report: levels, blocks and codes of 8; as a page" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256
+    codes_8=$(python3 -c 'import sys
+from modelfile import read_header
+data = open(sys.argv[1], "rb").read()
+header, start = read_header(data)
+a, b = header["a.weight_packed"]["data_offsets"]
+print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.safetensors)
+    for job in 'gguf mxfp4 512' 'gguf q5_0 512' 'gguf nvfp4 1024' 'safetensors mxfp8 512' 'safetensors fp8-ue8m0 2' \
+        'safetensors fp8-per-channel 64' 'safetensors mlx-5bit 512'; do
+        set -- $job
+        try 0 amn-forget -q --exact --to $1 --scheme $2 --report r.json m.safetensors
+        jq -e --argjson n $3 --argjson c "$codes_8" '.levels == ["f32", "bf16", "f16", "real"] and .blocks == $n and .code_8 == $c' r.json ||
+            { cat r.json; return 1; }
+    done
+    "$helpers/codes" i.safetensors int4 a.weight:64x256
+    try 0 amn-forget -q --exact=real --scheme mlx-4bit --report r.json i.safetensors
+    jq -e '.levels == ["real"] and .code_8 == null' r.json
+    try 0 amn-forget -q --exact --scheme q4_0,bf16,f32 --to gguf --report r.html m.safetensors
+    grep -q '<td class="name">a.weight</td><td class="text">mxfp4</td><td class="text">bf16</td>' r.html
+    grep -q 'q4_0: span, block \[0,0\]' r.html
+}
+
+@test "a refusal says which weight, which value, why, and what would hold it" {
+    "$helpers/codes" m.safetensors int4 a.weight:64x256
+    try 69 amn-forget --exact --scheme mlx-4bit m.safetensors
+    grep -qE '^amn-forget: m.safetensors: inexact: tensor a.weight: element \[0,3\] = -0x1.17p-4 \(-0.0681152\) is not held by mlx-4bit: precision: it has more significant bits than a code; block \[0,0\] \(nearest -0x1.18p-4\); --exact=real accepts it; int4-group holds it$' err
+    "$helpers/codes" far.safetensors far a.weight:64x256
+    try 69 amn-forget --json-errors --exact --scheme fp8-ue8m0 far.safetensors
+    jq -e '.kind == "inexact" and .status == 69 and .witness.tensor == "a.weight" and .witness.cause == "span"
+        and .witness.block == [0, 128] and .witness.index[0] == 63 and .witness.scheme == "fp8-ue8m0" and .witness.levels == []
+        and .witness.holds == "mxfp4" and (.witness.value | startswith("-0x")) and (.witness.nearest | startswith("-0x"))' err
+    try 69 amn-forget --exact --scheme int4-group --asymmetric far.safetensors
+    grep -q 'mxfp4 holds it' err
 }
 
 @test "a dequantized copy gets its codes back" {
@@ -136,7 +217,7 @@ refuses() {
     [ "$(amn-forget --exact --scheme q5_0 --size m.safetensors)" = "$(wc -c <o.gguf)" ]
     try 0 amn-forget -q --exact --scheme q5_0 --range 777-1776 m.safetensors
     cmp out <(tail -c +778 o.gguf | head -c 1000)
-    try 0 amn-forget -v --exact --scheme q4_0,q5_0 --dry-run m.safetensors
+    try 0 amn-forget --exact --scheme q4_0,q5_0 --dry-run m.safetensors
     grep -q 'note: tensor a.weight: not held by q4_0: span, block \[0,0\]' err
     xargs -a out amn-forget -q m.safetensors >again
     cmp again o.gguf
@@ -173,6 +254,12 @@ refuses() {
     amn-parse d.gguf | jq -e '.dtype == "BF16"'
     try 0 amn-convert --keep-quantized -o k.gguf m.safetensors
     cmp k.gguf o.gguf
+    "$helpers/codes" n.safetensors int4-large a.weight:64x256
+    try 69 amn-convert --keep-quantized --json-errors -o never.gguf n.safetensors
+    jq -e '.kind == "inexact" and .witness.tensor == "a.weight" and .witness.scheme == "q8_0"' err
+    try 69 amn-convert --keep-quantized --json-errors -o never.gguf "$fx/good-fp8-row-f32.safetensors"
+    jq -e '.kind == "unsupported"' err
+    [ ! -e never.gguf ]
 }
 
 @test "options that cannot be exact are usage errors" {

@@ -7,29 +7,42 @@ struct adapters {
     struct adapter *list;               /* n of them; owned */
     size_t n;
     struct change_owner owner;
+    const struct delta **delta;         /* ndeltas of them, by number; owned */
+    size_t ndeltas;
     struct change **change;             /* of nchange chosen tensors; owned */
     size_t nchange;
+    struct adapter_effects effects;
 };
+
+bool
+adapter_check_gguf(const struct adapter *a, struct err *err)
+{
+    const struct meta *type = catalog_meta_find(a->file.catalog, "adapter.type");
+    size_t n = 0;
+    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    return a->family != ADAPTER_GGUF || (word && n == 4 && memcmp(word, "lora", 4) == 0
+        && !catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
+}
 
 /* Checks an adapter of llama.cpp against the base. */
 static bool
-check_gguf(const struct adapter *a, const struct adapter_job *job, struct err *err)
+check_gguf_base(const struct adapter *a, const struct adapter_job *job, struct err *err)
 {
-    const struct meta *type = catalog_meta_find(a->file.catalog, "adapter.type");
     const struct meta *own = catalog_meta_find(a->file.catalog, "general.architecture");
     const struct meta *base = catalog_meta_find(job->model->catalog, "general.architecture");
-    size_t n = 0, m = 0, k = 0;
-    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    char shown[STR_SHOWN];
+    size_t m = 0, k = 0;
     if (a->family != ADAPTER_GGUF)
         return true;
     if (strcmp(catalog_facts_of(job->model->catalog)->format, "GGUF") != 0)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "a GGUF adapter needs a GGUF base: convert the base first, or give the "
             "adapter in its original form");
-    if (!word || n != 4 || memcmp(word, "lora", 4) != 0 || catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
     const char *one = own ? meta_bytes(&own->value, &m) : NULL, *two = base ? meta_bytes(&base->value, &k) : NULL;
-    return !one || !two || (m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter belongs to "
-        "a model of another general.architecture");
+    if (!one)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has no general.architecture");
+    return (two && m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter belongs to a model of "
+        "another general.architecture, %s", str_shown(shown, one, m));
 }
 
 static bool
@@ -39,12 +52,11 @@ open_all(struct adapters *all, const struct adapter_arguments *args, const struc
         struct adapter *a = &all->list[all->n++];
         if (!adapter_open(a, &args->list[i], job, err))
             return false;
-        if (!(adapter_check_config(a, err) && check_gguf(a, job, err) && adapter_read_keys(a, job->model->catalog, err)
-                && adapter_settle_modules(a, job, err)))
+        if (!(adapter_check_config(a, err) && adapter_check_gguf(a, err) && check_gguf_base(a, job, err)
+                && adapter_read_keys(a, job->model->catalog, err) && adapter_settle_modules(a, job, err)))
             return err_in_file(err, a->shown);
-        if (job->dir && a->tokenizer)
-            catalog_warn(job->model->catalog, "%s: the tokenizer beside this adapter is not copied: the output has the tokenizer of the "
-                "base", a->shown);
+        if (a->tokenizer)
+            all->effects.tokenizer = a->folder;
         for (size_t k = 0; k < i; k++)
             if (strcmp(all->list[k].path, a->path) == 0)
                 catalog_warn(job->model->catalog, "%s: this adapter is given twice", a->shown);
@@ -54,12 +66,34 @@ open_all(struct adapters *all, const struct adapter_arguments *args, const struc
 
 /* Runs one of the passes over all adapters. */
 static bool
-each(const struct adapters *all, const struct match_job *m, bool (*pass)(const struct match_job *m, const struct adapter *a,
-    struct err *err), struct err *err)
+each(const struct adapters *all, struct match_job *m, bool (*pass)(struct match_job *m, const struct adapter *a, struct err *err),
+    struct err *err)
 {
     for (size_t i = 0; i < all->n; i++)
         if (!pass(m, &all->list[i], err))
             return err_in_file(err, all->list[i].shown);
+    return true;
+}
+
+/* Numbers the changes and names what they change. */
+static bool
+number_changes(struct adapters *all, const struct choice *choice, struct err *err)
+{
+    all->delta = calloc(all->nchange + 1, sizeof(*all->delta));
+    if (!all->delta)
+        return err_memory(err, all->nchange * sizeof(*all->delta));
+    for (size_t i = 0; i < all->nchange; i++) {
+        struct delta *d = all->change[i] ? &all->change[i]->delta : NULL;
+        if (!d)
+            continue;
+        const struct tensor t = chosen_source(&choice->list[i]);
+        d->number = all->ndeltas;
+        d->name = t.name;
+        d->name_len = t.name_len;
+        if (!shape_numel(&t.shape, &d->numel))
+            d->numel = 0;
+        all->delta[all->ndeltas++] = d;
+    }
     return true;
 }
 
@@ -74,22 +108,30 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     if (!all)
         return err_memory(err, sizeof *all);
     *out = all;
-    struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .names = NULL,
-        .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
+    struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .head = WEIGHT_NONE, .effects = &all->effects,
+        .change = calloc(choice->n + 1, sizeof *m.change), .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
+    m.towers = towers_new(choice);
     all->owner = (struct change_owner){ job->model, job->kernels, residents_new(err) };
-    all->list = calloc(args->n, sizeof *all->list);
-    all->change = m.change = calloc(choice->n + 1, sizeof *all->change);
-    all->nchange = choice->n;
-    bool ok = all->owner.residents && ((all->list && all->change && m.replaced) || err_memory(err, choice->n * sizeof *all->change));
-    struct weight_names *names = ok ? weight_names_new(choice, err) : NULL;
-    m.names = names;
-    ok = names && open_all(all, args, job, err) && each(all, &m, match_replace, err) && each(all, &m, match_steps, err);
-    weight_names_free(names);
+    m.list = all->list = calloc(args->n, sizeof *all->list);
+    bool ok = all->owner.residents && ((all->list && m.change && m.replaced) || err_memory(err, choice->n * sizeof *m.change));
+    ok = ok && (m.towers || err_memory(err, 1));
+    ok = ok && (m.names = weight_names_new(choice, err)) != NULL && open_all(all, args, job, err);
+    m.n = all->n;
+    ok = ok && each(all, &m, match_towers, err) && match_tied(&m, err) && each(all, &m, match_replace, err)
+        && each(all, &m, match_steps, err);
+    all->change = m.change;
+    all->nchange = m.change ? choice->n : 0;
+    weight_names_free(m.names);
+    translation_free(m.translation);
+    towers_free(m.towers);
     free(m.replaced);
-    if (ok)
-        catalog_tell(job->model->catalog, "%zu weight%s changed by %zu adapter%s", adapters_touched(all),
-            adapters_touched(all) == 1 ? "" : "s", all->n, all->n == 1 ? "" : "s");
-    return ok;
+    return ok && number_changes(all, choice, err);
+}
+
+struct adapter_effects
+adapters_effects(const struct adapters *all)
+{
+    return all ? all->effects : (struct adapter_effects){ 0 };
 }
 
 void
@@ -104,14 +146,21 @@ adapters_free(struct adapters *all)
     residents_free(all->owner.residents);
     free(all->list);
     free(all->change);
+    free(all->delta);
     free(all);
 }
 
-size_t
-adapters_touched(const struct adapters *all)
+void
+adapters_read_again(struct adapters *all)
 {
-    size_t n = 0;
     for (size_t i = 0; all && i < all->nchange; i++)
-        n += all->change[i] != NULL;
-    return n;
+        if (all->change[i])
+            all->change[i]->delta.again = true;
+}
+
+const struct delta *const *
+adapters_deltas(const struct adapters *all, size_t *n)
+{
+    *n = all ? all->ndeltas : 0;
+    return all ? all->delta : NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "plan/choice.h"
+#include "plan/delta.h"
 
 /* An --adapter option. */
 struct adapter_argument {
@@ -35,6 +36,15 @@ struct adapter_job {
     const struct limits *limits;
     enum dtype element;                 /* type of dequantized weights in the output */
     bool dir;                           /* the output is a directory with config.json and a tokenizer */
+    bool gguf;                          /* the output is GGUF, converted from a directory */
+};
+
+/* What the files beside the weights have to say about a merged model. */
+struct adapter_effects {
+    bool untied;                        /* the head has become a tensor of its own */
+    uint64_t vocabulary;                /* rows of a replaced embedding; 0: as before */
+    const char *tokenizer;              /* directory with the tokenizer of the last adapter that has one, or NULL; borrowed from
+                                         * the adapters */
 };
 
 /* Opens the adapters and changes the chosen tensors of a model: those that a module belongs to get a delta, replaced ones
@@ -47,7 +57,13 @@ bool adapters_apply(struct adapters **out, const struct adapter_arguments *args,
     struct choice *choice, struct err *err);
 void adapters_free(struct adapters *a);         /* accepts NULL */
 
-/* Returns the number of tensors of the choice that change. */
-size_t adapters_touched(const struct adapters *a);
+/* Has the elements that change read more than once, so that a pipe is spooled; accepts NULL. */
+void adapters_read_again(struct adapters *a);
+
+/* Returns the changes of tensors of the choice, *n of them, by number; accepts NULL. Borrowed. */
+const struct delta *const *adapters_deltas(const struct adapters *a, size_t *n);
+
+/* Returns what adapters_apply() found; accepts NULL. */
+struct adapter_effects adapters_effects(const struct adapters *a);
 
 #endif

@@ -5,7 +5,9 @@
 #include <jansson.h>
 
 #include "adapter/adapter.h"
+#include "adapter/towers.h"
 #include "base/table.h"
+#include "base/names.h"
 #include "base/tree.h"
 
 enum adapter_family { ADAPTER_PEFT, ADAPTER_SINGLE, ADAPTER_GGUF, ADAPTER_MLX };
@@ -42,8 +44,11 @@ struct adapter_module {
     bool whole;                         /* the name is that of a tensor, with ".weight" */
     enum factor_order order;
     const struct tensor *factor[FACTOR_ROLES];  /* with extent.file as in the model; or NULL */
-    double alpha, scale;                /* scale: alpha / rank times that of the command line */
+    double alpha, whole_scale, scale;   /* whole_scale: alpha / rank; scale: that times the scale of the command line */
     uint64_t rank;
+    const struct tower_hit *hit;        /* nhits of them, if the names of towers decide what it changes; in the job's memory */
+    size_t nhits;
+    bool skipped;                       /* the base does not have its part of the model, or another module changes its weight */
     const struct tensor *again[2];      /* a second tensor that replaces the weight, or the bias: has to be equal */
 };
 
@@ -57,6 +62,9 @@ struct adapter {
     struct model file;                  /* its sources move to the model of the job */
     uint32_t first;                     /* file index of the first of them */
     json_t *config;                     /* adapter_config.json, or NULL; owned */
+    json_t *towers;                     /* the members of lora_adapter_metadata by tower, each as a config of PEFT, or NULL; owned */
+    const struct tensor *tensors;       /* the file's, with extent.file as in the model of the job; in the job's memory */
+    struct names *faults;               /* failures that a description collects, instead of the first; or NULL. Borrowed */
     struct adapter_module *module;      /* n of them; owned */
     size_t n, room;
     struct table names;
@@ -64,9 +72,15 @@ struct adapter {
     size_t nvariant;
 };
 
+/* Returns true after adding a failure to a->faults, where only an error about the adapter has such a place. */
+bool adapter_tolerates(struct adapter *a, struct err *err);
+
 /* Finds the file of an adapter and opens it, with adapter_config.json. Clear *a also after a failure. */
 bool adapter_open(struct adapter *a, const struct adapter_argument *arg, const struct adapter_job *job, struct err *err);
 void adapter_clear(struct adapter *a);
+
+/* Returns true if the name of a tensor says that it is a factor of an adapter, also of a form that is not merged. */
+bool adapter_names_factor(const struct tensor *t);
 
 /* Sorts the tensors of the file into modules. */
 bool adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err);
@@ -80,9 +94,24 @@ bool adapter_set_factor(struct adapter_module *m, enum factor_role role, const s
 /* Checks adapter_config.json as a whole: refuses types and variants by name. */
 bool adapter_check_config(const struct adapter *a, struct err *err);
 
+/* Refuses types and variants of adapters in GGUF. */
+bool adapter_check_gguf(const struct adapter *a, struct err *err);
+
 /* Sets rank, alpha and scale of each module, from the config or from the factors, and checks that its factors are complete
  * and agree. */
 bool adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct err *err);
+
+/* Return true for the input embedding of a language model, and for its head, by the end of the module's name. */
+bool adapter_is_embedding(const struct adapter_module *m);
+bool adapter_is_head(const struct adapter_module *m);
+
+/* Sets rank and scale as the config has them for a path, which is that of the module or of a parameter in it. */
+bool adapter_configure(struct adapter_module *m, const struct adapter *a, const char *path, size_t n, struct err *err);
+
+/* Sets *yes if the name of a module matches an expression of adapter_config.json, put into a format. Fails with ERR_UNSUPPORTED,
+ * naming `member`, if the expression is not supported. */
+bool adapter_matches(bool *yes, const char *name, size_t n, const char *format, const char *expression, const char *member,
+    struct err *err);
 
 /* Return members of the config: NULL or false if it has none. */
 const json_t *adapter_member(const struct adapter *a, const char *name);

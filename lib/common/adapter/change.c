@@ -3,137 +3,100 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapter/dora.h"
 #include "base/array.h"
 #include "base/num.h"
+#include "scheme/scheme.h"
 
-/* A part of a run: `rows` rows from `row` on, columns [col, col + cols), whose elements are at v, one row after each `stride`. */
-struct change_rect {
-    uint64_t row, col;
-    size_t rows, cols, stride;
-    double *v;
-};
+uint64_t
+change_rows_count(const struct change_rows *r)
+{
+    uint64_t n = 1;
+    for (unsigned d = 0; d < r->dims; d++)
+        n *= r->dim[d].n;
+    return n;
+}
 
-/* How a step changes elements. */
-struct change_form {
-    bool (*apply)(const struct change *c, const struct change_step *step, const struct change_rect *rect, struct err *err);
-};
+uint64_t
+change_rows_at(const struct change_rows *r, uint64_t i)
+{
+    uint64_t at = r->first;
+    for (unsigned d = r->dims; d-- != 0; i /= r->dim[d].n)
+        at += i % r->dim[d].n * r->dim[d].stride;
+    return at;
+}
 
-/* --- low rank */
-
-/* The source of a resident R. */
-struct change_right {
+/* A step while it is applied to a run. */
+struct stepping {
     const struct change *c;
     const struct change_step *step;
+    const struct delta_run *run;
 };
 
-enum { SLAB = 64 << 10 };               /* floats of R that are read at a time */
-
-/* Reads R and arranges it in panels. */
 static bool
-load_right(const void *of_right, float *p, struct err *err)
+apply_part(const struct stepping *s, const struct product_part *part, struct err *err)
 {
-    const struct change_right *of = of_right;
-    const struct change_owner *owner = of->c->owner;
-    size_t rank = (size_t)of->step->rank, cols = (size_t)of->c->cols;
-    size_t some = num_min(rank, num_max(SLAB / num_max(cols, 1), 1));
-    float *x = malloc(some * cols * sizeof *x);
-    if (!x)
-        return err_memory(err, some * cols * sizeof *x);
-    memset(p, 0, lowrank_floats(rank, cols) * sizeof *p);
-    bool ok = true;
-    for (size_t k = 0; ok && k < rank; k += some) {
-        size_t n = num_min(some, rank - k);
-        ok = factor_read(owner->model, owner->k, &of->step->r, k, n, cols, x, err);
-        for (size_t i = 0; ok && i < n; i++)
-            for (size_t j = 0; j < cols; j++)
-                p[lowrank_at(rank, k + i, j)] = x[i * cols + j];
-    }
-    free(x);
-    return ok;
+    return s->step->dora ? dora_apply(s->c, s->step, s->run, part, err) : s->step->form->apply(s->c->owner, s->step, part, err);
 }
 
+/* Applies a step to those of n rows, `stride` elements apart from element `at` on, that are in the run: as few parts as possible.
+ * `row` is the number of the first. */
 static bool
-apply_lowrank(const struct change *c, const struct change_step *step, const struct change_rect *rect, struct err *err)
+apply_rows(const struct stepping *s, uint64_t row, uint64_t n, uint64_t at, uint64_t stride, struct err *err)
 {
-    const struct change_owner *owner = c->owner;
-    size_t rank = (size_t)step->rank, n = rect->rows * rank;
-    const struct change_right right = { c, step };
-    float *narrow = malloc(n * sizeof *narrow);
-    double *l = malloc(n * sizeof *l);
-    const float *r = NULL;
-    bool ok = (narrow && l) || err_memory(err, n * sizeof *l);
-    ok = ok && factor_read(owner->model, owner->k, &step->l, rect->row - step->row, rect->rows, rank, narrow, err)
-        && (r = residents_take(owner->residents, step, lowrank_floats(rank, (size_t)c->cols), load_right, &right, err)) != NULL;
-    for (size_t i = 0; ok && i < n; i++)
-        l[i] = narrow[i];
-    if (ok) {
-        const struct lowrank p = { l, r, rank, rect->rows, (size_t)rect->col, rect->cols, step->s };
-        owner->k->lowrank_add(rect->v, rect->stride, &p);
-        residents_release(owner->residents, r);
+    const uint64_t from = s->run->first, end = from + s->run->n, cols = s->step->rows.cols;
+    uint64_t i = at + cols > from ? 0 : num_min(n, (from - at - cols) / stride + 1), some;
+    for (; i < n && at + i * stride < end; i += some) {
+        uint64_t here = at + i * stride, skip = here < from ? from - here : 0;
+        struct product_part part = { row + i, skip, 1, (size_t)(num_min(cols, end - here) - skip), (size_t)stride,
+            s->run->v + (here + skip - from) };
+        some = 1;
+        while (part.cols == cols && i + some < n && here + some * stride + cols <= end)
+            some++;
+        part.rows = (size_t)some;
+        if (!apply_part(s, &part, err))
+            return false;
     }
-    free(narrow);
-    free(l);
-    return ok;
-}
-
-const struct change_form change_lowrank = { apply_lowrank };
-
-/* --- element by element */
-
-static bool
-apply_add(const struct change *c, const struct change_step *step, const struct change_rect *rect, struct err *err)
-{
-    enum { FEW = 512 };
-    float x[FEW];
-    for (size_t i = 0; i < rect->rows; i++)
-        for (size_t j = 0, some; j < rect->cols; j += some) {
-            uint64_t at = (rect->row - step->row + i) * c->cols + rect->col + j;
-            double *v = rect->v + i * rect->stride + j;
-            some = num_min(rect->cols - j, FEW);
-            if (!factor_elements(c->owner->model, c->owner->k, step->l.t, step->l.first + at, some, x, err))
-                return false;
-            for (size_t e = 0; e < some; e++) {
-                double product = step->s * (double)x[e];
-                v[e] += product;
-            }
-        }
     return true;
 }
 
-const struct change_form change_add = { apply_add };
-
-/* --- the whole */
-
-/* Applies a step to the rows of a rectangle that it changes. */
+/* Applies a step to the elements of a run. */
 static bool
-apply_step(const struct change *c, const struct change_step *step, struct change_rect rect, struct err *err)
+apply_step(const struct stepping *s, struct err *err)
 {
-    uint64_t from = num_max(rect.row, step->row), to = num_min(rect.row + rect.rows, step->row + step->rows);
-    if (from >= to)
-        return true;
-    rect.v += (from - rect.row) * rect.stride;
-    rect.row = from;
-    rect.rows = (size_t)(to - from);
-    return step->form->apply(c, step, &rect, err);
+    const struct change_rows *rows = &s->step->rows;
+    const unsigned last = rows->dims - 1;
+    const uint64_t n = rows->dim[last].n, total = change_rows_count(rows);
+    for (uint64_t row = 0; row < total; row += n)
+        if (!apply_rows(s, row, n, change_rows_at(rows, row), rows->dim[last].stride, err))
+            return false;
+    return true;
 }
 
-/* Cuts a run into rectangles: the rest of a row, whole rows, the beginning of a row. */
+bool
+change_apply(const struct change *c, size_t n, const struct delta_run *run, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct stepping s = { c, &c->step[i], run };
+        if (!apply_step(&s, err))
+            return false;
+    }
+    return true;
+}
+
 static bool
 apply(const struct delta *delta, const struct delta_run *run, struct err *err)
 {
     const struct change *c = (const struct change *)delta;
-    const uint64_t end = run->first + run->n;
-    for (uint64_t at = run->first, n; at < end; at += n) {
-        struct change_rect rect = { at / c->cols, at % c->cols, 1, 0, (size_t)c->cols, run->v + (at - run->first) };
-        n = num_min(c->cols - rect.col, end - at);
-        if (rect.col == 0 && n == c->cols)
-            n = (rect.rows = (size_t)((end - at) / c->cols)) * c->cols;
-        rect.cols = (size_t)(rect.rows > 1 ? c->cols : n);
-        for (size_t i = 0; i < c->n; i++)
-            if (!apply_step(c, &c->step[i], rect, err))
-                return false;
-    }
-    return true;
+    return change_apply(c, c->n, run, err);
+}
+
+/* Returns true if a step reads the tensors of the one before, as those of experts do. */
+static bool
+is_like_previous(const struct change *c, size_t k)
+{
+    const struct change_step *step = &c->step[k];
+    return k != 0 && step->ninputs == step[-1].ninputs && memcmp(step->input, step[-1].input, step->ninputs * sizeof *step->input) == 0;
 }
 
 static const struct tensor *
@@ -141,13 +104,16 @@ input(const struct delta *delta, size_t i)
 {
     const struct change *c = (const struct change *)delta;
     for (size_t k = 0; k < c->n; k++) {
-        size_t n = c->step[k].r.t ? CHANGE_INPUTS : 1;
-        if (i < n)
-            return i == 0 ? c->step[k].l.t : c->step[k].r.t;
-        i -= n;
+        if (is_like_previous(c, k))
+            continue;
+        if (i < c->step[k].ninputs)
+            return c->step[k].input[i];
+        i -= c->step[k].ninputs;
     }
     return NULL;
 }
+
+enum { QUANTIZED = 2 };                 /* bytes; no scheme has codes of more than about one */
 
 struct change *
 change_new(const struct change_owner *owner, enum dtype dtype, struct err *err)
@@ -158,7 +124,7 @@ change_new(const struct change_owner *owner, enum dtype dtype, struct err *err)
         return NULL;
     }
     *c = (struct change){ .delta = { .apply = apply, .input = input, .from = dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32 },
-        .owner = owner };
+        .owner = owner, .size = dtype == DTYPE_UNKNOWN ? QUANTIZED : dtype_facts(dtype)->bytes };
     return c;
 }
 
@@ -179,30 +145,50 @@ mix(uint64_t *hash, uint64_t x)
     *hash ^= *hash >> 29;
 }
 
+/* Mixes a step into the fingerprint: which tensors it reads, where it is and by what it is multiplied. */
 static void
-mix_factor(uint64_t *hash, const struct factor *f)
+mix_step(uint64_t *hash, const struct change_step *step)
 {
-    const uint64_t facts[] = { f->t ? f->t->extent.file : 0, f->t ? f->t->extent.at : 0, f->t ? f->t->dtype : 0, f->first, f->di,
-        f->dk };
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        mix(hash, facts[i]);
+    uint64_t s;
+    memcpy(&s, &step->s, sizeof s);
+    mix(hash, s);
+    mix(hash, step->more);
+    for (const char *p = step->form->name; *p; p++)
+        mix(hash, (uint8_t)*p);
+    mix(hash, step->rows.first);
+    mix(hash, step->rows.cols);
+    for (unsigned d = 0; d < step->rows.dims; d++) {
+        mix(hash, step->rows.dim[d].n);
+        mix(hash, step->rows.dim[d].stride);
+    }
+    for (size_t i = 0; i < step->ninputs; i++) {
+        mix(hash, step->input[i]->extent.file);
+        mix(hash, step->input[i]->extent.at);
+        mix(hash, step->input[i]->dtype);
+    }
+    if (step->dora)
+        dora_mix(step->dora, hash);
 }
 
 bool
 change_step_add(struct change *c, const struct change_step *step, struct err *err)
 {
-    uint64_t s;
+    size_t at = c->n;
+    c->norms = c->norms || step->dora;
+    c->several = c->several || (at != 0 && step->adapter != c->step[0].adapter);
+    if (c->norms && c->several)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "DoRA and another adapter on one weight are not merged together: merge "
+            "them in two runs");
     struct change_step *list = array_grow(c->step, c->n, &c->room, sizeof *list, err);
     if (!list)
         return false;
     c->step = list;
-    list[c->n++] = *step;
-    memcpy(&s, &step->s, sizeof s);
-    mix(&c->delta.fingerprint, s);
-    mix(&c->delta.fingerprint, step->row);
-    mix(&c->delta.fingerprint, step->rows);
-    mix(&c->delta.fingerprint, step->form == &change_add);
-    mix_factor(&c->delta.fingerprint, &step->l);
-    mix_factor(&c->delta.fingerprint, &step->r);
+    while (at != 0 && list[at - 1].form->phase > step->form->phase)
+        at--;
+    memmove(list + at + 1, list + at, (c->n - at) * sizeof *list);
+    list[at] = *step;
+    c->n++;
+    c->delta.again = c->delta.again || (step->dora && (step->dora->columns || step->rows.cols > SCHEME_BACK / c->size));
+    mix_step(&c->delta.fingerprint, step);
     return true;
 }

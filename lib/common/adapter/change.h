@@ -1,46 +1,65 @@
-/* change: the delta of one weight: steps in the order of the command line, each of a form. A form is a row in change.c. */
+/* change: the delta of one weight: steps, each of a form (form.h), in the order of the command line except that replacing comes
+ * first and rows of tokens last. */
 #ifndef ADAPTER_CHANGE_H
 #define ADAPTER_CHANGE_H
 
-#include "adapter/factor.h"
-#include "adapter/resident.h"
+#include "adapter/product.h"
 #include "plan/delta.h"
 
-/* What all changes of a job share. */
-struct change_owner {
-    const struct model *model;
-    const struct kernels *k;
-    struct residents *residents;
+struct change;
+struct change_step;
+struct dora;
+
+/* The rows of a step in the memory of a weight: rows of `cols` adjacent elements, at any distance from each other. */
+enum { CHANGE_DIMS = 4 };
+struct change_rows {
+    uint64_t first, cols;               /* first: element of the weight at which row 0 begins */
+    unsigned dims;                      /* at least 1 */
+    struct { uint64_t n, stride; } dim[CHANGE_DIMS];    /* the number of a row is row-major over these; strides in elements */
 };
 
-enum { CHANGE_INPUTS = 2 };
+/* Returns the number of rows, and the element of the weight at which row i begins. */
+uint64_t change_rows_count(const struct change_rows *r);
+uint64_t change_rows_at(const struct change_rows *r, uint64_t i);
+
+enum change_phase { CHANGE_REPLACE, CHANGE_ADD, CHANGE_TOKENS };
+
+/* How a step changes elements. Part: rows and columns of the step. */
+struct change_form {
+    const char *name;           /* for messages */
+    enum change_phase phase;
+    bool (*apply)(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err);
+};
 
 struct change_step {
     const struct change_form *form;
-    uint64_t row, rows;         /* rows of the weight that change */
+    struct change_rows rows;
     double s;
-    uint64_t rank;
-    struct factor l, r;         /* low rank: L of `rows` rows, R of all columns. Others: l is what is added */
+    const void *own;                    /* facts of the form; borrowed */
+    const struct dora *dora;            /* scales the result to other norms; or NULL; borrowed */
+    const struct tensor *const *input;  /* the factors, ninputs of them; borrowed */
+    size_t ninputs;
+    uint64_t more;                      /* for the fingerprint: what decides about values besides all this */
+    unsigned adapter;                   /* number of the adapter */
 };
 
 struct change {
     struct delta delta;         /* must be first: a delta is cast to its change */
     const struct change_owner *owner;
-    const char *name;           /* of the weight; len bytes; borrowed */
-    uint32_t len;
-    uint64_t rows, cols;        /* the weight as a matrix */
+    size_t size;                /* bytes of an element of the source, or more */
     struct change_step *step;   /* n of them; owned */
     size_t n, room;
+    bool norms, several;        /* a step has norms; steps are of several adapters */
 };
 
-extern const struct change_form change_lowrank;         /* v + s * (L R) */
-extern const struct change_form change_add;             /* v + s * l, element by element */
-
-/* Makes a change without steps of a source of this type. NULL on failure. */
+/* Makes a change without steps of a source of this type; DTYPE_UNKNOWN: a quantized weight. NULL on failure. */
 struct change *change_new(const struct change_owner *owner, enum dtype dtype, struct err *err);
 void change_free(struct change *c);             /* accepts NULL */
 
-/* Appends a step; copied. */
+/* Inserts a step; copied. Fails with ERR_UNSUPPORTED if two adapters change a weight and one of them has norms (dora.h). */
 bool change_step_add(struct change *c, const struct change_step *step, struct err *err);
+
+/* Applies the first n steps to the elements of a run. */
+bool change_apply(const struct change *c, size_t n, const struct delta_run *run, struct err *err);
 
 #endif

@@ -69,6 +69,33 @@ name_of(const void *owner, uint32_t number, size_t *n)
     return a->module[number].name;
 }
 
+/* Returns true if the last component of a module's name is one of these. */
+static bool
+ends_with(const struct adapter_module *m, const char *const last[])
+{
+    for (size_t i = 0; last[i]; i++) {
+        size_t n = strlen(last[i]);
+        if (m->len >= n && memcmp(m->name + m->len - n, last[i], n) == 0 && (m->len == n || m->name[m->len - n - 1] == '.'))
+            return true;
+    }
+    return false;
+}
+
+bool
+adapter_is_embedding(const struct adapter_module *m)
+{
+    static const char *const last[] = { "embed_tokens", "wte", "word_embeddings", "embed_in", NULL };
+    static const char gguf[] = "token_embd.weight";
+    return ends_with(m, last) || (m->whole && m->len == sizeof gguf - 1 && memcmp(m->name, gguf, m->len) == 0);
+}
+
+bool
+adapter_is_head(const struct adapter_module *m)
+{
+    static const char *const last[] = { "lm_head", "embed_out", NULL };
+    return ends_with(m, last);
+}
+
 struct adapter_module *
 adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err)
 {
@@ -155,6 +182,29 @@ split(struct adapter *a, const char *p, size_t n, size_t *module, bool *ok, stru
     return word;
 }
 
+bool
+adapter_names_factor(const struct tensor *t)
+{
+    static const char *const starts[] = { "lora_", "hada_", "lokr_", "oft_", "boft_", "vera_" };
+    const char *p = t->name;
+    size_t n = t->name_len, at;
+    if (!str_strip(p, &n, ".weight"))
+        str_strip(p, &n, ".bias");
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_strip(p, &n, endings[i].ending))
+            return true;
+    for (unsigned depth = 0; depth < 2 && n != 0; depth++, n = at != 0 ? at - 1 : 0) {
+        at = last_component(p, n);
+        const struct key_word *word = at != 0 ? find_word(p + at, n - at) : NULL;
+        if (word && word->role <= FACTOR_DIFF_BIAS && word->role != FACTOR_ALPHA)
+            return true;
+        for (size_t i = 0; at != 0 && i < sizeof starts / sizeof *starts; i++)
+            if (n - at > strlen(starts[i]) && memcmp(p + at, starts[i], strlen(starts[i])) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Adds a factor to its module: `role` as for a weight. */
 static bool
 add(struct adapter *a, const struct tensor *t, const char *name, size_t n, enum factor_role role, enum factor_order order,
@@ -176,9 +226,42 @@ add(struct adapter *a, const struct tensor *t, const char *name, size_t n, enum 
     return adapter_set_factor(m, role, t, err);
 }
 
+/* Returns true if a component of a name starts with a word of another form. */
+static bool
+is_of_other_form(const char *p, size_t n)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        size_t len = strlen(refused[i]);
+        for (size_t at = 0; refused[i][len - 1] == '_' && at + len <= n; at++)
+            if ((at == 0 || p[at - 1] == '.') && memcmp(p + at, refused[i], len) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Reads M.modules_to_save.NAME.REST, a part of a module that was saved as a whole: M.REST. *nested is false for other names. */
+static bool
+read_nested(bool *nested, struct adapter *a, const struct tensor *t, const char *p, size_t n, enum key_tail tail,
+    struct catalog *memory, struct err *err)
+{
+    static const char saved[] = ".modules_to_save.";
+    const char *at = memmem(p, n, saved, sizeof saved - 1), *name = at ? at + sizeof saved - 1 : p, *end = p + n;
+    const char *rest = at ? memchr(name, '.', (size_t)(end - name)) : NULL;
+    *nested = rest != NULL;
+    if (!rest)
+        return true;
+    size_t front = (size_t)(at - p), len = front + (size_t)(end - rest);
+    char *own = catalog_alloc(memory, len, err);
+    if (!own)
+        return false;
+    memcpy(own, p, front);
+    memcpy(own + front, rest, len - front);
+    return see_variant(a, name, (size_t)(rest - name), err) && add(a, t, own, len, FACTOR_SET, ORDER_LINEAR, tail, err);
+}
+
 /* Reads a name of PEFT, kohya, LyCORIS or diffusers. */
 static bool
-read_key(struct adapter *a, const struct tensor *t, struct err *err)
+read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, struct err *err)
 {
     static const char root[] = "base_model.model.", tokens[] = ".token_adapter";
     const char *p = t->name;
@@ -192,11 +275,16 @@ read_key(struct adapter *a, const struct tensor *t, struct err *err)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_strip(p, &n, endings[i].ending))
             return add(a, t, p, n, endings[i].role, ORDER_LINEAR, tail, err);
+    bool nested;
+    if (memmem(p, n, ".original_module.", 17))
+        return true;                            /* a part of an untrained copy */
+    if (!read_nested(&nested, a, t, p, n, tail, memory, err) || nested)
+        return nested && err->kind == ERR_NONE;
     const struct key_word *word = split(a, p, n, &module, &ok, err);
     if (!ok)
         return false;
     if (!word)
-        return a->family == ADAPTER_PEFT && tail != TAIL_NONE && memmem(p, n, "lora_", 5) == NULL
+        return a->family == ADAPTER_PEFT && tail != TAIL_NONE && !is_of_other_form(p, n)
             ? add(a, t, p, n, FACTOR_SET, ORDER_LINEAR, tail, err) : unknown(t, err);
     if (word->role == FACTOR_ROLES)
         return true;                            /* the untrained copy */
@@ -232,25 +320,46 @@ read_short_key(struct adapter *a, const struct tensor *t, struct err *err)
 }
 
 bool
-adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err)
+adapter_tolerates(struct adapter *a, struct err *err)
+{
+    if (!a->faults || (err->kind != ERR_MALFORMED && err->kind != ERR_UNSUPPORTED && err->kind != ERR_LIMIT))
+        return false;
+    struct err own = *err;
+    err_init(err);
+    bool again = a->faults->n != 0 && strcmp(a->faults->name[a->faults->n - 1], own.text) == 0;
+    return again || names_add(a->faults, own.text, strlen(own.text), err);
+}
+
+static bool
+read_tensor(struct adapter *a, const struct tensor *t, struct catalog *memory, struct err *err)
 {
     char shown[STR_SHOWN];
+    if (t->dtype < DTYPE_SCALARS && !dtype_is_float(t->dtype))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s are not supported", str_shown(shown, t->name,
+            t->name_len), dtype_name(t->dtype));
+    return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err) : read_key(a, t, memory, err);
+}
+
+bool
+adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err)
+{
     bool bare = a->family == ADAPTER_SINGLE && catalog_count(a->file.catalog) != 0;
+    struct tensor *list = catalog_alloc(memory, (catalog_count(a->file.catalog) + 1) * sizeof *list, err);
+    if (!list)
+        return false;
+    a->tensors = list;
     for (size_t i = 0; i < catalog_count(a->file.catalog); i++) {
-        struct tensor *t = catalog_alloc(memory, sizeof *t, err);
-        if (!t)
-            return false;
+        struct tensor *t = &list[i];
         *t = *catalog_at(a->file.catalog, i);
         t->extent.file += a->first;
         bare = bare && t->name_len > 17 && memcmp(t->name, "base_model.model.", 17) == 0;
-        if (t->dtype < DTYPE_SCALARS && !dtype_is_float(t->dtype))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s are not supported", str_shown(shown,
-                t->name, t->name_len), dtype_name(t->dtype));
-        if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !read_short_key(a, t, err) : !read_key(a, t, err))
+        if (!read_tensor(a, t, memory, err) && !adapter_tolerates(a, err))
             return false;
     }
+    for (size_t i = 0; bare && i < a->n; i++)
+        bare = a->module[i].factor[FACTOR_ALPHA] == NULL;
     if (bare && catalog_meta_count(a->file.catalog) <= 1)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json is missing beside this file: rank and alpha are "
             "unknown");
-    return a->n != 0 || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file has no tensors");
+    return a->n != 0 || (a->faults && a->faults->n != 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file has no tensors");
 }

@@ -73,8 +73,8 @@ shorten(const char **p, size_t *n)
     }
 }
 
-static bool
-add_all(struct weight_names *w, const char *p, size_t n, size_t index, struct err *err)
+bool
+weight_names_add(struct weight_names *w, const char *p, size_t n, size_t index, struct err *err)
 {
     enum { DEPTH = 24 };
     if (!list_add(&w->list[EXACT], p, n, index, err))
@@ -96,7 +96,7 @@ weight_names_new(const struct choice *choice, struct err *err)
         w->choice = choice;
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct tensor t = chosen_tensor(&choice->list[i]);
-        ok = add_all(w, t.name, t.name_len, i, err);
+        ok = weight_names_add(w, t.name, t.name_len, i, err);
     }
     if (ok)
         return w;
@@ -127,7 +127,7 @@ find_tail(const struct weight_names *w, const char *p, size_t n)
 
 /* Tries the steps in turn. *room receives the changed name of a Mixtral. */
 static const struct weight_name *
-find(const struct weight_names *w, const char *p, size_t n, struct str *room)
+find(const struct weight_names *w, const char *p, size_t n, enum weight_search how, struct str *room)
 {
     static const char mlp[] = ".mlp.", sparse[] = ".block_sparse_moe.";
     const struct weight_name *found = NULL;
@@ -142,17 +142,19 @@ find(const struct weight_names *w, const char *p, size_t n, struct str *room)
         str_add(room, at + sizeof mlp - 1, len - (size_t)(at - tail) - (sizeof mlp - 1));
         found = room->failed ? NULL : list_find(&w->list[SHORT], room->p, room->len);
     }
-    found = found ? found : list_find(&w->list[ENDS], p, n);
+    if (found || how == WEIGHT_WHOLE)
+        return found;
+    found = list_find(&w->list[ENDS], p, n);
     return found ? found : find_tail(w, p, n);
 }
 
 bool
-weight_names_find(size_t *found, const struct weight_names *w, const char *name, size_t n, bool exact, struct err *err)
+weight_names_find(size_t *found, const struct weight_names *w, const char *name, size_t n, enum weight_search how, struct err *err)
 {
     struct str room = { 0 };
     const struct weight_name *one = list_find(&w->list[EXACT], name, n);
-    if (!one && !exact)
-        one = find(w, name, n, &room);
+    if (!one && how != WEIGHT_EXACT)
+        one = find(w, name, n, how, &room);
     str_clear(&room);
     *found = one ? one->index : WEIGHT_NONE;
     if (!one || one->second == WEIGHT_NONE)

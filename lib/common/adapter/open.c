@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "adapter/adapter_priv.h"
+#include "adapter/describe.h"
 #include "base/folder.h"
 #include "source/small_file.h"
 
@@ -40,6 +41,25 @@ find_only(char **path, const char *dir, struct err *err)
     return *path != NULL;
 }
 
+/* Sets *path to the file with one of the usual names in a directory, which the caller frees; NULL if there is none. */
+static bool
+find_usual(char **path, const char *dir, struct err *err)
+{
+    struct stat st;
+    *path = NULL;
+    for (size_t i = 0; i < USUAL; i++) {
+        char *one = folder_path(dir, strlen(dir), usual[i], err);
+        if (!one)
+            return false;
+        if (stat(one, &st) == 0) {
+            *path = one;
+            return true;
+        }
+        free(one);
+    }
+    return true;
+}
+
 /* Sets *path to the file of an adapter, which the caller frees. */
 static bool
 locate(char **path, const char *arg, struct err *err)
@@ -55,32 +75,72 @@ locate(char **path, const char *arg, struct err *err)
         return (*path = strdup(arg)) != NULL || err_memory(err, strlen(arg) + 1);
     if (!S_ISDIR(st.st_mode))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: %s is not a regular file", str_shown(shown, arg, strlen(arg)));
-    for (size_t i = 0; i < USUAL; i++) {
-        char *one = folder_path(arg, strlen(arg), usual[i], err);
-        if (!one)
-            return false;
-        if (stat(one, &st) == 0) {
-            *path = one;
+    return find_usual(path, arg, err) && (*path || find_only(path, arg, err));
+}
+
+static const char config_name[] = "adapter_config.json";
+
+/* Returns true for a file that adapter_config.json accompanies. */
+static bool
+is_configured(const char *path)
+{
+    for (size_t i = 0; i < CONFIGURED; i++)
+        if (strcmp(usual[i], folder_name(path)) == 0)
             return true;
-        }
-        free(one);
+    return false;
+}
+
+bool
+adapter_in_directory(char **file, const char *operand, struct err *err)
+{
+    static const char *const whole[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "model.gguf" };
+    struct stat st;
+    *file = NULL;
+    if (!operand || stat(operand, &st) != 0 || !S_ISDIR(st.st_mode))
+        return true;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        char *path = folder_path(operand, strlen(operand), whole[i], err);
+        if (!path)
+            return false;
+        bool model = stat(path, &st) == 0;
+        free(path);
+        if (model)
+            return true;
     }
-    return find_only(path, arg, err);
+    return find_usual(file, operand, err);
+}
+
+bool
+adapter_recognize(bool *is, const struct catalog *c, const char *file, struct err *err)
+{
+    const struct meta *type = catalog_meta_find(c, "general.type");
+    struct stat st;
+    size_t n = 0, factors = 0;
+    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    *is = false;
+    if (!file || stat(file, &st) != 0 || !S_ISREG(st.st_mode))
+        return true;
+    char *config = is_configured(file) ? folder_path(file, folder_len(file), config_name, err) : NULL;
+    if (is_configured(file) && !config)
+        return false;
+    *is = (word && n == 7 && memcmp(word, "adapter", 7) == 0) || (config && stat(config, &st) == 0);
+    free(config);
+    for (size_t i = 0; !*is && i < catalog_count(c); i++)
+        factors += adapter_names_factor(catalog_at(c, i));
+    *is = *is || (factors != 0 && factors >= catalog_count(c) / 3);      /* a third can be alphas */
+    return true;
 }
 
 /* Reads adapter_config.json beside the file, if the file has one of the names that it accompanies. */
 static bool
 read_config(struct adapter *a, const struct adapter_job *job, struct err *err)
 {
-    static const char name[] = "adapter_config.json";
-    const char *file = folder_name(a->path);
+    static const char *const name = config_name;
     struct source *src = NULL;
     struct stat st;
     const char *text;
-    size_t i = 0, n;
-    while (i < CONFIGURED && strcmp(usual[i], file) != 0)
-        i++;
-    if (i == CONFIGURED)
+    size_t n;
+    if (!is_configured(a->path))
         return true;
     char *path = folder_path(a->path, folder_len(a->path), name, err);
     if (!path)
@@ -153,6 +213,7 @@ adapter_clear(struct adapter *a)
 {
     model_clear(&a->file);
     json_decref(a->config);
+    json_decref(a->towers);
     table_clear(&a->names);
     free(a->module);
     free(a->shown);

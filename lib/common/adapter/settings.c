@@ -78,38 +78,49 @@ adapter_check_config(const struct adapter *a, struct err *err)
 
 /* --- rank and alpha of a module */
 
+bool
+adapter_matches(bool *yes, const char *name, size_t n, const char *format, const char *expression, const char *member,
+    struct err *err)
+{
+    struct matcher *matcher = malloc(sizeof *matcher);
+    struct str text = { .max = PATTERN_MAX };
+    uint64_t left = PATTERN_STEPS;
+    char shown[STR_SHOWN];
+    if (!matcher)
+        return err_memory(err, sizeof *matcher);
+    const char *hole = strstr(format, "%s");
+    str_add(&text, format, (size_t)(hole - format));
+    str_text(&text, expression);
+    str_text(&text, hole + 2);
+    bool ok = (!text.failed && !strstr(expression, "(?") && matcher_read(matcher, text.p, text.len, false)) || err_set(err,
+        ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: %s: the expression %s is not supported", member, str_shown(shown,
+            expression, strlen(expression)));
+    *yes = ok && matcher_match(matcher, name, n, &left);
+    str_clear(&text);
+    free(matcher);
+    return ok && (left != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "adapter_config.json: %s takes too long to match", member));
+}
+
 /* Sets *out to the value of the first key of a pattern object that fits the module; leaves it alone if none does. */
 static bool
 find_pattern(const json_t **out, const struct adapter *a, const char *member, const char *name, size_t n, struct err *err)
 {
     json_t *patterns = json_object_get(a->config, member), *value;
-    struct matcher *matcher = patterns && json_object_size(patterns) != 0 ? malloc(sizeof *matcher) : NULL;
-    uint64_t left = PATTERN_STEPS;
     const char *key;
-    char shown[STR_SHOWN];
-    bool ok = true, found = false;
-    if (!matcher)
-        return is_empty(patterns) || err_memory(err, sizeof *matcher);
+    bool found = false;
     json_object_foreach(patterns, key, value) {
-        struct str text = { .max = PATTERN_MAX };
-        str_format(&text, "(.*\\.)?(%s)$", key);
-        if (text.failed || strstr(key, "(?") || !matcher_read(matcher, text.p, text.len, false))
-            ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: %s: the expression %s is not supported", member,
-                str_shown(shown, key, strlen(key)));
-        found = ok && matcher_match(matcher, name, n, &left);
-        str_clear(&text);
-        if (!ok || found)
+        if (!adapter_matches(&found, name, n, "(.*\\.)?(%s)$", key, member, err))
+            return false;
+        if (found) {
+            *out = value;
             break;
+        }
     }
-    if (found)
-        *out = value;
-    free(matcher);
-    return ok && (left != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "adapter_config.json: %s takes too long to match", member));
+    return true;
 }
 
-/* Reads rank and alpha of a module from the config of PEFT. `name`: the path that patterns match. */
-static bool
-configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
+bool
+adapter_configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
 {
     const json_t *r = adapter_member(a, "r"), *alpha = adapter_member(a, "lora_alpha");
     alpha = alpha ? alpha : adapter_member(a, "alpha");
@@ -122,7 +133,8 @@ configure(struct adapter_module *m, const struct adapter *a, const char *name, s
             json_string_value(adapter_member(a, "peft_type")), "LORA") == 0 ? "lora_alpha" : "alpha");
     m->rank = (uint64_t)json_integer_value(r);
     m->alpha = json_number_value(alpha);
-    m->scale = m->alpha / (adapter_flag(a, "use_rslora") ? sqrt((double)m->rank) : (double)m->rank);
+    m->whole_scale = m->alpha / (adapter_flag(a, "use_rslora") ? sqrt((double)m->rank) : (double)m->rank);
+    m->scale = m->whole_scale * a->c;
     return true;
 }
 
@@ -132,6 +144,8 @@ stored_rank(const struct adapter_module *m)
 {
     static const enum factor_role rows[] = { FACTOR_HADA_1B, FACTOR_LOKR_2B, FACTOR_LOKR_1B };
     const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
+    if (b && b->shape.rank == 3 && (m->order == ORDER_MLX || m->whole))
+        return shape_dim(&b->shape, 2);         /* one matrix for each expert */
     if (a && a->shape.rank >= 2)
         switch (m->order) {
         case ORDER_LINEAR:
@@ -171,20 +185,89 @@ read_alpha(double *alpha, const struct adapter_module *m, const struct adapter_j
     return true;
 }
 
+/* Checks that the tensor with alpha, if there is one, agrees with the value that `from` declares. */
+static bool
+check_alpha(const struct adapter_module *m, const char *from, const struct adapter_job *job, struct err *err)
+{
+    double alpha;
+    return !m->factor[FACTOR_ALPHA] || (read_alpha(&alpha, m, job, err) && (alpha == m->alpha || adapter_fail(m, ERR_MALFORMED, err,
+        "its alpha tensor is %g, but %s declares %g", alpha, from, m->alpha)));
+}
+
+/* --- the metadata of diffusers */
+
+/* Adds a member TOWER.NAME of lora_adapter_metadata to the config of its tower. */
+static bool
+add_member(json_t *towers, const char *key, json_t *value)
+{
+    const char *dot = strrchr(key, '.');
+    json_t *one;
+    if (!dot || dot == key)
+        return true;
+    char *tower = strndup(key, (size_t)(dot - key));
+    if (tower && !json_object_get(towers, tower))
+        json_object_set_new(towers, tower, json_pack("{s:s}", "peft_type", "LORA"));
+    one = tower ? json_object_get(towers, tower) : NULL;
+    free(tower);
+    return one && json_object_set(one, dot + 1, value) == 0;
+}
+
+/* Reads lora_adapter_metadata, in which diffusers stores rank and alpha. */
+static bool
+read_metadata(struct adapter *a, struct err *err)
+{
+    static const char name[] = "lora_adapter_metadata";
+    const struct meta *meta = a->family == ADAPTER_SINGLE ? catalog_meta_find(a->file.catalog, name) : NULL;
+    size_t n = 0;
+    const char *text = meta ? meta_bytes(&meta->value, &n) : NULL, *key;
+    json_t *members = NULL, *value;
+    if (!text)
+        return true;
+    a->towers = json_object();
+    bool ok = tree_read(&members, text, n, name, err) && (a->towers || err_memory(err, 0));
+    json_object_foreach(members, key, value)
+        ok = ok && (add_member(a->towers, key, value) || err_memory(err, 0));
+    json_decref(members);
+    return ok;
+}
+
+/* Returns the config of the tower that a module is in, with what follows the tower in its name; or NULL. */
+static json_t *
+tower_config(const struct adapter *a, const struct adapter_module *m, const char **name, size_t *n)
+{
+    json_t *value, *found = NULL;
+    const char *key;
+    size_t len;
+    *n = 0;
+    json_object_foreach(a->towers, key, value)
+        if ((len = strlen(key)) + 1 < m->len && memcmp(m->name, key, len) == 0 && m->name[len] == '.'
+                && (!found || m->len - len - 1 < *n)) {
+            found = value;
+            *name = m->name + len + 1;
+            *n = m->len - len - 1;
+        }
+    return found && json_object_get(found, "r") ? found : NULL;
+}
+
 /* Sets scale and rank of a module of a single file. */
 static bool
-scale_single(struct adapter_module *m, const struct adapter_job *job, struct err *err)
+scale_single(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
 {
+    struct adapter tower = { .family = ADAPTER_PEFT };
+    const char *name;
+    size_t n;
+    if (is_scaled(m) && (tower.config = tower_config(a, m, &name, &n)) != NULL)
+        return adapter_configure(m, &tower, name, n, err) && check_alpha(m, "lora_adapter_metadata", job, err);
     bool whole = m->factor[FACTOR_LOKR_1] && m->factor[FACTOR_LOKR_2];
     m->rank = stored_rank(m);
-    m->scale = 1;
+    m->whole_scale = 1;
     if (!m->factor[FACTOR_ALPHA] || whole)
         return true;
     if (!read_alpha(&m->alpha, m, job, err))
         return false;
     if (m->rank == 0)
         return adapter_fail(m, ERR_MALFORMED, err, "it has alpha, but no factors");
-    m->scale = m->alpha / (double)m->rank;
+    m->whole_scale = m->alpha / (double)m->rank;
     return true;
 }
 
@@ -195,14 +278,16 @@ scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
     const struct meta *alpha = catalog_meta_find(a->file.catalog, "adapter.lora.alpha");
     const json_t *scale = json_object_get(json_object_get(a->config, "lora_parameters"), "scale");
     m->rank = stored_rank(m);
-    m->scale = 1;
+    m->whole_scale = 1;
     if (a->family == ADAPTER_GGUF && alpha && (alpha->value.type == META_F32 || alpha->value.type == META_F64)
-            && alpha->value.as.f != 0 && m->rank != 0)
-        m->scale = alpha->value.as.f / (double)m->rank;
-    if (a->family == ADAPTER_MLX && !json_is_number(scale))
+            && alpha->value.as.f != 0 && m->rank != 0) {
+        m->alpha = alpha->value.as.f;
+        m->whole_scale = m->alpha / (double)m->rank;
+    }
+    if (a->family == ADAPTER_MLX && is_scaled(m) && !json_is_number(scale))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has no scale");
-    if (a->family == ADAPTER_MLX)
-        m->scale = json_number_value(scale);
+    if (a->family == ADAPTER_MLX && is_scaled(m))
+        m->whole_scale = json_number_value(scale);
     return true;
 }
 
@@ -239,18 +324,17 @@ check_pairs(const struct adapter_module *m, struct err *err)
 static bool
 settle(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
 {
-    double alpha;
     if (!check_pairs(m, err))
         return false;
     if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !scale_short(m, a, err)
-            : a->family == ADAPTER_SINGLE ? !scale_single(m, job, err) : is_scaled(m) && !configure(m, a, m->name, m->len, err))
+            : a->family == ADAPTER_SINGLE ? !scale_single(m, a, job, err)
+            : is_scaled(m) && !adapter_configure(m, a, m->name, m->len, err))
         return false;
     if (m->rank > RANK_MAX)
         return adapter_fail(m, ERR_LIMIT, err, "its rank exceeds the limit of %d", RANK_MAX);
-    if (a->family == ADAPTER_PEFT && m->factor[FACTOR_ALPHA] && (!read_alpha(&alpha, m, job, err) || (alpha != m->alpha
-            && !adapter_fail(m, ERR_MALFORMED, err, "its alpha tensor is %g, but adapter_config.json says %g", alpha, m->alpha))))
+    if (a->family == ADAPTER_PEFT && !check_alpha(m, "adapter_config.json", job, err))
         return false;
-    m->scale = m->scale * a->c;
+    m->scale = m->whole_scale * a->c;
     return true;
 }
 
@@ -258,8 +342,10 @@ bool
 adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct err *err)
 {
     bool dora = false;
+    if (!read_metadata(a, err))
+        return false;
     for (size_t i = 0; i < a->n; i++) {
-        if (!settle(&a->module[i], a, job, err))
+        if (!settle(&a->module[i], a, job, err) && !adapter_tolerates(a, err))
             return false;
         dora = dora || a->module[i].factor[FACTOR_MAGNITUDE];
     }

@@ -370,6 +370,17 @@ catalog_add_config(struct catalog *c, const struct catalog_config *config, struc
     return true;
 }
 
+bool
+catalog_replace_config(struct catalog *c, size_t i, const char *text, size_t n, struct err *err)
+{
+    const char *copy = copy_text(c, text, n, err);
+    if (!copy)
+        return false;
+    c->config[i].text = copy;
+    c->config[i].n = n;
+    return true;
+}
+
 size_t
 catalog_config_count(const struct catalog *c)
 {

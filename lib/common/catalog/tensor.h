@@ -16,8 +16,6 @@ struct extent {
  * conjugate of what is stored. */
 enum { TENSOR_NEGATED = 1, TENSOR_CONJUGATED = 2 };
 
-struct delta;
-
 struct tensor {
     const char *name;           /* any bytes, NUL included; name_len bytes followed by a NUL */
     uint32_t name_len;
@@ -28,10 +26,10 @@ struct tensor {
     uint32_t listed;            /* position in the header; set by catalog_add */
     bool big_endian;            /* multi-byte data is big-endian */
     uint8_t sign;               /* TENSOR_NEGATED, TENSOR_CONJUGATED */
+    bool changed;               /* the first member of a struct changed_tensor (plan/delta.h); clear it in copies */
     const struct layout *layout;        /* NULL if row-major without gaps; borrowed like the name */
     struct shape shape;
     struct extent extent;
-    const struct delta *delta;          /* a change of its elements (plan/delta.h), or NULL; borrowed */
 };
 
 #endif

@@ -2,10 +2,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/progress.h"
 #include "model/merge.h"
 #include "hf/back/back.h"
+#include "hf/config_text.h"
+#include "hf/folder.h"
 #include "hf/model.h"
 #include "command/budget.h"
 #include "command/exact.h"
@@ -54,27 +57,36 @@ struct hf_sides {
     struct back_model back;     /* from GGUF, with --to hf */
     struct adapter_job job;     /* --adapter */
     struct adapters *adapters;  /* owned, or NULL */
+    struct hf_config_changes changes;   /* of config.json, by adapters */
 };
 
-/* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys, or if the input
- * is. */
+/* Reads the side files of a model directory for a GGUF file. */
 static bool
-open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
+open_gguf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
 {
     struct hf_model *hf = &sides->model;
-    sides->options = (struct back_options){ .how = &cmd->hf, .cast = cmd->cast, .to = cmd->to };
-    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
-    if (cmd->to_hf)
-        return back_open(&sides->back, model, &sides->options, err);
     if (cmd->writer != &writer_gguf)
         return true;
     const char *option = command_hf_option(&cmd->hf);
+    cmd->hf.tokenizer = cmd->dir.tokenizer;
     if (!hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)
         cmd->keys.own = &hf->keys;
     return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no effect: the input is not a "
         "model directory that is converted by its class", option);
+}
+
+/* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys, or if the input
+ * is. */
+static bool
+open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
+{
+    sides->options = (struct back_options){ .how = &cmd->hf, .cast = cmd->cast, .to = cmd->to };
+    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
+    if (cmd->to_hf)
+        return back_open(&sides->back, model, &sides->options, err);
+    return cmd->adapters.n != 0 || open_gguf(cmd, sides, model, err);
 }
 
 /* Returns which quantized weights stay as they are. */
@@ -86,21 +98,42 @@ keeps(const struct command *cmd)
     return none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES) ? KEEPS_NONE : cmd->writer->keeps;
 }
 
+/* Applies the adapters, which can change members of config.json and bring a tokenizer. */
+static bool
+adapt(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct err *err)
+{
+    if (!adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err))
+        return false;
+    const struct adapter_effects effects = adapters_effects(sides->adapters);
+    sides->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary };
+    cmd->dir.tokenizer = effects.tokenizer;
+    return cmd->to_hf || hf_config_apply(sides->job.model->catalog, &sides->changes, err);
+}
+
+/* Chooses the tensors of a directory made from a GGUF file. */
+static bool
+choose_back(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct model *model, const struct roles *roles,
+    struct err *err)
+{
+    struct texts *texts = &sides->back.texts;
+    cmd->dir.texts = texts;
+    bool ok = choice_make(choice, model->catalog, roles, KEEPS_NONE, sides->back.element, true, err) && adapt(cmd, choice, sides, err)
+        && back_choose(&sides->back, model, choice, err);
+    for (size_t i = 0; ok && i < texts->n; i++)
+        ok = strcmp(texts->list[i].name, hf_file_name(HF_CONFIG)) != 0 || hf_config_change(&texts->list[i].text, &sides->changes, err);
+    return ok && naming_apply(&cmd->naming, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
+}
+
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
 choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct model *model, const struct roles *roles,
     struct err *err)
 {
     struct hf_model *hf = &sides->model;
-    if (cmd->to_hf) {
-        cmd->dir.texts = &sides->back.texts;
-        return choice_make(choice, model->catalog, roles, KEEPS_NONE, sides->back.element, true, err)
-            && adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err)
-            && back_choose(&sides->back, model, choice, err) && naming_apply(&cmd->naming, choice, err)
-            && command_tell_dequantized(cmd, model->name, choice, err);
-    }
+    if (cmd->to_hf)
+        return choose_back(cmd, choice, sides, model, roles, err);
     return choice_make(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, err)
-        && adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err)
+        && adapt(cmd, choice, sides, err) && (cmd->adapters.n == 0 || open_gguf(cmd, sides, model, err))
         && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
         && naming_apply(&cmd->naming, choice, err) && (cmd->exact.on || command_tell_dequantized(cmd, model->name, choice, err));
 }
@@ -189,7 +222,8 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct pipeline p = { .model = &model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
         .nonfinite_ok = cmd->nonfinite_ok };
     struct keys keys = { 0 };
-    struct hf_sides hf = { .job = { &model, kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL } };
+    struct hf_sides hf = { .job = { &model, kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL,
+        cmd->writer == &writer_gguf } };
     struct hf_quantization config = { 0 };
     struct outputs outputs = { .inputs = &model.inputs };
     cmd->outputs = cmd->dir.outputs = cmd->split.outputs = &outputs;
@@ -208,6 +242,9 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         && reduce(cmd, &p, &choice, err)
         && tell_loaders(&config, cmd, &choice, model.catalog, err)
         && command_keys(&keys, cmd, &model, &choice, err);
+    cmd->merged = hf.adapters;
+    if (ok && cmd->report && choice.encoded != 0)
+        adapters_read_again(hf.adapters);
     if (ok) {
         cli_remarks(&cmd->cli, model.name, model.catalog, 0);
         ok = command_write(cmd, &p, &choice, roles, err);
@@ -227,7 +264,9 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     hf_model_clear(&hf.model);
     back_clear(&hf.back);
     adapters_free(hf.adapters);
+    cmd->merged = NULL;
     cmd->dir.texts = NULL;
+    cmd->dir.tokenizer = cmd->hf.tokenizer = NULL;
     model_clear(&model);
     fetch_free(fetch);
     return ok;

@@ -40,6 +40,10 @@ struct exact_row {
     enum exact_level level;
     enum exact_way way;
     bool plain, kept, inexact;          /* not quantized; as it was; by --inexact */
+    bool levels[EXACT_LEVELS];          /* at which it is exact; for reports only, like the next two */
+    uint64_t blocks;                    /* 0: the scheme has none */
+    bool e2m1;                          /* the source has E2M1 codes; number of those that are 8 */
+    uint64_t code_8;
     uint64_t cols;
     struct exact_tried *tried;          /* ntried; owned */
     size_t ntried;
@@ -80,6 +84,7 @@ struct command {
     struct command_exact exact;
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     struct adapter_arguments adapters;      /* --adapter, in order; owned */
+    struct adapters *merged;                /* while the job runs; borrowed, or NULL */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     const char *manifest;           /* path for the digests of the output, or NULL; borrowed */
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */

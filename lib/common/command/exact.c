@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/nearest.h"
+#include "base/num.h"
 #include "command/exact_priv.h"
 #include "encode/plain.h"
 #include "kernel/hints.h"
@@ -74,7 +75,7 @@ exact_settle(struct command *cmd, struct err *err)
     if (!p && cmd->writer != &writer_gguf)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact requires --scheme NAME[,NAME...] or --to gguf");
     if (!p)
-        p = cmd->exact.optional ? GGUF_NAMES : GGUF_NAMES PLAIN_NAMES;
+        p = cmd->needs_scheme ? GGUF_NAMES PLAIN_NAMES : GGUF_NAMES;
     for (size_t n; *p; p += n + (p[n] == ',')) {
         char name[64];
         n = strcspn(p, ",");
@@ -196,6 +197,39 @@ take(struct exact_attempt *a, struct exact_row *row)
     c->dtype = plain;
 }
 
+/* Returns the number of blocks of an encoding, which is that of its scales; 0: it has none. */
+static uint64_t
+count_blocks(const struct encoding *e)
+{
+    uint64_t blocks = 0, n, elems = e->encoder->type == DTYPE_NVFP4 ? 16 : dtype_facts(e->encoder->type)->elems;
+    if (e->encoder->type != DTYPE_UNKNOWN)
+        return e->rows * e->cols / elems;
+    for (unsigned p = 0, codes = exact_codes_part(e); p < e->nparts; p++) {
+        enum dtype type = e->part[p].dtype;
+        bool scales = p != codes && !e->part[p].bytes && type != DTYPE_I8 && type != DTYPE_I32 && type != DTYPE_I64;
+        if (scales && shape_numel(&e->part[p].shape, &n))
+            blocks = num_max(blocks, n);
+    }
+    return blocks;
+}
+
+/* Adds to a row what only reports need. */
+static bool
+describe(struct exact_attempt *a, struct exact_row *row, struct err *err)
+{
+    enum exact_level level = a->terms->level;
+    row->blocks = row->plain ? 0 : count_blocks(a->trial.encoding);
+    row->e2m1 = a->terms->source.codes == EXACT_E2M1;
+    if (row->e2m1 && !exact_count_code(&row->code_8, a->p, &a->trial, 8, err))
+        return false;
+    for (int i = 0; i < EXACT_LEVELS; i++) {
+        row->levels[i] = i == (int)level || (level == EXACT_F32 && i != EXACT_REAL);        /* equal F32 values round alike */
+        if (!row->levels[i] && !exact_try_level(&row->levels[i], a, a->last, (enum exact_level)i, err))
+            return false;
+    }
+    return true;
+}
+
 /* Keeps a quantized weight that has one of the block types already. */
 static bool
 keep_same(struct exact_attempt *a, struct exact_row *row)
@@ -254,7 +288,7 @@ is_inexact(const struct exact_attempt *a)
 static bool
 begin(struct exact_attempt *a, struct err *err)
 {
-    const struct exact_reader reader = { read_second, a->p->model };
+    const struct exact_reader reader = { a->p->model->catalog, read_second, a->p->model };
     a->trial = a->choice->list[a->place];
     a->trial.encoding = NULL;
     a->terms = catalog_alloc(a->p->model->catalog, sizeof *a->terms, err);
@@ -265,6 +299,16 @@ begin(struct exact_attempt *a, struct err *err)
     if (a->quantized)
         a->trial.dtype = DTYPE_F32;
     return exact_make_upright(&a->trial, a->p->model->catalog, err) && exact_source_find(&a->terms->source, &a->trial, &reader, err);
+}
+
+/* Returns true if a weight that no name holds is refused here: amn-convert dequantizes it instead, or with --keep-quantized
+ * refuses those whose kind of codes GGUF does not have in its own words. */
+static bool
+must_hold(const struct exact_attempt *a)
+{
+    enum exact_codes codes = a->terms->source.codes;
+    bool known = codes == EXACT_INT || codes == EXACT_AFFINE || codes == EXACT_E2M1;
+    return a->quantized && !a->cmd->exact.optional && (a->cmd->needs_scheme || known);
 }
 
 /* Tries all names for a weight. */
@@ -284,19 +328,19 @@ decide(struct exact_attempt *a, struct err *err)
             return false;
         if (a->out.fail.cause == EXACT_HOLDS) {
             take(a, row);
-            return true;
+            return !a->cmd->report || describe(a, row, err);
         }
         if (!add_tried(row, a, err))
             return false;
         row->cols = a->trial.encoding ? a->trial.encoding->cols : 1;
-        if (a->out.fail.cause == EXACT_NONFINITE && !x->optional && (a->quantized || is_inexact(a)))
+        if (a->out.fail.cause == EXACT_NONFINITE && (must_hold(a) || is_inexact(a)))
             return exact_refuse(a->cmd, a, err);
     }
     if (is_inexact(a))
         return take_inexact(a, row, err);
     row->kept = true;
     x->nkept++;
-    return !a->quantized || x->optional || exact_refuse(a->cmd, a, err);
+    return !must_hold(a) || exact_refuse(a->cmd, a, err);
 }
 
 /* --- all weights */

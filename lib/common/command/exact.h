@@ -24,6 +24,15 @@ void exact_tell(const struct command *cmd, const struct pipeline *p);
 /* Writes a line of JSON for each weight. */
 bool exact_report(FILE *out, const struct command *cmd, struct err *err);
 
+/* Writes an HTML page. `model` is its name in messages. */
+bool exact_page(FILE *out, const struct command *cmd, const char *model, struct err *err);
+
+/* Returns "moved", "with the source's scales" ...: how a weight was encoded; static. */
+const char *exact_way_phrase(const struct exact_row *row);
+
+/* Says which names do not hold a weight, and why. */
+void exact_explain(const struct command *cmd, const char *model);
+
 /* Prints the choice as options, which repeat the job. */
 bool exact_print(FILE *out, const struct command *cmd, struct err *err);
 

@@ -22,6 +22,9 @@ struct exact_attempt {
 /* Tries a name; out.fail.cause is EXACT_HOLDS if it holds the weight. */
 bool exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err);
 
+/* Sets *holds to whether a name, the last one or another, holds the weight at a level. */
+bool exact_try_level(bool *holds, const struct exact_attempt *a, const struct encoder *e, enum exact_level level, struct err *err);
+
 /* Fails for a weight that no name holds. */
 bool exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err);
 

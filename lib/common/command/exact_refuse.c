@@ -3,18 +3,19 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/num.h"
 #include "command/exact_priv.h"
 
-/* Returns true if another name, or the last one at another level, holds the weight. */
-static bool
-holds(struct exact_attempt *a, const struct encoder *e, enum exact_level level, struct err *err)
+bool
+exact_try_level(bool *holds, const struct exact_attempt *a, const struct encoder *e, enum exact_level level, struct err *err)
 {
     struct exact_attempt other = *a;
     struct exact_terms terms = *a->terms;
     terms.level = level;
     other.terms = &terms;
     bool ok = exact_try_name(&other, e, err);
-    return ok && other.out.fail.cause == EXACT_HOLDS;
+    *holds = ok && other.out.fail.cause == EXACT_HOLDS;
+    return ok;
 }
 
 /* Finds the smallest other name that holds the weight, or NULL. */
@@ -24,15 +25,19 @@ find_holder(struct exact_attempt *a, struct err *err)
     static const char *const gguf[] = { "mxfp4", "q4_0", "nvfp4", "q4_1", "q5_0", "q5_1", "q8_0", "bf16", "f16", "f32", NULL };
     static const char *const others[] = { "mxfp4", "int4-group", "nvfp4", "mlx-4bit", "mlx-5bit", "fp8-ue8m0", "fp8", "mxfp8",
         "int8-channel", "bf16", "f16", "f32", NULL };
-    bool blocks = a->cmd->writer == &writer_gguf;
-    for (const char *const *name = blocks ? gguf : others; *name; name++) {
+    const struct encode_options given = a->cmd->reduction.how;
+    const char *found = NULL;
+    bool blocks = a->cmd->writer == &writer_gguf, holds = false;
+    a->cmd->reduction.how = (struct encode_options){ 0 };       /* other schemes may not have these options */
+    for (const char *const *name = blocks ? gguf : others; *name && !found; name++) {
         const struct encoder *e = encode_exact_find(*name, blocks);
-        if (e && e != a->last && holds(a, e, a->terms->level, err))
-            return e->name;
-        if (err->kind != ERR_NONE)
-            return NULL;
+        if (e && e != a->last && !exact_try_level(&holds, a, e, a->terms->level, err))
+            break;
+        if (holds)
+            found = e->name;
     }
-    return NULL;
+    a->cmd->reduction.how = given;
+    return found;
 }
 
 static void
@@ -70,38 +75,62 @@ make_witness(struct str *s, const struct exact_attempt *a, const struct tensor *
         str_text(s, "],\"holds\":null}");
 }
 
+/* Adds why the block is not held, in words. */
+static void
+add_reason(struct str *s, const struct exact_fail *f, uint64_t cols, const char *scheme)
+{
+    char block[64];
+    snprintf(block, sizeof block, "block [%" PRIu64 ",%" PRIu64 "]", f->block / cols, f->block % cols);
+    switch (f->cause) {
+    case EXACT_PRECISION:
+        str_format(s, "it has more significant bits than a code; %s", block);
+        break;
+    case EXACT_SPAN:
+        str_format(s, "no scale of %s fits all values of %s", scheme, block);
+        break;
+    default:
+        str_format(s, "%s needs a scale or a minimum that is no number of its type", block);
+    }
+    if (!isnan(f->nearest))
+        str_format(s, " (nearest %a)", f->nearest);
+}
+
 bool
 exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
 {
     struct exact_outcome out = a->out;
     const struct tensor t = chosen_source(&a->trial);
-    const char *why = a->why, *hint = "", *level = NULL, *holder = NULL;
+    const char *why = a->why, *level = NULL, *holder = NULL, *scheme = a->last->name;
     bool levels[EXACT_LEVELS] = { false }, broken = out.fail.cause == EXACT_NONFINITE;
-    uint64_t cols = t.shape.rank != 0 ? shape_dim(&t.shape, t.shape.rank - 1) : 1;
-    char name[STR_SHOWN], near[48] = "";
+    uint64_t cols = t.shape.rank != 0 ? num_max(1, shape_dim(&t.shape, t.shape.rank - 1)) : 1;
+    char name[STR_SHOWN];
+    struct str s = { 0 };
     for (int i = 0; !broken && i < EXACT_LEVELS; i++) {
-        levels[i] = i != (int)a->terms->level && holds(a, a->last, (enum exact_level)i, err);
+        if (i != (int)a->terms->level && !exact_try_level(&levels[i], a, a->last, (enum exact_level)i, err))
+            return false;
         level = levels[i] && (!level || i == EXACT_BF16) ? exact_level_word((enum exact_level)i) : level;
     }
     holder = broken ? NULL : find_holder(a, err);
     if (err->kind != ERR_NONE)
         return false;
-    cols = cols != 0 ? cols : 1;
     make_witness(&cmd->exact.witness, a, &t, cols, levels, holder);
     cmd->cli.members = cmd->exact.witness.failed ? NULL : cmd->exact.witness.p;
-    if (out.fail.cause == EXACT_LAYOUT)
-        return err_set(err, ERR_INEXACT, ERR_NO_OFFSET, ERR_TENSOR "not held by %s: layout: %s", str_shown(name, t.name, t.name_len),
-            a->last->name, why ? why : "its shape does not fit");
+    str_shown(name, t.name, t.name_len);
     if (broken)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "element [%" PRIu64 ",%" PRIu64 "] is NaN or infinite, or has such "
-            "a scale: nonfinite", str_shown(name, t.name, t.name_len), out.fail.index / cols, out.fail.index % cols);
-    hint = out.fail.cause == EXACT_PRECISION ? "it has more bits than a code in" : out.fail.cause == EXACT_SPAN
-        ? "no scale holds all values of" : "no number of the scale's type fits";
-    if (!isnan(out.fail.nearest))
-        snprintf(near, sizeof near, " (nearest %a)", out.fail.nearest);
-    return err_set(err, ERR_INEXACT, ERR_NO_OFFSET, ERR_TENSOR "element [%" PRIu64 ",%" PRIu64 "] = %a is not held by %s: %s: %s block [%"
-        PRIu64 ",%" PRIu64 "]%s%s%s%s%s%s%s", str_shown(name, t.name, t.name_len), out.fail.index / cols, out.fail.index % cols,
-        out.fail.value, a->last->name, exact_cause_word(out.fail.cause), hint, out.fail.block / cols, out.fail.block % cols, near,
-        level ? "; --exact=" : "", level ? level : "", level ? " accepts it" : "", holder ? "; " : "", holder ? holder : "",
-        holder ? " holds it" : "");
+            "a scale: nonfinite", name, out.fail.index / cols, out.fail.index % cols);
+    if (out.fail.cause == EXACT_LAYOUT)
+        str_format(&s, "not held by %s: layout: %s", scheme, why ? why : "its shape does not fit");
+    else {
+        str_format(&s, "element [%" PRIu64 ",%" PRIu64 "] = %a (%.6g) is not held by %s: %s: ", out.fail.index / cols, out.fail.index % cols,
+            out.fail.value, out.fail.value, scheme, exact_cause_word(out.fail.cause));
+        add_reason(&s, &out.fail, cols, scheme);
+    }
+    if (level)
+        str_format(&s, "; --exact=%s accepts it", level);
+    if (holder)
+        str_format(&s, "; %s holds it", holder);
+    err_set(err, ERR_INEXACT, ERR_NO_OFFSET, ERR_TENSOR "%s", name, s.failed ? "not held" : s.p);
+    str_clear(&s);
+    return false;
 }

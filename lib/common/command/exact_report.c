@@ -12,6 +12,13 @@ way_word(const struct exact_row *r)
         : r->way == EXACT_HINT ? "hint" : "search";
 }
 
+const char *
+exact_way_phrase(const struct exact_row *r)
+{
+    return r->kept || !r->to ? "unchanged" : r->inexact ? "inexact" : r->plain ? "not quantized" : r->way == EXACT_MOVED ? "moved"
+        : r->way == EXACT_HINT ? "with the source's scales" : "with scales found by search";
+}
+
 static void
 add_row(struct ndjson *j, const struct exact_row *r)
 {
@@ -20,6 +27,11 @@ add_row(struct ndjson *j, const struct exact_row *r)
     ndjson_text(j, "from", r->from);
     ndjson_text(j, "to", r->to);
     ndjson_text(j, "exact", r->inexact || !r->to ? NULL : exact_level_word(r->level));
+    ndjson_array(j, "levels");
+    for (int i = 0; i < EXACT_LEVELS; i++)
+        if (r->levels[i])
+            ndjson_text(j, NULL, exact_level_word((enum exact_level)i));
+    ndjson_array_end(j);
     ndjson_text(j, "way", way_word(r));
     ndjson_array(j, "tried");
     for (size_t i = 0; i < r->ntried; i++) {
@@ -34,6 +46,8 @@ add_row(struct ndjson *j, const struct exact_row *r)
         ndjson_object_end(j);
     }
     ndjson_array_end(j);
+    ndjson_known(j, "blocks", r->blocks != 0, r->blocks);
+    ndjson_known(j, "code_8", r->e2m1, r->code_8);
     ndjson_end(j);
 }
 
@@ -84,19 +98,26 @@ exact_tell(const struct command *cmd, const struct pipeline *p)
     str_clear(&s);
 }
 
-/* With -v, notes say why the earlier names of the list do not hold a weight. */
-bool
-exact_print(FILE *out, const struct command *cmd, struct err *err)
+void
+exact_explain(const struct command *cmd, const char *model)
 {
     char shown[STR_SHOWN];
-    fprintf(out, "--exact=%s --scheme %s\n", exact_level_word(cmd->exact.level), cmd->exact.name[0]->name);
     for (size_t i = 0; i < cmd->exact.nrows; i++) {
         const struct exact_row *r = &cmd->exact.rows[i];
         uint64_t cols = r->cols != 0 ? r->cols : 1;
         for (size_t k = 0; k < r->ntried; k++)
-            cli_note(&cmd->cli, NULL, ERR_TENSOR "not held by %s: %s, block [%" PRIu64 ",%" PRIu64 "]",
+            cli_say(&cmd->cli, model, ERR_TENSOR "not held by %s: %s, block [%" PRIu64 ",%" PRIu64 "]",
                 str_shown(shown, r->name, r->name_len), r->tried[k].scheme, exact_cause_word(r->tried[k].cause),
                 r->tried[k].block / cols, r->tried[k].block % cols);
+    }
+}
+
+bool
+exact_print(FILE *out, const struct command *cmd, struct err *err)
+{
+    fprintf(out, "--exact=%s --scheme %s\n", exact_level_word(cmd->exact.level), cmd->exact.name[0]->name);
+    for (size_t i = 0; i < cmd->exact.nrows; i++) {
+        const struct exact_row *r = &cmd->exact.rows[i];
         if (!r->to)
             continue;
         fputs("--tensor-type '", out);

@@ -42,8 +42,9 @@ begin(const struct command *cmd, const struct pipeline *p, struct err *err)
 }
 
 static bool
-print_preview(const struct command *cmd, const struct preview *in, struct err *err)
+print_preview(const struct command *cmd, const char *model, const struct preview *in, struct err *err)
 {
+    exact_explain(cmd, model);
     if (cmd->exact.on && cmd->needs_scheme && cmd->cli.form == CLI_BY_TERMINAL)
         return exact_print(stdout, cmd, err);
     if (cmd->ncandidates != 0 && cmd->cli.form == CLI_BY_TERMINAL)
@@ -59,7 +60,7 @@ command_print(const struct command *cmd, const struct pipeline *p, const struct 
     if (cmd->instead == COMMAND_PLAN)
         ok = ok && print_plan(p, err);
     else if (cmd->instead == COMMAND_DRY_RUN)
-        ok = ok && print_preview(cmd, &preview, err);
+        ok = ok && print_preview(cmd, p->model->name, &preview, err);
     else if (cmd->instead == COMMAND_SIZE)
         ok = ok && print_number(p->to - p->from);
     else
@@ -100,7 +101,7 @@ command_preview_files(const struct command *cmd, const struct pipeline *p, const
     if (ok)
         shards.stem = hf_shard_stem(source_name(p->model->src[0]));
     ok = ok && (files || err_memory(err, shards.n * sizeof *files))
-        && survey_files(cmd, &in, files, &in.size, layout, err) && begin(cmd, p, err) && print_preview(cmd, &in, err)
+        && survey_files(cmd, &in, files, &in.size, layout, err) && begin(cmd, p, err) && print_preview(cmd, p->model->name, &in, err)
         && cli_finish_stdout(err);
     for (size_t i = 0; files && i < shards.n; i++)
         str_clear(&files[i]);

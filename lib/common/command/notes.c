@@ -33,6 +33,10 @@ command_warn_of_values(const struct cli *cli, const struct pipeline *p, const st
 void
 command_warn_of_range(const struct command *cmd, const struct pipeline *p)
 {
+    char name[STR_SHOWN];
+    if (p->changed.n != 0)
+        cli_warn(&cmd->cli, p->model->name, "%" PRIu64 " values of merged weights are NaN or infinite, the first in %s", p->changed.n,
+            str_shown(name, p->changed.first->name, p->changed.first->name_len));
     if (p->infinite != 0)
         cli_warn(&cmd->cli, p->model->name, "%" PRIu64 " values overflow %s%s and became infinite", p->infinite, dtype_name(cmd->to),
             cmd->to == DTYPE_F16 ? " (maximum 65504)" : "");

@@ -1,6 +1,7 @@
 #include "command/operands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/progress.h"
@@ -71,7 +72,7 @@ struct reporting {
     const struct cli *cli;
     operands_report *report;
     void *own;
-    bool begun, reads;
+    bool begun, reads, adapters;
 };
 
 /* Implements struct contents. */
@@ -79,6 +80,18 @@ static bool
 read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 {
     return model_read(model, t, buf, err);
+}
+
+/* Describes an operand that is an adapter; leaves *facts alone otherwise. */
+static bool
+describe(struct adapter_facts **facts, const char *file, struct model *model, const struct cli *cli, struct err *err)
+{
+    bool is;
+    const struct kernels *k;
+    if (!adapter_recognize(&is, model->catalog, file, err) || !is)
+        return err->kind == ERR_NONE;
+    return (k = kernels_pick(getenv("AMN_CPU"), err)) != NULL
+        && (*facts = adapter_describe(file, model, k, &cli->limits, err)) != NULL;
 }
 
 static bool
@@ -92,12 +105,17 @@ report_on(void *of, const char *name, struct err *err)
     const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
     how.fetch = fetch;
-    bool ok = err->kind == ERR_NONE && model_open(&model, name, &how, err)
+    bool adapters = r->adapters && !cli->fetch && !cli->input_scheme;
+    char *file = NULL;
+    struct adapter_facts *facts = NULL;
+    bool ok = err->kind == ERR_NONE && (!adapters || adapter_in_directory(&file, name, err))
+        && model_open(&model, file ? file : name, &how, err)
         && model_check_overwrite(&model, err)
         && (!r->reads || model_complete(&model, err))
-        && roles_assign(&roles, model.catalog, cli->input_scheme, r->reads ? &contents : NULL, err);
+        && (!adapters || describe(&facts, file ? file : name, &model, cli, err))
+        && (facts || roles_assign(&roles, model.catalog, cli->input_scheme, r->reads ? &contents : NULL, err));
     if (ok) {
-        const struct operand operand = { .name = name, .model = &model, .roles = roles,
+        const struct operand operand = { .name = name, .model = &model, .roles = roles, .adapter = facts,
             .heading = cli->noperands > 1 ? model.name : NULL, .first = !r->begun };
         meter_phase(model.meter, "writing", 0);
         ok = r->report(r->own, &operand, err);
@@ -106,6 +124,8 @@ report_on(void *of, const char *name, struct err *err)
     if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))
         err_in_file(err, model.name ? model.name : "");
     roles_free(roles);
+    adapter_facts_free(facts);
+    free(file);
     model_clear(&model);
     fetch_free(fetch);
     return ok;
@@ -115,6 +135,13 @@ enum cli_status
 operands_models(struct cli *cli, operands_report *report, void *own)
 {
     struct reporting reporting = { .cli = cli, .report = report, .own = own };
+    return operands_each(cli, report_on, &reporting);
+}
+
+enum cli_status
+operands_adapters(struct cli *cli, operands_report *report, void *own)
+{
+    struct reporting reporting = { .cli = cli, .report = report, .own = own, .adapters = true };
     return operands_each(cli, report_on, &reporting);
 }
 

@@ -2,6 +2,7 @@
 #ifndef COMMAND_OPERANDS_H
 #define COMMAND_OPERANDS_H
 
+#include "adapter/describe.h"
 #include "cli/cli.h"
 #include "model/model.h"
 #include "scheme/roles.h"
@@ -10,7 +11,8 @@
 struct operand {
     const char *name;               /* as named by the user; NULL: standard input */
     struct model *model;
-    const struct roles *roles;
+    const struct roles *roles;      /* NULL for an adapter */
+    const struct adapter_facts *adapter;        /* what an adapter is, for operands_adapters(); NULL for a model */
     const char *heading;            /* model name for the heading of a text report if there are several operands, or NULL */
     bool first;                     /* no report precedes this one */
 };
@@ -30,6 +32,9 @@ enum cli_status operands_each(struct cli *cli, operands_job *job, void *own);
 
 /* Runs operands_each() with a job that reports on models, and opens them for it. */
 enum cli_status operands_models(struct cli *cli, operands_report *report, void *own);
+
+/* operands_models() for a report that describes adapters, too. */
+enum cli_status operands_adapters(struct cli *cli, operands_report *report, void *own);
 
 /* operands_models() for reports that read weights: no weight is vague, because small tensors that describe weights are read. */
 enum cli_status operands_weights(struct cli *cli, operands_report *report, void *own);

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
+#include "encode/move.h"
 #include "encode/solve.h"
 #include "kernel/encode_int.h"
 
@@ -214,6 +215,31 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
+/* Moves groups of int4-group without zero points. */
+static bool
+move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+{
+    const struct ct_own *own = e->own;
+    enum ct_kind kind = own->kind[part];
+    uint8_t code[GROUPS_MOST / 2];
+    (void)first;
+    if (!move_is_int(e) || own->rule.bits != 4 || own->rule.asymmetric || (kind != SCALES && kind != WORDS))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        struct hint_pack pack;
+        if (!move_take(&pack, code, run->hints.pack, (size_t)i * own->group, own->group) || pack.zero != 8
+            || !solve_is_of(own->rule.dtype, (double)pack.scale))
+            return false;
+        if (y && kind == SCALES)
+            y += groups_store(y, own->rule.dtype, pack.scale);
+        else if (y) {
+            memcpy(y, code, own->group / 2);
+            y += own->group / 2;
+        }
+    }
+    return true;
+}
+
 static bool
 foresee(const struct encoding *e, const float *scale, size_t n)
 {
@@ -223,8 +249,8 @@ foresee(const struct encoding *e, const float *scale, size_t n)
 
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,
-        .encode = encode, .solve = encode, .foresee = foresee },
+        .encode = encode, .solve = encode, .foresee = foresee, .move = move },
     { .name = "int4-group", .label = "compressed-tensors INT4", .type = DTYPE_UNKNOWN, .fit = fit_group,
-        .encode = encode, .solve = encode, .foresee = foresee },
+        .encode = encode, .solve = encode, .foresee = foresee, .move = move },
     { .name = NULL },
 };

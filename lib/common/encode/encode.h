@@ -18,6 +18,7 @@
 enum {
     ENCODE_PARTS = 8,
     ENCODE_FLOATS = 128 << 10,      /* elements in a buffer, and the limit of the row length for encoders that work by rows */
+    ENCODE_MOVED = 16 << 10,        /* elements that move() gets at most, unless a grain has more: they stay in the cache */
     ENCODE_ROOM = 32 << 10          /* bytes of scratch memory */
 };
 
@@ -75,6 +76,7 @@ struct encoding {
 struct encode_hints {
     const float *base;
     const float *scale, *term, *zero, *unit, *code;     /* kernel/hints.h */
+    const float *pack;              /* for move(); the others are NULL then */
     struct exact_fail *fail;
     enum exact_way *way;            /* or NULL */
     /* Reads the scales alone of elements that would go to x; false if the source has none. `of` is that of the run. */
@@ -149,6 +151,10 @@ struct encoder {
     /* Returns true if the scales that the source had for n elements show that solve() succeeds for them, so that the survey need
      * not read their values. NULL: they never do. */
     bool (*foresee)(const struct encoding *e, const float *scale, size_t n);
+    /* Like solve() for grains of a part with `elems`, but from the codes that the source had (run->hints.pack), without their values:
+     * returns false, without a cause, if some block needs solve(). Compares the codes that it writes with those of the source.
+     * y NULL: only says whether it could. NULL: never. */
+    bool (*move)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y);
     bool surveyed;                  /* if the survey of an exact encoding succeeds, solve() does */
 };
 

@@ -130,7 +130,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 #define GGML(code, dtype) { .name = code, .label = #dtype, .type = DTYPE_##dtype, .fit = fit, .encode = encode }
 
 #define EXACT(code, dtype, ...) { .name = code, .label = #dtype, .type = DTYPE_##dtype, .fit = fit, .encode = encode, \
-    .solve = solve_ggml, .foresee = solve_ggml_foresee, __VA_ARGS__ }
+    .solve = solve_ggml, .foresee = solve_ggml_foresee, .move = solve_ggml_move, __VA_ARGS__ }
 
 const struct encoder encode_ggml[] = {
     EXACT("q8_0", Q8_0), EXACT("q4_0", Q4_0), EXACT("q4_1", Q4_1), EXACT("q5_0", Q5_0), EXACT("q5_1", Q5_1),

@@ -3,8 +3,10 @@
 #include "encode/mlx.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "encode/groups.h"
+#include "encode/move.h"
 #include "encode/solve.h"
 #include "kernel/encode_int.h"
 
@@ -96,6 +98,32 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
+/* Moves groups of 4-bit integers, whose bias is -8 scales. */
+static bool
+move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+{
+    const struct mlx_own *own = e->own;
+    enum dtype type = own->rule.dtype;
+    bool exact = e->exact->level == EXACT_REAL || (e->exact->level == EXACT_F32 && type == DTYPE_F32);
+    uint8_t code[MLX_MOST / 2];
+    (void)first;
+    if (!move_is_int(e) || own->rule.bits != 4 || !exact)
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        struct hint_pack pack;
+        if (!move_take(&pack, code, run->hints.pack, (size_t)i * own->group, own->group) || pack.zero != 8
+            || !solve_is_of(type, (double)pack.scale) || !solve_is_of(type, (double)(-8 * pack.scale)))
+            return false;
+        if (y && part != CODES)
+            y += groups_store(y, type, part == SCALES ? pack.scale : -8 * pack.scale);
+        else if (y) {
+            memcpy(y, code, own->group / 2);
+            y += own->group / 2;
+        }
+    }
+    return true;
+}
+
 static bool
 foresee(const struct encoding *e, const float *scale, size_t n)
 {
@@ -114,7 +142,7 @@ foresee(const struct encoding *e, const float *scale, size_t n)
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
 #define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .foresee = foresee }
+    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .foresee = foresee, .move = move }
 
 const struct encoder encode_mlx[] = {
     MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6),

@@ -13,7 +13,7 @@
  *     gptoss-mxfp4    X_blocks U8 [E, out, in/32, 16] X_scales U8 [E, out, in/32]
  *     mlx-mxfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/32]
  *     mlx-mxfp8       P.weight U32 [out, in/4]        P.scales U8 [out, in/32]
- *     mlx-nvfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/16]
+ *     mlx-nvfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/16]        P.global_scale F32 [], unless it is 2688
  *
  * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's type:
  *
@@ -33,6 +33,7 @@
 #include "base/bytes.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
+#include "encode/move.h"
 #include "encode/solve_mx.h"
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
@@ -75,8 +76,15 @@ static const struct mx_names {
     [MODELOPT] = { ".weight_scale_2", ".weight_scale", ".weight", DTYPE_U8, DTYPE_U8 },
     [DEEPSEEK] = { NULL, ".scale", ".weight", DTYPE_F8_E8M0, DTYPE_I8 },
     [GPTOSS] = { NULL, "_scales", "_blocks", DTYPE_U8, DTYPE_U8 },
-    [MLX] = { NULL, ".scales", ".weight", DTYPE_U8, DTYPE_U32 },
+    [MLX] = { ".global_scale", ".scales", ".weight", DTYPE_U8, DTYPE_U32 },
 };
+
+static enum solve_nvfp4_reader
+reader_of(const struct encoding *e)
+{
+    enum mx_form form = numbers_of(e)->form;
+    return form == CT ? SOLVE_NVFP4_DIVIDES : form == MLX ? SOLVE_NVFP4_OVER : SOLVE_NVFP4_MULTIPLIES;
+}
 
 static bool
 add_parts(struct encoding *e, struct err *err)
@@ -87,7 +95,9 @@ add_parts(struct encoding *e, struct err *err)
     const uint64_t one = 1, scale[2] = { e->rows, e->cols / block };
     const bool eight = n->kind == MXFP8, e4m3 = n->kind == NVFP4 && n->form != MLX;
     const uint64_t codes[2] = { e->rows, e->cols / (n->form == MLX ? eight ? 4 : 8 : eight ? 1 : 2) };
-    if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == MODELOPT ? 0 : 1, 0, 4, err))
+    if (n->kind == NVFP4 && e->exact && n->form != MLX && !solve_nvfp4_add_input(e, reader_of(e), n->form == CT, err))
+        return false;
+    if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == CT ? 1 : 0, 0, 4, err))
         return false;
     return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, 2, block, 1, err)
         && groups_part(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
@@ -244,12 +254,6 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 /* --- exact */
 
-static enum solve_nvfp4_reader
-reader_of(const struct encoding *e)
-{
-    return numbers_of(e)->form == CT ? SOLVE_NVFP4_DIVIDES : SOLVE_NVFP4_MULTIPLIES;
-}
-
 static bool
 solve_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
@@ -263,16 +267,15 @@ solve_settle(const struct encoding *e, float *facts)
         groups_absmax_settle(e, facts);
 }
 
-/* MLX has no scale of the whole weight. */
+/* Leaves the scale of the whole weight out if it is what MLX takes without one. */
 static bool
 resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     if (!solve_nvfp4_settle(e, reader_of(e), facts, fail))
         return false;
-    if (numbers_of(e)->form != MLX || facts[0] == 1.0f)
-        return true;
-    *fail = (struct exact_fail){ .cause = EXACT_SCALE };
-    return false;
+    if (numbers_of(e)->form == MLX && facts[0] == SOLVE_NVFP4_UNIT)
+        memmove(e->part, e->part + 1, --e->nparts * sizeof *e->part);
+    return true;
 }
 
 /* Solves a block: sets its scale, and the codes, one a byte. */
@@ -287,7 +290,7 @@ solve_one(const struct encoding *e, const struct encode_run *run, const float *x
         if (!solve_nvfp4(&b, reader_of(e), run->facts[0], &s->code, q))
             return false;
         float scale = float8_to_float(DTYPE_F8_E4M3, s->code);
-        s->scale = reader_of(e) == SOLVE_NVFP4_DIVIDES ? scale / run->facts[0] : scale * run->facts[0];
+        s->scale = solve_nvfp4_value(reader_of(e), 1, scale, run->facts[0]);
         return true;
     }
     if (!solve_mx_power(&t, &b, kind == MXFP8 ? &solve_e4m3 : &solve_e2m1, -127, 127))
@@ -366,6 +369,58 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
     return true;
 }
 
+/* Writes the codes of MXFP4, times the same scales, as E4M3. */
+static bool
+move_to_e4m3(const struct encoding *e, const struct encode_run *run, uint64_t at, uint8_t *y)
+{
+    struct move_all all;
+    uint8_t table[16];
+    int t;
+    if (!move_e4m3(table, e, 0) || !move_take_all(&all, run, BLOCK_MX))
+        return false;
+    for (size_t i = 0; i < run->n / BLOCK_MX; i++)
+        if (!move_power(&t, all.scale[i]))
+            return false;
+    if (!y)
+        return true;
+    run->kernels->bits_table(y, all.code, run->n, table);
+    for (size_t i = 0; i < run->n; i += BLOCK_MX)
+        prove(e, run, &(const struct mx_block){ 0, all.scale[i / BLOCK_MX] }, y + i, run->back + i);
+    move_prove(&all, e, run, at, BLOCK_MX);
+    return true;
+}
+
+static bool
+move_blocks(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+{
+    enum mx_kind kind = numbers_of(e)->kind;
+    size_t block = block_of(e);
+    bool codes = part + 1 == e->nparts;
+    struct move_nvfp4 m;
+    (void)count;
+    if (kind == NVFP4)
+        move_nvfp4_begin(&m, e, reader_of(e), run->facts[0]);
+    else if (!move_is_e2m1(e))
+        return false;
+    if (kind == MXFP8 && codes)
+        return move_to_e4m3(e, run, first * e->part[part].elems, y);
+    for (size_t i = 0; i < run->n; i += block) {
+        struct hint_pack pack;
+        uint8_t code[BLOCK_MX / 2], scale;
+        int t;
+        if (!move_take(&pack, code, run->hints.pack, i, block)
+            || !(kind == NVFP4 ? move_nvfp4(&m, &pack, false, &scale) : move_power(&t, pack.scale)))
+            return false;
+        if (y && !codes) {
+            *y++ = kind == NVFP4 ? scale : (uint8_t)(t + 127);
+        } else if (y) {
+            memcpy(y, code, block / 2);
+            y += block / 2;
+        }
+    }
+    return true;
+}
+
 static bool
 foresee(const struct encoding *e, const float *scale, size_t n)
 {
@@ -377,7 +432,7 @@ static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvf
     gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .encode = encode, .solve = solve, .foresee = foresee
+    .encode = encode, .solve = solve, .foresee = foresee, .move = move_blocks
 #define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve, .fuses = true
 
 const struct encoder encode_mx[] = {
@@ -390,7 +445,7 @@ const struct encoder encode_mx[] = {
 };
 
 #define EXACT(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .solve = solve, .foresee = foresee
+    .solve = solve, .foresee = foresee, .move = move_blocks
 
 const struct encoder encode_mx_exact[] = {
     { EXACT("deepseek-fp4", "DeepSeek FP4", deepseek_fp4) },

@@ -6,7 +6,9 @@
 #include "dtype/bfloat16.h"
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"
+#include "encode/move.h"
 #include "encode/solve_mx.h"
+#include "kernel/blocks.h"
 
 enum { ELEMS = 32 };
 
@@ -149,7 +151,7 @@ solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
     if (!solve_nvfp4_settle(e, SOLVE_NVFP4_BLOCKS, facts, fail))
         return false;
     if (facts[0] == 1.0f)
-        e->nparts = 1;
+        e->nparts--;
     return true;
 }
 
@@ -160,7 +162,8 @@ solve_ggml_fit(struct encoding *e, struct err *err)
     if (e->encoder->type != DTYPE_NVFP4)
         return true;
     solve_nvfp4_fit(e);
-    return encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &one, 1, err) != NULL;
+    return solve_nvfp4_add_input(e, SOLVE_NVFP4_BLOCKS, 1, err)
+        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &one, 1, err) != NULL;
 }
 
 bool
@@ -176,6 +179,149 @@ solve_ggml_foresee(const struct encoding *e, const float *scale, size_t n)
     case DTYPE_Q8_0:
         return solve_int_foresee(e, scale, n, ELEMS, e->encoder->type == DTYPE_Q4_0 ? 4 : e->encoder->type == DTYPE_Q5_0 ? 5 : 8,
             DTYPE_F16);
+    default:
+        return false;
+    }
+}
+
+/* --- moved codes */
+
+static bool
+move_mxfp4(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
+{
+    if (!move_is_e2m1(e))
+        return false;
+    for (size_t i = 0; i < count * ELEMS; i += ELEMS) {
+        struct hint_pack pack;
+        uint8_t code[ELEMS / 2];
+        int t;
+        if (!move_take(&pack, code, run->hints.pack, i, ELEMS) || !move_power(&t, pack.scale))
+            return false;
+        if (!y)
+            continue;
+        y[0] = (uint8_t)(t + 127);
+        move_put_halves(y + 1, code);
+        if (!move_same_halves(y + 1, code) || 2 * mxfp4_scale(y[0]) != pack.scale)
+            return false;
+        y += MXFP4_BYTES;
+    }
+    return true;
+}
+
+static bool
+move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
+{
+    struct move_nvfp4 m;
+    move_nvfp4_begin(&m, e, SOLVE_NVFP4_BLOCKS, run->facts[0]);
+    for (size_t i = 0; i < count * 4; i++) {
+        const struct hint_pack pack = hint_pack_at(run->hints.pack, 16 * i);
+        uint8_t scale;
+        if (pack.mark != HINT_MARK || !move_nvfp4(&m, &pack, true, &scale))
+            return false;
+        if (!y)
+            continue;
+        uint8_t *to = y + i / 4 * NVFP4_BYTES, *codes = to + 4 + i % 4 * 8;
+        to[i % 4] = scale;
+        for (int k = 0; k < 4; k++) {
+            codes[2 * k] = (uint8_t)((pack.code[k] & 15) | pack.code[4 + k] << 4);
+            codes[2 * k + 1] = (uint8_t)(pack.code[k] >> 4 | (pack.code[4 + k] & 0xF0));
+        }
+        int differs = 0;
+        for (int k = 0; k < 8; k++)
+            differs |= ((codes[k] & 15) ^ (pack.code[k / 2] >> 4 * (k % 2) & 15)) | ((codes[k] >> 4) ^ (pack.code[4 + k / 2] >> 4
+                * (k % 2) & 15));
+        if (differs)
+            return false;
+    }
+    return true;
+}
+
+/* What a block becomes: integers with a scale of F16, and a minimum. */
+struct moved {
+    uint16_t d, m;
+    uint8_t table[16];
+};
+
+/* Finds it for a block with this scale and zero point: of E2M1, twice the values and half the scale. */
+static bool
+find_moved(struct moved *b, const struct encoding *e, float scale, float zero, float last)
+{
+    enum dtype type = e->encoder->type;
+    bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0;
+    int middle = eight ? 0 : type == DTYPE_Q5_0 ? 16 : 8;
+    if (!move_half(&b->d, halves ? 0.5f * scale : scale))
+        return false;
+    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1)
+        return type == DTYPE_Q4_0 ? zero == 8 : move_half(&b->m, -zero * scale);
+    return zero == last || move_integers(b->table, e, zero, middle, eight ? -128 : -middle, eight ? 127 : middle - 1);
+}
+
+/* Writes a block with the codes at `code`. */
+static void
+put_moved(const struct moved *b, enum dtype type, const struct kernels *k, const uint8_t *code, uint8_t *y)
+{
+    uint8_t q[ELEMS];
+    store_le16(y, b->d);
+    if (type == DTYPE_Q4_1)
+        store_le16(y + 2, b->m);
+    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1) {
+        move_put_halves(y + (type == DTYPE_Q4_1 ? 4 : 2), code);
+        return;
+    }
+    k->bits_table(type == DTYPE_Q8_0 ? y + 2 : q, code, ELEMS, b->table);
+    if (type == DTYPE_Q8_0)
+        return;
+    pack_fifth(y + 2, q);
+    pack_halves(y + 6, q, ELEMS / 2);
+}
+
+static bool
+move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *y)
+{
+    enum dtype type = e->encoder->type;
+    struct move_all all;
+    struct moved b;
+    float last = NAN;
+    if (move_is_e2m1(e) ? type == DTYPE_Q4_0 || type == DTYPE_Q4_1 : !move_is_int(e))
+        return false;
+    if (!move_take_all(&all, run, ELEMS))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!find_moved(&b, e, all.scale[i], all.zero[i], last))
+            return false;
+        last = all.zero[i];
+        if (y)
+            put_moved(&b, type, run->kernels, all.code + i * ELEMS / 2, y + i * dtype_facts(type)->bytes);
+    }
+    if (!y)
+        return true;
+    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1) {
+        bool same = true;
+        size_t bytes = dtype_facts(type)->bytes;
+        for (size_t i = 0; i < count; i++)
+            same = same & move_same_halves(y + i * bytes + bytes - 16, all.code + i * 16)
+                & (half_to_float(load_le16(y + i * bytes)) == all.scale[i]);
+        return same;
+    }
+    run->kernels->block_f32[type](run->back, y, count);
+    move_prove(&all, e, run, at, ELEMS);
+    return true;
+}
+
+bool
+solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+{
+    (void)part;
+    switch (e->encoder->type) {
+    case DTYPE_MXFP4:
+        return move_mxfp4(e, run, count, y);
+    case DTYPE_NVFP4:
+        return move_blocks_nvfp4(e, run, count, y);
+    case DTYPE_Q4_0:
+    case DTYPE_Q4_1:
+    case DTYPE_Q5_0:
+    case DTYPE_Q8_0:
+        return move_int(e, run, first * ELEMS, count, y);
     default:
         return false;
     }

@@ -159,10 +159,10 @@ search_run(const struct solve_block *b, const struct solve_int *how, const struc
     struct solve_codes forms[2] = { { codes, codes, half - 1, down }, { codes, codes, down, half - 1 } };
     if (how->asymmetric)
         forms[0] = (struct solve_codes){ codes, codes, 2 * half - 1, 2 * half - 1 };
-    for (int sign = 0; sign < (how->asymmetric ? 1 : 2); sign++)
-        if (solve_run(&d, &forms[sign], set->v, set->sign, set->n, how->type, b->level)
-            && try_zeros(b, how, sign != 0 ? -d : d, g, q))
-            return true;
+    for (int sign = 0; sign < (how->asymmetric ? 1 : 2); sign++)        /* codes may be too far apart for a zero point */
+        for (size_t most = SIZE_MAX; solve_run_below(&d, &most, &forms[sign], set->v, set->sign, set->n, how->type, b->level);)
+            if (try_zeros(b, how, sign != 0 ? -d : d, g, q))
+                return true;
     return solve_fail(b, EXACT_SPAN, find_most(b), NAN);
 }
 

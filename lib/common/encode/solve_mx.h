@@ -25,8 +25,14 @@ void solve_mx_pack(uint8_t *y, const uint8_t *q, size_t n);
 enum solve_nvfp4_reader {
     SOLVE_NVFP4_MULTIPLIES,             /* V = RN32(c * RN32(s * second)) */
     SOLVE_NVFP4_DIVIDES,                /* V = RN32(c * RN32(s / second)) */
+    SOLVE_NVFP4_OVER,                     /* V = RN32(c * RN32(s * RN32(second / 2688))) */
     SOLVE_NVFP4_BLOCKS                    /* V = RN32(RN32(c * s) * second) */
 };
+
+enum { SOLVE_NVFP4_UNIT = 2688 };       /* the second scale that SOLVE_NVFP4_OVER takes for 1 */
+
+/* Adds P.input_scale, or P.input_global_scale for a reader that divides, if the source has a scale of activations. */
+bool solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err);
 
 /* Sets nfacts and nregions for surveys of weights whose scale for all blocks is to be found. */
 void solve_nvfp4_fit(struct encoding *e);
@@ -41,6 +47,12 @@ bool solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, fl
 
 /* For foresee(). */
 bool solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader);
+
+/* Returns true if the formulas of source and target denote the same number for any code and scale. */
+bool solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second);
+
+/* Returns what the scale for all blocks multiplies codes by. */
+float solve_nvfp4_factor(enum solve_nvfp4_reader reader, float second);
 
 /* Returns the value of a code with a scale. */
 float solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/solve_mx.h"
@@ -30,10 +31,56 @@ solve_nvfp4_fit(struct encoding *e)
     e->nfacts = known ? 1 : FACTS * e->nregions + 1;
 }
 
+bool
+solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err)
+{
+    const struct exact_source *s = &e->exact->source;
+    const uint64_t one = 1;
+    bool divides = reader == SOLVE_NVFP4_DIVIDES;
+    if (!s->has_input)
+        return true;
+    uint8_t *bytes = encode_alloc(e, 4, err);
+    struct encode_part *part = bytes ? encode_add_part(e, encode_module(e), divides ? ".input_global_scale" : ".input_scale", DTYPE_F32,
+        &one, rank, err) : NULL;
+    if (!part)
+        return false;
+    store_le32(bytes, bits_of_float(divides == s->divides ? s->input : 1.0f / s->input));
+    part->grain = 4;
+    part->bytes = bytes;
+    return true;
+}
+
 static float *
 copy_of(const struct encoding *e, float *facts)
 {
     return facts + FACTS * e->nregions;
+}
+
+/* Finds it from the scales of a source with powers of two, if these fit together whatever the codes are: E2M1 blocks hold their own
+ * exponent. 2^-127, the scale of blocks of zeros, needs a look at the codes. */
+static bool
+foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, float *f, struct err *err)
+{
+    const struct exact_source *s = &e->exact->source;
+    float most = -FLT_MAX, least = FLT_MAX;
+    if (s->codes != EXACT_E2M1 || s->scale != DTYPE_F8_E8M0 || s->two || s->group == 0 || s->group % BLOCK != 0)
+        return false;
+    for (size_t n; first < end; first += n) {
+        n = (size_t)num_min(end - first, ENCODE_MOVED);
+        if (!run->hints.scales(run->of, first, n, run->x, err))
+            return false;
+        for (size_t i = 0; i < n; i += BLOCK) {
+            int t;
+            if (!solve_is_power(run->hints.scale[i], &t) || t == -127)
+                return false;
+            most = fmaxf(most, (float)t);
+            least = fminf(least, (float)t);
+        }
+    }
+    f[MOST_LO] = f[MOST_HINT] = most;
+    f[LEAST_HI] = least;
+    f[BITS] = f[MOST] = 0;
+    return most - least <= 17;
 }
 
 /* Finds the range of exponents of all blocks of a region. */
@@ -45,6 +92,8 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
     float *f = facts + FACTS * region;
     if (is_nvfp4(&e->exact->source))
         return true;
+    if (foresee_region(e, run, first, end, f, err) || err->kind != ERR_NONE)
+        return err->kind == ERR_NONE;
     float most = *copy_of(e, facts);
     bool dense = e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_REAL;
     struct solve_nvfp4_run found = solve_nvfp4_all(reader, e->exact->level, most);
@@ -142,6 +191,17 @@ settle_copy(const struct encoding *e, enum solve_nvfp4_reader reader, float *fac
     return true;
 }
 
+/* Returns the scale to store for a factor. A reader that divides it first needs a neighbour of the product in places. */
+static float
+stored(enum solve_nvfp4_reader reader, float second)
+{
+    if (reader != SOLVE_NVFP4_OVER)
+        return reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second;
+    float g = second * SOLVE_NVFP4_UNIT, above = nextafterf(g, INFINITY), below = nextafterf(g, 0);
+    return g / SOLVE_NVFP4_UNIT == second ? g : above / SOLVE_NVFP4_UNIT == second ? above
+        : below / SOLVE_NVFP4_UNIT == second ? below : g;
+}
+
 bool
 solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail)
 {
@@ -156,30 +216,37 @@ solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, flo
         if (!settle_powers(e, facts, &m, fail))
             return false;
         second = ldexpf(1.0f, (int)m);
-    } else if (s->divides && reader == SOLVE_NVFP4_DIVIDES) {
-        facts[0] = second;
+    } else if ((s->divides && reader == SOLVE_NVFP4_DIVIDES) || (s->over == SOLVE_NVFP4_UNIT && reader == SOLVE_NVFP4_OVER)) {
+        facts[0] = s->stated;
         return true;
     } else if (s->divides) {
         second = 1.0f / second;
     }
-    facts[0] = reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second;
+    facts[0] = stored(reader, second);
     return true;
+}
+
+float
+solve_nvfp4_factor(enum solve_nvfp4_reader reader, float second)
+{
+    return reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
 }
 
 float
 solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second)
 {
-    float first = reader == SOLVE_NVFP4_BLOCKS ? code * scale : reader == SOLVE_NVFP4_DIVIDES ? scale / second : scale * second;
+    float factor = reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
+    float first = reader == SOLVE_NVFP4_BLOCKS ? code * scale : reader == SOLVE_NVFP4_DIVIDES ? scale / second : scale * factor;
     return reader == SOLVE_NVFP4_BLOCKS ? first * second : code * first;
 }
 
-/* Returns true if the formulas of source and target denote the same number for any code and scale. */
-static bool
-is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
+bool
+solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
 {
-    double from = s->two ? (double)s->second : 1, to = (double)second;
+    double from = s->two ? (double)s->stated : 1, from_over = s->two && s->over != 0 ? s->over : 1, to = (double)second;
+    double to_over = reader == SOLVE_NVFP4_OVER ? SOLVE_NVFP4_UNIT : 1;
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
-    return s->divides == divides ? from == to : from * to == 1;
+    return s->divides == divides ? from * to_over == to * from_over : from * to == from_over * to_over;
 }
 
 static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
@@ -192,7 +259,7 @@ move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, 
     *scale = e4m3_of_float(b->scale[0]);
     if (!isfinite(b->scale[0]))
         return solve_fail(b, EXACT_NONFINITE, 0, NAN);
-    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !is_same_real(&b->source, reader, second)))
+    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !solve_nvfp4_is_same_real(&b->source, reader, second)))
         return solve_fail(b, EXACT_SCALE, 0, NAN);
     for (size_t i = 0; i < BLOCK; i++) {
         q[i] = (uint8_t)b->code[i];
@@ -216,13 +283,14 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
     if (is_nvfp4(&b->source) && b->scale && b->code)
         return solve_finite(b) && move(b, reader, second, scale, q);
     bool hinted = solve_is_power(solve_hint(b), &hint);
-    if (!solve_is_power(second, &m)) {
+    float factor = solve_nvfp4_factor(reader, second);
+    if (!solve_is_power(factor, &m)) {
         struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);
         solve_way(b, EXACT_SEARCH);
         return solve_finite(b) && solve_nvfp4_copy(b, reader, &run, scale, q);
     }
     if (!solve_finite(b) || !solve_narrow(&r, b, &solve_e2m1)
-        || !solve_is_power(reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second, &m)
+        || !solve_is_power(factor, &m)
         || !solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
         return b->fail->cause != EXACT_HOLDS ? false : solve_fail(b, EXACT_SCALE, 0, NAN);
     *scale = e4m3_of_float(ldexpf(1.0f, t - m));
@@ -235,8 +303,8 @@ bool
 solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader)
 {
     const struct exact_source *s = &e->exact->source;
-    if (e->exact->level != EXACT_REAL || !is_nvfp4(s) || s->divides || reader == SOLVE_NVFP4_DIVIDES || s->group % BLOCK != 0
-        || s->group == 0)
+    bool moves = !s->divides && s->over == 0 && (reader == SOLVE_NVFP4_MULTIPLIES || reader == SOLVE_NVFP4_BLOCKS);
+    if (e->exact->level != EXACT_REAL || !is_nvfp4(s) || !moves || s->group % BLOCK != 0 || s->group == 0)
         return false;
     for (size_t i = 0; i < n; i += BLOCK)
         if (!isfinite(scale[i]) || (reader == SOLVE_NVFP4_BLOCKS && signbit(scale[i])))

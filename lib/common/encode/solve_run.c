@@ -111,14 +111,23 @@ bool
 solve_run(double *scale, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n, enum dtype type,
     enum exact_level level)
 {
+    size_t most = SIZE_MAX;
+    return solve_run_below(scale, &most, codes, set, sign, n, type, level);
+}
+
+bool
+solve_run_below(double *scale, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
+    enum dtype type, enum exact_level level)
+{
     const double *list;
     size_t ncodes = n != 0 ? codes_for(codes, sign[0], &list) : 0;
-    for (size_t c = ncodes; c-- > 0;) {
+    for (size_t c = ncodes < *most ? ncodes : *most; c-- > 0;) {
         struct run runs[RUNS];
         size_t nruns = narrow(&runs[0], list[c], set[0], type, level, (struct run){ 1, last_pattern(type) });
         for (size_t i = 1; nruns != 0 && i < n; i++)
             nruns = narrow_all(runs, nruns, codes, set[i], sign[i], type, level);
         if (nruns != 0) {
+            *most = c;
             *scale = (double)number_of(type, simplest(runs[0]));
             return true;
         }

@@ -1,8 +1,10 @@
 #include "hf/config_text.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/pull.h"
+#include "hf/folder.h"
 
 struct edit {
     struct str *out;
@@ -113,6 +115,93 @@ put_first(struct str *text, const char *name, const struct str *object)
     out.failed = out.failed || text->failed;
     str_clear(text);
     *text = out;
+}
+
+/* Returns true if a member is the object that describes the language model of several. */
+static bool
+is_language_model(const struct pull_text *key)
+{
+    return pull_text_is(key, "text_config") || pull_text_is(key, "language_config") || pull_text_is(key, "llm_config");
+}
+
+/* Replaces the values of a text that change. Sets what it finds: *tied at the top level, *sized anywhere. */
+static bool
+set_values(struct edit *e, const struct hf_config_changes *changes, bool *tied, bool *sized)
+{
+    bool inner = false;
+    const char *p;
+    size_t n;
+    if (pull_next(&e->json) != PULL_OBJECT)
+        return false;
+    for (enum pull_token t; (t = pull_next(&e->json)) != PULL_END;) {
+        if (t == PULL_BAD)
+            return false;
+        if (t != PULL_KEY)
+            continue;
+        const bool top = e->json.depth == 1, here = top || (e->json.depth == 2 && inner);
+        const bool tie = here && changes->untied && pull_text_is(&e->json.token, "tie_word_embeddings");
+        const bool size = here && changes->vocabulary != 0 && pull_text_is(&e->json.token, "vocab_size");
+        inner = top ? is_language_model(&e->json.token) : inner;
+        if (!tie && !size)
+            continue;
+        if (!pull_value_text(&e->json, &p, &n))
+            return false;
+        copy_to(e, p);
+        if (tie)
+            str_text(e->out, "false");
+        else
+            str_format(e->out, "%" PRIu64, changes->vocabulary);
+        e->done = p + n;
+        *tied = *tied || (tie && top);
+        *sized = *sized || size;
+    }
+    copy_to(e, e->json.end);
+    return true;
+}
+
+bool
+hf_config_change(struct str *text, const struct hf_config_changes *changes, struct err *err)
+{
+    char why[PULL_EXPLAIN];
+    struct str out = { 0 }, value = { 0 };
+    struct edit e = { .out = &out, .done = text->p };
+    bool tied = !changes->untied, sized = changes->vocabulary == 0;
+    if (tied && sized)
+        return true;
+    pull_init(&e.json, text->p, text->len, 0);
+    e.json.words = true;
+    bool ok = set_values(&e, changes, &tied, &sized) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json is not a JSON object"
+        "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
+    if (ok && !sized) {
+        str_format(&value, "%" PRIu64, changes->vocabulary);
+        put_first(&out, "vocab_size", &value);
+        str_clear(&value);
+    }
+    if (ok && !tied) {
+        str_text(&value, "false");
+        put_first(&out, "tie_word_embeddings", &value);
+        str_clear(&value);
+    }
+    if (ok) {
+        str_clear(text);
+        *text = out;
+    } else
+        str_clear(&out);
+    return ok && (!text->failed || err_memory(err, text->room));
+}
+
+bool
+hf_config_apply(struct catalog *catalog, const struct hf_config_changes *changes, struct err *err)
+{
+    const struct catalog_config *config = hf_folder_config(catalog);
+    struct str text = { 0 };
+    if (!config || (!changes->untied && changes->vocabulary == 0))
+        return true;
+    str_add(&text, config->text, config->n);
+    bool ok = (!text.failed || err_memory(err, config->n)) && hf_config_change(&text, changes, err)
+        && catalog_replace_config(catalog, (size_t)(config - catalog_config_at(catalog, 0)), text.p, text.len, err);
+    str_clear(&text);
+    return ok;
 }
 
 bool

@@ -5,6 +5,17 @@
 #include "catalog/catalog.h"
 #include "hf/quantization.h"
 
+/* Members of config.json that a job changes. Zeroed: none. */
+struct hf_config_changes {
+    bool untied;                /* tie_word_embeddings is false */
+    uint64_t vocabulary;        /* vocab_size; 0: as before */
+};
+
+/* Sets these members in a text, or in the config.json of a catalog if it has one: at the top level and in the object of the language
+ * model. Fails with ERR_MALFORMED if it is not a JSON object. */
+bool hf_config_change(struct str *text, const struct hf_config_changes *changes, struct err *err);
+bool hf_config_apply(struct catalog *catalog, const struct hf_config_changes *changes, struct err *err);
+
 /* Appends the text of a config. With `plain` or `quantization`, drops the members quantization_config, quantization and
  * compression_config at the top level and in nested objects (text_config, language_config ...) at any depth, then inserts
  * those of `quantization`, which may be NULL, as the first members. All other bytes are copied unchanged. Fails with

@@ -59,6 +59,21 @@ hf_folder_usual(size_t i)
     return i - (HF_FILES - 1) < sizeof more / sizeof *more ? more[i - (HF_FILES - 1)] : NULL;
 }
 
+bool
+hf_folder_is_tokenizer(const char *name)
+{
+    static const char *const files[] = { "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json",
+        "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt" };
+    static const char *const starts[] = { "chat_template.", HF_TEMPLATES "/" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(name, files[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
 /* The catalog already has the config to use, from whichever file. */
 bool
 hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)
@@ -122,20 +137,23 @@ open_templates(struct hf_folder *folder, struct model *model, const char *path, 
 }
 
 bool
-hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err)
+hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokenizer, struct err *err)
 {
     bool ok = true;
     hf_folder_init(folder, model->catalog);
+    model->inputs.local = tokenizer;
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
-        char *path = folder_path(model->folder, strlen(model->folder), names[i], err);
+        const char *in = tokenizer && hf_folder_is_tokenizer(names[i]) ? tokenizer : model->folder;
+        char *path = folder_path(in, strlen(in), names[i], err);
         ok = path && open_one(folder, i, path, model, err);
         free(path);
     }
-    /* The converter ignores them without it. A fetched directory cannot be listed. */
-    if (!ok || !folder->file[HF_TEMPLATE].p || model->inputs.fetch)
-        return ok;
-    char *path = folder_path(model->folder, strlen(model->folder), HF_TEMPLATES, err);
-    ok = path && open_templates(folder, model, path, err);
+    const char *in = tokenizer ? tokenizer : model->folder;
+    char *path = ok ? folder_path(in, strlen(in), HF_TEMPLATES, err) : NULL;
+    ok = path != NULL;
+    /* The converter ignores them without a template. A fetched directory cannot be listed. */
+    if (ok && folder->file[HF_TEMPLATE].p && !inputs_fetch(&model->inputs, path))
+        ok = open_templates(folder, model, path, err);
     free(path);
     return ok;
 }

@@ -65,12 +65,17 @@ bool hf_folder_is_copied(const char *name, bool quantization);
 /* Returns the i-th usual name of a file to copy from a directory that cannot be listed; NULL after the last. */
 const char *hf_folder_usual(size_t i);
 
+/* Returns true for the files of a tokenizer, which belong together: vocabulary, configuration and templates. `name` is that in the
+ * model directory, with the directory of the named templates. */
+bool hf_folder_is_tokenizer(const char *name);
+
 /* Initializes the folder with only the config.json of the catalog. Returns false if there is none. */
 bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 
-/* Reads the files of a model directory, for a catalog with a config.json; each file becomes an input of the model. A missing
- * file is not an error, an unreadable one is. Call hf_folder_close() even after a failure. */
-bool hf_folder_open(struct hf_folder *folder, struct model *model, struct err *err);
+/* Reads the files of a model directory, for a catalog with a config.json; each file becomes an input of the model. The tokenizer
+ * files are those of the directory `tokenizer` if it is not NULL. A missing file is not an error, an unreadable one is. Call
+ * hf_folder_close() even after a failure. */
+bool hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokenizer, struct err *err);
 void hf_folder_close(struct hf_folder *folder);
 
 #endif

@@ -101,7 +101,7 @@ hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_op
             || !family_config_open(&hf->config, &folder.file[HF_CONFIG], given, err))
         return false;
     hf->family = hf->config.family;
-    bool ok = !hf->family || (hf_folder_open(&folder, model, err) && make_keys(hf, &folder, how, model, err));
+    bool ok = !hf->family || (hf_folder_open(&folder, model, how->tokenizer, err) && make_keys(hf, &folder, how, model, err));
     hf_folder_close(&folder);           /* a tokenizer can be larger than everything else in memory */
     if (ok && hf->family && hf->tokens == 0 && !how->no_tokenizer)
         catalog_warn(model->catalog, "the directory has no tokenizer; llama.cpp cannot load a model without one, unless it is "

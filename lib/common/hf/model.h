@@ -15,6 +15,7 @@ struct hf_model_options {
     bool no_tokenizer;          /* write no tokenizer.* keys but tokenizer.ggml.model "none", with which llama.cpp loads the
                                  * file */
     const char *family;         /* path of a family file, instead of the built-in family of the class; or NULL; borrowed */
+    const char *tokenizer;      /* directory of the tokenizer files; NULL: that of the model; borrowed */
     bool no_mtp, mtp_only;      /* without multi-token prediction, or nothing else */
     bool dequantize;            /* do not keep quantized blocks that GGUF has too */
     bool allow_missing, skip_unknown;       /* of outputs that a family needs; of tensors without a row */

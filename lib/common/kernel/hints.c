@@ -1,6 +1,7 @@
 #include "kernel/hints.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "dtype/float8.h"
@@ -47,6 +48,118 @@ less_zeros(float *restrict y, const float *zeros, size_t first, size_t n, size_t
             zeros++;
         }
     }
+}
+
+/* --- packs */
+
+/* Writes member by member: one copy of the struct would wait for the stores before it. */
+static inline void
+put_pack(float *y, uint64_t code, float scale, float zero)
+{
+    const uint32_t mark = HINT_MARK;
+    store_le64((uint8_t *)y, code);
+    y[2] = scale;
+    y[3] = zero;
+    memcpy(y + 4, &mark, sizeof mark);
+}
+
+/* Returns the low nibbles of eight bytes, two by two. */
+static inline uint32_t
+join_low(uint64_t v)
+{
+    v &= UINT64_C(0x0F0F0F0F0F0F0F0F);
+    v = (v | v >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+    v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (uint32_t)(v | v >> 16);
+}
+
+/* Marks n elements as not packed. */
+static void
+no_packs(float *y, size_t n)
+{
+    for (size_t i = 0; i + HINT_PACKED <= n; i += HINT_PACKED)
+        y[i + 4] = 0;
+}
+
+static void
+codes4_pack(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    if (first % HINT_PACKED != 0 || n % HINT_PACKED != 0 || c->group % HINT_PACKED != 0) {
+        no_packs(y, n);
+        return;
+    }
+    size_t left = c->group - first % c->group, g = 0;
+    for (size_t i = 0; i < n; i += HINT_PACKED, x += 8) {
+        uint64_t word = load_le64(x);
+        if (!c->low_first)
+            word = (word & UINT64_C(0x0F0F0F0F0F0F0F0F)) << 4 | (word >> 4 & UINT64_C(0x0F0F0F0F0F0F0F0F));
+        put_pack(y + i, word, c->scales[g], (c->zeros ? c->zeros[g] : 0) - c->map[0]);
+        if ((left -= HINT_PACKED) == 0) {
+            left = c->group;
+            g++;
+        }
+    }
+}
+
+static void
+lanes_pack(float *restrict y, size_t stride, const struct codes4_lanes *l)
+{
+    for (size_t r = 0; r < l->rows; r++)
+        no_packs(y + r * stride, l->cols);
+}
+
+/* Packs codes of a byte that are below 16. */
+static void
+codes8_pack(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    if (!c->narrow || first % HINT_PACKED != 0 || n % HINT_PACKED != 0 || c->group % HINT_PACKED != 0) {
+        no_packs(y, n);
+        return;
+    }
+    size_t left = c->group - first % c->group, g = 0;
+    for (size_t i = 0; i < n; i += HINT_PACKED, x += HINT_PACKED) {
+        uint64_t code = join_low(load_le64(x)) | (uint64_t)join_low(load_le64(x + 8)) << 32;
+        put_pack(y + i, code, c->scales[g], c->zeros ? c->zeros[g] : 0);
+        if ((left -= HINT_PACKED) == 0) {
+            left = c->group;
+            g++;
+        }
+    }
+}
+
+/* Packs a block of 32 codes, of which 16 bytes have the first half in the low nibbles. */
+static inline void
+put_halves(float *y, const uint8_t *x, float scale, float zero)
+{
+    uint64_t a = load_le64(x), b = load_le64(x + 8);
+    put_pack(y, join_low(a) | (uint64_t)join_low(b) << 32, scale, zero);
+    put_pack(y + HINT_PACKED, join_low(a >> 4) | (uint64_t)join_low(b >> 4) << 32, scale, zero);
+}
+
+static void
+q4_0_pack(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++, x += Q4_0_BYTES)
+        put_halves(y + 32 * i, x + 2, half_to_float(load_le16(x)), 8);
+}
+
+static void
+mxfp4_pack(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++, x += MXFP4_BYTES)
+        put_halves(y + MXFP4_ELEMS * i, x + 1, 2 * mxfp4_scale(x[0]), 0);
+}
+
+static void
+nvfp4_pack(float *restrict y, const uint8_t *restrict x, size_t n)
+{
+    for (size_t i = 0; i < n; i++, x += NVFP4_BYTES)
+        for (size_t s = 0; s < 4; s++) {
+            float scale = x[s] == 0x7F ? 0.0f : float8_to_float(DTYPE_F8_E4M3, x[s] & 0x7F);
+            const uint8_t *p = x + 4 + 8 * s;
+            uint64_t word = load_le64(p);
+            put_pack(y + NVFP4_ELEMS * i + 16 * s, join_low(word) | (uint64_t)join_low(word >> 4) << 32, scale, 0);
+        }
 }
 
 /* --- codes4 */
@@ -244,6 +357,44 @@ BLOCK_HALF(q8_0_scale, Q8_0_BYTES, 0)
 BLOCK_HALF(q4_1_term, Q4_1_BYTES, 2)
 BLOCK_HALF(q5_1_term, Q5_1_BYTES, 2)
 
+/* Q4_K and Q5_K begin with two factors and 12 bytes of six-bit scales and minima; the codes follow, nibbles last. Decodes a copy of
+ * each block in which every code is `code`, or in which every scale is 1 and every minimum 0. */
+static void
+k_block(kernel_block_f32 *decode, float *y, const uint8_t *x, size_t n, size_t bytes, enum hint hint)
+{
+    static const uint8_t ones[12] = { 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1 };
+    uint8_t block[Q5_K_BYTES];
+    for (size_t i = 0; i < n; i++, x += bytes, y += 256) {
+        memcpy(block, x, bytes);
+        if (hint == HINT_UNIT) {
+            store_le16(block, 0x3C00);
+            memcpy(block + 4, ones, sizeof ones);
+        } else {
+            memset(block + 16, 0, bytes - 16);
+            memset(block + bytes - 128, hint == HINT_SCALE ? 0x11 : 0, 128);
+        }
+        if (hint != HINT_TERM)
+            store_le16(block + 2, 0);
+        decode(y, block, 1);
+    }
+}
+
+#define K_BLOCK(type, bytes) \
+    static void type##_scale(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        k_block(type##_dequantize, y, x, n, bytes, HINT_SCALE); \
+    } \
+    static void type##_term(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        k_block(type##_dequantize, y, x, n, bytes, HINT_TERM); \
+    } \
+    static void type##_unit(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        k_block(type##_dequantize, y, x, n, bytes, HINT_UNIT); \
+    }
+K_BLOCK(q4_k, Q4_K_BYTES)
+K_BLOCK(q5_k, Q5_K_BYTES)
+
 static void
 mxfp4_factor(float *restrict y, const uint8_t *restrict x, size_t n)
 {
@@ -357,24 +508,27 @@ static const struct hint_blocks {
     enum dtype type;
     kernel_block_f32 *kernel[HINTS];
 } blocks[] = {
-    { DTYPE_Q4_0, { q4_0_scale, zero32, zero32, q4_0_unit, zero32 } },
+    { DTYPE_Q4_0, { q4_0_scale, zero32, zero32, q4_0_unit, zero32, q4_0_pack } },
     { DTYPE_Q4_1, { q4_1_scale, q4_1_term, zero32, q4_1_unit, zero32 } },
     { DTYPE_Q5_0, { q5_0_scale, zero32, zero32, q5_0_unit, zero32 } },
     { DTYPE_Q5_1, { q5_1_scale, q5_1_term, zero32, q5_1_unit, zero32 } },
     { DTYPE_Q8_0, { q8_0_scale, zero32, zero32, q8_0_unit, zero32 } },
-    { DTYPE_MXFP4, { mxfp4_factor, zero32, zero32, mxfp4_unit, mxfp4_code } },
-    { DTYPE_NVFP4, { nvfp4_factor, zero64, zero64, nvfp4_unit, nvfp4_code } },
+    { DTYPE_Q4_K, { q4_k_scale, q4_k_term, NULL, q4_k_unit, NULL } },
+    { DTYPE_Q5_K, { q5_k_scale, q5_k_term, NULL, q5_k_unit, NULL } },
+    { DTYPE_MXFP4, { mxfp4_factor, zero32, zero32, mxfp4_unit, mxfp4_code, mxfp4_pack } },
+    { DTYPE_NVFP4, { nvfp4_factor, zero64, zero64, nvfp4_unit, nvfp4_code, nvfp4_pack } },
 };
 
 void
 kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
 {
-    static kernel_codes4_f32 *const four[HINTS] = { codes4_scale, codes4_none, codes4_zero, codes4_unit, codes4_code };
-    static kernel_codes4_lanes_f32 *const lanes[HINTS] = { lanes_scale, lanes_none, lanes_none, lanes_unit, lanes_code };
-    static kernel_codes8_f32 *const eight[HINTS] = { codes8_scale, codes8_none, codes8_zero, codes8_unit, codes8_none };
-    static kernel_affine_f32 *const affine[HINTS] = { affine_scale, affine_term, affine_none, affine_unit, affine_none };
-    static kernel_fp8_f32 *const fp8[HINTS] = { fp8_scale, fp8_none, fp8_none, fp8_unit, fp8_none };
+    static kernel_codes4_f32 *const four[HINTS] = { codes4_scale, codes4_none, codes4_zero, codes4_unit, codes4_code, codes4_pack };
+    static kernel_codes4_lanes_f32 *const lanes[HINTS] = { lanes_scale, lanes_none, lanes_none, lanes_unit, lanes_code, lanes_pack };
+    static kernel_codes8_f32 *const eight[HINTS] = { codes8_scale, codes8_none, codes8_zero, codes8_unit, codes8_none, codes8_pack };
+    static kernel_affine_f32 *const affine[HINTS] = { affine_scale, affine_term, affine_none, affine_unit, affine_none, affine_none };
+    static kernel_fp8_f32 *const fp8[HINTS] = { fp8_scale, fp8_none, fp8_none, fp8_unit, fp8_none, fp8_none };
     *set = *base;
+    set->raw = hint == HINT_PACK;
     set->codes4_f32 = four[hint];
     set->codes4_lanes_f32 = lanes[hint];
     set->codes8_f32 = eight[hint];
@@ -383,5 +537,6 @@ kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
     set->int8_row_f32 = int8_row_none;
     set->convrot_f32 = convrot_none;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        set->block_f32[blocks[i].type] = blocks[i].kernel[hint];
+        if (blocks[i].kernel[hint])
+            set->block_f32[blocks[i].type] = blocks[i].kernel[hint];
 }

@@ -6,6 +6,7 @@
  *     HINT_ZERO       the zero point of the group, which is subtracted from the code; otherwise 0
  *     HINT_UNIT       the value of the code without factor and term, less the zero point
  *     HINT_CODE       the stored code of an E2M1 element, 0 to 15
+ *     HINT_PACK       16 elements at a time, struct hint_pack in place of the first five floats
  *
  * Only decoding to F32 is replaced. Values of encodings without a single factor, such as K-quants, are NaN, which no caller
  * takes for a hint.
@@ -13,9 +14,28 @@
 #ifndef KERNEL_HINTS_H
 #define KERNEL_HINTS_H
 
+#include <string.h>
+
 #include "kernel/kernels.h"
 
-enum hint { HINT_SCALE, HINT_TERM, HINT_ZERO, HINT_UNIT, HINT_CODE, HINTS };
+enum hint { HINT_SCALE, HINT_TERM, HINT_ZERO, HINT_UNIT, HINT_CODE, HINT_PACK, HINTS };
+
+/* The codes of 16 neighbours that share a scale. */
+enum { HINT_PACKED = 16, HINT_MARK = 0x6B636170 };
+struct hint_pack {
+    uint8_t code[HINT_PACKED / 2];      /* the low nibble of a byte first */
+    float scale, zero;                  /* the zero point of integers: the value is (code - zero) * scale */
+    uint32_t mark;                      /* HINT_MARK; anything else: not packed */
+};
+
+/* Reads one of a list of floats. */
+static inline struct hint_pack
+hint_pack_at(const float *list, size_t i)
+{
+    struct hint_pack pack;
+    memcpy(&pack, list + i, sizeof pack);
+    return pack;
+}
 
 /* Makes the set from that of this CPU. */
 void kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint);

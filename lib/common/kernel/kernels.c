@@ -122,6 +122,7 @@ static const struct kernels scalar = {
     .bits_stream = bits_stream,
     .bits_lane = bits_lane,
     .bits_blocks = bits_blocks,
+    .bits_table = bits_table,
     .convrot_f32 = convrot_f32,
     .convrot_bf16 = convrot_bf16,
     .packs = packs,
@@ -132,6 +133,10 @@ static const struct kernels scalar = {
     .transpose = transpose,
     .crc = crc_add,
     .loss = loss_add,
+    .shift = shift_add,
+    .wide_from = wide_from,
+    .wide_to = wide_to,
+    .wide_beyond = wide_beyond,
 };
 
 #if defined(__x86_64__)
@@ -250,7 +255,8 @@ kernels_round(const struct kernels *k, enum dtype to, void *restrict y, float *r
     else if (to == DTYPE_F16)
         k->round_f16(y, x, n);
     else if (n > 0) {
-        nan_canonical_all(x, n);
+        if (!k->raw)
+            nan_canonical_all(x, n);
         memcpy(y, x, n * sizeof *x);
     }
 }

@@ -24,6 +24,8 @@
 #include "kernel/encode_mx.h"
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
+#include "kernel/shift.h"
+#include "kernel/wide.h"
 #include "kernel/lowrank.h"
 
 /* Rounds n floats to 16-bit codes, to nearest, ties to even, keeping subnormals. */
@@ -79,6 +81,7 @@ typedef void kernel_affine_bf16(uint16_t *restrict y, const uint8_t *restrict x,
 typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits);
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
+typedef void kernel_bits_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8_t table[16]);
 typedef void kernel_bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits);
 
 /* convrot.h: rows of INT8 codes that were rotated in groups. */
@@ -121,6 +124,14 @@ typedef void kernel_encode_bnb4(uint8_t *restrict y, float *restrict absmax, con
     size_t block);
 typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n);
 
+/* shift.h: adds up how a change of n elements shows in the output. */
+typedef void kernel_shift(struct shift_lanes *sum, const float *w, const float *v, const float *before, const float *after, size_t n);
+
+/* wide.h */
+typedef void kernel_wide_from(double *v, const float *x, size_t n);
+typedef void kernel_wide_to(float *x, const double *v, size_t n);
+typedef size_t kernel_wide_beyond(const double *v, size_t n, double most);
+
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
 
@@ -129,6 +140,7 @@ typedef void kernel_lowrank(double *v, size_t stride, const struct lowrank *p);
 
 struct kernels {
     const char *name;                               /* "scalar", "avx2" */
+    bool raw;                                       /* floats are no numbers: keep their bits (hints.h) */
     kernel_round16 *round_bf16, *round_f16;         /* f32 -> BF16, f32 -> F16 */
     kernel_round8 *round_int8;
     kernel_widen *widen[DTYPE_COUNT];               /* F64 F32 F16 BF16, else NULL */
@@ -156,6 +168,7 @@ struct kernels {
     kernel_bits_stream *bits_stream;
     kernel_bits_lane *bits_lane;
     kernel_bits_blocks *bits_blocks;
+    kernel_bits_table *bits_table;
     kernel_convrot_f32 *convrot_f32;
     kernel_convrot_bf16 *convrot_bf16;
     kernel_packs *packs;
@@ -164,6 +177,10 @@ struct kernels {
     kernel_transpose *transpose;
     kernel_crc *crc;
     kernel_loss *loss;
+    kernel_shift *shift;
+    kernel_wide_from *wide_from;
+    kernel_wide_to *wide_to;
+    kernel_wide_beyond *wide_beyond;
     kernel_lowrank *lowrank_product, *lowrank_add;
 };
 

@@ -248,6 +248,7 @@ make_file(struct model_dir_job *job, const char *path, uint32_t *crc, struct err
         && outputs_commit(job->dir->outputs, p.sink, err);
     sink_close(p.sink);
     job->p->infinite = p.infinite;
+    job->p->changed = p.changed;
     *crc = sum.crc;
     return ok;
 }
@@ -414,7 +415,7 @@ model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice
     struct err *err)
 {
     struct model_dir_job job = { .dir = dir, .p = p, .choice = choice, .options = options, .side = { .model = p->model,
-        .outputs = dir->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization, .texts = dir->texts } };
+        .outputs = dir->outputs, .to = dir->path, .decodes = choice->decodes, .quantization = dir->quantization, .tokenizer = dir->tokenizer, .texts = dir->texts } };
     bool ok = write_all(&job, err);
     dir->complete = dir->outputs->compares;
     side_files_clear(&job.side);

@@ -23,6 +23,7 @@ struct model_dir {
     uint64_t shard_size;        /* bytes of tensor data per file; a single tensor may exceed it */
     const char *release;        /* amn version; another version cannot resume the job */
     const struct hf_quantization *quantization;    /* for config.json, or NULL; borrowed */
+    const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL; borrowed */
     const struct texts *texts;  /* the side files of the directory, instead of those of the input; or NULL; borrowed */
     bool resume, no_clobber;    /* no_clobber: an existing directory must be empty */
     bool force;                 /* replace a model in the directory */

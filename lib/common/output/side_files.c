@@ -53,18 +53,26 @@ write_file(const struct side_files *f, const char *name, const char *text, struc
     return ok;
 }
 
+/* Returns the directory from which a file is copied. */
+static const char *
+folder_of(const struct side_files *f, const char *name)
+{
+    return f->tokenizer && hf_folder_is_tokenizer(name) ? f->tokenizer : f->model->folder;
+}
+
 /* Copies a file; through memory if it is fetched, because its size is then unknown. */
 static bool
 copy_file(const struct side_files *f, const char *name, struct err *err)
 {
+    const char *folder = folder_of(f, name);
     struct model *m = f->model;
     struct source *src = NULL;
     const char *text = NULL;
     size_t n = 0;
     bool ok;
-    char *from = folder_path(m->folder, strlen(m->folder), name, err);
-    if (m->inputs.fetch)
-        ok = from && small_file_open(&src, from, false, FETCHED_MAX, catalog_budget(m->catalog), name, &text, &n, &m->inputs, err)
+    char *from = folder_path(folder, strlen(folder), name, err);
+    if (from && inputs_fetch(&m->inputs, from))
+        ok = small_file_open(&src, from, false, FETCHED_MAX, catalog_budget(m->catalog), name, &text, &n, &m->inputs, err)
             && write_file(f, name, text, NULL, n, err);
     else
         ok = from && source_open(&src, from, false, &m->inputs, err) && write_file(f, name, NULL, src, source_size(src), err);
@@ -77,13 +85,13 @@ copy_file(const struct side_files *f, const char *name, struct err *err)
 
 /* Lists a file to copy. Opens it once, so that a file that cannot be read is an error before any work is done. */
 static bool
-find_entry(struct side_files *f, const char *name, struct err *err)
+find_entry(struct side_files *f, const char *folder, const char *name, struct err *err)
 {
     struct model *m = f->model;
     struct stat st;
     struct source *src = NULL;
     char shown[STR_SHOWN];
-    char *path = folder_path(m->folder, strlen(m->folder), name, err);
+    char *path = folder_path(folder, strlen(folder), name, err);
     bool there = path && stat(path, &st) == 0, ok = path != NULL;
     if (there && S_ISREG(st.st_mode) && (uint64_t)st.st_size > SIDE_FILE_MAX)
         catalog_note(m->catalog, "%s is not copied: larger than 256 MiB", str_shown(shown, name, strlen(name)));
@@ -94,10 +102,13 @@ find_entry(struct side_files *f, const char *name, struct err *err)
     return ok;
 }
 
-/* Returns true if a file is copied. `in` is "", or the directory of the templates with a slash. */
+/* Returns true if a file of a directory is copied. `in` is "", or the directory of the templates with a slash; `entry` is the
+ * name with it. */
 static bool
-is_copied(const struct side_files *f, const char *in, const char *name)
+is_copied(const struct side_files *f, const char *folder, const char *in, const char *name, const char *entry)
 {
+    if (folder != folder_of(f, entry))
+        return false;
     if (*in)
         return str_ends(name, ".jinja");
     return hf_folder_is_copied(name, f->decodes || f->quantization);
@@ -105,16 +116,16 @@ is_copied(const struct side_files *f, const char *in, const char *name)
 
 /* Lists the files of one directory. */
 static bool
-find_in(struct side_files *f, const char *in, struct err *err)
+find_in(struct side_files *f, const char *folder, const char *in, struct err *err)
 {
     const char *name;
-    char *path = folder_path(f->model->folder, strlen(f->model->folder), in, err);
+    char *path = folder_path(folder, strlen(folder), in, err);
     DIR *d = path ? opendir(path) : NULL;
     bool ok = path && (d || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", in));
     while (ok && d && (name = folder_next(d, err)) != NULL) {
         struct str entry = { 0 };
         str_format(&entry, "%s%s", in, name);
-        ok = (!entry.failed || err_memory(err, entry.len)) && (!is_copied(f, in, name) || find_entry(f, entry.p, err));
+        ok = (!entry.failed || err_memory(err, entry.len)) && (!is_copied(f, folder, in, name, entry.p) || find_entry(f, folder, entry.p, err));
         str_clear(&entry);
     }
     if (d)
@@ -130,7 +141,7 @@ find_usual(struct side_files *f, struct err *err)
     struct model *m = f->model;
     const char *name;
     for (size_t i = 0; err->kind == ERR_NONE && (name = hf_folder_usual(i)) != NULL; i++) {
-        char *path = is_copied(f, "", name) ? folder_path(m->folder, strlen(m->folder), name, err) : NULL;
+        char *path = is_copied(f, m->folder, "", name, name) ? folder_path(m->folder, strlen(m->folder), name, err) : NULL;
         if (path && small_file_exists(path, &m->inputs, err))
             names_add(&f->names, name, strlen(name), err);
         free(path);
@@ -143,9 +154,12 @@ find_usual(struct side_files *f, struct err *err)
 bool
 side_files_find(struct side_files *f, struct err *err)
 {
+    const char *folder = f->model->folder, *tokenizer = f->tokenizer;
     bool ok = true;
-    if (!f->texts && f->model->folder)
-        ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, "", err) && find_in(f, TEMPLATES, err);
+    f->model->inputs.local = tokenizer;
+    if (!f->texts && folder)
+        ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err);
+    ok = ok && (!tokenizer || (find_in(f, tokenizer, "", err) && find_in(f, tokenizer, TEMPLATES, err)));
     names_sort(&f->names);
     return ok;
 }
@@ -175,13 +189,20 @@ side_files_add_one(const struct side_files *f, const char *name, struct err *err
     return ok;
 }
 
+/* Returns true for a text of a tokenizer if that of another directory is copied. */
+static bool
+is_replaced(const struct side_files *f, const char *name)
+{
+    return f->tokenizer && hf_folder_is_tokenizer(name);
+}
+
 bool
 side_files_add(const struct side_files *f, struct err *err)
 {
     const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
     bool ok = !config || side_files_add_one(f, config->name, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
-        ok = side_files_add_one(f, f->texts->list[i].name, err);
+        ok = is_replaced(f, f->texts->list[i].name) || side_files_add_one(f, f->texts->list[i].name, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = side_files_add_one(f, f->names.name[i], err);
     return ok;
@@ -208,7 +229,7 @@ side_files_write(const struct side_files *f, struct err *err)
     const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
     bool ok = (!config || write_config(f, config, err)) && make_folder(f, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
-        ok = side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);
+        ok = is_replaced(f, f->texts->list[i].name) || side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);
     for (size_t i = 0; ok && i < f->names.n; i++)
         ok = copy_file(f, f->names.name[i], err);
     return ok;

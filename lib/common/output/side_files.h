@@ -2,7 +2,7 @@
  * the input: config.json, without the quantization members if weights
  * are dequantized, and with those of `quantization` if weights are quantized. If the input is a directory, also copies of
  * its other files, such as tokenizer, generation config and code, except weights and quantizer configs. Of its
- * subdirectories, only additional_chat_templates is copied. */
+ * subdirectories, only additional_chat_templates is copied. A tokenizer from another directory replaces all files of the input's. */
 #ifndef OUTPUT_SIDE_FILES_H
 #define OUTPUT_SIDE_FILES_H
 
@@ -21,6 +21,7 @@ struct side_files {
     const char *to;             /* output directory */
     bool decodes;               /* some weights are dequantized */
     const struct hf_quantization *quantization;    /* or NULL */
+    const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL */
     const struct texts *texts;  /* all side files of the directory; NULL: those of the input */
     struct names names;         /* files to copy; owned */
 };

@@ -25,7 +25,10 @@ struct workspace {
     } grain;
     uint8_t *tile;              /* COMPOSED_TILE bytes, allocated on first use; owned */
     double *wide;               /* BLOCK_WIDE elements of a piece with a delta; allocated on first use; owned */
+    float *before;              /* likewise, before the change, if that is measured */
+    float *shown;               /* twice ENCODE_FLOATS, to compare a change with its encoding; allocated on first use; owned */
     struct nonfinite values;    /* infinite and NaN values after rounding to a narrower type */
+    struct changed_values changed;
 };
 
 /* The window holds all codes of a block of BF16 output: at most 292 bytes per 256 elements, plus scales. It is also the read
@@ -34,6 +37,9 @@ enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
 
 /* Elements that a delta changes at a time: several rows, so that its resident part is read once for all of them. */
 enum { BLOCK_WIDE = 64 << 10 };
+
+/* Adds the values of another count. */
+void changed_values_add(struct changed_values *sum, const struct changed_values *more);
 
 bool workspace_init(struct workspace *b, size_t block, struct err *err);        /* `block`: bytes per block */
 void workspace_clear(struct workspace *b);

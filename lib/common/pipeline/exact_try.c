@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "base/num.h"
 #include "base/thread.h"
+#include "kernel/hints.h"
 #include "pipeline/encoder.h"
 
 enum { JOBS = 64 };                     /* at most */
@@ -91,9 +92,8 @@ run_pass(struct exact_pass *s)
     return s->err->kind == ERR_NONE;
 }
 
-/* Returns the part with the codes: the largest one. */
-static unsigned
-find_codes(const struct encoding *e)
+unsigned
+exact_codes_part(const struct encoding *e)
 {
     unsigned most = 0;
     for (unsigned p = 0; p < e->nparts; p++)
@@ -108,7 +108,7 @@ check(struct exact_pass *s)
     const struct encoding *e = s->trial.of.encoding;
     s->checks = true;
     s->next = 0;
-    s->trial.of.part = find_codes(e);
+    s->trial.of.part = exact_codes_part(e);
     const struct encode_part *part = &e->part[s->trial.of.part];
     s->ordered = part->elems != 0;
     s->grains = num_ceil_div(encode_part_nbytes(part), part->grain);
@@ -168,5 +168,32 @@ exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chos
     panels_free(s.trial.panels);
     piece_free((void *)s.trial.of.elements);
     free(s.trial.facts);
+    return ok;
+}
+
+bool
+exact_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err)
+{
+    const struct encoding *e = c->encoding;
+    uint64_t count = e->rows * e->cols;
+    struct pipeline own = *p;
+    struct workspace b = { 0 };
+    float *x = malloc(ENCODE_FLOATS * sizeof *x);
+    struct panels *panels = panels_new(&own, err);
+    struct piece *elements = (void *)piece_elements(c, err);
+    own.hinting = own.nonfinite_ok = true;
+    own.kernels = &p->hints[HINT_CODE];
+    *n = 0;
+    bool ok = panels && elements && (x || err_memory(err, ENCODE_FLOATS * sizeof *x)) && workspace_init(&b, 0, err);
+    for (uint64_t at = 0, some; ok && at < count; at += some) {
+        some = num_min(ENCODE_FLOATS, count - at);
+        ok = block_floats(&own, panels, &b, elements, at, (size_t)some, x, err);
+        for (uint64_t i = 0; ok && i < some; i++)
+            *n += x[i] == (float)code;
+    }
+    workspace_clear(&b);
+    panels_free(panels);
+    piece_free(elements);
+    free(x);
     return ok;
 }

@@ -16,6 +16,7 @@
 #include "model/model.h"
 #include "kernel/kernels.h"
 #include "plan/pieces.h"
+#include "plan/shifts.h"
 #include "output/sink/sink.h"
 
 /* Output bytes per block. A block and its input fit into the L2 cache of a core. Measured with two workers relative to cat
@@ -30,6 +31,12 @@ enum { PIPELINE_JOBS = 2 };
  * 4 MiB and 2 1.5; the last was also among the two fastest. */
 enum { PIPELINE_DIRECT_BLOCK = 4 << 20, PIPELINE_DIRECT_JOBS = 2 };
 
+/* Infinite and NaN elements of weights with a delta. */
+struct changed_values {
+    uint64_t n;
+    const struct tensor *first; /* the source of one of them: the first in the input */
+};
+
 struct pipeline {
     struct model *model;                /* source of all reads; a pipe may be spooled */
     const struct pieces *pieces;        /* the output */
@@ -42,12 +49,16 @@ struct pipeline {
     bool no_verify;                     /* do not verify the checksums of the input */
     bool nonfinite_ok;                  /* encode NaN and infinity as the reference does */
     struct losses *losses;              /* accumulates the quantization error, or NULL; borrowed */
+    struct shifts *shifts;              /* accumulates how deltas show in the output, or NULL; borrowed */
+    bool bare;                          /* deltas change nothing; only within encoder.c */
     struct verify *verify;              /* set during a run */
     struct surveys *surveys;            /* set during a run, for quantizing */
+    struct surveys *bare_surveys;       /* likewise, of values without their deltas, if shifts_again() */
     const struct kernels *hints;        /* for exact encodings: a set for each enum hint; borrowed, or NULL */
     bool hinting;                       /* the kernels yield hints, not values; only within encoder.c */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to those of the pieces */
     size_t nhooks;
+    struct changed_values changed;      /* out: values of changed weights that are NaN or infinite */
     uint64_t infinite;                  /* out: number of values that became infinite by rounding to a narrower type */
 };
 

@@ -22,7 +22,7 @@ chosen_source(const struct chosen *chosen)
     t.big_endian = false;
     t.layout = NULL;
     t.sign = 0;
-    t.delta = NULL;
+    t.changed = false;
     t.dtype = chosen->dtype;
     if (w) {
         t.name = w->name;
@@ -90,6 +90,18 @@ choice_make(struct choice *choice, const struct catalog *input, const struct rol
         choice->decodes = choice->decodes || w;
     }
     choice->decodes = choice->decodes && !kept;
+    return true;
+}
+
+bool
+choice_append(struct choice *choice, const struct chosen *chosen, struct err *err)
+{
+    size_t size = (choice->n + 1) * sizeof *choice->list;
+    struct chosen *list = realloc(choice->list, size);
+    if (!list)
+        return err_memory(err, size);
+    choice->list = list;
+    list[choice->n++] = *chosen;
     return true;
 }
 

@@ -56,6 +56,9 @@ bool choice_make(struct choice *choice, const struct catalog *input, const struc
     bool all, struct err *err);
 void choice_clear(struct choice *choice);
 
+/* Appends a tensor; copied. */
+bool choice_append(struct choice *choice, const struct chosen *chosen, struct err *err);
+
 /* Checks that no two output tensors share a name. ERR_USAGE, because only the user's options can cause this. */
 bool choice_distinct(const struct choice *choice, struct err *err);
 

@@ -204,7 +204,7 @@ composed_part_make(struct composed_part *part, const struct tensor *copy, const 
     if (!merge(&layout, &s->layout, memory, err))
         return false;
     part->layout = layout;
-    return !layout || !copy || copy->layout || copy->delta || layout->dim[layout->rank - 1].stride == 1 || set_rows(part, memory, err);
+    return !layout || !copy || copy->layout || copy->changed || layout->dim[layout->rank - 1].stride == 1 || set_rows(part, memory, err);
 }
 
 static uint64_t

@@ -1,6 +1,6 @@
-/* delta: a change of the elements of one input tensor or weight, made while they are read. The owner sets tensor.delta or
- * weight.delta of a copy of the source; every piece of that source then has changed elements, also as a part of a composed
- * tensor. Element i stays a function of its position, so any range can be made independently. */
+/* delta: a change of the elements of one input tensor or weight, made while they are read. The owner replaces the source by
+ * a changed_tensor, or by a copy of the weight with a delta; every piece of that source then has changed elements, also as a part
+ * of a composed tensor. Element i stays a function of its position, so any range can be made independently. */
 #ifndef PLAN_DELTA_H
 #define PLAN_DELTA_H
 
@@ -9,10 +9,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "dtype/dtype.h"
+#include "catalog/tensor.h"
 
 struct kernels;
-struct tensor;
 
 /* Elements [first, first + n) of a source, row-major, that are being changed. */
 struct delta_run {
@@ -31,8 +30,25 @@ struct delta {
     /* Returns input i that it reads, or NULL after the last: for reports. Its extent.file counts as in the model. */
     const struct tensor *(*input)(const struct delta *delta, size_t i);
     enum dtype from;            /* F64 for a source of this type, else F32: how elements are read before the change */
-    bool again;                 /* reads elements of the source more than once: a pipe is spooled */
+    bool again;                 /* goes back by more than SCHEME_BACK bytes of its source: a pipe is spooled */
+    size_t number;              /* among the deltas of the job */
+    uint64_t numel;             /* elements of the source */
+    const char *name;           /* of what it changes, name_len bytes; borrowed from the catalog */
+    uint32_t name_len;
     uint64_t fingerprint;       /* of everything that the change depends on, except for the bytes of its inputs */
 };
+
+/* A tensor with a delta: few tensors have one, so the others have no room for it. */
+struct changed_tensor {
+    struct tensor tensor;       /* with `changed` set */
+    const struct delta *delta;  /* borrowed */
+};
+
+/* Returns the delta of a tensor, or NULL. */
+static inline const struct delta *
+tensor_delta(const struct tensor *t)
+{
+    return t->changed ? ((const struct changed_tensor *)t)->delta : NULL;
+}
 
 #endif

@@ -138,8 +138,8 @@ add_piece(struct fingerprint *f, const struct piece *piece)
 {
     ADD_NUMBERS(f, piece->kind, piece->to, piece->at, piece->nbytes);
     fingerprint_add(f, piece->name, piece->name ? piece->name_len : 0);
-    if (piece->delta)
-        ADD_NUMBERS(f, piece->delta->fingerprint);
+    if (piece_delta(piece))
+        ADD_NUMBERS(f, piece_delta(piece)->fingerprint);
     switch (piece->kind) {
     case PIECE_TEXT:
         fingerprint_add(f, piece->of.text, (size_t)piece->nbytes);

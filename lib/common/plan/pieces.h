@@ -46,8 +46,6 @@ struct piece {
     uint64_t at, nbytes;        /* offset in the output, or PIECE_NOWHERE; nbytes may be 0 */
     const char *name;           /* name of a renamed tensor, as in struct chosen */
     uint32_t name_len;
-    const struct delta *delta;  /* of the source of a COPY, VIEW or DECODE: changes its elements before they are rounded to
-                                 * `to`; or NULL; borrowed */
     union {
         const char *text;               /* TEXT: owned by the pieces */
         const struct tensor *tensor;    /* COPY */
@@ -71,6 +69,7 @@ struct built {
  * encoded. The pieces of its parts share one `elements`. */
 struct encoded {
     const struct piece *elements;
+    const struct piece *wide;           /* the same in F32, if a delta changes them and they are of a narrower type; or NULL */
     const struct piece *const *fused;   /* the pieces of all weights of encoding->fused, in its order; or NULL */
     struct encoding *encoding;  /* borrowed */
     unsigned part;
@@ -130,6 +129,10 @@ size_t piece_size(const struct piece *piece);
 /* Returns source i, below SCHEME_PARTS, of a piece: its tensor, or one part of its weight; NULL if there is none. A COMPOSED
  * piece has no sources itself, only the pieces that it consists of have. */
 const struct tensor *piece_input(const struct piece *piece, unsigned i);
+
+/* Returns the delta of the source of a COPY, VIEW or DECODE, which changes its elements before they are rounded to piece->to; or
+ * NULL. */
+const struct delta *piece_delta(const struct piece *piece);
 
 /* Returns the i-th piece that a piece, or the elements it encodes, consists of: if it is not COMPOSED, itself, once; then
  * those of the other weights in its fused group. NULL after the last. */

@@ -27,7 +27,7 @@ is_run(const struct piece *piece)
     if (piece->kind == PIECE_ENCODE)
         return encoded_part(piece)->elems != 0 && piece->of.encoded->encoding->nfacts == 0
             && is_run(piece->of.encoded->elements);
-    return !piece_input(piece, 0)->layout && !(piece->delta && piece->delta->again) && (piece->kind == PIECE_COPY
+    return !piece_input(piece, 0)->layout && !(piece_delta(piece) && piece_delta(piece)->again) && (piece->kind == PIECE_COPY
         || (piece->kind == PIECE_DECODE && weight_need(piece->of.weight, 0) == NEED_RUN));
 }
 

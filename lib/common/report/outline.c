@@ -55,7 +55,7 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
             continue;
         add_input(j, in, t, needs(piece, p, from, to));
     }
-    const struct delta *delta = (piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece)->delta;
+    const struct delta *delta = piece_delta(piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece);
     for (size_t i = 0; delta && delta->input(delta, i); i++)
         add_input(j, in, delta->input(delta, i), (struct span){ 0, delta->input(delta, i)->extent.nbytes });
 }
@@ -139,8 +139,9 @@ add_needed_files(uint64_t *after, const struct piece *piece)
         for (unsigned p = 0; p < SCHEME_PARTS; p++)
             if (piece_input(source, p))
                 need_until(after, piece_input(source, p), end);
-        for (size_t k = 0; source->delta && source->delta->input(source->delta, k); k++)
-            need_until(after, source->delta->input(source->delta, k), end);
+        const struct delta *delta = piece_delta(source);
+        for (size_t k = 0; delta && delta->input(delta, k); k++)
+            need_until(after, delta->input(delta, k), end);
     }
 }
 

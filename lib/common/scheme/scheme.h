@@ -23,6 +23,7 @@ enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 128, SCHEME_WORD = 24 };
 enum { SCHEME_BACK = 32 << 10 };
 
 struct scheme;
+struct delta;
 
 struct weight {
     const struct scheme *scheme;
@@ -71,9 +72,10 @@ struct weight_grid {
     enum dtype scale;           /* type of the scales: F32, F16, BF16, F8_E8M0 or F8_E4M3 */
     bool zeros;                 /* stores zero points */
     bool plus_zero;             /* E2M1 code 8 is +0 */
-    bool divides;               /* the values are divided by `second` */
+    bool divides, late;         /* `second` divides; it multiplies products that are rounded */
     bool exact;                 /* the product of code and scale is never rounded */
     const struct tensor *second;        /* scale of the whole weight, F32; or NULL */
+    uint32_t over;                      /* divides `second` first; 0: nothing does */
     bool short_name;            /* the scales are called P.scale */
 };
 

@@ -5,6 +5,14 @@
 
 #include "base/array.h"
 
+struct fetch *
+inputs_fetch(const struct inputs *list, const char *path)
+{
+    size_t n = list->local ? strlen(list->local) : 0;
+    bool local = n != 0 && strncmp(path, list->local, n) == 0 && path[n] == '/';
+    return local ? NULL : list->fetch;
+}
+
 bool
 inputs_add(struct inputs *list, uint64_t dev, uint64_t ino, const char *shown, struct err *err)
 {

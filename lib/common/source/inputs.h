@@ -20,7 +20,11 @@ struct inputs {
     struct input *item;         /* owned */
     size_t n, room;
     struct fetch *fetch;        /* reads the files of the model (fetch.h), or NULL: they are opened; borrowed */
+    const char *local;          /* a directory whose files are opened in any case, or NULL; borrowed */
 };
+
+/* Returns what reads the file `path`; NULL if it is opened. */
+struct fetch *inputs_fetch(const struct inputs *list, const char *path);
 
 /* Appends a file. Copies `shown`. */
 bool inputs_add(struct inputs *list, uint64_t dev, uint64_t ino, const char *shown, struct err *err);

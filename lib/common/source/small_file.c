@@ -36,7 +36,7 @@ small_file_exists(const char *path, struct inputs *inputs, struct err *err)
     uint64_t have;
     struct err why;
     struct stat st;
-    if (!inputs->fetch)         /* a dangling link counts, too: it is an error */
+    if (!inputs_fetch(inputs, path))    /* a dangling link counts, too: it is an error */
         return lstat(path, &st) == 0 || !(errno == ENOENT || errno == ENOTDIR);
     err_init(&why);
     fetch_once(inputs->fetch, true);

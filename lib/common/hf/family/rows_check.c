@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "hf/family/rows_priv.h"
 #include "hf/same.h"
+#include "plan/delta.h"
 
 /* Returns the HF name of the first row that makes an output, as the family writes it. */
 static const char *
@@ -95,7 +96,7 @@ compare(const struct rows_work *w, const struct family_source *source, const str
     const struct family_source *other = family_sources_find(w->sources, row->other, strlen(row->other));
     char what[STR_SHOWN + 64], name[STR_SHOWN];
     bool same = false;
-    if (other && other->chosen.copy && source->chosen.copy && other->chosen.copy->delta == source->chosen.copy->delta
+    if (other && other->chosen.copy && source->chosen.copy && tensor_delta(other->chosen.copy) == tensor_delta(source->chosen.copy)
             && !hf_same_bytes(&same, w->how->model, source->chosen.copy, other->chosen.copy, err))
         return false;
     snprintf(what, sizeof what, "it differs from %s, which llama.cpp uses for both",

@@ -34,3 +34,10 @@ bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsi
             for (int i = 0; i < 8; i++)
                 *y++ = (uint8_t)(load_le16(x + 2 * i) >> shift & ((1U << bits) - 1));
 }
+
+void
+bits_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8_t table[16])
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = table[x[i / 2] >> 4 * (i % 2) & 15];
+}

@@ -152,12 +152,29 @@ row_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsig
     bits_blocks(y, x, nblocks - done, bits);
 }
 
+static void
+row_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8_t table[16])
+{
+    const __m128i to = _mm_loadu_si128((const __m128i *)table), low = _mm_set1_epi8(15);
+    size_t done = n / STEP * STEP;
+
+    for (size_t i = 0; i < done; i += STEP) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(x + i / 2));
+        __m128i a = _mm_and_si128(v, low), b = _mm_and_si128(_mm_srli_epi16(v, 4), low);
+
+        _mm_storeu_si128((__m128i *)(y + i), _mm_shuffle_epi8(to, _mm_unpacklo_epi8(a, b)));
+        _mm_storeu_si128((__m128i *)(y + i + 16), _mm_shuffle_epi8(to, _mm_unpackhi_epi8(a, b)));
+    }
+    bits_table(y + done, x + done / 2, n - done, table);
+}
+
 void
 avx2_use_bits(struct kernels *k)
 {
     k->bits_stream = row_stream;
     k->bits_lane = row_lane;
     k->bits_blocks = row_blocks;
+    k->bits_table = row_table;
 }
 
 #endif

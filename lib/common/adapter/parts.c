@@ -1,0 +1,194 @@
+/* Modules that single files name by a part of the model, and those that are a part of a weight. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapter/match.h"
+#include "base/num.h"
+
+/* --- which weights */
+
+/* Counts the modules of a part of the model. */
+struct tower_count {
+    size_t n, missing;
+    const struct adapter_module *first;         /* of those without a weight */
+};
+
+/* Sets what a module changes. One without the prefix of a tower is first looked up by the ordinary steps. */
+static bool
+find_hits(struct adapter_module *module, struct match_job *m, const struct adapter *a, int tower, struct err *err)
+{
+    struct tower_hit hit[TOWER_HITS];
+    struct weight_place place = { .index = WEIGHT_NONE };
+    size_t n;
+    if (tower == TOWER_NONE && (!match_module(&place, m, a, module, false, err) || (place.index == WEIGHT_NONE
+            && !match_module(&place, m, a, module, true, err))))
+        return false;
+    if (place.index != WEIGHT_NONE)
+        return true;
+    if (!towers_find(hit, &n, m->towers, module->name, module->len, err))
+        return false;
+    struct tower_hit *kept = n != 0 ? catalog_alloc(m->job->model->catalog, n * sizeof *hit, err) : NULL;
+    if (n != 0 && !kept)
+        return false;
+    if (n != 0)
+        memcpy(kept, hit, n * sizeof *hit);
+    module->hit = kept;
+    module->nhits = n;
+    return true;
+}
+
+/* Decides about a tower of which modules are missing. `found`: another one is complete or has some. */
+static bool
+check_tower(const struct match_job *m, const struct adapter *a, const struct tower_count *count, int tower, bool found,
+    struct err *err)
+{
+    char shown[STR_SHOWN];
+    if (count->missing == 0)
+        return true;
+    str_shown(shown, count->first->name, count->first->len);
+    if (count->missing < count->n || !found)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the base has no weight for %zu of %zu modules of the %s model, such as %s: the "
+            "adapter belongs to another model, or the names of its family are not known", count->missing, count->n, towers_name(tower),
+            shown);
+    for (size_t i = 0; i < a->n; i++)
+        a->module[i].skipped = a->module[i].skipped || towers_of(a->module[i].name, a->module[i].len) == tower;
+    catalog_warn(m->job->model->catalog, "%s: skipped %zu modules of the %s model, which the base does not contain", a->shown, count->n,
+        towers_name(tower));
+    return true;
+}
+
+bool
+match_towers(struct match_job *m, const struct adapter *a, struct err *err)
+{
+    struct tower_count count[TOWERS] = { 0 };
+    bool found = false;
+    if (a->family != ADAPTER_SINGLE)
+        return true;
+    for (size_t i = 0; i < a->n; i++) {
+        struct adapter_module *module = &a->module[i];
+        int tower = towers_of(module->name, module->len);
+        if (!find_hits(module, m, a, tower, err))
+            return false;
+        found = found || tower == TOWER_NONE || module->nhits != 0;
+        if (tower == TOWER_NONE)
+            continue;
+        count[tower].n++;
+        count[tower].missing += module->nhits == 0;
+        if (module->nhits == 0 && !count[tower].first)
+            count[tower].first = module;
+    }
+    for (int i = 0; i < TOWERS; i++)
+        if (!check_tower(m, a, &count[i], i, found, err))
+            return false;
+    return true;
+}
+
+/* --- parts of weights */
+
+static bool
+misfit(const struct adapter_module *module, const struct tensor *w, const struct tensor *t, struct err *err)
+{
+    char a[SHAPE_TEXT], b[SHAPE_TEXT], shown[STR_SHOWN];
+    return adapter_fail(module, ERR_MALFORMED, err, "a factor of shape %s does not fit its part of %s of shape %s", shape_text(a, &t->shape),
+        str_shown(shown, w->name, w->name_len), shape_text(b, &w->shape));
+}
+
+/* Sets the place of a hit. */
+static bool
+find_place(struct weight_place *place, const struct match_job *m, const struct adapter_module *module, const struct tower_hit *hit, bool bias,
+    const struct tensor *t, uint64_t cols, struct err *err)
+{
+    const struct tensor w = chosen_source(&m->choice->list[hit->index[bias]]);
+    place_whole(place, m->choice, hit->index[bias]);
+    return (place->rows.cols == cols && place_rows(place, hit->row, hit->rows, cols)) || misfit(module, &w, t, err);
+}
+
+/* Checks that the hits of a module take all `rows` rows of a factor, each once. */
+static bool
+check_rows(const struct match_job *m, const struct adapter_module *module, bool bias, const struct tensor *t, uint64_t rows,
+    struct err *err)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < module->nhits; i++) {
+        const struct tower_hit *h = &module->hit[i];
+        if (h->index[bias] == WEIGHT_NONE)
+            return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s that the base has not", bias ? "bias" : "weight");
+        const struct tensor w = chosen_source(&m->choice->list[h->index[bias]]);
+        if (h->rows == 0 || h->rows > rows || h->from > rows - h->rows)
+            return misfit(module, &w, t, err);
+        sum += h->rows;
+    }
+    const struct tensor w = chosen_source(&m->choice->list[module->hit->index[bias]]);
+    return sum == rows || misfit(module, &w, t, err);
+}
+
+/* Adds the product of the two factors. */
+static bool
+add_product(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
+{
+    const struct tensor *down = module->factor[FACTOR_A], *up = module->factor[FACTOR_B];
+    uint64_t r = module->rank, na, nb;
+    if (shape_dim(&down->shape, 0) != r || shape_dim(&up->shape, 1) != r)
+        return adapter_fail(module, ERR_MALFORMED, err, "factors of rank %" PRIu64 " and %" PRIu64 ", expected %" PRIu64,
+            shape_dim(&down->shape, 0), shape_dim(&up->shape, 1), r);
+    bool swap = module->hit->transposed;
+    if (!shape_numel(&down->shape, &na) || !shape_numel(&up->shape, &nb) || r == 0
+            || !check_rows(m, module, false, up, (swap ? na : nb) / r, err))
+        return false;
+    const uint64_t in = na / r, cols = (swap ? nb : na) / r;
+    for (size_t i = 0; i < module->nhits; i++) {
+        const struct tower_hit *h = &module->hit[i];
+        struct change_step step;
+        struct weight_place place;
+        struct product *p = catalog_alloc(m->job->model->catalog, sizeof *p, err);
+        if (!p || !find_place(&place, m, module, h, false, swap ? up : down, cols, err))
+            return false;
+        *p = (struct product){ .rank = r, .cols = cols, .l = swap ? (struct factor){ down, h->from, 1, in }
+            : (struct factor){ up, h->from * r, r, 1 }, .r = swap ? (struct factor){ up, 0, 1, r } : (struct factor){ down, 0, in, 1 } };
+        const struct arranging w = match_arranging(m, a, module, &place, down);
+        if (!form_product_fits(p, &w, err) || !form_lowrank_step(&step, &w, p) || !match_add(m, a, module, &place, down, &step, err))
+            return false;
+    }
+    return true;
+}
+
+/* Adds a tensor times s. */
+static bool
+add_tensor(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct tensor *t, double s,
+    bool bias, struct err *err)
+{
+    uint64_t n, rows = t->shape.rank != 0 ? shape_dim(&t->shape, 0) : 0;
+    if (rows == 0 || !shape_numel(&t->shape, &n) || n == 0)
+        return adapter_fail(module, ERR_MALFORMED, err, "a number cannot be added to a part of a weight");
+    if (!check_rows(m, module, bias, t, rows, err))
+        return false;
+    for (size_t i = 0; i < module->nhits; i++) {
+        const struct tower_hit *h = &module->hit[i];
+        struct change_step step;
+        struct weight_place place;
+        if (!find_place(&place, m, module, h, bias, t, n / rows, err))
+            return false;
+        const struct arranging w = match_arranging(m, a, module, &place, t);
+        if (!form_add_rows(&step, &w, s, h->from, err) || !match_add(m, a, module, &place, t, &step, err))
+            return false;
+    }
+    return true;
+}
+
+bool
+match_parts(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
+{
+    const struct tensor *const *f = module->factor;
+    for (enum factor_role i = 0; i < FACTOR_ROLES; i++)
+        if (f[i] && i != FACTOR_A && i != FACTOR_B && i != FACTOR_ALPHA && i != FACTOR_B_BIAS && i != FACTOR_DIFF && i != FACTOR_DIFF_BIAS)
+            return adapter_fail(module, ERR_UNSUPPORTED, err, "it is a part of a weight of the base, or the other way round: only products of "
+                "two factors and differences are merged then");
+    if (module->hit->transposed && (f[FACTOR_DIFF] || f[FACTOR_DIFF_BIAS] || f[FACTOR_B_BIAS]))
+        return adapter_fail(module, ERR_UNSUPPORTED, err, "the weight of the base is stored transposed: only products of two factors are "
+            "merged then");
+    return (!f[FACTOR_A] || add_product(m, a, module, err))
+        && (!f[FACTOR_DIFF] || add_tensor(m, a, module, f[FACTOR_DIFF], a->c, false, err))
+        && (!f[FACTOR_DIFF_BIAS] || add_tensor(m, a, module, f[FACTOR_DIFF_BIAS], a->c, true, err))
+        && (!f[FACTOR_B_BIAS] || add_tensor(m, a, module, f[FACTOR_B_BIAS], module->scale, true, err));
+}

@@ -1,0 +1,34 @@
+/* towers: finds the weights that the modules of a single file mean, by the part of the model in front of their names: the image
+ * model or one of its text encoders. Names of one program are found under those of another, as families/names says. */
+#ifndef ADAPTER_TOWERS_H
+#define ADAPTER_TOWERS_H
+
+#include "adapter/names.h"
+
+enum { TOWER_NONE = -1, TOWERS = 4 };
+
+/* Rows of a weight and of its bias that a module changes. */
+struct tower_hit {
+    size_t index[2];            /* of the weight and the bias among the chosen tensors, or WEIGHT_NONE */
+    uint64_t row, rows;         /* the rows that change */
+    uint64_t from;              /* row of the module that is the first of them */
+    bool part;                  /* not the whole of both, in order */
+    bool transposed;            /* the weight is stored transposed */
+};
+
+enum { TOWER_HITS = 8 };
+
+struct towers;
+
+struct towers *towers_new(const struct choice *choice);         /* NULL if memory is short */
+void towers_free(struct towers *t);                             /* accepts NULL */
+
+/* Returns the tower of a module by the prefix of its name, or TOWER_NONE, and its name in messages. */
+int towers_of(const char *name, size_t n);
+const char *towers_name(int tower);
+
+/* Sets hit[0..*n) to what a module changes: none if the base has no weight of its name. A name without a prefix is looked up in the
+ * image model, but only among the names of other programs. Fails with ERR_MALFORMED if it can mean several weights. */
+bool towers_find(struct tower_hit hit[TOWER_HITS], size_t *n, struct towers *t, const char *name, size_t len, struct err *err);
+
+#endif

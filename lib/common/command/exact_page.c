@@ -1,0 +1,75 @@
+/* The HTML page of an exact job: a table of weights, with why earlier names of the list do not hold them. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "command/exact.h"
+#include "report/html.h"
+#include "report/loss_style.h"
+#include "report/page.h"
+
+static void
+add_lines(struct str *out, const char *const *lines)
+{
+    for (; *lines; lines++)
+        str_format(out, "%s\n", *lines);
+}
+
+static void
+add_begin(struct str *out, const struct command *cmd, const char *model)
+{
+    size_t n = strlen(model);
+    str_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'\">\n<title>Exact transcoding of ");
+    html_text(out, model, n);
+    str_text(out, "</title>\n<style>\n");
+    add_lines(out, loss_style);
+    str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>Exact transcoding of ");
+    html_text(out, model, n);
+    str_format(out, "</h1>\n<p class=\"muted\">No value of a weight changed at level <i>%s</i>, unless its row says so. Written by %s "
+        "%s.</p>\n</header>\n<div class=\"scroll\"><table class=\"list sort\">\n<thead><tr><th scope=\"col\" class=\"text\">weight</th>"
+        "<th scope=\"col\" class=\"text\">from</th><th scope=\"col\" class=\"text\">to</th><th scope=\"col\" class=\"text\">how</th>"
+        "<th scope=\"col\" class=\"text\">exact at</th><th scope=\"col\">blocks</th>"
+        "<th scope=\"col\" class=\"text\">not held by</th></tr></thead>\n<tbody>\n", exact_level_word(cmd->exact.level), cmd->cli.tool,
+        CLI_VERSION);
+}
+
+static void
+add_row(struct str *out, const struct exact_row *r)
+{
+    const char *between = "";
+    str_text(out, "<tr><td class=\"name\">");
+    html_text(out, r->name, r->name_len);
+    str_format(out, "</td><td class=\"text\">%s</td><td class=\"text\">%s</td><td class=\"text\">%s</td><td class=\"text\">", r->from,
+        r->to ? r->to : r->from, exact_way_phrase(r));
+    for (int i = 0; i < EXACT_LEVELS; i++)
+        if (r->levels[i]) {
+            str_format(out, "%s%s", between, exact_level_word((enum exact_level)i));
+            between = ", ";
+        }
+    str_format(out, "</td><td data-v=\"%" PRIu64 "\">%" PRIu64 "</td><td class=\"text\">", r->blocks, r->blocks);
+    for (size_t i = 0; i < r->ntried; i++) {
+        uint64_t cols = r->cols != 0 ? r->cols : 1;
+        str_format(out, "%s%s: %s, block [%" PRIu64 ",%" PRIu64 "]", i != 0 ? "; " : "", r->tried[i].scheme,
+            exact_cause_word(r->tried[i].cause), r->tried[i].block / cols, r->tried[i].block % cols);
+    }
+    str_text(out, "</td></tr>\n");
+}
+
+bool
+exact_page(FILE *out, const struct command *cmd, const char *model, struct err *err)
+{
+    struct page page;
+    page_init(&page, out);
+    add_begin(&page.text, cmd, model);
+    for (size_t i = 0; i < cmd->exact.nrows && page.sys == 0; i++) {
+        add_row(&page.text, &cmd->exact.rows[i]);
+        page_turn(&page);
+    }
+    str_text(&page.text, "</tbody></table></div>\n<script>\n");
+    add_lines(&page.text, loss_script);
+    str_text(&page.text, "</script>\n</body>\n</html>\n");
+    return page_finish(&page, err);
+}

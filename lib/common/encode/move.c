@@ -1,0 +1,149 @@
+#include "encode/move.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dtype/float8.h"
+#include "kernel/encode_fp8.h"
+
+static const int8_t twice[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
+
+/* A byte of scratch memory is enough for an element: half for its code, half for scale and zero point of 16. */
+enum { MOST = ENCODE_ROOM };
+
+bool
+move_take_all(struct move_all *all, const struct encode_run *run, size_t block)
+{
+    bool same = run->n <= MOST && run->n % block == 0;
+    all->scale = run->room;
+    all->zero = all->scale + MOST / 16;
+    all->code = (uint8_t *)(all->zero + MOST / 16);
+    for (size_t i = 0; same && i < run->n / block; i++) {
+        struct hint_pack pack;
+        same = move_take(&pack, all->code + i * block / 2, run->hints.pack, i * block, block);
+        all->scale[i] = pack.scale;
+        all->zero[i] = pack.zero;
+    }
+    return same;
+}
+
+void
+move_prove(const struct move_all *all, const struct encoding *e, const struct encode_run *run, uint64_t at, size_t block)
+{
+    static const float e2m1[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    static const float integers[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    bool halves = move_is_e2m1(e);
+    const struct codes4 c = { halves ? e2m1 : integers, halves ? NULL : all->zero, all->scale, block, true };
+    run->kernels->codes4_f32(run->x, all->code, 0, run->n, &c);
+    run->compare(run->of, at, run->x, run->back, run->n);
+}
+
+bool
+move_is_e2m1(const struct encoding *e)
+{
+    const struct exact_source *s = &e->exact->source;
+    return s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E8M0 && !s->two;
+}
+
+bool
+move_is_nvfp4(const struct encoding *e)
+{
+    return e->exact->source.codes == EXACT_E2M1 && e->exact->source.scale == DTYPE_F8_E4M3;
+}
+
+bool
+move_is_int(const struct encoding *e)
+{
+    const struct exact_source *s = &e->exact->source;
+    return s->codes == EXACT_INT && s->bits == 4 && !s->two;
+}
+
+bool
+move_power(int *t, float scale)
+{
+    return solve_is_power(scale, t) && *t >= -127 && *t <= 127;
+}
+
+bool
+move_integers(uint8_t table[16], const struct encoding *e, float zero, int offset, int low, int top)
+{
+    bool halves = move_is_e2m1(e);
+    for (int i = 0; i < 16; i++) {
+        int q = halves ? twice[i] : i - (int)zero;
+        if (q < low || q > top || (!halves && (float)(int)zero != zero))
+            return false;
+        table[i] = (uint8_t)(q + offset);
+    }
+    return true;
+}
+
+bool
+move_e4m3(uint8_t table[16], const struct encoding *e, int shift)
+{
+    for (int i = 0; i < 8; i++) {
+        float v = ldexpf(0.5f * twice[i], shift);
+        table[i] = e4m3_of_float(v);
+        table[8 + i] = (uint8_t)(i == 0 && e->exact->source.plus_zero ? 0 : table[i] | 0x80);
+        if (float8_to_float(DTYPE_F8_E4M3, table[i]) != v)
+            return false;
+    }
+    return true;
+}
+
+/* Returns the value that the decoder of the source yields. */
+static float
+source_value(const struct exact_source *s, float code, float scale)
+{
+    enum solve_nvfp4_reader reader = s->late ? SOLVE_NVFP4_BLOCKS : s->divides ? SOLVE_NVFP4_DIVIDES : SOLVE_NVFP4_MULTIPLIES;
+    return s->two ? solve_nvfp4_value(reader, code, scale, s->second) : code * scale;
+}
+
+/* Sets the codes of block scales 2^(t - m). */
+static void
+begin_powers(struct move_nvfp4 *m, enum solve_nvfp4_reader reader, float second)
+{
+    m->powers = solve_is_power(solve_nvfp4_factor(reader, second), &m->exponent);
+    m->any = m->powers;
+}
+
+void
+move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second)
+{
+    const struct exact_source *s = &e->exact->source;
+    bool real = e->exact->level == EXACT_REAL;
+    memset(m, 0, sizeof *m);
+    if (move_is_e2m1(e)) {
+        begin_powers(m, reader, second);
+        return;
+    }
+    m->any = move_is_nvfp4(e) && isfinite(second) && second != 0
+        && (!real || solve_nvfp4_is_same_real(s, reader, second));
+    for (unsigned code = 0; m->any && code < 127; code++) {
+        float scale = float8_to_float(DTYPE_F8_E4M3, (uint8_t)code);
+        for (unsigned i = 0; i < 8; i++) {
+            float value = source_value(s, 0.5f * twice[i], scale), other = solve_nvfp4_value(reader, 0.5f * twice[i], scale, second);
+            bool same = isfinite(value) && (real || solve_same(e->exact->level, solve_rounded(e->exact->level, value), (double)other));
+            m->same[code] |= (uint16_t)(same << i);
+        }
+    }
+}
+
+bool
+move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale)
+{
+    if (m->powers) {
+        int t;
+        if (!solve_is_power(pack->scale, &t) || t - m->exponent < -9 || t - m->exponent > 8)
+            return false;
+        *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
+        return true;
+    }
+    *scale = e4m3_of_float(pack->scale);
+    uint16_t same = m->same[*scale & 0x7F];
+    if (!m->any || !isfinite(pack->scale) || float8_to_float(DTYPE_F8_E4M3, *scale) != pack->scale || (positive && *scale & 0x80))
+        return false;
+    for (int i = 0; same != 0xFF && i < 8; i++)
+        if (!(same >> (pack->code[i] & 7) & 1) || !(same >> (pack->code[i] >> 4 & 7) & 1))
+            return false;
+    return true;
+}
