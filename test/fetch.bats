@@ -88,6 +88,7 @@ serve() {
 }
 
 @test "a directory: its usual names are tried, and config.json, tokenizer and other files are fetched" {
+    models
     "$helpers/hf-model" "$corpus/hf-models/qwen2" srv/hf
     amn-convert -q --to gguf srv/hf >want.gguf
     amn-convert -q --to gguf --fetch "$local" hf/ | cmp - want.gguf
@@ -106,6 +107,8 @@ serve() {
     [ "$(amn hash --fetch "$local" other/ | cut -c 1-64)" = "$(amn hash srv/other/model.safetensors | cut -c 1-64)" ]
     try 66 amn-inspect --fetch "$local" none/
     grep -q 'no model in the directory under a usual name' err
+    amn-convert -q -o want.npz srv/m.gguf srv/hf/model-00001-of-00004.safetensors
+    amn-convert -q --to npz --fetch "$local" m.gguf hf/model-00001-of-00004.safetensors | cmp - want.npz
     # files that options name are not fetched
     mkdir here && mv srv/hf/config.json here
     amn-convert -q --to gguf --config here/config.json --fetch "$local" hf/ | cmp - want.gguf

@@ -250,7 +250,7 @@ check_operands(const struct command *cmd, struct err *err)
     const char *last = n > 1 ? cmd->cli.operands[n - 1] : NULL;
     char shown[STR_SHOWN];
     struct stat st;
-    if (!last || cmd->output.path || !writer_of(last) || stat(last, &st) == 0)
+    if (!last || cmd->cli.fetch || cmd->output.path || !writer_of(last) || stat(last, &st) == 0)
         return true;
     str_shown(shown, last, strlen(last));
     return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s does not exist; if it is the output, give it with -o %s", shown, shown);

@@ -124,24 +124,24 @@ is_wanted(const struct outline *in, const struct piece *piece)
 /* --- files */
 
 static void
-raise(uint64_t *after, const struct tensor *t, uint64_t end)
+need_until(uint64_t *after, const struct tensor *t, uint64_t end)
 {
     after[t->extent.file] = num_max(after[t->extent.file], end);
 }
 
-/* Raises the offsets of all files that a piece reads to its end. */
+/* Raises the offset of each file that a piece needs to the end of the piece. */
 static void
-raise_files(uint64_t *after, const struct piece *piece)
+add_needed_files(uint64_t *after, const struct piece *piece)
 {
     uint64_t end = piece->at + piece->nbytes;
     const struct piece *source;
     for (size_t i = 0; (source = piece_component(piece, i)) != NULL; i++) {
         for (unsigned p = 0; p < SCHEME_PARTS; p++)
             if (piece_input(source, p))
-                raise(after, piece_input(source, p), end);
+                need_until(after, piece_input(source, p), end);
         const struct delta *delta = piece_delta(source);
         for (size_t k = 0; delta && delta->input(delta, k); k++)
-            raise(after, delta->input(delta, k), end);
+            need_until(after, delta->input(delta, k), end);
     }
 }
 
@@ -152,7 +152,7 @@ add_files(struct ndjson *j, const struct outline *in, struct err *err)
     if (!after)
         return err_memory(err, in->nfiles * sizeof *after);
     for (size_t i = 0; i < pieces_count(in->pieces); i++)
-        raise_files(after, pieces_at(in->pieces, i));
+        add_needed_files(after, pieces_at(in->pieces, i));
     for (size_t i = 0; i < in->nfiles; i++) {
         ndjson_begin(j);
         ndjson_text(j, "file", in->files[i]);

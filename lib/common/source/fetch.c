@@ -23,6 +23,7 @@ struct fetched {
     struct fetch *fetch;                /* borrowed */
     char *path;                         /* owned */
     uint64_t end;                       /* its size if its first window was short, as far as is known; else unknown */
+    bool once;                          /* a command that fails is not run again */
 };
 
 struct fetch_slot {
@@ -44,7 +45,7 @@ struct fetch_slot {
 struct fetch {
     const char *command;                /* borrowed */
     uint64_t window;
-    bool once;
+    bool once;                          /* of the files that are opened */
     atomic_bool stop;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -118,7 +119,7 @@ fill(struct fetch_slot *s)
         if (s->err.kind == ERR_NONE)
             err_set(&s->err, ERR_IO, run.at + run.got, "the fetch command returned %zu of %zu bytes that the %s promises",
                 run.got, need + before, before ? "range before" : "header");
-        if (f->once || atomic_load(&f->stop) || atomic_load(&s->dropped))
+        if (s->of->once || atomic_load(&f->stop) || atomic_load(&s->dropped))
             break;
     }
     return false;
@@ -313,6 +314,7 @@ fetch_open(struct fetch *f, const char *path, struct err *err)
         return NULL;
     }
     file->fetch = f;
+    file->once = f->once;
     file->layer.kind = &fetched_kind;
     file->layer.size = file->end = SOURCE_SIZE_UNKNOWN;
     pthread_mutex_lock(&f->lock);

@@ -20,7 +20,7 @@ struct fetch;
 struct fetch *fetch_new(const char *command, uint64_t window, struct err *err);
 void fetch_free(struct fetch *f);                       /* accepts NULL */
 
-/* For files that may be absent: while it is set, a command that fails is not run again. */
+/* For files that may be absent: while it is set, files are opened whose command is not run again if it fails. */
 void fetch_once(struct fetch *f, bool once);
 
 #endif

@@ -11,7 +11,7 @@ small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t ma
 {
     const uint8_t *p = NULL;
     uint64_t have = 0;
-    struct fetch *fetch = inputs->fetch;
+    struct fetch *fetch = inputs->fetch;        /* of the model, but not of a file that an option names */
     inputs->fetch = pipe_ok ? NULL : fetch;
     bool ok = source_open(src, path, pipe_ok, inputs, err);
     inputs->fetch = fetch;
