@@ -7,7 +7,7 @@
 #   make install    into $(DESTDIR)$(PREFIX), without debug symbols; STRIP=: keeps them
 #   make uninstall  what it installed
 #   make help       this text
-#   make bench      ratios to cat, and peak memory; never fails on a figure
+#   make bench      ratios to the least time for the output, and peak memory; never fails on a figure
 #   make bench-compare  amn and other tools on the same jobs; AMN_PEERS_VENV and others name those, see test/bench_compare.py
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check-full` takes some
@@ -16,6 +16,8 @@
 #   make fuzz-NAME  libFuzzer on test/fuzz/fuzz_NAME.c, as long; new finds go to test/fuzz/found/NAME. `make fuzz-keep-NAME`
 #                   makes of them, and of the corpus, the smallest corpus that reaches as much
 #   make check-fuzz SANITIZE=1 CC=clang   each of these targets once over its corpus
+#   make check-engines  the scripts in contrib/ with GNU parallel, Slurm, S3 and a Job's schema, as root; installs what it needs,
+#                   Python packages into $(obj)/engines
 #   make peers      compare with the canonical Python libraries (pip, several GB)
 #   make dist       the source, dist/amn-VERSION.tar.gz
 #   make deb        a Debian package, dist/amn_VERSION-1_ARCH.deb
@@ -62,7 +64,8 @@ libraries = obj-static/libraries
 PKGS = zlib jansson libarchive
 HEADERS =
 PKG_CONFIG = env PKG_CONFIG_LIBDIR=obj-static/sysroot/lib/pkgconfig pkg-config --static
-override CFLAGS += -DLIBARCHIVE_LINKED
+override CFLAGS += -DLIBARCHIVE_LINKED -DLIBCRYPTO_LINKED
+linked = obj-static/sysroot/lib/libcrypto.a
 override LDFLAGS += -static -s
 endif
 
@@ -87,7 +90,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthrea
 ifneq (,$(filter -Ofast -ffast-math -funsafe-math-optimizations,$(LDFLAGS)))
 $(error LDFLAGS: gcc links code for $(LDFLAGS) that flushes subnormals to zero, which changes output bytes)
 endif
-ALL_LIBS = $(PKG_LIBS) -lm -pthread -ldl
+ALL_LIBS = $(PKG_LIBS) $(linked) -lm -pthread -ldl
 
 tools   = amn-parse amn-inspect amn-remember amn-forget amn-convert
 links   = amn-info=amn-inspect amn-dequantize=amn-remember amn-quantize=amn-forget
@@ -136,7 +139,7 @@ $(obj)/module_names.c: lib/package/family-table $(names)
 	@mkdir -p $(@D)
 	sh lib/package/family-table adapter/names_file.h module_names $(names) >$@.new && mv $@.new $@
 
-$(obj)/families.o $(obj)/module_names.o: $(obj)/%.o: $(obj)/%.c
+$(obj)/families.o $(obj)/module_names.o: $(obj)/%.o: $(obj)/%.c $(libraries)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 obj-static/libraries: lib/package/static-libraries
@@ -215,11 +218,11 @@ check check-full:
 
 unit: $(completions) $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
-$(obj)/test/bench-encoders: test/bench_encoders.c $(obj)/libamn.a
+$(obj)/test/bench-encoders $(obj)/test/bench-floor: $(obj)/test/bench-%: test/bench_%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
 
-bench: all $(obj)/test/bench-encoders
+bench: all $(obj)/test/bench-encoders $(obj)/test/bench-floor
 	python3 test/bench.py --all $(bin) $(obj)
 
 bench-compare: all
@@ -262,6 +265,17 @@ fuzz-keep-%:
 	rm -rf test/fuzz/found/$*-kept && mkdir -p test/fuzz/found/$*-kept $(fuzz_found)
 	obj-fuzz/test/fuzz/fuzz_$* $(fuzz_flags) -set_cover_merge=1 -max_len=2048 test/fuzz/found/$*-kept $(fuzz_found)
 	rm -rf test/fuzz/corpus/$* && mv test/fuzz/found/$*-kept test/fuzz/corpus/$*
+
+# The folder of Python packages is made whole or not at all.
+$(obj)/engines: test/engines/requirements.txt
+	rm -rf $@
+	python3 -m venv $@ && $@/bin/pip install -q -r $< || { rm -rf $@; exit 1; }
+	touch $@
+
+check-engines:
+	sh test/setup.sh build test engines
+	$(MAKE) $(parallel) all $(obj)/engines
+	AMN_BIN=$(bin) AMN_ENGINES=$(CURDIR)/$(obj)/engines bats test/engines
 
 peers: all
 	sh test/peers/run.sh $(bin)
@@ -334,7 +348,7 @@ static_name = amn-$(version)-linux-$(firstword $(subst -, ,$(machine)))
 static_doc  = $(out)/$(static_name)/share/doc/amn
 
 static:
-	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config mandoc)
+	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config mandoc libcrypto.a)
 	rm -rf $(out)/$(static_name)
 	$(MAKE) STATIC=1 install DESTDIR= PREFIX=$(out)/$(static_name)
 	install -d $(static_doc)/licences
@@ -356,6 +370,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all help setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz peers install uninstall clean
+.PHONY: all help setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz check-engines peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

@@ -35,7 +35,7 @@ print_digest(void *own, const struct operand *operand, struct err *err)
     struct page page;
     bool stored = d->hash->stored;
     const char *name = operand->name ? operand->name : "-";
-    cli_remarks(d->cli, operand->model->name, operand->model->catalog);
+    cli_remarks(d->cli, operand->model->name, operand->model->catalog, 0);
     bool ok = hash_operand(&digests, operand, stored ? DIGESTS_STORED : DIGESTS_VALUES, d->hash->jobs, err);
     page_init(&page, stdout);
     if (ok && d->cli->form == CLI_JSON)

@@ -93,9 +93,9 @@ check(const struct tool *tool, struct err *err)
             "--check or --diff");
     if (tool->grid && (tool->metadata || tool->arrays || tool->size))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--grid cannot be combined with --metadata, --arrays or --to");
-    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->input_scheme || cli->config || cli->root || cli->fetch)
+    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->input_scheme || cli->config || cli->root)
         || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan cannot be combined with --metadata, --arrays, --to, --input-scheme, "
-            "--config, --root or --fetch");
+            "--config or --root");
 }
 
 /* Computes the length of the file that amn-remember would write; unknown for a part of a split model, which amn-remember

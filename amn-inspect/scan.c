@@ -11,12 +11,16 @@
 #include "base/names.h"
 #include "cli/progress.h"
 #include "command/operands.h"
+#include "model/index.h"
 #include "model/store.h"
 #include "report/scan_report.h"
 #include "scan/pickles.h"
+#include "source/fetch.h"
+#include "source/small_file.h"
 
 struct scanning {
     const struct cli *cli;
+    struct fetch *fetch;        /* or NULL */
     bool begun;                 /* a file has been reported */
     bool dangerous;             /* something dangerous was found */
     bool suspicious;            /* a suspicious global was named */
@@ -85,11 +89,14 @@ report(struct scanning *scan, struct source *src, const char *file, enum named_b
 static bool
 scan_file(struct scanning *scan, const char *path, const char *file, enum named_by naming, struct err *err)
 {
-    struct model m = { 0 };             /* only ->inputs is used, so that the report does not overwrite an input */
+    /* Only ->inputs is used, so that the report does not overwrite an input. */
+    struct model m = { .inputs.fetch = scan->fetch };
     struct source *src = NULL;
     bool ok = source_open(&src, path, true, &m.inputs, err) && model_check_overwrite(&m, err);
     if (ok)
         source_set_meter(src, &scan->cli->bar->meter);
+    if (ok && path && scan->fetch)
+        source_settle_size(src);
     ok = ok && report(scan, src, file, naming, err);
     if (!ok && src)
         err_in_file(err, source_name(src));
@@ -146,6 +153,33 @@ scan_folder(struct scanning *scan, const char *dir, struct err *err)
     return ok;
 }
 
+/* Scans the shards that a fetched index lists. */
+static bool
+scan_index(struct scanning *scan, const char *path, struct err *err)
+{
+    struct inputs inputs = { .fetch = scan->fetch };
+    struct budget budget = { .limits = scan->cli->limits };
+    struct source *src = NULL;
+    struct index index = { 0 };
+    const char *text;
+    size_t n;
+    bool ok = small_file_open(&src, path, false, INDEX_FILE_MAX, &budget, "index bytes", &text, &n, &inputs, err)
+        && index_read(&index, text, n, &budget, err);
+    source_close(src);
+    for (size_t i = 0; ok && i < index.nshards && !ferror(stdout); i++) {
+        char *shard = folder_path(path, folder_len(path), index.shard[i], err);
+        struct err fault;
+        err_init(&fault);
+        ok = shard != NULL;
+        if (ok && !scan_file(scan, shard, shard, LISTED, &fault))
+            tell(scan, &fault);
+        free(shard);
+    }
+    index_clear(&index);
+    inputs_clear(&inputs);
+    return ok;
+}
+
 /* --- operands -------------------------------------------------------------------------------------------- */
 
 /* Scans a file, a directory, or the directory of a model index. */
@@ -153,8 +187,12 @@ static bool
 scan_path(struct scanning *scan, const char *path, const char *operand, struct err *err)
 {
     struct stat st;
-    if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (scan->fetch && model_is_fetched_directory(path))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan: a fetched directory cannot be listed; give its index or files");
+    if (!scan->fetch && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return scan_folder(scan, path, err);
+    if (scan->fetch && path && str_ends(path, ".index.json"))
+        return scan_index(scan, path, err);
     if (!path || !str_ends(path, ".index.json"))
         return scan_file(scan, path, operand ? operand : "-", scan->cli->noperands > 1 ? ONE_OF_SEVERAL : ALONE, err);
     size_t n = folder_len(path);
@@ -185,7 +223,7 @@ scan_operand(void *own, const char *operand, struct err *err)
     struct catalog *catalog = NULL;
     bool ok = true;
     meter_phase(&scan->cli->bar->meter, "looking for pickles", METER_UNKNOWN);
-    if (path && store_named(path)) {
+    if (path && !scan->fetch && store_named(path)) {
         catalog = catalog_new(&scan->cli->limits, err);
         ok = catalog && store_resolve(&found, path, &inputs, catalog, err);
         path = found.p;
@@ -206,8 +244,11 @@ scan_operand(void *own, const char *operand, struct err *err)
 enum cli_status
 scan_operands(struct cli *cli)
 {
-    struct scanning scan = { .cli = cli };
-    enum cli_status status = operands_each(cli, scan_operand, &scan);
+    struct err err;
+    err_init(&err);
+    struct scanning scan = { .cli = cli, .fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, &err) : NULL };
+    enum cli_status status = err.kind == ERR_NONE ? operands_each(cli, scan_operand, &scan) : cli_fail(cli, &err);
+    fetch_free(scan.fetch);
     if (scan.dangerous && status != CLI_IO)
         return CLI_FOUND;
     status = status > scan.status ? status : scan.status;

@@ -28,7 +28,7 @@ list(void *own, const struct operand *operand, struct err *err)
     const struct model *model = operand->model;
     struct digests digests = { 0 };
     unsigned which = tool->hash.stored ? DIGESTS_STORED : DIGESTS_STORED | DIGESTS_VALUES;
-    cli_remarks(cli, model->name, model->catalog);
+    cli_remarks(cli, model->name, model->catalog, 0);
     if (operand->adapter)
         return cli_human(cli) ? adapter_parse_text(stdout, operand, err) : adapter_parse_json(stdout, operand, err);
     const char **files = model_files(model, err);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""bench.py BIN [OBJ]: measure the time of the tools as a multiple of the time of `cat` or `cp` for the same output, and their
-memory. AMN_PEERS_VENV (see test/peers/run.sh) names the libraries that some rows compare with.
+"""bench.py BIN [OBJ]: measure the time of the tools as a multiple of the floor, and their memory. The floor is the least time for an
+output of that size: see bench_floor.c. Rows that write decoded weights show the multiple of `cat` as well. AMN_PEERS_VENV (see test/peers/run.sh) names the libraries that some rows compare with.
 
 Only ratios within one run are meaningful: see "how the clock is read" in bench_clock.py. A missed goal is
 only marked; the status is not 0 only if a tool fails or its bytes differ.
@@ -15,6 +15,7 @@ import tempfile
 import bench_adapter
 import bench_encode
 import bench_pairs
+import bench_parts
 from bench_clock import Command, Failed, Table
 from bench_families import FAMILIES, tensors_of
 from bench_inputs import (BLOCKS, FAST, FIRST, LAYER_OUT, MIB, make_fp8, make_gguf, make_gptq, recopy, write_safetensors)
@@ -30,7 +31,7 @@ class Bench:
         self.inspect = os.path.join(os.path.abspath(opt.bin), "amn-inspect")
         self.convert = os.path.join(os.path.abspath(opt.bin), "amn-convert")
         self.forget = os.path.join(os.path.abspath(opt.bin), "amn-forget")
-        self.encoders = os.path.join(os.path.abspath(opt.obj), "test", "bench-encoders")
+        self.encoders, self.floor_tool = (os.path.join(os.path.abspath(opt.obj), "test", n) for n in ("bench-encoders", "bench-floor"))
         self.ncpus = len(cpus)
         self.input, self.out, self.new = (os.path.join(folder, n) for n in ("in", "out", "new"))
         self.folder = folder
@@ -49,8 +50,11 @@ class Bench:
     def to_file(self, *options, env=None):
         return self.ours(*options, "-o", self.new, env=env, new=self.new)
 
-    def cat(self):
-        return Command(["cat", self.out], stdout=self.new, new=self.new)
+    def against_floor(self, label, ours, goal):
+        """A row for a command that must write the bytes of self.out to self.new."""
+        floor = Command([self.floor_tool, str(os.path.getsize(self.out)), self.new], new=self.new)
+        cat = Command(["cat", self.out], stdout=self.new, new=self.new)
+        self.table.row(label, ours, floor, goal, self.touch, self.out, cat)
 
     def reference(self):
         """Makes the output with one scalar thread and copies it, like a user's file. Returns False if it is not supported yet."""
@@ -68,42 +72,40 @@ class Bench:
         return os.waitpid(pid.start(pid.argv)[0], 0)[1] == 0
 
     def fp8(self):
-        row, touch = self.table.row, self.touch
         if not self.wants("S1", "S2", "S5", "S6", "S9", "S10"):
             return
         header = make_fp8(self.input, self.layers)
         if not self.reference():
             raise Failed("FP8 is not supported")
         if self.wants("S1"):
-            row("S1  FP8 -> file", self.to_file(), self.cat(), 0.70, touch, self.out)
-        for cpu, goal in ("avx2", 1.0), ("scalar", 2.5):
-            if self.wants("S2") and self.has(cpu):
-                row(f"S2  FP8 -> file, -j1, {cpu}", self.to_file("-j1", env={"AMN_CPU": cpu}), self.cat(), goal, touch,
-                    self.out)
+            self.against_floor("S1  FP8 -> file", self.to_file(), 1.10)
+        if self.wants("S2"):
+            self.against_floor("S2  FP8 -> file, -j1", self.to_file("-j1"), 1.2)
         if self.wants("S5"):
-            row("S5  FP8 -> /dev/null", self.ours(), Command(["cat", self.out]), 0.65, SPARE)
+            self.table.row("S5  FP8 -> /dev/null", self.ours(), Command(["cat", self.out]), 0.65, SPARE)
         if self.wants("S6"):
             pipe = {"pipe": True, "cpus": self.pinned}
-            row("S6  FP8 | cat, on one CPU", self.ours(**pipe), Command(["cat", self.out], **pipe), 0.85, SPARE)
+            self.table.row("S6  FP8 | cat, on one CPU", self.ours(**pipe), Command(["cat", self.out], **pipe), 0.85, SPARE)
         if self.wants("S9"):
             self.header("S9  inspect FP8", header)
         if self.wants("S10"):
             os.rename(self.out, self.input)             # BF16 is not changed
-            copy = Command(["cp", self.input, self.new], new=self.new)
-            row("S10 BF16 -> file, and cp", self.to_file(), copy, 1.10, touch, self.input)
+            os.link(self.input, self.out)
+            self.against_floor("S10 BF16 -> file", self.to_file(), 1.15)
+            os.unlink(self.out)
 
     def run_once(self, argv, env=None):
         made = Command(argv, env)
         made.check(os.waitpid(made.start(made.argv)[0], 0)[1])
 
-    def gguf(self, dtype, goal):
-        row = "S3" if dtype in FAST else "S4"
+    def gguf(self, dtype):
+        row, goal = ("S1", 1.10) if dtype in FIRST else ("S3", 1.15) if dtype in FAST else ("S4", 1.6)
         if not self.wants(row):
             return
         make_gguf(self.input, dtype, self.layers)
         label = f"{row}  {dtype} -> file"
         if self.reference():
-            self.table.row(label, self.to_file(), self.cat(), goal, self.touch, self.out)
+            self.against_floor(label, self.to_file(), goal)
         else:
             self.table.line(f"{label}: not supported")
 
@@ -112,7 +114,7 @@ class Bench:
             return
         make_gptq(self.input, self.layers * LAYER_OUT, out, in_)
         self.reference()
-        self.table.row(f"S3  GPTQ 4-bit [{out}, {in_}] -> file", self.to_file(), self.cat(), 0.65, self.touch, self.out)
+        self.against_floor(f"S3  GPTQ 4-bit [{out}, {in_}] -> file", self.to_file(), 1.3)
 
     def family(self, row, name, goal, maker, config):
         """A scheme of safetensors, as a directory with its config.json."""
@@ -125,7 +127,7 @@ class Bench:
             json.dump(config or {}, f)
         label = f"{row}  {name} -> file"
         if self.reference():
-            self.table.row(label, self.to_file(), self.cat(), goal, self.touch, self.out)
+            self.against_floor(label, self.to_file(), goal)
         else:
             self.table.line(f"{label}: not supported")
 
@@ -141,7 +143,7 @@ class Bench:
         if self.wants("S10"):
             bench_pairs.run(self)
         for dtype in self.types:
-            self.gguf(dtype, 0.75 if dtype in FAST else 1.5)
+            self.gguf(dtype)
         self.gptq(4096, 4096)
         self.gptq(4096, 11008)
         inputs = self.input
@@ -150,6 +152,7 @@ class Bench:
         self.input = inputs
         if self.wants("S9"):
             self.header("S9  inspect Q4_K", make_gguf(self.input, "Q4_K", 1, tokens=150000))
+        bench_parts.run(self)
         bench_encode.run(self)
         bench_adapter.run(self)
         highest = self.table.highest
@@ -173,7 +176,7 @@ def fitting_layers(folder, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Ratios to cat, and peak memory.")
+    parser = argparse.ArgumentParser(description="Ratios to the least time for the output, and peak memory.")
     parser.add_argument("bin", help="folder of the tools")
     parser.add_argument("obj", nargs="?", default="obj", help="folder of the objects, for S14 (obj)")
     parser.add_argument("--rounds", type=int, default=7, help="A B B A rounds of each row (7)")
@@ -195,7 +198,7 @@ def main():
         layers = fitting_layers(folder, opt.layers)
         if os.getloadavg()[0] > 0.5:
             print(f"note: the load is {os.getloadavg()[0]:.1f}; beside other work the figures mean little")
-        print(f"on {len(cpus)} of {len(allowed)} CPUs, {opt.rounds} rounds, medians;"
+        print(f"on {len(cpus)} of {len(allowed)} CPUs, {opt.rounds} rounds, fastest runs;"
               f" outputs of {layers * LAYER_OUT // MIB} MiB")
         try:
             Bench(opt, folder, layers, cpus).run()

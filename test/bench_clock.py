@@ -107,25 +107,34 @@ class Command:
 
 
 class Table:
+    """The figure of a row is the ratio of the fastest runs, since noise only adds. The ratio of the medians stands beside it."""
+
     def __init__(self, rounds):
         self.rounds = rounds
         self.highest = 0.0
-        print(f"{'':38}{'ours s':>9}{'other s':>9}{'ratio':>8}{'goal':>8}{'peak MiB':>10}", flush=True)
+        print(f"{'':42}{'ours s':>9}{'other s':>9}{'ratio':>8}{'median':>8}{'of cat':>8}{'goal':>8}{'peak MiB':>10}", flush=True)
 
-    def line(self, label, ours="", other="", ratio="", goal="", peak="", missed=False):
-        print(f"{label:38}{ours:>9}{other:>9}{ratio:>8}{goal:>8}{peak:>10}{'  missed' if missed else ''}", flush=True)
+    def line(self, label, ours="", other="", ratio="", goal="", peak="", missed=False, median="", of_cat=""):
+        print(f"{label:42}{ours:>9}{other:>9}{ratio:>8}{median:>8}{of_cat:>8}{goal:>8}{peak:>10}{'  missed' if missed else ''}",
+              flush=True)
 
-    def row(self, label, ours, other, goal, touch, want=None):
-        """`want`: the file that ours must equal, byte by byte."""
+    def row(self, label, ours, other, goal, touch, want=None, cat=None):
+        """`want`: the file that ours must equal, byte by byte. `cat`: one more command to compare with, without a goal. Returns
+        the seconds of ours and of the other."""
         peak = ours.peak()
         if want and not filecmp.cmp(ours.new, want, shallow=False):
             raise Failed(f"{label}: the output differs from that of one scalar thread")
         ours.clean()
-        other.seconds(0)
-        times = {ours: [], other: []}
+        commands = [ours, other] + ([cat] if cat else [])
+        for command in commands[1:]:
+            command.seconds(0)
+        times = {command: [] for command in commands}
         for _ in range(self.rounds):
-            for command in (ours, other, other, ours):
+            for command in commands + commands[::-1]:
                 times[command].append(command.seconds(touch))
-        a, b = (statistics.median(times[c]) for c in (ours, other))
+        a, b = (min(times[c]) for c in (ours, other))
+        median = statistics.median(times[ours]) / statistics.median(times[other])
         self.highest = max(self.highest, peak)
-        self.line(label, f"{a:.4f}", f"{b:.4f}", f"{a / b:.2f}", f"{goal:.2f}", f"{peak:.1f}", a / b > goal)
+        self.line(label, f"{a:.4f}", f"{b:.4f}", f"{a / b:.2f}", f"{goal:.2f}", f"{peak:.1f}", a / b > goal, f"{median:.2f}",
+                  f"{a / min(times[cat]):.2f}" if cat else "")
+        return a, b

@@ -46,8 +46,8 @@ PREFIXES = {
     **{t: 4 * struct.pack("<f", 1e-4) for t in ("IQ4_KS_R4", "IQ5_KS_R4")},
     **{t: 4 * struct.pack("<e", 1e-3) for t in ("IQ1_S_R4", "IQ1_M_R4")},
 }
-FIRST = ("Q4_K", "Q6_K", "Q8_0")                        # S3 of every run
-FAST = FIRST + ("IQ4_XS", "MXFP4", "Q6_0", "IQ4_K", "IQ4_KS", "IQ5_K", "PQ2_0")     # S3; the other types are S4
+FIRST = ("Q4_K", "Q6_K", "Q8_0", "IQ4_XS")              # S1; in every run
+FAST = ("MXFP4", "NVFP4", "Q6_0", "IQ4_K", "IQ4_KS", "IQ5_K", "PQ2_0")    # S3; the other types are S4
 
 # The matrices of one layer of a 7 B model; their outputs are 256 MiB in BF16.
 LAYER = {"attn_q": (4096, 4096), "ffn_up": (14336, 4096), "ffn_down": (4096, 14336)}

@@ -292,7 +292,7 @@ refused() {
 @test "--plan gives the place of each array" {
     model in.safetensors large
     amn-convert -o out.npz in.safetensors
-    amn-convert --to npz --plan in.safetensors >plan
+    amn-convert --to npz --plan in.safetensors | jq -c 'select(.name)' >plan
     [ "$(wc -l <plan)" -eq 11 ]
     jq -r '[.offset, .nbytes, .inputs[0].offset] | @tsv' plan | while read -r at n from; do
         cmp <(tail -c +$((at + 1)) out.npz | head -c "$n") <(tail -c +$((from + 1)) in.safetensors | head -c "$n")

@@ -569,6 +569,10 @@ stopped() {
     try 0 amn-remember -o d/ in
     [ ! -e d/folder2 ]
     rm -r d
+    truncate -s 300M in/large
+    try 0 amn-remember -v -o d/ in
+    grep -q 'large is not copied: larger than 256 MiB' err
+    rm -r d in/large
     echo '{}' >in/special_tokens_map.json
     chmod 0 in/special_tokens_map.json
     try 66 bound amn-remember -o d/ in

@@ -67,6 +67,51 @@ refuses() {
     refuses z.safetensors span '[0,0]' --exact --scheme q4_0
 }
 
+@test "NVFP4: scales of the weight and of activations, for every reader" {
+    "$helpers/codes" m.safetensors nvfp4 a.weight:64x256
+    echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json
+    holds m.safetensors --exact --config config.json --scheme modelopt-nvfp4
+    [ "$(amn-parse out | jq -r 'select(.name == "a.input_scale") | .dtype')" = F32 ]
+    holds m.safetensors --exact --config config.json --scheme comfy-nvfp4
+    refuses m.safetensors scale '[0,0]' --exact --config config.json --scheme mlx-nvfp4
+    for s in 'nvfp4 --to safetensors' mlx-nvfp4 'nvfp4 --to gguf'; do
+        try 0 amn-forget -q --exact=bf16 --config config.json --scheme $s m.safetensors
+        mv out "bf16-${s%% *}"
+    done
+    amn-parse bf16-mlx-nvfp4 | jq -s -e 'map(.name) == ["a.global_scale", "a.scales", "a.weight"]'
+    try 0 amn-forget -q --exact=bf16 --config config.json --scheme nvfp4 --to safetensors m.safetensors
+    amn-parse out | jq -s -e 'map(.name) | contains(["a.input_global_scale", "a.weight_global_scale"])'
+    try 0 amn-forget -q --exact=real --config config.json --scheme nvfp4 --to gguf m.safetensors
+    amn-parse out | jq -s -e 'map(.name) | contains(["a.input_scale", "a.scale"])'
+    try 0 amn-forget -q --exact --scheme modelopt-nvfp4 bf16-mlx-nvfp4
+    diff <(values bf16-mlx-nvfp4) <(values out)
+}
+
+@test "K-quants to MLX; E5M2; one FP8 scale for a weight" {
+    "$helpers/weights" d.safetensors a.weight=BF16:64x512
+    for s in q4_k q5_k; do
+        try 0 amn-forget -q --pure --scheme $s -o k.gguf d.safetensors
+        holds k.gguf --exact --scheme mlx-5bit
+    done
+    refuses k.gguf span '[0,0]' --exact --scheme mlx-4bit
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256 b.weight:130x160
+    for s in fp8-per-tensor fp8-e5m2 fp8-per-channel-e5m2 fp8-per-tensor-e5m2 comfy-fp8; do
+        holds m.safetensors --exact --scheme $s
+    done
+    "$helpers/codes" one.safetensors mxfp4 a.weight:64x256
+    holds one.safetensors --exact --scheme comfy-mxfp8
+    holds one.safetensors --exact --scheme comfy-nvfp4
+    try 0 amn-forget -q --scheme fp8-per-tensor -o t.safetensors d.safetensors
+    amn-remember -q -o copy.safetensors t.safetensors
+    for s in fp8-per-tensor comfy-fp8 fp8-per-channel fp8; do
+        try 0 amn-forget -q --exact=bf16 --scheme $s -o back.safetensors copy.safetensors
+        amn-remember -q -o again.safetensors back.safetensors
+        diff <(values copy.safetensors) <(values again.safetensors)
+        amn-inspect back.safetensors | jq -e '.scheme_label != null'
+    done
+    refuses m.safetensors span '[0,0]' --exact --scheme comfy-int8
+}
+
 @test "the first name that holds a weight; --inexact; --report; the note" {
     "$helpers/codes" m.safetensors int4-zeros a.weight:64x256
     try 0 amn-forget --exact --scheme q4_0,q5_0 --report r.json -o o.gguf m.safetensors
@@ -173,6 +218,12 @@ refuses() {
     amn-parse d.gguf | jq -e '.dtype == "BF16"'
     try 0 amn-convert --keep-quantized -o k.gguf m.safetensors
     cmp k.gguf o.gguf
+    "$helpers/codes" n.safetensors int4-large a.weight:64x256
+    try 69 amn-convert --keep-quantized --json-errors -o never.gguf n.safetensors
+    jq -e '.kind == "inexact" and .witness.tensor == "a.weight" and .witness.scheme == "q8_0"' err
+    try 69 amn-convert --keep-quantized --json-errors -o never.gguf "$fx/good-fp8-row-f32.safetensors"
+    jq -e '.kind == "unsupported"' err
+    [ ! -e never.gguf ]
 }
 
 @test "options that cannot be exact are usage errors" {

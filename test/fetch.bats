@@ -78,6 +78,77 @@ serve() {
     grep -q '^config-48/config.json ' log
 }
 
+@test "a directory: its usual names are tried, and config.json, tokenizer and other files are fetched" {
+    "$helpers/hf-model" "$corpus/hf-models/qwen2" srv/hf
+    amn-convert -q --to gguf srv/hf >want.gguf
+    amn-convert -q --to gguf --fetch "$local" hf/ | cmp - want.gguf
+    amn-convert -q --to gguf --fetch "$local" hf/model.safetensors.index.json | cmp - want.gguf
+    amn-convert -q --shard-size 100K -o want/ srv/hf
+    mkdir hf                            # a directory of this name that is not the input
+    try 0 amn-convert --shard-size 100K -o hf/ --fetch "$local" hf/
+    grep -q 'copied are [0-9]* files with usual names' err || { cat err; return 1; }
+    diff -r want hf
+    # names have no ./ in front, which an object store would not know
+    rm log
+    (cd srv/hf && amn-inspect --fetch "echo \"\$AMN_FILE\" >>'$dir/log'; tail -c +\$((AMN_FROM + 1)) \"\$AMN_FILE\"" .) | jq -e '.tensors == 38'
+    [ "$(grep -c / log)" -eq 0 ]
+    grep -qx config.json log
+    mkdir srv/other && cp srv/hf/model-00001-of-00004.safetensors srv/other/model.safetensors
+    [ "$(amn hash --fetch "$local" other/ | cut -c 1-64)" = "$(amn hash srv/other/model.safetensors | cut -c 1-64)" ]
+    try 66 amn-inspect --fetch "$local" none/
+    grep -q 'no model in the directory under a usual name' err
+    # files that options name are not fetched
+    mkdir here && mv srv/hf/config.json here
+    amn-convert -q --to gguf --config here/config.json --fetch "$local" hf/ | cmp - want.gguf
+}
+
+# bats test_tags=full
+@test "--resume: a directory that was cut off is continued, unless the input changed" {
+    models
+    amn-remember -q --to f32 --shard-size 700K -o want/ srv/m.safetensors
+    slow="sleep 0.2; $local"
+    amn-remember -q --to f32 --shard-size 700K -o new/ --fetch "$slow" --fetch-window 100K m.safetensors &
+    pid=$!
+    while kill -0 $pid && ! compgen -G 'new/model-00002-of-*.safetensors' >list; do sleep 0.05; done
+    kill -9 $pid
+    wait $pid || :
+    [ -e new/.amn-journal ]
+    cp -r new changed
+    inode=$(stat -c %i new/model-00001-of-*.safetensors)
+    amn-remember -q --to f32 --shard-size 700K --resume -o new/ --fetch "$local" m.safetensors
+    diff -r want new
+    [ "$(stat -c %i new/model-00001-of-*.safetensors)" -eq "$inode" ]
+    try 0 amn-remember --to f32 --shard-size 700K --resume -o new/ --fetch "$local" m.safetensors
+    grep -q 'already complete' err
+    python3 - <<'PYTHON'
+data = bytearray(open("srv/m.safetensors", "rb").read())
+data[3000] ^= 1
+open("srv/m.safetensors", "wb").write(data)
+PYTHON
+    try 73 amn-remember -q --to f32 --shard-size 700K --resume -o changed/ --fetch "$local" m.safetensors
+    grep -q 'cannot resume' err
+}
+
+@test "--scan: a file, and the shards of an index" {
+    mkdir bad
+    "$helpers/hostile-pickles" bad
+    cp bad/global.pkl srv/bad.pt
+    python3 -c '
+import json
+json.dump({"weight_map": {"a": "bad.pt", "b": "bad2.pt"}}, open("srv/pytorch_model.bin.index.json", "w"))'
+    cp srv/bad.pt srv/bad2.pt
+    status=0
+    amn-inspect --scan srv/bad.pt >want || status=$?
+    [ $status -eq 1 ] || [ $status -eq 77 ]
+    for window in 100 16M; do
+        try $status amn-inspect --scan --fetch "$local" --fetch-window $window bad.pt
+        diff <(jq -S 'del(.file)' out) <(jq -S 'del(.file)' want)
+    done
+    try $status amn-inspect --scan --fetch "$local" pytorch_model.bin.index.json
+    [ "$(jq -r .file out | tr '\n' ' ')" = 'bad.pt bad2.pt ' ]
+    try 2 amn-inspect --scan --fetch "$local" ./
+}
+
 @test "values reach the command in its environment only, whatever the name is" {
     models
     name='a $(touch hit) `touch hit` "b" ;touch hit.gguf'
@@ -101,7 +172,6 @@ serve() {
     grep -q 'the fetch command returned 1000000 of 2[0-9]* bytes that the header promises' err
     try 2 amn-inspect --fetch '' m.gguf
     try 2 amn-inspect --fetch-window 0 m.gguf
-    try 2 amn-remember --fetch "$local" --resume -o out/ m.gguf
 }
 
 # bats test_tags=full

@@ -136,7 +136,7 @@ PYTHON
         done
         for i in 1 2 3; do amn-forget -q $options --part $i/3 m.gguf; done | cmp - out.file
         amn-forget -q $options --plan m.gguf >plan
-        jq -se --argjson size $size 'map(.offset + .nbytes) | max <= $size' plan
+        jq -se --argjson size $size 'map(select(.name) | .offset + .nbytes) | max <= $size' plan
     done
 }
 

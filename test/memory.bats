@@ -120,6 +120,23 @@ least() { "$1" || "$1" || "$1"; }
     peak amn-inspect --diff g.safetensors g.safetensors
 }
 
+# The table of amn-memory(7): four windows, and what the job takes otherwise.
+@test "fetched: four windows more than a file" {
+    without_sanitizer
+    models
+    local='tail -c +$((AMN_FROM + 1)) "$AMN_FILE" | head -c $((AMN_TO - AMN_FROM + 1))'
+    for in in m.safetensors m.gguf half.safetensors shards/ m-00001-of-*.gguf; do
+        most=$((8192 + 4 * 1024 + 1024 * ($(nproc) > 2 ? $(nproc) - 2 : 0)))
+        peak amn-remember -q --fetch "$local" --fetch-window 1M -o out.safetensors "$in"
+        peak amn-inspect --hash --fetch "$local" --fetch-window 1M "$in"
+        most=$((8192 + 4 * 16384 + 1024 * ($(nproc) > 2 ? $(nproc) - 2 : 0)))
+        peak amn-remember -q --fetch "$local" -o out.safetensors "$in"
+    done
+    [ "$kib" -gt 32768 ]                # the windows are what is measured
+    most=$((8192 + 8 * 1024 + 1024 * ($(nproc) > 2 ? $(nproc) - 2 : 0)))
+    peak amn-inspect --diff --fetch "$local" --fetch-window 1M m.safetensors m.gguf
+}
+
 @test "the measurement sees the memory that a program uses, and returns its status" {
     without_sanitizer
     try 65 "$peak_memory" amn-remember "$fx/bad-text.txt"

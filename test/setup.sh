@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install missing programs and libraries to build, demonstrate, test or package amn:
 #
-#   sh test/setup.sh [build] [demo] [test] [ci] [package]
+#   sh test/setup.sh [build] [demo] [test] [ci] [package] [engines]
 # sh test/setup.sh --missing THING...     install nothing; print what is missing, and its packages, in one line
 #
 # Supports apt-get (Debian, Ubuntu), dnf (Fedora) and brew (macOS). Prints each command before it runs it; uses sudo if
@@ -15,6 +15,7 @@
 # shells whose completions are tested
 # package tools to build packages (mandoc: the text of the manual), and the systems to try them in; Debian and derivatives
 # only
+# engines GNU parallel, Slurm with munge, curl, and Python's venv, for the scripts in contrib/
 #
 # $PKG_CONFIG is the pkg-config to use.
 set -u
@@ -49,8 +50,12 @@ present() {
     zlib | jansson | libarchive) present pkg-config && ${PKG_CONFIG:-pkg-config} --exists "$1" ;;
     clang) clang_sanitizes ;;
     libcrypto) libcrypto ;;
+    libcrypto.a) [ -e "$(gcc -print-file-name=libcrypto.a 2>/dev/null)" ] ;;
     debhelper) have dh ;;
     dpkg-source) have dpkg-source && have patch ;;
+    parallel) parallel --version 2>/dev/null | grep -q 'GNU parallel' ;;
+    munged | slurmctld | slurmd) have "$1" || [ -x "/usr/sbin/$1" ] ;;
+    venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     build-essential) [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
     *) have "$1" ;;
     esac
@@ -64,7 +69,11 @@ packages() {
     apt-get:zlib) echo zlib1g-dev ;;
     apt-get:jansson | apt-get:libarchive) echo "lib${1#lib}-dev" ;;
     apt-get:libcrypto) echo libssl3 ;;
+    apt-get:libcrypto.a) echo libssl-dev ;;
     apt-get:awk) echo mawk ;;
+    apt-get:munged) echo munge ;;
+    apt-get:sbatch) echo slurm-client ;;
+    apt-get:venv) echo python3-venv ;;
     apt-get:ps) echo procps ;;
     apt-get:xz) echo xz-utils ;;
     apt-get:musl-gcc) echo musl-tools ;;
@@ -77,16 +86,20 @@ packages() {
     dnf:zlib | dnf:jansson | dnf:libarchive) echo "$1-devel" ;;
     dnf:libcrypto) echo openssl-libs ;;
     dnf:awk) echo gawk ;;
+    dnf:munged) echo munge ;;
+    dnf:sbatch) echo slurm ;;
+    dnf:slurmctld | dnf:slurmd) echo "slurm-$1" ;;
+    dnf:venv) ;;
     dnf:ps) echo procps-ng ;;
     dnf:clang) echo clang compiler-rt ;;
     brew:compiler | brew:make) ;;               # xcode-select --install
     brew:pkg-config) echo pkgconf ;;
     brew:bats) echo bats-core ;;
     brew:python3) echo python ;;
-    brew:valgrind | brew:strace | brew:curl | brew:musl-gcc) ;;
+    brew:valgrind | brew:strace | brew:curl | brew:musl-gcc | brew:munged | brew:sbatch | brew:slurm* | brew:venv) ;;
     *:autoreconf) echo autoconf automake libtool ;;
     apt-get:build-essential | apt-get:debhelper | apt-get:lintian | apt-get:mmdebstrap) echo "$1" ;;
-    *:build-essential | *:debhelper | *:lintian | *:mmdebstrap | *:dpkg-source | *:apt-get) ;;      # Debian only
+    *:build-essential | *:libcrypto.a | *:debhelper | *:lintian | *:mmdebstrap | *:dpkg-source | *:apt-get) ;;      # Debian only
     *) echo "$1" ;;
     esac
 }
@@ -141,8 +154,9 @@ for group in "${@:-build}"; do
     demo) wanted="$wanted jq python3" ;;
     test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk libcrypto" ;;
     ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
-    package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap" ;;
-    *) die "unknown group '$group': expected build, demo, test, ci or package" ;;
+    package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap libcrypto.a" ;;
+    engines) wanted="$wanted parallel munged slurmctld slurmd sbatch curl venv" ;;
+    *) die "unknown group '$group': expected build, demo, test, ci, package or engines" ;;
     esac
 done
 

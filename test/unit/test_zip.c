@@ -34,7 +34,7 @@ put_bytes(struct zip_bytes *a, const void *p, size_t n)
 }
 
 /* Forms in which members are written. */
-enum form {
+enum zip_form {
     PLAIN,                      /* sizes in the local header */
     NUMPY_A, NUMPY_B,           /* also a ZIP64 field, with or without the other one */
     TORCH,                      /* no sizes in the local header, padding, a descriptor of 16 bytes after the data, except for
@@ -66,7 +66,7 @@ deflate_raw(uint8_t *out, size_t room, const char *bytes, size_t n)
 }
 
 static void
-put_member(struct zip_bytes *a, const struct content *c, enum form form, struct zip_bytes *directory)
+put_member(struct zip_bytes *a, const struct content *c, enum zip_form form, struct zip_bytes *directory)
 {
     enum { PADDING = 9 };
     uint8_t packed[ROOM];
@@ -105,7 +105,7 @@ put_member(struct zip_bytes *a, const struct content *c, enum form form, struct 
 }
 
 static void
-build(struct zip_bytes *a, enum form form, bool record, const char *comment)
+build(struct zip_bytes *a, enum zip_form form, bool record, const char *comment)
 {
     static struct zip_bytes directory;
     memset(a, 0, sizeof *a);
@@ -169,7 +169,7 @@ test_forms(void)
             struct err err;
             char all[256] = "", buf[128];
             err_init(&err);
-            build(&a, (enum form)form, record, record ? "a comment" : "");
+            build(&a, (enum zip_form)form, record, record ? "a comment" : "");
             if (!CHECK(index_of(a.p, a.n, &zip, &src, &limits_default) == ERR_NONE && zip.n == 3))
                 continue;
             CHECK(zip.comment_len == (record ? 9 : 0));
@@ -192,12 +192,12 @@ test_forms(void)
 }
 
 /* One defect: `n` bytes at offset `at` of a part of the archive, and the expected error. */
-enum place { LOCAL_0, LOCAL_2, ENTRY_0, ENTRY_1, ENTRY_2, DESCRIPTOR_0, RECORD, LOCATOR, END, PARTS };
+enum zip_place { LOCAL_0, LOCAL_2, ENTRY_0, ENTRY_1, ENTRY_2, DESCRIPTOR_0, RECORD, LOCATOR, END, PARTS };
 
 struct wrong {
     const char *what;
-    enum form form;
-    enum place part;
+    enum zip_form form;
+    enum zip_place part;
     int at;
     const char *bytes;
     unsigned n;

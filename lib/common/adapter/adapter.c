@@ -7,6 +7,8 @@ struct adapters {
     struct adapter *list;               /* n of them; owned */
     size_t n;
     struct change_owner owner;
+    const struct delta **delta;         /* ndeltas of them, by number; owned */
+    size_t ndeltas;
     struct change **change;             /* of nchange chosen tensors; owned */
     size_t nchange;
     struct adapter_effects effects;
@@ -73,6 +75,28 @@ each(const struct adapters *all, struct match_job *m, bool (*pass)(struct match_
     return true;
 }
 
+/* Numbers the changes and names what they change. */
+static bool
+number_changes(struct adapters *all, const struct choice *choice, struct err *err)
+{
+    all->delta = calloc(all->nchange + 1, sizeof(*all->delta));
+    if (!all->delta)
+        return err_memory(err, all->nchange * sizeof(*all->delta));
+    for (size_t i = 0; i < all->nchange; i++) {
+        struct delta *d = all->change[i] ? &all->change[i]->delta : NULL;
+        if (!d)
+            continue;
+        const struct tensor t = chosen_source(&choice->list[i]);
+        d->number = all->ndeltas;
+        d->name = t.name;
+        d->name_len = t.name_len;
+        if (!shape_numel(&t.shape, &d->numel))
+            d->numel = 0;
+        all->delta[all->ndeltas++] = d;
+    }
+    return true;
+}
+
 bool
 adapters_apply(struct adapters **out, const struct adapter_arguments *args, const struct adapter_job *job, struct choice *choice,
     struct err *err)
@@ -101,10 +125,7 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     translation_free(m.translation);
     towers_free(m.towers);
     free(m.replaced);
-    if (ok)
-        catalog_tell(job->model->catalog, "%zu weight%s changed by %zu adapter%s", adapters_touched(all),
-            adapters_touched(all) == 1 ? "" : "s", all->n, all->n == 1 ? "" : "s");
-    return ok;
+    return ok && number_changes(all, choice, err);
 }
 
 struct adapter_effects
@@ -125,14 +146,21 @@ adapters_free(struct adapters *all)
     residents_free(all->owner.residents);
     free(all->list);
     free(all->change);
+    free(all->delta);
     free(all);
 }
 
-size_t
-adapters_touched(const struct adapters *all)
+void
+adapters_read_again(struct adapters *all)
 {
-    size_t n = 0;
     for (size_t i = 0; all && i < all->nchange; i++)
-        n += all->change[i] != NULL;
-    return n;
+        if (all->change[i])
+            all->change[i]->delta.again = true;
+}
+
+const struct delta *const *
+adapters_deltas(const struct adapters *all, size_t *n)
+{
+    *n = all ? all->ndeltas : 0;
+    return all ? all->delta : NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "plan/choice.h"
+#include "plan/delta.h"
 
 /* An --adapter option. */
 struct adapter_argument {
@@ -56,8 +57,11 @@ bool adapters_apply(struct adapters **out, const struct adapter_arguments *args,
     struct choice *choice, struct err *err);
 void adapters_free(struct adapters *a);         /* accepts NULL */
 
-/* Returns the number of tensors of the choice that change. */
-size_t adapters_touched(const struct adapters *a);
+/* Has the elements that change read more than once, so that a pipe is spooled; accepts NULL. */
+void adapters_read_again(struct adapters *a);
+
+/* Returns the changes of tensors of the choice, *n of them, by number; accepts NULL. Borrowed. */
+const struct delta *const *adapters_deltas(const struct adapters *a, size_t *n);
 
 /* Returns what adapters_apply() found; accepts NULL. */
 struct adapter_effects adapters_effects(const struct adapters *a);

@@ -147,7 +147,7 @@ read_config(struct adapter *a, const struct adapter_job *job, struct err *err)
         return false;
     bool there = stat(path, &st) == 0;
     bool ok = !there || (small_file_open(&src, path, false, SMALL_FILE_MAX, catalog_budget(job->model->catalog),
-        "bytes of adapter_config.json", &text, &n, &job->model->inputs, err) && tree_read(&a->config, text, n, name, err));
+        "bytes of adapter_config.json", &text, &n, &a->file.inputs, err) && tree_read(&a->config, text, n, name, err));
     if (!ok) {
         char shown[STR_SHOWN];
         err_in_file(err, str_shown(shown, path, strlen(path)));

@@ -219,9 +219,9 @@ cli_warn(const struct cli *cli, const char *file, const char *format, ...)
 }
 
 void
-cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog)
+cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog, size_t first)
 {
-    for (size_t i = 0; i < catalog_remark_count(catalog); i++) {
+    for (size_t i = first; i < catalog_remark_count(catalog); i++) {
         const struct catalog_remark *r = catalog_remark_at(catalog, i);
         (r->warning ? cli_warn : r->told ? cli_say : cli_note)(cli, file, "%s", r->text);
     }

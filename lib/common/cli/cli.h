@@ -84,8 +84,8 @@ bool cli_is_watched(const struct cli *cli);
 void cli_warn(const struct cli *cli, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Prints the warnings of a catalog, and its notes if -v is given. `file` is the model's name in messages. */
-void cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog);
+/* Prints the warnings of a catalog from remark `first` on, and its notes if -v is given. `file` is the model's name in messages. */
+void cli_remarks(const struct cli *cli, const char *file, const struct catalog *catalog, size_t first);
 
 /* Answers SIGUSR1 with "TOOL: progress: text", even under -q. */
 void cli_tell(const struct cli *cli, const char *text);

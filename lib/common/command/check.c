@@ -164,7 +164,7 @@ check_operand(void *own, const struct operand *operand, struct err *err)
     struct checking *c = own;
     struct digests digests = { 0 };
     const struct cli *cli = c->cli;
-    cli_remarks(cli, operand->model->name, operand->model->catalog);
+    cli_remarks(cli, operand->model->name, operand->model->catalog, 0);
     memset(c->count, 0, sizeof c->count);
     c->common = false;
     c->model = operand->heading ? operand->name : NULL;

@@ -242,8 +242,11 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         && reduce(cmd, &p, &choice, err)
         && tell_loaders(&config, cmd, &choice, model.catalog, err)
         && command_keys(&keys, cmd, &model, &choice, err);
+    cmd->merged = hf.adapters;
+    if (ok && cmd->report && choice.encoded != 0)
+        adapters_read_again(hf.adapters);
     if (ok) {
-        cli_remarks(&cmd->cli, model.name, model.catalog);
+        cli_remarks(&cmd->cli, model.name, model.catalog, 0);
         ok = command_write(cmd, &p, &choice, roles, err);
         if (ok)
             command_tell_readers(cmd, &model, &choice, &keys);
@@ -261,6 +264,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     hf_model_clear(&hf.model);
     back_clear(&hf.back);
     adapters_free(hf.adapters);
+    cmd->merged = NULL;
     cmd->dir.texts = NULL;
     cmd->dir.tokenizer = cmd->hf.tokenizer = NULL;
     model_clear(&model);

@@ -80,6 +80,7 @@ struct command {
     struct command_exact exact;
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     struct adapter_arguments adapters;      /* --adapter, in order; owned */
+    struct adapters *merged;                /* while the job runs; borrowed, or NULL */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     const char *manifest;           /* path for the digests of the output, or NULL; borrowed */
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */

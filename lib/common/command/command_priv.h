@@ -44,10 +44,11 @@ enum cli_status command_run_each(struct command *cmd);
 bool command_name_output(struct str *path, const struct command *cmd, const char *operand, struct err *err);
 
 /* Messages after the output is complete; none of them is a failure. In order: tensors with NaN or infinite values; values
- * that overflow the output type; NaN or infinite scales (-v); the quantization error; what was written where, for a person at a terminal; totals (-v). */
+ * that overflow the output type; NaN or infinite scales (-v); how adapters show; the quantization error; what was written where, for a person at a terminal; totals (-v). */
 void command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan);
 void command_warn_of_range(const struct command *cmd, const struct pipeline *p);
 void command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
+void command_tell_shift(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
 void command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
 void command_tell_end(const struct command *cmd, const struct pipeline *p, const struct choice *choice, uint64_t nbytes,
     const char *where);

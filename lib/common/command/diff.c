@@ -46,7 +46,7 @@ open_side(struct diff_job *job, struct diff_side *side, const char *operand, str
         && model_complete(&side->model, err)
         && roles_assign(&side->roles, side->model.catalog, cli->input_scheme, &contents, err);
     if (ok)
-        cli_remarks(cli, side->model.name, side->model.catalog);
+        cli_remarks(cli, side->model.name, side->model.catalog, 0);
     return ok || err_in_file(err, side->model.name ? side->model.name : "");
 }
 

@@ -74,7 +74,7 @@ exact_settle(struct command *cmd, struct err *err)
     if (!p && cmd->writer != &writer_gguf)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact requires --scheme NAME[,NAME...] or --to gguf");
     if (!p)
-        p = cmd->exact.optional ? GGUF_NAMES : GGUF_NAMES PLAIN_NAMES;
+        p = cmd->needs_scheme ? GGUF_NAMES PLAIN_NAMES : GGUF_NAMES;
     for (size_t n; *p; p += n + (p[n] == ',')) {
         char name[64];
         n = strcspn(p, ",");
@@ -254,7 +254,7 @@ is_inexact(const struct exact_attempt *a)
 static bool
 begin(struct exact_attempt *a, struct err *err)
 {
-    const struct exact_reader reader = { read_second, a->p->model };
+    const struct exact_reader reader = { a->p->model->catalog, read_second, a->p->model };
     a->trial = a->choice->list[a->place];
     a->trial.encoding = NULL;
     a->terms = catalog_alloc(a->p->model->catalog, sizeof *a->terms, err);
@@ -265,6 +265,16 @@ begin(struct exact_attempt *a, struct err *err)
     if (a->quantized)
         a->trial.dtype = DTYPE_F32;
     return exact_make_upright(&a->trial, a->p->model->catalog, err) && exact_source_find(&a->terms->source, &a->trial, &reader, err);
+}
+
+/* Returns true if a weight that no name holds is refused here: amn-convert dequantizes it instead, or with --keep-quantized
+ * refuses those whose kind of codes GGUF does not have in its own words. */
+static bool
+must_hold(const struct exact_attempt *a)
+{
+    enum exact_codes codes = a->terms->source.codes;
+    bool known = codes == EXACT_INT || codes == EXACT_AFFINE || codes == EXACT_E2M1;
+    return a->quantized && !a->cmd->exact.optional && (a->cmd->needs_scheme || known);
 }
 
 /* Tries all names for a weight. */
@@ -289,14 +299,14 @@ decide(struct exact_attempt *a, struct err *err)
         if (!add_tried(row, a, err))
             return false;
         row->cols = a->trial.encoding ? a->trial.encoding->cols : 1;
-        if (a->out.fail.cause == EXACT_NONFINITE && !x->optional && (a->quantized || is_inexact(a)))
+        if (a->out.fail.cause == EXACT_NONFINITE && (must_hold(a) || is_inexact(a)))
             return exact_refuse(a->cmd, a, err);
     }
     if (is_inexact(a))
         return take_inexact(a, row, err);
     row->kept = true;
     x->nkept++;
-    return !a->quantized || x->optional || exact_refuse(a->cmd, a, err);
+    return !must_hold(a) || exact_refuse(a->cmd, a, err);
 }
 
 /* --- all weights */

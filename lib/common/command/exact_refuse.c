@@ -24,15 +24,17 @@ find_holder(struct exact_attempt *a, struct err *err)
     static const char *const gguf[] = { "mxfp4", "q4_0", "nvfp4", "q4_1", "q5_0", "q5_1", "q8_0", "bf16", "f16", "f32", NULL };
     static const char *const others[] = { "mxfp4", "int4-group", "nvfp4", "mlx-4bit", "mlx-5bit", "fp8-ue8m0", "fp8", "mxfp8",
         "int8-channel", "bf16", "f16", "f32", NULL };
+    const struct encode_options given = a->cmd->reduction.how;
+    const char *found = NULL;
     bool blocks = a->cmd->writer == &writer_gguf;
-    for (const char *const *name = blocks ? gguf : others; *name; name++) {
+    a->cmd->reduction.how = (struct encode_options){ 0 };       /* other schemes may not have these options */
+    for (const char *const *name = blocks ? gguf : others; *name && !found && err->kind == ERR_NONE; name++) {
         const struct encoder *e = encode_exact_find(*name, blocks);
         if (e && e != a->last && holds(a, e, a->terms->level, err))
-            return e->name;
-        if (err->kind != ERR_NONE)
-            return NULL;
+            found = e->name;
     }
-    return NULL;
+    a->cmd->reduction.how = given;
+    return found;
 }
 
 static void

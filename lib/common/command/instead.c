@@ -25,7 +25,8 @@ print_plan(const struct pipeline *p, struct err *err)
     const char **files = model_files(p->model, err);
     if (!files)
         return false;
-    const struct outline in = { .pieces = p->pieces, .files = files, .from = p->from, .to = p->to };
+    const struct outline in = { .pieces = p->pieces, .files = files,
+        .nfiles = (size_t)p->model->nsrc + p->model->nmore, .from = p->from, .to = p->to };
     bool ok = outline_json(stdout, &in, err);
     free(files);
     return ok;

@@ -15,12 +15,13 @@ fill_page(FILE *out, const struct report_file *r, struct err *err)
     const struct command *cmd = r->cmd;
     char target[64], size[STR_SIZE];
     struct loss_about about = { .model = r->p->model->name, .tool = cmd->cli.tool, .version = CLI_VERSION,
-        .scheme = cmd->ncandidates != 0 ? NULL : cmd->reduction.encoder->name };
+        .scheme = cmd->ncandidates != 0 || !cmd->reduction.encoder ? NULL : cmd->reduction.encoder->name };
     if (cmd->target_size != 0)
         snprintf(target, sizeof target, "target: %s", str_size(size, cmd->target_size));
     else
         snprintf(target, sizeof target, "target: %g bits per weight", cmd->target_bpw);
     about.target = cmd->ncandidates != 0 ? target : NULL;
+    about.adapters = r->adapters;
     return loss_page_html(out, r->choice, r->p->losses, &about, err);
 }
 
@@ -33,9 +34,10 @@ fill(const struct report_file *r, struct err *err)
     FILE *out = open_memstream(&text, &n);
     if (!out)
         return err_memory(err, 0);
-    bool ok = r->cmd->exact.on ? exact_report(out, r->cmd, err) : losses_check(r->p->losses, err) && (str_ends(r->cmd->report, ".html")
+    bool ok = r->cmd->exact.on ? exact_report(out, r->cmd, err) : (!r->p->losses || losses_check(r->p->losses, err))
+        && (!r->adapters || shifts_check(r->adapters->shifts, err)) && (str_ends(r->cmd->report, ".html")
         ? fill_page(out, r, err)
-        : loss_report_json(out, r->choice, r->p->losses, err));
+        : loss_report_json(out, r->choice, r->p->losses, r->adapters, err));
     ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
     ok = ok && sink_expect(r->sink, n, err) && sink_write(r->sink, text, n, err);
     free(text);

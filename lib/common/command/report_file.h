@@ -3,12 +3,14 @@
 #define COMMAND_REPORT_FILE_H
 
 #include "command/command_priv.h"
+#include "report/shift_report.h"
 
-/* Set cmd, p and choice, which are borrowed, and zero the rest. Without --report the functions do nothing. */
+/* Set cmd, p, choice and adapters, which are borrowed, and zero the rest. Without --report the functions do nothing. */
 struct report_file {
     const struct command *cmd;
     const struct pipeline *p;
     const struct choice *choice;
+    const struct shift_report *adapters;        /* or NULL */
     struct sink *sink;          /* owned */
     bool written;               /* completely written under a temporary name */
     struct err err;             /* first failure after report_file_open() */

@@ -258,9 +258,9 @@ command_check(const struct command *cmd, struct err *err)
         || r->how.symmetric || r->how.asymmetric || r->how.convrot || r->apart))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, "
             "--asymmetric, --convrot, --no-fuse and --allow-nonfinite require --scheme NAME");
-    if (cmd->report && ((!cmd->scheme && !cmd->exact.on) || cmd->cut.range || cmd->cut.part != 0
+    if (cmd->report && ((!cmd->scheme && !cmd->exact.on && cmd->adapters.n == 0) || cmd->cut.range || cmd->cut.part != 0
         || (cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST)))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires a scheme and a whole output: it cannot be combined "
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires a scheme or --adapter, and a whole output: it cannot be combined "
             "with --range, --part, --size, --parts, --plan or --dry-run");
     if (r->how.symmetric && r->how.asymmetric)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric are mutually exclusive");
@@ -269,9 +269,6 @@ command_check(const struct command *cmd, struct err *err)
             ".raw) or --to FORMAT");
     if (!check_format(cmd, err))
         return false;
-    if (cmd->cli.fetch && cmd->dir.resume)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--resume cannot be combined with --fetch: a fetched input has no time of "
-            "modification; use --range to continue");
     if (cmd->to_stdout && cmd->output.path)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--stdout and --output are mutually exclusive; give -o FILE alone to write "

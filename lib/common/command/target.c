@@ -149,10 +149,12 @@ is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Returns true if the operand is a model directory: one on disk, or hf:ORG/NAME without a file. */
+/* Returns true if the operand is a model directory: one on disk or to be fetched, or hf:ORG/NAME without a file. */
 static bool
-is_model_dir(const char *operand)
+is_model_dir(const struct command *cmd, const char *operand)
 {
+    if (cmd->cli.fetch)
+        return model_is_fetched_directory(operand);
     if (is_directory(operand))
         return true;
     const char *slash = strncmp(operand, "hf:", 3) == 0 ? strchr(operand, '/') : NULL;
@@ -193,7 +195,7 @@ names_directory(const struct command *cmd)
         return !special && !writer_of(path);
     return !special && !writer_of(path) && fits_directory(cmd) && !byte_range_is_part(&cmd->cut)
         && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && cmd->cli.noperands == 1
-        && is_model_dir(cmd->cli.operands[0]);
+        && is_model_dir(cmd, cmd->cli.operands[0]);
 }
 
 /* Decides whether the output is a file, a directory or standard output. */
@@ -301,7 +303,7 @@ command_name_output(struct str *path, const struct command *cmd, const char *ope
     str_format(path, "%s%s", cmd->output_dir, str_ends(cmd->output_dir, "/") ? "" : "/");
     for (size_t i = start; i < start + len; i++)
         str_add(path, operand[i] == ':' || operand[i] == '@' ? "-" : operand + i, 1);
-    if (cmd->to_hf || (is_model_dir(operand) && writer == &writer_safetensors && fits_directory(cmd)))
+    if (cmd->to_hf || (is_model_dir(cmd, operand) && writer == &writer_safetensors && fits_directory(cmd)))
         str_text(path, "/");
     else
         str_format(path, ".%s", word_of(writer));

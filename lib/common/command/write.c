@@ -97,8 +97,11 @@ write_directory(const struct command *cmd, struct pipeline *p, struct choice *ch
     struct model_dir dir = cmd->dir;
     dir.release = CLI_VERSION;
     char shown[STR_SHOWN], size[STR_SIZE];
+    const struct catalog *catalog = p->model->catalog;
+    size_t said = catalog_remark_count(catalog);
     if (!model_dir_write(&dir, p, choice, &cmd->layout, err))
         return false;
+    cli_remarks(&cmd->cli, p->model->name, catalog, said);
     command_warn_of_range(cmd, p);
     if (!dir.complete)
         command_tell_end(cmd, p, choice, dir.nbytes, dir.path);
@@ -141,38 +144,57 @@ write_files(const struct command *cmd, struct pipeline *p, struct choice *choice
     return cmd->dir.path ? write_directory(cmd, p, choice, err) : write_split(cmd, p, choice, &layout, err);
 }
 
-/* Returns true if quantization errors are summed up, for a report or for the last note. They are those of a whole output; a
- * resumed directory is encoded only in part, so they are then summed up only if a report requires it. */
+/* Returns true if a whole output is made, for a report or for the last notes. A resumed directory is made only in part, so it counts
+ * only if a report requires it. */
 static bool
-counts(const struct command *cmd, const struct choice *choice)
+counts(const struct command *cmd)
 {
-    return choice->encoded != 0 && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST) && !cmd->cut.range
-        && cmd->cut.part == 0 && (cmd->report || (!cmd->dir.resume && !cmd->cli.quiet));
+    return (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST) && !cmd->cut.range && cmd->cut.part == 0
+        && (cmd->report || (!cmd->dir.resume && !cmd->cli.quiet));
 }
 
-/* Writes the output and collects quantization errors for a report or the last note. */
+/* Returns true if it is measured how adapters show in the output: an encoder needs the values without the change, too, for which a
+ * pipe is not read again without need. */
+static bool
+measures(const struct command *cmd, const struct pipeline *p, const struct choice *choice, size_t ndeltas)
+{
+    bool again = choice->encoded != 0 && !cmd->report && p->model->nsrc == 1 && !source_seekable(p->model->src[0]);
+    return ndeltas != 0 && counts(cmd) && !cmd->exact.on && !again;
+}
+
+/* Writes the output with its sums. */
+static bool
+write_summed(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles,
+    struct report_file *report, struct err *err)
+{
+    bool ok = report_file_open(report, err) && write_files(cmd, p, choice, roles, err);
+    if (ok && cmd->exact.on && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
+        exact_tell(cmd, p);
+    if (ok && p->losses && losses_check(p->losses, &report->err))
+        command_tell_error(cmd, p, choice);
+    if (ok && cmd->merged && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
+        command_tell_shift(cmd, p, choice);
+    ok = report_file_commit(report, err) && ok;
+    report_file_close(report);
+    return ok;
+}
+
+/* Writes the output and collects, for a report or the last notes, quantization errors and how adapters show. */
 static bool
 write_counted(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
 {
-    struct report_file report = { .cmd = cmd, .p = p, .choice = choice };
-    if (cmd->exact.on) {
-        bool written = report_file_open(&report, err) && write_files(cmd, p, choice, roles, err);
-        if (written && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
-            exact_tell(cmd, p);
-        written = report_file_commit(&report, err) && written;
-        report_file_close(&report);
-        return written;
-    }
-    if (!counts(cmd, choice))
-        return write_files(cmd, p, choice, roles, err);
-    p->losses = losses_new(choice->encoded, err);
-    bool ok = p->losses && report_file_open(&report, err) && write_files(cmd, p, choice, roles, err);
-    if (ok && losses_check(p->losses, &report.err))
-        command_tell_error(cmd, p, choice);
-    ok = ok && report_file_commit(&report, err);
-    report_file_close(&report);
+    struct shift_report shift = { .n = 0 };
+    shift.delta = adapters_deltas(cmd->merged, &shift.n);
+    bool losses = choice->encoded != 0 && !cmd->exact.on && counts(cmd), shifts = measures(cmd, p, choice, shift.n);
+    struct report_file report = { .cmd = cmd, .p = p, .choice = choice, .adapters = shifts ? &shift : NULL };
+    p->losses = losses ? losses_new(choice->encoded, err) : NULL;
+    p->shifts = shifts ? shifts_new(shift.n, cmd->report && losses, err) : NULL;
+    shift.shifts = p->shifts;
+    bool ok = (p->losses || !losses) && (p->shifts || !shifts) && write_summed(cmd, p, choice, roles, &report, err);
     losses_free(p->losses);
+    shifts_free(p->shifts);
     p->losses = NULL;
+    p->shifts = NULL;
     return ok;
 }
 

@@ -26,6 +26,8 @@
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
+#include "encode/solve_fp8.h"
+#include "encode/solve_mx.h"
 #include "kernel/convrot.h"
 #include "kernel/encode_mx.h"
 #include "kernel/rounded.h"
@@ -46,6 +48,8 @@ kind_of(const struct encoding *e)
 {
     return *(const enum comfy_kind *)e->encoder->numbers;
 }
+
+static const struct solve_fp8 exact_fp8 = { .codes = DTYPE_F8_E4M3, .scale = DTYPE_F32, .share = SOLVE_FP8_WEIGHT };
 
 /* --- fit */
 
@@ -118,7 +122,8 @@ add_parts(struct encoding *e, struct err *err)
     case MXFP8:
         return add_grid(e, DTYPE_F8_E8M0, err) && add_codes(e, DTYPE_F8_E4M3, 1, elems, err);
     default:
-        return groups_part(e, ".weight_scale_2", DTYPE_F32, &one, 0, 0, 4, err) && add_grid(e, DTYPE_F8_E4M3, err)
+        return (!e->exact || solve_nvfp4_add_input(e, SOLVE_NVFP4_MULTIPLIES, 0, err))
+            && groups_part(e, ".weight_scale_2", DTYPE_F32, &one, 0, 0, 4, err) && add_grid(e, DTYPE_F8_E4M3, err)
             && add_codes(e, DTYPE_U8, 2, elems, err);
     }
 }
@@ -150,7 +155,11 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!own)
         return ENCODE_FAIL;
     *own = (struct comfy_own){ kind == INT8 ? (uint32_t)e->cols : blocks[kind], rotates ? group : 0, rows, cols };
-    if (kind == FP8 || kind == NVFP4)
+    if (kind == FP8 && e->exact)
+        solve_fp8_fit(e, &exact_fp8);
+    else if (kind == NVFP4 && e->exact)
+        solve_nvfp4_fit(e);
+    else if (kind == FP8 || kind == NVFP4)
         groups_absmax_fit(e);
     return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
 }
@@ -183,6 +192,115 @@ block_scale(const struct encoding *e, const struct encode_run *run, uint8_t code
         : code != 0 ? float8_e8m0(code) : 0;
 }
 
+/* --- exact */
+
+static bool
+survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+{
+    return !e->exact ? groups_absmax(e, run, region, facts, err) : kind_of(e) == FP8
+        ? solve_fp8_survey(e, &exact_fp8, run, region, facts, err)
+        : solve_nvfp4_survey(e, run, region, SOLVE_NVFP4_MULTIPLIES, facts, err);
+}
+
+static void
+settle(const struct encoding *e, float *facts)
+{
+    if (!e->exact)
+        groups_absmax_settle(e, facts);
+}
+
+static bool
+resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+{
+    return kind_of(e) == FP8 ? solve_fp8_resolve(e, &exact_fp8, facts, fail)
+        : solve_nvfp4_settle(e, SOLVE_NVFP4_MULTIPLIES, facts, fail);
+}
+
+/* Solves a block of which n elements are not padding: sets the code of its scale, and its codes, one a byte. The scale 2^-127 is 0
+ * to readers of MXFP8. */
+static bool
+solve_block(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, uint64_t at, uint8_t *code, uint8_t q[32])
+{
+    struct solve_block b;
+    int t;
+    memset(q, 0, 32);
+    *code = 0;
+    if (n == 0)
+        return true;
+    solve_begin(&b, e, run, x, n, at);
+    if (kind_of(e) == NVFP4)
+        return solve_nvfp4(&b, SOLVE_NVFP4_MULTIPLIES, run->facts[0], code, q);
+    if (!solve_mx_power(&t, &b, &solve_e4m3, -126, 127))
+        return false;
+    *code = (uint8_t)(t + 127);
+    for (size_t i = 0; i < n; i++)
+        q[i] = e4m3_of_float(b.x[i] == 0 ? b.x[i] : (float)(solve_value(&b, i) / ldexp(1, t)));
+    return true;
+}
+
+/* Decodes a block as readers do, for comparison. */
+static void
+prove(const struct encoding *e, const struct encode_run *run, const uint8_t *y, uint8_t code, float *back)
+{
+    static const float map[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
+    const struct comfy_own *own = e->own;
+    float s = kind_of(e) == NVFP4 ? run->facts[0] * float8_to_float(DTYPE_F8_E4M3, code) : float8_e8m0(code);
+    if (kind_of(e) == NVFP4)
+        run->kernels->codes4_f32(back, y, 0, own->block, &(struct codes4){ map, NULL, &s, own->block, false });
+    else
+        run->kernels->fp8_f32(back, own->block, &(const struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = own->block,
+            .x = y, .scales = &s, .scale_cols = own->block });
+}
+
+/* Writes the codes of blocks of one row or more, of which n elements from number `at` are not padding. */
+static bool
+solve_codes(const struct encoding *e, const struct encode_run *run, size_t n, uint64_t at, uint8_t *y)
+{
+    const struct comfy_own *own = e->own;
+    bool small = kind_of(e) == NVFP4;
+    for (size_t i = 0, size = own->block; i < run->n; i += size, y += small ? size / 2 : size) {
+        uint8_t code, q[32];
+        if (!solve_block(e, run, run->x + i, i < n ? num_min(size, n - i) : 0, at + i, &code, q))
+            return false;
+        for (size_t k = 0; k < size; k++)
+            y[small ? k / 2 : k] = !small ? q[k] : k % 2 == 0 ? (uint8_t)(q[k] << 4) : (uint8_t)(y[k / 2] | q[k]);
+        if (run->compare)
+            prove(e, run, y, code, run->back + i);
+    }
+    return true;
+}
+
+/* Writes scales or codes of rows [first, first + count) of INT8. */
+static bool
+solve_rows(const struct encoding *e, const struct encode_run *run, bool codes, uint64_t first, uint64_t count, uint8_t *y)
+{
+    static const struct solve_int how = { 8, false, -128, DTYPE_F32 };
+    size_t n = (size_t)e->cols;
+    for (uint64_t i = 0; i < count; i++) {
+        const float *x = run->x + i * n;
+        struct solve_block b;
+        struct int_group g;
+        uint8_t *q = codes ? y : (uint8_t *)run->back;
+        solve_begin(&b, e, run, x, n, (first + i) * n);
+        if (!solve_int(&b, &how, &g, q))
+            return false;
+        if (!codes) {
+            y += groups_store(y, DTYPE_F32, g.scale);
+            continue;
+        }
+        for (size_t k = 0; k < n; k++) {
+            y[k] ^= 0x80;
+            run->back[k] = (float)(int8_t)y[k] * g.scale;
+        }
+        if (run->compare)
+            run->compare(run->of, (first + i) * n, x, run->back, n);
+        y += n;
+    }
+    return true;
+}
+
+/* --- grids and codes */
+
 /* Writes tiles [at, at + n) of a row of tiles that starts at row `row` of the weight. */
 static bool
 grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, uint64_t at, uint64_t n, uint8_t *y,
@@ -196,8 +314,15 @@ grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, u
         if (!run->read(run->of, r * e->cols + first, (size_t)here, run->x, err))
             return false;
         memset(run->x + here, 0, (size_t)(end - first - here) * sizeof *run->x);
-        for (uint64_t b = from; b < to; b++)
-            y[swizzle_at(r - row, b - from, n)] = block_code(e, run, run->x + (b - from) * own->block);
+        for (uint64_t b = from; b < to; b++) {
+            uint64_t done = (b - from) * own->block;
+            uint8_t *code = &y[swizzle_at(r - row, b - from, n)], q[32];
+            if (!e->exact)
+                *code = block_code(e, run, run->x + done);
+            else if (!solve_block(e, run, run->x + done, (size_t)(done < here ? num_min(own->block, here - done) : 0),
+                r * e->cols + first + done, code, q))
+                return false;
+        }
     }
     return true;
 }
@@ -215,8 +340,6 @@ grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uin
     }
     return true;
 }
-
-/* --- codes */
 
 static void
 fp8_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
@@ -273,7 +396,10 @@ padded_codes(const struct encoding *e, const struct encode_run *run, unsigned pa
         if (!run->read(run->of, r * e->cols, (size_t)e->cols, run->x, err))
             return false;
         memset(run->x + e->cols, 0, (size_t)(own->cols - e->cols) * sizeof *run->x);
-        block_codes(e, &row, y);
+        if (!e->exact)
+            block_codes(e, &row, y);
+        else if (!solve_codes(e, &row, (size_t)e->cols, r * e->cols, y))
+            return false;
         if (run->compare)
             run->compare(run->of, r * e->cols, run->x, run->back, (size_t)e->cols);
     }
@@ -366,17 +492,24 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 {
     bool codes = part + 1 == e->nparts;
     enum comfy_kind kind = kind_of(e);
+    if (kind == INT8 && e->exact)
+        return solve_rows(e, run, codes, first, count, y);
     if (kind == INT8)
         return int8_rows(e, run, codes, first, count, y, err);
     if (!codes && e->part[part].grain == TILE)
         return grid(e, run, first, count, y, err);
     if (!codes) {
-        groups_store(y, DTYPE_F32, tensor_scale(e, run->facts));
+        groups_store(y, DTYPE_F32, e->exact ? run->facts[0] : tensor_scale(e, run->facts));
         return true;
     }
     if (is_padded(e))
         return padded_codes(e, run, part, first, count, y, err);
-    if (kind == FP8)
+    if (kind == FP8 && e->exact)
+        return solve_fp8_codes(e, &exact_fp8, run, first * e->part[part].elems, y);
+    if (e->exact) {
+        if (!solve_codes(e, run, run->n, first * e->part[part].elems, y))
+            return false;
+    } else if (kind == FP8)
         fp8_codes(e, run, y);
     else
         block_codes(e, run, y);
@@ -388,8 +521,8 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 static const enum comfy_kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
 
 #define BLOCKS(code, label_, kind) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = fit, \
-    .encode = encode
-#define OF_TENSOR .survey = groups_absmax, .settle = groups_absmax_settle
+    .encode = encode, .solve = encode
+#define OF_TENSOR .survey = survey, .settle = settle, .resolve = resolve
 
 const struct encoder encode_comfy[] = {
     { BLOCKS("comfy-fp8", "ComfyUI FP8", fp8), OF_TENSOR },

@@ -34,8 +34,11 @@ struct exact_source {
     bool plus_zero;             /* E2M1 code 8 is +0 */
     bool rounds;                /* values are rounded: they are not the real numbers */
     bool two, divides;          /* has a second scale, which divides */
-    float second;
+    float second, stated;       /* as it multiplies or divides; and as it is stored, before a division by `over` */
+    uint32_t over;              /* or 0 */
     bool short_name;            /* scales are called P.scale */
+    bool has_input;             /* NVFP4: has a scale of activations */
+    float input;                /* it divides if the second scale does */
 };
 
 /* Shared by all encodings of a weight. */

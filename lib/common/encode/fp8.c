@@ -26,8 +26,49 @@
 #include "dtype/bfloat16.h"
 #include "dtype/float8.h"
 #include "dtype/half.h"
-#include "encode/fp8_priv.h"
 #include "encode/solve_fp8.h"
+
+enum { FP8_BLOCK = 128, FP8_GRAIN = 32, FP8_REGION = 1 << 20 };
+enum { FP8_CODES, FP8_SCALES };                 /* parts */
+enum fp8_share { FP8_BLOCKS, FP8_ROWS, FP8_TENSOR };
+enum fp8_rule { FP8_DIVIDED, FP8_MULTIPLIED, FP8_POWER, FP8_COMPRESSED };
+
+struct fp8_form {
+    enum dtype codes;
+    enum fp8_share share;
+    enum fp8_rule rule;
+};
+
+struct fp8_encoding {
+    uint64_t rows, grid_rows, grid_cols;        /* of one matrix */
+};
+
+static inline const struct fp8_form *
+fp8_form(const struct encoding *e)
+{
+    return e->encoder->numbers;
+}
+
+static inline const struct fp8_encoding *
+fp8_own(const struct encoding *e)
+{
+    return e->own;
+}
+
+/* Returns the target of an exact encoding. */
+static struct solve_fp8
+exact_of(const struct encoding *e)
+{
+    static const enum solve_fp8_share shares[] = { [FP8_BLOCKS] = SOLVE_FP8_TILES, [FP8_ROWS] = SOLVE_FP8_ROWS,
+        [FP8_TENSOR] = SOLVE_FP8_WEIGHT };
+    struct solve_fp8 how = { .codes = fp8_form(e)->codes, .scale = e->part[FP8_SCALES].dtype, .share = shares[fp8_form(e)->share] };
+    if (fp8_form(e)->share == FP8_BLOCKS) {
+        how.rows = fp8_own(e)->rows;
+        how.grid_rows = fp8_own(e)->grid_rows;
+        how.grid_cols = fp8_own(e)->grid_cols;
+    }
+    return how;
+}
 
 /* --- parts */
 
@@ -60,7 +101,7 @@ fit_blocks(struct encoding *e, struct err *err)
     const uint64_t dim[] = { e->rows / f->rows, f->grid_rows, f->grid_cols };
     e->own = f;
     e->nregions = dim[0] * dim[1];
-    e->nfacts = e->nregions * dim[2] * (e->exact ? SOLVE_FP8_FACTS : 1);
+    e->nfacts = e->nregions * dim[2];
     return add_parts(e, fp8_form(e)->rule == FP8_POWER ? DTYPE_F8_E8M0 : DTYPE_F32, dim + 3 - rank, rank, err);
 }
 
@@ -74,7 +115,7 @@ arithmetic(const struct encoding *e)
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+fit_form(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const uint64_t dim[] = { e->rows, 1 };
     uint32_t rank = e->weight.shape.rank;
@@ -91,11 +132,20 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         return ENCODE_NO;
     }
     if (fp8_form(e)->share == FP8_TENSOR)
-        e->nregions = num_ceil_div(e->rows * e->cols, FP8_REGION);
-    if (fp8_form(e)->share == FP8_TENSOR)
-        e->nfacts = e->nregions * (e->exact ? SOLVE_FP8_FACTS : 1);
+        e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, FP8_REGION);
     return add_parts(e, arithmetic(e), fp8_form(e)->share == FP8_ROWS ? dim : dim + 1, fp8_form(e)->share == FP8_ROWS ? 2 : 1, err)
         ? ENCODE_YES : ENCODE_FAIL;
+}
+
+static enum encode_fit
+fit(struct encoding *e, const struct encode_options *options, struct err *err)
+{
+    enum encode_fit fit = fit_form(e, options, err);
+    if (fit != ENCODE_YES || !e->exact)
+        return fit;
+    const struct solve_fp8 how = exact_of(e);
+    solve_fp8_fit(e, &how);
+    return fit;
 }
 
 /* --- scales */
@@ -190,8 +240,9 @@ survey_run(const struct encoding *e, const struct encode_run *run, uint64_t firs
 static bool
 survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
+    const struct solve_fp8 how = exact_of(e);
     if (e->exact)
-        return solve_fp8_survey(e, run, region, facts, err);
+        return solve_fp8_survey(e, &how, run, region, facts, err);
     return fp8_form(e)->share == FP8_BLOCKS ? survey_band(e, run, region, facts + region * fp8_own(e)->grid_cols, err)
         : survey_run(e, run, region * FP8_REGION, facts + region, err);
 }
@@ -281,6 +332,23 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
+static bool
+solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct solve_fp8 how = exact_of(e);
+    (void)err;
+    return part == FP8_CODES ? solve_fp8_codes(e, &how, run, first * e->part[part].elems, y)
+        : solve_fp8_scales(e, &how, run, first, count, y);
+}
+
+static bool
+resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+{
+    const struct solve_fp8 how = exact_of(e);
+    return solve_fp8_resolve(e, &how, facts, fail);
+}
+
 static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, FP8_BLOCKS, FP8_DIVIDED },
     multiplied = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_MULTIPLIED }, power = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_POWER },
     rows = { DTYPE_F8_E4M3, FP8_ROWS, FP8_COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, FP8_ROWS, FP8_COMPRESSED },
@@ -288,19 +356,18 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED 
 
 /* Schemes by rows have survey() too, but no regions to survey. */
 #define FP8(code, text, form) .name = code, .label = text, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
-    .survey = survey, .settle = settle, .encode = encode
-#define EXACT(code, text, form) FP8(code, text, form), .solve = solve_fp8, .resolve = solve_fp8_resolve
+    .survey = survey, .settle = settle, .encode = encode, .solve = solve, .resolve = resolve
 
 const struct encoder encode_fp8[] = {
-    { EXACT("fp8", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },
-    { EXACT("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },
-    { EXACT("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true, .surveyed = true },
-    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
-    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
-    { EXACT("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .stacks = true, .surveyed = true },
-    { EXACT("fp8-per-channel", "FP8 E4M3 by rows", rows)},
+    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },
+    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },
+    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true, .surveyed = true },
+    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true, .surveyed = true },
+    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true, .surveyed = true },
+    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .stacks = true, .surveyed = true },
+    { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows)},
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2) },
-    { EXACT("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .fuses = true, .surveyed = true },
+    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .fuses = true, .surveyed = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2) },
     { .name = NULL },
 };

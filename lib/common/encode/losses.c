@@ -4,21 +4,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/exact_sum.h"
 #include "base/real.h"
-
-/* A sum of doubles without rounding: one integer for every 32 exponents, the lowest of them for that of the least subnormal.
- * A mantissa of 53 bits shifted by up to 31 leaves 43 bits for carries. */
-enum { STEP = 32, BINS = 2098 / STEP + 1, LEAST = -1074 };
-
-struct exact {
-    __int128 bin[BINS];
-    bool lost;                  /* an addend was infinite or NaN */
-};
 
 struct loss_sums {
     uint64_t n;
     float most;
-    struct exact distance, noise, signal, back, both;
+    struct exact_sum distance, noise, signal, back, both;
 };
 
 struct losses {
@@ -31,50 +23,6 @@ struct losses {
     struct loss_sums all;            /* of the complete weights */
     bool failed;                /* an allocation failed */
 };
-
-static void
-exact_add(struct exact *sum, double v)
-{
-    int e;
-    double m = frexp(v, &e);            /* 53 bits, below 1 */
-    if (!isfinite(v)) {
-        sum->lost = true;
-        return;
-    }
-    if (v == 0)
-        return;
-    int low = e - 53;
-    if (low < LEAST) {
-        m = ldexp(m, low - LEAST);
-        low = LEAST;
-    }
-    int64_t digits = (int64_t)ldexp(m, 53);
-    sum->bin[(low - LEAST) / STEP] += (__int128)digits * ((__int128)1 << (low - LEAST) % STEP);
-}
-
-static void
-exact_join(struct exact *to, const struct exact *from)
-{
-    for (int i = 0; i < BINS; i++)
-        to->bin[i] += from->bin[i];
-    to->lost = to->lost || from->lost;
-}
-
-/* Returns the sum as a double, within rounding: carries go up, then digits are added from the highest down. */
-static double
-exact_value(const struct exact *sum)
-{
-    __int128 carry = 0, digit[BINS];
-    double v = 0;
-    for (int i = 0; i < BINS; i++) {
-        digit[i] = sum->bin[i] + carry;
-        carry = i + 1 < BINS ? digit[i] >> STEP : 0;
-        digit[i] -= carry * ((__int128)1 << STEP);
-    }
-    for (int i = BINS; i-- > 0;)
-        v += ldexp((double)digit[i], i * STEP + LEAST);
-    return sum->lost ? NAN : v;
-}
 
 struct losses *
 losses_new(size_t n, struct err *err)
@@ -108,10 +56,10 @@ losses_free(struct losses *l)
 }
 
 static void
-add_lanes(struct exact *to, const double lanes[LOSS_LANES])
+add_lanes(struct exact_sum *to, const double lanes[LOSS_LANES])
 {
     for (unsigned i = 0; i < LOSS_LANES; i++)
-        exact_add(to, lanes[i]);
+        exact_sum_add(to, lanes[i]);
 }
 
 static void
@@ -119,11 +67,11 @@ join(struct loss_sums *to, const struct loss_sums *from)
 {
     to->n += from->n;
     to->most = from->most > to->most ? from->most : to->most;
-    exact_join(&to->distance, &from->distance);
-    exact_join(&to->noise, &from->noise);
-    exact_join(&to->signal, &from->signal);
-    exact_join(&to->back, &from->back);
-    exact_join(&to->both, &from->both);
+    exact_sum_join(&to->distance, &from->distance);
+    exact_sum_join(&to->noise, &from->noise);
+    exact_sum_join(&to->signal, &from->signal);
+    exact_sum_join(&to->back, &from->back);
+    exact_sum_join(&to->both, &from->both);
 }
 
 double
@@ -138,14 +86,14 @@ losses_sqnr(double signal, double noise)
 static struct loss
 value_of(const struct loss_sums *s)
 {
-    double noise = exact_value(&s->noise), signal = exact_value(&s->signal), back = exact_value(&s->back);
+    double noise = exact_sum_value(&s->noise), signal = exact_sum_value(&s->signal), back = exact_sum_value(&s->back);
     double length = sqrt(signal) * sqrt(back);
     return (struct loss){
         .n = s->n,
-        .distance = s->n != 0 ? exact_value(&s->distance) / (double)s->n : 0,
+        .distance = s->n != 0 ? exact_sum_value(&s->distance) / (double)s->n : 0,
         .most = s->most,
         .sqnr = losses_sqnr(signal, noise),
-        .cosine = length > 0 || isnan(length) ? exact_value(&s->both) / length : noise == 0,
+        .cosine = length > 0 || isnan(length) ? exact_sum_value(&s->both) / length : noise == 0,
         .noise = noise,
         .signal = signal,
     };

@@ -13,7 +13,7 @@
  *     gptoss-mxfp4    X_blocks U8 [E, out, in/32, 16] X_scales U8 [E, out, in/32]
  *     mlx-mxfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/32]
  *     mlx-mxfp8       P.weight U32 [out, in/4]        P.scales U8 [out, in/32]
- *     mlx-nvfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/16]
+ *     mlx-nvfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/16]        P.global_scale F32 [], unless it is 2688
  *
  * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's type:
  *
@@ -75,8 +75,15 @@ static const struct mx_names {
     [MODELOPT] = { ".weight_scale_2", ".weight_scale", ".weight", DTYPE_U8, DTYPE_U8 },
     [DEEPSEEK] = { NULL, ".scale", ".weight", DTYPE_F8_E8M0, DTYPE_I8 },
     [GPTOSS] = { NULL, "_scales", "_blocks", DTYPE_U8, DTYPE_U8 },
-    [MLX] = { NULL, ".scales", ".weight", DTYPE_U8, DTYPE_U32 },
+    [MLX] = { ".global_scale", ".scales", ".weight", DTYPE_U8, DTYPE_U32 },
 };
+
+static enum solve_nvfp4_reader
+reader_of(const struct encoding *e)
+{
+    enum mx_form form = numbers_of(e)->form;
+    return form == CT ? SOLVE_NVFP4_DIVIDES : form == MLX ? SOLVE_NVFP4_OVER : SOLVE_NVFP4_MULTIPLIES;
+}
 
 static bool
 add_parts(struct encoding *e, struct err *err)
@@ -87,7 +94,9 @@ add_parts(struct encoding *e, struct err *err)
     const uint64_t one = 1, scale[2] = { e->rows, e->cols / block };
     const bool eight = n->kind == MXFP8, e4m3 = n->kind == NVFP4 && n->form != MLX;
     const uint64_t codes[2] = { e->rows, e->cols / (n->form == MLX ? eight ? 4 : 8 : eight ? 1 : 2) };
-    if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == MODELOPT ? 0 : 1, 0, 4, err))
+    if (n->kind == NVFP4 && e->exact && n->form != MLX && !solve_nvfp4_add_input(e, reader_of(e), n->form == CT, err))
+        return false;
+    if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == CT ? 1 : 0, 0, 4, err))
         return false;
     return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, 2, block, 1, err)
         && groups_part(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
@@ -244,12 +253,6 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 /* --- exact */
 
-static enum solve_nvfp4_reader
-reader_of(const struct encoding *e)
-{
-    return numbers_of(e)->form == CT ? SOLVE_NVFP4_DIVIDES : SOLVE_NVFP4_MULTIPLIES;
-}
-
 static bool
 solve_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
@@ -263,16 +266,15 @@ solve_settle(const struct encoding *e, float *facts)
         groups_absmax_settle(e, facts);
 }
 
-/* MLX has no scale of the whole weight. */
+/* Leaves the scale of the whole weight out if it is what MLX takes without one. */
 static bool
 resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     if (!solve_nvfp4_settle(e, reader_of(e), facts, fail))
         return false;
-    if (numbers_of(e)->form != MLX || facts[0] == 1.0f)
-        return true;
-    *fail = (struct exact_fail){ .cause = EXACT_SCALE };
-    return false;
+    if (numbers_of(e)->form == MLX && facts[0] == SOLVE_NVFP4_UNIT)
+        memmove(e->part, e->part + 1, --e->nparts * sizeof *e->part);
+    return true;
 }
 
 /* Solves a block: sets its scale, and the codes, one a byte. */
@@ -287,7 +289,7 @@ solve_one(const struct encoding *e, const struct encode_run *run, const float *x
         if (!solve_nvfp4(&b, reader_of(e), run->facts[0], &s->code, q))
             return false;
         float scale = float8_to_float(DTYPE_F8_E4M3, s->code);
-        s->scale = reader_of(e) == SOLVE_NVFP4_DIVIDES ? scale / run->facts[0] : scale * run->facts[0];
+        s->scale = solve_nvfp4_value(reader_of(e), 1, scale, run->facts[0]);
         return true;
     }
     if (!solve_mx_power(&t, &b, kind == MXFP8 ? &solve_e4m3 : &solve_e2m1, -127, 127))

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "kernel/rounded.h"
 
-const struct solve_float solve_e2m1 = { 2, -1, 6 }, solve_e4m3 = { 4, -9, 448 };
+const struct solve_float solve_e2m1 = { 2, -1, 6 }, solve_e4m3 = { 4, -9, 448 }, solve_e5m2 = { 3, -16, 57344 };
 
 const char *
 exact_level_word(enum exact_level level)
@@ -36,6 +36,16 @@ solve_begin(struct solve_block *b, const struct encoding *e, const struct encode
     b->code = h->code ? h->code + i : NULL;
 }
 
+/* Returns the real number that a value is, before any rounding; products that have a second scale are rounded to F64. */
+static double
+real_value(const struct solve_block *b, size_t i)
+{
+    const struct exact_source *s = &b->source;
+    double v = (double)b->unit[i] * (double)b->scale[i];
+    v = !s->two ? v : s->divides ? v / (double)s->stated : v * (double)s->stated / (s->over != 0 ? s->over : 1);
+    return v + (b->term ? (double)b->term[i] : 0);
+}
+
 double
 solve_value(const struct solve_block *b, size_t i)
 {
@@ -45,8 +55,7 @@ solve_value(const struct solve_block *b, size_t i)
     case EXACT_F16:
         return (double)rounded(DTYPE_F16, b->x[i]);
     case EXACT_REAL:
-        return b->unit ? (double)b->unit[i] * (double)b->scale[i] * (b->source.two ? (double)b->source.second : 1)
-            + (b->term ? (double)b->term[i] : 0) : (double)b->x[i];
+        return b->unit ? real_value(b, i) : (double)b->x[i];
     default:
         return (double)b->x[i];
     }
@@ -72,6 +81,12 @@ solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double
 {
     *b->fail = (struct exact_fail){ cause, b->at, b->at + i, (double)b->x[i], nearest };
     return false;
+}
+
+bool
+solve_is_plain(const struct solve_block *b)
+{
+    return b->level == EXACT_F32 || (b->level == EXACT_REAL && !b->unit);
 }
 
 bool
@@ -158,24 +173,90 @@ power_above(double v, double most)
     return t + ((a & mask) > (b & mask));
 }
 
-bool
-solve_narrow(struct solve_range *r, const struct solve_block *b, const struct solve_float *f)
+/* Adds F32 values. */
+static void
+scan_plain(struct solve_scan *s, const struct solve_block *b, const struct solve_float *f)
 {
+    uint32_t most = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        uint32_t u = bits_of_float(b->x[i]) & 0x7FFFFFFFu, m = u & 0x7FFFFF;
+        if (u == 0)
+            continue;
+        if (u >= 0x7F800000u) {
+            s->infinite = true;
+            continue;
+        }
+        m |= u >> 23 != 0 ? 0x800000 : 0;
+        int zeros = __builtin_ctz(m), hi = (int)(u >> 23 != 0 ? u >> 23 : 1) - 150 + zeros - f->least;
+        s->bits = s->bits || m >> zeros >> f->bits != 0;
+        s->range.hi = hi < s->range.hi ? hi : s->range.hi;
+        most = u > most ? u : most;
+    }
+    if (most == 0)
+        return;
+    int lo = power_above((double)float_of_bits(most), f->most);
+    s->range.any = true;
+    s->range.lo = lo > s->range.lo ? lo : s->range.lo;
+}
+
+void
+solve_scan(struct solve_scan *s, const struct solve_block *b, const struct solve_float *f)
+{
+    if (solve_is_plain(b)) {
+        scan_plain(s, b, f);
+        return;
+    }
     for (size_t i = 0; i < b->n; i++) {
         double v = fabs(solve_value(b, i));
         uint64_t m;
-        if (v == 0)
-            continue;
-        int k = solve_odd(v, &m), lo = power_above(v, f->most);
-        if (m >> f->bits != 0)
-            return solve_fail(b, EXACT_PRECISION, i, NAN);
-        r->any = true;
-        r->lo = lo > r->lo ? lo : r->lo;
-        r->hi = k - f->least < r->hi ? k - f->least : r->hi;
-        if (r->lo > r->hi)
+        if (!isfinite(b->x[i]) || !isfinite(v))
+            s->infinite = true;
+        else if (v != 0) {
+            int hi = solve_odd(v, &m) - f->least, lo = power_above(v, f->most);
+            s->bits = s->bits || m >> f->bits != 0;
+            s->range.any = true;
+            s->range.lo = lo > s->range.lo ? lo : s->range.lo;
+            s->range.hi = hi < s->range.hi ? hi : s->range.hi;
+        }
+    }
+}
+
+/* Returns the first element with a value that has more bits than a code, or b->n. */
+static size_t
+find_precise(const struct solve_block *b, const struct solve_float *f)
+{
+    uint64_t m = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        double v = solve_value(b, i);
+        if (v != 0 && (solve_odd(fabs(v), &m), m >> f->bits != 0))
+            return i;
+    }
+    return b->n;
+}
+
+/* Fails with the first element whose last bit the scale of the largest value cannot reach, unless one has too many bits. */
+static bool
+fail_range(const struct solve_block *b, const struct solve_float *f, int lo)
+{
+    size_t i = find_precise(b, f);
+    uint64_t m;
+    if (i != b->n)
+        return solve_fail(b, EXACT_PRECISION, i, NAN);
+    for (i = 0; i < b->n; i++) {
+        double v = solve_value(b, i);
+        if (v != 0 && solve_odd(fabs(v), &m) < lo + f->least)
             return solve_fail(b, EXACT_SPAN, i, NAN);
     }
-    return true;
+    return solve_fail(b, EXACT_SPAN, 0, NAN);
+}
+
+bool
+solve_narrow(struct solve_range *r, const struct solve_block *b, const struct solve_float *f)
+{
+    struct solve_scan scan = { .range = *r };
+    solve_scan(&scan, b, f);
+    *r = scan.range;
+    return (!scan.bits && !scan.infinite && r->lo <= r->hi) || fail_range(b, f, r->lo);
 }
 
 bool

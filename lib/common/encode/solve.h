@@ -36,6 +36,9 @@ bool solve_same(enum exact_level level, double value, double product);
 /* Records a failure at value i, and returns false. A failure of the level, not of the data, has the cause EXACT_SCALE. */
 bool solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double nearest);
 
+/* Returns true if the values of the block are those at b->x: they are F32, or real numbers that were not rounded. */
+bool solve_is_plain(const struct solve_block *b);
+
 /* Fails with EXACT_NONFINITE if a value or a scale is not finite. */
 bool solve_finite(const struct solve_block *b);
 
@@ -59,7 +62,7 @@ struct solve_float {
     int bits, least;                    /* bits of the significand; exponent of the smallest code */
     double most;                        /* largest code */
 };
-extern const struct solve_float solve_e2m1, solve_e4m3;
+extern const struct solve_float solve_e2m1, solve_e4m3, solve_e5m2;
 
 /* The scales 2^t, lo <= t <= hi, that hold all values seen. Start with SOLVE_RANGE. */
 struct solve_range {
@@ -67,6 +70,14 @@ struct solve_range {
     bool any;                           /* a value is not 0 */
 };
 #define SOLVE_RANGE { -1100, 1100, false }
+
+/* What the values of a block are. `bits`: one has too many bits; `infinite`: one is not finite. Start with a range. */
+struct solve_scan {
+    struct solve_range range;
+    bool bits, infinite;
+};
+
+void solve_scan(struct solve_scan *s, const struct solve_block *b, const struct solve_float *f);
 
 /* Narrows the range by the values of a block; fails with EXACT_PRECISION or EXACT_SPAN. */
 bool solve_narrow(struct solve_range *r, const struct solve_block *b, const struct solve_float *f);

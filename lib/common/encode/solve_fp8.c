@@ -1,40 +1,101 @@
-/* A scale is the source's where all elements of a tile, row or weight had the same one; else a power of two, if one holds them;
- * else it follows from the magnitudes that occur (solve_run.c). For a weight with one scale only the first two are tried. */
+/* A scale is the source's where all elements of a tile, row or weight had the same one; for E2M1 codes with powers of two, and for
+ * scales that are powers of two, it is one; else it follows from the magnitudes that occur (solve_run.c). */
 #include "encode/solve_fp8.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/float8.h"
-#include "encode/fp8_priv.h"
 #include "encode/groups.h"
 #include "encode/solve.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/same.h"
 
-/* The facts of a tile, as floats. */
-enum { SCALE, LO, HI, HINT, MOST_HINT, FLAGS };
+enum { TILE = 128, REGION = 1 << 20, MOST_CODES = 126 };
+
+/* The facts of a tile or region, as floats. The regions of a weight with one scale then have their distinct magnitudes; after all
+ * regions comes one fact, which is set if these are to be collected. */
+enum { SCALE, LO, HI, HINT, MOST_HINT, FLAGS, FACTS, COUNT = FACTS, SET, FACTS_OF_WEIGHT = SET + MOST_CODES + 1 };
 
 /* FLAGS: what elements of the tile have in common. */
 enum { ANY = 1, DIFFER = 2, BITS = 4, INFINITE = 8, HINT_FAILS = 16, SEEN = 32, UNHINTED = 64 };
 
-static float
-code_value(double v, float scale)
+static bool
+is_power_form(const struct solve_fp8 *how)
 {
-    return float8_to_float(DTYPE_F8_E4M3, e4m3_of_float((float)(v / (double)scale)));
+    return how->scale == DTYPE_F8_E8M0;
+}
+
+static const struct solve_float *
+float_of(const struct solve_fp8 *how)
+{
+    return how->codes == DTYPE_F8_E4M3 ? &solve_e4m3 : &solve_e5m2;
+}
+
+static uint8_t
+code_of(const struct solve_fp8 *how, float x)
+{
+    return how->codes == DTYPE_F8_E4M3 ? e4m3_of_float(x) : e5m2_of_float(x);
 }
 
 static bool
-is_code_of(enum exact_level level, double v, float scale)
+is_code_of(const struct solve_fp8 *how, enum exact_level level, double v, float scale)
 {
-    return solve_same(level, v, (double)code_value(v, scale) * (double)scale);
+    float code = float8_to_float(how->codes, code_of(how, (float)(v / (double)scale)));
+    return solve_same(level, v, (double)code * (double)scale);
 }
 
-/* Adds the elements of a block to the facts of their tile. */
+/* Encodes F32 values with a scale, and decodes them to `back`. Returns true if they are the same; false at other levels. */
+static bool
+put_fast(const struct solve_fp8 *how, const struct encode_run *run, const struct solve_block *b, float scale, uint8_t *y, float *back)
+{
+    const struct encode_fp8 rule = { .scale = scale, .quotient = DTYPE_F32 };
+    if (!solve_is_plain(b))
+        return false;
+    (how->codes == DTYPE_F8_E4M3 ? run->kernels->encode_e4m3 : run->kernels->encode_e5m2)(y, b->x, b->n, &rule);
+    run->kernels->fp8_f32(back, b->n, &(struct fp8_rows){ .dtype = how->codes, .rows = 1, .cols = b->n, .x = y, .scales = &scale,
+        .scale_cols = b->n });
+    return same_floats(back, b->x, b->n);
+}
+
+/* Returns true if all values, at most TILE, are codes times a scale. */
+static bool
+are_codes(const struct solve_fp8 *how, const struct encode_run *run, const struct solve_block *b, float scale)
+{
+    if (solve_is_plain(b))
+        return put_fast(how, run, b, scale, run->room, (float *)run->room + TILE);
+    for (size_t i = 0; i < b->n; i++)
+        if (solve_value(b, i) != 0 && !is_code_of(how, b->level, solve_value(b, i), scale))
+            return false;
+    return true;
+}
+
+/* Adds the scales that the elements of a block had. */
 static void
-add(float *f, const struct solve_block *b)
+add_hints(float *f, const struct solve_block *b, unsigned *flags)
+{
+    float last = NAN;
+    int t;
+    for (size_t i = 0; b->scale && i < b->n; i++) {
+        float scale = b->scale[i];
+        if (scale == last)
+            continue;
+        last = scale;
+        if (!(scale == f[HINT]))
+            *flags |= DIFFER;
+        if (isinf(scale))
+            *flags |= INFINITE;
+        else if (solve_is_power(scale, &t))
+            f[MOST_HINT] = fmaxf(f[MOST_HINT], (float)t);
+    }
+}
+
+/* Adds the elements of a block, at most TILE, to the facts of their tile. */
+static void
+add(const struct solve_fp8 *how, const struct encode_run *run, float *f, const struct solve_block *b)
 {
     unsigned flags = (unsigned)f[FLAGS];
     if (!(flags & SEEN)) {
@@ -44,89 +105,70 @@ add(float *f, const struct solve_block *b)
         f[MOST_HINT] = -FLT_MAX;
         flags |= SEEN | (b->scale ? 0 : UNHINTED);
     }
-    for (size_t i = 0; i < b->n; i++) {
-        double v = solve_value(b, i);
-        int t;
-        if (!isfinite(b->x[i]) || (b->scale && isinf(b->scale[i]))) {
-            flags |= INFINITE;
-            continue;
-        }
-        if (b->scale && !(b->scale[i] == f[HINT]))
-            flags |= DIFFER;
-        if (b->scale && (i == 0 || b->scale[i] != b->scale[i - 1]) && solve_is_power(b->scale[i], &t))
-            f[MOST_HINT] = fmaxf(f[MOST_HINT], (float)t);
-        if (v == 0)
-            continue;
-        struct solve_range r = SOLVE_RANGE;
-        struct exact_fail ignored;
-        const struct solve_block one = { .x = b->x + i, .n = 1, .level = b->level, .source = b->source, .fail = &ignored,
-            .unit = b->unit ? b->unit + i : NULL, .scale = b->scale ? b->scale + i : NULL };
-        flags |= ANY;
-        if (!solve_narrow(&r, &one, &solve_e4m3)) {
-            flags |= BITS;
-        } else {
-            f[LO] = fmaxf(f[LO], (float)r.lo);
-            f[HI] = fminf(f[HI], (float)r.hi);
-        }
-        if (!(flags & (DIFFER | UNHINTED | HINT_FAILS)) && !is_code_of(b->level, v, f[HINT]))
-            flags |= HINT_FAILS;
+    add_hints(f, b, &flags);
+    bool uniform = !(flags & (DIFFER | UNHINTED | HINT_FAILS | INFINITE)), power = is_power_form(how);
+    if (uniform && !are_codes(how, run, b, f[HINT]))
+        flags |= HINT_FAILS;
+    if (!uniform || power || flags & HINT_FAILS || b->source.codes == EXACT_E2M1) {
+        struct solve_scan s = { .range = SOLVE_RANGE };
+        solve_scan(&s, b, float_of(how));
+        flags |= (s.infinite ? INFINITE : 0) | (s.bits ? BITS : 0) | (s.range.any ? ANY : 0);
+        f[LO] = fmaxf(f[LO], (float)s.range.lo);
+        f[HI] = fminf(f[HI], (float)s.range.hi);
+    } else {
+        flags |= ANY;                   /* not known, and not needed */
     }
     f[FLAGS] = (float)flags;
 }
 
-/* Sets the scale of a tile from its facts if that is possible; else *cause says why not with a power of two. */
+/* Sets the scale of a tile from its facts if that is possible; else *cause says why not, or EXACT_HOLDS: a search decides. */
 static bool
-choose(const struct encoding *e, float *f, enum exact_cause *cause, enum exact_way *way)
+choose(const struct encoding *e, const struct solve_fp8 *how, float *f, enum exact_cause *cause, enum exact_way *way)
 {
     unsigned flags = (unsigned)f[FLAGS];
-    const struct exact_source *s = &e->exact->source;
-    bool power = fp8_form(e)->rule == FP8_POWER, uniform = !(flags & (DIFFER | UNHINTED | HINT_FAILS));
+    bool halves = e->exact->source.codes == EXACT_E2M1, power = is_power_form(how), is_power;
+    bool uniform = !(flags & (DIFFER | UNHINTED | HINT_FAILS | INFINITE));
     int hint, t = 0;
-    enum dtype type = e->part[FP8_SCALES].dtype;
-    *cause = flags & INFINITE ? EXACT_NONFINITE : flags & BITS ? EXACT_PRECISION : f[LO] > f[HI] ? EXACT_SPAN : EXACT_HOLDS;
-    if (*cause == EXACT_NONFINITE)
+    *cause = flags & INFINITE ? EXACT_NONFINITE : EXACT_HOLDS;
+    if (*cause != EXACT_HOLDS)
         return false;
-    bool is_power = solve_is_power(f[HINT], &hint);
-    if (uniform && !power && isfinite(f[HINT]) && solve_is_of(type, (double)f[HINT])
-        && !(s->codes == EXACT_E2M1 && is_power)) {
+    is_power = solve_is_power(f[HINT], &hint);
+    if (uniform && !power && isfinite(f[HINT]) && solve_is_of(how->scale, (double)f[HINT]) && !(halves && is_power)) {
         f[SCALE] = f[HINT];
         *way = EXACT_HINT;
         return true;
     }
+    if (!(flags & ANY) && !power && !(halves && f[MOST_HINT] > -FLT_MAX)) {
+        f[SCALE] = 0;
+        *way = EXACT_SEARCH;
+        return true;
+    }
+    bool hinted = halves ? f[MOST_HINT] > -FLT_MAX : uniform && is_power;
+    if (!power && !hinted)
+        return false;
+    *cause = flags & BITS ? EXACT_PRECISION : f[LO] > f[HI] ? EXACT_SPAN : EXACT_HOLDS;
     if (*cause != EXACT_HOLDS)
         return false;
-    bool hinted = s->codes == EXACT_E2M1 ? f[MOST_HINT] > -FLT_MAX : uniform && is_power;
     *way = hinted ? EXACT_HINT : EXACT_SEARCH;
-    t = hinted ? s->codes == EXACT_E2M1 ? (int)f[MOST_HINT] - 6 : hint : flags & ANY ? (int)f[LO] : power ? -127 : 0;
+    t = hinted ? halves ? (int)f[MOST_HINT] - 6 : hint : flags & ANY ? (int)f[LO] : -127;
+    t = t < -127 ? -127 : t > 127 ? 127 : t;
     if (flags & ANY)
         t = (float)t < f[LO] ? (int)f[LO] : (float)t > f[HI] ? (int)f[HI] : t;
-    if (t < -127 || t > 127) {
-        t = t < -127 ? -127 : 127;
-        if (flags & ANY && ((float)t < f[LO] || (float)t > f[HI])) {
-            *cause = EXACT_SCALE;
-            return false;
-        }
-    }
-    f[SCALE] = ldexpf(1.0f, t);
-    *cause = power || solve_is_of(type, (double)f[SCALE]) ? EXACT_HOLDS : EXACT_SCALE;
+    f[SCALE] = t < -149 || t > 127 ? 0 : ldexpf(1.0f, t);
+    *cause = t >= -127 && t <= 127 && (power || solve_is_of(how->scale, (double)f[SCALE])) ? EXACT_HOLDS : EXACT_SCALE;
     return *cause == EXACT_HOLDS;
-}
-
-static const double *
-magnitudes(double list[126])
-{
-    for (unsigned code = 1; code <= 126; code++)
-        list[code - 1] = (double)float8_to_float(DTYPE_F8_E4M3, (uint8_t)code);
-    return list;
 }
 
 /* Finds a scale by the magnitudes that occur. */
 static bool
-search(const struct solve_set *set, enum dtype type, enum exact_level level, float *scale)
+search(const struct solve_fp8 *how, const struct solve_set *set, enum exact_level level, float *scale)
 {
-    double list[126], d;
-    const struct solve_codes codes = { magnitudes(list), list, 126, 126 };
-    if (!solve_run(&d, &codes, set->v, set->sign, set->n, type, level))
+    double list[MOST_CODES], d = 0;
+    unsigned most = how->codes == DTYPE_F8_E4M3 ? 126 : 123;
+    const struct solve_codes codes = { list, list, most, most };
+    for (unsigned code = 1; code <= most; code++)
+        list[code - 1] = (double)float8_to_float(how->codes, (uint8_t)code);
+    if (set->n != 0 && !solve_run(&d, &codes, set->v, set->sign, set->n, how->scale, level))
         return false;
     *scale = (float)d;
     return true;
@@ -140,30 +182,31 @@ struct tile_at {
 };
 
 static struct tile_at
-find_tile(const struct encoding *e, uint64_t band, uint64_t col)
+find_tile(const struct encoding *e, const struct solve_fp8 *how, uint64_t band, uint64_t col)
 {
-    const struct fp8_encoding *f = fp8_own(e);
-    uint64_t row = band / f->grid_rows * f->rows + band % f->grid_rows * FP8_BLOCK;
-    return (struct tile_at){ row * e->cols + col * FP8_BLOCK, num_min(FP8_BLOCK, f->rows - row % f->rows),
-        num_min(FP8_BLOCK, e->cols - col * FP8_BLOCK) };
+    uint64_t row = band / how->grid_rows * how->rows + band % how->grid_rows * TILE;
+    return (struct tile_at){ row * e->cols + col * TILE, num_min(TILE, how->rows - row % how->rows),
+        num_min(TILE, e->cols - col * TILE) };
 }
 
 /* Records the first element of a tile that the cause applies to. */
 static void
-point_at(const struct solve_block *b, enum exact_cause cause, const struct tile_at *t, float lo, bool *found)
+point_at(const struct solve_fp8 *how, const struct solve_block *b, enum exact_cause cause,
+    const struct tile_at *t, float lo, bool *found)
 {
+    const struct solve_float *form = float_of(how);
     for (size_t i = 0; !*found && i < b->n; i++) {
         double v = solve_value(b, i);
         uint64_t m;
         int k = v != 0 && isfinite(v) ? solve_odd(fabs(v), &m) : 0;
         bool is = cause == EXACT_NONFINITE ? !isfinite(b->x[i]) || (b->scale && isinf(b->scale[i])) : v == 0 || !isfinite(v) ? false
-            : cause == EXACT_PRECISION ? m >> solve_e4m3.bits != 0 : cause == EXACT_SPAN ? (float)k < lo + (float)solve_e4m3.least
+            : cause == EXACT_PRECISION ? m >> form->bits != 0 : cause == EXACT_SPAN ? (float)k < lo + (float)form->least
             : true;
         if (!is)
             continue;
         double unit = ldexp(1, (int)lo);
         *b->fail = (struct exact_fail){ cause, t->first, b->at + i, (double)b->x[i],
-            cause == EXACT_SPAN ? (double)float8_to_float(DTYPE_F8_E4M3, e4m3_of_float((float)(v / unit))) * unit : (double)NAN };
+            cause == EXACT_SPAN ? (double)float8_to_float(how->codes, code_of(how, (float)(v / unit))) * unit : (double)NAN };
         *found = true;
     }
 }
@@ -179,8 +222,8 @@ set_cause(struct exact_fail *fail, const struct tile_at *t, enum exact_cause cau
 
 /* Looks at all elements of a tile again: to collect their magnitudes, or to find the one at fault. */
 static bool
-look_again(const struct encoding *e, const struct encode_run *run, const struct tile_at *t, enum exact_cause cause, float lo,
-    struct solve_set *set, struct err *err)
+look_again(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, const struct tile_at *t,
+    enum exact_cause cause, float lo, struct solve_set *set, struct err *err)
 {
     bool found = false;
     if (set)
@@ -192,64 +235,65 @@ look_again(const struct encoding *e, const struct encode_run *run, const struct 
             return false;
         solve_begin(&b, e, run, run->x, (size_t)t->cols, t->first + r * e->cols);
         if (!set) {
-            point_at(&b, cause, t, lo, &found);
+            point_at(how, &b, cause, t, lo, &found);
             continue;
         }
-        if (!solve_collect(&row, &b, 126))
+        if (!solve_collect(&row, &b, MOST_CODES))
             return false;
         for (size_t i = 0; i < row.n; i++)
-            if (!solve_insert(set, row.v[i], row.sign[i], 127))
+            if (!solve_insert(set, row.v[i], row.sign[i], MOST_CODES))
                 return false;
     }
     if (!set && !found && !(cause == EXACT_SCALE))      /* none stands out: the first one that is not 0 */
-        return look_again(e, run, t, EXACT_SCALE, lo, NULL, err) && set_cause(run->hints.fail, t, cause);
+        return look_again(e, how, run, t, EXACT_SCALE, lo, NULL, err) && set_cause(run->hints.fail, t, cause);
     return true;
 }
 
 static bool
-settle_tile(const struct encoding *e, const struct encode_run *run, uint64_t band, uint64_t col, float *f, struct err *err)
+settle_tile(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, uint64_t col,
+    float *f, struct err *err)
 {
     enum exact_cause cause;
     enum exact_way way;
-    const struct tile_at t = find_tile(e, band, col);
+    const struct tile_at t = find_tile(e, how, band, col);
     struct solve_set set;
-    if (choose(e, f, &cause, &way)) {
+    if (choose(e, how, f, &cause, &way)) {
         if (run->hints.way && *run->hints.way < way)
             *run->hints.way = way;
         return true;
     }
     if (run->hints.way)
         *run->hints.way = EXACT_SEARCH;
-    if (fp8_form(e)->rule != FP8_POWER && cause != EXACT_NONFINITE) {
-        if (look_again(e, run, &t, cause, f[LO], &set, err) && search(&set, DTYPE_F32, e->exact->level, &f[SCALE]))
+    if (!is_power_form(how) && cause != EXACT_NONFINITE) {
+        if (look_again(e, how, run, &t, cause, f[LO], &set, err) && search(how, &set, e->exact->level, &f[SCALE]))
             return true;
         if (err->kind != ERR_NONE)
             return false;
         cause = EXACT_SPAN;
     }
-    return look_again(e, run, &t, cause, f[LO], NULL, err) && false;
+    return look_again(e, how, run, &t, cause, f[LO], NULL, err) && false;
 }
 
 /* Finds the scales of a band of tiles from those that the source had: E2M1 codes whose powers of two are within 14 of each other
  * fit into a tile, without a look at the codes. */
 static bool
-foresee_band(const struct encoding *e, const struct encode_run *run, uint64_t band, float *facts, struct err *err)
+foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, float *facts, struct err *err)
 {
     const struct exact_source *s = &e->exact->source;
-    const struct tile_at t = find_tile(e, band, 0);
-    uint64_t grid = fp8_own(e)->grid_cols, step = ENCODE_FLOATS / num_min(e->cols, ENCODE_FLOATS);
-    if (s->codes != EXACT_E2M1 || s->two || s->scale != DTYPE_F8_E8M0 || s->group % 32 != 0 || s->group == 0 || e->cols > ENCODE_FLOATS)
+    const struct tile_at t = find_tile(e, how, band, 0);
+    uint64_t grid = how->grid_cols, step = ENCODE_FLOATS / num_min(e->cols, ENCODE_FLOATS);
+    if (how->codes != DTYPE_F8_E4M3 || s->codes != EXACT_E2M1 || s->two || s->scale != DTYPE_F8_E8M0 || s->group % 32 != 0 || s->group == 0 || e->cols > ENCODE_FLOATS)
         return false;
     for (uint64_t i = 0; i < grid; i++) {
-        facts[i * SOLVE_FP8_FACTS + LO] = FLT_MAX;
-        facts[i * SOLVE_FP8_FACTS + HI] = -FLT_MAX;
+        facts[i * FACTS + LO] = FLT_MAX;
+        facts[i * FACTS + HI] = -FLT_MAX;
     }
     for (uint64_t done = 0; done < t.rows; done += step) {
         uint64_t rows = num_min(step, t.rows - done);
         if (!run->hints.scales(run->of, t.first + done * e->cols, (size_t)(rows * e->cols), run->x, err))
             return false;
         for (uint64_t i = 0; i < rows * e->cols; i += 32) {
-            float *f = facts + i % e->cols / FP8_BLOCK * SOLVE_FP8_FACTS;
+            float *f = facts + i % e->cols / TILE * FACTS;
             int k;
             if (!solve_is_power(run->hints.scale[i], &k))
                 return false;
@@ -258,7 +302,7 @@ foresee_band(const struct encoding *e, const struct encode_run *run, uint64_t ba
         }
     }
     for (uint64_t i = 0; i < grid; i++) {
-        float *f = facts + i * SOLVE_FP8_FACTS;
+        float *f = facts + i * FACTS;
         if (f[HI] - f[LO] > 14 || f[HI] - 6 < -126 || f[HI] > 127)
             return false;
         f[SCALE] = ldexpf(1.0f, (int)f[HI] - 6);
@@ -269,15 +313,15 @@ foresee_band(const struct encoding *e, const struct encode_run *run, uint64_t ba
 }
 
 static bool
-survey_band(const struct encoding *e, const struct encode_run *run, uint64_t band, float *facts, struct err *err)
+survey_band(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, float *facts, struct err *err)
 {
-    uint64_t grid = fp8_own(e)->grid_cols, rows = find_tile(e, band, 0).rows, row0 = find_tile(e, band, 0).first;
+    uint64_t grid = how->grid_cols, rows = find_tile(e, how, band, 0).rows, row0 = find_tile(e, how, band, 0).first;
     uint64_t cols = num_min(e->cols, ENCODE_FLOATS), step = ENCODE_FLOATS / cols;
-    if (foresee_band(e, run, band, facts, err))
+    if (foresee_band(e, how, run, band, facts, err))
         return true;
     if (err->kind != ERR_NONE)
         return false;
-    memset(facts, 0, grid * SOLVE_FP8_FACTS * sizeof *facts);
+    memset(facts, 0, grid * FACTS * sizeof *facts);
     for (uint64_t done = 0; done < rows; done += step)
         for (uint64_t c = 0, n; c < e->cols; c += n) {
             n = num_min(cols, e->cols - c);
@@ -285,85 +329,163 @@ survey_band(const struct encoding *e, const struct encode_run *run, uint64_t ban
             if (!run->read(run->of, at, (size_t)(count * n), run->x, err))
                 return false;
             for (uint64_t r = 0; r < count; r++)
-                for (uint64_t i = 0; i < n; i += FP8_BLOCK) {
+                for (uint64_t i = 0; i < n; i += TILE) {
                     struct solve_block b;
-                    solve_begin(&b, e, run, run->x + r * n + i, (size_t)num_min(FP8_BLOCK, n - i), at + r * e->cols + i);
-                    add(facts + (c + i) / FP8_BLOCK * SOLVE_FP8_FACTS, &b);
+                    solve_begin(&b, e, run, run->x + r * n + i, (size_t)num_min(TILE, n - i), at + r * e->cols + i);
+                    add(how, run, facts + (c + i) / TILE * FACTS, &b);
                 }
         }
     for (uint64_t i = 0; i < grid; i++)
-        if (!settle_tile(e, run, band, i, facts + i * SOLVE_FP8_FACTS, err))
+        if (!settle_tile(e, how, run, band, i, facts + i * FACTS, err))
             return false;
     return true;
 }
 
-static bool
-survey_run(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+/* --- one scale for the weight */
+
+/* After the regions: set to have their magnitudes collected. */
+static float *
+collects(const struct encoding *e, float *facts)
 {
-    uint64_t first = region * FP8_REGION, end = num_min(first + FP8_REGION, e->rows * e->cols);
+    return facts + e->nregions * FACTS_OF_WEIGHT;
+}
+
+static bool
+collect(float *f, const struct solve_block *b)
+{
+    struct solve_set set = { .n = (size_t)f[COUNT] }, more;
+    for (size_t i = 0; i < set.n; i++)
+        set.v[i] = (double)f[SET + i];
+    if (!solve_collect(&more, b, MOST_CODES))
+        return false;
+    for (size_t i = 0; i < more.n; i++)
+        if (!solve_insert(&set, more.v[i], 1, MOST_CODES))
+            return solve_fail(b, EXACT_SPAN, 0, NAN);
+    for (size_t i = 0; i < set.n; i++)
+        f[SET + i] = (float)set.v[i];
+    f[COUNT] = (float)set.n;
+    return true;
+}
+
+static bool
+survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t region, float *facts,
+    struct err *err)
+{
+    uint64_t first = region * REGION, end = num_min(first + REGION, e->rows * e->cols);
+    float *f = facts + region * FACTS_OF_WEIGHT;
+    bool again = *collects(e, facts) != 0;
     for (uint64_t n; first < end; first += n) {
         struct solve_block b;
         n = num_min(end - first, ENCODE_FLOATS);
         if (!run->read(run->of, first, (size_t)n, run->x, err))
             return false;
-        solve_begin(&b, e, run, run->x, (size_t)n, first);
-        add(facts, &b);
+        for (size_t i = 0, now; i < n; i += now) {
+            now = (size_t)num_min(n - i, TILE);
+            solve_begin(&b, e, run, run->x + i, now, first + i);
+            if (again && !collect(f, &b)) {
+                run->hints.fail->block = 0;
+                return false;
+            }
+            if (!again)
+                add(how, run, f, &b);
+            solve_way(&b, again ? EXACT_SEARCH : EXACT_HINT);
+            if ((unsigned)f[FLAGS] & INFINITE)
+                return solve_finite(&b) || solve_fail(&b, EXACT_NONFINITE, 0, NAN);
+        }
     }
     return true;
 }
 
-bool
-solve_fp8_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
-{
-    float *f = facts + region * SOLVE_FP8_FACTS;
-    return fp8_form(e)->share == FP8_BLOCKS ? survey_band(e, run, region, facts + region * fp8_own(e)->grid_cols * SOLVE_FP8_FACTS,
-        err) : survey_run(e, run, region, f, err);
-}
-
-bool
-solve_fp8_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+static bool
+resolve_weight(struct encoding *e, const struct solve_fp8 *how, float *facts, struct exact_fail *fail)
 {
     enum exact_cause cause;
     enum exact_way way;
-    if (fp8_form(e)->share == FP8_BLOCKS) {         /* keep the scales only */
-        e->nfacts /= SOLVE_FP8_FACTS;
-        for (uint64_t i = 0; i < e->nfacts; i++)
-            facts[i] = facts[i * SOLVE_FP8_FACTS + SCALE];
-    }
-    if (fp8_form(e)->share != FP8_TENSOR)
-        return true;
-    for (uint64_t i = 1; i < e->nregions; i++) {
-        const float *f = facts + i * SOLVE_FP8_FACTS;
+    struct solve_set set = { .n = 0 };
+    bool fits = true;
+    for (uint64_t i = 1; i < e->nregions && *collects(e, facts) == 0; i++) {
+        const float *f = facts + i * FACTS_OF_WEIGHT;
         unsigned flags = (unsigned)facts[FLAGS] | (unsigned)f[FLAGS];
         facts[LO] = fmaxf(facts[LO], f[LO]);
         facts[HI] = fminf(facts[HI], f[HI]);
         facts[MOST_HINT] = fmaxf(facts[MOST_HINT], f[MOST_HINT]);
         facts[FLAGS] = (float)(flags | (facts[HINT] == f[HINT] ? 0 : DIFFER));
     }
-    if (choose(e, facts, &cause, &way))
+    if (*collects(e, facts) == 0) {
+        if (choose(e, how, facts, &cause, &way))
+            return true;
+        if (cause == EXACT_NONFINITE)
+            *fail = (struct exact_fail){ .cause = cause };
+        *collects(e, facts) = 1;
+        return false;
+    }
+    for (uint64_t i = 0; i < e->nregions; i++)
+        for (size_t k = 0; fits && k < (size_t)facts[i * FACTS_OF_WEIGHT + COUNT]; k++)
+            fits = solve_insert(&set, (double)facts[i * FACTS_OF_WEIGHT + SET + k], 1, MOST_CODES);
+    if (fits && search(how, &set, e->exact->level, &facts[SCALE]))
         return true;
-    *fail = (struct exact_fail){ .cause = cause == EXACT_HOLDS ? EXACT_SCALE : cause };
+    *fail = (struct exact_fail){ .cause = EXACT_SPAN, .value = set.n != 0 ? set.v[0] : 0, .nearest = (double)NAN };
     return false;
+}
+
+/* --- all */
+
+void
+solve_fp8_fit(struct encoding *e, const struct solve_fp8 *how)
+{
+    if (how->share == SOLVE_FP8_TILES)
+        e->nfacts = e->nregions * how->grid_cols * FACTS;
+    if (how->share != SOLVE_FP8_WEIGHT)
+        return;
+    e->nregions = num_ceil_div(e->rows * e->cols, REGION);
+    e->nfacts = e->nregions * FACTS_OF_WEIGHT + 1;
+}
+
+bool
+solve_fp8_survey(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t region, float *facts,
+    struct err *err)
+{
+    return how->share == SOLVE_FP8_TILES ? survey_band(e, how, run, region, facts + region * how->grid_cols * FACTS, err)
+        : survey_run(e, how, run, region, facts, err);
+}
+
+bool
+solve_fp8_resolve(struct encoding *e, const struct solve_fp8 *how, float *facts, struct exact_fail *fail)
+{
+    if (how->share == SOLVE_FP8_WEIGHT) {
+        if (!resolve_weight(e, how, facts, fail))
+            return false;
+        e->nfacts = 1;
+    } else if (how->share == SOLVE_FP8_TILES) {         /* keep the scales only */
+        e->nfacts /= FACTS;
+        for (uint64_t i = 0; i < e->nfacts; i++)
+            facts[i] = facts[i * FACTS + SCALE];
+    }
+    return true;
 }
 
 /* --- rows */
 
 /* Finds the scale of a row. */
 static bool
-solve_row(const struct encoding *e, const struct solve_block *b, float *scale)
+solve_row(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, const struct solve_block *b, float *scale)
 {
-    float f[SOLVE_FP8_FACTS] = { 0 };
+    float f[FACTS] = { 0 };
     enum exact_cause cause;
     enum exact_way way;
     struct solve_set set;
-    add(f, b);
-    if (!choose(e, f, &cause, &way)) {
+    for (size_t i = 0; i < b->n; i += TILE) {
+        struct solve_block part;
+        solve_begin(&part, e, run, b->x + i, (size_t)num_min(TILE, b->n - i), b->at + i);
+        add(how, run, f, &part);
+    }
+    if (!choose(e, how, f, &cause, &way)) {
         way = EXACT_SEARCH;
         if (cause == EXACT_NONFINITE)
             return solve_finite(b) || solve_fail(b, cause, 0, NAN);
-        if (!solve_collect(&set, b, 126))
+        if (!solve_collect(&set, b, MOST_CODES))
             return false;
-        if (!search(&set, e->part[FP8_SCALES].dtype, b->level, &f[SCALE]))
+        if (!search(how, &set, b->level, &f[SCALE]))
             return solve_fail(b, EXACT_SPAN, 0, NAN);
     }
     solve_way(b, way);
@@ -375,95 +497,75 @@ solve_row(const struct encoding *e, const struct solve_block *b, float *scale)
 
 /* Returns the scale at an element, and reduces *n to the elements that share it. */
 static float
-scale_at(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t *n)
+scale_at(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t at, uint64_t *n)
 {
-    const struct fp8_encoding *f = fp8_own(e);
     uint64_t col = at % e->cols, row = at / e->cols;
-    if (fp8_form(e)->share == FP8_TENSOR)
-        return run->facts[SCALE];
-    *n = num_min(*n, num_min(FP8_BLOCK - col % FP8_BLOCK, e->cols - col));
-    row = row / f->rows * f->grid_rows + row % f->rows / FP8_BLOCK;
-    return run->facts[row * f->grid_cols + col / FP8_BLOCK];
+    if (how->share == SOLVE_FP8_WEIGHT)
+        return run->facts[0];
+    *n = num_min(*n, num_min(TILE - col % TILE, e->cols - col));
+    row = row / how->rows * how->grid_rows + row % how->rows / TILE;
+    return run->facts[row * how->grid_cols + col / TILE];
 }
 
 /* Returns the first element of the block with an element. */
 static uint64_t
-block_of(const struct encoding *e, uint64_t at)
+block_of(const struct encoding *e, const struct solve_fp8 *how, uint64_t at)
 {
-    const struct fp8_encoding *f = fp8_own(e);
     uint64_t row = at / e->cols, col = at % e->cols;
-    if (fp8_form(e)->share == FP8_TENSOR)
+    if (how->share == SOLVE_FP8_WEIGHT)
         return 0;
-    return (row - row % f->rows % FP8_BLOCK) * e->cols + col - col % FP8_BLOCK;
+    return (row - row % how->rows % TILE) * e->cols + col - col % TILE;
 }
 
-/* Encodes F32 values with a scale, and decodes them again to run->back. Returns true if they are the same. */
-static bool
-put_fast(const struct encode_run *run, const struct solve_block *b, float scale, uint8_t *y)
-{
-    const struct encode_fp8 how = { .scale = scale, .quotient = DTYPE_F32 };
-    float *back = run->back + (b->x - run->x);
-    if (b->level != EXACT_F32)
-        return false;
-    run->kernels->encode_e4m3(y, b->x, b->n, &how);
-    run->kernels->fp8_f32(back, b->n, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = b->n, .x = y, .scales = &scale,
-        .scale_cols = b->n });
-    return same_floats(back, b->x, b->n);
-}
-
-static bool
-put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first, uint8_t *y)
+bool
+solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t at, uint8_t *y)
 {
     for (uint64_t done = 0, n; done < run->n; done += n) {
         struct solve_block b;
-        bool row = fp8_form(e)->share == FP8_ROWS;
+        bool row = how->share == SOLVE_FP8_ROWS;
         float scale = 0;
         n = row ? e->cols : run->n - done;
         if (!row)
-            scale = scale_at(e, run, first + done, &n);
-        solve_begin(&b, e, run, run->x + done, (size_t)n, first + done);
-        if (row && !solve_row(e, &b, &scale))
+            scale = scale_at(e, how, run, at + done, &n);
+        solve_begin(&b, e, run, run->x + done, (size_t)n, at + done);
+        if (row && !solve_row(e, how, run, &b, &scale))
             return false;
-        bool same = put_fast(run, &b, scale, y + done);
+        bool same = put_fast(how, run, &b, scale, y + done, run->back + done);
         for (size_t i = 0; !same && i < n; i++) {
             double v = solve_value(&b, i);
-            y[done + i] = e4m3_of_float(b.x[i] == 0 ? b.x[i] : (float)(v / (double)scale));
-            if (v != 0 && !is_code_of(b.level, v, scale)) {
-                b.at = row ? b.at : block_of(e, b.at);
+            y[done + i] = code_of(how, b.x[i] == 0 ? b.x[i] : (float)(v / (double)scale));
+            if (v != 0 && !is_code_of(how, b.level, v, scale)) {
+                b.at = row ? b.at : block_of(e, how, b.at);
                 return solve_fail(&b, EXACT_SPAN, 0, NAN);
             }
         }
         if (run->compare && !same)
-            run->kernels->fp8_f32(run->back + done, (size_t)n, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1,
+            run->kernels->fp8_f32(run->back + done, (size_t)n, &(struct fp8_rows){ .dtype = how->codes, .rows = 1,
                 .cols = (size_t)n, .x = y + done, .scales = &scale, .scale_cols = (size_t)n });
     }
     if (run->compare)
-        run->compare(run->of, first, run->x, run->back, run->n);
+        run->compare(run->of, at, run->x, run->back, run->n);
     return true;
 }
 
 bool
-solve_fp8(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
-    struct err *err)
+solve_fp8_scales(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first, uint64_t count,
+    uint8_t *y)
 {
-    enum dtype type = e->part[FP8_SCALES].dtype;
-    (void)err;
-    if (part == FP8_CODES)
-        return put_codes(e, run, first * e->part[FP8_CODES].elems, y);
-    for (uint64_t i = 0; i < count; i++, y += e->part[part].grain) {
+    for (uint64_t i = 0; i < count; i++) {
         float scale;
         struct solve_block b;
-        if (fp8_form(e)->share == FP8_ROWS) {
+        if (how->share == SOLVE_FP8_ROWS) {
             solve_begin(&b, e, run, run->x + i * e->cols, (size_t)e->cols, (first + i) * e->cols);
-            if (!solve_row(e, &b, &scale))
+            if (!solve_row(e, how, run, &b, &scale))
                 return false;
         } else {
             scale = run->facts[first + i];
         }
-        if (type == DTYPE_F8_E8M0)
-            *y = (uint8_t)(scale < 0x1p-126f ? 0 : bits_of_float(scale) >> 23);
+        if (how->scale == DTYPE_F8_E8M0)
+            *y++ = (uint8_t)(scale < 0x1p-126f ? 0 : bits_of_float(scale) >> 23);
         else
-            groups_store(y, type, scale);
+            y += groups_store(y, how->scale, scale);
     }
     return true;
 }

@@ -149,7 +149,7 @@ solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
     if (!solve_nvfp4_settle(e, SOLVE_NVFP4_BLOCKS, facts, fail))
         return false;
     if (facts[0] == 1.0f)
-        e->nparts = 1;
+        e->nparts--;
     return true;
 }
 
@@ -160,7 +160,8 @@ solve_ggml_fit(struct encoding *e, struct err *err)
     if (e->encoder->type != DTYPE_NVFP4)
         return true;
     solve_nvfp4_fit(e);
-    return encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &one, 1, err) != NULL;
+    return solve_nvfp4_add_input(e, SOLVE_NVFP4_BLOCKS, 1, err)
+        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &one, 1, err) != NULL;
 }
 
 bool

@@ -25,8 +25,14 @@ void solve_mx_pack(uint8_t *y, const uint8_t *q, size_t n);
 enum solve_nvfp4_reader {
     SOLVE_NVFP4_MULTIPLIES,             /* V = RN32(c * RN32(s * second)) */
     SOLVE_NVFP4_DIVIDES,                /* V = RN32(c * RN32(s / second)) */
+    SOLVE_NVFP4_OVER,                     /* V = RN32(c * RN32(s * RN32(second / 2688))) */
     SOLVE_NVFP4_BLOCKS                    /* V = RN32(RN32(c * s) * second) */
 };
+
+enum { SOLVE_NVFP4_UNIT = 2688 };       /* the second scale that SOLVE_NVFP4_OVER takes for 1 */
+
+/* Adds P.input_scale, or P.input_global_scale for a reader that divides, if the source has a scale of activations. */
+bool solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err);
 
 /* Sets nfacts and nregions for surveys of weights whose scale for all blocks is to be found. */
 void solve_nvfp4_fit(struct encoding *e);

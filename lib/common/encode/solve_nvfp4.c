@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/solve_mx.h"
@@ -28,6 +29,25 @@ solve_nvfp4_fit(struct encoding *e)
     bool known = is_nvfp4(&e->exact->source);
     e->nregions = known ? 1 : num_ceil_div(e->rows * e->cols, REGION);
     e->nfacts = known ? 1 : FACTS * e->nregions + 1;
+}
+
+bool
+solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err)
+{
+    const struct exact_source *s = &e->exact->source;
+    const uint64_t one = 1;
+    bool divides = reader == SOLVE_NVFP4_DIVIDES;
+    if (!s->has_input)
+        return true;
+    uint8_t *bytes = encode_alloc(e, 4, err);
+    struct encode_part *part = bytes ? encode_add_part(e, encode_module(e), divides ? ".input_global_scale" : ".input_scale", DTYPE_F32,
+        &one, rank, err) : NULL;
+    if (!part)
+        return false;
+    store_le32(bytes, bits_of_float(divides == s->divides ? s->input : 1.0f / s->input));
+    part->grain = 4;
+    part->bytes = bytes;
+    return true;
 }
 
 static float *
@@ -142,6 +162,17 @@ settle_copy(const struct encoding *e, enum solve_nvfp4_reader reader, float *fac
     return true;
 }
 
+/* Returns the scale to store for a factor. A reader that divides it first needs a neighbour of the product in places. */
+static float
+stored(enum solve_nvfp4_reader reader, float second)
+{
+    if (reader != SOLVE_NVFP4_OVER)
+        return reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second;
+    float g = second * SOLVE_NVFP4_UNIT, above = nextafterf(g, INFINITY), below = nextafterf(g, 0);
+    return g / SOLVE_NVFP4_UNIT == second ? g : above / SOLVE_NVFP4_UNIT == second ? above
+        : below / SOLVE_NVFP4_UNIT == second ? below : g;
+}
+
 bool
 solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail)
 {
@@ -156,20 +187,21 @@ solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, flo
         if (!settle_powers(e, facts, &m, fail))
             return false;
         second = ldexpf(1.0f, (int)m);
-    } else if (s->divides && reader == SOLVE_NVFP4_DIVIDES) {
-        facts[0] = second;
+    } else if ((s->divides && reader == SOLVE_NVFP4_DIVIDES) || (s->over == SOLVE_NVFP4_UNIT && reader == SOLVE_NVFP4_OVER)) {
+        facts[0] = s->stated;
         return true;
     } else if (s->divides) {
         second = 1.0f / second;
     }
-    facts[0] = reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second;
+    facts[0] = stored(reader, second);
     return true;
 }
 
 float
 solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second)
 {
-    float first = reader == SOLVE_NVFP4_BLOCKS ? code * scale : reader == SOLVE_NVFP4_DIVIDES ? scale / second : scale * second;
+    float factor = reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
+    float first = reader == SOLVE_NVFP4_BLOCKS ? code * scale : reader == SOLVE_NVFP4_DIVIDES ? scale / second : scale * factor;
     return reader == SOLVE_NVFP4_BLOCKS ? first * second : code * first;
 }
 
@@ -177,9 +209,10 @@ solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float
 static bool
 is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
 {
-    double from = s->two ? (double)s->second : 1, to = (double)second;
+    double from = s->two ? (double)s->stated : 1, from_over = s->two && s->over != 0 ? s->over : 1, to = (double)second;
+    double to_over = reader == SOLVE_NVFP4_OVER ? SOLVE_NVFP4_UNIT : 1;
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
-    return s->divides == divides ? from == to : from * to == 1;
+    return s->divides == divides ? from * to_over == to * from_over : from * to == from_over * to_over;
 }
 
 static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
@@ -216,13 +249,14 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
     if (is_nvfp4(&b->source) && b->scale && b->code)
         return solve_finite(b) && move(b, reader, second, scale, q);
     bool hinted = solve_is_power(solve_hint(b), &hint);
-    if (!solve_is_power(second, &m)) {
+    float factor = reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
+    if (!solve_is_power(factor, &m)) {
         struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);
         solve_way(b, EXACT_SEARCH);
         return solve_finite(b) && solve_nvfp4_copy(b, reader, &run, scale, q);
     }
     if (!solve_finite(b) || !solve_narrow(&r, b, &solve_e2m1)
-        || !solve_is_power(reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second, &m)
+        || !solve_is_power(factor, &m)
         || !solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
         return b->fail->cause != EXACT_HOLDS ? false : solve_fail(b, EXACT_SCALE, 0, NAN);
     *scale = e4m3_of_float(ldexpf(1.0f, t - m));
@@ -235,8 +269,8 @@ bool
 solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader)
 {
     const struct exact_source *s = &e->exact->source;
-    if (e->exact->level != EXACT_REAL || !is_nvfp4(s) || s->divides || reader == SOLVE_NVFP4_DIVIDES || s->group % BLOCK != 0
-        || s->group == 0)
+    bool moves = !s->divides && s->over == 0 && (reader == SOLVE_NVFP4_MULTIPLIES || reader == SOLVE_NVFP4_BLOCKS);
+    if (e->exact->level != EXACT_REAL || !is_nvfp4(s) || !moves || s->group % BLOCK != 0 || s->group == 0)
         return false;
     for (size_t i = 0; i < n; i += BLOCK)
         if (!isfinite(scale[i]) || (reader == SOLVE_NVFP4_BLOCKS && signbit(scale[i])))

@@ -69,7 +69,7 @@ encode_exact_find(const char *name, bool blocks)
     for (const struct encoder *e = encode_plain_exact; e->name; e++)
         if (str_same_word(e->name, name))
             return e;
-    for (const struct encoder *e = encode_mx_exact; !blocks && e->name; e++)
+    for (const struct encoder *e = encode_mx_exact; e->name; e++)
         if (str_same_word(e->name, name))
             return e;
     const struct encoder *e = encode_find(name, blocks);

@@ -64,6 +64,16 @@ hf_folder_is_tokenizer(const char *name)
     return false;
 }
 
+const char *
+hf_folder_usual(size_t i)
+{
+    static const char *const more[] = { "special_tokens_map.json", "vocab.txt", "preprocessor_config.json", "processor_config.json",
+        "hf_quant_config.json", "quantization_config.json", "quantize_config.json", "quant_config.json" };
+    if (i < HF_FILES - 1)
+        return names[HF_CONFIG + 1 + i];
+    return i - (HF_FILES - 1) < sizeof more / sizeof *more ? more[i - (HF_FILES - 1)] : NULL;
+}
+
 /* The catalog already has the config to use, from whichever file. */
 bool
 hf_folder_init(struct hf_folder *folder, const struct catalog *catalog)
@@ -92,7 +102,7 @@ open_one(struct hf_folder *folder, enum hf_file i, const char *path, struct mode
 static bool
 list_templates(struct names *names, const char *path, struct err *err)
 {
-    DIR *d = opendir(path);             /* fails for a fetched model, which cannot be listed */
+    DIR *d = opendir(path);
     const char *name;
     bool ok = true;
     if (!d)
@@ -132,12 +142,13 @@ hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokeni
     bool ok = true;
     hf_folder_init(folder, model->catalog);
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
-        struct str path = { 0 };
-        str_format(&path, "%s/%s", tokenizer && hf_folder_is_tokenizer(names[i]) ? tokenizer : model->folder, names[i]);
-        ok = path.failed ? err_memory(err, path.len) : open_one(folder, i, path.p, model, err);
-        str_clear(&path);
+        const char *in = tokenizer && hf_folder_is_tokenizer(names[i]) ? tokenizer : model->folder;
+        char *path = folder_path(in, strlen(in), names[i], err);
+        ok = path && open_one(folder, i, path, model, err);
+        free(path);
     }
-    if (!ok || !folder->file[HF_TEMPLATE].p)    /* the converter ignores them without it */
+    /* The converter ignores them without it. A fetched directory cannot be listed. */
+    if (!ok || !folder->file[HF_TEMPLATE].p || model->inputs.fetch)
         return ok;
     const char *in = tokenizer ? tokenizer : model->folder;
     char *path = folder_path(in, strlen(in), HF_TEMPLATES, err);

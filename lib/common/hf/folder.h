@@ -66,6 +66,9 @@ bool hf_folder_is_copied(const char *name, bool quantization);
  * model directory, with the directory of the named templates. */
 bool hf_folder_is_tokenizer(const char *name);
 
+/* Returns the i-th usual name of a file to copy from a directory that cannot be listed; NULL after the last. */
+const char *hf_folder_usual(size_t i);
+
 /* Initializes the folder with only the config.json of the catalog. Returns false if there is none. */
 bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 

@@ -1,6 +1,7 @@
 #include "kernel/hints.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "dtype/float8.h"
@@ -244,6 +245,44 @@ BLOCK_HALF(q8_0_scale, Q8_0_BYTES, 0)
 BLOCK_HALF(q4_1_term, Q4_1_BYTES, 2)
 BLOCK_HALF(q5_1_term, Q5_1_BYTES, 2)
 
+/* Q4_K and Q5_K begin with two factors and 12 bytes of six-bit scales and minima; the codes follow, nibbles last. Decodes a copy of
+ * each block in which every code is `code`, or in which every scale is 1 and every minimum 0. */
+static void
+k_block(kernel_block_f32 *decode, float *y, const uint8_t *x, size_t n, size_t bytes, enum hint hint)
+{
+    static const uint8_t ones[12] = { 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1 };
+    uint8_t block[Q5_K_BYTES];
+    for (size_t i = 0; i < n; i++, x += bytes, y += 256) {
+        memcpy(block, x, bytes);
+        if (hint == HINT_UNIT) {
+            store_le16(block, 0x3C00);
+            memcpy(block + 4, ones, sizeof ones);
+        } else {
+            memset(block + 16, 0, bytes - 16);
+            memset(block + bytes - 128, hint == HINT_SCALE ? 0x11 : 0, 128);
+        }
+        if (hint != HINT_TERM)
+            store_le16(block + 2, 0);
+        decode(y, block, 1);
+    }
+}
+
+#define K_BLOCK(type, bytes) \
+    static void type##_scale(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        k_block(type##_dequantize, y, x, n, bytes, HINT_SCALE); \
+    } \
+    static void type##_term(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        k_block(type##_dequantize, y, x, n, bytes, HINT_TERM); \
+    } \
+    static void type##_unit(float *restrict y, const uint8_t *restrict x, size_t n) \
+    { \
+        k_block(type##_dequantize, y, x, n, bytes, HINT_UNIT); \
+    }
+K_BLOCK(q4_k, Q4_K_BYTES)
+K_BLOCK(q5_k, Q5_K_BYTES)
+
 static void
 mxfp4_factor(float *restrict y, const uint8_t *restrict x, size_t n)
 {
@@ -362,6 +401,8 @@ static const struct hint_blocks {
     { DTYPE_Q5_0, { q5_0_scale, zero32, zero32, q5_0_unit, zero32 } },
     { DTYPE_Q5_1, { q5_1_scale, q5_1_term, zero32, q5_1_unit, zero32 } },
     { DTYPE_Q8_0, { q8_0_scale, zero32, zero32, q8_0_unit, zero32 } },
+    { DTYPE_Q4_K, { q4_k_scale, q4_k_term, NULL, q4_k_unit, NULL } },
+    { DTYPE_Q5_K, { q5_k_scale, q5_k_term, NULL, q5_k_unit, NULL } },
     { DTYPE_MXFP4, { mxfp4_factor, zero32, zero32, mxfp4_unit, mxfp4_code } },
     { DTYPE_NVFP4, { nvfp4_factor, zero64, zero64, nvfp4_unit, nvfp4_code } },
 };
@@ -383,5 +424,6 @@ kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
     set->int8_row_f32 = int8_row_none;
     set->convrot_f32 = convrot_none;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        set->block_f32[blocks[i].type] = blocks[i].kernel[hint];
+        if (blocks[i].kernel[hint])
+            set->block_f32[blocks[i].type] = blocks[i].kernel[hint];
 }

@@ -132,6 +132,10 @@ static const struct kernels scalar = {
     .transpose = transpose,
     .crc = crc_add,
     .loss = loss_add,
+    .shift = shift_add,
+    .wide_from = wide_from,
+    .wide_to = wide_to,
+    .wide_beyond = wide_beyond,
 };
 
 #if defined(__x86_64__)

@@ -24,6 +24,8 @@
 #include "kernel/encode_mx.h"
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
+#include "kernel/shift.h"
+#include "kernel/wide.h"
 #include "kernel/lowrank.h"
 
 /* Rounds n floats to 16-bit codes, to nearest, ties to even, keeping subnormals. */
@@ -121,6 +123,14 @@ typedef void kernel_encode_bnb4(uint8_t *restrict y, float *restrict absmax, con
     size_t block);
 typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n);
 
+/* shift.h: adds up how a change of n elements shows in the output. */
+typedef void kernel_shift(struct shift_lanes *sum, const float *w, const float *v, const float *before, const float *after, size_t n);
+
+/* wide.h */
+typedef void kernel_wide_from(double *v, const float *x, size_t n);
+typedef void kernel_wide_to(float *x, const double *v, size_t n);
+typedef size_t kernel_wide_beyond(const double *v, size_t n, double most);
+
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
 
@@ -164,6 +174,10 @@ struct kernels {
     kernel_transpose *transpose;
     kernel_crc *crc;
     kernel_loss *loss;
+    kernel_shift *shift;
+    kernel_wide_from *wide_from;
+    kernel_wide_to *wide_to;
+    kernel_wide_beyond *wide_beyond;
     kernel_lowrank *lowrank_product, *lowrank_add;
 };
 

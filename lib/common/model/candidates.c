@@ -266,6 +266,20 @@ candidates_clear(struct candidates *c)
     *c = (struct candidates){ 0 };
 }
 
+/* --- a directory without a listing ------------------------------------------------------------------------ */
+
+const char *
+candidates_usual(size_t i)
+{
+    enum { PATTERNS = sizeof steps->pattern / sizeof *steps->pattern };
+    for (size_t k = 0; k < STEPS * PATTERNS; k++) {
+        const char *pattern = steps[k / PATTERNS].pattern[k % PATTERNS];
+        if (pattern && *pattern != '*' && i-- == 0)
+            return pattern;
+    }
+    return NULL;
+}
+
 /* --- other models -------------------------------------------------------------------------------------- */
 
 bool

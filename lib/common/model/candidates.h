@@ -23,6 +23,10 @@ void candidates_clear(struct candidates *c);
  * shards or a shard of an index. */
 bool candidates_other(const struct candidates *c, size_t i);
 
+/* Returns the i-th full name, such as "model.safetensors", that a model has in a directory that cannot be listed, in the order of
+ * the choice; NULL after the last. */
+const char *candidates_usual(size_t i);
+
 /* Returns true if the name is that of a model file, or of a shard, when found in a directory. */
 bool candidates_is_model(const char *name);
 

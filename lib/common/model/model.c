@@ -256,12 +256,33 @@ add_configs(struct model *m, const char *path, const struct model_options *optio
         && (options->fetch || m->nsrc > 1 || str_ends(path, ".index.json") || configs_note_shard(m->catalog, path, &m->inputs, err));
 }
 
-/* Remembers the model's directory. Not called for an operand that names a single file. */
+/* Remembers the model's directory; "" for the current one of a fetch command. Not called for an operand that names a single
+ * file. */
 static bool
 keep_folder(struct model *m, const char *path, size_t n, struct err *err)
 {
-    m->folder = n ? strndup(path, n) : strdup(".");
+    m->folder = n || m->inputs.fetch ? strndup(path, n) : strdup(".");
     return m->folder || err_memory(err, n);
+}
+
+/* Opens the model of a directory that is fetched, and so has no listing: the first of the usual names that exists. */
+static bool
+open_fetched_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
+{
+    size_t n = strcmp(dir, ".") == 0 || strcmp(dir, "./") == 0 ? 0 : strlen(dir);
+    const char *name;
+    char *path = NULL;
+    bool there = false;
+    for (size_t i = 0; !there && err->kind == ERR_NONE && (name = candidates_usual(i)) != NULL; i++) {
+        free(path);
+        path = folder_path(dir, n, name, err);
+        there = path && small_file_exists(path, &m->inputs, err);
+    }
+    bool ok = there ? keep_folder(m, dir, n, err) && open_file(m, path, false, err) && add_configs(m, path, options, err)
+        : err->kind != ERR_NONE ? false : err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the fetch command found no model in the directory "
+            "under a usual name, such as model.safetensors.index.json: give the file");
+    free(path);
+    return ok;
 }
 
 /* Opens the model file of a directory. Warns of other models in it and of missing shards. */
@@ -296,6 +317,12 @@ is_like_stored(const char *path)
 }
 
 bool
+model_is_fetched_directory(const char *path)
+{
+    return path && (strcmp(path, ".") == 0 || str_ends(path, "/"));
+}
+
+bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
     const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
@@ -319,6 +346,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
             m->name, m->name);
     else if (there && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
+    else if (ok && options->fetch && model_is_fetched_directory(path))
+        ok = open_fetched_directory(m, path, options, err);
     else
         ok = ok && open_file(m, path, !stored, err) && add_configs(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));

@@ -15,7 +15,8 @@ struct model {
     const struct container *container;
     struct inputs inputs;       /* every regular file opened for it: shards, index, config.json, manifest */
     char *name;                 /* the operand as messages show it; owned */
-    char *folder;               /* the model's directory if the operand is a directory or an index, else NULL; owned */
+    char *folder;               /* the model's directory, for folder_path(), if the operand is a directory or an index, else NULL;
+                                 * owned */
     char *stored;               /* for a store operand: its path, as far as it could be resolved; owned, or NULL */
     struct container_options how;       /* how headers are read; limits and root are borrowed until model_open() returns */
     bool no_spool;              /* fail with ERR_LIMIT rather than spool to a temporary file */
@@ -31,6 +32,9 @@ struct model_options {
     bool warns;                 /* the job describes the model: unreadable files in its directory cause a warning */
     struct meter *meter;        /* progress of header reads and spooling; borrowed for the model's lifetime, or NULL */
 };
+
+/* Returns true if an operand that is fetched names a directory: it ends with a slash, or is ".". */
+bool model_is_fetched_directory(const char *path);
 
 /* Opens an operand: a path, a name that store.h resolves, "-" or NULL for standard input. Clear the model after a failure,
  * too. Borrows options for the call. */

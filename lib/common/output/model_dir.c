@@ -127,7 +127,7 @@ static bool
 is_input(const struct model *m, const struct stat *st)
 {
     struct stat of;
-    return m->folder && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
+    return m->folder && !m->inputs.fetch && stat(m->folder, &of) == 0 && of.st_dev == st->st_dev && of.st_ino == st->st_ino;
 }
 
 /* Returns true if a file of the directory exists, and its size. */
@@ -297,16 +297,19 @@ write_file(struct model_dir_job *job, size_t i, struct err *err)
 
 /* --- all of them */
 
-/* Adds the identity of an input. A pipe has none, so its data is added; its header is part of the output's. */
+/* Adds the identity of an input. A pipe has none, so its data is added; its header is part of the output's. Nor has a fetched
+ * file, of which the first bytes of its data are added. */
 static bool
 add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err *err)
 {
+    enum { SAMPLE = 64 << 10 };
+    bool file = source_is_file(m->src[i]), fetched = file && m->inputs.fetch && i < m->nsrc;
     uint64_t stamp[2], from, to;
     uint32_t crc = 0;
     source_stamp(m->src[i], stamp);
     fingerprint_add(f, stamp, sizeof stamp);
     model_data(m, i, &from, &to);
-    bool ok = source_is_file(m->src[i]) || add_bytes(&crc, m->src[i], from, to, err);
+    bool ok = (file && !fetched) || add_bytes(&crc, m->src[i], from, fetched ? num_min(to, from + SAMPLE) : to, err);
     fingerprint_add(f, &crc, sizeof crc);
     return ok;
 }

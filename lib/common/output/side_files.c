@@ -10,8 +10,12 @@
 #include "hf/config_text.h"
 #include "hf/folder.h"
 #include "output/sink/sink.h"
+#include "source/small_file.h"
 
-enum { STEP = 256 << 10 };
+enum {
+    STEP = 256 << 10,
+    FETCHED_MAX = 64 << 20              /* maximum size of a fetched file */
+};
 
 #define TEMPLATES HF_TEMPLATES "/"
 
@@ -56,14 +60,22 @@ folder_of(const struct side_files *f, const char *name)
     return f->tokenizer && hf_folder_is_tokenizer(name) ? f->tokenizer : f->model->folder;
 }
 
+/* Copies a file; through memory if it is fetched, because its size is then unknown. */
 static bool
 copy_file(const struct side_files *f, const char *name, struct err *err)
 {
+    struct model *m = f->model;
     const char *folder = folder_of(f, name);
     struct source *src = NULL;
+    const char *text = NULL;
+    size_t n = 0;
+    bool ok;
     char *from = folder_path(folder, strlen(folder), name, err);
-    bool ok = from && source_open(&src, from, false, &f->model->inputs, err)
-        && write_file(f, name, NULL, src, source_size(src), err);
+    if (m->inputs.fetch && folder == m->folder)
+        ok = from && small_file_open(&src, from, false, FETCHED_MAX, catalog_budget(m->catalog), name, &text, &n, &m->inputs, err)
+            && write_file(f, name, text, NULL, n, err);
+    else
+        ok = from && source_open(&src, from, false, &m->inputs, err) && write_file(f, name, NULL, src, source_size(src), err);
     source_close(src);
     free(from);
     return ok;
@@ -122,16 +134,31 @@ find_in(struct side_files *f, const char *folder, const char *in, struct err *er
     return ok && err->kind == ERR_NONE;
 }
 
+/* Lists the files of a fetched directory that have usual names. */
+static bool
+find_usual(struct side_files *f, struct err *err)
+{
+    struct model *m = f->model;
+    const char *name;
+    for (size_t i = 0; err->kind == ERR_NONE && (name = hf_folder_usual(i)) != NULL; i++) {
+        char *path = is_copied(f, m->folder, "", name, name) ? folder_path(m->folder, strlen(m->folder), name, err) : NULL;
+        if (path && small_file_exists(path, &m->inputs, err))
+            names_add(&f->names, name, strlen(name), err);
+        free(path);
+    }
+    catalog_warn(m->catalog, "a fetched directory cannot be listed: copied are %zu files with usual names, such as tokenizer.json",
+        f->names.n);
+    return err->kind == ERR_NONE;
+}
+
 bool
 side_files_find(struct side_files *f, struct err *err)
 {
     const char *folder = f->model->folder, *tokenizer = f->tokenizer;
-    bool fetched = f->model->inputs.fetch != NULL;
-    bool ok = f->texts || !folder || fetched || (find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err));
+    bool ok = true;
+    if (!f->texts && folder)
+        ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err);
     ok = ok && (!tokenizer || (find_in(f, tokenizer, "", err) && find_in(f, tokenizer, TEMPLATES, err)));
-    if (!f->texts && f->model->folder && fetched)
-        catalog_warn(f->model->catalog, "the tokenizer and other files of the model are not copied, because a fetched model "
-            "has no listing");
     names_sort(&f->names);
     return ok;
 }

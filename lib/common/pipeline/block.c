@@ -14,6 +14,7 @@
 
 enum {
     PART_ALIGN = 64,            /* alignment of parts in the window and of scratch memory: a cache line */
+    BLOCK_FEW = 256,            /* elements that are rounded at a time */
     ELEM_MAX = 64,              /* size of the largest element, and of a block that is repacked */
     OPERATION_FLOATS = 1024     /* elements per call of operations_apply() */
 };
@@ -41,6 +42,8 @@ workspace_clear(struct workspace *b)
     free(b->grain.p);
     free(b->tile);
     free(b->wide);
+    free(b->before);
+    free(b->shown);
     *b = (struct workspace){ 0 };
 }
 
@@ -49,6 +52,7 @@ struct maker {
     const struct pipeline *p;
     struct panels *panels;
     struct workspace *b;
+    bool measures;              /* the elements are bytes of the output: their change counts */
 };
 
 /* Reads bytes of a tensor that no other block needs. Verifies them, and with direct output drops them from the page cache. */
@@ -407,11 +411,7 @@ read_wide(void *of, uint64_t first, size_t n, double *v, struct err *err)
         return source_run(source->m, source->piece, DTYPE_F64, first, n, (uint8_t *)v, err);
     if (!source_run(source->m, source->piece, DTYPE_F32, first, n, (uint8_t *)x, err))
         return false;
-    for (size_t i = 0; i < n; i++) {
-        float one;
-        memcpy(&one, (const uint8_t *)x + i * sizeof one, sizeof one);
-        v[i] = one;
-    }
+    source->m->p->kernels->wide_from(v, x, n);
     return true;
 }
 
@@ -429,33 +429,87 @@ static void
 count_changed(const struct maker *m, const struct piece *piece, const double *v, size_t n)
 {
     const double most = piece->to == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
-    struct changed_values found = { 0 };
-    for (size_t i = 0; i < n; i++)
-        found.n += !(v[i] <= most && v[i] >= -most);
+    struct changed_values found = { .n = m->p->kernels->wide_beyond(v, n, most) };
     if (found.n == 0)
         return;
     found.first = piece_input(piece, 0);
     changed_values_add(&m->b->changed, &found);
 }
 
-/* Rounds n changed elements to the type of a piece: to F32, then to a narrower type. */
-static void
-round_wide(const struct maker *m, const struct piece *piece, const double *v, size_t n, uint8_t *y)
+/* Like read_wide(), and sets w to the same elements in F32, if it is not NULL. */
+static bool
+read_before(struct wide_source *source, uint64_t first, size_t n, double *v, float *w, struct err *err)
 {
-    enum { FEW = 512 };
-    float x[FEW], out[FEW];
+    const struct kernels *k = source->m->p->kernels;
+    if (!w || piece_delta(source->piece)->from == DTYPE_F64) {
+        if (!read_wide(source, first, n, v, err))
+            return false;
+        if (w)
+            k->wide_to(w, v, n);
+        return true;
+    }
+    if (!source_run(source->m, source->piece, DTYPE_F32, first, n, (uint8_t *)w, err))
+        return false;
+    k->wide_from(v, w, n);
+    return true;
+}
+
+/* Rounds n elements to a narrower type; sets *back to what they are then, in `room`, or to themselves. */
+static void
+round_some(const struct kernels *k, enum dtype to, float *x, size_t n, void *out, const float **back, float *room)
+{
+    *back = x;
+    if (to == DTYPE_F64)
+        return;
+    kernels_round(k, to, out, x, n);
+    if (to == DTYPE_F32 || !room)
+        return;
+    k->widen[to](room, out, n);
+    *back = room;
+}
+
+/* Rounds n changed elements to the type of a piece: to F32, then to a narrower type. Adds to the sums if there is `w`, the elements
+ * before the change. */
+static void
+round_wide(const struct maker *m, const struct piece *piece, const double *v, float *w, struct shift_lanes *shift, size_t n,
+    uint8_t *y)
+{
+    enum { FEW = BLOCK_FEW };
+    const struct kernels *k = m->p->kernels;
+    float x[FEW], out[FEW], was[FEW], now[FEW];
+    const float *before, *after;
     size_t size = dtype_facts(piece->to)->bytes;
+    bool same = piece->kind != PIECE_DECODE && piece_input(piece, 0)->dtype == piece->to;      /* rounding changes nothing */
     if (piece->to == DTYPE_F64)
         memcpy(y, v, n * sizeof *v);
-    for (size_t some; piece->to != DTYPE_F64 && n != 0; n -= some, v += some, y += some * size) {
+    for (size_t some; n != 0 && (piece->to != DTYPE_F64 || w); n -= some, v += some, y += some * size, w += w ? some : 0) {
         some = n < FEW ? n : FEW;
-        for (size_t i = 0; i < some; i++)
-            x[i] = (float)v[i];
-        kernels_round(m->p->kernels, piece->to, out, x, some);
-        memcpy(y, out, some * size);
+        k->wide_to(x, v, some);
+        before = w;
+        if (w && !same)
+            round_some(k, piece->to, w, some, out, &before, was);
+        round_some(k, piece->to, x, some, out, &after, w ? now : NULL);
+        if (w)
+            k->shift(shift, w, x, before, after, some);
+        if (piece->to != DTYPE_F64)
+            memcpy(y, out, some * size);
         if (piece->to == DTYPE_F16)
             nonfinite_add(&m->b->values, DTYPE_F16, y, some);
     }
+}
+
+/* Allocates the memory of a run that is changed; *w is that of its elements before the change, if the change is measured. */
+static bool
+find_wide(const struct maker *m, float **w, struct err *err)
+{
+    struct workspace *b = m->b;
+    bool measured = m->measures && m->p->shifts && !m->p->bare;
+    if (!b->wide)
+        b->wide = malloc(BLOCK_WIDE * sizeof *b->wide);
+    if (measured && !b->before)
+        b->before = malloc(BLOCK_WIDE * sizeof *b->before);
+    *w = measured ? b->before : NULL;
+    return (b->wide && (b->before || !measured)) || err_memory(err, BLOCK_WIDE * sizeof *b->wide);
 }
 
 /* Generates elements [first, first + count) of a piece that has a delta. */
@@ -465,15 +519,22 @@ changed_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
 {
     const struct delta *delta = piece_delta(piece);
     struct wide_source source = { m, piece };
-    if (!m->b->wide && (m->b->wide = malloc(BLOCK_WIDE * sizeof *m->b->wide)) == NULL)
-        return err_memory(err, BLOCK_WIDE * sizeof *m->b->wide);
+    float *w = NULL;
+    if (!find_wide(m, &w, err))
+        return false;
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
+        struct shift_lanes shift = { .moved = 0 };
         n = num_min(count, BLOCK_WIDE);
         const struct delta_run run = { m->p->kernels, first, (size_t)n, m->b->wide, read_wide, &source };
-        if (!read_wide(&source, first, (size_t)n, run.v, err) || !delta->apply(delta, &run, err))
+        if (!read_before(&source, first, (size_t)n, run.v, w, err))
             return false;
-        count_changed(m, piece, run.v, (size_t)n);
-        round_wide(m, piece, run.v, (size_t)n, y);
+        if (!m->p->bare && !delta->apply(delta, &run, err))
+            return false;
+        if (!m->p->bare)
+            count_changed(m, piece, run.v, (size_t)n);
+        round_wide(m, piece, run.v, w, &shift, (size_t)n, y);
+        if (w)
+            shifts_add(m->p->shifts, delta, &shift, n, delta->numel);
     }
     return true;
 }
@@ -497,9 +558,10 @@ element_bytes(const struct maker *m, const struct piece *piece, size_t size, uin
     struct err *err)
 {
     _Alignas(8) uint8_t one[ELEM_MAX];
-    if (from % size != 0) {
+    if (from % size != 0) {                     /* it counts in the block where it starts */
+        const struct maker rest = { m->p, m->panels, m->b, false };
         uint64_t skip = from % size, n = num_min(size - skip, to - from);
-        if (!element_run(m, piece, from / size, 1, size, one, err))
+        if (!element_run(&rest, piece, from / size, 1, size, one, err))
             return false;
         memcpy(y, one + skip, (size_t)n);
         y += n;
@@ -566,7 +628,7 @@ bool
 block_floats(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *elements,
     uint64_t first, size_t n, float *x, struct err *err)
 {
-    const struct maker m = { p, panels, b };
+    const struct maker m = { p, panels, b, false };
     size_t size = dtype_facts(elements->to)->bytes, step = elements->to == DTYPE_F32 ? n : BLOCK_SPARE / size;
     for (size_t done = 0, now; done < n; done += now) {
         now = (size_t)num_min(n - done, step);
@@ -583,7 +645,7 @@ bool
 block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,
     struct err *err)
 {
-    const struct maker m = { p, panels, b };
+    const struct maker m = { p, panels, b, true };
     uint8_t *y = b->out;
     for (size_t i = from < to ? pieces_find(p->pieces, from) : 0; from < to; i++) {
         const struct piece *piece = pieces_at(p->pieces, i);

@@ -12,6 +12,13 @@
 #include "pipeline/surveys.h"
 #include "plan/fused.h"
 
+/* Elements of a run and their decoded values, in the order of comparisons. */
+struct shadow {
+    float *x, *back;            /* n of them, in `room`; owned */
+    size_t n, room;
+    size_t at;                  /* those before are compared already */
+};
+
 /* Reader of the elements for one call. */
 struct encoder_reader {
     const struct pipeline *p;
@@ -19,8 +26,13 @@ struct encoder_reader {
     struct workspace *b;
     const struct piece *elements;
     const struct piece *const *fused;   /* for a survey: those of struct encoded, or NULL */
+    bool compares;                      /* elements and their decoded values are compared */
     struct loss_lanes *loss;            /* accumulates the error, or NULL */
+    struct shift_lanes *shift;          /* accumulates how a change shows, or NULL */
+    const struct piece *wide;           /* the elements before they are rounded for the encoder; NULL: likewise */
+    struct shadow *shadow;              /* the encoded elements, to be compared with those without the change; or NULL */
     uint64_t compared;                  /* number of elements */
+    struct err failed;                  /* of a comparison */
     const struct exact_terms *exact;    /* of an exact encoding, or NULL */
     struct exact_fail fail;
     enum exact_way *way;                /* or NULL */
@@ -90,14 +102,71 @@ read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
     return block_floats(&own, r->panels, r->b, r->elements, first, count, x, err);
 }
 
-/* Implements compare() of struct encode_run. */
+/* Reads elements in F32, with or without the change, to a place in b->shown. Returns NULL on failure. */
+static const float *
+read_wide(struct encoder_reader *r, bool bare, uint64_t first, size_t n)
+{
+    struct pipeline own = *r->p;
+    struct workspace *b = r->b;
+    own.bare = bare;
+    own.nonfinite_ok = true;
+    if (!b->shown && (b->shown = malloc(2 * ENCODE_FLOATS * sizeof *b->shown)) == NULL) {
+        err_memory(&r->failed, 2 * ENCODE_FLOATS * sizeof *b->shown);
+        return NULL;
+    }
+    float *x = b->shown + (bare ? ENCODE_FLOATS : 0);
+    const struct changed_values counted = b->changed;
+    bool ok = block_floats(&own, r->panels, b, r->wide ? r->wide : r->elements, first, n, x, &r->failed);
+    b->changed = counted;                       /* the encoder reads them, too */
+    return ok ? x : NULL;
+}
+
+static void
+shadow_add(struct shadow *s, const float *x, const float *back, size_t n, struct err *err)
+{
+    size_t room = s->room;
+    while (room - s->n < n)
+        room = room * 2 + ENCODE_FLOATS;
+    if (room != s->room) {
+        float *more = realloc(s->x, room * sizeof *more);
+        s->x = more ? more : s->x;
+        float *last = realloc(s->back, room * sizeof *last);
+        s->back = last ? last : s->back;
+        if (!more || !last) {
+            err_memory(err, room * sizeof *more);
+            return;
+        }
+        s->room = room;
+    }
+    memcpy(s->x + s->n, x, n * sizeof *x);
+    memcpy(s->back + s->n, back, n * sizeof *back);
+    s->n += n;
+}
+
+/* Implements compare() of struct encode_run. The elements of a bare reader are those without the change. */
 static void
 compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
 {
     struct encoder_reader *r = of;
-    (void)first;
-    r->p->kernels->loss(r->loss, x, back, n);
+    struct shadow *s = r->shadow;
+    const struct kernels *k = r->p->kernels;
     r->compared += n;
+    if (r->loss)
+        k->loss(r->loss, x, back, n);
+    if (!r->shift)
+        return;
+    const float *w = !s || r->p->bare ? read_wide(r, true, first, n) : NULL;
+    const float *v = r->p->bare ? NULL : r->wide ? read_wide(r, false, first, n) : x;
+    if (r->failed.kind != ERR_NONE)
+        return;
+    if (!s)
+        k->shift(r->shift, w, v, w, back, n);
+    else if (!r->p->bare)
+        shadow_add(s, v, back, n, &r->failed);
+    else if (s->n - s->at >= n) {
+        k->shift(r->shift, w, s->x + s->at, back, s->back + s->at, n);
+        s->at += n;
+    }
 }
 
 /* Implements compare() of struct encode_run: the proof of an exact encoding. Real numbers are compared by the solvers, since a
@@ -131,7 +200,7 @@ lend(struct encoder_reader *r, const float *facts)
                 .zero = hint_of(r, HINT_ZERO), .unit = hint_of(r, HINT_UNIT), .code = hint_of(r, HINT_CODE), .fail = &r->fail,
                 .way = r->way, .scales = read_scales } };
     return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
-        .compare = r->loss ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS,
+        .compare = r->compares ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS,
         .room = r->b->floats + 2 * ENCODE_FLOATS };
 }
 
@@ -216,10 +285,10 @@ cut_grain(struct encoder_reader *r, const struct encoded *of, const float *facts
         g->room = size;
     }
     g->encoding = NULL;
-    struct loss_lanes *loss = r->loss;
-    r->loss = from == 0 ? loss : NULL;
-    bool ok = (kept && !r->loss) || make_grains(r, of, facts, number, 1, g->p, err);
-    r->loss = loss;
+    bool compares = r->compares;
+    r->compares = compares && from == 0;
+    bool ok = (kept && !r->compares) || make_grains(r, of, facts, number, 1, g->p, err);
+    r->compares = compares;
     if (!ok)
         return false;
     g->encoding = of->encoding;
@@ -246,24 +315,75 @@ make(struct encoder_reader *r, const struct encoded *of, const float *facts, uin
         && (rest == 0 || cut_grain(r, of, facts, from / size + whole, 0, (uint32_t)rest, y + whole * size, err));
 }
 
-/* Like make(), and accumulates the error in runs that do not depend on the block size. */
+/* Returns the delta whose change is measured: the first of the elements', or NULL. */
+static const struct delta *
+measured(const struct encoder_reader *r, const struct encoded *of)
+{
+    const struct delta *delta = NULL;
+    const struct piece *piece;
+    for (size_t i = 0; r->p->shifts && !r->exact && !delta && (piece = piece_component(of->elements, i)) != NULL; i++)
+        delta = piece_delta(piece);
+    return delta;
+}
+
+/* Encodes the elements of a run without their change and compares the values with those of the encoded run. The grain that is kept
+ * for the next block is not of these. */
+static bool
+shadow_compare(struct encoder_reader *r, const struct encoded *of, uint64_t from, uint64_t to, struct err *err)
+{
+    struct pipeline own = *r->p;
+    const struct encoding *e = of->encoding;
+    const float *facts = e->facts;
+    own.bare = true;
+    own.losses = NULL;
+    own.surveys = r->p->bare_surveys;
+    struct encoder_reader bare = *r;
+    bare.p = &own;
+    bare.loss = NULL;
+    bare.compared = 0;
+    uint8_t *y = malloc((size_t)(to - from) + 1);
+    bool ok = (y || err_memory(err, to - from)) && (e->nfacts == 0 || facts || (facts = encoder_facts(&own, r->panels, r->b, of, err)));
+    r->b->grain.encoding = NULL;
+    ok = ok && make(&bare, of, facts, from, to, y, err) && (bare.failed.kind == ERR_NONE || (*err = bare.failed, false));
+    r->b->grain.encoding = NULL;
+    if (facts && facts != e->facts)
+        surveys_release(own.surveys, facts);
+    free(y);
+    return ok;
+}
+
+/* Like make(), and accumulates the error, and how a change shows, in runs that do not depend on the block size. */
 static bool
 make_counted(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t at, uint64_t from, uint64_t to,
     uint8_t *y, struct err *err)
 {
-    if (!r->p->losses)
+    const struct delta *delta = measured(r, of);
+    const struct encoding *e = of->encoding;
+    struct shadow shadow = { .n = 0 };
+    bool ok = true;
+    r->compares = r->p->losses || delta;
+    r->wide = of->wide;
+    if (!r->compares)
         return make(r, of, facts, from, to, y, err);
-    for (uint64_t end; from < to; y += end - from, from = end) {
+    err_init(&r->failed);
+    for (uint64_t end; ok && from < to; y += end - from, from = end) {
         struct loss_lanes loss = { .distance = { 0 } };
+        struct shift_lanes shift = { .moved = 0 };
         end = num_min(to, (at + from - r->p->from) / PIPELINE_BLOCK * PIPELINE_BLOCK + PIPELINE_BLOCK + r->p->from - at);
-        r->loss = &loss;
-        r->compared = 0;
-        if (!make(r, of, facts, from, end, y, err))
-            return false;
-        if (r->compared != 0)
-            losses_add(r->p->losses, of->encoding, &loss, r->compared);
+        r->loss = r->p->losses ? &loss : NULL;
+        r->shift = delta ? &shift : NULL;
+        r->shadow = delta && shifts_again(r->p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
+        r->compared = shadow.n = shadow.at = 0;
+        ok = make(r, of, facts, from, end, y, err) && (r->failed.kind == ERR_NONE || (*err = r->failed, false))
+            && (!r->shadow || r->compared == 0 || shadow_compare(r, of, from, end, err));
+        if (ok && r->compared != 0 && r->loss)
+            losses_add(r->p->losses, e, &loss, r->compared);
+        if (ok && r->compared != 0 && delta)
+            shifts_add(r->p->shifts, delta, &shift, r->compared, e->rows * e->cols);
     }
-    return true;
+    free(shadow.x);
+    free(shadow.back);
+    return ok;
 }
 
 const float *

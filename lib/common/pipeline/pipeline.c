@@ -238,9 +238,12 @@ run_blocks(struct pipeline *p, void *of, struct err *err)
     list_hooks(&s, p->hooks, p->nhooks);
     s.panels = panels_new(p, err);
     p->surveys = surveys_new(err);
-    bool ok = s.panels && p->surveys && run_workers(&s, err);
+    bool again = p->shifts && shifts_again(p->shifts);
+    p->bare_surveys = again ? surveys_new(err) : NULL;
+    bool ok = s.panels && p->surveys && (p->bare_surveys || !again) && run_workers(&s, err);
     surveys_free(p->surveys);
-    p->surveys = NULL;
+    surveys_free(p->bare_surveys);
+    p->surveys = p->bare_surveys = NULL;
     panels_free(s.panels);
     return ok;
 }

@@ -16,6 +16,7 @@
 #include "model/model.h"
 #include "kernel/kernels.h"
 #include "plan/pieces.h"
+#include "plan/shifts.h"
 #include "output/sink/sink.h"
 
 /* Output bytes per block. A block and its input fit into the L2 cache of a core. Measured with two workers relative to cat
@@ -48,8 +49,11 @@ struct pipeline {
     bool no_verify;                     /* do not verify the checksums of the input */
     bool nonfinite_ok;                  /* encode NaN and infinity as the reference does */
     struct losses *losses;              /* accumulates the quantization error, or NULL; borrowed */
+    struct shifts *shifts;              /* accumulates how deltas show in the output, or NULL; borrowed */
+    bool bare;                          /* deltas change nothing; only within encoder.c */
     struct verify *verify;              /* set during a run */
     struct surveys *surveys;            /* set during a run, for quantizing */
+    struct surveys *bare_surveys;       /* likewise, of values without their deltas, if shifts_again() */
     const struct kernels *hints;        /* for exact encodings: a set for each enum hint; borrowed, or NULL */
     bool hinting;                       /* the kernels yield hints, not values; only within encoder.c */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to those of the pieces */

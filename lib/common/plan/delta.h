@@ -31,6 +31,10 @@ struct delta {
     const struct tensor *(*input)(const struct delta *delta, size_t i);
     enum dtype from;            /* F64 for a source of this type, else F32: how elements are read before the change */
     bool again;                 /* goes back by more than SCHEME_BACK bytes of its source: a pipe is spooled */
+    size_t number;              /* among the deltas of the job */
+    uint64_t numel;             /* elements of the source */
+    const char *name;           /* of what it changes, name_len bytes; borrowed from the catalog */
+    uint32_t name_len;
     uint64_t fingerprint;       /* of everything that the change depends on, except for the bytes of its inputs */
 };
 

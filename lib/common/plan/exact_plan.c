@@ -11,6 +11,28 @@ begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
+/* Finds the scale of activations that belongs to a weight of NVFP4. */
+static bool
+describe_input(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
+{
+    size_t n = w->name_len;
+    struct str name = { 0 };
+    uint8_t bytes[4];
+    bool module = str_strip(w->name, &n, ".weight"), ok = true;
+    str_add(&name, w->name, n);
+    str_text(&name, !module ? "_input_scale" : s->divides ? ".input_global_scale" : ".input_scale");
+    const struct tensor *t = name.failed ? NULL : catalog_find(reader->catalog, name.p, name.len);
+    if (name.failed)
+        ok = err_memory(err, name.len);
+    if (t && t->dtype == DTYPE_F32 && t->extent.nbytes == sizeof bytes) {
+        ok = reader->read(reader->of, t, bytes, err);
+        s->has_input = ok;
+        s->input = ok ? float_of_bits(t->big_endian ? load_be32(bytes) : load_le32(bytes)) : 0;
+    }
+    str_clear(&name);
+    return ok;
+}
+
 /* Describes one quantized weight. */
 static bool
 describe(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
@@ -23,11 +45,15 @@ describe(struct exact_source *s, const struct weight *w, const struct exact_read
     *s = (struct exact_source){ .codes = codes[g.codes], .scale = g.scale, .group = g.group, .bits = g.bits, .zeros = g.zeros,
         .plus_zero = g.plus_zero, .rounds = !g.exact, .divides = g.divides, .short_name = g.short_name,
         .two = g.second != NULL };
+    if (s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3 && !describe_input(s, w, reader, err))
+        return false;
     if (!g.second)
         return true;
     if (!reader->read(reader->of, g.second, second, err))
         return false;
-    s->second = float_of_bits(load_le32(second));
+    s->stated = float_of_bits(load_le32(second));
+    s->over = g.over;
+    s->second = g.over != 0 ? s->stated / (float)g.over : s->stated;
     return true;
 }
 

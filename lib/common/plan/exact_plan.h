@@ -6,6 +6,7 @@
 
 /* Reads the scale of a whole weight. */
 struct exact_reader {
+    const struct catalog *catalog;
     bool (*read)(void *of, const struct tensor *t, void *buf, struct err *err);
     void *of;
 };

@@ -59,6 +59,7 @@ free_encoded(struct encoded *encoded)
     if (encoded->first) {
         free((void *)encoded->fused);
         piece_free((void *)encoded->elements);
+        piece_free((void *)encoded->wide);
     }
     free(encoded);
 }
@@ -283,12 +284,28 @@ piece_elements(const struct chosen *chosen, struct err *err)
     return copy;
 }
 
+/* Returns true if a delta changes elements of a chosen tensor. */
+static bool
+is_changed(const struct chosen *c)
+{
+    bool changed = c->copy ? tensor_delta(c->copy) != NULL : c->decode && c->decode->delta;
+    for (size_t i = 0; c->composed && i < c->composed->n; i++) {
+        const struct composed_part *part = &c->composed->part[i];
+        changed = changed || (part->copy && tensor_delta(part->copy)) || (part->decode && part->decode->delta);
+    }
+    return changed;
+}
+
 /* Makes the elements of a weight that is encoded, and those of the weights in its fused group. */
 static bool
 find_encoded(struct encoded *encoded, const struct chosen *chosen, struct err *err)
 {
     const struct fused *fused = encoded->encoding->fused;
+    struct chosen wide = *chosen;
+    wide.dtype = DTYPE_F32;
     encoded->elements = piece_elements(chosen, err);
+    if (encoded->elements && is_changed(chosen) && chosen->dtype != DTYPE_F32 && (encoded->wide = piece_elements(&wide, err)) == NULL)
+        return false;
     if (!encoded->elements || !fused)
         return encoded->elements;
     const struct piece **list = calloc(fused->n, sizeof *list);
@@ -316,6 +333,7 @@ add_encoded(struct pieces *p, const struct chosen *chosen, struct err *err)
     *encoded = (struct encoded){ .encoding = chosen->encoding, .part = chosen->part, .first = !shares };
     if (shares) {
         encoded->elements = before->of.encoded->elements;
+        encoded->wide = before->of.encoded->wide;
         encoded->fused = before->of.encoded->fused;
     }
     piece.of.encoded = encoded;

@@ -69,6 +69,7 @@ struct built {
  * encoded. The pieces of its parts share one `elements`. */
 struct encoded {
     const struct piece *elements;
+    const struct piece *wide;           /* the same in F32, if a delta changes them and they are of a narrower type; or NULL */
     const struct piece *const *fused;   /* the pieces of all weights of encoding->fused, in its order; or NULL */
     struct encoding *encoding;  /* borrowed */
     unsigned part;

@@ -544,6 +544,16 @@ mark_stored(bool *stored, const struct choice *choice)
     return n;
 }
 
+/* Returns true if the choice has companions of weights that stay as they are stored; it then has all of them. */
+static bool
+has_companions(const struct choice *choice)
+{
+    for (size_t i = 0; i < choice->n; i++)
+        if (choice->list[i].kept && choice->list[i].copy && choice->list[i].copy != choice->list[i].kept->part[0])
+            return true;
+    return false;
+}
+
 /* Adds the companions of the weights that stay as they are stored, each once, where the input has them; and renames these weights
  * and companions from the names that the input has. */
 static bool
@@ -680,5 +690,6 @@ reduction_try(const struct reduction *r, struct chosen *c, size_t place, const s
 bool
 reduction_finish(const struct reduction *r, struct choice *choice, struct err *err)
 {
-    return check_rules(r, err) && spread(choice, err) && add_companions(r, choice, err) && choice_distinct(choice, err);
+    return check_rules(r, err) && spread(choice, err) && (has_companions(choice) || add_companions(r, choice, err))
+        && choice_distinct(choice, err);
 }

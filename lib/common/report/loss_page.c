@@ -100,18 +100,20 @@ static void
 add_begin(const struct loss_page *p)
 {
     struct str *out = &p->page->text;
+    const char *title = p->losses ? "Quantization error of " : "Adapters in ";
     str_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">\n<title>Quantization error of ");
+        "script-src 'unsafe-inline'\">\n<title>");
+    str_text(out, title);
     html_text(out, p->about->model, strlen(p->about->model));
     str_text(out, "</title>\n<style>\n");
     add_lines(out, loss_style);
-    str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>Quantization error of ");
+    str_format(out, "</style>\n</head>\n<body>\n<header>\n<h1>%s", title);
     html_text(out, p->about->model, strlen(p->about->model));
-    str_format(out, "</h1>\n<p class=\"muted\">Each weight <i>x</i> of the input compared with its value <i>y</i> after "
-        "quantization. Written by %s %s.</p>\n</header>\n", p->about->tool, p->about->version);
+    str_format(out, "</h1>\n<p class=\"muted\">%sWritten by %s %s.</p>\n</header>\n", p->losses ? "Each weight <i>x</i> of the input "
+        "compared with its value <i>y</i> after quantization. " : "", p->about->tool, p->about->version);
 }
 
 double
@@ -207,7 +209,8 @@ static void
 add_end(const struct loss_page *p)
 {
     struct str *out = &p->page->text;
-    add_lines(out, loss_terms);
+    if (p->losses)
+        add_lines(out, loss_terms);
     str_text(out, "<script>\n");
     add_lines(out, loss_script);
     str_text(out, "</script>\n</body>\n</html>\n");
@@ -217,16 +220,28 @@ static void
 add_page(const struct loss_page *p, const struct loss_map *map)
 {
     add_begin(p);
-    str_text(&p->page->text, "<main>\n<dl class=\"tiles\">\n");
-    add_size_tiles(p);
-    add_loss_tiles(p);
-    str_text(&p->page->text, "</dl>\n");
-    loss_tables_schemes(p);
-    loss_charts_add_maps(p->page, map);
-    loss_charts_add_panels(p->page, map);
-    loss_tables_worst(p);
-    loss_tables_weights(p);
-    loss_tables_left(p);
+    str_text(&p->page->text, "<main>\n");
+    if (p->losses) {
+        str_text(&p->page->text, "<dl class=\"tiles\">\n");
+        add_size_tiles(p);
+        add_loss_tiles(p);
+        str_text(&p->page->text, "</dl>\n");
+        loss_tables_schemes(p);
+        loss_charts_add_maps(p->page, map);
+        loss_charts_add_panels(p->page, map);
+        loss_tables_worst(p);
+    }
+    if (!p->losses && p->about->adapters) {
+        str_text(&p->page->text, "<dl class=\"tiles\">\n");
+        shift_report_tiles(p->page, p->about->adapters);
+        str_text(&p->page->text, "</dl>\n");
+    }
+    if (p->about->adapters)
+        shift_report_section(p->page, p->about->adapters);
+    if (p->losses) {
+        loss_tables_weights(p);
+        loss_tables_left(p);
+    }
     str_text(&p->page->text, "</main>\n");
     add_end(p);
 }
@@ -240,7 +255,7 @@ loss_page_html(FILE *out, const struct choice *choice, const struct losses *loss
     struct loss_map map = { 0 };
     struct loss_page p = { .page = &page, .choice = choice, .losses = losses, .about = about };
     page_init(&page, out);
-    bool ok = loss_map_make(&map, choice, losses, err) && add_all(&p, err);
+    bool ok = !losses || (loss_map_make(&map, choice, losses, err) && add_all(&p, err));
     if (ok)
         add_page(&p, &map);
     ok = page_finish(&page, ok ? err : &ignored) && ok;         /* keep the first failure */

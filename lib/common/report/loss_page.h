@@ -7,16 +7,18 @@
 
 #include "encode/losses.h"
 #include "plan/choice.h"
+#include "report/shift_report.h"
 
 /* What the page says about the job; borrowed. */
 struct loss_about {
     const char *model;          /* the operand, any bytes */
     const char *tool, *version; /* "amn-forget", "0.1.0" */
     const char *scheme;         /* "q4_k_m", or NULL if each weight has one of several that were allowed */
+    const struct shift_report *adapters;        /* how adapters show in the output, or NULL */
     const char *target;         /* "target: 4.5 bits per weight", or NULL */
 };
 
-/* Writes the page. Fails with ERR_MEMORY, or ERR_IO if a write fails. */
+/* Writes the page; without losses, only what the adapters change. Fails with ERR_MEMORY, or ERR_IO if a write fails. */
 bool loss_page_html(FILE *out, const struct choice *choice, const struct losses *losses, const struct loss_about *about,
     struct err *err);
 

@@ -12,14 +12,12 @@ add_loss(struct ndjson *j, const struct loss *l)
     ndjson_f64(j, "cosine", l->cosine);
 }
 
-bool
-loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, struct err *err)
+static void
+add_losses(struct page *page, const struct choice *choice, const struct losses *losses)
 {
-    struct page page;
     struct ndjson j;
     uint64_t nbytes = 0;
-    page_init(&page, out);
-    ndjson_init(&j, &page);
+    ndjson_init(&j, page);
     for (size_t i = 0; i < choice->n; i++) {
         const struct encoding *e = chosen_weight(&choice->list[i]);
         if (!e)
@@ -39,5 +37,17 @@ loss_report_json(FILE *out, const struct choice *choice, const struct losses *lo
     ndjson_u64(&j, "nbytes", nbytes);
     add_loss(&j, &all);
     ndjson_end(&j);
+}
+
+bool
+loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, const struct shift_report *adapters,
+    struct err *err)
+{
+    struct page page;
+    page_init(&page, out);
+    if (losses)
+        add_losses(&page, choice, losses);
+    if (adapters)
+        shift_report_json(&page, adapters);
     return page_finish(&page, err);
 }

@@ -7,8 +7,11 @@
 
 #include "encode/losses.h"
 #include "plan/choice.h"
+#include "report/shift_report.h"
 
-/* Writes a line for each quantized weight in output order, then the total. */
-bool loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, struct err *err);
+/* Writes a line for each quantized weight in output order, then the total, unless `losses` is NULL; then what adapters change, unless
+ * `adapters` is NULL. */
+bool loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, const struct shift_report *adapters,
+    struct err *err);
 
 #endif

@@ -1,5 +1,7 @@
 #include "report/outline.h"
 
+#include <stdlib.h>
+
 #include "base/num.h"
 #include "plan/fused.h"
 #include "report/ndjson.h"
@@ -119,6 +121,48 @@ is_wanted(const struct outline *in, const struct piece *piece)
     return in->from < end && piece->at < in->to;
 }
 
+/* --- files */
+
+static void
+raise(uint64_t *after, const struct tensor *t, uint64_t end)
+{
+    after[t->extent.file] = num_max(after[t->extent.file], end);
+}
+
+/* Raises the offsets of all files that a piece reads to its end. */
+static void
+raise_files(uint64_t *after, const struct piece *piece)
+{
+    uint64_t end = piece->at + piece->nbytes;
+    const struct piece *source;
+    for (size_t i = 0; (source = piece_component(piece, i)) != NULL; i++) {
+        for (unsigned p = 0; p < SCHEME_PARTS; p++)
+            if (piece_input(source, p))
+                raise(after, piece_input(source, p), end);
+        const struct delta *delta = piece_delta(source);
+        for (size_t k = 0; delta && delta->input(delta, k); k++)
+            raise(after, delta->input(delta, k), end);
+    }
+}
+
+static bool
+add_files(struct ndjson *j, const struct outline *in, struct err *err)
+{
+    uint64_t *after = calloc(in->nfiles, sizeof *after);
+    if (!after)
+        return err_memory(err, in->nfiles * sizeof *after);
+    for (size_t i = 0; i < pieces_count(in->pieces); i++)
+        raise_files(after, pieces_at(in->pieces, i));
+    for (size_t i = 0; i < in->nfiles; i++) {
+        ndjson_begin(j);
+        ndjson_text(j, "file", in->files[i]);
+        ndjson_u64(j, "free_after", after[i]);
+        ndjson_end(j);
+    }
+    free(after);
+    return true;
+}
+
 bool
 outline_json(FILE *out, const struct outline *in, struct err *err)
 {
@@ -132,5 +176,6 @@ outline_json(FILE *out, const struct outline *in, struct err *err)
         if (is_wanted(in, piece) && piece_output(&t, piece))
             add_piece(&j, in, piece, &t);
     }
-    return page_finish(&page, err);
+    bool ok = add_files(&j, in, err);
+    return page_finish(&page, err) && ok;
 }

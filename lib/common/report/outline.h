@@ -10,6 +10,7 @@
 struct outline {
     const struct pieces *pieces;
     const char *const *files;           /* names of the model's files, as in messages */
+    size_t nfiles;
     uint64_t from, to;                  /* range of the output to describe, in bytes */
 };
 
@@ -19,7 +20,10 @@ struct outline {
  *     {"report":1,"name":"a.weight","dtype":"BF16","shape":[2,4],"offset":96,"nbytes":16,
  *      "inputs":[{"file":"m.safetensors","tensor":"a.weight","offset":128,"nbytes":8}, ...]}
  *
- * offset and nbytes describe the whole tensor in the whole output; inputs are those that its bytes in the range need.
+ * offset and nbytes describe the whole tensor in the whole output; inputs are those that its bytes in the range need. Then
+ * a line for each file, with the offset in the whole output from which on no byte needs data of the file:
+ *
+ *     {"report":1,"file":"m.safetensors","free_after":112}
  */
 bool outline_json(FILE *out, const struct outline *in, struct err *err);
 

@@ -238,10 +238,12 @@ grid(const struct weight *w, struct weight_grid *g)
         { .codes = GRID_INT, .bits = 4, .group = 32, .scale = DTYPE_F16, .exact = true }, { .codes = GRID_AFFINE, .bits = 4, .group = 32, .scale = DTYPE_F16 },
         { .codes = GRID_INT, .bits = 5, .group = 32, .scale = DTYPE_F16, .exact = true }, { .codes = GRID_AFFINE, .bits = 5, .group = 32, .scale = DTYPE_F16 },
         { .codes = GRID_INT, .bits = 8, .group = 32, .scale = DTYPE_F16, .exact = true },
+        { .codes = GRID_AFFINE, .bits = 4, .group = 32, .scale = DTYPE_F32 }, { .codes = GRID_AFFINE, .bits = 5, .group = 32, .scale = DTYPE_F32 },
         { .codes = GRID_E2M1, .bits = 4, .group = 32, .scale = DTYPE_F8_E8M0, .plus_zero = true, .exact = true },
         { .codes = GRID_E2M1, .bits = 4, .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true },
     };
-    static const enum dtype types[] = { DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_Q8_0, DTYPE_MXFP4, DTYPE_NVFP4 };
+    static const enum dtype types[] = { DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_Q8_0, DTYPE_Q4_K, DTYPE_Q5_K,
+        DTYPE_MXFP4, DTYPE_NVFP4 };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i] == w->part[CODES]->dtype && !w->part[CODES]->big_endian)
             *g = grids[i];

@@ -29,7 +29,7 @@
 #include "scheme/step.h"
 #include "scheme/table.h"
 
-enum { CODES, SCALES, BIASES, GLOBAL };                 /* parts; GLOBAL: global_scale */
+enum { CODES, SCALES, BIASES, GLOBAL, GLOBAL_OVER = 2688 };  /* parts; GLOBAL: global_scale, which is divided by 2688 */
 
 /* The float formats, by the number of words that share a scale. */
 static const struct kind {
@@ -292,7 +292,7 @@ read_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 {
     const struct mlx *m = d->w->own;
     bool global = d->w->part[GLOBAL] != NULL && !d->plain;
-    float factor = global ? scale_at(d, GLOBAL, 0) / 2688 : 1;
+    float factor = global ? scale_at(d, GLOBAL, 0) / GLOBAL_OVER : 1;
     const uint8_t *p = scale_bytes(d, SCALES, g);
     for (size_t i = 0; i < n; i++) {
         scales[i] = m->kind ? float8_to_float(m->kind->scale, p[i]) : scale_value(d->w->part[SCALES]->dtype, p, i);
@@ -347,10 +347,11 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct mlx *m = w->own;
-    if (m->open != 0 || w->part[GLOBAL])
+    if (m->open != 0)
         return;
     *g = (struct weight_grid){ .codes = !m->kind ? GRID_AFFINE : m->bits == 4 ? GRID_E2M1 : GRID_FP8, .bits = m->bits,
-        .group = m->group, .scale = m->kind ? m->kind->scale : w->part[SCALES]->dtype, .exact = m->kind != NULL };
+        .group = m->group, .scale = m->kind ? m->kind->scale : w->part[SCALES]->dtype, .exact = m->kind != NULL && !w->part[GLOBAL],
+        .second = w->part[GLOBAL], .over = GLOBAL_OVER };
 }
 
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \

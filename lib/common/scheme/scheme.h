@@ -75,6 +75,7 @@ struct weight_grid {
     bool divides;               /* the values are divided by `second` */
     bool exact;                 /* the product of code and scale is never rounded */
     const struct tensor *second;        /* scale of the whole weight, F32; or NULL */
+    uint32_t over;                      /* divides `second` first; 0: nothing does */
     bool short_name;            /* the scales are called P.scale */
 };
 

@@ -338,7 +338,6 @@ source_inflate(struct source *src, struct zip *zip, bool check, struct err *err)
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->more, NULL);
     pthread_cond_init(&l->room, NULL);
-    *src = (struct source){ .top = &l->layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name, .meter = src->meter,
-        .no_spool = src->no_spool };
+    source_start_again(src, &l->layer);
     return true;
 }

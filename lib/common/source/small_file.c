@@ -11,7 +11,10 @@ small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t ma
 {
     const uint8_t *p = NULL;
     uint64_t have = 0;
+    struct fetch *fetch = inputs->fetch;
+    inputs->fetch = pipe_ok ? NULL : fetch;
     bool ok = source_open(src, path, pipe_ok, inputs, err);
+    inputs->fetch = fetch;
     if (ok && source_size(*src) != SOURCE_SIZE_UNKNOWN)
         ok = limits_check(source_size(*src), max, what, err) && budget_bytes(budget, source_size(*src), what, err)
             && source_head(*src, source_size(*src), &p, &have, err);

@@ -7,8 +7,8 @@
 
 enum { SMALL_FILE_MAX = 16 << 20 };     /* size limit of config.json and the like, in bytes */
 
-/* Opens and reads a regular file of at most `max` bytes and adds it to `inputs`. Fails with ERR_LIMIT, which names `what`,
- * if it is larger or exceeds the budget. The text has no NUL at its end and lives until source_close(*src), which the caller
+/* Opens and reads a regular file of at most `max` bytes and adds it to `inputs`. Set `pipe_ok` for a file that an option names:
+ * it may be a pipe, and is never fetched. Fails with ERR_LIMIT, which names `what`, if it is larger or exceeds the budget. The text has no NUL at its end and lives until source_close(*src), which the caller
  * calls after a failure, too. */
 bool small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t max, struct budget *budget, const char *what,
     const char **text, size_t *n, struct inputs *inputs, struct err *err);

@@ -246,6 +246,14 @@ layer_free(struct source_layer *l)
     free(l);
 }
 
+void
+source_start_again(struct source *src, struct source_layer *top)
+{
+    free(src->back);
+    *src = (struct source){ .top = top, .size = SOURCE_SIZE_UNKNOWN, .name = src->name, .meter = src->meter,
+        .no_spool = src->no_spool };
+}
+
 /* --- decompression --------------------------------------------------------------------------------------- */
 
 bool
@@ -262,8 +270,7 @@ source_unpack(struct source *src, const struct limits *limits, struct err *err)
         return true;
     const char *outer = unpack_name(p, (size_t)have);
     free(src->head);
-    *src = (struct source){ .top = layer, .size = SOURCE_SIZE_UNKNOWN, .name = src->name,
-        .meter = src->meter, .no_spool = src->no_spool };
+    source_start_again(src, layer);
     if (!source_head(src, UNPACK_PROBE, &p, &have, err))
         return false;
     const char *inner = unpack_name(p, (size_t)have);

@@ -67,6 +67,8 @@ struct source {
 
 /* source.c: makes a seekable source of one layer of n bytes. Copies the layer struct and `shown`. Fails with ERR_MEMORY. */
 bool source_of_layer(struct source **src, const struct source_layer *layer, size_t n, const char *shown, struct err *err);
+/* Continues with the bytes of a layer that was put on top of the others, from its first one. The caller has taken or freed the head. */
+void source_start_again(struct source *src, struct source_layer *top);
 /* Frees a layer with its close() function. */
 void layer_free(struct source_layer *l);
 

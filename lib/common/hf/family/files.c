@@ -1,8 +1,8 @@
 /* Values from other files of the directory than config.json. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/folder.h"
 #include "base/pull.h"
 #include "base/tree.h"
 #include "hf/family/config_priv.h"
@@ -56,15 +56,14 @@ pooling_kind(const json_t *config)
 static bool
 read_tree(json_t **root, struct model *model, const char *path, struct err *err)
 {
-    struct str full = { 0 };
     struct source *src = NULL;
     const char *text = NULL;
     size_t n = 0;
-    str_format(&full, "%s/%s", model->folder, path);
-    bool ok = full.failed ? err_memory(err, full.room) : true;
+    char *full = folder_path(model->folder, strlen(model->folder), path, err);
+    bool ok = full != NULL;
     *root = NULL;
-    if (ok && access(full.p, F_OK) == 0) {
-        ok = small_file_open(&src, full.p, false, SMALL_FILE_MAX, catalog_budget(model->catalog), path, &text, &n,
+    if (ok && small_file_exists(full, &model->inputs, err)) {
+        ok = small_file_open(&src, full, false, SMALL_FILE_MAX, catalog_budget(model->catalog), path, &text, &n,
             &model->inputs, err);
         /* modules.json is a list, which tree_read() takes as a member. */
         struct str wrapped = { 0 };
@@ -75,8 +74,8 @@ read_tree(json_t **root, struct model *model, const char *path, struct err *err)
         str_clear(&wrapped);
         source_close(src);
     }
-    str_clear(&full);
-    return ok;
+    free(full);
+    return ok && err->kind == ERR_NONE;
 }
 
 static bool

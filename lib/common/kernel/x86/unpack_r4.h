@@ -48,18 +48,31 @@ r4_bit4(const uint8_t *qh, int c, unsigned row)
     return mask_of_bit(shifted_right(fours(p, p), 0, 4, 1, 5, 2, 1), 0);
 }
 
-/* Nibble a of 64, the low ones of 32 bytes first */
-static ALWAYS_INLINE int
-nibble64(const uint8_t *p, unsigned a)
+/* Byte 4k + row of p, for k of 0 to 7, as eight bytes */
+static ALWAYS_INLINE uint64_t
+r4_bytes(const uint8_t *p, unsigned row)
 {
-    return p[a % 32] >> 4 * (a / 32) & 15;
+    __m256i v = _mm256_srl_epi32(load256(p), _mm_cvtsi32_si128((int)(8 * row)));
+
+    v = _mm256_and_si256(v, _mm256_set1_epi32(0xFF));
+    __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    return (uint64_t)_mm_cvtsi128_si64(_mm_packus_epi16(words, words));
 }
 
-/* The bits that select second levels: bit 2r + t of the result is bit r of x[row + 4t] */
-static ALWAYS_INLINE unsigned
-r4_second(const uint8_t *block, unsigned row)
+/* Nibble 4g + row of 64, the low ones of 32 bytes first, for each group g */
+static ALWAYS_INLINE __m128i
+r4_nibbles(const uint8_t *p, unsigned row)
 {
-    unsigned x = block[8 + row] | (unsigned)block[12 + row] << 16;
+    uint64_t v = r4_bytes(p, row);
+
+    return _mm_and_si128(_mm_set_epi64x((long long)(v >> 4), (long long)v), _mm_set1_epi8(15));
+}
+
+/* One bit for each group: bit 2r + t of the result is bit r of p[row + 4t] */
+static ALWAYS_INLINE unsigned
+r4_bits(const uint8_t *p, unsigned row)
+{
+    unsigned x = p[row] | (unsigned)p[4 + row] << 16;
 
     /* moves each bit to every second place, in both halves */
     x = (x | x << 4) & 0x0F0F0F0F;
@@ -68,38 +81,28 @@ r4_second(const uint8_t *block, unsigned row)
     return (x | x >> 15) & 0xFFFF;
 }
 
-/* Multiplies the scales s[g] of groups of 16 by the factor of the row, at 2 * row. */
+/* Multiplies the scales of groups of 16 by the factor of the row, at 2 * row. */
 static ALWAYS_INLINE bool
-r4_scales(struct block_unpacked *u, const uint8_t *src, const int8_t s[16])
+r4_scales(struct block_unpacked *u, const uint8_t *src, __m128i s)
 {
-    scales16(u->scale, half_at(src + 2 * u->row), load128((const uint8_t *)s), true);
+    scales16(u->scale, half_at(src + 2 * u->row), s, true);
     return half_finite(src + 2 * u->row);
-}
-
-static ALWAYS_INLINE unsigned
-r4_place(unsigned g, unsigned row)
-{
-    return 8 * (g / 2) + row + 4 * (g % 2);
 }
 
 static ALWAYS_INLINE bool
 iq2_k_r4_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    unsigned x = r4_second(src, u->row);
-    int8_t s[16];
+    unsigned x = r4_bits(src + 8, u->row);
 
     for (int c = 0; c < 8; c++)
         put(u, c, _mm256_add_epi8(pick_few(iqk_levels2, 4, r4_codes2(src + 48, c, u->row)), second16(x, c, IQK_SECOND2)));
-    for (unsigned g = 0; g < 16; g++)
-        s[g] = (int8_t)(nibble64(src + 16, r4_place(g, u->row)) - 8);
-    return r4_scales(u, src, s);
+    return r4_scales(u, src, _mm_sub_epi8(r4_nibbles(src + 16, u->row), _mm_set1_epi8(8)));
 }
 
 static ALWAYS_INLINE bool
 iq3_k_r4_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    unsigned x = r4_second(src, u->row);
-    int8_t s[16];
+    unsigned x = r4_bits(src + 8, u->row);
 
     for (int c = 0; c < 8; c++) {
         const uint8_t *p = src + 312 + 16 * c + 4 * u->row;
@@ -108,33 +111,27 @@ iq3_k_r4_unpack(struct block_unpacked *u, const uint8_t *src)
 
         put(u, c, _mm256_add_epi8(pick_few(iqk_levels3, 8, codes), second16(x, c, IQK_SECOND3)));
     }
-    for (unsigned g = 0; g < 16; g++) {
-        unsigned a = r4_place(g, u->row);
-        int t = 2 * nibble64(src + 24, a) + 1;
+    __m128i s = odd(r4_nibbles(src + 24, u->row)), negative = _mm256_castsi256_si128(bits32(r4_bits(src + 16, u->row)));
 
-        s[g] = (int8_t)(src[16 + a % 8] >> a / 8 & 1 ? -t : t);
-    }
-    return r4_scales(u, src, s);
+    return r4_scales(u, src, _mm_sub_epi8(_mm_xor_si128(s, negative), negative));
 }
 
 /* The scales of IQ4_K_R4 and IQ5_K_R4 */
 static ALWAYS_INLINE bool
 r4_scales6(struct block_unpacked *u, const uint8_t *src)
 {
-    int8_t s[16];
+    const __m128i counts = _mm_set_epi32(6, 4, 2, 0), two = _mm_set1_epi8(3);
+    uint32_t high = (uint32_t)r4_bytes(src + 16, u->row);       /* of four groups each */
+    __m128i v = _mm_and_si128(_mm_srlv_epi32(_mm_set1_epi32((int)high), counts), two);
 
-    for (unsigned g = 0; g < 16; g++) {
-        unsigned a = r4_place(g, u->row);
-
-        s[g] = (int8_t)((nibble64(src + 32, a) | (src[16 + a % 16] >> 2 * (a / 16) & 3) << 4) - 32);
-    }
-    return r4_scales(u, src, s);
+    v = _mm_or_si128(r4_nibbles(src + 32, u->row), _mm_slli_epi16(v, 4));
+    return r4_scales(u, src, _mm_sub_epi8(v, _mm_set1_epi8(32)));
 }
 
 static ALWAYS_INLINE bool
 iq4_k_r4_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    unsigned x = r4_second(src, u->row);
+    unsigned x = r4_bits(src + 8, u->row);
 
     for (int c = 0; c < 8; c++)
         put(u, c, _mm256_add_epi8(pick16(iq4_levels, r4_codes4(src + 64, c, u->row)), second16(x, c, IQK_SECOND4)));
@@ -144,7 +141,7 @@ iq4_k_r4_unpack(struct block_unpacked *u, const uint8_t *src)
 static ALWAYS_INLINE bool
 iq5_k_r4_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    unsigned x = r4_second(src, u->row);
+    unsigned x = r4_bits(src + 8, u->row);
 
     for (int c = 0; c < 8; c++) {
         __m256i v = pick32_levels(iqk_levels5, r4_codes4(src + 64, c, u->row), r4_bit4(src + 576, c, u->row));
@@ -152,17 +149,6 @@ iq5_k_r4_unpack(struct block_unpacked *u, const uint8_t *src)
         put(u, c, _mm256_add_epi8(v, second16(x, c, IQK_SECOND5)));
     }
     return r4_scales6(u, src);
-}
-
-/* Returns byte `row` of eight times four, as eight bytes. */
-static ALWAYS_INLINE uint64_t
-r4_bytes(const uint8_t *p, unsigned row)
-{
-    uint64_t v = 0;
-
-    for (unsigned r = 0; r < 8; r++)
-        v |= (uint64_t)p[4 * r + row] << 8 * r;
-    return v;
 }
 
 static ALWAYS_INLINE bool
@@ -321,25 +307,23 @@ iq3_kt_unpack(struct block_unpacked *u, const uint8_t *src)
 static ALWAYS_INLINE bool
 iq4_kt_unpack(struct block_unpacked *u, const uint8_t *src)
 {
-    const uint8_t *ql = src + 32, *qh = src + 96;
+    const __m256i places = _mm256_set_epi32(29, 26, 23, 20, 17, 14, 11, 8), seven = _mm256_set1_epi32(7);
+    const __m256i powers = kt_powers(false), next = _mm256_set1_epi32(2);
     uint64_t scales = 0;
 
-    for (unsigned c = 0; c < 8; c++) {
-        uint32_t sh = load_le32(src + 4 * c), base = 4096 + ((sh & 1) << 15);
-        __m256i v[4];
+    for (int c = 0; c < 8; c++) {
+        uint32_t sh = load_le32(src + 4 * c);
+        __m256i ql = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(src + 32 + 8 * c)));
+        __m256i qh = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(src + 96 + 8 * (c % 4))));
+        __m256i top = _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32((int)sh), places), seven);
+        __m256i index = _mm256_or_si256(ql, _mm256_slli_epi32(field(qh, 4 * (c / 4), 15), 8)), v[4];
+        __m256i lanes = _mm256_set_epi32(1, 1, 1, 1, 0, 0, 0, 0);
 
-        for (unsigned i = 0; i < 4; i++) {
-            uint32_t index[2];
-
-            for (unsigned k = 0; k < 2; k++) {
-                unsigned n = 8 * c + 2 * i + k;
-
-                index[k] = base + (ql[n] | (qh[n % 32] >> 4 * (n / 32) & 15u) << 8 | (sh >> (8 + 3 * (n % 8)) & 7) << 12);
-            }
-            v[i] = kt_values(_mm256_mullo_epi32(_mm256_set_m128i(_mm_set1_epi32((int)index[1]), _mm_set1_epi32((int)index[0])),
-                kt_powers(false)));
-        }
-        put(u, (int)c, kt_narrow(v));
+        index = _mm256_or_si256(index, _mm256_slli_epi32(top, 12));
+        index = _mm256_add_epi32(index, _mm256_set1_epi32((int)(4096 + ((sh & 1) << 15))));
+        for (int i = 0; i < 4; i++, lanes = _mm256_add_epi32(lanes, next))
+            v[i] = kt_values(_mm256_mullo_epi32(_mm256_permutevar8x32_epi32(index, lanes), powers));
+        put(u, c, kt_narrow(v));
         scales |= (uint64_t)(sh >> 1 & 127) << 8 * c;
     }
     return row_scales(u, scales, 64);

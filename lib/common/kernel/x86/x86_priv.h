@@ -63,6 +63,8 @@ void avx2_use_encode_iq1(struct kernels *k);
 
 /* Quantization error */
 void avx2_use_loss(struct kernels *k);
+void avx2_use_shift(struct kernels *k);
+void avx2_use_wide(struct kernels *k);
 
 /* Products of thin matrices */
 void avx2_use_lowrank(struct kernels *k);
