@@ -256,8 +256,8 @@ END
 65 other belongs to another model
 65 saved shape \[37, 300\] cannot replace one of shape \[37, 301\]
 65 differs two tensors replace it, and they differ
-65 bias a bias that the base has not
-65 bias2 a bias that the base has not
+65 bias a bias, but the base has none
+65 bias2 a bias, but the base has none
 65 text adapter_config.json
 65 list adapter_config.json
 65 alphaless lora_alpha is missing
