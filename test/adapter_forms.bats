@@ -59,6 +59,27 @@ END
     refused 69 'merge them in two runs' --adapter none --adapter dora base.safetensors
 }
 
+@test "DoRA on a base from a pipe: rows in one pass, columns from a copy" {
+    python3 - <<'END'
+from adapters import *
+import json
+rows, cols = 512, 4096                  # rows of ones have a norm of 64
+for name, shape in ("rows", [rows, cols]), ("columns", [cols, rows]):
+    for folder, x in ("base", 1.0), ("want", 2.0):
+        write(f"{folder}-{name}.safetensors", {"x.weight": ("F32", shape, [x] * (rows * cols))})
+B = "base_model.model.x."
+m = {B + "lora_magnitude_vector": ("F32", [rows], [128.0] * rows)}
+write("rows/adapter_model.safetensors", {**m, B + "lora_A.weight": ("F32", [1, cols], [1.0] * cols), B + "lora_B.weight": ("F32", [rows, 1], [0.0] * rows)})
+write("columns/adapter_model.safetensors", {**m, B + "lora_embedding_A": ("F32", [1, cols], [1.0] * cols), B + "lora_embedding_B": ("F32", [rows, 1], [0.0] * rows)})
+for d in "rows", "columns":
+    json.dump({"peft_type": "LORA", "r": 1, "lora_alpha": 1}, open(d + "/adapter_config.json", "w"))
+END
+    cat base-rows.safetensors | amn-remember -q --no-spool --adapter rows | cmp - <(amn-remember -q want-rows.safetensors)
+    cat base-columns.safetensors | amn-remember -q --adapter columns | cmp - <(amn-remember -q want-columns.safetensors)
+    cat base-columns.safetensors | try 75 amn-remember -q --no-spool --adapter columns
+    grep -q spool err
+}
+
 @test "LoHa, LoKr and LoCon: products of two, three and four factors" {
     python3 - <<'END'
 from adapters import *
@@ -153,7 +174,7 @@ END
     amn-remember -q --adapter tokens --adapter lora base.safetensors | cmp - want.out
     amn-remember -q --adapter lora --adapter tokens base.safetensors | cmp - want.out
     refused 65 'two adapters replace one row' --adapter tokens --adapter tokens base.safetensors
-    refused 65 'a token index that the base has not: it has 7 rows' --adapter beyond base.safetensors
+    refused 65 "a token index that is not one of the base's 7 rows" --adapter beyond base.safetensors
     refused 65 'lists token index 5 twice' --adapter again base.safetensors
     refused 65 'does not fit' --adapter few base.safetensors
 }
@@ -214,7 +235,7 @@ END
     done
     merged apart.safetensors switch switch-want.safetensors
     [ "$(amn-remember --plan --adapter joined stacked.safetensors | jq -s '[.[] | select(.name == "model.layers.0.mlp.experts.down_proj").inputs[]] | length')" = 3 ]
-    refused 65 'factors are of 3 experts, and the base has more' --adapter joined more.safetensors
+    refused 65 'factors are for 3 experts, but the base has more' --adapter joined more.safetensors
     refused 69 'without config.json' --adapter square plain/model.safetensors --config none
     amn-remember -q --adapter square plain | tail -c 48 >plain.out
     amn-remember -q --adapter square gptoss | tail -c 48 >gptoss.out

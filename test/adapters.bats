@@ -155,7 +155,7 @@ END
 import json
 from adapters import *
 hidden, heads, kv, ff, V, r = 32, 4, 2, 48, 10, 2
-state, pair, saved = {}, {}, {}
+state, pair, saved, scales = {}, {}, {}, {}
 state["model.embed_tokens.weight"] = ("BF16", [V, hidden], values(V * hidden, 1))
 state["model.norm.weight"] = ("BF16", [hidden], values(hidden, 2))
 state["lm_head.weight"] = ("BF16", [V, hidden], values(V * hidden, 3))
@@ -165,13 +165,21 @@ for i, (m, rows, cols) in enumerate([("self_attn.q_proj", 32, 32), ("self_attn.k
     state[P + m + ".weight"] = ("BF16", [rows, cols], values(rows * cols, 10 + i))
     pair["base_model.model." + P + m + ".lora_A.weight"] = ("F32", [r, cols], values(r * cols, 20 + i))
     pair["base_model.model." + P + m + ".lora_B.weight"] = ("F32", [rows, r], values(r * rows, 30 + i))
+    if "self_attn" in m:
+        state[P + m + ".bias"] = ("BF16", [rows], values(rows, 90 + i))
+        pair["base_model.model." + P + m + ".lora_B.bias"] = ("F32", [rows], values(rows, 100 + i))
+        scales["base_model.model." + P + m + ".ia3_l"] = ("F32", [rows, 1], values(rows, 110 + i))
+    else:
+        scales["base_model.model." + P + m + ".ia3_l"] = ("F32", [1, cols], values(cols, 110 + i))
 for i, n in enumerate(["input_layernorm", "post_attention_layernorm"]):
     state[P + n + ".weight"] = ("BF16", [hidden], values(hidden, 40 + i))
     saved["base_model.model." + P + n + ".weight"] = ("F32", [hidden], values(hidden, 50 + i))
 saved["base_model.model." + P + "self_attn.q_proj.weight"] = ("F32", [32, 32], values(1024, 60))
+saved["base_model.model." + P + "self_attn.k_proj.bias"] = ("F32", [16], values(16, 61))
 write("base/model.safetensors", state)
 config = {"architectures": ["LlamaForCausalLM"], "hidden_size": hidden, "num_hidden_layers": 1, "num_attention_heads": heads, "num_key_value_heads": kv,
-          "intermediate_size": ff, "vocab_size": V, "rms_norm_eps": 1e-5, "max_position_embeddings": 64, "rope_theta": 1e4, "model_type": "llama", "hidden_act": "silu"}
+          "intermediate_size": ff, "vocab_size": V, "rms_norm_eps": 1e-5, "max_position_embeddings": 64, "rope_theta": 1e4, "model_type": "llama", "hidden_act": "silu",
+          "attention_bias": True}
 json.dump({**config, "tie_word_embeddings": False}, open("base/config.json", "w"))
 del state["lm_head.weight"]
 write("tied/model.safetensors", state)
@@ -184,8 +192,10 @@ half = {"base_model.model.layers.0.self_attn.q_proj.lora_A.weight": ("F32", [r, 
 for d, t in ("lora", pair), ("saved", saved), ("short", half), ("embed", embed), ("head", head), ("both", {**embed, **head}):
     write(d + "/adapter_model.safetensors", t)
     json.dump({"peft_type": "LORA", "r": r, "lora_alpha": r}, open(d + "/adapter_config.json", "w"))
+write("ia3/adapter_model.safetensors", scales)
+json.dump({"peft_type": "IA3", "feedforward_modules": ["gate_proj", "up_proj", "down_proj"]}, open("ia3/adapter_config.json", "w"))
 END
-    for adapter in "lora" "saved" "short" "saved --adapter lora" "embed" "head" "both --adapter lora"; do
+    for adapter in "lora" "saved" "short" "ia3" "saved --adapter lora" "embed" "head" "both --adapter lora"; do
         case $adapter in embed | head | both*) from=tied ;; *) from=base ;; esac
         amn-convert -q -f --to gguf --no-tokenizer -o base.gguf $from
         amn-remember -q -f --to f32 -o plain.out base.gguf
@@ -255,8 +265,8 @@ END
 65 other belongs to another model
 65 saved shape \[37, 300\] cannot replace one of shape \[37, 301\]
 65 differs two tensors replace it, and they differ
-65 bias a bias that the base has not
-65 bias2 a bias that the base has not
+65 bias a bias, but the base has none
+65 bias2 a bias, but the base has none
 65 text adapter_config.json
 65 list adapter_config.json
 65 alphaless lora_alpha is missing

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/kernels.h"
+#include "lowrank_expected.h"
 
 enum { ROWS = 13, RANK = 5, COLS = 37 };
 
@@ -33,12 +34,31 @@ compare(const struct kernels *a, const struct kernels *b, const struct lowrank *
     CHECK(memcmp(&x[0], &t, sizeof t) == 0);
 }
 
+/* Compares with sums that were rounded once. */
+static void
+check_expected(const struct kernels *k)
+{
+    static double v[EXPECTED_ROWS * EXPECTED_COLS], l[EXPECTED_ROWS * EXPECTED_RANK];
+    static float r[(EXPECTED_COLS + LOWRANK_PANEL) * EXPECTED_RANK];
+    for (size_t i = 0; i < EXPECTED_ROWS * EXPECTED_COLS; i++)
+        v[i] = expected_w[i];
+    for (size_t i = 0; i < EXPECTED_ROWS * EXPECTED_RANK; i++)
+        l[i] = expected_l[i];
+    for (size_t i = 0; i < EXPECTED_RANK * EXPECTED_COLS; i++)
+        r[lowrank_at(EXPECTED_RANK, i / EXPECTED_COLS, i % EXPECTED_COLS)] = expected_r[i];
+    k->lowrank_add(v, EXPECTED_COLS, &(const struct lowrank){ l, r, EXPECTED_RANK, EXPECTED_ROWS, 0, EXPECTED_COLS, EXPECTED_SCALE });
+    for (size_t i = 0; i < EXPECTED_ROWS * EXPECTED_COLS; i++)
+        CHECK((float)v[i] == expected_sum[i]);
+}
+
 int
 main(void)
 {
     struct err err;
     err_init(&err);
     const struct kernels *fast = kernels_pick(NULL, &err), *scalar = kernels_pick("scalar", &err);
+    check_expected(fast);
+    check_expected(scalar);
     static double l[ROWS * RANK];
     static float r[(COLS + LOWRANK_PANEL) * RANK];
     for (size_t i = 0; i < sizeof l / sizeof *l; i++)

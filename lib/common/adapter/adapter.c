@@ -52,8 +52,8 @@ open_all(struct adapters *all, const struct adapter_arguments *args, const struc
         struct adapter *a = &all->list[all->n++];
         if (!adapter_open(a, &args->list[i], job, err))
             return false;
-        if (!(adapter_check_config(a, err) && adapter_check_gguf(a, err) && check_gguf_base(a, job, err) && adapter_read_keys(a, job->model->catalog, err)
-                && adapter_settle_modules(a, job, err)))
+        if (!(adapter_check_config(a, err) && adapter_check_gguf(a, err) && check_gguf_base(a, job, err)
+                && adapter_read_keys(a, job->model->catalog, err) && adapter_settle_modules(a, job, err)))
             return err_in_file(err, a->shown);
         if (a->tokenizer)
             all->effects.tokenizer = a->folder;
@@ -117,7 +117,8 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     ok = ok && (m.towers || err_memory(err, 1));
     ok = ok && (m.names = weight_names_new(choice, err)) != NULL && open_all(all, args, job, err);
     m.n = all->n;
-    ok = ok && each(all, &m, match_towers, err) && match_tied(&m, err) && each(all, &m, match_replace, err) && each(all, &m, match_steps, err);
+    ok = ok && each(all, &m, match_towers, err) && match_tied(&m, err) && each(all, &m, match_replace, err)
+        && each(all, &m, match_steps, err);
     all->change = m.change;
     all->nchange = m.change ? choice->n : 0;
     weight_names_free(m.names);

@@ -6,6 +6,7 @@
 #include "adapter/dora.h"
 #include "base/array.h"
 #include "base/num.h"
+#include "scheme/scheme.h"
 
 uint64_t
 change_rows_count(const struct change_rows *r)
@@ -112,6 +113,8 @@ input(const struct delta *delta, size_t i)
     return NULL;
 }
 
+enum { QUANTIZED = 2 };                 /* bytes; no scheme has codes of more than about one */
+
 struct change *
 change_new(const struct change_owner *owner, enum dtype dtype, struct err *err)
 {
@@ -121,7 +124,7 @@ change_new(const struct change_owner *owner, enum dtype dtype, struct err *err)
         return NULL;
     }
     *c = (struct change){ .delta = { .apply = apply, .input = input, .from = dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32 },
-        .owner = owner };
+        .owner = owner, .size = dtype == DTYPE_UNKNOWN ? QUANTIZED : dtype_facts(dtype)->bytes };
     return c;
 }
 
@@ -171,10 +174,11 @@ bool
 change_step_add(struct change *c, const struct change_step *step, struct err *err)
 {
     size_t at = c->n;
-    for (size_t i = 0; i < c->n; i++)
-        if ((step->dora || c->step[i].dora) && step->adapter != c->step[i].adapter)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "DoRA and another adapter on one weight are not merged together: "
-                "merge them in two runs");
+    c->norms = c->norms || step->dora;
+    c->several = c->several || (at != 0 && step->adapter != c->step[0].adapter);
+    if (c->norms && c->several)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "DoRA and another adapter on one weight are not merged together: merge "
+            "them in two runs");
     struct change_step *list = array_grow(c->step, c->n, &c->room, sizeof *list, err);
     if (!list)
         return false;
@@ -184,7 +188,7 @@ change_step_add(struct change *c, const struct change_step *step, struct err *er
     memmove(list + at + 1, list + at, (c->n - at) * sizeof *list);
     list[at] = *step;
     c->n++;
-    c->delta.again = c->delta.again || step->dora;
+    c->delta.again = c->delta.again || (step->dora && (step->dora->columns || step->rows.cols > SCHEME_BACK / c->size));
     mix_step(&c->delta.fingerprint, step);
     return true;
 }

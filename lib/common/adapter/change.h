@@ -46,11 +46,13 @@ struct change_step {
 struct change {
     struct delta delta;         /* must be first: a delta is cast to its change */
     const struct change_owner *owner;
+    size_t size;                /* bytes of an element of the source, or more */
     struct change_step *step;   /* n of them; owned */
     size_t n, room;
+    bool norms, several;        /* a step has norms; steps are of several adapters */
 };
 
-/* Makes a change without steps of a source of this type. NULL on failure. */
+/* Makes a change without steps of a source of this type; DTYPE_UNKNOWN: a quantized weight. NULL on failure. */
 struct change *change_new(const struct change_owner *owner, enum dtype dtype, struct err *err);
 void change_free(struct change *c);             /* accepts NULL */
 

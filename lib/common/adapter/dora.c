@@ -65,6 +65,28 @@ row_norm(const struct norming *of, uint64_t row, double *norm, struct err *err)
     return ok;
 }
 
+/* Finds or remembers the norm of a row. Nothing depends on it but time, and how far a block goes back in its source. */
+static bool
+find_last(struct dora_last *last, uint64_t row, double *norm)
+{
+    if (atomic_flag_test_and_set_explicit(&last->busy, memory_order_acquire))
+        return false;
+    bool found = last->row == row;
+    *norm = found ? last->norm : 0;
+    atomic_flag_clear_explicit(&last->busy, memory_order_release);
+    return found;
+}
+
+static void
+keep_last(struct dora_last *last, uint64_t row, double norm)
+{
+    if (atomic_flag_test_and_set_explicit(&last->busy, memory_order_acquire))
+        return;
+    last->row = row;
+    last->norm = norm;
+    atomic_flag_clear_explicit(&last->busy, memory_order_release);
+}
+
 /* Sets the factor of a row. */
 static bool
 row_factor(const struct norming *of, const struct product_part *part, size_t i, double *g, struct err *err)
@@ -75,8 +97,11 @@ row_factor(const struct norming *of, const struct product_part *part, size_t i, 
     if (part->cols == of->step->rows.cols) {
         add_squares(sum, part->v + i * part->stride, part->cols);
         norm = root(sum);
-    } else if (!row_norm(of, part->row + i, &norm, err))
-        return false;
+    } else if (!find_last(dora->last, part->row + i, &norm)) {
+        if (!row_norm(of, part->row + i, &norm, err))
+            return false;
+        keep_last(dora->last, part->row + i, norm);
+    }
     if (!factor_elements(of->c->owner->model, of->c->owner->k, dora->m, part->row + i, 1, &m, err))
         return false;
     norm += dora->epsilon;

@@ -2,12 +2,23 @@
 #ifndef ADAPTER_DORA_H
 #define ADAPTER_DORA_H
 
+#include <stdatomic.h>
+
 #include "adapter/change.h"
+
+/* The norm of the row of which the end of a block has a part: the next block has the rest. A worker may overwrite it; owned by the
+ * catalog. */
+struct dora_last {
+    atomic_flag busy;
+    uint64_t row;               /* or UINT64_MAX */
+    double norm;
+};
 
 struct dora {
     const struct tensor *m;             /* one value for each row, or for `each` adjacent columns */
     bool columns;
     uint64_t each;
+    struct dora_last *last;             /* of rows */
     double epsilon;                     /* is added to each norm */
     double c;                           /* 1; else the result is between the weight (0) and the scaled one (1), or beyond */
 };

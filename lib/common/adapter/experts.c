@@ -29,7 +29,7 @@ struct expert_factors {
 
 /* Adds the change of expert e to a place, of rows [row, row + the place's) of L. */
 static bool
-add_expert(const struct expert_factors *f, const struct place *place, uint64_t e, uint64_t row, struct err *err)
+add_expert(const struct expert_factors *f, const struct weight_place *place, uint64_t e, uint64_t row, struct err *err)
 {
     const struct tensor *t = f->module->factor[FACTOR_A];
     const struct arranging w = match_arranging(f->m, f->a, f->module, place, t);
@@ -94,7 +94,8 @@ find_order(bool *transposed, const struct expert_factors *f, const struct shape 
     if (!read_type(type, f->m, err))
         return false;
     if (!*type)
-        return adapter_fail(f->module, ERR_UNSUPPORTED, err, "the experts are square, and without config.json their order is unknown");
+        return adapter_fail(f->module, ERR_UNSUPPORTED, err, "the experts are square, and without config.json their order is "
+            "unknown");
     for (size_t i = 0; stored[i]; i++)
         *transposed = *transposed || strcmp(stored[i], type) == 0;
     return true;
@@ -102,14 +103,14 @@ find_order(bool *transposed, const struct expert_factors *f, const struct shape 
 
 /* Adds the changes of all experts of a stacked tensor. */
 static bool
-add_stacked(const struct expert_factors *f, const struct place *stack, struct err *err)
+add_stacked(const struct expert_factors *f, const struct weight_place *stack, struct err *err)
 {
     bool transposed;
     if (!find_order(&transposed, f, &stack->shape, err))
         return false;
     uint64_t rows = transposed ? f->in : f->out, cols = transposed ? f->out : f->in;
     for (uint64_t e = 0; e < f->experts; e++) {
-        struct place place = *stack;
+        struct weight_place place = *stack;
         if (!place_rows(&place, e * rows, rows, cols))
             return misfit(f->module, &stack->shape, err);
         place.transposed = transposed;
@@ -121,7 +122,7 @@ add_stacked(const struct expert_factors *f, const struct place *stack, struct er
 
 /* Finds the tensor of one part of expert e: PATH.E.NAME.weight, by one of two names. */
 static bool
-find_part(struct place *place, const struct expert_factors *f, const char *path, size_t n, uint64_t e, const char *const names[2],
+find_part(struct weight_place *place, const struct expert_factors *f, const char *path, size_t n, uint64_t e, const char *const names[2],
     enum weight_search how, struct err *err)
 {
     bool ok = true;
@@ -140,7 +141,7 @@ find_part(struct place *place, const struct expert_factors *f, const char *path,
 static bool
 add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n, const struct parameter *p, struct err *err)
 {
-    struct place place;
+    struct weight_place place;
     uint64_t rows = f->out / p->parts;
     *none = false;
     for (uint64_t e = 0; e < f->experts; e++)
@@ -152,13 +153,14 @@ add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n
                 return true;
             if (place.index == WEIGHT_NONE)
                 return match_missing(f->m, f->a, f->module, err);
-            if (place.shape.rank != 2 || change_rows_count(&place.rows) != rows || place.rows.cols != f->in || rows * p->parts != f->out)
+            if (place.shape.rank != 2 || change_rows_count(&place.rows) != rows || place.rows.cols != f->in
+                    || rows * p->parts != f->out)
                 return misfit(f->module, &place.shape, err);
             if (!add_expert(f, &place, e, i * rows, err))
                 return false;
         }
     return find_part(&place, f, path, n, f->experts, p->part[0], WEIGHT_WHOLE, err) && (place.index == WEIGHT_NONE
-        || adapter_fail(f->module, ERR_MALFORMED, err, "the factors are of %" PRIu64 " experts, and the base has more", f->experts));
+        || adapter_fail(f->module, ERR_MALFORMED, err, "the factors are for %" PRIu64 " experts, but the base has more", f->experts));
 }
 
 /* --- adapters made with target_parameters */
@@ -172,8 +174,9 @@ is_targeted(const struct adapter *a, const char *path, size_t n, const char *par
     json_array_foreach(list, i, item) {
         const char *text = json_string_value(item);
         size_t len = text ? strlen(text) : 0, tail = strlen(parameter), rest = len - tail - 1;
-        if (len == tail ? strcmp(text, parameter) == 0 : len > tail + 1 && text[rest] == '.' && strcmp(text + rest + 1, parameter) == 0
-                && rest <= n && memcmp(path + n - rest, text, rest) == 0 && (rest == n || path[n - rest - 1] == '.'))
+        if (len == tail ? strcmp(text, parameter) == 0
+                : len > tail + 1 && text[rest] == '.' && strcmp(text + rest + 1, parameter) == 0 && rest <= n
+                    && memcmp(path + n - rest, text, rest) == 0 && (rest == n || path[n - rest - 1] == '.'))
             return true;
     }
     return false;
@@ -234,7 +237,7 @@ add_joined(struct match_job *m, const struct adapter *a, const struct adapter_mo
 {
     struct expert_factors f = { .m = m, .a = a, .module = module };
     struct adapter_module own;
-    struct place stack;
+    struct weight_place stack;
     bool none;
     if (module->factor[FACTOR_MAGNITUDE] || module->factor[FACTOR_B_BIAS])
         return adapter_fail(module, ERR_UNSUPPORTED, err, "DoRA and biases of target_parameters are not merged");
@@ -275,7 +278,7 @@ add_switch(struct match_job *m, const struct adapter *a, const struct adapter_mo
 {
     static const char switches[] = ".switch_mlp.";
     struct expert_factors f = { .m = m, .a = a, .module = module };
-    struct place stack;
+    struct weight_place stack;
     if (!set_stacked(&f, err) || !match_module(&stack, m, a, module, false, err))
         return false;
     if (stack.index != WEIGHT_NONE)
@@ -330,7 +333,7 @@ split_expert(const char *name, size_t len, size_t *path, uint64_t *e, size_t *pa
 
 /* Limits a stack to one part of one expert. */
 static bool
-take_part(struct place *place, const struct expert_factors *f, uint64_t e, const struct parameter *p, size_t part, struct err *err)
+take_part(struct weight_place *place, const struct expert_factors *f, uint64_t e, const struct parameter *p, size_t part, struct err *err)
 {
     bool transposed;
     struct expert_factors whole = *f;
@@ -343,9 +346,9 @@ take_part(struct place *place, const struct expert_factors *f, uint64_t e, const
     whole.experts = place->shape.rank == 3 ? shape_dim(&place->shape, 0) : 0;
     if (!find_order(&transposed, &whole, &place->shape, err))
         return false;
-    bool fits = e < whole.experts && (transposed ? place_rows(place, e * f->in, f->in, whole.out) && place_cols(place, part * f->out, f->out)
+    bool fits = e < whole.experts && (transposed ? place_rows(place, e * f->in, f->in, whole.out)
         : place_rows(place, e * whole.out + part * f->out, f->out, f->in));
-    if (!fits)
+    if (!fits || (transposed && !place_cols(place, part * f->out, f->out)))
         return misfit(f->module, &place->shape, err);
     place->transposed = transposed;
     shape_pack(packed, dim, 2);
@@ -354,15 +357,15 @@ take_part(struct place *place, const struct expert_factors *f, uint64_t e, const
 }
 
 bool
-match_expert(struct place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
+match_expert(struct weight_place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
 {
     const struct tensor *fa = module->factor[FACTOR_A], *fb = module->factor[FACTOR_B];
     struct expert_factors f = { .m = m, .a = a, .module = module };
     size_t path, part;
     uint64_t e, na, nb;
     const struct parameter *p = split_expert(module->name, module->len, &path, &e, &part);
-    if (!p || !fa || !fb || module->order != ORDER_LINEAR || module->rank == 0 || !shape_numel(&fa->shape, &na) || !shape_numel(&fb->shape,
-            &nb))
+    if (!p || !fa || !fb || module->order != ORDER_LINEAR || module->rank == 0 || !shape_numel(&fa->shape, &na)
+            || !shape_numel(&fb->shape, &nb))
         return true;
     f.in = na / module->rank;
     f.out = nb / module->rank;

@@ -9,7 +9,7 @@
 struct arranging {
     const struct adapter *a;
     const struct adapter_module *module;
-    const struct place *place;
+    const struct weight_place *place;
     const struct tensor *t;             /* the factor by which the form was recognised */
     struct catalog *memory;             /* the step's facts belong to it */
     uint64_t most;                      /* bytes of factors that may be held in memory for a weight */
@@ -18,7 +18,7 @@ struct arranging {
 /* Sets step->s and step->own. Leaves step->form NULL if the module does not change the tensor. */
 typedef bool form_arrange(struct change_step *step, const struct arranging *w, struct err *err);
 
-struct form {
+struct form_facts {
     enum factor_role sign;              /* a module with this factor has the form */
     bool bias;                          /* it changes the bias, not the weight */
     bool optional;                      /* the base may lack the tensor */
@@ -27,7 +27,7 @@ struct form {
 };
 
 /* Returns form i, or NULL after the last. */
-const struct form *form_at(size_t i);
+const struct form_facts *form_at(size_t i);
 
 form_arrange form_lowrank, form_hadamard, form_kronecker, form_scale, form_scale_bias, form_add, form_add_bias, form_tokens,
     form_set;

@@ -204,8 +204,8 @@ form_tokens(struct change_step *step, const struct arranging *w, struct err *err
     const uint64_t rows = change_rows_count(&w->place->rows);
     size_t i, n = json_array_size(list);
     uint64_t numel;
-    if (w->place->transposed || w->t->shape.rank != 2 || !shape_numel(&w->t->shape, &numel) || numel != n * w->place->rows.cols || n == 0
-            || shape_dim(&w->t->shape, 0) != n)
+    if (w->place->transposed || w->t->shape.rank != 2 || !shape_numel(&w->t->shape, &numel)
+            || numel != n * w->place->rows.cols || n == 0 || shape_dim(&w->t->shape, 0) != n)
         return !json_is_array(list) ? adapter_fail(m, ERR_MALFORMED, err, "adapter_config.json does not list its token indices")
             : form_misfit(w, w->t, err);
     struct tokens *tokens = catalog_alloc(w->memory, sizeof *tokens + n * sizeof *tokens->at, err);
@@ -214,8 +214,8 @@ form_tokens(struct change_step *step, const struct arranging *w, struct err *err
     *tokens = (struct tokens){ w->t, n };
     json_array_foreach(list, i, item) {
         if (!json_is_integer(item) || json_integer_value(item) < 0 || (uint64_t)json_integer_value(item) >= rows)
-            return adapter_fail(m, ERR_MALFORMED, err, "adapter_config.json lists a token index that the base has not: it has %" PRIu64
-                " rows", rows);
+            return adapter_fail(m, ERR_MALFORMED, err, "adapter_config.json lists a token index that is not one of the base's %"
+                PRIu64 " rows", rows);
         tokens->at[i] = (struct token){ (uint64_t)json_integer_value(item), i };
     }
     qsort(tokens->at, n, sizeof *tokens->at, compare_tokens);

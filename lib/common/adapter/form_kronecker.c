@@ -75,7 +75,8 @@ apply(const struct change_owner *o, const struct change_step *step, const struct
     float *two = malloc(cols * sizeof *two);
     double *t = malloc(cols * sizeof *t);
     bool ok = (two && t) || err_memory(err, cols * sizeof *t);
-    const float *one = ok ? residents_take(o->residents, kron, (size_t)(kron->one.rows * kron->one.cols), load_side, &loading, err) : NULL;
+    size_t held = (size_t)(kron->one.rows * kron->one.cols);
+    const float *one = ok ? residents_take(o->residents, kron, held, load_side, &loading, err) : NULL;
     ok = one != NULL;
     for (size_t i = 0; ok && i < part->rows; i++) {
         uint64_t row = part->row + i;

@@ -35,15 +35,16 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
     if (!shape_numel(&a->shape, &na) || !shape_numel(&b->shape, &nb) || r == 0)
         return form_misfit(w, a, err);
     uint64_t in = na / r, out = nb / r;
-    bool embeds = m->order == ORDER_EMBEDDING || first || (mlx && in == rows && out == cols && (in != out || adapter_is_embedding(m)));
+    bool embeds = m->order == ORDER_EMBEDDING || first
+        || (mlx && in == rows && out == cols && (in != out || adapter_is_embedding(m)));
     swap = embeds ? !w->place->transposed : swap;
     if (swap ? in != rows || out != cols : out != rows || in != cols)
         return form_misfit(w, (swap ? in != rows : in != cols) ? a : b, err);
     struct factor of_a = mlx || first ? (struct factor){ a, 0, r, 1 } : (struct factor){ a, 0, 1, in };    /* [in, r] */
     struct factor of_b = mlx ? (struct factor){ b, 0, 1, out } : (struct factor){ b, 0, r, 1 };            /* [out, r] */
     if (r > num_min(rows, cols))
-        catalog_note(w->memory, "%s: rank %" PRIu64 " exceeds the smaller dimension of its weight, %" PRIu64, str_shown(shown, m->name,
-            m->len), r, num_min(rows, cols));
+        catalog_note(w->memory, "%s: rank %" PRIu64 " exceeds the smaller dimension of its weight, %" PRIu64,
+            str_shown(shown, m->name, m->len), r, num_min(rows, cols));
     p->rank = r;
     p->cols = cols;
     p->l = swap ? of_a : of_b;

@@ -25,9 +25,15 @@ form_norms(struct change_step *step, const struct arranging *w, struct err *err)
     struct dora *dora = catalog_alloc(w->memory, sizeof *dora, err);
     if (!dora)
         return false;
+    struct dora_last *last = catalog_alloc(w->memory, sizeof *last, err);
+    if (!last)
+        return false;
+    atomic_flag_clear(&last->busy);
+    last->row = UINT64_MAX;
+    last->norm = 0;
     bool embeds = m->order == ORDER_EMBEDDING || m->order == ORDER_ROWS;
     bool of_inputs = lycoris && is_of_inputs(&lycoris->shape);
-    *dora = (struct dora){ .m = t ? t : lycoris, .columns = of_inputs || (embeds != form_swaps(w)), .each = 1,
+    *dora = (struct dora){ .m = t ? t : lycoris, .columns = of_inputs || (embeds != form_swaps(w)), .each = 1, .last = last,
         .epsilon = lycoris ? 0x1p-23 : 0, .c = w->a->c };
     if (of_inputs && shape->rank > 2)
         inputs = shape_dim(shape, 1);

@@ -4,7 +4,7 @@
 
 #include "base/num.h"
 
-static const struct form forms[] = {
+static const struct form_facts forms[] = {
     { FACTOR_A, false, false, true, form_lowrank },
     { FACTOR_HADA_1A, false, false, true, form_hadamard },
     { FACTOR_LOKR_1, false, false, true, form_kronecker },
@@ -17,7 +17,7 @@ static const struct form forms[] = {
     { FACTOR_TOKENS, false, false, false, form_tokens },
 };
 
-const struct form *
+const struct form_facts *
 form_at(size_t i)
 {
     return i < sizeof forms / sizeof *forms ? &forms[i] : NULL;
@@ -78,8 +78,8 @@ form_product(struct product *p, const struct product_parts *parts, const struct 
             return form_misfit(w, parts->r, err);
         p->r = (struct factor){ parts->r, 0, parts->cols, 1 };
     }
-    if (!shape_numel(&parts->l->shape, &nl) || parts->l->shape.rank < 2 || shape_dim(&parts->l->shape, parts->turned ? 0 : 1) != p->rank
-            || nl / p->rank != parts->rows)
+    if (!shape_numel(&parts->l->shape, &nl) || parts->l->shape.rank < 2
+            || shape_dim(&parts->l->shape, parts->turned ? 0 : 1) != p->rank || nl / p->rank != parts->rows)
         return form_misfit(w, parts->l, err);
     p->l = parts->turned ? (struct factor){ parts->l, 0, 1, parts->rows } : (struct factor){ parts->l, 0, p->rank, 1 };
     return form_product_fits(p, w, err);

@@ -23,12 +23,12 @@ needs_translation(bool *needs, struct match_job *m, const struct adapter *a, str
 }
 
 bool
-match_find(struct place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n,
+match_find(struct weight_place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n,
     enum weight_search how, struct err *err)
 {
     bool translated;
     size_t found = WEIGHT_NONE;
-    *place = (struct place){ .index = WEIGHT_NONE };
+    *place = (struct weight_place){ .index = WEIGHT_NONE };
     if (!needs_translation(&translated, m, a, err))
         return false;
     if (translated && !weight_names_find(&found, translation_names(m->translation), name, n, how, err))
@@ -43,12 +43,12 @@ match_find(struct place *place, struct match_job *m, const struct adapter *a, co
 }
 
 bool
-match_module(struct place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, bool bias,
+match_module(struct weight_place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, bool bias,
     struct err *err)
 {
     struct str name = { 0 };
     if (module->nhits != 0) {
-        *place = (struct place){ .index = module->hit->index[bias] };
+        *place = (struct weight_place){ .index = module->hit->index[bias] };
         if (place->index != WEIGHT_NONE)
             place_whole(place, m->choice, place->index);
         return true;
@@ -103,7 +103,7 @@ take(const struct match_job *m, size_t index, struct err *err)
             t.name_len), dtype_name(c->copy->dtype));
         return NULL;
     }
-    struct change *change = change_new(m->owner, c->copy && !c->kept ? c->copy->dtype : DTYPE_F32, err);
+    struct change *change = change_new(m->owner, c->copy && !c->kept ? c->copy->dtype : DTYPE_UNKNOWN, err);
     m->change[index] = change;
     if (!change)
         return NULL;
@@ -130,7 +130,7 @@ take(const struct match_job *m, size_t index, struct err *err)
 /* --- steps */
 
 struct arranging
-match_arranging(const struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct place *place,
+match_arranging(const struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct weight_place *place,
     const struct tensor *t)
 {
     return (struct arranging){ a, module, place, t, m->job->model->catalog, m->job->limits->alloc };
@@ -165,7 +165,7 @@ list_inputs(struct change_step *step, const struct adapter_module *module, const
 }
 
 bool
-match_add(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct place *place,
+match_add(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct weight_place *place,
     const struct tensor *t, struct change_step *step, struct err *err)
 {
     step->adapter = (unsigned)(a - m->list);
@@ -182,17 +182,17 @@ match_add(struct match_job *m, const struct adapter *a, const struct adapter_mod
 
 /* Adds what a form of a module changes. */
 static bool
-add_form(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct form *form, struct err *err)
+add_form(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct form_facts *form, struct err *err)
 {
     const struct tensor *t = module->factor[form->sign];
-    struct place place;
+    struct weight_place place;
     struct change_step step;
     if (!match_module(&place, m, a, module, form->bias, err))
         return false;
     if (place.index == WEIGHT_NONE && form->optional)
         return true;
     if (place.index == WEIGHT_NONE)
-        return form->bias ? adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a bias that the base has not")
+        return form->bias ? adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a bias, but the base has none")
             : match_missing(m, a, module, err);
     const struct arranging w = match_arranging(m, a, module, &place, t);
     if (!form->arrange(&step, &w, err))
@@ -211,7 +211,7 @@ bool
 match_missing(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
 {
     struct str name = { 0 };
-    struct place found;
+    struct weight_place found;
     str_add(&name, module->name, module->len);
     str_text(&name, ".in_proj_weight");
     bool ok = (!name.failed || err_memory(err, name.room)) && match_find(&found, m, a, name.p, name.len, WEIGHT_EXACT, err);
@@ -219,8 +219,8 @@ match_missing(struct match_job *m, const struct adapter *a, const struct adapter
     if (!ok)
         return false;
     if (found.index != WEIGHT_NONE || memmem(module->name, module->len, "base_layer.out_proj", 19))
-        return adapter_fail(module, ERR_UNSUPPORTED, err, "adapters of torch.nn.MultiheadAttention are not merged: peft adds a part of "
-            "them twice");
+        return adapter_fail(module, ERR_UNSUPPORTED, err, "adapters of torch.nn.MultiheadAttention are not merged: peft adds a "
+            "part of them twice");
     const char *index = catalog_facts_of(m->job->model->catalog)->index;
     if (index)
         return adapter_fail(module, ERR_MALFORMED, err, "the base has no weight for it: this is one shard; give the directory or %s",

@@ -33,23 +33,23 @@ bool match_steps(struct match_job *m, const struct adapter *a, struct err *err);
 /* --- for the files of this noun */
 
 /* Finds the tensor of this name, or WEIGHT_NONE. */
-bool match_find(struct place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n,
+bool match_find(struct weight_place *place, struct match_job *m, const struct adapter *a, const char *name, size_t n,
     enum weight_search how, struct err *err);
 
 /* Finds the weight or the bias of a module. */
-bool match_module(struct place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, bool bias,
+bool match_module(struct weight_place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, bool bias,
     struct err *err);
 
 /* Appends a tensor to the choice; the name is copied. Sets *index. */
 bool match_append(size_t *index, struct match_job *m, const struct chosen *chosen, const char *name, size_t n, struct err *err);
 
 /* Adds a step of a module to a place. `t`: the factor that it was recognised by. */
-bool match_add(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct place *place,
+bool match_add(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct weight_place *place,
     const struct tensor *t, struct change_step *step, struct err *err);
 
 /* Returns the arguments of a form. */
 struct arranging match_arranging(const struct match_job *m, const struct adapter *a, const struct adapter_module *module,
-    const struct place *place, const struct tensor *t);
+    const struct weight_place *place, const struct tensor *t);
 
 /* Fails for a module without a weight. */
 bool match_missing(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err);
@@ -61,7 +61,7 @@ bool match_experts(bool *taken, struct match_job *m, const struct adapter *a, co
 bool match_parts(struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err);
 
 /* Finds the part of a stacked tensor that is the weight of a module of one expert; leaves *place alone if there is none. */
-bool match_expert(struct place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module,
+bool match_expert(struct weight_place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module,
     struct err *err);
 
 /* Checks that two tensors of adapters have the same bytes; sets *same. */

@@ -19,7 +19,7 @@ static bool
 find_hits(struct adapter_module *module, struct match_job *m, const struct adapter *a, int tower, struct err *err)
 {
     struct tower_hit hit[TOWER_HITS];
-    struct place place = { .index = WEIGHT_NONE };
+    struct weight_place place = { .index = WEIGHT_NONE };
     size_t n;
     if (tower == TOWER_NONE && (!match_module(&place, m, a, module, false, err) || (place.index == WEIGHT_NONE
             && !match_module(&place, m, a, module, true, err))))
@@ -96,7 +96,7 @@ misfit(const struct adapter_module *module, const struct tensor *w, const struct
 
 /* Sets the place of a hit. */
 static bool
-find_place(struct place *place, const struct match_job *m, const struct adapter_module *module, const struct tower_hit *hit, bool bias,
+find_place(struct weight_place *place, const struct match_job *m, const struct adapter_module *module, const struct tower_hit *hit, bool bias,
     const struct tensor *t, uint64_t cols, struct err *err)
 {
     const struct tensor w = chosen_source(&m->choice->list[hit->index[bias]]);
@@ -113,7 +113,7 @@ check_rows(const struct match_job *m, const struct adapter_module *module, bool 
     for (size_t i = 0; i < module->nhits; i++) {
         const struct tower_hit *h = &module->hit[i];
         if (h->index[bias] == WEIGHT_NONE)
-            return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s that the base has not", bias ? "bias" : "weight");
+            return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s, but the base has none", bias ? "bias" : "weight");
         const struct tensor w = chosen_source(&m->choice->list[h->index[bias]]);
         if (h->rows == 0 || h->rows > rows || h->from > rows - h->rows)
             return misfit(module, &w, t, err);
@@ -140,7 +140,7 @@ add_product(struct match_job *m, const struct adapter *a, const struct adapter_m
     for (size_t i = 0; i < module->nhits; i++) {
         const struct tower_hit *h = &module->hit[i];
         struct change_step step;
-        struct place place;
+        struct weight_place place;
         struct product *p = catalog_alloc(m->job->model->catalog, sizeof *p, err);
         if (!p || !find_place(&place, m, module, h, false, swap ? up : down, cols, err))
             return false;
@@ -166,7 +166,7 @@ add_tensor(struct match_job *m, const struct adapter *a, const struct adapter_mo
     for (size_t i = 0; i < module->nhits; i++) {
         const struct tower_hit *h = &module->hit[i];
         struct change_step step;
-        struct place place;
+        struct weight_place place;
         if (!find_place(&place, m, module, h, bias, t, n / rows, err))
             return false;
         const struct arranging w = match_arranging(m, a, module, &place, t);

@@ -3,11 +3,11 @@
 #include "base/num.h"
 
 void
-place_whole(struct place *p, const struct choice *choice, size_t index)
+place_whole(struct weight_place *p, const struct choice *choice, size_t index)
 {
     const struct tensor t = chosen_source(&choice->list[index]);
     uint64_t numel, rows = t.shape.rank != 0 ? shape_dim(&t.shape, 0) : 1;
-    *p = (struct place){ .index = index, .shape = t.shape };
+    *p = (struct weight_place){ .index = index, .shape = t.shape };
     if (!shape_numel(&t.shape, &numel) || numel == 0)
         rows = numel = 1;
     uint64_t cols = numel / rows;
@@ -15,7 +15,7 @@ place_whole(struct place *p, const struct choice *choice, size_t index)
 }
 
 bool
-place_rows(struct place *p, uint64_t first, uint64_t n, uint64_t cols)
+place_rows(struct weight_place *p, uint64_t first, uint64_t n, uint64_t cols)
 {
     struct change_rows *r = &p->rows;
     uint64_t numel, end, count = change_rows_count(r);
@@ -28,7 +28,7 @@ place_rows(struct place *p, uint64_t first, uint64_t n, uint64_t cols)
 }
 
 bool
-place_cols(struct place *p, uint64_t first, uint64_t n)
+place_cols(struct weight_place *p, uint64_t first, uint64_t n)
 {
     if (first > p->rows.cols || n > p->rows.cols - first)
         return false;

@@ -6,7 +6,7 @@
 #include "adapter/change.h"
 #include "adapter/names.h"
 
-struct place {
+struct weight_place {
     size_t index;               /* chosen tensor, or WEIGHT_NONE */
     struct shape shape;         /* of the module's weight */
     struct change_rows rows;    /* its rows, of all other dimensions; a vector has rows of one element */
@@ -16,14 +16,14 @@ struct place {
 };
 
 /* Sets a place to all of a chosen tensor. */
-void place_whole(struct place *p, const struct choice *choice, size_t index);
+void place_whole(struct weight_place *p, const struct choice *choice, size_t index);
 
 /* Limits a place to n of its rows, from `first` on, as if it were a matrix with rows of `cols` elements. Returns false if it does
  * not have that many, or if its rows are not adjacent. */
-bool place_rows(struct place *p, uint64_t first, uint64_t n, uint64_t cols);
+bool place_rows(struct weight_place *p, uint64_t first, uint64_t n, uint64_t cols);
 
 /* Limits a place to columns [first, first + n). */
-bool place_cols(struct place *p, uint64_t first, uint64_t n);
+bool place_cols(struct weight_place *p, uint64_t first, uint64_t n);
 
 
 #endif

@@ -79,12 +79,14 @@ product_fits(const struct product *p, uint64_t most)
     uint64_t floats, more = 0;
     most = num_min(most, SIZE_MAX / 8) / sizeof(float);
     return num_mul(&floats, p->rank, num_max(p->cols, LOWRANK_PANEL)) && floats <= most && p->rank <= most
-        && (!p->core || (num_mul(&more, p->inner, p->cols) && more <= most && num_mul(&more, p->inner, p->positions) && more <= most));
+        && (!p->core || (num_mul(&more, p->inner, p->cols) && more <= most && num_mul(&more, p->inner, p->positions)
+            && more <= most));
 }
 
 /* Makes some rows of the product; l and narrow have room for rows of L. */
 static bool
-make_rows(const struct change_owner *o, const struct product *p, const struct product_part *part, const float *r, double *l, float *narrow, const double *s, struct err *err)
+make_rows(const struct change_owner *o, const struct product *p, const struct product_part *part, const float *r, double *l,
+    float *narrow, const double *s, struct err *err)
 {
     size_t rank = (size_t)p->rank, n = part->rows * rank;
     if (!factor_read(o->model, o->k, &p->l, part->row, part->rows, rank, narrow, err))

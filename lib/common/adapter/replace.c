@@ -54,7 +54,7 @@ check_equal(const struct match_job *m, const struct adapter_module *module, cons
         "differ"));
 }
 
-/* Appends a tensor that the base has not, such as the head of a classifier. */
+/* Appends a tensor without a counterpart in the base, such as the head of a classifier. */
 static bool
 add_new(struct match_job *m, const struct adapter_module *module, const struct tensor *t, bool bias, struct err *err)
 {
@@ -63,7 +63,7 @@ add_new(struct match_job *m, const struct adapter_module *module, const struct t
     char shown[STR_SHOWN];
     size_t index;
     if (is_gguf(m))
-        return adapter_fail(module, ERR_UNSUPPORTED, err, "the adapter has a saved tensor that the base has not");
+        return adapter_fail(module, ERR_UNSUPPORTED, err, "the base has no tensor that its saved one could replace");
     str_add(&name, module->name, module->len);
     str_text(&name, bias ? ".bias" : ".weight");
     bool ok = (!name.failed || err_memory(err, name.room)) && match_append(&index, m, &chosen, name.p, name.len, err);
@@ -78,7 +78,7 @@ add_new(struct match_job *m, const struct adapter_module *module, const struct t
 
 /* Replaces a tensor that the base stores in another order, or changed by an operation. */
 static bool
-set_in_place(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct place *place,
+set_in_place(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct weight_place *place,
     const struct tensor *t, struct err *err)
 {
     struct change_step step;
@@ -92,11 +92,11 @@ set_in_place(struct match_job *m, const struct adapter *a, const struct adapter_
 
 /* Returns true if a place is a whole tensor, stored as it is. */
 static bool
-is_whole(const struct place *place, const struct shape *of)
+is_whole(const struct weight_place *place, const struct shape *of)
 {
     uint64_t numel;
-    return of->rank == place->shape.rank && shape_same(of, &place->shape, of->rank) && place->nops == 0 && !place->transposed && place->rows.first == 0 && place->rows.dims == 1
-        && place->rows.dim[0].stride == place->rows.cols && shape_numel(of, &numel)
+    return of->rank == place->shape.rank && shape_same(of, &place->shape, of->rank) && place->nops == 0 && !place->transposed
+        && place->rows.first == 0 && place->rows.dims == 1 && place->rows.dim[0].stride == place->rows.cols && shape_numel(of, &numel)
         && numel == place->rows.dim[0].n * place->rows.cols;
 }
 
@@ -112,11 +112,11 @@ replace(struct match_job *m, const struct adapter *a, const struct adapter_modul
     struct err *err)
 {
     char shown[STR_SHOWN];
-    struct place place;
+    struct weight_place place;
     if (!match_module(&place, m, a, module, bias, err))
         return false;
     if (place.index == WEIGHT_NONE && bias && module->factor[FACTOR_SET] == NULL)
-        return adapter_fail(module, ERR_MALFORMED, err, "the adapter has a bias that the base has not");
+        return adapter_fail(module, ERR_MALFORMED, err, "the adapter has a bias, but the base has none");
     if (place.index == WEIGHT_NONE)
         return module->factor[FACTOR_BASE] ? match_missing(m, a, module, err) : add_new(m, module, t, bias, err);
     struct chosen *c = &m->choice->list[place.index];
@@ -155,8 +155,8 @@ check_head(const struct match_job *m, struct err *err)
 {
     const struct tensor head = m->head != WEIGHT_NONE ? chosen_source(&m->choice->list[m->head]) : (struct tensor){ 0 };
     return m->head == WEIGHT_NONE || m->effects->vocabulary == 0 || shape_dim(&head.shape, 0) == m->effects->vocabulary
-        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has an embedding of %" PRIu64 " rows, but no head, which the base ties "
-            "to one of %" PRIu64, m->effects->vocabulary, shape_dim(&head.shape, 0));
+        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has an embedding of %" PRIu64 " rows, but no head, which the "
+            "base ties to one of %" PRIu64, m->effects->vocabulary, shape_dim(&head.shape, 0));
 }
 
 bool

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { IDLE_BYTES = 8 << 20 };
+enum { IDLE_BYTES = 8 << 20, IDLE_MAX = 256 };      /* the list is searched from the front */
 
 struct resident {
     struct resident *next;              /* most recently taken first */
@@ -52,11 +52,12 @@ residents_free(struct residents *r)
 static void
 forget(struct residents *r)
 {
-    size_t idle = 0;
+    size_t idle = 0, n = 0;
     for (struct resident **at = &r->list; *at;) {
         struct resident *f = *at;
         idle += f->users == 0 ? f->size : 0;
-        if (f->users != 0 || (idle <= IDLE_BYTES && !f->failed)) {
+        n += f->users == 0;
+        if (f->users != 0 || (idle <= IDLE_BYTES && n <= IDLE_MAX && !f->failed)) {
             at = &f->next;
             continue;
         }

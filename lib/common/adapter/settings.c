@@ -254,7 +254,8 @@ tower_config(const struct adapter *a, const struct adapter_module *m, const char
     size_t len;
     *n = 0;
     json_object_foreach(a->towers, key, value)
-        if ((len = strlen(key)) + 1 < m->len && memcmp(m->name, key, len) == 0 && m->name[len] == '.' && (!found || m->len - len - 1 < *n)) {
+        if ((len = strlen(key)) + 1 < m->len && memcmp(m->name, key, len) == 0 && m->name[len] == '.'
+                && (!found || m->len - len - 1 < *n)) {
             found = value;
             *name = m->name + len + 1;
             *n = m->len - len - 1;
@@ -340,7 +341,8 @@ settle(struct adapter_module *m, const struct adapter *a, const struct adapter_j
     if (!check_pairs(m, err))
         return false;
     if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !scale_short(m, a, err)
-            : a->family == ADAPTER_SINGLE ? !scale_single(m, a, job, err) : is_scaled(m) && !adapter_configure(m, a, m->name, m->len, err))
+            : a->family == ADAPTER_SINGLE ? !scale_single(m, a, job, err)
+            : is_scaled(m) && !adapter_configure(m, a, m->name, m->len, err))
         return false;
     if (m->rank > RANK_MAX)
         return adapter_fail(m, ERR_LIMIT, err, "its rank exceeds the limit of %d", RANK_MAX);

@@ -116,7 +116,8 @@ config_ties(bool *ties, const struct match_job *m, struct err *err)
     const json_t *own = json_object_get(config, "tie_word_embeddings");
     const json_t *inner = json_object_get(json_object_get(config, "text_config"), "tie_word_embeddings");
     const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
-    bool generates = class && (strstr(class, "ForCausalLM") || strstr(class, "LMHeadModel") || strstr(class, "ForConditionalGeneration"));
+    bool generates = class && (strstr(class, "ForCausalLM") || strstr(class, "LMHeadModel")
+        || strstr(class, "ForConditionalGeneration"));
     *ties = own ? json_is_true(own) : inner ? json_is_true(inner) : generates;
     json_decref(config);
     return true;
@@ -131,7 +132,8 @@ find_tied(size_t *embedding, const char **head, const struct match_job *m, struc
     size_t found;
     *embedding = WEIGHT_NONE;
     *head = gguf ? "output.weight" : "lm_head.weight";
-    if (!weight_names_find(&found, m->names, *head, strlen(*head), gguf ? WEIGHT_EXACT : WEIGHT_ENDS, err) || (!gguf && !config_ties(&ties, m, err)))
+    if (!weight_names_find(&found, m->names, *head, strlen(*head), gguf ? WEIGHT_EXACT : WEIGHT_ENDS, err)
+            || (!gguf && !config_ties(&ties, m, err)))
         return false;
     if (found != WEIGHT_NONE || !ties)
         return true;
@@ -159,8 +161,8 @@ see_adapter(bool *part, const struct match_job *m, const struct adapter *a, stru
     if (p.embedding && p.head && !same_changes(&same, m, &p, err))
         return false;
     if (tokens && p.embedding && p.embedding->factor[FACTOR_TOKENS] && (!same_tensor(&tokens, m, &p, FACTOR_TOKENS, err)
-            || (!tokens && !adapter_fail(p.head, ERR_MALFORMED, err, "its token rows differ from those of the embedding, to which it is "
-            "tied"))))
+            || (!tokens && !adapter_fail(p.head, ERR_MALFORMED, err, "its token rows differ from those of the embedding, to which it "
+            "is tied"))))
         return false;
     if (same || (p.head && !changes(p.head) && !changes(p.embedding)))
         p.head->skipped = true;

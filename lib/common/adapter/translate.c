@@ -129,7 +129,7 @@ is_transposed(const struct layout *l, uint64_t rows, uint64_t cols)
 }
 
 static bool
-set_place(struct place *place, const struct translation *t, const struct composed_part *part)
+set_place(struct weight_place *place, const struct translation *t, const struct composed_part *part)
 {
     const struct tensor *of = part->decode ? part->decode->part[0] : part->copy;
     const struct layout *l = part->layout ? part->layout : part->copy ? part->copy->layout : NULL;
@@ -148,14 +148,14 @@ set_place(struct place *place, const struct translation *t, const struct compose
 }
 
 bool
-translation_place(struct place *place, const struct translation *t, size_t found, struct err *err)
+translation_place(struct weight_place *place, const struct translation *t, size_t found, struct err *err)
 {
     const struct chosen *c = &t->hf.list[found];
     const struct tensor of = chosen_tensor(c);
     struct composed_part whole = { .copy = c->copy, .decode = c->decode };
     const struct composed_part *part = c->composed && c->composed->n == 1 ? &c->composed->part[0] : &whole;
     char shown[STR_SHOWN];
-    *place = (struct place){ .shape = of.shape };
+    *place = (struct weight_place){ .shape = of.shape };
     return ((!c->composed || part != &whole) && !part->repack && (part->copy || part->decode) && set_place(place, t, part))
         || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: the base stores it in an order in which adapters are not merged",
             str_shown(shown, of.name, of.name_len));

@@ -30,7 +30,7 @@ struct delta {
     /* Returns input i that it reads, or NULL after the last: for reports. Its extent.file counts as in the model. */
     const struct tensor *(*input)(const struct delta *delta, size_t i);
     enum dtype from;            /* F64 for a source of this type, else F32: how elements are read before the change */
-    bool again;                 /* reads elements of the source more than once: a pipe is spooled */
+    bool again;                 /* goes back by more than SCHEME_BACK bytes of its source: a pipe is spooled */
     size_t number;              /* among the deltas of the job */
     uint64_t numel;             /* elements of the source */
     const char *name;           /* of what it changes, name_len bytes; borrowed from the catalog */
