@@ -174,7 +174,7 @@ END
     amn-remember -q --adapter tokens --adapter lora base.safetensors | cmp - want.out
     amn-remember -q --adapter lora --adapter tokens base.safetensors | cmp - want.out
     refused 65 'two adapters replace one row' --adapter tokens --adapter tokens base.safetensors
-    refused 65 'a token index that the base has not: it has 7 rows' --adapter beyond base.safetensors
+    refused 65 "a token index that is not one of the base's 7 rows" --adapter beyond base.safetensors
     refused 65 'lists token index 5 twice' --adapter again base.safetensors
     refused 65 'does not fit' --adapter few base.safetensors
 }
@@ -235,7 +235,7 @@ END
     done
     merged apart.safetensors switch switch-want.safetensors
     [ "$(amn-remember --plan --adapter joined stacked.safetensors | jq -s '[.[] | select(.name == "model.layers.0.mlp.experts.down_proj").inputs[]] | length')" = 3 ]
-    refused 65 'factors are of 3 experts, and the base has more' --adapter joined more.safetensors
+    refused 65 'factors are for 3 experts, but the base has more' --adapter joined more.safetensors
     refused 69 'without config.json' --adapter square plain/model.safetensors --config none
     amn-remember -q --adapter square plain | tail -c 48 >plain.out
     amn-remember -q --adapter square gptoss | tail -c 48 >gptoss.out

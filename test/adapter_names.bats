@@ -184,6 +184,8 @@ members = {"transformer.r": 2, "transformer.lora_alpha": 4, "transformer.rank_pa
 meta = {"format": "pt", "lora_adapter_metadata": json.dumps(members)}
 write("base.safetensors", base); write("want.safetensors", want); write("lora.safetensors", lora, meta)
 write("agrees.safetensors", dict(lora, **{"transformer.blocks.0.to_k.alpha": ("F32", [], [8.0])}), meta)
+write("integer.safetensors", dict(lora, **{"transformer.blocks.0.to_k.alpha": ("I64", [], [8])}), meta)
+write("wrong.safetensors", dict(lora, **{"transformer.blocks.0.to_k.dora_scale": ("I64", [], [8])}), meta)
 write("differs.safetensors", dict(lora, **{"transformer.blocks.0.to_k.alpha": ("F32", [], [4.0])}), meta)
 write("broken.safetensors", lora, {"lora_adapter_metadata": "{"})
 members["transformer.rank_pattern"] = {}
@@ -191,7 +193,8 @@ write("rank.safetensors", lora, {"lora_adapter_metadata": json.dumps(members)})
 END
     merged base.safetensors lora.safetensors want.safetensors
     merged base.safetensors agrees.safetensors want.safetensors
-    for adapter in differs broken rank; do try 65 amn-remember --adapter $adapter.safetensors base.safetensors; done
+    merged base.safetensors integer.safetensors want.safetensors
+    for adapter in differs broken rank wrong; do try 65 amn-remember --adapter $adapter.safetensors base.safetensors; done
     try 65 amn-remember --adapter differs.safetensors base.safetensors
     grep -q 'alpha tensor is 4, but lora_adapter_metadata declares 8' err
 }

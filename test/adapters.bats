@@ -62,6 +62,15 @@ END
     [ "$(amn-remember --size --adapter lora base.safetensors)" = "$(amn-remember --size base.safetensors)" ]
 }
 
+@test "one pass merges, converts to GGUF and quantizes, like two" {
+    "$tests/make-examples" .
+    try 0 amn-forget -q --scheme q4_k_m --adapter lora -o one.gguf model
+    try 0 amn-convert -q --dtype f32 --adapter lora -o merged/ model
+    try 0 amn-forget -q --scheme q4_k_m -o two.gguf merged
+    [ "$(amn hash --stored one.gguf | cut -d ' ' -f 1)" = "$(amn hash --stored two.gguf | cut -d ' ' -f 1)" ]
+    [ "$(amn hash one.gguf | cut -d ' ' -f 1)" != "$(amn-forget -q --scheme q4_k_m -o plain.gguf model 2>&1; amn hash plain.gguf | cut -d ' ' -f 1)" ]
+}
+
 @test "wrong adapters are refused before the first byte" {
     make_models
     for scale in nan 0x1 1e999 inf; do
@@ -256,8 +265,8 @@ END
 65 other belongs to another model
 65 saved shape \[37, 300\] cannot replace one of shape \[37, 301\]
 65 differs two tensors replace it, and they differ
-65 bias a bias that the base has not
-65 bias2 a bias that the base has not
+65 bias a bias, but the base has none
+65 bias2 a bias, but the base has none
 65 text adapter_config.json
 65 list adapter_config.json
 65 alphaless lora_alpha is missing

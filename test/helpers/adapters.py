@@ -11,7 +11,7 @@ def values(n, seed):
 
 def f32(v): return struct.pack("<%df" % len(v), *v)
 def bf16(v): return b"".join(struct.pack("<f", x)[2:] for x in v)
-PACK = {"F32": f32, "BF16": bf16, "F16": lambda v: struct.pack("<%de" % len(v), *v)}
+PACK = {"F32": f32, "I64": lambda v: struct.pack("<%dq" % len(v), *map(int, v)), "BF16": bf16, "F16": lambda v: struct.pack("<%de" % len(v), *v)}
 
 def write(path, tensors, metadata=None):
     """tensors: name -> (dtype, shape, list of floats)."""

@@ -160,7 +160,7 @@ add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n
                 return false;
         }
     return find_part(&place, f, path, n, f->experts, p->part[0], WEIGHT_WHOLE, err) && (place.index == WEIGHT_NONE
-        || adapter_fail(f->module, ERR_MALFORMED, err, "the factors are of %" PRIu64 " experts, and the base has more", f->experts));
+        || adapter_fail(f->module, ERR_MALFORMED, err, "the factors are for %" PRIu64 " experts, but the base has more", f->experts));
 }
 
 /* --- adapters made with target_parameters */

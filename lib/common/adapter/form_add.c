@@ -214,8 +214,8 @@ form_tokens(struct change_step *step, const struct arranging *w, struct err *err
     *tokens = (struct tokens){ w->t, n };
     json_array_foreach(list, i, item) {
         if (!json_is_integer(item) || json_integer_value(item) < 0 || (uint64_t)json_integer_value(item) >= rows)
-            return adapter_fail(m, ERR_MALFORMED, err, "adapter_config.json lists a token index that the base has not: it has "
-                "%" PRIu64 " rows", rows);
+            return adapter_fail(m, ERR_MALFORMED, err, "adapter_config.json lists a token index that is not one of the base's %"
+                PRIu64 " rows", rows);
         tokens->at[i] = (struct token){ (uint64_t)json_integer_value(item), i };
     }
     qsort(tokens->at, n, sizeof *tokens->at, compare_tokens);

@@ -334,7 +334,8 @@ static bool
 read_tensor(struct adapter *a, const struct tensor *t, struct catalog *memory, struct err *err)
 {
     char shown[STR_SHOWN];
-    if (t->dtype < DTYPE_SCALARS && !dtype_is_float(t->dtype))
+    bool integer = t->dtype == DTYPE_I64 && !t->big_endian && str_ends(t->name, ".alpha");
+    if (t->dtype < DTYPE_SCALARS && !dtype_is_float(t->dtype) && !integer)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s are not supported", str_shown(shown, t->name,
             t->name_len), dtype_name(t->dtype));
     return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err) : read_key(a, t, memory, err);

@@ -192,7 +192,7 @@ add_form(struct match_job *m, const struct adapter *a, const struct adapter_modu
     if (place.index == WEIGHT_NONE && form->optional)
         return true;
     if (place.index == WEIGHT_NONE)
-        return form->bias ? adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a bias that the base has not")
+        return form->bias ? adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a bias, but the base has none")
             : match_missing(m, a, module, err);
     const struct arranging w = match_arranging(m, a, module, &place, t);
     if (!form->arrange(&step, &w, err))

@@ -113,7 +113,7 @@ check_rows(const struct match_job *m, const struct adapter_module *module, bool 
     for (size_t i = 0; i < module->nhits; i++) {
         const struct tower_hit *h = &module->hit[i];
         if (h->index[bias] == WEIGHT_NONE)
-            return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s that the base has not", bias ? "bias" : "weight");
+            return adapter_fail(module, ERR_MALFORMED, err, "the adapter changes a %s, but the base has none", bias ? "bias" : "weight");
         const struct tensor w = chosen_source(&m->choice->list[h->index[bias]]);
         if (h->rows == 0 || h->rows > rows || h->from > rows - h->rows)
             return misfit(module, &w, t, err);

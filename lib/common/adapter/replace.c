@@ -54,7 +54,7 @@ check_equal(const struct match_job *m, const struct adapter_module *module, cons
         "differ"));
 }
 
-/* Appends a tensor that the base has not, such as the head of a classifier. */
+/* Appends a tensor without a counterpart in the base, such as the head of a classifier. */
 static bool
 add_new(struct match_job *m, const struct adapter_module *module, const struct tensor *t, bool bias, struct err *err)
 {
@@ -63,7 +63,7 @@ add_new(struct match_job *m, const struct adapter_module *module, const struct t
     char shown[STR_SHOWN];
     size_t index;
     if (is_gguf(m))
-        return adapter_fail(module, ERR_UNSUPPORTED, err, "the adapter has a saved tensor that the base has not");
+        return adapter_fail(module, ERR_UNSUPPORTED, err, "the base has no tensor that its saved one could replace");
     str_add(&name, module->name, module->len);
     str_text(&name, bias ? ".bias" : ".weight");
     bool ok = (!name.failed || err_memory(err, name.room)) && match_append(&index, m, &chosen, name.p, name.len, err);
@@ -116,7 +116,7 @@ replace(struct match_job *m, const struct adapter *a, const struct adapter_modul
     if (!match_module(&place, m, a, module, bias, err))
         return false;
     if (place.index == WEIGHT_NONE && bias && module->factor[FACTOR_SET] == NULL)
-        return adapter_fail(module, ERR_MALFORMED, err, "the adapter has a bias that the base has not");
+        return adapter_fail(module, ERR_MALFORMED, err, "the adapter has a bias, but the base has none");
     if (place.index == WEIGHT_NONE)
         return module->factor[FACTOR_BASE] ? match_missing(m, a, module, err) : add_new(m, module, t, bias, err);
     struct chosen *c = &m->choice->list[place.index];

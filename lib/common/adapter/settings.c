@@ -5,6 +5,7 @@
 
 #include "adapter/adapter_priv.h"
 #include "adapter/factor.h"
+#include "base/bytes.h"
 #include "base/matcher.h"
 
 enum { RANK_MAX = 65536, PATTERN_STEPS = 1 << 26, PATTERN_MAX = 1024 };
@@ -170,6 +171,17 @@ is_scaled(const struct adapter_module *m)
     return false;
 }
 
+/* Reads a 64-bit integer: the type in which diffusers' converter to kohya's form writes alpha. */
+static bool
+read_integer(double *value, const struct tensor *t, const struct model *m, struct err *err)
+{
+    uint8_t bytes[sizeof(int64_t)];
+    if (!model_bytes(m, t, 0, bytes, sizeof bytes, err))
+        return false;
+    *value = (double)(int64_t)load_le64(bytes);
+    return true;
+}
+
 /* Reads the tensor with alpha. */
 static bool
 read_alpha(double *alpha, const struct adapter_module *m, const struct adapter_job *job, struct err *err)
@@ -179,6 +191,8 @@ read_alpha(double *alpha, const struct adapter_module *m, const struct adapter_j
     float x;
     if (!shape_numel(&t->shape, &n) || n != 1)
         return adapter_fail(m, ERR_MALFORMED, err, "alpha is not a single number");
+    if (t->dtype == DTYPE_I64)
+        return read_integer(alpha, t, job->model, err);
     if (!factor_elements(job->model, job->kernels, t, 0, 1, &x, err))
         return false;
     *alpha = x;

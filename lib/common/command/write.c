@@ -174,7 +174,8 @@ write_summed(const struct command *cmd, struct pipeline *p, struct choice *choic
         command_tell_error(cmd, p, choice);
     if (ok && cmd->merged && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
         command_tell_shift(cmd, p, choice);
-    ok = report_file_commit(report, err) && ok;
+    if (ok || cmd->exact.on)                    /* that of --exact says why it was refused */
+        ok = report_file_commit(report, err) && ok;
     report_file_close(report);
     return ok;
 }
