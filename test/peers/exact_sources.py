@@ -1,7 +1,10 @@
 """exact_sources: files of many small quantized weights, packed by the libraries whose formats they are in, and the values that these
 libraries decode. Scales are usual ones and awkward ones: subnormal, huge, zero, negative, powers of two, of few bits."""
+import importlib.util
 import json
 import os
+import sys
+import types
 
 import bitsandbytes.functional as bnb
 import gguf
@@ -321,6 +324,14 @@ def deepseek_fp8(rng, n):
     return of_modules("deepseek-fp8", n, values, {".weight": lambda i: q[i], ".scale": lambda i: s[i].view(E8)}, "BF16", 128)
 
 
+def deepseek_fp8_32(rng, n):
+    """DeepSeek V4.1: tiles of 32x32."""
+    q, s = fp8_codes(rng, n).repeat(1, 4, 1), exponents(rng, (n, 2, COLS // 32), 0, 244)
+    one = Fp8Dequantize(None)
+    values = np.stack([dense(one._dequantize_one(q[i], s[i].view(E8), torch.float32)) for i in range(n)])
+    return of_modules("deepseek-fp8-32", n, values, {".weight": lambda i: q[i], ".scale": lambda i: s[i].view(E8)}, "BF16", 32)
+
+
 def float_fp8(strategy, kind):
     def make(rng, n):
         q, s = fp8_codes(rng, n), scales(rng, (n, ROWS if strategy == "channel" else 1, 1), kind)
@@ -508,6 +519,33 @@ def with_factors(kind, parts, scale="F16", group=32, negative=True):
             source.real = sum(product(raw, kind, at, parts).reshape(source.values.shape) for at in parts)
         return source
     return make
+
+
+def awq(rng, n, group=32):
+    """AutoAWQ's packing of usual weights; rows are a multiple of 8 codes in a word."""
+    for package in ("awq", "awq.modules", "awq.modules.linear", "awq.utils"):       # their __init__ requires CUDA
+        parent, _, last = package.rpartition(".")
+        module_ = types.ModuleType(package)
+        module_.__path__ = ([os.path.join(path, last) for path in sys.modules[parent].__path__] if parent
+                            else list(importlib.util.find_spec(package).submodule_search_locations))
+        sys.modules.setdefault(package, module_)
+    from awq.modules.linear.gemm import WQLinear_GEMM
+    from awq.utils.packing_utils import dequantize_gemm
+    rows, source = 32, Source("autoawq", np.empty((n, 32, COLS), dtype=np.float32), [module(i) + ".weight" for i in range(n)], "F16", group)
+    source.config = {"model_type": "llama", "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": group,
+                                                                    "zero_point": True, "version": "gemm"}}
+    for i in range(n):
+        q, z = rng.integers(0, 16, (rows, COLS)), rng.integers(0, 16, (rows, COLS // group))
+        s = (rng.random((rows, COLS // group)) * 0.01 + 1e-3).astype(np.float16)
+        linear = torch.nn.Linear(COLS, rows, bias=False)
+        spread = (q - z.repeat(group, 1)) * s.astype(np.float32).repeat(group, 1)
+        linear.weight.data = torch.from_numpy(spread.astype(np.float32))
+        packed = WQLinear_GEMM.from_linear(linear, 4, group, scales=torch.from_numpy(s).T, zeros=torch.from_numpy(z).T)
+        parts = {"qweight": packed.qweight, "qzeros": packed.qzeros, "scales": packed.scales}
+        source.values[i] = dense(dequantize_gemm(packed.qweight, packed.qzeros, packed.scales.float(), 4, group).T)
+        source.tensors |= {module(i) + "." + key: t for key, t in parts.items()}
+    source.real = source.values.astype(np.float64)
+    return source
 
 
 # --- G: MLX affine

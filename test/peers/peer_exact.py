@@ -29,7 +29,7 @@ SOURCES = {
     "D": [S.modelopt_nvfp4, S.ct_nvfp4, S.comfy_nvfp4, S.mlx_nvfp4, S.gguf_nvfp4],
     "E": [S.ct_int4("BF16", 32), S.ct_int4("F16", 64), S.ct_int4("F32", 128), S.with_factors(Q.Q4_0, [0]), S.with_factors(Q.Q5_0, [0]),
           S.with_factors(Q.Q8_0, [0])],
-    "F": [S.ct_int4("BF16", 32, True), S.ct_int4("F16", 32, True), S.ct_int4("F32", 128, True)],
+    "F": [S.ct_int4("BF16", 32, True), S.ct_int4("F16", 32, True), S.ct_int4("F32", 128, True), S.awq],
     "G": [S.with_factors(Q.Q4_1, [0, 2]), S.with_factors(Q.Q5_1, [0, 2]), S.mlx_affine(4, "BF16", 64), S.mlx_affine(4, "F16", 32),
           S.mlx_affine(3, "F32", 32), S.mlx_affine(8, "BF16", 32)],
     "H": [S.with_factors(Q.Q4_K, [0, 2], "F32", None), S.with_factors(Q.Q5_K, [0, 2], "F32", None)],

@@ -11,15 +11,18 @@ here=$(cd "$(dirname "$0")" && pwd)
 venv=${AMN_PEERS_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/amn-peers}
 export PYTHONDONTWRITEBYTECODE=1
 
-# environment FOLDER REQUIREMENTS
+# environment FOLDER REQUIREMENTS OPTION...
 environment() {
     [ -x "$1/bin/python" ] || python3 -m venv "$1"
     if ! "$1/bin/python" "$here/pinned.py" "$here/$2"; then
         echo "peers: installing into $1" >&2
-        "$1/bin/python" -m pip install --quiet -r "$here/$2"
+        venv_of=$1 list=$2
+        shift 2
+        "$venv_of/bin/python" -m pip install --quiet "$@" -r "$here/$list"
     fi
 }
 environment "$venv" requirements.txt
+environment "$venv" requirements-alone.txt --no-deps --no-build-isolation
 environment "$venv-llama" requirements-llama.txt
 
 # The converter of llama.cpp is in the source archive of llama-cpp-python.

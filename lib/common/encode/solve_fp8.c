@@ -447,7 +447,7 @@ resolve_weight(struct encoding *e, const struct solve_fp8 *how, float *facts, st
         if (choose(e, how, facts, &cause, &way))
             return true;
         if (cause == EXACT_NONFINITE)
-            *fail = (struct exact_fail){ .cause = cause };
+            *fail = (struct exact_fail){ .cause = cause, .nearest = (double)NAN };
         *collects(e, facts) = 1;
         return false;
     }

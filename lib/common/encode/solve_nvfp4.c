@@ -83,6 +83,44 @@ foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t 
     return most - least <= 17;
 }
 
+/* In place of the largest magnitude: survey values, not only scales; look for the first block that leaves no scale. */
+enum { VALUES = -2, LOCATING = -1 };
+
+/* BITS of the region in which no scale for all blocks is left, with the range of those before it. */
+enum { LOCATE = 2 };
+
+/* Fails with the first block of a region that leaves no scale for all, and the element at its end of the range. */
+static bool
+locate(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, const float *f, struct err *err)
+{
+    float lo = f[MOST_LO], hi = f[LEAST_HI];
+    for (size_t n; first < end; first += n) {
+        n = (size_t)num_min(end - first, ENCODE_FLOATS);
+        if (!run->read(run->of, first, n, run->x, err))
+            return false;
+        for (size_t i = 0; i < n; i += BLOCK) {
+            struct solve_block b;
+            size_t least = 0, most = 0;
+            double v, low = INFINITY;
+            solve_begin(&b, e, run, run->x + i, BLOCK, first + i);
+            struct solve_range r = SOLVE_RANGE;
+            if (!solve_narrow(&r, &b, &solve_e2m1) || !r.any)
+                continue;
+            for (size_t k = 0; k < BLOCK; k++) {
+                v = fabs(solve_value(&b, k));
+                most = v > fabs(solve_value(&b, most)) ? k : most;
+                least = v != 0 && v < low ? k : least;
+                low = v != 0 && v < low ? v : low;
+            }
+            lo = fmaxf(lo, (float)r.lo);
+            hi = fminf(hi, (float)r.hi);
+            if (lo - 8 > hi + 9)
+                return solve_fail(&b, EXACT_SPAN, lo == (float)r.lo ? most : least, NAN);
+        }
+    }
+    return true;
+}
+
 /* Finds the range of exponents of all blocks of a region. */
 bool
 solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, enum solve_nvfp4_reader reader,
@@ -92,9 +130,11 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
     float *f = facts + FACTS * region;
     if (is_nvfp4(&e->exact->source))
         return true;
-    if (foresee_region(e, run, first, end, f, err) || err->kind != ERR_NONE)
+    if (*copy_of(e, facts) == LOCATING)
+        return f[BITS] != LOCATE || locate(e, run, first, end, f, err);
+    if ((*copy_of(e, facts) == 0 && foresee_region(e, run, first, end, f, err)) || err->kind != ERR_NONE)
         return err->kind == ERR_NONE;
-    float most = *copy_of(e, facts);
+    float most = fmaxf(*copy_of(e, facts), 0);
     bool dense = e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_REAL;
     struct solve_nvfp4_run found = solve_nvfp4_all(reader, e->exact->level, most);
     f[MOST_LO] = -FLT_MAX;
@@ -138,25 +178,50 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
     return true;
 }
 
-/* Chooses the scale for all blocks from the ranges: 2^m, with a block scale 2^(t - m) for which -9 <= t - m <= 8. */
-static bool
-settle_powers(const struct encoding *e, float *facts, float *power, struct exact_fail *fail)
+/* Makes the next survey look for the first block that leaves no scale. */
+static void
+settle_locate(const struct encoding *e, float *facts)
 {
+    float lo = -FLT_MAX, hi = FLT_MAX;
+    for (uint64_t i = 0; i < e->nregions; i++) {
+        float *f = facts + FACTS * i, lo_i = f[MOST_LO], hi_i = f[LEAST_HI];
+        bool here = fmaxf(lo, lo_i) - 8 > fminf(hi, hi_i) + 9 && lo - 8 <= hi + 9;
+        f[BITS] = here ? LOCATE : 0;
+        f[MOST_LO] = lo;
+        f[LEAST_HI] = hi;
+        lo = fmaxf(lo, lo_i);
+        hi = fminf(hi, hi_i);
+    }
+    *copy_of(e, facts) = LOCATING;
+}
+
+/* Chooses the scale for all blocks from the ranges: 2^m, with a block scale 2^(t - m) for which -9 <= t - m <= 8. Fails without a
+ * cause if there is none. */
+static bool
+settle_powers(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, float *power, struct exact_fail *fail)
+{
+    const struct exact_source *s = &e->exact->source;
     float lo = -FLT_MAX, hi = FLT_MAX, hint = FLT_MAX, m;
+    /* what is stored is 2^-m for a divisor, 2688 * 2^m for a multiple */
+    float least = reader == SOLVE_NVFP4_DIVIDES ? -127 : -149, most = reader == SOLVE_NVFP4_OVER ? 115 : 127;
     for (uint64_t i = 0; i < e->nregions; i++) {
         const float *f = facts + FACTS * i;
         lo = fmaxf(lo, f[MOST_LO]);
         hi = fminf(hi, f[LEAST_HI]);
         hint = hint == FLT_MAX ? f[MOST_HINT] : f[MOST_HINT] == FLT_MAX ? hint : fmaxf(hint, f[MOST_HINT]);
     }
-    if (lo == -FLT_MAX) {
-        *power = 0;
-        return true;
+    m = hint != FLT_MAX ? hint - 8 : lo != -FLT_MAX ? lo - 8 : 0;
+    if (lo - 8 > hi + 9) {
+        if (*copy_of(e, facts) == 0 && s->codes == EXACT_E2M1)      /* of scales alone, perhaps */
+            *copy_of(e, facts) = VALUES;
+        else
+            settle_locate(e, facts);
+        return false;
     }
-    m = (hint == FLT_MAX ? lo : hint) - 8;
-    m = m < lo - 8 ? lo - 8 : m > hi + 9 ? hi + 9 : m;
-    if (lo - 8 > hi + 9 || m < -126 || m > 126) {
-        *fail = (struct exact_fail){ .cause = lo - 8 > hi + 9 ? EXACT_SPAN : EXACT_SCALE };
+    m = fminf(fmaxf(m, lo - 8), hi + 9);
+    m = fminf(fmaxf(m, least), most);
+    if (lo != -FLT_MAX && (m < lo - 8 || m > hi + 9)) {
+        *fail = (struct exact_fail){ .cause = EXACT_SCALE, .nearest = (double)NAN };
         return false;
     }
     *power = m;
@@ -184,7 +249,7 @@ settle_copy(const struct encoding *e, enum solve_nvfp4_reader reader, float *fac
         return false;
     }
     if (run.lo > run.hi) {
-        *fail = (struct exact_fail){ .cause = EXACT_SPAN };
+        *fail = (struct exact_fail){ .cause = EXACT_SPAN, .nearest = (double)NAN };
         return false;
     }
     facts[0] = solve_nvfp4_pick(reader, run);
@@ -211,9 +276,13 @@ solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, flo
     for (uint64_t i = 0; !is_nvfp4(s) && i < e->nregions; i++)
         bits = bits || facts[FACTS * i + BITS] != 0;
     if (!is_nvfp4(s)) {
-        if (bits || *copy_of(e, facts) != 0)
+        if (*copy_of(e, facts) == LOCATING) {
+            *fail = (struct exact_fail){ .cause = EXACT_SPAN, .nearest = (double)NAN };
+            return false;
+        }
+        if (bits || *copy_of(e, facts) > 0)
             return settle_copy(e, reader, facts, fail);
-        if (!settle_powers(e, facts, &m, fail))
+        if (!settle_powers(e, reader, facts, &m, fail))
             return false;
         second = ldexpf(1.0f, (int)m);
     } else if ((s->divides && reader == SOLVE_NVFP4_DIVIDES) || (s->over == SOLVE_NVFP4_UNIT && reader == SOLVE_NVFP4_OVER)) {

@@ -1,12 +1,15 @@
 #include "pipeline/exact_try.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpus.h"
 #include "base/num.h"
+#include "base/str.h"
 #include "base/thread.h"
 #include "kernel/hints.h"
+#include "kernel/rounded.h"
 #include "pipeline/encoder.h"
 
 enum { JOBS = 64 };                     /* at most */
@@ -92,14 +95,16 @@ run_pass(struct exact_pass *s)
     return s->err->kind == ERR_NONE;
 }
 
+/* The grid of scales of a small weight can be larger than its codes, so the size does not tell. */
 unsigned
 exact_codes_part(const struct encoding *e)
 {
-    unsigned most = 0;
-    for (unsigned p = 0; p < e->nparts; p++)
-        if (!e->part[p].bytes && (e->part[most].bytes || encode_part_nbytes(&e->part[p]) > encode_part_nbytes(&e->part[most])))
-            most = p;
-    return most;
+    static const char *const suffix[] = { "weight", "_packed", "_blocks" };
+    for (unsigned p = 0; p < e->nparts && e->encoder->type == DTYPE_UNKNOWN && e->nparts != 1; p++)
+        for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++)
+            if (str_ends(e->part[p].name, suffix[i]))
+                return p;
+    return 0;
 }
 
 static bool
@@ -131,8 +136,59 @@ keep_facts(struct encoding *e, const float *facts, struct err *err)
     return true;
 }
 
+/* Calls see() with all elements of a weight in order, as floats or as one of the hints, until it returns true. */
 static bool
-try_all(struct exact_pass *s, struct err *err)
+read_all(const struct pipeline *p, const struct chosen *c, bool (*see)(void *of, uint64_t at, const float *x, size_t n), void *of,
+    struct err *err)
+{
+    const struct encoding *e = c->encoding;
+    uint64_t count = e->rows * e->cols;
+    struct workspace b = { 0 };
+    float *x = malloc(ENCODE_FLOATS * sizeof *x);
+    struct panels *panels = panels_new(p, err);
+    struct piece *elements = (void *)piece_elements(c, err);
+    bool done = false, ok = panels && elements && (x || err_memory(err, ENCODE_FLOATS * sizeof *x)) && workspace_init(&b, 0, err);
+    for (uint64_t at = 0, n; ok && !done && at < count; at += n) {
+        n = num_min(ENCODE_FLOATS, count - at);
+        ok = block_floats(p, panels, &b, elements, at, (size_t)n, x, err);
+        done = ok && see(of, at, x, (size_t)n);
+    }
+    workspace_clear(&b);
+    panels_free(panels);
+    piece_free(elements);
+    free(x);
+    return ok;
+}
+
+struct sought {
+    enum dtype type;                    /* values are compared after rounding to it */
+    struct exact_fail *fail;
+};
+
+static bool
+find_value(void *of, uint64_t at, const float *x, size_t n)
+{
+    struct sought *s = of;
+    for (size_t i = 0; i < n; i++)
+        if ((double)fabsf(rounded(s->type, x[i])) == fabs(s->fail->value)) {
+            s->fail->index = at + i;
+            s->fail->value = (double)x[i];
+            return true;
+        }
+    return false;
+}
+
+/* Sets the index of a failure of the whole weight, of which only the magnitude is known: that of the first such element. */
+static bool
+find_index(struct exact_pass *s, const struct chosen *c, struct err *err)
+{
+    enum exact_level level = c->encoding->exact->level;
+    struct sought sought = { level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32, &s->out->fail };
+    return read_all(s->trial.p, c, find_value, &sought, err);
+}
+
+static bool
+try_all(struct exact_pass *s, const struct chosen *c, struct err *err)
 {
     struct encoding *e = s->trial.of.encoding;
     struct exact_fail *fail = &s->out->fail;
@@ -141,8 +197,10 @@ try_all(struct exact_pass *s, struct err *err)
     if (e->nfacts != 0 && !run_pass(s))
         return false;
     for (int round = 0; fail->cause == EXACT_HOLDS && e->encoder->resolve && e->nfacts != 0 && round < 2; round++) {
-        if (e->encoder->resolve(e, s->trial.facts, fail) || fail->cause != EXACT_HOLDS)
+        if (e->encoder->resolve(e, s->trial.facts, fail))
             break;
+        if (fail->cause != EXACT_HOLDS)
+            return find_index(s, c, err);
         s->next = 0;
         if (!run_pass(s))
             return false;
@@ -164,36 +222,36 @@ exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chos
         .out = out, .err = err };
     s.trial.facts = calloc((size_t)num_max(e->nfacts, 1), sizeof *s.trial.facts);
     bool ok = s.trial.panels && s.trial.of.elements && (s.trial.facts || err_memory(err, (uint64_t)e->nfacts * sizeof(float)))
-        && try_all(&s, err);
+        && try_all(&s, c, err);
     panels_free(s.trial.panels);
     piece_free((void *)s.trial.of.elements);
     free(s.trial.facts);
     return ok;
 }
 
+struct counted {
+    float code;
+    uint64_t n;
+};
+
+static bool
+count_code(void *of, uint64_t at, const float *x, size_t n)
+{
+    struct counted *c = of;
+    (void)at;
+    for (size_t i = 0; i < n; i++)
+        c->n += x[i] == c->code;
+    return false;
+}
+
 bool
 exact_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err)
 {
-    const struct encoding *e = c->encoding;
-    uint64_t count = e->rows * e->cols;
+    struct counted counted = { (float)code, 0 };
     struct pipeline own = *p;
-    struct workspace b = { 0 };
-    float *x = malloc(ENCODE_FLOATS * sizeof *x);
-    struct panels *panels = panels_new(&own, err);
-    struct piece *elements = (void *)piece_elements(c, err);
     own.hinting = own.nonfinite_ok = true;
     own.kernels = &p->hints[HINT_CODE];
-    *n = 0;
-    bool ok = panels && elements && (x || err_memory(err, ENCODE_FLOATS * sizeof *x)) && workspace_init(&b, 0, err);
-    for (uint64_t at = 0, some; ok && at < count; at += some) {
-        some = num_min(ENCODE_FLOATS, count - at);
-        ok = block_floats(&own, panels, &b, elements, at, (size_t)some, x, err);
-        for (uint64_t i = 0; ok && i < some; i++)
-            *n += x[i] == (float)code;
-    }
-    workspace_clear(&b);
-    panels_free(panels);
-    piece_free(elements);
-    free(x);
+    bool ok = read_all(&own, c, count_code, &counted, err);
+    *n = counted.n;
     return ok;
 }

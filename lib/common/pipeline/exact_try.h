@@ -14,7 +14,7 @@ struct exact_outcome {
  * whatever their number. Returns false on an error of another kind. The input must be seekable. */
 bool exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chosen *c, struct err *err);
 
-/* Returns the part with the codes: the largest one. */
+/* Returns the part with the codes. */
 unsigned exact_codes_part(const struct encoding *e);
 
 /* Counts the elements of a chosen weight of E2M1 codes that have this code. It has an encoding. */
