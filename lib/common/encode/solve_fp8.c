@@ -631,7 +631,7 @@ solve_fp8_move(const struct encoding *e, const struct solve_fp8 *how, const stru
     bool rows = how->share == SOLVE_FP8_ROWS;
     float scale = 0;
     if (how->codes != DTYPE_F8_E4M3 || !move_is_e2m1(e) || (rows && e->cols % STEP != 0) || (!rows && !codes)
-        || !move_take_all(&all, run, STEP))
+        || !move_take_all(&all, e, run, STEP, y != NULL))
         return false;
     for (size_t i = 0; i < run->n; i += STEP) {
         uint64_t n = STEP;
