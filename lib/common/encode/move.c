@@ -63,7 +63,7 @@ move_is_int(const struct encoding *e)
 bool
 move_power(int *t, float scale)
 {
-    return solve_is_power(scale, t) && *t >= -127 && *t <= 127;
+    return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
 }
 
 bool

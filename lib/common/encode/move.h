@@ -3,6 +3,8 @@
 #ifndef ENCODE_MOVE_H
 #define ENCODE_MOVE_H
 
+#include <math.h>
+
 #include "base/bytes.h"
 #include "dtype/half.h"
 #include "encode/encode.h"
@@ -54,8 +56,15 @@ bool move_is_int(const struct encoding *e);
 /* Returns true if it has NVFP4. */
 bool move_is_nvfp4(const struct encoding *e);
 
-/* Sets *t to the exponent of a scale, within the range of E8M0. */
+/* Sets *t to the exponent of a scale of E8M0 with which all codes are finite. */
 bool move_power(int *t, float scale);
+
+/* Returns true if a number is one of a type, and codes times it are finite. */
+static inline bool
+move_is_scale(enum dtype type, float scale)
+{
+    return fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
+}
 
 /* Sets the table of integers for the codes of the source, plus `offset`: for E2M1, twice the values. Returns false if one is not within
  * [low, top]. */
