@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import bench_encode
+import bench_exact
 import bench_pairs
 from bench_clock import Command, Failed, Table
 from bench_families import FAMILIES, tensors_of
@@ -150,6 +151,7 @@ class Bench:
         if self.wants("S9"):
             self.header("S9  inspect Q4_K", make_gguf(self.input, "Q4_K", 1, tokens=150000))
         bench_encode.run(self)
+        bench_exact.run(self)
         highest = self.table.highest
         self.table.line("S7  highest peak, goal 16 MiB + catalog", peak=f"{highest:.1f}", missed=highest > 16)
 

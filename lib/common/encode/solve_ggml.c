@@ -210,6 +210,24 @@ move_mxfp4(const struct encoding *e, const struct encode_run *run, uint64_t coun
     return same;
 }
 
+/* Puts eight nibbles into the low halves of eight bytes, and back. */
+static inline uint64_t
+spread(uint64_t v)
+{
+    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
+    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+}
+
+static inline uint32_t
+join(uint64_t v)
+{
+    v &= UINT64_C(0x0F0F0F0F0F0F0F0F);
+    v = (v | v >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+    v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (uint32_t)(v | v >> 16);
+}
+
 static bool
 move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
 {
@@ -224,15 +242,9 @@ move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64
             continue;
         uint8_t *to = y + i / 4 * NVFP4_BYTES, *codes = to + 4 + i % 4 * 8;
         to[i % 4] = scale;
-        for (int k = 0; k < 4; k++) {
-            codes[2 * k] = (uint8_t)((pack.code[k] & 15) | pack.code[4 + k] << 4);
-            codes[2 * k + 1] = (uint8_t)(pack.code[k] >> 4 | (pack.code[4 + k] & 0xF0));
-        }
-        int differs = 0;
-        for (int k = 0; k < 8; k++)
-            differs |= ((codes[k] & 15) ^ (pack.code[k / 2] >> 4 * (k % 2) & 15)) | ((codes[k] >> 4) ^ (pack.code[4 + k / 2] >> 4
-                * (k % 2) & 15));
-        if (differs)
+        uint64_t halves = spread(load_le32(pack.code)) | spread(load_le32(pack.code + 4)) << 4;
+        store_le64(codes, halves);
+        if (join(halves) != load_le32(pack.code) || join(halves >> 4) != load_le32(pack.code + 4))
             return false;
     }
     return true;
