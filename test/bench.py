@@ -14,6 +14,7 @@ import tempfile
 
 import bench_adapter
 import bench_encode
+import bench_exact
 import bench_pairs
 import bench_parts
 from bench_clock import Command, Failed, Table
@@ -155,6 +156,7 @@ class Bench:
         bench_parts.run(self)
         bench_encode.run(self)
         bench_adapter.run(self)
+        bench_exact.run(self)
         highest = self.table.highest
         self.table.line("S7  highest peak, goal 16 MiB + catalog", peak=f"{highest:.1f}", missed=highest > 16)
 

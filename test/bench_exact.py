@@ -6,7 +6,7 @@ import struct
 from bench_clock import Command
 from bench_inputs import LAYER, MIB, write_safetensors
 
-# Input, target, options, goal of the ratio.
+# Input, target with its options, level.
 PAIRS = [("mxfp4", "mxfp4 --to gguf", ""), ("mxfp4", "q5_0", ""), ("mxfp4", "q8_0", ""), ("mxfp4", "q5_1", ""), ("mxfp4", "nvfp4 --to gguf", ""),
          ("mxfp4", "modelopt-mxfp4", ""), ("mxfp4", "mxfp8", ""), ("mxfp4", "modelopt-nvfp4", ""), ("mxfp4", "comfy-nvfp4", ""),
          ("mxfp4", "fp8-ue8m0", ""), ("mxfp4", "fp8", ""), ("mxfp4", "fp8-per-channel", ""), ("mxfp4", "fp8-per-tensor", ""),
@@ -15,9 +15,9 @@ PAIRS = [("mxfp4", "mxfp4 --to gguf", ""), ("mxfp4", "q5_0", ""), ("mxfp4", "q8_
          ("int4", "gptq --group-size 32", ""), ("int4", "awq --group-size 32", ""), ("int4", "mlx-4bit --group-size 32", "real"),
          ("nvfp4", "nvfp4 --to gguf", "real"), ("nvfp4", "nvfp4 --to gguf", "bf16"), ("nvfp4", "nvfp4 --to safetensors", "bf16"),
          ("nvfp4", "comfy-nvfp4", ""),
-         ("fp8", "fp8", ""), ("fp8", "fp8-division", ""),
-         ("int8", "int8-channel", ""), ("int8", "q8_0", ""), ("nf4", "nf4", "")]
+         ("int8", "q8_0", "")]
 GOAL = 1.3
+
 
 def halves(rng, n, low):
     return struct.pack(f"<{n}H", *(low + rng.randrange(0x80) for _ in range(n)))
@@ -36,23 +36,32 @@ def parts(kind, rows, cols, rng):
         return [("", "U8", [rows, cols // 2], codes, 0.5),
                 ("_scale", "F8_E4M3", [rows, cols // 16], bytes(40 + rng.randrange(80) for _ in range(MIB)), 1 / 16),
                 ("_scale_2", "F32", [], struct.pack("<f", 0.0123), 0)]
-    if kind == "fp8":
-        return [("", "F8_E4M3", [rows, cols], codes.translate(bytes(c - 1 if c & 0x7F == 0x7F else c for c in range(256))), 1),
-                ("_scale_inv", "F32", [rows // 128, cols // 128], struct.pack("<1024f", *(rng.uniform(1e-4, 1e-3) for _ in range(1024))), 1 / 4096)]
     if kind == "int8":
         return [("", "I8", [rows, cols], codes, 1), ("_scale", "BF16", [rows, 1], halves(rng, MIB // 2, 0x3C00), 2 / cols)]
     raise ValueError(kind)
 
 
-def make(bench, path, kind):
-    if kind == "nf4":
-        make(bench, path + ".fp8", "fp8")
-        bench.run_once([bench.forget, "-q", "--scheme", "nf4", "-o", path, path + ".fp8"])
-        os.unlink(path + ".fp8")
-        return
+def make(path, kind):
     rng = random.Random(28)
     tensors = []
     for name, (rows, cols) in LAYER.items():
         for suffix, dtype, shape, unit, each in parts(kind, rows, cols, rng):
             tensors.append((f"layers.0.{name}.weight{suffix}", dtype, shape, unit, int(each * rows * cols) or len(unit)))
     write_safetensors(path, tensors)
+
+
+def run(bench):
+    if not bench.wants("S18"):
+        return
+    config = os.path.join(bench.folder, "config.json")
+    with open(config, "w") as f:
+        f.write('{"quantization_config": {"quant_method": "modelopt"}}')
+    made = None
+    for kind, target, level in PAIRS:
+        if kind != made:
+            make(bench.input, kind)
+            made = kind
+        options = ["-q", "--config", config if kind == "nvfp4" else "none", "--scheme", *target.split()]
+        exact = Command([bench.forget, "--exact" + (level and "=" + level), *options, "-o", bench.new, bench.input], new=bench.new)
+        other = Command([bench.forget, *options, "-o", bench.new, bench.input], new=bench.new)
+        bench.table.row(f"S18 {kind} -> {target}", exact, other, GOAL, bench.touch)

@@ -226,6 +226,69 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     try 0 amn-forget --exact --scheme q5_0 --test m.safetensors
 }
 
+@test "parts of every kind of target; sizes of lists; a survey of the whole for each part" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256 b.weight:130x192
+    for s in fp8-ue8m0 fp8-per-tensor fp8-per-channel modelopt-nvfp4 comfy-mxfp8 'bf16,f32' 'nvfp4 --to gguf' 'q4_0,q8_0'; do
+        try 0 amn-forget -q --exact --scheme $s m.safetensors
+        mv out whole
+        [ "$(amn-forget --exact --scheme $s --size m.safetensors)" = "$(wc -c <whole)" ]
+        for i in 1 2 3; do
+            try 0 amn-forget -q --exact --scheme $s --part $i/3 m.safetensors
+            cat out
+        done >parts
+        cmp parts whole
+        try 0 amn-forget -q --exact --scheme $s --range 5001- m.safetensors
+        cmp out <(tail -c +5002 whole)
+    done
+    "$helpers/codes" far.safetensors far a.weight:64x256
+    for o in --size '--range 0-9' '--part 1/2' --plan --dry-run --test; do
+        try 69 amn-forget --exact --scheme fp8-ue8m0 $o far.safetensors
+        is_empty out
+    done
+}
+
+@test "--resume continues an exact job, and refuses another level" {
+    mkdir in
+    "$helpers/codes" in/model.safetensors int4 model.layers.{0,1,2}.mlp.up_proj.weight:64x256 model.layers.3.mlp.up_proj.weight:96x256
+    echo '{"model_type": "llama"}' >in/config.json
+    job='amn-forget -q --exact=bf16 --scheme int4-group --shard-size 10K'
+    $job -o whole/ in
+    longest=$(stat -c '%s' whole/model-*.safetensors | sort -n | tail -n 1)
+    (ulimit -f $(((longest - 1) / 1024)); try 74 $job -o part/ in)
+    [ -e part/.amn-journal ]
+    try 73 amn-forget -q --exact=real --scheme int4-group --shard-size 10K --resume -o part/ in
+    try 0 $job --resume -o part/ in
+    diff -r part whole
+    try 0 $job --resume -o part/ in
+}
+
+@test "infinite scales, NaN codes, infinite values: 65 with the block" {
+    write() { python3 -c 'import struct, sys
+from modelfile import write
+exec(sys.argv[1])' "$1"; }
+    write 'write("scale.safetensors", [("a.weight", "F8_E4M3", [128, 128], bytes(128 * 128)), ("a.weight_scale_inv", "F32", [1, 1], struct.pack("<f", float("inf")))])'
+    write 'write("code.safetensors", [("a.weight", "F8_E4M3", [128, 128], bytes(129) + b"\x7f" + bytes(128 * 128 - 130)), ("a.weight_scale_inv", "F32", [1, 1], struct.pack("<f", 1))])'
+    write 'write("large.safetensors", [("a.weight", "F8_E4M3", [128, 128], bytes(128) + b"\x7e" + bytes(128 * 128 - 129)), ("a.weight_scale_inv", "F32", [1, 1], struct.pack("<f", 1e38))])'
+    for f in scale code large; do
+        for s in fp8 fp8-ue8m0 fp8-per-tensor fp8-per-channel mxfp8 comfy-fp8 bf16 f32; do
+            try 65 amn-forget --json-errors --exact --scheme $s -o never.safetensors $f.safetensors
+            jq -e '.kind == "malformed" and .witness.cause == "nonfinite"' err >/dev/null || { cat err; echo "$f $s"; return 1; }
+        done
+    done
+    "$helpers/weights" d.safetensors a.weight=BF16:64x256:nan
+    try 65 amn-forget --exact --scheme q4_0 --inexact '*' -o never.gguf d.safetensors
+    [ ! -e never.safetensors ] && [ ! -e never.gguf ]
+}
+
+@test "permuted columns are refused by name" {
+    f=$corpus/safetensors-good/gptq-4bit-sym-shuffled.safetensors
+    for s in q4_0 mlx-4bit mxfp4; do
+        try 69 amn-forget --json-errors --exact --scheme $s -o never "$f"
+        jq -e '.kind == "inexact" and (.witness.tensor | length) > 0' err
+    done
+    [ ! -e never ]
+}
+
 @test "a directory has the config of its loader" {
     mkdir in
     "$helpers/codes" in/model.safetensors mxfp4 model.layers.0.mlp.up_proj.weight:64x256

@@ -134,7 +134,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
         a->out = (struct exact_outcome){ .fail = { .cause = EXACT_LAYOUT } };
         if (a->trial.encoding && !exact_try(&a->out, a->p, &a->trial, err))
             return false;
-        if (a->out.fail.cause == EXACT_HOLDS || !a->trial.encoding || variant == 1)
+        if (a->out.fail.cause == EXACT_HOLDS || !a->trial.encoding)
             return true;
     }
     return true;

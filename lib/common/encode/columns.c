@@ -76,6 +76,13 @@ add(struct encoding *e, enum columns_kind kind, const char *suffix, enum dtype d
     return groups_part(e, suffix, dtype, dim, rank, 0, form.bytes, err);
 }
 
+/* Returns the number of rows that are surveyed together. */
+static uint64_t
+region_rows(const struct encoding *e)
+{
+    return num_max(1, 8 * ENCODE_FLOATS / e->cols);
+}
+
 static enum encode_fit
 fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
@@ -93,6 +100,10 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!own)
         return ENCODE_FAIL;
     e->options.asymmetric = n->awq || options->asymmetric;
+    if (e->exact) {             /* no results, but a look at all groups in the order of the weight */
+        e->nregions = num_ceil_div(e->rows, region_rows(e));
+        e->nfacts = 1;
+    }
     *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, e->options.asymmetric }, .group = group };
     return (n->awq || add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && add(e, SCALES, ".scales", DTYPE_F16, 2, err)
         && add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err) && add(e, CODES, ".qweight", DTYPE_I32, 2, err)
@@ -143,6 +154,26 @@ solve_group(const struct encoding *e, const struct encode_run *run, const float 
     struct solve_block b;
     solve_begin(&b, e, run, x, own->group, at);
     return solve_int(&b, &how, g, q) && ((g->zero >= 1 || numbers_of(e)->awq) || solve_fail(&b, EXACT_SCALE, 0, NAN));
+}
+
+/* Solves all groups of some rows. */
+static bool
+survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+{
+    uint64_t group = ((const struct columns_own *)e->own)->group, most = num_max(1, ENCODE_MOVED / group) * group;
+    uint64_t first = region * region_rows(e) * e->cols, end = num_min(e->rows * e->cols, first + region_rows(e) * e->cols);
+    (void)facts;
+    for (uint64_t n; first < end; first += n) {
+        n = num_min(end - first, most);
+        if (!run->read(run->of, first, (size_t)n, run->x, err))
+            return false;
+        for (uint64_t i = 0; i < n; i += group) {
+            struct int_group g;
+            if (!solve_group(e, run, run->x + i, first + i, &g, run->room))
+                return false;
+        }
+    }
+    return true;
 }
 
 /* Writes the places of the requested lines. y is the place of the first line; consecutive places are `pitch` bytes apart. */
@@ -258,7 +289,7 @@ static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .solve = encode, .joint = true }
+    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .surveyed = true, .joint = true }
 
 const struct encoder encode_columns[] = {
     COLUMNS("gptq", "GPTQ", gptq),

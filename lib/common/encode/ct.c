@@ -228,7 +228,7 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
     for (uint64_t i = 0; i < count; i++) {
         struct hint_pack pack;
         if (!move_take(&pack, code, run->hints.pack, (size_t)i * own->group, own->group) || pack.zero != 8
-            || !solve_is_of(own->rule.dtype, (double)pack.scale))
+            || !move_is_scale(own->rule.dtype, pack.scale))
             return false;
         if (y && kind == SCALES)
             y += groups_store(y, own->rule.dtype, pack.scale);

@@ -112,7 +112,7 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
     for (uint64_t i = 0; i < count; i++) {
         struct hint_pack pack;
         if (!move_take(&pack, code, run->hints.pack, (size_t)i * own->group, own->group) || pack.zero != 8
-            || !solve_is_of(type, (double)pack.scale) || !solve_is_of(type, (double)(-8 * pack.scale)))
+            || !move_is_scale(type, pack.scale) || !solve_is_of(type, (double)(-8 * pack.scale)))
             return false;
         if (y && part != CODES)
             y += groups_store(y, type, part == SCALES ? pack.scale : -8 * pack.scale);

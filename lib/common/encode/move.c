@@ -11,16 +11,18 @@ static const int8_t twice[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6
 /* A byte of scratch memory is enough for an element: half for its code, half for scale and zero point of 16. */
 enum { MOST = ENCODE_ROOM };
 
+const uint8_t move_same_codes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
 bool
-move_take_all(struct move_all *all, const struct encode_run *run, size_t block)
+move_take_all(struct move_all *all, const struct encoding *e, const struct encode_run *run, size_t block, bool codes)
 {
-    bool same = run->n <= MOST && run->n % block == 0;
+    bool same = run->n <= MOST && run->n % block == 0, first = !codes && e->exact->source.group % block == 0;
     all->scale = run->room;
     all->zero = all->scale + MOST / 16;
     all->code = (uint8_t *)(all->zero + MOST / 16);
     for (size_t i = 0; same && i < run->n / block; i++) {
         struct hint_pack pack;
-        same = move_take(&pack, all->code + i * block / 2, run->hints.pack, i * block, block);
+        same = move_take(&pack, all->code + i * block / 2, run->hints.pack, i * block, first ? HINT_PACKED : block);
         all->scale[i] = pack.scale;
         all->zero[i] = pack.zero;
     }
@@ -61,7 +63,7 @@ move_is_int(const struct encoding *e)
 bool
 move_power(int *t, float scale)
 {
-    return solve_is_power(scale, t) && *t >= -127 && *t <= 127;
+    return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
 }
 
 bool

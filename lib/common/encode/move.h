@@ -3,6 +3,8 @@
 #ifndef ENCODE_MOVE_H
 #define ENCODE_MOVE_H
 
+#include <math.h>
+
 #include "base/bytes.h"
 #include "dtype/half.h"
 #include "encode/encode.h"
@@ -14,14 +16,14 @@
 static inline bool
 move_take(struct hint_pack *pack, uint8_t *code, const float *list, size_t i, size_t elems)
 {
-    bool same = true;
+    uint64_t scales = load_le64((const uint8_t *)(list + i + 2)), differs = 0;
     *pack = hint_pack_at(list, i);
     for (size_t k = 0; k < elems; k += HINT_PACKED) {
-        struct hint_pack next = hint_pack_at(list, i + k);
-        memcpy(code + k / 2, next.code, sizeof next.code);
-        same = same & (next.mark == HINT_MARK) & (next.scale == pack->scale) & (next.zero == pack->zero);
+        const uint8_t *p = (const uint8_t *)(list + i + k);
+        memcpy(code + k / 2, p, HINT_PACKED / 2);
+        differs |= (load_le64(p + 8) ^ scales) | (load_le32(p + 16) ^ HINT_MARK);
     }
-    return same;
+    return differs == 0;
 }
 
 /* The blocks of a run: their codes and scales without gaps, in run->room. */
@@ -30,8 +32,9 @@ struct move_all {
     float *scale, *zero;
 };
 
-/* Takes all blocks of `block` elements from the packs of a run. Returns false if one is not packed, or has several scales. */
-bool move_take_all(struct move_all *all, const struct encode_run *run, size_t block);
+/* Takes all blocks of `block` elements from the packs of a run, without their codes if only the scales are needed. Returns false if one
+ * is not packed, or has several scales. */
+bool move_take_all(struct move_all *all, const struct encoding *e, const struct encode_run *run, size_t block, bool codes);
 
 /* Decodes the blocks as the source does to run->x, and compares them with run->back. */
 void move_prove(const struct move_all *all, const struct encoding *e, const struct encode_run *run, uint64_t at, size_t block);
@@ -53,8 +56,15 @@ bool move_is_int(const struct encoding *e);
 /* Returns true if it has NVFP4. */
 bool move_is_nvfp4(const struct encoding *e);
 
-/* Sets *t to the exponent of a scale, within the range of E8M0. */
+/* Sets *t to the exponent of a scale of E8M0 with which all codes are finite. */
 bool move_power(int *t, float scale);
+
+/* Returns true if a number is one of a type, and codes times it are finite. */
+static inline bool
+move_is_scale(enum dtype type, float scale)
+{
+    return fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
+}
 
 /* Sets the table of integers for the codes of the source, plus `offset`: for E2M1, twice the values. Returns false if one is not within
  * [low, top]. */
@@ -75,37 +85,25 @@ void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve
 /* Moves a block of 16: sets the code of its scale. */
 bool move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale);
 
-/* Packs a block of 32 codes as ggml does, the first half in the low nibbles; and compares such a block with the codes. */
-static inline uint64_t
-move_spread(uint32_t code)
-{
-    uint64_t v = code;
-    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
-    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
-    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-}
-
+/* Packs a block of 32 codes, one a byte, as ggml does: the first half in the low nibbles. */
 static inline void
-move_put_halves(uint8_t y[16], const uint8_t code[16])
+move_put_halves(uint8_t *restrict y, const uint8_t *restrict q)
 {
-    for (int half = 0; half < 8; half += 4)
-        store_le64(y + 2 * half, move_spread(load_le32(code + half)) | move_spread(load_le32(code + 8 + half)) << 4);
+    for (int i = 0; i < 16; i++)
+        y[i] = (uint8_t)(q[i] | q[i + 16] << 4);
 }
 
+/* Returns true if a block has these codes. */
 static inline bool
-move_same_halves(const uint8_t y[16], const uint8_t code[16])
+move_same_halves(const uint8_t *restrict y, const uint8_t *restrict q)
 {
-    uint64_t differs = 0;
-    for (int half = 0; half < 2; half++) {              /* elements 8 half.., and 16 + 8 half.. */
-        uint64_t v = load_le64(y + 8 * half), low = v & UINT64_C(0x0F0F0F0F0F0F0F0F), high = v >> 4 & UINT64_C(0x0F0F0F0F0F0F0F0F);
-        low = (low | low >> 4) & UINT64_C(0x00FF00FF00FF00FF);
-        high = (high | high >> 4) & UINT64_C(0x00FF00FF00FF00FF);
-        low = (low | low >> 8) & UINT64_C(0x0000FFFF0000FFFF);
-        high = (high | high >> 8) & UINT64_C(0x0000FFFF0000FFFF);
-        differs |= (uint32_t)(low | low >> 16) ^ load_le32(code + 4 * half);
-        differs |= (uint32_t)(high | high >> 16) ^ load_le32(code + 8 + 4 * half);
-    }
+    uint8_t differs = 0;
+    for (int i = 0; i < 16; i++)
+        differs |= (uint8_t)(((y[i] & 15) ^ q[i]) | ((y[i] >> 4) ^ q[i + 16]));
     return differs == 0;
 }
+
+/* The table that unpacks codes. */
+extern const uint8_t move_same_codes[16];
 
 #endif

@@ -376,7 +376,7 @@ move_to_e4m3(const struct encoding *e, const struct encode_run *run, uint64_t at
     struct move_all all;
     uint8_t table[16];
     int t;
-    if (!move_e4m3(table, e, 0) || !move_take_all(&all, run, BLOCK_MX))
+    if (!move_e4m3(table, e, 0) || !move_take_all(&all, e, run, BLOCK_MX, y != NULL))
         return false;
     for (size_t i = 0; i < run->n / BLOCK_MX; i++)
         if (!move_power(&t, all.scale[i]))

@@ -111,7 +111,8 @@ add(const struct solve_fp8 *how, const struct encode_run *run, float *f, const s
     bool uniform = !(flags & (DIFFER | UNHINTED | HINT_FAILS | INFINITE)), power = is_power_form(how);
     if (uniform && !are_codes(how, run, b, f[HINT]))
         flags |= HINT_FAILS;
-    if (!uniform || power || flags & HINT_FAILS || b->source.codes == EXACT_E2M1) {
+    bool large = !(fabsf(f[HINT]) <= 0x1p111f);         /* a product may be infinite */
+    if (!uniform || power || large || flags & HINT_FAILS || b->source.codes == EXACT_E2M1) {
         struct solve_scan s = { .range = SOLVE_RANGE };
         solve_scan(&s, b, float_of(how));
         flags |= (s.infinite ? INFINITE : 0) | (s.bits ? BITS : 0) | (s.range.any ? ANY : 0);
@@ -305,7 +306,7 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
     }
     for (uint64_t i = 0; i < grid; i++) {
         float *f = facts + i * FACTS;
-        if (f[HI] - f[LO] > 14 || f[HI] - 6 < -126 || f[HI] > 127)
+        if (f[HI] - f[LO] > 14 || f[HI] - 6 < -126 || f[HI] > SOLVE_MX_FINITE)
             return false;
         f[SCALE] = ldexpf(1.0f, (int)f[HI] - 6);
     }
@@ -631,7 +632,7 @@ solve_fp8_move(const struct encoding *e, const struct solve_fp8 *how, const stru
     bool rows = how->share == SOLVE_FP8_ROWS;
     float scale = 0;
     if (how->codes != DTYPE_F8_E4M3 || !move_is_e2m1(e) || (rows && e->cols % STEP != 0) || (!rows && !codes)
-        || !move_take_all(&all, run, STEP))
+        || !move_take_all(&all, e, run, STEP, y != NULL))
         return false;
     for (size_t i = 0; i < run->n; i += STEP) {
         uint64_t n = STEP;

@@ -189,23 +189,43 @@ solve_ggml_foresee(const struct encoding *e, const float *scale, size_t n)
 static bool
 move_mxfp4(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
 {
-    if (!move_is_e2m1(e))
+    struct move_all all;
+    const uint8_t *q = (const uint8_t *)run->x;
+    bool same = true;
+    int t;
+    if (!move_is_e2m1(e) || !move_take_all(&all, e, run, ELEMS, y != NULL))
         return false;
-    for (size_t i = 0; i < count * ELEMS; i += ELEMS) {
-        struct hint_pack pack;
-        uint8_t code[ELEMS / 2];
-        int t;
-        if (!move_take(&pack, code, run->hints.pack, i, ELEMS) || !move_power(&t, pack.scale))
+    if (y)
+        run->kernels->bits_table((uint8_t *)run->x, all.code, run->n, move_same_codes);
+    for (uint64_t i = 0; i < count; i++, q += ELEMS) {
+        if (!move_power(&t, all.scale[i]))
             return false;
         if (!y)
             continue;
         y[0] = (uint8_t)(t + 127);
-        move_put_halves(y + 1, code);
-        if (!move_same_halves(y + 1, code) || 2 * mxfp4_scale(y[0]) != pack.scale)
-            return false;
+        move_put_halves(y + 1, q);
+        same = same & move_same_halves(y + 1, q) & (2 * mxfp4_scale(y[0]) == all.scale[i]);
         y += MXFP4_BYTES;
     }
-    return true;
+    return same;
+}
+
+/* Puts eight nibbles into the low halves of eight bytes, and back. */
+static inline uint64_t
+spread(uint64_t v)
+{
+    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
+    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+}
+
+static inline uint32_t
+join(uint64_t v)
+{
+    v &= UINT64_C(0x0F0F0F0F0F0F0F0F);
+    v = (v | v >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+    v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (uint32_t)(v | v >> 16);
 }
 
 static bool
@@ -222,57 +242,41 @@ move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64
             continue;
         uint8_t *to = y + i / 4 * NVFP4_BYTES, *codes = to + 4 + i % 4 * 8;
         to[i % 4] = scale;
-        for (int k = 0; k < 4; k++) {
-            codes[2 * k] = (uint8_t)((pack.code[k] & 15) | pack.code[4 + k] << 4);
-            codes[2 * k + 1] = (uint8_t)(pack.code[k] >> 4 | (pack.code[4 + k] & 0xF0));
-        }
-        int differs = 0;
-        for (int k = 0; k < 8; k++)
-            differs |= ((codes[k] & 15) ^ (pack.code[k / 2] >> 4 * (k % 2) & 15)) | ((codes[k] >> 4) ^ (pack.code[4 + k / 2] >> 4
-                * (k % 2) & 15));
-        if (differs)
+        uint64_t halves = spread(load_le32(pack.code)) | spread(load_le32(pack.code + 4)) << 4;
+        store_le64(codes, halves);
+        if (join(halves) != load_le32(pack.code) || join(halves >> 4) != load_le32(pack.code + 4))
             return false;
     }
     return true;
 }
 
-/* What a block becomes: integers with a scale of F16, and a minimum. */
-struct moved {
-    uint16_t d, m;
-    uint8_t table[16];
-};
-
-/* Finds it for a block with this scale and zero point: of E2M1, twice the values and half the scale. */
+/* Finds the factor, and the minimum, of a block with this scale and zero point, and the table of its codes unless the zero point is
+ * that of the last block: integers times a scale of F16. Of E2M1, they are twice the values, times half the scale. */
 static bool
-find_moved(struct moved *b, const struct encoding *e, float scale, float zero, float last)
+find_moved(uint16_t factor[2], uint8_t table[16], const struct encoding *e, float scale, float zero, float last)
 {
     enum dtype type = e->encoder->type;
     bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0;
-    int middle = eight ? 0 : type == DTYPE_Q5_0 ? 16 : 8;
-    if (!move_half(&b->d, halves ? 0.5f * scale : scale))
+    int middle = eight ? 0 : 16;
+    if (!move_half(&factor[0], halves ? 0.5f * scale : scale))
         return false;
     if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1)
-        return type == DTYPE_Q4_0 ? zero == 8 : move_half(&b->m, -zero * scale);
-    return zero == last || move_integers(b->table, e, zero, middle, eight ? -128 : -middle, eight ? 127 : middle - 1);
+        return type == DTYPE_Q4_0 ? zero == 8 : move_half(&factor[1], -zero * scale);
+    return zero == last || move_integers(table, e, zero, middle, eight ? -128 : -middle, eight ? 127 : middle - 1);
 }
 
-/* Writes a block with the codes at `code`. */
-static void
-put_moved(const struct moved *b, enum dtype type, const struct kernels *k, const uint8_t *code, uint8_t *y)
+/* Writes the codes of a block, one a byte, after its factors, and returns the end of the block. */
+static uint8_t *
+put_moved(enum dtype type, const uint8_t *q, uint8_t *y)
 {
-    uint8_t q[ELEMS];
-    store_le16(y, b->d);
-    if (type == DTYPE_Q4_1)
-        store_le16(y + 2, b->m);
-    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1) {
-        move_put_halves(y + (type == DTYPE_Q4_1 ? 4 : 2), code);
-        return;
-    }
-    k->bits_table(type == DTYPE_Q8_0 ? y + 2 : q, code, ELEMS, b->table);
     if (type == DTYPE_Q8_0)
-        return;
-    pack_fifth(y + 2, q);
-    pack_halves(y + 6, q, ELEMS / 2);
+        memcpy(y, q, ELEMS);
+    else if (type == DTYPE_Q5_0) {
+        pack_fifth(y, q);
+        pack_halves(y + 4, q, ELEMS / 2);
+    } else
+        move_put_halves(y, q);
+    return y + (type == DTYPE_Q8_0 ? 32 : type == DTYPE_Q5_0 ? 20 : 16);
 }
 
 static bool
@@ -280,30 +284,36 @@ move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, ui
 {
     enum dtype type = e->encoder->type;
     struct move_all all;
-    struct moved b;
+    uint8_t table[16], *begin = y, *q = (uint8_t *)run->x;
+    bool nibbles = type == DTYPE_Q4_0 || type == DTYPE_Q4_1, same = true;
+    uint16_t factor[2] = { 0 };
     float last = NAN;
-    if (move_is_e2m1(e) ? type == DTYPE_Q4_0 || type == DTYPE_Q4_1 : !move_is_int(e))
+    if (move_is_e2m1(e) ? nibbles : !move_is_int(e))
         return false;
-    if (!move_take_all(&all, run, ELEMS))
+    if (!move_take_all(&all, e, run, ELEMS, y != NULL))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        if (!find_moved(&b, e, all.scale[i], all.zero[i], last))
+    memcpy(table, move_same_codes, sizeof table);
+    for (size_t i = 0, end = 0; i < count; i++) {
+        if (!find_moved(factor, table, e, all.scale[i], all.zero[i], last))
             return false;
+        if (y && i == end) {            /* the blocks with this table */
+            while (end < count && all.zero[end] == all.zero[i])
+                end++;
+            run->kernels->bits_table(q + ELEMS * i, all.code + ELEMS / 2 * i, ELEMS * (end - i), table);
+        }
         last = all.zero[i];
-        if (y)
-            put_moved(&b, type, run->kernels, all.code + i * ELEMS / 2, y + i * dtype_facts(type)->bytes);
+        if (!y)
+            continue;
+        store_le16(y, factor[0]);
+        if (type == DTYPE_Q4_1)
+            store_le16(y + 2, factor[1]);
+        y = put_moved(type, q + ELEMS * i, y + (type == DTYPE_Q4_1 ? 4 : 2));
+        if (nibbles)
+            same = same & move_same_halves(y - 16, q + ELEMS * i) & (half_to_float(factor[0]) == all.scale[i]);
     }
-    if (!y)
-        return true;
-    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1) {
-        bool same = true;
-        size_t bytes = dtype_facts(type)->bytes;
-        for (size_t i = 0; i < count; i++)
-            same = same & move_same_halves(y + i * bytes + bytes - 16, all.code + i * 16)
-                & (half_to_float(load_le16(y + i * bytes)) == all.scale[i]);
+    if (!y || nibbles)
         return same;
-    }
-    run->kernels->block_f32[type](run->back, y, count);
+    run->kernels->block_f32[type](run->back, begin, count);
     move_prove(&all, e, run, at, ELEMS);
     return true;
 }

@@ -197,7 +197,7 @@ solve_int_foresee(const struct encoding *e, const float *scale, size_t n, uint64
     if (type == DTYPE_F32 && s->scale != DTYPE_F32 && !halves && e->exact->level != EXACT_F32)
         return false;
     for (size_t i = 0; i < n; i += block) {
-        if (scale[i] != last && !solve_is_of(type, (double)(scale[i] * unit)))
+        if (scale[i] != last && (fabsf(scale[i]) > 0x1p112f || !solve_is_of(type, (double)(scale[i] * unit))))
             return false;
         last = scale[i];
     }

@@ -46,7 +46,7 @@ solve_mx_foresee(const struct encoding *e, const float *scale, size_t n)
     if (s->codes != EXACT_E2M1 || s->two || s->scale != DTYPE_F8_E8M0 || s->group == 0 || s->group % 32 != 0)
         return false;
     for (size_t i = 0; i < n; i += 32)
-        if (!solve_is_power(scale[i], &t) || t > 127)
+        if (!solve_is_power(scale[i], &t) || t > SOLVE_MX_FINITE)
             return false;
     return true;
 }

@@ -17,6 +17,9 @@ bool solve_mx_foresee(const struct encoding *e, const float *scale, size_t n);
  * in the low nibbles, and the exponent. Returns false if the block needs more. */
 bool solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b, const struct kernels *k);
 
+/* The largest exponent with which all E2M1 codes are finite F32 values. */
+enum { SOLVE_MX_FINITE = 125 };
+
 /* Packs n codes, the even ones in the low nibbles. */
 void solve_mx_pack(uint8_t *y, const uint8_t *q, size_t n);
 

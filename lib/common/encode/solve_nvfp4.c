@@ -71,7 +71,7 @@ foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t 
             return false;
         for (size_t i = 0; i < n; i += BLOCK) {
             int t;
-            if (!solve_is_power(run->hints.scale[i], &t) || t == -127)
+            if (!solve_is_power(run->hints.scale[i], &t) || t == -127 || t > SOLVE_MX_FINITE)
                 return false;
             most = fmaxf(most, (float)t);
             least = fminf(least, (float)t);
@@ -372,7 +372,7 @@ bool
 solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader)
 {
     const struct exact_source *s = &e->exact->source;
-    bool moves = !s->divides && s->over == 0 && (reader == SOLVE_NVFP4_MULTIPLIES || reader == SOLVE_NVFP4_BLOCKS);
+    bool moves = !s->divides && s->over == 0 && (!s->two || fabsf(s->second) <= 0x1p112f) && (reader == SOLVE_NVFP4_MULTIPLIES || reader == SOLVE_NVFP4_BLOCKS);
     if (e->exact->level != EXACT_REAL || !is_nvfp4(s) || !moves || s->group % BLOCK != 0 || s->group == 0)
         return false;
     for (size_t i = 0; i < n; i += BLOCK)

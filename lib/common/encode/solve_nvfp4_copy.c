@@ -74,7 +74,7 @@ solve_nvfp4_pick(enum solve_nvfp4_reader reader, struct solve_nvfp4_run run)
 {
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
     uint32_t lo = divides ? LAST - run.hi : run.lo, hi = divides ? LAST - run.lo : run.hi;
-    for (unsigned zeros = 31; zeros > 0; zeros--) {
+    for (unsigned zeros = 23; zeros > 0; zeros--) {
         uint64_t step = UINT64_C(1) << zeros, p = (lo + step - 1) / step * step;
         if (p <= hi && p != 0)
             return float_of_bits((uint32_t)p);

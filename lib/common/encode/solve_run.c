@@ -95,11 +95,11 @@ narrow_all(struct run runs[RUNS], size_t n, const struct solve_codes *codes, dou
     return nkept;
 }
 
-/* Returns the pattern of a run with the most zero bits at its end, the smallest of them. */
+/* Returns the pattern of a run whose significand ends with the most zero bits, the smallest of them. */
 static uint32_t
-simplest(struct run run)
+simplest(struct run run, enum dtype type)
 {
-    for (unsigned zeros = 31; zeros > 0; zeros--) {
+    for (unsigned zeros = type == DTYPE_F16 ? 10 : type == DTYPE_BF16 ? 7 : 23; zeros > 0; zeros--) {
         uint64_t step = UINT64_C(1) << zeros, p = (run.lo + step - 1) / step * step;
         if (p <= run.hi && p != 0)
             return (uint32_t)p;
@@ -128,7 +128,7 @@ solve_run_below(double *scale, size_t *most, const struct solve_codes *codes, co
             nruns = narrow_all(runs, nruns, codes, set[i], sign[i], type, level);
         if (nruns != 0) {
             *most = c;
-            *scale = (double)number_of(type, simplest(runs[0]));
+            *scale = (double)number_of(type, simplest(runs[0], type));
             return true;
         }
     }

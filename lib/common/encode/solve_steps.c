@@ -15,17 +15,26 @@ decoded(const struct solve_block *b, const struct solve_steps *how, double q, do
     return (double)rounded(type, rounded(type, (float)(q * d)) + (float)m);
 }
 
+/* Rounds to the nearest integer, for |r| < 2^51; others are out of range anyway. */
+static inline double
+nearest(double r)
+{
+    const double magic = 0x1.8p52;
+    return r + magic - magic;
+}
+
 /* Returns true if the values are steps of d from m, and sets the codes. */
 static bool
 try_steps(const struct solve_block *b, const struct solve_steps *how, double d, double m, struct int_group *g, uint8_t *q)
 {
     double top = (double)((1u << how->bits) - 1);
+    bool real = b->level == EXACT_REAL;
     if (!solve_is_of(how->type, d) || !solve_is_of(how->type, m))
         return false;
     for (size_t i = 0; i < b->n; i++) {
-        double v = solve_value(b, i), r = d != 0 ? rint((v - m) / d) : 0;
+        double v = solve_value(b, i), r = d != 0 ? nearest((v - m) / d) : 0;
         r = r < 0 ? 0 : r > top ? top : r;
-        if (!solve_same(b->level, v, decoded(b, how, r, d, m)))
+        if (real ? r * d + m != v : !solve_same(b->level, v, decoded(b, how, r, d, m)))
             return false;
         q[i] = (uint8_t)r;
     }
@@ -78,11 +87,14 @@ find_steps(const struct solve_block *b)
         f.least = v < f.least ? v : f.least;
         most = v > most ? v : most;
     }
-    if (f.k == 2000 || ldexp(most, -f.k) - ldexp(f.least, -f.k) >= 0x1p52)
+    if (f.k == 2000)
         return f;
-    for (size_t i = 0; i < b->n; i++)
-        f.unit = solve_divisor((uint64_t)(ldexp(solve_value(b, i), -f.k) - ldexp(f.least, -f.k)), f.unit);
-    f.most = f.unit != 0 ? (uint64_t)(ldexp(most, -f.k) - ldexp(f.least, -f.k)) / f.unit : 0;
+    double up = ldexp(1, -f.k), base = f.least * up;
+    if (most * up - base >= 0x1p52)
+        return f;
+    for (size_t i = 0; i < b->n && f.unit != 1; i++)
+        f.unit = solve_divisor((uint64_t)(solve_value(b, i) * up - base), f.unit);
+    f.most = f.unit != 0 ? (uint64_t)(most * up - base) / f.unit : 0;
     f.fits = f.unit != 0;
     return f;
 }

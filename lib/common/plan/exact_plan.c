@@ -118,15 +118,27 @@ has_groups(const struct encoder *e)
         || (begins(e->name, "mlx-") && str_ends(e->name, "bit")) || str_ends(e->name, "nf4");
 }
 
+/* Returns true if the scales of an encoder can have the type of the weight. */
+static bool
+has_types(const struct encoder *e)
+{
+    return strcmp(e->name, "int4-group") == 0 || strcmp(e->name, "int8-channel") == 0 || begins(e->name, "fp8-per-")
+        || (begins(e->name, "mlx-") && str_ends(e->name, "bit"));
+}
+
 bool
 exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
     const struct exact_source *s, unsigned variant)
 {
     bool zeros = strcmp(encoder->name, "int4-group") == 0 || strcmp(encoder->name, "int8-channel") == 0 || begins(encoder->name, "gptq");
+    bool dense = s->codes == EXACT_DENSE, both = zeros && (s->zeros || dense) && !given->asymmetric && !given->symmetric;
+    unsigned types = dense && has_types(encoder) ? 2 : 1;       /* of the scales: the weight's, then F32 */
     *how = *given;
-    if (variant == 1 && (!zeros || !s->zeros || given->asymmetric || given->symmetric))
+    if (variant >= types * (both ? 2 : 1))
         return false;
-    how->asymmetric = given->asymmetric || variant == 1;
+    how->asymmetric = given->asymmetric || variant >= types;
+    if (variant % types == 1)
+        how->scale_type = 1 + (uint64_t)DTYPE_F32;
     if (how->group_size == 0 && has_groups(encoder))
         how->group_size = group_of(encoder, s);
     if (is_float(s->scale) && (s->codes == EXACT_INT || s->codes == EXACT_AFFINE || s->codes == EXACT_FP8))
