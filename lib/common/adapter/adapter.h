@@ -41,7 +41,7 @@ struct adapter_job {
 
 /* What the files beside the weights have to say about a merged model. */
 struct adapter_effects {
-    bool untied;                        /* the head has become a tensor of its own */
+    bool untied;                        /* the head is no longer tied to the embedding */
     uint64_t vocabulary;                /* rows of a replaced embedding; 0: as before */
     const char *tokenizer;              /* directory with the tokenizer of the last adapter that has one, or NULL; borrowed from
                                          * the adapters */

@@ -93,7 +93,7 @@ describe_file(struct adapter_facts *f, const struct adapter *a)
 
 /* --- modules */
 
-/* Returns the forms of a module, one bit each. DoRA includes what it is made with. */
+/* Returns the forms of a module, one bit each. DoRA counts together with the form that it scales. */
 static unsigned
 forms_of(const struct adapter_module *m)
 {

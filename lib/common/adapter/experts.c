@@ -58,18 +58,14 @@ misfit(const struct adapter_module *module, const struct shape *s, struct err *e
         &module->factor[FACTOR_A]->shape), shape_text(b, &module->factor[FACTOR_B]->shape), shape_text(shape, s));
 }
 
-/* Returns model_type of config.json, also if it is that of the language model inside; "" if there is none. */
+/* Copies model_type of the base's config.json; "" without one. */
 static bool
 read_type(char type[64], const struct match_job *m, struct err *err)
 {
-    const struct catalog *c = m->job->model->catalog;
-    json_t *config = NULL;
+    json_t *config;
     *type = '\0';
-    for (size_t i = 0; i < catalog_config_count(c) && !config; i++) {
-        const struct catalog_config *one = catalog_config_at(c, i);
-        if (strcmp(one->name, "config.json") == 0 && !tree_read(&config, one->text, one->n, one->name, err))
-            return false;
-    }
+    if (!match_config(&config, m, err))
+        return false;
     const char *word = json_string_value(json_object_get(config, "model_type"));
     if (word && strlen(word) < 64)
         strcpy(type, word);

@@ -32,7 +32,7 @@ const struct form_facts *form_at(size_t i);
 form_arrange form_lowrank, form_hadamard, form_kronecker, form_scale, form_scale_bias, form_add, form_add_bias, form_tokens,
     form_set;
 
-/* Sets a step that adds s times rows of w->t, from row `row` on. */
+/* Sets a step that adds s times rows of w->t, beginning with row `row`. */
 bool form_add_rows(struct change_step *step, const struct arranging *w, double s, uint64_t row, struct err *err);
 
 /* Sets a step that adds module->scale times a product, which is borrowed; returns true. */

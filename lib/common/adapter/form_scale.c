@@ -11,7 +11,7 @@ struct scale {
     uint64_t each;                      /* adjacent columns that share a value */
 };
 
-/* Returns l, or what lies between 1 and l. */
+/* Returns l, or a value between 1 and l. */
 static double
 value(float l, double c)
 {

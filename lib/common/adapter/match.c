@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "adapter/dora.h"
+#include "hf/folder.h"
 
 /* --- names */
 
-/* Returns true if an adapter names weights as Hugging Face does and the base as llama.cpp does, and can be turned around. */
+/* Decides if an adapter names weights as Hugging Face does, and the base as llama.cpp does. */
 static bool
 needs_translation(bool *needs, struct match_job *m, const struct adapter *a, struct err *err)
 {
@@ -20,6 +21,14 @@ needs_translation(bool *needs, struct match_job *m, const struct adapter *a, str
     m->looked = true;
     *needs = m->translation != NULL;
     return true;
+}
+
+bool
+match_config(json_t **config, const struct match_job *m, struct err *err)
+{
+    const struct catalog_config *base = hf_folder_config(m->job->model->catalog);
+    *config = NULL;
+    return !base || tree_read(config, base->text, base->n, base->name, err);
 }
 
 bool

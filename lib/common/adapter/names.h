@@ -14,7 +14,7 @@ bool weight_names_add(struct weight_names *w, const char *name, size_t n, size_t
 
 #define WEIGHT_NONE SIZE_MAX
 
-/* How far a name is looked for. */
+/* Which names count as found */
 enum weight_search {
     WEIGHT_EXACT,               /* only the name itself */
     WEIGHT_WHOLE,               /* or one that differs in leading components and names of versions */

@@ -1,5 +1,5 @@
 /* Heads that are tied to the embedding: one stored tensor for two weights. They stay tied unless an adapter changes them
- * differently; then the head becomes a tensor of its own. */
+ * differently; then the head becomes a tensor. */
 #include <string.h>
 
 #include "adapter/match.h"
@@ -105,14 +105,10 @@ same_changes(bool *same, const struct match_job *m, const struct pair *p, struct
 static bool
 config_ties(bool *ties, const struct match_job *m, struct err *err)
 {
-    const struct catalog *c = m->job->model->catalog;
-    json_t *config = NULL;
+    json_t *config;
     *ties = false;
-    for (size_t i = 0; i < catalog_config_count(c) && !config; i++) {
-        const struct catalog_config *one = catalog_config_at(c, i);
-        if (strcmp(one->name, "config.json") == 0 && !tree_read(&config, one->text, one->n, one->name, err))
-            return false;
-    }
+    if (!match_config(&config, m, err))
+        return false;
     const json_t *own = json_object_get(config, "tie_word_embeddings");
     const json_t *inner = json_object_get(json_object_get(config, "text_config"), "tie_word_embeddings");
     const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
@@ -171,7 +167,7 @@ see_adapter(bool *part, const struct match_job *m, const struct adapter *a, stru
     return true;
 }
 
-/* Makes the head a copy of the embedding, with a name of its own. */
+/* Makes the head a copy of the embedding, under the name of a head. */
 static bool
 part_head(struct match_job *m, size_t embedding, const char *name, struct err *err)
 {
