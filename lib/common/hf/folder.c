@@ -136,6 +136,21 @@ open_templates(struct hf_folder *folder, struct model *model, const char *path, 
     return ok;
 }
 
+/* Warns which files were fetched: a command that fails for another reason looks like a missing file. */
+static bool
+name_fetched(const struct hf_folder *folder, const struct model *model, struct err *err)
+{
+    struct str list = { 0 };
+    for (unsigned i = HF_CONFIG + 1; i < HF_FILES; i++)
+        if (folder->src[i])
+            str_format(&list, "%s%s", list.len ? ", " : "", names[i]);
+    bool ok = !list.failed || err_memory(err, list.len);
+    if (ok)
+        catalog_warn(model->catalog, "fetched besides config.json: %s; other files count as absent", list.len ? list.p : "nothing");
+    str_clear(&list);
+    return ok;
+}
+
 bool
 hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokenizer, struct err *err)
 {
@@ -155,7 +170,7 @@ hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokeni
     if (ok && folder->file[HF_TEMPLATE].p && !inputs_fetch(&model->inputs, path))
         ok = open_templates(folder, model, path, err);
     free(path);
-    return ok;
+    return ok && (!model->inputs.fetch || name_fetched(folder, model, err));
 }
 
 void
