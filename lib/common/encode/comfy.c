@@ -323,6 +323,29 @@ solve_rows(const struct encoding *e, const struct encode_run *run, bool codes, u
 
 /* --- grids and codes */
 
+/* Finds the codes of the scales of `count` elements from number `at`, a block each, from the scales alone: those of NVFP4 are moved,
+ * and powers of two divided, as the codes will be, unless these need a look at their values. Returns false then. */
+static bool
+foresee_scales(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *code, struct err *err)
+{
+    const struct exact_source *s = &e->exact->source;
+    struct move_nvfp4 m;
+    bool moves = move_is_nvfp4(e);
+    if (kind_of(e) != NVFP4 || (!moves && !move_is_e2m1(e)) || s->group == 0 || s->group % 16 != 0 || count % 16 != 0
+        || !run->hints.scales(run->of, at, (size_t)count, run->x, err))
+        return false;
+    if (!moves)
+        move_nvfp4_begin(&m, e, SOLVE_NVFP4_MULTIPLIES, run->facts[0]);
+    for (uint64_t i = 0; i < count / 16; i++) {
+        const struct hint_pack pack = { .scale = run->hints.scale[16 * i] };
+        if (moves)
+            code[i] = e4m3_of_float(pack.scale);
+        else if (!m.any || !move_nvfp4(&m, &pack, false, &code[i]))
+            return false;
+    }
+    return true;
+}
+
 /* Writes tiles [at, at + n) of a row of tiles that starts at row `row` of the weight. */
 static bool
 grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, uint64_t at, uint64_t n, uint8_t *y,
@@ -331,16 +354,16 @@ grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, u
     const struct comfy_own *own = e->own;
     uint64_t blocks = own->cols / own->block, from = at * TILE_BLOCKS, to = num_min(blocks, (at + n) * TILE_BLOCKS);
     uint64_t first = from * own->block, end = to * own->block, here = num_min(end, e->cols) - first;
-    bool moves = e->exact && kind_of(e) == NVFP4 && move_is_nvfp4(e);
     memset(y, 0, (size_t)n * TILE);
     for (uint64_t r = row; r < row + TILE_ROWS && r < e->rows; r++) {
-        if (moves) {                    /* the scales alone; codes are moved with the same ones, or refused */
-            if (!run->hints.scales(run->of, r * e->cols + first, (size_t)here, run->x, err))
-                return false;
+        uint8_t *codes = (uint8_t *)run->back;
+        if (e->exact && foresee_scales(e, run, r * e->cols + first, here, codes, err)) {
             for (uint64_t b = from; b < to && (b - from) * own->block < here; b++)
-                y[swizzle_at(r - row, b - from, n)] = e4m3_of_float(run->hints.scale[(b - from) * own->block]);
+                y[swizzle_at(r - row, b - from, n)] = codes[b - from];
             continue;
         }
+        if (err->kind != ERR_NONE)
+            return false;
         if (!run->read(run->of, r * e->cols + first, (size_t)here, run->x, err))
             return false;
         memset(run->x + here, 0, (size_t)(end - first - here) * sizeof *run->x);

@@ -204,7 +204,7 @@ move_mxfp4(const struct encoding *e, const struct encode_run *run, uint64_t coun
             continue;
         y[0] = (uint8_t)(t + 127);
         move_put_halves(y + 1, q);
-        same = same & move_same_halves(y + 1, q) & (2 * mxfp4_scale(y[0]) == all.scale[i]);
+        same = move_same_halves(y + 1, q) && 2 * mxfp4_scale(y[0]) == all.scale[i] && same;
         y += MXFP4_BYTES;
     }
     return same;
@@ -309,7 +309,7 @@ move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, ui
             store_le16(y + 2, factor[1]);
         y = put_moved(type, q + ELEMS * i, y + (type == DTYPE_Q4_1 ? 4 : 2));
         if (nibbles)
-            same = same & move_same_halves(y - 16, q + ELEMS * i) & (half_to_float(factor[0]) == all.scale[i]);
+            same = move_same_halves(y - 16, q + ELEMS * i) && half_to_float(factor[0]) == all.scale[i] && same;
     }
     if (!y || nibbles)
         return same;
