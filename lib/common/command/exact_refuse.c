@@ -89,7 +89,7 @@ add_reason(struct str *s, const struct exact_fail *f, uint64_t cols, const char 
         str_format(s, "no scale of %s fits all values of %s", scheme, block);
         break;
     default:
-        str_format(s, "%s needs a scale or a minimum that is no number of its type", block);
+        str_format(s, "%s needs a scale or a minimum that its type cannot hold", block);
     }
     if (!isnan(f->nearest))
         str_format(s, " (nearest %a)", f->nearest);
