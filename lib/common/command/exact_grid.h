@@ -10,7 +10,7 @@
 
 /* Writes a line for each matrix of F32, F16 or BF16, as JSON or as text:
  *
- *     {"report":1,"name":"a.weight","dtype":"BF16","level":"bf16","grid":"int4-group","group_size":32}
+ *     {"report":1,"name":"a.weight","dtype":"BF16","level":"bf16","grid":"int4-group","group_size":32,"asymmetric":false}
  *
  * `grid` is the scheme of amn-forget --exact that holds the weight at this level in the fewest bits, or null. Reads all of these
  * tensors, and spools a pipe first. */

@@ -344,28 +344,36 @@ move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, 
     return true;
 }
 
-bool
-solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
+/* Solves a block with 2^m for all blocks, and another power of two as its own scale. */
+static bool
+solve_powers(const struct solve_block *b, int m, uint8_t *scale, uint8_t q[16])
 {
     struct solve_range r = SOLVE_RANGE;
-    int t, m, hint = 0;
-    if (is_nvfp4(&b->source) && b->scale && b->code)
-        return solve_finite(b) && move(b, reader, second, scale, q);
+    int t, hint = 0;
     bool hinted = solve_is_power(solve_hint(b), &hint);
-    float factor = solve_nvfp4_factor(reader, second);
-    if (!solve_is_power(factor, &m)) {
-        struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);
-        solve_way(b, EXACT_SEARCH);
-        return solve_finite(b) && solve_nvfp4_copy(b, reader, &run, scale, q);
-    }
-    if (!solve_finite(b) || !solve_narrow(&r, b, &solve_e2m1)
-        || !solve_is_power(factor, &m)
-        || !solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
-        return b->fail->cause != EXACT_HOLDS ? false : solve_fail(b, EXACT_SCALE, 0, NAN);
+    if (!solve_narrow(&r, b, &solve_e2m1) || !solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
+        return false;
     *scale = e4m3_of_float(ldexpf(1.0f, t - m));
     solve_mx_e2m1(q, b, ldexp(1, t));
     solve_way(b, hinted ? EXACT_HINT : EXACT_SEARCH);
     return true;
+}
+
+bool
+solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
+{
+    int m;
+    bool is_power = solve_is_power(solve_nvfp4_factor(reader, second), &m);
+    if (!solve_finite(b))
+        return false;
+    if (is_nvfp4(&b->source) && b->scale && b->code)
+        return move(b, reader, second, scale, q);
+    if (is_power && (solve_powers(b, m, scale, q) || b->source.codes != EXACT_DENSE))
+        return b->fail->cause == EXACT_HOLDS;
+    struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);      /* a copy, whose scale can be a power of two, too */
+    b->fail->cause = EXACT_HOLDS;
+    solve_way(b, EXACT_SEARCH);
+    return solve_nvfp4_copy(b, reader, &run, scale, q);
 }
 
 bool
