@@ -464,8 +464,10 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
 
 @test "Ctrl-C erases the bar and leaves no temporary file" {
     mkfifo fifo
-    (exec 3>fifo; sleep 2) &
+    sleep 60 >fifo 3>&- &               # keeps it open
+    writer=$!
     try 130 "$helpers/pty" sh -c '(sleep 1; kill -INT $$) & exec amn-remember --progress=always -o x.safetensors fifo'
+    kill $writer
     tail -c 20 out | grep -qF "$(printf '\r\033[J')"
     [ ! -e x.safetensors ]
     [ -z "$(find . -name '.*amn*' -type f)" ]
