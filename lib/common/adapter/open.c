@@ -15,15 +15,28 @@ static const char *const usual[] = { "adapter_model.safetensors", "adapter_model
     "pytorch_lora_weights.safetensors" };
 enum { USUAL = sizeof usual / sizeof *usual, CONFIGURED = 3 };
 
-/* Sets *there if a file is in a directory, dir[0..n). One that cannot be accessed is there, too: opening it fails and says why. */
+/* Sets *type to the type of a file, S_IFDIR and so on; 0 if there is none. Fails with ERR_OPEN if that cannot be found out. */
+static bool
+file_type(mode_t *type, const char *path, int (*look)(const char *path, struct stat *st), struct err *err)
+{
+    struct stat st;
+    char shown[STR_SHOWN];
+    bool there = look(path, &st) == 0;
+    *type = there ? st.st_mode & S_IFMT : 0;
+    return there || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
+        || err_sys(err, ERR_OPEN, errno, "cannot access %s", str_shown(shown, path, strlen(path)));
+}
+
+/* Sets *there if a file is in a directory, dir[0..n). A dangling link counts, too: opening it is an error. */
 static bool
 exists(bool *there, const char *dir, size_t n, const char *name, struct err *err)
 {
-    struct inputs local = { 0 };
+    mode_t type = 0;
     char *path = folder_path(dir, n, name, err);
-    *there = path && small_file_exists(path, &local, err);
+    bool ok = path && file_type(&type, path, lstat, err);
+    *there = type != 0;
     free(path);
-    return path != NULL;
+    return ok;
 }
 
 /* Finds the only file of a directory that can be an adapter. */
@@ -98,9 +111,11 @@ bool
 adapter_in_directory(char **file, const char *operand, struct err *err)
 {
     static const char *const whole[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "model.gguf" };
-    struct stat st;
+    mode_t type = 0;
     *file = NULL;
-    if (!operand || stat(operand, &st) != 0 || !S_ISDIR(st.st_mode))
+    if (operand && !file_type(&type, operand, stat, err))
+        return false;
+    if (type != S_IFDIR)
         return true;
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         bool model;
@@ -116,11 +131,13 @@ bool
 adapter_recognize(bool *is, const struct catalog *c, const char *file, struct err *err)
 {
     const struct meta *type = catalog_meta_find(c, "general.type");
-    struct stat st;
+    mode_t mode = 0;
     size_t n = 0, factors = 0;
     const char *word = type ? meta_bytes(&type->value, &n) : NULL;
     *is = false;
-    if (!file || stat(file, &st) != 0 || !S_ISREG(st.st_mode))
+    if (file && !file_type(&mode, file, stat, err))
+        return false;
+    if (mode != S_IFREG)
         return true;
     if (is_configured(file) && !exists(is, file, folder_len(file), config_name, err))
         return false;
