@@ -347,3 +347,23 @@ END
     try 0 amn-remember --test --adapter lora base.safetensors
     grep -q 'x.weight: 37 NaN and 0 infinite values' err
 }
+
+@test "a file of an adapter that cannot be read is not a missing one" {
+    make_models
+    ln -s nowhere lora/tokenizer_config.json
+    try 0 amn-remember -q --adapter lora -o got base.safetensors
+    try 66 amn-remember --adapter lora -o dir/ base.safetensors
+    grep -q 'lora/tokenizer_config.json: cannot open: dangling symbolic link' err
+    rm lora/tokenizer_config.json
+    mv lora/adapter_config.json c
+    ln -s nowhere lora/adapter_config.json
+    try 66 amn-remember --adapter lora base.safetensors
+    is_empty out
+    grep -q 'lora/adapter_config.json: cannot open: dangling symbolic link' err
+    try 66 amn-inspect lora
+    mv c lora/adapter_config.json
+    mv lora/adapter_model.safetensors lora/adapters.safetensors
+    ln -s nowhere lora/adapter_model.safetensors            # does not give way to the next name
+    try 66 amn-remember --adapter lora base.safetensors
+    grep -q 'lora/adapter_model.safetensors: cannot open: dangling symbolic link' err
+}

@@ -49,46 +49,49 @@ adapter_form_name(enum adapter_form form)
 
 /* --- the whole */
 
-/* Returns a copy of a text, escaped; NULL if it has no text. */
-static char *
-keep(const char *p, size_t n)
+/* Sets *copy to a text, escaped; NULL if it has no text. */
+static bool
+keep(char **copy, const char *p, size_t n, struct err *err)
 {
     struct str s = { 0 };
     if (p)
         str_add_escaped(&s, p, n);
-    return s.p;
+    *copy = s.p;
+    return !s.failed || err_memory(err, s.room);
 }
 
-static char *
-keep_member(const json_t *object, const char *name)
+static bool
+keep_member(char **copy, const json_t *object, const char *name, struct err *err)
 {
     const json_t *value = json_object_get(object, name);
-    return keep(json_string_value(value), json_string_length(value));
+    return keep(copy, json_string_value(value), json_string_length(value), err);
 }
 
-static char *
-keep_meta(const struct adapter *a, const char *name)
+static bool
+keep_meta(char **copy, const struct adapter *a, const char *name, struct err *err)
 {
     const struct meta *meta = catalog_meta_find(a->file.catalog, name);
     size_t n = 0;
     const char *p = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
-    return keep(p, n);
+    return keep(copy, p, n, err);
 }
 
 /* Finds kind, type and base model. */
-static void
-describe_file(struct adapter_facts *f, const struct adapter *a)
+static bool
+describe_file(struct adapter_facts *f, const struct adapter *a, struct err *err)
 {
     static const char *const kinds[] = { [ADAPTER_PEFT] = "peft", [ADAPTER_SINGLE] = "single", [ADAPTER_GGUF] = "gguf",
         [ADAPTER_MLX] = "mlx" };
     static const char *const bases[] = { "general.base_model.0.name", "ss_sd_model_name", "ss_base_model_version", "modelspec.architecture" };
+    bool mlx = a->family == ADAPTER_MLX;
     f->kind = kinds[a->family];
     f->tokenizer = a->tokenizer;
-    f->type = a->family == ADAPTER_GGUF ? keep_meta(a, "adapter.type")
-        : keep_member(a->config, a->family == ADAPTER_MLX ? "fine_tune_type" : "peft_type");
-    f->base = a->config ? keep_member(a->config, a->family == ADAPTER_MLX ? "model" : "base_model_name_or_path") : NULL;
-    for (size_t i = 0; !f->base && i < sizeof bases / sizeof *bases; i++)
-        f->base = keep_meta(a, bases[i]);
+    bool ok = a->family == ADAPTER_GGUF ? keep_meta(&f->type, a, "adapter.type", err)
+        : keep_member(&f->type, a->config, mlx ? "fine_tune_type" : "peft_type", err);
+    ok = ok && keep_member(&f->base, a->config, mlx ? "model" : "base_model_name_or_path", err);
+    for (size_t i = 0; ok && !f->base && i < sizeof bases / sizeof *bases; i++)
+        ok = keep_meta(&f->base, a, bases[i], err);
+    return ok;
 }
 
 /* --- modules */
@@ -122,7 +125,9 @@ generalize(const char *p, size_t n)
             str_add_escaped(&s, p + i, 1);
         i = number ? end - 1 : i;
     }
-    return s.failed ? NULL : s.p;
+    if (s.failed)
+        str_clear(&s);
+    return s.p;
 }
 
 static bool
@@ -200,7 +205,8 @@ describe(struct adapter_facts *f, const char *file, struct model *model, const s
     if (!adapter_open(a, &arg, &job, err))
         return false;
     a->faults = &f->refused;
-    describe_file(f, a);
+    if (!describe_file(f, a, err))
+        return false;
     f->place = calloc(catalog_count(a->file.catalog) + 1, sizeof *f->place);
     if (!f->place)
         return err_memory(err, 0);

@@ -15,6 +15,30 @@ static const char *const usual[] = { "adapter_model.safetensors", "adapter_model
     "pytorch_lora_weights.safetensors" };
 enum { USUAL = sizeof usual / sizeof *usual, CONFIGURED = 3 };
 
+/* Sets *type to the type of a file, S_IFDIR and so on; 0 if there is none. Fails with ERR_OPEN if that cannot be found out. */
+static bool
+file_type(mode_t *type, const char *path, int (*look)(const char *path, struct stat *st), struct err *err)
+{
+    struct stat st;
+    char shown[STR_SHOWN];
+    bool there = look(path, &st) == 0;
+    *type = there ? st.st_mode & S_IFMT : 0;
+    return there || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
+        || err_sys(err, ERR_OPEN, errno, "cannot access %s", str_shown(shown, path, strlen(path)));
+}
+
+/* Sets *there if a file is in a directory, dir[0..n). A dangling link counts, too: opening it is an error. */
+static bool
+exists(bool *there, const char *dir, size_t n, const char *name, struct err *err)
+{
+    mode_t type = 0;
+    char *path = folder_path(dir, n, name, err);
+    bool ok = path && file_type(&type, path, lstat, err);
+    *there = type != 0;
+    free(path);
+    return ok;
+}
+
 /* Finds the only file of a directory that can be an adapter. */
 static bool
 find_only(char **path, const char *dir, struct err *err)
@@ -45,18 +69,11 @@ find_only(char **path, const char *dir, struct err *err)
 static bool
 find_usual(char **path, const char *dir, struct err *err)
 {
-    struct stat st;
+    bool there = false;
     *path = NULL;
-    for (size_t i = 0; i < USUAL; i++) {
-        char *one = folder_path(dir, strlen(dir), usual[i], err);
-        if (!one)
+    for (size_t i = 0; i < USUAL && !there; i++)
+        if (!exists(&there, dir, strlen(dir), usual[i], err) || (there && !(*path = folder_path(dir, strlen(dir), usual[i], err))))
             return false;
-        if (stat(one, &st) == 0) {
-            *path = one;
-            return true;
-        }
-        free(one);
-    }
     return true;
 }
 
@@ -94,16 +111,16 @@ bool
 adapter_in_directory(char **file, const char *operand, struct err *err)
 {
     static const char *const whole[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "model.gguf" };
-    struct stat st;
+    mode_t type = 0;
     *file = NULL;
-    if (!operand || stat(operand, &st) != 0 || !S_ISDIR(st.st_mode))
+    if (operand && !file_type(&type, operand, stat, err))
+        return false;
+    if (type != S_IFDIR)
         return true;
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        char *path = folder_path(operand, strlen(operand), whole[i], err);
-        if (!path)
+        bool model;
+        if (!exists(&model, operand, strlen(operand), whole[i], err))
             return false;
-        bool model = stat(path, &st) == 0;
-        free(path);
         if (model)
             return true;
     }
@@ -114,17 +131,17 @@ bool
 adapter_recognize(bool *is, const struct catalog *c, const char *file, struct err *err)
 {
     const struct meta *type = catalog_meta_find(c, "general.type");
-    struct stat st;
+    mode_t mode = 0;
     size_t n = 0, factors = 0;
     const char *word = type ? meta_bytes(&type->value, &n) : NULL;
     *is = false;
-    if (!file || stat(file, &st) != 0 || !S_ISREG(st.st_mode))
-        return true;
-    char *config = is_configured(file) ? folder_path(file, folder_len(file), config_name, err) : NULL;
-    if (is_configured(file) && !config)
+    if (file && !file_type(&mode, file, stat, err))
         return false;
-    *is = (word && n == 7 && memcmp(word, "adapter", 7) == 0) || (config && stat(config, &st) == 0);
-    free(config);
+    if (mode != S_IFREG)
+        return true;
+    if (is_configured(file) && !exists(is, file, folder_len(file), config_name, err))
+        return false;
+    *is = *is || (word && n == 7 && memcmp(word, "adapter", 7) == 0);
     for (size_t i = 0; !*is && i < catalog_count(c); i++)
         factors += adapter_names_factor(catalog_at(c, i));
     *is = *is || (factors != 0 && factors >= catalog_count(c) / 3);      /* a third can be alphas */
@@ -135,19 +152,19 @@ adapter_recognize(bool *is, const struct catalog *c, const char *file, struct er
 static bool
 read_config(struct adapter *a, const struct adapter_job *job, struct err *err)
 {
-    static const char *const name = config_name;
     struct source *src = NULL;
-    struct stat st;
     const char *text;
     size_t n;
-    if (!is_configured(a->path))
+    bool there = false;
+    if (is_configured(a->path) && !exists(&there, a->path, folder_len(a->path), config_name, err))
+        return false;
+    if (!there)
         return true;
-    char *path = folder_path(a->path, folder_len(a->path), name, err);
+    char *path = folder_path(a->path, folder_len(a->path), config_name, err);
     if (!path)
         return false;
-    bool there = stat(path, &st) == 0;
-    bool ok = !there || (small_file_open(&src, path, false, SMALL_FILE_MAX, catalog_budget(job->model->catalog),
-        "bytes of adapter_config.json", &text, &n, &a->file.inputs, err) && tree_read(&a->config, text, n, name, err));
+    bool ok = small_file_open(&src, path, false, SMALL_FILE_MAX, catalog_budget(job->model->catalog),
+        "bytes of adapter_config.json", &text, &n, &a->file.inputs, err) && tree_read(&a->config, text, n, config_name, err);
     if (!ok) {
         char shown[STR_SHOWN];
         err_in_file(err, str_shown(shown, path, strlen(path)));
@@ -155,17 +172,6 @@ read_config(struct adapter *a, const struct adapter_job *job, struct err *err)
     source_close(src);
     free(path);
     return ok;
-}
-
-/* Sees if a tokenizer is beside the file. */
-static bool
-find_tokenizer(struct adapter *a, struct err *err)
-{
-    struct stat st;
-    char *path = folder_path(a->path, folder_len(a->path), "tokenizer_config.json", err);
-    a->tokenizer = path && stat(path, &st) == 0;
-    free(path);
-    return path != NULL;
 }
 
 /* Decides which of the families the adapter belongs to. */
@@ -203,7 +209,8 @@ adapter_open(struct adapter *a, const struct adapter_argument *arg, const struct
         return err_memory(err, n + sizeof shown);
     bool ok = model_open(&a->file, path, &how, err) && (source_seekable(a->file.src[0]) || err_set(err, ERR_UNSUPPORTED,
             ERR_NO_OFFSET, "compressed adapters are not supported: decompress the file first"))
-        && model_spool(&a->file, err) && read_config(a, job, err) && find_tokenizer(a, err) && find_family(a, err)
+        && model_spool(&a->file, err) && read_config(a, job, err)
+        && exists(&a->tokenizer, path, n, "tokenizer_config.json", err) && find_family(a, err)
         && model_join(job->model, &a->file, &a->first, err);
     return ok || err_in_file(err, a->shown);
 }

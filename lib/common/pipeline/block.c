@@ -482,7 +482,7 @@ round_wide(const struct maker *m, const struct piece *piece, const double *v, fl
     bool same = piece->kind != PIECE_DECODE && piece_input(piece, 0)->dtype == piece->to;      /* rounding changes nothing */
     if (piece->to == DTYPE_F64)
         memcpy(y, v, n * sizeof *v);
-    for (size_t some; n != 0 && (piece->to != DTYPE_F64 || w); n -= some, v += some, y += some * size, w += w ? some : 0) {
+    for (size_t some; n != 0 && (piece->to != DTYPE_F64 || w); n -= some, v += some, y += some * size, w = w ? w + some : NULL) {
         some = n < FEW ? n : FEW;
         k->wide_to(x, v, some);
         before = w;
