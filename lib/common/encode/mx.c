@@ -433,14 +433,14 @@ static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvf
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
     .encode = encode, .solve = solve, .foresee = foresee, .move = move_blocks
-#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve, .fuses = true
+#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve
 
 const struct encoder encode_mx[] = {
     { MX("mxfp4", "compressed-tensors MXFP4", mxfp4) },
     { MX("mxfp8", "compressed-tensors MXFP8", mxfp8) },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), OF_TENSOR },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), OF_TENSOR, .fuses = true },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt) },
-    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), OF_TENSOR },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), OF_TENSOR, .fuses = true },
     { .name = NULL },
 };
 
