@@ -334,6 +334,20 @@ exec(sys.argv[1])' "$1"; }
     jq -e '.quantization_config.quant_method == "fp8"' out8/config.json
     try 0 amn-forget -q --exact --scheme mlx-mxfp4 -o outm/ in
     jq -e '.quantization.mode == "mxfp4"' outm/config.json
+    # DeepSeek's loaders read the type of experts at the top, transformers in quantization_config
+    mkdir v4
+    "$helpers/codes" v4/model.safetensors mxfp4 model.layers.0.mlp.experts.0.up_proj.weight:64x256 model.layers.0.mlp.gate_proj.weight:128x256
+    echo '{"model_type": "deepseek_v4", "expert_dtype": "fp8", "quantization_config": {"a": 1}}' >v4/config.json
+    try 0 amn-forget --exact --scheme deepseek-fp4 -o out4/ v4
+    jq -e '.expert_dtype == "fp4" and .quantization_config.expert_dtype == "fp4" and .quantization_config.scale_fmt == "ue8m0"' out4/config.json
+    grep -q 'mlp.gate_proj.weight: loaders of DeepSeek.s FP4 read only experts' err
+    try 0 amn-forget -q --exact --scheme fp8-ue8m0 --tensor-type 'experts=deepseek-fp4' -o outx/ v4
+    jq -e '.expert_dtype == "fp4" and .quantization_config.expert_dtype == "fp4"' outx/config.json
+    try 0 amn-forget -q --exact --scheme fp8-ue8m0 -o out48/ out4
+    jq -e '.expert_dtype == "fp8" and .quantization_config.expert_dtype == "fp8"' out48/config.json
+    jq -e 'has("expert_dtype") | not' out8/config.json
+    try 0 amn-remember -q -o dense/ out4
+    jq -e 'has("expert_dtype") or has("quantization_config") | not' dense/config.json
     try 0 amn-forget -q --exact --scheme mlx-4bit,mlx-5bit -o list in
     jq -e '.quantization.bits == 5' list/config.json
     try 0 amn-forget -q --exact --scheme q4_0,q5_0 --output-dir all in/model.safetensors
