@@ -100,7 +100,7 @@ add_parts(struct encoding *e, struct err *err)
     if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == CT ? 1 : 0, 0, 4, err))
         return false;
     return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, 2, block, 1, err)
-        && groups_part(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
+        && groups_codes(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
             codes, 2, elems, eight ? elems : elems / 2, err);
 }
 
@@ -122,6 +122,7 @@ fit_stack(struct encoding *e, const struct encode_options *options, struct err *
             return ENCODE_FAIL;
         part->elems = BLOCK_MX;
         part->grain = p == 0 ? 1 : BLOCK_MX / 2;
+        part->codes = p == 1;
     }
     return ENCODE_YES;
 }
