@@ -112,6 +112,43 @@ refuses() {
     refuses m.safetensors span '[0,0]' --exact --scheme comfy-int8
 }
 
+# scales FILE PART: how many different values the scales of the tensors have.
+scales() {
+    "$helpers/tensors" <"$1" | grep "$2 " | awk '{ print $NF }' | sort -u | wc -l
+}
+
+@test "weights that loaders concatenate have one scale, or take another name" {
+    local attention="q.q_proj.weight:64x64 q.k_proj.weight:32x64:above q.v_proj.weight:32x64"
+    "$helpers/codes" m.safetensors mxfp4 $attention
+    for s in nvfp4:global_scale modelopt-nvfp4:scale_2 fp8-per-tensor:weight_scale; do
+        holds m.safetensors --exact --to safetensors --scheme ${s%:*}
+        [ "$(scales out ${s#*:})" = 1 ]
+        cp out one
+        try 0 amn-forget -q --exact --no-fuse --scheme ${s%:*} -o alone.safetensors m.safetensors
+        [ "$(scales alone.safetensors ${s#*:})" -gt 1 ]
+        for i in 1 2 3; do amn-forget -q --exact --to safetensors --scheme ${s%:*} --part $i/3 m.safetensors; done | cmp - one
+    done
+    for level in f32 bf16; do           # a dense copy gets the scale back that the weights share
+        amn-remember -q -o copy.safetensors --dtype $level alone.safetensors
+        holds copy.safetensors --exact=$level --to safetensors --scheme fp8-per-tensor
+        [ "$(scales out weight_scale)" = 1 ]
+    done
+    "$helpers/codes" n.safetensors nvfp4 a.q_proj.weight:16x64 a.k_proj.weight:16x64:nvfp4-other a.o_proj.weight:16x64
+    refuses n.safetensors scale '[0,0]' --exact --to safetensors --scheme modelopt-nvfp4
+    grep -q 'loaders give it one scale with a.k_proj.weight' err
+    holds n.safetensors --exact --no-fuse --to safetensors --scheme modelopt-nvfp4
+    holds n.safetensors --exact --to safetensors --scheme mlx-nvfp4,f32
+    "$helpers/codes" f.safetensors mxfp4 a.gate_proj.weight:16x64 a.up_proj.weight:16x64:low
+    refuses f.safetensors scale '[0,0]' --exact --to safetensors --scheme nvfp4
+    holds f.safetensors --exact --to safetensors --scheme nvfp4,mxfp8
+    amn-forget -q --exact --to safetensors --scheme nvfp4,mxfp8 --report r.ndjson f.safetensors >/dev/null
+    jq -es 'all(.to == "mxfp8" and .tried[0].scheme == "nvfp4" and .tried[0].cause == "scale")' r.ndjson >/dev/null
+    amn-remember -q -o copy.safetensors --dtype f32 f.safetensors
+    try 0 amn-forget -q --exact --to safetensors --scheme nvfp4 copy.safetensors
+    [ "$("$helpers/tensors" <out | grep -c 'F32')" = 2 ]        # dense weights stay
+    try 2 amn-forget --exact --no-fuse --scheme mxfp8 m.safetensors
+}
+
 @test "the first name that holds a weight; --inexact; --report; the note" {
     "$helpers/codes" m.safetensors int4-zeros a.weight:64x256
     try 0 amn-forget --exact --scheme q4_0,q5_0 --report r.json -o o.gguf m.safetensors
@@ -297,6 +334,20 @@ exec(sys.argv[1])' "$1"; }
     jq -e '.quantization_config.quant_method == "fp8"' out8/config.json
     try 0 amn-forget -q --exact --scheme mlx-mxfp4 -o outm/ in
     jq -e '.quantization.mode == "mxfp4"' outm/config.json
+    # DeepSeek's loaders read the type of experts at the top, transformers in quantization_config
+    mkdir v4
+    "$helpers/codes" v4/model.safetensors mxfp4 model.layers.0.mlp.experts.0.up_proj.weight:64x256 model.layers.0.mlp.gate_proj.weight:128x256
+    echo '{"model_type": "deepseek_v4", "expert_dtype": "fp8", "quantization_config": {"a": 1}}' >v4/config.json
+    try 0 amn-forget --exact --scheme deepseek-fp4 -o out4/ v4
+    jq -e '.expert_dtype == "fp4" and .quantization_config.expert_dtype == "fp4" and .quantization_config.scale_fmt == "ue8m0"' out4/config.json
+    grep -q 'mlp.gate_proj.weight: loaders of DeepSeek.s FP4 read only experts' err
+    try 0 amn-forget -q --exact --scheme fp8-ue8m0 --tensor-type 'experts=deepseek-fp4' -o outx/ v4
+    jq -e '.expert_dtype == "fp4" and .quantization_config.expert_dtype == "fp4"' outx/config.json
+    try 0 amn-forget -q --exact --scheme fp8-ue8m0 -o out48/ out4
+    jq -e '.expert_dtype == "fp8" and .quantization_config.expert_dtype == "fp8"' out48/config.json
+    jq -e 'has("expert_dtype") | not' out8/config.json
+    try 0 amn-remember -q -o dense/ out4
+    jq -e 'has("expert_dtype") or has("quantization_config") | not' dense/config.json
     try 0 amn-forget -q --exact --scheme mlx-4bit,mlx-5bit -o list in
     jq -e '.quantization.bits == 5' list/config.json
     try 0 amn-forget -q --exact --scheme q4_0,q5_0 --output-dir all in/model.safetensors

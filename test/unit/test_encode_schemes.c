@@ -185,6 +185,31 @@ test_golden_nested(const struct kernels *k, struct catalog *memory, struct err *
         CHECK(bits_of_float(made.back[64 * i]) == back[i]);
 }
 
+/* Every encoder marks one part as that with the codes, which has elements of its own. */
+static void
+test_codes(struct catalog *memory, struct err *err)
+{
+    static uint8_t packed[2 * SHAPE_DIM];
+    const uint64_t dim[] = { 64, 256 };
+    const struct encode_options options = { 0 };
+    unsigned encoders = 0;
+    shape_pack(packed, dim, 2);
+    for (size_t i = 0; encode_at(i); i++, encoders++) {
+        unsigned codes = 0;
+        memset(&made, 0, sizeof made);
+        made.e = (struct encoding){ .encoder = encode_at(i), .memory = memory, .rows = 64, .cols = 256, .part = made.parts,
+            .weight = { .name = "a.weight", .name_len = 8, .dtype = DTYPE_BF16, .shape = { 2, packed } } };
+        made.e.options = options;
+        CHECK_ROW(made.e.encoder->fit(&made.e, &made.e.options, err) == ENCODE_YES, made.e.encoder->name);
+        for (unsigned p = 0; p < made.e.nparts; p++) {
+            codes += made.parts[p].codes;
+            CHECK_ROW(!made.parts[p].codes || !made.parts[p].bytes, made.e.encoder->name);
+        }
+        CHECK_ROW(codes == 1, made.e.encoder->name);
+    }
+    CHECK(encoders > 40);
+}
+
 /* Every encoder with a config writes valid JSON. */
 static void
 test_configs(const struct kernels *k, struct catalog *memory, const float v[64], struct err *err)
@@ -313,6 +338,7 @@ main(void)
     fence_guard("test_encode_schemes");
     if (!CHECK(scalar && memory))
         return check_done("test_encode_schemes");
+    test_codes(memory, &err);
     for (int i = 0; i < 64; i++)
         v[i] = ((float)((37 * i + 11) % 64) - 31.5f) / 32.0f;
     for (int i = 0; i < SETS; i++) {

@@ -35,6 +35,7 @@ struct exact_tried {
 struct exact_row {
     char *name;                         /* name_len bytes, then a NUL; owned */
     uint32_t name_len;
+    size_t place;                       /* index in the choice before it is expanded */
     char from[SCHEME_WORD];
     const char *to;                     /* name of the encoder, or NULL; static */
     enum exact_level level;

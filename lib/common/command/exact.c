@@ -85,6 +85,11 @@ exact_settle(struct command *cmd, struct err *err)
     }
     if (cmd->exact.n == 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty list");
+    bool fuses = false;
+    for (size_t i = 0; i < cmd->exact.n; i++)
+        fuses = fuses || cmd->exact.name[i]->fuses;
+    if (cmd->reduction.apart && !fuses)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of these schemes");
     cmd->writer = cmd->writer ? cmd->writer : &writer_safetensors;
     return true;
 }
@@ -120,6 +125,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
     struct catalog *memory = a->p->model->catalog;
     enum dtype type = exact_type_of(&a->trial);
     a->last = e;
+    a->shares = NULL;
     if (!e->solve) {
         a->why = "only a weight that has this type already can have it";
         a->out = (struct exact_outcome){ .fail = { .cause = EXACT_LAYOUT } };
@@ -127,6 +133,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
     }
     for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &a->terms->source, variant); variant++) {
         how.exact = 1 + (uint64_t)a->terms->level;
+        a->how = how;
         if (!reduction_try(&a->cmd->reduction, &a->trial, a->place, &how, e, a->terms, type, memory, err))
             return false;
         a->last = e;
@@ -151,7 +158,7 @@ add_row(struct exact_attempt *a, struct exact_row **row, struct err *err)
         return false;
     x->rows = rows;
     *row = &rows[x->nrows];
-    **row = (struct exact_row){ .name = malloc(t.name_len + 1u), .name_len = t.name_len, .level = a->terms->level };
+    **row = (struct exact_row){ .name = malloc(t.name_len + 1u), .name_len = t.name_len, .level = a->terms->level, .place = a->place };
     if (!(*row)->name)
         return err_memory(err, t.name_len + 1u);
     memcpy((*row)->name, t.name, t.name_len);
@@ -285,20 +292,26 @@ is_inexact(const struct exact_attempt *a)
     return a->cmd->exact.inexact.nglobs != 0 && naming_keeps(&a->cmd->exact.inexact, &t);
 }
 
-static bool
-begin(struct exact_attempt *a, struct err *err)
+bool
+exact_terms_find(struct exact_attempt *a, struct err *err)
 {
     const struct exact_reader reader = { a->p->model->catalog, read_second, a->p->model };
-    a->trial = a->choice->list[a->place];
-    a->trial.encoding = NULL;
     a->terms = catalog_alloc(a->p->model->catalog, sizeof *a->terms, err);
     if (!a->terms)
         return false;
     a->terms->level = a->cmd->exact.level;
+    return exact_source_find(&a->terms->source, &a->trial, &reader, err);
+}
+
+bool
+exact_begin(struct exact_attempt *a, struct err *err)
+{
+    a->trial = a->choice->list[a->place];
+    a->trial.encoding = NULL;
     a->quantized = a->trial.decode || (a->trial.composed && a->trial.composed->n != 0 && a->trial.composed->part[0].decode);
     if (a->quantized)
         a->trial.dtype = DTYPE_F32;
-    return exact_make_upright(&a->trial, a->p->model->catalog, err) && exact_source_find(&a->terms->source, &a->trial, &reader, err);
+    return exact_make_upright(&a->trial, a->p->model->catalog, err) && exact_terms_find(a, err);
 }
 
 /* Returns true if a weight that no name holds is refused here: amn-convert dequantizes it instead, or with --keep-quantized
@@ -311,19 +324,19 @@ must_hold(const struct exact_attempt *a)
     return a->quantized && !a->cmd->exact.optional && (a->cmd->needs_scheme || known);
 }
 
-/* Tries all names for a weight. */
+/* Finds the encoder of a rule for a weight. */
 static bool
-decide(struct exact_attempt *a, struct err *err)
+find_ruled(const struct exact_attempt *a, const struct encoder **ruled, struct err *err)
 {
-    struct exact_row *row;
+    return reduction_ruled(&a->cmd->reduction, &a->trial, a->cmd->writer == &writer_gguf, ruled, err);
+}
+
+/* Tries names `from` and later for a weight. */
+static bool
+choose(struct exact_attempt *a, struct exact_row *row, const struct encoder *ruled, size_t from, struct err *err)
+{
     struct command_exact *x = &a->cmd->exact;
-    const struct encoder *ruled = NULL;
-    if (!begin(a, err) || !add_row(a, &row, err)
-        || !reduction_ruled(&a->cmd->reduction, &a->trial, a->cmd->writer == &writer_gguf, &ruled, err))
-        return false;
-    if (keep_same(a, row))
-        return true;
-    for (size_t k = 0; k < (ruled ? 1 : x->n); k++) {
+    for (size_t k = from; k < (ruled ? 1 : x->n); k++) {
         if (!exact_try_name(a, ruled ? ruled : x->name[k], err))
             return false;
         if (a->out.fail.cause == EXACT_HOLDS) {
@@ -341,6 +354,30 @@ decide(struct exact_attempt *a, struct err *err)
     row->kept = true;
     x->nkept++;
     return !must_hold(a) || exact_refuse(a->cmd, a, err);
+}
+
+/* Tries all names for a weight. */
+static bool
+decide(struct exact_attempt *a, struct err *err)
+{
+    struct exact_row *row;
+    const struct encoder *ruled = NULL;
+    return exact_begin(a, err) && add_row(a, &row, err) && find_ruled(a, &ruled, err)
+        && (keep_same(a, row) || choose(a, row, ruled, 0, err));
+}
+
+bool
+exact_choose_after(struct exact_attempt *a, struct exact_row *row, const struct encoder *e, struct err *err)
+{
+    const struct encoder *ruled = NULL;
+    size_t k = 0;
+    if (!find_ruled(a, &ruled, err) || !add_tried(row, a, err))
+        return false;
+    while (!ruled && a->cmd->exact.name[k] != e)
+        k++;
+    row->to = NULL;
+    row->way = EXACT_MOVED;
+    return choose(a, row, ruled, k + 1, err);
 }
 
 /* --- all weights */
@@ -376,7 +413,7 @@ exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, str
             continue;
         ok = reduction_offers(&offers, choice, i, &tries, err) && (!tries || (model_spool(p->model, err) && decide(&a, err)));
     }
-    ok = ok && reduction_finish(r, choice, err);
+    ok = ok && (r->apart || exact_share(cmd, p, choice, err)) && reduction_finish(r, choice, err);
     r->names = NULL;
     return ok;
 }

@@ -105,7 +105,7 @@ exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
     uint64_t cols = t.shape.rank != 0 ? num_max(1, shape_dim(&t.shape, t.shape.rank - 1)) : 1;
     char name[STR_SHOWN];
     struct str s = { 0 };
-    for (int i = 0; !broken && i < EXACT_LEVELS; i++) {
+    for (int i = 0; !broken && !a->shares && i < EXACT_LEVELS; i++) {
         if (i != (int)a->terms->level && !exact_try_level(&levels[i], a, a->last, (enum exact_level)i, err))
             return false;
         level = levels[i] && (!level || i == EXACT_BF16) ? exact_level_word((enum exact_level)i) : level;
@@ -121,6 +121,9 @@ exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
             "a scale: nonfinite", name, out.fail.index / cols, out.fail.index % cols);
     if (out.fail.cause == EXACT_LAYOUT)
         str_format(&s, "not held by %s: layout: %s", scheme, why ? why : "its shape does not fit");
+    else if (a->shares)
+        str_format(&s, "not held by %s: scale: loaders give it one scale with %s, and none holds both (--no-fuse: one for each)", scheme,
+            a->shares);
     else {
         str_format(&s, "element [%" PRIu64 ",%" PRIu64 "] = %a (%.6g) is not held by %s: %s: ", out.fail.index / cols, out.fail.index % cols,
             out.fail.value, out.fail.value, scheme, exact_cause_word(out.fail.cause));

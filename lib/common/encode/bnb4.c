@@ -148,6 +148,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     struct encode_part *codes = encode_add_part(e, e->weight.name_len, "", DTYPE_U8, dim, 2, err);
     if (!codes)
         return ENCODE_FAIL;
+    codes->codes = true;
     codes->elems = (uint32_t)b->blocksize;
     codes->grain = codes->elems / 2;
     if (form(e)->nested) {

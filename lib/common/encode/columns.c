@@ -73,7 +73,7 @@ add(struct encoding *e, enum columns_kind kind, const char *suffix, enum dtype d
     if (kind == INDEX)
         dim[0] = e->cols;
     own->kind[e->nparts] = (uint8_t)kind;
-    return groups_part(e, suffix, dtype, dim, rank, 0, form.bytes, err);
+    return (kind == CODES ? groups_codes : groups_part)(e, suffix, dtype, dim, rank, 0, form.bytes, err);
 }
 
 /* Returns the number of rows that are surveyed together. */

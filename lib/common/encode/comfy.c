@@ -100,7 +100,7 @@ add_codes(struct encoding *e, enum dtype dtype, uint32_t per_byte, uint32_t elem
     const struct comfy_own *own = e->own;
     const uint64_t dim[2] = { own->rows, own->cols / per_byte };
     bool padded = is_padded(e);
-    return groups_part(e, ".weight", dtype, dim, 2, padded ? 0 : elems, padded ? (uint32_t)dim[1] : elems / per_byte, err);
+    return groups_codes(e, ".weight", dtype, dim, 2, padded ? 0 : elems, padded ? (uint32_t)dim[1] : elems / per_byte, err);
 }
 
 static bool

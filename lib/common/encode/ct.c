@@ -34,7 +34,7 @@ add(struct encoding *e, enum ct_kind kind, const char *suffix, enum dtype dtype,
     struct ct_own *own = e->own;
     const uint64_t dim[2] = { rows, cols };
     own->kind[e->nparts] = (uint8_t)kind;
-    return groups_part(e, suffix, dtype, dim, cols != 0 ? 2 : 1, elems, grain, err);
+    return (kind == CODES || kind == WORDS ? groups_codes : groups_part)(e, suffix, dtype, dim, cols != 0 ? 2 : 1, elems, grain, err);
 }
 
 static bool

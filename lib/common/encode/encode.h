@@ -34,6 +34,7 @@ struct encode_part {
     uint32_t grain;                 /* bytes that are encoded together; the last grain of a part may be shorter */
     uint32_t elems;                 /* consecutive elements of the weight that a grain encodes; 0: encode() reads them */
     const uint8_t *bytes;           /* contents of a part that does not depend on elements, else NULL */
+    bool codes;                     /* has the codes; exactly one part of an encoding does */
 };
 
 /* The user's options for all weights. All members have the same type, so the struct has no padding: plan/fingerprint.c

@@ -78,7 +78,7 @@ add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t r
     struct encode_part *codes = &e->part[e->nparts++];
     uint32_t grain = fp8_form(e)->share == FP8_ROWS ? (uint32_t)e->cols : FP8_GRAIN;
     *codes = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = fp8_form(e)->codes,
-        .shape = e->weight.shape, .grain = grain, .elems = grain };
+        .shape = e->weight.shape, .grain = grain, .elems = grain, .codes = true };
     bool named = e->options.short_name && fp8_form(e)->rule != FP8_COMPRESSED && encode_module(e) != e->weight.name_len;
     struct encode_part *part = named ? encode_add_part(e, encode_module(e), ".scale", scales, dim, rank, err)
         : encode_add_part(e, e->weight.name_len, fp8_form(e)->rule == FP8_COMPRESSED ? "_scale" : "_scale_inv",

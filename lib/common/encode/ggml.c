@@ -32,7 +32,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     }
     struct encode_part *part = &e->part[e->nparts++];
     *part = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = e->encoder->type,
-        .shape = e->weight.shape, .elems = (uint32_t)run_of(e) };
+        .shape = e->weight.shape, .elems = (uint32_t)run_of(e), .codes = true };
     uint64_t nbytes = 0;
     dtype_row_bytes(&nbytes, e->encoder->type, part->elems);
     part->grain = (uint32_t)nbytes;

@@ -84,6 +84,16 @@ groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint
     return true;
 }
 
+bool
+groups_codes(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
+    uint32_t elems, uint32_t grain, struct err *err)
+{
+    if (!groups_part(e, suffix, dtype, dim, rank, elems, grain, err))
+        return false;
+    e->part[e->nparts - 1].codes = true;
+    return true;
+}
+
 uint32_t
 groups_elems(const struct encoding *e, uint32_t group)
 {

@@ -25,6 +25,10 @@ enum dtype groups_dtype(const struct encoding *e);
 bool groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
     uint32_t elems, uint32_t grain, struct err *err);
 
+/* Likewise, for the part with the codes. */
+bool groups_codes(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
+    uint32_t elems, uint32_t grain, struct err *err);
+
 /* Returns the number of elements that a grain of codes encodes, for groups of this size: a multiple of 32, or a whole row. */
 uint32_t groups_elems(const struct encoding *e, uint32_t group);
 

@@ -41,7 +41,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     uint32_t size = dtype_facts(d)->bytes;
     return groups_part(e, ".scales", d, scales, 2, group, size, err)
         && groups_part(e, ".biases", d, scales, 2, group, size, err)
-        && groups_part(e, ".weight", DTYPE_U32, codes, 2, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
+        && groups_codes(e, ".weight", DTYPE_U32, codes, 2, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
 /* Solves a group of an exact encoding. */

@@ -100,7 +100,7 @@ add_parts(struct encoding *e, struct err *err)
     if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == CT ? 1 : 0, 0, 4, err))
         return false;
     return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, 2, block, 1, err)
-        && groups_part(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
+        && groups_codes(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
             codes, 2, elems, eight ? elems : elems / 2, err);
 }
 
@@ -122,6 +122,7 @@ fit_stack(struct encoding *e, const struct encode_options *options, struct err *
             return ENCODE_FAIL;
         part->elems = BLOCK_MX;
         part->grain = p == 0 ? 1 : BLOCK_MX / 2;
+        part->codes = p == 1;
     }
     return ENCODE_YES;
 }
@@ -433,14 +434,14 @@ static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvf
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
     .encode = encode, .solve = solve, .foresee = foresee, .move = move_blocks
-#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve, .fuses = true
+#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve
 
 const struct encoder encode_mx[] = {
     { MX("mxfp4", "compressed-tensors MXFP4", mxfp4) },
     { MX("mxfp8", "compressed-tensors MXFP8", mxfp8) },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), OF_TENSOR },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), OF_TENSOR, .fuses = true },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt) },
-    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), OF_TENSOR },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), OF_TENSOR, .fuses = true },
     { .name = NULL },
 };
 

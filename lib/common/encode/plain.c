@@ -21,7 +21,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     struct encode_part *part = &e->part[e->nparts++];
     (void)options, (void)err;
     *part = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = type, .shape = e->weight.shape,
-        .elems = GRAIN, .grain = GRAIN * dtype_facts(type)->bytes };
+        .elems = GRAIN, .grain = GRAIN * dtype_facts(type)->bytes, .codes = true };
     return ENCODE_YES;
 }
 

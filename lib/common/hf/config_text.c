@@ -10,13 +10,14 @@ struct edit {
     struct str *out;
     struct pull json;
     const char *done;       /* everything before this is in `out` or was dropped */
+    bool experts;           /* "expert_dtype" was dropped */
 };
 
 static bool
 is_about_quantization(const struct pull_text *key)
 {
     return pull_text_is(key, "quantization_config") || pull_text_is(key, "quantization")
-        || pull_text_is(key, "compression_config");
+        || pull_text_is(key, "compression_config") || pull_text_is(key, "expert_dtype");
 }
 
 static void
@@ -78,21 +79,27 @@ edit(struct edit *e)
             *here = false;
         else if (t == PULL_KEY && !is_about_quantization(&e->json.token))
             *here = true;
-        else if (t == PULL_KEY && !drop_member(e, *here))
-            return false;
+        else if (t == PULL_KEY) {
+            e->experts = e->experts || pull_text_is(&e->json.token, "expert_dtype");
+            if (!drop_member(e, *here))
+                return false;
+        }
     }
     copy_to(e, e->json.end);
     return true;
 }
 
+/* Drops what is about quantization. *experts: "expert_dtype" was there. */
 static bool
-drop_quantization(struct str *out, const struct catalog_config *config, struct err *err)
+drop_quantization(struct str *out, const struct catalog_config *config, bool *experts, struct err *err)
 {
     char why[PULL_EXPLAIN];
     struct edit e = { .out = out, .done = config->text };
     pull_init(&e.json, config->text, config->n, 0);
     e.json.words = true;
-    return edit(&e) || err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object"
+    bool ok = edit(&e);
+    *experts = e.experts;
+    return ok || err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object"
         "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
 }
 
@@ -208,10 +215,17 @@ bool
 hf_config_text(struct str *out, const struct catalog_config *config, bool plain,
     const struct hf_quantization *quantization, struct err *err)
 {
+    bool experts = false;
+    struct str value = { 0 };
     if (!plain && !quantization)
         str_add(out, config->text, config->n);
-    else if (!drop_quantization(out, config, err))
+    else if (!drop_quantization(out, config, &experts, err))
         return false;
+    if (quantization && quantization->experts && (experts || strcmp(quantization->experts, "fp8") != 0) && !out->failed) {
+        str_format(&value, "\"%s\"", quantization->experts);
+        put_first(out, "expert_dtype", &value);
+        str_clear(&value);
+    }
     if (quantization && !out->failed)
         put_first(out, "quantization_config", &quantization->text);
     if (quantization && quantization->alias && !out->failed)

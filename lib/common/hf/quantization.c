@@ -320,6 +320,7 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
         const struct hf_loader *loader = c.m.group[0].quantizer->loader;
         loader->config(&config->text, &c.m);
         config->alias = loader->alias;
+        config->experts = loader->experts ? loader->experts(&c.m) : NULL;
         ok = !config->text.failed || err_memory(err, config->text.len);
     }
     clear(&c);

@@ -9,6 +9,7 @@
 struct hf_quantization {
     struct str text;            /* a JSON object; empty if no loader has a config for the quantized weights */
     const char *alias;          /* second member of config.json with the same value, or NULL; static */
+    const char *experts;        /* value of "expert_dtype", or NULL; static. "fp8" only replaces the value of a model that has it */
 };
 
 /* Describes the scheme of most quantized weights, or, on a tie, that of `named`. Warns in the catalog about each weight that

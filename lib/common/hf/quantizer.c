@@ -4,13 +4,22 @@
 
 /* --- transformers: fp8 and bitsandbytes */
 
+const char *
+hf_quantizer_experts(const struct hf_modules *m)
+{
+    const char *experts = NULL;
+    for (size_t i = 0; i < m->n; i++)
+        experts = m->group[i].quantizer->experts ? m->group[i].quantizer->experts : experts;
+    return experts ? experts : "fp8";
+}
+
 static void
 config_fp8(struct str *out, const struct hf_modules *m)
 {
     str_text(out, "{\"quant_method\": \"fp8\", \"modules_to_not_convert\": ");
     hf_modules_not_converted(out, m, true);
     str_format(out, ", \"modules_to_convert\": null, \"activation_scheme\": \"dynamic\", \"weight_block_size\": [128, 128], "
-        "\"dequantize\": false, \"scale_fmt\": \"%s\", \"expert_dtype\": \"fp8\"}", m->group[0].quantizer->word);
+        "\"dequantize\": false, \"scale_fmt\": \"%s\", \"expert_dtype\": \"%s\"}", m->group[0].quantizer->word, hf_quantizer_experts(m));
 }
 
 /* Returns PyTorch's name for the dtype of a weight. */
@@ -212,11 +221,11 @@ config_gptoss(struct str *out, const struct hf_modules *m)
 /* --- the rows */
 
 /* The scales of FP8 have one type. bitsandbytes and MLX weights describe themselves. */
-static const struct hf_loader fp8 = { .config = config_fp8 },
+static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quantizer_experts },
     bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
     ct = { config_ct, .mixes = true, .embeddings = true }, modelopt = { .config = config_modelopt },
     gptq = { config_gptq, .mixes = true }, awq = { config_awq, .mixes = true },
-    mlx = { config_mlx, "quantization", true, true }, gptoss = { .config = config_gptoss };
+    mlx = { config_mlx, "quantization", true, true, NULL }, gptoss = { .config = config_gptoss };
 
 #define NONE(name) { name, .loader = NULL }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
@@ -247,7 +256,8 @@ static const struct hf_quantizer rows[] = {
     { MX("nvfp4", "nvfp4-pack-quantized", 4, "tensor_group", "torch.float8_e4m3fn"), .apart = HF_APART, .loses_experts = true },
     { "modelopt-mxfp4", &modelopt, .word = "MXFP4" }, { "modelopt-nvfp4", &modelopt, .word = "W4A16_NVFP4" },
     { "mlx-mxfp4", &mlx, .word = "mxfp4", .bits = 4 }, { "mlx-mxfp8", &mlx, .word = "mxfp8", .bits = 8 },
-    { "mlx-nvfp4", &mlx, .word = "nvfp4", .bits = 4 }, { "gptoss-mxfp4", &gptoss, .word = NULL }, NONE("deepseek-fp4"),
+    { "mlx-nvfp4", &mlx, .word = "nvfp4", .bits = 4 }, { "gptoss-mxfp4", &gptoss, .word = NULL }, 
+    { "deepseek-fp4", &fp8, .word = "ue8m0", .experts = "fp4" },
     MLX(2), MLX(3), MLX(4), MLX(5), MLX(6), MLX(8),
     NONE("comfy-fp8"), NONE("comfy-int8"), NONE("comfy-mxfp8"), NONE("comfy-nvfp4"),
 };
@@ -275,10 +285,12 @@ static const struct gap_rule {
     const char *encoder;                /* NULL: all encoders of the loader */
     enum hf_gap gap;
     bool always, asymmetric, ragged;    /* all weights; with zero points; with partial blocks of 128 */
+    bool others;                        /* those that are not experts */
     uint32_t group;                     /* with more elements per group than this; 0: any */
     const char *why;
 } gaps[] = {
     /* Fp8Dequantize derives the block size by dividing the weight's rows by those of the scales. */
+    { &fp8, "deepseek-fp4", HF_GAP_REFUSED, .others = true, .why = "loaders of DeepSeek's FP4 read only experts in it" },
     { &fp8, NULL, HF_GAP_DIFFERS, .ragged = true, .why = "dimensions are not multiples of 128; transformers 5 dequantizes such "
         "weights incorrectly, as it does without a GPU" },
     /* compressed-tensors creates a model without packed zero points, and transformers loads into that. */
@@ -298,6 +310,12 @@ static const struct gap_rule {
 };
 
 static bool
+is_expert(const struct encoding *e)
+{
+    return memmem(e->weight.name, e->weight.name_len, ".experts.", strlen(".experts.")) != NULL;
+}
+
+static bool
 is_ragged(const struct encoding *e)
 {
     uint64_t rows = e->weight.shape.rank < 2 ? 1 : shape_dim(&e->weight.shape, e->weight.shape.rank - 2);
@@ -310,7 +328,7 @@ hf_quantizer_gap(const struct hf_quantizer *q, const struct encoding *e, enum hf
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
         const struct gap_rule *r = &gaps[i];
         if (r->gap == gap && r->loader == q->loader && (!r->encoder || strcmp(r->encoder, q->encoder) == 0)
-                && (r->always || (r->asymmetric && e->options.asymmetric) || (r->ragged && is_ragged(e))
+                && (r->always || (r->others && !is_expert(e)) || (r->asymmetric && e->options.asymmetric) || (r->ragged && is_ragged(e))
                     || (r->group != 0 && e->options.group_size > r->group)))
             return r->why;
     }

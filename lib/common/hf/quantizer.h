@@ -11,6 +11,8 @@ struct hf_loader {
     const char *alias;              /* second member of config.json with the same value, or NULL */
     bool mixes;                     /* one config can describe several encoders; otherwise only those with equal `word` */
     bool embeddings;                /* reads quantized embeddings */
+    /* Returns the value of "expert_dtype", another member that some models have; or NULL. */
+    const char *(*experts)(const struct hf_modules *m);
 };
 
 /* Quantized weights P.experts.N that transformers cannot read because it merges the experts of a layer: none, all, or those
@@ -29,6 +31,7 @@ struct hf_quantizer {
     const char *scale;              /* compressed-tensors: type of the scales, or NULL */
     enum hf_apart apart;
     bool loses_experts;             /* transformers then cannot read unquantized P.experts.N either */
+    const char *experts;            /* value of "expert_dtype", or NULL: "fp8" */
 };
 
 /* Returns the row of an encoder, or NULL for a GGUF block type, which no model directory contains. */

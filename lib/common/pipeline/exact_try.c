@@ -95,16 +95,13 @@ run_pass(struct exact_pass *s)
     return s->err->kind == ERR_NONE;
 }
 
-/* The grid of scales of a small weight can be larger than its codes, so the size does not tell. */
 unsigned
 exact_codes_part(const struct encoding *e)
 {
-    static const char *const suffix[] = { "weight", "_packed", "_blocks" };
-    for (unsigned p = 0; p < e->nparts && e->encoder->type == DTYPE_UNKNOWN && e->nparts != 1; p++)
-        for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++)
-            if (str_ends(e->part[p].name, suffix[i]))
-                return p;
-    return 0;
+    unsigned p = 0;
+    while (!e->part[p].codes)
+        p++;
+    return p;
 }
 
 static bool
