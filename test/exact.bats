@@ -51,6 +51,19 @@ refuses() {
     refuses m.safetensors span '[0,0]' --exact --scheme q4_0
 }
 
+@test "a block that cannot be moved does not change the other ones" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256
+    "$helpers/codes" l.safetensors lone a.weight:64x256
+    for s in q5_0:22 q5_1:24 q8_0:34 mlx-5bit:24; do
+        try 0 amn-forget -q --exact=real --scheme ${s%:*} m.safetensors
+        mv out moved
+        try 0 amn-forget -q --exact=real --scheme ${s%:*} l.safetensors
+        [ "$(stat -c %s moved)" = "$(stat -c %s out)" ]
+        changed=$(cmp -l moved out | wc -l)
+        [ "$changed" -gt 0 ] && [ "$changed" -le ${s#*:} ] || { echo "$s: $changed bytes"; return 1; }
+    done
+}
+
 @test "INT4: to Q4_0, to GPTQ and AWQ, to MLX at level real, with zero points to Q5_0" {
     "$helpers/codes" m.safetensors int4 a.weight:64x256
     for s in q4_0 q5_0 q8_0 q4_1; do

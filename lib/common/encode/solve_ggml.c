@@ -20,13 +20,18 @@ pack_halves(uint8_t *y, const uint8_t *q, size_t half)
         y[j] = (uint8_t)((q[j] & 15) | (q[j + half] & 15) << 4);
 }
 
-static void
+/* Packs bit 4 of each code: the product collects the lowest bit of eight bytes in the highest byte. */
+static inline void
 pack_fifth(uint8_t *y, const uint8_t q[ELEMS])
 {
-    uint32_t high = 0;
-    for (unsigned j = 0; j < ELEMS; j++)
-        high |= (uint32_t)(q[j] >> 4 & 1) << j;
-    store_le32(y, high);
+    for (size_t j = 0; j < ELEMS; j += 8)
+        y[j / 8] = (uint8_t)((load_le64(q + j) >> 4 & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+static bool
+has_minimum(enum dtype type)
+{
+    return type == DTYPE_Q4_1 || type == DTYPE_Q5_1;
 }
 
 /* The factors are numbers of F16. */
@@ -110,7 +115,7 @@ put_block(const struct encoding *e, const struct encode_run *run, const float *x
     if (type == DTYPE_NVFP4)
         return put_nvfp4(e, run, x, at, y);
     solve_begin(&b, e, run, x, ELEMS, at);
-    return type == DTYPE_MXFP4 ? put_mxfp4(&b, run->kernels, y) : type == DTYPE_Q4_1 || type == DTYPE_Q5_1 ? put_steps(&b, type, y)
+    return type == DTYPE_MXFP4 ? put_mxfp4(&b, run->kernels, y) : has_minimum(type) ? put_steps(&b, type, y)
         : put_int(&b, type, y);
 }
 
@@ -256,12 +261,15 @@ static bool
 find_moved(uint16_t factor[2], uint8_t table[16], const struct encoding *e, float scale, float zero, float last)
 {
     enum dtype type = e->encoder->type;
-    bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0;
+    bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0, minimum = has_minimum(type);
     int middle = eight ? 0 : 16;
-    if (!move_half(&factor[0], halves ? 0.5f * scale : scale))
+    float d = halves ? 0.5f * scale : scale;
+    if (!move_half(&factor[0], d) || (minimum && !move_half(&factor[1], -(halves ? (float)middle : zero) * d)))
         return false;
-    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1)
-        return type == DTYPE_Q4_0 ? zero == 8 : move_half(&factor[1], -zero * scale);
+    if (type == DTYPE_Q4_0)
+        return zero == 8;
+    if (minimum && !halves)             /* the codes stay */
+        return true;
     return zero == last || move_integers(table, e, zero, middle, eight ? -128 : -middle, eight ? 127 : middle - 1);
 }
 
@@ -269,14 +277,16 @@ find_moved(uint16_t factor[2], uint8_t table[16], const struct encoding *e, floa
 static uint8_t *
 put_moved(enum dtype type, const uint8_t *q, uint8_t *y)
 {
-    if (type == DTYPE_Q8_0)
+    if (type == DTYPE_Q8_0) {
         memcpy(y, q, ELEMS);
-    else if (type == DTYPE_Q5_0) {
+        return y + ELEMS;
+    }
+    if (type == DTYPE_Q5_0 || type == DTYPE_Q5_1) {
         pack_fifth(y, q);
-        pack_halves(y + 4, q, ELEMS / 2);
-    } else
-        move_put_halves(y, q);
-    return y + (type == DTYPE_Q8_0 ? 32 : type == DTYPE_Q5_0 ? 20 : 16);
+        y += 4;
+    }
+    move_put_halves(y, q);
+    return y + ELEMS / 2;
 }
 
 static bool
@@ -305,9 +315,9 @@ move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, ui
         if (!y)
             continue;
         store_le16(y, factor[0]);
-        if (type == DTYPE_Q4_1)
+        if (has_minimum(type))
             store_le16(y + 2, factor[1]);
-        y = put_moved(type, q + ELEMS * i, y + (type == DTYPE_Q4_1 ? 4 : 2));
+        y = put_moved(type, q + ELEMS * i, y + (has_minimum(type) ? 4 : 2));
         if (nibbles)
             same = move_same_halves(y - 16, q + ELEMS * i) && half_to_float(factor[0]) == all.scale[i] && same;
     }
@@ -330,6 +340,7 @@ solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned
     case DTYPE_Q4_0:
     case DTYPE_Q4_1:
     case DTYPE_Q5_0:
+    case DTYPE_Q5_1:
     case DTYPE_Q8_0:
         return move_int(e, run, first * ELEMS, count, y);
     default:
