@@ -17,6 +17,8 @@ struct exact_attempt {
     struct exact_outcome out;           /* of the last name */
     const struct encoder *last;         /* the last name */
     const char *why;                    /* for EXACT_LAYOUT; static */
+    const unsigned *owned;              /* of reduction_count_owned(); NULL: weights are not compared with it */
+    bool stored;                        /* the weight is stored as the last name would encode it */
 };
 
 /* Tries a name; out.fail.cause is EXACT_HOLDS if it holds the weight. */
