@@ -51,6 +51,32 @@ refuses() {
     refuses m.safetensors span '[0,0]' --exact --scheme q4_0
 }
 
+@test "a weight that has the scheme already stays as it is stored" {
+    "$helpers/weights" d.safetensors a.weight=BF16:128x256 b.weight=BF16:128x256
+    for s in fp8 fp8-per-channel int8-channel int4-group mxfp4 mlx-4bit; do
+        try 0 amn-forget -q --to safetensors --scheme $s -o q.safetensors d.safetensors
+        try 0 amn-forget --exact --to safetensors --scheme $s --report r.json -o e.safetensors q.safetensors
+        cmp q.safetensors e.safetensors
+        grep -q 'exact: 2 weights (2 unchanged)' err
+        jq -s -e --arg s $s 'map([.to, .way]) == [[$s, "kept"], [$s, "kept"]]' r.json
+    done
+    try 0 amn-forget -q --to safetensors --scheme fp8 -o q.safetensors d.safetensors
+    holds q.safetensors --exact --to safetensors --scheme fp8-per-channel,fp8
+}
+
+@test "a block that cannot be moved does not change the other ones" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256
+    "$helpers/codes" l.safetensors lone a.weight:64x256
+    for s in q5_0:22 q5_1:24 q8_0:34 mlx-5bit:24; do
+        try 0 amn-forget -q --exact=real --scheme ${s%:*} m.safetensors
+        mv out moved
+        try 0 amn-forget -q --exact=real --scheme ${s%:*} l.safetensors
+        [ "$(stat -c %s moved)" = "$(stat -c %s out)" ]
+        changed=$(cmp -l moved out | wc -l)
+        [ "$changed" -gt 0 ] && [ "$changed" -le ${s#*:} ] || { echo "$s: $changed bytes"; return 1; }
+    done
+}
+
 @test "INT4: to Q4_0, to GPTQ and AWQ, to MLX at level real, with zero points to Q5_0" {
     "$helpers/codes" m.safetensors int4 a.weight:64x256
     for s in q4_0 q5_0 q8_0 q4_1; do
@@ -288,12 +314,12 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     mkdir in
     "$helpers/codes" in/model.safetensors int4 model.layers.{0,1,2}.mlp.up_proj.weight:64x256 model.layers.3.mlp.up_proj.weight:96x256
     echo '{"model_type": "llama"}' >in/config.json
-    job='amn-forget -q --exact=bf16 --scheme int4-group --shard-size 10K'
+    job='amn-forget -q --exact=bf16 --scheme gptq --shard-size 10K'
     $job -o whole/ in
     longest=$(stat -c '%s' whole/model-*.safetensors | sort -n | tail -n 1)
     (ulimit -f $(((longest - 1) / 1024)); try 74 $job -o part/ in)
     [ -e part/.amn-journal ]
-    try 73 amn-forget -q --exact=real --scheme int4-group --shard-size 10K --resume -o part/ in
+    try 73 amn-forget -q --exact=real --scheme gptq --shard-size 10K --resume -o part/ in
     try 0 $job --resume -o part/ in
     diff -r part whole
     try 0 $job --resume -o part/ in

@@ -274,11 +274,28 @@ blocks_come_back(const struct kernels *k, size_t nblocks, unsigned bits)
     return memcmp(y, wanted, n) == 0;
 }
 
+static bool
+table_replaces(const struct kernels *k, size_t n)
+{
+    uint8_t *x = codes.end - n / 2, *y = output.end - n, wanted[MOST], table[16];
+
+    fence_fill(x, n / 2);
+    fence_fill(table, sizeof table);
+    for (size_t i = 0; i < n; i++)
+        wanted[i] = table[i % 2 == 0 ? x[i / 2] % 16 : x[i / 2] / 16];
+    k->bits_table(y, x, n, table);
+    return memcmp(y, wanted, n) == 0;
+}
+
 static void
 test_bits(const struct kernels *k)
 {
     bool ok = true;
 
+    for (size_t n = 0; n < 400; n += 2)
+        ok = ok && table_replaces(k, n);
+    CHECK_ROW(ok, "table");
+    ok = true;
     for (size_t nblocks = 0; nblocks < 40; nblocks++)
         ok = ok && blocks_come_back(k, nblocks, 4) && blocks_come_back(k, nblocks, 8);
     CHECK_ROW(ok, "blocks");

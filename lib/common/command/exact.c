@@ -118,6 +118,17 @@ read_second(void *of, const struct tensor *t, void *buf, struct err *err)
     return model_read(of, t, buf, err);
 }
 
+/* Returns true if the weight is stored as the encoding of the trial would be. Loaders have to read the weights of some schemes alike, so
+ * that these are encoded together. */
+static bool
+is_stored(const struct exact_attempt *a)
+{
+    const struct encoding *e = a->trial.encoding;
+    const struct weight *w = a->choice->list[a->place].decode;
+    return a->owned && e && w && e->encoder->type == DTYPE_UNKNOWN && !e->encoder->joint && !e->encoder->fuses && !a->cmd->reduction.uniform
+        && roles_is_kept(w, a->cmd->writer->keeps) && reduction_is_stored(e, w, a->choice, a->owned);
+}
+
 bool
 exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err)
 {
@@ -138,6 +149,13 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
             return false;
         a->last = e;
         a->why = a->trial.why;
+        a->stored = false;
+        if (is_stored(a) && !exact_is_finite(&a->stored, a->p, &a->trial, err))
+            return false;
+        if (a->stored) {
+            a->out = (struct exact_outcome){ .way = EXACT_MOVED };
+            return true;
+        }
         a->out = (struct exact_outcome){ .fail = { .cause = EXACT_LAYOUT } };
         if (a->trial.encoding && !exact_try(&a->out, a->p, &a->trial, err))
             return false;
@@ -183,12 +201,31 @@ add_tried(struct exact_row *row, const struct exact_attempt *a, struct err *err)
     return true;
 }
 
+/* Keeps a weight that has the scheme already. */
+static void
+keep(struct exact_attempt *a, struct exact_row *row, const struct encoder *e)
+{
+    struct chosen *c = &a->choice->list[a->place];
+    c->kept = c->decode;
+    c->same = true;
+    c->why = "has this type already";
+    a->choice->same++;
+    row->to = e->name;
+    row->kept = true;
+}
+
 /* Takes the encoding that holds the weight. */
 static void
 take(struct exact_attempt *a, struct exact_row *row)
 {
     struct chosen *c = &a->choice->list[a->place];
     enum dtype plain = encode_plain_type(a->last);
+    if (a->stored) {
+        c->stored = a->trial.encoding;
+        row->cols = a->trial.encoding->cols;
+        keep(a, row, a->last);
+        return;
+    }
     c->decode = a->trial.decode;
     row->to = a->last->name;
     row->way = a->out.way;
@@ -241,18 +278,12 @@ describe(struct exact_attempt *a, struct exact_row *row, struct err *err)
 static bool
 keep_same(struct exact_attempt *a, struct exact_row *row)
 {
-    struct chosen *c = &a->choice->list[a->place];
-    const struct weight *w = c->decode;
+    const struct weight *w = a->choice->list[a->place].decode;
     for (size_t k = 0; w && k < a->cmd->exact.n && roles_is_kept(w, a->cmd->writer->keeps); k++) {
         const struct encoder *e = a->cmd->exact.name[k];
         if (e->type == DTYPE_UNKNOWN || e->type != w->part[0]->dtype)
             continue;
-        c->kept = w;
-        c->same = true;
-        c->why = "has this type already";
-        a->choice->same++;
-        row->to = e->name;
-        row->kept = true;
+        keep(a, row, e);
         return true;
     }
     return false;
@@ -402,17 +433,20 @@ exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, str
     struct reduction offers = *r;
     bool ok = make_hints(&cmd->exact, p, err) && naming_check(&r->which, choice, err)
         && naming_check(&cmd->exact.inexact, choice, err);
+    unsigned *owned = ok ? reduction_count_owned(choice) : NULL;
+    ok = ok && (owned || err_memory(err, catalog_count(choice->input) * sizeof *owned));
     offers.encoder = r->encoder ? r->encoder : cmd->exact.name[0];
     r->keeps = cmd->writer->keeps;
     r->names = &cmd->naming;
     for (size_t i = 0; ok && i < choice->n; i++) {
-        struct exact_attempt a = { .cmd = cmd, .p = p, .choice = choice, .place = i };
+        struct exact_attempt a = { .cmd = cmd, .p = p, .choice = choice, .place = i, .owned = owned };
         const struct chosen *c = &choice->list[i];
         bool quantized = c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode), tries = false;
         if (c->kept || (!quantized && !cmd->scheme && !cmd->needs_scheme))
             continue;
         ok = reduction_offers(&offers, choice, i, &tries, err) && (!tries || (model_spool(p->model, err) && decide(&a, err)));
     }
+    free(owned);
     ok = ok && (r->apart || exact_share(cmd, p, choice, err)) && reduction_finish(r, choice, err);
     r->names = NULL;
     return ok;

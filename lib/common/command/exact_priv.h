@@ -19,6 +19,8 @@ struct exact_attempt {
     const struct encoder *last;         /* the last name */
     const char *why;                    /* for EXACT_LAYOUT; static */
     const char *shares;                 /* the last name fails only because loaders give the weight one scale with this one; or NULL */
+    const unsigned *owned;              /* of reduction_count_owned(); NULL: weights are not compared with it */
+    bool stored;                        /* the weight is stored as the last name would encode it */
 };
 
 /* Sets a->terms for a->trial. */

@@ -2,6 +2,7 @@
  * are a bit stream, lowest bits first. Source: MLX mlx/backend/cpu/quantized.cpp, quantize. */
 #include "encode/mlx.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -98,27 +99,38 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* Moves groups of 4-bit integers, whose bias is -8 scales. */
+/* Moves groups of integers and of E2M1, whose values are integers times half the scale: the bias makes the code of 0 the middle one. */
 static bool
 move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
     const struct mlx_own *own = e->own;
+    const unsigned n = own->group, size = n / 8 * own->rule.bits;
+    const int middle = 1 << (own->rule.bits - 1);
     enum dtype type = own->rule.dtype;
-    bool exact = e->exact->level == EXACT_REAL || (e->exact->level == EXACT_F32 && type == DTYPE_F32);
-    uint8_t code[MLX_MOST / 2];
+    bool exact = e->exact->level == EXACT_REAL || (e->exact->level == EXACT_F32 && type == DTYPE_F32), halves = move_is_e2m1(e);
+    uint8_t code[MLX_MOST / 2], table[16], q[MLX_MOST], back[MLX_MOST];
+    float last = NAN;
     (void)first;
-    if (!move_is_int(e) || own->rule.bits != 4 || !exact)
+    if (!exact || (!halves && !move_is_int(e)))
         return false;
     for (uint64_t i = 0; i < count; i++) {
         struct hint_pack pack;
-        if (!move_take(&pack, code, run->hints.pack, (size_t)i * own->group, own->group) || pack.zero != 8
-            || !move_is_scale(type, pack.scale) || !solve_is_of(type, (double)(-8 * pack.scale)))
+        if (!move_take(&pack, code, run->hints.pack, (size_t)i * n, n)
+            || (pack.zero != last && !move_integers(table, e, pack.zero, middle, -middle, middle - 1)))
+            return false;
+        float scale = halves ? 0.5f * pack.scale : pack.scale, bias = -(float)middle * scale;
+        last = pack.zero;
+        if (!move_is_scale(type, scale) || !solve_is_of(type, (double)bias))
             return false;
         if (y && part != CODES)
-            y += groups_store(y, type, part == SCALES ? pack.scale : -8 * pack.scale);
+            y += groups_store(y, type, part == SCALES ? scale : bias);
         else if (y) {
-            memcpy(y, code, own->group / 2);
-            y += own->group / 2;
+            run->kernels->bits_table(q, code, n, table);
+            encode_int_pack(y, q, n, own->rule.bits);
+            run->kernels->bits_stream(back, y, 0, n, own->rule.bits);
+            if (memcmp(back, q, n) != 0)
+                return false;
+            y += size;
         }
     }
     return true;

@@ -85,12 +85,12 @@ void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve
 /* Moves a block of 16: sets the code of its scale. */
 bool move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale);
 
-/* Packs a block of 32 codes, one a byte, as ggml does: the first half in the low nibbles. */
+/* Packs the low nibbles of a block of 32 codes, one a byte, as ggml does: the first half in the low nibbles. */
 static inline void
 move_put_halves(uint8_t *restrict y, const uint8_t *restrict q)
 {
     for (int i = 0; i < 16; i++)
-        y[i] = (uint8_t)(q[i] | q[i + 16] << 4);
+        y[i] = (uint8_t)((q[i] & 15) | q[i + 16] << 4);
 }
 
 /* Returns true if a block has these codes. */

@@ -20,13 +20,18 @@ pack_halves(uint8_t *y, const uint8_t *q, size_t half)
         y[j] = (uint8_t)((q[j] & 15) | (q[j + half] & 15) << 4);
 }
 
-static void
+/* Packs bit 4 of each code: the product collects the lowest bit of eight bytes in the highest byte. */
+static inline void
 pack_fifth(uint8_t *y, const uint8_t q[ELEMS])
 {
-    uint32_t high = 0;
-    for (unsigned j = 0; j < ELEMS; j++)
-        high |= (uint32_t)(q[j] >> 4 & 1) << j;
-    store_le32(y, high);
+    for (size_t j = 0; j < ELEMS; j += 8)
+        y[j / 8] = (uint8_t)((load_le64(q + j) >> 4 & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+static bool
+has_minimum(enum dtype type)
+{
+    return type == DTYPE_Q4_1 || type == DTYPE_Q5_1;
 }
 
 /* The factors are numbers of F16. */
@@ -110,7 +115,7 @@ put_block(const struct encoding *e, const struct encode_run *run, const float *x
     if (type == DTYPE_NVFP4)
         return put_nvfp4(e, run, x, at, y);
     solve_begin(&b, e, run, x, ELEMS, at);
-    return type == DTYPE_MXFP4 ? put_mxfp4(&b, run->kernels, y) : type == DTYPE_Q4_1 || type == DTYPE_Q5_1 ? put_steps(&b, type, y)
+    return type == DTYPE_MXFP4 ? put_mxfp4(&b, run->kernels, y) : has_minimum(type) ? put_steps(&b, type, y)
         : put_int(&b, type, y);
 }
 
@@ -250,72 +255,107 @@ move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64
     return true;
 }
 
-/* Finds the factor, and the minimum, of a block with this scale and zero point, and the table of its codes unless the zero point is
- * that of the last block: integers times a scale of F16. Of E2M1, they are twice the values, times half the scale. */
-static bool
-find_moved(uint16_t factor[2], uint8_t table[16], const struct encoding *e, float scale, float zero, float last)
+/* How integers become codes of a block type. Values of E2M1 are twice as many halves of the scale. */
+struct moved {
+    const struct encoding *e;
+    enum dtype type;
+    bool halves, minimum, stays;        /* of E2M1; with a minimum; the codes stay */
+    float unit;
+    int middle, low, top;               /* the code of 0, and the least and largest integer */
+    uint8_t table[16];
+    float zero;                         /* the table is that of this zero point */
+};
+
+static struct moved
+begin_moved(const struct encoding *e)
 {
     enum dtype type = e->encoder->type;
-    bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0;
-    int middle = eight ? 0 : 16;
-    if (!move_half(&factor[0], halves ? 0.5f * scale : scale))
+    bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0, minimum = has_minimum(type);
+    struct moved m = { e, type, halves, minimum, .stays = type == DTYPE_Q4_0 || (minimum && !halves), .unit = halves ? 0.5f : 1,
+        .middle = eight ? 0 : 16, .low = eight ? -128 : -16, .top = eight ? 127 : 15, .zero = NAN };
+    memcpy(m.table, move_same_codes, sizeof m.table);
+    return m;
+}
+
+/* Finds the factor, and the minimum, of a block with this scale and zero point, and the table of its codes: integers times a scale of
+ * F16. */
+static inline bool
+find_moved(struct moved *m, uint16_t factor[2], float scale, float zero)
+{
+    float d = m->unit * scale;
+    if (!move_half(&factor[0], d) || (m->minimum && !move_half(&factor[1], -(m->halves ? (float)m->middle : zero) * d)))
         return false;
-    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1)
-        return type == DTYPE_Q4_0 ? zero == 8 : move_half(&factor[1], -zero * scale);
-    return zero == last || move_integers(table, e, zero, middle, eight ? -128 : -middle, eight ? 127 : middle - 1);
+    if (m->stays)
+        return m->minimum || zero == 8;
+    if (zero != m->zero && !move_integers(m->table, m->e, zero, m->middle, m->low, m->top))
+        return false;
+    m->zero = zero;
+    return true;
 }
 
 /* Writes the codes of a block, one a byte, after its factors, and returns the end of the block. */
-static uint8_t *
+static inline uint8_t *
 put_moved(enum dtype type, const uint8_t *q, uint8_t *y)
 {
-    if (type == DTYPE_Q8_0)
+    if (type == DTYPE_Q8_0) {
         memcpy(y, q, ELEMS);
-    else if (type == DTYPE_Q5_0) {
+        return y + ELEMS;
+    }
+    if (type == DTYPE_Q5_0 || type == DTYPE_Q5_1) {
         pack_fifth(y, q);
-        pack_halves(y + 4, q, ELEMS / 2);
-    } else
-        move_put_halves(y, q);
-    return y + (type == DTYPE_Q8_0 ? 32 : type == DTYPE_Q5_0 ? 20 : 16);
+        y += 4;
+    }
+    move_put_halves(y, q);
+    return y + ELEMS / 2;
+}
+
+/* Compares blocks with the codes of the source, a few at a time, whose values stay in the cache. */
+static void
+prove_moved(const struct moved *m, const struct move_all *all, const struct encode_run *run, uint64_t at, size_t count, const uint8_t *y)
+{
+    enum { STEP = 64 };
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < STEP ? count - i : STEP;
+        const struct move_all some = { all->code + ELEMS / 2 * i, all->scale + i, all->zero + i };
+        struct encode_run part = *run;
+        part.n = n * ELEMS;
+        run->kernels->block_f32[m->type](run->back, y + i * dtype_facts(m->type)->bytes, n);
+        move_prove(&some, m->e, &part, at + i * ELEMS, ELEMS);
+    }
 }
 
 static bool
 move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *y)
 {
-    enum dtype type = e->encoder->type;
     struct move_all all;
-    uint8_t table[16], *begin = y, *q = (uint8_t *)run->x;
-    bool nibbles = type == DTYPE_Q4_0 || type == DTYPE_Q4_1, same = true;
+    struct moved m = begin_moved(e);
+    uint8_t *begin = y, *q = (uint8_t *)run->x;
+    bool nibbles = m.type == DTYPE_Q4_0 || m.type == DTYPE_Q4_1, same = true;
     uint16_t factor[2] = { 0 };
-    float last = NAN;
-    if (move_is_e2m1(e) ? nibbles : !move_is_int(e))
+    if (m.halves ? nibbles : !move_is_int(e))
         return false;
     if (!move_take_all(&all, e, run, ELEMS, y != NULL))
         return false;
-    memcpy(table, move_same_codes, sizeof table);
     for (size_t i = 0, end = 0; i < count; i++) {
-        if (!find_moved(factor, table, e, all.scale[i], all.zero[i], last))
+        if (!find_moved(&m, factor, all.scale[i], all.zero[i]))
             return false;
-        if (y && i == end) {            /* the blocks with this table */
-            while (end < count && all.zero[end] == all.zero[i])
-                end++;
-            run->kernels->bits_table(q + ELEMS * i, all.code + ELEMS / 2 * i, ELEMS * (end - i), table);
-        }
-        last = all.zero[i];
         if (!y)
             continue;
+        if (i == end) {                 /* the blocks with this table */
+            while (end < count && all.zero[end] == all.zero[i])
+                end++;
+            run->kernels->bits_table(q + ELEMS * i, all.code + ELEMS / 2 * i, ELEMS * (end - i), m.table);
+        }
         store_le16(y, factor[0]);
-        if (type == DTYPE_Q4_1)
+        if (m.minimum)
             store_le16(y + 2, factor[1]);
-        y = put_moved(type, q + ELEMS * i, y + (type == DTYPE_Q4_1 ? 4 : 2));
+        y = put_moved(m.type, q + ELEMS * i, y + (m.minimum ? 4 : 2));
         if (nibbles)
             same = move_same_halves(y - 16, q + ELEMS * i) && half_to_float(factor[0]) == all.scale[i] && same;
     }
-    if (!y || nibbles)
-        return same;
-    run->kernels->block_f32[type](run->back, begin, count);
-    move_prove(&all, e, run, at, ELEMS);
-    return true;
+    if (y && !nibbles)
+        prove_moved(&m, &all, run, at, count, begin);
+    return same;
 }
 
 bool
@@ -330,6 +370,7 @@ solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned
     case DTYPE_Q4_0:
     case DTYPE_Q4_1:
     case DTYPE_Q5_0:
+    case DTYPE_Q5_1:
     case DTYPE_Q8_0:
         return move_int(e, run, first * ELEMS, count, y);
     default:

@@ -252,3 +252,30 @@ exact_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, 
     *n = counted.n;
     return ok;
 }
+
+struct finite {
+    const struct kernels *kernels;
+    bool *all;
+};
+
+/* Stops at the first piece with a value that is not finite. */
+static bool
+see_finite(void *of, uint64_t at, const float *x, size_t n)
+{
+    const struct finite *f = of;
+    float most = 0;
+    (void)at;
+    f->kernels->encode_absmax(&most, x, n, n);
+    *f->all = isfinite(most);
+    return !*f->all;
+}
+
+bool
+exact_is_finite(bool *finite, const struct pipeline *p, const struct chosen *c, struct err *err)
+{
+    struct pipeline own = *p;
+    struct finite seen = { p->kernels, finite };
+    own.nonfinite_ok = true;
+    *finite = true;
+    return read_all(&own, c, see_finite, &seen, err);
+}

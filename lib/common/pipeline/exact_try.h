@@ -14,6 +14,9 @@ struct exact_outcome {
  * whatever their number. Returns false on an error of another kind. The input must be seekable. */
 bool exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chosen *c, struct err *err);
 
+/* Sets *finite to whether all values of a chosen weight are numbers, neither NaN nor infinite. It has an encoding. */
+bool exact_is_finite(bool *finite, const struct pipeline *p, const struct chosen *c, struct err *err);
+
 /* Returns the part with the codes. */
 unsigned exact_codes_part(const struct encoding *e);
 

@@ -258,10 +258,9 @@ encode(struct one *one, const struct reduction *r, const struct exact_terms *exa
     return true;
 }
 
-/* Returns true if a weight is stored as it would be encoded: the same tensors, by name, type and shape. A part whose size depends
- * on the data is compared without its shape. */
-static bool
-is_stored(const struct encoding *e, const struct weight *w, const struct choice *choice, const unsigned *owned)
+/* A part whose size depends on the data is compared without its shape. */
+bool
+reduction_is_stored(const struct encoding *e, const struct weight *w, const struct choice *choice, const unsigned *owned)
 {
     for (unsigned i = 0; i < e->nparts; i++) {
         const struct encode_part *part = &e->part[i];
@@ -274,9 +273,8 @@ is_stored(const struct encoding *e, const struct weight *w, const struct choice 
     return owned[catalog_index(choice->input, w->part[0])] == e->nparts;
 }
 
-/* Counts the tensors of each weight, in a list indexed by that of its codes. The caller frees it; NULL: no memory. */
-static unsigned *
-count_owned(const struct choice *choice)
+unsigned *
+reduction_count_owned(const struct choice *choice)
 {
     size_t n = catalog_count(choice->input);
     unsigned *owned = calloc(n + 1, sizeof *owned);
@@ -297,13 +295,13 @@ keep_stored(const struct reduction *r, struct choice *choice, struct err *err)
     bool joint = r->encoder->joint || r->encoder->fuses, all;
     if (r->encoder->type != DTYPE_UNKNOWN || r->uniform || memcmp(&r->how, &none, sizeof none) != 0)
         return true;
-    unsigned *owned = count_owned(choice);
+    unsigned *owned = reduction_count_owned(choice);
     if (!owned)
         return err_memory(err, n * sizeof *owned);
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];
         encoded += c->encoding != NULL;
-        if (c->encoding && c->decode && roles_is_kept(c->decode, r->keeps) && is_stored(c->encoding, c->decode, choice, owned)) {
+        if (c->encoding && c->decode && roles_is_kept(c->decode, r->keeps) && reduction_is_stored(c->encoding, c->decode, choice, owned)) {
             c->stored = c->encoding;
             stored++;
         }

@@ -58,6 +58,12 @@ bool reduction_ruled(const struct reduction *r, const struct chosen *c, bool blo
 bool reduction_try(const struct reduction *r, struct chosen *c, size_t place, const struct encode_options *how,
     const struct encoder *encoder, const struct exact_terms *exact, enum dtype dtype, struct catalog *memory, struct err *err);
 
+/* Counts the tensors of each weight, in a list indexed by that of its codes. The caller frees it; NULL: no memory. */
+unsigned *reduction_count_owned(const struct choice *choice);
+
+/* Returns true if a weight is stored as it would be encoded: the same tensors, by name, type and shape. `owned`: from the call above. */
+bool reduction_is_stored(const struct encoding *e, const struct weight *w, const struct choice *choice, const unsigned *owned);
+
 /* Replaces the weights that have an encoding by its parts, and adds the companions of those that stay as they are stored. */
 bool reduction_finish(const struct reduction *r, struct choice *choice, struct err *err);
 
