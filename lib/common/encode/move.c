@@ -61,12 +61,6 @@ move_is_int(const struct encoding *e)
 }
 
 bool
-move_power(int *t, float scale)
-{
-    return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
-}
-
-bool
 move_integers(uint8_t table[16], const struct encoding *e, float zero, int offset, int low, int top)
 {
     bool halves = move_is_e2m1(e);

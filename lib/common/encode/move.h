@@ -57,7 +57,16 @@ bool move_is_int(const struct encoding *e);
 bool move_is_nvfp4(const struct encoding *e);
 
 /* Sets *t to the exponent of a scale of E8M0 with which all codes are finite. */
-bool move_power(int *t, float scale);
+static inline bool
+move_power(int *t, float scale)
+{
+    uint32_t u = bits_of_float(scale), exponent = u >> 23;
+    if ((u & 0x7FFFFF) == 0 && exponent - 1 < SOLVE_MX_FINITE + 127) {         /* normal */
+        *t = (int)exponent - 127;
+        return true;
+    }
+    return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
+}
 
 /* Returns true if a number is one of a type, and codes times it are finite. */
 static inline bool
