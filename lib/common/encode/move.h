@@ -68,11 +68,12 @@ move_power(int *t, float scale)
     return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
 }
 
-/* Returns true if a number is one of a type, and codes times it are finite. */
+/* Returns true if a number is one of a type, not 0, and codes times it are finite. The codes of a scale of 0 have no meaning: solvers find
+ * others. */
 static inline bool
 move_is_scale(enum dtype type, float scale)
 {
-    return fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
+    return scale != 0 && fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
 }
 
 /* Sets the table of integers for the codes of the source, plus `offset`: for E2M1, twice the values. Returns false if one is not within
