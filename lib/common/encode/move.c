@@ -124,7 +124,7 @@ move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp
     }
 }
 
-/* Sets the code of a scale of E4M3. Returns false if it is none, or not finite. */
+/* Sets the code of a scale of E4M3. Returns false for other numbers. */
 static inline bool
 find_e4m3(uint8_t *code, float scale)
 {
