@@ -87,6 +87,12 @@ refuses() {
     refuses m.safetensors precision '[0,0]' --exact --scheme mlx-4bit
     grep -q 'levels":\["bf16' err || grep -q '"real"' err
     try 0 amn-forget -q --exact=real --scheme mlx-4bit m.safetensors
+    "$helpers/codes" i.safetensors int8 a.weight:64x256
+    for s in q8_0 int8-channel; do
+        holds i.safetensors --exact --scheme $s
+    done
+    try 0 amn-forget -q --exact --scheme q8_0 --report r.json i.safetensors
+    jq -e '.way == "hint"' r.json
     "$helpers/codes" z.safetensors int4-zeros a.weight:64x256
     holds z.safetensors --exact --scheme q5_0
     holds z.safetensors --exact --scheme int4-group

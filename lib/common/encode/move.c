@@ -61,12 +61,6 @@ move_is_int(const struct encoding *e)
 }
 
 bool
-move_power(int *t, float scale)
-{
-    return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
-}
-
-bool
 move_integers(uint8_t table[16], const struct encoding *e, float zero, int offset, int low, int top)
 {
     bool halves = move_is_e2m1(e);
@@ -130,20 +124,32 @@ move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp
     }
 }
 
+/* Sets the code of a scale of E4M3. Returns false for other numbers. */
+static inline bool
+find_e4m3(uint8_t *code, float scale)
+{
+    uint32_t u = bits_of_float(scale), magnitude = u & 0x7FFFFFFF;
+    if ((u & 0xFFFFF) == 0 && magnitude >= 0x3C800000 && magnitude <= 0x43E00000) {         /* 2^-6 to 448 */
+        *code = (uint8_t)((u >> 24 & 0x80) | (magnitude - 0x3C000000) >> 20);
+        return true;
+    }
+    *code = e4m3_of_float(scale);
+    return isfinite(scale) && float8_to_float(DTYPE_F8_E4M3, *code) == scale;
+}
+
 bool
 move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale)
 {
     if (m->powers) {
         int t;
-        if (!solve_is_power(pack->scale, &t) || t - m->exponent < -9 || t - m->exponent > 8)
+        if (!move_power(&t, pack->scale) || t - m->exponent < -9 || t - m->exponent > 8)
             return false;
         *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
         return true;
     }
-    *scale = e4m3_of_float(pack->scale);
-    uint16_t same = m->same[*scale & 0x7F];
-    if (!m->any || !isfinite(pack->scale) || float8_to_float(DTYPE_F8_E4M3, *scale) != pack->scale || (positive && *scale & 0x80))
+    if (!m->any || !find_e4m3(scale, pack->scale) || (positive && *scale & 0x80))
         return false;
+    uint16_t same = m->same[*scale & 0x7F];
     for (int i = 0; same != 0xFF && i < 8; i++)
         if (!(same >> (pack->code[i] & 7) & 1) || !(same >> (pack->code[i] >> 4 & 7) & 1))
             return false;

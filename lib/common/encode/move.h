@@ -57,13 +57,23 @@ bool move_is_int(const struct encoding *e);
 bool move_is_nvfp4(const struct encoding *e);
 
 /* Sets *t to the exponent of a scale of E8M0 with which all codes are finite. */
-bool move_power(int *t, float scale);
+static inline bool
+move_power(int *t, float scale)
+{
+    uint32_t u = bits_of_float(scale), exponent = u >> 23;
+    if ((u & 0x7FFFFF) == 0 && exponent - 1 < SOLVE_MX_FINITE + 127) {         /* normal */
+        *t = (int)exponent - 127;
+        return true;
+    }
+    return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
+}
 
-/* Returns true if a number is one of a type, and codes times it are finite. */
+/* Returns true if a number is one of a type, not 0, and codes times it are finite. The codes of a scale of 0 have no meaning: solvers find
+ * others. */
 static inline bool
 move_is_scale(enum dtype type, float scale)
 {
-    return fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
+    return scale != 0 && fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
 }
 
 /* Sets the table of integers for the codes of the source, plus `offset`: for E2M1, twice the values. Returns false if one is not within

@@ -284,7 +284,7 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
 {
     const struct exact_source *s = &e->exact->source;
     const struct tile_at t = find_tile(e, how, band, 0);
-    uint64_t grid = how->grid_cols, step = ENCODE_FLOATS / num_min(e->cols, ENCODE_FLOATS);
+    uint64_t grid = how->grid_cols, step = num_max(1, ENCODE_MOVED / num_max(e->cols, 1));
     if (how->codes != DTYPE_F8_E4M3 || s->codes != EXACT_E2M1 || s->two || s->scale != DTYPE_F8_E8M0 || s->group % 32 != 0 || s->group == 0 || e->cols > ENCODE_FLOATS)
         return false;
     for (uint64_t i = 0; i < grid; i++) {
@@ -298,10 +298,10 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
         for (uint64_t i = 0; i < rows * e->cols; i += 32) {
             float *f = facts + i % e->cols / TILE * FACTS;
             int k;
-            if (!solve_is_power(run->hints.scale[i], &k))
+            if (!move_power(&k, run->hints.scale[i]))
                 return false;
-            f[LO] = fminf(f[LO], (float)k);
-            f[HI] = fmaxf(f[HI], (float)k);
+            f[LO] = (float)k < f[LO] ? (float)k : f[LO];
+            f[HI] = (float)k > f[HI] ? (float)k : f[HI];
         }
     }
     for (uint64_t i = 0; i < grid; i++) {
@@ -386,8 +386,8 @@ foresee_run(const struct encoding *e, const struct solve_fp8 *how, const struct 
         for (uint64_t i = 0; i < n; i += 32) {
             if (!move_power(&t, run->hints.scale[i]))
                 return false;
-            most = fmaxf(most, (float)t);
-            least = fminf(least, (float)t);
+            most = (float)t > most ? (float)t : most;
+            least = (float)t < least ? (float)t : least;
         }
     }
     f[HINT] = NAN;
@@ -605,22 +605,26 @@ struct tables {
     bool known[SHIFTS];
 };
 
-/* Moves a block of STEP codes with this scale into one with another, and decodes it. */
+/* Moves n codes from element i of the run into codes with this scale, and decodes them. y NULL: says whether it could. */
 static bool
-move_step(struct tables *all, const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, const uint8_t *code,
-    float from, float to, uint8_t *y, float *back)
+move_codes(struct tables *all, const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run,
+    const struct move_all *from, size_t i, size_t n, float scale, uint8_t *y)
 {
     int t, of_tile, shift;
-    if (!move_power(&t, from) || !solve_is_power(to, &of_tile) || (shift = t - of_tile + SHIFTS / 2) < 0 || shift >= SHIFTS)
+    if (n % STEP != 0 || !solve_is_power(scale, &of_tile))
         return false;
-    if (!all->known[shift] && !move_e4m3(all->table[shift], e, t - of_tile))
-        return false;
-    all->known[shift] = true;
-    if (!y)
-        return true;
-    run->kernels->bits_table(y, code, STEP, all->table[shift]);
-    run->kernels->fp8_f32(back, STEP, &(struct fp8_rows){ .dtype = how->codes, .rows = 1, .cols = STEP, .x = y, .scales = &to,
-        .scale_cols = STEP });
+    for (size_t k = 0; k < n; k += STEP) {
+        if (!move_power(&t, from->scale[(i + k) / STEP]) || (shift = t - of_tile + SHIFTS / 2) < 0 || shift >= SHIFTS)
+            return false;
+        if (!all->known[shift] && !move_e4m3(all->table[shift], e, t - of_tile))
+            return false;
+        all->known[shift] = true;
+        if (y)
+            run->kernels->bits_table(y + k, from->code + (i + k) / 2, STEP, all->table[shift]);
+    }
+    if (y)
+        run->kernels->fp8_f32(run->back + i, n, &(struct fp8_rows){ .dtype = how->codes, .rows = 1, .cols = n, .x = y, .scales = &scale,
+            .scale_cols = n });
     return true;
 }
 
@@ -634,16 +638,15 @@ solve_fp8_move(const struct encoding *e, const struct solve_fp8 *how, const stru
     if (how->codes != DTYPE_F8_E4M3 || !move_is_e2m1(e) || (rows && e->cols % STEP != 0) || (!rows && !codes)
         || !move_take_all(&all, e, run, STEP, y != NULL))
         return false;
-    for (size_t i = 0; i < run->n; i += STEP) {
-        uint64_t n = STEP;
+    for (uint64_t i = 0, n; i < run->n; i += n) {
+        n = rows ? e->cols : run->n - i;
         if (!rows)
             scale = scale_at(e, how, run, at + i, &n);
-        else if (i % e->cols == 0 && (scale = row_scale(how, all.scale + i / STEP, (size_t)e->cols / STEP)) == 0)
+        else if ((scale = row_scale(how, all.scale + i / STEP, (size_t)n / STEP)) == 0)
             return false;
-        if (codes && (n != STEP || !move_step(&tables, e, how, run, all.code + i / 2, all.scale[i / STEP], scale, y ? y + i : NULL,
-            run->back + i)))
+        if (codes && !move_codes(&tables, e, how, run, &all, (size_t)i, (size_t)n, scale, y ? y + i : NULL))
             return false;
-        if (!codes && y && i % e->cols == 0)
+        if (!codes && y)
             y += groups_store(y, how->scale, scale);
     }
     if (y && codes)

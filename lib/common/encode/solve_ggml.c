@@ -283,7 +283,7 @@ static inline bool
 find_moved(struct moved *m, uint16_t factor[2], float scale, float zero)
 {
     float d = m->unit * scale;
-    if (!move_half(&factor[0], d) || (m->minimum && !move_half(&factor[1], -(m->halves ? (float)m->middle : zero) * d)))
+    if (d == 0 || !move_half(&factor[0], d) || (m->minimum && !move_half(&factor[1], -(m->halves ? (float)m->middle : zero) * d)))
         return false;
     if (m->stays)
         return m->minimum || zero == 8;
@@ -358,6 +358,34 @@ move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, ui
     return same;
 }
 
+/* Moves integers of a byte to Q8_0. */
+static bool
+move_bytes(const struct encode_run *run, uint64_t count, uint8_t *y)
+{
+    const float *list = run->hints.pack;
+    uint16_t factor = 0;
+    float scale = 0;
+    for (size_t i = 0; i < 2 * count; i++, list += HINT_PACKED) {
+        if (bits_of_float(list[HINT_BYTES_MARK]) != HINT_MARK_BYTES || list[HINT_BYTES_ZERO] != 0
+            || (i % 2 != 0 && list[HINT_BYTES_SCALE] != scale))
+            return false;
+        scale = list[HINT_BYTES_SCALE];
+        if (scale == 0 || !move_half(&factor, scale))
+            return false;
+        if (!y)
+            continue;
+        if (i % 2 == 0) {
+            store_le16(y, factor);
+            y += 2;
+        }
+        memcpy(y, list, HINT_PACKED);
+        if (half_to_float(factor) != scale || memcmp(y, list, HINT_PACKED) != 0)
+            return false;
+        y += HINT_PACKED;
+    }
+    return true;
+}
+
 bool
 solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
@@ -372,6 +400,8 @@ solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned
     case DTYPE_Q5_0:
     case DTYPE_Q5_1:
     case DTYPE_Q8_0:
+        if (e->encoder->type == DTYPE_Q8_0 && e->exact->source.codes == EXACT_INT && e->exact->source.bits == 8)
+            return !e->exact->source.two && move_bytes(run, count, y);
         return move_int(e, run, first * ELEMS, count, y);
     default:
         return false;

@@ -73,8 +73,8 @@ foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t 
             int t;
             if (!solve_is_power(run->hints.scale[i], &t) || t == -127 || t > SOLVE_MX_FINITE)
                 return false;
-            most = fmaxf(most, (float)t);
-            least = fminf(least, (float)t);
+            most = (float)t > most ? (float)t : most;
+            least = (float)t < least ? (float)t : least;
         }
     }
     f[MOST_LO] = f[MOST_HINT] = most;

@@ -108,18 +108,35 @@ lanes_pack(float *restrict y, size_t stride, const struct codes4_lanes *l)
         no_packs(y + r * stride, l->cols);
 }
 
-/* Packs codes of a byte that are below 16. */
+/* Packs 16 codes of a byte. */
+static inline void
+put_bytes(float *restrict y, const uint8_t *restrict x, float scale, float zero, bool is_signed)
+{
+    const uint32_t mark = HINT_MARK_BYTES;
+    const uint8_t flip = is_signed ? 0 : 0x80;
+    uint8_t *code = (uint8_t *)y;
+    for (size_t i = 0; i < HINT_PACKED; i++)
+        code[i] = x[i] ^ flip;
+    memcpy(y + HINT_BYTES_MARK, &mark, sizeof mark);
+    y[HINT_BYTES_SCALE] = scale;
+    y[HINT_BYTES_ZERO] = is_signed ? zero : zero - 128;
+}
+
+/* Packs codes of a byte; those below 16 as codes of 4 bits. */
 static void
 codes8_pack(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
 {
-    if (!c->narrow || first % HINT_PACKED != 0 || n % HINT_PACKED != 0 || c->group % HINT_PACKED != 0) {
+    if (first % HINT_PACKED != 0 || n % HINT_PACKED != 0 || c->group % HINT_PACKED != 0) {
         no_packs(y, n);
         return;
     }
     size_t left = c->group - first % c->group, g = 0;
     for (size_t i = 0; i < n; i += HINT_PACKED, x += HINT_PACKED) {
-        uint64_t code = join_low(load_le64(x)) | (uint64_t)join_low(load_le64(x + 8)) << 32;
-        put_pack(y + i, code, c->scales[g], c->zeros ? c->zeros[g] : 0);
+        float zero = c->zeros ? c->zeros[g] : 0;
+        if (c->narrow)
+            put_pack(y + i, join_low(load_le64(x)) | (uint64_t)join_low(load_le64(x + 8)) << 32, c->scales[g], zero);
+        else
+            put_bytes(y + i, x, c->scales[g], zero, c->is_signed);
         if ((left -= HINT_PACKED) == 0) {
             left = c->group;
             g++;

@@ -6,7 +6,7 @@
  *     HINT_ZERO       the zero point of the group, which is subtracted from the code; otherwise 0
  *     HINT_UNIT       the value of the code without factor and term, less the zero point
  *     HINT_CODE       the stored code of an E2M1 element, 0 to 15
- *     HINT_PACK       16 elements at a time, struct hint_pack in place of the first five floats
+ *     HINT_PACK       16 elements at a time, struct hint_pack or codes of a byte in place of the first floats
  *
  * Only decoding to F32 is replaced. Values of encodings without a single factor, such as K-quants, are NaN, which no caller
  * takes for a hint.
@@ -21,12 +21,16 @@
 enum hint { HINT_SCALE, HINT_TERM, HINT_ZERO, HINT_UNIT, HINT_CODE, HINT_PACK, HINTS };
 
 /* The codes of 16 neighbours that share a scale. */
-enum { HINT_PACKED = 16, HINT_MARK = 0x6B636170 };
+enum { HINT_PACKED = 16, HINT_MARK = 0x6B636170, HINT_MARK_BYTES = 0x65747962 };
 struct hint_pack {
     uint8_t code[HINT_PACKED / 2];      /* the low nibble of a byte first */
     float scale, zero;                  /* the zero point of integers: the value is (code - zero) * scale */
     uint32_t mark;                      /* HINT_MARK; anything else: not packed */
 };
+
+/* Likewise, codes of a byte in two's complement: they take the first four of the 16 floats, and the others are in these places. Not a struct:
+ * a copy of one would wait for its own stores. */
+enum { HINT_BYTES_MARK = 4, HINT_BYTES_SCALE, HINT_BYTES_ZERO };
 
 /* Reads one of a list of floats. */
 static inline struct hint_pack

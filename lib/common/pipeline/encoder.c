@@ -83,7 +83,7 @@ is_packed(const struct encoding *e)
 {
     const struct exact_source *s = &e->exact->source;
     return e->encoder->move && s->group != 0 && s->group % HINT_PACKED == 0
-        && (s->codes == EXACT_E2M1 || (s->codes == EXACT_INT && s->bits == 4 && !s->rounds));
+        && (s->codes == EXACT_E2M1 || (s->codes == EXACT_INT && (s->bits == 4 || s->bits == 8) && !s->rounds));
 }
 
 /* Moves grains of a part with `elems`, for as long as that is possible: a few at a time, which stay in the cache. Returns how many, and

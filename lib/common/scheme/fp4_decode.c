@@ -153,7 +153,7 @@ decode_row(const struct decoding *d, uint64_t row, uint64_t col, uint64_t count,
     row_scales(d, row, col / f->group, (size_t)((col + n - 1) / f->group - col / f->group + 1));
     if (is_direct(d)) {
         d->k->codes4_bf16((void *)y, x, (size_t)col, n, &c);
-    } else if (d->plain) {              /* hints are not rounded */
+    } else if (d->plain && d->to == DTYPE_F32) {              /* hints are not rounded */
         d->k->codes4_f32((void *)y, x, (size_t)col, n, &c);
     } else {
         d->k->codes4_f32(room->v, x, (size_t)col, n, &c);

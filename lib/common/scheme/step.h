@@ -23,8 +23,10 @@ step_codes4(const struct decoding *d, void *y, const uint8_t *x, size_t first, s
         d->k->codes4_bf16(y, x, first, n, c);
         return;
     }
-    d->k->codes4_f32(v, x, first, n, c);
-    kernels_round(d->k, d->to, y, v, n);
+    bool direct = d->plain && d->to == DTYPE_F32;       /* hints are not rounded */
+    d->k->codes4_f32(direct ? y : v, x, first, n, c);
+    if (!direct)
+        kernels_round(d->k, d->to, y, v, n);
 }
 
 /* codes8.h */
@@ -36,8 +38,10 @@ step_codes8(const struct decoding *d, void *y, const uint8_t *x, size_t first, s
         d->k->codes8_bf16(y, x, first, n, c);
         return;
     }
-    d->k->codes8_f32(v, x, first, n, c);
-    kernels_round(d->k, d->to, y, v, n);
+    bool direct = d->plain && d->to == DTYPE_F32;       /* hints are not rounded */
+    d->k->codes8_f32(direct ? y : v, x, first, n, c);
+    if (!direct)
+        kernels_round(d->k, d->to, y, v, n);
 }
 
 /* affine.h */
