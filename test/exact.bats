@@ -207,6 +207,17 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     done
 }
 
+@test "a copy of INT8 with zero points gets scales, codes and zero points back: several codes may denote a rounded value" {
+    "$helpers/codes" m.safetensors int8-zeros a.weight:64x512
+    for type in bf16 f16 f32; do
+        amn-remember -q -o copy.safetensors --dtype $type m.safetensors
+        try 0 amn-forget -q --exact=$type --scheme int8-channel -o back.safetensors copy.safetensors
+        amn-parse back.safetensors | jq -es 'any(.name == "a.weight_zero_point")' >/dev/null
+        amn-remember -q -o again.safetensors --dtype $type back.safetensors
+        diff <(values copy.safetensors) <(values again.safetensors)
+    done
+}
+
 @test "amn-inspect --grid names the scheme that a copy was made of" {
     for job in 'mxfp4 mxfp4' 'int4 int4-group'; do
         "$helpers/codes" m.safetensors ${job% *} a.weight:64x256
