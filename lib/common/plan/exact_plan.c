@@ -41,6 +41,10 @@ describe_seconds(struct exact_source *s, const struct weight *w, const struct we
     uint64_t n = 1, numel = 0;
     shape_numel(&g->second->shape, &n);
     shape_numel(&w->shape, &numel);
+    if (n == 0) {
+        *s = (struct exact_source){ .codes = EXACT_OTHER };
+        return true;
+    }
     float *list = catalog_alloc(reader->catalog, 2 * (size_t)n * sizeof *list, err);
     uint8_t *bytes = (uint8_t *)(list + n);
     if (!list || !reader->read(reader->of, g->second, bytes, err))
