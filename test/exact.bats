@@ -119,6 +119,19 @@ refuses() {
     diff <(values bf16-mlx-nvfp4) <(values out)
 }
 
+@test "NVFP4 of stacked experts, each with a scale of its own" {
+    "$helpers/codes" m.safetensors nvfp4-stack m.experts.gate_up_proj:32x128
+    holds m.safetensors --exact --scheme nvfp4 --to gguf
+    amn-parse out | jq -es 'any(.dtype == "F32" and .shape == [3])' >/dev/null
+    cp out k.gguf
+    for i in 1 2 3; do amn-forget -q --exact --scheme nvfp4 --to gguf --part $i/3 m.safetensors; done | cmp - k.gguf
+    holds k.gguf --exact --scheme nvfp4,f32 --to gguf
+    holds m.safetensors --exact --scheme fp8,f32
+    amn-forget -q --exact=real --scheme nvfp4 --report r.json -o r.gguf m.safetensors
+    jq -e '.way == "moved"' r.json >/dev/null
+    cmp r.gguf k.gguf
+}
+
 @test "K-quants to MLX; E5M2; one FP8 scale for a weight" {
     "$helpers/weights" d.safetensors a.weight=BF16:64x512
     for s in q4_k q5_k; do
@@ -236,6 +249,17 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
         amn-remember -q --config config.json -o again.safetensors back.safetensors
         diff <(values copy.safetensors) <(values again.safetensors)
         refute cmp -s copy.safetensors back.safetensors
+    done
+}
+
+@test "a copy of INT8 with zero points gets scales, codes and zero points back: several codes may denote a rounded value" {
+    "$helpers/codes" m.safetensors int8-zeros a.weight:64x512
+    for type in bf16 f16 f32; do
+        amn-remember -q -o copy.safetensors --dtype $type m.safetensors
+        try 0 amn-forget -q --exact=$type --scheme int8-channel -o back.safetensors copy.safetensors
+        amn-parse back.safetensors | jq -es 'any(.name == "a.weight_zero_point")' >/dev/null
+        amn-remember -q -o again.safetensors --dtype $type back.safetensors
+        diff <(values copy.safetensors) <(values again.safetensors)
     done
 }
 

@@ -135,6 +135,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
     struct encode_options how;
     struct catalog *memory = a->p->model->catalog;
     enum dtype type = exact_type_of(&a->trial);
+    struct exact_terms *terms = a->terms;
     a->last = e;
     a->shares = NULL;
     if (!e->solve) {
@@ -142,10 +143,15 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
         a->out = (struct exact_outcome){ .fail = { .cause = EXACT_LAYOUT } };
         return true;
     }
-    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &a->terms->source, variant); variant++) {
-        how.exact = 1 + (uint64_t)a->terms->level;
+    if (terms->source.seconds && !e->seconds) {             /* values alone */
+        if ((terms = catalog_alloc(memory, sizeof *terms, err)) == NULL)
+            return false;
+        *terms = (struct exact_terms){ a->terms->level, { .codes = EXACT_OTHER } };
+    }
+    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &terms->source, variant); variant++) {
+        how.exact = 1 + (uint64_t)terms->level;
         a->how = how;
-        if (!reduction_try(&a->cmd->reduction, &a->trial, a->place, &how, e, a->terms, type, memory, err))
+        if (!reduction_try(&a->cmd->reduction, &a->trial, a->place, &how, e, terms, type, memory, err))
             return false;
         a->last = e;
         a->why = a->trial.why;

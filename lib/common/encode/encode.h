@@ -157,6 +157,7 @@ struct encoder {
      * y NULL: only says whether it could. NULL: never. */
     bool (*move)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y);
     bool surveyed;                  /* if the survey of an exact encoding succeeds, solve() does */
+    bool seconds;                   /* stacked matrices may have second scales of their own (struct exact_source) */
 };
 
 /* For fit(): adds a part named weight.name[0..base) plus suffix with these dimensions. Returns NULL on failure. */

@@ -36,6 +36,10 @@ struct exact_source {
     bool two, divides, late;    /* has a second scale, which divides; or multiplies after the product is rounded */
     float second, stated;       /* as it multiplies or divides; and as it is stored, before a division by `over` */
     uint32_t over;              /* or 0 */
+    /* Second scales, and scales of activations, of nseconds stacked matrices of `each` elements; `second` and `input` are the first.
+     * NULL: all matrices share that. Borrowed. */
+    const float *seconds, *inputs;
+    uint64_t nseconds, each;
     bool short_name;            /* scales are called P.scale */
     bool has_input;             /* NVFP4: has a scale of activations */
     float input;                /* it divides if the second scale does */

@@ -139,7 +139,7 @@ const struct encoder encode_ggml[] = {
     GGML("iq4_nl", IQ4_NL), GGML("iq4_xs", IQ4_XS), GGML("iq3_s", IQ3_S), GGML("iq3_xxs", IQ3_XXS),
     GGML("iq2_s", IQ2_S), GGML("iq2_xs", IQ2_XS), GGML("iq2_xxs", IQ2_XXS), GGML("iq1_m", IQ1_M), GGML("iq1_s", IQ1_S),
     GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), EXACT("mxfp4", MXFP4),
-    EXACT("nvfp4", NVFP4, .survey = solve_ggml_survey, .resolve = solve_ggml_resolve), GGML("q1_0", Q1_0),
+    EXACT("nvfp4", NVFP4, .survey = solve_ggml_survey, .resolve = solve_ggml_resolve, .seconds = true), GGML("q1_0", Q1_0),
     GGML("q2_0", Q2_0),
     /* Names of mixes, with their default type. */
     GGML("q2_k_s", Q2_K), GGML("q3_k_s", Q3_K), GGML("q3_k_m", Q3_K), GGML("q3_k_l", Q3_K), GGML("q4_k_s", Q4_K),

@@ -121,9 +121,16 @@ struct solve_codes {
 bool solve_run(double *scale, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n, enum dtype type,
     enum exact_level level);
 
+/* Scales to try: of each run of those that all values allow the simplest, and the largest, with which codes are closest. */
+enum { SOLVE_SCALES = 32 };
+struct solve_scales {
+    double d[SOLVE_SCALES];
+    size_t n;
+};
+
 /* Likewise, with one of the *most smallest codes for the largest magnitude; sets *most to the index of that code, so that another
  * call continues the search. */
-bool solve_run_below(double *scale, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
+bool solve_run_below(struct solve_scales *scales, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
     enum dtype type, enum exact_level level);
 
 /* Distinct magnitudes in falling order, without 0. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "dtype/bfloat16.h"
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"
@@ -119,6 +120,33 @@ put_block(const struct encoding *e, const struct encode_run *run, const float *x
         : put_int(&b, type, y);
 }
 
+/* Solves or moves blocks of NVFP4 of stacked matrices, each with its own second scale. y may be NULL if blocks are moved. */
+static bool
+solve_matrices(const struct encoding *e, const struct encode_run *run, bool moves, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct exact_source *s = &e->exact->source;
+    for (uint64_t done = 0, n; done < count; done += n) {
+        uint64_t at = (first + done) * NVFP4_ELEMS, k = at / s->each;
+        struct encoding own = *e;
+        struct exact_terms terms = *e->exact;
+        struct encode_run of = *run;
+        uint8_t *to = y ? y + done * NVFP4_BYTES : NULL;
+        n = num_min(count - done, (s->each - at % s->each) / NVFP4_ELEMS);
+        terms.source.second = terms.source.stated = s->seconds[k];
+        terms.source.seconds = NULL;
+        own.exact = &terms;
+        of.facts += k;
+        of.x += done * NVFP4_ELEMS;
+        of.back += done * NVFP4_ELEMS;
+        of.n = (size_t)(n * NVFP4_ELEMS);
+        of.hints.pack = moves ? of.hints.pack + done * NVFP4_ELEMS : NULL;
+        if (!(moves ? solve_ggml_move(&own, &of, 0, first + done, n, to) : solve_ggml(&own, &of, 0, first + done, n, to, err)))
+            return false;
+    }
+    return true;
+}
+
 bool
 solve_ggml(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
@@ -127,9 +155,12 @@ solve_ggml(const struct encoding *e, const struct encode_run *run, unsigned part
     const uint8_t *begin = y;
     (void)err;
     if (part != 0) {
-        memcpy(y, run->facts, sizeof *run->facts);
+        for (uint64_t i = 0; i < count; i++)
+            store_le32(y + 4 * i, bits_of_float(run->facts[e->exact->source.seconds ? first + i : 0]));
         return true;
     }
+    if (e->exact->source.seconds)
+        return solve_matrices(e, run, false, first, count, y, err);
     uint64_t at = first * f->elems, n = count * f->elems;
     for (uint64_t i = 0; i < n; i += f->elems, y += f->bytes)
         if (!put_block(e, run, run->x + i, at + i, y))
@@ -153,27 +184,39 @@ solve_ggml_survey(const struct encoding *e, const struct encode_run *run, uint64
 bool
 solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
-    if (!solve_nvfp4_settle(e, SOLVE_NVFP4_BLOCKS, facts, fail))
-        return false;
-    if (facts[0] == 1.0f)
-        e->nparts--;
+    const struct exact_source *s = &e->exact->source;
+    bool plain = true;
+    for (uint64_t k = 0; k < (s->seconds ? s->nseconds : 1); k++) {
+        struct encoding own = *e;
+        struct exact_terms terms = *e->exact;
+        terms.source.second = s->seconds ? s->seconds[k] : s->second;
+        own.exact = &terms;
+        if (!solve_nvfp4_settle(&own, SOLVE_NVFP4_BLOCKS, facts + k, fail))
+            return false;
+        plain = plain && facts[k] == 1.0f;
+    }
+    e->nparts -= plain;
     return true;
 }
 
 bool
 solve_ggml_fit(struct encoding *e, struct err *err)
 {
-    const uint64_t one = 1;
+    const struct exact_source *s = &e->exact->source;
+    const uint64_t n = e->weight.shape.rank == 3 ? shape_dim(&e->weight.shape, 0) : 1;      /* one for each of stacked experts */
     if (e->encoder->type != DTYPE_NVFP4)
         return true;
     solve_nvfp4_fit(e);
+    e->nfacts = s->seconds ? s->nseconds : e->nfacts;
     return solve_nvfp4_add_input(e, SOLVE_NVFP4_BLOCKS, 1, err)
-        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &one, 1, err) != NULL;
+        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &n, 1, err) != NULL;
 }
 
 bool
 solve_ggml_foresee(const struct encoding *e, const float *scale, size_t n)
 {
+    if (e->exact->source.seconds)
+        return false;
     switch (e->encoder->type) {
     case DTYPE_MXFP4:
         return solve_mx_foresee(e, scale, n);
@@ -390,6 +433,8 @@ bool
 solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
     (void)part;
+    if (e->exact->source.seconds)
+        return solve_matrices(e, run, true, first, count, y, NULL);
     switch (e->encoder->type) {
     case DTYPE_MXFP4:
         return move_mxfp4(e, run, count, y);

@@ -32,9 +32,12 @@ try_scale(const struct solve_block *b, const struct solve_int *how, double d, do
         return solve_int_fast(b, how, (float)d, (float)zero, q);
     double top = (double)((1u << how->bits) - 1), low = how->asymmetric ? 0 : how->lowest + (double)(1u << (how->bits - 1));
     for (size_t i = 0; i < b->n; i++) {
-        double v = solve_value(b, i), r = nearest(v / d), field = r + zero;
-        if (!(field >= low && field <= top && solve_same(b->level, v, r * d)))
-            return false;
+        double v = solve_value(b, i), at = nearest(v / d) + zero, field = at < low ? low : at > top ? top : at;
+        for (int next = -1; !solve_same(b->level, v, (field - zero) * d); next += 2) {      /* a neighbour may be rounded to the value */
+            field = at + next;
+            if (next > 1 || field < low || field > top)
+                return false;
+        }
         q[i] = (uint8_t)field;
     }
     return true;
@@ -62,9 +65,19 @@ try_zeros(const struct solve_block *b, const struct solve_int *how, double d, st
         least = r < least ? r : least;
         most = r > most ? r : most;
     }
-    double zero = middle < -least ? -least : middle > top - most ? top - most : middle;
-    g->zero = (float)zero;
-    return zero >= 0 && zero <= top && try_scale(b, how, d, zero, q);
+    double from = -least, to = top - most, end = from;
+    if (from <= to)
+        from = end = middle < from ? from : middle > to ? to : middle;
+    else if (from - to <= 2)            /* codes at both ends may have a neighbour that denotes the same rounded value */
+        from = to;
+    else
+        return false;
+    for (double zero = from; zero <= end; zero++) {
+        g->zero = (float)zero;
+        if (zero >= 0 && zero <= top && try_scale(b, how, d, zero, q))
+            return true;
+    }
+    return false;
 }
 
 /* Returns the scale that the codes of the source have as integers: E2M1 consists of halves. */
@@ -152,7 +165,8 @@ search_products(const struct solve_block *b, const struct solve_int *how, const 
 static bool
 search_run(const struct solve_block *b, const struct solve_int *how, const struct solve_set *set, struct int_group *g, uint8_t *q)
 {
-    double codes[256], d;
+    double codes[256];
+    struct solve_scales scales;
     size_t half = (size_t)1 << (how->bits - 1), down = (size_t)-how->lowest;
     for (size_t i = 0; i < 256; i++)
         codes[i] = (double)(i + 1);
@@ -160,9 +174,10 @@ search_run(const struct solve_block *b, const struct solve_int *how, const struc
     if (how->asymmetric)
         forms[0] = (struct solve_codes){ codes, codes, 2 * half - 1, 2 * half - 1 };
     for (int sign = 0; sign < (how->asymmetric ? 1 : 2); sign++)        /* codes may be too far apart for a zero point */
-        for (size_t most = SIZE_MAX; solve_run_below(&d, &most, &forms[sign], set->v, set->sign, set->n, how->type, b->level);)
-            if (try_zeros(b, how, sign != 0 ? -d : d, g, q))
-                return true;
+        for (size_t most = SIZE_MAX; solve_run_below(&scales, &most, &forms[sign], set->v, set->sign, set->n, how->type, b->level);)
+            for (size_t i = 0; i < scales.n; i++)
+                if (try_zeros(b, how, sign != 0 ? -scales.d[i] : scales.d[i], g, q))
+                    return true;
     return solve_fail(b, EXACT_SPAN, find_most(b), NAN);
 }
 

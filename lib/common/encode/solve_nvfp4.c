@@ -35,16 +35,19 @@ bool
 solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err)
 {
     const struct exact_source *s = &e->exact->source;
-    const uint64_t one = 1;
+    const uint64_t n = s->inputs ? s->nseconds : 1;
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
     if (!s->has_input)
         return true;
-    uint8_t *bytes = encode_alloc(e, 4, err);
+    uint8_t *bytes = encode_alloc(e, 4 * (size_t)n, err);
     struct encode_part *part = bytes ? encode_add_part(e, encode_module(e), divides ? ".input_global_scale" : ".input_scale", DTYPE_F32,
-        &one, rank, err) : NULL;
+        &n, rank, err) : NULL;
     if (!part)
         return false;
-    store_le32(bytes, bits_of_float(divides == s->divides ? s->input : 1.0f / s->input));
+    for (uint64_t i = 0; i < n; i++) {
+        float input = s->inputs ? s->inputs[i] : s->input;
+        store_le32(bytes + 4 * i, bits_of_float(divides == s->divides ? input : 1.0f / input));
+    }
     part->grain = 4;
     part->bytes = bytes;
     return true;

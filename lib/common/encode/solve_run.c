@@ -13,7 +13,7 @@ struct run {
     uint32_t lo, hi;
 };
 
-enum { RUNS = 4 };              /* that are kept: a value between two codes may leave two */
+enum { RUNS = SOLVE_SCALES / 2 };       /* that are kept: a value between two codes may leave two */
 
 static float
 number_of(enum dtype type, uint32_t pattern)
@@ -71,7 +71,17 @@ codes_for(const struct solve_codes *codes, uint8_t sign, const double **list)
     return sign == 3 ? (codes->nup < codes->ndown ? codes->nup : codes->ndown) : sign & 1 ? codes->nup : codes->ndown;
 }
 
-/* Narrows runs by a value, and returns how many are left. */
+/* Joins run n, of smaller numbers, with the one before it if they touch: several codes may denote a value that was rounded. */
+static bool
+join(struct run *runs, size_t n)
+{
+    if (n == 0 || runs[n].hi + 1 < runs[n - 1].lo)
+        return false;
+    runs[n - 1].lo = runs[n].lo < runs[n - 1].lo ? runs[n].lo : runs[n - 1].lo;
+    return true;
+}
+
+/* Narrows runs, in falling order, by a value, and returns how many are left. */
 static size_t
 narrow_all(struct run runs[RUNS], size_t n, const struct solve_codes *codes, double v, uint8_t sign, enum dtype type,
     enum exact_level level)
@@ -89,7 +99,7 @@ narrow_all(struct run runs[RUNS], size_t n, const struct solve_codes *codes, dou
                 lo = middle + 1;
         }
         for (; lo < ncodes && nkept < RUNS && product(list[lo], type, runs[r].lo, level) <= v; lo++)
-            nkept += narrow(&kept[nkept], list[lo], v, type, level, runs[r]);
+            nkept += narrow(&kept[nkept], list[lo], v, type, level, runs[r]) && !join(kept, nkept);
     }
     memcpy(runs, kept, nkept * sizeof *runs);
     return nkept;
@@ -112,11 +122,14 @@ solve_run(double *scale, const struct solve_codes *codes, const double *set, con
     enum exact_level level)
 {
     size_t most = SIZE_MAX;
-    return solve_run_below(scale, &most, codes, set, sign, n, type, level);
+    struct solve_scales scales;
+    bool found = solve_run_below(&scales, &most, codes, set, sign, n, type, level);
+    *scale = found ? scales.d[0] : *scale;
+    return found;
 }
 
 bool
-solve_run_below(double *scale, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
+solve_run_below(struct solve_scales *scales, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
     enum dtype type, enum exact_level level)
 {
     const double *list;
@@ -128,7 +141,11 @@ solve_run_below(double *scale, size_t *most, const struct solve_codes *codes, co
             nruns = narrow_all(runs, nruns, codes, set[i], sign[i], type, level);
         if (nruns != 0) {
             *most = c;
-            *scale = (double)number_of(type, simplest(runs[0], type));
+            scales->n = 0;
+            for (size_t i = 0; i < nruns; i++) {
+                scales->d[scales->n++] = (double)number_of(type, simplest(runs[i], type));
+                scales->d[scales->n++] = (double)number_of(type, runs[i].hi);
+            }
             return true;
         }
     }

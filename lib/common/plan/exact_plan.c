@@ -33,6 +33,35 @@ describe_input(struct exact_source *s, const struct weight *w, const struct exac
     return ok;
 }
 
+/* Reads the second scales of a weight. */
+static bool
+describe_seconds(struct exact_source *s, const struct weight *w, const struct weight_grid *g, const struct exact_reader *reader,
+    struct err *err)
+{
+    uint64_t n = 1, numel = 0;
+    shape_numel(&g->second->shape, &n);
+    shape_numel(&w->shape, &numel);
+    if (n == 0) {
+        *s = (struct exact_source){ .codes = EXACT_OTHER };
+        return true;
+    }
+    float *list = catalog_alloc(reader->catalog, 2 * (size_t)n * sizeof *list, err);
+    uint8_t *bytes = (uint8_t *)(list + n);
+    if (!list || !reader->read(reader->of, g->second, bytes, err))
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        list[i] = float_of_bits(load_le32(bytes + 4 * i));
+    s->stated = list[0];
+    s->over = g->over;
+    s->second = g->over != 0 ? s->stated / (float)g->over : s->stated;
+    if (n != 1) {
+        s->seconds = list;
+        s->nseconds = n;
+        s->each = numel / n;
+    }
+    return true;
+}
+
 /* Describes one quantized weight. */
 static bool
 describe(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
@@ -40,26 +69,77 @@ describe(struct exact_source *s, const struct weight *w, const struct exact_read
     static const enum exact_codes codes[] = { [GRID_OTHER] = EXACT_OTHER, [GRID_INT] = EXACT_INT, [GRID_AFFINE] = EXACT_AFFINE,
         [GRID_E2M1] = EXACT_E2M1, [GRID_FP8] = EXACT_FP8, [GRID_NF4] = EXACT_NF4 };
     struct weight_grid g;
-    uint8_t second[4];
     scheme_grid(w, &g);
     *s = (struct exact_source){ .codes = codes[g.codes], .scale = g.scale, .group = g.group, .bits = g.bits, .zeros = g.zeros,
         .plus_zero = g.plus_zero, .rounds = !g.exact, .divides = g.divides, .late = g.late, .short_name = g.short_name,
         .two = g.second != NULL };
     if (s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3 && !describe_input(s, w, reader, err))
         return false;
-    if (!g.second)
-        return true;
-    if (!reader->read(reader->of, g.second, second, err))
+    return !g.second || describe_seconds(s, w, &g, reader, err);
+}
+
+/* Returns true if two sources differ in the values of their second scales at most. */
+static bool
+is_alike(struct exact_source a, struct exact_source b)
+{
+    struct exact_source *both[] = { &a, &b };
+    for (int i = 0; i < 2; i++) {
+        both[i]->second = both[i]->stated = both[i]->input = 0;
+        both[i]->seconds = NULL;
+        both[i]->nseconds = both[i]->each = 0;
+    }
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* Adds the second scales of a part, the elements [begin, end) of stacked matrices. Returns false if it does not have whole ones. */
+static bool
+add_seconds(float *seconds, float *inputs, const struct exact_source *part, uint64_t each, uint64_t begin, uint64_t end)
+{
+    if (begin % each != 0 || end % each != 0 || (part->seconds && part->each != each))
         return false;
-    s->stated = float_of_bits(load_le32(second));
-    s->over = g.over;
-    s->second = g.over != 0 ? s->stated / (float)g.over : s->stated;
+    for (uint64_t k = begin / each; k < end / each; k++) {
+        seconds[k] = part->seconds ? part->seconds[k - begin / each] : part->second;
+        inputs[k] = part->input;
+    }
+    return true;
+}
+
+/* Describes stacked matrices that have second scales of their own. */
+static bool
+describe_stack(struct exact_source *s, const struct composed *c, const struct exact_reader *reader, struct err *err)
+{
+    uint64_t each = 0, n = 0, last = c->part[c->n - 1].end;
+    bool whole = c->shape.rank == 3 && c->period == 0 && s->over == 0, same = true;
+    if (whole) {
+        each = shape_dim(&c->shape, 1) * shape_dim(&c->shape, 2);
+        n = last / each;
+    }
+    float *seconds = catalog_alloc(reader->catalog, 2 * (size_t)(n + 1) * sizeof *seconds, err), *inputs = seconds + n;
+    if (!seconds)
+        return false;
+    for (size_t i = 0; whole && i < c->n; i++) {
+        struct exact_source one;
+        if (!describe(&one, c->part[i].decode, reader, err))
+            return false;
+        whole = add_seconds(seconds, inputs, &one, each, composed_begin(c, i), c->part[i].end);
+    }
+    for (uint64_t k = 1; whole && k < n; k++)
+        same = same && inputs[k] == inputs[0];
+    if (!whole) {
+        *s = (struct exact_source){ .codes = EXACT_OTHER };
+        return true;
+    }
+    s->seconds = seconds;
+    s->inputs = same ? NULL : inputs;
+    s->nseconds = n;
+    s->each = each;
     return true;
 }
 
 bool
 exact_source_find(struct exact_source *s, const struct chosen *c, const struct exact_reader *reader, struct err *err)
 {
+    bool differ = false;
     *s = (struct exact_source){ .codes = EXACT_DENSE };
     if (c->decode)
         return describe(s, c->decode, reader, err);
@@ -70,13 +150,15 @@ exact_source_find(struct exact_source *s, const struct chosen *c, const struct e
             return false;
         if (i == 0 && !w)
             return true;
-        if (i != 0 && memcmp(&one, s, sizeof one) != 0)
+        if (i != 0 && !is_alike(one, *s))
             one = (struct exact_source){ .codes = EXACT_OTHER };
-        *s = one;
+        differ = differ || (one.two && (one.seconds || (i != 0 && (one.second != s->second || one.input != s->input))));
+        if (i == 0 || one.codes == EXACT_OTHER)
+            *s = one;
         if (s->codes == EXACT_OTHER)
             return true;
     }
-    return true;
+    return !differ || describe_stack(s, c->composed, reader, err);
 }
 
 bool

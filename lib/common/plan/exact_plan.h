@@ -6,7 +6,7 @@
 
 /* Reads the scale of a whole weight. */
 struct exact_reader {
-    const struct catalog *catalog;
+    struct catalog *catalog;            /* also for memory that the description needs */
     bool (*read)(void *of, const struct tensor *t, void *buf, struct err *err);
     void *of;
 };

@@ -229,12 +229,20 @@ fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", scales in tiles");
 }
 
+static bool
+is_list(const struct tensor *t, uint64_t n)
+{
+    uint64_t numel;
+    return shape_numel(&t->shape, &numel) && numel == n && !t->layout && !t->big_endian;
+}
+
 void
 fp4_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct fp4 *f = w->own;
     const struct tensor *second = w->part[FP4_SCALE_2];
-    if (w->part[FP4_SMOOTH] || (second && !dim_is_one(second)))
+    bool stack = second && w->shape.rank == 3 && is_list(second, shape_dim(&w->shape, 0));      /* one for each expert */
+    if (w->part[FP4_SMOOTH] || (second && !dim_is_one(second) && !stack))
         return;
     *g = (struct weight_grid){ .codes = GRID_E2M1, .bits = 4, .group = f->lanes ? 0 : f->group, .scale = f->scale,
         .plus_zero = f->plus_zero, .divides = f->divides, .exact = !second, .second = second };

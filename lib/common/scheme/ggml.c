@@ -249,7 +249,8 @@ grid(const struct weight *w, struct weight_grid *g)
             *g = grids[i];
     g->second = w->part[SCALE];
     g->late = w->part[SCALE] != NULL;
-    if (w->part[SCALE] && (shape_dim(&w->part[SCALE]->shape, 0) != 1 || w->part[SCALE]->big_endian))
+    uint64_t n = w->part[SCALE] ? shape_dim(&w->part[SCALE]->shape, 0) : 1;
+    if ((n != 1 && (w->shape.rank != 3 || n != shape_dim(&w->shape, 0))) || (w->part[SCALE] && w->part[SCALE]->big_endian))
         *g = (struct weight_grid){ 0 };
 }
 
