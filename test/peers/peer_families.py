@@ -3,7 +3,7 @@ tensors (names, order, types, bytes) and keys agree. llama.cpp loads the file an
 a page of text are those of the tokenizer's own library. The directory that amn-convert --to hf makes of the file is loaded by
 transformers, with equal logits and tokens, bit for bit. One line a family; what a case cannot show is said there.
 
-LLAMA_CPP: see hf_reference.py. llama.cpp itself is in the environment next to this one, whose name ends in -llama."""
+LLAMA_CPP: see hf_reference.py. llama.cpp itself: see llama_process.py."""
 import importlib.machinery
 import importlib.util
 import json
@@ -19,10 +19,10 @@ import transformers
 import hf_models
 import hf_reference
 from hf_tokenizers import SOURCE
+from llama_process import Llama
 from tools import Tally, Tools
 
 HERE = Path(__file__).resolve().parent
-LLAMA_PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(sys.executable))) + "-llama/bin/python"
 PAGE = SOURCE + [hf_reference.TEXT, "  \n\n x\t", "1 22 333 4444", "WE'RE in THE HARBOUR"]
 FAMILY = {"llama3": "llama", "mistral": "llama", "phi4": "phi3", "qwen2-moe": "qwen2_moe", "qwen3-moe": "qwen3_moe",
           "qwen3-moe-stacked": "qwen3_moe"}                         # cases whose name does not begin with it
@@ -35,22 +35,6 @@ def load_check():
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_hf", loader))
     loader.exec_module(module)
     return module
-
-
-class Llama:
-    """llama.cpp, in a process and an environment of its own; it ends the process where it finds a model it cannot run."""
-
-    def __init__(self):
-        self.child = None
-
-    def ask(self, **request):
-        if not self.child or self.child.poll() is not None:
-            self.child = subprocess.Popen([LLAMA_PYTHON, str(HERE / "llama_logits.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                          stderr=subprocess.DEVNULL, text=True)
-        self.child.stdin.write(json.dumps(request) + "\n")
-        self.child.stdin.flush()
-        line = self.child.stdout.readline()
-        return json.loads(line) if line else {"error": "llama.cpp aborts"}
 
 
 class Case:

@@ -9,32 +9,29 @@
 
 /* --- objects */
 
-/* Returns a member of an object by a name that ends at a dot or at its end. */
-static json_t *
-member(const json_t *object, const char *name, size_t n)
+/* Sets *found to a member of an object by a name of n bytes; borrowed; NULL if it has none. */
+static bool
+member(json_t **found, const json_t *object, const char *name, size_t n, struct err *err)
 {
-    char stack[128], *copy = n < sizeof stack ? stack : malloc(n + 1);
-    json_t *found = NULL;
-    if (copy) {
-        memcpy(copy, name, n);
-        copy[n] = '\0';
-        found = json_object_get(object, copy);
-    }
-    if (copy != stack)
-        free(copy);
-    return found;
+    struct str copy = { 0 };
+    str_add(&copy, name, n);
+    bool ok = !copy.failed || err_memory(err, n + 1);
+    *found = ok ? json_object_get(object, copy.p) : NULL;
+    str_clear(&copy);
+    return ok;
 }
 
-/* Walks from a value along the names in `path`, which begins with a dot or is empty. Returns a borrowed value, or NULL. */
-static json_t *
-walk(json_t *value, const char *path)
+/* Walks from *value along the names in `path`, which begins with a dot or is empty. *value is borrowed, or NULL. */
+static bool
+walk(json_t **value, const char *path, struct err *err)
 {
-    while (value && *path == '.') {
+    while (*value && *path == '.') {
         size_t n = strcspn(++path, ".");
-        value = member(value, path, n);
+        if (!member(value, *value, path, n, err))
+            return false;
         path += n;
     }
-    return value;
+    return true;
 }
 
 static bool
@@ -53,20 +50,22 @@ give_number(json_t **value, uint64_t n, struct err *err)
 
 /* --- GGUF keys */
 
-/* Returns the value of a key: "ARCH.name", or "name" if it has no prefix. */
-static json_t *
-key(const struct scope *scope, const char *name)
+/* Sets *found to the value of a key: "ARCH.name", or "name" if it has no prefix; borrowed; NULL if it is missing. */
+static bool
+key(json_t **found, const struct scope *scope, const char *name, struct err *err)
 {
     struct str full = { 0 };
-    json_t *found = NULL;
+    *found = NULL;
     if (!scope->keys)
-        return NULL;
+        return true;
     str_format(&full, "%s.%s", scope->family->arch, name);
-    if (!full.failed)
-        found = json_object_get(scope->keys, full.p);
+    bool ok = !full.failed || err_memory(err, full.room);
+    if (ok)
+        *found = json_object_get(scope->keys, full.p);
     str_clear(&full);
-    return found || (strncmp(name, "general.", 8) != 0 && strncmp(name, "tokenizer.", 10) != 0) ? found
-        : json_object_get(scope->keys, name);
+    if (ok && !*found && (strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0))
+        *found = json_object_get(scope->keys, name);
+    return ok;
 }
 
 /* --- built-ins */
@@ -152,9 +151,10 @@ let_value(json_t **value, const struct family_let *let, const char *rest, struct
     json_t *whole;
     if (!expr_value(&whole, let->value, scope, b, err))
         return false;
-    give(value, walk(whole, rest));
+    json_t *found = whole;
+    bool ok = walk(&found, rest, err) && give(value, found);
     json_decref(whole);
-    return true;
+    return ok;
 }
 
 /* The reserved lets, if the family has none of that name. */
@@ -163,21 +163,23 @@ reserved(json_t **value, const char *name, struct scope *scope, uint64_t b, stru
 {
     if (strcmp(name, "main") == 0)
         return scope_value(value, "layers", scope, b, err);
-    json_t *blocks = key(scope, "block_count");
-    return give(value, blocks ? blocks : json_object_get(scope->config, "num_hidden_layers"));
+    json_t *blocks;
+    return key(&blocks, scope, "block_count", err) && give(value, blocks ? blocks : json_object_get(scope->config, "num_hidden_layers"));
 }
 
 bool
 scope_value(json_t **value, const char *name, struct scope *scope, uint64_t b, struct err *err)
 {
     size_t n = strcspn(name, ".");
-    json_t *found = name[n] == '.' ? key(scope, name) : NULL;
+    json_t *found = NULL;
     bool known;
+    if (name[n] == '.' && !key(&found, scope, name, err))
+        return false;
     if (found)
         return give(value, found);
     json_t *object = builtin_object(scope, name, n, &known);
     if (known)
-        return give(value, walk(object, name + n));
+        return walk(&object, name + n, err) && give(value, object);
     if (!builtin(value, scope, name, n, b, err) || *value)
         return *value != NULL;
     const struct family_let *let = find_let(scope->family, name, n);
@@ -185,8 +187,9 @@ scope_value(json_t **value, const char *name, struct scope *scope, uint64_t b, s
         return let_value(value, let, name + n, scope, b, err);
     if (strcmp(name, "layers") == 0 || strcmp(name, "main") == 0)
         return reserved(value, name, scope, b, err);
-    found = key(scope, name);
-    return give(value, found ? found : walk(member(scope->config, name, n), name + n));
+    if (!key(&found, scope, name, err))
+        return false;
+    return (found || (member(&found, scope->config, name, n, err) && walk(&found, name + n, err))) && give(value, found);
 }
 
 bool
