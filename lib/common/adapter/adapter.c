@@ -92,6 +92,7 @@ number_changes(struct adapters *all, const struct choice *choice, struct err *er
         d->name_len = t.name_len;
         if (!shape_numel(&t.shape, &d->numel))
             d->numel = 0;
+        d->merges = change_merges(all->change[i]);
         all->delta[all->ndeltas++] = d;
     }
     return true;

@@ -39,6 +39,14 @@ apply_part(const struct stepping *s, const struct product_part *part, struct err
     return s->step->dora ? dora_apply(s->c, s->step, s->run, part, err) : s->step->form->apply(s->c->owner, s->step, part, err);
 }
 
+/* Returns a part that begins at element `at` of a run. */
+static struct product_part
+part_at(const struct delta_run *run, uint64_t at)
+{
+    return run->codes ? (struct product_part){ .codes = run->codes + at * PRODUCT_CODE, .sums = run->sums }
+        : (struct product_part){ .v = run->v + at };
+}
+
 /* Applies a step to those of n rows, `stride` elements apart from element `at` on, that are in the run: as few parts as possible.
  * `row` is the number of the first. */
 static bool
@@ -48,8 +56,12 @@ apply_rows(const struct stepping *s, uint64_t row, uint64_t n, uint64_t at, uint
     uint64_t i = at + cols > from ? 0 : num_min(n, (from - at - cols) / stride + 1), some;
     for (; i < n && at + i * stride < end; i += some) {
         uint64_t here = at + i * stride, skip = here < from ? from - here : 0;
-        struct product_part part = { row + i, skip, 1, (size_t)(num_min(cols, end - here) - skip), (size_t)stride,
-            s->run->v + (here + skip - from) };
+        struct product_part part = part_at(s->run, here + skip - from);
+        part.row = row + i;
+        part.col = skip;
+        part.rows = 1;
+        part.cols = (size_t)(num_min(cols, end - here) - skip);
+        part.stride = (size_t)stride;
         some = 1;
         while (part.cols == cols && i + some < n && here + some * stride + cols <= end)
             some++;
@@ -89,6 +101,14 @@ apply(const struct delta *delta, const struct delta_run *run, struct err *err)
 {
     const struct change *c = (const struct change *)delta;
     return change_apply(c, c->n, run, err);
+}
+
+bool
+change_merges(const struct change *c)
+{
+    const struct change_rows *rows = &c->step->rows;
+    return c->n == 1 && c->step->merges && !c->step->dora && rows->dims == 1 && rows->first == 0
+        && rows->dim[0].stride == rows->cols && change_rows_count(rows) * rows->cols == c->delta.numel;
 }
 
 /* Returns true if a step reads the tensors of the one before, as those of experts do. */

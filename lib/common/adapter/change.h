@@ -36,6 +36,7 @@ struct change_step {
     struct change_rows rows;
     double s;
     const void *own;                    /* facts of the form; borrowed */
+    bool merges;                        /* the form accepts codes (product.h) */
     const struct dora *dora;            /* scales the result to other norms; or NULL; borrowed */
     const struct tensor *const *input;  /* the factors, ninputs of them; borrowed */
     size_t ninputs;
@@ -58,6 +59,9 @@ void change_free(struct change *c);             /* accepts NULL */
 
 /* Inserts a step; copied. Fails with ERR_UNSUPPORTED if two adapters change a weight and one of them has norms (dora.h). */
 bool change_step_add(struct change *c, const struct change_step *step, struct err *err);
+
+/* Returns true if each element is changed by one step, which accepts codes. */
+bool change_merges(const struct change *c);
 
 /* Applies the first n steps to the elements of a run. */
 bool change_apply(const struct change *c, size_t n, const struct delta_run *run, struct err *err);

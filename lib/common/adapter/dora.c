@@ -19,8 +19,9 @@ struct norming {
 static bool
 read_changed(const struct norming *of, uint64_t row, uint64_t col, size_t n, double *v, struct err *err)
 {
-    const struct delta_run part = { of->run->k, change_rows_at(&of->step->rows, row) + col, n, v, of->run->read, of->run->of };
-    const struct product_part own = { row, col, 1, n, n, v };
+    const struct delta_run part = { .k = of->run->k, .first = change_rows_at(&of->step->rows, row) + col, .n = n, .v = v,
+        .read = of->run->read, .of = of->run->of };
+    const struct product_part own = { .row = row, .col = col, .rows = 1, .cols = n, .stride = n, .v = v };
     return part.read(part.of, part.first, n, v, err) && change_apply(of->c, (size_t)(of->step - of->c->step), &part, err)
         && of->step->form->apply(of->c->owner, of->step, &own, err);
 }

@@ -162,8 +162,8 @@ apply_tokens(const struct change_owner *o, const struct change_step *step, const
             high = mid;
     }
     for (; low < tokens->n && tokens->at[low].row - part->row < part->rows; low++) {
-        struct product_part row = { tokens->at[low].saved, part->col, 1, part->cols, part->cols, part->v
-            + (tokens->at[low].row - part->row) * part->stride };
+        struct product_part row = { .row = tokens->at[low].saved, .col = part->col, .rows = 1, .cols = part->cols,
+            .stride = part->cols, .v = part->v + (tokens->at[low].row - part->row) * part->stride };
         if (!each(o, tokens->t, step->rows.cols, &row, take_value, 1, err))
             return false;
     }

@@ -27,8 +27,13 @@ apply(const struct change_owner *o, const struct change_step *step, const struct
     bool ok = t || err_memory(err, 2 * size * sizeof *t);
     for (size_t i = 0; ok && i < whole->rows; i += most) {
         size_t rows = whole->rows - i < most ? whole->rows - i : most;
-        struct product_part part = { whole->row + i, whole->col, rows, whole->cols, whole->stride, whole->v + i * whole->stride };
-        struct product_part one = { part.row, part.col, rows, part.cols, part.cols, t }, two = one;
+        struct product_part part = *whole;
+        part.row += i;
+        part.rows = rows;
+        part.v += i * whole->stride;
+        struct product_part one = part, two = part;
+        one.stride = two.stride = part.cols;
+        one.v = t;
         two.v = t + size;
         ok = product_set(o, &p[0], &one, err) && product_set(o, &p[1], &two, err);
         if (ok)

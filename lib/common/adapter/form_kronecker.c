@@ -22,7 +22,7 @@ static bool
 side_rows(const struct change_owner *o, const struct side *s, uint64_t row, size_t n, float *out, double *t, struct err *err)
 {
     size_t cols = (size_t)s->cols;
-    const struct product_part part = { row, 0, n, cols, cols, t };
+    const struct product_part part = { .row = row, .rows = n, .cols = cols, .stride = cols, .v = t };
     if (s->whole)
         return factor_elements(o->model, o->k, s->whole, row * cols, n * cols, out, err);
     if (!product_set(o, &s->product, &part, err))

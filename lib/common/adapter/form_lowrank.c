@@ -56,7 +56,7 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
 bool
 form_lowrank_step(struct change_step *step, const struct arranging *w, const struct product *p)
 {
-    *step = (struct change_step){ .form = &lowrank, .rows = w->place->rows, .s = w->module->scale, .own = p };
+    *step = (struct change_step){ .form = &lowrank, .rows = w->place->rows, .s = w->module->scale, .own = p, .merges = true };
     return true;
 }
 

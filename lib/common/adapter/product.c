@@ -94,7 +94,9 @@ make_rows(const struct change_owner *o, const struct product *p, const struct pr
     for (size_t i = 0; i < n; i++)
         l[i] = narrow[i];
     const struct lowrank of = { l, r, rank, part->rows, (size_t)part->col, part->cols, s ? *s : 0 };
-    if (s)
+    if (part->codes)
+        o->k->lowrank_merge(part->codes, part->stride, &of, part->sums);
+    else if (s)
         o->k->lowrank_add(part->v, part->stride, &of);
     else
         o->k->lowrank_product(part->v, part->stride, &of);
@@ -116,7 +118,10 @@ make(const struct change_owner *o, const struct product *p, struct product_part 
         part.rows = num_min(some, end - i);
         ok = make_rows(o, p, &part, r, l, narrow, s, err);
         part.row += part.rows;
-        part.v += part.rows * part.stride;
+        if (part.codes)
+            part.codes += part.rows * part.stride * PRODUCT_CODE;
+        else
+            part.v += part.rows * part.stride;
     }
     if (r)
         residents_release(o->residents, r);

@@ -24,11 +24,16 @@ struct product {
 /* Returns false if what is held in memory exceeds `most` bytes. */
 bool product_fits(const struct product *p, uint64_t most);
 
-/* Sets v[i * stride + j] to element (row + i, col + j), or adds s times the element to it, for rows * cols elements. */
+enum { PRODUCT_CODE = 2 };              /* bytes of a code in BF16 */
+
+/* Sets v[i * stride + j] to element (row + i, col + j), or adds s times the element to it, for rows * cols elements. If there
+ * are codes instead of v, product_add() changes these. */
 struct product_part {
     uint64_t row, col;
     size_t rows, cols, stride;
     double *v;
+    uint8_t *codes;                     /* BF16 */
+    struct lowrank_sums *sums;          /* of the codes */
 };
 bool product_set(const struct change_owner *o, const struct product *p, const struct product_part *part, struct err *err);
 bool product_add(const struct change_owner *o, const struct product *p, const struct product_part *part, double s,

@@ -128,6 +128,7 @@ static const struct kernels scalar = {
     .packs = packs,
     .lowrank_product = lowrank_product,
     .lowrank_add = lowrank_add,
+    .lowrank_merge = lowrank_merge,
     .int8_row_f32 = int8_row_f32,
     .int8_row_bf16 = int8_row_bf16,
     .transpose = transpose,

@@ -137,6 +137,7 @@ typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *ba
 
 /* lowrank.h: products of thin matrices in F64. */
 typedef void kernel_lowrank(double *v, size_t stride, const struct lowrank *p);
+typedef void kernel_lowrank_merge(uint8_t *codes, size_t stride, const struct lowrank *p, struct lowrank_sums *sums);
 
 struct kernels {
     const char *name;                               /* "scalar", "avx2" */
@@ -182,6 +183,7 @@ struct kernels {
     kernel_wide_to *wide_to;
     kernel_wide_beyond *wide_beyond;
     kernel_lowrank *lowrank_product, *lowrank_add;
+    kernel_lowrank_merge *lowrank_merge;
 };
 
 /* Returns the fastest set that this CPU runs, or the one named by AMN_CPU (scalar, avx2). Returns NULL with ERR_USAGE for

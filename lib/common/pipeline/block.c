@@ -424,16 +424,13 @@ changed_values_add(struct changed_values *sum, const struct changed_values *more
     sum->n += more->n;
 }
 
-/* Counts the NaN and infinite values among n changed elements in F64. */
+/* Adds the number of changed elements of a piece that are NaN or infinite. */
 static void
-count_changed(const struct maker *m, const struct piece *piece, const double *v, size_t n)
+count_changed(const struct maker *m, const struct piece *piece, uint64_t n)
 {
-    const double most = piece->to == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
-    struct changed_values found = { .n = m->p->kernels->wide_beyond(v, n, most) };
-    if (found.n == 0)
-        return;
-    found.first = piece_input(piece, 0);
-    changed_values_add(&m->b->changed, &found);
+    const struct changed_values found = { .n = n, .first = piece_input(piece, 0) };
+    if (n != 0)
+        changed_values_add(&m->b->changed, &found);
 }
 
 /* Like read_wide(), and sets w to the same elements in F32, if it is not NULL. */
@@ -498,18 +495,49 @@ round_wide(const struct maker *m, const struct piece *piece, const double *v, fl
     }
 }
 
+/* Returns true if the change of elements is added up. */
+static bool
+is_measured(const struct maker *m)
+{
+    return m->measures && m->p->shifts && !m->p->bare;
+}
+
 /* Allocates the memory of a run that is changed; *w is that of its elements before the change, if the change is measured. */
 static bool
 find_wide(const struct maker *m, float **w, struct err *err)
 {
     struct workspace *b = m->b;
-    bool measured = m->measures && m->p->shifts && !m->p->bare;
+    bool measured = is_measured(m);
     if (!b->wide)
         b->wide = malloc(BLOCK_WIDE * sizeof *b->wide);
     if (measured && !b->before)
         b->before = malloc(BLOCK_WIDE * sizeof *b->before);
     *w = measured ? b->before : NULL;
     return (b->wide && (b->before || !measured)) || err_memory(err, BLOCK_WIDE * sizeof *b->wide);
+}
+
+/* Returns true if the change can be made in the codes of the output. */
+static bool
+is_merged(const struct maker *m, const struct piece *piece)
+{
+    return piece_delta(piece)->merges && !m->p->bare && piece->kind != PIECE_DECODE && piece->to == DTYPE_BF16
+        && piece_input(piece, 0)->dtype == DTYPE_BF16;
+}
+
+/* Generates elements [first, first + count) of a piece whose change is made in the codes of the output. */
+static bool
+merged_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+{
+    const struct delta *delta = piece_delta(piece);
+    struct lowrank_sums sums = { .shifts = is_measured(m) };
+    const struct delta_run run = { .k = m->p->kernels, .first = first, .n = (size_t)count, .codes = y, .sums = &sums };
+    if (!source_run(m, piece, DTYPE_BF16, first, count, y, err) || !delta->apply(delta, &run, err))
+        return false;
+    count_changed(m, piece, sums.beyond);
+    lowrank_sums_end(&sums);
+    if (sums.shifts)
+        shifts_add(m->p->shifts, delta, &sums.shift, count, delta->numel);
+    return true;
 }
 
 /* Generates elements [first, first + count) of a piece that has a delta. */
@@ -519,19 +547,23 @@ changed_run(const struct maker *m, const struct piece *piece, uint64_t first, ui
 {
     const struct delta *delta = piece_delta(piece);
     struct wide_source source = { m, piece };
+    const double most = piece->to == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
     float *w = NULL;
+    if (is_merged(m, piece))
+        return merged_run(m, piece, first, count, y, err);
     if (!find_wide(m, &w, err))
         return false;
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
         struct shift_lanes shift = { .moved = 0 };
         n = num_min(count, BLOCK_WIDE);
-        const struct delta_run run = { m->p->kernels, first, (size_t)n, m->b->wide, read_wide, &source };
+        const struct delta_run run = { .k = m->p->kernels, .first = first, .n = (size_t)n, .v = m->b->wide, .read = read_wide,
+            .of = &source };
         if (!read_before(&source, first, (size_t)n, run.v, w, err))
             return false;
         if (!m->p->bare && !delta->apply(delta, &run, err))
             return false;
         if (!m->p->bare)
-            count_changed(m, piece, run.v, (size_t)n);
+            count_changed(m, piece, m->p->kernels->wide_beyond(run.v, (size_t)n, most));
         round_wide(m, piece, run.v, w, &shift, (size_t)n, y);
         if (w)
             shifts_add(m->p->shifts, delta, &shift, n, delta->numel);

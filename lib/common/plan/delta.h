@@ -12,15 +12,18 @@
 #include "catalog/tensor.h"
 
 struct kernels;
+struct lowrank_sums;
 
 /* Elements [first, first + n) of a source, row-major, that are being changed. */
 struct delta_run {
     const struct kernels *k;
     uint64_t first;
     size_t n;
-    double *v;                  /* the n elements, as decoded; changed in place */
+    double *v;                  /* the n elements, as decoded; changed in place; NULL if there are `codes` instead */
     bool (*read)(void *of, uint64_t first, size_t n, double *v, struct err *err);   /* reads other elements, as decoded */
     void *of;
+    uint8_t *codes;             /* the n elements in BF16, of a source of this type; changed in place */
+    struct lowrank_sums *sums;  /* of the change of the codes */
 };
 
 /* The first member of a larger struct, which its owner frees after the output is complete. */
@@ -30,6 +33,7 @@ struct delta {
     /* Returns input i that it reads, or NULL after the last: for reports. Its extent.file counts as in the model. */
     const struct tensor *(*input)(const struct delta *delta, size_t i);
     enum dtype from;            /* F64 for a source of this type, else F32: how elements are read before the change */
+    bool merges;                /* apply() accepts codes, too */
     bool again;                 /* goes back by more than SCHEME_BACK bytes of its source: a pipe is spooled */
     size_t number;              /* among the deltas of the job */
     uint64_t numel;             /* elements of the source */
