@@ -99,7 +99,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-/* Moves groups of integers and of E2M1, whose values are integers times half the scale: the bias makes the code of 0 the middle one. */
+/* Moves groups of integers, whose bias makes the code of 0 the middle one, and of E2M1, as solve_steps() does. */
 static bool
 move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
@@ -115,12 +115,18 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
         return false;
     for (uint64_t i = 0; i < count; i++) {
         struct hint_pack pack;
-        if (!move_take(&pack, code, run->hints.pack, (size_t)i * n, n)
-            || (pack.zero != last && !move_integers(table, e, pack.zero, middle, -middle, middle - 1)))
+        struct move_steps s = { .least = -(float)middle, .step = 1 };
+        if (!move_take(&pack, code, run->hints.pack, (size_t)i * n, n))
             return false;
-        float scale = halves ? 0.5f * pack.scale : pack.scale, bias = -(float)middle * scale;
+        if (halves) {
+            if (!move_find_steps(&s, code, n, own->rule.bits))
+                return false;
+            memcpy(table, s.table, sizeof table);
+        } else if (pack.zero != last && !move_integers(table, e, pack.zero, middle, -middle, middle - 1))
+            return false;
+        float scale = s.step * pack.scale, bias = s.least * pack.scale;
         last = pack.zero;
-        if (!move_is_scale(type, scale) || !solve_is_of(type, (double)bias))
+        if ((scale == 0 ? !halves : !move_is_scale(type, scale)) || !solve_is_of(type, (double)bias))
             return false;
         if (y && part != CODES)
             y += groups_store(y, type, part == SCALES ? scale : bias);

@@ -73,6 +73,46 @@ move_integers(uint8_t table[16], const struct encoding *e, float zero, int offse
     return true;
 }
 
+/* Returns a bit for each code of 4 bits that n of them have. */
+static unsigned
+codes_of(const uint8_t *code, size_t n)
+{
+    unsigned found = 0;
+    for (size_t i = 0; i < n / 2; i++)
+        found |= 1u << (code[i] & 15) | 1u << (code[i] >> 4);
+    return found;
+}
+
+/* In halves, of which the scale multiplies all. As in solve_steps(), codes are as large as possible, and the least is 0. */
+bool
+move_find_steps(struct move_steps *s, const uint8_t *code, size_t n, unsigned bits)
+{
+    const unsigned found = codes_of(code, n);
+    int least = twice[7], most = -twice[7], unit = 0, j, k = 31;
+    for (int i = 0; i < 16; i++)
+        if (found >> i & 1) {
+            least = twice[i] < least ? twice[i] : least;
+            most = twice[i] > most ? twice[i] : most;
+            k = twice[i] != 0 && __builtin_ctz((unsigned)twice[i]) < k ? __builtin_ctz((unsigned)twice[i]) : k;
+        }
+    *s = (struct move_steps){ .least = 0.5f * (float)least };
+    if (least == 0 && (found & 1 << 8) != 0)    /* +0 or -0, whichever is first */
+        return false;
+    if (least == most)
+        return true;
+    for (int i = 0; i < 16 && unit != 1; i++)
+        if (found >> i & 1)
+            unit = (int)solve_divisor((uint64_t)(twice[i] - least), (uint64_t)unit);
+    for (j = ((1 << bits) - 1) * unit / (most - least); j > 0 && (unit >> k) % (j >> __builtin_ctz((unsigned)j)) != 0; j--)
+        continue;
+    s->step = j > 0 ? 0.5f * (float)unit / (float)j : 0;
+    for (int i = 0; i < 16 && unit == 1; i++)   /* codes that the block does not have may be anything */
+        s->table[i] = (uint8_t)((twice[i] - least) * j);
+    for (int i = 0; i < 16 && unit != 1; i++)
+        s->table[i] = (uint8_t)((twice[i] - least) / unit * j);
+    return j > 0;
+}
+
 bool
 move_e4m3(uint8_t table[16], const struct encoding *e, int shift)
 {

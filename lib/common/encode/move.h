@@ -80,6 +80,15 @@ move_is_scale(enum dtype type, float scale)
  * [low, top]. */
 bool move_integers(uint8_t table[16], const struct encoding *e, float zero, int offset, int low, int top);
 
+/* The steps that solve_steps() finds for a block of E2M1 codes: values are (least + code * step) * scale. */
+struct move_steps {
+    float least, step;
+    uint8_t table[16];                  /* codes of `bits` bits for the codes that the block has */
+};
+
+/* Returns false if it finds none, or others than the first that it looks for in a type that holds all numbers. `code` has n / 2 bytes. */
+bool move_find_steps(struct move_steps *s, const uint8_t *code, size_t n, unsigned bits);
+
 /* Sets the table of E4M3 codes for E2M1 codes times 2^shift. Returns false if one has none. */
 bool move_e4m3(uint8_t table[16], const struct encoding *e, int shift);
 

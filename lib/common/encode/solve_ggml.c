@@ -323,10 +323,16 @@ begin_moved(const struct encoding *e)
 /* Finds the factor, and the minimum, of a block with this scale and zero point, and the table of its codes: integers times a scale of
  * F16. */
 static inline bool
-find_moved(struct moved *m, uint16_t factor[2], float scale, float zero)
+find_moved(struct moved *m, uint16_t factor[2], const uint8_t *code, float scale, float zero)
 {
+    if (m->halves && m->minimum) {
+        struct move_steps s;
+        bool found = move_find_steps(&s, code, ELEMS, 5);
+        memcpy(m->table, s.table, sizeof m->table);
+        return found && move_half(&factor[0], s.step * scale) && move_half(&factor[1], s.least * scale);
+    }
     float d = m->unit * scale;
-    if (d == 0 || !move_half(&factor[0], d) || (m->minimum && !move_half(&factor[1], -(m->halves ? (float)m->middle : zero) * d)))
+    if (d == 0 || !move_half(&factor[0], d) || (m->minimum && !move_half(&factor[1], -zero * d)))
         return false;
     if (m->stays)
         return m->minimum || zero == 8;
@@ -377,15 +383,16 @@ move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, ui
     uint16_t factor[2] = { 0 };
     if (m.halves ? nibbles : !move_is_int(e))
         return false;
-    if (!move_take_all(&all, e, run, ELEMS, y != NULL))
+    const bool apart = m.halves && m.minimum;   /* each block has a table */
+    if (!move_take_all(&all, e, run, ELEMS, y || apart))
         return false;
     for (size_t i = 0, end = 0; i < count; i++) {
-        if (!find_moved(&m, factor, all.scale[i], all.zero[i]))
+        if (!find_moved(&m, factor, all.code + ELEMS / 2 * i, all.scale[i], all.zero[i]))
             return false;
         if (!y)
             continue;
         if (i == end) {                 /* the blocks with this table */
-            while (end < count && all.zero[end] == all.zero[i])
+            while (end == i || (!apart && end < count && all.zero[end] == all.zero[i]))
                 end++;
             run->kernels->bits_table(q + ELEMS * i, all.code + ELEMS / 2 * i, ELEMS * (end - i), m.table);
         }

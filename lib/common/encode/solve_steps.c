@@ -42,18 +42,17 @@ try_steps(const struct solve_block *b, const struct solve_steps *how, double d, 
     return true;
 }
 
-/* Tries the scale and the minimum of the source, or those that its zero point gives. E2M1 codes consist of halves. */
+/* Tries the scale and the minimum of the source, or those that its zero point gives. */
 static bool
 try_hints(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q)
 {
-    bool halves = b->source.codes == EXACT_E2M1 && !b->source.two;
-    double d = (double)solve_hint(b) * (halves ? 0.5 : 1), middle = (double)(1u << (how->bits - 1)), top = 2 * middle - 1;
-    double zero = b->zero && !halves ? (double)b->zero[0] : middle;
+    double d = (double)solve_hint(b), middle = (double)(1u << (how->bits - 1)), top = 2 * middle - 1;
+    double zero = b->zero ? (double)b->zero[0] : middle;
     if (!isfinite(d))
         return false;
     if (b->source.codes == EXACT_AFFINE)
         return b->term && try_steps(b, how, d, (double)b->term[0], g, q);
-    if (b->source.codes != EXACT_INT && !halves)
+    if (b->source.codes != EXACT_INT)
         return false;
     const struct solve_int centred = { how->bits, true, 0, how->type };
     bool exact = b->n % 32 == 0 && (b->level == EXACT_REAL ? !b->unit : b->level == EXACT_F32 && how->type == DTYPE_F32);
