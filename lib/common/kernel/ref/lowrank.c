@@ -37,8 +37,8 @@ lowrank_add(double *v, size_t stride, const struct lowrank *p)
 static void
 add_shift(struct shift_lanes *sum, size_t lane, float before, float now, float after)
 {
-    float change = now - before, left = after - now;
-    double w = before, d = change, rest = left;         /* so that all products are exact */
+    float left = after - now;
+    double w = before, d = (double)now - (double)before, rest = left;
     sum->base[lane] += w * w;
     sum->change[lane] += d * d;
     sum->both[lane] += rest * d;

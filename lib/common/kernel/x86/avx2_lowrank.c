@@ -140,12 +140,13 @@ struct merging {
 };
 
 /* Adds four elements. All products are exact. */
+/* Products with d are rounded, as in the scalar code; those of floats are exact. */
 static ALWAYS_INLINE void
 add_four(struct merging *m, __m256d w, __m256d d, __m256d rest)
 {
     m->base = _mm256_fmadd_pd(w, w, m->base);
-    m->change = _mm256_fmadd_pd(d, d, m->change);
-    m->both = _mm256_fmadd_pd(rest, d, m->both);
+    m->change = _mm256_add_pd(m->change, _mm256_mul_pd(d, d));
+    m->both = _mm256_add_pd(m->both, _mm256_mul_pd(rest, d));
     m->rest = _mm256_fmadd_pd(rest, rest, m->rest);
 }
 
@@ -153,10 +154,11 @@ add_four(struct merging *m, __m256d w, __m256d d, __m256d rest)
 static ALWAYS_INLINE void
 add_shift(struct merging *m, __m256 w, __m256d wlo, __m256d whi, __m256 now, __m256 after)
 {
-    __m256 rest = _mm256_sub_ps(after, now), d = _mm256_sub_ps(now, w);
+    __m256 rest = _mm256_sub_ps(after, now);
+    __m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(now)), hi = _mm256_cvtps_pd(_mm256_extractf128_ps(now, 1));
     m->moved = _mm256_add_epi32(m->moved, _mm256_castps_si256(_mm256_cmp_ps(after, w, _CMP_NEQ_UQ)));
-    add_four(m, wlo, _mm256_cvtps_pd(_mm256_castps256_ps128(d)), _mm256_cvtps_pd(_mm256_castps256_ps128(rest)));
-    add_four(m, whi, _mm256_cvtps_pd(_mm256_extractf128_ps(d, 1)), _mm256_cvtps_pd(_mm256_extractf128_ps(rest, 1)));
+    add_four(m, wlo, _mm256_sub_pd(lo, wlo), _mm256_cvtps_pd(_mm256_castps256_ps128(rest)));
+    add_four(m, whi, _mm256_sub_pd(hi, whi), _mm256_cvtps_pd(_mm256_extractf128_ps(rest, 1)));
 }
 
 /* Changes eight codes by s times the sums lo and hi of the product. Returns the results in F32; the codes of NaN are undefined. */
