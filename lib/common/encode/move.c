@@ -1,6 +1,7 @@
 #include "encode/move.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dtype/float8.h"
@@ -83,28 +84,50 @@ codes_of(const uint8_t *code, size_t n)
     return found;
 }
 
+/* Returns the place of the lowest, or the highest, bit of v, which is not 0. */
+static int
+lowest(unsigned v)
+{
+    return __builtin_ctz(v);
+}
+
+static int
+highest(unsigned v)
+{
+    return 31 - __builtin_clz(v);
+}
+
+/* Returns the greatest common divisor of the differences of values from the least one; 0 for a single value. Neighbours among the small
+ * ones, which most blocks have, make it 1. */
+static int
+find_unit(unsigned found, int least)
+{
+    uint64_t unit = (found & found >> 1 & 0x0E0F) != 0;
+    for (int i = 0; i < 16 && unit != 1; i++)
+        if (found >> i & 1)
+            unit = solve_divisor((uint64_t)(twice[i] - least), unit);
+    return (int)unit;
+}
+
 /* In halves, of which the scale multiplies all. As in solve_steps(), codes are as large as possible, and the least is 0. */
 bool
 move_find_steps(struct move_steps *s, const uint8_t *code, size_t n, unsigned bits)
 {
-    const unsigned found = codes_of(code, n);
-    int least = twice[7], most = -twice[7], unit = 0, j, k = 31;
-    for (int i = 0; i < 16; i++)
-        if (found >> i & 1) {
-            least = twice[i] < least ? twice[i] : least;
-            most = twice[i] > most ? twice[i] : most;
-            k = twice[i] != 0 && __builtin_ctz((unsigned)twice[i]) < k ? __builtin_ctz((unsigned)twice[i]) : k;
-        }
+    const unsigned found = codes_of(code, n), up = (found & 0xFF) | (found >> 8 & 1), down = found >> 8 & 0xFE;
+    const int least = down ? twice[8 + highest(down)] : twice[lowest(up)];
+    const int most = up ? twice[highest(up)] : twice[8 + lowest(down)];
     *s = (struct move_steps){ .least = 0.5f * (float)least };
     if (least == 0 && (found & 1 << 8) != 0)    /* +0 or -0, whichever is first */
         return false;
     if (least == most)
         return true;
-    for (int i = 0; i < 16 && unit != 1; i++)
-        if (found >> i & 1)
-            unit = (int)solve_divisor((uint64_t)(twice[i] - least), (uint64_t)unit);
-    for (j = ((1 << bits) - 1) * unit / (most - least); j > 0 && (unit >> k) % (j >> __builtin_ctz((unsigned)j)) != 0; j--)
-        continue;
+    int unit = find_unit(found, least), power = unit, j = ((1 << bits) - 1) * unit / (most - least);
+    for (int i = 0; i < 16 && power != 1; i++)  /* of 2, of which all values are multiples */
+        if ((found >> i & 1) != 0)
+            power = (int)solve_divisor((uint64_t)abs(twice[i]), (uint64_t)power);
+    power = lowest((unsigned)power);
+    while (j > 0 && (unit >> power) % (j >> lowest((unsigned)j)) != 0)
+        j--;
     s->step = j > 0 ? 0.5f * (float)unit / (float)j : 0;
     for (int i = 0; i < 16 && unit == 1; i++)   /* codes that the block does not have may be anything */
         s->table[i] = (uint8_t)((twice[i] - least) * j);
