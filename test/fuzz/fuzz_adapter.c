@@ -261,8 +261,8 @@ run_delta(const struct delta *delta, const struct kernels *k)
     for (uint64_t left = delta->numel; left != 0;) {
         size_t n = left < RUN ? (size_t)left : RUN, half = n / 2;
         left -= n;
-        const struct delta_run whole = { k, left, n, v, source_values, NULL };
-        const struct delta_run second = { k, left + half, n - half, again, source_values, NULL };
+        const struct delta_run whole = { .k = k, .first = left, .n = n, .v = v, .read = source_values };
+        const struct delta_run second = { .k = k, .first = left + half, .n = n - half, .v = again, .read = source_values };
         source_values(NULL, left, n, v, &err);
         source_values(NULL, left + half, n - half, again, &err);
         if (!delta->apply(delta, &whole, &err) || !delta->apply(delta, &second, &err)) {
