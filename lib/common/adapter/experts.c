@@ -133,7 +133,7 @@ find_part(struct weight_place *place, const struct expert_factors *f, const char
     return ok;
 }
 
-/* Adds the changes of experts that are tensors of their own: PATH is that of the experts. *none: there are none. */
+/* Adds the changes of experts that are separate tensors: `path` is that of the experts. Sets *none if the base has no such tensors. */
 static bool
 add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n, const struct parameter *p, struct err *err)
 {

@@ -65,7 +65,7 @@ find_only(char **path, const char *dir, struct err *err)
     return *path != NULL;
 }
 
-/* Sets *path to the file with one of the usual names in a directory, which the caller frees; NULL if there is none. */
+/* Sets *path to the file with one of the usual names in a directory, or to NULL. The caller frees it. */
 static bool
 find_usual(char **path, const char *dir, struct err *err)
 {

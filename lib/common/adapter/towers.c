@@ -180,7 +180,7 @@ add_name(struct tower_names *names, const char *p, size_t n, bool flat, struct t
     item[names->n++] = name;
     if (!table_add(&names->table, name_of, names, name.p, n, &first, &again, err))
         return false;
-    if (again) {                                /* behind the first one */
+    if (again) {                                /* after the first one */
         item[number].next = item[first].next;
         item[first].next = number;
     }
@@ -397,7 +397,7 @@ resolve(struct tower_hit hit[TOWER_HITS], size_t *n, const struct tower_names *n
     }
 }
 
-/* Looks a name up in a tower; NULL if there is none. Older files of diffusers name the attention processor, too. */
+/* Looks a name up in a tower. Returns NULL for an unknown one. Older files of diffusers name the attention processor, too. */
 static const struct tower_name *
 look_up(const struct tower *t, const char *p, size_t n, bool flat, const struct tower_names **in)
 {

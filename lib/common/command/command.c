@@ -106,7 +106,7 @@ adapt(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct
         return false;
     const struct adapter_effects effects = adapters_effects(sides->adapters);
     sides->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary };
-    cmd->dir.tokenizer = effects.tokenizer;
+    cmd->dir.tokenizer = sides->job.model->inputs.local = effects.tokenizer;
     return cmd->to_hf || hf_config_apply(sides->job.model->catalog, &sides->changes, err);
 }
 

@@ -121,11 +121,11 @@ move_find_steps(struct move_steps *s, const uint8_t *code, size_t n, unsigned bi
         return false;
     if (least == most)
         return true;
-    int unit = find_unit(found, least), power = unit, j = ((1 << bits) - 1) * unit / (most - least);
-    for (int i = 0; i < 16 && power != 1; i++)  /* of 2, of which all values are multiples */
-        if ((found >> i & 1) != 0)
-            power = (int)solve_divisor((uint64_t)abs(twice[i]), (uint64_t)power);
-    power = lowest((unsigned)power);
+    int unit = find_unit(found, least), j = ((1 << bits) - 1) * unit / (most - least);
+    unsigned all = (unsigned)unit;
+    for (int i = 0; i < 16 && unit != 1; i++)
+        all |= found >> i & 1 ? (unsigned)abs(twice[i]) : 0;
+    int power = lowest(all);                    /* of 2, of which all values are multiples */
     while (j > 0 && (unit >> power) % (j >> lowest((unsigned)j)) != 0)
         j--;
     s->step = j > 0 ? 0.5f * (float)unit / (float)j : 0;

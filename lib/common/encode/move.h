@@ -39,7 +39,7 @@ bool move_take_all(struct move_all *all, const struct encoding *e, const struct 
 /* Decodes the blocks as the source does to run->x, and compares them with run->back. */
 void move_prove(const struct move_all *all, const struct encoding *e, const struct encode_run *run, uint64_t at, size_t block);
 
-/* Converts a number to F16. Returns false if it is none of F16. */
+/* Converts a number to F16. Returns false if F16 cannot hold it. */
 static inline bool
 move_half(uint16_t *half, float v)
 {

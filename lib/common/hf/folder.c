@@ -156,7 +156,6 @@ hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokeni
 {
     bool ok = true;
     hf_folder_init(folder, model->catalog);
-    model->inputs.local = tokenizer;
     for (unsigned i = HF_CONFIG + 1; ok && i < HF_FILES; i++) {
         const char *in = tokenizer && hf_folder_is_tokenizer(names[i]) ? tokenizer : model->folder;
         char *path = folder_path(in, strlen(in), names[i], err);

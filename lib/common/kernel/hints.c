@@ -25,10 +25,14 @@ fill(float *restrict y, float v, size_t n)
         y[i] = v;
 }
 
-/* Writes the number of its group for each of n elements, the first of which is number `first` of the row. */
+/* Writes the number of its group for each of n elements, the first of which is number `first` of the row; 0 if of_group is NULL. */
 static void
 spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t group)
 {
+    if (!of_group) {
+        fill(y, 0.0f, n);
+        return;
+    }
     for (size_t left = group - first % group; n != 0; of_group++, left = group) {
         size_t now = n < left ? n : left;
         fill(y, *of_group, now);
@@ -192,10 +196,7 @@ static void
 codes4_zero(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
     (void)x;
-    if (c->zeros)
-        spread(y, c->zeros, first, n, c->group);
-    else
-        fill(y, 0.0f, n);
+    spread(y, c->zeros, first, n, c->group);
 }
 
 static void
@@ -274,10 +275,7 @@ static void
 codes8_zero(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
 {
     (void)x;
-    if (c->zeros)
-        spread(y, c->zeros, first, n, c->group);
-    else
-        fill(y, 0.0f, n);
+    spread(y, c->zeros, first, n, c->group);
 }
 
 static void

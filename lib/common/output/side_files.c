@@ -156,7 +156,6 @@ side_files_find(struct side_files *f, struct err *err)
 {
     const char *folder = f->model->folder, *tokenizer = f->tokenizer;
     bool ok = true;
-    f->model->inputs.local = tokenizer;
     if (!f->texts && folder)
         ok = f->model->inputs.fetch ? find_usual(f, err) : find_in(f, folder, "", err) && find_in(f, folder, TEMPLATES, err);
     ok = ok && (!tokenizer || (find_in(f, tokenizer, "", err) && find_in(f, tokenizer, TEMPLATES, err)));

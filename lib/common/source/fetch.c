@@ -95,8 +95,8 @@ least(const struct fetched *file, uint64_t at, uint64_t window)
     return promised > at ? (size_t)num_min(promised - at, window) : 0;
 }
 
-/* Fetches the window of a slot, with retries. Called without the lock. Where a file may end is not promised, the last byte of
- * the window before is fetched, too: a range from the very end on is an error of servers. */
+/* Fetches the window of a slot, with retries. Called without the lock. Where the file may end, the last byte of
+ * the window before is fetched, too: servers refuse a range that begins at the end. */
 static bool
 fill(struct fetch_slot *s)
 {
