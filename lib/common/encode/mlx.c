@@ -148,8 +148,9 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
 }
 
 static bool
-foresee(const struct encoding *e, const float *scale, size_t n)
+foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
 {
+    (void)facts;
     const struct mlx_own *own = e->own;
     return solve_steps_foresee(e, scale, n, own->group, &(struct solve_steps){ own->rule.bits, own->rule.dtype, .narrow = true,
         .centre = true });

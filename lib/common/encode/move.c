@@ -167,26 +167,44 @@ begin_powers(struct move_nvfp4 *m, enum solve_nvfp4_reader reader, float second)
     m->any = m->powers;
 }
 
-void
-move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second)
+/* Sets m->same. */
+static void
+find_same(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second)
 {
     const struct exact_source *s = &e->exact->source;
-    bool real = e->exact->level == EXACT_REAL;
-    memset(m, 0, sizeof *m);
-    if (move_is_e2m1(e)) {
-        begin_powers(m, reader, second);
-        return;
-    }
-    m->any = move_is_nvfp4(e) && isfinite(second) && second != 0
-        && (!real || solve_nvfp4_is_same_real(s, reader, second));
-    for (unsigned code = 0; m->any && code < 127; code++) {
+    enum exact_level level = e->exact->level;
+    for (unsigned code = 0; code < 127; code++) {
         float scale = float8_to_float(DTYPE_F8_E4M3, (uint8_t)code);
         for (unsigned i = 0; i < 8; i++) {
             float value = source_value(s, 0.5f * twice[i], scale), other = solve_nvfp4_value(reader, 0.5f * twice[i], scale, second);
-            bool same = isfinite(value) && (real || solve_same(e->exact->level, solve_rounded(e->exact->level, value), (double)other));
+            bool same = isfinite(value) && (level == EXACT_REAL || solve_same(level, solve_rounded(level, value), (double)other));
             m->same[code] |= (uint16_t)(same << i);
         }
     }
+}
+
+void
+move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, const float *facts)
+{
+    memset(m, 0, sizeof *m);
+    if (move_is_e2m1(e)) {
+        begin_powers(m, reader, facts[0]);
+        return;
+    }
+    m->any = move_is_nvfp4(e) && isfinite(facts[0]) && facts[0] != 0
+        && (e->exact->level != EXACT_REAL || solve_nvfp4_is_same_real(&e->exact->source, reader, facts[0]));
+    if (m->any && e->nfacts == MOVE_NVFP4_FACTS)
+        memcpy(m->same, facts + 1, sizeof m->same);
+    else if (m->any)
+        find_same(m, e, reader, facts[0]);
+}
+
+void
+move_nvfp4_keep(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts)
+{
+    struct move_nvfp4 m = { 0 };
+    find_same(&m, e, reader, facts[0]);
+    memcpy(facts + 1, m.same, sizeof m.same);
 }
 
 /* Sets the code of a scale of E4M3. Returns false for other numbers. */
@@ -203,18 +221,23 @@ find_e4m3(uint8_t *code, float scale)
 }
 
 bool
+move_nvfp4_scale(const struct move_nvfp4 *m, float of, bool positive, uint8_t *scale)
+{
+    int t;
+    if (!m->powers)
+        return m->any && find_e4m3(scale, of) && !(positive && *scale & 0x80);
+    if (!move_power(&t, of) || t - m->exponent < -9 || t - m->exponent > 8)
+        return false;
+    *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
+    return true;
+}
+
+bool
 move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale)
 {
-    if (m->powers) {
-        int t;
-        if (!move_power(&t, pack->scale) || t - m->exponent < -9 || t - m->exponent > 8)
-            return false;
-        *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
-        return true;
-    }
-    if (!m->any || !find_e4m3(scale, pack->scale) || (positive && *scale & 0x80))
+    if (!move_nvfp4_scale(m, pack->scale, positive, scale))
         return false;
-    uint16_t same = m->same[*scale & 0x7F];
+    uint16_t same = m->powers ? 0xFF : m->same[*scale & 0x7F];
     for (int i = 0; same != 0xFF && i < 8; i++)
         if (!(same >> (pack->code[i] & 7) & 1) || !(same >> (pack->code[i] >> 4 & 7) & 1))
             return false;

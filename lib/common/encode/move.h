@@ -138,9 +138,18 @@ struct move_nvfp4 {
     int exponent;
     uint16_t same[128];                 /* by scale without sign: a bit for each code without sign for which they are */
 };
-void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second);
 
-/* Moves a block of 16: sets the code of its scale. */
+/* facts[0] is the second scale of the target. If the encoding has MOVE_NVFP4_FACTS of them, the others have what is the same. */
+enum { MOVE_NVFP4_FACTS = 1 + sizeof(uint16_t[128]) / sizeof(float) };
+void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, const float *facts);
+
+/* Sets the others. */
+void move_nvfp4_keep(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts);
+
+/* Sets the code of the scale of a block of 16. `positive`: it must not have a sign. */
+bool move_nvfp4_scale(const struct move_nvfp4 *m, float of, bool positive, uint8_t *scale);
+
+/* Moves a block: likewise, if that leaves the values of its codes the same. */
 bool move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale);
 
 /* Packs the low nibbles of a block of 32 codes, one a byte, as ggml does: the first half in the low nibbles. */

@@ -213,7 +213,7 @@ solve_ggml_fit(struct encoding *e, struct err *err)
 }
 
 bool
-solve_ggml_foresee(const struct encoding *e, const float *scale, size_t n)
+solve_ggml_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
 {
     if (e->exact->source.seconds)
         return false;
@@ -221,7 +221,7 @@ solve_ggml_foresee(const struct encoding *e, const float *scale, size_t n)
     case DTYPE_MXFP4:
         return solve_mx_foresee(e, scale, n);
     case DTYPE_NVFP4:
-        return solve_nvfp4_foresee(e, scale, n, SOLVE_NVFP4_BLOCKS);
+        return solve_nvfp4_foresee(e, facts, scale, n, SOLVE_NVFP4_BLOCKS);
     case DTYPE_Q4_0:
     case DTYPE_Q5_0:
     case DTYPE_Q8_0:
@@ -284,7 +284,7 @@ static bool
 move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
 {
     struct move_nvfp4 m;
-    move_nvfp4_begin(&m, e, SOLVE_NVFP4_BLOCKS, run->facts[0]);
+    move_nvfp4_begin(&m, e, SOLVE_NVFP4_BLOCKS, run->facts);
     for (size_t i = 0; i < count * 4; i++) {
         const struct hint_pack pack = hint_pack_at(run->hints.pack, 16 * i);
         uint8_t scale;
@@ -311,8 +311,8 @@ struct moved {
     uint16_t factor[2 * FEW];
 };
 
-/* Finds the steps of blocks, their scales and minima, and the latter in F16. Returns false if these are no numbers of F16, or steps are
- * to be found otherwise. */
+/* Finds the steps of blocks, their scales and minima, and the latter in F16. Returns false if F16 cannot hold these, or the steps need a
+ * search. */
 static bool
 find_moved(struct moved *m, const struct encoding *e, const struct encode_run *run, const struct move_all *all, size_t first, size_t n)
 {

@@ -87,7 +87,7 @@ find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t fir
     return total;
 }
 
-/* Returns true if hints are wanted for which a weight's codes need not be read: its scales are stored apart from them. */
+/* Returns true if the hints of a weight do not depend on its codes, and its scales are stored apart from them. */
 static bool
 skips_codes(const struct maker *m, const struct weight *w)
 {
