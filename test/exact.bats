@@ -442,6 +442,20 @@ exec(sys.argv[1])' "$1"; }
     try 2 amn-forget --exact --scheme typo m.safetensors
     try 2 amn-forget --exact=f64 --scheme q4_0 m.safetensors
     try 2 amn-forget --scheme q4_0 --inexact a m.safetensors
+}
+
+@test "a pipe or compressed file is read twice, which --no-spool refuses" {
     "$helpers/codes" large.safetensors int4 a.weight:2048x2048
-    cat large.safetensors | try 75 amn-forget -q --no-spool --exact --scheme q4_0 -
+    try 0 amn-forget -q --exact --scheme q4_0 -o want.gguf large.safetensors
+    cat large.safetensors | try 0 amn-forget -q --exact --scheme q4_0
+    cmp out want.gguf
+    cat large.safetensors | try 69 amn-forget -q --no-spool --json-errors --exact --scheme q4_0 -o never.gguf
+    jq -e '.kind == "unsupported" and (.message | contains("--exact reads its input twice: give a file name instead of a pipe, or drop --no-spool"))' err
+    gzip large.safetensors
+    try 69 amn-forget -q --no-spool --json-errors --exact --scheme q4_0 -o never.gguf large.safetensors.gz
+    jq -e '.kind == "unsupported" and (.message | contains("--exact reads its input twice: decompress it first, or drop --no-spool"))' err
+    [ ! -e never.gguf ]
+    gunzip large.safetensors.gz
+    try 0 amn-forget -q --no-spool --exact --scheme q4_0 large.safetensors
+    cmp out want.gguf
 }

@@ -214,7 +214,8 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct model model = { 0 };
     struct fetch *fetch = cmd->cli.fetch ? fetch_new(cmd->cli.fetch, cmd->cli.fetch_window, err) : NULL;
     const struct model_options how = { .fetch = fetch, .limits = &cmd->cli.limits, .config = cmd->cli.config,
-        .root = cmd->cli.root, .no_spool = cmd->no_spool, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
+        .root = cmd->cli.root, .no_spool = cmd->no_spool,
+        .twice = cmd->exact.on && cmd->needs_scheme ? "--exact" : NULL, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
     const struct contents contents = { read_tensor, &model };
     struct spool_note note = { &cmd->cli, &model };
     struct roles *roles = NULL;

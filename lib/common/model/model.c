@@ -88,7 +88,8 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
     struct source *this = src[m->nsrc];
     if (this) {
         source_set_meter(this, m->meter);
-        source_allow_spool(this, !m->no_spool);
+        if (m->no_spool)
+            source_forbid_spool(this, m->twice);
     }
     m->nsrc += this != NULL;
     ok = ok && source_unpack(this, how->limits, err) && check_plain(m, m->nsrc - 1, err)
@@ -331,7 +332,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
-        .how = { options->limits, options->root, options->no_verify }, .no_spool = options->no_spool,
+        .how = { options->limits, options->root, options->no_verify }, .no_spool = options->no_spool, .twice = options->twice,
         .meter = options->meter, .inputs.fetch = options->fetch };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))

@@ -19,7 +19,8 @@ struct model {
                                  * owned */
     char *stored;               /* for a store operand: its path, as far as it could be resolved; owned, or NULL */
     struct container_options how;       /* how headers are read; limits and root are borrowed until model_open() returns */
-    bool no_spool;              /* fail with ERR_LIMIT rather than spool to a temporary file */
+    bool no_spool;              /* fail rather than spool to a temporary file */
+    const char *twice;          /* see source_forbid_spool() */
     struct meter *meter;        /* progress of the job; borrowed, or NULL */
 };
 
@@ -28,6 +29,7 @@ struct model_options {
     const char *config;         /* path of the only config to read, "none", or NULL for those next to the model */
     const char *root;           /* see container.h */
     bool no_spool, no_verify;
+    const char *twice;          /* the option with which the job reads its input twice, static; or NULL */
     struct fetch *fetch;        /* fetches the files of the operand (source/fetch.h), or NULL; borrowed for the model's lifetime */
     bool warns;                 /* the job describes the model: unreadable files in its directory cause a warning */
     struct meter *meter;        /* progress of header reads and spooling; borrowed for the model's lifetime, or NULL */

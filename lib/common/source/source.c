@@ -62,9 +62,10 @@ source_close(struct source *src)
 }
 
 void
-source_allow_spool(struct source *src, bool allowed)
+source_forbid_spool(struct source *src, const char *twice)
 {
-    src->no_spool = !allowed;
+    src->no_spool = true;
+    src->twice = twice;
 }
 
 void
@@ -251,7 +252,7 @@ source_start_again(struct source *src, struct source_layer *top)
 {
     free(src->back);
     *src = (struct source){ .top = top, .size = SOURCE_SIZE_UNKNOWN, .name = src->name, .meter = src->meter,
-        .no_spool = src->no_spool };
+        .no_spool = src->no_spool, .twice = src->twice };
 }
 
 /* --- decompression --------------------------------------------------------------------------------------- */

@@ -33,8 +33,9 @@ enum { SOURCE_BACK = 32 << 10 };
 bool source_open(struct source **src, const char *path, bool pipe_ok, struct inputs *inputs, struct err *err);
 void source_close(struct source *src);                  /* NULL is allowed */
 
-/* Allows source_spool() to create a temporary file, or forbids it. Allowed by default. */
-void source_allow_spool(struct source *src, bool allowed);
+/* Forbids source_spool() to create a temporary file. `twice`: the option with which a job reads its input twice, static; NULL:
+ * none, and only what the input has out of order needs the file. */
+void source_forbid_spool(struct source *src, const char *twice);
 
 /* Reports bytes read of the head and of a spool to this meter, which must outlive the source. */
 void source_set_meter(struct source *src, struct meter *meter);
@@ -98,7 +99,7 @@ bool source_keep(struct source *src, uint64_t at, uint64_t n, struct err *err);
 /* Copies the rest of a forward-only source, from its head to `end`, into an unlinked temporary file in TMPDIR, continues
  * like source_finish() and makes the source seekable. Call before anything after the head was read. An `end` of
  * SOURCE_SIZE_UNKNOWN means the end of the input. Does nothing if the source is seekable. Fails with ERR_LIMIT if spooling
- * is forbidden. */
+ * is forbidden, or with ERR_UNSUPPORTED if the job reads its input twice. */
 bool source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err);
 
 /* Ends a job. Fails with ERR_MALFORMED unless the input has exactly `end` bytes, or at least that many with tail_ok. Reads a

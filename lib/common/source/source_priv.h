@@ -51,6 +51,7 @@ struct source {
     char *name;                 /* owned, escaped */
     struct meter *meter;        /* borrowed, or NULL */
     bool no_spool;
+    const char *twice;          /* see source_forbid_spool() */
 
     uint8_t *head;              /* owned; bytes [gone, have) of the input, in a buffer of `room` bytes */
     uint64_t gone, have, room;

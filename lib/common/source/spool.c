@@ -125,15 +125,23 @@ fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
     return ok;
 }
 
+static bool
+forbidden(const struct source *src, struct err *err)
+{
+    const char *instead = source_is_file(src) ? "decompress it first" : "give a file name instead of a pipe";
+    if (src->twice)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s reads its input twice: %s, or drop --no-spool", src->twice, instead);
+    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: reading the input out of order requires a temporary file, "
+        "but --no-spool is given: %s", instead);
+}
+
 bool
 source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
 {
     if (src->seekable)
         return true;
     if (src->no_spool)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: reading the input out of order requires a temporary file, "
-            "but --no-spool is given: %s", source_is_file(src) ? "decompress it first"
-            : "give a file name instead of a pipe");
+        return forbidden(src, err);
     struct spool *s = calloc(1, sizeof *s);
     if (!s)
         return err_memory(err, sizeof *s);
