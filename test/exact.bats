@@ -132,6 +132,23 @@ refuses() {
     cmp r.gguf k.gguf
 }
 
+@test "amn-convert: one scale for all stacked experts" {
+    "$helpers/hf-model" "$corpus/hf-models/qwen3-moe-stacked" m config.hidden_size=64
+    python3 -c 'from modelfile import read, write
+import struct
+old = read("m/model.safetensors")
+name = "model.layers.0.mlp.experts.gate_up_proj"
+dim = old.pop(name)[1]
+codes = bytes(i * 37 & 255 for i in range(dim[0] * dim[1] * dim[2] // 2))
+write("m/model.safetensors", [(k, *v) for k, v in old.items()] + [(name, "U8", [dim[0], dim[1], dim[2] // 2], codes),
+    (name + "_weight_scale", "F8_E4M3", [dim[0], dim[1], dim[2] // 16], bytes([56]) * (len(codes) // 8)),
+    (name + "_weight_scale_2", "F32", [], struct.pack("<f", 0.25)), (name + "_input_scale", "F32", [], struct.pack("<f", 0.5))])'
+    try 0 amn-convert -q --to gguf -o moved.gguf m
+    try 0 amn-convert -q --to gguf --dequantize -o dense.gguf m
+    amn-parse moved.gguf | jq -es 'any(.name == "blk.0.ffn_up_exps.weight" and .dtype == "NVFP4")'
+    amn diff moved.gguf dense.gguf | jq -es 'all(.differing == 0)'
+}
+
 @test "K-quants to MLX; E5M2; one FP8 scale for a weight" {
     "$helpers/weights" d.safetensors a.weight=BF16:64x512
     for s in q4_k q5_k; do

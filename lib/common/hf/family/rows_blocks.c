@@ -30,29 +30,28 @@ find_input_scale(const struct catalog *c, const struct weight *w, const struct f
     return s->failed ? NULL : catalog_find(c, s->p, s->len);
 }
 
-/* Adds the values of a scale tensor; those of an expert that has none are 1. */
+/* Sets `count` scales from `at` on to the values of a tensor: one for each expert, or one for all of them. */
 static bool
-add_scale(struct row_scales *scales, size_t at, const struct tensor *t, bool divides, struct model *model, struct err *err)
+add_scale(struct row_scales *scales, size_t at, size_t count, const struct tensor *t, bool divides, struct model *model, struct err *err)
 {
     uint8_t bytes[4];
-    uint64_t n = t ? t->extent.nbytes / sizeof bytes : 1;
-    for (uint64_t i = 0; i < n && at + i < scales->n; i++) {
-        float x = 1;
-        if (t && (!model_spool(model, err) || !model_bytes(model, t, i * sizeof bytes, bytes, sizeof bytes, err)))
+    bool one = t->extent.nbytes == sizeof bytes;
+    for (uint64_t i = 0; i < count && (one || i < t->extent.nbytes / sizeof bytes); i++) {
+        if (!model_spool(model, err) || !model_bytes(model, t, one ? 0 : i * sizeof bytes, bytes, sizeof bytes, err))
             return false;
-        if (t)
-            x = float_of_bits(load_le32(bytes));
-        scales->x[at + i] = t && divides ? 1 / x : x;
-        scales->set += t != NULL;
+        float x = float_of_bits(load_le32(bytes));
+        scales->x[at + i] = divides ? 1 / x : x;
+        scales->set++;
     }
     return true;
 }
 
-/* Collects a scale of all members: the second one of the weights, or that of their inputs. */
+/* Collects a scale of all members: the second one of the weights, or that of their inputs. A single one may be a stack of experts. */
 static bool
 collect(struct row_scales *scales, const struct rows_work *w, const struct row_output *out, bool inputs, struct err *err)
 {
     struct str name = { 0 };
+    size_t each = out->nmembers > 1 ? 1 : scales->n;
     bool ok = true;
     for (size_t i = 0; ok && (i == 0 || i < out->nmembers); i++) {
         const struct family_source *source = rows_member(w, out, i)->source;
@@ -60,8 +59,8 @@ collect(struct row_scales *scales, const struct rows_work *w, const struct row_o
         struct fp4_blocks b;
         rows_blocks(&b, w, source);
         const struct tensor *t = inputs ? find_input_scale(w->memory, weight, &b, &name) : b.second;
-        ok = (!t || t->dtype == DTYPE_F32 || rows_fail(source, ERR_UNSUPPORTED, "its scales are not F32", err))
-            && add_scale(scales, i, t, b.divides, w->how->model, err);
+        ok = !t || ((t->dtype == DTYPE_F32 || rows_fail(source, ERR_UNSUPPORTED, "its scales are not F32", err))
+            && add_scale(scales, i, each, t, b.divides, w->how->model, err));
     }
     ok = ok && (!name.failed || err_memory(err, name.len));
     str_clear(&name);
