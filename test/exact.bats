@@ -132,6 +132,24 @@ refuses() {
     cmp r.gguf k.gguf
 }
 
+@test "scales of activations of stacked experts follow, or the weight is refused" {
+    local s at
+    for s in 'inputs:3e800000 3ec00000 3f000000' 'input:3e800000 3e800000 3e800000'; do
+        "$helpers/codes" m.safetensors "nvfp4-stack-${s%:*}" m.experts.gate_up_proj:32x128
+        holds m.safetensors --exact --scheme nvfp4 --to gguf
+        at=$(amn-parse out | jq 'select(.name == "m.experts.gate_up_proj.input_scale" and .shape == [3]) | .offset')
+        [ "$(tail -c +$((at + 1)) out | head -c 12 | od -An -tx4 --endian=little)" = " ${s#*:}" ]
+    done
+    "$helpers/codes" m.safetensors nvfp4-stack-odd m.experts.gate_up_proj:32x128
+    try 69 amn-forget --exact --scheme nvfp4 --to gguf m.safetensors
+    grep -q 'layout: its scale of activations is not F32, or neither one number nor one for each matrix' err
+    holds m.safetensors --exact --scheme nvfp4,f32 --to gguf
+    "$helpers/codes" m.safetensors nvfp4 a.weight:64x256
+    echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json
+    try 0 amn-forget --exact=bf16 --config config.json --scheme mlx-nvfp4 m.safetensors
+    grep -q 'a.weight: its scale of activations is left out, since mlx-nvfp4 has none (1 weight)' err
+}
+
 @test "amn-convert: one scale for all stacked experts" {
     "$helpers/hf-model" "$corpus/hf-models/qwen3-moe-stacked" m config.hidden_size=64
     python3 -c 'from modelfile import read, write

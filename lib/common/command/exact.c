@@ -146,7 +146,8 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
     if (terms->source.seconds && !e->seconds) {             /* values alone */
         if ((terms = catalog_alloc(memory, sizeof *terms, err)) == NULL)
             return false;
-        *terms = (struct exact_terms){ a->terms->level, { .codes = EXACT_OTHER } };
+        *terms = (struct exact_terms){ a->terms->level, { .codes = EXACT_OTHER, .has_input = a->terms->source.has_input,
+            .input_why = "matrices that are stacked have scales of activations of their own" } };
     }
     for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &terms->source, variant); variant++) {
         how.exact = 1 + (uint64_t)terms->level;
@@ -236,6 +237,7 @@ take(struct exact_attempt *a, struct exact_row *row)
     row->to = a->last->name;
     row->way = a->out.way;
     row->cols = a->trial.encoding->cols;
+    row->no_input = a->terms->source.has_input && strcmp(a->last->name, "mlx-nvfp4") == 0;
     if (plain == DTYPE_UNKNOWN) {
         c->dtype = a->trial.dtype;
         c->encoding = a->trial.encoding;

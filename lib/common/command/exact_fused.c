@@ -69,7 +69,12 @@ make_whole(struct exact_attempt *a, const struct fused *f, bool *stacks, struct 
     for (size_t i = 0; i < f->n; i++)
         *stacks = *stacks && add_parts(whole, list, member_at(a->choice, f, i), f->member[i].encoding->rows * f->all.cols);
     a->trial = (struct chosen){ .composed = whole, .dtype = quantized ? DTYPE_F32 : first->dtype, .name = t.name, .name_len = t.name_len };
-    return !*stacks || exact_terms_find(a, err);
+    if (!*stacks)
+        return true;
+    if (!exact_terms_find(a, err))
+        return false;
+    a->terms->source.has_input = false;         /* members keep their own */
+    return true;
 }
 
 /* Encodes a member as the whole was, with its scale. */
@@ -86,6 +91,7 @@ adopt(const struct exact_attempt *a, struct chosen *c, struct exact_row *row, st
     *terms = *a->terms;
     terms->source.has_input = own.has_input;
     terms->source.input = own.input;
+    terms->source.input_why = own.input_why;
     terms->source.divides = own.divides;
     *scale = whole->facts[0];
     if (!reduction_try(&a->cmd->reduction, c, c->encoding->place, &a->how, whole->encoder, terms, c->encoding->weight.dtype, memory, err))

@@ -63,12 +63,30 @@ exact_report(FILE *out, const struct command *cmd, struct err *err)
     return page_finish(&page, err);
 }
 
+/* Warns of weights whose scale of activations has no place in the scheme. */
+static void
+tell_inputs(const struct command *cmd, const char *model)
+{
+    const struct exact_row *first = NULL;
+    char shown[STR_SHOWN];
+    size_t n = 0;
+    for (size_t i = cmd->exact.nrows; i-- > 0;)
+        if (cmd->exact.rows[i].to && cmd->exact.rows[i].no_input) {
+            first = &cmd->exact.rows[i];
+            n++;
+        }
+    if (first)
+        cli_warn(&cmd->cli, model, ERR_TENSOR "its scale of activations is left out, since %s has none (%zu weight%s)",
+            str_shown(shown, first->name, first->name_len), first->to, n, n == 1 ? "" : "s");
+}
+
 void
 exact_tell(const struct command *cmd, const struct pipeline *p)
 {
     const struct command_exact *x = &cmd->exact;
     size_t moved = 0, hinted = 0, searched = 0, plain = 0, kept = 0, same = 0;
     struct str s = { 0 };
+    tell_inputs(cmd, p->model->name);
     for (size_t i = 0; i < x->nrows; i++) {
         const struct exact_row *r = &x->rows[i];
         same += r->kept && r->to;

@@ -156,11 +156,11 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!own)
         return ENCODE_FAIL;
     *own = (struct comfy_own){ kind == INT8 ? (uint32_t)e->cols : blocks[kind], rotates ? group : 0, rows, cols };
+    if (kind == NVFP4 && e->exact && !solve_nvfp4_fit(e))
+        return ENCODE_NO;
     if (kind == FP8 && e->exact)
         solve_fp8_fit(e, &exact_fp8);
-    else if (kind == NVFP4 && e->exact)
-        solve_nvfp4_fit(e);
-    else if (kind == FP8 || kind == NVFP4)
+    else if (!e->exact && (kind == FP8 || kind == NVFP4))
         groups_absmax_fit(e);
     return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
 }

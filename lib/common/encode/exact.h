@@ -37,12 +37,13 @@ struct exact_source {
     float second, stated;       /* as it multiplies or divides; and as it is stored, before a division by `over` */
     uint32_t over;              /* or 0 */
     /* Second scales, and scales of activations, of nseconds stacked matrices of `each` elements; `second` and `input` are the first.
-     * NULL: all matrices share that. Borrowed. */
+     * NULL: all matrices share that, each list for itself. Borrowed. */
     const float *seconds, *inputs;
     uint64_t nseconds, each;
     bool short_name;            /* scales are called P.scale */
     bool has_input;             /* NVFP4: has a scale of activations */
     float input;                /* it divides if the second scale does */
+    const char *input_why;      /* why no NVFP4 can have that scale of activations, or NULL; static */
 };
 
 /* Shared by all encodings of a weight. */

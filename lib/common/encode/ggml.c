@@ -36,7 +36,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     uint64_t nbytes = 0;
     dtype_row_bytes(&nbytes, e->encoder->type, part->elems);
     part->grain = (uint32_t)nbytes;
-    return !e->exact || solve_ggml_fit(e, err) ? ENCODE_YES : ENCODE_FAIL;
+    return e->exact ? solve_ggml_fit(e, err) : ENCODE_YES;
 }
 
 /* Consecutive runs of columns for one call of a kernel. The first one, at x, is run number `first` of the weight. */

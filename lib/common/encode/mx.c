@@ -141,9 +141,9 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
-    if (numbers_of(e)->kind == NVFP4 && e->exact)
-        solve_nvfp4_fit(e);
-    else if (numbers_of(e)->kind == NVFP4)
+    if (numbers_of(e)->kind == NVFP4 && e->exact && !solve_nvfp4_fit(e))
+        return ENCODE_NO;
+    if (numbers_of(e)->kind == NVFP4 && !e->exact)
         groups_absmax_fit(e);
     return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
 }

@@ -199,17 +199,18 @@ solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
     return true;
 }
 
-bool
+enum encode_fit
 solve_ggml_fit(struct encoding *e, struct err *err)
 {
     const struct exact_source *s = &e->exact->source;
     const uint64_t n = e->weight.shape.rank == 3 ? shape_dim(&e->weight.shape, 0) : 1;      /* one for each of stacked experts */
     if (e->encoder->type != DTYPE_NVFP4)
-        return true;
-    solve_nvfp4_fit(e);
+        return ENCODE_YES;
+    if (!solve_nvfp4_fit(e))
+        return ENCODE_NO;
     e->nfacts = s->seconds ? s->nseconds : e->nfacts;
     return solve_nvfp4_add_input(e, SOLVE_NVFP4_BLOCKS, 1, err)
-        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &n, 1, err) != NULL;
+        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &n, 1, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
 bool

@@ -11,8 +11,8 @@ bool solve_ggml_survey(const struct encoding *e, const struct encode_run *run, u
 bool solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail);
 bool solve_ggml_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n);
 
-/* For fit(): sets up an exact encoding of a type, or returns false if it is not a target. NVFP4 gets a part P.scale. */
-bool solve_ggml_fit(struct encoding *e, struct err *err);
+/* For fit(): sets up an exact encoding of a type. NVFP4 gets a part P.scale. */
+enum encode_fit solve_ggml_fit(struct encoding *e, struct err *err);
 
 /* Implements move() of struct encoder. */
 bool solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y);

@@ -34,11 +34,13 @@ enum solve_nvfp4_reader {
 
 enum { SOLVE_NVFP4_UNIT = 2688 };       /* the second scale that SOLVE_NVFP4_OVER takes for 1 */
 
-/* Adds P.input_scale, or P.input_global_scale for a reader that divides, if the source has a scale of activations. */
+/* Adds P.input_scale, or P.input_global_scale for a reader that divides, if the source has a scale of activations: one for each of
+ * stacked matrices. */
 bool solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err);
 
-/* Sets nfacts and nregions for surveys of weights whose scale for all blocks is to be found. */
-void solve_nvfp4_fit(struct encoding *e);
+/* Sets nfacts and nregions for surveys of weights whose scale for all blocks is to be found. Returns false, with e->why, if the scale
+ * of activations cannot go with them. */
+bool solve_nvfp4_fit(struct encoding *e);
 bool solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, enum solve_nvfp4_reader reader,
     float *facts, struct err *err);
 

@@ -24,19 +24,25 @@ is_nvfp4(const struct exact_source *s)
     return s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3;
 }
 
-void
+bool
 solve_nvfp4_fit(struct encoding *e)
 {
-    bool known = is_nvfp4(&e->exact->source);
+    const struct exact_source *s = &e->exact->source;
+    bool known = is_nvfp4(s);
+    if (s->has_input && s->input_why) {
+        e->why = s->input_why;
+        return false;
+    }
     e->nregions = known ? 1 : num_ceil_div(e->rows * e->cols, REGION);
     e->nfacts = known ? MOVE_NVFP4_FACTS : FACTS * e->nregions + 1;
+    return true;
 }
 
 bool
 solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err)
 {
     const struct exact_source *s = &e->exact->source;
-    const uint64_t n = s->inputs ? s->nseconds : 1;
+    const uint64_t n = s->inputs ? s->nseconds : e->weight.shape.rank == 3 ? shape_dim(&e->weight.shape, 0) : 1;
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
     if (!s->has_input)
         return true;

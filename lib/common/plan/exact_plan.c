@@ -11,26 +11,57 @@ begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Finds the scale of activations that belongs to a weight of NVFP4. */
+/* Reads the n numbers of an F32 tensor. They live as long as the catalog; NULL on failure. */
+static const float *
+read_list(const struct tensor *t, uint64_t n, const struct exact_reader *reader, struct err *err)
+{
+    float *list = catalog_alloc(reader->catalog, 2 * (size_t)n * sizeof *list, err);
+    uint8_t *bytes = (uint8_t *)(list + n);
+    if (!list || !reader->read(reader->of, t, bytes, err))
+        return NULL;
+    for (uint64_t i = 0; i < n; i++)
+        list[i] = float_of_bits(t->big_endian ? load_be32(bytes + 4 * i) : load_le32(bytes + 4 * i));
+    return list;
+}
+
+/* Finds the scale of activations that belongs to a weight of NVFP4. *t is NULL without one. */
 static bool
-describe_input(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
+find_input(const struct tensor **t, const struct exact_source *s, const struct weight *w, const struct catalog *catalog, struct err *err)
 {
     size_t n = w->name_len;
     struct str name = { 0 };
-    uint8_t bytes[4];
-    bool module = str_strip(w->name, &n, ".weight"), ok = true;
+    bool module = str_strip(w->name, &n, ".weight");
     str_add(&name, w->name, n);
     str_text(&name, !module ? "_input_scale" : s->divides ? ".input_global_scale" : ".input_scale");
-    const struct tensor *t = name.failed ? NULL : catalog_find(reader->catalog, name.p, name.len);
-    if (name.failed)
-        ok = err_memory(err, name.len);
-    if (t && t->dtype == DTYPE_F32 && t->extent.nbytes == sizeof bytes) {
-        ok = reader->read(reader->of, t, bytes, err);
-        s->has_input = ok;
-        s->input = ok ? float_of_bits(t->big_endian ? load_be32(bytes) : load_le32(bytes)) : 0;
-    }
+    *t = name.failed ? NULL : catalog_find(catalog, name.p, name.len);
+    bool ok = !name.failed || err_memory(err, name.len);
     str_clear(&name);
     return ok;
+}
+
+/* Reads the scales of activations of a weight: one, or one for each of stacked matrices. */
+static bool
+describe_input(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
+{
+    const struct tensor *t;
+    const float *list = NULL;
+    uint64_t n = 0, numel = 0, matrices = w->shape.rank == 3 ? shape_dim(&w->shape, 0) : 1;
+    if (!find_input(&t, s, w, reader->catalog, err) || !t)
+        return !t && err->kind == ERR_NONE;
+    shape_numel(&w->shape, &numel);
+    s->has_input = true;
+    if (t->dtype != DTYPE_F32 || !shape_numel(&t->shape, &n) || n == 0 || (n != 1 && n != matrices)) {
+        s->input_why = "its scale of activations is not F32, or neither one number nor one for each matrix";
+        return true;
+    }
+    list = read_list(t, n, reader, err);
+    s->input = list ? list[0] : 0;
+    if (list && n != 1) {
+        s->inputs = list;
+        s->nseconds = n;
+        s->each = numel / n;
+    }
+    return list != NULL;
 }
 
 /* Reads the second scales of a weight. */
@@ -45,12 +76,9 @@ describe_seconds(struct exact_source *s, const struct weight *w, const struct we
         *s = (struct exact_source){ .codes = EXACT_OTHER };
         return true;
     }
-    float *list = catalog_alloc(reader->catalog, 2 * (size_t)n * sizeof *list, err);
-    uint8_t *bytes = (uint8_t *)(list + n);
-    if (!list || !reader->read(reader->of, g->second, bytes, err))
+    const float *list = read_list(g->second, n, reader, err);
+    if (!list)
         return false;
-    for (uint64_t i = 0; i < n; i++)
-        list[i] = float_of_bits(load_le32(bytes + 4 * i));
     s->stated = list[0];
     s->over = g->over;
     s->second = g->over != 0 ? s->stated / (float)g->over : s->stated;
@@ -73,33 +101,40 @@ describe(struct exact_source *s, const struct weight *w, const struct exact_read
     *s = (struct exact_source){ .codes = codes[g.codes], .scale = g.scale, .group = g.group, .bits = g.bits, .zeros = g.zeros,
         .plus_zero = g.plus_zero, .rounds = !g.exact, .divides = g.divides, .late = g.late, .short_name = g.short_name,
         .two = g.second != NULL };
-    if (s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3 && !describe_input(s, w, reader, err))
+    if (g.second && !describe_seconds(s, w, &g, reader, err))
         return false;
-    return !g.second || describe_seconds(s, w, &g, reader, err);
+    return !((s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3) || s->codes == EXACT_OTHER) || describe_input(s, w, reader, err);
 }
 
-/* Returns true if two sources differ in the values of their second scales at most. */
+/* Makes a source of values alone. */
+static void
+make_other(struct exact_source *s)
+{
+    *s = (struct exact_source){ .codes = EXACT_OTHER, .has_input = s->has_input };
+}
+
+/* Returns true if two sources differ at most in the values of their second scales and scales of activations. */
 static bool
 is_alike(struct exact_source a, struct exact_source b)
 {
     struct exact_source *both[] = { &a, &b };
     for (int i = 0; i < 2; i++) {
         both[i]->second = both[i]->stated = both[i]->input = 0;
-        both[i]->seconds = NULL;
+        both[i]->seconds = both[i]->inputs = NULL;
         both[i]->nseconds = both[i]->each = 0;
     }
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Adds the second scales of a part, the elements [begin, end) of stacked matrices. Returns false if it does not have whole ones. */
+/* Adds the second scales, and those of activations, of a part: the elements [begin, end) of stacked matrices. Returns false if it does not have whole ones. */
 static bool
 add_seconds(float *seconds, float *inputs, const struct exact_source *part, uint64_t each, uint64_t begin, uint64_t end)
 {
-    if (begin % each != 0 || end % each != 0 || (part->seconds && part->each != each))
+    if (begin % each != 0 || end % each != 0 || ((part->seconds || part->inputs) && part->each != each))
         return false;
     for (uint64_t k = begin / each; k < end / each; k++) {
         seconds[k] = part->seconds ? part->seconds[k - begin / each] : part->second;
-        inputs[k] = part->input;
+        inputs[k] = part->inputs ? part->inputs[k - begin / each] : part->input;
     }
     return true;
 }
@@ -126,7 +161,7 @@ describe_stack(struct exact_source *s, const struct composed *c, const struct ex
     for (uint64_t k = 1; whole && k < n; k++)
         same = same && inputs[k] == inputs[0];
     if (!whole) {
-        *s = (struct exact_source){ .codes = EXACT_OTHER };
+        make_other(s);
         return true;
     }
     s->seconds = seconds;
@@ -136,29 +171,38 @@ describe_stack(struct exact_source *s, const struct composed *c, const struct ex
     return true;
 }
 
+/* Describes a composed weight by its first part, if the others are like it. */
+static bool
+describe_composed(struct exact_source *s, const struct composed *c, const struct exact_reader *reader, struct err *err)
+{
+    bool differ = false, alike = true, has_input = false;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct weight *w = c->part[i].decode;
+        struct exact_source one = { .codes = EXACT_OTHER };
+        if (i == 0 && !w)
+            return true;
+        if (w && !describe(&one, w, reader, err))
+            return false;
+        *s = i == 0 ? one : *s;
+        alike = alike && c->part[i].nops == 0 && (i == 0 || s->codes == EXACT_OTHER || is_alike(one, *s));
+        differ = differ || one.seconds || one.inputs || (i != 0 && (one.second != s->second || one.input != s->input));
+        has_input = has_input || one.has_input;
+    }
+    s->has_input = has_input;
+    if (!alike)
+        make_other(s);
+    return s->codes == EXACT_OTHER || !differ || describe_stack(s, c, reader, err);
+}
+
 bool
 exact_source_find(struct exact_source *s, const struct chosen *c, const struct exact_reader *reader, struct err *err)
 {
-    bool differ = false;
     *s = (struct exact_source){ .codes = EXACT_DENSE };
-    if (c->decode)
-        return describe(s, c->decode, reader, err);
-    for (size_t i = 0; c->composed && i < c->composed->n; i++) {
-        const struct weight *w = c->composed->part[i].decode;
-        struct exact_source one = { .codes = EXACT_OTHER };
-        if (w && c->composed->part[i].nops == 0 && !describe(&one, w, reader, err))
-            return false;
-        if (i == 0 && !w)
-            return true;
-        if (i != 0 && !is_alike(one, *s))
-            one = (struct exact_source){ .codes = EXACT_OTHER };
-        differ = differ || (one.two && (one.seconds || (i != 0 && (one.second != s->second || one.input != s->input))));
-        if (i == 0 || one.codes == EXACT_OTHER)
-            *s = one;
-        if (s->codes == EXACT_OTHER)
-            return true;
-    }
-    return !differ || describe_stack(s, c->composed, reader, err);
+    if (c->decode ? !describe(s, c->decode, reader, err) : c->composed && !describe_composed(s, c->composed, reader, err))
+        return false;
+    if (s->codes == EXACT_OTHER && s->has_input)
+        s->input_why = "its scale of activations does not fit: parts of the weight have none, or other blocks";
+    return true;
 }
 
 bool

@@ -310,7 +310,8 @@ const struct scheme ggml_schemes[] = {
             COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE), OR(".weight.scale"),
             COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
             { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .bare = true, .companions = {
-            COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE) } },
+            COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE),
+            COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
             { .codes = "", .dtypes = BLOCKS, .becomes = "", .bare = true, .is = is_decoded }),
         .fit = fit,
         .need = { NEED_RUN, NEED_RUN, NEED_AGAIN },
