@@ -322,13 +322,15 @@ config_weights(const struct config *config, const char *module, size_t n, const 
         const struct group *group = &config->group[i];
         const json_t *declared = json_object_get(group->weights, key);
         bool named = config->cache->named[i];
-        if (!declared || json_is_null(declared) || (!named && !group->by_class) || (by_name && !named))
+        if ((!named && !group->by_class) || (by_name && !named))
             continue;
         if (named && !by_name)
-            *value = NULL;              /* a match by name overrides the classes */
+            *value = NULL;              /* a match by name overrides the classes, also in what it does not declare */
+        by_name = named;
+        if (!declared || json_is_null(declared))
+            continue;
         agree = !*value || (agree && json_equal(*value, declared));
         *value = *value ? *value : declared;
-        by_name = named;
     }
     *value = agree ? *value : NULL;
     return true;
