@@ -479,6 +479,60 @@ exec(sys.argv[1])' "$1"; }
     try 2 amn-forget --scheme q4_0 --inexact a m.safetensors
 }
 
+@test "GPTQ whose groups are not neighbours: to GPTQ and compressed-tensors, with the same g_idx" {
+    local s f i
+    f=$corpus/safetensors-good/gptqmodel-asym-shuffled-g32.safetensors
+    holds "$f" --exact --scheme int4-group
+    for f in "$corpus"/safetensors-good/gptq-[24]bit-*sym-shuffled.safetensors; do
+        for s in int4-group gptq gptq-8bit; do
+            holds "$f" --exact --scheme $s
+        done
+    done
+    # more than one block, with the codes, scales and zero points of the source, and with scales that are found
+    "$helpers/codes" o.safetensors gptq-ordered a.weight:512x2048
+    "$helpers/codes" s.safetensors gptq-ordered-search a.weight:256x1024
+    for f in o s; do
+        for s in int4-group gptq; do
+            holds $f.safetensors --exact --scheme $s --report r.json
+            jq -e --arg w "$f.$s" '.way == (if $w == "s.gptq" then "search" else "hint" end)' r.json
+            cp out $s.safetensors
+            for i in 1 2 3 4 5; do amn-forget -q --exact --scheme $s --part $i/5 $f.safetensors; done | cmp - $s.safetensors
+            amn-forget -q --exact --scheme $s --range 70001-90000 $f.safetensors | cmp - <(tail -c +70002 $s.safetensors | head -c 20000)
+        done
+        python3 -c 'from modelfile import read
+import sys
+source, ct, gptq = (read(name + ".safetensors") for name in (sys.argv[1], "int4-group", "gptq"))
+assert ct["a.weight_g_idx"] == gptq["a.g_idx"] == source["a.g_idx"]
+assert sys.argv[1] == "s" or all(gptq[k] == source[k] for k in source)' $f
+        holds gptq.safetensors --exact --scheme int4-group
+        holds int4-group.safetensors --exact --scheme int4-group
+    done
+    # other groups, and blocks of neighbours
+    try 69 amn-forget --exact --scheme gptq --group-size 64 -o never o.safetensors
+    refuses o.safetensors span '[0,0]' --exact --scheme q4_0
+    refuses o.safetensors span '[0,0]' --exact --scheme awq
+    # the witness is an element of the weight
+    "$helpers/codes" l.safetensors gptq-ordered-large a.weight:64x256
+    refuses l.safetensors scale "[3,$(python3 -c 'from modelfile import read
+import struct
+print(struct.unpack("<256i", read("l.safetensors")["a.g_idx"][2]).index(5))')]" --exact --scheme gptq
+}
+
+@test "a directory with groups that are not neighbours declares them" {
+    mkdir in
+    "$helpers/codes" in/model.safetensors gptq-ordered model.layers.0.mlp.up_proj.weight:64x256 model.layers.0.mlp.gate_proj.weight:64x256:gptq
+    echo '{"model_type": "llama", "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": true, "sym": false,
+        "checkpoint_format": "gptq"}}' >in/config.json
+    try 0 amn-forget --exact --scheme int4-group -o ct/ in
+    jq -e '.quantization_config | .format == "mixed-precision" and ([.config_groups[].weights.actorder] | sort) == [null, "group"]' ct/config.json
+    grep -q 'up_proj.weight: groups consist of columns in another order' err
+    try 0 amn-remember -q --dtype f32 -o dense/ ct
+    amn diff dense in | jq -es 'length == 2 and all(.differing == 0)'
+    try 0 amn-forget -q --exact --scheme gptq -o gptq/ ct
+    jq -e '.quantization_config | .quant_method == "gptq" and .desc_act' gptq/config.json
+    amn diff gptq in | jq -es 'length == 2 and all(.differing == 0)'
+}
+
 @test "a pipe or compressed file is read twice, which --no-spool refuses" {
     "$helpers/codes" large.safetensors int4 a.weight:2048x2048
     try 0 amn-forget -q --exact --scheme q4_0 -o want.gguf large.safetensors

@@ -5,11 +5,12 @@
  *     P.qweight  I32 [in/f, out], the codes of f columns         I32 [in, out/8], of 8 rows in the order of AWQ
  *     P.qzeros   I32 [G, out/f], of f rows, minus one            I32 [G, out/8], the same order
  *     P.scales   F16 [G, out]                                    F16 [G, out]
- *     P.g_idx    I32 [in]: i / group
+ *     P.g_idx    I32 [in]: i / group, or the group that column i has in the source
  *
  * A line is one row of the output; a place in it is computed from one row or f rows of the weight. For each of these rows,
  * the columns needed by the requested lines are read at once, in whole groups. A request for less than a group of lines
- * still reads the whole group; GROUPS_MOST bounds that cost.
+ * still reads the whole group; GROUPS_MOST bounds that cost. If the groups are ordered (ordered.h), whole rows are read, except
+ * for codes that have the scales of the source.
  *
  * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear.
  */
@@ -20,6 +21,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "encode/groups.h"
+#include "encode/ordered.h"
 #include "encode/solve.h"
 #include "kernel/encode_int.h"
 
@@ -100,9 +102,13 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!own)
         return ENCODE_FAIL;
     e->options.asymmetric = n->awq || options->asymmetric;
-    if (e->exact) {             /* no results, but a look at all groups in the order of the weight */
+    if (e->exact && !n->awq && ordered_fit(e, group) && e->cols > ENCODE_FLOATS) {
+        e->why = "rows longer than 131072 elements";
+        return ENCODE_NO;
+    }
+    if (e->exact) {             /* a look at all groups in the order of the weight; a result only if they are ordered */
         e->nregions = num_ceil_div(e->rows, region_rows(e));
-        e->nfacts = 1;
+        e->nfacts = e->order ? e->nregions : 1;
     }
     *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, e->options.asymmetric }, .group = group };
     return (n->awq || add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && add(e, SCALES, ".scales", DTYPE_F16, 2, err)
@@ -144,25 +150,36 @@ struct tile {
 
 _Static_assert(8 * GROUPS_MOST <= ENCODE_ROOM, "the codes of a tile fit in the scratch memory");
 
+/* What solve_int() needs to know. */
+static struct solve_int
+how_of(const struct encoding *e)
+{
+    const struct int_rule *rule = &((const struct columns_own *)e->own)->rule;
+    return (struct solve_int){ rule->bits, rule->asymmetric, -(1 << (rule->bits - 1)), DTYPE_F16 };
+}
+
 /* Solves a group of an exact encoding: sets the codes, too. A version 1 file of GPTQ never gets a zero point of 0, which its
  * readers take for different numbers. */
 static bool
-solve_group(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct int_group *g, uint8_t *q)
+solve_group(const struct encoding *e, const struct solve_block *b, struct int_group *g, uint8_t *q)
 {
-    const struct columns_own *own = e->own;
-    const struct solve_int how = { own->rule.bits, own->rule.asymmetric, -(1 << (own->rule.bits - 1)), DTYPE_F16 };
-    struct solve_block b;
-    solve_begin(&b, e, run, x, own->group, at);
-    return solve_int(&b, &how, g, q) && ((g->zero >= 1 || numbers_of(e)->awq) || solve_fail(&b, EXACT_SCALE, 0, NAN));
+    const struct solve_int how = how_of(e);
+    return solve_int(b, &how, g, q) && ((g->zero >= 1 || numbers_of(e)->awq) || solve_fail(b, EXACT_SCALE, 0, NAN));
 }
 
-/* Solves all groups of some rows. */
+/* Returns true if a group has scale and zero point of the source. */
+static bool
+is_hinted(const struct encoding *e, const struct solve_block *b, const struct int_group *g)
+{
+    return g->scale == solve_hint(b) && (!e->options.asymmetric || (b->zero && g->zero == b->zero[0]));
+}
+
+/* Solves all groups of some rows. The result, if the groups are ordered, is 1 if one has not the scale or zero point of the source. */
 static bool
 survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
-    uint64_t group = ((const struct columns_own *)e->own)->group, most = num_max(1, ENCODE_MOVED / group) * group;
+    uint64_t group = ((const struct columns_own *)e->own)->group, most = e->order ? e->cols : num_max(1, ENCODE_MOVED / group) * group;
     uint64_t first = region * region_rows(e) * e->cols, end = num_min(e->rows * e->cols, first + region_rows(e) * e->cols);
-    (void)facts;
     for (uint64_t n; first < end; first += n) {
         n = num_min(end - first, most);
         if (run->hints.scale && run->hints.scales(run->of, first, (size_t)n, run->x, err)
@@ -174,11 +191,28 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
         if (err->kind != ERR_NONE || !run->read(run->of, first, (size_t)n, run->x, err))
             return false;
         for (uint64_t i = 0; i < n; i += group) {
+            struct solve_block b;
             struct int_group g;
-            if (!solve_group(e, run, run->x + i, first + i, &g, run->room))
+            if (e->order)
+                ordered_begin(&b, e, run, run->x, first, i / group, group);
+            else
+                solve_begin(&b, e, run, run->x + i, group, first + i);
+            if (!solve_group(e, &b, &g, (uint8_t *)run->back))
                 return false;
+            if (e->order && !is_hinted(e, &b, &g))
+                facts[region] = 1;
         }
     }
+    return true;
+}
+
+/* Leaves at facts[0] what any region has. */
+static bool
+resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+{
+    (void)fail;
+    for (uint64_t i = 1; i < e->nfacts; i++)
+        facts[0] = fmaxf(facts[0], facts[i]);
     return true;
 }
 
@@ -195,7 +229,9 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
         const float *x = t->x + r * t->stride;
         uint64_t first = (t->row + r) * e->cols + t->col;
         if (e->exact) {
-            if (!solve_group(e, run, x, first, &g, q + r * own->group))
+            struct solve_block b;
+            solve_begin(&b, e, run, x, own->group, first);
+            if (!solve_group(e, &b, &g, q + r * own->group))
                 return false;
         } else {
             n->method->find(&g, x, own->group, &own->rule);
@@ -254,6 +290,107 @@ put_place(const struct encoding *e, const struct encode_run *run, enum columns_k
     return true;
 }
 
+/* --- ordered groups */
+
+/* Writes the scales, or the zero points as row r of their words, of groups [from, to) of the row that begins with element `at`. */
+static bool
+put_groups(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, uint64_t at, uint32_t r, uint64_t from,
+    uint64_t to, uint8_t *y, size_t pitch, struct err *err)
+{
+    const struct columns_numbers *n = numbers_of(e);
+    if (!run->read(run->of, at, (size_t)e->cols, run->x, err))
+        return false;
+    for (; from < to; from++, y += pitch) {
+        struct solve_block b;
+        struct int_group g;
+        ordered_begin(&b, e, run, run->x, at, from, ((const struct columns_own *)e->own)->group);
+        if (!solve_group(e, &b, &g, (uint8_t *)run->back))
+            return false;
+        if (kind == SCALES)
+            groups_store(y, DTYPE_F16, g.scale);
+        else
+            store_le32(y, load_le32(y) | (uint32_t)zero_field(n, &g) << n->bits * r);
+    }
+    return true;
+}
+
+/* Finds the codes of columns [col, col + n) of a row, whose groups all keep the scales and zero points of the source, one by one. */
+static bool
+find_hinted(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t col, size_t n, uint8_t *q, struct err *err)
+{
+    const struct solve_int how = how_of(e);
+    const float magic = 0x1.8p23f, top = (float)((1u << how.bits) - 1);
+    float *middle = run->room;
+    struct solve_block all, b;
+    if (!run->read(run->of, at + col, n, run->x, err))
+        return false;
+    solve_begin(&all, e, run, run->x, n, at + col);
+    for (size_t i = 0; i < GROUPS_MOST; i++)
+        middle[i] = (float)(1u << (how.bits - 1));
+    for (size_t i = 0; i < n; i++) {
+        float zero = how.asymmetric ? all.zero[i] : *middle, m = all.x[i] / all.scale[i] + magic - magic, field = m + zero;
+        struct int_group g;
+        bool same = field >= 0 && field <= top && m * all.scale[i] == all.x[i] && solve_is_plain(&all);
+        q[i] = same ? (uint8_t)field : 0;
+        if (!same && (solve_begin(&b, e, run, run->x + i, 1, at + col + i), !solve_int(&b, &how, &g, &q[i])))
+            return false;
+    }
+    for (size_t i = 0, m; run->compare && i < n; i += m) {
+        m = n - i < GROUPS_MOST ? n - i : GROUPS_MOST;
+        const struct codes8 codes = { how.asymmetric ? all.zero + i : middle, all.scale + i, 1, false, false };
+        run->kernels->codes8_f32(run->back, q + i, 0, m, &codes);
+        run->compare(run->of, at + col + i, all.x + i, run->back, m);
+    }
+    return true;
+}
+
+/* Finds them from all groups of the row. */
+static bool
+find_ordered(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t col, size_t n, uint8_t *q, struct err *err)
+{
+    const size_t group = ((const struct columns_own *)e->own)->group;
+    uint8_t *found = (uint8_t *)run->room + ORDERED_ROOM;
+    if (!run->read(run->of, at, (size_t)e->cols, run->x, err))
+        return false;
+    for (uint64_t j = 0; j < e->cols / group; j++) {
+        struct solve_block b;
+        struct int_group g;
+        ordered_begin(&b, e, run, run->x, at, j, group);
+        if (!solve_group(e, &b, &g, found))
+            return false;
+        for (size_t i = 0; i < group; i++)
+            if (b.column[i] >= col && b.column[i] - col < n)
+                q[b.column[i] - col] = found[i];
+        if (!run->compare)
+            continue;
+        run->kernels->codes8_f32(run->back, found, 0, group, &(const struct codes8){ &g.zero, &g.scale, group, false, false });
+        run->compare(run->of, at + b.column[0], b.x, run->back, group);
+    }
+    return true;
+}
+
+/* Like put_place(), for groups that are ordered. */
+static bool
+put_ordered(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, const struct columns_form *form,
+    uint64_t place, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+{
+    const struct columns_numbers *n = numbers_of(e);
+    size_t pitch = (size_t)form->width * form->bytes;
+    uint32_t f = 32 / n->bits;
+    uint64_t at = place * form->rows * e->cols;
+    uint8_t *q = (uint8_t *)(run->back + ENCODE_FLOATS / 2);            /* comparisons need less than the first half */
+    if (kind == CODES && !(run->facts[0] != 0 ? find_ordered : find_hinted)(e, run, at, from * f, (size_t)(to - from) * f, q, err))
+        return false;
+    for (uint64_t line = from; kind != SCALES && line < to; line++)
+        store_le32(y + (line - from) * pitch, kind == CODES ? word_of(n, q + (line - from) * f, 1) : 0);
+    for (uint32_t r = 0; kind != CODES && r < form->rows; r++)
+        if (!put_groups(e, run, kind, at + r * e->cols, r, from, to, y, pitch, err))
+            return false;
+    return true;
+}
+
+/* --- all */
+
 /* Writes parts that do not depend on elements: the index of groups, and the zero points of symmetric codes, which are all
  * equal. */
 static void
@@ -265,6 +402,10 @@ put_known(const struct encoding *e, enum columns_kind kind, uint64_t first, uint
     uint8_t zeros[8];
     for (int i = 0; i < 8; i++)
         zeros[i] = zero_field(n, &g);
+    if (kind == INDEX && e->order) {
+        ordered_index(e, own->group, first, count, y);
+        return;
+    }
     for (uint64_t i = first; i < first + count; i++, y += 4)
         store_le32(y, kind == INDEX ? (uint32_t)(i / own->group) : word_of(n, zeros, 1));
 }
@@ -284,7 +425,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     for (uint64_t place = 0; place < width; place++) {
         uint64_t from = first > place ? num_ceil_div(first - place, width) : 0;
         uint64_t to = end > place ? num_ceil_div(end - place, width) : 0;
-        if (from < to && !put_place(e, run, kind, &form, place, from, to,
+        if (from < to && !(e->order ? put_ordered : put_place)(e, run, kind, &form, place, from, to,
             y + (from * width + place - first) * form.bytes, err))
             return false;
     }
@@ -295,7 +436,7 @@ static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .surveyed = true, .joint = true }
+    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .resolve = resolve, .surveyed = true, .joint = true }
 
 const struct encoder encode_columns[] = {
     COLUMNS("gptq", "GPTQ", gptq),

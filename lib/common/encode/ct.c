@@ -2,7 +2,8 @@
  *
  *     int8-channel    P.weight I8 [out, in], P.weight_scale D [out, 1]; asymmetric: P.weight_zero_point I8 [out, 1]
  *     int4-group      P.weight_packed I32 [out, in/8], P.weight_scale D [out, G], P.weight_shape I64 [2] = out, in;
- *                     asymmetric: P.weight_zero_point I32 [ceil(out/8), G]
+ *                     asymmetric: P.weight_zero_point I32 [ceil(out/8), G];
+ *                     of a source whose groups are not neighbours: P.weight_g_idx I32 [in], the group of each column
  *
  * int8-channel stores signed codes. int4-group stores code + 8 in 4-bit fields, eight to a word with the first in the lowest
  * bits: eight columns in weight_packed, eight rows in weight_zero_point. Source: compressed-tensors
@@ -16,10 +17,11 @@
 #include "base/num.h"
 #include "encode/groups.h"
 #include "encode/move.h"
+#include "encode/ordered.h"
 #include "encode/solve.h"
 #include "kernel/encode_int.h"
 
-enum ct_kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE };
+enum ct_kind { SCALES, ZEROS, PACKED_ZEROS, CODES, WORDS, SHAPE, INDEX };
 
 struct ct_own {
     struct int_rule rule;
@@ -88,29 +90,39 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
         return fit;
     struct ct_own *own = own_of(e, 4, group, options, err);
     uint64_t groups = e->cols / group;
+    bool ordered = e->exact && ordered_fit(e, group);
+    uint32_t elems = ordered ? (uint32_t)e->cols : group;       /* ordered: a grain is a row */
     enum dtype d = groups_dtype(e);
-    return own && add_shape(e, err)
-        && add(e, SCALES, ".weight_scale", d, e->rows, groups, group, dtype_facts(d)->bytes, err)
+    if (ordered && e->cols > ENCODE_FLOATS) {
+        e->why = "rows longer than 131072 elements";
+        return ENCODE_NO;
+    }
+    return own && add_shape(e, err) && (!ordered || add(e, INDEX, ".weight_g_idx", DTYPE_I32, e->cols, 0, 0, 4, err))
+        && add(e, SCALES, ".weight_scale", d, e->rows, groups, elems, elems / group * dtype_facts(d)->bytes, err)
         && (!own->rule.asymmetric
             || add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
-        && add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, group, group / 2, err)
+        && add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, elems, elems / 2, err)
         ? ENCODE_YES : ENCODE_FAIL;
 }
 
-/* Finds the scale and zero point of the group at x, whose first element is number `at` of the weight. An exact encoding also
- * sets the codes. */
+/* Finds the scale and zero point of group j after the one at x, whose first element is number `at` of the weight; if the groups are
+ * ordered, x is the row. An exact encoding also sets the codes. */
 static bool
-find(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct int_group *g, uint8_t *q,
+find(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, uint64_t j, struct int_group *g, uint8_t *q,
     struct err *err)
 {
     const struct ct_own *own = e->own;
     const struct solve_int how = { own->rule.bits, own->rule.asymmetric, -(1 << (own->rule.bits - 1)), own->rule.dtype };
+    const float *group = x + j * own->group;
     struct solve_block b;
     if (!e->exact) {
-        encode_int_ct.find(g, x, own->group, &own->rule);
-        return groups_scale_fits(e, g->scale, own->rule.dtype, x, own->group, at, err);
+        encode_int_ct.find(g, group, own->group, &own->rule);
+        return groups_scale_fits(e, g->scale, own->rule.dtype, group, own->group, at + j * own->group, err);
     }
-    solve_begin(&b, e, run, x, own->group, at);
+    if (e->order)
+        ordered_begin(&b, e, run, x, at, j, own->group);
+    else
+        solve_begin(&b, e, run, group, own->group, at + j * own->group);
     return solve_int(&b, &how, g, q);
 }
 
@@ -119,14 +131,15 @@ static bool
 zero_words(const struct encoding *e, const struct encode_run *run, uint64_t at, size_t n, uint8_t *y, struct err *err)
 {
     const struct ct_own *own = e->own;
-    uint64_t groups = e->cols / own->group, row = at / groups * 8, col = at % groups * own->group;
+    uint64_t groups = e->cols / own->group, row = at / groups * 8, first = at % groups, col = e->order ? 0 : first * own->group;
+    size_t count = e->order ? (size_t)e->cols : n * own->group;
     memset(y, 0, n * 4);
     for (uint64_t i = 0; i < 8 && row + i < e->rows; i++) {
-        if (!run->read(run->of, (row + i) * e->cols + col, n * own->group, run->x, err))
+        if (!run->read(run->of, (row + i) * e->cols + col, count, run->x, err))
             return false;
         for (size_t j = 0; j < n; j++) {
             struct int_group g;
-            if (!find(e, run, run->x + j * own->group, (row + i) * e->cols + col + j * own->group, &g, (uint8_t *)run->back, err))
+            if (!find(e, run, run->x, (row + i) * e->cols + col, e->order ? first + j : j, &g, (uint8_t *)run->back, err))
                 return false;
             store_le32(y + 4 * j, load_le32(y + 4 * j) | (uint32_t)g.zero << 4 * i);
         }
@@ -190,20 +203,66 @@ put_codes(const struct encoding *e, const struct encode_run *run, enum ct_kind k
     return y + (kind == WORDS ? n / 2 : n);
 }
 
+/* Writes the codes of an ordered group, which `find` has left gathered, to their columns of the row at y, and decodes them again from
+ * there for comparison. */
+static void
+scatter(const struct encoding *e, const struct encode_run *run, const uint32_t *column, const struct int_group *g, uint8_t *q, uint8_t *y,
+    uint64_t at)
+{
+    size_t n = ((const struct ct_own *)e->own)->group;
+    for (size_t i = 0; i < n; i++)
+        y[column[i] / 2] |= (uint8_t)(q[i] << column[i] % 2 * 4);
+    if (!run->compare)
+        return;
+    for (size_t i = 0; i < n; i++)
+        q[i] = y[column[i] / 2] >> column[i] % 2 * 4 & 15;
+    run->kernels->codes8_f32(run->back, q, 0, n, &(const struct codes8){ &g->zero, &g->scale, n, false, true });
+    run->compare(run->of, at + column[0], run->room, run->back, n);
+}
+
+/* Encodes rows [first, first + count) whose groups are ordered. */
+static bool
+encode_rows(const struct encoding *e, const struct encode_run *run, enum ct_kind kind, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
+{
+    const struct ct_own *own = e->own;
+    uint8_t *q = (uint8_t *)run->room + ORDERED_ROOM;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = (first + i) * e->cols;
+        if (kind == WORDS)
+            memset(y, 0, e->cols / 2);
+        for (uint64_t j = 0; j < e->cols / own->group; j++) {
+            struct int_group g;
+            if (!find(e, run, run->x + i * e->cols, at, j, &g, q, err))
+                return false;
+            if (kind == SCALES)
+                y += groups_store(y, own->rule.dtype, g.scale);
+            else
+                scatter(e, run, e->order + j * own->group, &g, q, y, at);
+        }
+        y += kind == WORDS ? e->cols / 2 : 0;
+    }
+    return true;
+}
+
 static bool
 encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
     const struct ct_own *own = e->own;
     enum ct_kind kind = own->kind[part];
-    if (kind == PACKED_ZEROS)
-        return packed_zeros(e, run, first, count, y, err);
+    if (kind == INDEX)
+        ordered_index(e, own->group, first, count, y);
+    if (kind == INDEX || kind == PACKED_ZEROS)
+        return kind == INDEX || packed_zeros(e, run, first, count, y, err);
+    if (e->order)
+        return encode_rows(e, run, kind, first, count, y, err);
     for (uint64_t i = 0; i < count; i++) {
         const float *x = run->x + i * own->group;
         uint64_t at = (first + i) * own->group;
         struct int_group g;
         uint8_t packed[GROUPS_MOST], *q = kind == WORDS ? packed : kind == CODES ? y : (uint8_t *)run->back;
-        if (!find(e, run, x, at, &g, q, err))
+        if (!find(e, run, x, at, 0, &g, q, err))
             return false;
         if (kind == SCALES)
             y += groups_store(y, own->rule.dtype, g.scale);

@@ -76,7 +76,8 @@ solve_same(enum exact_level level, double value, double product)
 bool
 solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double nearest)
 {
-    *b->fail = (struct exact_fail){ cause, b->at, b->at + i, (double)b->x[i], nearest };
+    *b->fail = (struct exact_fail){ cause, b->at + (b->column ? b->column[0] : 0), b->at + (b->column ? b->column[i] : i),
+        (double)b->x[i], nearest };
     return false;
 }
 

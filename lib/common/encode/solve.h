@@ -16,7 +16,8 @@
 struct solve_block {
     const float *x;
     size_t n;
-    uint64_t at;                        /* element of the weight */
+    uint64_t at;                        /* element of the weight; that of the row if `column` is set */
+    const uint32_t *column;             /* of each value, if they are not neighbours; else NULL */
     const float *scale, *term, *zero, *unit, *code;
     enum exact_level level;
     struct exact_source source;

@@ -19,7 +19,7 @@
 
 struct hf_quantizer;
 
-/* The modules quantized by one encoder. */
+/* The modules quantized by one encoder, and if the loader needs that with the same options. */
 struct hf_module_group {
     const struct encoding *e;       /* an example */
     const struct hf_quantizer *quantizer;   /* table row of the encoder */
@@ -34,6 +34,7 @@ struct hf_modules {
     struct names experts;           /* each "P.experts" without any quantized expert */
     bool head;                      /* the lists contain a head; if not, it may be tied */
     bool head_encoded;
+    bool ordered;                   /* a weight has groups of columns that are not neighbours */
     struct catalog *catalog;        /* for warnings; borrowed */
 };
 

@@ -42,11 +42,19 @@ experts_of(const struct tensor *t)
     return is ? (size_t)(p - t->name) + sizeof word - 2 : 0;
 }
 
+/* Returns true if one group can have both weights: it declares the options of all. */
+static bool
+is_alike(const struct hf_loader *loader, const struct encoding *a, const struct encoding *b)
+{
+    return !loader->declares || (a->options.asymmetric == b->options.asymmetric && a->options.group_size == b->options.group_size
+        && !a->order == !b->order);
+}
+
 static struct hf_module_group *
 group_of(struct hf_modules *m, const struct encoding *e, const struct hf_quantizer *q, struct err *err)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (m->group[i].quantizer == q)
+        if (m->group[i].quantizer == q && is_alike(q->loader, m->group[i].e, e))
             return &m->group[i];
     struct hf_module_group *all = realloc(m->group, (m->n + 1) * sizeof *all);
     if (!all) {
@@ -73,6 +81,7 @@ add_encoded(struct collected *c, const struct encoding *e, struct err *err)
             return false;
     }
     struct hf_module_group *group = group_of(&c->m, e, q, err);
+    c->m.ordered = c->m.ordered || e->order;
     if (!group || !names_add(&group->names, t->name, n != 0 ? n : t->name_len, err))
         return false;
     if (hf_modules_is_embedding(group->names.name[group->names.n - 1]) && !names_add(&c->embeddings, t->name, n, err))

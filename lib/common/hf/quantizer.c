@@ -85,7 +85,7 @@ put_weights(struct str *out, const struct hf_module_group *group)
         str_format(out, "%u", (unsigned)how->group_size);
     else
         str_text(out, "null");
-    str_format(out, ", \"strategy\": \"%s\", \"dynamic\": false", q->strategy);
+    str_format(out, ", \"strategy\": \"%s\", \"dynamic\": false%s", q->strategy, group->e->order ? ", \"actorder\": \"group\"" : "");
     if (q->scale)
         str_format(out, ", \"scale_dtype\": \"%s\"", q->scale);
     if (q->activations)
@@ -160,8 +160,8 @@ config_gptq(struct str *out, const struct hf_modules *m)
 {
     const struct encode_options *how = &m->group[0].e->options;
     unsigned bits = m->group[0].quantizer->bits;
-    str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": false, "
-        "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", bits, (unsigned)how->group_size,
+    str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": %s, "
+        "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", bits, (unsigned)how->group_size, m->ordered ? "true" : "false",
         how->asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
     put_exceptions(out, m);
     str_text(out, "}");
@@ -223,9 +223,9 @@ config_gptoss(struct str *out, const struct hf_modules *m)
 /* The scales of FP8 have one type. bitsandbytes and MLX weights describe themselves. */
 static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quantizer_experts },
     bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
-    ct = { config_ct, .mixes = true, .embeddings = true }, modelopt = { .config = config_modelopt },
+    ct = { config_ct, .mixes = true, .embeddings = true, .declares = true }, modelopt = { .config = config_modelopt },
     gptq = { config_gptq, .mixes = true }, awq = { config_awq, .mixes = true },
-    mlx = { config_mlx, "quantization", true, true, NULL }, gptoss = { .config = config_gptoss };
+    mlx = { config_mlx, .alias = "quantization", .mixes = true, .embeddings = true }, gptoss = { .config = config_gptoss };
 
 #define NONE(name) { name, .loader = NULL }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
@@ -286,6 +286,7 @@ static const struct gap_rule {
     enum hf_gap gap;
     bool always, asymmetric, ragged;    /* all weights; with zero points; with partial blocks of 128 */
     bool others;                        /* those that are not experts */
+    bool ordered;                       /* with groups of columns that are not neighbours */
     uint32_t group;                     /* with more elements per group than this; 0: any */
     const char *why;
 } gaps[] = {
@@ -306,6 +307,9 @@ static const struct gap_rule {
         "--symmetric" },
     { &gptq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
     { &awq, NULL, HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
+    /* validate_actorder of compressed-tensors' quantization/quant_args.py. */
+    { &ct, "int4-group", HF_GAP_REMOVED, .ordered = true, .why = "groups consist of columns in another order (weight_g_idx), which "
+        "compressed-tensors reads up to version 0.18 only; --scheme gptq has that order, too" },
     { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
 };
 
@@ -329,6 +333,7 @@ hf_quantizer_gap(const struct hf_quantizer *q, const struct encoding *e, enum hf
         const struct gap_rule *r = &gaps[i];
         if (r->gap == gap && r->loader == q->loader && (!r->encoder || strcmp(r->encoder, q->encoder) == 0)
                 && (r->always || (r->others && !is_expert(e)) || (r->asymmetric && e->options.asymmetric) || (r->ragged && is_ragged(e))
+                    || (r->ordered && e->order)
                     || (r->group != 0 && e->options.group_size > r->group)))
             return r->why;
     }

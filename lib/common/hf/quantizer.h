@@ -11,6 +11,7 @@ struct hf_loader {
     const char *alias;              /* second member of config.json with the same value, or NULL */
     bool mixes;                     /* one config can describe several encoders; otherwise only those with equal `word` */
     bool embeddings;                /* reads quantized embeddings */
+    bool declares;                  /* the config declares zero points, group size and order of the weights in a group */
     /* Returns the value of "expert_dtype", another member that some models have; or NULL. */
     const char *(*experts)(const struct hf_modules *m);
 };
@@ -41,6 +42,7 @@ const struct hf_quantizer *hf_quantizer_of(const struct encoder *encoder);
 enum hf_gap {
     HF_GAP_DIFFERS,                 /* transformers computes other values */
     HF_GAP_REFUSED,                 /* vLLM rejects the weight */
+    HF_GAP_REMOVED,                 /* newer versions of the loader reject the weight */
     HF_GAPS
 };
 

@@ -1,5 +1,6 @@
 #include "plan/exact_plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -90,6 +91,31 @@ describe_seconds(struct exact_source *s, const struct weight *w, const struct we
     return true;
 }
 
+/* Lists the columns by group. Leaves s->order NULL if the groups differ in size, which readers take differently. */
+static bool
+describe_order(struct exact_source *s, const struct weight_grid *g, const struct exact_reader *reader, struct err *err)
+{
+    uint64_t n = shape_dim(&g->g_idx->shape, 0), each = g->groups != 0 ? n / g->groups : 0;
+    if (each == 0 || n % g->groups != 0)
+        return true;
+    uint32_t *order = catalog_alloc(reader->catalog, (size_t)n * sizeof *order, err);
+    uint32_t *have = order ? calloc((size_t)(g->groups + n), sizeof *have) : NULL;      /* columns of each group; then g_idx */
+    const uint32_t *g_idx = have ? have + g->groups : NULL;
+    bool ok = have ? reader->read(reader->of, g->g_idx, have + g->groups, err) : order && err_memory(err, n * sizeof *have), even = ok;
+    for (uint64_t i = 0; even && i < n; i++) {
+        int64_t k = (int32_t)load_le32((const uint8_t *)&g_idx[i]);
+        k += k < 0 ? (int64_t)g->groups : 0;
+        even = k >= 0 && k < (int64_t)g->groups && have[k] < each;
+        if (even)
+            order[(uint64_t)k * each + have[k]++] = (uint32_t)i;
+    }
+    free(have);
+    s->order = even ? order : NULL;
+    s->norder = n;
+    s->order_group = each;
+    return ok;
+}
+
 /* Describes one quantized weight. */
 static bool
 describe(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
@@ -101,7 +127,7 @@ describe(struct exact_source *s, const struct weight *w, const struct exact_read
     *s = (struct exact_source){ .codes = codes[g.codes], .scale = g.scale, .group = g.group, .bits = g.bits, .zeros = g.zeros,
         .plus_zero = g.plus_zero, .rounds = !g.exact, .divides = g.divides, .late = g.late, .short_name = g.short_name,
         .two = g.second != NULL };
-    if (g.second && !describe_seconds(s, w, &g, reader, err))
+    if ((g.second && !describe_seconds(s, w, &g, reader, err)) || (g.g_idx && !describe_order(s, &g, reader, err)))
         return false;
     return !((s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E4M3) || s->codes == EXACT_OTHER) || describe_input(s, w, reader, err);
 }
@@ -226,7 +252,7 @@ static uint64_t
 group_of(const struct encoder *encoder, const struct exact_source *s)
 {
     bool mlx = begins(encoder->name, "mlx-");
-    uint64_t g = s->group;
+    uint64_t g = s->order ? s->order_group : s->group;
     if (mlx)
         return g == 0 ? 0 : g % 128 == 0 ? 128 : g % 64 == 0 ? 64 : g % 32 == 0 ? 32 : 0;
     if (strcmp(encoder->name, "nf4") == 0 || strcmp(encoder->name, "bnb-nf4") == 0)

@@ -486,7 +486,8 @@ grid(const struct weight *w, struct weight_grid *g)
     const struct ct *ct = w->own;
     enum dtype scale = w->part[SCALE]->dtype;
     *g = (struct weight_grid){ .codes = GRID_INT, .bits = ct->packing.bits, .group = ct->shuffled ? 0 : ct->blocks.b1,
-        .scale = scale, .zeros = w->part[ZERO] != NULL, .exact = scale != DTYPE_F32 };
+        .scale = scale, .zeros = w->part[ZERO] != NULL, .exact = scale != DTYPE_F32, .g_idx = ct->shuffled ? w->part[G_IDX] : NULL,
+        .groups = ct->groups };
 }
 
 const struct scheme ct_packed_schemes[] = {

@@ -357,7 +357,7 @@ grid(const struct weight *w, struct weight_grid *g)
     const struct gptq *q = w->own;
     enum dtype scale = w->part[SCALES]->dtype;
     *g = (struct weight_grid){ .codes = GRID_INT, .bits = q->bits, .group = q->shuffled ? 0 : q->group, .scale = scale,
-        .zeros = w->part[ZEROS] != NULL, .exact = scale != DTYPE_F32 };
+        .zeros = w->part[ZEROS] != NULL, .exact = scale != DTYPE_F32, .g_idx = q->shuffled ? w->part[G_IDX] : NULL, .groups = q->groups };
 }
 
 const struct scheme gptq_schemes[] = {

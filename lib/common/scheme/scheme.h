@@ -77,6 +77,8 @@ struct weight_grid {
     const struct tensor *second;        /* scale of the whole weight, F32; or NULL */
     uint32_t over;                      /* divides `second` first; 0: nothing does */
     bool short_name;            /* the scales are called P.scale */
+    const struct tensor *g_idx;         /* I32: the group of each column, if those of a group are not neighbours; else NULL */
+    uint64_t groups;                    /* of these; negative numbers in g_idx count from the end */
 };
 
 /* The bytes of a part that a run of output elements needs. */
