@@ -34,7 +34,7 @@ struct hf_modules {
     struct names experts;           /* each "P.experts" without any quantized expert */
     bool head;                      /* the lists contain a head; if not, it may be tied */
     bool head_encoded;
-    bool ordered;                   /* a weight has groups of columns that are not neighbours */
+    bool ordered, asymmetric;       /* a weight has groups of columns that are not neighbours; has zero points */
     struct catalog *catalog;        /* for warnings; borrowed */
 };
 

@@ -82,6 +82,7 @@ add_encoded(struct collected *c, const struct encoding *e, struct err *err)
     }
     struct hf_module_group *group = group_of(&c->m, e, q, err);
     c->m.ordered = c->m.ordered || e->order;
+    c->m.asymmetric = c->m.asymmetric || e->options.asymmetric;
     if (!group || !names_add(&group->names, t->name, n != 0 ? n : t->name_len, err))
         return false;
     if (hf_modules_is_embedding(group->names.name[group->names.n - 1]) && !names_add(&c->embeddings, t->name, n, err))

@@ -162,7 +162,7 @@ config_gptq(struct str *out, const struct hf_modules *m)
     unsigned bits = m->group[0].quantizer->bits;
     str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": %s, "
         "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", bits, (unsigned)how->group_size, m->ordered ? "true" : "false",
-        how->asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
+        m->asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
     put_exceptions(out, m);
     str_text(out, "}");
     if (m->n > 1)
