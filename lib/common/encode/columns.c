@@ -9,8 +9,8 @@
  *
  * A line is one row of the output; a place in it is computed from one row or f rows of the weight. For each of these rows,
  * the columns needed by the requested lines are read at once, in whole groups. A request for less than a group of lines
- * still reads the whole group; GROUPS_MOST bounds that cost. If the groups are ordered (ordered.h), whole rows are read, except
- * for codes that have the scales of the source.
+ * still reads the whole group; GROUPS_MOST bounds that cost. If the groups are ordered (ordered.h), whole rows are read, unless
+ * all groups keep the scales and zero points of the source.
  *
  * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear.
  */
@@ -292,19 +292,39 @@ put_place(const struct encoding *e, const struct encode_run *run, enum columns_k
 
 /* --- ordered groups */
 
+/* Returns true if all groups keep the scales and zero points of the source. */
+static bool
+is_kept(const struct encode_run *run)
+{
+    return run->facts[0] == 0;
+}
+
+/* Sets a group that keeps the scale and zero point of the source, of which element i of `all` is one. */
+static void
+keep_group(struct int_group *g, const struct encoding *e, const struct solve_block *all, uint64_t i)
+{
+    *g = (struct int_group){ all->scale[i], e->options.asymmetric ? all->zero[i] : (float)(1u << (how_of(e).bits - 1)) };
+}
+
 /* Writes the scales, or the zero points as row r of their words, of groups [from, to) of the row that begins with element `at`. */
 static bool
 put_groups(const struct encoding *e, const struct encode_run *run, enum columns_kind kind, uint64_t at, uint32_t r, uint64_t from,
     uint64_t to, uint8_t *y, size_t pitch, struct err *err)
 {
     const struct columns_numbers *n = numbers_of(e);
-    if (!run->read(run->of, at, (size_t)e->cols, run->x, err))
+    const size_t group = ((const struct columns_own *)e->own)->group;
+    uint64_t count = is_kept(run) ? 0 : e->cols;        /* else up to the first column of each group */
+    for (uint64_t j = from; j < to; j++)
+        count = num_max(count, e->order[j * group] + 1);
+    if (!run->read(run->of, at, (size_t)count, run->x, err))
         return false;
-    for (; from < to; from++, y += pitch) {
+    for (uint64_t j = from; j < to; j++, y += pitch) {
         struct solve_block b;
         struct int_group g;
-        ordered_begin(&b, e, run, run->x, at, from, ((const struct columns_own *)e->own)->group);
-        if (!solve_group(e, &b, &g, (uint8_t *)run->back))
+        solve_begin(&b, e, run, run->x, (size_t)count, at);
+        if (is_kept(run))
+            keep_group(&g, e, &b, e->order[j * group]);
+        else if (ordered_begin(&b, e, run, run->x, at, j, group), !solve_group(e, &b, &g, (uint8_t *)run->back))
             return false;
         if (kind == SCALES)
             groups_store(y, DTYPE_F16, g.scale);
@@ -316,7 +336,7 @@ put_groups(const struct encoding *e, const struct encode_run *run, enum columns_
 
 /* Finds the codes of columns [col, col + n) of a row, whose groups all keep the scales and zero points of the source, one by one. */
 static bool
-find_hinted(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t col, size_t n, uint8_t *q, struct err *err)
+find_kept(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t col, size_t n, uint8_t *q, struct err *err)
 {
     const struct solve_int how = how_of(e);
     const float magic = 0x1.8p23f, top = (float)((1u << how.bits) - 1);
@@ -328,9 +348,10 @@ find_hinted(const struct encoding *e, const struct encode_run *run, uint64_t at,
     for (size_t i = 0; i < GROUPS_MOST; i++)
         middle[i] = (float)(1u << (how.bits - 1));
     for (size_t i = 0; i < n; i++) {
-        float zero = how.asymmetric ? all.zero[i] : *middle, m = all.x[i] / all.scale[i] + magic - magic, field = m + zero;
         struct int_group g;
-        bool same = field >= 0 && field <= top && m * all.scale[i] == all.x[i] && solve_is_plain(&all);
+        keep_group(&g, e, &all, i);
+        float m = all.x[i] / g.scale + magic - magic, field = m + g.zero;
+        bool same = field >= 0 && field <= top && m * g.scale == all.x[i] && solve_is_plain(&all);
         q[i] = same ? (uint8_t)field : 0;
         if (!same && (solve_begin(&b, e, run, run->x + i, 1, at + col + i), !solve_int(&b, &how, &g, &q[i])))
             return false;
@@ -379,7 +400,7 @@ put_ordered(const struct encoding *e, const struct encode_run *run, enum columns
     uint32_t f = 32 / n->bits;
     uint64_t at = place * form->rows * e->cols;
     uint8_t *q = (uint8_t *)(run->back + ENCODE_FLOATS / 2);            /* comparisons need less than the first half */
-    if (kind == CODES && !(run->facts[0] != 0 ? find_ordered : find_hinted)(e, run, at, from * f, (size_t)(to - from) * f, q, err))
+    if (kind == CODES && !(is_kept(run) ? find_kept : find_ordered)(e, run, at, from * f, (size_t)(to - from) * f, q, err))
         return false;
     for (uint64_t line = from; kind != SCALES && line < to; line++)
         store_le32(y + (line - from) * pitch, kind == CODES ? word_of(n, q + (line - from) * f, 1) : 0);

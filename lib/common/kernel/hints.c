@@ -33,6 +33,10 @@ spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t 
         fill(y, 0.0f, n);
         return;
     }
+    if (group == 1) {
+        memcpy(y, of_group, n * sizeof *y);
+        return;
+    }
     for (size_t left = group - first % group; n != 0; of_group++, left = group) {
         size_t now = n < left ? n : left;
         fill(y, *of_group, now);
