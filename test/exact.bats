@@ -373,6 +373,31 @@ exec(sys.argv[1])' "$1"; }
     [ ! -e never.safetensors ] && [ ! -e never.gguf ]
 }
 
+@test "a finite value stays finite at levels bf16 and f16" {
+    "$helpers/codes" m.safetensors int4-large a.weight:64x256       # beyond F16
+    for s in q4_0 q5_0 q8_0 int8-channel fp8-ue8m0 f16; do
+        try 69 amn-forget --json-errors --exact=f16 --scheme $s -o never m.safetensors
+        jq -e '.kind == "inexact" and (.witness.levels | index("f16") | not)' err >/dev/null || { cat err; return 1; }
+    done
+    refuses m.safetensors scale '[0,0]' --exact --scheme q4_0
+    refute grep -q 'exact=f16' err
+    for s in f32 int4-group; do
+        try 0 amn-forget -q --exact=f16 --scheme $s m.safetensors
+        diff <(values m.safetensors) <(values out)
+    done
+}
+
+@test "a value that rounds to F16 and then to another BF16 is not held by f16 at level bf16" {
+    # 1 + 2^-8 + 2^-13 is 1 + 2^-7 in BF16, and 1 + 2^-8 in F16, which is 1 in BF16
+    python3 -c 'import struct
+from modelfile import write
+write("m.safetensors", [("a.weight", "F8_E4M3", [32, 32], b"\x38" * 1024), ("a.weight_scale", "F32", [], struct.pack("<f", 1 + 2**-8 + 2**-13))])'
+    refuses m.safetensors precision '[0,0]' --exact=bf16 --scheme f16
+    try 0 amn-forget -q --exact=bf16 --scheme bf16 m.safetensors
+    amn-convert -q --to raw -o raw out
+    [ "$(head -c 2 raw | od -An -tx2 | tr -d ' ')" = 3f81 ]
+}
+
 @test "permuted columns are refused by name" {
     f=$corpus/safetensors-good/gptq-4bit-sym-shuffled.safetensors
     for s in q4_0 mlx-4bit mxfp4; do

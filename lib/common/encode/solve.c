@@ -49,7 +49,8 @@ real_value(const struct solve_block *b, size_t i)
 double
 solve_rounded(enum exact_level level, float v)
 {
-    return (double)(level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : level == EXACT_F16 ? rounded(DTYPE_F16, v) : v);
+    float near = level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : level == EXACT_F16 ? rounded(DTYPE_F16, v) : v;
+    return (double)(isfinite(near) ? near : v);
 }
 
 double
@@ -61,16 +62,7 @@ solve_value(const struct solve_block *b, size_t i)
 bool
 solve_same(enum exact_level level, double value, double product)
 {
-    switch (level) {
-    case EXACT_BF16:
-        return (double)rounded(DTYPE_BF16, (float)product) == value;
-    case EXACT_F16:
-        return (double)rounded(DTYPE_F16, (float)product) == value;
-    case EXACT_REAL:
-        return product == value;
-    default:
-        return (double)(float)product == value;
-    }
+    return (level == EXACT_REAL ? product : solve_rounded(level, (float)product)) == value;
 }
 
 bool

@@ -30,7 +30,8 @@ void solve_begin(struct solve_block *b, const struct encoding *e, const struct e
 /* Returns value i at the level of the block: after its rounding, or the real number. */
 double solve_value(const struct solve_block *b, size_t i);
 
-/* Returns an F32 value after the rounding of a level. */
+/* Returns an F32 value after the rounding of a level; a finite one that would become infinite is not rounded, so that it is the same
+ * as no other. */
 double solve_rounded(enum exact_level level, float v);
 
 /* Returns true if a product, exact in F64, is the value at this level. */

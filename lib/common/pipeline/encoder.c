@@ -1,6 +1,7 @@
 #include "pipeline/encoder.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,7 +214,7 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
     const enum dtype type = level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32;
     bool differs = level != EXACT_REAL && !(level == EXACT_F32 && same_floats(x, back, n));
     for (size_t i = 0; differs && i < n; i++)
-        if (!(rounded(type, x[i]) == rounded(type, back[i])) && first + i < r->wrong)
+        if (!(x[i] == back[i] || (rounded(type, x[i]) == rounded(type, back[i]) && isfinite(rounded(type, x[i])))) && first + i < r->wrong)
             r->wrong = first + i;
 }
 
