@@ -202,6 +202,7 @@ scales() {
     try 0 amn-forget --exact --scheme q4_0 --inexact 'a.*' -o i.gguf m.safetensors
     amn-inspect i.gguf | jq -e '.schemes.q4_0.weights == 1 or .scheme_label == "GGUF Q4_0"'
     try 2 amn-forget --exact --scheme q4_0 --inexact typo -o i.gguf m.safetensors
+    grep -q -- "--inexact: no tensor matches 'typo'" err
 }
 
 @test "--report: levels, blocks and codes of 8; as a page" {
