@@ -399,6 +399,27 @@ write("m.safetensors", [("a.weight", "F8_E4M3", [32, 32], b"\x38" * 1024), ("a.w
     [ "$(head -c 2 raw | od -An -tx2 | tr -d ' ')" = 3f81 ]
 }
 
+@test "a quantized weight that is not selected, or is no matrix, keeps its values" {
+    "$helpers/codes" m.safetensors nvfp4 a.weight:64x256 b.weight:64x256
+    echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json
+    for o in '--exclude b.*' '--include a.*'; do
+        holds m.safetensors --exact --config config.json --scheme modelopt-nvfp4 $o
+        amn-parse out | jq -es 'any(.name == "b.weight" and .dtype == "U8")' >/dev/null     # as it is stored
+        holds m.safetensors --exact --config config.json --scheme nvfp4 --to gguf $o
+        amn-parse out | jq -es 'any(.name == "b.weight" and .dtype == "F32")' >/dev/null    # BF16 does not hold it
+        try 69 amn-forget --exact=real --config config.json --scheme nvfp4 --to gguf $o -o never.gguf m.safetensors
+    done
+    try 0 amn-forget --exact --config config.json --scheme modelopt-nvfp4 --exclude 'b.*' m.safetensors
+    grep -q 'exact: 1 weight (1 moved), 1 kept' err
+    python3 -c 'import struct
+from modelfile import write
+write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.weight_scale", "F32", [], struct.pack("<f", 0.0123))])'
+    for s in f32 fp8-per-tensor q8_0; do
+        holds v.safetensors --exact --scheme $s
+    done
+    [ ! -e never.gguf ]
+}
+
 @test "permuted columns are refused by name" {
     f=$corpus/safetensors-good/gptq-4bit-sym-shuffled.safetensors
     for s in q4_0 mlx-4bit mxfp4; do

@@ -403,6 +403,32 @@ decide(struct exact_attempt *a, struct err *err)
         && (keep_same(a, row) || choose(a, row, ruled, 0, err));
 }
 
+/* Decides for a quantized weight that is not selected, or not a matrix: it stays as it is stored if the output can hold that, and else
+ * becomes the first of bf16, f16 and f32 that holds it. */
+static bool
+leave(struct exact_attempt *a, struct err *err)
+{
+    static const char *const names[] = { "bf16", "f16", "f32" };
+    struct exact_row *row;
+    if (!exact_begin(a, err) || !add_row(a, &row, err))
+        return false;
+    row->kept = true;
+    if (a->trial.decode && roles_is_kept(a->choice->list[a->place].decode, a->cmd->writer->keeps)) {
+        a->choice->list[a->place].kept = a->choice->list[a->place].decode;
+        return true;
+    }
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (!exact_try_name(a, encode_exact_find(names[k], false), err))
+            return false;
+        if (a->out.fail.cause == EXACT_HOLDS) {
+            row->kept = false;
+            take(a, row);
+            return true;
+        }
+    }
+    return exact_refuse(a->cmd, a, err);
+}
+
 bool
 exact_choose_after(struct exact_attempt *a, struct exact_row *row, const struct encoder *e, struct err *err)
 {
@@ -450,7 +476,9 @@ exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, str
         bool quantized = c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode), tries = false;
         if (c->kept || (!quantized && !cmd->scheme && !cmd->needs_scheme))
             continue;
-        ok = reduction_offers(&offers, choice, i, &tries, err) && (!tries || (model_spool(p->model, err) && decide(&a, err)));
+        ok = reduction_offers(&offers, choice, i, &tries, err);
+        if (ok && (tries || (quantized && cmd->needs_scheme)))
+            ok = model_spool(p->model, err) && (tries ? decide(&a, err) : leave(&a, err));
     }
     free(owned);
     ok = ok && (r->apart || exact_share(cmd, p, choice, err)) && reduction_finish(r, choice, err);
