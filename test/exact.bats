@@ -201,6 +201,14 @@ scales() {
     jq -e 'select(.name) | .to == "q5_0" and .way == "hint" and .tried[0].scheme == "q4_0" and .tried[0].cause == "span"' r.json
     try 0 amn-forget --exact --scheme q4_0 --inexact 'a.*' -o i.gguf m.safetensors
     amn-inspect i.gguf | jq -e '.schemes.q4_0.weights == 1 or .scheme_label == "GGUF Q4_0"'
+    grep -q 'note: exact: 0 weights, 1 rounded to q4_0: SQNR [0-9.]* dB, mean error' err
+    try 0 amn-forget --scheme q4_0 -o o.gguf m.safetensors              # the same error
+    [ "$(sed -n 's/.*SQNR/SQNR/p' err | head -n 1)" = "$(amn-forget --exact --scheme q4_0 --inexact '*' --test m.safetensors 2>&1 |
+        sed -n 's/.*SQNR/SQNR/p')" ]
+    "$helpers/codes" two.safetensors int4 a.weight:64x256 b.weight:64x256:int4-zeros
+    try 0 amn-forget --exact --scheme q4_0 --inexact 'b.*' --test two.safetensors       # the cost of that weight alone
+    [ "$(sed -n 's/.*(1 with the source.s scales), 1 rounded to q4_0: //p' err)" = "$(amn-forget --scheme q4_0 --include 'b.*' --test \
+        two.safetensors 2>&1 | sed -n 's/.*SQNR/SQNR/p')" ]
     try 2 amn-forget --exact --scheme q4_0 --inexact typo -o i.gguf m.safetensors
     grep -q -- "--inexact: no tensor matches 'typo'" err
 }
@@ -281,6 +289,7 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
 @test "weights on no grid stay as they are" {
     "$helpers/weights" m.safetensors a.weight=BF16:64x256
     try 0 amn-forget --exact --scheme q4_0 -o o.gguf m.safetensors
+    grep -q 'note: exact: 0 weights, 1 kept: no name of --scheme holds one; amn-inspect --grid finds' err
     amn-parse o.gguf | jq -e '.dtype == "BF16"'
 }
 

@@ -49,6 +49,11 @@ void command_warn_of_values(const struct cli *cli, const struct pipeline *p, con
 void command_warn_of_range(const struct command *cmd, const struct pipeline *p);
 void command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
 void command_tell_shift(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
+enum { COMMAND_ERROR_TEXT = 96 };
+
+/* Returns a quantization error in words, at `text` or static. */
+const char *command_error_text(char text[COMMAND_ERROR_TEXT], const struct loss *l);
+
 void command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
 void command_tell_end(const struct command *cmd, const struct pipeline *p, const struct choice *choice, uint64_t nbytes,
     const char *where);

@@ -389,7 +389,6 @@ choose(struct exact_attempt *a, struct exact_row *row, const struct encoder *rul
     if (is_inexact(a))
         return take_inexact(a, row, err);
     row->kept = true;
-    x->nkept++;
     return !must_hold(a) || exact_refuse(a->cmd, a, err);
 }
 

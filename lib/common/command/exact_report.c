@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command/budget.h"
+#include "command/command_priv.h"
 #include "command/exact.h"
 #include "report/ndjson.h"
 
@@ -63,25 +64,37 @@ exact_report(FILE *out, const struct command *cmd, struct err *err)
     return page_finish(&page, err);
 }
 
+/* Adds what --inexact cost. */
+static void
+add_cost(struct str *s, const struct command *cmd, const struct losses *losses, size_t n)
+{
+    const struct loss l = losses ? losses_of(losses, NULL) : (struct loss){ .n = 0 };
+    char text[COMMAND_ERROR_TEXT];
+    str_format(s, ", %zu rounded to %s", n, cmd->exact.name[0]->name);
+    if (l.n != 0)
+        str_format(s, ": %s", command_error_text(text, &l));
+}
+
 void
 exact_tell(const struct command *cmd, const struct pipeline *p)
 {
     const struct command_exact *x = &cmd->exact;
-    size_t moved = 0, hinted = 0, searched = 0, plain = 0, kept = 0, same = 0;
+    size_t moved = 0, hinted = 0, searched = 0, plain = 0, kept = 0, same = 0, inexact = 0;
     struct str s = { 0 };
     for (size_t i = 0; i < x->nrows; i++) {
         const struct exact_row *r = &x->rows[i];
         same += r->kept && r->to;
-        kept += r->kept && !r->to;
+        kept += r->kept && !r->to && !x->optional;
         plain += r->plain;
+        inexact += r->inexact;
         moved += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_MOVED;
         hinted += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_HINT;
         searched += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_SEARCH;
     }
-    if (moved + hinted + searched + plain + same == 0)
+    const size_t exact = moved + hinted + searched + plain + same;
+    if (exact + inexact + kept == 0)
         return;
-    str_format(&s, "exact: %zu weight%s", moved + hinted + searched + plain + same, moved + hinted + searched + plain + same == 1 ? ""
-        : "s");
+    str_format(&s, "exact: %zu weight%s", exact, exact == 1 ? "" : "s");
     const struct { size_t n; const char *text; } parts[] = { { moved, "moved" }, { hinted, "with the source's scales" },
         { searched, "with scales found by search" }, { plain, "not quantized" }, { same, "unchanged" } };
     bool first = true;
@@ -90,9 +103,11 @@ exact_tell(const struct command *cmd, const struct pipeline *p)
             str_format(&s, "%s%zu %s", first ? " (" : ", ", parts[i].n, parts[i].text);
             first = false;
         }
-    str_text(&s, ")");
-    if (kept != 0 && !x->optional)
-        str_format(&s, ", %zu kept", kept);
+    str_text(&s, first ? "" : ")");
+    if (kept != 0)
+        str_format(&s, ", %zu kept%s", kept, exact + inexact != 0 ? "" : ": no name of --scheme holds one; amn-inspect --grid finds schemes that do");
+    if (inexact != 0)
+        add_cost(&s, cmd, p->losses, inexact);
     if (!s.failed)
         cli_say(&cmd->cli, p->model->name, "%s", s.p);
     str_clear(&s);

@@ -403,8 +403,8 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
     const struct delta *delta = measured(r, of);
     const struct encoding *e = of->encoding;
     struct shadow shadow = { .n = 0 };
-    bool ok = true;
-    r->compares = r->p->losses || delta;
+    bool losses = r->p->losses && !e->exact, ok = true;
+    r->compares = losses || delta;
     r->wide = of->wide;
     if (!r->compares)
         return make(r, of, facts, from, to, y, err);
@@ -413,7 +413,7 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
         struct loss_lanes loss = { .distance = { 0 } };
         struct shift_lanes shift = { .moved = 0 };
         end = num_min(to, (at + from - r->p->from) / PIPELINE_BLOCK * PIPELINE_BLOCK + PIPELINE_BLOCK + r->p->from - at);
-        r->loss = r->p->losses ? &loss : NULL;
+        r->loss = losses ? &loss : NULL;
         r->shift = delta ? &shift : NULL;
         r->shadow = delta && shifts_again(r->p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
         r->compared = shadow.n = shadow.at = 0;
