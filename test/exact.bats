@@ -496,6 +496,15 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     try 2 amn-forget --exact m.safetensors
     try 2 amn-forget --exact --scheme q4_0,nf4 m.safetensors
     try 2 amn-forget --exact --scheme typo m.safetensors
+    try 2 amn-forget --exact --scheme q4_0,mxfp-4 m.safetensors
+    grep -q "unknown scheme 'mxfp-4'; did you mean mxfp4?" err
+    try 2 amn-forget --exact --scheme q4_0,,q5_0 m.safetensors
+    for s in deepseek-fp4 bf16 'a list of schemes:q4_0,q5_0'; do
+        try 2 amn-forget --scheme ${s#*:} m.safetensors
+        grep -q "${s%:*} requires --exact" err
+    done
+    try 2 amn-forget --exact bf16 --scheme q4_0 m.safetensors
+    grep -q 'did you mean --exact=bf16?' err
     try 2 amn-forget --exact=f64 --scheme q4_0 m.safetensors
     try 2 amn-forget --scheme q4_0 --inexact a m.safetensors
     "$helpers/codes" large.safetensors int4 a.weight:2048x2048

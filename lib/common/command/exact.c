@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/nearest.h"
 #include "base/num.h"
+#include "command/command_priv.h"
 #include "command/exact_priv.h"
 #include "encode/plain.h"
 #include "kernel/hints.h"
@@ -45,11 +46,11 @@ add_name(struct command *cmd, const char *name, struct err *err)
     if (!e && block && block->type != DTYPE_UNKNOWN)        /* a target of weights that have it already */
         e = block;
     if (!e && block)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding; amn-forget(1) lists them",
             str_shown(shown, name, strlen(name)));
     if (!e)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: unknown scheme '%s'; amn list schemes shows all",
-            str_shown(shown, name, strlen(name)));
+        return *name ? command_unknown_scheme("scheme", name, false, err)
+            : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty name in a list: expected NAME,NAME");
     if (x->n == EXACT_NAMES)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: at most %d names", EXACT_NAMES);
     if (encode_plain_type(e) != DTYPE_UNKNOWN) {
