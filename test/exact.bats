@@ -273,12 +273,14 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
 }
 
 @test "amn-inspect --grid names the scheme that a copy was made of" {
-    for job in 'mxfp4 mxfp4' 'int4 int4-group'; do
-        "$helpers/codes" m.safetensors ${job% *} a.weight:64x256
+    for job in 'mxfp4 mxfp4 false' 'int4 int4-group false' 'int4-zeros int4-group true' 'int8 int8-channel false' \
+        'int8-zeros int8-channel true'; do
+        set -- $job
+        "$helpers/codes" m.safetensors $1 a.weight:64x256
         amn-remember -q -o copy.safetensors m.safetensors
         both 0 copy.safetensors amn-inspect --grid
         cmp out.file out.pipe
-        jq -e --arg g "${job#* }" '.grid == $g and .level == "bf16"' out.file
+        jq -e --arg g "$2" --argjson z $3 '.grid == $g and .level == "bf16" and .asymmetric == $z' out.file || { cat out.file; return 1; }
     done
     "$helpers/weights" d.safetensors a.weight=BF16:64x256
     try 0 amn-inspect --grid --human d.safetensors

@@ -214,7 +214,7 @@ exact_options_find(struct encode_options *how, const struct encode_options *give
 {
     bool zeros = strcmp(encoder->name, "int4-group") == 0 || strcmp(encoder->name, "int8-channel") == 0 || begins(encoder->name, "gptq");
     bool dense = s->codes == EXACT_DENSE, both = zeros && (s->zeros || dense) && !given->asymmetric && !given->symmetric;
-    unsigned types = dense && has_types(encoder) ? 2 : 1;       /* of the scales: the weight's, then F32 */
+    unsigned types = dense && has_types(encoder) && given->scale_type == 0 ? 2 : 1;     /* of the scales: the weight's, then F32 */
     *how = *given;
     if (variant >= types * (both ? 2 : 1))
         return false;
