@@ -245,6 +245,13 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     jq -e '.kind == "inexact" and .status == 69 and .witness.tensor == "a.weight" and .witness.cause == "span"
         and .witness.block == [0, 128] and .witness.index[0] == 63 and .witness.scheme == "fp8-ue8m0" and .witness.levels == []
         and .witness.holds == "mxfp4" and (.witness.value | startswith("-0x")) and (.witness.nearest | startswith("-0x"))' err
+    try 69 amn-forget --exact --scheme bf16 m.safetensors
+    grep -q 'is not held by bf16: precision: it is not a number of bf16 (nearest ' err
+    for s in nf4:mxfp4 mlx-4bit:mxfp4 int8-channel:mxfp4 fp8-per-channel:far; do       # not an element that a code of 0 holds
+        "$helpers/codes" f.safetensors ${s#*:} a.weight:64x256
+        try 69 amn-forget --json-errors --exact --scheme ${s%:*} f.safetensors
+        jq -e '.witness.cause == "span" and .witness.value != "0x0p+0" and .witness.value != "-0x0p+0"' err >/dev/null || { cat err; return 1; }
+    done
     try 69 amn-forget --exact --scheme int4-group --asymmetric far.safetensors
     grep -q 'mxfp4 holds it' err
 }

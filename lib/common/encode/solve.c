@@ -72,6 +72,15 @@ solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double
     return false;
 }
 
+size_t
+solve_most(const struct solve_block *b)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < b->n; i++)
+        at = fabs(solve_value(b, i)) > fabs(solve_value(b, at)) ? i : at;
+    return at;
+}
+
 bool
 solve_is_plain(const struct solve_block *b)
 {

@@ -40,6 +40,9 @@ bool solve_same(enum exact_level level, double value, double product);
 /* Records a failure at value i, and returns false. A failure of the level, not of the data, has the cause EXACT_SCALE. */
 bool solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double nearest);
 
+/* Returns the index of the value of the largest magnitude. */
+size_t solve_most(const struct solve_block *b);
+
 /* Returns true if the values of the block are those at b->x: they are F32, or real numbers that were not rounded. */
 bool solve_is_plain(const struct solve_block *b);
 
