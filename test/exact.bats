@@ -438,6 +438,17 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     [ ! -e never.gguf ]
 }
 
+@test "unquantized experts of gpt-oss have the orientation of amn-remember" {
+    "$helpers/codes" m.safetensors gptoss m.experts.down_proj:64x64     # square: no loader would notice
+    amn-remember -q -o dense.safetensors m.safetensors
+    for s in bf16 'mlx-mxfp4,bf16'; do
+        try 0 amn-forget -q --exact --scheme $s m.safetensors
+        cmp out dense.safetensors
+    done
+    try 0 amn-forget -q --exact --scheme bf16 --inexact '*' m.safetensors
+    cmp out dense.safetensors
+}
+
 @test "permuted columns are refused by name" {
     f=$corpus/safetensors-good/gptq-4bit-sym-shuffled.safetensors
     for s in q4_0 mlx-4bit mxfp4; do

@@ -221,6 +221,15 @@ keep(struct exact_attempt *a, struct exact_row *row, const struct encoder *e)
     row->kept = true;
 }
 
+/* Sets the view of a weight that becomes a scheme, or an unquantized type. That has the orientation of amn-remember in safetensors,
+ * where loaders know it by the name of the tensor. */
+static void
+set_view(const struct exact_attempt *a, struct chosen *c, enum dtype plain)
+{
+    if (plain == DTYPE_UNKNOWN || a->cmd->writer != &writer_safetensors)
+        c->decode = a->trial.decode;
+}
+
 /* Takes the encoding that holds the weight. */
 static void
 take(struct exact_attempt *a, struct exact_row *row)
@@ -233,7 +242,7 @@ take(struct exact_attempt *a, struct exact_row *row)
         keep(a, row, a->last);
         return;
     }
-    c->decode = a->trial.decode;
+    set_view(a, c, plain);
     row->to = a->last->name;
     row->way = a->out.way;
     row->cols = a->trial.encoding->cols;
@@ -308,7 +317,7 @@ take_inexact(struct exact_attempt *a, struct exact_row *row, struct err *err)
     row->to = e->name;
     row->inexact = true;
     a->cmd->exact.ninexact++;
-    c->decode = a->trial.decode;
+    set_view(a, c, plain);
     if (plain != DTYPE_UNKNOWN) {
         c->dtype = plain;
         return true;
