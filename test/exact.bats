@@ -333,6 +333,15 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     grep -q 'note: tensor a.weight: not held by q4_0: span, block \[0,0\]' err
     xargs -a out amn-forget -q m.safetensors >again
     cmp again o.gguf
+    "$helpers/codes" n.safetensors mxfp4 "b[it's].weight:64x256" a.weight:64x256:int4
+    for o in '--to safetensors --scheme mxfp4,int4-group' '--to gguf --scheme bf16,f32' '--scheme q4_0 --inexact b*' \
+        '--scheme nvfp4,f32 --to safetensors --no-fuse' '--scheme int4-group,bf16 --group-size 32'; do
+        try 0 amn-forget -q --exact $o n.safetensors
+        mv out whole
+        try 0 amn-forget -q --exact $o --dry-run n.safetensors
+        xargs -a out amn-forget -q n.safetensors >again || { cat out; return 1; }
+        cmp whole again
+    done
     try 0 amn-forget --exact --scheme q4_0,q5_0 --dry-run --json m.safetensors
     jq -s -e '.[0].encoder == "q5_0"' out
     try 0 amn-forget --exact --scheme q5_0 --test m.safetensors

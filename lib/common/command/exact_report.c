@@ -127,14 +127,36 @@ exact_explain(const struct command *cmd, const char *model)
     }
 }
 
+/* Prints a glob that matches a name, within single quotes. */
+static void
+print_glob(FILE *out, const char *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (name[i] == '\'')
+            fputs("'\\''", out);
+        else
+            fprintf(out, name[i] == '*' || name[i] == '?' || name[i] == '[' ? "[%c]" : "%c", name[i] == '\n' ? '?' : name[i]);
+}
+
 bool
 exact_print(FILE *out, const struct command *cmd, struct err *err)
 {
-    fprintf(out, "--exact=%s --scheme %s\n", exact_level_word(cmd->exact.level), cmd->exact.name[0]->name);
+    const struct reduction *how = &cmd->reduction;
+    fprintf(out, "--exact=%s --to %s --scheme %s", exact_level_word(cmd->exact.level), cmd->writer == &writer_gguf ? "gguf"
+        : "safetensors", cmd->exact.name[0]->name);
+    if (how->how.group_size != 0)
+        fprintf(out, " --group-size %" PRIu64, how->how.group_size);
+    fprintf(out, "%s%s%s\n", how->how.symmetric ? " --symmetric" : "", how->how.asymmetric ? " --asymmetric" : "", how->apart ? " --no-fuse"
+        : "");
     for (size_t i = 0; i < cmd->exact.nrows; i++) {
         const struct exact_row *r = &cmd->exact.rows[i];
         if (!r->to)
             continue;
+        if (r->inexact) {
+            fputs("--inexact '", out);
+            print_glob(out, r->name, r->name_len);
+            fputs("' ", out);
+        }
         fputs("--tensor-type '", out);
         budget_print_expression(out, r->name, r->name_len);
         fprintf(out, "=%s'\n", r->to);
