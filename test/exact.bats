@@ -497,6 +497,31 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     [ ! -e none/model.safetensors ]
 }
 
+@test "config.json has the group size and the zero points of each weight" {
+    mkdir z g
+    "$helpers/codes" z/model.safetensors int4 model.layers.0.mlp.up_proj.weight:64x256 model.layers.1.mlp.up_proj.weight:64x256 \
+        model.layers.0.mlp.down_proj.weight:64x256:gptq
+    for i in 32 64; do
+        "$helpers/weights" d.safetensors model.layers.$i.mlp.up_proj.weight=BF16:64x256
+        try 0 amn-forget -q --scheme int4-group --group-size $i -o $i.safetensors d.safetensors
+    done
+    try 0 amn-convert -q -o g/model.safetensors 32.safetensors 64.safetensors
+    echo '{"model_type": "llama"}' | tee z/config.json >g/config.json
+    try 0 amn-forget -q --exact=real --scheme int4-group -o zi/ z
+    jq -e '.quantization_config | .format == "pack-quantized" and (.config_groups | [.[] | [.targets[0], .weights.symmetric]])
+        == [["Linear", true], ["model.layers.0.mlp.down_proj", false]]' zi/config.json
+    try 0 amn-forget --exact --scheme gptq -o gg/ g
+    grep -q 'warning: weights have several group sizes' err
+    jq -e '.quantization_config | .group_size == 32 and .sym and (.dynamic | to_entries | map(select(.key[0:1] == "+").value))
+        == [{"group_size": 64}]' gg/config.json
+    try 0 amn-forget --exact --scheme awq -o ga/ g
+    grep -q 'warning: weights have several group sizes, which no AWQ loader supports; --group-size makes them alike' err
+    try 0 amn-forget -q --exact=real --scheme mlx-4bit -o gm/ g
+    jq -e '.quantization | .group_size == 32 and ."model.layers.64.mlp.up_proj" == {group_size: 64, bits: 4, mode: "affine"}' gm/config.json
+    try 0 amn-forget -q --exact --scheme gptq --group-size 32 -o gg32/ g
+    jq -e '.quantization_config | has("dynamic") | not' gg32/config.json
+}
+
 @test "amn-convert moves what GGUF holds; --keep-quantized requires it; --dequantize does not move" {
     "$helpers/codes" m.safetensors int4 a.weight:64x256
     try 0 amn-convert -o o.gguf m.safetensors

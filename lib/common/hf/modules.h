@@ -19,7 +19,7 @@
 
 struct hf_quantizer;
 
-/* The modules quantized by one encoder. */
+/* The modules quantized by one encoder; for loaders that read groups, with the same group size, and with or without zero points. */
 struct hf_module_group {
     const struct encoding *e;       /* an example */
     const struct hf_quantizer *quantizer;   /* table row of the encoder */

@@ -45,9 +45,12 @@ experts_of(const struct tensor *t)
 static struct hf_module_group *
 group_of(struct hf_modules *m, const struct encoding *e, const struct hf_quantizer *q, struct err *err)
 {
-    for (size_t i = 0; i < m->n; i++)
-        if (m->group[i].quantizer == q)
+    for (size_t i = 0; i < m->n; i++) {
+        const struct encode_options *how = &m->group[i].e->options;
+        bool alike = how->group_size == e->options.group_size && how->asymmetric == e->options.asymmetric;
+        if (m->group[i].quantizer == q && (alike || !q->loader->groups))
             return &m->group[i];
+    }
     struct hf_module_group *all = realloc(m->group, (m->n + 1) * sizeof *all);
     if (!all) {
         err_memory(err, (m->n + 1) * sizeof *all);

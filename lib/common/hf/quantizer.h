@@ -11,6 +11,7 @@ struct hf_loader {
     const char *alias;              /* second member of config.json with the same value, or NULL */
     bool mixes;                     /* one config can describe several encoders; otherwise only those with equal `word` */
     bool embeddings;                /* reads quantized embeddings */
+    bool groups;                    /* the config declares group sizes and zero points */
     /* Returns the value of "expert_dtype", another member that some models have; or NULL. */
     const char *(*experts)(const struct hf_modules *m);
 };
