@@ -497,6 +497,21 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     [ ! -e none/model.safetensors ]
 }
 
+@test "NVFP4 whose activations have scales stays declared so" {
+    mkdir in w
+    "$helpers/codes" in/model.safetensors nvfp4 model.layers.0.mlp.up_proj.weight:64x256
+    echo '{"model_type": "llama", "quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}' >in/config.json
+    try 0 amn-forget -q --exact --scheme modelopt-nvfp4 -o m/ in
+    jq -e '.quantization_config | .quant_algo == "NVFP4" and .config_groups.group_0.input_activations.num_bits == 4' m/config.json
+    try 0 amn-forget -q --exact=bf16 --scheme nvfp4 -o c/ in
+    jq -e '.quantization_config.config_groups.group_0.input_activations | .strategy == "tensor_group" and .dynamic == "local"' c/config.json
+    amn-parse c | jq -es 'any(.name == "model.layers.0.mlp.up_proj.input_global_scale")' >/dev/null
+    "$helpers/codes" w/model.safetensors mxfp4 model.layers.0.mlp.up_proj.weight:64x256
+    echo '{"model_type": "llama"}' >w/config.json
+    try 0 amn-forget -q --exact --scheme modelopt-nvfp4 -o wm/ w
+    jq -e '.quantization_config | .quant_algo == "W4A16_NVFP4" and (.config_groups.group_0 | has("input_activations") | not)' wm/config.json
+}
+
 @test "config.json has the group size and the zero points of each weight" {
     mkdir z g
     "$helpers/codes" z/model.safetensors int4 model.layers.0.mlp.up_proj.weight:64x256 model.layers.1.mlp.up_proj.weight:64x256 \

@@ -23,6 +23,7 @@ struct hf_quantizer;
 struct hf_module_group {
     const struct encoding *e;       /* an example */
     const struct hf_quantizer *quantizer;   /* table row of the encoder */
+    bool inputs;                    /* NVFP4: all have a scale of activations */
     struct names names;
 };
 

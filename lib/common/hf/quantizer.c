@@ -88,7 +88,11 @@ put_weights(struct str *out, const struct hf_module_group *group)
     str_format(out, ", \"strategy\": \"%s\", \"dynamic\": false", q->strategy);
     if (q->scale)
         str_format(out, ", \"scale_dtype\": \"%s\"", q->scale);
-    if (q->activations)
+    if (group->inputs)
+        str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, \"group_size\": %u, "
+            "\"strategy\": \"%s\", \"dynamic\": \"local\", \"scale_dtype\": \"%s\"}", q->bits, q->type, (unsigned)how->group_size,
+            q->strategy, q->scale);
+    else if (q->activations)
         str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, "
             "\"group_size\": null, \"strategy\": \"token\", \"dynamic\": true}", q->bits, q->type);
     else
@@ -121,15 +125,19 @@ config_ct(struct str *out, const struct hf_modules *m)
 
 /* --- ModelOpt */
 
-/* Declares only weights, because nothing is known about activations. */
+/* Declares activations only if their scales are known, because all weights have them from an exact source. */
 static void
 config_modelopt(struct str *out, const struct hf_modules *m)
 {
-    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, "
-        "\"type\": \"float\", \"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": ",
-        (unsigned)m->group[0].e->options.group_size);
+    const struct hf_module_group *group = &m->group[0];
+    unsigned size = (unsigned)group->e->options.group_size;
+    str_text(out, "{\"config_groups\": {\"group_0\": {");
+    if (group->inputs)
+        str_format(out, "\"input_activations\": {\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", \"group_size\": %u}, ", size);
+    str_format(out, "\"weights\": {\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", \"group_size\": %u}, "
+        "\"targets\": [\"Linear\"]}}, \"ignore\": ", size);
     hf_modules_ignored(out, m);
-    str_format(out, ", \"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}", m->group[0].quantizer->word);
+    str_format(out, ", \"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}", group->inputs ? "NVFP4" : group->quantizer->word);
 }
 
 /* --- GPTQ and AWQ */
