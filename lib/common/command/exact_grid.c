@@ -6,7 +6,7 @@
 #include "kernel/hints.h"
 #include "report/ndjson.h"
 
-/* Lists schemes by the bits of a weight, with the type of their scales: F32 holds every scale of 16 bits, too. Those of integers are tried
+/* Lists schemes by their bits per weight. Scales of F32 hold every scale of 16 bits, too. Schemes of integers are tried
  * without zero points, then with them. */
 static const struct grid_name {
     const char *name;
