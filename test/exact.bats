@@ -575,6 +575,13 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     try 2 amn-forget --exact bf16 --scheme q4_0 m.safetensors
     grep -q 'did you mean --exact=bf16?' err
     try 2 amn-forget --exact=f64 --scheme q4_0 m.safetensors
+    try 2 amn-forget --exact --scheme fp8,mxfp8 --group-size 32 m.safetensors
+    try 0 amn-forget -q --exact --scheme int4-group,fp8 --group-size 32 m.safetensors
+    try 69 amn-forget -q --exact --scheme int4-group,fp8 --group-size 64 m.safetensors
+    for o in '--scheme q4_0 --tensor-type a=fp8' '--scheme int4-group --tensor-type a=q4_0'; do
+        try 2 amn-forget --exact $o m.safetensors
+        grep -q 'is not a scheme that can share a file with' err
+    done
     try 2 amn-forget --scheme q4_0 --inexact a m.safetensors
     "$helpers/codes" large.safetensors int4 a.weight:2048x2048
     cat large.safetensors | try 75 amn-forget -q --no-spool --exact --scheme q4_0 -

@@ -86,9 +86,13 @@ exact_settle(struct command *cmd, struct err *err)
     }
     if (cmd->exact.n == 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty list");
-    bool fuses = false;
-    for (size_t i = 0; i < cmd->exact.n; i++)
+    bool fuses = false, groups = cmd->reduction.how.group_size == 0;
+    for (size_t i = 0; i < cmd->exact.n; i++) {
         fuses = fuses || cmd->exact.name[i]->fuses;
+        groups = groups || exact_has_groups(cmd->exact.name[i]);
+    }
+    if (!groups)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size is not supported by %s", cmd->exact.name[0]->label);
     if (cmd->reduction.apart && !fuses)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of these schemes");
     cmd->writer = cmd->writer ? cmd->writer : &writer_safetensors;
@@ -375,7 +379,11 @@ must_hold(const struct exact_attempt *a)
 static bool
 find_ruled(const struct exact_attempt *a, const struct encoder **ruled, struct err *err)
 {
-    return reduction_ruled(&a->cmd->reduction, &a->trial, a->cmd->writer == &writer_gguf, ruled, err);
+    bool blocks = a->cmd->writer == &writer_gguf;
+    if (!reduction_ruled(&a->cmd->reduction, &a->trial, blocks, ruled, err))
+        return false;
+    return !*ruled || encode_plain_type(*ruled) != DTYPE_UNKNOWN || ((*ruled)->type != DTYPE_UNKNOWN) == blocks || err_set(err, ERR_USAGE,
+        ERR_NO_OFFSET, "--tensor-type: '%s' is not a scheme that can share a file with %s", (*ruled)->name, a->cmd->exact.name[0]->label);
 }
 
 /* Tries names `from` and later for a weight. */
