@@ -47,13 +47,6 @@ real_value(const struct solve_block *b, size_t i)
 }
 
 double
-solve_rounded(enum exact_level level, float v)
-{
-    float near = level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : level == EXACT_F16 ? rounded(DTYPE_F16, v) : v;
-    return (double)(isfinite(near) ? near : v);
-}
-
-double
 solve_value(const struct solve_block *b, size_t i)
 {
     return b->level == EXACT_REAL && b->unit ? real_value(b, i) : solve_rounded(b->level, b->x[i]);
@@ -62,7 +55,20 @@ solve_value(const struct solve_block *b, size_t i)
 bool
 solve_same(enum exact_level level, double value, double product)
 {
-    return (level == EXACT_REAL ? product : solve_rounded(level, (float)product)) == value;
+    float v = (float)product, near;
+    switch (level) {
+    case EXACT_BF16:
+        near = rounded(DTYPE_BF16, v);
+        break;
+    case EXACT_F16:
+        near = rounded(DTYPE_F16, v);
+        break;
+    case EXACT_REAL:
+        return product == value;
+    default:
+        return (double)v == value;
+    }
+    return (double)near == value || (isinf(near) && (double)v == value);
 }
 
 bool

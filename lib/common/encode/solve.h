@@ -7,9 +7,12 @@
 #ifndef ENCODE_SOLVE_H
 #define ENCODE_SOLVE_H
 
+#include <math.h>
+
 #include "encode/encode.h"
 #include "encode/exact.h"
 #include "kernel/encode_int.h"
+#include "kernel/rounded.h"
 
 /* n values with their hints, each NULL or one number for each value. */
 struct solve_block {
@@ -32,7 +35,14 @@ double solve_value(const struct solve_block *b, size_t i);
 
 /* Returns an F32 value after the rounding of a level; a finite one that would become infinite is not rounded, so that it is the same
  * as no other. */
-double solve_rounded(enum exact_level level, float v);
+static inline double
+solve_rounded(enum exact_level level, float v)
+{
+    if (level != EXACT_BF16 && level != EXACT_F16)
+        return (double)v;
+    float near = level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : rounded(DTYPE_F16, v);
+    return (double)(__builtin_expect(isfinite(near), 1) ? near : v);
+}
 
 /* Returns true if a product, exact in F64, is the value at this level. */
 bool solve_same(enum exact_level level, double value, double product);

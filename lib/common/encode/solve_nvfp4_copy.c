@@ -20,7 +20,8 @@ scale_of(enum solve_nvfp4_reader reader, uint32_t number)
 static double
 value_at(enum solve_nvfp4_reader reader, enum exact_level level, float code, float scale, uint32_t number)
 {
-    return solve_rounded(level, solve_nvfp4_value(reader, code, scale, scale_of(reader, number)));
+    float v = solve_nvfp4_value(reader, code, scale, scale_of(reader, number));
+    return level == EXACT_BF16 ? (double)rounded(DTYPE_BF16, v) : level == EXACT_F16 ? (double)rounded(DTYPE_F16, v) : (double)v;
 }
 
 /* Returns the first number in [lo, hi + 1] whose value is at least v, or above it. */
