@@ -287,6 +287,81 @@ table_replaces(const struct kernels *k, size_t n)
     return memcmp(y, wanted, n) == 0;
 }
 
+static bool
+codes_are_found(const struct kernels *k, size_t nblocks, size_t block)
+{
+    uint8_t *x = codes.end - nblocks * block / 2;
+    uint16_t found[MOST / 32], wanted;
+    bool same = true;
+
+    fence_fill(x, nblocks * block / 2);
+    for (size_t i = 0; i < nblocks * block / 2; i++)
+        x[i] &= (uint8_t)(fence_random() & 3 ? 0x57 : 0xFF);        /* blocks that lack codes */
+    k->bits_found(found, x, nblocks, block);
+    for (size_t i = 0; i < nblocks; i++) {
+        wanted = 0;
+        for (size_t j = 0; j < block; j++)
+            wanted |= (uint16_t)(1u << (x[(i * block + j) / 2] >> j % 2 * 4 & 15));
+        same = same && found[i] == wanted;
+    }
+    return same;
+}
+
+/* Blocks that are taken apart and joined again are the same, and their codes and factors are those that the decoder multiplies. */
+static void
+test_join(const struct kernels *k)
+{
+    static const struct { enum dtype type; int zero; size_t size; } types[] = { { DTYPE_Q4_0, 8, 18 }, { DTYPE_Q4_1, 0, 20 },
+        { DTYPE_Q5_0, 16, 22 }, { DTYPE_Q5_1, 0, 24 }, { DTYPE_Q8_0, 0, 34 } };
+    enum { N = 7 };
+    uint16_t factor[2 * N];
+    float decoded[32 * N];
+
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        size_t size = types[t].size;
+        uint8_t *x = codes.end - N * size, *q = output.end - 32 * N, *y = scalar_output.end - N * size;
+        bool ok = true;
+
+        fence_fill(x, N * size);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 1; j < 4; j += 2)
+                x[i * size + j] = (uint8_t)(j == 3 && types[t].zero != 0 ? x[i * size + j] : 0x30 | (x[i * size + j] & 0x87));
+        k->q_split(types[t].type, q, factor, x, N);
+        k->q_join(types[t].type, y, q, factor, N);
+        ok = memcmp(x, y, N * size) == 0;
+        k->block_f32[types[t].type](decoded, x, N);
+        for (size_t i = 0; i < 32 * N; i++) {
+            int code = types[t].type == DTYPE_Q8_0 ? (int8_t)q[i] : q[i] - types[t].zero;
+            ok = ok && (float)code * half_to_float(factor[i / 32 * 2]) + half_to_float(factor[i / 32 * 2 + 1]) == decoded[i];
+        }
+        CHECK_ROW(ok, "blocks joined");
+    }
+}
+
+/* Any place of a difference, and NaN, is seen; zeros of both signs are the same. */
+static void
+test_same(const struct kernels *k)
+{
+    enum { N = 131 };
+    float x[N], y[N];
+    bool ok = true;
+
+    for (size_t i = 0; i < N; i++)
+        x[i] = (float)(int32_t)fence_random();
+    for (size_t n = 0; n <= N; n++) {
+        memcpy(y, x, sizeof y);
+        ok = ok && k->same_floats(x, y, n);
+        for (size_t i = 0; i < N; i++) {
+            y[i] = i % 3 != 0 ? nextafterf(x[i], 0) : (float)NAN;
+            ok = ok && k->same_floats(x, y, n) == (i >= n);
+            y[i] = x[i];
+        }
+    }
+    x[40] = 0;
+    y[40] = -0.0f;
+    CHECK_ROW(ok && k->same_floats(x, y, N), "same");
+}
+
 static void
 test_bits(const struct kernels *k)
 {
@@ -295,6 +370,11 @@ test_bits(const struct kernels *k)
     for (size_t n = 0; n < 400; n += 2)
         ok = ok && table_replaces(k, n);
     CHECK_ROW(ok, "table");
+    ok = true;
+    for (size_t nblocks = 0; nblocks < 20; nblocks++)
+        for (size_t block = 32; block <= 128; block *= 2)
+            ok = ok && codes_are_found(k, nblocks, block);
+    CHECK_ROW(ok, "found");
     ok = true;
     for (size_t nblocks = 0; nblocks < 40; nblocks++)
         ok = ok && blocks_come_back(k, nblocks, 4) && blocks_come_back(k, nblocks, 8);
@@ -392,6 +472,8 @@ main(void)
         fence_what[1] = "bits";
         test_known(k);
         test_bits(k);
+        test_same(k);
+        test_join(k);
         test_packs(k);
     }
     return check_done("test_rows");

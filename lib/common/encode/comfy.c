@@ -279,7 +279,7 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
     (void)first, (void)count;
     if (kind_of(e) != NVFP4 || part + 1 != e->nparts)
         return false;
-    move_nvfp4_begin(&m, e, SOLVE_NVFP4_MULTIPLIES, run->facts[0]);
+    move_nvfp4_begin(&m, e, SOLVE_NVFP4_MULTIPLIES, run->facts);
     for (size_t i = 0; i < run->n; i += 16) {
         const struct hint_pack pack = hint_pack_at(run->hints.pack, i);
         uint64_t code = load_le64(pack.code), low = UINT64_C(0x0F0F0F0F0F0F0F0F);
@@ -335,12 +335,12 @@ foresee_scales(const struct encoding *e, const struct encode_run *run, uint64_t 
         || !run->hints.scales(run->of, at, (size_t)count, run->x, err))
         return false;
     if (!moves)
-        move_nvfp4_begin(&m, e, SOLVE_NVFP4_MULTIPLIES, run->facts[0]);
+        move_nvfp4_begin(&m, e, SOLVE_NVFP4_MULTIPLIES, run->facts);
     for (uint64_t i = 0; i < count / 16; i++) {
-        const struct hint_pack pack = { .scale = run->hints.scale[16 * i] };
+        float scale = run->hints.scale[16 * i];
         if (moves)
-            code[i] = e4m3_of_float(pack.scale);
-        else if (!m.any || !move_nvfp4(&m, &pack, false, &code[i]))
+            code[i] = e4m3_of_float(scale);
+        else if (!m.any || !move_nvfp4_scale(&m, scale, false, &code[i]))
             return false;
     }
     return true;

@@ -241,8 +241,9 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
 }
 
 static bool
-foresee(const struct encoding *e, const float *scale, size_t n)
+foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
 {
+    (void)facts;
     const struct ct_own *own = e->own;
     return !own->rule.asymmetric && solve_int_foresee(e, scale, n, own->group, own->rule.bits, own->rule.dtype);
 }

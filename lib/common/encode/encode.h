@@ -80,7 +80,8 @@ struct encode_hints {
     const float *pack;              /* for move(); the others are NULL then */
     struct exact_fail *fail;
     enum exact_way *way;            /* or NULL */
-    /* Reads the scales alone of elements that would go to x; false if the source has none. `of` is that of the run. */
+    /* Reads the scales alone of elements that would go to x, each for the first of 16 neighbours that share it; false if the source has
+     * none. `of` is that of the run. */
     bool (*scales)(void *of, uint64_t first, size_t count, const float *x, struct err *err);
 };
 
@@ -150,8 +151,8 @@ struct encoder {
      * false without a cause to have the regions surveyed once more. NULL: nothing to do. */
     bool (*resolve)(struct encoding *e, float *facts, struct exact_fail *fail);
     /* Returns true if the scales that the source had for n elements show that solve() succeeds for them, so that the survey need
-     * not read their values. NULL: they never do. */
-    bool (*foresee)(const struct encoding *e, const float *scale, size_t n);
+     * not read their values. `scale` is that of struct encode_hints, scales(); `facts` is that of struct encode_run. NULL: they never do. */
+    bool (*foresee)(const struct encoding *e, const float *facts, const float *scale, size_t n);
     /* Like solve() for grains of a part with `elems`, but from the codes that the source had (run->hints.pack), without their values:
      * returns false, without a cause, if some block needs solve(). Compares the codes that it writes with those of the source.
      * y NULL: only says whether it could. NULL: never. */

@@ -108,33 +108,38 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
     const int middle = 1 << (own->rule.bits - 1);
     enum dtype type = own->rule.dtype;
     bool exact = e->exact->level == EXACT_REAL || (e->exact->level == EXACT_F32 && type == DTYPE_F32), halves = move_is_e2m1(e);
-    uint8_t code[MLX_MOST / 2], table[16], q[MLX_MOST], back[MLX_MOST];
-    float last = NAN;
+    uint8_t code[MLX_MOST / 2], number[MLX_MOST], q[MLX_MOST], back[MLX_MOST];
+    struct move_steps s;
+    uint16_t found;
     (void)first;
     if (!exact || (!halves && !move_is_int(e)))
         return false;
     for (uint64_t i = 0; i < count; i++) {
         struct hint_pack pack;
-        struct move_steps s = { .least = -(float)middle, .step = 1 };
         if (!move_take(&pack, code, run->hints.pack, (size_t)i * n, n))
             return false;
         if (halves) {
-            if (!move_find_steps(&s, code, n, own->rule.bits))
+            run->kernels->bits_found(&found, code, 1, n);
+            if (!move_find_steps(&s, found, own->rule.bits))
                 return false;
-            memcpy(table, s.table, sizeof table);
-        } else if (pack.zero != last && !move_integers(table, e, pack.zero, middle, -middle, middle - 1))
+        } else if (!move_integers(&s, e, pack.zero, middle, -middle, middle - 1))
             return false;
         float scale = s.step * pack.scale, bias = s.least * pack.scale;
-        last = pack.zero;
         if ((scale == 0 ? !halves : !move_is_scale(type, scale)) || !solve_is_of(type, (double)bias))
             return false;
         if (y && part != CODES)
             y += groups_store(y, type, part == SCALES ? scale : bias);
         else if (y) {
-            run->kernels->bits_table(q, code, n, table);
+            run->kernels->bits_table(number, code, n, move_numbers(e));
+            memcpy(q, number, n);
+            for (unsigned k = 0; k < n; k += 32)
+                move_put_steps(q + k, &s);
             encode_int_pack(y, q, n, own->rule.bits);
             run->kernels->bits_stream(back, y, 0, n, own->rule.bits);
-            if (memcmp(back, q, n) != 0)
+            for (unsigned k = 0; k < n; k += 32)
+                if (!move_take_steps(back + k, &s))
+                    return false;
+            if (memcmp(back, number, n) != 0)
                 return false;
             y += size;
         }
@@ -143,18 +148,12 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
 }
 
 static bool
-foresee(const struct encoding *e, const float *scale, size_t n)
+foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
 {
+    (void)facts;
     const struct mlx_own *own = e->own;
-    const float middle = (float)(1u << (own->rule.bits - 1));
-    enum dtype type = own->rule.dtype;
-    if (e->exact->level != EXACT_REAL || e->exact->source.rounds
-        || !solve_int_foresee(e, scale, n, own->group, own->rule.bits, type))
-        return false;
-    for (size_t i = 0; i < n; i += own->group)
-        if (e->exact->source.codes != EXACT_INT || !solve_is_of(type, (double)(-middle * scale[i])))
-            return false;
-    return true;
+    return solve_steps_foresee(e, scale, n, own->group, &(struct solve_steps){ own->rule.bits, own->rule.dtype, .narrow = true,
+        .centre = true });
 }
 
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };

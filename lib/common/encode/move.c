@@ -9,8 +9,9 @@
 
 static const int8_t twice[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
-/* A byte of scratch memory is enough for an element: half for its code, half for scale and zero point of 16. */
-enum { MOST = ENCODE_ROOM };
+/* Elements that are taken at once. Each takes half a byte of scratch memory for its code, and blocks of 32 ten more. */
+enum { MOST = ENCODE_MOVED, BLOCKS = MOST / 32 };
+_Static_assert(MOST / 2 + BLOCKS * 10 <= ENCODE_ROOM, "the blocks of a run fit in the scratch memory");
 
 const uint8_t move_same_codes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
@@ -19,8 +20,9 @@ move_take_all(struct move_all *all, const struct encoding *e, const struct encod
 {
     bool same = run->n <= MOST && run->n % block == 0, first = !codes && e->exact->source.group % block == 0;
     all->scale = run->room;
-    all->zero = all->scale + MOST / 16;
-    all->code = (uint8_t *)(all->zero + MOST / 16);
+    all->zero = all->scale + BLOCKS;
+    all->found = (uint16_t *)(all->zero + BLOCKS);
+    all->code = (uint8_t *)(all->found + BLOCKS);
     for (size_t i = 0; same && i < run->n / block; i++) {
         struct hint_pack pack;
         same = move_take(&pack, all->code + i * block / 2, run->hints.pack, i * block, first ? HINT_PACKED : block);
@@ -61,27 +63,22 @@ move_is_int(const struct encoding *e)
     return s->codes == EXACT_INT && s->bits == 4 && !s->two;
 }
 
-bool
-move_integers(uint8_t table[16], const struct encoding *e, float zero, int offset, int low, int top)
+/* The number of the value 0 of E2M1 is 12. */
+static const uint8_t order[16] = { 12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0 };
+
+const uint8_t *
+move_numbers(const struct encoding *e)
 {
-    bool halves = move_is_e2m1(e);
-    for (int i = 0; i < 16; i++) {
-        int q = halves ? twice[i] : i - (int)zero;
-        if (q < low || q > top || (!halves && (float)(int)zero != zero))
-            return false;
-        table[i] = (uint8_t)(q + offset);
-    }
-    return true;
+    return move_is_e2m1(e) ? order : move_same_codes;
 }
 
-/* Returns a bit for each code of 4 bits that n of them have. */
-static unsigned
-codes_of(const uint8_t *code, size_t n)
+bool
+move_integers(struct move_steps *s, const struct encoding *e, float zero, int middle, int low, int top)
 {
-    unsigned found = 0;
-    for (size_t i = 0; i < n / 2; i++)
-        found |= 1u << (code[i] & 15) | 1u << (code[i] >> 4);
-    return found;
+    bool halves = move_is_e2m1(e);
+    int of_zero = halves ? 12 : (int)zero, most = halves ? 24 : 15;
+    *s = (struct move_steps){ -(float)middle, halves ? 0.5f : 1, (uint8_t)(of_zero - middle), 1, 1 };
+    return (halves || (float)of_zero == zero) && -of_zero >= low && most - of_zero <= top;
 }
 
 /* Returns the place of the lowest, or the highest, bit of v, which is not 0. */
@@ -109,30 +106,35 @@ find_unit(unsigned found, int least)
     return (int)unit;
 }
 
-/* In halves, of which the scale multiplies all. As in solve_steps(), codes are as large as possible, and the least is 0. */
+/* In halves, of which the scale multiplies all. As in solve_steps(), codes are as large as possible, and the least is 0: the factor is
+ * the largest whose odd part divides the unit. */
 bool
-move_find_steps(struct move_steps *s, const uint8_t *code, size_t n, unsigned bits)
+move_find_steps(struct move_steps *s, unsigned found, unsigned bits)
 {
-    const unsigned found = codes_of(code, n), up = (found & 0xFF) | (found >> 8 & 1), down = found >> 8 & 0xFE;
+    const unsigned up = (found & 0xFF) | (found >> 8 & 1), down = found >> 8 & 0xFE;
     const int least = down ? twice[8 + highest(down)] : twice[lowest(up)];
     const int most = up ? twice[highest(up)] : twice[8 + lowest(down)];
-    *s = (struct move_steps){ .least = 0.5f * (float)least };
+    *s = (struct move_steps){ .least = 0.5f * (float)least, .base = (uint8_t)(12 + least), .unit = 1, .factor = 1 };
     if (least == 0 && (found & 1 << 8) != 0)    /* +0 or -0, whichever is first */
         return false;
     if (least == most)
         return true;
-    int unit = find_unit(found, least), j = ((1 << bits) - 1) * unit / (most - least);
-    unsigned all = (unsigned)unit;
-    for (int i = 0; i < 16 && unit != 1; i++)
-        all |= found >> i & 1 ? (unsigned)abs(twice[i]) : 0;
-    int power = lowest(all);                    /* of 2, of which all values are multiples */
-    while (j > 0 && (unit >> power) % (j >> lowest((unsigned)j)) != 0)
-        j--;
+    int unit = find_unit(found, least), j = 0;
+    if (unit == 1) {
+        int power = (int)bits - 1 - highest((unsigned)(most - least));
+        j = power >= 0 ? 1 << power : 0;
+    } else {
+        unsigned all = (unsigned)unit;
+        for (int i = 0; i < 16; i++)
+            all |= found >> i & 1 ? (unsigned)abs(twice[i]) : 0;
+        int power = lowest(all);                /* of 2, of which all values are multiples */
+        j = ((1 << bits) - 1) * unit / (most - least);
+        while (j > 0 && (unit >> power) % (j >> lowest((unsigned)j)) != 0)
+            j--;
+    }
+    s->unit = (uint8_t)unit;
+    s->factor = (uint8_t)j;
     s->step = j > 0 ? 0.5f * (float)unit / (float)j : 0;
-    for (int i = 0; i < 16 && unit == 1; i++)   /* codes that the block does not have may be anything */
-        s->table[i] = (uint8_t)((twice[i] - least) * j);
-    for (int i = 0; i < 16 && unit != 1; i++)
-        s->table[i] = (uint8_t)((twice[i] - least) / unit * j);
     return j > 0;
 }
 
@@ -165,26 +167,44 @@ begin_powers(struct move_nvfp4 *m, enum solve_nvfp4_reader reader, float second)
     m->any = m->powers;
 }
 
-void
-move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second)
+/* Sets m->same. */
+static void
+find_same(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second)
 {
     const struct exact_source *s = &e->exact->source;
-    bool real = e->exact->level == EXACT_REAL;
-    memset(m, 0, sizeof *m);
-    if (move_is_e2m1(e)) {
-        begin_powers(m, reader, second);
-        return;
-    }
-    m->any = move_is_nvfp4(e) && isfinite(second) && second != 0
-        && (!real || solve_nvfp4_is_same_real(s, reader, second));
-    for (unsigned code = 0; m->any && code < 127; code++) {
+    enum exact_level level = e->exact->level;
+    for (unsigned code = 0; code < 127; code++) {
         float scale = float8_to_float(DTYPE_F8_E4M3, (uint8_t)code);
         for (unsigned i = 0; i < 8; i++) {
             float value = source_value(s, 0.5f * twice[i], scale), other = solve_nvfp4_value(reader, 0.5f * twice[i], scale, second);
-            bool same = isfinite(value) && (real || solve_same(e->exact->level, solve_rounded(e->exact->level, value), (double)other));
+            bool same = isfinite(value) && (level == EXACT_REAL || solve_same(level, solve_rounded(level, value), (double)other));
             m->same[code] |= (uint16_t)(same << i);
         }
     }
+}
+
+void
+move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, const float *facts)
+{
+    memset(m, 0, sizeof *m);
+    if (move_is_e2m1(e)) {
+        begin_powers(m, reader, facts[0]);
+        return;
+    }
+    m->any = move_is_nvfp4(e) && isfinite(facts[0]) && facts[0] != 0
+        && (e->exact->level != EXACT_REAL || solve_nvfp4_is_same_real(&e->exact->source, reader, facts[0]));
+    if (m->any && e->nfacts == MOVE_NVFP4_FACTS)
+        memcpy(m->same, facts + 1, sizeof m->same);
+    else if (m->any)
+        find_same(m, e, reader, facts[0]);
+}
+
+void
+move_nvfp4_keep(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts)
+{
+    struct move_nvfp4 m = { 0 };
+    find_same(&m, e, reader, facts[0]);
+    memcpy(facts + 1, m.same, sizeof m.same);
 }
 
 /* Sets the code of a scale of E4M3. Returns false for other numbers. */
@@ -201,18 +221,23 @@ find_e4m3(uint8_t *code, float scale)
 }
 
 bool
+move_nvfp4_scale(const struct move_nvfp4 *m, float of, bool positive, uint8_t *scale)
+{
+    int t;
+    if (!m->powers)
+        return m->any && find_e4m3(scale, of) && !(positive && *scale & 0x80);
+    if (!move_power(&t, of) || t - m->exponent < -9 || t - m->exponent > 8)
+        return false;
+    *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
+    return true;
+}
+
+bool
 move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale)
 {
-    if (m->powers) {
-        int t;
-        if (!move_power(&t, pack->scale) || t - m->exponent < -9 || t - m->exponent > 8)
-            return false;
-        *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
-        return true;
-    }
-    if (!m->any || !find_e4m3(scale, pack->scale) || (positive && *scale & 0x80))
+    if (!move_nvfp4_scale(m, pack->scale, positive, scale))
         return false;
-    uint16_t same = m->same[*scale & 0x7F];
+    uint16_t same = m->powers ? 0xFF : m->same[*scale & 0x7F];
     for (int i = 0; same != 0xFF && i < 8; i++)
         if (!(same >> (pack->code[i] & 7) & 1) || !(same >> (pack->code[i] >> 4 & 7) & 1))
             return false;

@@ -29,10 +29,11 @@ move_take(struct hint_pack *pack, uint8_t *code, const float *list, size_t i, si
 /* The blocks of a run: their codes and scales without gaps, in run->room. */
 struct move_all {
     uint8_t *code;
-    float *scale, *zero;
+    float *scale, *zero;                /* of each block */
+    uint16_t *found;                    /* room for a number of each block */
 };
 
-/* Takes all blocks of `block` elements from the packs of a run, without their codes if only the scales are needed. Returns false if one
+/* Takes all blocks of `block` elements, a multiple of 32, from the packs of a run, without their codes if only the scales are needed. Returns false if one
  * is not packed, or has several scales. */
 bool move_take_all(struct move_all *all, const struct encoding *e, const struct encode_run *run, size_t block, bool codes);
 
@@ -76,18 +77,56 @@ move_is_scale(enum dtype type, float scale)
     return scale != 0 && fabsf(scale) <= 0x1p120f && solve_is_of(type, (double)scale);
 }
 
-/* Sets the table of integers for the codes of the source, plus `offset`: for E2M1, twice the values. Returns false if one is not within
- * [low, top]. */
-bool move_integers(uint8_t table[16], const struct encoding *e, float zero, int offset, int low, int top);
-
-/* The steps that solve_steps() finds for a block of E2M1 codes: values are (least + code * step) * scale. */
+/* How codes become steps: values are (least + q * step) * scale. */
 struct move_steps {
     float least, step;
-    uint8_t table[16];                  /* codes of `bits` bits for the codes that the block has */
+    uint8_t base, unit, factor;         /* q = (number - base) / unit * factor modulo 256; a factor of unit 1 is a power of two */
 };
 
-/* Returns false if it finds none, or others than the first that it looks for in a type that holds all numbers. `code` has n / 2 bytes. */
-bool move_find_steps(struct move_steps *s, const uint8_t *code, size_t n, unsigned bits);
+/* Returns the table of the numbers of codes: integers as they are, twice the values of E2M1, plus 12. */
+const uint8_t *move_numbers(const struct encoding *e);
+
+/* Sets the steps of integers: codes of the source less their zero point, or twice the values of E2M1. `middle` is the code of 0. Returns
+ * false if one can be outside [low, top]. */
+bool move_integers(struct move_steps *s, const struct encoding *e, float zero, int middle, int low, int top);
+
+/* Sets the steps that solve_steps() finds for a block of E2M1 codes. Returns false if it finds none, or others than the first that it
+ * looks for in a type that holds all numbers. `found` has a bit for each code of the block. */
+bool move_find_steps(struct move_steps *s, unsigned found, unsigned bits);
+
+/* Replaces the numbers of 32 elements by q. */
+static inline void
+move_put_steps(uint8_t *restrict q, const struct move_steps *s)
+{
+    const uint8_t base = s->base, unit = s->unit, factor = s->factor;
+    for (int i = 0; i < 32; i++)
+        q[i] = (uint8_t)(q[i] - base);
+    for (unsigned f = factor; unit == 1 && f > 1; f /= 2)
+        for (int i = 0; i < 32; i++)
+            q[i] = (uint8_t)(q[i] + q[i]);
+    for (int i = 0; unit != 1 && i < 32; i++)
+        q[i] = (uint8_t)(q[i] / unit * factor);
+}
+
+/* And back. Returns false if one is not a multiple of the factor. */
+static inline bool
+move_take_steps(uint8_t *restrict q, const struct move_steps *s)
+{
+    const uint8_t base = s->base, unit = s->unit, factor = s->factor;
+    uint8_t rest = 0;
+    for (unsigned f = factor; unit == 1 && f > 1; f /= 2)
+        for (int i = 0; i < 32; i++) {
+            rest |= q[i] & 1;
+            q[i] >>= 1;
+        }
+    for (int i = 0; unit != 1 && i < 32; i++) {
+        rest |= q[i] % factor;
+        q[i] = (uint8_t)(q[i] / factor * unit);
+    }
+    for (int i = 0; i < 32; i++)
+        q[i] = (uint8_t)(q[i] + base);
+    return rest == 0;
+}
 
 /* Sets the table of E4M3 codes for E2M1 codes times 2^shift. Returns false if one has none. */
 bool move_e4m3(uint8_t table[16], const struct encoding *e, int shift);
@@ -99,9 +138,18 @@ struct move_nvfp4 {
     int exponent;
     uint16_t same[128];                 /* by scale without sign: a bit for each code without sign for which they are */
 };
-void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, float second);
 
-/* Moves a block of 16: sets the code of its scale. */
+/* facts[0] is the second scale of the target. If the encoding has MOVE_NVFP4_FACTS of them, the others have what is the same. */
+enum { MOVE_NVFP4_FACTS = 1 + sizeof(uint16_t[128]) / sizeof(float) };
+void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, const float *facts);
+
+/* Sets the others. */
+void move_nvfp4_keep(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts);
+
+/* Sets the code of the scale of a block of 16. `positive`: it must not have a sign. */
+bool move_nvfp4_scale(const struct move_nvfp4 *m, float of, bool positive, uint8_t *scale);
+
+/* Moves a block: likewise, if that leaves the values of its codes the same. */
 bool move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale);
 
 /* Packs the low nibbles of a block of 32 codes, one a byte, as ggml does: the first half in the low nibbles. */

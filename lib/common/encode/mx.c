@@ -400,7 +400,7 @@ move_blocks(const struct encoding *e, const struct encode_run *run, unsigned par
     struct move_nvfp4 m;
     (void)count;
     if (kind == NVFP4)
-        move_nvfp4_begin(&m, e, reader_of(e), run->facts[0]);
+        move_nvfp4_begin(&m, e, reader_of(e), run->facts);
     else if (!move_is_e2m1(e))
         return false;
     if (kind == MXFP8 && codes)
@@ -423,9 +423,9 @@ move_blocks(const struct encoding *e, const struct encode_run *run, unsigned par
 }
 
 static bool
-foresee(const struct encoding *e, const float *scale, size_t n)
+foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
 {
-    return numbers_of(e)->kind == NVFP4 ? solve_nvfp4_foresee(e, scale, n, reader_of(e)) : solve_mx_foresee(e, scale, n);
+    return numbers_of(e)->kind == NVFP4 ? solve_nvfp4_foresee(e, facts, scale, n, reader_of(e)) : solve_mx_foresee(e, scale, n);
 }
 
 static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvfp4 = { NVFP4, CT },

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "base/bytes.h"
 #include "encode/encode.h"
 #include "encode/exact.h"
 #include "kernel/encode_int.h"
@@ -62,8 +63,21 @@ bool solve_finite(const struct solve_block *b);
 /* Returns the scale that the first element had, or NAN. */
 float solve_hint(const struct solve_block *b);
 
-/* Returns true if a type has this number, and it is finite. */
-bool solve_is_of(enum dtype type, double d);
+/* Returns true if a type has this number, and it is finite. Most are normal numbers of 16 bits. */
+bool solve_is_of_any(enum dtype type, double d);
+static inline bool
+solve_is_of(enum dtype type, double d)
+{
+    bool half = type == DTYPE_F16;
+    uint32_t u = bits_of_float((float)d), magnitude = u & 0x7FFFFFFF;
+    uint32_t least = half ? 0x38800000 : 0x00800000, end = half ? 0x47800000 : 0x7F800000;
+    bool is_short = (half || type == DTYPE_BF16) && (u & (half ? 0x1FFF : 0xFFFF)) == 0 && magnitude >= least && magnitude < end;
+    return (is_short && (double)(float)d == d) || solve_is_of_any(type, d);
+}
+
+/* Returns true if a type has `least` and `most` times each of n powers of two, of which every block-th counts, and six times that is
+ * finite in F32. */
+bool solve_powers_within(const float *scale, size_t n, size_t block, enum dtype type, double least, double most);
 
 /* Returns the greatest common divisor. */
 uint64_t solve_divisor(uint64_t a, uint64_t b);
@@ -169,6 +183,9 @@ struct solve_steps {
     bool narrow;                        /* the decoder rounds both operations to the type (MLX) */
     bool centre;                        /* try a minimum of -2^(bits-1) scales first */
 };
+
+/* For foresee(): true if blocks of `block` elements are steps with any codes that the source can have. */
+bool solve_steps_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, const struct solve_steps *how);
 
 /* Sets g->scale, and g->zero to the minimum. Not complete where the decoder's sum is rounded. */
 bool solve_steps(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q);

@@ -213,7 +213,7 @@ solve_ggml_fit(struct encoding *e, struct err *err)
 }
 
 bool
-solve_ggml_foresee(const struct encoding *e, const float *scale, size_t n)
+solve_ggml_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
 {
     if (e->exact->source.seconds)
         return false;
@@ -221,12 +221,16 @@ solve_ggml_foresee(const struct encoding *e, const float *scale, size_t n)
     case DTYPE_MXFP4:
         return solve_mx_foresee(e, scale, n);
     case DTYPE_NVFP4:
-        return solve_nvfp4_foresee(e, scale, n, SOLVE_NVFP4_BLOCKS);
+        return solve_nvfp4_foresee(e, facts, scale, n, SOLVE_NVFP4_BLOCKS);
     case DTYPE_Q4_0:
     case DTYPE_Q5_0:
     case DTYPE_Q8_0:
         return solve_int_foresee(e, scale, n, ELEMS, e->encoder->type == DTYPE_Q4_0 ? 4 : e->encoder->type == DTYPE_Q5_0 ? 5 : 8,
             DTYPE_F16);
+    case DTYPE_Q4_1:
+    case DTYPE_Q5_1:
+        return solve_steps_foresee(e, scale, n, ELEMS, &(struct solve_steps){
+            .bits = e->encoder->type == DTYPE_Q4_1 ? 4 : 5, .type = DTYPE_F16 });
     default:
         return false;
     }
@@ -280,7 +284,7 @@ static bool
 move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
 {
     struct move_nvfp4 m;
-    move_nvfp4_begin(&m, e, SOLVE_NVFP4_BLOCKS, run->facts[0]);
+    move_nvfp4_begin(&m, e, SOLVE_NVFP4_BLOCKS, run->facts);
     for (size_t i = 0; i < count * 4; i++) {
         const struct hint_pack pack = hint_pack_at(run->hints.pack, 16 * i);
         uint8_t scale;
@@ -298,114 +302,80 @@ move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64
     return true;
 }
 
-/* How integers become codes of a block type. Values of E2M1 are twice as many halves of the scale. */
+/* Some blocks whose codes become steps. Two numbers for each are its scale and minimum; 0 if the type has none. */
+enum { FEW = 128 };
 struct moved {
-    const struct encoding *e;
-    enum dtype type;
-    bool halves, minimum, stays;        /* of E2M1; with a minimum; the codes stay */
-    float unit;
-    int middle, low, top;               /* the code of 0, and the least and largest integer */
-    uint8_t table[16];
-    float zero;                         /* the table is that of this zero point */
+    struct move_steps steps[FEW];
+    uint8_t number[FEW * ELEMS], q[FEW * ELEMS];
+    float wanted[2 * FEW], back[2 * FEW];
+    uint16_t factor[2 * FEW];
 };
 
-static struct moved
-begin_moved(const struct encoding *e)
+/* Finds the steps of blocks, their scales and minima, and the latter in F16. Returns false if F16 cannot hold these, or the steps need a
+ * search. */
+static bool
+find_moved(struct moved *m, const struct encoding *e, const struct encode_run *run, const struct move_all *all, size_t first, size_t n)
 {
-    enum dtype type = e->encoder->type;
-    bool halves = move_is_e2m1(e), eight = type == DTYPE_Q8_0, minimum = has_minimum(type);
-    struct moved m = { e, type, halves, minimum, .stays = type == DTYPE_Q4_0 || (minimum && !halves), .unit = halves ? 0.5f : 1,
-        .middle = eight ? 0 : 16, .low = eight ? -128 : -16, .top = eight ? 127 : 15, .zero = NAN };
-    memcpy(m.table, move_same_codes, sizeof m.table);
-    return m;
+    const enum dtype type = e->encoder->type;
+    const bool minimum = has_minimum(type), own = minimum && move_is_e2m1(e);
+    const int half = type == DTYPE_Q8_0 ? 128 : type == DTYPE_Q4_0 ? 8 : 16;
+    float last = NAN;
+    for (size_t i = 0; i < n; i++) {
+        const float scale = all->scale[first + i], zero = all->zero[first + i];
+        struct move_steps *s = &m->steps[i];
+        if (own ? !move_find_steps(s, all->found[first + i], 5) : zero != last
+            && !move_integers(s, e, zero, minimum ? (int)zero : type == DTYPE_Q8_0 ? 0 : half, -half, half - 1))
+            return false;
+        if (!own && zero == last)
+            *s = s[-1];
+        if (scale == 0)
+            return false;
+        m->wanted[2 * i] = s->step * scale;
+        m->wanted[2 * i + 1] = minimum ? s->least * scale : 0;
+        last = zero;
+    }
+    run->kernels->round_f16(m->factor, m->wanted, 2 * n);
+    run->kernels->widen[DTYPE_F16](m->back, (const uint8_t *)m->factor, 2 * n);
+    return run->kernels->same_floats(m->wanted, m->back, 2 * n);
 }
 
-/* Finds the factor, and the minimum, of a block with this scale and zero point, and the table of its codes: integers times a scale of
- * F16. */
-static inline bool
-find_moved(struct moved *m, uint16_t factor[2], const uint8_t *code, float scale, float zero)
+/* Writes blocks, reads them back and compares them with the source, in integers: the scale and the minimum of a block are those of its
+ * steps, and its codes the numbers of the source. The two decoders round no product or sum then. */
+static bool
+put_moved(struct moved *m, const struct encoding *e, const struct encode_run *run, const uint8_t *code, size_t n, uint8_t *y)
 {
-    if (m->halves && m->minimum) {
-        struct move_steps s;
-        bool found = move_find_steps(&s, code, ELEMS, 5);
-        memcpy(m->table, s.table, sizeof m->table);
-        return found && move_half(&factor[0], s.step * scale) && move_half(&factor[1], s.least * scale);
-    }
-    float d = m->unit * scale;
-    if (d == 0 || !move_half(&factor[0], d) || (m->minimum && !move_half(&factor[1], -zero * d)))
-        return false;
-    if (m->stays)
-        return m->minimum || zero == 8;
-    if (zero != m->zero && !move_integers(m->table, m->e, zero, m->middle, m->low, m->top))
-        return false;
-    m->zero = zero;
-    return true;
-}
-
-/* Writes the codes of a block, one a byte, after its factors, and returns the end of the block. */
-static inline uint8_t *
-put_moved(enum dtype type, const uint8_t *q, uint8_t *y)
-{
-    if (type == DTYPE_Q8_0) {
-        memcpy(y, q, ELEMS);
-        return y + ELEMS;
-    }
-    if (type == DTYPE_Q5_0 || type == DTYPE_Q5_1) {
-        pack_fifth(y, q);
-        y += 4;
-    }
-    move_put_halves(y, q);
-    return y + ELEMS / 2;
-}
-
-/* Compares blocks with the codes of the source, a few at a time, whose values stay in the cache. */
-static void
-prove_moved(const struct moved *m, const struct move_all *all, const struct encode_run *run, uint64_t at, size_t count, const uint8_t *y)
-{
-    enum { STEP = 64 };
-    for (size_t i = 0, n; i < count; i += n) {
-        n = count - i < STEP ? count - i : STEP;
-        const struct move_all some = { all->code + ELEMS / 2 * i, all->scale + i, all->zero + i };
-        struct encode_run part = *run;
-        part.n = n * ELEMS;
-        run->kernels->block_f32[m->type](run->back, y + i * dtype_facts(m->type)->bytes, n);
-        move_prove(&some, m->e, &part, at + i * ELEMS, ELEMS);
-    }
+    const struct kernels *k = run->kernels;
+    bool same = true;
+    k->bits_table(m->number, code, n * ELEMS, move_numbers(e));
+    memcpy(m->q, m->number, n * ELEMS);
+    for (size_t i = 0; i < n; i++)
+        move_put_steps(m->q + i * ELEMS, &m->steps[i]);
+    k->q_join(e->encoder->type, y, m->q, m->factor, n);
+    k->q_split(e->encoder->type, m->q, m->factor, y, n);
+    for (size_t i = 0; i < n; i++)
+        same = move_take_steps(m->q + i * ELEMS, &m->steps[i]) && same;
+    k->widen[DTYPE_F16](m->back, (const uint8_t *)m->factor, 2 * n);
+    return same && memcmp(m->q, m->number, n * ELEMS) == 0 && k->same_floats(m->wanted, m->back, 2 * n);
 }
 
 static bool
-move_int(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *y)
+move_int(const struct encoding *e, const struct encode_run *run, uint64_t count, uint8_t *y)
 {
+    const enum dtype type = e->encoder->type;
+    const bool halves = move_is_e2m1(e), own = halves && has_minimum(type);
     struct move_all all;
-    struct moved m = begin_moved(e);
-    uint8_t *begin = y, *q = (uint8_t *)run->x;
-    bool nibbles = m.type == DTYPE_Q4_0 || m.type == DTYPE_Q4_1, same = true;
-    uint16_t factor[2] = { 0 };
-    if (m.halves ? nibbles : !move_is_int(e))
+    struct moved *m = (struct moved *)run->x;
+    if ((halves ? type == DTYPE_Q4_0 || type == DTYPE_Q4_1 : !move_is_int(e)) || !move_take_all(&all, e, run, ELEMS, y || own))
         return false;
-    const bool apart = m.halves && m.minimum;   /* each block has a table */
-    if (!move_take_all(&all, e, run, ELEMS, y || apart))
-        return false;
-    for (size_t i = 0, end = 0; i < count; i++) {
-        if (!find_moved(&m, factor, all.code + ELEMS / 2 * i, all.scale[i], all.zero[i]))
+    if (own)
+        run->kernels->bits_found(all.found, all.code, count, ELEMS);
+    for (size_t i = 0, n; i < count; i += n) {
+        n = (size_t)num_min(count - i, FEW);
+        if (!find_moved(m, e, run, &all, i, n)
+            || (y && !put_moved(m, e, run, all.code + i * ELEMS / 2, n, y + i * dtype_facts(type)->bytes)))
             return false;
-        if (!y)
-            continue;
-        if (i == end) {                 /* the blocks with this table */
-            while (end == i || (!apart && end < count && all.zero[end] == all.zero[i]))
-                end++;
-            run->kernels->bits_table(q + ELEMS * i, all.code + ELEMS / 2 * i, ELEMS * (end - i), m.table);
-        }
-        store_le16(y, factor[0]);
-        if (m.minimum)
-            store_le16(y + 2, factor[1]);
-        y = put_moved(m.type, q + ELEMS * i, y + (m.minimum ? 4 : 2));
-        if (nibbles)
-            same = move_same_halves(y - 16, q + ELEMS * i) && half_to_float(factor[0]) == all.scale[i] && same;
     }
-    if (y && !nibbles)
-        prove_moved(&m, &all, run, at, count, begin);
-    return same;
+    return true;
 }
 
 /* Moves integers of a byte to Q8_0. */
@@ -454,7 +424,7 @@ solve_ggml_move(const struct encoding *e, const struct encode_run *run, unsigned
     case DTYPE_Q8_0:
         if (e->encoder->type == DTYPE_Q8_0 && e->exact->source.codes == EXACT_INT && e->exact->source.bits == 8)
             return !e->exact->source.two && move_bytes(run, count, y);
-        return move_int(e, run, first * ELEMS, count, y);
+        return move_int(e, run, count, y);
     default:
         return false;
     }

@@ -52,7 +52,7 @@ try_zeros(const struct solve_block *b, const struct solve_int *how, double d, st
     g->zero = (float)middle;
     if (!how->asymmetric)
         return try_scale(b, how, d, middle, q);
-    float hint = b->zero ? b->zero[0] : NAN;
+    float hint = b->zero ? b->zero[0] : (float)middle;        /* which is the nearest one, if it fits */
     for (int shift = 0; shift < 2; shift++) {
         double zero = (double)hint + (shift != 0 ? middle : 0);
         if (zero >= 0 && zero <= top && try_scale(b, how, d, zero, q)) {
@@ -197,13 +197,15 @@ solve_int_foresee(const struct encoding *e, const float *scale, size_t n, uint64
 {
     const struct exact_source *s = &e->exact->source;
     bool halves = s->codes == EXACT_E2M1 && !s->two && s->scale == DTYPE_F8_E8M0;
-    float unit = halves ? 0.5f : 1.0f, last = 0;
+    float last = 0;
     if (s->group == 0 || s->group % block != 0 || (halves ? bits < 5 : s->codes != EXACT_INT || s->zeros || s->bits > bits))
         return false;
     if (type == DTYPE_F32 && s->scale != DTYPE_F32 && !halves && e->exact->level != EXACT_F32)
         return false;
+    if (halves)
+        return solve_powers_within(scale, n, block, type, 0.5, 0.5);
     for (size_t i = 0; i < n; i += block) {
-        if (scale[i] != last && (fabsf(scale[i]) > 0x1p112f || !solve_is_of(type, (double)(scale[i] * unit))))
+        if (scale[i] != last && (fabsf(scale[i]) > 0x1p112f || !solve_is_of(type, (double)scale[i])))
             return false;
         last = scale[i];
     }

@@ -49,7 +49,7 @@ bool solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader
 bool solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16]);
 
 /* For foresee(). */
-bool solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader);
+bool solve_nvfp4_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n, enum solve_nvfp4_reader reader);
 
 /* Returns true if the formulas of source and target denote the same number for any code and scale. */
 bool solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second);

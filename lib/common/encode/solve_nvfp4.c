@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "dtype/float8.h"
+#include "encode/move.h"
 #include "encode/solve_mx.h"
 #include "encode/solve_nvfp4_copy.h"
 #include "kernel/encode_fp8.h"
@@ -28,7 +29,7 @@ solve_nvfp4_fit(struct encoding *e)
 {
     bool known = is_nvfp4(&e->exact->source);
     e->nregions = known ? 1 : num_ceil_div(e->rows * e->cols, REGION);
-    e->nfacts = known ? 1 : FACTS * e->nregions + 1;
+    e->nfacts = known ? MOVE_NVFP4_FACTS : FACTS * e->nregions + 1;
 }
 
 bool
@@ -287,14 +288,15 @@ solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, flo
             return settle_copy(e, reader, facts, fail);
         if (!settle_powers(e, reader, facts, &m, fail))
             return false;
-        second = ldexpf(1.0f, (int)m);
-    } else if ((s->divides && reader == SOLVE_NVFP4_DIVIDES) || (s->over == SOLVE_NVFP4_UNIT && reader == SOLVE_NVFP4_OVER)) {
-        facts[0] = s->stated;
+        facts[0] = stored(reader, ldexpf(1.0f, (int)m));
         return true;
-    } else if (s->divides) {
-        second = 1.0f / second;
     }
-    facts[0] = stored(reader, second);
+    if ((s->divides && reader == SOLVE_NVFP4_DIVIDES) || (s->over == SOLVE_NVFP4_UNIT && reader == SOLVE_NVFP4_OVER))
+        facts[0] = s->stated;
+    else
+        facts[0] = stored(reader, s->divides ? 1.0f / second : second);
+    if (e->nfacts == MOVE_NVFP4_FACTS)
+        move_nvfp4_keep(e, reader, facts);
     return true;
 }
 
@@ -380,14 +382,16 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
 }
 
 bool
-solve_nvfp4_foresee(const struct encoding *e, const float *scale, size_t n, enum solve_nvfp4_reader reader)
+solve_nvfp4_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n, enum solve_nvfp4_reader reader)
 {
     const struct exact_source *s = &e->exact->source;
-    bool moves = !s->divides && s->over == 0 && (!s->two || fabsf(s->second) <= 0x1p112f) && (reader == SOLVE_NVFP4_MULTIPLIES || reader == SOLVE_NVFP4_BLOCKS);
-    if (e->exact->level != EXACT_REAL || !is_nvfp4(s) || !moves || s->group % BLOCK != 0 || s->group == 0)
+    struct move_nvfp4 m;
+    if (!is_nvfp4(s) || s->group == 0 || s->group % BLOCK != 0)
         return false;
-    for (size_t i = 0; i < n; i += BLOCK)
-        if (!isfinite(scale[i]) || (reader == SOLVE_NVFP4_BLOCKS && signbit(scale[i])))
-            return false;
-    return true;
+    move_nvfp4_begin(&m, e, reader, facts);
+    for (size_t i = 0; m.any && i < n; i += BLOCK) {
+        uint8_t code;
+        m.any = move_nvfp4_scale(&m, scale[i], reader == SOLVE_NVFP4_BLOCKS, &code) && m.same[code & 0x7F] == 0xFF;
+    }
+    return m.any;
 }

@@ -28,6 +28,9 @@ void bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t 
 /* Replaces each of n codes of 4 bits, n even, by a byte: y[i] = table[code i], the low nibble of a byte first. */
 void bits_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8_t table[16]);
 
+/* Finds the codes of 4 bits that blocks of `block` of them have, a multiple of 32: bit c of found[i] is set if code c occurs in block i. */
+void bits_found(uint16_t *restrict found, const uint8_t *restrict x, size_t nblocks, size_t block);
+
 /* Unpacks blocks of eight little-endian words of 16 bits, with codes of 4 or 8 bits. The codes are ordered by their position
  * in the word: the lowest code of each of the eight words comes first.
  *

@@ -41,6 +41,23 @@ spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t 
     }
 }
 
+/* Likewise, for the first of 16 neighbours, if these are in one group. */
+static void
+spread_first(float *restrict y, const float *of_group, size_t first, size_t n, size_t group)
+{
+    if (!of_group || group % HINT_PACKED != 0 || first % HINT_PACKED != 0) {
+        spread(y, of_group, first, n, group);
+        return;
+    }
+    for (size_t i = 0, left = group - first % group; i < n; i += HINT_PACKED) {
+        y[i] = *of_group;
+        if ((left -= HINT_PACKED) == 0) {
+            left = group;
+            of_group++;
+        }
+    }
+}
+
 /* Subtracts the zero points of groups. */
 static void
 less_zeros(float *restrict y, const float *zeros, size_t first, size_t n, size_t group)
@@ -193,6 +210,13 @@ codes4_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t 
 }
 
 static void
+codes4_first(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
+{
+    (void)x;
+    spread_first(y, c->scales, first, n, c->group);
+}
+
+static void
 codes4_zero(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
     (void)x;
@@ -269,6 +293,13 @@ codes8_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t 
 {
     (void)x;
     spread(y, c->scales, first, n, c->group);
+}
+
+static void
+codes8_first(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
+{
+    (void)x;
+    spread_first(y, c->scales, first, n, c->group);
 }
 
 static void
@@ -537,11 +568,15 @@ static const struct hint_blocks {
 void
 kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
 {
-    static kernel_codes4_f32 *const four[HINTS] = { codes4_scale, codes4_none, codes4_zero, codes4_unit, codes4_code, codes4_pack };
-    static kernel_codes4_lanes_f32 *const lanes[HINTS] = { lanes_scale, lanes_none, lanes_none, lanes_unit, lanes_code, lanes_pack };
-    static kernel_codes8_f32 *const eight[HINTS] = { codes8_scale, codes8_none, codes8_zero, codes8_unit, codes8_none, codes8_pack };
-    static kernel_affine_f32 *const affine[HINTS] = { affine_scale, affine_term, affine_none, affine_unit, affine_none, affine_none };
-    static kernel_fp8_f32 *const fp8[HINTS] = { fp8_scale, fp8_none, fp8_none, fp8_unit, fp8_none, fp8_none };
+    static kernel_codes4_f32 *const four[HINTS] = { codes4_scale, codes4_none, codes4_zero, codes4_unit, codes4_code, codes4_pack,
+        codes4_first };
+    static kernel_codes4_lanes_f32 *const lanes[HINTS] = { lanes_scale, lanes_none, lanes_none, lanes_unit, lanes_code, lanes_pack,
+        lanes_scale };
+    static kernel_codes8_f32 *const eight[HINTS] = { codes8_scale, codes8_none, codes8_zero, codes8_unit, codes8_none, codes8_pack,
+        codes8_first };
+    static kernel_affine_f32 *const affine[HINTS] = { affine_scale, affine_term, affine_none, affine_unit, affine_none, affine_none,
+        affine_scale };
+    static kernel_fp8_f32 *const fp8[HINTS] = { fp8_scale, fp8_none, fp8_none, fp8_unit, fp8_none, fp8_none, fp8_scale };
     *set = *base;
     set->raw = hint == HINT_PACK;
     set->codes4_f32 = four[hint];
@@ -551,7 +586,8 @@ kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
     set->fp8_f32 = fp8[hint];
     set->int8_row_f32 = int8_row_none;
     set->convrot_f32 = convrot_none;
+    const enum hint of_block = hint == HINT_FIRST ? HINT_SCALE : hint;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        if (blocks[i].kernel[hint])
-            set->block_f32[blocks[i].type] = blocks[i].kernel[hint];
+        if (blocks[i].kernel[of_block])
+            set->block_f32[blocks[i].type] = blocks[i].kernel[of_block];
 }

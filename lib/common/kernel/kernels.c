@@ -21,6 +21,7 @@
 #include "kernel/nan.h"
 #include "kernel/packs.h"
 #include "kernel/round.h"
+#include "kernel/same.h"
 #include "kernel/transpose.h"
 #include "kernel/widen.h"
 
@@ -123,6 +124,7 @@ static const struct kernels scalar = {
     .bits_lane = bits_lane,
     .bits_blocks = bits_blocks,
     .bits_table = bits_table,
+    .bits_found = bits_found,
     .convrot_f32 = convrot_f32,
     .convrot_bf16 = convrot_bf16,
     .packs = packs,
@@ -133,6 +135,9 @@ static const struct kernels scalar = {
     .int8_row_bf16 = int8_row_bf16,
     .transpose = transpose,
     .crc = crc_add,
+    .q_join = q_join,
+    .q_split = q_split,
+    .same_floats = same_floats,
     .loss = loss_add,
     .shift = shift_add,
     .wide_from = wide_from,

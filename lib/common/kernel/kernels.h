@@ -82,6 +82,7 @@ typedef void kernel_bits_stream(uint8_t *restrict y, const uint8_t *restrict x, 
 typedef void kernel_bits_lane(uint8_t *restrict y, const uint8_t *restrict x, size_t n, size_t unit, unsigned shift,
     unsigned bits);
 typedef void kernel_bits_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8_t table[16]);
+typedef void kernel_bits_found(uint16_t *restrict found, const uint8_t *restrict x, size_t nblocks, size_t block);
 typedef void kernel_bits_blocks(uint8_t *restrict y, const uint8_t *restrict x, size_t nblocks, unsigned bits);
 
 /* convrot.h: rows of INT8 codes that were rotated in groups. */
@@ -110,6 +111,10 @@ typedef uint32_t kernel_crc(uint32_t crc, const uint8_t *x, size_t n);
 typedef bool kernel_encode(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance);
 
+/* encode_q.h: codes and factors of blocks. */
+typedef void kernel_q_join(enum dtype type, uint8_t *restrict y, const uint8_t *restrict q, const uint16_t *restrict factor, size_t nblocks);
+typedef void kernel_q_split(enum dtype type, uint8_t *restrict q, uint16_t *restrict factor, const uint8_t *restrict y, size_t nblocks);
+
 /* encode_fp8.h: rounds floats to float8 codes; finds the largest magnitude of each group. */
 typedef void kernel_encode_fp8(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how);
 typedef void kernel_encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group);
@@ -131,6 +136,9 @@ typedef void kernel_shift(struct shift_lanes *sum, const float *w, const float *
 typedef void kernel_wide_from(double *v, const float *x, size_t n);
 typedef void kernel_wide_to(float *x, const double *v, size_t n);
 typedef size_t kernel_wide_beyond(const double *v, size_t n, double most);
+
+/* same.h */
+typedef bool kernel_same_floats(const float *x, const float *y, size_t n);
 
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
@@ -170,6 +178,7 @@ struct kernels {
     kernel_bits_lane *bits_lane;
     kernel_bits_blocks *bits_blocks;
     kernel_bits_table *bits_table;
+    kernel_bits_found *bits_found;
     kernel_convrot_f32 *convrot_f32;
     kernel_convrot_bf16 *convrot_bf16;
     kernel_packs *packs;
@@ -177,6 +186,9 @@ struct kernels {
     kernel_int8_row_bf16 *int8_row_bf16;
     kernel_transpose *transpose;
     kernel_crc *crc;
+    kernel_q_join *q_join;
+    kernel_q_split *q_split;
+    kernel_same_floats *same_floats;
     kernel_loss *loss;
     kernel_shift *shift;
     kernel_wide_from *wide_from;

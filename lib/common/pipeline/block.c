@@ -87,6 +87,13 @@ find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t fir
     return total;
 }
 
+/* Returns true if the hints of a weight do not depend on its codes, and its scales are stored apart from them. */
+static bool
+skips_codes(const struct maker *m, const struct weight *w)
+{
+    return m->p->codeless && w->part[1] && dtype_facts(w->part[0]->dtype)->elems == 1;
+}
+
 static bool
 read_spans(const struct maker *m, const struct weight *w, const struct span spans[SCHEME_PARTS],
     struct part_bytes in[SCHEME_PARTS], struct err *err)
@@ -96,7 +103,7 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
         const struct span *s = &spans[p];
         if (s->len == 0)
             continue;
-        if (!(p == 0 && weight_need(w, 0) == NEED_RUN ? read_once(m, w->part[p], s->at, window, s->len, err)
+        if (!(p == 0 && skips_codes(m, w)) && !(p == 0 && weight_need(w, 0) == NEED_RUN ? read_once(m, w->part[p], s->at, window, s->len, err)
                 : model_bytes(m->p->model, w->part[p], s->at, window, s->len, err)))
             return false;
         in[p] = (struct part_bytes){ .p = window, .at = s->at };

@@ -8,7 +8,6 @@
 #include "encode/losses.h"
 #include "kernel/hints.h"
 #include "kernel/rounded.h"
-#include "kernel/same.h"
 #include "pipeline/surveys.h"
 #include "plan/fused.h"
 
@@ -70,6 +69,7 @@ read_hints(const struct encoder_reader *r, uint64_t first, size_t count, const f
     own.hinting = own.nonfinite_ok = true;
     for (unsigned hint = 0; hint < HINTS; hint++) {
         own.kernels = &r->p->hints[hint];
+        own.codeless = hint == HINT_SCALE || hint == HINT_TERM || hint == HINT_ZERO;
         if (set >> hint & 1 && !block_floats(&own, r->panels, r->b, r->elements, first, count,
             r->b->hints + hint * ENCODE_FLOATS + at, err))
             return false;
@@ -118,8 +118,8 @@ read_scales(void *of, uint64_t first, size_t count, const float *x, struct err *
     const struct encoder_reader *r = of;
     size_t at = (size_t)(x - r->b->floats);
     struct pipeline own = *r->p;
-    own.hinting = own.nonfinite_ok = true;
-    own.kernels = &r->p->hints[HINT_SCALE];
+    own.hinting = own.codeless = own.nonfinite_ok = true;
+    own.kernels = &r->p->hints[HINT_FIRST];
     return wanted(r->exact) >> HINT_SCALE & 1
         && block_floats(&own, r->panels, r->b, r->elements, first, count, r->b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
 }
@@ -211,7 +211,7 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
     struct encoder_reader *r = of;
     enum exact_level level = r->exact->level;
     const enum dtype type = level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32;
-    bool differs = level != EXACT_REAL && !(level == EXACT_F32 && same_floats(x, back, n));
+    bool differs = level != EXACT_REAL && !(level == EXACT_F32 && r->p->kernels->same_floats(x, back, n));
     for (size_t i = 0; differs && i < n; i++) {
         float near = rounded(type, x[i]);
         if (!(near == rounded(type, back[i]) && near - near == 0) && x[i] != back[i] && first + i < r->wrong)
@@ -486,24 +486,21 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
         return false;
     struct encode_run run = lend(&r, t->facts);
     run.compare = NULL;
-    if (part->elems != 0 && is_packed(e)) {
-        uint64_t done = move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
-        if (err->kind != ERR_NONE)
-            return false;
-        first += done;
-        count -= done;
-        *way = *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1 ? EXACT_HINT : *way;
-        if (count == 0)
-            return true;
-    }
     run.n = (size_t)(part->elems ? num_min(count * part->elems, numel - first * part->elems) : 0);
-    if (run.n != 0 && e->encoder->foresee && run.hints.scale && run.hints.scales(&r, first * part->elems, run.n, run.x, err)
-        && e->encoder->foresee(e, run.hints.scale, run.n)) {
-        *way = *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1 ? EXACT_HINT : *way;
-        *fail = r.fail;
+    bool foreseen = run.n != 0 && e->encoder->foresee && run.hints.scale
+        && run.hints.scales(&r, first * part->elems, run.n, run.x, err) && e->encoder->foresee(e, run.facts, run.hints.scale, run.n);
+    uint64_t done = foreseen || err->kind != ERR_NONE || part->elems == 0 || !is_packed(e) ? 0
+        : move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
+    if (err->kind != ERR_NONE)
+        return false;
+    if ((foreseen || done != 0) && *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1)
+        *way = EXACT_HINT;
+    if (foreseen || done == count)
         return true;
-    }
-    bool ok = err->kind == ERR_NONE && (run.n == 0 || read_floats(&r, first * part->elems, run.n, run.x, err))
+    first += done;
+    count -= done;
+    run.n = (size_t)(part->elems ? num_min(count * part->elems, numel - first * part->elems) : 0);
+    bool ok = (run.n == 0 || read_floats(&r, first * part->elems, run.n, run.x, err))
         && e->encoder->solve(e, &run, t->of.part, first, count, y, err);
     *fail = r.fail;
     return ok || (err->kind == ERR_NONE && r.fail.cause != EXACT_HOLDS) || err_set(err, ERR_BUG, ERR_NO_OFFSET, "a solver fails "

@@ -56,6 +56,7 @@ struct pipeline {
     struct surveys *bare_surveys;       /* likewise, of values without their deltas, if shifts_again() */
     const struct kernels *hints;        /* for exact encodings: a set for each enum hint; borrowed, or NULL */
     bool hinting;                       /* the kernels yield hints, not values; only within encoder.c */
+    bool codeless;                      /* hinting, and they take no notice of codes */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to those of the pieces */
     size_t nhooks;
     struct changed_values changed;      /* out: values of changed weights that are NaN or infinite */

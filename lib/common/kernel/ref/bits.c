@@ -41,3 +41,14 @@ bits_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8
     for (size_t i = 0; i < n; i++)
         y[i] = table[x[i / 2] >> 4 * (i % 2) & 15];
 }
+
+void
+bits_found(uint16_t *restrict found, const uint8_t *restrict x, size_t nblocks, size_t block)
+{
+    for (size_t i = 0; i < nblocks; i++) {
+        unsigned all = 0;
+        for (size_t j = 0; j < block / 2; j++, x++)
+            all |= 1u << (*x & 15) | 1u << (*x >> 4);
+        found[i] = (uint16_t)all;
+    }
+}

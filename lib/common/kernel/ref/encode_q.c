@@ -34,6 +34,57 @@ put_fifth_bits(uint8_t *restrict qh, const uint8_t codes[ELEMS])
     }
 }
 
+void
+q_join(enum dtype type, uint8_t *restrict y, const uint8_t *restrict q, const uint16_t *restrict factor, size_t nblocks)
+{
+    const struct encode_q_type t = encode_q_type(type);
+    for (size_t i = 0; i < nblocks; i++, q += ELEMS, factor += 2) {
+        store_le16(y, factor[0]);
+        y += 2;
+        if (type == DTYPE_Q8_0) {
+            memcpy(y, q, ELEMS);
+            y += ELEMS;
+            continue;
+        }
+        if (t.with_min) {
+            store_le16(y, factor[1]);
+            y += 2;
+        }
+        if (t.fifth_bits) {
+            put_fifth_bits(y, q);
+            y += 4;
+        }
+        put_nibbles(y, q);
+        y += ELEMS / 2;
+    }
+}
+
+void
+q_split(enum dtype type, uint8_t *restrict q, uint16_t *restrict factor, const uint8_t *restrict y, size_t nblocks)
+{
+    const struct encode_q_type t = encode_q_type(type);
+    for (size_t i = 0; i < nblocks; i++, q += ELEMS, factor += 2) {
+        factor[0] = load_le16(y);
+        factor[1] = 0;
+        y += 2;
+        if (type == DTYPE_Q8_0) {
+            memcpy(q, y, ELEMS);
+            y += ELEMS;
+            continue;
+        }
+        if (t.with_min) {
+            factor[1] = load_le16(y);
+            y += 2;
+        }
+        const uint8_t *nibbles = y + (t.fifth_bits ? 4 : 0);
+        for (int j = 0; j < ELEMS; j++) {
+            unsigned fifth = t.fifth_bits ? y[j / 8] >> j % 8 & 1u : 0;
+            q[j] = (uint8_t)((nibbles[j % 16] >> j / 16 * 4 & 15) | fifth << 4);
+        }
+        y = nibbles + ELEMS / 2;
+    }
+}
+
 /* --- 32 elements, 4 or 5 bits */
 
 /* Returns the low byte, taken as signed and limited to `most`. */

@@ -168,9 +168,36 @@ row_table(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const uint8_
     bits_table(y + done, x + done / 2, n - done, table);
 }
 
+/* A bit for each code below 8 in one byte, for each of the others in another. */
+static void
+row_found(uint16_t *restrict found, const uint8_t *restrict x, size_t nblocks, size_t block)
+{
+    const __m128i below = _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m128i above = _mm_slli_si128(below, 8), low = _mm_set1_epi8(15);
+
+    for (size_t i = 0; i < nblocks; i++) {
+        __m128i lo = _mm_setzero_si128(), hi = lo;
+
+        for (size_t j = 0; j < block; j += STEP, x += STEP / 2) {
+            __m128i v = _mm_loadu_si128((const __m128i *)x);
+            __m128i a = _mm_and_si128(v, low), b = _mm_and_si128(_mm_srli_epi16(v, 4), low);
+
+            lo = _mm_or_si128(lo, _mm_or_si128(_mm_shuffle_epi8(below, a), _mm_shuffle_epi8(below, b)));
+            hi = _mm_or_si128(hi, _mm_or_si128(_mm_shuffle_epi8(above, a), _mm_shuffle_epi8(above, b)));
+        }
+        __m128i all = _mm_or_si128(_mm_unpacklo_epi8(lo, hi), _mm_unpackhi_epi8(lo, hi));
+
+        all = _mm_or_si128(all, _mm_srli_si128(all, 8));
+        all = _mm_or_si128(all, _mm_srli_si128(all, 4));
+        all = _mm_or_si128(all, _mm_srli_si128(all, 2));
+        found[i] = (uint16_t)_mm_cvtsi128_si32(all);
+    }
+}
+
 void
 avx2_use_bits(struct kernels *k)
 {
+    k->bits_found = row_found;
     k->bits_stream = row_stream;
     k->bits_lane = row_lane;
     k->bits_blocks = row_blocks;

@@ -9,6 +9,7 @@
 
 #include "kernel/encode_math.h"
 #include "kernel/x86/avx2_encode_lanes.h"
+#include "kernel/x86/unpack.h"
 #include "kernel/x86/x86_priv.h"
 
 enum { ELEMS = 32, BATCH = 4 };                 /* blocks whose extremes and factors share registers */
@@ -369,9 +370,59 @@ avx2_encode_q8_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x,
     return true;
 }
 
+/* --- codes and factors */
+
+static ALWAYS_INLINE void
+join(uint8_t *restrict y, const uint8_t *restrict q, const uint16_t *restrict factor, size_t nblocks, const struct encode_q_type t)
+{
+    for (size_t i = 0; i < nblocks; i++, y += t.nbytes, q += ELEMS, factor += 2)
+        put_block(y, factor[0], factor[1], load256(q), t);
+}
+
+static void
+avx2_q_join(enum dtype type, uint8_t *restrict y, const uint8_t *restrict q, const uint16_t *restrict factor, size_t nblocks)
+{
+    switch (type) {
+    case DTYPE_Q4_0: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q4_0)); break;
+    case DTYPE_Q4_1: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q4_1)); break;
+    case DTYPE_Q5_0: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q5_0)); break;
+    case DTYPE_Q5_1: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q5_1)); break;
+    default: q_join(type, y, q, factor, nblocks);
+    }
+}
+
+static ALWAYS_INLINE void
+split(uint8_t *restrict q, uint16_t *restrict factor, const uint8_t *restrict y, size_t nblocks, const struct encode_q_type t)
+{
+    for (size_t i = 0; i < nblocks; i++, y += t.nbytes, q += ELEMS, factor += 2) {
+        const uint8_t *codes = y + (t.with_min ? 4 : 2);
+        __m256i v = nibbles32(codes + (t.fifth_bits ? 4 : 0));
+
+        if (t.fifth_bits)
+            v = _mm256_or_si256(v, _mm256_and_si256(bits32(load_le32(codes)), _mm256_set1_epi8(16)));
+        factor[0] = load_le16(y);
+        factor[1] = t.with_min ? load_le16(y + 2) : 0;
+        _mm256_storeu_si256((__m256i *)(void *)q, v);
+    }
+}
+
+static void
+avx2_q_split(enum dtype type, uint8_t *restrict q, uint16_t *restrict factor, const uint8_t *restrict y, size_t nblocks)
+{
+    switch (type) {
+    case DTYPE_Q4_0: split(q, factor, y, nblocks, encode_q_type(DTYPE_Q4_0)); break;
+    case DTYPE_Q4_1: split(q, factor, y, nblocks, encode_q_type(DTYPE_Q4_1)); break;
+    case DTYPE_Q5_0: split(q, factor, y, nblocks, encode_q_type(DTYPE_Q5_0)); break;
+    case DTYPE_Q5_1: split(q, factor, y, nblocks, encode_q_type(DTYPE_Q5_1)); break;
+    default: q_split(type, q, factor, y, nblocks);
+    }
+}
+
 void
 avx2_use_encode_q(struct kernels *k)
 {
+    k->q_join = avx2_q_join;
+    k->q_split = avx2_q_split;
     k->encode[DTYPE_Q4_0] = k->encode[DTYPE_Q4_1] = k->encode[DTYPE_Q5_0] = k->encode[DTYPE_Q5_1] = avx2_encode_q;
     k->encode[DTYPE_Q8_0] = avx2_encode_q8_0;
 }

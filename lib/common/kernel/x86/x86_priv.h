@@ -46,6 +46,9 @@ void avx2_use_rows(struct kernels *k);
 /* Rotated rows */
 void avx2_use_convrot(struct kernels *k);
 
+/* Comparison of floats */
+void avx2_use_same(struct kernels *k);
+
 /* Packed codes to a byte each */
 void avx2_use_bits(struct kernels *k);
 
