@@ -10,7 +10,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         return command_take_format(cmd, option, arg, err);
     case CLI_OPT_INCLUDE:
     case CLI_OPT_EXCLUDE:
-        return naming_match(&cmd->reduction.which, arg, option->key == CLI_OPT_INCLUDE, err);
+        return naming_match(&cmd->reduction.which, option->name, arg, option->key == CLI_OPT_INCLUDE, err);
     default:
         return command_take(cmd, option, arg, err);
     }

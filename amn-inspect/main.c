@@ -55,7 +55,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         return hash_take(&tool->hash, option, arg, err);
     case CLI_OPT_INCLUDE:
     case CLI_OPT_EXCLUDE:
-        return naming_match(&tool->naming, arg, option->key == CLI_OPT_INCLUDE, err);
+        return naming_match(&tool->naming, option->name, arg, option->key == CLI_OPT_INCLUDE, err);
     case CLI_OPT_RENAME:
         return naming_rename(&tool->naming, arg, err);
     case CLI_OPT_STRIP_PREFIX:

@@ -236,7 +236,16 @@ scales() {
     jq -e 'select(.name) | .to == "q5_0" and .way == "hint" and .tried[0].scheme == "q4_0" and .tried[0].cause == "span"' r.json
     try 0 amn-forget --exact --scheme q4_0 --inexact 'a.*' -o i.gguf m.safetensors
     amn-inspect i.gguf | jq -e '.schemes.q4_0.weights == 1 or .scheme_label == "GGUF Q4_0"'
+    grep -q 'note: exact: 0 weights, 1 rounded to q4_0: SQNR [0-9.]* dB, mean error' err
+    try 0 amn-forget --scheme q4_0 -o o.gguf m.safetensors              # the same error
+    [ "$(sed -n 's/.*SQNR/SQNR/p' err | head -n 1)" = "$(amn-forget --exact --scheme q4_0 --inexact '*' --test m.safetensors 2>&1 |
+        sed -n 's/.*SQNR/SQNR/p')" ]
+    "$helpers/codes" two.safetensors int4 a.weight:64x256 b.weight:64x256:int4-zeros
+    try 0 amn-forget --exact --scheme q4_0 --inexact 'b.*' --test two.safetensors       # the cost of that weight alone
+    [ "$(sed -n 's/.*(1 with the source.s scales), 1 rounded to q4_0: //p' err)" = "$(amn-forget --scheme q4_0 --include 'b.*' --test \
+        two.safetensors 2>&1 | sed -n 's/.*SQNR/SQNR/p')" ]
     try 2 amn-forget --exact --scheme q4_0 --inexact typo -o i.gguf m.safetensors
+    grep -q -- "--inexact: no tensor matches 'typo'" err
 }
 
 @test "--report: levels, blocks and codes of 8; as a page" {
@@ -271,6 +280,13 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     jq -e '.kind == "inexact" and .status == 69 and .witness.tensor == "a.weight" and .witness.cause == "span"
         and .witness.block == [0, 128] and .witness.index[0] == 63 and .witness.scheme == "fp8-ue8m0" and .witness.levels == []
         and .witness.holds == "mxfp4" and (.witness.value | startswith("-0x")) and (.witness.nearest | startswith("-0x"))' err
+    try 69 amn-forget --exact --scheme bf16 m.safetensors
+    grep -q 'is not held by bf16: precision: it is not a number of bf16 (nearest ' err
+    for s in nf4:mxfp4 mlx-4bit:mxfp4 int8-channel:mxfp4 fp8-per-channel:far; do       # not an element that a code of 0 holds
+        "$helpers/codes" f.safetensors ${s#*:} a.weight:64x256
+        try 69 amn-forget --json-errors --exact --scheme ${s%:*} f.safetensors
+        jq -e '.witness.cause == "span" and .witness.value != "0x0p+0" and .witness.value != "-0x0p+0"' err >/dev/null || { cat err; return 1; }
+    done
     try 69 amn-forget --exact --scheme int4-group --asymmetric far.safetensors
     grep -q 'mxfp4 holds it' err
 }
@@ -299,12 +315,14 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
 }
 
 @test "amn-inspect --grid names the scheme that a copy was made of" {
-    for job in 'mxfp4 mxfp4' 'int4 int4-group'; do
-        "$helpers/codes" m.safetensors ${job% *} a.weight:64x256
+    for job in 'mxfp4 mxfp4 false' 'int4 int4-group false' 'int4-zeros int4-group true' 'int8 int8-channel false' \
+        'int8-zeros int8-channel true'; do
+        set -- $job
+        "$helpers/codes" m.safetensors $1 a.weight:64x256
         amn-remember -q -o copy.safetensors m.safetensors
         both 0 copy.safetensors amn-inspect --grid
         cmp out.file out.pipe
-        jq -e --arg g "${job#* }" '.grid == $g and .level == "bf16"' out.file
+        jq -e --arg g "$2" --argjson z $3 '.grid == $g and .level == "bf16" and .asymmetric == $z' out.file || { cat out.file; return 1; }
     done
     "$helpers/weights" d.safetensors a.weight=BF16:64x256
     try 0 amn-inspect --grid --human d.safetensors
@@ -315,6 +333,7 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
 @test "weights on no grid stay as they are" {
     "$helpers/weights" m.safetensors a.weight=BF16:64x256
     try 0 amn-forget --exact --scheme q4_0 -o o.gguf m.safetensors
+    grep -q 'note: exact: 0 weights, 1 kept: no name of --scheme holds one; amn-inspect --grid finds' err
     amn-parse o.gguf | jq -e '.dtype == "BF16"'
 }
 
@@ -349,6 +368,15 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     grep -q 'note: tensor a.weight: not held by q4_0: span, block \[0,0\]' err
     xargs -a out amn-forget -q m.safetensors >again
     cmp again o.gguf
+    "$helpers/codes" n.safetensors mxfp4 "b[it's].weight:64x256" a.weight:64x256:int4
+    for o in '--to safetensors --scheme mxfp4,int4-group' '--to gguf --scheme bf16,f32' '--scheme q4_0 --inexact b*' \
+        '--scheme nvfp4,f32 --to safetensors --no-fuse' '--scheme int4-group,bf16 --group-size 32'; do
+        try 0 amn-forget -q --exact $o n.safetensors
+        mv out whole
+        try 0 amn-forget -q --exact $o --dry-run n.safetensors
+        xargs -a out amn-forget -q n.safetensors >again || { cat out; return 1; }
+        cmp whole again
+    done
     try 0 amn-forget --exact --scheme q4_0,q5_0 --dry-run --json m.safetensors
     jq -s -e '.[0].encoder == "q5_0"' out
     try 0 amn-forget --exact --scheme q5_0 --test m.safetensors
@@ -408,6 +436,63 @@ exec(sys.argv[1])' "$1"; }
     [ ! -e never.safetensors ] && [ ! -e never.gguf ]
 }
 
+@test "a finite value stays finite at levels bf16 and f16" {
+    "$helpers/codes" m.safetensors int4-large a.weight:64x256       # beyond F16
+    for s in q4_0 q5_0 q8_0 int8-channel fp8-ue8m0 f16; do
+        try 69 amn-forget --json-errors --exact=f16 --scheme $s -o never m.safetensors
+        jq -e '.kind == "inexact" and (.witness.levels | index("f16") | not)' err >/dev/null || { cat err; return 1; }
+    done
+    refuses m.safetensors scale '[0,0]' --exact --scheme q4_0
+    refute grep -q 'exact=f16' err
+    for s in f32 int4-group; do
+        try 0 amn-forget -q --exact=f16 --scheme $s m.safetensors
+        diff <(values m.safetensors) <(values out)
+    done
+}
+
+@test "a value that rounds to F16 and then to another BF16 is not held by f16 at level bf16" {
+    # 1 + 2^-8 + 2^-13 is 1 + 2^-7 in BF16, and 1 + 2^-8 in F16, which is 1 in BF16
+    python3 -c 'import struct
+from modelfile import write
+write("m.safetensors", [("a.weight", "F8_E4M3", [32, 32], b"\x38" * 1024), ("a.weight_scale", "F32", [], struct.pack("<f", 1 + 2**-8 + 2**-13))])'
+    refuses m.safetensors precision '[0,0]' --exact=bf16 --scheme f16
+    try 0 amn-forget -q --exact=bf16 --scheme bf16 m.safetensors
+    amn-convert -q --to raw -o raw out
+    [ "$(head -c 2 raw | od -An -tx2 | tr -d ' ')" = 3f81 ]
+}
+
+@test "a quantized weight that is not selected, or is no matrix, keeps its values" {
+    "$helpers/codes" m.safetensors nvfp4 a.weight:64x256 b.weight:64x256
+    echo '{"quantization_config": {"quant_method": "modelopt"}}' >config.json
+    for o in '--exclude b.*' '--include a.*'; do
+        holds m.safetensors --exact --config config.json --scheme modelopt-nvfp4 $o
+        amn-parse out | jq -es 'any(.name == "b.weight" and .dtype == "U8")' >/dev/null     # as it is stored
+        holds m.safetensors --exact --config config.json --scheme nvfp4 --to gguf $o
+        amn-parse out | jq -es 'any(.name == "b.weight" and .dtype == "F32")' >/dev/null    # BF16 does not hold it
+        try 69 amn-forget --exact=real --config config.json --scheme nvfp4 --to gguf $o -o never.gguf m.safetensors
+    done
+    try 0 amn-forget --exact --config config.json --scheme modelopt-nvfp4 --exclude 'b.*' m.safetensors
+    grep -q 'exact: 1 weight (1 moved), 1 kept' err
+    python3 -c 'import struct
+from modelfile import write
+write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.weight_scale", "F32", [], struct.pack("<f", 0.0123))])'
+    for s in f32 fp8-per-tensor q8_0; do
+        holds v.safetensors --exact --scheme $s
+    done
+    [ ! -e never.gguf ]
+}
+
+@test "unquantized experts of gpt-oss have the orientation of amn-remember" {
+    "$helpers/codes" m.safetensors gptoss m.experts.down_proj:64x64     # square: no loader would notice
+    amn-remember -q -o dense.safetensors m.safetensors
+    for s in bf16 'mlx-mxfp4,bf16'; do
+        try 0 amn-forget -q --exact --scheme $s m.safetensors
+        cmp out dense.safetensors
+    done
+    try 0 amn-forget -q --exact --scheme bf16 --inexact '*' m.safetensors
+    cmp out dense.safetensors
+}
+
 @test "permuted columns are refused by name" {
     f=$corpus/safetensors-good/gptq-4bit-sym-shuffled.safetensors
     for s in q4_0 mlx-4bit mxfp4; do
@@ -447,6 +532,46 @@ exec(sys.argv[1])' "$1"; }
     [ ! -e none/model.safetensors ]
 }
 
+@test "NVFP4 whose activations have scales stays declared so" {
+    mkdir in w
+    "$helpers/codes" in/model.safetensors nvfp4 model.layers.0.mlp.up_proj.weight:64x256
+    echo '{"model_type": "llama", "quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}' >in/config.json
+    try 0 amn-forget -q --exact --scheme modelopt-nvfp4 -o m/ in
+    jq -e '.quantization_config | .quant_algo == "NVFP4" and .config_groups.group_0.input_activations.num_bits == 4' m/config.json
+    try 0 amn-forget -q --exact=bf16 --scheme nvfp4 -o c/ in
+    jq -e '.quantization_config.config_groups.group_0.input_activations | .strategy == "tensor_group" and .dynamic == "local"' c/config.json
+    amn-parse c | jq -es 'any(.name == "model.layers.0.mlp.up_proj.input_global_scale")' >/dev/null
+    "$helpers/codes" w/model.safetensors mxfp4 model.layers.0.mlp.up_proj.weight:64x256
+    echo '{"model_type": "llama"}' >w/config.json
+    try 0 amn-forget -q --exact --scheme modelopt-nvfp4 -o wm/ w
+    jq -e '.quantization_config | .quant_algo == "W4A16_NVFP4" and (.config_groups.group_0 | has("input_activations") | not)' wm/config.json
+}
+
+@test "config.json has the group size and the zero points of each weight" {
+    mkdir z g
+    "$helpers/codes" z/model.safetensors int4 model.layers.0.mlp.up_proj.weight:64x256 model.layers.1.mlp.up_proj.weight:64x256 \
+        model.layers.0.mlp.down_proj.weight:64x256:gptq
+    for i in 32 64; do
+        "$helpers/weights" d.safetensors model.layers.$i.mlp.up_proj.weight=BF16:64x256
+        try 0 amn-forget -q --scheme int4-group --group-size $i -o $i.safetensors d.safetensors
+    done
+    try 0 amn-convert -q -o g/model.safetensors 32.safetensors 64.safetensors
+    echo '{"model_type": "llama"}' | tee z/config.json >g/config.json
+    try 0 amn-forget -q --exact=real --scheme int4-group -o zi/ z
+    jq -e '.quantization_config | .format == "pack-quantized" and (.config_groups | [.[] | [.targets[0], .weights.symmetric]])
+        == [["Linear", true], ["model.layers.0.mlp.down_proj", false]]' zi/config.json
+    try 0 amn-forget --exact --scheme gptq -o gg/ g
+    grep -q 'warning: weights have several group sizes' err
+    jq -e '.quantization_config | .group_size == 32 and .sym and (.dynamic | to_entries | map(select(.key[0:1] == "+").value))
+        == [{"group_size": 64}]' gg/config.json
+    try 0 amn-forget --exact --scheme awq -o ga/ g
+    grep -q 'warning: weights have several group sizes, which no AWQ loader supports; --group-size makes them alike' err
+    try 0 amn-forget -q --exact=real --scheme mlx-4bit -o gm/ g
+    jq -e '.quantization | .group_size == 32 and ."model.layers.64.mlp.up_proj" == {group_size: 64, bits: 4, mode: "affine"}' gm/config.json
+    try 0 amn-forget -q --exact --scheme gptq --group-size 32 -o gg32/ g
+    jq -e '.quantization_config | has("dynamic") | not' gg32/config.json
+}
+
 @test "amn-convert moves what GGUF holds; --keep-quantized requires it; --dequantize does not move" {
     "$helpers/codes" m.safetensors int4 a.weight:64x256
     try 0 amn-convert -o o.gguf m.safetensors
@@ -475,7 +600,23 @@ exec(sys.argv[1])' "$1"; }
     try 2 amn-forget --exact m.safetensors
     try 2 amn-forget --exact --scheme q4_0,nf4 m.safetensors
     try 2 amn-forget --exact --scheme typo m.safetensors
+    try 2 amn-forget --exact --scheme q4_0,mxfp-4 m.safetensors
+    grep -q "unknown scheme 'mxfp-4'; did you mean mxfp4?" err
+    try 2 amn-forget --exact --scheme q4_0,,q5_0 m.safetensors
+    for s in deepseek-fp4 bf16 'a list of schemes:q4_0,q5_0'; do
+        try 2 amn-forget --scheme ${s#*:} m.safetensors
+        grep -q "${s%:*} requires --exact" err
+    done
+    try 2 amn-forget --exact bf16 --scheme q4_0 m.safetensors
+    grep -q 'did you mean --exact=bf16?' err
     try 2 amn-forget --exact=f64 --scheme q4_0 m.safetensors
+    try 2 amn-forget --exact --scheme fp8,mxfp8 --group-size 32 m.safetensors
+    try 0 amn-forget -q --exact --scheme int4-group,fp8 --group-size 32 m.safetensors
+    try 69 amn-forget -q --exact --scheme int4-group,fp8 --group-size 64 m.safetensors
+    for o in '--scheme q4_0 --tensor-type a=fp8' '--scheme int4-group --tensor-type a=q4_0'; do
+        try 2 amn-forget --exact $o m.safetensors
+        grep -q 'is not a scheme that can share a file with' err
+    done
     try 2 amn-forget --scheme q4_0 --inexact a m.safetensors
 }
 
@@ -520,7 +661,7 @@ print(struct.unpack("<256i", read("l.safetensors")["a.g_idx"][2]).index(5))')]" 
     echo '{"model_type": "llama", "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": true, "sym": false,
         "checkpoint_format": "gptq"}}' >in/config.json
     try 0 amn-forget --exact --scheme int4-group -o ct/ in
-    jq -e '.quantization_config | .format == "mixed-precision" and ([.config_groups[].weights.actorder] | sort) == [null, "group"]' ct/config.json
+    jq -e '.quantization_config | .format == "pack-quantized" and ([.config_groups[].weights.actorder] | sort) == [null, "group"]' ct/config.json
     grep -q 'up_proj.weight: groups consist of columns in another order' err
     try 0 amn-remember -q --dtype f32 -o dense/ ct
     amn diff dense in | jq -es 'length == 2 and all(.differing == 0)'
@@ -530,7 +671,7 @@ print(struct.unpack("<256i", read("l.safetensors")["a.g_idx"][2]).index(5))')]" 
     # one weight without zero points, one with them
     "$helpers/codes" in/model.safetensors gptq-ordered-search model.layers.0.mlp.down_proj.weight:64x256 model.layers.0.mlp.up_proj.weight:64x256:gptq
     try 0 amn-forget -q --exact --scheme gptq -o both/ in
-    jq -e '.quantization_config.sym == false' both/config.json
+    jq -e '.quantization_config | .sym and [.dynamic[]] == [{"sym": false}]' both/config.json
     try 0 amn-forget -q --exact --scheme int4-group -o cts/ in
     jq -e '[.quantization_config.config_groups[].weights | [.symmetric, .group_size, .actorder]] == [[true, 32, "group"], [false, 32, null]]' \
         cts/config.json

@@ -438,6 +438,9 @@ complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *er
     const char *scheme = tool == CLI_FORGET ? find_scheme(cli) : NULL;
     const char *extra = scheme ? scheme : cli->operands[cli_tools[tool].max_operands];
     str_shown(shown, extra, strlen(extra));
+    for (size_t i = 0; scheme && cli_exact_words[i]; i++)
+        if (strcasecmp(scheme, cli_exact_words[i]) == 0)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (did you mean --exact=%s?)", shown, shown);
     if (scheme)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (did you mean --scheme %s?)", shown, shown);
     if (access(extra, F_OK) != 0)

@@ -61,7 +61,7 @@ struct command_exact {
     struct naming inexact;              /* globs of --inexact; owned */
     struct exact_row *rows;             /* nrows; owned */
     size_t nrows, rows_room;
-    size_t nkept, ninexact;
+    size_t ninexact;
     struct kernels *hints;              /* owned */
     struct str witness;                 /* owned */
 };

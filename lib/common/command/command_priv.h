@@ -11,6 +11,13 @@
 /* Finds writer and encoder once all options are known. Fails with ERR_USAGE if they do not match. */
 bool command_settle(struct command *cmd, struct err *err);
 
+/* Fails with ERR_USAGE for an unknown scheme, with the name that was meant. `formats`: a format was possible as well. */
+bool command_unknown_scheme(const char *option, const char *arg, bool formats, struct err *err);
+
+/* Returns a quantization error in words, at `text` or static. */
+enum { COMMAND_ERROR_TEXT = 96 };
+const char *command_error_text(char text[COMMAND_ERROR_TEXT], const struct loss *l);
+
 /* Prints what --size, --parts, --plan or --dry-run ask for, for an output of one file. */
 bool command_print(const struct command *cmd, const struct pipeline *p, const struct choice *choice, struct err *err);
 

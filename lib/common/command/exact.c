@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/nearest.h"
 #include "base/num.h"
+#include "command/command_priv.h"
 #include "command/exact_priv.h"
 #include "encode/plain.h"
 #include "kernel/hints.h"
@@ -45,11 +46,11 @@ add_name(struct command *cmd, const char *name, struct err *err)
     if (!e && block && block->type != DTYPE_UNKNOWN)        /* a target of weights that have it already */
         e = block;
     if (!e && block)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding",
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding; amn-forget(1) lists them",
             str_shown(shown, name, strlen(name)));
     if (!e)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: unknown scheme '%s'; amn list schemes shows all",
-            str_shown(shown, name, strlen(name)));
+        return *name ? command_unknown_scheme("scheme", name, false, err)
+            : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty name in a list: expected NAME,NAME");
     if (x->n == EXACT_NAMES)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: at most %d names", EXACT_NAMES);
     if (encode_plain_type(e) != DTYPE_UNKNOWN) {
@@ -85,9 +86,13 @@ exact_settle(struct command *cmd, struct err *err)
     }
     if (cmd->exact.n == 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty list");
-    bool fuses = false;
-    for (size_t i = 0; i < cmd->exact.n; i++)
+    bool fuses = false, groups = cmd->reduction.how.group_size == 0;
+    for (size_t i = 0; i < cmd->exact.n; i++) {
         fuses = fuses || cmd->exact.name[i]->fuses;
+        groups = groups || exact_has_groups(cmd->exact.name[i]);
+    }
+    if (!groups)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size is not supported by %s", cmd->exact.name[0]->label);
     if (cmd->reduction.apart && !fuses)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of these schemes");
     cmd->writer = cmd->writer ? cmd->writer : &writer_safetensors;
@@ -221,6 +226,15 @@ keep(struct exact_attempt *a, struct exact_row *row, const struct encoder *e)
     row->kept = true;
 }
 
+/* Sets the view of a weight that becomes a scheme, or an unquantized type. That has the orientation of amn-remember in safetensors,
+ * where loaders know it by the name of the tensor. */
+static void
+set_view(const struct exact_attempt *a, struct chosen *c, enum dtype plain)
+{
+    if (plain == DTYPE_UNKNOWN || a->cmd->writer != &writer_safetensors)
+        c->decode = a->trial.decode;
+}
+
 /* Takes the encoding that holds the weight. */
 static void
 take(struct exact_attempt *a, struct exact_row *row)
@@ -233,7 +247,7 @@ take(struct exact_attempt *a, struct exact_row *row)
         keep(a, row, a->last);
         return;
     }
-    c->decode = a->trial.decode;
+    set_view(a, c, plain);
     row->to = a->last->name;
     row->way = a->out.way;
     row->cols = a->trial.encoding->cols;
@@ -309,7 +323,7 @@ take_inexact(struct exact_attempt *a, struct exact_row *row, struct err *err)
     row->to = e->name;
     row->inexact = true;
     a->cmd->exact.ninexact++;
-    c->decode = a->trial.decode;
+    set_view(a, c, plain);
     if (plain != DTYPE_UNKNOWN) {
         c->dtype = plain;
         return true;
@@ -367,7 +381,11 @@ must_hold(const struct exact_attempt *a)
 static bool
 find_ruled(const struct exact_attempt *a, const struct encoder **ruled, struct err *err)
 {
-    return reduction_ruled(&a->cmd->reduction, &a->trial, a->cmd->writer == &writer_gguf, ruled, err);
+    bool blocks = a->cmd->writer == &writer_gguf;
+    if (!reduction_ruled(&a->cmd->reduction, &a->trial, blocks, ruled, err))
+        return false;
+    return !*ruled || encode_plain_type(*ruled) != DTYPE_UNKNOWN || ((*ruled)->type != DTYPE_UNKNOWN) == blocks || err_set(err, ERR_USAGE,
+        ERR_NO_OFFSET, "--tensor-type: '%s' is not a scheme that can share a file with %s", (*ruled)->name, a->cmd->exact.name[0]->label);
 }
 
 /* Tries names `from` and later for a weight. */
@@ -391,7 +409,6 @@ choose(struct exact_attempt *a, struct exact_row *row, const struct encoder *rul
     if (is_inexact(a))
         return take_inexact(a, row, err);
     row->kept = true;
-    x->nkept++;
     return !must_hold(a) || exact_refuse(a->cmd, a, err);
 }
 
@@ -403,6 +420,32 @@ decide(struct exact_attempt *a, struct err *err)
     const struct encoder *ruled = NULL;
     return exact_begin(a, err) && add_row(a, &row, err) && find_ruled(a, &ruled, err)
         && (keep_same(a, row) || choose(a, row, ruled, 0, err));
+}
+
+/* Decides for a quantized weight that is not selected, or not a matrix: it stays as it is stored if the output can hold that, and else
+ * becomes the first of bf16, f16 and f32 that holds it. */
+static bool
+leave(struct exact_attempt *a, struct err *err)
+{
+    static const char *const names[] = { "bf16", "f16", "f32" };
+    struct exact_row *row;
+    if (!exact_begin(a, err) || !add_row(a, &row, err))
+        return false;
+    row->kept = true;
+    if (a->trial.decode && roles_is_kept(a->choice->list[a->place].decode, a->cmd->writer->keeps)) {
+        a->choice->list[a->place].kept = a->choice->list[a->place].decode;
+        return true;
+    }
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (!exact_try_name(a, encode_exact_find(names[k], false), err))
+            return false;
+        if (a->out.fail.cause == EXACT_HOLDS) {
+            row->kept = false;
+            take(a, row);
+            return true;
+        }
+    }
+    return exact_refuse(a->cmd, a, err);
 }
 
 bool
@@ -452,7 +495,9 @@ exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, str
         bool quantized = c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode), tries = false;
         if (c->kept || (!quantized && !cmd->scheme && !cmd->needs_scheme))
             continue;
-        ok = reduction_offers(&offers, choice, i, &tries, err) && (!tries || (model_spool(p->model, err) && decide(&a, err)));
+        ok = reduction_offers(&offers, choice, i, &tries, err);
+        if (ok && (tries || (quantized && cmd->needs_scheme)))
+            ok = model_spool(p->model, err) && (tries ? decide(&a, err) : leave(&a, err));
     }
     free(owned);
     ok = ok && (r->apart || exact_share(cmd, p, choice, err)) && reduction_finish(r, choice, err);

@@ -6,23 +6,19 @@
 #include "kernel/hints.h"
 #include "report/ndjson.h"
 
-/* Schemes by the bits of a weight, with the type of their scales: F32 holds every scale of 16 bits, too. */
+/* Lists schemes by their bits per weight. Scales of F32 hold every scale of 16 bits, too. Schemes of integers are tried
+ * without zero points, then with them. */
 static const struct grid_name {
     const char *name;
     bool blocks;
     uint64_t group;
     bool wide;                  /* scales of F32 */
-    bool zeros;                 /* with zero points */
 } names[] = {
-    { "int4-group", false, 128, true, false }, { "int4-group", false, 128, true, true }, { "mxfp4", true, 0, false, false },
-    { "int4-group", false, 64, true, false }, { "int4-group", false, 64, true, true }, { "nf4", false, 64, false, false },
-    { "int4-group", false, 32, true, false }, { "int4-group", false, 32, true, true },
-    { "q4_0", true, 0, false, false }, { "nvfp4", true, 0, false, false }, { "modelopt-nvfp4", false, 0, false, false },
-    { "nvfp4", false, 0, false, false },
-    { "q4_1", true, 0, false, false }, { "q5_0", true, 0, false, false }, { "q5_1", true, 0, false, false },
-    { "fp8-per-tensor", false, 0, true, false }, { "fp8-per-channel", false, 0, true, false },
-    { "int8-channel", false, 0, true, false }, { "fp8-ue8m0", false, 0, false, false }, { "fp8", false, 0, false, false },
-    { "int8-channel", false, 0, true, true }, { "mxfp8", false, 0, false, false }, { "q8_0", true, 0, false, false },
+    { "int4-group", false, 128, true }, { "mxfp4", true, 0, false }, { "int4-group", false, 64, true }, { "nf4", false, 64, false },
+    { "int4-group", false, 32, true }, { "q4_0", true, 0, false }, { "nvfp4", true, 0, false }, { "modelopt-nvfp4", false, 0, false },
+    { "nvfp4", false, 0, false }, { "q4_1", true, 0, false }, { "q5_0", true, 0, false }, { "q5_1", true, 0, false },
+    { "fp8-per-tensor", false, 0, true }, { "fp8-per-channel", false, 0, true }, { "int8-channel", false, 0, true },
+    { "fp8-ue8m0", false, 0, false }, { "fp8", false, 0, false }, { "mxfp8", false, 0, false }, { "q8_0", true, 0, false },
 };
 
 /* Finds the first scheme that holds a weight, or NULL. */
@@ -32,7 +28,7 @@ find(const struct grid_name **found, struct exact_attempt *a, struct err *err)
     *found = NULL;
     for (size_t i = 0; !*found && i < sizeof names / sizeof *names; i++) {
         a->cmd->reduction.how = (struct encode_options){ .group_size = names[i].group,
-            .scale_type = names[i].wide ? 1 + (uint64_t)DTYPE_F32 : 0, .asymmetric = names[i].zeros };
+            .scale_type = names[i].wide ? 1 + (uint64_t)DTYPE_F32 : 0 };
         if (!exact_try_name(a, encode_exact_find(names[i].name, names[i].blocks), err))
             return false;
         if (a->out.fail.cause == EXACT_HOLDS)
@@ -42,23 +38,24 @@ find(const struct grid_name **found, struct exact_attempt *a, struct err *err)
 }
 
 static void
-add(struct page *page, struct ndjson *j, bool text, const struct tensor *t, enum exact_level level, const struct grid_name *g)
+add(struct page *page, struct ndjson *j, bool text, const struct tensor *t, const struct exact_attempt *a, const struct grid_name *g)
 {
+    const bool zeros = g && a->how.asymmetric;
     if (text) {
         str_add_escaped(&page->text, t->name, t->name_len);
         str_format(&page->text, "  %s", g ? g->name : "none");
         if (g && g->group != 0)
             str_format(&page->text, ", groups of %llu", (unsigned long long)g->group);
-        str_text(&page->text, g && g->zeros ? ", with zero points\n" : "\n");
+        str_text(&page->text, zeros ? ", with zero points\n" : "\n");
         return;
     }
     ndjson_begin(j);
     ndjson_bytes(j, "name", t->name, t->name_len);
     ndjson_text(j, "dtype", dtype_name(t->dtype));
-    ndjson_text(j, "level", exact_level_word(level));
+    ndjson_text(j, "level", exact_level_word(a->terms->level));
     ndjson_text(j, "grid", g ? g->name : NULL);
     ndjson_known(j, "group_size", g && g->group != 0, g ? g->group : 0);
-    ndjson_bool(j, "asymmetric", g && g->zeros);
+    ndjson_bool(j, "asymmetric", zeros);
     ndjson_end(j);
 }
 
@@ -76,7 +73,7 @@ report(struct page *page, struct ndjson *j, struct exact_attempt *a, bool text, 
     a->terms->level = t.dtype == DTYPE_BF16 ? EXACT_BF16 : t.dtype == DTYPE_F16 ? EXACT_F16 : EXACT_F32;
     if (!find(&found, a, err))
         return false;
-    add(page, j, text, &t, a->terms->level, found);
+    add(page, j, text, &t, a, found);
     return true;
 }
 

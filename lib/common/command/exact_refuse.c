@@ -5,6 +5,7 @@
 
 #include "base/num.h"
 #include "command/exact_priv.h"
+#include "encode/plain.h"
 
 bool
 exact_try_level(bool *holds, const struct exact_attempt *a, const struct encoder *e, enum exact_level level, struct err *err)
@@ -77,9 +78,19 @@ make_witness(struct str *s, const struct exact_attempt *a, const struct tensor *
 
 /* Adds why the block is not held, in words. */
 static void
-add_reason(struct str *s, const struct exact_fail *f, uint64_t cols, const char *scheme)
+add_reason(struct str *s, const struct exact_attempt *a, uint64_t cols)
 {
+    const struct exact_fail *f = &a->out.fail;
+    const struct encoder *e = a->last;
+    const char *scheme = e->name;
     char block[64];
+    if (encode_plain_type(e) != DTYPE_UNKNOWN) {
+        str_format(s, f->cause == EXACT_SPAN ? "it is too large for %s" : a->terms->level == EXACT_REAL
+            ? "before any rounding it is not a number of %s" : "it is not a number of %s", scheme);
+        if (!isnan(f->nearest))
+            str_format(s, " (nearest %a)", f->nearest);
+        return;
+    }
     snprintf(block, sizeof block, "block [%" PRIu64 ",%" PRIu64 "]", f->block / cols, f->block % cols);
     switch (f->cause) {
     case EXACT_PRECISION:
@@ -127,7 +138,7 @@ exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
     else {
         str_format(&s, "element [%" PRIu64 ",%" PRIu64 "] = %a (%.6g) is not held by %s: %s: ", out.fail.index / cols, out.fail.index % cols,
             out.fail.value, out.fail.value, scheme, exact_cause_word(out.fail.cause));
-        add_reason(&s, &out.fail, cols, scheme);
+        add_reason(&s, a, cols);
     }
     if (level)
         str_format(&s, "; --exact=%s accepts it", level);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command/budget.h"
+#include "command/command_priv.h"
 #include "command/exact.h"
 #include "report/ndjson.h"
 
@@ -80,26 +81,38 @@ tell_inputs(const struct command *cmd, const char *model)
             str_shown(shown, first->name, first->name_len), first->to, n, n == 1 ? "" : "s");
 }
 
+/* Adds what --inexact cost. */
+static void
+add_cost(struct str *s, const struct command *cmd, const struct losses *losses, size_t n)
+{
+    const struct loss l = losses ? losses_of(losses, NULL) : (struct loss){ .n = 0 };
+    char text[COMMAND_ERROR_TEXT];
+    str_format(s, ", %zu rounded to %s", n, cmd->exact.name[0]->name);
+    if (l.n != 0)
+        str_format(s, ": %s", command_error_text(text, &l));
+}
+
 void
 exact_tell(const struct command *cmd, const struct pipeline *p)
 {
     const struct command_exact *x = &cmd->exact;
-    size_t moved = 0, hinted = 0, searched = 0, plain = 0, kept = 0, same = 0;
+    size_t moved = 0, hinted = 0, searched = 0, plain = 0, kept = 0, same = 0, inexact = 0;
     struct str s = { 0 };
     tell_inputs(cmd, p->model->name);
     for (size_t i = 0; i < x->nrows; i++) {
         const struct exact_row *r = &x->rows[i];
         same += r->kept && r->to;
-        kept += r->kept && !r->to;
+        kept += r->kept && !r->to && !x->optional;
         plain += r->plain;
+        inexact += r->inexact;
         moved += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_MOVED;
         hinted += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_HINT;
         searched += r->to && !r->kept && !r->inexact && !r->plain && r->way == EXACT_SEARCH;
     }
-    if (moved + hinted + searched + plain + same == 0)
+    const size_t exact = moved + hinted + searched + plain + same;
+    if (exact + inexact + kept == 0)
         return;
-    str_format(&s, "exact: %zu weight%s", moved + hinted + searched + plain + same, moved + hinted + searched + plain + same == 1 ? ""
-        : "s");
+    str_format(&s, "exact: %zu weight%s", exact, exact == 1 ? "" : "s");
     const struct { size_t n; const char *text; } parts[] = { { moved, "moved" }, { hinted, "with the source's scales" },
         { searched, "with scales found by search" }, { plain, "not quantized" }, { same, "unchanged" } };
     bool first = true;
@@ -108,9 +121,11 @@ exact_tell(const struct command *cmd, const struct pipeline *p)
             str_format(&s, "%s%zu %s", first ? " (" : ", ", parts[i].n, parts[i].text);
             first = false;
         }
-    str_text(&s, ")");
-    if (kept != 0 && !x->optional)
-        str_format(&s, ", %zu kept", kept);
+    str_text(&s, first ? "" : ")");
+    if (kept != 0)
+        str_format(&s, ", %zu kept%s", kept, exact + inexact != 0 ? "" : ": no name of --scheme holds one; amn-inspect --grid finds schemes that do");
+    if (inexact != 0)
+        add_cost(&s, cmd, p->losses, inexact);
     if (!s.failed)
         cli_say(&cmd->cli, p->model->name, "%s", s.p);
     str_clear(&s);
@@ -130,14 +145,36 @@ exact_explain(const struct command *cmd, const char *model)
     }
 }
 
+/* Prints a glob that matches a name, within single quotes. */
+static void
+print_glob(FILE *out, const char *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (name[i] == '\'')
+            fputs("'\\''", out);
+        else
+            fprintf(out, name[i] == '*' || name[i] == '?' || name[i] == '[' ? "[%c]" : "%c", name[i] == '\n' ? '?' : name[i]);
+}
+
 bool
 exact_print(FILE *out, const struct command *cmd, struct err *err)
 {
-    fprintf(out, "--exact=%s --scheme %s\n", exact_level_word(cmd->exact.level), cmd->exact.name[0]->name);
+    const struct reduction *how = &cmd->reduction;
+    fprintf(out, "--exact=%s --to %s --scheme %s", exact_level_word(cmd->exact.level), cmd->writer == &writer_gguf ? "gguf"
+        : "safetensors", cmd->exact.name[0]->name);
+    if (how->how.group_size != 0)
+        fprintf(out, " --group-size %" PRIu64, how->how.group_size);
+    fprintf(out, "%s%s%s\n", how->how.symmetric ? " --symmetric" : "", how->how.asymmetric ? " --asymmetric" : "", how->apart ? " --no-fuse"
+        : "");
     for (size_t i = 0; i < cmd->exact.nrows; i++) {
         const struct exact_row *r = &cmd->exact.rows[i];
         if (!r->to)
             continue;
+        if (r->inexact) {
+            fputs("--inexact '", out);
+            print_glob(out, r->name, r->name_len);
+            fputs("' ", out);
+        }
         fputs("--tensor-type '", out);
         budget_print_expression(out, r->name, r->name_len);
         fprintf(out, "=%s'\n", r->to);

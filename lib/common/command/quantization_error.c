@@ -6,19 +6,26 @@
 #include "command/command_priv.h"
 #include "report/summary.h"
 
+const char *
+command_error_text(char text[COMMAND_ERROR_TEXT], const struct loss *l)
+{
+    if (isinf(l->sqnr))
+        return "lossless";
+    snprintf(text, COMMAND_ERROR_TEXT, "SQNR %.2f dB, mean error %.3g, max %.3g, cosine %.4f", l->sqnr, l->distance, l->most, l->cosine);
+    return text;
+}
+
 void
 command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice)
 {
     const struct loss l = losses_of(p->losses, NULL);
-    char error[96] = "lossless";
+    char error[COMMAND_ERROR_TEXT];
     struct str count = { 0 };
     if (l.n == 0)
         return;
-    if (!isinf(l.sqnr))
-        snprintf(error, sizeof error, "SQNR %.2f dB, mean error %.3g, max %.3g, cosine %.4f", l.sqnr, l.distance, l.most, l.cosine);
     summary_add_count(&count, l.n);
     cli_say(&cmd->cli, p->model->name, "quantized %zu weight%s (%s elements) as %s: %s", choice->encoded,
         choice->encoded == 1 ? "" : "s", count.p ? count.p : "?",
-        cmd->ncandidates != 0 ? "a mix of schemes" : cmd->reduction.encoder->name, error);
+        cmd->ncandidates != 0 ? "a mix of schemes" : cmd->reduction.encoder->name, command_error_text(error, &l));
     str_clear(&count);
 }

@@ -161,7 +161,7 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         return adapter_argument_add(&cmd->adapters, arg, err);
     case CLI_OPT_INCLUDE:
     case CLI_OPT_EXCLUDE:
-        return naming_match(&cmd->naming, arg, option->key == CLI_OPT_INCLUDE, err);
+        return naming_match(&cmd->naming, option->name, arg, option->key == CLI_OPT_INCLUDE, err);
     case CLI_OPT_RENAME:
         return naming_rename(&cmd->naming, arg, err);
     case CLI_OPT_STRIP_PREFIX:
@@ -188,7 +188,7 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         cmd->exact.on = true;
         return !arg || take_choice(cmd, option, arg, err);
     case CLI_OPT_INEXACT:
-        return naming_match(&cmd->exact.inexact, arg, true, err);
+        return naming_match(&cmd->exact.inexact, option->name, arg, true, err);
     case CLI_OPT_DTYPE:
     case CLI_OPT_ORDER:
     case CLI_OPT_DIRECT:

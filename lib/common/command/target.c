@@ -42,9 +42,8 @@ word_of(const struct writer *writer)
     return cli_format_words[i];
 }
 
-/* Reports an unknown scheme; `formats`: a format was possible as well. */
-static bool
-unknown(const char *option, const char *arg, bool formats, struct err *err)
+bool
+command_unknown_scheme(const char *option, const char *arg, bool formats, struct err *err)
 {
     enum { MOST = 128 };
     const char *words[MOST];
@@ -55,6 +54,8 @@ unknown(const char *option, const char *arg, bool formats, struct err *err)
         words[n++] = cli_format_words[i];
     for (size_t i = 0; encode_at(i) && n < MOST; i++)
         words[n++] = encode_at(i)->name;
+    for (size_t i = 0; strcmp(option, "scheme") == 0 && encode_exact_at(i) && n < MOST; i++)
+        words[n++] = encode_exact_at(i)->name;
     for (size_t i = 0; encode_alias(i) && n < MOST; i++)
         words[n++] = encode_alias(i);
     nearest_hint(&hint, "", arg, words, n);
@@ -81,7 +82,7 @@ command_take_format(struct command *cmd, const struct cli_option *option, const 
         cmd->cli.old_form = "to SCHEME";
         cmd->cli.new_form = "scheme SCHEME";
     } else
-        return unknown(option->name, arg, true, err);
+        return command_unknown_scheme(option->name, arg, true, err);
     return true;
 }
 
@@ -110,7 +111,7 @@ find_candidates(struct command *cmd, struct err *err)
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
         const struct encoder *e = encode_find(name, cmd->writer != &writer_safetensors);
         if (!e || n >= sizeof name)
-            return unknown("candidates", name, false, err);
+            return command_unknown_scheme("candidates", name, false, err);
         if (cmd->ncandidates == COMMAND_CANDIDATES)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: at most %d schemes", COMMAND_CANDIDATES);
         if (cmd->ncandidates != 0 && (e->type == DTYPE_UNKNOWN) != (cmd->candidates[0]->type == DTYPE_UNKNOWN))
@@ -123,13 +124,24 @@ find_candidates(struct command *cmd, struct err *err)
     return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: empty list");
 }
 
+/* Fails for a scheme that has no encoder: it is a target of --exact, a list, or unknown. */
+static bool
+refuse_scheme(const char *name, struct err *err)
+{
+    if (encode_exact_find(name, false))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s requires --exact", name);
+    if (strchr(name, ','))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: a list of schemes requires --exact");
+    return command_unknown_scheme("scheme", name, false, err);
+}
+
 /* Finds the encoder of the scheme, and checks or sets the output format. */
 static bool
 find_encoder(struct command *cmd, struct err *err)
 {
     const struct encoder *encoder = encode_find(cmd->scheme, cmd->writer != &writer_safetensors);
     if (!encoder)
-        return unknown("scheme", cmd->scheme, false, err);
+        return refuse_scheme(cmd->scheme, err);
     const struct writer *needs = format_of(encoder);
     cmd->reduction.encoder = encoder;
     if (!cmd->writer)

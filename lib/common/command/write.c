@@ -170,7 +170,7 @@ write_summed(const struct command *cmd, struct pipeline *p, struct choice *choic
     bool ok = report_file_open(report, err) && write_files(cmd, p, choice, roles, err);
     if (ok && cmd->exact.on && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
         exact_tell(cmd, p);
-    if (ok && p->losses && losses_check(p->losses, &report->err))
+    if (ok && p->losses && !cmd->exact.on && losses_check(p->losses, &report->err))
         command_tell_error(cmd, p, choice);
     if (ok && cmd->merged && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
         command_tell_shift(cmd, p, choice);
@@ -186,7 +186,7 @@ write_counted(const struct command *cmd, struct pipeline *p, struct choice *choi
 {
     struct shift_report shift = { .n = 0 };
     shift.delta = adapters_deltas(cmd->merged, &shift.n);
-    bool losses = choice->encoded != 0 && !cmd->exact.on && counts(cmd), shifts = measures(cmd, p, choice, shift.n);
+    bool losses = choice->encoded != 0 && (!cmd->exact.on || cmd->exact.ninexact != 0) && counts(cmd), shifts = measures(cmd, p, choice, shift.n);
     struct report_file report = { .cmd = cmd, .p = p, .choice = choice, .adapters = shifts ? &shift : NULL };
     p->losses = losses ? losses_new(choice->encoded, err) : NULL;
     p->shifts = shifts ? shifts_new(shift.n, cmd->report && losses, err) : NULL;

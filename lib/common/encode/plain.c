@@ -35,8 +35,8 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
     solve_begin(&b, e, run, run->x, run->n, first * GRAIN);
     for (size_t i = 0; i < b.n; i++) {
         double v = solve_value(&b, i);
-        float near = rounded(type, (float)v);
-        if (!isfinite(b.x[i]) || (double)near != v) {
+        float near = rounded(type, b.x[i]);         /* as the output has it */
+        if (!isfinite(b.x[i]) || (b.level == EXACT_REAL ? (double)near : solve_rounded(b.level, near)) != v) {
             *b.fail = (struct exact_fail){ !isfinite(b.x[i]) ? EXACT_NONFINITE : isfinite(near) ? EXACT_PRECISION : EXACT_SPAN, b.at + i,
                 b.at + i, (double)b.x[i], (double)near };
             return false;

@@ -47,12 +47,6 @@ real_value(const struct solve_block *b, size_t i)
 }
 
 double
-solve_rounded(enum exact_level level, float v)
-{
-    return (double)(level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : level == EXACT_F16 ? rounded(DTYPE_F16, v) : v);
-}
-
-double
 solve_value(const struct solve_block *b, size_t i)
 {
     return b->level == EXACT_REAL && b->unit ? real_value(b, i) : solve_rounded(b->level, b->x[i]);
@@ -61,16 +55,20 @@ solve_value(const struct solve_block *b, size_t i)
 bool
 solve_same(enum exact_level level, double value, double product)
 {
+    float v = (float)product, near;
     switch (level) {
     case EXACT_BF16:
-        return (double)rounded(DTYPE_BF16, (float)product) == value;
+        near = rounded(DTYPE_BF16, v);
+        break;
     case EXACT_F16:
-        return (double)rounded(DTYPE_F16, (float)product) == value;
+        near = rounded(DTYPE_F16, v);
+        break;
     case EXACT_REAL:
         return product == value;
     default:
-        return (double)(float)product == value;
+        return (double)v == value;
     }
+    return (double)near == value || (isinf(near) && (double)v == value);
 }
 
 bool
@@ -79,6 +77,15 @@ solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double
     *b->fail = (struct exact_fail){ cause, b->at + (b->column ? b->column[0] : 0), b->at + (b->column ? b->column[i] : i),
         (double)b->x[i], nearest };
     return false;
+}
+
+size_t
+solve_most(const struct solve_block *b)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < b->n; i++)
+        at = fabs(solve_value(b, i)) > fabs(solve_value(b, at)) ? i : at;
+    return at;
 }
 
 bool

@@ -7,10 +7,13 @@
 #ifndef ENCODE_SOLVE_H
 #define ENCODE_SOLVE_H
 
+#include <math.h>
+
 #include "base/bytes.h"
 #include "encode/encode.h"
 #include "encode/exact.h"
 #include "kernel/encode_int.h"
+#include "kernel/rounded.h"
 
 /* n values with their hints, each NULL or one number for each value. */
 struct solve_block {
@@ -32,14 +35,25 @@ void solve_begin(struct solve_block *b, const struct encoding *e, const struct e
 /* Returns value i at the level of the block: after its rounding, or the real number. */
 double solve_value(const struct solve_block *b, size_t i);
 
-/* Returns an F32 value after the rounding of a level. */
-double solve_rounded(enum exact_level level, float v);
+/* Returns an F32 value after the rounding of a level; a finite one that would become infinite is not rounded, so that it is the same
+ * as no other. */
+static inline double
+solve_rounded(enum exact_level level, float v)
+{
+    if (level != EXACT_BF16 && level != EXACT_F16)
+        return (double)v;
+    float near = level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : rounded(DTYPE_F16, v);
+    return (double)(__builtin_expect(isfinite(near), 1) ? near : v);
+}
 
 /* Returns true if a product, exact in F64, is the value at this level. */
 bool solve_same(enum exact_level level, double value, double product);
 
 /* Records a failure at value i, and returns false. A failure of the level, not of the data, has the cause EXACT_SCALE. */
 bool solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, double nearest);
+
+/* Returns the index of the value of the largest magnitude. */
+size_t solve_most(const struct solve_block *b);
 
 /* Returns true if the values of the block are those at b->x: they are F32, or real numbers that were not rounded. */
 bool solve_is_plain(const struct solve_block *b);

@@ -519,7 +519,7 @@ solve_row(const struct encoding *e, const struct solve_fp8 *how, const struct en
         if (!solve_collect(&set, b, MOST_CODES))
             return false;
         if (!search(how, &set, b->level, &f[SCALE]))
-            return solve_fail(b, EXACT_SPAN, 0, NAN);
+            return solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
     }
     solve_way(b, way);
     *scale = f[SCALE];
@@ -568,8 +568,9 @@ solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const str
             double v = solve_value(&b, i);
             y[done + i] = code_of(how, b.x[i] == 0 ? b.x[i] : (float)(v / (double)scale));
             if (v != 0 && !is_code_of(how, b.level, v, scale)) {
-                b.at = row ? b.at : block_of(e, how, b.at);
-                return solve_fail(&b, EXACT_SPAN, 0, NAN);
+                solve_fail(&b, EXACT_SPAN, i, NAN);
+                b.fail->block = row ? b.at : block_of(e, how, b.at);
+                return false;
             }
         }
         if (run->compare && !same)

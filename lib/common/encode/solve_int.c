@@ -108,15 +108,6 @@ is_all_zero(const struct solve_block *b)
     return true;
 }
 
-static size_t
-find_most(const struct solve_block *b)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < b->n; i++)
-        at = fabs(solve_value(b, i)) > fabs(solve_value(b, at)) ? i : at;
-    return at;
-}
-
 /* Finds the integers of which the values are multiples by g * 2^k: the largest one, or 0 if they exceed 2^60. */
 static uint64_t
 find_unit(const struct solve_set *set, uint64_t *g, int *k)
@@ -158,7 +149,7 @@ search_products(const struct solve_block *b, const struct solve_int *how, const 
                 return true;
         }
     }
-    return fits ? solve_fail(b, EXACT_SCALE, 0, 0) : solve_fail(b, EXACT_SPAN, find_most(b), NAN);
+    return fits ? solve_fail(b, EXACT_SCALE, 0, 0) : solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }
 
 /* Searches with rounded products. */
@@ -178,7 +169,7 @@ search_run(const struct solve_block *b, const struct solve_int *how, const struc
             for (size_t i = 0; i < scales.n; i++)
                 if (try_zeros(b, how, sign != 0 ? -scales.d[i] : scales.d[i], g, q))
                     return true;
-    return solve_fail(b, EXACT_SPAN, find_most(b), NAN);
+    return solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }
 
 bool

@@ -51,10 +51,10 @@ search(const struct solve_block *b, double *absmax)
     const struct solve_codes codes = { up, down, CODES - ZERO - 1, ZERO };
     for (size_t i = 1; i < set.n; i++)
         if (set.sign[i] == 3)                   /* but for 1 and -1, codes have no negatives */
-            return solve_fail(b, EXACT_SPAN, 0, NAN);
+            return solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
     if (set.n != 0 && set.sign[0] == 3)
         set.sign[0] = 1;
-    return solve_run(absmax, &codes, set.v, set.sign, set.n, DTYPE_F32, b->level) || solve_fail(b, EXACT_SPAN, 0, NAN);
+    return solve_run(absmax, &codes, set.v, set.sign, set.n, DTYPE_F32, b->level) || solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }
 
 bool
@@ -80,5 +80,5 @@ solve_nf4(const struct solve_block *b, float *absmax, uint8_t *q)
     if (!search(b, &found))
         return false;
     *absmax = (float)found;
-    return try_absmax(b, found, q) || solve_fail(b, EXACT_SPAN, 0, NAN);
+    return try_absmax(b, found, q) || solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }

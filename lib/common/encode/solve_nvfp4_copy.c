@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "dtype/float8.h"
 #include "kernel/encode_fp8.h"
-#include "kernel/rounded.h"
 
 enum { BLOCK = 16, LAST = 0x7F7FFFFF };         /* the largest finite pattern */
 

@@ -6,7 +6,6 @@
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
 #include "encode/solve.h"
-#include "kernel/rounded.h"
 
 /* Bit patterns [lo, hi] of positive numbers of a type. */
 struct run {
@@ -33,7 +32,7 @@ product(double code, enum dtype type, uint32_t pattern, enum exact_level level)
 {
     double v = code * (double)number_of(type, pattern);
     return level == EXACT_REAL ? v : level == EXACT_BF16 ? (double)rounded(DTYPE_BF16, (float)v)
-        : level == EXACT_F16 ? (double)rounded(DTYPE_F16, (float)v) : (double)(float)v;
+        : level == EXACT_F16 ? (double)rounded(DTYPE_F16, (float)v) : (double)(float)v;     /* a block has no infinity */
 }
 
 /* Returns the first pattern in [lo, hi + 1] whose product is at least v, or above it. */

@@ -157,7 +157,8 @@ solve_steps(const struct solve_block *b, const struct solve_steps *how, struct i
         return true;
     if (f.fits && f.most <= (1u << how->bits) - 1 && search(b, how, &f, g, q))
         return true;
-    return solve_fail(b, !single && (!f.fits || f.most > (1u << how->bits) - 1) ? EXACT_SPAN : EXACT_SCALE, 0, NAN);
+    bool span = !single && (!f.fits || f.most > (1u << how->bits) - 1);
+    return solve_fail(b, span ? EXACT_SPAN : EXACT_SCALE, span ? solve_most(b) : 0, NAN);
 }
 
 /* Integers keep their scale. The steps and minima of E2M1 codes are multiples of 2^-bits of theirs, of at most five bits. */

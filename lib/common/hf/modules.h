@@ -19,10 +19,11 @@
 
 struct hf_quantizer;
 
-/* The modules quantized by one encoder, and if the loader needs that with the same options. */
+/* The modules quantized by one encoder; for loaders that read groups, with the same options as far as these matter. */
 struct hf_module_group {
     const struct encoding *e;       /* an example */
     const struct hf_quantizer *quantizer;   /* table row of the encoder */
+    bool inputs;                    /* NVFP4: all have a scale of activations */
     struct names names;
 };
 
@@ -34,7 +35,7 @@ struct hf_modules {
     struct names experts;           /* each "P.experts" without any quantized expert */
     bool head;                      /* the lists contain a head; if not, it may be tied */
     bool head_encoded;
-    bool ordered, asymmetric;       /* a weight has groups of columns that are not neighbours; has zero points */
+    bool ordered;                   /* a weight has groups of columns that are not neighbours */
     struct catalog *catalog;        /* for warnings; borrowed */
 };
 

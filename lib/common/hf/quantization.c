@@ -46,8 +46,8 @@ experts_of(const struct tensor *t)
 static bool
 is_alike(const struct hf_loader *loader, const struct encoding *a, const struct encoding *b)
 {
-    return !loader->declares || (a->options.asymmetric == b->options.asymmetric && a->options.group_size == b->options.group_size
-        && !a->order == !b->order);
+    return !loader->groups || (a->options.asymmetric == b->options.asymmetric && a->options.group_size == b->options.group_size
+        && (!loader->orders || !a->order == !b->order));
 }
 
 static struct hf_module_group *
@@ -62,7 +62,7 @@ group_of(struct hf_modules *m, const struct encoding *e, const struct hf_quantiz
         return NULL;
     }
     m->group = all;
-    all[m->n] = (struct hf_module_group){ .e = e, .quantizer = q };
+    all[m->n] = (struct hf_module_group){ .e = e, .quantizer = q, .inputs = true };
     return &all[m->n++];
 }
 
@@ -82,9 +82,9 @@ add_encoded(struct collected *c, const struct encoding *e, struct err *err)
     }
     struct hf_module_group *group = group_of(&c->m, e, q, err);
     c->m.ordered = c->m.ordered || e->order;
-    c->m.asymmetric = c->m.asymmetric || e->options.asymmetric;
     if (!group || !names_add(&group->names, t->name, n != 0 ? n : t->name_len, err))
         return false;
+    group->inputs = group->inputs && e->exact && e->exact->source.has_input;
     if (hf_modules_is_embedding(group->names.name[group->names.n - 1]) && !names_add(&c->embeddings, t->name, n, err))
         return false;
     if (experts != 0 && !names_add(&c->experts, t->name, experts, err))

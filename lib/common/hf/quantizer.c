@@ -88,7 +88,11 @@ put_weights(struct str *out, const struct hf_module_group *group)
     str_format(out, ", \"strategy\": \"%s\", \"dynamic\": false%s", q->strategy, group->e->order ? ", \"actorder\": \"group\"" : "");
     if (q->scale)
         str_format(out, ", \"scale_dtype\": \"%s\"", q->scale);
-    if (q->activations)
+    if (group->inputs)
+        str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, \"group_size\": %u, "
+            "\"strategy\": \"%s\", \"dynamic\": \"local\", \"scale_dtype\": \"%s\"}", q->bits, q->type, (unsigned)how->group_size,
+            q->strategy, q->scale);
+    else if (q->activations)
         str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, "
             "\"group_size\": null, \"strategy\": \"token\", \"dynamic\": true}", q->bits, q->type);
     else
@@ -99,42 +103,64 @@ put_weights(struct str *out, const struct hf_module_group *group)
 static void
 config_ct(struct str *out, const struct hf_modules *m)
 {
+    bool mixed = false;
+    for (size_t i = 1; i < m->n; i++)
+        mixed = mixed || strcmp(m->group[i].quantizer->word, m->group[0].quantizer->word) != 0;
     str_text(out, "{\"config_groups\": {");
     for (size_t i = 0; i < m->n; i++) {
         str_format(out, "%s\"group_%zu\": {\"targets\": [", i != 0 ? ", " : "", i);
         put_targets(out, m, i);
         str_text(out, "], ");
         put_weights(out, &m->group[i]);
-        if (m->n > 1)
+        if (mixed)
             str_format(out, ", \"format\": \"%s\"", m->group[i].quantizer->word);
         str_text(out, "}");
     }
     str_format(out, "}, \"quant_method\": \"compressed-tensors\", \"kv_cache_scheme\": null, \"format\": \"%s\", "
         "\"quantization_status\": \"compressed\", \"global_compression_ratio\": null, \"ignore\": ",
-        m->n > 1 ? "mixed-precision" : m->group[0].quantizer->word);
+        mixed ? "mixed-precision" : m->group[0].quantizer->word);
     hf_modules_ignored(out, m);
     str_text(out, "}");
 }
 
 /* --- ModelOpt */
 
-/* Declares only weights, because nothing is known about activations. */
+/* Declares activations only if their scales are known, because all weights have them from an exact source. */
 static void
 config_modelopt(struct str *out, const struct hf_modules *m)
 {
-    str_format(out, "{\"config_groups\": {\"group_0\": {\"weights\": {\"dynamic\": false, \"num_bits\": 4, "
-        "\"type\": \"float\", \"group_size\": %u}, \"targets\": [\"Linear\"]}}, \"ignore\": ",
-        (unsigned)m->group[0].e->options.group_size);
+    const struct hf_module_group *group = &m->group[0];
+    unsigned size = (unsigned)group->e->options.group_size;
+    str_text(out, "{\"config_groups\": {\"group_0\": {");
+    if (group->inputs)
+        str_format(out, "\"input_activations\": {\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", \"group_size\": %u}, ", size);
+    str_format(out, "\"weights\": {\"dynamic\": false, \"num_bits\": 4, \"type\": \"float\", \"group_size\": %u}, "
+        "\"targets\": [\"Linear\"]}}, \"ignore\": ", size);
     hf_modules_ignored(out, m);
-    str_format(out, ", \"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}", m->group[0].quantizer->word);
+    str_format(out, ", \"quant_algo\": \"%s\", \"quant_method\": \"modelopt\"}", group->inputs ? "NVFP4" : group->quantizer->word);
 }
 
-/* --- GPTQ and AWQ: all weights have the same group size */
+/* --- GPTQ and AWQ */
 
 static bool
 is_head_alone(const struct names *kept)
 {
     return kept->n == 0 || (kept->n == 1 && hf_modules_is_head(kept->name[0]));
+}
+
+/* Puts what a group has and the first one has not. */
+static void
+put_differences(struct str *out, const struct hf_module_group *group, const struct hf_module_group *first)
+{
+    const struct encode_options *how = &group->e->options, *usual = &first->e->options;
+    str_text(out, "{");
+    if (group->quantizer->bits != first->quantizer->bits)
+        str_format(out, "\"bits\": %u", group->quantizer->bits);
+    if (how->group_size != usual->group_size)
+        str_format(out, "%s\"group_size\": %u", out->len > 1 ? ", " : "", (unsigned)how->group_size);
+    if (how->asymmetric != usual->asymmetric)
+        str_format(out, "%s\"sym\": %s", out->len > 1 ? ", " : "", how->asymmetric ? "false" : "true");
+    str_text(out, "}");
 }
 
 /* Puts exceptions other than heads. optimum needs the quantized modules, GPTQModel those that are not quantized or have
@@ -149,9 +175,15 @@ put_exceptions(struct str *out, const struct hf_modules *m)
     hf_modules_ends(out, m);
     str_text(out, ", \"dynamic\": {");
     hf_modules_members(out, &first, m, &m->kept, "-:", "{}");
-    for (size_t i = 1; i < m->n; i++)
-        hf_modules_members(out, &first, m, &m->group[i].names, "+:", m->group[i].quantizer->bits == 8 ? "{\"bits\": 8}"
-            : "{\"bits\": 4}");
+    for (size_t i = 1; i < m->n; i++) {
+        struct str value = { 0 };
+        put_differences(&value, &m->group[i], &m->group[0]);
+        if (value.failed)
+            out->failed = true;
+        else
+            hf_modules_members(out, &first, m, &m->group[i].names, "+:", value.p);
+        str_clear(&value);
+    }
     str_text(out, "}");
 }
 
@@ -162,12 +194,18 @@ config_gptq(struct str *out, const struct hf_modules *m)
     unsigned bits = m->group[0].quantizer->bits;
     str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": %s, "
         "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", bits, (unsigned)how->group_size, m->ordered ? "true" : "false",
-        m->asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
+        how->asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
     put_exceptions(out, m);
     str_text(out, "}");
-    if (m->n > 1)
+    bool widths = false;
+    for (size_t i = 1; i < m->n; i++)
+        widths = widths || m->group[i].quantizer->bits != bits;
+    if (widths)
         catalog_warn(m->catalog, "weights have 4 and 8 bits: GPTQModel and vLLM support that, transformers reads all of them "
             "as %u bits", bits);
+    else if (m->n > 1)
+        catalog_warn(m->catalog, "weights have several group sizes, or only some have zero points: GPTQModel supports that, transformers "
+            "reads all of them like most; --group-size or --asymmetric makes them alike");
     if (m->head_encoded)
         catalog_warn(m->catalog, "the output head is quantized: GPTQModel and vLLM support that, transformers does not");
 }
@@ -181,6 +219,8 @@ config_awq(struct str *out, const struct hf_modules *m)
     str_text(out, "}");
     if (m->head_encoded)
         catalog_warn(m->catalog, "the output head is quantized, which no AWQ loader supports");
+    if (m->n > 1)
+        catalog_warn(m->catalog, "weights have several group sizes, which no AWQ loader supports; --group-size makes them alike");
 }
 
 /* --- MLX */
@@ -223,9 +263,10 @@ config_gptoss(struct str *out, const struct hf_modules *m)
 /* The scales of FP8 have one type. bitsandbytes and MLX weights describe themselves. */
 static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quantizer_experts },
     bnb4 = { config_bnb, .mixes = true }, bnb8 = { config_bnb, .mixes = true },
-    ct = { config_ct, .mixes = true, .embeddings = true, .declares = true }, modelopt = { .config = config_modelopt },
-    gptq = { config_gptq, .mixes = true }, awq = { config_awq, .mixes = true },
-    mlx = { config_mlx, .alias = "quantization", .mixes = true, .embeddings = true }, gptoss = { .config = config_gptoss };
+    ct = { config_ct, .mixes = true, .embeddings = true, .groups = true, .orders = true }, modelopt = { .config = config_modelopt },
+    gptq = { config_gptq, .mixes = true, .groups = true }, awq = { config_awq, .mixes = true, .groups = true },
+    mlx = { config_mlx, .alias = "quantization", .mixes = true, .embeddings = true, .groups = true },
+    gptoss = { .config = config_gptoss };
 
 #define NONE(name) { name, .loader = NULL }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }

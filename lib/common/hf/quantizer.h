@@ -11,7 +11,8 @@ struct hf_loader {
     const char *alias;              /* second member of config.json with the same value, or NULL */
     bool mixes;                     /* one config can describe several encoders; otherwise only those with equal `word` */
     bool embeddings;                /* reads quantized embeddings */
-    bool declares;                  /* the config declares zero points, group size and order of the weights in a group */
+    bool groups;                    /* the config declares group sizes and zero points */
+    bool orders;                    /* and the order of columns in groups */
     /* Returns the value of "expert_dtype", another member that some models have; or NULL. */
     const char *(*experts)(const struct hf_modules *m);
 };

@@ -212,9 +212,11 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
     enum exact_level level = r->exact->level;
     const enum dtype type = level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32;
     bool differs = level != EXACT_REAL && !(level == EXACT_F32 && r->p->kernels->same_floats(x, back, n));
-    for (size_t i = 0; differs && i < n; i++)
-        if (!(rounded(type, x[i]) == rounded(type, back[i])) && first + i < r->wrong)
-            r->wrong = first + i;
+    for (size_t i = 0; differs && i < n; i++) {
+        float near = rounded(type, x[i]);
+        if (!(near == rounded(type, back[i]) && near - near == 0) && x[i] != back[i] && first + i < r->wrong)
+            r->wrong = first + i;       /* two that become infinite are not the same */
+    }
 }
 
 /* Returns the list of a hint, or NULL if it is not read. */
@@ -402,8 +404,8 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
     const struct delta *delta = measured(r, of);
     const struct encoding *e = of->encoding;
     struct shadow shadow = { .n = 0 };
-    bool ok = true;
-    r->compares = r->p->losses || delta;
+    bool losses = r->p->losses && !e->exact, ok = true;
+    r->compares = losses || delta;
     r->wide = of->wide;
     if (!r->compares)
         return make(r, of, facts, from, to, y, err);
@@ -412,7 +414,7 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
         struct loss_lanes loss = { .distance = { 0 } };
         struct shift_lanes shift = { .moved = 0 };
         end = num_min(to, (at + from - r->p->from) / PIPELINE_BLOCK * PIPELINE_BLOCK + PIPELINE_BLOCK + r->p->from - at);
-        r->loss = r->p->losses ? &loss : NULL;
+        r->loss = losses ? &loss : NULL;
         r->shift = delta ? &shift : NULL;
         r->shadow = delta && shifts_again(r->p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
         r->compared = shadow.n = shadow.at = 0;

@@ -167,7 +167,7 @@ find_value(void *of, uint64_t at, const float *x, size_t n)
 {
     struct sought *s = of;
     for (size_t i = 0; i < n; i++)
-        if ((double)fabsf(rounded(s->type, x[i])) == fabs(s->fail->value)) {
+        if ((double)fabsf(rounded(s->type, x[i])) == fabs(s->fail->value) || (double)fabsf(x[i]) == fabs(s->fail->value)) {
             s->fail->index = at + i;
             s->fail->value = (double)x[i];
             return true;

@@ -263,8 +263,8 @@ group_of(const struct encoder *encoder, const struct exact_source *s)
     return g > 1024 ? 128 : 0;
 }
 
-static bool
-has_groups(const struct encoder *e)
+bool
+exact_has_groups(const struct encoder *e)
 {
     return strcmp(e->name, "int4-group") == 0 || begins(e->name, "gptq") || strcmp(e->name, "awq") == 0
         || (begins(e->name, "mlx-") && str_ends(e->name, "bit")) || str_ends(e->name, "nf4");
@@ -284,14 +284,16 @@ exact_options_find(struct encode_options *how, const struct encode_options *give
 {
     bool zeros = strcmp(encoder->name, "int4-group") == 0 || strcmp(encoder->name, "int8-channel") == 0 || begins(encoder->name, "gptq");
     bool dense = s->codes == EXACT_DENSE, both = zeros && (s->zeros || dense) && !given->asymmetric && !given->symmetric;
-    unsigned types = dense && has_types(encoder) ? 2 : 1;       /* of the scales: the weight's, then F32 */
+    unsigned types = dense && has_types(encoder) && given->scale_type == 0 ? 2 : 1;     /* of the scales: the weight's, then F32 */
     *how = *given;
     if (variant >= types * (both ? 2 : 1))
         return false;
     how->asymmetric = given->asymmetric || variant >= types;
     if (variant % types == 1)
         how->scale_type = 1 + (uint64_t)DTYPE_F32;
-    if (how->group_size == 0 && has_groups(encoder))
+    if (!exact_has_groups(encoder))
+        how->group_size = 0;            /* for other names of the list */
+    else if (how->group_size == 0)
         how->group_size = group_of(encoder, s);
     if (is_float(s->scale) && (s->codes == EXACT_INT || s->codes == EXACT_AFFINE || s->codes == EXACT_FP8))
         how->scale_type = 1 + (uint64_t)s->scale;

@@ -12,7 +12,7 @@
 enum { GROUPS = 10 };
 
 struct naming_glob {
-    const char *text;
+    const char *option, *text;
     struct matcher matcher;
     bool include;
 };
@@ -28,16 +28,16 @@ struct naming_step {
 /* --- parsing options */
 
 bool
-naming_match(struct naming *naming, const char *text, bool include, struct err *err)
+naming_match(struct naming *naming, const char *option, const char *text, bool include, struct err *err)
 {
     struct naming_glob *list = array_grow(naming->globs, naming->nglobs, &naming->globs_room, sizeof *list, err);
     if (!list)
         return false;
     naming->globs = list;
-    list[naming->nglobs] = (struct naming_glob){ .text = text, .include = include };
+    list[naming->nglobs] = (struct naming_glob){ .option = option, .text = text, .include = include };
     return matcher_read(&list[naming->nglobs++].matcher, text, strlen(text), true)
         || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
-            include ? "include" : "exclude", text);
+            option, text);
 }
 
 static struct naming_step *
@@ -225,17 +225,16 @@ find_like(const char *text, const struct choice *choice)
 static bool
 no_match(const struct naming_glob *g, const struct choice *choice, struct err *err)
 {
-    const char *option = g->include ? "include" : "exclude";
     char shown[STR_SHOWN];
     struct str hint = { 0 };
     str_shown(shown, g->text, strlen(g->text));
     add_nearest(&hint, g->text, choice);
     if (find_like(g->text, choice).name)
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s', which is only a part of names (did you mean '*%s*'?)",
-            option, shown, shown);
+            g->option, shown, shown);
     else
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s'%s; patterns match the whole name, such as '*norm*'",
-            option, shown, hint.p ? hint.p : "");
+            g->option, shown, hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
 }

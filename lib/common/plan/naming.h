@@ -18,9 +18,9 @@ struct naming {
 };
 
 /* Adds a glob. A tensor is selected if it matches a glob with `include`, or there is no such glob, and matches no other
- * glob. Globs are * ? [a-z] [!a-z] and match the entire name. Fails with ERR_USAGE if `text` is not a glob. `text` is
- * borrowed, here and below. */
-bool naming_match(struct naming *naming, const char *text, bool include, struct err *err);
+ * glob. Globs are * ? [a-z] [!a-z] and match the entire name. Fails with ERR_USAGE if `text` is not a glob. `option` is its name
+ * for messages, without hyphens. Both texts are borrowed, here and below. */
+bool naming_match(struct naming *naming, const char *option, const char *text, bool include, struct err *err);
 
 /* Adds a step s/RE/TEXT/ or s/RE/TEXT/g, with a POSIX extended expression; any character may replace the slash. In TEXT, &
  * and \0 are the match, \1 to \9 its groups, and \ before another character is that character. ERR_USAGE. */
