@@ -9,6 +9,8 @@
 
 static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
 
+static const struct kernels *kernels;
+
 /* Blocks of each code of a set, in order, from the last one on. Returns false if the steps are not those of the search. */
 static bool
 is_found(const struct encoding *e, unsigned found, unsigned bits, unsigned *refused)
@@ -27,7 +29,7 @@ is_found(const struct encoding *e, unsigned found, unsigned bits, unsigned *refu
         q[i] = numbers[c];
         c = (c + 15) % 16;
     }
-    const struct solve_block b = { .x = x, .n = 32, .level = EXACT_F32, .source = e->exact->source, .fail = &fail };
+    const struct solve_block b = { .x = x, .n = 32, .level = EXACT_F32, .source = e->exact->source, .kernels = kernels, .fail = &fail };
     if (!move_find_steps(&s, found, bits)) {
         *refused += solve_steps(&b, &how, &g, wanted) && !(found >> 8 & 1);      /* 0 of both signs is left to the search */
         return true;
@@ -45,6 +47,9 @@ main(void)
 {
     const struct exact_terms terms = { .level = EXACT_F32, .source = { .codes = EXACT_E2M1, .scale = DTYPE_F8_E8M0, .bits = 4, .group = 32 } };
     const struct encoding e = { .exact = &terms };
+    struct err err;
+    err_init(&err);
+    kernels = kernels_pick(NULL, &err);
     for (unsigned bits = 4; bits <= 8; bits++) {
         unsigned refused = 0;
         bool ok = true;

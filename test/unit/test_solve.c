@@ -27,11 +27,13 @@ number(unsigned below)
     return (unsigned)(state >> 33) % below;
 }
 
+static const struct kernels *kernels;
+
 static struct solve_block
 block_of(const float *x, size_t n, struct exact_fail *fail)
 {
     *fail = (struct exact_fail){ 0 };
-    return (struct solve_block){ .x = x, .n = n, .level = EXACT_F32, .fail = fail };
+    return (struct solve_block){ .x = x, .n = n, .level = EXACT_F32, .kernels = kernels, .fail = fail };
 }
 
 /* --- integers times a scale of F16 */
@@ -284,6 +286,9 @@ test_edges(void)
 int
 main(void)
 {
+    struct err err;
+    err_init(&err);
+    kernels = kernels_pick(NULL, &err);
     test_int(check_rounds(1500, 20000));
     test_power(check_rounds(3000, 30000));
     test_steps(check_rounds(30, 120));

@@ -294,6 +294,10 @@ solve_one(const struct encoding *e, const struct encode_run *run, const float *x
         s->scale = solve_nvfp4_value(reader_of(e), 1, scale, run->facts[0]);
         return true;
     }
+    if (kind == MXFP8 && solve_mx_e4m3(q, &t, &b)) {
+        *s = (struct mx_block){ (uint8_t)(t + 127), float8_e8m0((uint8_t)(t + 127)) };
+        return true;
+    }
     if (!solve_mx_power(&t, &b, kind == MXFP8 ? &solve_e4m3 : &solve_e2m1, -127, 127))
         return false;
     *s = (struct mx_block){ (uint8_t)(t + 127), ldexpf(1.0f, t) };

@@ -24,6 +24,7 @@ struct solve_block {
     const float *scale, *term, *zero, *unit, *code;
     enum exact_level level;
     struct exact_source source;
+    const struct kernels *kernels;
     struct exact_fail *fail;            /* set on failure */
     enum exact_way *way;                /* raised to what the block needed */
 };

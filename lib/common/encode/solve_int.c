@@ -2,6 +2,8 @@
  * common divisor of the values; otherwise from the runs of solve_run.c. */
 #include <math.h>
 
+#include "dtype/bfloat16.h"
+#include "dtype/half.h"
 #include "encode/solve.h"
 #include "kernel/rounded.h"
 #include "kernel/same.h"
@@ -20,7 +22,7 @@ bool
 solve_int_fast(const struct solve_block *b, const struct solve_int *how, float d, float zero, uint8_t *q)
 {
     float top = (float)((1u << how->bits) - 1), low = how->asymmetric ? 0 : (float)how->lowest + (float)(1u << (how->bits - 1));
-    return same_products(q, b->x, b->n, d, zero, low, top);
+    return b->kernels->same_products(q, b->x, b->n, d, zero, low, top, b->level == EXACT_BF16);
 }
 
 /* Returns true if the values are codes times d, with this field as the code of 0, and sets the fields. */
@@ -110,33 +112,43 @@ is_all_zero(const struct solve_block *b)
 
 /* Finds the integers of which the values are multiples by g * 2^k: the largest one, or 0 if they exceed 2^60. */
 static uint64_t
-find_unit(const struct solve_set *set, uint64_t *g, int *k)
+find_unit(const struct solve_block *b, const struct same_extent *x, uint64_t *g, int *k)
 {
-    uint64_t m[SOLVE_SET];
-    int e[SOLVE_SET];
-    *k = 2000;
+    uint64_t m, most = 0;
     *g = 0;
-    for (size_t i = 0; i < set->n; i++) {
-        e[i] = solve_odd(set->v[i], &m[i]);
-        *k = e[i] < *k ? e[i] : *k;
+    if (solve_is_plain(b)) {
+        *k = solve_odd((double)x->unit, &m);
+        const double up = ldexp(1, -*k), high = (double)fmaxf(x->high, -x->low) * up;
+        most = high < 0x1p60 ? (uint64_t)high : 0;
+        *g = (uint64_t)((double)x->least * up);
+        for (size_t i = 0; most != 0 && *g != 1 && i < b->n; i++)
+            *g = solve_divisor((uint64_t)(fabs((double)b->x[i]) * up), *g);
+        return most / *g;
     }
-    for (size_t i = 0; i < set->n; i++) {
-        if (e[i] - *k >= 60 || m[i] >> (60 - (e[i] - *k)) != 0)
+    *k = 2000;
+    for (size_t i = 0; i < b->n; i++) {
+        double v = fabs(solve_value(b, i));
+        int e = v != 0 ? solve_odd(v, &m) : *k;
+        *k = e < *k ? e : *k;
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        double v = ldexp(fabs(solve_value(b, i)), -*k);
+        if (v >= 0x1p60)
             return 0;
-        *g = solve_divisor(m[i] << (e[i] - *k), *g);
+        most = (uint64_t)v > most ? (uint64_t)v : most;
+        *g = solve_divisor((uint64_t)v, *g);
     }
-    return (m[0] << (e[0] - *k)) / *g;
+    return most / *g;
 }
 
 /* Searches with products that are exact. */
 static bool
-search_products(const struct solve_block *b, const struct solve_int *how, const struct solve_set *set, struct int_group *g,
-    uint8_t *q)
+search_products(const struct solve_block *b, const struct solve_int *how, const struct same_extent *x, struct int_group *g, uint8_t *q)
 {
     uint64_t unit, most, top = how->asymmetric ? (1u << how->bits) - 1 : 1u << (how->bits - 1);
     int k;
     bool fits = false;
-    most = find_unit(set, &unit, &k);
+    most = find_unit(b, x, &unit, &k);
     for (uint64_t j = most != 0 ? top / most : 0; j >= 1; j--) {
         uint64_t odd = j >> __builtin_ctzll(j);
         if (unit % odd != 0)
@@ -150,6 +162,79 @@ search_products(const struct solve_block *b, const struct solve_int *how, const 
         }
     }
     return fits ? solve_fail(b, EXACT_SCALE, 0, 0) : solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
+}
+
+static float
+of_pattern(enum dtype type, unsigned pattern)
+{
+    return type == DTYPE_F16 ? half_to_float((uint16_t)pattern) : bfloat16_to_float((uint16_t)pattern);
+}
+
+/* Returns the pattern with the most zero bits at the end, of [lo, hi]. */
+static unsigned
+simplest(unsigned lo, unsigned hi)
+{
+    for (unsigned step = 1u << 15; step > 1; step /= 2)
+        if (hi / step * step >= lo && hi / step != 0)
+            return (lo + step - 1) / step * step;
+    return lo;
+}
+
+/* Tries the scales of 16 bits with which code c denotes the largest magnitude, from the largest one on. If a run of them denotes all
+ * values, chooses as search_run() does and returns 1. Returns 0 if none does, -1 if there may be more than it looked at. */
+static int
+try_code(const struct solve_block *b, const struct solve_int *how, unsigned c, float most, bool minus, struct int_group *g, uint8_t *q)
+{
+    const unsigned near = how->type == DTYPE_F16 ? 12 : 3, last = how->type == DTYPE_F16 ? 0x7BFF : 0x7F7F;
+    const float middle = (float)(1u << (how->bits - 1));
+    float first = most / (float)c;
+    unsigned at = how->type == DTYPE_F16 ? half_of_float(first) : bfloat16_of_float(first), hi = 0, lo = 0;
+    for (unsigned p = at > near ? at - near : 1; p <= at + near && p <= last; p++)
+        if (rounded(DTYPE_BF16, (float)c * of_pattern(how->type, p)) == most) {
+            hi = p;
+            lo = lo != 0 ? lo : p;
+        }
+    if (hi == 0)
+        return 0;
+    if (lo + near <= at || hi >= at + near)
+        return -1;
+    unsigned end = 0;
+    for (unsigned p = hi; p >= lo; p--) {
+        float d = of_pattern(how->type, p);
+        if (solve_int_fast(b, how, minus ? -d : d, middle, q))
+            end = end != 0 ? end : p;
+        else if (end != 0) {
+            lo = p + 1;
+            break;
+        }
+    }
+    if (end == 0)
+        return 0;
+    float d = of_pattern(how->type, simplest(lo, end));
+    *g = (struct int_group){ minus ? -d : d, middle };
+    return solve_int_fast(b, how, g->scale, middle, q) ? 1 : -1;
+}
+
+/* Does what search_run() does for values of BF16, and a scale of 16 bits: few scales are possible for a code. Returns false if that
+ * has to search. */
+static bool
+search_short(const struct solve_block *b, const struct solve_int *how, const struct same_extent *x, struct int_group *g, uint8_t *q)
+{
+    const unsigned half = 1u << (how->bits - 1), down = (unsigned)-how->lowest;
+    const float most = x->high > -x->low ? x->high : -x->low;
+    if (b->level != EXACT_BF16 || how->asymmetric || how->type == DTYPE_F32 || !x->narrow || b->n % AT_ONCE != 0 || most >= 0x1p120f
+        || x->unit < 0x1p-120f)
+        return false;
+    for (int minus = 0; minus < 2; minus++) {
+        unsigned up = minus ? down : half - 1, under = minus ? half - 1 : down;
+        unsigned codes = x->high == most && x->low == -most ? (up < under ? up : under) : x->high == most ? up : under;
+        int found = 0;
+        for (unsigned c = codes; found == 0 && c > 0; c--)
+            found = try_code(b, how, c, most, minus != 0, g, q);
+        if (found != 0)
+            return found > 0;
+    }
+    return false;
 }
 
 /* Searches with rounded products. */
@@ -181,15 +266,17 @@ solve_int(const struct solve_block *b, const struct solve_int *how, struct int_g
         solve_way(b, EXACT_HINT);
         return true;
     }
-    if (!solve_finite(b))
+    const struct same_extent x = b->kernels->same_extent(b->x, b->n);
+    if ((!x.finite || b->source.codes == EXACT_E2M1) && !solve_finite(b))
         return false;
     if (is_all_zero(b))
         return fill_zero(b, how, g, q);
     solve_way(b, EXACT_SEARCH);
-    if (!solve_collect(&set, b, how->asymmetric ? SOLVE_SET - 1 : (size_t)1 << (how->bits - 1)))
-        return false;
     bool rounded_products = b->level == EXACT_BF16 || b->level == EXACT_F16 || (how->type == DTYPE_F32 && b->level == EXACT_F32);
-    return rounded_products ? search_run(b, how, &set, g, q) : search_products(b, how, &set, g, q);
+    if (!rounded_products)
+        return search_products(b, how, &x, g, q);
+    return search_short(b, how, &x, g, q) || (solve_collect(&set, b, how->asymmetric ? SOLVE_SET - 1 : (size_t)1 << (how->bits - 1))
+        && search_run(b, how, &set, g, q));
 }
 
 bool

@@ -5,7 +5,7 @@
 #include "dtype/float8.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/encode_mx.h"
-#include "kernel/same.h"
+#include "kernel/fp8.h"
 
 bool
 solve_mx_power(int *t, const struct solve_block *b, const struct solve_float *f, int least, int most)
@@ -51,17 +51,55 @@ solve_mx_foresee(const struct encoding *e, const float *scale, size_t n)
     return true;
 }
 
+/* Returns the smallest power of two with which codes up to `most` times 2^top, from 1 to 2, reach the largest magnitude of a dense block; 0 if
+ * that is no normal number, and none of a level that rounds. */
+static float
+least_power(const struct solve_block *b, float most, int top)
+{
+    const float high = b->kernels->encode_most(b->x, b->n);
+    const uint32_t u = bits_of_float(high), exponent = u >> 23, limit = bits_of_float(most) & 0x7FFFFF;
+    const int t = (int)exponent - 127 - top + ((u & 0x7FFFFF) > limit);
+    bool plain = b->source.codes == EXACT_DENSE && (b->level == EXACT_F32 || b->level == EXACT_REAL || b->level == EXACT_BF16);
+    return plain && exponent != 0 && exponent != 255 && t >= -126 && t <= 120 ? float_of_bits((uint32_t)(t + 127) << 23) : 0;
+}
+
+bool
+solve_mx_e4m3(uint8_t y[32], int *t, const struct solve_block *b)
+{
+    float back[32];
+    const struct encode_fp8 how = { .scale = least_power(b, 1.75f, 8), .quotient = DTYPE_F32 };
+    if (b->n != 32 || !solve_is_power(how.scale, t))
+        return false;
+    b->kernels->encode_e4m3(y, b->x, 32, &how);
+    b->kernels->fp8_f32(back, 32, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = 32, .x = y, .scales = &how.scale,
+        .scale_cols = 32 });
+    if (!b->kernels->same_floats(back, b->x, 32))
+        return false;
+    solve_way(b, EXACT_SEARCH);
+    return true;
+}
+
 bool
 solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b, const struct kernels *k)
 {
     float back[32];
     struct encode_e2m1 how = { .scale = solve_hint(b), .quotient = DTYPE_F32, .rule = E2M1_SIGNED };
     bool real = b->level == EXACT_REAL && !b->unit, differs = false;
+    if (b->source.codes == EXACT_DENSE) {
+        how.scale = least_power(b, 1.5f, 2);
+        if (!solve_is_power(how.scale, t))
+            return false;
+        k->encode_e2m1(y, back, b->x, 32, &how);
+        if (!k->same_floats(back, b->x, 32))
+            return false;
+        solve_way(b, EXACT_SEARCH);
+        return true;
+    }
     if (b->source.codes != EXACT_E2M1 || b->source.two || (b->level != EXACT_F32 && !real) || !solve_is_power(how.scale, t) || *t < -127
         || *t > 127)
         return false;
     k->encode_e2m1(y, back, b->x, 32, &how);
-    differs = !same_floats(back, b->x, 32);
+    differs = !k->same_floats(back, b->x, 32);
     for (int i = 0; b->code && i < 32; i++)
         y[i / 2] |= b->code[i] == 8 ? (uint8_t)(8 << i % 2 * 4) : 0;
     return !differs;

@@ -28,9 +28,14 @@ static bool
 try_steps(const struct solve_block *b, const struct solve_steps *how, double d, double m, struct int_group *g, uint8_t *q)
 {
     double top = (double)((1u << how->bits) - 1);
-    bool real = b->level == EXACT_REAL;
+    bool real = b->level == EXACT_REAL, plain = b->level == EXACT_F32 && (!how->narrow || how->type == DTYPE_F32);
     if (!solve_is_of(how->type, d) || !solve_is_of(how->type, m))
         return false;
+    /* with such steps no other code is as near */
+    if (plain && b->n % 32 == 0 && fabs(d) >= 0x1p-18 * fabs(m) && b->kernels->same_steps(q, b->x, b->n, (float)d, (float)m, (float)top)) {
+        *g = (struct int_group){ (float)d, (float)m };
+        return true;
+    }
     for (size_t i = 0; i < b->n; i++) {
         double v = solve_value(b, i), r = d != 0 ? nearest((v - m) / d) : 0;
         r = r < 0 ? 0 : r > top ? top : r;

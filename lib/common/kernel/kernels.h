@@ -24,6 +24,7 @@
 #include "kernel/encode_mx.h"
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
+#include "kernel/same.h"
 #include "kernel/shift.h"
 #include "kernel/wide.h"
 #include "kernel/lowrank.h"
@@ -139,6 +140,9 @@ typedef size_t kernel_wide_beyond(const double *v, size_t n, double most);
 
 /* same.h */
 typedef bool kernel_same_floats(const float *x, const float *y, size_t n);
+typedef bool kernel_same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, bool rounds);
+typedef bool kernel_same_steps(uint8_t *q, const float *x, size_t n, float d, float m, float top);
+typedef struct same_extent kernel_same_extent(const float *x, size_t n);
 
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
@@ -189,6 +193,9 @@ struct kernels {
     kernel_q_join *q_join;
     kernel_q_split *q_split;
     kernel_same_floats *same_floats;
+    kernel_same_products *same_products;
+    kernel_same_steps *same_steps;
+    kernel_same_extent *same_extent;
     kernel_loss *loss;
     kernel_shift *shift;
     kernel_wide_from *wide_from;

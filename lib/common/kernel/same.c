@@ -1,6 +1,5 @@
-#include "kernel/same.h"
-
-enum { AT_ONCE = 32 };
+#include "kernel/kernels.h"
+#include "kernel/same_inline.h"
 
 bool
 same_floats(const float *x, const float *y, size_t n)
@@ -16,21 +15,39 @@ same_floats(const float *x, const float *y, size_t n)
 }
 
 bool
-same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top)
+same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, bool rounds)
 {
-    const float magic = 0x1.8p23f;              /* rounds to the nearest integer, ties to even */
-    for (; n != 0; n -= AT_ONCE, x += AT_ONCE, q += AT_ONCE) {
-        int wrong = 0, field[AT_ONCE];
-        for (int i = 0; i < AT_ONCE; i++) {
-            float r = x[i] / d + magic - magic, f = r + zero;
-            int out = (f >= low) & (f <= top) & (r * d == x[i]);
-            wrong |= !out;
-            field[i] = (int)(out ? f : 0.0f);
-        }
-        if (wrong)
-            return false;
-        for (int i = 0; i < AT_ONCE; i++)
-            q[i] = (uint8_t)field[i];
+    return rounds ? products(q, x, n, d, zero, low, top, true) : products(q, x, n, d, zero, low, top, false);
+}
+
+bool
+same_steps(uint8_t *q, const float *x, size_t n, float d, float m, float top)
+{
+    return steps(q, x, n, d, m, top);
+}
+
+struct same_extent
+same_extent(const float *x, size_t n)
+{
+    return extent(x, n);
+}
+
+bool
+same_rounded(const struct kernels *k, enum dtype type, const float *x, const float *y, size_t n)
+{
+    enum { FEW = 256 };
+    uint16_t narrow[FEW];
+    float a[FEW], b[FEW];
+    bool same = type != DTYPE_F32 || k->same_floats(x, y, n);
+    for (size_t i = 0, now; same && type != DTYPE_F32 && i < n; i += now) {
+        kernel_round16 *round = type == DTYPE_F16 ? k->round_f16 : k->round_bf16;
+        now = n - i < FEW ? n - i : FEW;
+        round(narrow, x + i, now);
+        k->widen[type](a, (const uint8_t *)narrow, now);
+        round(narrow, y + i, now);
+        k->widen[type](b, (const uint8_t *)narrow, now);
+        struct same_extent of = k->same_extent(a, now);
+        same = of.finite && k->same_floats(a, b, now);
     }
-    return true;
+    return same;
 }
