@@ -131,6 +131,13 @@ solve_powers_within(const float *scale, size_t n, size_t block, enum dtype type,
 uint64_t
 solve_divisor(uint64_t a, uint64_t b)
 {
+    for (uint32_t small = (uint32_t)a, by = (uint32_t)b; (a | b) >> 32 == 0;) {         /* divisions of 64 bits are slower */
+        uint32_t rest = by != 0 ? small % by : 0;
+        if (by == 0)
+            return small;
+        small = by;
+        by = rest;
+    }
     while (b != 0) {
         uint64_t rest = a % b;
         a = b;

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include <string.h>
+
 #include "base/bytes.h"
 #include "encode/encode.h"
 #include "encode/exact.h"
@@ -85,6 +87,16 @@ bool solve_powers_within(const float *scale, size_t n, size_t block, enum dtype 
 uint64_t solve_divisor(uint64_t a, uint64_t b);
 
 void solve_way(const struct solve_block *b, enum exact_way way);
+
+/* Returns 2^k, for exponents of a normal F64. */
+static inline double
+solve_pow2(int k)
+{
+    uint64_t bits = (uint64_t)(k + 1023) << 52;
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
 
 /* Splits |v|, not 0, into an odd number and an exponent: |v| = *m * 2^k. */
 int solve_odd(double v, uint64_t *m);

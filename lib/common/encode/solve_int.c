@@ -118,7 +118,7 @@ find_unit(const struct solve_block *b, const struct same_extent *x, uint64_t *g,
     *g = 0;
     if (solve_is_plain(b)) {
         *k = solve_odd((double)x->unit, &m);
-        const double up = ldexp(1, -*k), high = (double)fmaxf(x->high, -x->low) * up;
+        const double up = solve_pow2(-*k), high = (double)fmaxf(x->high, -x->low) * up;
         most = high < 0x1p60 ? (uint64_t)high : 0;
         *g = (uint64_t)((double)x->least * up);
         for (size_t i = 0; most != 0 && *g != 1 && i < b->n; i++)
@@ -153,7 +153,7 @@ search_products(const struct solve_block *b, const struct solve_int *how, const 
         uint64_t odd = j >> __builtin_ctzll(j);
         if (unit % odd != 0)
             continue;
-        double d = ldexp((double)(unit / odd), k - __builtin_ctzll(j));
+        double d = (double)(unit / odd) * solve_pow2(k - __builtin_ctzll(j));
         for (int sign = 0; sign < (how->asymmetric ? 1 : 2); sign++, d = -d) {
             double was = try_zeros(b, how, d, g, q);
             fits = fits || was != 0;
@@ -180,43 +180,49 @@ simplest(unsigned lo, unsigned hi)
     return lo;
 }
 
-/* Tries the scales of 16 bits with which code c denotes the largest magnitude, from the largest one on. If a run of them denotes all
- * values, chooses as search_run() does and returns 1. Returns 0 if none does, -1 if there may be more than it looked at. */
-static int
-try_code(const struct solve_block *b, const struct solve_int *how, unsigned c, float most, bool minus, struct int_group *g, uint8_t *q)
+/* Returns true if a scale of 16 bits denotes all values. Most others already fail at the smallest magnitude. */
+static bool
+try_pattern(const struct solve_block *b, const struct solve_int *how, unsigned pattern, float least, bool minus, struct int_group *g, uint8_t *q)
 {
-    const unsigned near = how->type == DTYPE_F16 ? 12 : 3, last = how->type == DTYPE_F16 ? 0x7BFF : 0x7F7F;
-    const float middle = (float)(1u << (how->bits - 1));
-    float first = most / (float)c;
-    unsigned at = how->type == DTYPE_F16 ? half_of_float(first) : bfloat16_of_float(first), hi = 0, lo = 0;
-    for (unsigned p = at > near ? at - near : 1; p <= at + near && p <= last; p++)
-        if (rounded(DTYPE_BF16, (float)c * of_pattern(how->type, p)) == most) {
-            hi = p;
-            lo = lo != 0 ? lo : p;
-        }
-    if (hi == 0)
-        return 0;
-    if (lo + near <= at || hi >= at + near)
-        return -1;
-    unsigned end = 0;
-    for (unsigned p = hi; p >= lo; p--) {
-        float d = of_pattern(how->type, p);
-        if (solve_int_fast(b, how, minus ? -d : d, middle, q))
-            end = end != 0 ? end : p;
-        else if (end != 0) {
-            lo = p + 1;
-            break;
-        }
-    }
-    if (end == 0)
-        return 0;
-    float d = of_pattern(how->type, simplest(lo, end));
+    const float d = of_pattern(how->type, pattern), middle = (float)(1u << (how->bits - 1));
     *g = (struct int_group){ minus ? -d : d, middle };
-    return solve_int_fast(b, how, g->scale, middle, q) ? 1 : -1;
+    return rounded(DTYPE_BF16, (float)nearest((double)(least / d)) * d) == least && solve_int_fast(b, how, g->scale, middle, q);
 }
 
-/* Does what search_run() does for values of BF16, and a scale of 16 bits: few scales are possible for a code. Returns false if that
- * has to search. */
+/* Tries the scales with which code c denotes the largest magnitude. If a run of them denotes all values, chooses as search_run() does, of the
+ * run of the largest ones. */
+static bool
+try_code(const struct solve_block *b, const struct solve_int *how, unsigned c, float most, float least, bool minus, struct int_group *g,
+    uint8_t *q)
+{
+    const unsigned last = how->type == DTYPE_F16 ? 0x7BFF : 0x7F7F;
+    const float first = most / (float)c;
+    unsigned at = how->type == DTYPE_F16 ? half_of_float(first) : bfloat16_of_float(first), end = 0;
+#define DENOTES(p) (rounded(DTYPE_BF16, (float)c * of_pattern(how->type, p)) == most)
+    at = at > last ? last : at;
+    if (at == 0 || (!DENOTES(at) && !(++at <= last && DENOTES(at)) && !((at -= 2) > 0 && DENOTES(at))))
+        return false;
+    unsigned lo = at, hi = at;
+    while (lo > 1 && DENOTES(lo - 1))
+        lo--;
+    while (hi < last && DENOTES(hi + 1))
+        hi++;
+#undef DENOTES
+    /* With few bits a value is near one code only, so the scales that denote all values are one run: none is simpler than the simplest of all. */
+    if (how->bits <= 5 && try_pattern(b, how, simplest(lo, hi), least, minus, g, q))
+        return true;
+    for (unsigned p = hi; p >= lo; p--) {
+        bool fits = try_pattern(b, how, p, least, minus, g, q);
+        if (!fits && end != 0)
+            lo = p + 1;
+        else if (fits && end == 0)
+            end = p;
+    }
+    return end != 0 && try_pattern(b, how, simplest(lo, end), least, minus, g, q);
+}
+
+/* Does what search_run() does for values of BF16, and a scale of 16 bits: few scales are possible for a code. Returns false if it finds
+ * none, or has to search. */
 static bool
 search_short(const struct solve_block *b, const struct solve_int *how, const struct same_extent *x, struct int_group *g, uint8_t *q)
 {
@@ -228,11 +234,9 @@ search_short(const struct solve_block *b, const struct solve_int *how, const str
     for (int minus = 0; minus < 2; minus++) {
         unsigned up = minus ? down : half - 1, under = minus ? half - 1 : down;
         unsigned codes = x->high == most && x->low == -most ? (up < under ? up : under) : x->high == most ? up : under;
-        int found = 0;
-        for (unsigned c = codes; found == 0 && c > 0; c--)
-            found = try_code(b, how, c, most, minus != 0, g, q);
-        if (found != 0)
-            return found > 0;
+        for (unsigned c = codes; c > 0; c--)
+            if (try_code(b, how, c, most, x->least, minus != 0, g, q))
+                return true;
     }
     return false;
 }

@@ -79,6 +79,27 @@ struct steps_found {
     bool fits;
 };
 
+/* The same of F32 values, from what they are. Differences are exact in F64. */
+static struct steps_found
+find_plain(const struct solve_block *b, const struct same_extent *x)
+{
+    struct steps_found f = { .least = (double)x->low, .k = 2000 };
+    uint64_t m;
+    for (size_t i = b->n; x->low == 0 && i-- > 0;)          /* the first of +0 and -0 */
+        f.least = b->x[i] == 0 ? (double)b->x[i] : f.least;
+    if (isinf(x->unit) || x->high == x->low)
+        return f;
+    f.k = solve_odd((double)x->unit, &m);
+    const double up = solve_pow2(-f.k), range = ((double)x->high - (double)x->low) * up;
+    if ((double)fmaxf(x->high, -x->low) * up >= 0x1p52 || range >= 0x1p52)
+        return f;
+    for (size_t i = 0; i < b->n && f.unit != 1; i++)
+        f.unit = solve_divisor((uint64_t)(((double)b->x[i] - (double)x->low) * up), f.unit);
+    f.most = (uint64_t)range / f.unit;
+    f.fits = true;
+    return f;
+}
+
 static struct steps_found
 find_steps(const struct solve_block *b)
 {
@@ -123,7 +144,7 @@ search(const struct solve_block *b, const struct solve_steps *how, const struct 
         uint64_t odd = j >> __builtin_ctzll(j), reach = j * f->most;
         if (f->unit % odd != 0)
             continue;
-        double d = ldexp((double)(f->unit / odd), f->k - __builtin_ctzll(j));
+        double d = (double)(f->unit / odd) * solve_pow2(f->k - __builtin_ctzll(j));
         for (uint64_t a = 0; solve_is_of(how->type, d) && a <= top - reach; a++)
             if (try_steps(b, how, d, f->least - (double)a * d, g, q))
                 return true;
@@ -147,16 +168,18 @@ check_precision(const struct solve_block *b, const struct solve_steps *how)
 bool
 solve_steps(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q)
 {
-    if (!solve_finite(b) || !check_precision(b, how))
+    const struct same_extent x = b->kernels->same_extent(b->x, b->n);
+    const bool plain = solve_is_plain(b);
+    if (((!x.finite || b->source.codes == EXACT_E2M1) && !solve_finite(b)) || !check_precision(b, how))
         return false;
     if (try_hints(b, how, g, q)) {
         solve_way(b, EXACT_HINT);
         return true;
     }
     solve_way(b, EXACT_SEARCH);
-    struct steps_found f = find_steps(b);
-    bool single = true;
-    for (size_t i = 1; single && i < b->n; i++)
+    struct steps_found f = plain ? find_plain(b, &x) : find_steps(b);
+    bool single = !plain || x.high == x.low;
+    for (size_t i = 1; !plain && single && i < b->n; i++)
         single = solve_value(b, i) == solve_value(b, 0);
     if (single && try_one(b, how, g, q))
         return true;

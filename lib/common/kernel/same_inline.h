@@ -2,6 +2,8 @@
 #ifndef KERNEL_SAME_INLINE_H
 #define KERNEL_SAME_INLINE_H
 
+#include <math.h>
+
 #include "base/bytes.h"
 #include "kernel/same.h"
 
@@ -71,14 +73,14 @@ of_order(int32_t v)
 static inline struct same_extent
 extent(const float *x, size_t n)
 {
-    int32_t high = INT32_MIN, low = INT32_MAX, least = 0x7F800000, unit = 0x7F800000, most = 0;
+    int32_t high = INT32_MIN, low = INT32_MAX, least = INT32_MAX, unit = INT32_MAX, most = 0;
     uint32_t wide = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t u = bits_of_float(x[i]);
         int32_t order = order_of(u), magnitude = (int32_t)(u & 0x7FFFFFFF), exponent = magnitude >> 23;
         int32_t normal = exponent != 0, m = (int32_t)(u & 0x7FFFFF) | normal << 23;
         float last = (float)(m & -m) * 0x1p-23f * float_of_bits((uint32_t)(exponent + !normal) << 23);
-        int32_t bit = magnitude != 0 ? (int32_t)bits_of_float(last) : 0x7F800000, some = magnitude != 0 ? magnitude : 0x7F800000;
+        int32_t nothing = -(magnitude == 0) & INT32_MAX, bit = (int32_t)bits_of_float(last) | nothing, some = magnitude | nothing;
         wide |= u & 0xFFFF;
         high = order > high ? order : high;
         low = order < low ? order : low;
@@ -86,8 +88,8 @@ extent(const float *x, size_t n)
         least = some < least ? some : least;
         unit = bit < unit ? bit : unit;
     }
-    return (struct same_extent){ of_order(high), of_order(low), float_of_bits((uint32_t)least), float_of_bits((uint32_t)unit),
-        most < 0x7F800000, wide == 0 };
+    return (struct same_extent){ of_order(high), of_order(low), most == 0 ? INFINITY : float_of_bits((uint32_t)least),
+        most == 0 ? INFINITY : float_of_bits((uint32_t)unit), most < 0x7F800000, wide == 0 };
 }
 
 #endif
