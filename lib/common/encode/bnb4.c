@@ -21,7 +21,6 @@
 #include "kernel/bnb_maps.h"
 #include "kernel/encode_bnb.h"
 
-enum { BLOCK_AT_ONCE = 512 };
 enum bnb4_rule { NF4, FP4, FP4_CPU };
 enum { CODES, ABSMAX, QUANT_MAP, NESTED_ABSMAX, MINUS_ZERO = 8 };
 
@@ -331,29 +330,27 @@ solve_blocks(const struct encoding *e, const struct encode_run *run, uint64_t fi
     return true;
 }
 
-/* Returns true if the encoder's codes of a dense weight are exact: with the largest magnitude as the scale, as solve_nf4() tries it first.
- * Sets absmax, and the codes, one a byte. */
+/* Decodes codes to run->back, as readers do. */
+static void
+decode_blocks(const struct encoding *e, const struct encode_run *run, const float *absmax, const uint8_t *codes)
+{
+    float map[16];
+    memcpy(map, bnb_nf4_map, sizeof map);
+    run->kernels->codes4_f32(run->back, codes, 0, run->n, &(struct codes4){ .map = map, .scales = absmax, .group = (size_t)own(e)->blocksize });
+}
+
+/* Returns true if the encoder's codes of a dense weight are exact: with the largest magnitude as the scale, as solve_nf4() tries it first. */
 static bool
-encode_blocks(const struct encoding *e, const struct encode_run *run, float *absmax, uint8_t *q)
+encode_blocks(const struct encoding *e, const struct encode_run *run, float *absmax, uint8_t *codes)
 {
     const struct kernels *k = run->kernels;
     const size_t size = (size_t)own(e)->blocksize;
-    const enum dtype type = e->exact->level == EXACT_BF16 ? DTYPE_BF16 : DTYPE_F32;
-    float map[16], back[BLOCK_AT_ONCE];
-    uint8_t codes[BLOCK_AT_ONCE / 2];
-    memcpy(map, bnb_nf4_map, sizeof map);
-    if (e->exact->source.codes != EXACT_DENSE || e->exact->level == EXACT_F16 || size > BLOCK_AT_ONCE || run->n % size != 0)
+    if (e->exact->source.codes != EXACT_DENSE || e->exact->level == EXACT_F16 || run->n % size != 0)
         return false;
-    for (size_t i = 0; i < run->n; i += size, absmax++) {
-        k->encode_nf4(codes, absmax, run->x + i, size, size);
-        k->codes4_f32(back, codes, 0, size, &(struct codes4){ .map = map, .scales = absmax, .group = size });
-        if (!same_rounded(k, type, run->x + i, back, size))
-            return false;
-        for (size_t j = 0; j < size; j += 2) {
-            q[i + j] = codes[j / 2] >> 4;
-            q[i + j + 1] = codes[j / 2] & 15;
-        }
-    }
+    k->encode_nf4(codes, absmax, run->x, run->n, size);
+    decode_blocks(e, run, absmax, codes);
+    if (!same_rounded(k, e->exact->level == EXACT_BF16 ? DTYPE_BF16 : DTYPE_F32, run->x, run->back, run->n))
+        return false;
     if (run->hints.way)
         *run->hints.way = EXACT_SEARCH;
     return true;
@@ -363,22 +360,23 @@ static bool
 solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
-    float *absmax = run->room, map[16];
-    uint8_t *q = (uint8_t *)run->back;
     uint64_t size = own(e)->blocksize, at = first * size;
+    float *absmax = run->room;
+    uint8_t *q = (uint8_t *)run->back, *codes = part == CODES ? y : (uint8_t *)(run->back + run->n);
+    bool encoded = (part == CODES || run->n <= ENCODE_FLOATS / 2) && encode_blocks(e, run, absmax, codes);
     (void)count, (void)err;
-    if (!encode_blocks(e, run, absmax, q) && !solve_blocks(e, run, at, absmax, q))
+    if (!encoded && !solve_blocks(e, run, at, absmax, q))
         return false;
     if (part == ABSMAX) {
         memcpy(y, absmax, num_ceil_div(run->n, size) * sizeof *absmax);
         return true;
     }
-    for (size_t i = 0; i < run->n; i += 2)
+    for (size_t i = 0; !encoded && i < run->n; i += 2)
         y[i / 2] = (uint8_t)(q[i] << 4 | (i + 1 < run->n ? q[i + 1] : 0));
     if (!run->compare)
         return true;
-    memcpy(map, bnb_nf4_map, sizeof map);
-    run->kernels->codes4_f32(run->back, y, 0, run->n, &(struct codes4){ .map = map, .scales = absmax, .group = size });
+    if (!encoded)
+        decode_blocks(e, run, absmax, y);
     run->compare(run->of, at, run->x, run->back, run->n);
     return true;
 }
