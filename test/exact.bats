@@ -119,6 +119,15 @@ refuses() {
     diff <(values bf16-mlx-nvfp4) <(values out)
 }
 
+@test "NVFP4 at level real: a block of zeros denotes the same whatever the scale of the weight" {
+    "$helpers/codes" m.safetensors nvfp4-zero a.weight:16x64
+    for s in nvfp4 mlx-nvfp4; do
+        refuses m.safetensors scale '[0,16]' --exact=real --to safetensors --scheme $s
+    done
+    "$helpers/codes" z.safetensors nvfp4-zero a.weight:1x16
+    holds z.safetensors --exact=real --to safetensors --scheme nvfp4
+}
+
 @test "NVFP4 of stacked experts, each with a scale of its own" {
     "$helpers/codes" m.safetensors nvfp4-stack m.experts.gate_up_proj:32x128
     holds m.safetensors --exact --scheme nvfp4 --to gguf
