@@ -323,6 +323,15 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     done
 }
 
+@test "FP8 scales of a copy whose values were rounded to the smallest numbers" {
+    "$helpers/weights" m.safetensors a.weight=BF16:32x128:least
+    for s in fp8 fp8-per-channel fp8-per-tensor; do
+        try 0 amn-forget -q --exact=bf16 --scheme $s -o back.safetensors m.safetensors
+        amn-remember -q --dtype bf16 -o again.safetensors back.safetensors
+        diff <(values m.safetensors) <(values again.safetensors)
+    done
+}
+
 @test "amn-inspect --grid names the scheme that a copy was made of" {
     for job in 'mxfp4 mxfp4 false' 'int4 int4-group false' 'int4-zeros int4-group true' 'int8 int8-channel false' \
         'int8-zeros int8-channel true'; do
