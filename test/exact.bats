@@ -323,10 +323,11 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     done
 }
 
-@test "FP8 scales of a copy whose values were rounded to the smallest numbers" {
+@test "scales of a copy whose values were rounded to the smallest numbers" {
     "$helpers/weights" m.safetensors a.weight=BF16:32x128:least
-    for s in fp8 fp8-per-channel fp8-per-tensor; do
-        try 0 amn-forget -q --exact=bf16 --scheme $s -o back.safetensors m.safetensors
+    for s in fp8 fp8-per-channel fp8-per-tensor nf4; do
+        try 0 amn-forget --exact=bf16 --scheme $s -o back.safetensors m.safetensors
+        grep -q 'exact: 1 weight (1 with scales found by search)' err
         amn-remember -q --dtype bf16 -o again.safetensors back.safetensors
         diff <(values m.safetensors) <(values again.safetensors)
     done
