@@ -140,10 +140,9 @@ class Power:
 
     def cause(self, values, level):
         values = np.unique(np.abs(values.astype(np.float64)))
-        wide = Power(self.magnitudes, -400, 400)
-        if not all(wide.holds(values[i:i + 1], "real") for i in range(len(values))):
+        if not np.isin(np.frexp(values)[0], np.frexp(self.magnitudes)[0]).all():
             return "precision"
-        return "scale" if wide.holds(values, "real") else "span"
+        return "scale" if Power(self.magnitudes, -400, 400).holds(values, "real") else "span"
 
 
 class Steps:

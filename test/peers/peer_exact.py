@@ -22,7 +22,8 @@ from tools import Tally, Tools
 Q = gguf.GGMLQuantizationType
 LEVELS = [level for level in os.environ.get("AMN_EXACT_LEVELS", "").split(",") if level]
 MODELS, ONLY = int(os.environ.get("AMN_EXACT_MODELS", "1000")), os.environ.get("AMN_EXACT_ONLY", "/")
-SEARCHED, RERUN = int(os.environ.get("AMN_EXACT_SEARCHED", "40")), 2         # refusals of a run; and those run again as a file of their own
+# refusals of a run: those that are searched, also where many patterns of F32 might round to a value; and run again as a file of their own
+SEARCHED, WIDE, RERUN = int(os.environ.get("AMN_EXACT_SEARCHED", "40")), 8, 2
 
 SOURCES = {
     "A": [S.ct_mxfp4, S.modelopt_mxfp4, S.gpt_oss, S.deepseek_fp4, S.mlx_mxfp4, S.gguf_mxfp4],
@@ -98,22 +99,22 @@ class Peer:
         count[:] = count[0] + len(held), count[1] + len(refused), count[2] + searched
 
     def survey(self, what, source, target, level, names):
-        """Returns the line of the report for each weight. A weight that even F32 does not hold, which real numbers can be, is refused: it
-        is taken out, and its witness is what is said about it alone."""
+        """Returns the line of the report for each weight. A weight that even F32 does not hold, which real numbers can be, is refused: its
+        witness is what is said about it alone."""
         out, log = self.tools.path("exact.out"), self.tools.path("exact.ndjson")
         places, alone = {name.removesuffix(".weight"): i for i, name in enumerate(source.names)}, {}
-        while True:
-            kept = [i for i in places.values() if i not in alone]
-            done = self.forget(source.only(kept), target, level, names, out, log)
-            if done.returncode != 69:
-                break
-            i = places[json.loads(done.stderr.splitlines()[-1])["witness"]["tensor"].removesuffix(".weight")]
-            done = self.forget(source.only([i]), target, level, [target.name], out)
-            if not self.tally.check(done.returncode == 69, f"{what}: {source.names[i]} is refused with F32, and not without"):
-                return None
-            alone[i] = {"to": None, "exact": None, "tried": [json.loads(done.stderr.splitlines()[-1])["witness"]]}
+        done = self.forget(source, target, level, names, out, log)
+        if done.returncode == 69:
+            for i in places.values():
+                one = source.only([i])
+                if self.forget(one, target, level, names, out).returncode == 69:
+                    done = self.forget(one, target, level, [target.name], out)
+                    if not self.tally.check(done.returncode == 69, f"{what}: {source.names[i]} is refused with F32, and not without"):
+                        return None
+                    alone[i] = {"to": None, "exact": None, "tried": [json.loads(done.stderr.splitlines()[-1])["witness"]]}
             if len(alone) == len(places):
                 return alone
+            done = self.forget(source.only([i for i in places.values() if i not in alone]), target, level, names, out, log)
         if not self.tally.check(done.returncode == 0, f"{what}: exit {done.returncode} {done.stderr.strip()[-300:]}"):
             return None
         rows = [json.loads(line) for line in open(log, encoding="utf-8")]
@@ -158,9 +159,8 @@ class Peer:
         if level == "real" and source.parts and source.parts.divisors() is not None and not isinstance(search, Nvfp4Pairs):
             search = None                       # quotients, which F64 rounds
         height, width = target.block_of(source)
-        # with scales of F32, there are many patterns of which one might round to a value
         wide = isinstance(search, Nvfp4Copy) or isinstance(search, Scaled) and search.kind == "F32" and level in ("bf16", "f16")
-        searched = some[:1 if wide else None] if search else []
+        searched = some[:WIDE if wide else None] if search else []
         for i in searched:
             name = f"{what}: {source.names[i]}"
             if isinstance(search, (Nvfp4Copy, Nvfp4Pairs, Nvfp4Powers)):
@@ -229,7 +229,8 @@ def main():
         if only_row and row != only_row:
             continue
         rng = np.random.default_rng(28)
-        sources = [make(rng, -(-MODELS // len(makes))) for make in makes]
+        each = -(-MODELS // (len(makes) - (S.gpt_oss in makes)))        # most targets are not those of gpt-oss
+        sources = [make(rng, each) for make in makes]
         for column, targets in TARGETS.items():
             if only_column and column != only_column:
                 continue
