@@ -205,19 +205,21 @@ class Steps:
 
 
 class Dense:
-    """Numbers of a type."""
+    """Numbers of a type, rounded from the values themselves: what is compared is that number at the level."""
 
     def __init__(self, kind):
         self.kind = kind
 
-    def holds(self, values, level):
+    def near(self, values):
         with np.errstate(over="ignore"):
-            return bool((values.astype(TYPES[self.kind]).astype(np.float64) == values).all())
+            return values.astype(TYPES[self.kind]).astype(np.float64)
+
+    def holds(self, values, level):
+        return bool((rounded(self.near(values), level) == rounded(values, level)).all())
 
     def cause(self, values, level):
-        with np.errstate(over="ignore"):
-            back = values.astype(TYPES[self.kind]).astype(np.float64)
-        return "precision" if np.isfinite(back[back != values][0]) else "span"
+        near = self.near(values)
+        return "precision" if np.isfinite(near[rounded(near, level) != rounded(values, level)][0]) else "span"
 
 
 # --- NVFP4: one scale for the weight, and one for each block

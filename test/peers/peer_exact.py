@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import exact_sources as S
-from exact_search import Nvfp4Copy, Nvfp4Pairs, Nvfp4Powers, Scaled, Steps, rounded
+from exact_search import Dense, Nvfp4Copy, Nvfp4Pairs, Nvfp4Powers, Scaled, Steps, rounded
 from exact_targets import TARGETS
 from tools import Tally, Tools
 
@@ -185,7 +185,8 @@ class Peer:
         if tried["cause"] == "layout":
             self.tally.check(source.values.shape[-1] % width != 0 or source.values.ndim != 3, f"{what}: layout")
             return
-        values = source.real[i] if level == "real" else rounded(source.values[i].astype(np.float64), level)
+        values = source.real[i] if level == "real" else source.values[i].astype(np.float64)
+        values = values if isinstance(search, Dense) else rounded(values, level)
         rows, cols = values.shape
         for r in range(0, rows, height):
             for c in range(0, cols, width):
