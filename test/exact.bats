@@ -119,6 +119,15 @@ refuses() {
     diff <(values bf16-mlx-nvfp4) <(values out)
 }
 
+@test "NVFP4 at level real: a block of zeros denotes the same whatever the scale of the weight" {
+    "$helpers/codes" m.safetensors nvfp4-zero a.weight:16x64
+    for s in nvfp4 mlx-nvfp4; do
+        refuses m.safetensors scale '[0,16]' --exact=real --to safetensors --scheme $s
+    done
+    "$helpers/codes" z.safetensors nvfp4-zero a.weight:1x16
+    holds z.safetensors --exact=real --to safetensors --scheme nvfp4
+}
+
 @test "NVFP4 of stacked experts, each with a scale of its own" {
     "$helpers/codes" m.safetensors nvfp4-stack m.experts.gate_up_proj:32x128
     holds m.safetensors --exact --scheme nvfp4 --to gguf
@@ -311,6 +320,16 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
         amn-parse back.safetensors | jq -es 'any(.name == "a.weight_zero_point")' >/dev/null
         amn-remember -q -o again.safetensors --dtype $type back.safetensors
         diff <(values copy.safetensors) <(values again.safetensors)
+    done
+}
+
+@test "scales of a copy whose values were rounded to the smallest numbers" {
+    "$helpers/weights" m.safetensors a.weight=BF16:32x128:least
+    for s in fp8 fp8-per-channel fp8-per-tensor nf4; do
+        try 0 amn-forget --exact=bf16 --scheme $s -o back.safetensors m.safetensors
+        grep -q 'exact: 1 weight (1 with scales found by search)' err
+        amn-remember -q --dtype bf16 -o again.safetensors back.safetensors
+        diff <(values m.safetensors) <(values again.safetensors)
     done
 }
 

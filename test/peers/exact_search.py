@@ -62,29 +62,36 @@ class Scaled:
         self.codes = np.arange(-top, top + 1.0) if zeros else self.table
 
     def scales(self, v, level):
+        """Lists of scales that cover all with which a code may be v: those of 16 bits together, those of F32 by the code."""
         if self.kind in POSITIVE:
-            found = POSITIVE[self.kind]
-        else:
-            found = np.unique(np.concatenate([around(v, c, level) for c in np.unique(np.abs(self.codes)) if c]))
-        return np.concatenate([found, -found]) if self.signed else found
+            yield from (POSITIVE[self.kind] * sign for sign in ((1, -1) if self.signed else (1,)))
+            return
+        for code in self.codes[self.codes != 0]:
+            if self.signed or v / code > 0:
+                yield around(v, code, level) * np.sign(v / code)
 
     def fits(self, d, v, level):
-        """For each scale: the code that it needs for v, or NaN."""
-        with np.errstate(over="ignore"):
-            at = np.searchsorted(self.codes, v / d)
+        """For each of some scales in rising or falling order: the smallest code that denotes v with it, or NaN."""
         found = np.full(len(d), np.nan)
-        for shift in (-1, 0, 1):
-            code = self.codes[np.clip(at + shift, 0, len(self.codes) - 1)]
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):
+            at = np.searchsorted(self.codes, np.sort(v / d[[0, -1]])) + [-1, 1]
+            near = self.codes[max(at[0], 0):at[1] + 1]
+            if len(near) <= 8:
+                for code in near[np.argsort(-np.abs(near))]:
+                    found[rounded(code * d, level) == v] = code
+                return found
+            at = np.searchsorted(self.codes, v / d)
+            for shift in (1, 0, -1) if v > 0 else (-1, 0, 1):
+                code = self.codes[np.clip(at + shift, 0, len(self.codes) - 1)]
                 found = np.where(rounded(code * d, level) == v, code, found)
         return found
 
     def holds(self, values, level):
         values = np.unique(values.astype(np.float64))
         values = values[np.argsort(-np.abs(values))]
-        if values[0] == 0:
-            return True
-        d = self.scales(values[0], level)
+        return values[0] == 0 or any(self.holds_with(d, values, level) for d in self.scales(values[0], level) if len(d) != 0)
+
+    def holds_with(self, d, values, level):
         low, high = np.zeros(len(d)), np.zeros(len(d))
         for v in values:
             code = self.fits(d, v, level)
@@ -133,10 +140,9 @@ class Power:
 
     def cause(self, values, level):
         values = np.unique(np.abs(values.astype(np.float64)))
-        wide = Power(self.magnitudes, -400, 400)
-        if not all(wide.holds(values[i:i + 1], "real") for i in range(len(values))):
+        if not np.isin(np.frexp(values)[0], np.frexp(self.magnitudes)[0]).all():
             return "precision"
-        return "scale" if wide.holds(values, "real") else "span"
+        return "scale" if Power(self.magnitudes, -400, 400).holds(values, "real") else "span"
 
 
 class Steps:
@@ -199,16 +205,177 @@ class Steps:
 
 
 class Dense:
-    """Numbers of a type."""
+    """Numbers of a type, rounded from the values themselves: what is compared is that number at the level."""
 
     def __init__(self, kind):
         self.kind = kind
 
-    def holds(self, values, level):
+    def near(self, values):
         with np.errstate(over="ignore"):
-            return bool((values.astype(TYPES[self.kind]).astype(np.float64) == values).all())
+            return values.astype(TYPES[self.kind]).astype(np.float64)
+
+    def holds(self, values, level):
+        return bool((rounded(self.near(values), level) == rounded(values, level)).all())
 
     def cause(self, values, level):
-        with np.errstate(over="ignore"):
-            back = values.astype(TYPES[self.kind]).astype(np.float64)
-        return "precision" if np.isfinite(back[back != values][0]) else "span"
+        near = self.near(values)
+        return "precision" if np.isfinite(near[rounded(near, level) != rounded(values, level)][0]) else "span"
+
+
+# --- NVFP4: one scale for the weight, and one for each block
+
+def stored_power(reader, m):
+    """What a reader stores for a factor of 2^m, as F32; None if that is not a finite number, or 0."""
+    number = 2688 * 2.0 ** m if reader == "mlx" else 2.0 ** (-m if reader == "ct" else m)
+    with np.errstate(over="ignore"):
+        second = np.float32(number)
+    return second if np.isfinite(second) and second != 0 and float(second) == number else None
+
+
+def read_nvfp4(reader, c, s, second):
+    """What a library makes of codes and scales of blocks, and the scale of the weight, all arrays of F32."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        if reader == "gguf":
+            return c * s * second
+        return c * (s / second if reader == "ct" else s * (second / np.float32(2688)) if reader == "mlx" else s * second)
+
+
+class Nvfp4Powers:
+    """From values with powers of two: every power of two as the scale of the weight, and for each of them every scale of a block, or
+    those that are powers of two."""
+    steps = np.unique(E4M3[1:])
+
+    def __init__(self, reader, every=True):
+        self.reader, self.tables = reader, {}
+        self.of_block = self.steps if every else self.steps[np.frexp(self.steps)[0] == 0.5]
+        self.known = {}
+
+    def table(self, m, level):
+        """Values by the scale of a block and the code, in rising order, or None."""
+        if (m, level) not in self.tables:
+            second, c, s = stored_power(self.reader, m), E2M1[1:].astype(np.float32), self.of_block.astype(np.float32)[:, None]
+            self.tables[m, level] = None if second is None else E2M1[1:] * self.of_block[:, None] * 2.0 ** m if level == "real" else rounded(
+                read_nvfp4(self.reader, c, s, second).astype(np.float64), level)
+        return self.tables[m, level]
+
+    def powers(self, values, level):
+        """The powers of two for the weight that leave a block an encoding; None: all do."""
+        values = np.unique(np.abs(values.astype(np.float64)))
+        values = values[values != 0]
+        if len(values) == 0:
+            return None
+        key = level, values.tobytes()
+        if key not in self.known:
+            top = math.frexp(values[-1])[1]                     # the largest product is 2688 * 2^m, the smallest 2^(m - 10)
+            self.known[key] = frozenset(m for m in range(top - 14, top + 13) if self.holds_at(values, level, m))
+        return self.known[key]
+
+    def holds_at(self, values, level, m):
+        table = self.table(m, level)
+        return table is not None and bool((table[:, :, None] == values).any(axis=1).all(axis=1).any())
+
+    def witness(self, source, i, level):
+        """None if the weight has an encoding; else the first block that has none by itself, or the first one that leaves no scale for
+        all; and the cause."""
+        values = source.real[i] if level == "real" else rounded(source.values[i].astype(np.float64), level)
+        left, conflict = None, None
+        for r, c in ((r, c) for r in range(values.shape[0]) for c in range(0, values.shape[1], 16)):
+            some = self.powers(values[r, c:c + 16], level)
+            if some is None:
+                continue
+            if not some:
+                return [[r, c]], Power(E2M1).cause(values[r, c:c + 16], "real")
+            left = some if left is None else left & some
+            conflict = conflict or (None if left else ([[r, c]], "span"))
+        return conflict
+
+
+class Nvfp4Pairs:
+    """From another NVFP4: scales of blocks and codes stay, and each element is compared. There is one scale of the weight to try: the same
+    factor, or the nearest one. Its neighbours can do where a weight has few scales of blocks; amn does not try them, and `lucky` counts
+    these weights."""
+
+    def __init__(self, reader):
+        self.reader, self.lucky = reader, 0
+
+    def candidates(self, parts, i):
+        factor = np.float32(float(parts.fraction(i)))
+        if self.reader != "mlx":
+            return [np.float32(1) / factor if self.reader == "ct" else factor]
+        nearest = np.float32(2688) * factor
+        same = [g for g in self.around(nearest, 1) if g / np.float32(2688) == factor]
+        return same or [nearest]
+
+    @staticmethod
+    def around(number, ulps):
+        bits = int(number.view(np.uint32)) + np.arange(-ulps, ulps + 1)
+        return bits[(bits > 0) & (bits < 0x7F800000)].astype(np.uint32).view(np.float32)
+
+    def same(self, source, i, level, second):
+        parts = source.parts
+        if level != "real":
+            got = read_nvfp4(self.reader, parts.c[i].astype(np.float32), parts.s[i].astype(np.float32), second)
+            return rounded(got.astype(np.float64), level) == rounded(source.values[i].astype(np.float64), level)
+        to = Fraction(float(second))
+        to = 1 / to if self.reader == "ct" else to / 2688 if self.reader == "mlx" else to
+        return (parts.c[i] * parts.s[i] == 0) | (parts.fraction(i) == to)
+
+    def witness(self, source, i, level):
+        """None if a candidate holds all; else the blocks at which one fails first."""
+        blocks, tried = [], self.candidates(source.parts, i)
+        for second in tried:
+            wrong = np.flatnonzero(~self.same(source, i, level, second))
+            if len(wrong) == 0:
+                return None
+            r, c = divmod(int(wrong[0]), source.values.shape[2])
+            blocks.append([r, c // 16 * 16])
+        self.lucky += any(self.same(source, i, level, second).all() for second in self.around(tried[0], 4))
+        return blocks, "scale"
+
+
+class Nvfp4Copy:
+    """From rounded values: powers of two, and each scale of the weight with which its largest value is the largest code and the largest
+    scale of a block, as quantizers choose it. For each of them, every scale of a block."""
+    spread = {"bf16": 2.0 ** -7, "f16": 2.0 ** -9, "f32": 2.0 ** -21}
+
+    def __init__(self, reader):
+        self.reader, self.powers = reader, Nvfp4Powers(reader, False)
+
+    def read(self, c, s, second, level):
+        return rounded(read_nvfp4(self.reader, np.float32(c), np.float32(s), second).astype(np.float64), level)
+
+    def candidates(self, most, level):
+        factor, spread = most / 2688, self.spread[level]
+        number = most if self.reader == "mlx" else 1 / factor if self.reader == "ct" else factor
+        lo, hi = (int(x) for x in np.array([number * (1 - spread), number * (1 + spread)]).astype(np.float32).view(np.uint32))
+        second = np.arange(max(lo - 2, 1), hi + 3, dtype=np.uint32).view(np.float32)
+        return second[self.read(6, 448, second, level) == most]
+
+    def keep(self, second, values, level):
+        """Those scales that leave a block an encoding."""
+        values = np.unique(np.abs(values))[::-1]
+        values = values[values != 0]
+        held = np.zeros(len(second), dtype=bool)
+        for s in E4M3[1:]:
+            left = np.flatnonzero(~held)
+            for v in values:
+                fits = np.zeros(len(left), dtype=bool)
+                for c in E2M1[1:]:
+                    fits |= self.read(c, s, second[left], level) == v
+                left = left[fits]
+                if len(left) == 0:
+                    break
+            held[left] = True
+        return second[held]
+
+    def witness(self, source, i, level):
+        found = self.powers.witness(source, i, level)
+        values = rounded(source.values[i].astype(np.float64), level)
+        if found is None or found[1] != "precision":
+            return found
+        second = self.candidates(np.abs(values).max(), level)
+        for r, c in ((r, c) for r in range(values.shape[0]) for c in range(0, values.shape[1], 16)):
+            second = self.keep(second, values[r, c:c + 16], level)
+            if len(second) == 0:
+                return [[r, c]], "span"
+        return None

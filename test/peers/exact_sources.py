@@ -2,9 +2,11 @@
 libraries decode. Scales are usual ones and awkward ones: subnormal, huge, zero, negative, powers of two, of few bits."""
 import importlib.util
 import json
+import logging
 import os
 import sys
 import types
+from fractions import Fraction
 
 import bitsandbytes.functional as bnb
 import gguf
@@ -25,6 +27,8 @@ from modelopt.torch.quantization.qtensor import MXFP4QTensor, NVFP4QTensor
 from safetensors.torch import save_file
 from transformers.integrations.finegrained_fp8 import Fp8Dequantize
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+
+from exact_search import read_nvfp4
 
 ROWS, COLS = 16, 128          # one word of zero points for 8 rows, and compressed-tensors 0.20 cannot read a single one
 F8, E8 = torch.float8_e4m3fn, torch.float8_e8m0fnu
@@ -365,20 +369,32 @@ def second(rng, n, divides=False):
 
 
 class Parts:
-    """NVFP4 as numbers of F32: codes [n, rows, cols], scales for each of them, and the factor or divisor of each weight."""
+    """NVFP4 as numbers of F32: codes [n, rows, cols], scales for each of them, and the factor of each weight over a number, or its
+    divisor."""
 
-    def __init__(self, p, s, factor, divides=False):
+    def __init__(self, p, s, factor, divides=False, over=1):
         low, high = E2M1[(p & 15).long()], E2M1[(p >> 4).long()]
         self.c = torch.stack([low, high], dim=-1).reshape(*p.shape[:-1], -1).numpy()
         self.s = s.float().repeat_interleave(16, dim=-1).numpy()
-        self.factor, self.divides = factor.float().numpy().reshape(-1), divides
+        self.factor, self.divides, self.over = factor.float().numpy().reshape(-1), divides, over
 
     def real(self):
+        """But for a division, which F64 rounds."""
         return self.c.astype(np.float64) * self.s * (1 if self.divides else self.factor.astype(np.float64).reshape(-1, 1, 1))
 
+    def divisors(self):
+        """[n], or None."""
+        return self.factor if self.divides else np.full(len(self.factor), self.over) if self.over != 1 else None
 
-def nvfp4(maker, values, p, s, factor, parts, divides=False, **rest):
-    of = Parts(p, s, factor, divides)
+    def fraction(self, i):
+        factor = Fraction(float(self.factor[i]))
+        return 1 / factor if self.divides else factor / self.over
+
+
+def nvfp4(maker, values, p, s, factor, parts, divides=False, over=1, **rest):
+    of = Parts(p, s, factor, divides, over)
+    # what searches take for the library's order of operations
+    assert (read_nvfp4(maker.removesuffix("-nvfp4"), of.c, of.s, of.factor.reshape(-1, 1, 1)) == values).all(), maker
     source = of_modules(maker, len(values), values, parts, "BF16", 16, real=of.real(), **rest)
     source.parts = of
     return source
@@ -419,8 +435,8 @@ def comfy_nvfp4(rng, n):
 def mlx_nvfp4(rng, n):
     p, s, g = fp4(rng, n), e4m3(rng, (n, ROWS, COLS // 16)), second(rng, n) * 2688
     values = np.stack([mlx_float("nvfp4", p[i], s[i], 4, 16, global_scale=mx.array(g[i].numpy())) for i in range(n)])
-    return nvfp4("mlx-nvfp4", values, p, s, g / torch.tensor(2688.0), {".weight": lambda i: words(p[i]), ".scales":
-                 lambda i: s[i].view(torch.uint8), ".global_scale": lambda i: g[i]}, config=mlx_config("nvfp4", 4, 16))
+    return nvfp4("mlx-nvfp4", values, p, s, g, {".weight": lambda i: words(p[i]), ".scales": lambda i: s[i].view(torch.uint8),
+                 ".global_scale": lambda i: g[i]}, over=2688, config=mlx_config("nvfp4", 4, 16))
 
 
 def gguf_nvfp4(rng, n):
@@ -489,6 +505,21 @@ def int8_rows(kind, asymmetric=False):
     return make
 
 
+def bnb_int8(rng, n):
+    """Rows that bitsandbytes quantized, and any codes with any row maxima."""
+    q, scb = np.empty((n, ROWS, COLS), dtype=np.int8), np.empty((n, ROWS), dtype=np.float32)
+    any_codes, any_most = codes(rng, n, -127, 127), scales(rng, (n, ROWS), "F32", False).numpy() * np.float32(127)
+    for i in range(n):
+        q[i], scb[i] = (x.numpy() for x in bnb.int8_vectorwise_quant(torch.from_numpy(rng.normal(size=(ROWS, COLS)) * 0.05).half())[:2])
+        if rng.random() < 0.6:
+            q[i], scb[i] = any_codes[i], any_most[i]
+    q, scb = torch.from_numpy(q), torch.from_numpy(scb)
+    values = np.stack([dense(bnb.int8_vectorwise_dequant(q[i], scb[i])) for i in range(n)])
+    return of_modules("bnb-int8", n, values, {".weight": lambda i: q[i], ".SCB": lambda i: scb[i], ".weight_format":
+                      lambda i: torch.tensor(0, dtype=torch.uint8)}, "F32", config={"model_type": "llama", "quantization_config": {
+                          "quant_method": "bitsandbytes", "load_in_8bit": True}})
+
+
 def product(raw, kind, at, parts):
     """What the library multiplies by one of the factors, times that."""
     block = gguf.GGML_QUANT_SIZES[kind][0]
@@ -523,12 +554,7 @@ def with_factors(kind, parts, scale="F16", group=32, negative=True):
 
 def awq(rng, n, group=32):
     """AutoAWQ's packing of usual weights; rows are a multiple of 8 codes in a word."""
-    for package in ("awq", "awq.modules", "awq.modules.linear", "awq.utils"):       # their __init__ requires CUDA
-        parent, _, last = package.rpartition(".")
-        module_ = types.ModuleType(package)
-        module_.__path__ = ([os.path.join(path, last) for path in sys.modules[parent].__path__] if parent
-                            else list(importlib.util.find_spec(package).submodule_search_locations))
-        sys.modules.setdefault(package, module_)
+    packages("awq", "awq.modules", "awq.modules.linear", "awq.utils")
     from awq.modules.linear.gemm import WQLinear_GEMM
     from awq.utils.packing_utils import dequantize_gemm
     rows, source = 32, Source("autoawq", np.empty((n, 32, COLS), dtype=np.float32), [module(i) + ".weight" for i in range(n)], "F16", group)
@@ -546,6 +572,55 @@ def awq(rng, n, group=32):
         source.tensors |= {module(i) + "." + key: t for key, t in parts.items()}
     source.real = source.values.astype(np.float64)
     return source
+
+
+def packages(*names):
+    """Makes packages importable without their __init__, which requires CUDA."""
+    for package in names:
+        parent, _, last = package.rpartition(".")
+        module_ = types.ModuleType(package)
+        module_.__path__ = ([os.path.join(path, last) for path in sys.modules[parent].__path__] if parent
+                            else list(importlib.util.find_spec(package).submodule_search_locations))
+        sys.modules.setdefault(package, module_)
+
+
+def gptq(group, symmetric, form="gptq"):
+    """GPTQModel's packing of any codes; its layer decodes them with scales of F32, so that nothing is rounded. Its version 1 takes 1 off
+    the zero points, of which 0 does not come back."""
+    def make(rng, n):
+        from gptqmodel.nn_modules.qlinear.torch import TorchLinear
+        from gptqmodel.quantization import QuantizeConfig
+        from gptqmodel.utils.backend import BACKEND
+        from gptqmodel.utils.model import convert_gptq_v1_to_v2_format_module, convert_gptq_v2_to_v1_format_module
+        logging.getLogger("gguf").setLevel(logging.WARNING)             # the import has changed that
+        how = QuantizeConfig(bits=4, group_size=group, sym=symmetric, desc_act=False, format=form)
+        new = lambda: TorchLinear(bits=4, group_size=group, sym=symmetric, desc_act=False, in_features=COLS, out_features=ROWS, bias=False,
+                                  pack_dtype=torch.int32, register_buffers=True, backend=BACKEND.AUTO, format=form)
+        shape = (n, ROWS, COLS // group)
+        q, s, step = codes(rng, n, 0, 15), scales(rng, shape, "F16"), 2.0 ** -8
+        z = np.full(shape, 8) if symmetric else zero_points(rng, shape, 1 if form == "gptq" else 0, 15)
+        steps = q - z.repeat(group, axis=2)
+        source = Source(f"gptqmodel-{form}-g{group}{'-asym' * (not symmetric)}", np.empty((n, ROWS, COLS), dtype=np.float32),
+                        [module(i) + ".weight" for i in range(n)], "F16", group, steps * s.double().numpy().repeat(group, axis=2))
+        source.config = {"model_type": "llama", "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": group, "sym":
+                                                                        symmetric, "desc_act": False, "checkpoint_format": form}}
+        for i in range(n):
+            linear, layer = torch.nn.Linear(COLS, ROWS, bias=False), new()
+            linear.weight.data = torch.from_numpy(steps[i] * step).float()
+            layer.pack_original(linear, torch.full(shape[1:], step), torch.from_numpy(z[i]).float(), (torch.arange(COLS) // group).to(torch.int32))
+            if form == "gptq":
+                convert_gptq_v2_to_v1_format_module(layer, how)
+            parts = {key: getattr(layer, key).clone() for key in ("qweight", "qzeros", "g_idx")} | {"scales": s[i].T.contiguous()}
+            source.tensors |= {module(i) + "." + key: t for key, t in parts.items()}
+            layer = new()
+            for key, t in parts.items():
+                layer.register_buffer(key, t.float() if key == "scales" else t.clone())
+            if form == "gptq":
+                convert_gptq_v1_to_v2_format_module(layer, 4, torch.int32)
+            layer.enable_wf_unsqueeze = True
+            source.values[i] = dense(layer.dequantize_weight().T)
+        return source
+    return make
 
 
 # --- G: MLX affine

@@ -14,8 +14,8 @@ from modelopt.torch.quantization.qtensor import MXFP4QTensor, NVFP4QTensor
 from transformers.integrations.finegrained_fp8 import Fp8Dequantize
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
-from exact_search import E2M1, E4M3, Dense, Power, Scaled, Steps, both_signs
-from exact_sources import E8, F8, Parts, ct_fp4, ct_scheme, dense, mlx_float
+from exact_search import E2M1, E4M3, Dense, Nvfp4Copy, Nvfp4Pairs, Nvfp4Powers, Power, Scaled, Steps, both_signs
+from exact_sources import E8, F8, TORCH, Parts, ct_fp4, ct_scheme, dense, mlx_float
 
 F32 = torch.float32
 
@@ -120,7 +120,7 @@ def float_fp8(strategy):
 
 def with_real(values, parts, n):
     real = parts.real().reshape(n, -1, parts.c.shape[-1])
-    return np.stack(values), real, parts.factor if parts.divides else None
+    return np.stack(values), real, parts.divisors()
 
 
 def modelopt_nvfp4(out, names, shape):
@@ -149,8 +149,8 @@ def mlx_nvfp4(out, names, shape):
     packed = [x.view(torch.int32).view(torch.uint8) for x in p]
     more = [{} if x is None else {"global_scale": mx.array(x.numpy())} for x in g]
     values = [mlx_float("nvfp4", packed[i], s[i], 4, 16, **more[i]) for i in range(len(p))]
-    factor = torch.tensor([1.0 if x is None else float(x.reshape(-1)[0] / torch.tensor(2688.0)) for x in g])
-    return with_real(values, Parts(torch.stack(packed), torch.stack(s).view(F8), factor), len(p))
+    factor = torch.tensor([2688.0 if x is None else float(x.reshape(-1)[0]) for x in g])
+    return with_real(values, Parts(torch.stack(packed), torch.stack(s).view(F8), factor, over=2688), len(p))
 
 
 # --- integers
@@ -225,15 +225,37 @@ class Blocks(Target):
             return values * factor.reshape(-1, 1, 1), values.astype(np.float64) * factor.astype(np.float64).reshape(-1, 1, 1), None
 
 
-def integers(bits, kind=None, zeros=False, lowest=None):
-    half = 1 << (bits - 1)
-    table = np.arange(2 * half) if zeros else np.arange(-half if lowest is None else lowest, half)
-    return lambda source: Scaled(table, kind or source.scale, not zeros, zeros, True)
+def is_dense(source):
+    return source.maker.split()[0] in TORCH
+
+
+def type_of(source):
+    """The type of scales that a target can choose. Of a dense weight, the widest one that is tried."""
+    return "F32" if is_dense(source) else source.scale
+
+
+def integers(bits, kind=None, zeros=False, either=False):
+    """either: dense weights get zero points if they need them."""
+    def search(source):
+        shifts = zeros or (either and is_dense(source))
+        half = 1 << (bits - 1)
+        return Scaled(np.arange(2 * half) if shifts else np.arange(-half, half), kind or type_of(source), not shifts, shifts, True)
+    return search
 
 
 NF4 = np.array([-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
                 -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
                 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0])
+
+
+def nvfp4(reader):
+    """Real numbers of E2M1 are searched with every scale of a block, others with powers of two."""
+    def search(source):
+        if source.parts is not None:
+            return Nvfp4Pairs(reader)
+        is_fp4 = "fp4" in source.maker.lower() or source.maker == "gpt-oss"
+        return Nvfp4Copy(reader) if is_dense(source) else Nvfp4Powers(reader, is_fp4)
+    return search
 
 
 def row(source):
@@ -253,21 +275,21 @@ TARGETS = {
               Target("comfy-mxfp8", comfy_mxfp8, power(E4M3, -126))],
     "FP8 E8M0": [Target("fp8-ue8m0", tiles, power(E4M3), (128, 128))],
     "FP8 float": [Target("fp8", tiles, lambda s: Scaled(both_signs(E4M3), "F32"), (128, 128)),
-                  Target("fp8-per-channel", float_fp8("channel"), lambda s: Scaled(both_signs(E4M3), s.scale), row),
-                  Target("fp8-per-tensor", float_fp8("tensor"), None, tensor)],
-    "NVFP4": [Target("modelopt-nvfp4", modelopt_nvfp4, None, (1, 16), levels=("f32", "bf16", "real")),
-              Target("nvfp4", ct_nvfp4, None, (1, 16), levels=("f32", "bf16", "real")),
-              Target("mlx-nvfp4", mlx_nvfp4, None, (1, 16), levels=("f32", "bf16", "real")),
-              Target("comfy-nvfp4", comfy_nvfp4, None, (1, 16), levels=("f32", "bf16")),
-              Blocks(Q.NVFP4, None, (1, 16), levels=("f32", "bf16", "real"))],
+                  Target("fp8-per-channel", float_fp8("channel"), lambda s: Scaled(both_signs(E4M3), type_of(s)), row),
+                  Target("fp8-per-tensor", float_fp8("tensor"), lambda s: Scaled(both_signs(E4M3), type_of(s)), tensor)],
+    "NVFP4": [Target("modelopt-nvfp4", modelopt_nvfp4, nvfp4("modelopt"), (1, 16), levels=("f32", "bf16", "real")),
+              Target("nvfp4", ct_nvfp4, nvfp4("ct"), (1, 16), levels=("f32", "bf16", "real")),
+              Target("mlx-nvfp4", mlx_nvfp4, nvfp4("mlx"), (1, 16), levels=("f32", "bf16", "real")),
+              Target("comfy-nvfp4", comfy_nvfp4, nvfp4("comfy"), (1, 16), levels=("f32", "bf16")),
+              Blocks(Q.NVFP4, nvfp4("gguf"), (1, 16), levels=("f32", "bf16", "real"))],
     "INT sym": [Blocks(Q.Q4_0, integers(4, "F16")),
                 Target("int4-group", int4(False), integers(4), lambda s: (1, group(s)), ("--symmetric",))],
     "Q5_0": [Blocks(Q.Q5_0, integers(5, "F16"))],
     "INT asym": [Target("int4-group", int4(True), integers(4, zeros=True), lambda s: (1, group(s)), ("--asymmetric",))],
     "Q4_1 Q5_1": [Blocks(Q.Q4_1, lambda s: Steps(4, "F16")), Blocks(Q.Q5_1, lambda s: Steps(5, "F16"))],
-    "MLX affine": [Target(f"mlx-{b}bit", affine(b), lambda s, b=b: Steps(b, s.scale, True), lambda s: (1, group(s)), levels=("f32", "real"))
+    "MLX affine": [Target(f"mlx-{b}bit", affine(b), lambda s, b=b: Steps(b, type_of(s), True), lambda s: (1, group(s)), levels=("f32", "real"))
                    for b in (2, 3, 4, 5, 6, 8)],
-    "Q8_0 INT8": [Blocks(Q.Q8_0, integers(8, "F16")), Target("int8-channel", int8, integers(8), row)],
+    "Q8_0 INT8": [Blocks(Q.Q8_0, integers(8, "F16")), Target("int8-channel", int8, integers(8, either=True), row)],
     "BF16": [Target(k.lower(), plain, lambda s, k=k: Dense(k), (1, 1)) for k in ("BF16", "F16", "F32")],
     "NF4": [Target("nf4", nf4, lambda s: Scaled(NF4, "F32"), lambda s: (1, 64))],
 }

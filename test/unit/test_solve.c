@@ -229,7 +229,8 @@ test_nf4(int rounds)
         float x[64], absmax, was = (float)(1 + number(1 << 23)) * 0x1p-24f;
         struct exact_fail fail;
         uint8_t q[64];
-        bool bf16 = number(2) != 0, same = true;
+        bool bf16 = number(2) != 0, tiny = bf16 && number(2) != 0, same = true;
+        was *= tiny ? 0x1p-128f : 1;        /* rounded to so few bits that other codes are each other's negatives */
         for (int i = 0; i < 64; i++) {
             float v = float_of_bits(bnb_nf4_map[i == 0 ? 15 : number(16)]) * was;
             x[i] = bf16 ? rounded(DTYPE_BF16, v) : v;
@@ -244,7 +245,7 @@ test_nf4(int rounds)
         CHECK(found && same);
         CHECK(bf16 || absmax == was);
         x[5] = was * 0.123f;
-        CHECK(!solve_nf4(&b, &absmax, q) && fail.cause == EXACT_SPAN);
+        CHECK(tiny || (!solve_nf4(&b, &absmax, q) && fail.cause == EXACT_SPAN));
     }
 }
 

@@ -41,7 +41,7 @@ static bool
 search(const struct solve_block *b, double *absmax)
 {
     double up[CODES], down[CODES];
-    struct solve_set set;
+    struct solve_set set, signs = { .n = 0 };
     if (!solve_collect(&set, b, CODES))
         return false;
     for (unsigned i = 0; i < ZERO; i++)
@@ -49,12 +49,13 @@ search(const struct solve_block *b, double *absmax)
     for (unsigned i = ZERO + 1; i < CODES; i++)
         up[i - ZERO - 1] = (double)value_of(i);
     const struct solve_codes codes = { up, down, CODES - ZERO - 1, ZERO };
-    for (size_t i = 1; i < set.n; i++)
-        if (set.sign[i] == 3)                   /* but for 1 and -1, codes have no negatives */
-            return solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
-    if (set.n != 0 && set.sign[0] == 3)
-        set.sign[0] = 1;
-    return solve_run(absmax, &codes, set.v, set.sign, set.n, DTYPE_F32, b->level) || solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
+    for (size_t i = 0; i < set.n; i++)
+        for (uint8_t sign = 1; sign <= 2; sign++)       /* but for 1 and -1, other codes: rounded values can be each other's negatives */
+            if (set.sign[i] & sign) {
+                signs.v[signs.n] = set.v[i];
+                signs.sign[signs.n++] = sign;
+            }
+    return solve_run(absmax, &codes, signs.v, signs.sign, signs.n, DTYPE_F32, b->level) || solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }
 
 bool

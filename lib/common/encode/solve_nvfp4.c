@@ -336,15 +336,16 @@ static bool
 move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
 {
     bool blocks = reader == SOLVE_NVFP4_BLOCKS, real = b->level == EXACT_REAL;
+    bool factor = !real || solve_nvfp4_is_same_real(&b->source, reader, second);
     *scale = e4m3_of_float(b->scale[0]);
     if (!isfinite(b->scale[0]))
         return solve_fail(b, EXACT_NONFINITE, 0, NAN);
-    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0 || (real && !solve_nvfp4_is_same_real(&b->source, reader, second)))
+    if ((blocks && *scale & 0x80) || !isfinite(second) || second == 0)
         return solve_fail(b, EXACT_SCALE, 0, NAN);
     for (size_t i = 0; i < BLOCK; i++) {
         q[i] = (uint8_t)b->code[i];
         float v = solve_nvfp4_value(reader, values[q[i]], b->scale[0], second);
-        if (!real && !solve_same(b->level, solve_value(b, i), (double)v)) {
+        if (real ? !factor && values[q[i]] * b->scale[0] != 0 : !solve_same(b->level, solve_value(b, i), (double)v)) {
             solve_fail(b, EXACT_SCALE, 0, (double)v);
             b->fail->index = b->at + i;
             b->fail->value = (double)b->x[i];
