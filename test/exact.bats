@@ -493,6 +493,24 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     cmp out dense.safetensors
 }
 
+@test "experts of gpt-oss keep the orientation in which they are stored: a warning, except for GGUF and gptoss-mxfp4" {
+    mkdir in
+    "$helpers/codes" in/model.safetensors gptoss model.layers.0.mlp.experts.down_proj:64x64 model.layers.1.mlp.experts.down_proj:64x64
+    echo '{"model_type": "gpt_oss"}' >in/config.json
+    for o in 'fp8-ue8m0 -o out8/' 'fp8 -o out.safetensors' 'mxfp8,fp8-ue8m0 --inexact * -o outx.safetensors'; do
+        set -f
+        try 0 amn-forget --exact --scheme $o in
+        set +f
+        grep -q 'layers.0.*: its matrices are \[out, in\], as they were stored, but transformers expects \[in, out\] .*(2 weights)' err
+    done
+    for o in 'gptoss-mxfp4 -o outg/' 'bf16 -o outb/' 'mxfp4 --config none -o out.gguf'; do
+        try 0 amn-forget --exact --scheme $o in
+        ! grep -q 'transformers expects' err
+    done
+    try 0 amn-forget -q --exact --scheme fp8-ue8m0 -o outq/ in
+    [ ! -s err ]
+}
+
 @test "permuted columns are refused by name" {
     f=$corpus/safetensors-good/gptq-4bit-sym-shuffled.safetensors
     for s in q4_0 mlx-4bit mxfp4; do

@@ -42,6 +42,7 @@ struct exact_row {
     enum exact_way way;
     bool plain, kept, inexact;          /* not quantized; as it was; by --inexact */
     bool no_input;                      /* has a scale of activations, which the scheme does not have */
+    bool turned;                        /* matrices are transposed, compared with what transformers expects under the name */
     bool levels[EXACT_LEVELS];          /* at which it is exact; for reports only, like the next two */
     uint64_t blocks;                    /* 0: the scheme has none */
     bool e2m1;                          /* the source has E2M1 codes; number of those that are 8 */

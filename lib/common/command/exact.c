@@ -229,10 +229,13 @@ keep(struct exact_attempt *a, struct exact_row *row, const struct encoder *e)
 /* Sets the view of a weight that becomes a scheme, or an unquantized type. That has the orientation of amn-remember in safetensors,
  * where loaders know it by the name of the tensor. */
 static void
-set_view(const struct exact_attempt *a, struct chosen *c, enum dtype plain)
+set_view(const struct exact_attempt *a, struct exact_row *row, struct chosen *c, const struct encoder *e)
 {
-    if (plain == DTYPE_UNKNOWN || a->cmd->writer != &writer_safetensors)
-        c->decode = a->trial.decode;
+    bool files = a->cmd->writer == &writer_safetensors;
+    if (files && encode_plain_type(e) != DTYPE_UNKNOWN)
+        return;
+    row->turned = files && c->decode != a->trial.decode && strcmp(e->name, "gptoss-mxfp4") != 0;
+    c->decode = a->trial.decode;
 }
 
 /* Takes the encoding that holds the weight. */
@@ -247,7 +250,7 @@ take(struct exact_attempt *a, struct exact_row *row)
         keep(a, row, a->last);
         return;
     }
-    set_view(a, c, plain);
+    set_view(a, row, c, a->last);
     row->to = a->last->name;
     row->way = a->out.way;
     row->cols = a->trial.encoding->cols;
@@ -323,7 +326,7 @@ take_inexact(struct exact_attempt *a, struct exact_row *row, struct err *err)
     row->to = e->name;
     row->inexact = true;
     a->cmd->exact.ninexact++;
-    set_view(a, c, plain);
+    set_view(a, row, c, e);
     if (plain != DTYPE_UNKNOWN) {
         c->dtype = plain;
         return true;
