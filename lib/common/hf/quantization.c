@@ -18,6 +18,8 @@ struct collected {
     struct names embeddings;    /* quantized embeddings */
     struct names gap[HF_GAPS];  /* weights affected by each gap */
     const char *why[HF_GAPS];   /* message of the last of these; static */
+    struct names silent;        /* weights that no config declares */
+    const struct encoder *undeclared;   /* encoder of the last of these */
     struct names others;        /* weights that stay quantized with another scheme */
     const struct weight *other; /* the last of these */
 };
@@ -72,8 +74,12 @@ add_encoded(struct collected *c, const struct encoding *e, struct err *err)
     const struct tensor *t = &e->weight;
     size_t n = module_of(t), experts = experts_of(t);
     const struct hf_quantizer *q = hf_quantizer_of(e->encoder);
-    if (!q || !q->loader)
+    if (!q)
         return true;
+    if (!q->loader) {
+        c->undeclared = e->encoder;
+        return names_add(&c->silent, t->name, t->name_len, err);
+    }
     for (unsigned i = 0; i < HF_GAPS; i++) {
         const char *why = hf_quantizer_gap(q, e, i);
         c->why[i] = why ? why : c->why[i];
@@ -194,6 +200,7 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
     names_sort(&c->apart);
     names_sort(&c->stay);
     names_sort(&c->embeddings);
+    names_sort(&c->silent);
     for (unsigned i = 0; i < HF_GAPS; i++)
         names_sort(&c->gap[i]);
     find_head(&c->m);
@@ -278,6 +285,19 @@ is_transposed(const struct catalog *c)
     return false;
 }
 
+/* Warns of weights whose scheme config.json cannot declare. */
+static void
+warn_of_undeclared(const struct collected *c, struct catalog *catalog)
+{
+    char why[192];
+    if (c->silent.n == 0 || !hf_folder_config(catalog))
+        return;
+    const char *reader = hf_quantizer_of(c->undeclared)->word;
+    snprintf(why, sizeof why, "config.json cannot declare %s, so %s%s can read the weights", c->undeclared->label,
+        reader ? "only " : "no loader", reader ? reader : "");
+    warn_of(catalog, &c->silent, why);
+}
+
 static void
 warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
 {
@@ -310,6 +330,7 @@ clear(struct collected *c)
     names_clear(&c->apart);
     names_clear(&c->stay);
     names_clear(&c->embeddings);
+    names_clear(&c->silent);
     names_clear(&c->others);
     for (unsigned i = 0; i < HF_GAPS; i++)
         names_clear(&c->gap[i]);
@@ -322,6 +343,8 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
     struct collected c = { .m.catalog = catalog };
     char shown[STR_SHOWN];
     bool ok = collect(&c, choice, named, err);
+    if (ok)
+        warn_of_undeclared(&c, catalog);
     if (ok && c.m.n != 0) {
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);

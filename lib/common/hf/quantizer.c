@@ -268,7 +268,7 @@ static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quanti
     mlx = { config_mlx, .alias = "quantization", .mixes = true, .embeddings = true, .groups = true },
     gptoss = { .config = config_gptoss };
 
-#define NONE(name) { name, .loader = NULL }
+#define NONE(name, reader) { name, .loader = NULL, .word = reader }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
 #define FLOAT8(name, strategy_) { name, &ct, "float-quantized", 8, .activations = true, .type = "float", .strategy = strategy_ }
 #define MX(name, format, n, strategy_, scale_) name, &ct, format, .bits = n, .type = "float", .strategy = strategy_, \
@@ -280,7 +280,8 @@ static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quanti
 static const struct hf_quantizer rows[] = {
     { "fp8", &fp8, .word = "float" }, { "fp8-fine-grained", &fp8, .word = "float" }, { "fp8-division", &fp8, .word = "float" },
     { "fp8-ue8m0", &fp8, .word = "ue8m0" }, FLOAT8("fp8-per-channel", "channel"), FLOAT8("fp8-per-tensor", "tensor"),
-    NONE("fp8-e5m2"), NONE("fp8-fine-grained-e5m2"), NONE("fp8-per-channel-e5m2"), NONE("fp8-per-tensor-e5m2"),
+    NONE("fp8-e5m2", NULL), NONE("fp8-fine-grained-e5m2", NULL), NONE("fp8-per-channel-e5m2", NULL),
+    NONE("fp8-per-tensor-e5m2", NULL),
     BNB4("nf4", "nf4", false), BNB4("bnb-nf4", "nf4", false), BNB4("fp4", "fp4", false), BNB4("bnb-fp4", "fp4", false),
     BNB4("fp4-cpu", "fp4", false), BNB4("nf4-double-quant", "nf4", true), BNB4("bnb-nf4-double-quant", "nf4", true),
     BNB4("fp4-double-quant", "fp4", true), BNB4("bnb-fp4-double-quant", "fp4", true),
@@ -300,7 +301,8 @@ static const struct hf_quantizer rows[] = {
     { "mlx-nvfp4", &mlx, .word = "nvfp4", .bits = 4 }, { "gptoss-mxfp4", &gptoss, .word = NULL }, 
     { "deepseek-fp4", &fp8, .word = "ue8m0", .experts = "fp4" },
     MLX(2), MLX(3), MLX(4), MLX(5), MLX(6), MLX(8),
-    NONE("comfy-fp8"), NONE("comfy-int8"), NONE("comfy-mxfp8"), NONE("comfy-nvfp4"),
+    NONE("comfy-fp8", "ComfyUI"), NONE("comfy-int8", "ComfyUI"), NONE("comfy-mxfp8", "ComfyUI"),
+    NONE("comfy-nvfp4", "ComfyUI"),
 };
 
 const struct hf_quantizer *

@@ -25,7 +25,7 @@ enum hf_apart { HF_JOINED, HF_APART, HF_APART_ASYMMETRIC };
 struct hf_quantizer {
     const char *encoder;            /* its name */
     const struct hf_loader *loader; /* NULL: no loader has a config for it */
-    const char *word;               /* the loader's name for the format, or NULL */
+    const char *word;               /* the loader's name for the format, or NULL; without a loader, a program that reads the weights */
     uint8_t bits;                   /* per code, if the config declares it */
     bool nested;                    /* bitsandbytes: scales are quantized too */
     bool activations;               /* compressed-tensors: activations are quantized dynamically */
