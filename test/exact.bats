@@ -97,6 +97,8 @@ refuses() {
     holds z.safetensors --exact --scheme q5_0
     holds z.safetensors --exact --scheme int4-group
     refuses z.safetensors span '[0,0]' --exact --scheme q4_0
+    refuses z.safetensors scale '[1,64]' --exact --scheme gptq
+    jq -e '.message | test("scale: block \\[1,64\\] needs the zero point 0, which GPTQ files cannot hold; int4-group holds it$")' err
 }
 
 @test "NVFP4: scales of the weight and of activations, for every reader" {
@@ -105,7 +107,10 @@ refuses() {
     holds m.safetensors --exact --config config.json --scheme modelopt-nvfp4
     [ "$(amn-parse out | jq -r 'select(.name == "a.input_scale") | .dtype')" = F32 ]
     holds m.safetensors --exact --config config.json --scheme comfy-nvfp4
-    refuses m.safetensors scale '[0,0]' --exact --config config.json --scheme mlx-nvfp4
+    for s in 'mlx-nvfp4' 'nvfp4 --to safetensors'; do
+        refuses m.safetensors scale '[0,0]' --exact --config config.json --scheme $s
+        jq -e --arg s "${s%% *}" '.message | contains("scale: \($s) cannot hold the scale of the tensor (nearest")' err
+    done
     for s in 'nvfp4 --to safetensors' mlx-nvfp4 'nvfp4 --to gguf'; do
         try 0 amn-forget -q --exact=bf16 --config config.json --scheme $s m.safetensors
         mv out "bf16-${s%% *}"
