@@ -51,6 +51,20 @@ refuses() {
     refuses m.safetensors span '[0,0]' --exact --scheme q4_0
 }
 
+@test "groups divide those of the source and the rows" {
+    # FP8 with tiles of 128 columns, of which 320 are no multiple: integers of 4 bits
+    python3 -c 'import random, struct
+from modelfile import write
+rnd = random.Random(1)
+e4m3 = b"\x00\x38\x40\x44\x48\x4a\x4c\x4e\xd0\xce\xcc\xca\xc8\xc4\xc0\xb8"        # 0 to 7, -8 to -1
+write("t.safetensors", [("a.weight", "F8_E4M3", [128, 320], bytes(rnd.choice(e4m3) for _ in range(128 * 320))),
+                        ("a.weight_scale_inv", "F32", [1, 3], struct.pack("<3f", 0.25, 0.5, 0.125))])'
+    for s in mlx-4bit:scales mlx-5bit:scales int4-group:weight_scale; do
+        holds t.safetensors --exact --to safetensors --scheme ${s%:*}
+        [ "$(amn-parse out | jq --arg n a.${s#*:} 'select(.name == $n) | 320 / .shape[1]')" = 64 ]
+    done
+}
+
 @test "a weight that has the scheme already stays as it is stored" {
     "$helpers/weights" d.safetensors a.weight=BF16:128x256 b.weight=BF16:128x256
     for s in fp8 fp8-per-channel int8-channel int4-group mxfp4 mlx-4bit; do

@@ -141,6 +141,8 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
     struct catalog *memory = a->p->model->catalog;
     enum dtype type = exact_type_of(&a->trial);
     struct exact_terms *terms = a->terms;
+    const struct tensor t = chosen_source(&a->trial);
+    uint64_t cols = shape_dim(&t.shape, t.shape.rank - 1);
     a->last = e;
     a->shares = NULL;
     if (!e->solve) {
@@ -154,7 +156,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
         *terms = (struct exact_terms){ a->terms->level, { .codes = EXACT_OTHER, .has_input = a->terms->source.has_input,
             .input_why = "matrices that are stacked have scales of activations of their own" } };
     }
-    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &terms->source, variant); variant++) {
+    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &terms->source, cols, variant); variant++) {
         how.exact = 1 + (uint64_t)terms->level;
         a->how = how;
         if (!reduction_try(&a->cmd->reduction, &a->trial, a->place, &how, e, terms, type, memory, err))
