@@ -290,6 +290,32 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     grep -q 'q4_0: span, block \[0,0\]' r.html
 }
 
+@test "--report of a refused job: what was tried" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256 b.weight:64x256:far
+    try 69 amn-forget --exact --scheme fp8-ue8m0,int4-group --report r.json -o never.safetensors m.safetensors
+    [ ! -e never.safetensors ]
+    jq -s -e 'map([.name, .to, .exact, .way, (.tried | map(.scheme))]) == [["a.weight", "fp8-ue8m0", "f32", "hint", []],
+        ["b.weight", null, null, "refused", ["fp8-ue8m0", "int4-group"]]]' r.json
+    try 69 amn-forget --exact --scheme q4_0 --report r.html -o never.gguf m.safetensors
+    grep -q 'A weight was refused, so nothing was written' r.html
+    grep -q '<td class="name">a.weight</td><td class="text">mxfp4</td><td class="text">mxfp4</td><td class="text">refused</td>' r.html
+    # weights that loaders give one scale, and NaN
+    "$helpers/codes" n.safetensors nvfp4 a.q_proj.weight:16x64 a.k_proj.weight:16x64:nvfp4-other a.o_proj.weight:16x64
+    try 69 amn-forget --exact --to safetensors --scheme modelopt-nvfp4 --report r.json -o never.safetensors n.safetensors
+    jq -s -e 'map(select(.way == "refused") | .name) == ["a.q_proj.weight"]' r.json
+    "$helpers/codes" x.safetensors nan a.weight:64x256
+    try 65 amn-forget --exact --scheme q5_0 --report r.json -o never.gguf x.safetensors
+    jq -e '.way == "refused" and .tried[0].cause == "nonfinite"' r.json
+    # a report that cannot be written changes neither the status nor the reason
+    try 69 amn-forget --exact --scheme q4_0 --report none/r.json -o never.gguf m.safetensors
+    grep -q 'warning: the report none/r.json is not written' err
+    grep -q 'inexact: tensor a.weight' err
+    try 69 amn-forget --exact --scheme q4_0 --report m.safetensors -o never.gguf m.safetensors
+    grep -q 'warning: the report m.safetensors is not written' err
+    try 0 amn-forget -q --exact --scheme q4_0,f32 --to gguf --report r.json -o o.gguf m.safetensors
+    [ ! -e never.gguf ] && [ ! -e never.safetensors ]
+}
+
 @test "a refusal says which weight, which value, why, and what would hold it" {
     "$helpers/codes" m.safetensors int4 a.weight:64x256
     try 69 amn-forget --exact --scheme mlx-4bit m.safetensors

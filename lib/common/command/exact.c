@@ -203,6 +203,15 @@ add_row(struct exact_attempt *a, struct exact_row **row, struct err *err)
     return true;
 }
 
+struct exact_row *
+exact_row_of(struct command *cmd, size_t place)
+{
+    struct exact_row *row = cmd->exact.rows;
+    while (row->place != place)
+        row++;
+    return row;
+}
+
 /* Adds a name that does not hold the weight. */
 static bool
 add_tried(struct exact_row *row, const struct exact_attempt *a, struct err *err)

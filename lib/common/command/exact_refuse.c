@@ -131,6 +131,7 @@ exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
     holder = broken ? NULL : find_holder(a, err);
     if (err->kind != ERR_NONE)
         return false;
+    exact_row_of(cmd, a->place)->refused = true;
     make_witness(&cmd->exact.witness, a, &t, cols, levels, holder);
     cmd->cli.members = cmd->exact.witness.failed ? NULL : cmd->exact.witness.p;
     str_shown(name, t.name, t.name_len);

@@ -9,14 +9,14 @@
 static const char *
 way_word(const struct exact_row *r)
 {
-    return r->kept || !r->to ? "kept" : r->inexact ? "inexact" : r->plain ? "dense" : r->way == EXACT_MOVED ? "moved"
+    return r->refused ? "refused" : r->kept || !r->to ? "kept" : r->inexact ? "inexact" : r->plain ? "dense" : r->way == EXACT_MOVED ? "moved"
         : r->way == EXACT_HINT ? "hint" : "search";
 }
 
 const char *
 exact_way_phrase(const struct exact_row *r)
 {
-    return r->kept || !r->to ? "unchanged" : r->inexact ? "inexact" : r->plain ? "not quantized" : r->way == EXACT_MOVED ? "moved"
+    return r->refused ? "refused" : r->kept || !r->to ? "unchanged" : r->inexact ? "inexact" : r->plain ? "not quantized" : r->way == EXACT_MOVED ? "moved"
         : r->way == EXACT_HINT ? "with the source's scales" : "with scales found by search";
 }
 
