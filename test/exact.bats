@@ -610,6 +610,37 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     jq -e '.quantization_config | .quant_algo == "W4A16_NVFP4" and (.config_groups.group_0 | has("input_activations") | not)' wm/config.json
 }
 
+@test "activations: declared as quantized only where the source has that, or no loader accepts less" {
+    local up=model.layers.0.mlp.up_proj.weight expert=model.layers.0.mlp.experts.0.up_proj.weight
+    inputs() { jq -c '[.quantization_config.config_groups[] | .input_activations | if . then [.num_bits, .strategy] else . end]' "$1"/config.json; }
+    says_so() { grep 'round activations to 8 bits: the weights are exact, but the output of the model is not' err; }
+    mkdir w i f
+    echo '{"model_type": "llama"}' | tee w/config.json i/config.json >f/config.json
+    "$helpers/codes" w/model.safetensors mxfp4 $up:64x256
+    try 0 amn-forget --exact --scheme fp8-per-channel -o wf/ w
+    [ "$(inputs wf)" = '[null]' ]
+    ! says_so
+    # no loader reads INT8 without quantized activations, nor experts in FP8
+    "$helpers/codes" i/model.safetensors int8 $up:64x256
+    amn-remember -q --dtype f32 -o i32/ i
+    try 0 amn-forget --exact --scheme int8-channel -o ii/ i32
+    [ "$(inputs ii)" = '[[8,"token"]]' ]
+    says_so | grep -q "$up: loaders of compressed-tensors INT8 round"
+    "$helpers/codes" w/model.safetensors mxfp4 $up:64x256 $expert:64x256 model.layers.1.mlp.up_proj.weight:64x256
+    try 0 amn-forget --exact --scheme fp8-per-channel -o we/ w
+    [ "$(inputs we)" = '[null,[8,"token"]]' ]
+    jq -e '.quantization_config.config_groups.group_1.targets | length == 1 and (.[0] | contains("experts"))' we/config.json
+    says_so | grep -q "$expert: loaders of FP8 E4M3 by rows round"
+    # sources that declare it
+    try 0 amn-forget -q --scheme fp8-per-tensor -o ft/ w
+    try 0 amn-forget --exact --scheme fp8-per-channel -o fc/ ft
+    [ "$(inputs fc)" = '[[8,"token"]]' ]
+    ! says_so
+    try 0 amn-forget --exact --scheme int8-channel -o same/ ii
+    [ "$(inputs same)" = '[[8,"token"]]' ]
+    ! says_so
+}
+
 @test "config.json has the group size and the zero points of each weight" {
     mkdir z g
     "$helpers/codes" z/model.safetensors int4 model.layers.0.mlp.up_proj.weight:64x256 model.layers.1.mlp.up_proj.weight:64x256 \

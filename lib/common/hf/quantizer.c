@@ -46,6 +46,21 @@ config_bnb(struct str *out, const struct hf_modules *m)
 /* --- compressed-tensors */
 
 static bool
+is_expert(const struct encoding *e)
+{
+    return memmem(e->weight.name, e->weight.name_len, ".experts.", strlen(".experts.")) != NULL;
+}
+
+/* vLLM reads FP8 without quantized activations (_is_fp8_w8a16 of compressed_tensors.py), except of experts (get_moe_method() of
+ * compressed_tensors_moe.py), but no INT8 in this format (_get_scheme_from_parts). The loaders of FP8 quantize activations. */
+bool
+hf_quantizer_activates(const struct hf_quantizer *q, const struct encoding *e)
+{
+    bool exact = e->exact && e->exact->source.codes != EXACT_FP8, fp8 = q->activations && strcmp(q->type, "float") == 0;
+    return q->activations && !(exact && fp8 && !is_expert(e));
+}
+
+static bool
 has_experts(const struct names *names)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -92,7 +107,7 @@ put_weights(struct str *out, const struct hf_module_group *group)
         str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, \"group_size\": %u, "
             "\"strategy\": \"%s\", \"dynamic\": \"local\", \"scale_dtype\": \"%s\"}", q->bits, q->type, (unsigned)how->group_size,
             q->strategy, q->scale);
-    else if (q->activations)
+    else if (hf_quantizer_activates(q, group->e))
         str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, "
             "\"group_size\": null, \"strategy\": \"token\", \"dynamic\": true}", q->bits, q->type);
     else
@@ -355,12 +370,6 @@ static const struct gap_rule {
         "compressed-tensors reads up to version 0.18 only; --scheme gptq has that order, too" },
     { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
 };
-
-static bool
-is_expert(const struct encoding *e)
-{
-    return memmem(e->weight.name, e->weight.name_len, ".experts.", strlen(".experts.")) != NULL;
-}
 
 static bool
 is_ragged(const struct encoding *e)
