@@ -48,6 +48,11 @@ lines_complete() {
     becomes 'amn-parse --input-scheme gpt' 'amn-parse --input-scheme gptq'
     becomes 'amn forg' 'amn forget'
     becomes 'amn-forget --scheme iq4_n' 'amn-forget --scheme iq4_nl'
+    becomes 'amn-forget --scheme deeps' 'amn-forget --scheme deepseek-fp4'
+    becomes 'amn-forget --scheme=gptos' 'amn-forget --scheme=gptoss-mxfp4'
+    becomes 'amn-forget --exact -s mxfp4,iq4_n' 'amn-forget --exact -s mxfp4,iq4_nl'
+    becomes 'amn forget --scheme=mxfp4,q8_0,mlx-n' 'amn forget --scheme=mxfp4,q8_0,mlx-nvfp4'
+    becomes 'amn-convert --scheme deeps' 'amn-convert --scheme deeps'
     becomes 'amn-quantize --pu' 'amn-quantize --pure'
     becomes 'amn convert --to np' 'amn convert --to np'
     becomes 'amn convert --to npz' 'amn convert --to npz'
@@ -98,6 +103,10 @@ END
     first 'amn-remember --to b' bf16
     first 'amn inspect --to b' bf16
     first 'amn-parse --input-scheme gpt' gptq
+    first 'amn-forget --scheme deeps' deepseek-fp4
+    first 'amn-forget --exact --scheme mxfp4,iq4_n' mxfp4,iq4_nl
+    first 'amn forget -s mxfp4,q8_0,mlx-n' mxfp4,q8_0,mlx-nvfp4
+    first 'amn-convert --scheme deeps' ''
     first 'amn-parse --progress nev' never
     first 'amn-parse model.g' model.gguf
     first 'amn-remember --output model.g' model.gguf

@@ -51,6 +51,20 @@ refuses() {
     refuses m.safetensors span '[0,0]' --exact --scheme q4_0
 }
 
+@test "groups divide those of the source and the rows" {
+    # FP8 with tiles of 128 columns, of which 320 are no multiple: integers of 4 bits
+    python3 -c 'import random, struct
+from modelfile import write
+rnd = random.Random(1)
+e4m3 = b"\x00\x38\x40\x44\x48\x4a\x4c\x4e\xd0\xce\xcc\xca\xc8\xc4\xc0\xb8"        # 0 to 7, -8 to -1
+write("t.safetensors", [("a.weight", "F8_E4M3", [128, 320], bytes(rnd.choice(e4m3) for _ in range(128 * 320))),
+                        ("a.weight_scale_inv", "F32", [1, 3], struct.pack("<3f", 0.25, 0.5, 0.125))])'
+    for s in mlx-4bit:scales mlx-5bit:scales int4-group:weight_scale; do
+        holds t.safetensors --exact --to safetensors --scheme ${s%:*}
+        [ "$(amn-parse out | jq --arg n a.${s#*:} 'select(.name == $n) | 320 / .shape[1]')" = 64 ]
+    done
+}
+
 @test "a weight that has the scheme already stays as it is stored" {
     "$helpers/weights" d.safetensors a.weight=BF16:128x256 b.weight=BF16:128x256
     for s in fp8 fp8-per-channel int8-channel int4-group mxfp4 mlx-4bit; do
@@ -97,6 +111,8 @@ refuses() {
     holds z.safetensors --exact --scheme q5_0
     holds z.safetensors --exact --scheme int4-group
     refuses z.safetensors span '[0,0]' --exact --scheme q4_0
+    refuses z.safetensors scale '[1,64]' --exact --scheme gptq
+    jq -e '.message | test("scale: block \\[1,64\\] needs the zero point 0, which GPTQ files cannot hold; int4-group holds it$")' err
 }
 
 @test "NVFP4: scales of the weight and of activations, for every reader" {
@@ -105,7 +121,10 @@ refuses() {
     holds m.safetensors --exact --config config.json --scheme modelopt-nvfp4
     [ "$(amn-parse out | jq -r 'select(.name == "a.input_scale") | .dtype')" = F32 ]
     holds m.safetensors --exact --config config.json --scheme comfy-nvfp4
-    refuses m.safetensors scale '[0,0]' --exact --config config.json --scheme mlx-nvfp4
+    for s in 'mlx-nvfp4' 'nvfp4 --to safetensors'; do
+        refuses m.safetensors scale '[0,0]' --exact --config config.json --scheme $s
+        jq -e --arg s "${s%% *}" '.message | contains("scale: \($s) cannot hold the scale of the tensor (nearest")' err
+    done
     for s in 'nvfp4 --to safetensors' mlx-nvfp4 'nvfp4 --to gguf'; do
         try 0 amn-forget -q --exact=bf16 --config config.json --scheme $s m.safetensors
         mv out "bf16-${s%% *}"
@@ -278,6 +297,32 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     try 0 amn-forget -q --exact --scheme q4_0,bf16,f32 --to gguf --report r.html m.safetensors
     grep -q '<td class="name">a.weight</td><td class="text">mxfp4</td><td class="text">bf16</td>' r.html
     grep -q 'q4_0: span, block \[0,0\]' r.html
+}
+
+@test "--report of a refused job: what was tried" {
+    "$helpers/codes" m.safetensors mxfp4 a.weight:64x256 b.weight:64x256:far
+    try 69 amn-forget --exact --scheme fp8-ue8m0,int4-group --report r.json -o never.safetensors m.safetensors
+    [ ! -e never.safetensors ]
+    jq -s -e 'map([.name, .to, .exact, .way, (.tried | map(.scheme))]) == [["a.weight", "fp8-ue8m0", "f32", "hint", []],
+        ["b.weight", null, null, "refused", ["fp8-ue8m0", "int4-group"]]]' r.json
+    try 69 amn-forget --exact --scheme q4_0 --report r.html -o never.gguf m.safetensors
+    grep -q 'A weight was refused, so nothing was written' r.html
+    grep -q '<td class="name">a.weight</td><td class="text">mxfp4</td><td class="text">mxfp4</td><td class="text">refused</td>' r.html
+    # weights that loaders give one scale, and NaN
+    "$helpers/codes" n.safetensors nvfp4 a.q_proj.weight:16x64 a.k_proj.weight:16x64:nvfp4-other a.o_proj.weight:16x64
+    try 69 amn-forget --exact --to safetensors --scheme modelopt-nvfp4 --report r.json -o never.safetensors n.safetensors
+    jq -s -e 'map(select(.way == "refused") | .name) == ["a.q_proj.weight"]' r.json
+    "$helpers/codes" x.safetensors nan a.weight:64x256
+    try 65 amn-forget --exact --scheme q5_0 --report r.json -o never.gguf x.safetensors
+    jq -e '.way == "refused" and .tried[0].cause == "nonfinite"' r.json
+    # a report that cannot be written changes neither the status nor the reason
+    try 69 amn-forget --exact --scheme q4_0 --report none/r.json -o never.gguf m.safetensors
+    grep -q 'warning: the report none/r.json is not written' err
+    grep -q 'inexact: tensor a.weight' err
+    try 69 amn-forget --exact --scheme q4_0 --report m.safetensors -o never.gguf m.safetensors
+    grep -q 'warning: the report m.safetensors is not written' err
+    try 0 amn-forget -q --exact --scheme q4_0,f32 --to gguf --report r.json -o o.gguf m.safetensors
+    [ ! -e never.gguf ] && [ ! -e never.safetensors ]
 }
 
 @test "a refusal says which weight, which value, why, and what would hold it" {
@@ -512,6 +557,24 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     cmp out dense.safetensors
 }
 
+@test "experts of gpt-oss keep the orientation in which they are stored: a warning, except for GGUF and gptoss-mxfp4" {
+    mkdir in
+    "$helpers/codes" in/model.safetensors gptoss model.layers.0.mlp.experts.down_proj:64x64 model.layers.1.mlp.experts.down_proj:64x64
+    echo '{"model_type": "gpt_oss"}' >in/config.json
+    for o in 'fp8-ue8m0 -o out8/' 'fp8 -o out.safetensors' 'mxfp8,fp8-ue8m0 --inexact * -o outx.safetensors'; do
+        set -f
+        try 0 amn-forget --exact --scheme $o in
+        set +f
+        grep -q 'layers.0.*: its matrices are \[out, in\], as they were stored, but transformers expects \[in, out\] .*(2 weights)' err
+    done
+    for o in 'gptoss-mxfp4 -o outg/' 'bf16 -o outb/' 'mxfp4 --config none -o out.gguf'; do
+        try 0 amn-forget --exact --scheme $o in
+        ! grep -q 'transformers expects' err
+    done
+    try 0 amn-forget -q --exact --scheme fp8-ue8m0 -o outq/ in
+    [ ! -s err ]
+}
+
 @test "permuted columns are refused by name" {
     f=$corpus/safetensors-good/gptq-4bit-sym-shuffled.safetensors
     for s in q4_0 mlx-4bit mxfp4; do
@@ -564,6 +627,37 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     echo '{"model_type": "llama"}' >w/config.json
     try 0 amn-forget -q --exact --scheme modelopt-nvfp4 -o wm/ w
     jq -e '.quantization_config | .quant_algo == "W4A16_NVFP4" and (.config_groups.group_0 | has("input_activations") | not)' wm/config.json
+}
+
+@test "activations: declared as quantized only where the source has that, or no loader accepts less" {
+    local up=model.layers.0.mlp.up_proj.weight expert=model.layers.0.mlp.experts.0.up_proj.weight
+    inputs() { jq -c '[.quantization_config.config_groups[] | .input_activations | if . then [.num_bits, .strategy] else . end]' "$1"/config.json; }
+    says_so() { grep 'round activations to 8 bits: the weights are exact, but the output of the model is not' err; }
+    mkdir w i f
+    echo '{"model_type": "llama"}' | tee w/config.json i/config.json >f/config.json
+    "$helpers/codes" w/model.safetensors mxfp4 $up:64x256
+    try 0 amn-forget --exact --scheme fp8-per-channel -o wf/ w
+    [ "$(inputs wf)" = '[null]' ]
+    ! says_so
+    # no loader reads INT8 without quantized activations, nor experts in FP8
+    "$helpers/codes" i/model.safetensors int8 $up:64x256
+    amn-remember -q --dtype f32 -o i32/ i
+    try 0 amn-forget --exact --scheme int8-channel -o ii/ i32
+    [ "$(inputs ii)" = '[[8,"token"]]' ]
+    says_so | grep -q "$up: loaders of compressed-tensors INT8 round"
+    "$helpers/codes" w/model.safetensors mxfp4 $up:64x256 $expert:64x256 model.layers.1.mlp.up_proj.weight:64x256
+    try 0 amn-forget --exact --scheme fp8-per-channel -o we/ w
+    [ "$(inputs we)" = '[null,[8,"token"]]' ]
+    jq -e '.quantization_config.config_groups.group_1.targets | length == 1 and (.[0] | contains("experts"))' we/config.json
+    says_so | grep -q "$expert: loaders of FP8 E4M3 by rows round"
+    # sources that declare it
+    try 0 amn-forget -q --scheme fp8-per-tensor -o ft/ w
+    try 0 amn-forget --exact --scheme fp8-per-channel -o fc/ ft
+    [ "$(inputs fc)" = '[[8,"token"]]' ]
+    ! says_so
+    try 0 amn-forget --exact --scheme int8-channel -o same/ ii
+    [ "$(inputs same)" = '[[8,"token"]]' ]
+    ! says_so
 }
 
 @test "config.json has the group size and the zero points of each weight" {

@@ -227,6 +227,27 @@ END
     grep -q 'vLLM 0.32 does not support' err
 }
 
+@test "schemes that config.json cannot declare: a warning that names what reads them" {
+    local s
+    model llama l.0.q_proj=128x128 l.1.q_proj=128x128
+    for s in 'fp8-e5m2=FP8 E5M2 by blocks' 'fp8-fine-grained-e5m2=FP8 E5M2 by blocks' 'fp8-per-channel-e5m2=FP8 E5M2 by rows' \
+        'fp8-per-tensor-e5m2=FP8 E5M2 by tensors'; do
+        forgets ${s%=*}
+        warns "l.0.q_proj.weight and 1 more: config.json cannot declare ${s#*=}, so no loader can read the weights"
+        jq -e 'has("quantization_config") | not' d/config.json
+    done
+    for s in fp8 int8 mxfp8 nvfp4; do
+        forgets comfy-$s
+        warns "l.0.q_proj.weight and 1 more: config.json cannot declare ComfyUI ${s^^}, so only ComfyUI can read the weights"
+        jq -e 'has("quantization_config") | not' d/config.json
+    done
+    forgets fp8 --tensor-type l.1=comfy-fp8
+    warns "l.1.q_proj.weight: config.json cannot declare ComfyUI FP8, so only ComfyUI can read the weights"
+    rm m/config.json                    # a directory that is not for transformers
+    forgets comfy-fp8
+    warns
+}
+
 # bats test_tags=full
 @test "thousands of unquantized experts take no noticeable time" {
     # shellcheck disable=SC2046

@@ -46,23 +46,35 @@ put_all_names(const char *before, bool verbs)
         put_names(&cli_tools[i], before, verbs);
 }
 
-/* Returns possible argument i of an option, or NULL. --scheme of amn-forget names an encoder, that of the other tools a
- * decoder. */
-static const char *
-word_at(const struct cli_option *o, size_t i)
+/* Returns true if an option of a tool takes a list of words, with commas: with --exact, --scheme does. */
+static bool
+is_list(unsigned tool, const struct cli_option *o)
 {
-    if (o->key == 's')
-        return encode_at(i) ? encode_at(i)->name : NULL;
+    return tool == CLI_FORGET && o->key == 's';
+}
+
+/* Returns possible argument i of an option of a tool, or NULL. --scheme of amn-forget names an encoder, or a target of --exact, that of
+ * the other tools a decoder. */
+static const char *
+word_at(unsigned tool, const struct cli_option *o, size_t i)
+{
+    if (o->key == 's') {
+        size_t n = 0;
+        while (n <= i && encode_at(n))
+            n++;
+        const struct encoder *e = n > i ? encode_at(i) : is_list(tool, o) ? encode_exact_at(i - n) : NULL;
+        return e ? e->name : NULL;
+    }
     if (o->key == CLI_OPT_INPUT_SCHEME)
         return scheme_code(i);
     return o->words ? o->words[i] : NULL;
 }
 
 static void
-put_words(const struct cli_option *o)
+put_words(unsigned tool, const struct cli_option *o)
 {
-    for (size_t i = 0; word_at(o, i); i++)
-        printf("%s%s", i ? " " : "", word_at(o, i));
+    for (size_t i = 0; word_at(tool, o, i); i++)
+        printf("%s%s", i ? " " : "", word_at(tool, o, i));
 }
 
 static void
@@ -105,14 +117,15 @@ bash_options(void)
 }
 
 static void
-bash_value(const struct cli_option *o)
+bash_value(unsigned tool, const struct cli_option *o)
 {
     printf("        --%s", o->name);
     if (o->key < CLI_LONG)
         printf(" | -%c", o->key);
     printf(") echo '");
-    if (word_at(o, 0))
-        put_words(o);
+    printf(is_list(tool, o) ? "@list " : "");
+    if (word_at(tool, o, 0))
+        put_words(tool, o);
     else
         printf(is_file(o) ? "@file" : "@any");
     puts("' ;;");
@@ -122,8 +135,8 @@ bash_value(const struct cli_option *o)
 static void
 bash_values(void)
 {
-    puts("# What the argument of an option of a tool can be, or its operand: words, @file, or @any. Nothing: a file as an\n"
-        "# operand; an option without an argument.\n"
+    puts("# What the argument of an option of a tool can be, or its operand: words, @list before words of a list, @file, or\n"
+        "# @any. Nothing: a file as an operand; an option without an argument.\n"
         "_amn_values()\n{\n    case $1 in");
     for (unsigned i = 0; i < CLI_TOOLS; i++) {
         put_case(&cli_tools[i]);
@@ -135,7 +148,7 @@ bash_values(void)
         }
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
             if (o->arg && cli_offers(i, o))
-                bash_value(o);
+                bash_value(i, o);
         puts("        esac ;;");
     }
     puts("    esac\n}\n");
@@ -184,6 +197,10 @@ put_bash(void)
         "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
         "        fi\n"
         "        ;;\n"
+        "    '@list '*)\n"
+        "        local before=${cur%\"${cur##*,}\"}\n"
+        "        COMPREPLY=($(compgen -P \"$before\" -W \"${values#@list }\" -- \"${cur##*,}\"))\n"
+        "        ;;\n"
         "    *) COMPREPLY=($(compgen -W \"$values\" -- \"$cur\")) ;;\n"
         "    esac\n"
         "}");
@@ -197,7 +214,7 @@ put_bash(void)
 /* Prints an option spec. The texts go inside single quotes and brackets: the tables must not contain ' [ ] \, and a test
  * runs the result. */
 static void
-zsh_option(const struct cli_option *o)
+zsh_option(unsigned tool, const struct cli_option *o)
 {
     const char *value = cli_is_optional(o) ? "=-" : o->arg ? "=" : "";
     if (o->key < CLI_LONG)
@@ -207,9 +224,12 @@ zsh_option(const struct cli_option *o)
         printf("            '--%s%s[%s]", o->name, value, o->help);
     if (o->arg)
         printf("%s:%s:", cli_is_optional(o) ? ":" : "", o->arg);
-    if (word_at(o, 0)) {
+    if (is_list(tool, o)) {
+        fputs("_sequence compadd - ", stdout);
+        put_words(tool, o);
+    } else if (word_at(tool, o, 0)) {
         putchar('(');
-        put_words(o);
+        put_words(tool, o);
         putchar(')');
     } else if (is_file(o)) {
         fputs("_files", stdout);
@@ -236,7 +256,7 @@ put_zsh(void)
         puts("        _arguments -s -S \\");
         for (const struct cli_option *o = cli_options_of_all; o->name; o++)
             if (cli_offers(i, o))
-                zsh_option(o);
+                zsh_option(i, o);
         printf("            '%s:", cli_tools[i].max_operands > 1 ? "*" : "");
         if (cli_tools[i].words) {
             fputs("store:(", stdout);
@@ -275,15 +295,15 @@ put_zsh(void)
 
 /* Prints an option; `of` is the condition for the command lines it applies to. */
 static void
-fish_option(const struct cli_option *o, const char *of)
+fish_option(unsigned tool, const struct cli_option *o, const char *of)
 {
     printf("complete %s -l %s", of, o->name);
     if (o->key < CLI_LONG)
         printf(" -s %c", o->key);
-    if (word_at(o, 0)) {
-        fputs(" -x -a '", stdout);
-        put_words(o);
-        putchar('\'');
+    if (word_at(tool, o, 0)) {
+        fputs(is_list(tool, o) ? " -x -a '(__fish_append , " : " -x -a '", stdout);
+        put_words(tool, o);
+        fputs(is_list(tool, o) ? ")'" : "'", stdout);
     } else if (o->arg) {
         fputs(is_file(o) ? " -r -F" : " -x", stdout);
     }
@@ -313,8 +333,8 @@ fish_tool(unsigned i)
             char alone[64];
             snprintf(alone, sizeof alone, "-c %s", tool->name);
             if (cli_is_program(tool))
-                fish_option(o, alone);
-            fish_option(o, of);
+                fish_option(i, o, alone);
+            fish_option(i, o, of);
         }
 }
 

@@ -13,6 +13,7 @@
 #include "command/budget.h"
 #include "command/exact.h"
 #include "command/imatrix.h"
+#include "command/report_file.h"
 #include "output/outputs.h"
 #include "pipeline/survey_first.h"
 #include "source/fetch.h"
@@ -254,6 +255,8 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         if (ok)
             tell_lost(cmd, &hf.back, model.name);
     }
+    if (cmd->exact.witness.len != 0)
+        report_file_refuse(cmd, &p);
     if (!ok && err->kind != ERR_USAGE)
         err_in_file(err, model.name ? model.name : "");
     outputs_clear(&outputs);

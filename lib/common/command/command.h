@@ -40,8 +40,9 @@ struct exact_row {
     const char *to;                     /* name of the encoder, or NULL; static */
     enum exact_level level;
     enum exact_way way;
-    bool plain, kept, inexact;          /* not quantized; as it was; by --inexact */
+    bool plain, kept, inexact, refused; /* not quantized; as it was; by --inexact; because no name holds it */
     bool no_input;                      /* has a scale of activations, which the scheme does not have */
+    bool turned;                        /* matrices are transposed, compared with what transformers expects under the name */
     bool levels[EXACT_LEVELS];          /* at which it is exact; for reports only, like the next two */
     uint64_t blocks;                    /* 0: the scheme has none */
     bool e2m1;                          /* the source has E2M1 codes; number of those that are 8 */

@@ -141,6 +141,8 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
     struct catalog *memory = a->p->model->catalog;
     enum dtype type = exact_type_of(&a->trial);
     struct exact_terms *terms = a->terms;
+    const struct tensor t = chosen_source(&a->trial);
+    uint64_t cols = shape_dim(&t.shape, t.shape.rank - 1);
     a->last = e;
     a->shares = NULL;
     if (!e->solve) {
@@ -154,7 +156,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
         *terms = (struct exact_terms){ a->terms->level, { .codes = EXACT_OTHER, .has_input = a->terms->source.has_input,
             .input_why = "matrices that are stacked have scales of activations of their own" } };
     }
-    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &terms->source, variant); variant++) {
+    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &terms->source, cols, variant); variant++) {
         how.exact = 1 + (uint64_t)terms->level;
         a->how = how;
         if (!reduction_try(&a->cmd->reduction, &a->trial, a->place, &how, e, terms, type, memory, err))
@@ -201,6 +203,15 @@ add_row(struct exact_attempt *a, struct exact_row **row, struct err *err)
     return true;
 }
 
+struct exact_row *
+exact_row_of(struct command *cmd, size_t place)
+{
+    struct exact_row *row = cmd->exact.rows;
+    while (row->place != place)
+        row++;
+    return row;
+}
+
 /* Adds a name that does not hold the weight. */
 static bool
 add_tried(struct exact_row *row, const struct exact_attempt *a, struct err *err)
@@ -229,10 +240,13 @@ keep(struct exact_attempt *a, struct exact_row *row, const struct encoder *e)
 /* Sets the view of a weight that becomes a scheme, or an unquantized type. That has the orientation of amn-remember in safetensors,
  * where loaders know it by the name of the tensor. */
 static void
-set_view(const struct exact_attempt *a, struct chosen *c, enum dtype plain)
+set_view(const struct exact_attempt *a, struct exact_row *row, struct chosen *c, const struct encoder *e)
 {
-    if (plain == DTYPE_UNKNOWN || a->cmd->writer != &writer_safetensors)
-        c->decode = a->trial.decode;
+    bool files = a->cmd->writer == &writer_safetensors;
+    if (files && encode_plain_type(e) != DTYPE_UNKNOWN)
+        return;
+    row->turned = files && c->decode != a->trial.decode && strcmp(e->name, "gptoss-mxfp4") != 0;
+    c->decode = a->trial.decode;
 }
 
 /* Takes the encoding that holds the weight. */
@@ -247,7 +261,7 @@ take(struct exact_attempt *a, struct exact_row *row)
         keep(a, row, a->last);
         return;
     }
-    set_view(a, c, plain);
+    set_view(a, row, c, a->last);
     row->to = a->last->name;
     row->way = a->out.way;
     row->cols = a->trial.encoding->cols;
@@ -323,7 +337,7 @@ take_inexact(struct exact_attempt *a, struct exact_row *row, struct err *err)
     row->to = e->name;
     row->inexact = true;
     a->cmd->exact.ninexact++;
-    set_view(a, c, plain);
+    set_view(a, row, c, e);
     if (plain != DTYPE_UNKNOWN) {
         c->dtype = plain;
         return true;

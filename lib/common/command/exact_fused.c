@@ -102,15 +102,6 @@ adopt(const struct exact_attempt *a, struct chosen *c, struct exact_row *row, st
     return true;
 }
 
-static struct exact_row *
-row_of(struct command *cmd, size_t place)
-{
-    struct exact_row *row = cmd->exact.rows;
-    while (row->place != place)
-        row++;
-    return row;
-}
-
 /* Tries the later names for a member, which has no common scale with another one. */
 static bool
 leave(const struct exact_attempt *a, size_t place, const struct encoding *e, const char *other, struct err *err)
@@ -124,7 +115,7 @@ leave(const struct exact_attempt *a, size_t place, const struct encoding *e, con
     one.last = e->encoder;
     one.shares = other;
     one.out = (struct exact_outcome){ .fail = { .cause = EXACT_SCALE, .value = (double)e->facts[0], .nearest = (double)NAN } };
-    return exact_choose_after(&one, row_of(a->cmd, place), e->encoder, err);
+    return exact_choose_after(&one, exact_row_of(a->cmd, place), e->encoder, err);
 }
 
 /* Shares a scale in one group. Sets *changed if members were encoded otherwise. */
@@ -148,7 +139,7 @@ share(struct exact_attempt *a, const struct fused *f, bool *changed, struct err 
         const struct encoding *e = f->member[i].encoding;
         const char *other = f->member[i == 0].encoding->weight.name;
         *changed = *changed || !holds;
-        if (e->exact && !(holds ? adopt(a, &a->choice->list[e->place], row_of(a->cmd, e->place), err)
+        if (e->exact && !(holds ? adopt(a, &a->choice->list[e->place], exact_row_of(a->cmd, e->place), err)
             : leave(a, e->place, e, other, err)))
             return false;
     }

@@ -28,12 +28,12 @@ add_begin(struct str *out, const struct command *cmd, const char *model)
     add_lines(out, loss_style);
     str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>Exact transcoding of ");
     html_text(out, model, n);
-    str_format(out, "</h1>\n<p class=\"muted\">No value of a weight changed at level <i>%s</i>, unless its row says so. Written by %s "
+    str_format(out, "</h1>\n<p class=\"muted\">%sNo value of a weight changed at level <i>%s</i>, unless its row says so. Written by %s "
         "%s.</p>\n</header>\n<div class=\"scroll\"><table class=\"list sort\">\n<thead><tr><th scope=\"col\" class=\"text\">weight</th>"
         "<th scope=\"col\" class=\"text\">from</th><th scope=\"col\" class=\"text\">to</th><th scope=\"col\" class=\"text\">how</th>"
         "<th scope=\"col\" class=\"text\">exact at</th><th scope=\"col\">blocks</th>"
-        "<th scope=\"col\" class=\"text\">not held by</th></tr></thead>\n<tbody>\n", exact_level_word(cmd->exact.level), cmd->cli.tool,
-        CLI_VERSION);
+        "<th scope=\"col\" class=\"text\">not held by</th></tr></thead>\n<tbody>\n", cmd->exact.witness.len != 0 ? "A weight was refused, so nothing was written. " : "",
+        exact_level_word(cmd->exact.level), cmd->cli.tool, CLI_VERSION);
 }
 
 static void

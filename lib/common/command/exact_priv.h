@@ -26,6 +26,9 @@ struct exact_attempt {
 /* Sets a->terms for a->trial. */
 bool exact_terms_find(struct exact_attempt *a, struct err *err);
 
+/* Returns the row of a weight that was tried, by its index in the choice. */
+struct exact_row *exact_row_of(struct command *cmd, size_t place);
+
 /* Begins an attempt for the weight at a->place, of which the caller has set nothing else but the first members. */
 bool exact_begin(struct exact_attempt *a, struct err *err);
 

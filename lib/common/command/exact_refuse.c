@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "command/exact_priv.h"
@@ -100,7 +101,13 @@ add_reason(struct str *s, const struct exact_attempt *a, uint64_t cols)
         str_format(s, "no scale of %s fits all values of %s", scheme, block);
         break;
     default:
-        str_format(s, "%s needs a scale or a minimum that its type cannot hold", block);
+        if (strncmp(scheme, "gptq", 4) == 0 && isnan(f->nearest))
+            str_format(s, "%s needs the zero point 0, which GPTQ files cannot hold", block);
+        else if (str_ends(scheme, "nvfp4"))
+            str_format(s, e->type != DTYPE_UNKNOWN && isnan(f->nearest) ? "%s cannot hold the scale of the tensor, or the sign of that of %s"
+                : "%s cannot hold the scale of the tensor", scheme, block);
+        else
+            str_format(s, "%s needs a scale or a minimum that its type cannot hold", block);
     }
     if (!isnan(f->nearest))
         str_format(s, " (nearest %a)", f->nearest);
@@ -124,6 +131,7 @@ exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
     holder = broken ? NULL : find_holder(a, err);
     if (err->kind != ERR_NONE)
         return false;
+    exact_row_of(cmd, a->place)->refused = true;
     make_witness(&cmd->exact.witness, a, &t, cols, levels, holder);
     cmd->cli.members = cmd->exact.witness.failed ? NULL : cmd->exact.witness.p;
     str_shown(name, t.name, t.name_len);

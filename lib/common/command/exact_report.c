@@ -9,14 +9,14 @@
 static const char *
 way_word(const struct exact_row *r)
 {
-    return r->kept || !r->to ? "kept" : r->inexact ? "inexact" : r->plain ? "dense" : r->way == EXACT_MOVED ? "moved"
+    return r->refused ? "refused" : r->kept || !r->to ? "kept" : r->inexact ? "inexact" : r->plain ? "dense" : r->way == EXACT_MOVED ? "moved"
         : r->way == EXACT_HINT ? "hint" : "search";
 }
 
 const char *
 exact_way_phrase(const struct exact_row *r)
 {
-    return r->kept || !r->to ? "unchanged" : r->inexact ? "inexact" : r->plain ? "not quantized" : r->way == EXACT_MOVED ? "moved"
+    return r->refused ? "refused" : r->kept || !r->to ? "unchanged" : r->inexact ? "inexact" : r->plain ? "not quantized" : r->way == EXACT_MOVED ? "moved"
         : r->way == EXACT_HINT ? "with the source's scales" : "with scales found by search";
 }
 
@@ -64,21 +64,47 @@ exact_report(FILE *out, const struct command *cmd, struct err *err)
     return page_finish(&page, err);
 }
 
-/* Warns of weights whose scale of activations has no place in the scheme. */
-static void
-tell_inputs(const struct command *cmd, const char *model)
+static bool
+has_no_input(const struct exact_row *r)
+{
+    return r->no_input;
+}
+
+static bool
+is_turned(const struct exact_row *r)
+{
+    return r->turned;
+}
+
+/* Returns the first of n weights that became a scheme and are so, or NULL. Writes its name. */
+static const struct exact_row *
+find_first(size_t *n, char shown[STR_SHOWN], const struct command *cmd, bool (*is)(const struct exact_row *r))
 {
     const struct exact_row *first = NULL;
-    char shown[STR_SHOWN];
-    size_t n = 0;
+    *n = 0;
     for (size_t i = cmd->exact.nrows; i-- > 0;)
-        if (cmd->exact.rows[i].to && cmd->exact.rows[i].no_input) {
+        if (cmd->exact.rows[i].to && is(&cmd->exact.rows[i])) {
             first = &cmd->exact.rows[i];
-            n++;
+            ++*n;
         }
     if (first)
-        cli_warn(&cmd->cli, model, ERR_TENSOR "its scale of activations is left out, since %s has none (%zu weight%s)",
-            str_shown(shown, first->name, first->name_len), first->to, n, n == 1 ? "" : "s");
+        str_shown(shown, first->name, first->name_len);
+    return first;
+}
+
+/* Warns of weights whose scale of activations has no place in the scheme, and of those that transformers would read transposed. */
+static void
+warn_of_weights(const struct command *cmd, const char *model)
+{
+    const struct exact_row *first;
+    char shown[STR_SHOWN];
+    size_t n;
+    if ((first = find_first(&n, shown, cmd, has_no_input)) != NULL)
+        cli_warn(&cmd->cli, model, ERR_TENSOR "its scale of activations is left out, since %s has none (%zu weight%s)", shown, first->to,
+            n, n == 1 ? "" : "s");
+    if ((first = find_first(&n, shown, cmd, is_turned)) != NULL)
+        cli_warn(&cmd->cli, model, ERR_TENSOR "its matrices are [out, in], as they were stored, but transformers expects [in, out] under "
+            "this name (%zu weight%s)", shown, n, n == 1 ? "" : "s");
 }
 
 /* Adds what --inexact cost. */
@@ -98,7 +124,7 @@ exact_tell(const struct command *cmd, const struct pipeline *p)
     const struct command_exact *x = &cmd->exact;
     size_t moved = 0, hinted = 0, searched = 0, plain = 0, kept = 0, same = 0, inexact = 0;
     struct str s = { 0 };
-    tell_inputs(cmd, p->model->name);
+    warn_of_weights(cmd, p->model->name);
     for (size_t i = 0; i < x->nrows; i++) {
         const struct exact_row *r = &x->rows[i];
         same += r->kept && r->to;

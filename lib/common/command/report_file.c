@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/exact.h"
 #include "output/outputs.h"
@@ -85,6 +86,21 @@ report_file_commit(struct report_file *r, struct err *err)
     err_set(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but the report is not: ", own->text);
     err->sys = test ? own->sys : 0;     /* EPIPE would end the tool without a message, although the output is complete */
     return err_in_file(err, own->file);
+}
+
+void
+report_file_refuse(const struct command *cmd, const struct pipeline *p)
+{
+    struct report_file report = { .cmd = cmd, .p = p };
+    char shown[STR_SHOWN];
+    struct err err;
+    err_init(&err);
+    if (!cmd->report)
+        return;
+    if (!report_file_open(&report, &err) || !fill(&report, &err) || !outputs_commit(cmd->outputs, report.sink, &err))
+        cli_warn(&cmd->cli, p->model->name, "the report %s is not written: %s", str_shown(shown, cmd->report, strlen(cmd->report)),
+            err.text);
+    report_file_close(&report);
 }
 
 void

@@ -23,6 +23,10 @@ bool report_file_open(struct report_file *report, struct err *err);
 /* Renames the file to its name; a pipe or a device is written now. The output is complete by then, so failures are ERR_IO
  * and say so. */
 bool report_file_commit(struct report_file *report, struct err *err);
+
+/* Writes the report of a job of --exact that refused a weight: the names that were tried until then. Prints a warning if that fails. */
+void report_file_refuse(const struct command *cmd, const struct pipeline *p);
+
 void report_file_close(struct report_file *report);
 
 #endif

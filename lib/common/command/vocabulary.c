@@ -9,20 +9,18 @@
 #include "encode/encode.h"
 #include "hf/family/family.h"
 
-/* Prints one name. bits: of an element, or 0 if that does not apply. */
+/* Prints one name. bits: of an element, or 0 if that does not apply. exact: only --exact takes the name. */
 static void
-put(FILE *out, bool json, const char *name, double bits, bool more, const char *like, const char *readers)
+put(FILE *out, bool json, const char *name, double bits, bool more, bool exact, const char *like, const char *readers)
 {
-    char text[16] = "";
+    char text[24] = "";
     if (bits != 0)
-        snprintf(text, sizeof text, "%.2f%s", bits, more ? "+" : "");
-    if (!json)
-        fprintf(out, "%-24s %-6s %-18s %s\n", name, text, like, readers);
-    else if (bits != 0)
-        fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":%.4f,\"like\":\"%s\",\"readers\":\"%s\"}\n", name, bits, like,
-            readers);
+        snprintf(text, sizeof text, json ? "%.4f" : "%.2f%s", bits, more ? "+" : "");
+    if (json)
+        fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":%s,\"exact\":%s,\"like\":\"%s\",\"readers\":\"%s\"}\n", name,
+            bits != 0 ? text : "null", exact ? "true" : "false", like, readers);
     else
-        fprintf(out, "{\"report\":1,\"name\":\"%s\",\"bits\":null,\"like\":\"%s\",\"readers\":\"%s\"}\n", name, like, readers);
+        fprintf(out, "%-24s %-6s %-18s %s%s\n", name, text, like, readers, exact ? " (--exact)" : "");
 }
 
 /* --- schemes */
@@ -41,25 +39,43 @@ static const struct origin {
     { "AWQ", "AutoAWQ", "vLLM, transformers" },
     { "ModelOpt", "ModelOpt", "vLLM, TensorRT-LLM" },
     { "MLX", "mlx-lm", "mlx-lm" },
+    { "DeepSeek FP4", "DeepSeek", "DeepSeek V4" },
+    { "gpt-oss", "gpt-oss", "vLLM, transformers" },
+    { "bf16", "-", "all" },
+    { "f16", "-", "all" },
+    { "f32", "-", "all" },
     { "ComfyUI", "comfy-kitchen", "ComfyUI" },
     { "", "llama-quantize", "llama.cpp, Ollama" },
 };
 
-/* Returns the size of an element of a square matrix that is encoded, in bits; 0 if it cannot be encoded. */
+/* Returns the size of an element of a square matrix that is encoded, or of a stack of one, in bits; 0 if neither can be. */
 static double
-bits_of(const struct encoder *e, struct catalog *memory, struct err *err)
+bits_of(const struct encoder *e, uint32_t rank, struct catalog *memory, struct err *err)
 {
     enum { SIDE = 4096 };
     static const char name[] = "model.layers.0.mlp.up_proj.weight";
-    static const uint64_t dim[2] = { SIDE, SIDE };
-    uint8_t packed[2 * SHAPE_DIM];
+    static const uint64_t dim[3] = { 1, SIDE, SIDE };
+    uint8_t packed[3 * SHAPE_DIM];
     struct encode_part parts[ENCODE_PARTS];
-    shape_pack(packed, dim, 2);
+    shape_pack(packed, dim + 3 - rank, rank);
     struct encoding encoding = { .encoder = e, .memory = memory, .rows = SIDE, .cols = SIDE, .part = parts,
-        .weight = { .name = name, .name_len = sizeof name - 1, .dtype = DTYPE_BF16, .shape = { 2, packed } } };
-    if (e->fit(&encoding, &encoding.options, err) != ENCODE_YES)
+        .weight = { .name = name, .name_len = sizeof name - 1, .dtype = DTYPE_BF16, .shape = { rank, packed } } };
+    enum encode_fit fit = e->fit(&encoding, &encoding.options, err);
+    if (fit == ENCODE_NO && rank == 2)
+        return bits_of(e, 3, memory, err);
+    if (fit != ENCODE_YES)
         return 0;
     return (double)encode_nbytes(&encoding) * 8 / ((double)SIDE * SIDE);
+}
+
+static void
+put_scheme(FILE *out, bool json, const struct encoder *e, bool exact, struct catalog *memory, struct err *err)
+{
+    const struct origin *o = origins;
+    bool blocks = e->type != DTYPE_UNKNOWN;
+    while (*o->label && (blocks || strncmp(e->label, o->label, strlen(o->label)) != 0))
+        o++;
+    put(out, json, e->name, bits_of(e, 2, memory, err), blocks && strcasecmp(e->name, e->label) != 0, exact, o->like, o->readers);
 }
 
 static bool
@@ -68,13 +84,10 @@ put_schemes(FILE *out, bool json, struct err *err)
     struct limits limits = limits_default;
     struct catalog *memory = catalog_new(&limits, err);
     const struct encoder *e;
-    for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_at(i)) != NULL; i++) {
-        const struct origin *o = origins;
-        bool blocks = e->type != DTYPE_UNKNOWN;
-        while (*o->label && (blocks || strncmp(e->label, o->label, strlen(o->label)) != 0))
-            o++;
-        put(out, json, e->name, bits_of(e, memory, err), blocks && strcasecmp(e->name, e->label) != 0, o->like, o->readers);
-    }
+    for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_at(i)) != NULL; i++)
+        put_scheme(out, json, e, false, memory, err);
+    for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_exact_at(i)) != NULL; i++)
+        put_scheme(out, json, e, true, memory, err);
     catalog_free(memory);
     return err->kind == ERR_NONE;
 }
@@ -86,7 +99,7 @@ put_dtypes(FILE *out, bool json, struct err *err)
 {
     (void)err;
     for (unsigned i = 0; dtype_targets[i]; i++)
-        put(out, json, dtype_targets[i], dtype_facts(dtype_target(i))->bytes * 8.0, false, dtype_name(dtype_target(i)), "");
+        put(out, json, dtype_targets[i], dtype_facts(dtype_target(i))->bytes * 8.0, false, false, dtype_name(dtype_target(i)), "");
     return true;
 }
 
@@ -98,7 +111,7 @@ put_formats(FILE *out, bool json, struct err *err)
         "any program, no header", "transformers, from GGUF" };
     (void)err;
     for (unsigned i = 0; cli_format_words[i]; i++)
-        put(out, json, cli_format_words[i], 0, false, "", readers[i]);
+        put(out, json, cli_format_words[i], 0, false, false, "", readers[i]);
     return true;
 }
 
@@ -106,7 +119,7 @@ static void
 put_class(FILE *out, bool json, const char *class, const char *arch)
 {
     if (json)
-        put(out, json, class, 0, false, arch, "llama.cpp, Ollama");
+        put(out, json, class, 0, false, false, arch, "llama.cpp, Ollama");
     else
         fprintf(out, "%-39s %s\n", class, arch);
 }

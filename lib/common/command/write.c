@@ -174,8 +174,7 @@ write_summed(const struct command *cmd, struct pipeline *p, struct choice *choic
         command_tell_error(cmd, p, choice);
     if (ok && cmd->merged && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
         command_tell_shift(cmd, p, choice);
-    if (ok || cmd->exact.on)                    /* that of --exact says why it was refused */
-        ok = report_file_commit(report, err) && ok;
+    ok = ok && report_file_commit(report, err);
     report_file_close(report);
     return ok;
 }

@@ -159,7 +159,7 @@ how_of(const struct encoding *e)
 }
 
 /* Solves a group of an exact encoding: sets the codes, too. A version 1 file of GPTQ never gets a zero point of 0, which its
- * readers take for different numbers. */
+ * readers take for different numbers: such a failure has no nearest value, unlike that of a scale. */
 static bool
 solve_group(const struct encoding *e, const struct solve_block *b, struct int_group *g, uint8_t *q)
 {

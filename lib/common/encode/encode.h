@@ -188,7 +188,7 @@ const struct encoder *encode_at(size_t i);
 /* Returns name i of those that other tools have for these schemes, or NULL after the last one. */
 const char *encode_alias(size_t i);
 
-/* Returns encoder i of those that are targets of exact transcoding only, or NULL after the last one. */
+/* Returns encoder i of those that are targets of exact transcoding only, those of unquantized types last; or NULL after the last one. */
 const struct encoder *encode_exact_at(size_t i);
 
 /* Like encode_find(), for a target of exact transcoding. */

@@ -57,21 +57,21 @@ encode_find(const char *name, bool blocks)
 const struct encoder *
 encode_exact_at(size_t i)
 {
-    for (const struct encoder *e = encode_mx_exact; e->name; e++)
-        if (i-- == 0)
-            return e;
+    static const struct encoder *const exact[] = { encode_mx_exact, encode_plain_exact };
+    for (size_t l = 0; l < sizeof exact / sizeof *exact; l++)
+        for (const struct encoder *e = exact[l]; e->name; e++)
+            if (i-- == 0)
+                return e;
     return NULL;
 }
 
 const struct encoder *
 encode_exact_find(const char *name, bool blocks)
 {
-    for (const struct encoder *e = encode_plain_exact; e->name; e++)
+    const struct encoder *e;
+    for (size_t i = 0; (e = encode_exact_at(i)) != NULL; i++)
         if (str_same_word(e->name, name))
             return e;
-    for (const struct encoder *e = encode_mx_exact; e->name; e++)
-        if (str_same_word(e->name, name))
-            return e;
-    const struct encoder *e = encode_find(name, blocks);
+    e = encode_find(name, blocks);
     return e && e->solve ? e : NULL;
 }

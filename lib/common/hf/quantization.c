@@ -18,6 +18,10 @@ struct collected {
     struct names embeddings;    /* quantized embeddings */
     struct names gap[HF_GAPS];  /* weights affected by each gap */
     const char *why[HF_GAPS];   /* message of the last of these; static */
+    struct names rounded;       /* weights of --exact whose activations loaders round */
+    const struct encoder *rounds;       /* encoder of the last of these */
+    struct names silent;        /* weights that no config declares */
+    const struct encoder *undeclared;   /* encoder of the last of these */
     struct names others;        /* weights that stay quantized with another scheme */
     const struct weight *other; /* the last of these */
 };
@@ -44,9 +48,10 @@ experts_of(const struct tensor *t)
 
 /* Returns true if one group can have both weights: it declares the options of all. */
 static bool
-is_alike(const struct hf_loader *loader, const struct encoding *a, const struct encoding *b)
+is_alike(const struct hf_quantizer *q, const struct encoding *a, const struct encoding *b)
 {
-    return !loader->groups || (a->options.asymmetric == b->options.asymmetric && a->options.group_size == b->options.group_size
+    const struct hf_loader *loader = q->loader;
+    return !loader->groups || (hf_quantizer_activates(q, a) == hf_quantizer_activates(q, b) && a->options.asymmetric == b->options.asymmetric && a->options.group_size == b->options.group_size
         && (!loader->orders || !a->order == !b->order));
 }
 
@@ -54,7 +59,7 @@ static struct hf_module_group *
 group_of(struct hf_modules *m, const struct encoding *e, const struct hf_quantizer *q, struct err *err)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (m->group[i].quantizer == q && is_alike(q->loader, m->group[i].e, e))
+        if (m->group[i].quantizer == q && is_alike(q, m->group[i].e, e))
             return &m->group[i];
     struct hf_module_group *all = realloc(m->group, (m->n + 1) * sizeof *all);
     if (!all) {
@@ -66,18 +71,28 @@ group_of(struct hf_modules *m, const struct encoding *e, const struct hf_quantiz
     return &all[m->n++];
 }
 
+/* Adds a weight that is encoded, or stored as it would be. */
 static bool
-add_encoded(struct collected *c, const struct encoding *e, struct err *err)
+add_encoded(struct collected *c, const struct encoding *e, bool stored, struct err *err)
 {
     const struct tensor *t = &e->weight;
     size_t n = module_of(t), experts = experts_of(t);
     const struct hf_quantizer *q = hf_quantizer_of(e->encoder);
-    if (!q || !q->loader)
+    if (!q)
         return true;
+    if (!q->loader) {
+        c->undeclared = e->encoder;
+        return names_add(&c->silent, t->name, t->name_len, err);
+    }
     for (unsigned i = 0; i < HF_GAPS; i++) {
         const char *why = hf_quantizer_gap(q, e, i);
         c->why[i] = why ? why : c->why[i];
         if (why && !names_add(&c->gap[i], t->name, t->name_len, err))
+            return false;
+    }
+    if (e->exact && !stored && e->exact->source.codes != EXACT_FP8 && hf_quantizer_activates(q, e)) {
+        c->rounds = e->encoder;
+        if (!names_add(&c->rounded, t->name, t->name_len, err))
             return false;
     }
     struct hf_module_group *group = group_of(&c->m, e, q, err);
@@ -183,7 +198,7 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
         const struct chosen *chosen = &choice->list[i];
         struct tensor t = chosen_tensor(chosen);
         if (chosen->encoding || chosen->stored)
-            ok = chosen->part != 0 || add_encoded(c, chosen->encoding ? chosen->encoding : chosen->stored, err);
+            ok = chosen->part != 0 || add_encoded(c, chosen->encoding ? chosen->encoding : chosen->stored, !chosen->encoding, err);
         else
             ok = add_kept(c, &t, err) && add_other(c, chosen, err);
     }
@@ -194,6 +209,8 @@ collect(struct collected *c, const struct choice *choice, const struct encoder *
     names_sort(&c->apart);
     names_sort(&c->stay);
     names_sort(&c->embeddings);
+    names_sort(&c->silent);
+    names_sort(&c->rounded);
     for (unsigned i = 0; i < HF_GAPS; i++)
         names_sort(&c->gap[i]);
     find_head(&c->m);
@@ -278,6 +295,19 @@ is_transposed(const struct catalog *c)
     return false;
 }
 
+/* Warns of weights whose scheme config.json cannot declare. */
+static void
+warn_of_undeclared(const struct collected *c, struct catalog *catalog)
+{
+    char why[192];
+    if (c->silent.n == 0 || !hf_folder_config(catalog))
+        return;
+    const char *reader = hf_quantizer_of(c->undeclared)->word;
+    snprintf(why, sizeof why, "config.json cannot declare %s, so %s%s can read the weights", c->undeclared->label,
+        reader ? "only " : "no loader", reader ? reader : "");
+    warn_of(catalog, &c->silent, why);
+}
+
 static void
 warn(const struct collected *c, size_t split, const char *shown, struct catalog *catalog)
 {
@@ -293,6 +323,9 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
         c->m.group[0].e->encoder->label);
     if (q->loses_experts && split == 0)
         warn_of(catalog, &c->stay, why);
+    snprintf(why, sizeof why, "loaders of %s round activations to 8 bits: the weights are exact, but the output of the model is not",
+        c->rounds ? c->rounds->label : "");
+    warn_of(catalog, &c->rounded, why);
     for (unsigned i = 0; i < HF_GAPS; i++)
         warn_of(catalog, &c->gap[i], c->why[i]);
     if (!q->loader->embeddings)
@@ -310,6 +343,8 @@ clear(struct collected *c)
     names_clear(&c->apart);
     names_clear(&c->stay);
     names_clear(&c->embeddings);
+    names_clear(&c->silent);
+    names_clear(&c->rounded);
     names_clear(&c->others);
     for (unsigned i = 0; i < HF_GAPS; i++)
         names_clear(&c->gap[i]);
@@ -322,6 +357,8 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
     struct collected c = { .m.catalog = catalog };
     char shown[STR_SHOWN];
     bool ok = collect(&c, choice, named, err);
+    if (ok)
+        warn_of_undeclared(&c, catalog);
     if (ok && c.m.n != 0) {
         size_t split = subtract(&c.m.experts, &c.experts, shown);
         warn(&c, split, shown, catalog);

@@ -46,6 +46,21 @@ config_bnb(struct str *out, const struct hf_modules *m)
 /* --- compressed-tensors */
 
 static bool
+is_expert(const struct encoding *e)
+{
+    return memmem(e->weight.name, e->weight.name_len, ".experts.", strlen(".experts.")) != NULL;
+}
+
+/* vLLM reads FP8 without quantized activations (_is_fp8_w8a16 of compressed_tensors.py), except of experts (get_moe_method() of
+ * compressed_tensors_moe.py), but no INT8 in this format (_get_scheme_from_parts). The loaders of FP8 quantize activations. */
+bool
+hf_quantizer_activates(const struct hf_quantizer *q, const struct encoding *e)
+{
+    bool exact = e->exact && e->exact->source.codes != EXACT_FP8, fp8 = q->activations && strcmp(q->type, "float") == 0;
+    return q->activations && !(exact && fp8 && !is_expert(e));
+}
+
+static bool
 has_experts(const struct names *names)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -92,7 +107,7 @@ put_weights(struct str *out, const struct hf_module_group *group)
         str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, \"group_size\": %u, "
             "\"strategy\": \"%s\", \"dynamic\": \"local\", \"scale_dtype\": \"%s\"}", q->bits, q->type, (unsigned)how->group_size,
             q->strategy, q->scale);
-    else if (q->activations)
+    else if (hf_quantizer_activates(q, group->e))
         str_format(out, "}, \"input_activations\": {\"num_bits\": %u, \"type\": \"%s\", \"symmetric\": true, "
             "\"group_size\": null, \"strategy\": \"token\", \"dynamic\": true}", q->bits, q->type);
     else
@@ -268,7 +283,7 @@ static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quanti
     mlx = { config_mlx, .alias = "quantization", .mixes = true, .embeddings = true, .groups = true },
     gptoss = { .config = config_gptoss };
 
-#define NONE(name) { name, .loader = NULL }
+#define NONE(name, reader) { name, .loader = NULL, .word = reader }
 #define BNB4(name, word_, nested_) { name, &bnb4, word_, 4, .nested = nested_, .apart = HF_APART }
 #define FLOAT8(name, strategy_) { name, &ct, "float-quantized", 8, .activations = true, .type = "float", .strategy = strategy_ }
 #define MX(name, format, n, strategy_, scale_) name, &ct, format, .bits = n, .type = "float", .strategy = strategy_, \
@@ -280,7 +295,8 @@ static const struct hf_loader fp8 = { .config = config_fp8, .experts = hf_quanti
 static const struct hf_quantizer rows[] = {
     { "fp8", &fp8, .word = "float" }, { "fp8-fine-grained", &fp8, .word = "float" }, { "fp8-division", &fp8, .word = "float" },
     { "fp8-ue8m0", &fp8, .word = "ue8m0" }, FLOAT8("fp8-per-channel", "channel"), FLOAT8("fp8-per-tensor", "tensor"),
-    NONE("fp8-e5m2"), NONE("fp8-fine-grained-e5m2"), NONE("fp8-per-channel-e5m2"), NONE("fp8-per-tensor-e5m2"),
+    NONE("fp8-e5m2", NULL), NONE("fp8-fine-grained-e5m2", NULL), NONE("fp8-per-channel-e5m2", NULL),
+    NONE("fp8-per-tensor-e5m2", NULL),
     BNB4("nf4", "nf4", false), BNB4("bnb-nf4", "nf4", false), BNB4("fp4", "fp4", false), BNB4("bnb-fp4", "fp4", false),
     BNB4("fp4-cpu", "fp4", false), BNB4("nf4-double-quant", "nf4", true), BNB4("bnb-nf4-double-quant", "nf4", true),
     BNB4("fp4-double-quant", "fp4", true), BNB4("bnb-fp4-double-quant", "fp4", true),
@@ -300,7 +316,8 @@ static const struct hf_quantizer rows[] = {
     { "mlx-nvfp4", &mlx, .word = "nvfp4", .bits = 4 }, { "gptoss-mxfp4", &gptoss, .word = NULL }, 
     { "deepseek-fp4", &fp8, .word = "ue8m0", .experts = "fp4" },
     MLX(2), MLX(3), MLX(4), MLX(5), MLX(6), MLX(8),
-    NONE("comfy-fp8"), NONE("comfy-int8"), NONE("comfy-mxfp8"), NONE("comfy-nvfp4"),
+    NONE("comfy-fp8", "ComfyUI"), NONE("comfy-int8", "ComfyUI"), NONE("comfy-mxfp8", "ComfyUI"),
+    NONE("comfy-nvfp4", "ComfyUI"),
 };
 
 const struct hf_quantizer *
@@ -353,12 +370,6 @@ static const struct gap_rule {
         "compressed-tensors reads up to version 0.18 only; --scheme gptq has that order, too" },
     { &ct, "int4-group", HF_GAP_REFUSED, .group = 128, .why = "vLLM 0.32 does not support groups of more than 128" },
 };
-
-static bool
-is_expert(const struct encoding *e)
-{
-    return memmem(e->weight.name, e->weight.name_len, ".experts.", strlen(".experts.")) != NULL;
-}
 
 static bool
 is_ragged(const struct encoding *e)

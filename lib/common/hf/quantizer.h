@@ -25,10 +25,10 @@ enum hf_apart { HF_JOINED, HF_APART, HF_APART_ASYMMETRIC };
 struct hf_quantizer {
     const char *encoder;            /* its name */
     const struct hf_loader *loader; /* NULL: no loader has a config for it */
-    const char *word;               /* the loader's name for the format, or NULL */
+    const char *word;               /* the loader's name for the format, or NULL; without a loader, a program that reads the weights */
     uint8_t bits;                   /* per code, if the config declares it */
     bool nested;                    /* bitsandbytes: scales are quantized too */
-    bool activations;               /* compressed-tensors: activations are quantized dynamically */
+    bool activations;               /* compressed-tensors: activations are quantized dynamically, see hf_quantizer_activates() */
     const char *type, *strategy;    /* compressed-tensors: type of the codes, and what shares a scale */
     const char *scale;              /* compressed-tensors: type of the scales, or NULL */
     enum hf_apart apart;
@@ -38,6 +38,10 @@ struct hf_quantizer {
 
 /* Returns the row of an encoder, or NULL for a GGUF block type, which no model directory contains. */
 const struct hf_quantizer *hf_quantizer_of(const struct encoder *encoder);
+
+/* Returns true if the config of a weight declares that activations are quantized dynamically. For an exact weight from a source
+ * that is not FP8, this is so only if no loader accepts less. */
+bool hf_quantizer_activates(const struct hf_quantizer *quantizer, const struct encoding *e);
 
 /* Differences between a loader and the scheme's own tools. */
 enum hf_gap {

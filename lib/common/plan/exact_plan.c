@@ -247,20 +247,17 @@ is_float(enum dtype type)
     return type == DTYPE_F32 || type == DTYPE_F16 || type == DTYPE_BF16;
 }
 
-/* Returns the group size for an encoder in groups; 0: its own. */
+/* Returns the group size for an encoder in groups; 0: its own. Takes that of the source if the encoder has it, else the largest of 32, 64
+ * and 128 that divides it. The result divides the rows. */
 static uint64_t
-group_of(const struct encoder *encoder, const struct exact_source *s)
+group_of(const struct encoder *encoder, const struct exact_source *s, uint64_t cols)
 {
-    bool mlx = begins(encoder->name, "mlx-");
-    uint64_t g = s->order ? s->order_group : s->group;
-    if (mlx)
-        return g == 0 ? 0 : g % 128 == 0 ? 128 : g % 64 == 0 ? 64 : g % 32 == 0 ? 32 : 0;
+    uint64_t g = s->order ? s->order_group : s->group, size = begins(encoder->name, "mlx-") ? 128 : 1024;
     if (strcmp(encoder->name, "nf4") == 0 || strcmp(encoder->name, "bnb-nf4") == 0)
         return s->codes == EXACT_NF4 ? g : 0;
-    for (uint64_t size = 32; size <= 1024; size *= 2)
-        if (g == size)
-            return g;
-    return g > 1024 ? 128 : 0;
+    while (size >= 32 && (g % size != 0 || cols % size != 0 || (size > 128 && g != size)))
+        size /= 2;
+    return g != 0 && size >= 32 ? size : 0;
 }
 
 bool
@@ -280,7 +277,7 @@ has_types(const struct encoder *e)
 
 bool
 exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
-    const struct exact_source *s, unsigned variant)
+    const struct exact_source *s, uint64_t cols, unsigned variant)
 {
     bool zeros = strcmp(encoder->name, "int4-group") == 0 || strcmp(encoder->name, "int8-channel") == 0 || begins(encoder->name, "gptq");
     bool dense = s->codes == EXACT_DENSE, both = zeros && (s->zeros || dense) && !given->asymmetric && !given->symmetric;
@@ -294,7 +291,7 @@ exact_options_find(struct encode_options *how, const struct encode_options *give
     if (!exact_has_groups(encoder))
         how->group_size = 0;            /* for other names of the list */
     else if (how->group_size == 0)
-        how->group_size = group_of(encoder, s);
+        how->group_size = group_of(encoder, s, cols);
     if (is_float(s->scale) && (s->codes == EXACT_INT || s->codes == EXACT_AFFINE || s->codes == EXACT_FP8))
         how->scale_type = 1 + (uint64_t)s->scale;
     else if (s->codes == EXACT_E2M1 || s->codes == EXACT_FP8)

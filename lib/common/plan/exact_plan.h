@@ -18,9 +18,9 @@ bool exact_source_find(struct exact_source *s, const struct chosen *c, const str
 bool exact_make_upright(struct chosen *c, struct catalog *memory, struct err *err);
 
 /* Sets the options for an encoder: group size, type of the scales and names follow the source unless the user gave them.
- * `variant` counts from 0: with scales of other types, where the source has none, and with zero points; returns false after the last. */
+ * cols: length of the rows of the weight. `variant` counts from 0: with scales of other types, where the source has none, and with zero points; returns false after the last. */
 bool exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
-    const struct exact_source *s, unsigned variant);
+    const struct exact_source *s, uint64_t cols, unsigned variant);
 
 /* Returns true if the group size of an encoder can be chosen. */
 bool exact_has_groups(const struct encoder *e);
