@@ -307,6 +307,84 @@ codes_are_found(const struct kernels *k, size_t nblocks, size_t block)
     return same;
 }
 
+/* Returns the largest power of two of which v, not 0, is a multiple. */
+static double
+last_bit(float v)
+{
+    double unit = 0x1p-149;
+    while (fmod((double)v, 2 * unit) == 0)
+        unit *= 2;
+    return unit;
+}
+
+/* What floats are, against a naive count; all ranges of them, among them 0, subnormal and infinite. */
+static void
+test_extent(const struct kernels *k)
+{
+    enum { N = 70 };
+    bool ok = true;
+
+    for (int round = 0; round < 400; round++) {
+        float x[N], high = -INFINITY, low = INFINITY, least = INFINITY;
+        double unit = INFINITY;
+        bool finite = true, narrow = true;
+        size_t n = (size_t)round % N + 1;
+
+        for (size_t i = 0; i < n; i++) {
+            uint32_t u = (uint32_t)fence_random();
+
+            u = round % 4 == 0 ? u & 0xFFFF0000 : round % 4 == 1 ? u & 0x807FFFFF : u;
+            x[i] = u % 7 == 0 ? 0 : float_of_bits((u & 0x7FFFFFFF) > 0x7F800000 ? u & 0xBFFFFFFF : u);
+            finite = finite && isfinite(x[i]);
+            narrow = narrow && (bits_of_float(x[i]) & 0xFFFF) == 0;
+            high = x[i] > high ? x[i] : high;
+            low = x[i] < low ? x[i] : low;
+            if (x[i] != 0 && isfinite(x[i])) {
+                least = fabsf(x[i]) < least ? fabsf(x[i]) : least;
+                unit = last_bit(x[i]) < unit ? last_bit(x[i]) : unit;
+            }
+        }
+        struct same_extent e = k->same_extent(x, n);
+        ok = ok && e.high == high && e.low == low && e.finite == finite && e.narrow == narrow
+            && (!finite || (e.least == least && (double)e.unit == unit));
+    }
+    CHECK_ROW(ok, "extent");
+}
+
+/* Integers times a scale and steps from a minimum are found again; one other value, or a code out of range, is not taken. */
+static void
+test_products(const struct kernels *k)
+{
+    enum { N = 64 };
+    bool ok = true;
+
+    for (int round = 0; round < 300; round++) {
+        float x[N], d = (float)(1 + fence_random() % 255) * (round % 2 ? 0x1p-9f : -0x1p3f), m = (float)(fence_random() % 64) * 0x1p-4f;
+        uint8_t q[N], wanted[N];
+        bool rounds = round % 3 == 0;
+
+        for (int kind = 0; kind < 2; kind++) {
+            for (int i = 0; i < N; i++) {
+                wanted[i] = (uint8_t)(fence_random() % 32);
+                x[i] = kind == 0 ? (float)(wanted[i] - 16) * d : (float)wanted[i] * d + m;
+                x[i] = kind == 0 && rounds ? bfloat16_to_float(bfloat16_of_float(x[i])) : x[i];
+            }
+#define FOUND(top) (kind == 0 ? k->same_products(q, x, N, d, 16, 0, top, rounds) : k->same_steps(q, x, N, d, m, top))
+            ok = ok && FOUND(31) && memcmp(q, wanted, N) == 0;
+            size_t at = fence_random() % N;
+            float was = x[at];
+            x[at] = kind == 0 ? 16 * d : 32 * d + m;
+            ok = ok && !FOUND(31);
+            x[at] = was + 0.25f * d;
+            ok = ok && !FOUND(31);
+            x[at] = NAN;
+            ok = ok && !FOUND(31);
+#undef FOUND
+        }
+    }
+    CHECK_ROW(ok, "products");
+}
+
 /* Blocks that are taken apart and joined again are the same, and their codes and factors are those that the decoder multiplies. */
 static void
 test_join(const struct kernels *k)
@@ -473,6 +551,8 @@ main(void)
         test_known(k);
         test_bits(k);
         test_same(k);
+        test_extent(k);
+        test_products(k);
         test_join(k);
         test_packs(k);
     }
