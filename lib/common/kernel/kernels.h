@@ -139,6 +139,8 @@ typedef size_t kernel_wide_beyond(const double *v, size_t n, double most);
 
 /* same.h */
 typedef bool kernel_same_floats(const float *x, const float *y, size_t n);
+typedef bool kernel_same_rounded(enum dtype type, const float *x, const float *y, size_t n);
+typedef size_t kernel_same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale);
 
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
@@ -189,6 +191,8 @@ struct kernels {
     kernel_q_join *q_join;
     kernel_q_split *q_split;
     kernel_same_floats *same_floats;
+    kernel_same_rounded *same_rounded;
+    kernel_same_fp8 *same_fp8;
     kernel_loss *loss;
     kernel_shift *shift;
     kernel_wide_from *wide_from;

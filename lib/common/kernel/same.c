@@ -1,5 +1,9 @@
 #include "kernel/same.h"
 
+#include <math.h>
+
+#include "kernel/rounded.h"
+
 enum { AT_ONCE = 32 };
 
 bool
@@ -13,6 +17,30 @@ same_floats(const float *x, const float *y, size_t n)
     for (; i < n; i++)
         differs |= x[i] != y[i];
     return !differs;
+}
+
+bool
+same_rounded(enum dtype type, const float *x, const float *y, size_t n)
+{
+    bool same = true;
+    for (size_t i = 0; same && i < n; i++) {
+        float near = rounded(type, x[i]);
+        same = (near == rounded(type, y[i]) && isfinite(near)) || x[i] == y[i];
+    }
+    return same;
+}
+
+size_t
+same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale)
+{
+    const struct same_fp8_form f = codes == DTYPE_F8_E4M3 ? SAME_E4M3 : SAME_E5M2;
+    const float inverse = 1 / scale;
+    size_t i = 0;
+    for (bool held = true; held && i < n; i += held) {
+        float q = x[i] * inverse, t = q * f.split, code = fabsf(q) < f.least ? q + f.magic - f.magic : t - (t - q);
+        held = fabsf(q) < f.end && rounded(type, code * scale) == x[i];
+    }
+    return i;
 }
 
 bool
