@@ -22,6 +22,7 @@ struct solve_block {
     uint64_t at;                        /* element of the weight; that of the row if `column` is set */
     const uint32_t *column;             /* of each value, if they are not neighbours; else NULL */
     const float *scale, *term, *zero, *unit, *code;
+    const struct kernels *kernels;
     enum exact_level level;
     struct exact_source source;
     struct exact_fail *fail;            /* set on failure */

@@ -140,6 +140,7 @@ static const struct kernels scalar = {
     .same_floats = same_floats,
     .same_rounded = same_rounded,
     .same_fp8 = same_fp8,
+    .same_nvfp4 = same_nvfp4,
     .loss = loss_add,
     .shift = shift_add,
     .wide_from = wide_from,

@@ -24,6 +24,7 @@
 #include "kernel/encode_mx.h"
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
+#include "kernel/same_nvfp4.h"
 #include "kernel/shift.h"
 #include "kernel/wide.h"
 #include "kernel/lowrank.h"
@@ -142,6 +143,9 @@ typedef bool kernel_same_floats(const float *x, const float *y, size_t n);
 typedef bool kernel_same_rounded(enum dtype type, const float *x, const float *y, size_t n);
 typedef size_t kernel_same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale);
 
+/* same_nvfp4.h */
+typedef size_t kernel_same_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, size_t nblocks, const struct same_nvfp4 *how);
+
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
 
@@ -193,6 +197,7 @@ struct kernels {
     kernel_same_floats *same_floats;
     kernel_same_rounded *same_rounded;
     kernel_same_fp8 *same_fp8;
+    kernel_same_nvfp4 *same_nvfp4;
     kernel_loss *loss;
     kernel_shift *shift;
     kernel_wide_from *wide_from;
