@@ -443,6 +443,14 @@ test_same_nvfp4(const struct kernels *k)
         ok = ok && k->same_nvfp4(s, c, found, x, n, &how) == n && memcmp(s, scale, n) == 0;
         for (size_t i = 0; i < n * BLOCK; i++)
             ok = ok && (c[i / 2] >> i % 2 * 4 & 15) == code[i] && found[i / BLOCK] >> (code[i] & 7) & 1;
+        for (size_t i = 0; how.powers && i < n; i++) {
+            struct e2m1_range r = { -1000, 1000 };
+            int lo = ilogbf(x[i * BLOCK + 5]) - 2, hi = 1000;
+            for (size_t j = i * BLOCK; j < (i + 1) * BLOCK; j++)        /* halves, 2 and 4, and the rest are 1 and 3 times a power of two */
+                hi = x[j] != 0 && ilogbf(x[j]) + 1 - (fabsf(x[j]) != ldexpf(1, ilogbf(x[j]))) < hi
+                    ? ilogbf(x[j]) + 1 - (fabsf(x[j]) != ldexpf(1, ilogbf(x[j]))) : hi;
+            ok = ok && k->e2m1_range(&r, x + i * BLOCK, 1) == 1 && r.lo == lo && r.hi == hi;
+        }
         x[fence_random() % (N * BLOCK)] = round % 5 == 0 ? (float)NAN : 0.77f * x[5];
         size_t held = same_nvfp4(s2, c2, found2, x, N, &how);
         ok = ok && k->same_nvfp4(s, c, found, x, N, &how) == held && memcmp(s, s2, held) == 0 && memcmp(c, c2, held * 8) == 0

@@ -305,7 +305,7 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
 /* Some tiles of a band: the first half of the rows of each in one buffer, the second in another. */
 enum { HALF = TILE / 2, PANEL = ENCODE_FLOATS / HALF };
 
-/* Reads n columns of a band from tile t on. */
+/* Reads n columns of a band, the first of which is that of tile t. */
 static bool
 read_panel(const struct encoding *e, const struct encode_run *run, const struct tile_at *t, size_t n, struct err *err)
 {
@@ -463,7 +463,7 @@ foresee_run(const struct encoding *e, const struct solve_fp8 *how, const struct 
     return most - least <= 14;
 }
 
-/* Surveys a region of a dense weight: finds a scale that holds all of its values, and the values that it follows from; or NAN, and none.
+/* Surveys a region of a dense weight: finds a scale that holds all of its values, and the values that determine it; or NAN, and none.
  * Returns false for values that are not finite, or with an error. */
 static bool
 survey_dense_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first, uint64_t end, float *f,

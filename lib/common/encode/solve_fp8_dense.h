@@ -1,5 +1,5 @@
-/* solve_fp8_dense: the scale of dense values that were codes times one scale once. It follows from a few of the values; whether it holds
- * for all of them, a kernel tells. */
+/* solve_fp8_dense: the scale of dense values that were codes times one scale once. It follows from a few of the values; whether it
+ * holds for all of them, a kernel finds out. */
 #ifndef ENCODE_SOLVE_FP8_DENSE_H
 #define ENCODE_SOLVE_FP8_DENSE_H
 
@@ -29,8 +29,8 @@ struct solve_fp8_found {
     float scale;
 };
 
-/* Adds the magnitude of a value, of which the scale is to be code times. Begin with { .codes = SIZE_MAX }. Returns false if there is no scale, or it
- * cannot be told from these values alone. */
+/* Adds the magnitude of a value, of which the scale is to be code times. Begin with { .codes = SIZE_MAX }. Returns false if no scale holds them, or it
+ * depends on more than these values. */
 bool solve_fp8_add(struct solve_fp8_found *f, const struct solve_fp8 *how, enum exact_level level, float v);
 
 /* Returns how many of n values, from the first one on, are codes times a scale. */
@@ -48,7 +48,7 @@ solve_fp8_row(const struct solve_fp8_tile *t, size_t r)
 }
 
 /* Sets the scale that solve_fp8_search() finds for all values of a tile, or the smallest power of two if scales are E8M0. Returns false
- * if there is none, or it takes more: values that are not finite, very large or very small. */
+ * if no scale holds them, or a search is needed: values that are not finite, very large or very small. */
 bool solve_fp8_dense(float *scale, const struct solve_fp8 *how, enum exact_level level, const struct kernels *k,
     const struct solve_fp8_tile *t);
 

@@ -1,6 +1,7 @@
 /* NVFP4: codes and scales of blocks move; only the scale for all blocks is in question, since its readers multiply in another
  * order, or divide. From powers of two, it is a power of two. From a dense copy, it follows from all blocks together. */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -198,6 +199,19 @@ survey_copies(const struct encoding *e, const struct encode_run *run, uint64_t f
     return true;
 }
 
+/* Adds values that are E2M1 codes times powers of two, at level BF16, too, and returns how many. */
+static size_t
+add_powers(const struct encode_run *run, size_t n, float *f)
+{
+    struct e2m1_range range = { INT_MIN, INT_MAX };
+    size_t done = f[BITS] == 0 ? run->kernels->e2m1_range(&range, run->x, n / BLOCK) * BLOCK : 0;
+    if (range.lo != INT_MIN) {
+        f[MOST_LO] = fmaxf(f[MOST_LO], (float)range.lo);
+        f[LEAST_HI] = fminf(f[LEAST_HI], (float)range.hi);
+    }
+    return done;
+}
+
 /* Finds the range of exponents of all blocks of a region. */
 bool
 solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, enum solve_nvfp4_reader reader,
@@ -229,7 +243,7 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
             run->kernels->encode_absmax(&all, run->x, n, n);
         if (isfinite(all))
             f[MOST] = fmaxf(f[MOST], (float)solve_rounded(e->exact->level, all));
-        for (size_t i = 0; i < n && !(isfinite(all) && f[BITS] != 0); i += BLOCK) {
+        for (size_t i = dense && e->exact->level != EXACT_F16 ? add_powers(run, n, f) : 0; i < n && !(isfinite(all) && f[BITS] != 0); i += BLOCK) {
             struct solve_block b;
             struct solve_range r = SOLVE_RANGE;
             int hint;

@@ -141,6 +141,7 @@ static const struct kernels scalar = {
     .same_rounded = same_rounded,
     .same_fp8 = same_fp8,
     .same_nvfp4 = same_nvfp4,
+    .e2m1_range = e2m1_range,
     .loss = loss_add,
     .shift = shift_add,
     .wide_from = wide_from,

@@ -145,6 +145,7 @@ typedef size_t kernel_same_fp8(enum dtype codes, enum dtype type, const float *x
 
 /* same_nvfp4.h */
 typedef size_t kernel_same_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, size_t nblocks, const struct same_nvfp4 *how);
+typedef size_t kernel_e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks);
 
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
@@ -198,6 +199,7 @@ struct kernels {
     kernel_same_rounded *same_rounded;
     kernel_same_fp8 *same_fp8;
     kernel_same_nvfp4 *same_nvfp4;
+    kernel_e2m1_range *e2m1_range;
     kernel_loss *loss;
     kernel_shift *shift;
     kernel_wide_from *wide_from;

@@ -73,7 +73,7 @@ avx2_same_rounded(enum dtype type, const float *x, const float *y, size_t n)
         : avx2_same_floats(x, y, n);
 }
 
-/* Returns the lanes that are no code times the scale. */
+/* Returns the lanes that are not a code times the scale. */
 static ALWAYS_INLINE __m256
 no_code(const float *x, __m256 scale, __m256 inverse, const struct same_fp8_form f, const enum dtype type)
 {
