@@ -11,7 +11,7 @@
 bool
 solve_fp8_is_dense(const struct encoding *e)
 {
-    return e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_F16;
+    return e->exact->source.codes == EXACT_DENSE && (e->exact->level == EXACT_F32 || e->exact->level == EXACT_BF16);
 }
 
 /* Returns the number of magnitudes of codes, and lists them. */
