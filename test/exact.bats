@@ -357,6 +357,19 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
     done
 }
 
+@test "a copy of NVFP4 gets its codes back without a scale for all blocks, and with other ranges than 448" {
+    "$helpers/codes" int4.safetensors int4 model.layers.0.mlp.up_proj.weight:64x256
+    amn-remember -q -o m.safetensors int4.safetensors
+    amn-forget -q --pure --scheme nvfp4 --to gguf -o m.gguf m.safetensors
+    amn-remember -q --to safetensors --dtype bf16 -o copy.safetensors m.gguf
+    for s in 'modelopt-nvfp4 --to safetensors' 'nvfp4 --to gguf'; do
+        try 0 amn-forget --exact=bf16 --scheme $s -o back copy.safetensors
+        grep -q 'exact: 1 weight' err
+        amn-remember -q --to safetensors --dtype bf16 -o again.safetensors back
+        diff <(values copy.safetensors) <(values again.safetensors)
+    done
+}
+
 @test "a copy of INT8 with zero points gets scales, codes and zero points back: several codes may denote a rounded value" {
     "$helpers/codes" m.safetensors int8-zeros a.weight:64x512
     for type in bf16 f16 f32; do

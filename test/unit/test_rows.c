@@ -7,9 +7,12 @@
 
 #include "base/bytes.h"
 #include "dtype/bfloat16.h"
+#include "dtype/float8.h"
 #include "dtype/half.h"
 #include "fence.h"
 #include "kernel/kernels.h"
+#include "kernel/rounded.h"
+#include "kernel/same.h"
 #include "sets.h"
 
 enum { CANARY = 0xA5, GUARD = 64, MOST = 4000 };
@@ -440,6 +443,100 @@ test_same(const struct kernels *k)
     CHECK_ROW(ok && k->same_floats(x, y, N), "same");
 }
 
+/* The comparison after rounding is that of the reference: for neighbours of BF16 and F16 numbers, and where these end. */
+static void
+test_same_rounded(const struct kernels *k)
+{
+    static const enum dtype types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
+    static const float ends[] = { 0, -0.0f, 65519, 65520, 0x1.FEFFFEp127f, 0x1.FFp127f, 0x1p-25f, 0x1p-134f, (float)INFINITY, (float)NAN };
+    enum { N = 19, ENDS = sizeof ends / sizeof *ends };
+    bool ok = true;
+
+    for (unsigned t = 0; t < 3; t++)
+        for (size_t round = 0; round < 4000; round++) {
+            float x[N], y[N];
+            for (size_t i = 0; i < N; i++) {
+                x[i] = float_of_bits((uint32_t)fence_random() & (i % 2 == 0 ? 0xFFFF0000u : 0xFFFFE000u));
+                x[i] = isnan(x[i]) ? 1 : x[i];
+                y[i] = float_of_bits(bits_of_float(x[i]) + (uint32_t)(fence_random() % 0x3000));
+            }
+            size_t at = fence_random() % N;
+            if (round % 2 == 0)
+                memcpy(y, x, sizeof y);
+            x[at] = ends[fence_random() % ENDS];
+            y[at] = round % 3 != 0 ? ends[fence_random() % ENDS] : x[at];
+            ok = ok && k->same_rounded(types[t], x, y, N) == same_rounded(types[t], x, y, N);
+        }
+    CHECK_ROW(ok, "same after rounding");
+}
+
+/* Products of codes and a scale are found as such, and the first other value is. */
+static void
+test_same_fp8(const struct kernels *k)
+{
+    static const enum dtype codes[] = { DTYPE_F8_E4M3, DTYPE_F8_E5M2 }, types[] = { DTYPE_F32, DTYPE_BF16 };
+    enum { N = 83 };
+    bool ok = true;
+
+    for (unsigned round = 0; round < 8000; round++) {
+        enum dtype code = codes[round % 2], type = types[round / 2 % 2];
+        float x[N], scale = (1 + (float)(fence_random() % (1 << 20)) * 0x1p-20f) * ldexpf(1, (int)(fence_random() % 100) - 50);
+        for (size_t i = 0; i < N; i++) {
+            uint8_t c = (uint8_t)fence_random();
+            x[i] = float8_to_float(code, (c & 0x7F) <= (code == DTYPE_F8_E4M3 ? 0x7E : 0x7B) ? c : 0) * scale;
+            x[i] = type == DTYPE_BF16 ? rounded(DTYPE_BF16, x[i]) : x[i];
+        }
+        size_t n = fence_random() % (N + 1), at = fence_random() % N;
+        ok = ok && k->same_fp8(code, type, x, n, scale) == n;
+        x[at] = round % 3 == 0 ? (float)NAN : round % 3 == 1 ? 1.03f * x[at] : (code == DTYPE_F8_E4M3 ? 480.0f : 65536.0f) * scale;
+        ok = ok && k->same_fp8(code, type, x, n, scale) == same_fp8(code, type, x, n, scale);
+        ok = ok && (x[at] == 0 || k->same_fp8(code, type, x, n, scale) == (at < n ? at : n));
+    }
+    CHECK_ROW(ok, "codes times a scale");
+}
+
+/* Blocks that ggml's decoder makes, and other decoders' formulas, get their scales and codes back if a code of the largest magnitude occurs. */
+static void
+test_same_nvfp4(const struct kernels *k)
+{
+    static const float values[8] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6 };
+    enum { N = 21, BLOCK = SAME_NVFP4 };
+    bool ok = true;
+
+    for (unsigned round = 0; round < 4000; round++) {
+        struct same_nvfp4 how = { .type = round % 2 != 0 ? DTYPE_BF16 : DTYPE_F32, .divides = round % 3 == 1, .codes_first = round % 3 == 2,
+            .powers = round % 7 == 0 };
+        how.second = ldexpf(how.powers ? 1 : 1 + (float)(fence_random() % (1 << 20)) * 0x1p-20f, (int)(fence_random() % 60) - 30);
+        float x[N * BLOCK];
+        uint8_t scale[N], code[N * BLOCK], s[N], c[N * BLOCK / 2], found[N], s2[N], c2[N * BLOCK / 2], found2[N];
+        for (size_t i = 0; i < N * BLOCK; i++) {
+            if (i % BLOCK == 0)
+                scale[i / BLOCK] = (uint8_t)(how.powers ? (fence_random() % 15 + 1) << 3 : fence_random() % 0x7E + 1);
+            code[i] = i % BLOCK == 5 ? 7 : fence_random() & 15;
+            float e = float8_to_float(DTYPE_F8_E4M3, scale[i / BLOCK]), v = values[code[i] & 7];
+            v = how.codes_first ? v * e * how.second : v * (how.divides ? e / how.second : e * how.second);
+            x[i] = rounded(how.type, code[i] & 8 ? -v : v);
+        }
+        size_t n = fence_random() % (N + 1);
+        ok = ok && k->same_nvfp4(s, c, found, x, n, &how) == n && memcmp(s, scale, n) == 0;
+        for (size_t i = 0; i < n * BLOCK; i++)
+            ok = ok && (c[i / 2] >> i % 2 * 4 & 15) == code[i] && found[i / BLOCK] >> (code[i] & 7) & 1;
+        for (size_t i = 0; how.powers && i < n; i++) {
+            struct e2m1_range r = { -1000, 1000 };
+            int lo = ilogbf(x[i * BLOCK + 5]) - 2, hi = 1000;
+            for (size_t j = i * BLOCK; j < (i + 1) * BLOCK; j++)        /* halves, 2 and 4, and the rest are 1 and 3 times a power of two */
+                hi = x[j] != 0 && ilogbf(x[j]) + 1 - (fabsf(x[j]) != ldexpf(1, ilogbf(x[j]))) < hi
+                    ? ilogbf(x[j]) + 1 - (fabsf(x[j]) != ldexpf(1, ilogbf(x[j]))) : hi;
+            ok = ok && k->e2m1_range(&r, x + i * BLOCK, 1) == 1 && r.lo == lo && r.hi == hi;
+        }
+        x[fence_random() % (N * BLOCK)] = round % 5 == 0 ? (float)NAN : 0.77f * x[5];
+        size_t held = same_nvfp4(s2, c2, found2, x, N, &how);
+        ok = ok && k->same_nvfp4(s, c, found, x, N, &how) == held && memcmp(s, s2, held) == 0 && memcmp(c, c2, held * 8) == 0
+            && memcmp(found, found2, held) == 0;
+    }
+    CHECK_ROW(ok, "blocks of NVFP4");
+}
+
 static void
 test_bits(const struct kernels *k)
 {
@@ -553,6 +650,9 @@ main(void)
         test_same(k);
         test_extent(k);
         test_products(k);
+        test_same_rounded(k);
+        test_same_fp8(k);
+        test_same_nvfp4(k);
         test_join(k);
         test_packs(k);
     }

@@ -13,6 +13,7 @@
  */
 #include "encode/bnb4.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -348,8 +349,11 @@ encode_blocks(const struct encoding *e, const struct encode_run *run, float *abs
     if (e->exact->source.codes != EXACT_DENSE || e->exact->level == EXACT_F16 || run->n % size != 0)
         return false;
     k->encode_nf4(codes, absmax, run->x, run->n, size);
+    for (size_t i = 0; i < run->n / size; i++)
+        if (!isfinite(absmax[i]))
+            return false;
     decode_blocks(e, run, absmax, codes);
-    if (!same_rounded(k, e->exact->level == EXACT_BF16 ? DTYPE_BF16 : DTYPE_F32, run->x, run->back, run->n))
+    if (!k->same_rounded(e->exact->level == EXACT_BF16 ? DTYPE_BF16 : DTYPE_F32, run->x, run->back, run->n))
         return false;
     if (run->hints.way)
         *run->hints.way = EXACT_SEARCH;

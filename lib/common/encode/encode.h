@@ -70,6 +70,7 @@ struct encoding {
     const struct fused *fused;      /* weights that are surveyed together with this one (plan/fused.h), or NULL. Borrowed */
     const struct exact_terms *exact;      /* of an exact encoding, or NULL. Borrowed */
     const uint32_t *order;          /* of an exact encoding whose groups are not neighbours: see ordered.h. Borrowed, or NULL */
+    bool solved;                    /* of an exact encoding: its survey showed that solve() succeeds */
     const float *facts;             /* results of a survey that was made before the output is laid out, or NULL. Borrowed */
 };
 

@@ -27,8 +27,8 @@ solve_begin(struct solve_block *b, const struct encoding *e, const struct encode
 {
     size_t i = (size_t)(x - run->hints.base);
     const struct encode_hints *h = &run->hints;
-    *b = (struct solve_block){ .x = x, .n = n, .at = at, .level = e->exact->level, .source = e->exact->source,
-        .kernels = run->kernels, .fail = h->fail, .way = h->way };
+    *b = (struct solve_block){ .x = x, .n = n, .at = at, .kernels = run->kernels, .level = e->exact->level, .source = e->exact->source,
+        .fail = h->fail, .way = h->way };
     b->scale = h->scale ? h->scale + i : NULL;
     b->term = h->term ? h->term + i : NULL;
     b->zero = h->zero ? h->zero + i : NULL;

@@ -24,9 +24,9 @@ struct solve_block {
     uint64_t at;                        /* element of the weight; that of the row if `column` is set */
     const uint32_t *column;             /* of each value, if they are not neighbours; else NULL */
     const float *scale, *term, *zero, *unit, *code;
+    const struct kernels *kernels;
     enum exact_level level;
     struct exact_source source;
-    const struct kernels *kernels;
     struct exact_fail *fail;            /* set on failure */
     enum exact_way *way;                /* raised to what the block needed */
 };

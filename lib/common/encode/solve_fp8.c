@@ -12,11 +12,11 @@
 #include "dtype/float8.h"
 #include "encode/groups.h"
 #include "encode/move.h"
-#include "encode/solve.h"
+#include "encode/solve_fp8_dense.h"
 #include "kernel/encode_fp8.h"
 #include "kernel/same.h"
 
-enum { TILE = 128, REGION = 1 << 20, MOST_CODES = 126 };
+enum { TILE = 128, REGION = 1 << 20, MOST_CODES = SOLVE_FP8_CODES };
 
 /* The facts of a tile or region, as floats. The regions of a weight with one scale then have their distinct magnitudes; after all
  * regions comes one fact, which is set if these are to be collected. */
@@ -53,25 +53,27 @@ is_code_of(const struct solve_fp8 *how, enum exact_level level, double v, float 
     return solve_same(level, v, (double)code * (double)scale);
 }
 
-/* Encodes F32 values with a scale, and decodes them to `back`. Returns true if they are the same; false at other levels. */
+/* Encodes values with a scale, and decodes them to `back`. Returns true if they are the same, and no other codes are; false at other levels
+ * than F32 and BF16. */
 static bool
 put_fast(const struct solve_fp8 *how, const struct encode_run *run, const struct solve_block *b, float scale, uint8_t *y, float *back)
 {
     const struct encode_fp8 rule = { .scale = scale, .quotient = DTYPE_F32 };
-    if (!solve_is_plain(b))
+    bool plain = solve_is_plain(b);
+    if (!plain && !(b->level == EXACT_BF16 && solve_fp8_is_unique(scale)))
         return false;
     (how->codes == DTYPE_F8_E4M3 ? run->kernels->encode_e4m3 : run->kernels->encode_e5m2)(y, b->x, b->n, &rule);
     run->kernels->fp8_f32(back, b->n, &(struct fp8_rows){ .dtype = how->codes, .rows = 1, .cols = b->n, .x = y, .scales = &scale,
         .scale_cols = b->n });
-    return same_floats(back, b->x, b->n);
+    return run->kernels->same_rounded(plain ? DTYPE_F32 : DTYPE_BF16, b->x, back, b->n);
 }
 
 /* Returns true if all values, at most TILE, are codes times a scale. */
 static bool
 are_codes(const struct solve_fp8 *how, const struct encode_run *run, const struct solve_block *b, float scale)
 {
-    if (solve_is_plain(b))
-        return put_fast(how, run, b, scale, run->room, (float *)run->room + TILE);
+    if (put_fast(how, run, b, scale, run->room, (float *)run->room + TILE))
+        return true;
     for (size_t i = 0; i < b->n; i++)
         if (solve_value(b, i) != 0 && !is_code_of(how, b->level, solve_value(b, i), scale))
             return false;
@@ -165,21 +167,6 @@ choose(const struct encoding *e, const struct solve_fp8 *how, float *f, enum exa
     return *cause == EXACT_HOLDS;
 }
 
-/* Finds a scale by the magnitudes that occur. */
-static bool
-search(const struct solve_fp8 *how, const struct solve_set *set, enum exact_level level, float *scale)
-{
-    double list[MOST_CODES], d = 0;
-    unsigned most = how->codes == DTYPE_F8_E4M3 ? 126 : 123;
-    const struct solve_codes codes = { list, list, most, most };
-    for (unsigned code = 1; code <= most; code++)
-        list[code - 1] = (double)float8_to_float(how->codes, (uint8_t)code);
-    if (set->n != 0 && !solve_run(&d, &codes, set->v, set->sign, set->n, how->scale, level))
-        return false;
-    *scale = (float)d;
-    return true;
-}
-
 /* --- tiles */
 
 /* Where a tile is. */
@@ -271,7 +258,7 @@ settle_tile(const struct encoding *e, const struct solve_fp8 *how, const struct 
     if (run->hints.way)
         *run->hints.way = EXACT_SEARCH;
     if (!is_power_form(how) && cause != EXACT_NONFINITE) {
-        if (look_again(e, how, run, &t, cause, f[LO], &set, err) && search(how, &set, e->exact->level, &f[SCALE]))
+        if (look_again(e, how, run, &t, cause, f[LO], &set, err) && solve_fp8_search(how, &set, e->exact->level, &f[SCALE]))
             return true;
         if (err->kind != ERR_NONE)
             return false;
@@ -318,6 +305,59 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
     return true;
 }
 
+/* Some tiles of a band: the first half of the rows of each in one buffer, the second in another. */
+enum { HALF = TILE / 2, PANEL = ENCODE_FLOATS / HALF };
+
+/* Reads n columns of a band, the first of which is that of tile t. */
+static bool
+read_panel(const struct encoding *e, const struct encode_run *run, const struct tile_at *t, size_t n, struct err *err)
+{
+    for (uint64_t r = 0; r < t->rows;) {
+        uint64_t count = n == e->cols ? num_min(HALF, t->rows - r) : 1;
+        if (!run->read(run->of, t->first + r * e->cols, n * (size_t)count, (r < HALF ? run->x : run->back) + r % HALF * n, err))
+            return false;
+        r += count;
+    }
+    return true;
+}
+
+/* Finds the scale of tile i of a band from its values, which are read. */
+static bool
+survey_dense_tile(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, uint64_t i,
+    const struct solve_fp8_tile *x, float *f, bool *fast, struct err *err)
+{
+    const struct tile_at t = find_tile(e, how, band, i);
+    *fast = solve_fp8_dense(&f[SCALE], how, e->exact->level, run->kernels, x);
+    if (*fast)
+        return true;
+    for (size_t r = 0; r < t.rows; r++) {
+        struct solve_block b;
+        solve_begin(&b, e, run, solve_fp8_row(x, r), (size_t)t.cols, t.first + r * e->cols);
+        add(how, run, f, &b);
+    }
+    return settle_tile(e, how, run, band, i, f, err);
+}
+
+static bool
+survey_dense(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, float *facts, struct err *err)
+{
+    size_t n = 0;
+    bool fast = false;
+    for (uint64_t i = 0; i < how->grid_cols; i++) {
+        uint64_t at = i % (PANEL / TILE), left = i - at;
+        const struct tile_at t = find_tile(e, how, band, i), first = find_tile(e, how, band, left);
+        n = (size_t)num_min(PANEL, e->cols - left * TILE);
+        if ((at == 0 || !fast) && !read_panel(e, run, &first, n, err))          /* a search uses the buffer */
+            return false;
+        const struct solve_fp8_tile x = { { run->x + at * TILE, run->back + at * TILE }, (size_t)t.rows, HALF, (size_t)t.cols, n };
+        if (!survey_dense_tile(e, how, run, band, i, &x, facts + i * FACTS, &fast, err))
+            return false;
+    }
+    if (run->hints.way && *run->hints.way < EXACT_SEARCH)
+        *run->hints.way = EXACT_SEARCH;
+    return true;
+}
+
 static bool
 survey_band(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band, float *facts, struct err *err)
 {
@@ -328,6 +368,8 @@ survey_band(const struct encoding *e, const struct solve_fp8 *how, const struct 
     if (err->kind != ERR_NONE)
         return false;
     memset(facts, 0, grid * FACTS * sizeof *facts);
+    if (solve_fp8_is_dense(e))
+        return survey_dense(e, how, run, band, facts, err);
     for (uint64_t done = 0; done < rows; done += step)
         for (uint64_t c = 0, n; c < e->cols; c += n) {
             n = num_min(cols, e->cols - c);
@@ -356,21 +398,44 @@ collects(const struct encoding *e, float *facts)
     return facts + e->nregions * FACTS_OF_WEIGHT;
 }
 
-static bool
-collect(float *f, const struct solve_block *b)
+/* Magnitudes of a region, and some of them by their bits, to pass values that were seen before. */
+struct seen {
+    struct solve_set set;
+    float by_bits[512];
+};
+
+static float *
+place_of(struct seen *s, float v)
 {
-    struct solve_set set = { .n = (size_t)f[COUNT] }, more;
-    for (size_t i = 0; i < set.n; i++)
-        set.v[i] = (double)f[SET + i];
+    return &s->by_bits[(bits_of_float(v) >> 16 ^ bits_of_float(v)) % 512];
+}
+
+/* Adds those of a block. Fails if there are too many. */
+static bool
+collect(struct seen *s, const struct solve_block *b)
+{
+    struct solve_set more;
+    size_t i = 0;
+    while (i < b->n && !b->unit && (b->x[i] == 0 || *place_of(s, b->x[i]) == b->x[i]))
+        i++;
+    if (i == b->n)
+        return true;
     if (!solve_collect(&more, b, MOST_CODES))
         return false;
-    for (size_t i = 0; i < more.n; i++)
-        if (!solve_insert(&set, more.v[i], 1, MOST_CODES))
+    for (i = 0; i < more.n; i++)
+        if (!solve_insert(&s->set, more.v[i], 1, MOST_CODES))
             return solve_fail(b, EXACT_SPAN, 0, NAN);
-    for (size_t i = 0; i < set.n; i++)
-        f[SET + i] = (float)set.v[i];
-    f[COUNT] = (float)set.n;
+    for (i = 0; i < b->n; i++)
+        *place_of(s, b->x[i]) = b->x[i];
     return true;
+}
+
+static void
+keep_set(float *f, const struct solve_set *set)
+{
+    f[COUNT] = (float)set->n;
+    for (size_t i = 0; i < set->n; i++)
+        f[SET + i] = (float)set->v[i];
 }
 
 /* Finds the range of a region from the scales that the source had, as if all codes occurred. */
@@ -401,6 +466,45 @@ foresee_run(const struct encoding *e, const struct solve_fp8 *how, const struct 
     return most - least <= 14;
 }
 
+/* Surveys a region of a dense weight: finds a scale that holds all of its values, and the values that determine it; or NAN, and none.
+ * Returns false for values that are not finite, or with an error. */
+static bool
+survey_dense_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first, uint64_t end, float *f,
+    struct err *err)
+{
+    struct solve_fp8_found s = { .set.n = 0, .codes = SIZE_MAX };
+    bool any = false, holds = true;
+    for (uint64_t at = first, n, from; at < end; at = from) {
+        float most;
+        n = num_min(end - at, ENCODE_FLOATS);
+        from = at + n;
+        if (!run->read(run->of, at, (size_t)n, run->x, err))
+            return false;
+        run->kernels->encode_absmax(&most, run->x, (size_t)n, (size_t)n);
+        if (!isfinite(most))
+            return false;
+        any = any || solve_rounded(e->exact->level, most) != 0;
+        if (any && s.set.n == 0)
+            holds = solve_fp8_add(&s, how, e->exact->level, most);
+        for (size_t i = 0; any && holds && i < n;) {
+            i = solve_fp8_held(how, e->exact->level, run->kernels, run->x, (size_t)n, s.scale);
+            holds = i == n || solve_fp8_add(&s, how, e->exact->level, run->x[i]);
+            if (i != n && at != first) {        /* those before were held by another scale */
+                from = first;
+                break;
+            }
+        }
+    }
+    f[HINT] = NAN;
+    f[FLAGS] = SEEN | UNHINTED | (any ? ANY : 0);
+    f[SCALE] = holds ? s.scale : NAN;
+    s.set.n = holds ? s.set.n : 0;
+    keep_set(f, &s.set);
+    if (run->hints.way && *run->hints.way < (any ? EXACT_SEARCH : EXACT_HINT))
+        *run->hints.way = any ? EXACT_SEARCH : EXACT_HINT;
+    return true;
+}
+
 static bool
 survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t region, float *facts,
     struct err *err)
@@ -410,6 +514,9 @@ survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct e
     bool again = *collects(e, facts) != 0;
     if (!again && (foresee_run(e, how, run, first, end, f, err) || err->kind != ERR_NONE))
         return err->kind == ERR_NONE;
+    if (!again && solve_fp8_is_dense(e) && (survey_dense_run(e, how, run, first, end, f, err) || err->kind != ERR_NONE))
+        return err->kind == ERR_NONE;
+    struct seen seen = { .set.n = 0 };
     for (uint64_t n; first < end; first += n) {
         struct solve_block b;
         n = num_min(end - first, ENCODE_FLOATS);
@@ -418,7 +525,7 @@ survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct e
         for (size_t i = 0, now; i < n; i += now) {
             now = (size_t)num_min(n - i, TILE);
             solve_begin(&b, e, run, run->x + i, now, first + i);
-            if (again && !collect(f, &b)) {
+            if (again && !collect(&seen, &b)) {
                 run->hints.fail->block = 0;
                 return false;
             }
@@ -429,6 +536,37 @@ survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct e
                 return solve_finite(&b) || solve_fail(&b, EXACT_NONFINITE, 0, NAN);
         }
     }
+    if (again)
+        keep_set(f, &seen.set);
+    return true;
+}
+
+/* Joins the magnitudes of all regions. */
+static bool
+join(struct solve_set *set, const struct encoding *e, const float *facts)
+{
+    set->n = 0;
+    for (uint64_t i = 0; i < e->nregions; i++, facts += FACTS_OF_WEIGHT)
+        for (size_t k = 0; k < (size_t)facts[COUNT]; k++)
+            if (!solve_insert(set, (double)facts[SET + k], 1, MOST_CODES))
+                return false;
+    return true;
+}
+
+/* Sets the scale of a dense weight if its regions have found the same one. */
+static bool
+settle_dense(const struct encoding *e, const struct solve_fp8 *how, float *facts)
+{
+    struct solve_set set;
+    float scale;
+    if (!solve_fp8_is_dense(e) || !join(&set, e, facts) || !solve_fp8_search(how, &set, e->exact->level, &scale))
+        return false;
+    for (uint64_t i = 0; i < e->nregions; i++) {
+        float found = facts[i * FACTS_OF_WEIGHT + SCALE];
+        if (found != scale && found != 0)               /* or NAN; 0 in regions of zeros */
+            return false;
+    }
+    facts[SCALE] = scale;
     return true;
 }
 
@@ -437,8 +575,7 @@ resolve_weight(struct encoding *e, const struct solve_fp8 *how, float *facts, st
 {
     enum exact_cause cause;
     enum exact_way way;
-    struct solve_set set = { .n = 0 };
-    bool fits = true;
+    struct solve_set set;
     for (uint64_t i = 1; i < e->nregions && *collects(e, facts) == 0; i++) {
         const float *f = facts + i * FACTS_OF_WEIGHT;
         unsigned flags = (unsigned)facts[FLAGS] | (unsigned)f[FLAGS];
@@ -448,17 +585,14 @@ resolve_weight(struct encoding *e, const struct solve_fp8 *how, float *facts, st
         facts[FLAGS] = (float)(flags | (facts[HINT] == f[HINT] ? 0 : DIFFER));
     }
     if (*collects(e, facts) == 0) {
-        if (choose(e, how, facts, &cause, &way))
+        if (choose(e, how, facts, &cause, &way) || (cause == EXACT_HOLDS && settle_dense(e, how, facts)))
             return true;
         if (cause == EXACT_NONFINITE)
             *fail = (struct exact_fail){ .cause = cause, .nearest = (double)NAN };
         *collects(e, facts) = 1;
         return false;
     }
-    for (uint64_t i = 0; i < e->nregions; i++)
-        for (size_t k = 0; fits && k < (size_t)facts[i * FACTS_OF_WEIGHT + COUNT]; k++)
-            fits = solve_insert(&set, (double)facts[i * FACTS_OF_WEIGHT + SET + k], 1, MOST_CODES);
-    if (fits && search(how, &set, e->exact->level, &facts[SCALE]))
+    if (join(&set, e, facts) && solve_fp8_search(how, &set, e->exact->level, &facts[SCALE]))
         return true;
     *fail = (struct exact_fail){ .cause = EXACT_SPAN, .value = set.n != 0 ? set.v[0] : 0, .nearest = (double)NAN };
     return false;
@@ -510,6 +644,10 @@ solve_row(const struct encoding *e, const struct solve_fp8 *how, const struct en
     enum exact_cause cause;
     enum exact_way way;
     struct solve_set set;
+    if (solve_fp8_is_dense(e) && solve_fp8_dense(scale, how, b->level, run->kernels, &(struct solve_fp8_tile){ { b->x, NULL }, 1, 1, b->n, b->n })) {
+        solve_way(b, EXACT_SEARCH);
+        return true;
+    }
     for (size_t i = 0; i < b->n; i += TILE) {
         struct solve_block part;
         solve_begin(&part, e, run, b->x + i, (size_t)num_min(TILE, b->n - i), b->at + i);
@@ -521,7 +659,7 @@ solve_row(const struct encoding *e, const struct solve_fp8 *how, const struct en
             return solve_finite(b) || solve_fail(b, cause, 0, NAN);
         if (!solve_collect(&set, b, MOST_CODES))
             return false;
-        if (!search(how, &set, b->level, &f[SCALE]))
+        if (!solve_fp8_search(how, &set, b->level, &f[SCALE]))
             return solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
     }
     solve_way(b, way);

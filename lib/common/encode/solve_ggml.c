@@ -8,7 +8,7 @@
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"
 #include "encode/move.h"
-#include "encode/solve_mx.h"
+#include "encode/solve_nvfp4_copy.h"
 #include "kernel/blocks.h"
 
 enum { ELEMS = 32 };
@@ -93,6 +93,24 @@ put_mxfp4(const struct solve_block *b, const struct kernels *k, uint8_t *y)
     return true;
 }
 
+/* Puts eight nibbles into the low halves of eight bytes, and back. */
+static inline uint64_t
+spread(uint64_t v)
+{
+    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
+    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+}
+
+static inline uint32_t
+join(uint64_t v)
+{
+    v &= UINT64_C(0x0F0F0F0F0F0F0F0F);
+    v = (v | v >> 4) & UINT64_C(0x00FF00FF00FF00FF);
+    v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return (uint32_t)(v | v >> 16);
+}
+
 /* Four blocks of 16. */
 static bool
 put_nvfp4(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, uint8_t *y)
@@ -108,13 +126,53 @@ put_nvfp4(const struct encoding *e, const struct encode_run *run, const float *x
     return true;
 }
 
+/* Solves count groups of four blocks. */
+static bool
+put_all_nvfp4(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *y)
+{
+    enum { AT_ONCE = ENCODE_ROOM / 64 };
+    uint8_t *code = run->room, *scale = code + AT_ONCE * NVFP4_ELEMS / 2;
+    struct same_nvfp4 how;
+    bool fast = e->exact->source.codes == EXACT_DENSE && solve_nvfp4_kernel(&how, SOLVE_NVFP4_BLOCKS, e->exact->level, run->facts[0]);
+    for (uint64_t i = 0; i < count; i++, y += NVFP4_BYTES) {
+        size_t n = (size_t)num_min(count - i, AT_ONCE), held = 0;
+        if (fast)
+            held = run->kernels->same_nvfp4(scale, code, NULL, run->x + i * NVFP4_ELEMS, 4 * n, &how) / 4;
+        if (held != 0 && run->hints.way)
+            *run->hints.way = EXACT_SEARCH;
+        for (size_t k = 0; k < 4 * held; k++) {
+            uint8_t *to = y + k / 4 * NVFP4_BYTES;
+            to[k % 4] = scale[k];
+            store_le64(to + 4 + k % 4 * 8, spread(load_le32(code + 8 * k)) | spread(load_le32(code + 8 * k + 4)) << 4);
+        }
+        i += held;
+        y += held * NVFP4_BYTES;
+        if (i == count)
+            break;
+        if (!put_nvfp4(e, run, run->x + i * NVFP4_ELEMS, at + i * NVFP4_ELEMS, y))
+            return false;
+    }
+    return true;
+}
+
+/* Decodes and compares them. */
+static void
+prove_nvfp4(const struct encode_run *run, uint64_t at, uint64_t count, const uint8_t *y)
+{
+    const float second = run->facts[0];
+    const size_t n = (size_t)(count * NVFP4_ELEMS);
+    run->kernels->block_f32[DTYPE_NVFP4](run->back, y, count);
+    for (size_t i = 0; second != 1 && i < n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            run->back[i + k] *= second;
+    run->compare(run->of, at, run->x, run->back, n);
+}
+
 static bool
 put_block(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, uint8_t *y)
 {
     enum dtype type = e->encoder->type;
     struct solve_block b;
-    if (type == DTYPE_NVFP4)
-        return put_nvfp4(e, run, x, at, y);
     solve_begin(&b, e, run, x, ELEMS, at);
     return type == DTYPE_MXFP4 ? put_mxfp4(&b, run->kernels, y) : has_minimum(type) ? put_steps(&b, type, y)
         : put_int(&b, type, y);
@@ -162,14 +220,19 @@ solve_ggml(const struct encoding *e, const struct encode_run *run, unsigned part
     if (e->exact->source.seconds)
         return solve_matrices(e, run, false, first, count, y, err);
     uint64_t at = first * f->elems, n = count * f->elems;
+    if (e->encoder->type == DTYPE_NVFP4) {
+        if (!put_all_nvfp4(e, run, at, count, y))
+            return false;
+        if (run->compare)
+            prove_nvfp4(run, at, count, y);
+        return true;
+    }
     for (uint64_t i = 0; i < n; i += f->elems, y += f->bytes)
         if (!put_block(e, run, run->x + i, at + i, y))
             return false;
     if (!run->compare)
         return true;
     run->kernels->block_f32[e->encoder->type](run->back, begin, count);
-    for (uint64_t i = 0; e->encoder->type == DTYPE_NVFP4 && i < n; i++)
-        run->back[i] *= run->facts[0];
     run->compare(run->of, at, run->x, run->back, n);
     return true;
 }
@@ -193,6 +256,7 @@ solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
         own.exact = &terms;
         if (!solve_nvfp4_settle(&own, SOLVE_NVFP4_BLOCKS, facts + k, fail))
             return false;
+        e->solved = own.solved;
         plain = plain && facts[k] == 1.0f;
     }
     e->nparts -= plain;
@@ -261,24 +325,6 @@ move_mxfp4(const struct encoding *e, const struct encode_run *run, uint64_t coun
         y += MXFP4_BYTES;
     }
     return same;
-}
-
-/* Puts eight nibbles into the low halves of eight bytes, and back. */
-static inline uint64_t
-spread(uint64_t v)
-{
-    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
-    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
-    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-}
-
-static inline uint32_t
-join(uint64_t v)
-{
-    v &= UINT64_C(0x0F0F0F0F0F0F0F0F);
-    v = (v | v >> 4) & UINT64_C(0x00FF00FF00FF00FF);
-    v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);
-    return (uint32_t)(v | v >> 16);
 }
 
 static bool

@@ -48,7 +48,7 @@ bool solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, 
     float *facts, struct err *err);
 
 /* Sets facts[0] to the scale for all blocks. May fail; without a cause if the weight has to be surveyed again. */
-bool solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail);
+bool solve_nvfp4_settle(struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail);
 
 /* Finds the scale and the codes of a block. */
 bool solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16]);

@@ -1,6 +1,7 @@
 /* NVFP4: codes and scales of blocks move; only the scale for all blocks is in question, since its readers multiply in another
  * order, or divide. From powers of two, it is a power of two. From a dense copy, it follows from all blocks together. */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,10 @@ enum { BLOCK = 16, REGION = 8 * ENCODE_FLOATS };
 
 /* Facts of a region. LO to COPY_HI are those of a dense copy: a run of patterns, as bits. After those of the regions comes one fact:
  * the largest magnitude of all, if the weight is surveyed again as a copy. */
-enum { MOST_LO, LEAST_HI, MOST_HINT, BITS, MOST, COPY_LO, COPY_HI, FACTS };
+enum { MOST_LO, LEAST_HI, MOST_HINT, BITS, MOST, COPY_LO, COPY_HI, TRY, FACTS };
+
+/* TRY: which of the runs of solve_nvfp4_try() held the region, or: none did; look for the block that the first one does not hold. */
+enum { TRY_NONE = -1, TRY_FAILED = -2 };
 
 static bool
 is_nvfp4(const struct exact_source *s)
@@ -131,6 +135,83 @@ locate(const struct encoding *e, const struct encode_run *run, uint64_t first, u
     return true;
 }
 
+/* Solves n blocks of a copy in order, with the scale `second` for all as far as that holds, and narrows the run. Returns false if one
+ * has no codes. */
+static bool
+add_copies(const struct encoding *e, const struct encode_run *run, uint64_t at, size_t n, enum solve_nvfp4_reader reader,
+    struct solve_nvfp4_run *found, struct solve_nvfp4_pairs *pairs, float *second)
+{
+    uint8_t *code = (uint8_t *)run->back, *scale = code + n * BLOCK / 2, *set = scale + n, q[BLOCK];
+    for (size_t done = 0; done < n; done++) {
+        struct same_nvfp4 how;
+        struct solve_block b;
+        bool any = solve_nvfp4_kernel(&how, reader, e->exact->level, *second);
+        how.powers = false;
+        size_t held = any ? run->kernels->same_nvfp4(scale, code, set, run->x + done * BLOCK, n - done, &how) : 0;
+        for (size_t i = 0; i < held; i++)
+            pairs->seen[scale[i]] |= set[i];
+        done += held;
+        if (done == n)
+            break;
+        solve_nvfp4_add_pairs(found, pairs, reader, e->exact->level, *second);
+        solve_begin(&b, e, run, run->x + done * BLOCK, BLOCK, at + done * BLOCK);
+        if (!solve_finite(&b) || !solve_nvfp4_copy(&b, reader, found, scale, q))
+            return false;
+        *second = solve_nvfp4_pick(reader, *found);
+    }
+    return true;
+}
+
+/* Narrows a run by all blocks of a region of a copy. */
+static bool
+narrow_region(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, enum solve_nvfp4_reader reader,
+    struct solve_nvfp4_run *found, struct err *err)
+{
+    struct solve_nvfp4_pairs pairs = { { 0 } };
+    float second = solve_nvfp4_pick(reader, *found);
+    for (size_t n; first < end; first += n) {
+        n = (size_t)num_min(end - first, ENCODE_FLOATS);
+        if (!run->read(run->of, first, n, run->x, err) || !add_copies(e, run, first, n / BLOCK, reader, found, &pairs, &second))
+            return false;
+    }
+    solve_nvfp4_add_pairs(found, &pairs, reader, e->exact->level, second);
+    return true;
+}
+
+/* Surveys a region of a copy, of which the largest magnitude is known: finds the first run that holds it. */
+static bool
+survey_copies(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, enum solve_nvfp4_reader reader,
+    float most, float *f, struct err *err)
+{
+    struct solve_nvfp4_run found = { 1, 0 };
+    int i = 0;
+    while (solve_nvfp4_try(&found, i, reader, e->exact->level, most)
+        && !narrow_region(e, run, first, end, reader, &found, err)) {
+        if (err->kind != ERR_NONE || f[TRY] == TRY_FAILED)
+            return false;
+        run->hints.fail->cause = EXACT_HOLDS;
+        found = (struct solve_nvfp4_run){ 1, 0 };
+        i++;
+    }
+    f[TRY] = found.lo > found.hi ? TRY_NONE : (float)i;
+    memcpy(&f[COPY_LO], &found.lo, sizeof found.lo);
+    memcpy(&f[COPY_HI], &found.hi, sizeof found.hi);
+    return true;
+}
+
+/* Adds values that are E2M1 codes times powers of two, at level BF16, too, and returns how many. */
+static size_t
+add_powers(const struct encode_run *run, size_t n, float *f)
+{
+    struct e2m1_range range = { INT_MIN, INT_MAX };
+    size_t done = f[BITS] == 0 ? run->kernels->e2m1_range(&range, run->x, n / BLOCK) * BLOCK : 0;
+    if (range.lo != INT_MIN) {
+        f[MOST_LO] = fmaxf(f[MOST_LO], (float)range.lo);
+        f[LEAST_HI] = fminf(f[LEAST_HI], (float)range.hi);
+    }
+    return done;
+}
+
 /* Finds the range of exponents of all blocks of a region. */
 bool
 solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, enum solve_nvfp4_reader reader,
@@ -146,29 +227,29 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
         return err->kind == ERR_NONE;
     float most = fmaxf(*copy_of(e, facts), 0);
     bool dense = e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_REAL;
-    struct solve_nvfp4_run found = solve_nvfp4_all(reader, e->exact->level, most);
+    if (dense && run->hints.way && *run->hints.way < EXACT_SEARCH)
+        *run->hints.way = EXACT_SEARCH;
+    if (most != 0)
+        return survey_copies(e, run, first, end, reader, most, f, err);
     f[MOST_LO] = -FLT_MAX;
     f[LEAST_HI] = f[MOST_HINT] = FLT_MAX;
     f[BITS] = f[MOST] = 0;
     for (size_t n; first < end; first += n) {
         n = (size_t)num_min(end - first, ENCODE_FLOATS);
+        float all = INFINITY;
         if (!run->read(run->of, first, n, run->x, err))
             return false;
-        for (size_t i = 0; i < n; i += BLOCK) {
+        if (dense)
+            run->kernels->encode_absmax(&all, run->x, n, n);
+        if (isfinite(all))
+            f[MOST] = fmaxf(f[MOST], (float)solve_rounded(e->exact->level, all));
+        for (size_t i = dense && e->exact->level != EXACT_F16 ? add_powers(run, n, f) : 0; i < n && !(isfinite(all) && f[BITS] != 0); i += BLOCK) {
             struct solve_block b;
             struct solve_range r = SOLVE_RANGE;
             int hint;
             solve_begin(&b, e, run, run->x + i, BLOCK, first + i);
             if (!solve_finite(&b))
                 return false;
-            if (most != 0) {
-                uint8_t scale, q[BLOCK];
-                if (!solve_nvfp4_copy(&b, reader, &found, &scale, q))
-                    return false;
-                continue;
-            }
-            for (size_t k = 0; dense && k < BLOCK; k++)
-                f[MOST] = fmaxf(f[MOST], (float)fabs(solve_value(&b, k)));
             if (f[BITS] == 0 && !solve_narrow(&r, &b, &solve_e2m1)) {
                 if (!dense)
                     return false;
@@ -183,8 +264,6 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
                 f[MOST_HINT] = f[MOST_HINT] == FLT_MAX ? (float)hint : fmaxf(f[MOST_HINT], (float)hint);
         }
     }
-    memcpy(&f[COPY_LO], &found.lo, sizeof found.lo);
-    memcpy(&f[COPY_HI], &found.hi, sizeof found.hi);
     return true;
 }
 
@@ -239,25 +318,34 @@ settle_powers(const struct encoding *e, enum solve_nvfp4_reader reader, float *f
 }
 
 /* After the first survey of a dense weight that is not made of powers of two: sets the fact that makes the next survey look for a
- * copy. After that one: chooses the scale in the run that all blocks allow. */
+ * copy. After that one: chooses the scale in the run that all blocks allow, or has the block at fault found. */
 static bool
 settle_copy(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail)
 {
-    float *most = copy_of(e, facts), all = 0;
+    float *most = copy_of(e, facts), all = 0, held = TRY_NONE;
     struct solve_nvfp4_run run = { 0, UINT32_MAX };
+    bool same = true;
     for (uint64_t i = 0; i < e->nregions; i++) {
         const float *f = facts + FACTS * i;
         struct solve_nvfp4_run one;
+        all = fmaxf(all, f[MOST]);
+        if (f[MOST] == 0)               /* nothing but zeros */
+            continue;
         memcpy(&one.lo, &f[COPY_LO], sizeof one.lo);
         memcpy(&one.hi, &f[COPY_HI], sizeof one.hi);
         run.lo = one.lo > run.lo ? one.lo : run.lo;
         run.hi = one.hi < run.hi ? one.hi : run.hi;
-        all = fmaxf(all, f[MOST]);
+        same = same && f[TRY] != TRY_NONE && (held == TRY_NONE || held == f[TRY]);
+        held = f[TRY];
     }
     if (*most == 0) {
         *most = all;
         return false;
     }
+    for (uint64_t i = 0; !same && i < e->nregions; i++)
+        facts[FACTS * i + TRY] = TRY_FAILED;
+    if (!same)
+        return false;
     if (run.lo > run.hi) {
         *fail = (struct exact_fail){ .cause = EXACT_SPAN, .nearest = (double)NAN };
         return false;
@@ -277,8 +365,17 @@ stored(enum solve_nvfp4_reader reader, float second)
         : below / SOLVE_NVFP4_UNIT == second ? below : g;
 }
 
+/* The surveys of a copy prove that it holds, if products are normal numbers. */
+static bool
+set_solved(struct encoding *e, enum solve_nvfp4_reader reader, float second)
+{
+    struct same_nvfp4 how;
+    e->solved = e->exact->source.codes == EXACT_DENSE && solve_nvfp4_kernel(&how, reader, e->exact->level, second);
+    return true;
+}
+
 bool
-solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail)
+solve_nvfp4_settle(struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail)
 {
     const struct exact_source *s = &e->exact->source;
     float m = 0, second = s->two ? s->second : 1.0f;
@@ -291,11 +388,11 @@ solve_nvfp4_settle(const struct encoding *e, enum solve_nvfp4_reader reader, flo
             return false;
         }
         if (bits || *copy_of(e, facts) > 0)
-            return settle_copy(e, reader, facts, fail);
+            return settle_copy(e, reader, facts, fail) && set_solved(e, reader, facts[0]);
         if (!settle_powers(e, reader, facts, &m, fail))
             return false;
         facts[0] = stored(reader, ldexpf(1.0f, (int)m));
-        return true;
+        return set_solved(e, reader, facts[0]);
     }
     if ((s->divides && reader == SOLVE_NVFP4_DIVIDES) || (s->over == SOLVE_NVFP4_UNIT && reader == SOLVE_NVFP4_OVER))
         facts[0] = s->stated;
@@ -371,10 +468,35 @@ solve_powers(const struct solve_block *b, int m, uint8_t *scale, uint8_t q[16])
     return true;
 }
 
+/* Solves a block of a dense copy whose largest value has the largest code, or all of whose scales are powers of two. */
+static bool
+solve_fast(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
+{
+    struct same_nvfp4 how;
+    uint8_t code[BLOCK / 2];
+    if (b->source.codes != EXACT_DENSE || !b->kernels || !solve_nvfp4_kernel(&how, reader, b->level, second))
+        return false;
+    bool same = b->kernels->same_nvfp4(scale, code, NULL, b->x, 1, &how) != 0;
+    if (!same && how.powers) {
+        how.powers = false;
+        same = b->kernels->same_nvfp4(scale, code, NULL, b->x, 1, &how) != 0;
+    }
+    for (size_t i = 0; same && i < BLOCK; i += 2) {
+        q[i] = code[i / 2] & 15;
+        q[i + 1] = code[i / 2] >> 4;
+    }
+    if (!same)
+        return false;
+    solve_way(b, EXACT_SEARCH);
+    return true;
+}
+
 bool
 solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
 {
     int m;
+    if (solve_fast(b, reader, second, scale, q))
+        return true;
     bool is_power = solve_is_power(solve_nvfp4_factor(reader, second), &m);
     if (!solve_finite(b))
         return false;

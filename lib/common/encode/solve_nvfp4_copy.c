@@ -52,20 +52,61 @@ narrow(struct solve_nvfp4_run *run, enum solve_nvfp4_reader reader, enum exact_l
     return true;
 }
 
-struct solve_nvfp4_run
-solve_nvfp4_all(enum solve_nvfp4_reader reader, enum exact_level level, float most)
+/* Returns the number of a scale. */
+static uint32_t
+number_of(enum solve_nvfp4_reader reader, float second)
 {
-    struct solve_nvfp4_run run = { 1, LAST - 1 };
-    if (most != 0 && !narrow(&run, reader, level, 6, 448, (double)most))
-        run = (struct solve_nvfp4_run){ 1, 0 };
-    return run;
+    uint32_t bits = bits_of_float(second);
+    return reader == SOLVE_NVFP4_DIVIDES ? LAST - bits : bits;
 }
 
 struct solve_nvfp4_run
 solve_nvfp4_only(enum solve_nvfp4_reader reader, float second)
 {
-    uint32_t bits = bits_of_float(second), number = reader == SOLVE_NVFP4_DIVIDES ? LAST - bits : bits;
-    return (struct solve_nvfp4_run){ number, number };
+    return (struct solve_nvfp4_run){ number_of(reader, second), number_of(reader, second) };
+}
+
+/* The largest scale of a block is 448, as all known quantizers choose that of all blocks but for these: ggml has none, which is 1; it is 256
+ * where blocks may have the largest code 4 in place of 6; 448/6, rounded to 72, where 448 is that of the products. */
+bool
+solve_nvfp4_try(struct solve_nvfp4_run *run, int i, enum solve_nvfp4_reader reader, enum exact_level level, float most)
+{
+    static const float largest[] = { 448, 0, 256, 72 };
+    if (i >= 4)
+        return false;
+    if (i == 1) {
+        *run = solve_nvfp4_only(reader, reader == SOLVE_NVFP4_OVER ? SOLVE_NVFP4_UNIT : 1);
+        return true;
+    }
+    *run = (struct solve_nvfp4_run){ 1, LAST - 1 };
+    if (!narrow(run, reader, level, 6, largest[i], (double)most))
+        *run = (struct solve_nvfp4_run){ 1, 0 };
+    return true;
+}
+
+bool
+solve_nvfp4_kernel(struct same_nvfp4 *how, enum solve_nvfp4_reader reader, enum exact_level level, float second)
+{
+    *how = (struct same_nvfp4){ .type = level == EXACT_BF16 ? DTYPE_BF16 : DTYPE_F32, .divides = reader == SOLVE_NVFP4_DIVIDES,
+        .codes_first = reader == SOLVE_NVFP4_BLOCKS, .second = reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second };
+    how->powers = (bits_of_float(how->second) & 0x7FFFFF) == 0;
+    return (level == EXACT_BF16 || level == EXACT_F32) && how->second >= 0x1p-80f && how->second <= 0x1p80f;
+}
+
+void
+solve_nvfp4_add_pairs(struct solve_nvfp4_run *run, struct solve_nvfp4_pairs *pairs, enum solve_nvfp4_reader reader,
+    enum exact_level level, float second)
+{
+    for (unsigned s = 1; s < 0x7F; s++)
+        for (unsigned c = 1; pairs->seen[s] != 0 && c < 8; c++) {
+            const float scale = float8_to_float(DTYPE_F8_E4M3, (uint8_t)s);
+            if (!(pairs->seen[s] >> c & 1))
+                continue;
+            double v = value_at(reader, level, values[c], scale, number_of(reader, second));
+            if (value_at(reader, level, values[c], scale, run->lo) != v || value_at(reader, level, values[c], scale, run->hi) != v)
+                narrow(run, reader, level, values[c], scale, v);
+        }
+    *pairs = (struct solve_nvfp4_pairs){ { 0 } };
 }
 
 float

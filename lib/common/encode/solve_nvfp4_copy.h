@@ -4,21 +4,35 @@
 #define ENCODE_SOLVE_NVFP4_COPY_H
 
 #include "encode/solve_mx.h"
+#include "kernel/same_nvfp4.h"
 
 /* Scales, numbered so that values do not fall as the number grows. lo > hi: none. */
 struct solve_nvfp4_run {
     uint32_t lo, hi;
 };
 
-/* Returns the scales for which the largest magnitude of a weight is that of the largest code and block scale, as all known
- * quantizers choose it. */
-struct solve_nvfp4_run solve_nvfp4_all(enum solve_nvfp4_reader reader, enum exact_level level, float most);
+/* Sets the run i of those that may hold a weight with this largest magnitude. Returns false after the last one. */
+bool solve_nvfp4_try(struct solve_nvfp4_run *run, int i, enum solve_nvfp4_reader reader, enum exact_level level, float most);
 
 /* Returns the run of one scale. */
 struct solve_nvfp4_run solve_nvfp4_only(enum solve_nvfp4_reader reader, float second);
 
 /* Returns the scale of a run with the most zero bits at its end. */
 float solve_nvfp4_pick(enum solve_nvfp4_reader reader, struct solve_nvfp4_run run);
+
+/* Sets how a kernel finds blocks with this scale for all blocks; if it is a power of two, those with powers of two. Returns false if it finds others than solve_nvfp4_copy() does: at other levels,
+ * or with products that may not be normal numbers of BF16. */
+bool solve_nvfp4_kernel(struct same_nvfp4 *how, enum solve_nvfp4_reader reader, enum exact_level level, float second);
+
+/* The codes that occur with each scale of blocks: a bit for each magnitude. */
+struct solve_nvfp4_pairs {
+    uint8_t seen[128];
+};
+
+/* Narrows a run as if solve_nvfp4_copy() were called for blocks with these codes, whose values are those with the scale `second` of the run, and
+ * forgets them. */
+void solve_nvfp4_add_pairs(struct solve_nvfp4_run *run, struct solve_nvfp4_pairs *pairs, enum solve_nvfp4_reader reader,
+    enum exact_level level, float second);
 
 /* Finds scale and codes of a block, and narrows the run to the scales for which they yield its values. */
 bool solve_nvfp4_copy(const struct solve_block *b, enum solve_nvfp4_reader reader, struct solve_nvfp4_run *run, uint8_t *scale,

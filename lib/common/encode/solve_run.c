@@ -35,18 +35,33 @@ product(double code, enum dtype type, uint32_t pattern, enum exact_level level)
         : level == EXACT_F16 ? (double)rounded(DTYPE_F16, (float)v) : (double)(float)v;     /* a block has no infinity */
 }
 
-/* Returns the first pattern in [lo, hi + 1] whose product is at least v, or above it. */
+/* Returns a pattern near the first one whose product is at least v, or above it; 0 if none is known. */
+static uint32_t
+near(double code, double v, bool above, enum dtype type, enum exact_level level)
+{
+    float edge = (float)v;
+    if (type != DTYPE_F32 || level == EXACT_F16)
+        return 0;
+    if (level == EXACT_BF16)                    /* half a step of v away */
+        edge = float_of_bits(bits_of_float(edge) + (above ? 0x8000u : -0x8000u));
+    return bits_of_float((float)((double)edge / code));
+}
+
+/* Returns the first pattern in [lo, hi + 1] whose product is at least v, or above it. Looks around a pattern near it first. */
 static uint32_t
 first_at(double code, double v, bool above, enum dtype type, enum exact_level level, struct run within)
 {
-    uint32_t lo = within.lo, hi = within.hi + 1;
-    while (lo < hi) {
-        uint32_t middle = lo + (hi - lo) / 2;
+    uint32_t lo = within.lo, hi = within.hi + 1, at = near(code, v, above, type, level);
+    for (uint32_t step = 1; lo < hi; step *= 4) {
+        bool guided = at >= lo && at < hi;
+        uint32_t middle = guided ? at : lo + (hi - lo) / 2;
         double p = product(code, type, middle, level);
-        if (above ? p > v : p >= v)
+        bool down = above ? p > v : p >= v;
+        if (down)
             hi = middle;
         else
             lo = middle + 1;
+        at = !guided ? 0 : down ? at - step : at + step;
     }
     return lo;
 }

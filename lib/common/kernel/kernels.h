@@ -25,6 +25,7 @@
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
 #include "kernel/same.h"
+#include "kernel/same_nvfp4.h"
 #include "kernel/shift.h"
 #include "kernel/wide.h"
 #include "kernel/lowrank.h"
@@ -143,6 +144,12 @@ typedef bool kernel_same_floats(const float *x, const float *y, size_t n);
 typedef bool kernel_same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, bool rounds);
 typedef bool kernel_same_steps(uint8_t *q, const float *x, size_t n, float d, float m, float top);
 typedef struct same_extent kernel_same_extent(const float *x, size_t n);
+typedef bool kernel_same_rounded(enum dtype type, const float *x, const float *y, size_t n);
+typedef size_t kernel_same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale);
+
+/* same_nvfp4.h */
+typedef size_t kernel_same_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, size_t nblocks, const struct same_nvfp4 *how);
+typedef size_t kernel_e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks);
 
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
@@ -196,6 +203,10 @@ struct kernels {
     kernel_same_products *same_products;
     kernel_same_steps *same_steps;
     kernel_same_extent *same_extent;
+    kernel_same_rounded *same_rounded;
+    kernel_same_fp8 *same_fp8;
+    kernel_same_nvfp4 *same_nvfp4;
+    kernel_e2m1_range *e2m1_range;
     kernel_loss *loss;
     kernel_shift *shift;
     kernel_wide_from *wide_from;

@@ -1,7 +1,8 @@
-#include "kernel/kernels.h"
 #include "kernel/same_inline.h"
 
-enum { FEW = 256 };
+#include <math.h>
+
+#include "kernel/rounded.h"
 
 bool
 same_floats(const float *x, const float *y, size_t n)
@@ -14,6 +15,30 @@ same_floats(const float *x, const float *y, size_t n)
     for (; i < n; i++)
         differs |= x[i] != y[i];
     return !differs;
+}
+
+bool
+same_rounded(enum dtype type, const float *x, const float *y, size_t n)
+{
+    bool same = true;
+    for (size_t i = 0; same && i < n; i++) {
+        float near = rounded(type, x[i]);
+        same = (near == rounded(type, y[i]) && isfinite(near)) || x[i] == y[i];
+    }
+    return same;
+}
+
+size_t
+same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale)
+{
+    const struct same_fp8_form f = codes == DTYPE_F8_E4M3 ? SAME_E4M3 : SAME_E5M2;
+    const float inverse = 1 / scale;
+    size_t i = 0;
+    for (bool held = true; held && i < n; i += held) {
+        float q = x[i] * inverse, t = q * f.split, code = fabsf(q) < f.least ? q + f.magic - f.magic : t - (t - q);
+        held = fabsf(q) < f.end && rounded(type, code * scale) == x[i];
+    }
+    return i;
 }
 
 bool
@@ -32,32 +57,4 @@ struct same_extent
 same_extent(const float *x, size_t n)
 {
     return extent(x, n);
-}
-
-/* Rounds some floats. Returns false if one is infinite or NaN then. */
-static bool
-round_some(const struct kernels *k, enum dtype type, float *to, const float *x, size_t n)
-{
-    uint16_t narrow[FEW], most = 0;
-    (type == DTYPE_F16 ? k->round_f16 : k->round_bf16)(narrow, x, n);
-    for (size_t i = 0; i < n; i++) {
-        uint16_t magnitude = narrow[i] & 0x7FFF;
-        most = magnitude > most ? magnitude : most;
-    }
-    k->widen[type](to, (const uint8_t *)narrow, n);
-    return most < (type == DTYPE_F16 ? 0x7C00 : 0x7F80);
-}
-
-/* Floats of which the first list needs no rounding, which are most, are compared with one rounding less. */
-bool
-same_rounded(const struct kernels *k, enum dtype type, const float *x, const float *y, size_t n)
-{
-    float a[FEW], b[FEW];
-    bool same = type != DTYPE_F32 || k->same_floats(x, y, n);
-    for (size_t i = 0, now; same && type != DTYPE_F32 && i < n; i += now) {
-        now = n - i < FEW ? n - i : FEW;
-        same = round_some(k, type, b, y + i, now)
-            && (k->same_floats(x + i, b, now) || (round_some(k, type, a, x + i, now) && k->same_floats(a, b, now)));
-    }
-    return same;
 }

@@ -11,6 +11,13 @@
 /* Returns true if n floats are the same. */
 bool same_floats(const float *x, const float *y, size_t n);
 
+/* Returns true if x[i] and y[i] are the same finite number after rounding to a type, BF16, F16 or F32, or the same before. */
+bool same_rounded(enum dtype type, const float *x, const float *y, size_t n);
+
+/* Returns how many of n floats, from the first one on, are code * scale for a float8 code each, after rounding to BF16 or F32: a value is
+ * compared with the product of one code, that nearest to x[i] * (1 / scale). |x[i]| and scale are below 2^100, scale at least 2^-100. */
+size_t same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale);
+
 /* Sets q[i] to the integer nearest to x[i] / d, plus `zero`. Returns true if all are within [low, top] and
  * (q[i] - zero) * d == x[i], after rounding to BF16 if `rounds`. n is a multiple of 32. */
 bool same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, bool rounds);
@@ -28,8 +35,12 @@ struct same_extent {
 };
 struct same_extent same_extent(const float *x, size_t n);
 
-/* Returns true if n floats are the same after rounding to a type, F32, BF16 or F16, and finite then. */
-struct kernels;
-bool same_rounded(const struct kernels *k, enum dtype type, const float *x, const float *y, size_t n);
+/* How same_fp8() rounds a quotient q, |q| < end: to the bits of a code, t - (t - q) with t = q * split; below `least` to a multiple of the
+ * smallest code, q + magic - magic. */
+struct same_fp8_form {
+    float split, least, magic, end;
+};
+#define SAME_E4M3 (struct same_fp8_form){ 0x1.00001p20f, 0x1p-6f, 0x1.8p14f, 464 }
+#define SAME_E5M2 (struct same_fp8_form){ 0x1.000008p21f, 0x1p-14f, 0x1.8p7f, 61440 }
 
 #endif

@@ -211,7 +211,7 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
     struct encoder_reader *r = of;
     enum exact_level level = r->exact->level;
     const enum dtype type = level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32;
-    bool differs = level != EXACT_REAL && !same_rounded(r->p->kernels, type, x, back, n);
+    bool differs = level != EXACT_REAL && !r->p->kernels->same_rounded(type, x, back, n);
     for (size_t i = 0; differs && i < n; i++) {
         float near = rounded(type, x[i]);
         if (!(near == rounded(type, back[i]) && near - near == 0) && x[i] != back[i] && first + i < r->wrong)

@@ -202,7 +202,7 @@ try_all(struct exact_pass *s, const struct chosen *c, struct err *err)
         if (!run_pass(s))
             return false;
     }
-    bool surveyed = e->encoder->surveyed && e->nfacts != 0;
+    bool surveyed = e->solved || (e->encoder->surveyed && e->nfacts != 0);
     if (fail->cause == EXACT_HOLDS && !surveyed && !check(s))
         return false;
     return fail->cause != EXACT_HOLDS || keep_facts(e, s->trial.facts, err);
