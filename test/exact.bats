@@ -389,6 +389,11 @@ print(sum((c & 15 == 8) + (c >> 4 == 8) for c in data[start + a:start + b]))' m.
         amn-remember -q --dtype bf16 -o again.safetensors back.safetensors
         diff <(values m.safetensors) <(values again.safetensors)
     done
+    # all of them are 0 in F16
+    for s in fp8 fp8-per-channel fp8-per-tensor fp8-e5m2 nf4 q8_0; do
+        try 0 amn-forget --exact=f16 --scheme $s -o zeros m.safetensors
+        grep -q 'exact: 1 weight' err
+    done
 }
 
 @test "amn-inspect --grid names the scheme that a copy was made of" {

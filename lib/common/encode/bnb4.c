@@ -346,7 +346,8 @@ encode_blocks(const struct encoding *e, const struct encode_run *run, float *abs
 {
     const struct kernels *k = run->kernels;
     const size_t size = (size_t)own(e)->blocksize;
-    if (e->exact->source.codes != EXACT_DENSE || e->exact->level == EXACT_F16 || run->n % size != 0)
+    const bool plain = e->exact->level == EXACT_F32 || (e->exact->level == EXACT_BF16 && e->weight.dtype == DTYPE_BF16);
+    if (e->exact->source.codes != EXACT_DENSE || !plain || run->n % size != 0)
         return false;
     k->encode_nf4(codes, absmax, run->x, run->n, size);
     for (size_t i = 0; i < run->n / size; i++)

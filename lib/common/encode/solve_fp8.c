@@ -37,12 +37,12 @@ float_of(const struct solve_fp8 *how)
     return how->codes == DTYPE_F8_E4M3 ? &solve_e4m3 : &solve_e5m2;
 }
 
-/* Returns the code nearest to a number; those beyond the codes can be rounded values of the largest one. */
+/* Returns the code nearest to a number; those beyond the codes can be rounded values of the largest one. NaN is a quotient of zeros. */
 static uint8_t
 code_of(const struct solve_fp8 *how, float x)
 {
     float most = (float)float_of(how)->most;
-    x = x > most ? most : x < -most ? -most : x;
+    x = isnan(x) ? 0 : x > most ? most : x < -most ? -most : x;
     return how->codes == DTYPE_F8_E4M3 ? e4m3_of_float(x) : e5m2_of_float(x);
 }
 
