@@ -399,20 +399,20 @@ collects(const struct encoding *e, float *facts)
 }
 
 /* Magnitudes of a region, and some of them by their bits, to pass values that were seen before. */
-struct seen {
+struct fp8_seen {
     struct solve_set set;
     float by_bits[512];
 };
 
 static float *
-place_of(struct seen *s, float v)
+place_of(struct fp8_seen *s, float v)
 {
     return &s->by_bits[(bits_of_float(v) >> 16 ^ bits_of_float(v)) % 512];
 }
 
 /* Adds those of a block. Fails if there are too many. */
 static bool
-collect(struct seen *s, const struct solve_block *b)
+collect(struct fp8_seen *s, const struct solve_block *b)
 {
     struct solve_set more;
     size_t i = 0;
@@ -516,7 +516,7 @@ survey_run(const struct encoding *e, const struct solve_fp8 *how, const struct e
         return err->kind == ERR_NONE;
     if (!again && solve_fp8_is_dense(e) && (survey_dense_run(e, how, run, first, end, f, err) || err->kind != ERR_NONE))
         return err->kind == ERR_NONE;
-    struct seen seen = { .set.n = 0 };
+    struct fp8_seen seen = { .set.n = 0 };
     for (uint64_t n; first < end; first += n) {
         struct solve_block b;
         n = num_min(end - first, ENCODE_FLOATS);

@@ -51,8 +51,8 @@ solve_mx_foresee(const struct encoding *e, const float *scale, size_t n)
     return true;
 }
 
-/* Returns the smallest power of two with which codes up to `most` times 2^top, from 1 to 2, reach the largest magnitude of a dense block; 0 if
- * that is no normal number, and none of a level that rounds. */
+/* Returns the smallest power of two that times most * 2^top, the largest code, reaches the largest magnitude of a dense block. Returns 0 for
+ * other sources and levels, and if that is not a normal number. 1 <= most < 2. */
 static float
 least_power(const struct solve_block *b, float most, int top)
 {
