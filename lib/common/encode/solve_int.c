@@ -174,9 +174,11 @@ of_pattern(enum dtype type, unsigned pattern)
 static unsigned
 simplest(unsigned lo, unsigned hi)
 {
-    for (unsigned step = 1u << 15; step > 1; step /= 2)
-        if (hi / step * step >= lo && hi / step != 0)
-            return (lo + step - 1) / step * step;
+    for (unsigned step = 1u << 15; step > 1; step /= 2) {
+        unsigned p = (lo + step - 1) & ~(step - 1);
+        if (p <= hi)
+            return p;
+    }
     return lo;
 }
 
@@ -234,9 +236,12 @@ search_short(const struct solve_block *b, const struct solve_int *how, const str
     for (int minus = 0; minus < 2; minus++) {
         unsigned up = minus ? down : half - 1, under = minus ? half - 1 : down;
         unsigned codes = x->high == most && x->low == -most ? (up < under ? up : under) : x->high == most ? up : under;
-        for (unsigned c = codes; c > 0; c--)
-            if (try_code(b, how, c, most, x->least, minus != 0, g, q))
+        for (unsigned c = codes; c > 0; c--) {
+            /* the code of the smallest magnitude; both were rounded by at most 2^-8 */
+            float share = (float)c * (x->least / most), of_least = (float)nearest((double)share);
+            if (fabsf(share - of_least) <= of_least * 0x1.1p-7f && try_code(b, how, c, most, x->least, minus != 0, g, q))
                 return true;
+        }
     }
     return false;
 }
