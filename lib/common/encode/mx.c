@@ -318,7 +318,7 @@ move(const struct encoding *e, const struct encode_run *run, const float *x, uin
     if (numbers_of(e)->kind != MXFP4)
         return false;
     solve_begin(&b, e, run, x, BLOCK_MX, at);
-    if (!solve_mx_move(p, &t, &b, run->kernels))
+    if (!solve_mx_move(p, &t, &b))
         return false;
     *s = (struct mx_block){ (uint8_t)(t + 127), float8_e8m0((uint8_t)(t + 127)) };
     return true;

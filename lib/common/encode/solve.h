@@ -8,7 +8,6 @@
 #define ENCODE_SOLVE_H
 
 #include <math.h>
-
 #include <string.h>
 
 #include "base/bytes.h"
@@ -162,6 +161,12 @@ struct solve_codes {
  * magnitudes in falling order; sign[i] has bit 0 if the value occurs, bit 1 if its negative does. */
 bool solve_run(double *scale, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n, enum dtype type,
     enum exact_level level);
+
+/* Returns the positive number of a bit pattern of F16, BF16 or F32. */
+float solve_of_pattern(enum dtype type, uint32_t pattern);
+
+/* Returns the pattern within [lo, hi] whose significand ends with the most zero bits, the smallest of them. */
+uint32_t solve_simplest(uint32_t lo, uint32_t hi, enum dtype type);
 
 /* Scales to try: of each run of those that all values allow the simplest, and the largest, with which codes are closest. */
 enum { SOLVE_SCALES = 32 };

@@ -21,14 +21,6 @@ pack_halves(uint8_t *y, const uint8_t *q, size_t half)
         y[j] = (uint8_t)((q[j] & 15) | (q[j + half] & 15) << 4);
 }
 
-/* Packs bit 4 of each code: the product collects the lowest bit of eight bytes in the highest byte. */
-static inline void
-pack_fifth(uint8_t *y, const uint8_t q[ELEMS])
-{
-    for (size_t j = 0; j < ELEMS; j += 8)
-        y[j / 8] = (uint8_t)((load_le64(q + j) >> 4 & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
-}
-
 static bool
 has_minimum(enum dtype type)
 {
@@ -45,14 +37,9 @@ put_int(const struct solve_block *b, enum dtype type, uint8_t *y)
     uint8_t q[ELEMS];
     if (!solve_int(b, &how, &g, q))
         return false;
-    store_le16(y, half_of_float(g.scale));
-    if (bits == 5)
-        pack_fifth(y + 2, q);
-    if (bits == 8)
-        for (size_t i = 0; i < ELEMS; i++)
-            y[2 + i] = q[i] ^ 0x80;
-    else
-        pack_halves(y + (bits == 5 ? 6 : 2), q, ELEMS / 2);
+    for (size_t i = 0; bits == 8 && i < ELEMS; i++)
+        q[i] ^= 0x80;
+    b->kernels->q_join(type, y, q, (const uint16_t[2]){ half_of_float(g.scale) }, 1);
     return true;
 }
 
@@ -64,20 +51,16 @@ put_steps(const struct solve_block *b, enum dtype type, uint8_t *y)
     uint8_t q[ELEMS];
     if (!solve_steps(b, &how, &g, q))
         return false;
-    store_le16(y, half_of_float(g.scale));
-    store_le16(y + 2, half_of_float(g.zero));
-    if (type == DTYPE_Q5_1)
-        pack_fifth(y + 4, q);
-    pack_halves(y + (type == DTYPE_Q5_1 ? 8 : 4), q, ELEMS / 2);
+    b->kernels->q_join(type, y, q, (const uint16_t[2]){ half_of_float(g.scale), half_of_float(g.zero) }, 1);
     return true;
 }
 
 static bool
-put_mxfp4(const struct solve_block *b, const struct kernels *k, uint8_t *y)
+put_mxfp4(const struct solve_block *b, uint8_t *y)
 {
     uint8_t q[ELEMS], p[ELEMS / 2];
     int t;
-    if (solve_mx_move(p, &t, b, k)) {
+    if (solve_mx_move(p, &t, b)) {
         *y++ = (uint8_t)(t + 127);
         for (int i = 0; i < 8; i++, y += 2) {
             y[0] = (uint8_t)((p[i] & 15) | p[8 + i] << 4);
@@ -174,7 +157,7 @@ put_block(const struct encoding *e, const struct encode_run *run, const float *x
     enum dtype type = e->encoder->type;
     struct solve_block b;
     solve_begin(&b, e, run, x, ELEMS, at);
-    return type == DTYPE_MXFP4 ? put_mxfp4(&b, run->kernels, y) : has_minimum(type) ? put_steps(&b, type, y)
+    return type == DTYPE_MXFP4 ? put_mxfp4(&b, y) : has_minimum(type) ? put_steps(&b, type, y)
         : put_int(&b, type, y);
 }
 

@@ -4,9 +4,8 @@
 
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
-#include "encode/solve.h"
+#include "encode/move.h"
 #include "kernel/rounded.h"
-#include "kernel/same.h"
 
 /* Rounds to the nearest integer, for |r| < 2^51. */
 static inline double
@@ -164,29 +163,11 @@ search_products(const struct solve_block *b, const struct solve_int *how, const 
     return fits ? solve_fail(b, EXACT_SCALE, 0, 0) : solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }
 
-static float
-of_pattern(enum dtype type, unsigned pattern)
-{
-    return type == DTYPE_F16 ? half_to_float((uint16_t)pattern) : bfloat16_to_float((uint16_t)pattern);
-}
-
-/* Returns the pattern with the most zero bits at the end, of [lo, hi]. */
-static unsigned
-simplest(unsigned lo, unsigned hi)
-{
-    for (unsigned step = 1u << 15; step > 1; step /= 2) {
-        unsigned p = (lo + step - 1) & ~(step - 1);
-        if (p <= hi)
-            return p;
-    }
-    return lo;
-}
-
 /* Returns true if a scale of 16 bits denotes all values. Most others already fail at the smallest magnitude. */
 static bool
 try_pattern(const struct solve_block *b, const struct solve_int *how, unsigned pattern, float least, bool minus, struct int_group *g, uint8_t *q)
 {
-    const float d = of_pattern(how->type, pattern), middle = (float)(1u << (how->bits - 1));
+    const float d = solve_of_pattern(how->type, pattern), middle = (float)(1u << (how->bits - 1));
     *g = (struct int_group){ minus ? -d : d, middle };
     return rounded(DTYPE_BF16, (float)nearest((double)(least / d)) * d) == least && solve_int_fast(b, how, g->scale, middle, q);
 }
@@ -200,7 +181,7 @@ try_code(const struct solve_block *b, const struct solve_int *how, unsigned c, f
     const unsigned last = how->type == DTYPE_F16 ? 0x7BFF : 0x7F7F;
     const float first = most / (float)c;
     unsigned at = how->type == DTYPE_F16 ? half_of_float(first) : bfloat16_of_float(first), end = 0;
-#define DENOTES(p) (rounded(DTYPE_BF16, (float)c * of_pattern(how->type, p)) == most)
+#define DENOTES(p) (rounded(DTYPE_BF16, (float)c * solve_of_pattern(how->type, p)) == most)
     at = at > last ? last : at;
     if (at == 0 || (!DENOTES(at) && !(++at <= last && DENOTES(at)) && !((at -= 2) > 0 && DENOTES(at))))
         return false;
@@ -211,7 +192,7 @@ try_code(const struct solve_block *b, const struct solve_int *how, unsigned c, f
         hi++;
 #undef DENOTES
     /* With few bits a value is near one code only, so the scales that denote all values are one run: none is simpler than the simplest of all. */
-    if (how->bits <= 5 && try_pattern(b, how, simplest(lo, hi), least, minus, g, q))
+    if (how->bits <= 5 && try_pattern(b, how, solve_simplest(lo, hi, how->type), least, minus, g, q))
         return true;
     for (unsigned p = hi; p >= lo; p--) {
         bool fits = try_pattern(b, how, p, least, minus, g, q);
@@ -220,7 +201,7 @@ try_code(const struct solve_block *b, const struct solve_int *how, unsigned c, f
         else if (fits && end == 0)
             end = p;
     }
-    return end != 0 && try_pattern(b, how, simplest(lo, end), least, minus, g, q);
+    return end != 0 && try_pattern(b, how, solve_simplest(lo, end, how->type), least, minus, g, q);
 }
 
 /* Does what search_run() does for values of BF16, and a scale of 16 bits: few scales are possible for a code. Returns false if it finds
@@ -292,7 +273,7 @@ bool
 solve_int_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, unsigned bits, enum dtype type)
 {
     const struct exact_source *s = &e->exact->source;
-    bool halves = s->codes == EXACT_E2M1 && !s->two && s->scale == DTYPE_F8_E8M0;
+    bool halves = move_is_e2m1(e);
     float last = 0;
     if (s->group == 0 || s->group % block != 0 || (halves ? bits < 5 : s->codes != EXACT_INT || s->zeros || s->bits > bits))
         return false;

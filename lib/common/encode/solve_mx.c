@@ -80,29 +80,23 @@ solve_mx_e4m3(uint8_t y[32], int *t, const struct solve_block *b)
 }
 
 bool
-solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b, const struct kernels *k)
+solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b)
 {
     float back[32];
-    struct encode_e2m1 how = { .scale = solve_hint(b), .quotient = DTYPE_F32, .rule = E2M1_SIGNED };
-    bool real = b->level == EXACT_REAL && !b->unit, differs = false;
-    if (b->source.codes == EXACT_DENSE) {
-        how.scale = least_power(b, 1.5f, 2);
-        if (!solve_is_power(how.scale, t))
-            return false;
-        k->encode_e2m1(y, back, b->x, 32, &how);
-        if (!k->same_floats(back, b->x, 32))
-            return false;
-        solve_way(b, EXACT_SEARCH);
-        return true;
-    }
-    if (b->source.codes != EXACT_E2M1 || b->source.two || (b->level != EXACT_F32 && !real) || !solve_is_power(how.scale, t) || *t < -127
-        || *t > 127)
+    const bool dense = b->source.codes == EXACT_DENSE, real = b->level == EXACT_REAL && !b->unit;
+    const struct encode_e2m1 how = { .scale = dense ? least_power(b, 1.5f, 2) : solve_hint(b), .quotient = DTYPE_F32, .rule = E2M1_SIGNED };
+    if (!dense && (b->source.codes != EXACT_E2M1 || b->source.two || (b->level != EXACT_F32 && !real)))
         return false;
-    k->encode_e2m1(y, back, b->x, 32, &how);
-    differs = !k->same_floats(back, b->x, 32);
+    if (!solve_is_power(how.scale, t) || *t < -127 || *t > 127)
+        return false;
+    b->kernels->encode_e2m1(y, back, b->x, 32, &how);
+    if (!b->kernels->same_floats(back, b->x, 32))
+        return false;
     for (int i = 0; b->code && i < 32; i++)
         y[i / 2] |= b->code[i] == 8 ? (uint8_t)(8 << i % 2 * 4) : 0;
-    return !differs;
+    if (dense)
+        solve_way(b, EXACT_SEARCH);
+    return true;
 }
 
 void

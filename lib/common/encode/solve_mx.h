@@ -15,7 +15,7 @@ bool solve_mx_foresee(const struct encoding *e, const float *scale, size_t n);
 
 /* Moves a block of 32 codes that had one power of two as its scale, or finds the codes of a dense block that has them, which are the most
  * frequent cases: sets the codes, the even ones in the low nibbles, and the exponent. Returns false if the block needs more. */
-bool solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b, const struct kernels *k);
+bool solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b);
 
 /* Likewise for codes of E4M3, of a dense block. */
 bool solve_mx_e4m3(uint8_t y[32], int *t, const struct solve_block *b);

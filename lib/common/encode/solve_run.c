@@ -14,8 +14,8 @@ struct run {
 
 enum { RUNS = SOLVE_SCALES / 2 };       /* that are kept: a value between two codes may leave two */
 
-static float
-number_of(enum dtype type, uint32_t pattern)
+float
+solve_of_pattern(enum dtype type, uint32_t pattern)
 {
     return type == DTYPE_F16 ? half_to_float((uint16_t)pattern) : type == DTYPE_BF16 ? bfloat16_to_float((uint16_t)pattern)
         : float_of_bits(pattern);
@@ -30,7 +30,7 @@ last_pattern(enum dtype type)
 static double
 product(double code, enum dtype type, uint32_t pattern, enum exact_level level)
 {
-    double v = code * (double)number_of(type, pattern);
+    double v = code * (double)solve_of_pattern(type, pattern);
     return level == EXACT_REAL ? v : level == EXACT_BF16 ? (double)rounded(DTYPE_BF16, (float)v)
         : level == EXACT_F16 ? (double)rounded(DTYPE_F16, (float)v) : (double)(float)v;     /* a block has no infinity */
 }
@@ -119,16 +119,15 @@ narrow_all(struct run runs[RUNS], size_t n, const struct solve_codes *codes, dou
     return nkept;
 }
 
-/* Returns the pattern of a run whose significand ends with the most zero bits, the smallest of them. */
-static uint32_t
-simplest(struct run run, enum dtype type)
+uint32_t
+solve_simplest(uint32_t lo, uint32_t hi, enum dtype type)
 {
     for (unsigned zeros = type == DTYPE_F16 ? 10 : type == DTYPE_BF16 ? 7 : 23; zeros > 0; zeros--) {
-        uint64_t step = UINT64_C(1) << zeros, p = (run.lo + step - 1) / step * step;
-        if (p <= run.hi && p != 0)
+        uint64_t step = UINT64_C(1) << zeros, p = (lo + step - 1) / step * step;
+        if (p <= hi && p != 0)
             return (uint32_t)p;
     }
-    return run.lo;
+    return lo;
 }
 
 bool
@@ -157,8 +156,8 @@ solve_run_below(struct solve_scales *scales, size_t *most, const struct solve_co
             *most = c;
             scales->n = 0;
             for (size_t i = 0; i < nruns; i++) {
-                scales->d[scales->n++] = (double)number_of(type, simplest(runs[i], type));
-                scales->d[scales->n++] = (double)number_of(type, runs[i].hi);
+                scales->d[scales->n++] = (double)solve_of_pattern(type, solve_simplest(runs[i].lo, runs[i].hi, type));
+                scales->d[scales->n++] = (double)solve_of_pattern(type, runs[i].hi);
             }
             return true;
         }

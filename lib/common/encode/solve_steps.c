@@ -2,7 +2,7 @@
  * the values less some steps. */
 #include <math.h>
 
-#include "encode/solve.h"
+#include "encode/move.h"
 #include "kernel/rounded.h"
 
 /* Returns what a decoder yields for a code: rounded as it does, or the real number. */
@@ -194,7 +194,7 @@ bool
 solve_steps_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, const struct solve_steps *how)
 {
     const struct exact_source *s = &e->exact->source;
-    const bool halves = s->codes == EXACT_E2M1 && s->scale == DTYPE_F8_E8M0 && !s->two;
+    const bool halves = move_is_e2m1(e);
     const double middle = (double)(1u << (how->bits - 1)), least = 0.5 / middle, most = 6;
     bool rounded_to = how->narrow && (e->exact->level != EXACT_REAL || s->rounds);
     if (rounded_to || s->zeros || s->group == 0 || s->group % block != 0
