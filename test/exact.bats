@@ -567,7 +567,7 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
 @test "unquantized experts of gpt-oss have the orientation of amn-remember" {
     "$helpers/codes" m.safetensors gptoss m.experts.down_proj:64x64     # square: no loader would notice
     amn-remember -q -o dense.safetensors m.safetensors
-    for s in bf16 'mlx-mxfp4,bf16'; do
+    for s in bf16 'modelopt-mxfp4,bf16'; do
         try 0 amn-forget -q --exact --scheme $s m.safetensors
         cmp out dense.safetensors
     done
@@ -575,7 +575,7 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
     cmp out dense.safetensors
 }
 
-@test "experts of gpt-oss keep the orientation in which they are stored: a warning, except for GGUF and gptoss-mxfp4" {
+@test "experts of gpt-oss keep the orientation in which they are stored: a warning, except for GGUF, MLX and gptoss-mxfp4" {
     mkdir in
     "$helpers/codes" in/model.safetensors gptoss model.layers.0.mlp.experts.down_proj:64x64 model.layers.1.mlp.experts.down_proj:64x64
     echo '{"model_type": "gpt_oss"}' >in/config.json
@@ -585,9 +585,15 @@ write("v.safetensors", [("a.weight", "F8_E4M3", [64], bytes(range(64))), ("a.wei
         set +f
         grep -q 'layers.0.*: its matrices are \[out, in\], as they were stored, but transformers expects \[in, out\] .*(2 weights)' err
     done
-    for o in 'gptoss-mxfp4 -o outg/' 'bf16 -o outb/' 'mxfp4 --config none -o out.gguf'; do
+    for o in 'gptoss-mxfp4 -o outg/' 'bf16 -o outb/' 'mxfp4 --config none -o out.gguf' 'mlx-mxfp4 -o outm/' 'mlx-mxfp8 -o m8.safetensors' \
+        'mlx-nvfp4 -o mn.safetensors' 'mlx-5bit -o m5.safetensors'; do
         try 0 amn-forget --exact --scheme $o in
         ! grep -q 'transformers expects' err
+    done
+    jq -e '.quantization == {"group_size": 32, "bits": 4, "mode": "mxfp4"}' outm/config.json
+    amn-parse outm | jq -es 'map(select(.name == "model.layers.0.mlp.experts.down_proj.weight"))[0] | .dtype == "U32" and .shape == [2, 64, 8]'
+    for f in outm m8.safetensors mn.safetensors m5.safetensors; do
+        diff <(values $f | cut -d ' ' -f 2) <(values out.gguf | cut -d ' ' -f 2) >/dev/null || { echo "other values: $f"; return 1; }
     done
     try 0 amn-forget -q --exact --scheme fp8-ue8m0 -o outq/ in
     [ ! -s err ]

@@ -187,7 +187,7 @@ def affine(bits):
         values = mx.dequantize(q, *(mx.array(x.float().numpy()).astype(kind) for x in (s, b)), group_size=size, bits=bits)
         ones = mx.ones(tuple(s.shape), dtype=mx.float32)
         steps = np.array(mx.dequantize(q, ones, mx.zeros(ones.shape, dtype=mx.float32), group_size=size, bits=bits))
-        real = steps * s.double().numpy().repeat(size, 1) + b.double().numpy().repeat(size, 1)
+        real = steps * s.double().numpy().repeat(size, -1) + b.double().numpy().repeat(size, -1)
         return np.array(values.astype(mx.float32)), real.reshape(shape), None
     return decode
 

@@ -240,9 +240,9 @@ def main():
                     print(f"{target.name} is no target")
                     continue
                 for source in sources:
-                    if (source.maker == "gpt-oss") != (target.name == "gptoss-mxfp4") and not target.blocks:
+                    if source.maker == "gpt-oss" and not target.blocks and not target.name.startswith(("gptoss-", "mlx-")):
                         continue
-                    if (source.maker == "gpt-oss") != (target.name == "gptoss-mxfp4") and target.name == "gptoss-mxfp4":
+                    if source.maker != "gpt-oss" and target.name.startswith("gptoss-"):
                         continue
                     for level in levels(row, source, target):
                         peer.run(row, column, source, target, level)

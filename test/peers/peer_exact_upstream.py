@@ -134,6 +134,12 @@ def of_mlx_lm(u, rng):
     for stem in u.held("Kimi INT4", source, lambda m: m + ".scales" in out) if out else []:
         for suffix in (".weight", ".scales", ".biases"):
             u.same(f"deepseek_v3 sanitize: {suffix}", out[stem + suffix], from_mlx(theirs[stem + suffix]))
+    source = S.gpt_oss(rng, WEIGHTS)
+    out = u.forget("gpt-oss to MLX", source, "mlx-mxfp4", "safetensors")
+    theirs = gpt_oss.Model.sanitize(me, {k: to_mlx(t) for k, t in source.tensors.items()})
+    for name in source.names if out else []:
+        for suffix in (".weight", ".scales"):
+            u.same(f"gpt_oss sanitize: {suffix}", out[name + suffix], from_mlx(theirs[name + suffix]))
     for make, scheme, codes in ((S.deepseek_fp4, "mlx-mxfp4", ".weight"), (S.deepseek_fp8_32, "mlx-mxfp8", ".weight")):
         source = make(rng, WEIGHTS)
         out = u.forget(f"_repack to {scheme}", source, scheme, "safetensors")

@@ -245,7 +245,8 @@ set_view(const struct exact_attempt *a, struct exact_row *row, struct chosen *c,
     bool files = a->cmd->writer == &writer_safetensors;
     if (files && encode_plain_type(e) != DTYPE_UNKNOWN)
         return;
-    row->turned = files && c->decode != a->trial.decode && strcmp(e->name, "gptoss-mxfp4") != 0;
+    row->turned = files && c->decode != a->trial.decode && strcmp(e->name, "gptoss-mxfp4") != 0
+        && strncmp(e->name, "mlx-", 4) != 0;
     c->decode = a->trial.decode;
 }
 

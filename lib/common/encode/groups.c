@@ -53,9 +53,10 @@ groups_fit(struct encoding *e, const struct encode_options *options, const struc
 {
     if (!choose(e, options, choice, group, err))
         return ENCODE_FAIL;
-    if (e->weight.shape.rank != 2)
+    bool stack = choice->stacks && e->weight.shape.rank == 3;
+    if (e->weight.shape.rank != 2 && !stack)
         return no(e, "not a matrix of two dimensions");
-    if (encode_module(e) == e->weight.name_len)
+    if (!stack && encode_module(e) == e->weight.name_len)
         return no(e, "name does not end in .weight");
     if (*group != 0 && e->cols % *group != 0)
         return no(e, "row length is not a multiple of the group size");
@@ -70,6 +71,16 @@ groups_dtype(const struct encoding *e)
     if (e->options.scale_type != 0)
         return (enum dtype)(e->options.scale_type - 1);
     return e->weight.dtype == DTYPE_F64 ? DTYPE_F32 : e->weight.dtype;
+}
+
+uint32_t
+groups_dims(const struct encoding *e, uint64_t last, uint64_t dim[3])
+{
+    uint32_t rank = e->weight.shape.rank;
+    for (uint32_t i = 0; i + 1 < rank; i++)
+        dim[i] = shape_dim(&e->weight.shape, i);
+    dim[rank - 1] = last;
+    return rank;
 }
 
 bool

@@ -11,15 +11,19 @@ struct groups_choice {
     uint32_t group;                     /* default elements in a group; 0: no groups */
     uint32_t least, most;               /* range of --group-size, which is `least` times a power of two; 0: fixed */
     bool symmetric, asymmetric, convrot; /* --symmetric, --asymmetric, --convrot are supported */
+    bool stacks;                        /* stacked experts X or P.weight [E, out, in] are, too */
 };
 
-/* Checks that a weight is a matrix of two dimensions named P.weight, that the scheme supports the options, and that the
+/* Checks that a weight is a matrix of two dimensions named P.weight, or such a stack, that the scheme supports the options, and that the
  * group size divides the columns. Returns the group size in *group. */
 enum encode_fit groups_fit(struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
     uint32_t *group, struct err *err);
 
 /* Returns the type in which PyTorch computes with a weight of this type: F32, F16 or BF16. */
 enum dtype groups_dtype(const struct encoding *e);
+
+/* Sets the dimensions of a part whose rows have `last` numbers: those of the weight but the last one. Returns how many they are. */
+uint32_t groups_dims(const struct encoding *e, uint64_t last, uint64_t dim[3]);
 
 /* Adds a part named P plus suffix; each `elems` elements of the weight are encoded to `grain` bytes. */
 bool groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,

@@ -1,4 +1,4 @@
-/* MLX, affine: P.weight U32 [out, in*bits/32], P.scales and P.biases [out, in/g] in the weight's type. The codes of a row
+/* MLX, affine: P.weight U32 [..., in*bits/32], P.scales and P.biases [..., in/g] in the weight's type. The codes of a row
  * are a bit stream, lowest bits first. Source: MLX mlx/backend/cpu/quantized.cpp, quantize. */
 #include "encode/mlx.h"
 
@@ -29,7 +29,7 @@ bits_of(const struct encoding *e)
 static enum encode_fit
 fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
-    static const struct groups_choice choice = { 64, 32, MLX_MOST, .asymmetric = true };
+    const struct groups_choice choice = { 64, 32, MLX_MOST, .asymmetric = true, .stacks = e->exact != NULL };
     unsigned bits = bits_of(e);
     uint32_t group;
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
@@ -37,12 +37,14 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (!own)
         return fit == ENCODE_YES ? ENCODE_FAIL : fit;
     *own = (struct mlx_own){ { groups_dtype(e), bits, true }, group };
-    const uint64_t scales[2] = { e->rows, e->cols / group }, codes[2] = { e->rows, e->cols / 32 * bits };
+    uint64_t scales[3], codes[3];
+    uint32_t rank = groups_dims(e, e->cols / group, scales);
+    groups_dims(e, e->cols / 32 * bits, codes);
     enum dtype d = own->rule.dtype;
     uint32_t size = dtype_facts(d)->bytes;
-    return groups_part(e, ".scales", d, scales, 2, group, size, err)
-        && groups_part(e, ".biases", d, scales, 2, group, size, err)
-        && groups_codes(e, ".weight", DTYPE_U32, codes, 2, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
+    return groups_part(e, ".scales", d, scales, rank, group, size, err)
+        && groups_part(e, ".biases", d, scales, rank, group, size, err)
+        && groups_codes(e, ".weight", DTYPE_U32, codes, rank, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
 /* Solves a group of an exact encoding. */

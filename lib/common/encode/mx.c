@@ -92,16 +92,18 @@ add_parts(struct encoding *e, struct err *err)
     const struct mx_numbers *n = numbers_of(e);
     const struct mx_names *f = &names[n->form];
     uint32_t block = block_of(e), elems = groups_elems(e, block);
-    const uint64_t one = 1, scale[2] = { e->rows, e->cols / block };
+    const uint64_t one = 1;
+    uint64_t scale[3], codes[3];
+    const uint32_t rank = groups_dims(e, e->cols / block, scale);
     const bool eight = n->kind == MXFP8, e4m3 = n->kind == NVFP4 && n->form != MLX;
-    const uint64_t codes[2] = { e->rows, e->cols / (n->form == MLX ? eight ? 4 : 8 : eight ? 1 : 2) };
+    groups_dims(e, e->cols / (n->form == MLX ? eight ? 4 : 8 : eight ? 1 : 2), codes);
     if (n->kind == NVFP4 && e->exact && n->form != MLX && !solve_nvfp4_add_input(e, reader_of(e), n->form == CT, err))
         return false;
     if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == CT ? 1 : 0, 0, 4, err))
         return false;
-    return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, 2, block, 1, err)
+    return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, rank, block, 1, err)
         && groups_codes(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
-            codes, 2, elems, eight ? elems : elems / 2, err);
+            codes, rank, elems, eight ? elems : elems / 2, err);
 }
 
 /* Stacked experts X [E, out, in] keep their dimensions. */
@@ -130,7 +132,7 @@ fit_stack(struct encoding *e, const struct encode_options *options, struct err *
 static enum encode_fit
 fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
-    const struct groups_choice choice = { .group = block_of(e), .symmetric = true };
+    const struct groups_choice choice = { .group = block_of(e), .symmetric = true, .stacks = numbers_of(e)->form == MLX };
     uint32_t block;
     if (numbers_of(e)->form == GPTOSS)
         return fit_stack(e, options, err);
