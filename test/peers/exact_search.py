@@ -376,6 +376,6 @@ class Nvfp4Copy:
         second = self.candidates(np.abs(values).max(), level)
         for r, c in ((r, c) for r in range(values.shape[0]) for c in range(0, values.shape[1], 16)):
             second = self.keep(second, values[r, c:c + 16], level)
-            if len(second) == 0:
+            if len(second) == 0 and values[r, c:c + 16].any():          # zeros fit any scale, even if there is none to try
                 return [[r, c]], "span"
         return None
