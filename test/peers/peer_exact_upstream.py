@@ -126,14 +126,23 @@ def from_mlx(a):
     return np.array(a.view(mx.uint16)) if a.dtype in (mx.bfloat16, mx.float16) else np.array(a)
 
 
+def same_affine(u, what, out, theirs, stem):
+    """Compares the parts of a weight. Codes times 0 have no meaning: amn writes that of 0, upstream what was there."""
+    for suffix in (".scales", ".biases"):
+        u.same(f"{what}: {suffix}", out[stem + suffix], from_mlx(theirs[stem + suffix]))
+    means = (out[stem + ".scales"] != 0).numpy()[..., None]
+    mine, others = (np.ascontiguousarray(x).view(np.uint8).reshape(*means.shape[:-1], -1) for x in
+                    (out[stem + ".weight"].numpy(), from_mlx(theirs[stem + ".weight"])))
+    u.same(f"{what}: .weight", mine * means, others * means)
+
+
 def of_mlx_lm(u, rng):
     source = S.ct_int4("BF16", 32)(rng, WEIGHTS)
     out = u.forget("Kimi INT4", source, "mlx-4bit", "safetensors", "real")
     me = types.SimpleNamespace(args=types.SimpleNamespace(num_hidden_layers=0, n_routed_experts=0))
     theirs = deepseek_v3.Model.sanitize(me, {k: to_mlx(t) for k, t in source.tensors.items()})
     for stem in u.held("Kimi INT4", source, lambda m: m + ".scales" in out) if out else []:
-        for suffix in (".weight", ".scales", ".biases"):
-            u.same(f"deepseek_v3 sanitize: {suffix}", out[stem + suffix], from_mlx(theirs[stem + suffix]))
+        same_affine(u, "deepseek_v3 sanitize", out, theirs, stem)
     source = S.gpt_oss(rng, WEIGHTS)
     out = u.forget("gpt-oss to MLX", source, "mlx-mxfp4", "safetensors")
     theirs = gpt_oss.Model.sanitize(me, {k: to_mlx(t) for k, t in source.tensors.items()})
@@ -157,8 +166,7 @@ def of_mlx_load(u, rng):
         path, _ = source.write(u.tools.folder)
         theirs = mx.load(path, format="gguf")
         for stem in u.held(f"mx.load of {kind.name}", source, lambda m: m + ".scales" in out) if out else []:
-            for suffix in (".weight", ".scales", ".biases"):
-                u.same(f"mx.load of {kind.name}: {suffix}", out[stem + suffix], from_mlx(theirs[stem + suffix]))
+            same_affine(u, f"mx.load of {kind.name}", out, theirs, stem)
 
 
 def main():

@@ -264,6 +264,12 @@ test_edges(void)
     const struct solve_steps steps = { .bits = 4, .type = DTYPE_F16 };
     CHECK(solve_int(&b, &how, &g, q) && g.scale == 0 && q[7] == 8);
     CHECK(solve_steps(&b, &steps, &g, q) && g.scale == 0 && g.zero == 0 && q[7] == 0);
+    const float none[32] = { 0 };
+    struct solve_block integers = b;            /* with a scale of 0, MLX has the code that mlx-lm makes of INT4's 0 */
+    integers.scale = none;
+    integers.source = (struct exact_source){ .codes = EXACT_INT, .bits = 4 };
+    CHECK(solve_steps(&integers, &(const struct solve_steps){ 4, DTYPE_F16, .narrow = true, .centre = true }, &g, q) && g.scale == 0
+        && q[0] == 8 && q[31] == 8);
     CHECK(solve_mx_power(&t, &b, &solve_e2m1, -127, 127) && t == -127);
     for (int i = 0; i < 3; i++) {
         x[9] = i == 0 ? NAN : i == 1 ? INFINITY : -INFINITY;

@@ -1,6 +1,7 @@
 /* Steps from a minimum: code * d + m. The steps follow from the greatest common divisor of the differences; the minimum is one of
  * the values less some steps. */
 #include <math.h>
+#include <string.h>
 
 #include "encode/move.h"
 #include "kernel/rounded.h"
@@ -47,6 +48,18 @@ try_steps(const struct solve_block *b, const struct solve_steps *how, double d, 
     return true;
 }
 
+/* Encodes zeros with a scale of 0 and the code of the middle. */
+static bool
+put_zeros(const struct solve_block *b, double d, double middle, struct int_group *g, uint8_t *q)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (solve_value(b, i) != 0)
+            return false;
+    memset(q, (int)middle, b->n);
+    *g = (struct int_group){ (float)d, (float)(-middle * d) };
+    return true;
+}
+
 /* Tries the scale and the minimum of the source, or those that its zero point gives. */
 static bool
 try_hints(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q)
@@ -59,6 +72,8 @@ try_hints(const struct solve_block *b, const struct solve_steps *how, struct int
         return b->term && try_steps(b, how, d, (double)b->term[0], g, q);
     if (b->source.codes != EXACT_INT)
         return false;
+    if (how->centre && d == 0)
+        return put_zeros(b, d, middle, g, q);
     const struct solve_int centred = { how->bits, true, 0, how->type };
     bool exact = b->n % 32 == 0 && (b->level == EXACT_REAL ? !b->unit : b->level == EXACT_F32 && how->type == DTYPE_F32);
     if (how->centre && exact && !b->source.rounds && solve_is_of(how->type, d) && solve_is_of(how->type, -middle * d)
