@@ -532,15 +532,18 @@ exec(sys.argv[1])' "$1"; }
     done
 }
 
-@test "a value that rounds to F16 and then to another BF16 is not held by f16 at level bf16" {
+@test "a value that rounds to F16 and then to another BF16: f16 holds its BF16 at level bf16" {
     # 1 + 2^-8 + 2^-13 is 1 + 2^-7 in BF16, and 1 + 2^-8 in F16, which is 1 in BF16
     python3 -c 'import struct
 from modelfile import write
 write("m.safetensors", [("a.weight", "F8_E4M3", [32, 32], b"\x38" * 1024), ("a.weight_scale", "F32", [], struct.pack("<f", 1 + 2**-8 + 2**-13))])'
-    refuses m.safetensors precision '[0,0]' --exact=bf16 --scheme f16
-    try 0 amn-forget -q --exact=bf16 --scheme bf16 m.safetensors
-    amn-convert -q --to raw -o raw out
-    [ "$(head -c 2 raw | od -An -tx2 | tr -d ' ')" = 3f81 ]
+    for o in '3f81 bf16' '3c08 f16' '3c08 f16 --to gguf'; do
+        try 0 amn-forget --exact=bf16 --scheme ${o#* } m.safetensors
+        grep -q 'exact: 1 weight (1 not quantized)' err
+        amn-convert -q --to raw -o raw out
+        [ "$(head -c 2 raw | od -An -tx2 | tr -d ' ')" = ${o%% *} ]
+    done
+    refuses m.safetensors precision '[0,0]' --exact --scheme f16
 }
 
 @test "a quantized weight that is not selected, or is no matrix, keeps its values" {

@@ -205,21 +205,31 @@ class Steps:
 
 
 class Dense:
-    """Numbers of a type, rounded from the values themselves: what is compared is that number at the level."""
+    """Numbers of a type: those nearest to the values or, where the level makes another number of that, to the values at the level. What the
+    level would make infinite is not rounded."""
 
     def __init__(self, kind):
         self.kind = kind
 
-    def near(self, values):
+    @staticmethod
+    def at(level, values):
+        near = rounded(values, level)
+        return np.where(np.isfinite(near), near, values)
+
+    def near(self, values, level):
+        """The numbers, and whether they are right."""
+        wanted = self.at(level, values)
         with np.errstate(over="ignore"):
-            return values.astype(TYPES[self.kind]).astype(np.float64)
+            first, second = (v.astype(TYPES[self.kind]).astype(np.float64) for v in (values, wanted))
+        near = np.where(self.at(level, first) == wanted, first, second)
+        return near, self.at(level, near) == wanted
 
     def holds(self, values, level):
-        return bool((rounded(self.near(values), level) == rounded(values, level)).all())
+        return bool(self.near(values, level)[1].all())
 
     def cause(self, values, level):
-        near = self.near(values)
-        return "precision" if np.isfinite(near[rounded(near, level) != rounded(values, level)][0]) else "span"
+        near, right = self.near(values, level)
+        return "precision" if np.isfinite(near[~right][0]) else "span"
 
 
 # --- NVFP4: one scale for the weight, and one for each block

@@ -250,6 +250,13 @@ set_view(const struct exact_attempt *a, struct exact_row *row, struct chosen *c,
     c->decode = a->trial.decode;
 }
 
+/* Returns true if a number of this type may have to be that of the level first, which only the solver does. */
+static bool
+is_rounded_twice(enum exact_level level, enum dtype type)
+{
+    return (level == EXACT_BF16 && type == DTYPE_F16) || (level == EXACT_F16 && type == DTYPE_BF16);
+}
+
 /* Takes the encoding that holds the weight. */
 static void
 take(struct exact_attempt *a, struct exact_row *row)
@@ -267,15 +274,15 @@ take(struct exact_attempt *a, struct exact_row *row)
     row->way = a->out.way;
     row->cols = a->trial.encoding->cols;
     row->no_input = a->terms->source.has_input && strcmp(a->last->name, "mlx-nvfp4") == 0;
-    if (plain == DTYPE_UNKNOWN) {
-        c->dtype = a->trial.dtype;
-        c->encoding = a->trial.encoding;
-        c->why = NULL;
+    row->plain = plain != DTYPE_UNKNOWN;
+    row->way = row->plain ? EXACT_SEARCH : row->way;
+    if (row->plain && !(is_rounded_twice(a->terms->level, plain) && c->decode == a->trial.decode)) {
+        c->dtype = plain;
         return;
     }
-    row->way = EXACT_SEARCH;
-    row->plain = true;
-    c->dtype = plain;
+    c->dtype = a->trial.dtype;
+    c->encoding = a->trial.encoding;
+    c->why = NULL;
 }
 
 /* Returns the number of blocks of an encoding, which is that of its scales; 0: it has none. */

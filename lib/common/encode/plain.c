@@ -25,6 +25,14 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     return ENCODE_YES;
 }
 
+/* Returns true if a number of the output is value v of a block. */
+static bool
+is_value(const struct solve_block *b, double v, float number)
+{
+    return (b->level == EXACT_REAL ? (double)number : solve_rounded(b->level, number)) == v;
+}
+
+/* Writes each value as the type rounds it, or, if the level then rounds it to something else, as the level does. */
 static bool
 solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
@@ -35,8 +43,8 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
     solve_begin(&b, e, run, run->x, run->n, first * GRAIN);
     for (size_t i = 0; i < b.n; i++) {
         double v = solve_value(&b, i);
-        float near = rounded(type, b.x[i]);         /* as the output has it */
-        if (!isfinite(b.x[i]) || (b.level == EXACT_REAL ? (double)near : solve_rounded(b.level, near)) != v) {
+        float near = rounded(type, b.x[i]);
+        if (!isfinite(b.x[i]) || (!is_value(&b, v, near) && !is_value(&b, v, near = rounded(type, (float)v)))) {
             *b.fail = (struct exact_fail){ !isfinite(b.x[i]) ? EXACT_NONFINITE : isfinite(near) ? EXACT_PRECISION : EXACT_SPAN, b.at + i,
                 b.at + i, (double)b.x[i], (double)near };
             return false;
