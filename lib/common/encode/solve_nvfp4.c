@@ -453,14 +453,19 @@ move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, 
     return true;
 }
 
-/* Solves a block with 2^m for all blocks, and another power of two as its own scale. */
+/* Solves a block with 2^m for all blocks, and another power of two as its own scale. Readers that multiply both first round what is below the
+ * smallest number, 2^-149. */
 static bool
-solve_powers(const struct solve_block *b, int m, uint8_t *scale, uint8_t q[16])
+solve_powers(const struct solve_block *b, enum solve_nvfp4_reader reader, int m, uint8_t *scale, uint8_t q[16])
 {
     struct solve_range r = SOLVE_RANGE;
     int t, hint = 0;
     bool hinted = solve_is_power(solve_hint(b), &hint);
-    if (!solve_narrow(&r, b, &solve_e2m1) || !solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
+    if (!solve_narrow(&r, b, &solve_e2m1))
+        return false;
+    if (r.any && r.lo < -149 && reader != SOLVE_NVFP4_BLOCKS && b->level != EXACT_REAL)
+        r.lo = -149;
+    if (!solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
         return false;
     *scale = e4m3_of_float(ldexpf(1.0f, t - m));
     solve_mx_e2m1(q, b, ldexp(1, t));
@@ -502,7 +507,7 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
         return false;
     if (is_nvfp4(&b->source) && b->scale && b->code)
         return move(b, reader, second, scale, q);
-    if (is_power && (solve_powers(b, m, scale, q) || b->source.codes != EXACT_DENSE))
+    if (is_power && (solve_powers(b, reader, m, scale, q) || b->source.codes != EXACT_DENSE))
         return b->fail->cause == EXACT_HOLDS;
     struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);      /* a copy, whose scale can be a power of two, too */
     b->fail->cause = EXACT_HOLDS;
