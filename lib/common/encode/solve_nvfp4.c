@@ -496,6 +496,36 @@ solve_fast(const struct solve_block *b, enum solve_nvfp4_reader reader, float se
     return true;
 }
 
+/* Finds blocks of NVFP4 whose scales are powers of two, times another one for all. */
+static size_t
+dense_powers(const struct kernels *k, const struct same_nvfp4 *how, const float *x, size_t nblocks, uint8_t *scale, uint8_t *code,
+    bool halves)
+{
+    const int all = (int)(bits_of_float(how->divides ? 1 / how->second : how->second) >> 23) - 127;
+    const struct same_e2m1 powers = { .block = SAME_NVFP4, .halves = halves, .least = all - 9, .most = all + 8 };
+    size_t n = k->same_e2m1(scale, code, x, nblocks, &powers);
+    for (size_t i = 0; i < n; i++) {
+        int t = scale[i] == 0 ? -9 : scale[i] - 127 - all;
+        scale[i] = (uint8_t)(t >= -6 ? (t + 7) << 3 : 1 << (t + 9));
+    }
+    return n;
+}
+
+size_t
+solve_nvfp4_dense(const struct encoding *e, const struct encode_run *run, enum solve_nvfp4_reader reader, const float *x, size_t nblocks,
+    uint8_t *scale, uint8_t *code, bool halves)
+{
+    struct same_nvfp4 how;
+    if (e->exact->source.codes != EXACT_DENSE || !solve_nvfp4_kernel(&how, reader, e->exact->level, run->facts[0]))
+        return 0;
+    if (how.powers)
+        return solve_found(run, dense_powers(run->kernels, &how, x, nblocks, scale, code, halves));
+    nblocks = run->kernels->same_nvfp4(scale, code, NULL, x, nblocks, &how);
+    for (size_t i = 0; halves && i < nblocks; i++)
+        store_le64(code + 8 * i, solve_mx_halves(load_le64(code + 8 * i)));
+    return solve_found(run, nblocks);
+}
+
 bool
 solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
 {
