@@ -290,6 +290,29 @@ test_edges(void)
     CHECK(!solve_steps(&b, &steps, &g, q) && fail.cause == EXACT_SCALE);
 }
 
+/* Blocks of the smallest numbers: no reader of NVFP4 may round the product of the two scales to 0. A divisor would be too large. */
+static void
+test_smallest(void)
+{
+    static const enum solve_nvfp4_reader readers[] = { SOLVE_NVFP4_MULTIPLIES, SOLVE_NVFP4_OVER, SOLVE_NVFP4_BLOCKS };
+    static const float values[8] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6 };
+    for (int r = 0; r < 3; r++) {
+        const float second = readers[r] == SOLVE_NVFP4_OVER ? SOLVE_NVFP4_UNIT * 0x1p-149f : 0x1p-149f;
+        float x[16];
+        struct exact_fail fail;
+        uint8_t q[16], scale;
+        for (int i = 0; i < 16; i++)
+            x[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 0x1p-149f : -0x1p-148f;
+        struct solve_block b = block_of(x, 16, &fail);
+        bool ok = solve_nvfp4(&b, readers[r], second, &scale, q);
+        for (int i = 0; ok && i < 16; i++) {
+            float v = solve_nvfp4_value(readers[r], values[q[i] & 7], float8_to_float(DTYPE_F8_E4M3, scale), second);
+            ok = (q[i] & 8 ? -v : v) == x[i];
+        }
+        CHECK(ok);
+    }
+}
+
 int
 main(void)
 {
@@ -302,5 +325,6 @@ main(void)
     test_copies(check_rounds(300, 3000));
     test_nf4(check_rounds(300, 3000));
     test_edges();
+    test_smallest();
     return check_done("test_solve");
 }

@@ -317,72 +317,71 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 /* --- exact, of plain NF4 */
 
-/* Solves the blocks of a run of elements: sets their absmax, and their codes, one a byte. */
+enum { SOLVED = 2048 };                 /* elements that are solved together, or those of a block */
+
+/* Solves one block of n elements: sets its absmax, and its codes unless y is NULL. */
 static bool
-solve_blocks(const struct encoding *e, const struct encode_run *run, uint64_t first, float *absmax, uint8_t *q)
+solve_block(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, uint64_t at, float *absmax, uint8_t *y)
 {
-    size_t size = (size_t)own(e)->blocksize;
-    for (size_t i = 0; i < run->n; i += size, absmax++) {
-        struct solve_block b;
-        solve_begin(&b, e, run, run->x + i, num_min(size, run->n - i), first + i);
-        if (!solve_nf4(&b, absmax, q + i))
+    uint8_t *q = (uint8_t *)run->back;          /* one a byte */
+    struct solve_block b;
+    solve_begin(&b, e, run, x, n, at);
+    if (!solve_nf4(&b, absmax, q))
+        return false;
+    for (size_t i = 0; y && i < n; i += 2)
+        y[i / 2] = (uint8_t)(q[i] << 4 | (i + 1 < n ? q[i + 1] : 0));
+    return true;
+}
+
+/* Solves whole blocks of a dense weight by a kernel, with the largest magnitude as the scale, as solve_nf4() tries it first. Returns the number of
+ * blocks before the first one that it leaves to solve_block(). */
+static size_t
+solve_dense(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, float *absmax, uint8_t *y)
+{
+    const enum exact_level level = e->exact->level;
+    if (e->exact->source.codes != EXACT_DENSE || (level != EXACT_F32 && level != EXACT_BF16))
+        return 0;
+    return solve_found(run, run->kernels->same_nf4(absmax, y, x, nblocks, (size_t)own(e)->blocksize,
+        level == EXACT_BF16 ? DTYPE_BF16 : DTYPE_F32));
+}
+
+/* Solves blocks of n elements. */
+static bool
+solve_blocks(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, uint64_t at, float *absmax, uint8_t *y)
+{
+    const size_t size = (size_t)own(e)->blocksize;
+    for (size_t i = 0; i < n; i += size, absmax++) {
+        size_t held = solve_dense(e, run, x + i, (n - i) / size, absmax, y ? y + i / 2 : NULL);
+        i += held * size;
+        absmax += held;
+        if (i < n && !solve_block(e, run, x + i, num_min(size, n - i), at + i, absmax, y ? y + i / 2 : NULL))
             return false;
     }
     return true;
 }
 
-/* Decodes codes to run->back, as readers do. */
-static void
-decode_blocks(const struct encoding *e, const struct encode_run *run, const float *absmax, const uint8_t *codes)
-{
-    float map[16];
-    memcpy(map, bnb_nf4_map, sizeof map);
-    run->kernels->codes4_f32(run->back, codes, 0, run->n, &(struct codes4){ .map = map, .scales = absmax, .group = (size_t)own(e)->blocksize });
-}
-
-/* Returns true if the encoder's codes of a dense weight are exact: with the largest magnitude as the scale, as solve_nf4() tries it first. */
-static bool
-encode_blocks(const struct encoding *e, const struct encode_run *run, float *absmax, uint8_t *codes)
-{
-    const struct kernels *k = run->kernels;
-    const size_t size = (size_t)own(e)->blocksize;
-    const bool plain = e->exact->level == EXACT_F32 || (e->exact->level == EXACT_BF16 && e->weight.dtype == DTYPE_BF16);
-    if (e->exact->source.codes != EXACT_DENSE || !plain || run->n % size != 0)
-        return false;
-    k->encode_nf4(codes, absmax, run->x, run->n, size);
-    for (size_t i = 0; i < run->n / size; i++)
-        if (!isfinite(absmax[i]))
-            return false;
-    decode_blocks(e, run, absmax, codes);
-    if (!k->same_rounded(e->exact->level == EXACT_BF16 ? DTYPE_BF16 : DTYPE_F32, run->x, run->back, run->n))
-        return false;
-    if (run->hints.way)
-        *run->hints.way = EXACT_SEARCH;
-    return true;
-}
-
+/* Solves blocks, and decodes them while they are in the cache. */
 static bool
 solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
-    uint64_t size = own(e)->blocksize, at = first * size;
-    float *absmax = run->room;
-    uint8_t *q = (uint8_t *)run->back, *codes = part == CODES ? y : (uint8_t *)(run->back + run->n);
-    bool encoded = (part == CODES || run->n <= ENCODE_FLOATS / 2) && encode_blocks(e, run, absmax, codes);
+    const uint64_t size = own(e)->blocksize, at = first * size, step = num_max(size, SOLVED);
+    const bool writes = part == CODES && run->compare;
+    float *absmax = run->room, map[16];
+    memcpy(map, bnb_nf4_map, sizeof map);
     (void)count, (void)err;
-    if (!encoded && !solve_blocks(e, run, at, absmax, q))
-        return false;
-    if (part == ABSMAX) {
-        memcpy(y, absmax, num_ceil_div(run->n, size) * sizeof *absmax);
-        return true;
+    for (size_t i = 0, n; i < run->n; i += n) {
+        uint8_t *to = writes ? y + i / 2 : NULL;
+        n = (size_t)num_min(run->n - i, step);
+        if (!solve_blocks(e, run, run->x + i, n, at + i, absmax, to))
+            return false;
+        if (part == ABSMAX)
+            memcpy(y + i / size * sizeof *absmax, absmax, (size_t)num_ceil_div(n, size) * sizeof *absmax);
+        if (!writes)
+            continue;
+        run->kernels->codes4_f32(run->back, to, 0, n, &(struct codes4){ .map = map, .scales = absmax, .group = (size_t)size });
+        run->compare(run->of, at + i, run->x + i, run->back, n);
     }
-    for (size_t i = 0; !encoded && i < run->n; i += 2)
-        y[i / 2] = (uint8_t)(q[i] << 4 | (i + 1 < run->n ? q[i + 1] : 0));
-    if (!run->compare)
-        return true;
-    if (!encoded)
-        decode_blocks(e, run, absmax, y);
-    run->compare(run->of, at, run->x, run->back, run->n);
     return true;
 }
 

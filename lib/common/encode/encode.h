@@ -146,7 +146,7 @@ struct encoder {
 
     /* Like encode(), without changing a value: for encodings with `exact` set, whose survey() and settle() then do likewise.
      * Returns false without an error, and fills run->hints.fail, if that is impossible. Calls run->compare with the values that
-     * the encoded bytes decode to. NULL: no target of exact transcoding. */
+     * the encoded bytes decode to; if that is NULL, it need not set the bytes of codes. NULL: no target of exact transcoding. */
     bool (*solve)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
         uint8_t *y, struct err *err);
     /* Completes an exact encoding after its survey, before the output is laid out: may fail like solve(), and drop parts. Returns

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/num.h"
 #include "dtype/float8.h"
 #include "encode/groups.h"
 #include "encode/move.h"
@@ -281,98 +282,101 @@ resolve(struct encoding *e, float *facts, struct exact_fail *fail)
     return true;
 }
 
-/* Solves a block: sets its scale, and the codes, one a byte. */
+/* Solves a block of MXFP4 or MXFP8: sets its exponent, and the codes, one a byte. */
 static bool
-solve_one(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct mx_block *s, uint8_t *q)
+solve_powers(const struct encoding *e, const struct solve_block *b, int *t, uint8_t *q)
 {
+    const bool eight = numbers_of(e)->kind == MXFP8;
+    if (!solve_mx_power(t, b, eight ? &solve_e4m3 : &solve_e2m1, -127, 127))
+        return false;
+    if (!eight)
+        solve_mx_e2m1(q, b, ldexp(1, *t));
+    for (size_t i = 0; eight && i < BLOCK_MX; i++)
+        q[i] = e4m3_of_float(b->x[i] == 0 ? b->x[i] : (float)(solve_value(b, i) / ldexp(1, *t)));
+    return true;
+}
+
+/* Solves or moves a block: sets the code of its scale, and its codes as they are stored, unless y is NULL. */
+static bool
+solve_one(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, uint8_t *scale, uint8_t *y)
+{
+    const enum mx_kind kind = numbers_of(e)->kind;
     struct solve_block b;
-    enum mx_kind kind = numbers_of(e)->kind;
-    int t;
+    uint8_t q[BLOCK_MX], p[BLOCK_MX / 2];
+    int t = 0;
     solve_begin(&b, e, run, x, block_of(e), at);
-    if (kind == NVFP4) {
-        if (!solve_nvfp4(&b, reader_of(e), run->facts[0], &s->code, q))
-            return false;
-        float scale = float8_to_float(DTYPE_F8_E4M3, s->code);
-        s->scale = solve_nvfp4_value(reader_of(e), 1, scale, run->facts[0]);
-        return true;
-    }
-    if (kind == MXFP8 && solve_mx_e4m3(q, &t, &b)) {
-        *s = (struct mx_block){ (uint8_t)(t + 127), float8_e8m0((uint8_t)(t + 127)) };
-        return true;
-    }
-    if (!solve_mx_power(&t, &b, kind == MXFP8 ? &solve_e4m3 : &solve_e2m1, -127, 127))
+    bool moved = kind == MXFP4 && solve_mx_move(p, &t, &b);
+    if (!moved && !(kind == NVFP4 ? solve_nvfp4(&b, reader_of(e), run->facts[0], scale, q) : solve_powers(e, &b, &t, q)))
         return false;
-    *s = (struct mx_block){ (uint8_t)(t + 127), ldexpf(1.0f, t) };
-    if (kind == MXFP4)
-        solve_mx_e2m1(q, &b, ldexp(1, t));
-    else
-        for (size_t i = 0; i < BLOCK_MX; i++)
-            q[i] = e4m3_of_float(b.x[i] == 0 ? b.x[i] : (float)(solve_value(&b, i) / ldexp(1, t)));
+    if (kind != NVFP4)
+        *scale = (uint8_t)(t + 127);
+    if (y && (moved || kind == MXFP8))
+        memcpy(y, moved ? p : q, kind == MXFP8 ? BLOCK_MX : BLOCK_MX / 2);
+    else if (y)
+        solve_mx_pack(y, q, block_of(e));
     return true;
 }
 
-/* Moves a block of MXFP4 if that is all it needs. */
-static bool
-move(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, struct mx_block *s, uint8_t p[BLOCK_MX / 2])
+/* Solves n blocks of a dense weight by a kernel. Returns the number of blocks before the first one that it leaves to solve_one(). */
+static size_t
+solve_dense(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, uint8_t *scale, uint8_t *y)
 {
-    struct solve_block b;
-    int t;
-    if (numbers_of(e)->kind != MXFP4)
-        return false;
-    solve_begin(&b, e, run, x, BLOCK_MX, at);
-    if (!solve_mx_move(p, &t, &b))
-        return false;
-    *s = (struct mx_block){ (uint8_t)(t + 127), float8_e8m0((uint8_t)(t + 127)) };
-    return true;
+    switch (numbers_of(e)->kind) {
+    case MXFP4:
+        return solve_mx_dense(e, run, x, n, scale, y, false);
+    case MXFP8:
+        return solve_mx_dense_e4m3(e, run, x, n, scale, y);
+    default:
+        return solve_nvfp4_dense(e, run, reader_of(e), x, n, scale, y ? y : run->room, false);
+    }
 }
 
-/* Decodes a block as readers do, for comparison. */
+/* Decodes n blocks as readers do, for comparison. `room` is that of n floats. */
 static void
-prove(const struct encoding *e, const struct encode_run *run, const struct mx_block *s, const uint8_t *y, float *back)
+prove(const struct encoding *e, const struct encode_run *run, const uint8_t *scale, const uint8_t *y, size_t n, float *room, float *back)
 {
     static const float map[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-    size_t n = block_of(e);
+    const size_t block = block_of(e);
+    for (size_t i = 0; i < n; i++)
+        room[i] = numbers_of(e)->kind != NVFP4 ? float8_e8m0(scale[i])
+            : solve_nvfp4_value(reader_of(e), 1, float8_to_float(DTYPE_F8_E4M3, scale[i]), run->facts[0]);
     if (numbers_of(e)->kind == MXFP8)
-        run->kernels->fp8_f32(back, n, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = n, .x = y,
-            .scales = &s->scale, .scale_cols = n });
+        run->kernels->fp8_f32(back, n * block, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = n * block, .x = y,
+            .scales = room, .scale_cols = block });
     else
-        run->kernels->codes4_f32(back, y, 0, n, &(struct codes4){ map, NULL, &s->scale, n, true });
+        run->kernels->codes4_f32(back, y, 0, n * block, &(struct codes4){ map, NULL, room, block, true });
 }
+
+/* Blocks that are solved together, and decoded while they are in the cache. */
+enum { AT_ONCE = 128 };
 
 static bool
 solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
-    uint32_t block = block_of(e);
-    bool codes = part + 1 == e->nparts, eight = numbers_of(e)->kind == MXFP8;
-    uint64_t at = first * e->part[part].elems;
+    const size_t block = block_of(e), size = numbers_of(e)->kind == MXFP8 ? block : block / 2, all = run->n / block;
+    const bool codes = part + 1 == e->nparts, writes = codes && run->compare;
+    const uint64_t at = first * e->part[part].elems;
+    float *room = run->room;
     (void)err, (void)count;
     if (part + 2 < e->nparts) {
         groups_store(y, DTYPE_F32, run->facts[0]);
         return true;
     }
-    for (size_t i = 0; i < run->n; i += block) {
-        struct mx_block s;
-        uint8_t q[BLOCK_MX], p[BLOCK_MX / 2];
-        bool moved = move(e, run, run->x + i, at + i, &s, p);
-        if (!moved && !solve_one(e, run, run->x + i, at + i, &s, q))
-            return false;
-        if (!codes) {
-            *y++ = s.code;
-            continue;
+    for (size_t done = 0, n; done < all; done += n) {
+        const float *x = run->x + done * block;
+        uint8_t own[AT_ONCE], *scale = codes ? own : y + done, *to = writes ? y + done * size : NULL;
+        n = (size_t)num_min(all - done, AT_ONCE);
+        for (size_t i = 0; i < n; i++) {
+            i += solve_dense(e, run, x + i * block, n - i, scale + i, to ? to + i * size : NULL);
+            if (i < n && !solve_one(e, run, x + i * block, at + (done + i) * block, scale + i, to ? to + i * size : NULL))
+                return false;
         }
-        if (moved)
-            memcpy(y, p, sizeof p);
-        else if (eight)
-            memcpy(y, q, block);
-        else
-            solve_mx_pack(y, q, block);
-        if (run->compare)
-            prove(e, run, &s, y, run->back + i);
-        y += eight ? block : block / 2;
+        if (writes) {
+            prove(e, run, scale, to, n, room, run->back);
+            run->compare(run->of, at + done * block, x, run->back, n * block);
+        }
     }
-    if (codes && run->compare)
-        run->compare(run->of, at, run->x, run->back, run->n);
     return true;
 }
 
@@ -391,8 +395,8 @@ move_to_e4m3(const struct encoding *e, const struct encode_run *run, uint64_t at
     if (!y)
         return true;
     run->kernels->bits_table(y, all.code, run->n, table);
-    for (size_t i = 0; i < run->n; i += BLOCK_MX)
-        prove(e, run, &(const struct mx_block){ 0, all.scale[i / BLOCK_MX] }, y + i, run->back + i);
+    run->kernels->fp8_f32(run->back, run->n, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = run->n, .x = y,
+        .scales = all.scale, .scale_cols = BLOCK_MX });
     move_prove(&all, e, run, at, BLOCK_MX);
     return true;
 }

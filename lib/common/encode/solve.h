@@ -87,6 +87,15 @@ uint64_t solve_divisor(uint64_t a, uint64_t b);
 
 void solve_way(const struct solve_block *b, enum exact_way way);
 
+/* Raises the way of a run by n blocks of a dense weight that a kernel solved, and returns n. */
+static inline size_t
+solve_found(const struct encode_run *run, size_t n)
+{
+    if (n != 0 && run->hints.way)
+        *run->hints.way = EXACT_SEARCH;
+    return n;
+}
+
 /* Returns 2^k, for exponents of a normal F64. */
 static inline double
 solve_pow2(int k)

@@ -76,15 +76,7 @@ put_mxfp4(const struct solve_block *b, uint8_t *y)
     return true;
 }
 
-/* Puts eight nibbles into the low halves of eight bytes, and back. */
-static inline uint64_t
-spread(uint64_t v)
-{
-    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
-    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
-    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-}
-
+/* Puts the low halves of eight bytes next to each other. */
 static inline uint32_t
 join(uint64_t v)
 {
@@ -109,46 +101,75 @@ put_nvfp4(const struct encoding *e, const struct encode_run *run, const float *x
     return true;
 }
 
-/* Solves count groups of four blocks. */
+/* Blocks of FP4 that are solved together, 16 elements each or more, and decoded while they are in the cache. */
+enum { AT_ONCE = 128 };
+
+/* Solves n blocks, or groups of four, at most AT_ONCE blocks. */
 static bool
-put_all_nvfp4(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *y)
+put_some_mxfp4(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, size_t n, uint8_t *y)
 {
-    enum { AT_ONCE = ENCODE_ROOM / 64 };
-    uint8_t *code = run->room, *scale = code + AT_ONCE * NVFP4_ELEMS / 2;
-    struct same_nvfp4 how;
-    bool fast = e->exact->source.codes == EXACT_DENSE && solve_nvfp4_kernel(&how, SOLVE_NVFP4_BLOCKS, e->exact->level, run->facts[0]);
-    for (uint64_t i = 0; i < count; i++, y += NVFP4_BYTES) {
-        size_t n = (size_t)num_min(count - i, AT_ONCE), held = 0;
-        if (fast)
-            held = run->kernels->same_nvfp4(scale, code, NULL, run->x + i * NVFP4_ELEMS, 4 * n, &how) / 4;
-        if (held != 0 && run->hints.way)
-            *run->hints.way = EXACT_SEARCH;
-        for (size_t k = 0; k < 4 * held; k++) {
-            uint8_t *to = y + k / 4 * NVFP4_BYTES;
-            to[k % 4] = scale[k];
-            store_le64(to + 4 + k % 4 * 8, spread(load_le32(code + 8 * k)) | spread(load_le32(code + 8 * k + 4)) << 4);
+    uint8_t *scale = run->room, *code = run->compare ? scale + AT_ONCE : NULL;
+    for (size_t i = 0; i < n; i++, y += MXFP4_BYTES) {
+        struct solve_block b;
+        size_t held = solve_mx_dense(e, run, x + i * ELEMS, n - i, scale, code, true);
+        for (size_t k = 0; k < held; k++, y += MXFP4_BYTES) {
+            *y = scale[k];
+            if (code)
+                memcpy(y + 1, code + k * (ELEMS / 2), ELEMS / 2);
         }
         i += held;
-        y += held * NVFP4_BYTES;
-        if (i == count)
+        if (i == n)
             break;
-        if (!put_nvfp4(e, run, run->x + i * NVFP4_ELEMS, at + i * NVFP4_ELEMS, y))
+        solve_begin(&b, e, run, x + i * ELEMS, ELEMS, at + i * ELEMS);
+        if (!put_mxfp4(&b, y))
             return false;
     }
     return true;
 }
 
-/* Decodes and compares them. */
-static void
-prove_nvfp4(const struct encode_run *run, uint64_t at, uint64_t count, const uint8_t *y)
+static bool
+put_some_nvfp4(const struct encoding *e, const struct encode_run *run, const float *x, uint64_t at, size_t n, uint8_t *y)
 {
-    const float second = run->facts[0];
-    const size_t n = (size_t)(count * NVFP4_ELEMS);
-    run->kernels->block_f32[DTYPE_NVFP4](run->back, y, count);
-    for (size_t i = 0; second != 1 && i < n; i += 4)
-        for (size_t k = 0; k < 4; k++)
-            run->back[i + k] *= second;
-    run->compare(run->of, at, run->x, run->back, n);
+    uint8_t *scale = run->room, *code = scale + AT_ONCE;
+    for (size_t i = 0; i < n; i++, y += NVFP4_BYTES) {
+        size_t held = solve_nvfp4_dense(e, run, SOLVE_NVFP4_BLOCKS, x + i * NVFP4_ELEMS, 4 * (n - i), scale, code, true) / 4;
+        for (size_t k = 0; k < held; k++, y += NVFP4_BYTES) {
+            memcpy(y, scale + 4 * k, 4);
+            memcpy(y + 4, code + k * (NVFP4_ELEMS / 2), NVFP4_ELEMS / 2);
+        }
+        i += held;
+        if (i == n)
+            break;
+        if (!put_nvfp4(e, run, x + i * NVFP4_ELEMS, at + i * NVFP4_ELEMS, y))
+            return false;
+    }
+    return true;
+}
+
+/* Solves blocks of FP4, decodes and compares them. */
+static bool
+solve_fp4(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *y)
+{
+    const enum dtype type = e->encoder->type;
+    const struct dtype_facts *f = dtype_facts(type);
+    const float second = type == DTYPE_NVFP4 ? run->facts[0] : 1;
+    for (uint64_t done = 0, n; done < count; done += n, y += n * f->bytes) {
+        const float *x = run->x + done * f->elems;
+        const uint64_t first = at + done * f->elems;
+        n = num_min(count - done, type == DTYPE_NVFP4 ? AT_ONCE / 4 : AT_ONCE);
+        const size_t elems = (size_t)(n * f->elems);
+        if (!(type == DTYPE_NVFP4 ? put_some_nvfp4 : put_some_mxfp4)(e, run, x, first, (size_t)n, y))
+            return false;
+        if (!run->compare)
+            continue;
+        float *back = run->back;
+        run->kernels->block_f32[type](back, y, (size_t)n);
+        for (size_t i = 0; second != 1 && i < elems; i += 4)
+            for (size_t k = 0; k < 4; k++)
+                back[i + k] *= second;
+        run->compare(run->of, first, x, back, elems);
+    }
+    return true;
 }
 
 static bool
@@ -157,8 +178,7 @@ put_block(const struct encoding *e, const struct encode_run *run, const float *x
     enum dtype type = e->encoder->type;
     struct solve_block b;
     solve_begin(&b, e, run, x, ELEMS, at);
-    return type == DTYPE_MXFP4 ? put_mxfp4(&b, y) : has_minimum(type) ? put_steps(&b, type, y)
-        : put_int(&b, type, y);
+    return has_minimum(type) ? put_steps(&b, type, y) : put_int(&b, type, y);
 }
 
 /* Solves or moves blocks of NVFP4 of stacked matrices, each with its own second scale. y may be NULL if blocks are moved. */
@@ -203,13 +223,8 @@ solve_ggml(const struct encoding *e, const struct encode_run *run, unsigned part
     if (e->exact->source.seconds)
         return solve_matrices(e, run, false, first, count, y, err);
     uint64_t at = first * f->elems, n = count * f->elems;
-    if (e->encoder->type == DTYPE_NVFP4) {
-        if (!put_all_nvfp4(e, run, at, count, y))
-            return false;
-        if (run->compare)
-            prove_nvfp4(run, at, count, y);
-        return true;
-    }
+    if (e->encoder->type == DTYPE_MXFP4 || e->encoder->type == DTYPE_NVFP4)
+        return solve_fp4(e, run, at, count, y);
     for (uint64_t i = 0; i < n; i += f->elems, y += f->bytes)
         if (!put_block(e, run, run->x + i, at + i, y))
             return false;
@@ -324,7 +339,7 @@ move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64
             continue;
         uint8_t *to = y + i / 4 * NVFP4_BYTES, *codes = to + 4 + i % 4 * 8;
         to[i % 4] = scale;
-        uint64_t halves = spread(load_le32(pack.code)) | spread(load_le32(pack.code + 4)) << 4;
+        uint64_t halves = solve_mx_halves(load_le64(pack.code));
         store_le64(codes, halves);
         if (join(halves) != load_le32(pack.code) || join(halves >> 4) != load_le32(pack.code + 4))
             return false;

@@ -2,10 +2,7 @@
 
 #include <math.h>
 
-#include "dtype/float8.h"
-#include "kernel/encode_fp8.h"
 #include "kernel/encode_mx.h"
-#include "kernel/fp8.h"
 
 bool
 solve_mx_power(int *t, const struct solve_block *b, const struct solve_float *f, int least, int most)
@@ -51,41 +48,35 @@ solve_mx_foresee(const struct encoding *e, const float *scale, size_t n)
     return true;
 }
 
-/* Returns the smallest power of two that times most * 2^top, the largest code, reaches the largest magnitude of a dense block. Returns 0 for
- * other sources and levels, and if that is not a normal number. 1 <= most < 2. */
-static float
-least_power(const struct solve_block *b, float most, int top)
+/* Returns true if the values of a run are those of a dense weight, at a level at which equal values are the same. */
+static bool
+is_dense(const struct encoding *e)
 {
-    const float high = b->kernels->encode_most(b->x, b->n);
-    const uint32_t u = bits_of_float(high), exponent = u >> 23, limit = bits_of_float(most) & 0x7FFFFF;
-    const int t = (int)exponent - 127 - top + ((u & 0x7FFFFF) > limit);
-    bool plain = b->source.codes == EXACT_DENSE && (b->level == EXACT_F32 || b->level == EXACT_REAL || b->level == EXACT_BF16);
-    return plain && exponent != 0 && exponent != 255 && t >= -126 && t <= 120 ? float_of_bits((uint32_t)(t + 127) << 23) : 0;
+    const enum exact_level level = e->exact->level;
+    return e->exact->source.codes == EXACT_DENSE && (level == EXACT_F32 || level == EXACT_BF16 || level == EXACT_REAL);
 }
 
-bool
-solve_mx_e4m3(uint8_t y[32], int *t, const struct solve_block *b)
+size_t
+solve_mx_dense(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, uint8_t *scale, uint8_t *code,
+    bool halves)
 {
-    float back[32];
-    const struct encode_fp8 how = { .scale = least_power(b, 1.75f, 8), .quotient = DTYPE_F32 };
-    if (b->n != 32 || !solve_is_power(how.scale, t))
-        return false;
-    b->kernels->encode_e4m3(y, b->x, 32, &how);
-    b->kernels->fp8_f32(back, 32, &(struct fp8_rows){ .dtype = DTYPE_F8_E4M3, .rows = 1, .cols = 32, .x = y, .scales = &how.scale,
-        .scale_cols = 32 });
-    if (!b->kernels->same_floats(back, b->x, 32))
-        return false;
-    solve_way(b, EXACT_SEARCH);
-    return true;
+    const struct same_e2m1 how = { .block = 32, .halves = halves, .least = -127, .most = 127 };
+    return is_dense(e) ? solve_found(run, run->kernels->same_e2m1(scale, code, x, nblocks, &how)) : 0;
+}
+
+size_t
+solve_mx_dense_e4m3(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, uint8_t *scale, uint8_t *code)
+{
+    return is_dense(e) ? solve_found(run, run->kernels->same_e4m3(scale, code, x, nblocks)) : 0;
 }
 
 bool
 solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b)
 {
     float back[32];
-    const bool dense = b->source.codes == EXACT_DENSE, real = b->level == EXACT_REAL && !b->unit;
-    const struct encode_e2m1 how = { .scale = dense ? least_power(b, 1.5f, 2) : solve_hint(b), .quotient = DTYPE_F32, .rule = E2M1_SIGNED };
-    if (!dense && (b->source.codes != EXACT_E2M1 || b->source.two || (b->level != EXACT_F32 && !real)))
+    const bool real = b->level == EXACT_REAL && !b->unit;
+    const struct encode_e2m1 how = { .scale = solve_hint(b), .quotient = DTYPE_F32, .rule = E2M1_SIGNED };
+    if (b->source.codes != EXACT_E2M1 || b->source.two || (b->level != EXACT_F32 && !real))
         return false;
     if (!solve_is_power(how.scale, t) || *t < -127 || *t > 127)
         return false;
@@ -94,8 +85,6 @@ solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b)
         return false;
     for (int i = 0; b->code && i < 32; i++)
         y[i / 2] |= b->code[i] == 8 ? (uint8_t)(8 << i % 2 * 4) : 0;
-    if (dense)
-        solve_way(b, EXACT_SEARCH);
     return true;
 }
 

@@ -13,18 +13,39 @@ void solve_mx_e2m1(uint8_t *q, const struct solve_block *b, double scale);
 /* For foresee(): true for blocks of 32 whose scales are powers of two and that come from E2M1. */
 bool solve_mx_foresee(const struct encoding *e, const float *scale, size_t n);
 
-/* Moves a block of 32 codes that had one power of two as its scale, or finds the codes of a dense block that has them, which are the most
- * frequent cases: sets the codes, the even ones in the low nibbles, and the exponent. Returns false if the block needs more. */
+/* Moves a block of 32 codes that had one power of two as its scale, which is the most frequent case: sets the codes, the even ones in the low
+ * nibbles, and the exponent. Returns false if the block needs more. */
 bool solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b);
 
-/* Likewise for codes of E4M3, of a dense block. */
-bool solve_mx_e4m3(uint8_t y[32], int *t, const struct solve_block *b);
+/* Solve blocks of a dense weight: of 32 E2M1 or E4M3 codes with a scale of E8M0, or 16 of NVFP4. Return how many, from the first one on, which
+ * are the most frequent ones; others may need more. Set scales and codes, as solvers of single blocks do, the codes unless
+ * `code` is NULL. Even codes are in the low nibbles, or with `halves` those of the first half of a block. */
+size_t solve_mx_dense(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, uint8_t *scale, uint8_t *code,
+    bool halves);
+size_t solve_mx_dense_e4m3(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, uint8_t *scale,
+    uint8_t *code);
 
 /* The largest exponent with which all E2M1 codes are finite F32 values. */
 enum { SOLVE_MX_FINITE = 125 };
 
 /* Packs n codes, the even ones in the low nibbles. */
 void solve_mx_pack(uint8_t *y, const uint8_t *q, size_t n);
+
+/* Puts eight nibbles into the low halves of eight bytes. */
+static inline uint64_t
+solve_mx_spread(uint64_t v)
+{
+    v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
+    v = (v | v << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+}
+
+/* Returns 16 codes with the first half in the low nibbles, from those with the even ones there. */
+static inline uint64_t
+solve_mx_halves(uint64_t even)
+{
+    return solve_mx_spread(even & UINT32_MAX) | solve_mx_spread(even >> 32) << 4;
+}
 
 /* --- NVFP4: blocks of 16 codes c, with a scale s of E4M3, and a scale for all blocks */
 
@@ -49,6 +70,10 @@ bool solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, 
 
 /* Sets facts[0] to the scale for all blocks. May fail; without a cause if the weight has to be surveyed again. */
 bool solve_nvfp4_settle(struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail);
+
+/* Likewise; `code` must not be NULL. */
+size_t solve_nvfp4_dense(const struct encoding *e, const struct encode_run *run, enum solve_nvfp4_reader reader, const float *x, size_t nblocks,
+    uint8_t *scale, uint8_t *code, bool halves);
 
 /* Finds the scale and the codes of a block. */
 bool solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16]);

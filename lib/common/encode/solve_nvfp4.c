@@ -453,14 +453,19 @@ move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, 
     return true;
 }
 
-/* Solves a block with 2^m for all blocks, and another power of two as its own scale. */
+/* Solves a block with 2^m for all blocks, and another power of two as its own scale. Readers that multiply both first round what is below the
+ * smallest number, 2^-149. */
 static bool
-solve_powers(const struct solve_block *b, int m, uint8_t *scale, uint8_t q[16])
+solve_powers(const struct solve_block *b, enum solve_nvfp4_reader reader, int m, uint8_t *scale, uint8_t q[16])
 {
     struct solve_range r = SOLVE_RANGE;
     int t, hint = 0;
     bool hinted = solve_is_power(solve_hint(b), &hint);
-    if (!solve_narrow(&r, b, &solve_e2m1) || !solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
+    if (!solve_narrow(&r, b, &solve_e2m1))
+        return false;
+    if (r.any && r.lo < -149 && reader != SOLVE_NVFP4_BLOCKS && b->level != EXACT_REAL)
+        r.lo = -149;
+    if (!solve_power(&t, &r, b, m - 9, m + 8, hinted, hint))
         return false;
     *scale = e4m3_of_float(ldexpf(1.0f, t - m));
     solve_mx_e2m1(q, b, ldexp(1, t));
@@ -491,6 +496,36 @@ solve_fast(const struct solve_block *b, enum solve_nvfp4_reader reader, float se
     return true;
 }
 
+/* Finds blocks of NVFP4 whose scales are powers of two, times another one for all. */
+static size_t
+dense_powers(const struct kernels *k, const struct same_nvfp4 *how, const float *x, size_t nblocks, uint8_t *scale, uint8_t *code,
+    bool halves)
+{
+    const int all = (int)(bits_of_float(how->divides ? 1 / how->second : how->second) >> 23) - 127;
+    const struct same_e2m1 powers = { .block = SAME_NVFP4, .halves = halves, .least = all - 9, .most = all + 8 };
+    size_t n = k->same_e2m1(scale, code, x, nblocks, &powers);
+    for (size_t i = 0; i < n; i++) {
+        int t = scale[i] == 0 ? -9 : scale[i] - 127 - all;
+        scale[i] = (uint8_t)(t >= -6 ? (t + 7) << 3 : 1 << (t + 9));
+    }
+    return n;
+}
+
+size_t
+solve_nvfp4_dense(const struct encoding *e, const struct encode_run *run, enum solve_nvfp4_reader reader, const float *x, size_t nblocks,
+    uint8_t *scale, uint8_t *code, bool halves)
+{
+    struct same_nvfp4 how;
+    if (e->exact->source.codes != EXACT_DENSE || !solve_nvfp4_kernel(&how, reader, e->exact->level, run->facts[0]))
+        return 0;
+    if (how.powers)
+        return solve_found(run, dense_powers(run->kernels, &how, x, nblocks, scale, code, halves));
+    nblocks = run->kernels->same_nvfp4(scale, code, NULL, x, nblocks, &how);
+    for (size_t i = 0; halves && i < nblocks; i++)
+        store_le64(code + 8 * i, solve_mx_halves(load_le64(code + 8 * i)));
+    return solve_found(run, nblocks);
+}
+
 bool
 solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
 {
@@ -502,7 +537,7 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
         return false;
     if (is_nvfp4(&b->source) && b->scale && b->code)
         return move(b, reader, second, scale, q);
-    if (is_power && (solve_powers(b, m, scale, q) || b->source.codes != EXACT_DENSE))
+    if (is_power && (solve_powers(b, reader, m, scale, q) || b->source.codes != EXACT_DENSE))
         return b->fail->cause == EXACT_HOLDS;
     struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);      /* a copy, whose scale can be a power of two, too */
     b->fail->cause = EXACT_HOLDS;

@@ -22,6 +22,7 @@
 #include "kernel/packs.h"
 #include "kernel/round.h"
 #include "kernel/same.h"
+#include "kernel/same_nf4.h"
 #include "kernel/transpose.h"
 #include "kernel/widen.h"
 
@@ -144,7 +145,10 @@ static const struct kernels scalar = {
     .same_rounded = same_rounded,
     .same_fp8 = same_fp8,
     .same_nvfp4 = same_nvfp4,
+    .same_e2m1 = same_e2m1,
+    .same_e4m3 = same_e4m3,
     .e2m1_range = e2m1_range,
+    .same_nf4 = same_nf4,
     .loss = loss_add,
     .shift = shift_add,
     .wide_from = wide_from,

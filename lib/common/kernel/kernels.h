@@ -25,6 +25,7 @@
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
 #include "kernel/same.h"
+#include "kernel/same_mx.h"
 #include "kernel/same_nvfp4.h"
 #include "kernel/shift.h"
 #include "kernel/wide.h"
@@ -149,7 +150,14 @@ typedef size_t kernel_same_fp8(enum dtype codes, enum dtype type, const float *x
 
 /* same_nvfp4.h */
 typedef size_t kernel_same_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, size_t nblocks, const struct same_nvfp4 *how);
+
+/* same_mx.h */
+typedef size_t kernel_same_e2m1(uint8_t *scale, uint8_t *code, const float *x, size_t nblocks, const struct same_e2m1 *how);
+typedef size_t kernel_same_e4m3(uint8_t *scale, uint8_t *code, const float *x, size_t nblocks);
 typedef size_t kernel_e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks);
+
+/* same_nf4.h */
+typedef size_t kernel_same_nf4(float *absmax, uint8_t *code, const float *x, size_t nblocks, size_t block, enum dtype type);
 
 /* loss.h: adds up the quantization error of n elements. */
 typedef void kernel_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n);
@@ -206,7 +214,10 @@ struct kernels {
     kernel_same_rounded *same_rounded;
     kernel_same_fp8 *same_fp8;
     kernel_same_nvfp4 *same_nvfp4;
+    kernel_same_e2m1 *same_e2m1;
+    kernel_same_e4m3 *same_e4m3;
     kernel_e2m1_range *e2m1_range;
+    kernel_same_nf4 *same_nf4;
     kernel_loss *loss;
     kernel_shift *shift;
     kernel_wide_from *wide_from;

@@ -4,12 +4,6 @@
 
 #include "kernel/rounded.h"
 
-size_t
-e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks)
-{
-    return e2m1_range_any(range, x, nblocks);
-}
-
 /* Sets the codes of a block. */
 static bool
 put_block(uint8_t *restrict code, const float *restrict x, float first, float last, enum dtype type)

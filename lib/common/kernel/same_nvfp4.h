@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "dtype/dtype.h"
@@ -67,39 +66,6 @@ static inline float
 same_nvfp4_inverse(const struct same_nvfp4 *how)
 {
     return how->divides ? how->second / 6.0f : 1.0f / (6.0f * how->second);
-}
-
-/* The exponents t with which blocks are E2M1 codes times 2^t: lo <= t <= hi. */
-struct e2m1_range {
-    int lo, hi;
-};
-
-/* Narrows a range by blocks, from the first one on, that are E2M1 codes times a power of two: normal numbers, or 0. Returns how many. */
-size_t e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks);
-
-/* Does this; one function for all sets, which compilers turn into vectors. */
-static inline size_t
-e2m1_range_any(struct e2m1_range *range, const float *x, size_t nblocks)
-{
-    for (size_t i = 0; i < nblocks; i++, x += SAME_NVFP4) {
-        uint32_t bits[SAME_NVFP4], rest = 0;
-        int most = 0, least = INT32_MAX, tiny = INT32_MAX;
-        memcpy(bits, x, sizeof bits);
-        for (size_t k = 0; k < SAME_NVFP4; k++) {
-            int u = (int)(bits[k] & 0x7FFFFFFF), step = u >> 22;
-            int last = u == 0 ? INT32_MAX : (step >> 1) - (step & 1), some = u == 0 ? INT32_MAX : u;
-            rest |= (uint32_t)u & 0x3FFFFF;
-            most = u > most ? u : most;
-            least = last < least ? last : least;
-            tiny = some < tiny ? some : tiny;
-        }
-        int lo = (most >> 23) - 129, hi = least == INT32_MAX ? INT32_MAX : least - 126;
-        if (rest != 0 || most >= 0x7F800000 || tiny < 0x00800000 || (most != 0 && lo > hi))
-            return i;
-        range->lo = most != 0 && lo > range->lo ? lo : range->lo;
-        range->hi = hi < range->hi ? hi : range->hi;
-    }
-    return nblocks;
 }
 
 /* How quotients q are rounded: t - (t - q) with t = q * split leaves the two bits of a code; below 1, q + magic - magic a multiple of 1/2. From

@@ -132,16 +132,9 @@ avx2_same_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, s
     return how->type == DTYPE_BF16 ? run(scale, code, found, x, nblocks, how, DTYPE_BF16) : run(scale, code, found, x, nblocks, how, DTYPE_F32);
 }
 
-static size_t
-avx2_e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks)
-{
-    return e2m1_range_any(range, x, nblocks);
-}
-
 void
 avx2_use_same_nvfp4(struct kernels *k)
 {
-    k->e2m1_range = avx2_e2m1_range;
     k->same_nvfp4 = avx2_same_nvfp4;
 }
 
