@@ -106,6 +106,14 @@ solve_pow2(int k)
     return v;
 }
 
+/* Rounds to the nearest integer, for |r| < 2^51. */
+static inline double
+solve_nearest(double r)
+{
+    const double magic = 0x1.8p52;
+    return r + magic - magic;
+}
+
 /* Splits |v|, not 0, into an odd number and an exponent: |v| = *m * 2^k. */
 int solve_odd(double v, uint64_t *m);
 

@@ -7,14 +7,6 @@
 #include "encode/move.h"
 #include "kernel/rounded.h"
 
-/* Rounds to the nearest integer, for |r| < 2^51. */
-static inline double
-nearest(double r)
-{
-    const double magic = 0x1.8p52;
-    return r + magic - magic;
-}
-
 enum { AT_ONCE = 32 };
 
 bool
@@ -33,7 +25,7 @@ try_scale(const struct solve_block *b, const struct solve_int *how, double d, do
         return solve_int_fast(b, how, (float)d, (float)zero, q);
     double top = (double)((1u << how->bits) - 1), low = how->asymmetric ? 0 : how->lowest + (double)(1u << (how->bits - 1));
     for (size_t i = 0; i < b->n; i++) {
-        double v = solve_value(b, i), at = nearest(v / d) + zero, field = at < low ? low : at > top ? top : at;
+        double v = solve_value(b, i), at = solve_nearest(v / d) + zero, field = at < low ? low : at > top ? top : at;
         for (int next = -1; !solve_same(b->level, v, (field - zero) * d); next += 2) {      /* a neighbour may be rounded to the value */
             field = at + next;
             if (next > 1 || field < low || field > top)
@@ -62,7 +54,7 @@ try_zeros(const struct solve_block *b, const struct solve_int *how, double d, st
         }
     }
     for (size_t i = 0; i < b->n; i++) {
-        double r = nearest(solve_value(b, i) / d);
+        double r = solve_nearest(solve_value(b, i) / d);
         least = r < least ? r : least;
         most = r > most ? r : most;
     }
@@ -169,7 +161,7 @@ try_pattern(const struct solve_block *b, const struct solve_int *how, unsigned p
 {
     const float d = solve_of_pattern(how->type, pattern), middle = (float)(1u << (how->bits - 1));
     *g = (struct int_group){ minus ? -d : d, middle };
-    return rounded(DTYPE_BF16, (float)nearest((double)(least / d)) * d) == least && solve_int_fast(b, how, g->scale, middle, q);
+    return rounded(DTYPE_BF16, (float)solve_nearest((double)(least / d)) * d) == least && solve_int_fast(b, how, g->scale, middle, q);
 }
 
 /* Tries the scales with which code c denotes the largest magnitude. If a run of them denotes all values, chooses as search_run() does, of the
@@ -219,7 +211,7 @@ search_short(const struct solve_block *b, const struct solve_int *how, const str
         unsigned codes = x->high == most && x->low == -most ? (up < under ? up : under) : x->high == most ? up : under;
         for (unsigned c = codes; c > 0; c--) {
             /* the code of the smallest magnitude; both were rounded by at most 2^-8 */
-            float share = (float)c * (x->least / most), of_least = (float)nearest((double)share);
+            float share = (float)c * (x->least / most), of_least = (float)solve_nearest((double)share);
             if (fabsf(share - of_least) <= of_least * 0x1.1p-7f && try_code(b, how, c, most, x->least, minus != 0, g, q))
                 return true;
         }

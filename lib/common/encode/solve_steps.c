@@ -16,14 +16,6 @@ decoded(const struct solve_block *b, const struct solve_steps *how, double q, do
     return (double)rounded(type, rounded(type, (float)(q * d)) + (float)m);
 }
 
-/* Rounds to the nearest integer, for |r| < 2^51; others are out of range anyway. */
-static inline double
-nearest(double r)
-{
-    const double magic = 0x1.8p52;
-    return r + magic - magic;
-}
-
 /* Returns true if the values are steps of d from m, and sets the codes. */
 static bool
 try_steps(const struct solve_block *b, const struct solve_steps *how, double d, double m, struct int_group *g, uint8_t *q)
@@ -38,7 +30,7 @@ try_steps(const struct solve_block *b, const struct solve_steps *how, double d, 
         return true;
     }
     for (size_t i = 0; i < b->n; i++) {
-        double v = solve_value(b, i), r = d != 0 ? nearest((v - m) / d) : 0;
+        double v = solve_value(b, i), r = d != 0 ? solve_nearest((v - m) / d) : 0;
         r = r < 0 ? 0 : r > top ? top : r;
         if (real ? r * d + m != v : !solve_same(b->level, v, decoded(b, how, r, d, m)))
             return false;
