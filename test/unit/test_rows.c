@@ -495,6 +495,131 @@ test_same_fp8(const struct kernels *k)
     CHECK_ROW(ok, "codes times a scale");
 }
 
+/* Sets a block as a copy of a quantized one: codes of so many bits times a scale, plus a minimum for steps. Some have other values, too. */
+static void
+fill_block(float x[SAME_INTS], unsigned bits, int kind)
+{
+    static const float odd[] = { 0, -0.0f, 1, -1, 0x1p-130f, 0x1p-149f, 3e38f, 0x1p-20f, (float)INFINITY, (float)NAN };
+    static const float e2m1[8] = { 0, 1, 2, 3, 4, 6, 8, 12 };
+    const int half = 1 << (bits - 1), reach = fence_random() % 4 == 0 ? (int)(fence_random() % (unsigned)half) + 1 : half;
+    float d = ldexpf(1, (int)(fence_random() % 44) - 26), m = (float)(int)(fence_random() % 2048) * d * 0.25f - 100 * d;
+    d *= kind == 2 || fence_random() % 8 == 0 ? 1 + (float)(fence_random() % 1024) * 0x1p-10f : 1;
+    d = fence_random() % 2 != 0 ? d : -d;
+    for (size_t i = 0; i < SAME_INTS; i++) {
+        int code = (int)(fence_random() % (unsigned)(2 * reach)) - reach;
+        float v = reach % 3 == 0 ? e2m1[code & 7] * (code < 0 ? -1 : 1) : (float)code;
+        x[i] = kind == 1 ? (float)(code + half) * fabsf(d) + m : kind == 2 ? rounded(DTYPE_BF16, v * d) : v * d;
+    }
+    if (fence_random() % 8 == 0)
+        x[fence_random() % SAME_INTS] = odd[fence_random() % (sizeof odd / sizeof *odd)];
+    if (fence_random() % 16 == 0)
+        x[fence_random() % SAME_INTS] *= 1.01f;
+    const bool zeros = fence_random() % 16 == 0;
+    for (size_t i = 0; zeros && i < SAME_INTS; i++)
+        x[i] = fence_random() % 2 != 0 ? 0.0f : -0.0f;
+}
+
+/* Tries all scales in turn: the largest code of the largest magnitude, then the last run of scales, then that with the most zero bits. Returns
+ * SAME_NONE if no positive scale fits. */
+static uint32_t
+try_all_scales(const float x[SAME_INTS], unsigned bits)
+{
+    const float half = (float)(1 << (bits - 1));
+    float most = 0, best = 0;
+    uint32_t lo = 0, hi = 0;
+    for (size_t i = 0; i < SAME_INTS; i++)
+        most = fabsf(x[i]) > most ? fabsf(x[i]) : most;
+    for (uint32_t p = 0x7BFF; p > 0; p--) {
+        float d = half_to_float((uint16_t)p), c = rintf(most / d);
+        bool fits = c <= half;
+        for (size_t i = 0; fits && i < SAME_INTS; i++)
+            fits = rintf(x[i] / d) < half && rounded(DTYPE_BF16, rintf(x[i] / d) * d) == x[i];
+        if (fits && c > best)
+            hi = p;
+        else if (!fits || p + 1 != lo)
+            continue;
+        best = c;
+        lo = p;
+    }
+    if (hi == 0)
+        return SAME_NONE;
+    uint32_t step = 1 << 14;
+    while ((lo + step - 1) / step * step > hi)
+        step /= 2;
+    return (lo + step - 1) / step * step;
+}
+
+/* Finds blocks as the scalar functions do; what it finds is what the decoder of the type yields. */
+static void
+test_same_ints(const struct kernels *k)
+{
+    static const enum dtype types[][3] = { { DTYPE_Q4_0, DTYPE_Q5_0, DTYPE_Q8_0 }, { DTYPE_Q4_1, DTYPE_Q5_1, DTYPE_Q5_1 } };
+    static const unsigned widths[] = { 4, 5, 8 };
+    kernel_same_ints *const finds[] = { k->same_int_powers, k->same_int_steps, k->same_int_rounded };
+    kernel_same_ints *const wanted[] = { same_int_powers, same_int_steps, same_int_rounded };
+    enum { N = 21 };
+    bool ok = true;
+
+    for (unsigned round = 0; round < 6000; round++) {
+        const unsigned kind = round % 3, width = kind == 1 && round / 3 % 3 == 2 ? 1 : round / 3 % 3, bits = widths[width];
+        const enum dtype type = types[kind == 1][width];
+        float x[N * SAME_INTS], back[N * SAME_INTS];
+        uint8_t q[N * SAME_INTS], q2[N * SAME_INTS], y[N * 34];
+        uint16_t f[2 * N], f2[2 * N];
+        size_t n = fence_random() % (N + 1), found = 0;
+        for (size_t i = 0; i < n; i++)
+            fill_block(x + i * SAME_INTS, bits, (int)kind);
+        ok = ok && finds[kind](q, f, x, n, bits) == wanted[kind](q2, f2, x, n, bits);
+        for (size_t i = 0; i < n; i++) {
+            bool held = f[2 * i] != SAME_NONE;
+            ok = ok && f[2 * i] == f2[2 * i] && f[2 * i + 1] == f2[2 * i + 1];
+            ok = ok && (!held || memcmp(q + i * SAME_INTS, q2 + i * SAME_INTS, SAME_INTS) == 0);
+            found += held;
+        }
+        ok = ok && finds[kind](NULL, f2, x, n, bits) == found && memcmp(f, f2, n * 4) == 0;
+        k->q_join(type, y, q, f, n);
+        k->block_f32[type](back, y, n);
+        for (size_t i = 0; i < n * SAME_INTS; i++)
+            ok = ok && (f[i / SAME_INTS * 2] == SAME_NONE || (kind == 2 ? rounded(DTYPE_BF16, back[i]) : back[i]) == x[i]);
+        for (size_t i = 0; round < 600 && kind == 2 && i < n && i < 3; i++)
+            if (f[2 * i] != SAME_NONE && f[2 * i] != 0 && f[2 * i] < 0x8000)
+                ok = ok && f[2 * i] == try_all_scales(x + i * SAME_INTS, bits);
+    }
+    CHECK_ROW(ok, "blocks of integers");
+}
+
+/* A copy of MXFP4 with the scale 2^-3 in Q5_0 and Q5_1, one of integers times 0x1.8p-6 in BF16, zeros, and a block of other values. */
+static void
+test_known_ints(const struct kernels *k)
+{
+    static const float e2m1[8] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6 };
+    float x[3 * SAME_INTS];
+    uint8_t q[3 * SAME_INTS];
+    uint16_t f[6];
+    bool ok = true;
+
+    for (size_t i = 0; i < SAME_INTS; i++) {
+        x[i] = e2m1[i % 8] * (i % 16 < 8 ? 0.125f : -0.125f);
+        x[SAME_INTS + i] = 0;
+        x[2 * SAME_INTS + i] = i == 7 ? 0x1.02p0f : (float)(i % 3);
+    }
+    ok = ok && k->same_int_powers(q, f, x, 3, 5) == 2 && f[0] == 0x2C00 && f[1] == 0 && f[2] == 0 && f[4] == SAME_NONE;     /* 2^-4 */
+    for (size_t i = 0; i < SAME_INTS; i++)
+        ok = ok && q[i] == 16 + (int)(x[i] * 16) && q[SAME_INTS + i] == 16;
+    ok = ok && k->same_int_steps(q, f, x, 3, 5) == 1 && f[0] == 0x2C00 && f[1] == 0xBA00 && f[2] == SAME_NONE && f[4] == SAME_NONE;
+    for (size_t i = 0; i < SAME_INTS; i++)
+        ok = ok && q[i] == (int)((x[i] + 0.75f) * 16);
+    for (size_t i = 0; i < SAME_INTS; i++)
+        x[i] = rounded(DTYPE_BF16, ((float)(i % 16) - 8) * 0x1.8p-6f);
+    ok = ok && k->same_int_rounded(q, f, x, 2, 4) == 2 && f[0] == 0x2600 && f[1] == 0 && f[2] == 0;
+    for (size_t i = 0; i < SAME_INTS; i++)
+        ok = ok && q[i] == i % 16 && q[SAME_INTS + i] == 8;
+    for (size_t i = 0; i < SAME_INTS; i++)
+        x[i] = -x[i];                           /* 8 is not a code: the scale is negative */
+    ok = ok && k->same_int_rounded(q, f, x, 1, 4) == 1 && f[0] == 0xA600 && q[0] == 0 && q[15] == 15;
+    CHECK_ROW(ok, "known blocks of integers");
+}
+
 /* Blocks that ggml's decoder makes, and other decoders' formulas, get their scales and codes back if a code of the largest magnitude occurs. */
 static void
 test_same_nvfp4(const struct kernels *k)
@@ -652,6 +777,8 @@ main(void)
         test_products(k);
         test_same_rounded(k);
         test_same_fp8(k);
+        test_same_ints(k);
+        test_known_ints(k);
         test_same_nvfp4(k);
         test_join(k);
         test_packs(k);

@@ -27,11 +27,17 @@ has_minimum(enum dtype type)
     return type == DTYPE_Q4_1 || type == DTYPE_Q5_1;
 }
 
+static unsigned
+bits_of_type(enum dtype type)
+{
+    return type == DTYPE_Q4_0 || type == DTYPE_Q4_1 ? 4 : type == DTYPE_Q8_0 ? 8 : 5;
+}
+
 /* The factors are numbers of F16. */
 static bool
 put_int(const struct solve_block *b, enum dtype type, uint8_t *y)
 {
-    unsigned bits = type == DTYPE_Q4_0 ? 4 : type == DTYPE_Q5_0 ? 5 : 8;
+    const unsigned bits = bits_of_type(type);
     const struct solve_int how = { bits, false, -(1 << (bits - 1)), DTYPE_F16 };
     struct int_group g;
     uint8_t q[ELEMS];
@@ -46,7 +52,7 @@ put_int(const struct solve_block *b, enum dtype type, uint8_t *y)
 static bool
 put_steps(const struct solve_block *b, enum dtype type, uint8_t *y)
 {
-    const struct solve_steps how = { .bits = type == DTYPE_Q4_1 ? 4 : 5, .type = DTYPE_F16 };
+    const struct solve_steps how = { .bits = bits_of_type(type), .type = DTYPE_F16 };
     struct int_group g;
     uint8_t q[ELEMS];
     if (!solve_steps(b, &how, &g, q))
@@ -181,6 +187,54 @@ put_block(const struct encoding *e, const struct encode_run *run, const float *x
     return has_minimum(type) ? put_steps(&b, type, y) : put_int(&b, type, y);
 }
 
+/* Returns the kernel that finds blocks of a dense source, or NULL. */
+static kernel_same_ints *
+kernel_of(const struct encoding *e, const struct encode_run *run)
+{
+    const enum exact_level level = e->exact->level;
+    const bool plain = level == EXACT_F32 || level == EXACT_REAL;
+    if (e->exact->source.codes != EXACT_DENSE || run->hints.scale || run->hints.unit)
+        return NULL;
+    switch (e->encoder->type) {
+    case DTYPE_Q4_0:
+    case DTYPE_Q5_0:
+    case DTYPE_Q8_0:
+        return plain ? run->kernels->same_int_powers : level == EXACT_BF16 ? run->kernels->same_int_rounded : NULL;
+    case DTYPE_Q4_1:
+    case DTYPE_Q5_1:
+        return level == EXACT_F32 ? run->kernels->same_int_steps : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Solves blocks of integers of a dense source: those that a kernel does not find one by one. Only the latter are written if nothing is
+ * compared: in a survey. */
+static bool
+put_all_ints(const struct encoding *e, const struct encode_run *run, kernel_same_ints *find, uint64_t at, uint64_t count, uint8_t *y)
+{
+    enum { AT_ONCE = 128 };
+    const enum dtype type = e->encoder->type;
+    const unsigned bits = bits_of_type(type);
+    const size_t size = dtype_facts(type)->bytes;
+    uint8_t *q = run->compare ? run->room : NULL;
+    uint16_t *factor = (uint16_t *)run->room + AT_ONCE * ELEMS / 2;
+    for (uint64_t i = 0, n; i < count; i += n, y += n * size) {
+        const float *x = run->x + i * ELEMS;
+        n = num_min(count - i, AT_ONCE);
+        size_t found = find(q, factor, x, n, bits);
+        for (size_t k = 0; k < n && run->hints.way && *run->hints.way < EXACT_SEARCH; k++)
+            if (factor[2 * k] != SAME_NONE && factor[2 * k] != 0)       /* zeros need no search */
+                *run->hints.way = EXACT_SEARCH;
+        if (q)
+            run->kernels->q_join(type, y, q, factor, n);
+        for (size_t k = 0; found < n && k < n; k++)
+            if (factor[2 * k] == SAME_NONE && !put_block(e, run, x + k * ELEMS, at + (i + k) * ELEMS, y + k * size))
+                return false;
+    }
+    return true;
+}
+
 /* Solves or moves blocks of NVFP4 of stacked matrices, each with its own second scale. y may be NULL if blocks are moved. */
 static bool
 solve_matrices(const struct encoding *e, const struct encode_run *run, bool moves, uint64_t first, uint64_t count, uint8_t *y,
@@ -225,7 +279,10 @@ solve_ggml(const struct encoding *e, const struct encode_run *run, unsigned part
     uint64_t at = first * f->elems, n = count * f->elems;
     if (e->encoder->type == DTYPE_MXFP4 || e->encoder->type == DTYPE_NVFP4)
         return solve_fp4(e, run, at, count, y);
-    for (uint64_t i = 0; i < n; i += f->elems, y += f->bytes)
+    kernel_same_ints *find = kernel_of(e, run);
+    if (find && !put_all_ints(e, run, find, at, count, y))
+        return false;
+    for (uint64_t i = 0; !find && i < n; i += f->elems, y += f->bytes)
         if (!put_block(e, run, run->x + i, at + i, y))
             return false;
     if (!run->compare)
@@ -288,12 +345,11 @@ solve_ggml_foresee(const struct encoding *e, const float *facts, const float *sc
     case DTYPE_Q4_0:
     case DTYPE_Q5_0:
     case DTYPE_Q8_0:
-        return solve_int_foresee(e, scale, n, ELEMS, e->encoder->type == DTYPE_Q4_0 ? 4 : e->encoder->type == DTYPE_Q5_0 ? 5 : 8,
-            DTYPE_F16);
+        return solve_int_foresee(e, scale, n, ELEMS, bits_of_type(e->encoder->type), DTYPE_F16);
     case DTYPE_Q4_1:
     case DTYPE_Q5_1:
         return solve_steps_foresee(e, scale, n, ELEMS, &(struct solve_steps){
-            .bits = e->encoder->type == DTYPE_Q4_1 ? 4 : 5, .type = DTYPE_F16 });
+            .bits = bits_of_type(e->encoder->type), .type = DTYPE_F16 });
     default:
         return false;
     }

@@ -25,6 +25,7 @@
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
 #include "kernel/same.h"
+#include "kernel/same_ints.h"
 #include "kernel/same_mx.h"
 #include "kernel/same_nvfp4.h"
 #include "kernel/shift.h"
@@ -148,6 +149,9 @@ typedef struct same_extent kernel_same_extent(const float *x, size_t n);
 typedef bool kernel_same_rounded(enum dtype type, const float *x, const float *y, size_t n);
 typedef size_t kernel_same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale);
 
+/* same_ints.h */
+typedef size_t kernel_same_ints(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, unsigned bits);
+
 /* same_nvfp4.h */
 typedef size_t kernel_same_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, size_t nblocks, const struct same_nvfp4 *how);
 
@@ -213,6 +217,7 @@ struct kernels {
     kernel_same_extent *same_extent;
     kernel_same_rounded *same_rounded;
     kernel_same_fp8 *same_fp8;
+    kernel_same_ints *same_int_powers, *same_int_steps, *same_int_rounded;
     kernel_same_nvfp4 *same_nvfp4;
     kernel_same_e2m1 *same_e2m1;
     kernel_same_e4m3 *same_e4m3;
