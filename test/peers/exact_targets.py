@@ -144,7 +144,7 @@ def comfy_nvfp4(out, names, shape):
 
 
 def mlx_nvfp4(out, names, shape):
-    p, s = ([out[m + suffix] for m in stems(names)] for suffix in (".weight", ".scales"))
+    p, s = ([out[m + suffix].flatten(0, -2) for m in stems(names)] for suffix in (".weight", ".scales"))
     g = [out.get(m + ".global_scale") for m in stems(names)]
     packed = [x.view(torch.int32).view(torch.uint8) for x in p]
     more = [{} if x is None else {"global_scale": mx.array(x.numpy())} for x in g]
