@@ -44,6 +44,23 @@ field_of_zero(unsigned bits)
     return bits == 8 ? 0 : 1 << (bits - 1);
 }
 
+/* Finds one block. Its factors are 0 before. */
+typedef bool find_block(uint8_t *q, uint16_t *factor, const float *x, unsigned bits);
+
+static size_t
+find_all(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, unsigned bits, find_block *find)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < nblocks; i++, factor += 2) {
+        factor[0] = factor[1] = 0;
+        if (find(q ? q + i * SAME_INTS : NULL, factor, x + i * SAME_INTS, bits))
+            n++;
+        else
+            factor[0] = SAME_NONE;
+    }
+    return n;
+}
+
 static bool
 find_power(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
 {
@@ -70,15 +87,7 @@ find_power(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
 size_t
 same_int_powers(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, unsigned bits)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < nblocks; i++, factor += 2) {
-        factor[0] = factor[1] = 0;
-        if (find_power(q ? q + i * SAME_INTS : NULL, factor, x + i * SAME_INTS, bits))
-            n++;
-        else
-            factor[0] = SAME_NONE;
-    }
-    return n;
+    return find_all(q, factor, x, nblocks, bits, find_power);
 }
 
 static bool
@@ -104,15 +113,7 @@ find_steps(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
 size_t
 same_int_steps(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, unsigned bits)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < nblocks; i++, factor += 2) {
-        factor[1] = 0;
-        if (find_steps(q ? q + i * SAME_INTS : NULL, factor, x + i * SAME_INTS, bits))
-            n++;
-        else
-            factor[0] = SAME_NONE;
-    }
-    return n;
+    return find_all(q, factor, x, nblocks, bits, find_steps);
 }
 
 /* --- rounded products */
@@ -229,13 +230,5 @@ find_rounded(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
 size_t
 same_int_rounded(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, unsigned bits)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < nblocks; i++, factor += 2) {
-        factor[0] = factor[1] = 0;
-        if (find_rounded(q ? q + i * SAME_INTS : NULL, factor, x + i * SAME_INTS, bits))
-            n++;
-        else
-            factor[0] = SAME_NONE;
-    }
-    return n;
+    return find_all(q, factor, x, nblocks, bits, find_rounded);
 }
