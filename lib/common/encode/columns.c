@@ -184,8 +184,7 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
         n = num_min(end - first, most);
         if (run->hints.scale && run->hints.scales(run->of, first, (size_t)n, run->x, err)
             && solve_int_foresee(e, run->hints.scale, (size_t)n, group, numbers_of(e)->bits, DTYPE_F16)) {
-            if (run->hints.way && *run->hints.way < EXACT_HINT)
-                *run->hints.way = EXACT_HINT;
+            solve_raise(run, EXACT_HINT);
             continue;
         }
         if (err->kind != ERR_NONE || !run->read(run->of, first, (size_t)n, run->x, err))

@@ -89,6 +89,15 @@ solve_most(const struct solve_block *b)
 }
 
 bool
+solve_is_zero(const struct solve_block *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (solve_value(b, i) != 0)
+            return false;
+    return true;
+}
+
+bool
 solve_is_plain(const struct solve_block *b)
 {
     return b->level == EXACT_F32 || (b->level == EXACT_REAL && !b->unit);

@@ -57,6 +57,9 @@ bool solve_fail(const struct solve_block *b, enum exact_cause cause, size_t i, d
 /* Returns the index of the value of the largest magnitude. */
 size_t solve_most(const struct solve_block *b);
 
+/* Returns true if all values are 0. */
+bool solve_is_zero(const struct solve_block *b);
+
 /* Returns true if the values of the block are those at b->x: they are F32, or real numbers that were not rounded. */
 bool solve_is_plain(const struct solve_block *b);
 
@@ -87,12 +90,20 @@ uint64_t solve_divisor(uint64_t a, uint64_t b);
 
 void solve_way(const struct solve_block *b, enum exact_way way);
 
-/* Raises the way of a run by n blocks of a dense weight that a kernel solved, and returns n. */
+/* Raises the way of a run, as solve_way() does for a block. */
+static inline void
+solve_raise(const struct encode_run *run, enum exact_way way)
+{
+    if (run->hints.way && *run->hints.way < way)
+        *run->hints.way = way;
+}
+
+/* Raises it for n blocks of a dense weight that a kernel solved, and returns n. */
 static inline size_t
 solve_found(const struct encode_run *run, size_t n)
 {
-    if (n != 0 && run->hints.way)
-        *run->hints.way = EXACT_SEARCH;
+    if (n != 0)
+        solve_raise(run, EXACT_SEARCH);
     return n;
 }
 

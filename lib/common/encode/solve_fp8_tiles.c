@@ -91,12 +91,10 @@ settle_tile(const struct encoding *e, const struct solve_fp8 *how, const struct 
     const struct tile_at t = find_tile(e, how, band, col);
     struct solve_set set;
     if (solve_fp8_choose(e, how, f, &cause, &way)) {
-        if (run->hints.way && *run->hints.way < way)
-            *run->hints.way = way;
+        solve_raise(run, way);
         return true;
     }
-    if (run->hints.way)
-        *run->hints.way = EXACT_SEARCH;
+    solve_raise(run, EXACT_SEARCH);
     if (!solve_fp8_is_power(how) && cause != EXACT_NONFINITE) {
         if (look_again(e, how, run, &t, cause, f[LO], &set, err) && solve_fp8_search(how, &set, e->exact->level, &f[SCALE]))
             return true;
@@ -140,8 +138,7 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
             return false;
         f[SCALE] = ldexpf(1.0f, (int)f[HI] - 6);
     }
-    if (run->hints.way && *run->hints.way < EXACT_HINT)
-        *run->hints.way = EXACT_HINT;
+    solve_raise(run, EXACT_HINT);
     return true;
 }
 
@@ -193,8 +190,7 @@ survey_dense(const struct encoding *e, const struct solve_fp8 *how, const struct
         if (!survey_dense_tile(e, how, run, band, i, &x, facts + i * FACTS, &fast, err))
             return false;
     }
-    if (run->hints.way && *run->hints.way < EXACT_SEARCH)
-        *run->hints.way = EXACT_SEARCH;
+    solve_raise(run, EXACT_SEARCH);
     return true;
 }
 

@@ -117,8 +117,7 @@ survey_dense_run(const struct encoding *e, const struct solve_fp8 *how, const st
     f[SCALE] = holds ? s.scale : NAN;
     s.set.n = holds ? s.set.n : 0;
     keep_set(f, &s.set);
-    if (run->hints.way && *run->hints.way < (any ? EXACT_SEARCH : EXACT_HINT))
-        *run->hints.way = any ? EXACT_SEARCH : EXACT_HINT;
+    solve_raise(run, any ? EXACT_SEARCH : EXACT_HINT);
     return true;
 }
 

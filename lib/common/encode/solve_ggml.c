@@ -107,7 +107,7 @@ put_nvfp4(const struct encoding *e, const struct encode_run *run, const float *x
     return true;
 }
 
-/* Blocks of FP4 that are solved together, 16 elements each or more, and decoded while they are in the cache. */
+/* Blocks in a batch, of 16 elements each or more. A batch of FP4 is decoded while it is in the cache. */
 enum { AT_ONCE = 128 };
 
 /* Solves n blocks, or groups of four, at most AT_ONCE blocks. */
@@ -213,7 +213,6 @@ kernel_of(const struct encoding *e, const struct encode_run *run)
 static bool
 put_all_ints(const struct encoding *e, const struct encode_run *run, kernel_same_ints *find, uint64_t at, uint64_t count, uint8_t *y)
 {
-    enum { AT_ONCE = 128 };
     const enum dtype type = e->encoder->type;
     const unsigned bits = bits_of_type(type);
     const size_t size = dtype_facts(type)->bytes;
@@ -225,7 +224,7 @@ put_all_ints(const struct encoding *e, const struct encode_run *run, kernel_same
         size_t found = find(q, factor, x, n, bits);
         for (size_t k = 0; k < n && run->hints.way && *run->hints.way < EXACT_SEARCH; k++)
             if (factor[2 * k] != SAME_NONE && factor[2 * k] != 0)       /* zeros need no search */
-                *run->hints.way = EXACT_SEARCH;
+                solve_raise(run, EXACT_SEARCH);
         if (q)
             run->kernels->q_join(type, y, q, factor, n);
         for (size_t k = 0; found < n && k < n; k++)

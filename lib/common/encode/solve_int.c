@@ -92,15 +92,6 @@ fill_zero(const struct solve_block *b, const struct solve_int *how, struct int_g
     return true;
 }
 
-static bool
-is_all_zero(const struct solve_block *b)
-{
-    for (size_t i = 0; i < b->n; i++)
-        if (solve_value(b, i) != 0)
-            return false;
-    return true;
-}
-
 /* Finds the integers of which the values are multiples by g * 2^k: the largest one, or 0 if they exceed 2^60. */
 static uint64_t
 find_unit(const struct solve_block *b, const struct same_extent *x, uint64_t *g, int *k)
@@ -251,7 +242,7 @@ solve_int(const struct solve_block *b, const struct solve_int *how, struct int_g
     const struct same_extent x = b->kernels->same_extent(b->x, b->n);
     if ((!x.finite || b->source.codes == EXACT_E2M1) && !solve_finite(b))
         return false;
-    if (is_all_zero(b))
+    if (solve_is_zero(b))
         return fill_zero(b, how, g, q);
     solve_way(b, EXACT_SEARCH);
     bool rounded_products = b->level == EXACT_BF16 || b->level == EXACT_F16 || (how->type == DTYPE_F32 && b->level == EXACT_F32);

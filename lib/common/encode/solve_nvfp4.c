@@ -227,8 +227,8 @@ solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, uint6
         return err->kind == ERR_NONE;
     float most = fmaxf(*copy_of(e, facts), 0);
     bool dense = e->exact->source.codes == EXACT_DENSE && e->exact->level != EXACT_REAL;
-    if (dense && run->hints.way && *run->hints.way < EXACT_SEARCH)
-        *run->hints.way = EXACT_SEARCH;
+    if (dense)
+        solve_raise(run, EXACT_SEARCH);
     if (most != 0)
         return survey_copies(e, run, first, end, reader, most, f, err);
     f[MOST_LO] = -FLT_MAX;

@@ -114,12 +114,7 @@ solve_nvfp4_pick(enum solve_nvfp4_reader reader, struct solve_nvfp4_run run)
 {
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
     uint32_t lo = divides ? LAST - run.hi : run.lo, hi = divides ? LAST - run.lo : run.hi;
-    for (unsigned zeros = 23; zeros > 0; zeros--) {
-        uint64_t step = UINT64_C(1) << zeros, p = (lo + step - 1) / step * step;
-        if (p <= hi && p != 0)
-            return float_of_bits((uint32_t)p);
-    }
-    return float_of_bits(lo);
+    return float_of_bits(solve_simplest(lo, hi, DTYPE_F32));
 }
 
 /* Returns the magnitude code nearest to y. */
@@ -152,9 +147,7 @@ bool
 solve_nvfp4_copy(const struct solve_block *b, enum solve_nvfp4_reader reader, struct solve_nvfp4_run *run, uint8_t *scale,
     uint8_t q[16])
 {
-    size_t at = 0;
-    for (size_t i = 0; i < BLOCK; i++)
-        at = fabs(solve_value(b, i)) > fabs(solve_value(b, at)) ? i : at;
+    const size_t at = solve_most(b);
     double most = fabs(solve_value(b, at));
     *scale = 1;
     for (size_t i = 0; most == 0 && i < BLOCK; i++)

@@ -44,9 +44,8 @@ try_steps(const struct solve_block *b, const struct solve_steps *how, double d, 
 static bool
 put_zeros(const struct solve_block *b, double d, double middle, struct int_group *g, uint8_t *q)
 {
-    for (size_t i = 0; i < b->n; i++)
-        if (solve_value(b, i) != 0)
-            return false;
+    if (!solve_is_zero(b))
+        return false;
     memset(q, (int)middle, b->n);
     *g = (struct int_group){ (float)d, (float)(-middle * d) };
     return true;
