@@ -1,5 +1,6 @@
 /* amn-inspect: describes a model: format, quantization, size and space saved. Compares models with --check and --diff. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/options.h"
 #include "command/adapter_report.h"
@@ -23,6 +24,7 @@ struct tool {
     struct hash hash;
     struct naming naming;       /* for --check and --diff */
     bool grid;                  /* --grid: report on the values of unquantized weights instead */
+    const struct kernels *kernels;      /* for --grid */
     bool arrays;                /* --arrays: show long metadata arrays in full */
     enum dtype to;              /* --to: BF16, F16 or F32 */
     bool size;                  /* --to was given, so the file size is reported, too */
@@ -158,11 +160,11 @@ static bool
 report_grid(void *own, const struct operand *operand, struct err *err)
 {
     const struct tool *tool = own;
-    return exact_grid(stdout, operand->model, operand->roles, &tool->cli, err);
+    return exact_grid(stdout, operand, tool->kernels, &tool->cli, err);
 }
 
 static enum cli_status
-run(struct tool *tool)
+run(struct tool *tool, struct err *err)
 {
     if (tool->scan)
         return scan_operands(&tool->cli);
@@ -173,6 +175,8 @@ run(struct tool *tool)
     const struct diff diff = { &tool->naming, tool->report, tool->hash.jobs };
     if (tool->diff)
         return diff_run(&tool->cli, &diff);
+    if (tool->grid && !(tool->kernels = kernels_pick(getenv("AMN_CPU"), err)))
+        return cli_fail(&tool->cli, err);
     if (tool->grid || tool->metadata || tool->arrays || tool->size)
         return operands_models(&tool->cli, tool->grid ? report_grid : report, tool);
     return operands_adapters(&tool->cli, report, tool);
@@ -185,7 +189,7 @@ main(int argc, char **argv)
     struct err err;
     err_init(&err);
     cli_options(&tool.cli, CLI_INSPECT, take, &tool, argc, argv);
-    enum cli_status status = check(&tool, &err) ? run(&tool) : cli_fail(&tool.cli, &err);
+    enum cli_status status = check(&tool, &err) ? run(&tool, &err) : cli_fail(&tool.cli, &err);
     naming_clear(&tool.naming);
     return status;
 }

@@ -207,8 +207,11 @@ struct exact_row *
 exact_row_of(struct command *cmd, size_t place)
 {
     struct exact_row *row = cmd->exact.rows;
-    while (row->place != place)
-        row++;
+    for (size_t n = cmd->exact.nrows; n > 1;) {         /* rows are in the order of their places */
+        size_t half = n / 2;
+        row += row[half].place <= place ? half : 0;
+        n -= half;
+    }
     return row;
 }
 

@@ -78,7 +78,7 @@ report(struct page *page, struct ndjson *j, struct exact_attempt *a, bool text, 
 }
 
 bool
-exact_grid(FILE *out, struct model *model, const struct roles *roles, const struct cli *cli, struct err *err)
+exact_grid(FILE *out, const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err)
 {
     struct command cmd = { .to = DTYPE_BF16 };
     struct exact_terms terms = { .source = { .codes = EXACT_DENSE } };
@@ -86,12 +86,12 @@ exact_grid(FILE *out, struct model *model, const struct roles *roles, const stru
     struct page page;
     struct ndjson j;
     struct kernels *hints = calloc(HINTS, sizeof *hints);
-    struct pipeline p = { .model = model, .kernels = kernels_pick(getenv("AMN_CPU"), err), .hints = hints };
+    struct pipeline p = { .model = operand->model, .kernels = kernels, .hints = hints };
     struct exact_attempt a = { .cmd = &cmd, .p = &p, .choice = &choice, .terms = &terms };
     page_init(&page, out);
     ndjson_init(&j, &page);
-    bool ok = (hints || err_memory(err, HINTS * sizeof *hints)) && p.kernels && model_spool(model, err)
-        && choice_make(&choice, model->catalog, roles, KEEPS_NONE, DTYPE_BF16, false, err);
+    bool ok = (hints || err_memory(err, HINTS * sizeof *hints)) && model_spool(operand->model, err)
+        && choice_make(&choice, operand->model->catalog, operand->roles, KEEPS_NONE, DTYPE_BF16, false, err);
     for (size_t i = 0; ok && i < HINTS; i++)
         kernels_hint(&hints[i], p.kernels, (enum hint)i);
     for (a.place = 0; ok && a.place < choice.n; a.place++)

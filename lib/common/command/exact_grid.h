@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "model/model.h"
-#include "scheme/roles.h"
+#include "command/operands.h"
+#include "kernel/kernels.h"
 
 /* Writes a line for each matrix of F32, F16 or BF16, as JSON or as text:
  *
@@ -14,6 +14,6 @@
  *
  * `grid` is the scheme of amn-forget --exact that holds the weight at this level in the fewest bits, or null. Reads all of these
  * tensors, and spools a pipe first. */
-bool exact_grid(FILE *out, struct model *model, const struct roles *roles, const struct cli *cli, struct err *err);
+bool exact_grid(FILE *out, const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err);
 
 #endif

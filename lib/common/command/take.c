@@ -38,6 +38,7 @@ take_real(double *out, const struct cli_option *option, const char *arg, struct 
 /* How options that only set a member of struct command are handled. */
 enum take_kind {
     TAKE_FLAG,                  /* sets a bool */
+    TAKE_ENCODE,                /* sets a member of struct encode_options to 1 */
     TAKE_TEXT,                  /* sets a string, borrowed */
     TAKE_NAME,                  /* sets a string that must not be empty; `what` names it */
     TAKE_SIZE,                  /* sets a number of bytes, at least 1 */
@@ -55,9 +56,9 @@ static const struct take_row {
     { 'o', TAKE_NAME, offsetof(struct command, output.path), "file name" },
     { 's', TAKE_TEXT, offsetof(struct command, scheme), NULL },
     { 'c', TAKE_FLAG, offsetof(struct command, to_stdout), NULL },
-    { CLI_OPT_ASYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.asymmetric), NULL },
+    { CLI_OPT_ASYMMETRIC, TAKE_ENCODE, offsetof(struct command, reduction.how.asymmetric), NULL },
     { CLI_OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
-    { CLI_OPT_CONVROT, TAKE_FLAG, offsetof(struct command, reduction.how.convrot), NULL },
+    { CLI_OPT_CONVROT, TAKE_ENCODE, offsetof(struct command, reduction.how.convrot), NULL },
     { 'l', TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },
     { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
     { CLI_OPT_FAMILY, TAKE_NAME, offsetof(struct command, hf.family), "file name" },
@@ -84,7 +85,7 @@ static const struct take_row {
     { CLI_OPT_RESUME, TAKE_FLAG, offsetof(struct command, dir.resume), NULL },
     { CLI_OPT_SHARD_SIZE, TAKE_SIZE, offsetof(struct command, dir.shard_size), NULL },
     { CLI_OPT_SIZE, TAKE_INSTEAD, COMMAND_SIZE, NULL },
-    { CLI_OPT_SYMMETRIC, TAKE_FLAG, offsetof(struct command, reduction.how.symmetric), NULL },
+    { CLI_OPT_SYMMETRIC, TAKE_ENCODE, offsetof(struct command, reduction.how.symmetric), NULL },
     { CLI_OPT_SYNC, TAKE_FLAG, offsetof(struct command, output.sync), NULL },
     { CLI_OPT_TARGET_SIZE, TAKE_SIZE, offsetof(struct command, target_size), NULL },
     { 't', TAKE_INSTEAD, COMMAND_TEST, NULL },
@@ -97,6 +98,9 @@ take_row(struct command *cmd, const struct take_row *row, const struct cli_optio
     switch (row->kind) {
     case TAKE_FLAG:
         return *(bool *)member = true;
+    case TAKE_ENCODE:
+        *(uint64_t *)member = 1;
+        return true;
     case TAKE_SIZE:
         return cli_size((uint64_t *)member, option, arg, err) && (*(uint64_t *)member != 0 || err_set(err, ERR_USAGE,
             ERR_NO_OFFSET, "--%s must be at least 1 byte", option->name));

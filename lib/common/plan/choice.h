@@ -62,7 +62,7 @@ bool choice_append(struct choice *choice, const struct chosen *chosen, struct er
 /* Checks that no two output tensors share a name. ERR_USAGE, because only the user's options can cause this. */
 bool choice_distinct(const struct choice *choice, struct err *err);
 
-/* Like choice_unique(), but fails with the given kind and says `why`. */
+/* Like choice_distinct(), but fails with the given kind and says `why`. */
 bool choice_distinct_or(const struct choice *choice, enum err_kind kind, const char *why, struct err *err);
 
 /* Sums the bytes of all tensors. Fails with ERR_UNSUPPORTED if the elements of one do not fill whole bytes, with ERR_LIMIT

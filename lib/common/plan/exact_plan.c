@@ -141,15 +141,12 @@ make_other(struct exact_source *s)
 
 /* Returns true if two sources differ at most in the values of their second scales and scales of activations. */
 static bool
-is_alike(struct exact_source a, struct exact_source b)
+is_alike(const struct exact_source *a, const struct exact_source *b)
 {
-    struct exact_source *both[] = { &a, &b };
-    for (int i = 0; i < 2; i++) {
-        both[i]->second = both[i]->stated = both[i]->input = 0;
-        both[i]->seconds = both[i]->inputs = NULL;
-        both[i]->nseconds = both[i]->each = 0;
-    }
-    return memcmp(&a, &b, sizeof a) == 0;
+    return a->codes == b->codes && a->scale == b->scale && a->group == b->group && a->bits == b->bits && a->order == b->order
+        && a->norder == b->norder && a->order_group == b->order_group && a->zeros == b->zeros && a->plus_zero == b->plus_zero
+        && a->rounds == b->rounds && a->two == b->two && a->divides == b->divides && a->late == b->late && a->over == b->over
+        && a->short_name == b->short_name && a->has_input == b->has_input && a->input_why == b->input_why;
 }
 
 /* Adds the second scales, and those of activations, of a part: the elements [begin, end) of stacked matrices. Returns false if it does not have whole ones. */
@@ -210,7 +207,7 @@ describe_composed(struct exact_source *s, const struct composed *c, const struct
         if (w && !describe(&one, w, reader, err))
             return false;
         *s = i == 0 ? one : *s;
-        alike = alike && c->part[i].nops == 0 && (i == 0 || s->codes == EXACT_OTHER || is_alike(one, *s));
+        alike = alike && c->part[i].nops == 0 && (i == 0 || s->codes == EXACT_OTHER || is_alike(&one, s));
         differ = differ || one.seconds || one.inputs || (i != 0 && (one.second != s->second || one.input != s->input));
         has_input = has_input || one.has_input;
     }
