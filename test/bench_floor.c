@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/num.h"
-#include "output/sink/sink.h"
+#include "sink/sink.h"
 
 enum { BLOCK = 512 << 10 };             /* stays in the L2 cache */
 

@@ -4,7 +4,7 @@
 #
 # A file belongs to the row of its folder, or of the nearest folder above it that has one.
 #
-# Prints FILE:LINE: for each include that the table does not allow, then "N passed, N failed"; exits with 1 if one failed.
+# Prints FILE:LINE: for each include that the table does not allow and each pair of the table that no include needs, then "N passed, N failed"; exits with 1 if one failed.
 
 function fail(why) {
     print FILENAME ":" FNR ": " why
@@ -14,14 +14,17 @@ function fail(why) {
 
 # The table: "layer: layers" and "<header.h>: layers".
 NR == FNR {
+    table = FILENAME
     sub(/#.*/, "")
     if (NF == 0)
         next
     row = $1
     sub(/:$/, "", row)
     known[row] = 1
-    for (i = 2; i <= NF; i++)
+    for (i = 2; i <= NF; i++) {
         may[row, $i] = 1
+        line_of[row, $i] = FNR
+    }
     next
 }
 
@@ -56,9 +59,15 @@ FNR == 1 {
     passed += !failing
 }
 
+# Returns true if the table allows the pair, and remembers that it is needed.
+function allowed(row, other) {
+    used[row, other] = 1
+    return (row, other) in may
+}
+
 # <header.h>: a system header, which every layer may include, or that of a library, which has a row.
 function angle(header) {
-    if (header in known && !((header, layer) in may))
+    if (header in known && !allowed(header, layer))
         fail(layer " may not include " header)
 }
 
@@ -72,13 +81,19 @@ function quoted(header,    to, n, part, line) {
         fail("\"" header "\": write \"layer/noun.h\"")
     else if (!(to in known))
         fail("\"" header "\": there is no layer " part[1])
-    else if (to != layer && !((layer, to) in may))
+    else if (to != layer && !allowed(layer, to))
         fail(layer " may not include \"" header "\"")
     else if (to != layer && header ~ /_priv\.h$/)
         fail("\"" header "\" is private to " to)
 }
 
 END {
+    for (pair in may)
+        if (!(pair in used)) {
+            split(pair, part, SUBSEP)
+            print table ":" line_of[pair] ": no file of " part[1] " needs " part[2]
+            failed++
+        }
     if (passed == 0 && failed == 0)
         print "no include was found: wrong paths?"
     printf "%d passed, %d failed\n", passed, failed

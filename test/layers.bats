@@ -36,7 +36,7 @@ refuses() {
 @test "an include beyond the table fails, with file and line" {
     refuses lib/common/base/str.c '#include "catalog/catalog.h"'
     refuses lib/common/source/pipe.c '#include "dtype/dtype.h"'
-    refuses lib/common/plan/pieces.h '#include "output/sink/sink.h"'
+    refuses lib/common/plan/pieces.h '#include "sink/sink.h"'
     refuses lib/common/kernel/ref/fp8.c '#include "container/container.h"'
     refuses lib/common/cli/cli.c '  #  include  "plan/pieces.h"    /* spaces */'
     refuses lib/common/pipeline/block.c '#include "cli/cli.h"'
@@ -46,10 +46,18 @@ refuses() {
 # bats test_tags=full
 @test "a folder inside a layer has its own row" {
     refuses lib/common/container/gguf/gguf.c '#include "container/torch/checkpoint.h"'
-    refuses lib/common/output/sink/sink.c '#include "output/outputs.h"'
+    refuses lib/common/sink/sink.c '#include "output/outputs.h"'
     refuses lib/common/pipeline/block.c '#include "output/outputs.h"'
     refuses lib/common/container/container.c '#include "container/safetensors/safetensors_priv.h"'
     try 0 check
+}
+
+# bats test_tags=full
+@test "a pair of the table that no include needs fails, with its line" {
+    sed -i 's/^scan: .*/& zlib/; s/^base:$/base: dtype/' lib/common/LAYERS
+    try 1 check
+    grep -qE "^lib/common/LAYERS:[0-9]+: no file of base needs dtype$" out
+    grep -qE "^lib/common/LAYERS:[0-9]+: no file of scan needs zlib$" out
 }
 
 # bats test_tags=full

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "output/sink/memory.h"
-#include "output/sink/sink.h"
+#include "sink/memory.h"
+#include "sink/sink.h"
 
 static char top[1024];                  /* this test's folder */
 

@@ -16,7 +16,7 @@
 #include "plan/naming.h"
 #include "plan/reduction.h"
 #include "scheme/scheme.h"
-#include "output/sink/sink.h"
+#include "sink/sink.h"
 #include "writer/writer.h"
 
 /* What to produce instead of the output. */

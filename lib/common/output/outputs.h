@@ -11,7 +11,7 @@
 #define OUTPUT_OUTPUTS_H
 
 #include "base/table.h"
-#include "output/sink/sink.h"
+#include "sink/sink.h"
 #include "source/inputs.h"
 
 struct output;

@@ -9,7 +9,7 @@
 #include "base/folder.h"
 #include "hf/config_text.h"
 #include "hf/folder.h"
-#include "output/sink/sink.h"
+#include "sink/sink.h"
 #include "source/small_file.h"
 
 enum {

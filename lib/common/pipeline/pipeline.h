@@ -17,7 +17,7 @@
 #include "kernel/kernels.h"
 #include "plan/pieces.h"
 #include "plan/shifts.h"
-#include "output/sink/sink.h"
+#include "sink/sink.h"
 
 /* Output bytes per block. A block and its input fit into the L2 cache of a core. Measured with two workers relative to cat
  * (lower is better), to a file and to /dev/null: 64 KiB 0.52 and 0.82, 256 KiB 0.43 and 0.68, 512 KiB 0.40 and 0.64. */

@@ -1,4 +1,4 @@
-/* output/sink: one stream of bytes to standard output, to a file, to nowhere, or compared with a file. Knows nothing about
+/* sink: one stream of bytes to standard output, to a file, to nowhere, or compared with a file. Knows nothing about
  * models, only how many bytes to expect and how they arrive. Start here, with sink_open(). */
 
 /* sink: the destination of an output: standard output, or a file that appears under its name only when complete.

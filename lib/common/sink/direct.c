@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "output/sink/sink.h"
-#include "output/sink/sink_priv.h"
+#include "sink/sink.h"
+#include "sink/sink_priv.h"
 
 bool
 direct_open(struct direct *direct, const char *name, int fd)

@@ -1,4 +1,4 @@
-#include "output/sink/sink.h"
+#include "sink/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "output/sink/memory.h"
-#include "output/sink/sink_priv.h"
+#include "sink/memory.h"
+#include "sink/sink_priv.h"
 
 enum { PIPE_ROOM = 1 << 20 };
 

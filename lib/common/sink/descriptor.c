@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "output/sink/sink_priv.h"
+#include "sink/sink_priv.h"
 
 enum { LINKS_MAX = 40 };        /* the kernel's limit */
 

@@ -1,4 +1,4 @@
-#include "output/sink/memory.h"
+#include "sink/memory.h"
 
 #include <ctype.h>
 #include <errno.h>

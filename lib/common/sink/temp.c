@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/signals.h"
-#include "output/sink/sink.h"
-#include "output/sink/sink_priv.h"
+#include "sink/sink.h"
+#include "sink/sink_priv.h"
 
 /* Names to remove, readable by a signal handler. Changed only while signals are blocked. */
 struct temp {

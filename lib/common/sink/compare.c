@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
-#include "output/sink/sink_priv.h"
+#include "sink/sink_priv.h"
 
 bool
 compare_bytes(int fd, uint64_t at, const void *p, size_t n, uint64_t *same)
