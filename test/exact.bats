@@ -112,7 +112,7 @@ write("t.safetensors", [("a.weight", "F8_E4M3", [128, 320], bytes(rnd.choice(e4m
     holds z.safetensors --exact --scheme int4-group
     refuses z.safetensors span '[0,0]' --exact --scheme q4_0
     refuses z.safetensors scale '[1,64]' --exact --scheme gptq
-    jq -e '.message | test("scale: block \\[1,64\\] needs the zero point 0, which GPTQ files cannot hold; int4-group holds it$")' err
+    jq -e '.message | test("scale: block \\[1,64\\] needs the zero point 0, which files of GPTQ cannot hold; int4-group holds it$")' err
 }
 
 @test "NVFP4: scales of the weight and of activations, for every reader" {

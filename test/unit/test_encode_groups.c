@@ -102,7 +102,7 @@ start(struct groups_work *w, const char *scheme, enum dtype dtype, const float *
     w->catalog = catalog_new(&limits_default, &w->err);
     uint8_t *packed = catalog_alloc(w->catalog, 2 * SHAPE_DIM, &w->err);
     shape_pack(packed, dim, 2);
-    w->e = (struct encoding){ .encoder = encode_find(scheme, false), .memory = w->catalog, .rows = rows, .cols = cols,
+    w->e = (struct encoding){ .encoder = encode_find(scheme, KEEPS_CODES), .memory = w->catalog, .rows = rows, .cols = cols,
         .part = w->parts, .weight = { .name = "m.weight", .name_len = 8, .dtype = dtype, .shape = { 2, packed } } };
     CHECK_ROW(w->e.encoder != NULL, scheme);
     w->fit = w->e.encoder->fit(&w->e, options, &w->err);

@@ -73,7 +73,7 @@ encode(const struct kernels *k, struct catalog *memory, const char *scheme, enum
     shape_pack(packed, dim, 2);
     memset(&made, 0, sizeof made);
     memset(facts, 0, sizeof facts);
-    made.e = (struct encoding){ .encoder = encode_find(scheme, false), .memory = memory, .rows = rows, .cols = cols,
+    made.e = (struct encoding){ .encoder = encode_find(scheme, KEEPS_CODES), .memory = memory, .rows = rows, .cols = cols,
         .part = made.parts,
         .weight = { .name = "m.weight", .name_len = 8, .dtype = dtype, .shape = { 2, packed } } };
     const struct encoder *encoder = made.e.encoder;

@@ -42,7 +42,7 @@ static uint64_t
 nbytes_of(const struct encoding *e)
 {
     uint64_t n = encode_nbytes(e);
-    return e->encoder->type != DTYPE_UNKNOWN ? num_ceil_div(n, 32) * 32 : n;
+    return e->encoder->held == KEEPS_BLOCKS ? num_ceil_div(n, 32) * 32 : n;
 }
 
 /* Encodes all weights of the copy and records size and error as candidate k. */

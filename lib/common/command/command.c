@@ -48,7 +48,7 @@ static enum dtype
 elements(const struct command *cmd)
 {
     const struct encoder *e = cmd->exact.on ? NULL : cmd->reduction.encoder;
-    return e && (e->type != DTYPE_UNKNOWN || cmd->adapters.n != 0) && !cmd->cast ? DTYPE_F32 : cmd->to;
+    return e && (e->held == KEEPS_BLOCKS || cmd->adapters.n != 0) && !cmd->cast ? DTYPE_F32 : cmd->to;
 }
 
 /* The Hugging Face side of a job, in one of the two directions. */
@@ -144,7 +144,7 @@ choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struc
 static void
 settle_types(const struct command *cmd, struct choice *choice)
 {
-    if (cmd->adapters.n == 0 || cmd->cast || cmd->reduction.encoder->type != DTYPE_UNKNOWN)
+    if (cmd->adapters.n == 0 || cmd->cast || cmd->reduction.encoder->held == KEEPS_BLOCKS)
         return;
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];

@@ -11,6 +11,12 @@
 /* Finds writer and encoder once all options are known. Fails with ERR_USAGE if they do not match. */
 bool command_settle(struct command *cmd, struct err *err);
 
+/* Returns how the output holds quantized weights; blocks, unless the user chose a format with codes. */
+enum keeps command_held(const struct command *cmd);
+
+/* Returns the format that an encoder is written in. */
+const struct writer *command_format_of(const struct encoder *encoder);
+
 /* Fails with ERR_USAGE for an unknown scheme, with the name that was meant. `formats`: a format was possible as well. */
 bool command_unknown_scheme(const char *option, const char *arg, bool formats, struct err *err);
 

@@ -18,10 +18,6 @@
 #include "plan/exact_plan.h"
 #include "report/ndjson.h"
 
-/* By size: the smallest type comes first. */
-#define GGUF_NAMES "mxfp4,q4_0,nvfp4,q4_1,q5_0,q5_1,q8_0"
-#define PLAIN_NAMES ",bf16,f16,f32"
-
 /* --- options */
 
 bool
@@ -36,14 +32,26 @@ exact_check(const struct command *cmd, struct err *err)
     return !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact cannot be combined with %s, with which nothing is exact", option);
 }
 
+/* Adds the schemes that are tried if the user names none: amn-convert leaves out the unquantized types. */
+static void
+add_offered(struct command *cmd)
+{
+    struct command_exact *x = &cmd->exact;
+    const struct encoder *e = NULL;
+    while ((e = encode_offered(KEEPS_BLOCKS, e ? e->grid.offer : 0)) != NULL)
+        if (cmd->needs_scheme || e->held != KEEPS_NONE)
+            x->name[x->n++] = e;
+    if (cmd->needs_scheme)
+        cmd->reduction.encoder = x->name[0];
+}
+
 static bool
 add_name(struct command *cmd, const char *name, struct err *err)
 {
     struct command_exact *x = &cmd->exact;
     char shown[STR_SHOWN];
-    const struct encoder *e = encode_exact_find(name, cmd->writer != &writer_safetensors);
-    const struct encoder *block = encode_find(name, cmd->writer != &writer_safetensors);
-    if (!e && block && block->type != DTYPE_UNKNOWN)        /* a target of weights that have it already */
+    const struct encoder *e = encode_exact_find(name, command_held(cmd)), *block = encode_find(name, command_held(cmd));
+    if (!e && block && block->held == KEEPS_BLOCKS)        /* a target of weights that have it already */
         e = block;
     if (!e && block)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding; amn-forget(1) lists them",
@@ -53,11 +61,11 @@ add_name(struct command *cmd, const char *name, struct err *err)
             : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty name in a list: expected NAME,NAME");
     if (x->n == EXACT_NAMES)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: at most %d names", EXACT_NAMES);
-    if (encode_plain_type(e) != DTYPE_UNKNOWN) {
+    if (e->held == KEEPS_NONE) {
         x->name[x->n++] = e;
         return true;
     }
-    const struct writer *needs = e->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
+    const struct writer *needs = command_format_of(e);
     if (cmd->writer && cmd->writer != needs)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; choose names of one "
             "format", e->name, needs->name,
@@ -73,11 +81,11 @@ bool
 exact_settle(struct command *cmd, struct err *err)
 {
     const char *p = cmd->scheme;
-    if (!p && cmd->writer != &writer_gguf)
+    if (!p && (!cmd->writer || cmd->writer->keeps != KEEPS_BLOCKS))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact requires --scheme NAME[,NAME...] or --to gguf");
     if (!p)
-        p = cmd->needs_scheme ? GGUF_NAMES PLAIN_NAMES : GGUF_NAMES;
-    for (size_t n; *p; p += n + (p[n] == ',')) {
+        add_offered(cmd);
+    for (size_t n; p && *p; p += n + (p[n] == ',')) {
         char name[64];
         n = strcspn(p, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
@@ -89,7 +97,7 @@ exact_settle(struct command *cmd, struct err *err)
     bool fuses = false, groups = cmd->reduction.how.group_size == 0;
     for (size_t i = 0; i < cmd->exact.n; i++) {
         fuses = fuses || cmd->exact.name[i]->fuses;
-        groups = groups || exact_has_groups(cmd->exact.name[i]);
+        groups = groups || cmd->exact.name[i]->grid.groups != GROUPS_OWN;
     }
     if (!groups)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size is not supported by %s", cmd->exact.name[0]->label);
@@ -130,7 +138,7 @@ is_stored(const struct exact_attempt *a)
 {
     const struct encoding *e = a->trial.encoding;
     const struct weight *w = a->choice->list[a->place].decode;
-    return a->owned && e && w && e->encoder->type == DTYPE_UNKNOWN && !e->encoder->joint && !e->encoder->fuses && !a->cmd->reduction.uniform
+    return a->owned && e && w && e->encoder->held == KEEPS_CODES && !e->encoder->joint && !e->encoder->fuses && !a->cmd->reduction.uniform
         && roles_is_kept(w, a->cmd->writer->keeps) && reduction_is_stored(e, w, a->choice, a->owned);
 }
 
@@ -245,11 +253,10 @@ keep(struct exact_attempt *a, struct exact_row *row, const struct encoder *e)
 static void
 set_view(const struct exact_attempt *a, struct exact_row *row, struct chosen *c, const struct encoder *e)
 {
-    bool files = a->cmd->writer == &writer_safetensors;
-    if (files && encode_plain_type(e) != DTYPE_UNKNOWN)
+    bool files = command_held(a->cmd) == KEEPS_CODES;
+    if (files && e->held == KEEPS_NONE)
         return;
-    row->turned = files && c->decode != a->trial.decode && strcmp(e->name, "gptoss-mxfp4") != 0
-        && strncmp(e->name, "mlx-", 4) != 0;
+    row->turned = files && c->decode != a->trial.decode && !e->grid.as_stored;
     c->decode = a->trial.decode;
 }
 
@@ -276,7 +283,7 @@ take(struct exact_attempt *a, struct exact_row *row)
     row->to = a->last->name;
     row->way = a->out.way;
     row->cols = a->trial.encoding->cols;
-    row->no_input = a->terms->source.has_input && strcmp(a->last->name, "mlx-nvfp4") == 0;
+    row->no_input = a->terms->source.has_input && a->last->grid.no_input;
     row->plain = plain != DTYPE_UNKNOWN;
     row->way = row->plain ? EXACT_SEARCH : row->way;
     if (row->plain && !(is_rounded_twice(a->terms->level, plain) && c->decode == a->trial.decode)) {
@@ -293,7 +300,7 @@ static uint64_t
 count_blocks(const struct encoding *e)
 {
     uint64_t blocks = 0, n, elems = e->encoder->type == DTYPE_NVFP4 ? 16 : dtype_facts(e->encoder->type)->elems;
-    if (e->encoder->type != DTYPE_UNKNOWN)
+    if (e->encoder->held == KEEPS_BLOCKS)
         return e->rows * e->cols / elems;
     for (unsigned p = 0, codes = exact_codes_part(e); p < e->nparts; p++) {
         enum dtype type = e->part[p].dtype;
@@ -328,7 +335,7 @@ keep_same(struct exact_attempt *a, struct exact_row *row)
     const struct weight *w = a->choice->list[a->place].decode;
     for (size_t k = 0; w && k < a->cmd->exact.n && roles_is_kept(w, a->cmd->writer->keeps); k++) {
         const struct encoder *e = a->cmd->exact.name[k];
-        if (e->type == DTYPE_UNKNOWN || e->type != w->part[0]->dtype)
+        if (e->held != KEEPS_BLOCKS || e->type != w->part[0]->dtype)
             continue;
         keep(a, row, e);
         return true;
@@ -355,7 +362,7 @@ take_inexact(struct exact_attempt *a, struct exact_row *row, struct err *err)
     }
     if (!e->encode)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--inexact: %s has no encoder that rounds", e->name);
-    c->dtype = e->type != DTYPE_UNKNOWN ? DTYPE_F32 : c->decode ? DTYPE_BF16 : c->dtype;
+    c->dtype = e->held == KEEPS_BLOCKS ? DTYPE_F32 : c->decode ? DTYPE_BF16 : c->dtype;
     if (!reduction_try(&a->cmd->reduction, c, a->place, &how, e, NULL, c->dtype, a->p->model->catalog, err))
         return false;
     const struct tensor t = chosen_source(c);
@@ -406,10 +413,10 @@ must_hold(const struct exact_attempt *a)
 static bool
 find_ruled(const struct exact_attempt *a, const struct encoder **ruled, struct err *err)
 {
-    bool blocks = a->cmd->writer == &writer_gguf;
-    if (!reduction_ruled(&a->cmd->reduction, &a->trial, blocks, ruled, err))
+    enum keeps held = command_held(a->cmd);
+    if (!reduction_ruled(&a->cmd->reduction, &a->trial, held, ruled, err))
         return false;
-    return !*ruled || encode_plain_type(*ruled) != DTYPE_UNKNOWN || ((*ruled)->type != DTYPE_UNKNOWN) == blocks || err_set(err, ERR_USAGE,
+    return !*ruled || (*ruled)->held == KEEPS_NONE || (*ruled)->held == held || err_set(err, ERR_USAGE,
         ERR_NO_OFFSET, "--tensor-type: '%s' is not a scheme that can share a file with %s", (*ruled)->name, a->cmd->exact.name[0]->label);
 }
 
@@ -462,7 +469,7 @@ leave(struct exact_attempt *a, struct err *err)
         return true;
     }
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        if (!exact_try_name(a, encode_exact_find(names[k], false), err))
+        if (!exact_try_name(a, encode_exact_find(names[k], KEEPS_CODES), err))
             return false;
         if (a->out.fail.cause == EXACT_HOLDS) {
             row->kept = false;

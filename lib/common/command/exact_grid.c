@@ -10,15 +10,17 @@
  * without zero points, then with them. */
 static const struct grid_name {
     const char *name;
-    bool blocks;
+    enum keeps held;
     uint64_t group;
     bool wide;                  /* scales of F32 */
 } names[] = {
-    { "int4-group", false, 128, true }, { "mxfp4", true, 0, false }, { "int4-group", false, 64, true }, { "nf4", false, 64, false },
-    { "int4-group", false, 32, true }, { "q4_0", true, 0, false }, { "nvfp4", true, 0, false }, { "modelopt-nvfp4", false, 0, false },
-    { "nvfp4", false, 0, false }, { "q4_1", true, 0, false }, { "q5_0", true, 0, false }, { "q5_1", true, 0, false },
-    { "fp8-per-tensor", false, 0, true }, { "fp8-per-channel", false, 0, true }, { "int8-channel", false, 0, true },
-    { "fp8-ue8m0", false, 0, false }, { "fp8", false, 0, false }, { "mxfp8", false, 0, false }, { "q8_0", true, 0, false },
+    { "int4-group", KEEPS_CODES, 128, true }, { "mxfp4", KEEPS_BLOCKS, 0, false }, { "int4-group", KEEPS_CODES, 64, true },
+    { "nf4", KEEPS_CODES, 64, false }, { "int4-group", KEEPS_CODES, 32, true }, { "q4_0", KEEPS_BLOCKS, 0, false },
+    { "nvfp4", KEEPS_BLOCKS, 0, false }, { "modelopt-nvfp4", KEEPS_CODES, 0, false }, { "nvfp4", KEEPS_CODES, 0, false },
+    { "q4_1", KEEPS_BLOCKS, 0, false }, { "q5_0", KEEPS_BLOCKS, 0, false }, { "q5_1", KEEPS_BLOCKS, 0, false },
+    { "fp8-per-tensor", KEEPS_CODES, 0, true }, { "fp8-per-channel", KEEPS_CODES, 0, true },
+    { "int8-channel", KEEPS_CODES, 0, true }, { "fp8-ue8m0", KEEPS_CODES, 0, false }, { "fp8", KEEPS_CODES, 0, false },
+    { "mxfp8", KEEPS_CODES, 0, false }, { "q8_0", KEEPS_BLOCKS, 0, false },
 };
 
 /* Finds the first scheme that holds a weight, or NULL. */
@@ -29,7 +31,7 @@ find(const struct grid_name **found, struct exact_attempt *a, struct err *err)
     for (size_t i = 0; !*found && i < sizeof names / sizeof *names; i++) {
         a->cmd->reduction.how = (struct encode_options){ .group_size = names[i].group,
             .scale_type = names[i].wide ? 1 + (uint64_t)DTYPE_F32 : 0 };
-        if (!exact_try_name(a, encode_exact_find(names[i].name, names[i].blocks), err))
+        if (!exact_try_name(a, encode_exact_find(names[i].name, names[i].held), err))
             return false;
         if (a->out.fail.cause == EXACT_HOLDS)
             *found = &names[i];

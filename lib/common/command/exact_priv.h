@@ -2,6 +2,7 @@
 #ifndef COMMAND_EXACT_PRIV_H
 #define COMMAND_EXACT_PRIV_H
 
+#include "command/command_priv.h"
 #include "command/exact.h"
 #include "pipeline/exact_try.h"
 

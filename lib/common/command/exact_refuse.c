@@ -24,16 +24,13 @@ exact_try_level(bool *holds, const struct exact_attempt *a, const struct encoder
 static const char *
 find_holder(struct exact_attempt *a, struct err *err)
 {
-    static const char *const gguf[] = { "mxfp4", "q4_0", "nvfp4", "q4_1", "q5_0", "q5_1", "q8_0", "bf16", "f16", "f32", NULL };
-    static const char *const others[] = { "mxfp4", "int4-group", "nvfp4", "mlx-4bit", "mlx-5bit", "fp8-ue8m0", "fp8", "mxfp8",
-        "int8-channel", "bf16", "f16", "f32", NULL };
     const struct encode_options given = a->cmd->reduction.how;
     const char *found = NULL;
-    bool blocks = a->cmd->writer == &writer_gguf, holds = false;
+    const struct encoder *e = NULL;
+    bool holds = false;
     a->cmd->reduction.how = (struct encode_options){ 0 };       /* other schemes may not have these options */
-    for (const char *const *name = blocks ? gguf : others; *name && !found; name++) {
-        const struct encoder *e = encode_exact_find(*name, blocks);
-        if (e && e != a->last && !exact_try_level(&holds, a, e, a->terms->level, err))
+    while (!found && (e = encode_offered(command_held(a->cmd), e ? e->grid.offer : 0)) != NULL) {
+        if (e != a->last && !exact_try_level(&holds, a, e, a->terms->level, err))
             break;
         if (holds)
             found = e->name;
@@ -85,7 +82,7 @@ add_reason(struct str *s, const struct exact_attempt *a, uint64_t cols)
     const struct encoder *e = a->last;
     const char *scheme = e->name;
     char block[64];
-    if (encode_plain_type(e) != DTYPE_UNKNOWN) {
+    if (e->held == KEEPS_NONE) {
         str_format(s, f->cause == EXACT_SPAN ? "it is too large for %s" : a->terms->level == EXACT_REAL
             ? "before any rounding it is not a number of %s" : "it is not a number of %s", scheme);
         if (!isnan(f->nearest))
@@ -101,10 +98,10 @@ add_reason(struct str *s, const struct exact_attempt *a, uint64_t cols)
         str_format(s, "no scale of %s fits all values of %s", scheme, block);
         break;
     default:
-        if (strncmp(scheme, "gptq", 4) == 0 && isnan(f->nearest))
-            str_format(s, "%s needs the zero point 0, which GPTQ files cannot hold", block);
-        else if (str_ends(scheme, "nvfp4"))
-            str_format(s, e->type != DTYPE_UNKNOWN && isnan(f->nearest) ? "%s cannot hold the scale of the tensor, or the sign of that of %s"
+        if (e->grid.no_zero && isnan(f->nearest))
+            str_format(s, "%s needs the zero point 0, which files of %s cannot hold", block, e->label);
+        else if (e->grid.two)
+            str_format(s, e->held == KEEPS_BLOCKS && isnan(f->nearest) ? "%s cannot hold the scale of the tensor, or the sign of that of %s"
                 : "%s cannot hold the scale of the tensor", scheme, block);
         else
             str_format(s, "%s needs a scale or a minimum that its type cannot hold", block);

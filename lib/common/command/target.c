@@ -77,7 +77,7 @@ command_take_format(struct command *cmd, const struct cli_option *option, const 
     cmd->to_hf = strcasecmp(arg, hf_word) == 0;
     if (writer)
         cmd->writer = writer;
-    else if (encode_find(arg, true)) {
+    else if (encode_find(arg, KEEPS_BLOCKS)) {
         cmd->scheme = arg;
         cmd->cli.old_form = "to SCHEME";
         cmd->cli.new_form = "scheme SCHEME";
@@ -94,11 +94,19 @@ writer_of(const char *path)
     return dot && strcasecmp(dot + 1, hf_word) != 0 ? writer_named(dot + 1) : NULL;
 }
 
-/* Returns the format that a scheme is written in. */
-static const struct writer *
-format_of(const struct encoder *encoder)
+const struct writer *
+command_format_of(const struct encoder *encoder)
 {
-    return encoder->type != DTYPE_UNKNOWN ? &writer_gguf : &writer_safetensors;
+    size_t i = 0;
+    while (writers[i]->keeps != encoder->held)
+        i++;
+    return writers[i];
+}
+
+enum keeps
+command_held(const struct command *cmd)
+{
+    return cmd->writer && cmd->writer->keeps == KEEPS_CODES ? KEEPS_CODES : KEEPS_BLOCKS;
 }
 
 static bool
@@ -109,14 +117,14 @@ find_candidates(struct command *cmd, struct err *err)
         char name[64];
         n = strcspn(p, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
-        const struct encoder *e = encode_find(name, cmd->writer != &writer_safetensors);
+        const struct encoder *e = encode_find(name, command_held(cmd));
         if (!e || n >= sizeof name)
             return command_unknown_scheme("candidates", name, false, err);
         if (cmd->ncandidates == COMMAND_CANDIDATES)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: at most %d schemes", COMMAND_CANDIDATES);
-        if (cmd->ncandidates != 0 && (e->type == DTYPE_UNKNOWN) != (cmd->candidates[0]->type == DTYPE_UNKNOWN))
+        if (cmd->ncandidates != 0 && e->held != cmd->candidates[0]->held)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: %s (%s) and %s (%s) cannot be mixed in one file",
-                cmd->candidates[0]->name, format_of(cmd->candidates[0])->name, e->name, format_of(e)->name);
+                cmd->candidates[0]->name, command_format_of(cmd->candidates[0])->name, e->name, command_format_of(e)->name);
         cmd->candidates[cmd->ncandidates++] = e;
     }
     if (cmd->ncandidates != 0 && !cmd->scheme)
@@ -128,7 +136,7 @@ find_candidates(struct command *cmd, struct err *err)
 static bool
 refuse_scheme(const char *name, struct err *err)
 {
-    if (encode_exact_find(name, false))
+    if (encode_exact_find(name, KEEPS_CODES))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s requires --exact", name);
     if (strchr(name, ','))
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: a list of schemes requires --exact");
@@ -139,17 +147,17 @@ refuse_scheme(const char *name, struct err *err)
 static bool
 find_encoder(struct command *cmd, struct err *err)
 {
-    const struct encoder *encoder = encode_find(cmd->scheme, cmd->writer != &writer_safetensors);
+    const struct encoder *encoder = encode_find(cmd->scheme, command_held(cmd));
     if (!encoder)
         return refuse_scheme(cmd->scheme, err);
-    const struct writer *needs = format_of(encoder);
+    const struct writer *needs = command_format_of(encoder);
     cmd->reduction.encoder = encoder;
     if (!cmd->writer)
         cmd->writer = needs;
     if (cmd->writer != needs)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; use -o FILE.%s",
             encoder->name, needs->name, cmd->writer->name, word_of(needs));
-    if (cmd->imatrix && encoder->type == DTYPE_UNKNOWN)
+    if (cmd->imatrix && encoder->held != KEEPS_BLOCKS)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--imatrix is not supported by %s", encoder->label);
     return reduction_settle(&cmd->reduction, err);
 }
@@ -175,21 +183,21 @@ is_model_dir(const struct command *cmd, const char *operand)
 
 /* Returns the encoder of the scheme, the first one of a list, or NULL. */
 static const struct encoder *
-first_encoder(const struct command *cmd, bool blocks)
+first_encoder(const struct command *cmd, enum keeps held)
 {
     char name[64];
     if (!cmd->exact.on || !cmd->scheme)
-        return cmd->scheme ? encode_find(cmd->scheme, blocks) : NULL;
+        return cmd->scheme ? encode_find(cmd->scheme, held) : NULL;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(cmd->scheme, ","), cmd->scheme);
-    return encode_exact_find(name, blocks);
+    return encode_exact_find(name, held);
 }
 
 /* Returns true if the model can be written as a directory, with the scheme that was given, if any. */
 static bool
 fits_directory(const struct command *cmd)
 {
-    const struct encoder *e = first_encoder(cmd, false);
-    return (!cmd->writer || cmd->writer == &writer_safetensors) && (!cmd->scheme || (e && e->type == DTYPE_UNKNOWN))
+    const struct encoder *e = first_encoder(cmd, KEEPS_CODES);
+    return (!cmd->writer || cmd->writer == &writer_safetensors) && (!cmd->scheme || (e && e->held != KEEPS_BLOCKS))
         && cmd->target_size == 0 && cmd->target_bpw == 0;
 }
 
@@ -289,9 +297,9 @@ static const char *const endings[] = { ".gz", ".zst", ".xz", ".index.json", ".sa
 static const struct writer *
 format_of_all(const struct command *cmd)
 {
-    const struct encoder *e = first_encoder(cmd, cmd->writer != &writer_safetensors);
+    const struct encoder *e = first_encoder(cmd, command_held(cmd));
     bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
-    return cmd->writer ? cmd->writer : e ? format_of(e) : budget ? &writer_gguf : NULL;
+    return cmd->writer ? cmd->writer : e ? command_format_of(e) : budget ? &writer_gguf : NULL;
 }
 
 bool

@@ -72,7 +72,7 @@ static void
 put_scheme(FILE *out, bool json, const struct encoder *e, bool exact, struct catalog *memory, struct err *err)
 {
     const struct origin *o = origins;
-    bool blocks = e->type != DTYPE_UNKNOWN;
+    bool blocks = e->held == KEEPS_BLOCKS;
     while (*o->label && (blocks || strncmp(e->label, o->label, strlen(o->label)) != 0))
         o++;
     put(out, json, e->name, bits_of(e, 2, memory, err), blocks && strcasecmp(e->name, e->label) != 0, exact, o->like, o->readers);

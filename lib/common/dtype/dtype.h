@@ -102,6 +102,13 @@ uint64_t dtype_block_offset(enum dtype dtype, uint64_t n, uint64_t row, uint64_t
 uint64_t dtype_prefix_offset(enum dtype dtype, uint64_t n, uint64_t row);
 uint32_t dtype_block_step(enum dtype dtype);
 
+/* How a file holds quantized weights. */
+enum keeps {
+    KEEPS_NONE,
+    KEEPS_CODES,                /* codes and scales as separate tensors */
+    KEEPS_BLOCKS                /* ggml's block types */
+};
+
 /* A set of types, as an array of flags. NULL is the empty set. Example: DTYPE_SET([DTYPE_F16] = true, [DTYPE_BF16] = true) */
 #define DTYPE_SET(...) ((const bool[DTYPE_COUNT]){ __VA_ARGS__ })
 

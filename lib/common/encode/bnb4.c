@@ -388,10 +388,10 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
 static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cpu = { FP4_CPU, false }, nf4_nested = { NF4, true },
     fp4_nested = { FP4, true }, fp4_cpu_nested = { FP4_CPU, true };
 
-#define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .type = DTYPE_UNKNOWN, .numbers = &form, \
+#define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &form, \
     .fit = fit, .encode = encode
 #define PLAIN(code, text, form) { BNB4(code, text, form) }
-#define EXACT(code, text, form) { BNB4(code, text, form), .solve = solve }
+#define EXACT(code, text, form) { BNB4(code, text, form), .grid.groups = GROUPS_ALIKE, .solve = solve }
 #define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = survey, .settle = settle, \
     .survey_first = survey_first }
 

@@ -95,6 +95,6 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-#define BNB8(code) { .name = code, .label = "bitsandbytes INT8", .type = DTYPE_UNKNOWN, .fit = fit, .encode = encode }
+#define BNB8(code) { .name = code, .label = "bitsandbytes INT8", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit, .encode = encode }
 
 const struct encoder encode_bnb8[] = { BNB8("int8"), BNB8("bnb-int8"), { .name = NULL } };

@@ -455,12 +455,13 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
     awq = { &encode_int_awq, 4, true };
 
-#define COLUMNS(code, label_, numbers_) { .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .resolve = resolve, .surveyed = true, .joint = true }
+#define COLUMNS(code, label_, numbers_, ...) { .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
+    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .resolve = resolve, .surveyed = true, .joint = true, \
+    .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, __VA_ARGS__ } }
 
 const struct encoder encode_columns[] = {
-    COLUMNS("gptq", "GPTQ", gptq),
-    COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8),
+    COLUMNS("gptq", "GPTQ", gptq, .zeros = true, .no_zero = true),
+    COLUMNS("gptq-8bit", "GPTQ 8-bit", gptq8, .zeros = true, .no_zero = true),
     COLUMNS("awq", "AWQ", awq),
     { .name = NULL },
 };

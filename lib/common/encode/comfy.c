@@ -573,7 +573,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 static const enum comfy_kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
 
-#define BLOCKS(code, label_, kind) .name = code, .label = label_, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = fit, \
+#define BLOCKS(code, label_, kind) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = fit, \
     .encode = encode, .solve = encode, .move = move
 #define OF_TENSOR .survey = survey, .settle = settle, .resolve = resolve
 
@@ -581,6 +581,6 @@ const struct encoder encode_comfy[] = {
     { BLOCKS("comfy-fp8", "ComfyUI FP8", fp8), OF_TENSOR },
     { BLOCKS("comfy-int8", "ComfyUI INT8", int8) },
     { BLOCKS("comfy-mxfp8", "ComfyUI MXFP8", mxfp8) },
-    { BLOCKS("comfy-nvfp4", "ComfyUI NVFP4", nvfp4), OF_TENSOR },
+    { BLOCKS("comfy-nvfp4", "ComfyUI NVFP4", nvfp4), .grid.two = true, OF_TENSOR },
     { .name = NULL },
 };

@@ -308,9 +308,9 @@ foresee(const struct encoding *e, const float *facts, const float *scale, size_t
 }
 
 const struct encoder encode_ct[] = {
-    { .name = "int8-channel", .label = "compressed-tensors INT8", .type = DTYPE_UNKNOWN, .fit = fit_channel,
-        .encode = encode, .solve = encode, .foresee = foresee, .move = move },
-    { .name = "int4-group", .label = "compressed-tensors INT4", .type = DTYPE_UNKNOWN, .fit = fit_group,
-        .encode = encode, .solve = encode, .foresee = foresee, .move = move },
+    { .name = "int8-channel", .label = "compressed-tensors INT8", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_channel,
+        .grid = { .zeros = true, .types = true, .offer = 9 }, .encode = encode, .solve = encode, .foresee = foresee, .move = move },
+    { .name = "int4-group", .label = "compressed-tensors INT4", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_group,
+        .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, .zeros = true, .types = true, .offer = 2 }, .encode = encode, .solve = encode, .foresee = foresee, .move = move },
     { .name = NULL },
 };

@@ -113,10 +113,32 @@ enum encode_fit {
     ENCODE_FAIL                     /* err is set */
 };
 
+/* The groups of elements that can share a scale. */
+enum grid_groups {
+    GROUPS_OWN,                     /* those of the scheme */
+    GROUPS_CHOSEN,                  /* 32, 64 ... most_group elements */
+    GROUPS_ALIKE                    /* of any size, but a source without these codes gets those of the scheme */
+};
+
+/* What can be chosen about the numbers that an encoded weight holds, and what its loaders expect. */
+struct encoder_grid {
+    enum grid_groups groups;
+    uint64_t most_group;
+    bool zeros;                     /* zero points, or none */
+    bool types;                     /* scales of the type of the weight, or of F32 */
+    bool two;                       /* the weight has a scale of its own beside those of groups */
+    bool no_zero;                   /* no zero point can be 0 */
+    bool no_input;                  /* has no place for a scale of activations */
+    bool as_stored;                 /* loaders expect the rows that the source has, even if its blocks are along the columns */
+    unsigned offer;                 /* rank among the schemes that an exact job tries if the user names none; 0: by name only */
+};
+
 struct encoder {
     const char *name;               /* "nf4": for --scheme and --to; never changes */
     const char *label;              /* "bitsandbytes NF4" */
+    enum keeps held;                /* the files that can hold the encoded weight; KEEPS_NONE: all */
     enum dtype type;                /* block type of the encoded weight; DTYPE_UNKNOWN: parts have plain types */
+    struct encoder_grid grid;
     const void *numbers;            /* parameters that distinguish the rows of a file; private to it */
 
     /* Checks that the encoder supports this weight, and sets parts, nfacts, nregions and own. The caller has set rows and
@@ -192,11 +214,14 @@ const char *encode_alias(size_t i);
 /* Returns encoder i of those that are targets of exact transcoding only, those of unquantized types last; or NULL after the last one. */
 const struct encoder *encode_exact_at(size_t i);
 
-/* Like encode_find(), for a target of exact transcoding. */
-const struct encoder *encode_exact_find(const char *name, bool blocks);
+/* Returns the encoder of the lowest offer above `after` that such a file can hold, or NULL. */
+const struct encoder *encode_offered(enum keeps held, unsigned after);
 
-/* Returns the encoder with this name or alias, ignoring case and '-' for '_', or NULL. If two share a name, `blocks` selects the one with a block
- * type. */
-const struct encoder *encode_find(const char *name, bool blocks);
+/* Like encode_find(), for a target of exact transcoding. */
+const struct encoder *encode_exact_find(const char *name, enum keeps held);
+
+/* Returns the encoder with this name or alias, ignoring case and '-' for '_', or NULL. If two share a name, returns the one
+ * that such a file can hold. */
+const struct encoder *encode_find(const char *name, enum keeps held);
 
 #endif

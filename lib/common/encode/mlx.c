@@ -160,11 +160,12 @@ foresee(const struct encoding *e, const float *facts, const float *scale, size_t
 
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
-#define MLX(code, n) { .name = code, .label = "MLX " #n "-bit", .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .foresee = foresee, .move = move }
+#define MLX(code, n, offer_) { .name = code, .label = "MLX " #n "-bit", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, \
+    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .foresee = foresee, .move = move, \
+    .grid = { .groups = GROUPS_CHOSEN, .most_group = 128, .types = true, .as_stored = true, .offer = offer_ } }
 
 const struct encoder encode_mlx[] = {
-    MLX("mlx-4bit", 4), MLX("mlx-2bit", 2), MLX("mlx-3bit", 3), MLX("mlx-5bit", 5), MLX("mlx-6bit", 6),
-    MLX("mlx-8bit", 8),
+    MLX("mlx-4bit", 4, 4), MLX("mlx-2bit", 2, 0), MLX("mlx-3bit", 3, 0), MLX("mlx-5bit", 5, 5), MLX("mlx-6bit", 6, 0),
+    MLX("mlx-8bit", 8, 0),
     { .name = NULL },
 };

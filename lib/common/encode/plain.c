@@ -56,7 +56,7 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
 
 static const enum dtype bf16 = DTYPE_BF16, f16 = DTYPE_F16, f32 = DTYPE_F32;
 
-#define PLAIN(code, type_) { .name = code, .label = #type_, .type = DTYPE_UNKNOWN, .numbers = &type_, .fit = fit, .solve = solve, \
-    .stacks = true }
+#define PLAIN(code, type_, offer_) { .name = code, .label = #type_, .type = DTYPE_UNKNOWN, .numbers = &type_, .fit = fit, .solve = solve, \
+    .stacks = true, .grid.offer = offer_ }
 
-const struct encoder encode_plain_exact[] = { PLAIN("bf16", bf16), PLAIN("f16", f16), PLAIN("f32", f32), { .name = NULL } };
+const struct encoder encode_plain_exact[] = { PLAIN("bf16", bf16, 10), PLAIN("f16", f16, 11), PLAIN("f32", f32, 12), { .name = NULL } };

@@ -42,14 +42,14 @@ encode_alias(size_t i)
 }
 
 const struct encoder *
-encode_find(const char *name, bool blocks)
+encode_find(const char *name, enum keeps held)
 {
     const struct encoder *e, *found = NULL;
     for (size_t i = 0; encode_alias(i); i++)
         if (str_same_word(aliases[i].alias, name))
             name = aliases[i].name;
     for (size_t i = 0; (e = encode_at(i)) != NULL; i++)
-        if (str_same_word(e->name, name) && (!found || (e->type != DTYPE_UNKNOWN) == blocks))
+        if (str_same_word(e->name, name) && (!found || e->held == held))
             found = e;
     return found;
 }
@@ -66,12 +66,31 @@ encode_exact_at(size_t i)
 }
 
 const struct encoder *
-encode_exact_find(const char *name, bool blocks)
+encode_exact_find(const char *name, enum keeps held)
 {
     const struct encoder *e;
     for (size_t i = 0; (e = encode_exact_at(i)) != NULL; i++)
         if (str_same_word(e->name, name))
             return e;
-    e = encode_find(name, blocks);
+    e = encode_find(name, held);
     return e && e->solve ? e : NULL;
+}
+
+/* Returns the better of an encoder and of the best so far. */
+static const struct encoder *
+lower(const struct encoder *e, const struct encoder *best, enum keeps held, unsigned after)
+{
+    bool fits = e->grid.offer > after && (e->held == held || e->held == KEEPS_NONE);
+    return fits && (!best || e->grid.offer < best->grid.offer) ? e : best;
+}
+
+const struct encoder *
+encode_offered(enum keeps held, unsigned after)
+{
+    const struct encoder *e, *best = NULL;
+    for (size_t i = 0; (e = encode_at(i)) != NULL; i++)
+        best = lower(e, best, held, after);
+    for (size_t i = 0; (e = encode_exact_at(i)) != NULL; i++)
+        best = lower(e, best, held, after);
+    return best;
 }

@@ -323,7 +323,7 @@ static const struct hf_quantizer rows[] = {
 const struct hf_quantizer *
 hf_quantizer_of(const struct encoder *encoder)
 {
-    for (size_t i = 0; encoder->type == DTYPE_UNKNOWN && i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; encoder->held != KEEPS_BLOCKS && i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].encoder, encoder->name) == 0)
             return &rows[i];
     return NULL;

@@ -6,12 +6,6 @@
 #include "base/bytes.h"
 #include "base/str.h"
 
-static bool
-begins(const char *name, const char *with)
-{
-    return strncmp(name, with, strlen(with)) == 0;
-}
-
 /* Reads the n numbers of an F32 tensor. They live as long as the catalog; NULL on failure. */
 static const float *
 read_list(const struct tensor *t, uint64_t n, const struct exact_reader *reader, struct err *err)
@@ -244,13 +238,13 @@ is_float(enum dtype type)
     return type == DTYPE_F32 || type == DTYPE_F16 || type == DTYPE_BF16;
 }
 
-/* Returns the group size for an encoder in groups; 0: its own. Takes that of the source if the encoder has it, else the largest of 32, 64
+/* Returns the group size for an encoder; 0: its own. Takes that of the source if the encoder has it, else the largest of 32, 64
  * and 128 that divides it. The result divides the rows. */
 static uint64_t
 group_of(const struct encoder *encoder, const struct exact_source *s, uint64_t cols)
 {
-    uint64_t g = s->order ? s->order_group : s->group, size = begins(encoder->name, "mlx-") ? 128 : 1024;
-    if (strcmp(encoder->name, "nf4") == 0 || strcmp(encoder->name, "bnb-nf4") == 0)
+    uint64_t g = s->order ? s->order_group : s->group, size = encoder->grid.most_group;
+    if (encoder->grid.groups == GROUPS_ALIKE)
         return s->codes == EXACT_NF4 ? g : 0;
     while (size >= 32 && (g % size != 0 || cols % size != 0 || (size > 128 && g != size)))
         size /= 2;
@@ -258,34 +252,18 @@ group_of(const struct encoder *encoder, const struct exact_source *s, uint64_t c
 }
 
 bool
-exact_has_groups(const struct encoder *e)
-{
-    return strcmp(e->name, "int4-group") == 0 || begins(e->name, "gptq") || strcmp(e->name, "awq") == 0
-        || (begins(e->name, "mlx-") && str_ends(e->name, "bit")) || str_ends(e->name, "nf4");
-}
-
-/* Returns true if the scales of an encoder can have the type of the weight. */
-static bool
-has_types(const struct encoder *e)
-{
-    return strcmp(e->name, "int4-group") == 0 || strcmp(e->name, "int8-channel") == 0 || begins(e->name, "fp8-per-")
-        || (begins(e->name, "mlx-") && str_ends(e->name, "bit"));
-}
-
-bool
 exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
     const struct exact_source *s, uint64_t cols, unsigned variant)
 {
-    bool zeros = strcmp(encoder->name, "int4-group") == 0 || strcmp(encoder->name, "int8-channel") == 0 || begins(encoder->name, "gptq");
-    bool dense = s->codes == EXACT_DENSE, both = zeros && (s->zeros || dense) && !given->asymmetric && !given->symmetric;
-    unsigned types = dense && has_types(encoder) && given->scale_type == 0 ? 2 : 1;     /* of the scales: the weight's, then F32 */
+    bool dense = s->codes == EXACT_DENSE, both = encoder->grid.zeros && (s->zeros || dense) && !given->asymmetric && !given->symmetric;
+    unsigned types = dense && encoder->grid.types && given->scale_type == 0 ? 2 : 1;     /* of the scales: the weight's, then F32 */
     *how = *given;
     if (variant >= types * (both ? 2 : 1))
         return false;
     how->asymmetric = given->asymmetric || variant >= types;
     if (variant % types == 1)
         how->scale_type = 1 + (uint64_t)DTYPE_F32;
-    if (!exact_has_groups(encoder))
+    if (encoder->grid.groups == GROUPS_OWN)
         how->group_size = 0;            /* for other names of the list */
     else if (how->group_size == 0)
         how->group_size = group_of(encoder, s, cols);

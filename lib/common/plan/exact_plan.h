@@ -22,9 +22,6 @@ bool exact_make_upright(struct chosen *c, struct catalog *memory, struct err *er
 bool exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
     const struct exact_source *s, uint64_t cols, unsigned variant);
 
-/* Returns true if the group size of an encoder can be chosen. */
-bool exact_has_groups(const struct encoder *e);
-
 /* Returns the type that an exact encoding takes a weight to be of: it decides the type of scales that are not the source's. */
 enum dtype exact_type_of(const struct chosen *c);
 

@@ -59,13 +59,12 @@ reduction_settle(struct reduction *r, struct err *err)
     bool fuses = r->encoder->fuses;
     for (size_t i = 0; i < r->nrules; i++) {
         struct reduction_rule *rule = &r->rules[i];
-        bool blocks = r->encoder->type != DTYPE_UNKNOWN;
         unsigned plain = 0;
         while (dtype_targets[plain] && strcasecmp(rule->scheme, dtype_targets[plain]) != 0)
             plain++;
-        rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, blocks);
+        rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, r->encoder->held);
         rule->plain = dtype_targets[plain] ? dtype_target(plain) : DTYPE_UNKNOWN;
-        if (!dtype_targets[plain] && (!rule->encoder || (rule->encoder->type != DTYPE_UNKNOWN) != blocks))
+        if (!dtype_targets[plain] && (!rule->encoder || rule->encoder->held != r->encoder->held))
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not a scheme that can share a file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
         fuses = fuses || (rule->encoder && rule->encoder->fuses);
@@ -168,7 +167,7 @@ static bool
 look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
 {
     const struct tensor *t = &one->t;
-    bool blocks = r->encoder->type != DTYPE_UNKNOWN;
+    bool blocks = r->encoder->held == KEEPS_BLOCKS;
     uint64_t numel = 0;
     const char **why = &one->chosen->why;
     *stays = true;
@@ -215,7 +214,7 @@ decide(struct one *one, const struct reduction *r, struct mix_state *mix)
     if (!e && one->rule) {
         one->chosen->dtype = one->rule->plain;
         one->cast = true;
-    } else if (!e || e->type == DTYPE_UNKNOWN || r->uniform || r->assigned)
+    } else if (!e || e->held != KEEPS_BLOCKS || r->uniform || r->assigned)
         one->encoder = e;
     else
         take_type(one, mix && !one->rule ? mix_type(mix, &one->t) : e->type);
@@ -243,7 +242,7 @@ encode(struct one *one, const struct reduction *r, const struct exact_terms *exa
     struct encode_part parts[ENCODE_PARTS];
     struct encoding e = { .encoder = one->encoder, .options = r->how, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
         .part = parts, .place = one->place, .exact = exact };
-    if (!exact && e.encoder->type != DTYPE_UNKNOWN && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
+    if (!exact && e.encoder->held == KEEPS_BLOCKS && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
     enum encode_fit fit = e.encoder->fit(&e, &r->how, err);
     one->chosen->why = one->misfit = fit == ENCODE_NO ? e.why : NULL;
@@ -293,7 +292,7 @@ keep_stored(const struct reduction *r, struct choice *choice, struct err *err)
     static const struct encode_options none = { 0 };
     size_t stored = 0, encoded = 0, n = catalog_count(choice->input);
     bool joint = r->encoder->joint || r->encoder->fuses, all;
-    if (r->encoder->type != DTYPE_UNKNOWN || r->uniform || memcmp(&r->how, &none, sizeof none) != 0)
+    if (r->encoder->held == KEEPS_BLOCKS || r->uniform || memcmp(&r->how, &none, sizeof none) != 0)
         return true;
     unsigned *owned = reduction_count_owned(choice);
     if (!owned)
@@ -449,7 +448,7 @@ count_misfits(struct misfits *found, const struct one *list, size_t n)
 static bool
 decide_all(const struct reduction *r, struct choice *choice, struct misfits *misfits, struct catalog *memory, struct err *err)
 {
-    bool blocks = r->encoder->type != DTYPE_UNKNOWN, ok = true;
+    bool blocks = r->encoder->held == KEEPS_BLOCKS, ok = true;
     const struct mix *mix = blocks && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
     struct mix_state state;
     const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
@@ -591,7 +590,7 @@ find_stack(const struct reduction *r, const struct choice *choice, size_t *n)
 {
     struct tensor first = { 0 };
     *n = 0;
-    for (size_t i = 0; i < choice->n && !r->encoder->stacks && r->encoder->type == DTYPE_UNKNOWN; i++) {
+    for (size_t i = 0; i < choice->n && !r->encoder->stacks && r->encoder->held != KEEPS_BLOCKS; i++) {
         const struct tensor t = chosen_source(&choice->list[i]);
         if (!choice->list[i].encoding && is_stack(&t) && naming_keeps(&r->which, &t) && (*n)++ == 0)
             first = t;
@@ -645,14 +644,14 @@ reduction_offers(const struct reduction *r, const struct choice *choice, size_t 
     bool stays = true, quantized = copy.decode || (copy.composed && copy.composed->n != 0 && copy.composed->part[0].decode);
     if (quantized)
         stays = !dtype_is_float(one.t.dtype) || one.t.shape.rank < 2 || !naming_keeps(&r->which, &one.t);
-    else if (!look(&one, &stays, r, r->encoder->type != DTYPE_UNKNOWN && model.arch, err))
+    else if (!look(&one, &stays, r, r->encoder->held == KEEPS_BLOCKS && model.arch, err))
         return false;
     *offers = !stays;
     return true;
 }
 
 bool
-reduction_ruled(const struct reduction *r, const struct chosen *c, bool blocks, const struct encoder **encoder, struct err *err)
+reduction_ruled(const struct reduction *r, const struct chosen *c, enum keeps held, const struct encoder **encoder, struct err *err)
 {
     const struct tensor t = chosen_source(c);
     const struct reduction_rule *rule;
@@ -662,7 +661,7 @@ reduction_ruled(const struct reduction *r, const struct chosen *c, bool blocks, 
         return false;
     if (!rule)
         return true;
-    *encoder = encode_exact_find(rule->scheme, blocks);
+    *encoder = encode_exact_find(rule->scheme, held);
     return *encoder || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not a target of --exact",
         str_shown(shown, rule->scheme, strlen(rule->scheme)));
 }

@@ -51,7 +51,7 @@ bool reduction_apply(const struct reduction *r, struct choice *choice, struct ca
 bool reduction_offers(const struct reduction *r, const struct choice *choice, size_t place, bool *offers, struct err *err);
 
 /* Finds the encoder of the rule that matches an entry, or NULL. Fails with ERR_USAGE if it is not a target. */
-bool reduction_ruled(const struct reduction *r, const struct chosen *c, bool blocks, const struct encoder **encoder, struct err *err);
+bool reduction_ruled(const struct reduction *r, const struct chosen *c, enum keeps held, const struct encoder **encoder, struct err *err);
 
 /* Sets up the encoding of an entry with this encoder, as a weight of type `dtype`: c->encoding, or NULL and c->why if the encoder
  * does not fit. */

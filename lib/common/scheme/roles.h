@@ -31,13 +31,6 @@ const struct weight *roles_owner(const struct roles *roles, size_t i);
 /* Returns true if tensor i is a companion and therefore not written to the output. */
 bool roles_is_companion(const struct roles *roles, size_t i);
 
-/* The quantized weights that an output holds as they are stored. */
-enum keeps {
-    KEEPS_NONE,
-    KEEPS_CODES,                /* codes and scales as separate tensors */
-    KEEPS_BLOCKS                /* ggml's block types */
-};
-
 /* Returns true if an output can hold the weight as it is stored: not if its length is unknown, its blocks are big-endian or
  * its elements change. */
 bool roles_is_kept(const struct weight *w, enum keeps keeps);
