@@ -373,3 +373,17 @@ str_lower(char *buf, size_t n, const char *text)
         *p = (char)tolower((unsigned char)*p);
     return buf;
 }
+
+size_t
+str_find_word(const char *p, size_t n, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t at = 0; at + len <= n; at++) {
+        size_t i = 0;
+        while (i < len && tolower((unsigned char)p[at + i]) == word[i])
+            i++;
+        if (i == len)
+            return at;
+    }
+    return n;
+}

@@ -41,6 +41,9 @@ int str_compare(const char *a, size_t na, const char *b, size_t nb);
 
 bool str_ends(const char *text, const char *suffix);
 
+/* Returns where a word in lower case starts in p[0..n), ignoring case, or n if it does not occur. */
+size_t str_find_word(const char *p, size_t n, const char *word);
+
 /* Removes the suffix from p[0..*n). Returns false and leaves *n alone if p does not end with it. */
 bool str_strip(const char *p, size_t *n, const char *suffix);
 

@@ -27,6 +27,7 @@ enum cli_status {
     CLI_UNSAFE = 77
 };
 
+enum { CLI_GLOBS = 16 };            /* the most values that --allow-unclaimed can have */
 enum cli_when { CLI_AUTO, CLI_ALWAYS, CLI_NEVER };
 enum cli_form { CLI_BY_TERMINAL, CLI_JSON, CLI_HUMAN };
 
@@ -43,6 +44,8 @@ struct cli {
     const char *fetch;              /* --fetch: the command, or NULL; borrowed from argv */
     uint64_t fetch_window;          /* --fetch-window, or 0 */
     const char *input_scheme;       /* --input-scheme: the name of a scheme, unchecked, or NULL; borrowed from argv */
+    const char *allow_unclaimed[CLI_GLOBS];     /* --allow-unclaimed: nallow_unclaimed globs; borrowed from argv */
+    size_t nallow_unclaimed;
     const char *old_form, *new_form;    /* a form of an option that was replaced, and what to write instead; or NULL */
     struct limits limits;           /* the built-in limits, lowered by --max-* */
     char *const *operands;          /* borrowed from argv */

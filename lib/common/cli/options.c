@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/matcher.h"
 #include "base/nearest.h"
 #include "base/num.h"
 #include "base/str.h"
@@ -192,6 +193,18 @@ take_progress(struct cli *cli, const struct cli_option *option, const char *arg,
     return true;
 }
 
+static bool
+take_glob(struct cli *cli, const struct cli_option *option, const char *arg, struct err *err)
+{
+    struct matcher glob;
+    if (cli->nallow_unclaimed == CLI_GLOBS)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: use at most %d", option->name, CLI_GLOBS);
+    cli->allow_unclaimed[cli->nallow_unclaimed++] = arg;
+    return matcher_read(&glob, arg, strlen(arg), true)
+        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
+            option->name, arg);
+}
+
 /* Handles an option that several tools share; sets *other if the tool itself has to handle it. */
 static bool
 take_common(struct cli *cli, const struct cli_option *option, const char *arg, bool *other, struct err *err)
@@ -213,6 +226,7 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
         return cli_size(&cli->fetch_window, option, arg, err) && (cli->fetch_window - 1 < FETCH_WINDOW_MAX || err_set(err,
             ERR_USAGE, ERR_NO_OFFSET, "--fetch-window: '%s' is not a size from 1 to 1G", arg));
     case CLI_OPT_INPUT_SCHEME: cli->input_scheme = arg; return true;
+    case CLI_OPT_ALLOW_UNCLAIMED: return take_glob(cli, option, arg, err);
     case CLI_OPT_JSON_ERRORS: cli->json_errors = true; return true;
     case CLI_OPT_JSON:        cli->form = CLI_JSON; return true;
     case CLI_OPT_HUMAN:       cli->form = CLI_HUMAN; return true;

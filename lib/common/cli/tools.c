@@ -213,6 +213,8 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_INPUT_SCHEME, OF_ONE, ENCODE, CLI_GROUP_INPUT, "input-scheme", "NAME", NULL,
         "read ambiguous weights as scheme NAME" },
     { CLI_OPT_INPUT_SCHEME, OF_ONE & ~ENCODE, 0, CLI_GROUP_SYNONYMS, "scheme", "NAME", NULL, "input-scheme" },
+    { CLI_OPT_ALLOW_UNCLAIMED, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "allow-unclaimed", "GLOB", NULL,
+        "decode beside unknown tensors; copy these" },
     { CLI_OPT_TO, INSPECT, 0, CLI_GROUP_SYNONYMS, "dtype", "DTYPE", dtype_targets, "" },
     { CLI_OPT_CONFIG, OF_ONE, WRITE, CLI_GROUP_INPUT, "config", "FILE", NULL, "read this config.json; none: read none" },
     { CLI_OPT_ROOT, OF_ONE, WRITE, CLI_GROUP_INPUT, "root", "PATH", NULL, "read only PATH in a checkpoint; auto: find it" },

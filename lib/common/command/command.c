@@ -13,6 +13,7 @@
 #include "command/budget.h"
 #include "command/exact.h"
 #include "command/imatrix.h"
+#include "command/operands.h"
 #include "command/report_file.h"
 #include "output/outputs.h"
 #include "pipeline/survey_first.h"
@@ -218,6 +219,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         .root = cmd->cli.root, .no_spool = cmd->no_spool,
         .twice = cmd->exact.on && cmd->needs_scheme ? "--exact" : NULL, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
     const struct contents contents = { read_tensor, &model };
+    const struct roles_options reading = operands_reading(&cmd->cli);
     struct spool_note note = { &cmd->cli, &model };
     struct roles *roles = NULL;
     struct choice choice = { 0 };
@@ -239,7 +241,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
         && model_complete(&model, err)
         && command_keys_read(cmd, &model, err)
         && open_hf(cmd, &hf, &model, err)
-        && roles_assign(&roles, model.catalog, cmd->cli.input_scheme, &contents, err)
+        && roles_assign(&roles, model.catalog, &reading, &contents, err)
         && choose(cmd, &choice, &hf, &model, roles, err)
         && reduce(cmd, &p, &choice, err)
         && tell_loaders(&config, cmd, &choice, model.catalog, err)

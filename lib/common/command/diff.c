@@ -42,9 +42,10 @@ open_side(struct diff_job *job, struct diff_side *side, const char *operand, str
     const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
         .meter = &cli->bar->meter };
     const struct contents contents = { read_tensor, &side->model };
+    const struct roles_options reading = operands_reading(cli);
     bool ok = err->kind == ERR_NONE && model_open(&side->model, operand, &how, err) && model_check_overwrite(&side->model, err)
         && model_complete(&side->model, err)
-        && roles_assign(&side->roles, side->model.catalog, cli->input_scheme, &contents, err);
+        && roles_assign(&side->roles, side->model.catalog, &reading, &contents, err);
     if (ok)
         cli_remarks(cli, side->model.name, side->model.catalog, 0);
     return ok || err_in_file(err, side->model.name ? side->model.name : "");

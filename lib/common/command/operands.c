@@ -1,5 +1,6 @@
 #include "command/operands.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,13 @@ operands_each(struct cli *cli, operands_job *job, void *own)
     return status;
 }
 
+struct roles_options
+operands_reading(const struct cli *cli)
+{
+    static_assert((int)CLI_GLOBS == ROLES_ALLOWED, "globs of --allow-unclaimed");
+    return (struct roles_options){ .scheme = cli->input_scheme, .allowed = cli->allow_unclaimed, .nallowed = cli->nallow_unclaimed };
+}
+
 struct reporting {
     const struct cli *cli;
     operands_report *report;
@@ -104,6 +112,7 @@ report_on(void *of, const char *name, struct err *err)
     struct model model = { 0 };
     const struct contents contents = { read_tensor, &model };
     struct roles *roles = NULL;
+    const struct roles_options reading = operands_reading(cli);
     how.fetch = fetch;
     bool adapters = r->adapters && !cli->fetch && !cli->input_scheme;
     char *file = NULL;
@@ -113,7 +122,7 @@ report_on(void *of, const char *name, struct err *err)
         && model_check_overwrite(&model, err)
         && (!r->reads || model_complete(&model, err))
         && (!adapters || describe(&facts, file ? file : name, &model, cli, err))
-        && (facts || roles_assign(&roles, model.catalog, cli->input_scheme, r->reads ? &contents : NULL, err));
+        && (facts || roles_assign(&roles, model.catalog, &reading, r->reads ? &contents : NULL, err));
     if (ok) {
         const struct operand operand = { .name = name, .model = &model, .roles = roles, .adapter = facts,
             .heading = cli->noperands > 1 ? model.name : NULL, .first = !r->begun };

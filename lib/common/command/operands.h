@@ -7,6 +7,9 @@
 #include "model/model.h"
 #include "scheme/roles.h"
 
+/* Returns how the options say that a model is to be read. */
+struct roles_options operands_reading(const struct cli *cli);
+
 /* A model to report on. All members are borrowed. */
 struct operand {
     const char *name;               /* as named by the user; NULL: standard input */

@@ -21,6 +21,7 @@ bool claims_strip_name(const struct tensor *t, const char *suffix, struct part_n
 /* Returns the module of a weight: P for "P.weight", otherwise the whole name. */
 struct part_name claims_module_name(const struct tensor *t);
 
+struct roles_options;       /* roles.h */
 struct comfy_markers;       /* comfy_marker.h */
 struct left_name;           /* table.h */
 
@@ -30,20 +31,24 @@ struct grids {
     bool nvfp4, mxfp8;          /* some weight of this kind has a grid that can only be plain */
 };
 
+/* Bytes for a suffix after the longest name. */
+enum { CLAIMS_MORE = 16 };
+
 /* The state that a scheme sees. A scheme changes it only through the functions below. */
 struct claims {
     struct roles *roles;
     struct catalog *catalog;
     struct config *config;
     const struct contents *contents;    /* NULL: only headers may be read */
+    const struct roles_options *options;
     const char *forced;                 /* --input-scheme: the scheme of ambiguous weights, or NULL */
     struct comfy_markers *comfy;        /* the ComfyUI markers of the model */
     struct grids grids;
     struct left_name *left;             /* nleft names that only quantizers use */
     size_t nleft;
-    bool *idle;                         /* [i]: the model has a tensor named like table_idle[i] */
+    struct weight **sorted;             /* the weights by their names, once all are claimed (siblings.h); owned */
     char *scratch;                      /* buffer in which names are built */
-    size_t longest;                     /* bytes of the longest name in the model; also the size of scratch */
+    size_t longest;                     /* bytes of the longest name in the model; scratch has CLAIMS_MORE more */
     bool shares;                        /* the weight being claimed shares a companion with another */
 };
 
@@ -84,9 +89,8 @@ bool claims_share(struct claims *c, const struct tensor *companion, const struct
 bool claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, enum role role,
     struct err *err);
 
-/* Assigns the companions that any weight may have (table_idle): P.input_scale etc. if the decoded weight is P.weight, and
- * X_input_scale for any weight X. */
-bool claims_take_idle(struct claims *c, const struct weight *w, struct err *err);
+/* Sets *zero to whether all values of a tensor are zero; true if only headers may be read. Fails with ERR_LIMIT at 16 MiB. */
+bool claims_is_zero(const struct claims *c, const struct tensor *t, bool *zero, struct err *err);
 
 /* Reports that a part of a weight is missing. The error is ERR_MALFORMED; for a single shard, whose other parts may be in
  * other files, it is ERR_UNSUPPORTED and names the input to give instead. Arguments as for err_set; always returns false. */

@@ -46,21 +46,30 @@ matrices(const struct weight *w, struct fp8_weight *f)
 
 enum expert { GATE, UP, DOWN, EXPERT_KINDS };
 
+/* The names of an expert's modules in three kinds of models. */
+static const char *const expert_kinds[] = { ".gate_proj", ".up_proj", ".down_proj", ".w1", ".w3", ".w2", ".fc1", ".fc3", ".fc2" };
+enum { EXPERT_NAMES = sizeof expert_kinds / sizeof *expert_kinds };
+
+/* The names of a scale that experts share, of the first two kinds and of the third. */
+enum { FUSED_NAMES = 3 };
+static const char *const fused_names[2][FUSED_NAMES] = {
+    { "gate_up_proj_scale_inv", "gate_up_proj_scale", "gate_up_proj_scales_inv" },
+    { "down_proj_scale_inv", "down_proj_scale", "down_proj_scales_inv" },
+};
+
 /* Parses P.experts.N.KIND.weight: N, the length of "P.experts.", and KIND. */
 static bool
 is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum expert *kind)
 {
-    static const char *const kinds[] = { ".gate_proj", ".up_proj", ".down_proj", ".w1", ".w3", ".w2", ".fc1", ".fc3",
-        ".fc2" };
     static const char experts[] = "experts.";
     char digits[20] = { 0 };
     struct part_name p;
     if (codes->shape.rank != 2 || !claims_strip_name(codes, ".weight", &p))
         return false;
     const char *dot = NULL;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !dot; i++) {
+    for (size_t i = 0; i < EXPERT_NAMES && !dot; i++) {
         size_t n = p.base_len;
-        if (str_strip(p.base, &n, kinds[i]) && n != 0)
+        if (str_strip(p.base, &n, expert_kinds[i]) && n != 0)
             dot = p.base + n;
         *kind = i % EXPERT_KINDS;
     }
@@ -79,17 +88,13 @@ is_expert(const struct tensor *codes, uint64_t *expert, size_t *base_len, enum e
 static const struct tensor *
 find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover *m)
 {
-    static const char *const suffixes[2][3] = {
-        { "gate_up_proj_scale_inv", "gate_up_proj_scale", "gate_up_proj_scales_inv" },
-        { "down_proj_scale_inv", "down_proj_scale", "down_proj_scales_inv" },
-    };
     uint64_t expert;
     size_t base_len;
     enum expert kind;
     if (!is_expert(codes, &expert, &base_len, &kind))
         return NULL;
-    for (size_t i = 0; i < 3; i++) {
-        const struct tensor *t = claims_find(c, codes->name, base_len, suffixes[kind == DOWN][i]);
+    for (size_t i = 0; i < FUSED_NAMES; i++) {
+        const struct tensor *t = claims_find(c, codes->name, base_len, fused_names[kind == DOWN][i]);
         if (!t || t->shape.rank == 0 || expert >= shape_dim(&t->shape, 0))
             continue;
         *m = (struct fp8_cover){ .experts = shape_dim(&t->shape, 0), .rows = m->rows, .cols = m->cols, .stacked = true,
@@ -99,31 +104,46 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
     return NULL;
 }
 
+/* Returns true if an expert has the module, stored as a float. `base` ends with the number of the expert. */
+static bool
+is_float_expert(const struct claims *c, const struct part_name *base, uint64_t expert, const char *kind)
+{
+    char suffix[64];
+    snprintf(suffix, sizeof suffix, "%" PRIu64 "%s.weight", expert, kind);
+    const struct tensor *t = claims_find(c, base->base, base->base_len, suffix);
+    return t && dtype_is_float(t->dtype);
+}
+
+bool
+fp8_fused_is_unused(const struct claims *c, const struct tensor *scale)
+{
+    struct part_name p = { 0 };
+    size_t fused = 0, names = 2 * FUSED_NAMES;
+    while (fused < names && !claims_strip_name(scale, fused_names[fused / FUSED_NAMES][fused % FUSED_NAMES], &p))
+        fused++;
+    uint64_t experts = fused < names && scale->shape.rank != 0 ? shape_dim(&scale->shape, 0) : 0;
+    for (size_t style = 0; style < EXPERT_NAMES; style += EXPERT_KINDS) {
+        bool all = experts != 0;
+        enum expert first = fused < FUSED_NAMES ? GATE : DOWN, last = fused < FUSED_NAMES ? UP : DOWN;
+        for (uint64_t e = 0; e < experts && all; e++)
+            for (enum expert kind = first; kind <= last && all; kind++)
+                all = is_float_expert(c, &p, e, expert_kinds[style + kind]);
+        if (all)
+            return true;
+    }
+    return false;
+}
+
 /* --- companions */
 
 /* Checks that a zero point is all zero. compressed-tensors writes such a tensor for symmetric weights. */
 static bool
 check_zero_point(const struct claims *c, const struct tensor *t, struct err *err)
 {
-    enum { MOST = 16 << 20 };
-    const struct contents *contents = c->contents;
-    uint64_t size = dtype_facts(t->dtype)->bytes, n = t->extent.nbytes;
     char name[STR_SHOWN];
-    str_shown(name, t->name, t->name_len);
-    if (!contents || n == 0)
-        return true;
-    if (n > MOST)
-        return err_set(err, ERR_LIMIT, t->extent.at, "tensor %s: zero point of %" PRIu64 " bytes exceeds the limit of "
-            "%d", name, n, MOST);
-    uint8_t *p = malloc((size_t)n);
-    bool ok = p ? contents->read(contents->of, t, p, err) : err_memory(err, n);
-    uint8_t sign = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT ? 0x80 : 0;       /* in the last byte of an element */
-    for (uint64_t i = 0; ok && i < n; i++)
-        if ((p[i] & ~(i % size == size - 1 ? sign : 0)) != 0)
-            ok = err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight with a nonzero zero point is not "
-                "supported", name);
-    free(p);
-    return ok;
+    bool zero;
+    return claims_is_zero(c, t, &zero, err) && (zero || err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight "
+        "with a nonzero zero point is not supported", str_shown(name, t->name, t->name_len)));
 }
 
 /* Returns true for a tensor scaled_fp8. It has no data; diffusion models use it to mark a file with P.scale_weight scales. */
@@ -329,8 +349,8 @@ static const struct scheme_row rows[] = {
         OR("_scales_inv"), OR("_weight_scale") } },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_fused,
         .companions = { SMOOTH_PART, ZERO_POINT_PART } },
-    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .bare = true, .companions = { SMOOTH_PART } },
-    { .codes = "", .dtypes = FLOAT8, .becomes = "", .bare = true, .choose = choose, .is = is_cast },
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .companions = { SMOOTH_PART } },
+    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .is = is_cast },
 };
 
 #define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .need = { NEED_RUN, NEED_RUN, NEED_RUN }, \

@@ -9,6 +9,10 @@
 bool fp8_is(const struct weight *w);
 bool fp8_is_scaled(const struct weight *w);
 
+/* Returns true for a scale of fused experts that are all stored one by one, and none quantized. transformers writes such scales,
+ * never set, if it leaves experts unquantized because blocks do not divide their rows or columns. */
+bool fp8_fused_is_unused(const struct claims *c, const struct tensor *scale);
+
 /* Does the checks that need all weights: fp8_check_unscaled, the markers of diffusion models, and warnings about blocks and
  * folded scales. */
 bool fp8_finish(const struct roles *roles, struct claims *c, struct err *err);

@@ -306,13 +306,13 @@ const struct scheme ggml_schemes[] = {
     {
         .code = "gguf",
         .name = "GGUF",
-        ROWS({ .codes = ".weight", .dtypes = IS(NVFP4), .becomes = ".weight", .bare = true, .companions = {
+        ROWS({ .codes = ".weight", .dtypes = IS(NVFP4), .becomes = ".weight", .companions = {
             COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE), OR(".weight.scale"),
             COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
-            { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .bare = true, .companions = {
+            { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .companions = {
             COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE),
             COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
-            { .codes = "", .dtypes = BLOCKS, .becomes = "", .bare = true, .is = is_decoded }),
+            { .codes = "", .dtypes = BLOCKS, .becomes = "", .is = is_decoded }),
         .fit = fit,
         .need = { NEED_RUN, NEED_RUN, NEED_AGAIN },
         .run = run,
@@ -325,13 +325,13 @@ const struct scheme ggml_schemes[] = {
         .code = "unknown-type",
         .name = "type",
         .ask = "safetensors has no such type: save the tensor as another type",
-        ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .bare = true, .is = is_named }),
+        ROWS({ .codes = "", .dtypes = IS(UNKNOWN), .becomes = "", .is = is_named }),
         .fit = fit_unknown,
         .describe = describe_named,
     }, {
         .code = "gguf-unknown",
         .name = "GGUF",
-        ROWS({ .codes = "", .dtypes = FORKS, .becomes = "", .bare = true }),
+        ROWS({ .codes = "", .dtypes = FORKS, .becomes = "" }),
         .fit = fit_unknown,
         .describe = describe_unknown,
     },

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "scheme/fp8.h"
+#include "scheme/siblings.h"
 #include "scheme/table.h"
 
 static bool
@@ -19,17 +21,17 @@ missing(const struct claims *c, const struct tensor *t, const struct part_name *
         "incomplete; if the model has several files, give the directory or the index", shown, base, weight);
 }
 
-/* Checks one tensor that no weight claimed. *warned counts the harmless ones. */
+/* Checks one tensor that no weight claimed and that lies beside none. *warned counts the harmless ones. */
 static bool
 check(const struct claims *c, const struct tensor *t, size_t *warned, struct err *err)
 {
     struct part_name p;
     const struct left_name *name = claims_left(c, t, &p);
-    if (!name)
+    if (!name || siblings_is_beside(c, t))
         return true;
     const struct tensor *weight = claims_find(c, p.base, p.base_len, name->weight);
     bool packed = name->left == LEFT_PACKED || (name->left == LEFT_BLOCK_SCALES && dtype_is_float8(t->dtype));
-    if (weight && !packed && dtype_is_float(weight->dtype))
+    if (!packed && (weight ? dtype_is_float(weight->dtype) : fp8_fused_is_unused(c, t)))
         ++*warned;
     else if (!claims_is_report_on_shard(c))
         return missing(c, t, &p, name->weight, weight, err);

@@ -13,20 +13,11 @@
 #include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
 #include "scheme/rotation.h"
+#include "scheme/siblings.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
 #include "scheme/table.h"
 #include "scheme/unclaimed.h"
-
-/* Finds which idle names occur at all. One pass over all names saves a look-up per weight and idle name. */
-static void
-find_idle(struct claims *c)
-{
-    struct part_name ignored;
-    for (size_t i = 0; i < TABLE_IDLE; i++)
-        for (size_t t = 0; t < catalog_count(c->catalog) && !c->idle[i]; t++)
-            c->idle[i] = claims_strip_name(catalog_at(c->catalog, t), table_idle[i].suffix, &ignored);
-}
 
 /* Lets one scheme claim its weights. */
 static bool
@@ -110,12 +101,9 @@ claim_everything(struct claims *c, struct err *err)
 {
     const struct scheme *scheme;
     struct left_name left[LEFT_NAMES];
-    bool idle[TABLE_IDLE] = { false };
-    c->idle = idle;
     bool ok = config_new(&c->config, c->catalog, err) && comfy_markers_new(&c->comfy, c, err);
     if (ok)
         c->grids = swizzle_survey(c);
-    find_idle(c);
     c->nleft = table_left_names(left);
     c->left = left;
     for (size_t i = 0; ok && (scheme = table_scheme(i)) != NULL; i++)
@@ -124,14 +112,16 @@ claim_everything(struct claims *c, struct err *err)
         smooth_finish(c->roles, c);
         c->roles->rotated = rotation_evidence(c);
     }
-    return ok && fp8_finish(c->roles, c, err) && leftover_check(c->roles, c, err) && unclaimed_claim(c->roles, c, err)
+    return ok && fp8_finish(c->roles, c, err) && siblings_check(c, err) && leftover_check(c->roles, c, err)
+        && unclaimed_claim(c->roles, c, err)
         && check_names(c, err) && check_forced(c, err);
 }
 
 bool
-roles_assign(struct roles **out, struct catalog *catalog, const char *scheme, const struct contents *contents,
+roles_assign(struct roles **out, struct catalog *catalog, const struct roles_options *options, const struct contents *contents,
     struct err *err)
 {
+    static const struct roles_options none = { 0 };
     size_t n = catalog_count(catalog);
     struct roles *r = calloc(1, sizeof *r);
     if (!r)
@@ -142,15 +132,17 @@ roles_assign(struct roles **out, struct catalog *catalog, const char *scheme, co
     r->role = calloc(n + 1, sizeof *r->role);
     if (!r->owner || !r->role)
         return err_memory(err, n * (sizeof *r->owner + sizeof *r->role));
-    struct claims c = { .roles = r, .catalog = catalog, .contents = contents, .forced = scheme };
+    struct claims c = { .roles = r, .catalog = catalog, .contents = contents, .options = options ? options : &none };
+    c.forced = c.options->scheme;
     for (size_t i = 0; i < n; i++)
         c.longest = num_max(c.longest, catalog_at(catalog, i)->name_len);
-    c.scratch = malloc(c.longest + 1);
+    c.scratch = malloc(c.longest + CLAIMS_MORE);
     if (!c.scratch)
         return err_memory(err, c.longest);
     bool ok = claim_everything(&c, err);
     comfy_markers_free(c.comfy);
     config_free(c.config);
+    free(c.sorted);
     free(c.scratch);
     return ok;
 }
@@ -237,6 +229,8 @@ roles_decodable(const struct roles *r, enum keeps keeps, struct err *err)
         decodes = true;
         if (!check_signs(w, err))
             return false;
+        if (w->scheme->decode && !w->vague && w->unclaimed)
+            return siblings_refuse(w, err);
         if (w->scheme->decode && !w->vague)
             continue;
         w->scheme->describe(w, detail);

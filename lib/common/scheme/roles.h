@@ -6,18 +6,25 @@
 
 struct roles;
 
+/* How the user wants a model to be read. */
+enum { ROLES_ALLOWED = 16 };
+struct roles_options {
+    const char *scheme;                 /* the code of the scheme that ambiguous weights have, or NULL; borrowed */
+    const char *const *allowed;         /* globs of tensors that may lie beside quantized weights (siblings.h); borrowed */
+    size_t nallowed;                    /* at most ROLES_ALLOWED */
+};
+
 /* Finds the quantized weights of a sealed catalog and assigns their companions to them.
  *
  * `contents` reads small tensors for the schemes that need them. With NULL only headers are used, and the weights of such
- * schemes stay vague. `scheme` is the code of the scheme that ambiguous weights have, or NULL. The catalog is borrowed and
- * may get warnings.
+ * schemes stay vague. `options` may be NULL. The catalog is borrowed and may get warnings.
  *
  * Fails with ERR_MALFORMED if a companion is missing, has a wrong shape or dtype, is claimed twice or has no weight; with
- * ERR_USAGE if no weight is of `scheme`. A scheme that is recognised but not decoded is not an error here; see
+ * ERR_USAGE if no weight is of the given scheme, or a glob matches nothing. A scheme that is recognised but not decoded is not an error here; see
  * roles_decodable.
  */
-bool roles_assign(struct roles **roles, struct catalog *catalog, const char *scheme, const struct contents *contents,
-    struct err *err);
+bool roles_assign(struct roles **roles, struct catalog *catalog, const struct roles_options *options,
+    const struct contents *contents, struct err *err);
 void roles_free(struct roles *roles);                   /* takes NULL */
 
 size_t roles_weight_count(const struct roles *roles);
@@ -35,7 +42,8 @@ bool roles_is_companion(const struct roles *roles, size_t i);
  * its elements change. */
 bool roles_is_kept(const struct weight *w, enum keeps keeps);
 
-/* Fails with ERR_UNSUPPORTED if a weight that is not kept cannot be decoded, naming the weight and its scheme, or if the
+/* Fails with ERR_UNSUPPORTED if a weight that is not kept cannot be decoded, naming the weight and its scheme, if a tensor beside
+ * it is no known part of it, or if the
  * weights of the model are rotated and one is decoded, or none can be kept. */
 bool roles_decodable(const struct roles *roles, enum keeps keeps, struct err *err);
 

@@ -35,6 +35,7 @@ struct weight {
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL if absent */
     const struct delta *delta;                  /* a change of its elements (plan/delta.h), or NULL; borrowed */
+    const struct tensor *unclaimed;             /* a tensor beside it that may be a part of it (siblings.h), or NULL; borrowed */
     const void *own;                            /* the scheme's own numbers; live as long as the catalog */
 };
 

@@ -23,18 +23,20 @@ enum { ARRAYS = sizeof table / sizeof *table, CODES_MAX = 256 };
 
 /* Companions that concern activations or the KV cache, or that repeat what the tensors show anyway. */
 const struct companion table_idle[] = {
-    BELONGS(".input_scale", ACTIVATION), BELONGS(".input_scale_ub", ACTIVATION),
+    BELONGS(".input_scale", ACTIVATION), BELONGS(".input_scale_ub", ACTIVATION), BELONGS(".input_scale_2", ACTIVATION),
     BELONGS(".input_zero_point", ACTIVATION), BELONGS(".input_global_scale", ACTIVATION),
-    BELONGS(".input_g_idx", ACTIVATION), BELONGS(".activation_scale", ACTIVATION),
-    BELONGS(".output_scale", ACTIVATION), BELONGS(".output_zero_point", ACTIVATION), BELONGS(".q_scale", ACTIVATION),
-    BELONGS(".k_scale", ACTIVATION), BELONGS(".v_scale", ACTIVATION), BELONGS(".kv_scale", ACTIVATION),
-    BELONGS(".prob_output_scale", ACTIVATION), BELONGS(".k_zero_point", ACTIVATION),
-    BELONGS(".v_zero_point", ACTIVATION),
-    BELONGS(".weight_shape", SHAPE), BELONGS(".weight_format", STATE), BELONGS(".act_scale", ACTIVATION),
-    BELONGS(".act_scales", ACTIVATION), BELONGS(".qscale_act", ACTIVATION), BELONGS(".scale_input", ACTIVATION),
-    BELONGS(".comfy_quant", STATE),
+    BELONGS(".input_g_idx", ACTIVATION), BELONGS(".input_offset", ACTIVATION), BELONGS(".input_amax", ACTIVATION),
+    BELONGS(".input_activation_scale", ACTIVATION), BELONGS(".output_activation_scale", ACTIVATION),
+    BELONGS(".activation_scale", ACTIVATION), BELONGS(".output_scale", ACTIVATION), BELONGS(".output_zero_point", ACTIVATION),
+    BELONGS(".act_scale", ACTIVATION), BELONGS(".act_scales", ACTIVATION), BELONGS(".qscale_act", ACTIVATION),
+    BELONGS(".scale_input", ACTIVATION), BELONGS(".prob_output_scale", ACTIVATION),
+    BELONGS(".q_scale", ACTIVATION), BELONGS(".k_scale", ACTIVATION), BELONGS(".v_scale", ACTIVATION),
+    BELONGS(".kv_scale", ACTIVATION), BELONGS(".k_zero_point", ACTIVATION), BELONGS(".v_zero_point", ACTIVATION),
+    BELONGS(".k_proj.k_bias", ACTIVATION), BELONGS(".v_proj.v_bias", ACTIVATION), BELONGS(".k_cache_scale", ACTIVATION),
+    BELONGS(".v_cache_scale", ACTIVATION), BELONGS(".kv_cache_scale", ACTIVATION), BELONGS(".kv_cache_offset", ACTIVATION),
+    BELONGS(".weight_shape", SHAPE), BELONGS(".original_shape", SHAPE), BELONGS(".weight_format", STATE),
+    BELONGS(".comfy_quant", STATE), { 0 },
 };
-static_assert(sizeof table_idle / sizeof *table_idle == TABLE_IDLE, "TABLE_IDLE");
 
 /* --- the table as a whole */
 
@@ -320,8 +322,7 @@ table_take(struct table_match *f, struct weight *w, struct err *err)
         if (t && !claims_take(f->claims, t, f->codes, also->role, err))
             return false;
     }
-    return claims_rename(f->claims, w, &f->base, row->becomes, err)
-        && (row->bare || claims_take_idle(f->claims, w, err));
+    return claims_rename(f->claims, w, &f->base, row->becomes, err);
 }
 
 const struct tensor *

@@ -59,7 +59,6 @@ struct scheme_row {
     const bool *dtypes;         /* of the codes */
     const char *becomes;        /* suffix of the decoded weight, after the base */
     enum left left;             /* of the codes */
-    bool bare;                  /* does not take the companions in table_idle, as other weights do */
 
     /* Looks at the codes before any companion. Either continues with table_match, or does not. May be NULL. */
     enum claim (*choose)(struct table_match *f, struct weight *w, struct err *err);
@@ -135,9 +134,8 @@ struct left_name {
 enum { LEFT_NAMES = 48 };
 size_t table_left_names(struct left_name names[LEFT_NAMES]);
 
-/* Companions that any weight P.weight takes if they exist, because they do not alter it. Ends with an entry without a name. */
+/* Companions that any weight may have, because they do not alter it (siblings.h). Ends with an entry without a name. */
 extern const struct companion table_idle[];
-enum { TABLE_IDLE = 22 };
 
 /* For `fits` of a row that exists only to report an error. */
 bool table_never(const struct table_match *f);

@@ -250,7 +250,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
         return claim;
     struct part_name name = { .base = c->scratch, .base_len = f->base.base_len - 1 };
     logical_name(c->scratch, &f->base);                 /* table_match overwrote it */
-    return claims_rename(c, w, &name, "", err) && claims_take_idle(c, w, err) ? CLAIM_YES : CLAIM_FAIL;
+    return claims_rename(c, w, &name, "", err) ? CLAIM_YES : CLAIM_FAIL;
 }
 
 /* --- decoding */
@@ -382,7 +382,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static const struct scheme_row rows[] = {
-    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .bare = true, .choose = choose, .companions = {
+    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
         COMPANION("_scale", ANY, OPTIONAL, SCALE, .part = SCALE),
         COMPANION("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
         COMPANION("_per_tensor_scale", ANY, OPTIONAL, SCALE, .part = WHOLE_SCALE),

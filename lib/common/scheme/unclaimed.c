@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "scheme/fp8.h"
 #include "scheme/table.h"
 
 /* The owner of a scale as its name implies: P for P.scale and P.x_scale, and also P.x for the latter. */
@@ -23,28 +22,13 @@ struct owners {
     size_t count;
 };
 
-/* Returns where a word starts in p[0..n), ignoring case, or n if it does not occur. */
-static size_t
-find_word(const char *p, size_t n, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t at = 0; at + len <= n; at++) {
-        size_t i = 0;
-        while (i < len && tolower((unsigned char)p[at + i]) == word[i])
-            i++;
-        if (i == len)
-            return at;
-    }
-    return n;
-}
-
 /* Returns where the first of some words starts in p[0..n), or n if none occurs. */
 static size_t
 find_words(const char *p, size_t n, const char *const words[])
 {
     size_t first = n;
     for (; *words; words++) {
-        size_t at = find_word(p, n, *words);
+        size_t at = str_find_word(p, n, *words);
         first = at < first ? at : first;
     }
     return first;
@@ -175,9 +159,26 @@ find_scale(const struct claims *c, const struct owners *o, const struct tensor *
     return scale ? scale : claims_find(c, t->name, t->name_len, "_quantizer._scale");
 }
 
+/* Tensors called P.weight that hold integers and are copied unchanged. */
+struct plain_codes {
+    size_t n;
+    const struct tensor *first;
+};
+
+static void
+warn(struct claims *c, const struct plain_codes *plain)
+{
+    char name[STR_SHOWN], more[32] = "";
+    if (plain->n > 1)
+        snprintf(more, sizeof more, " and %zu more", plain->n - 1);
+    if (plain->n != 0)
+        claims_warn(c, "integers that no known scheme explains, copied unchanged: %s%s", str_shown(name, plain->first->name,
+            plain->first->name_len), more);
+}
+
 /* Examines one tensor that no weight claimed. */
 static bool
-examine(struct claims *c, const struct owners *o, const struct tensor *t, struct err *err)
+examine(struct claims *c, const struct owners *o, const struct tensor *t, struct plain_codes *plain, struct err *err)
 {
     static const char *const words[] = { "weight", "kernel", "codes", "packed", "quantized", NULL };
     size_t last, module = module_len(t, &last), n = t->name_len - last;
@@ -185,33 +186,17 @@ examine(struct claims *c, const struct owners *o, const struct tensor *t, struct
     const struct tensor *scale = named || t->shape.rank >= 2 ? find_scale(c, o, t, named) : NULL;
     if (scale == t)             /* a tensor is not evidence for itself */
         scale = NULL;
-    if (!scale && n == 6 && memcmp(t->name + last, "weight", 6) == 0 && config_method(c->config)
-        && !config_ignores(c->config, t->name, module, &ignored, err))
+    bool weight = n == 6 && last != 0 && memcmp(t->name + last, "weight", 6) == 0;
+    if (!scale && weight && config_method(c->config) && !config_ignores(c->config, t->name, module, &ignored, err))
         return false;
     const struct weight w = { .scheme = unclaimed_schemes, .part = { t, scale }, .name = t->name,
         .name_len = t->name_len, .shape = t->shape, .vague = true };
-    if (!scale && ignored)
+    if (!scale && ignored) {
+        plain->first = weight && !plain->first ? t : plain->first;
+        plain->n += weight;
         return true;
+    }
     return (!scale || claims_is_taken(c, scale) || claims_take(c, scale, t, ROLE_SCALE, err)) && claims_add(c, &w, err);
-}
-
-/* Rejects an FP8 weight that has no scale its scheme knows but is next to another scale: it is not a plain cast. */
-static bool
-examine_fp8(const struct claims *c, const struct owners *o, const struct weight *w, struct err *err)
-{
-    const struct tensor *t = w->part[CODES], *scale;
-    char name[STR_SHOWN], shown[STR_SHOWN];
-    struct part_name p;
-    size_t last;
-    if (!fp8_is(w) || fp8_is_scaled(w) || !c->contents     /* a report describes it */
-        || !(scale = find_scale(c, o, t, claims_strip_name(t, ".weight", &p))) || dtype_is_float8(scale->dtype))
-        return true;
-    module_len(scale, &last);
-    size_t n = scale->name_len - last;
-    return find_words(scale->name + last, n, scale_words) == n || err_set(err, ERR_UNSUPPORTED, t->extent.at,
-        "tensor %s: %s with an unknown scale %s, which cannot be interpreted",
-        str_shown(name, t->name, t->name_len), dtype_name(t->dtype),
-        str_shown(shown, scale->name, scale->name_len));
 }
 
 bool
@@ -219,21 +204,19 @@ unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err)
 {
     const struct catalog *catalog = c->catalog;
     struct owners o = { 0 };
+    struct plain_codes plain = { 0 };
     bool any = false, ok = true;
-    for (size_t i = 0; i < roles_weight_count(roles) && !any; i++)
-        any = fp8_is(roles_weight(roles, i)) && !fp8_is_scaled(roles_weight(roles, i));
     for (size_t i = 0; i < catalog_count(catalog) && !any; i++)
-        any = is_code(catalog_at(catalog, i)) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i);
+        any = is_code(catalog_at(catalog, i)) && roles_role(roles, i) == ROLE_PLAIN;
     if (!any || strcmp(catalog_facts_of(catalog)->format, "GGUF") == 0)     /* GGUF: other writers, other names */
         return true;
     ok = list_owners(&o, roles, catalog, err);
     for (size_t i = 0; i < catalog_count(catalog) && ok; i++) {
         const struct tensor *t = catalog_at(catalog, i);
-        if (is_code(t) && !roles_weight_of(roles, i) && !roles_is_companion(roles, i))
-            ok = examine(c, &o, t, err);
+        if (is_code(t) && roles_role(roles, i) == ROLE_PLAIN)
+            ok = examine(c, &o, t, &plain, err);
     }
-    for (size_t i = 0; i < roles_weight_count(roles) && ok; i++)
-        ok = examine_fp8(c, &o, roles_weight(roles, i), err);
+    warn(c, &plain);
     free(o.list);
     return ok;
 }

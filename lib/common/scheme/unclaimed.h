@@ -12,8 +12,7 @@
  *       tables; or
  *     - named P.weight, where config.json names a method and does not exclude P.
  *
- * Otherwise it is data and is passed through. An FP8 weight without a scale, next to a scale of unknown name, is not treated
- * as a plain cast: ERR_UNSUPPORTED.
+ * Otherwise it is data and is passed through, with a warning if it is called P.weight.
  */
 bool unclaimed_claim(const struct roles *roles, struct claims *c, struct err *err);
 
