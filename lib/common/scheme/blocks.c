@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "scheme/declared.h"
 #include "scheme/dim.h"
 
 static void
@@ -15,47 +16,44 @@ set(struct blocks *b, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_m
     b->per_matrix = per_matrix;
 }
 
-/* Finds the columns of a group in config.json. *size is 0 if it declares none, or one that contradicts the shapes. */
+/* Finds the blocks that config.json declares for a matrix of scales k0 x k1. *known is false if there are none, or if the scales
+ * contradict them, which f->contradiction then explains. */
 static bool
-find_group_size(uint64_t *size, const struct blocks *b, const struct table_match *f, uint64_t groups, struct err *err)
+find_declared(uint64_t block[2], bool *known, const struct blocks *b, struct table_match *f, const struct tensor *scale,
+    const uint64_t k[2], struct err *err)
 {
-    const json_t *value;
-    if (!config_weights(f->claims->config, f->base.base, f->base.base_len, "group_size", &value, err))
-        return false;
-    json_int_t n = json_integer_value(value);
-    *size = n > 0 && num_ceil_div(b->cols, (uint64_t)n) == groups ? (uint64_t)n : 0;
-    return true;
-}
-
-/* Finds the blocks in config.json, if they fit a matrix of scales k0 x k1. */
-static bool
-find_advised(uint64_t block[2], bool *known, const struct blocks *b, const struct table_match *f, const uint64_t k[2],
-    struct err *err)
-{
+    const uint64_t n[2] = { b->rows, b->cols };
     uint64_t size;
-    if (!config_block_size(f->claims->config, f->base.base, f->base.base_len, block, known, err)
-        || !find_group_size(&size, b, f, k[1], err))
+    if (!config_block_size(f->claims->config, f->base.base, f->base.base_len, block, known, err))
         return false;
-    *known = *known && num_ceil_div(b->rows, block[0]) == k[0] && num_ceil_div(b->cols, block[1]) == k[1];
-    if (*known)
+    if (*known) {
+        bool ok = declared_blocks(&f->contradiction, f->claims, scale, n, block, k, err);
+        *known = !f->contradiction;
+        return ok;
+    }
+    if (k[0] != b->rows)
         return true;
-    block[0] = block[1] = 1;
-    *known = size != 0 && k[0] == b->rows;
-    if (*known)
-        block[1] = size;
+    block[0] = 1;
+    if (!declared_groups(&size, &f->contradiction, f->claims, &f->base, scale, b->cols, k[1], err))
+        return false;
+    *known = size != 0;
+    block[1] = size;
     return true;
 }
 
 /* Maps a matrix of scales k0 x k1. */
 static bool
-find_blocks(struct blocks *b, enum blocks_result *result, const struct table_match *f, const uint64_t k[2], struct err *err)
+find_blocks(struct blocks *b, enum blocks_result *result, struct table_match *f,
+    const struct tensor *scale, const uint64_t k[2], struct err *err)
 {
-    uint64_t block[2];
+    uint64_t block[2] = { 1, 1 };
     bool known;
-    if (!find_advised(block, &known, b, f, k, err))
+    if (!find_declared(block, &known, b, f, scale, k, err))
         return false;
-    *result = BLOCKS_FOUND;
-    if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
+    *result = f->contradiction ? BLOCKS_OPEN : BLOCKS_FOUND;
+    if (f->contradiction) {
+        block[0] = block[1] = 1;
+    } else if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
         block[1] = b->cols / num_max(k[1], 1);          /* without other information, groups divide the columns */
     } else if (!known && k[0] != b->rows && k[1] == b->cols && k[1] > 1) {
         *result = BLOCKS_OPEN;          /* or groups of a transposed matrix */
@@ -71,7 +69,7 @@ find_blocks(struct blocks *b, enum blocks_result *result, const struct table_mat
 }
 
 bool
-blocks_find(struct blocks *b, enum blocks_result *result, const struct table_match *f, const struct tensor *scale,
+blocks_find(struct blocks *b, enum blocks_result *result, struct table_match *f, const struct tensor *scale,
     uint64_t rows, uint64_t cols, struct err *err)
 {
     const struct tensor *codes = f->codes;
@@ -88,7 +86,7 @@ blocks_find(struct blocks *b, enum blocks_result *result, const struct table_mat
     else if (codes->shape.rank == 2 && scale->shape.rank == 1 && n == rows)
         set(b, 1, cols, 1, 0);
     else if (dim_same_experts(scale, codes))
-        return find_blocks(b, result, f, k, err);
+        return find_blocks(b, result, f, scale, k, err);
     else
         *result = BLOCKS_WRONG;
     return true;

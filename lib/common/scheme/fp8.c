@@ -245,7 +245,7 @@ take_markers(struct claims *c, const struct weight *w, struct err *err)
 bool
 fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
 {
-    size_t refused = 0, taken = 0, missed = 0;
+    size_t taken = 0, missed = 0;
     bool marked = false;
     if (!fp8_check_unscaled(roles, c, err))
         return false;
@@ -254,7 +254,6 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
         struct part_name ignored;
         if (!fp8_is(w) || !fp8_is_scaled(w))
             continue;
-        refused += fp8_own(w)->advice == ADVICE_REFUSED;
         taken += fp8_own(w)->advice == ADVICE_TAKEN;
         missed += fp8_own(w)->advice == ADVICE_MISSED;
         if (!marked && claims_strip_name(w->part[SCALE], ".scale_weight", &ignored)) {
@@ -263,8 +262,6 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
                 return false;
         }
     }
-    if (refused != 0)
-        claims_warn(c, "FP8 scales that do not match the blocks in config.json, read by their shapes: %zu", refused);
     if (taken != 0)
         claims_warn(c, "FP8 scales read with the blocks in config.json, although their shapes suggest others: %zu",
             taken);

@@ -4,7 +4,7 @@
  *     per expert   [E], [E, 1]                        per column   [1, C], [E, 1, C], and FBGEMM's [E, C, 1]
  *     blocks       [ceil(R / b0), ceil(C / b1)]; blocks at the edges may be short
  *
- * config.json gives b0 and b1 if they fit; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
+ * config.json gives b0 and b1, if it declares them; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
  * columns, may also be in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always
  * show. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
  */
@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
+#include "scheme/declared.h"
 #include "scheme/dim.h"
 #include "scheme/fp8_priv.h"
 #include "scheme/swizzle.h"
@@ -98,33 +99,58 @@ covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2
     return num_ceil_div(m->rows, block[0]) == grid[0] && num_ceil_div(m->cols, block[1]) == grid[1];
 }
 
+/* Finds the blocks that config.json declares for the weight. Modules that it lists as not quantized have none, nor have E8M0 scales
+ * for 32 columns, whose type defines them. *w gets the contradiction if the grid has another shape. */
+static bool
+find_declared(struct claims *c, struct weight *w, const struct fp8_cover *m, const uint64_t grid[2], uint64_t block[2],
+    bool *known, struct err *err)
+{
+    static const uint64_t mx[2] = { 1, 32 };
+    const uint64_t n[2] = { m->rows, m->cols };
+    struct part_name p = claims_module_name(w->part[CODES]);
+    bool ignored;
+    if (!config_block_size(c->config, p.base, p.base_len, block, known, err))
+        return false;
+    if (!*known || covers(m, block, grid))
+        return true;
+    if (!config_ignores(c->config, p.base, p.base_len, &ignored, err))
+        return false;
+    *known = !ignored && !(dtype_in(E8M0, w->part[SCALE]->dtype) && covers(m, mx, grid));
+    return !*known || declared_blocks(&w->contradiction, c, w->part[SCALE], n, block, grid, err);
+}
+
 /* Finds the block size that gives a grid of scales. */
 static bool
-find_blocks(const struct claims *c, const struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
+find_blocks(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m,
     const uint64_t grid[2], uint64_t block[2], struct err *err)
 {
-    struct part_name module = claims_module_name(w->part[CODES]);
     uint64_t advised[2];
     bool known;
-    if (!config_block_size(c->config, module.base, module.base_len, advised, &known, err))
+    if (!find_declared(c, w, m, grid, advised, &known, err))
         return false;
+    if (w->contradiction) {
+        f->advice = ADVICE_NEEDED;
+        block[0] = m->rows;
+        block[1] = m->cols;
+        return true;
+    }
     enum dim_axis rows = dim_axis(m->rows, grid[0], &block[0]), cols = dim_axis(m->cols, grid[1], &block[1]);
     bool unique = rows == DIM_AXIS_ONE && cols == DIM_AXIS_ONE;
-    if (known && covers(m, advised, grid)) {
+    if (known) {
         bool same = unique && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
             && num_min(advised[1], m->cols) == num_min(block[1], m->cols);
         f->advice = unique && !same ? ADVICE_TAKEN : ADVICE_NONE;
         memcpy(block, advised, sizeof advised);
         return true;
     }
-    bool possible = !known && grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
+    bool possible = grid[0] > 0 && grid[0] <= m->rows && grid[1] > 0 && grid[1] <= m->cols;
     if (rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE)
         return misfit(w, possible ? "; a config.json (--config) may declare its blocks" : "", err);
     bool transposed = !m->stacked && grid[0] == 1 && grid[1] == m->rows && m->rows > 1 && block[1] != DIM_USUAL;
-    if (unique && transposed && !known)
+    if (unique && transposed)
         return unclear(c, w, f, "one per row, transposed, or blocks", ASK_CONFIG, err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
-    f->advice = known ? ADVICE_REFUSED : usual ? ADVICE_MISSED : ADVICE_NONE;
+    f->advice = usual ? ADVICE_MISSED : ADVICE_NONE;
     return unique || unclear(c, w, f, "blocks of a power of two or an even division", ASK_CONFIG, err);
 }
 

@@ -9,10 +9,9 @@ enum { CODES, SCALE, SMOOTH };                          /* parts; SMOOTH: pre_qu
 /* How config.json influenced the choice of blocks. */
 enum advice {
     ADVICE_NONE,
-    ADVICE_REFUSED,             /* it contradicts the shapes, which were followed */
     ADVICE_TAKEN,               /* it was followed; the shapes alone would give other blocks */
     ADVICE_MISSED,              /* it has none; the usual block size was chosen, but an even division fits too */
-    ADVICE_NEEDED               /* undecidable; only in a report */
+    ADVICE_NEEDED               /* undecidable, or contradicted by the shapes: not decoded */
 };
 
 /* A weight is seen as matrices of rows x cols, one per expert. Element (e, r, c) uses

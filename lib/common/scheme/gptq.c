@@ -21,6 +21,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/codes.h"
+#include "scheme/declared.h"
 #include "scheme/dim.h"
 #include "scheme/perm.h"
 #include "scheme/scale.h"
@@ -111,19 +112,23 @@ another_fits(const struct gptq *q)
     return false;
 }
 
-/* Finds the inputs of a group: those in config.json if they match the shapes, otherwise an even division. */
-static void
-find_group(const struct claims *c, struct gptq *q)
+/* Finds the inputs of a group: those that config.json declares, otherwise an even division. */
+static bool
+find_group(struct claims *c, struct weight *w, struct gptq *q, struct err *err)
 {
-    uint64_t hint = config_number(c->config, "group_size");
+    const struct part_name module = claims_module_name(w->part[CODES]);
+    uint64_t declared;
+    if (!declared_groups(&declared, &w->contradiction, c, &module, w->part[SCALES], q->in, q->groups, err))
+        return false;
     q->group = num_max(num_ceil_div(q->in, num_max(q->groups, 1)), 1);
-    if (hint != 0 && num_ceil_div(q->in, hint) == q->groups) {
-        q->group = hint;
-        return;
+    if (declared != 0) {
+        q->group = declared;
+        return true;
     }
     bool even = q->groups == 0 || q->in % q->groups == 0, usual = (q->group & (q->group - 1)) == 0 || q->groups == 1;
     if (!even || (!usual && another_fits(q)))
         q->open = "group size not given by config.json (--config)";
+    return true;
 }
 
 static int64_t
@@ -135,12 +140,13 @@ g_idx_at(const uint8_t *p, uint64_t i, uint64_t groups)
 
 /* Checks that g_idx is within the groups, and whether it reorders inputs at all. All zeros: it does not. */
 static bool
-read_g_idx(const struct claims *c, const struct weight *w, struct gptq *q, struct err *err)
+read_g_idx(struct claims *c, struct weight *w, struct gptq *q, struct err *err)
 {
     const struct tensor *t = w->part[G_IDX];
     bool zero = true, ordered = true;
     uint64_t first = q->in;                             /* of the next group */
-    find_group(c, q);
+    if (!find_group(c, w, q, err))
+        return false;
     if (t && !c->contents)      /* its contents will decide */
         q->open = NULL;
     if (!t || !c->contents || q->in == 0)

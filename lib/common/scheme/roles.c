@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
+#include "scheme/declared.h"
 #include "scheme/fp8.h"
 #include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
@@ -229,6 +230,8 @@ roles_decodable(const struct roles *r, enum keeps keeps, struct err *err)
         decodes = true;
         if (!check_signs(w, err))
             return false;
+        if (w->contradiction)
+            return declared_refuse(w->contradiction, err);
         if (w->scheme->decode && !w->vague && w->unclaimed)
             return siblings_refuse(w, err);
         if (w->scheme->decode && !w->vague)

@@ -43,7 +43,7 @@ bool roles_is_companion(const struct roles *roles, size_t i);
 bool roles_is_kept(const struct weight *w, enum keeps keeps);
 
 /* Fails with ERR_UNSUPPORTED if a weight that is not kept cannot be decoded, naming the weight and its scheme, if a tensor beside
- * it is no known part of it, or if the
+ * it is no known part of it, if its shapes contradict config.json, or if the
  * weights of the model are rotated and one is decoded, or none can be kept. */
 bool roles_decodable(const struct roles *roles, enum keeps keeps, struct err *err);
 

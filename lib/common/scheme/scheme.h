@@ -24,6 +24,7 @@ enum { SCHEME_BACK = 32 << 10 };
 
 struct scheme;
 struct delta;
+struct contradiction;       /* declared.h */
 
 struct weight {
     const struct scheme *scheme;
@@ -36,6 +37,7 @@ struct weight {
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL if absent */
     const struct delta *delta;                  /* a change of its elements (plan/delta.h), or NULL; borrowed */
     const struct tensor *unclaimed;             /* a tensor beside it that may be a part of it (siblings.h), or NULL; borrowed */
+    const struct contradiction *contradiction;  /* why its shapes are not what config.json declares (declared.h), or NULL */
     const void *own;                            /* the scheme's own numbers; live as long as the catalog */
 };
 

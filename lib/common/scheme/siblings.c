@@ -133,7 +133,7 @@ static bool
 is_parameter(const struct sibling *s)
 {
     static const char *const words[] = { "bias", "e_score_correction_bias", "expert_bias", "sinks", "A_log", "D", "dt_bias",
-        "running_mean", "running_var" };
+        "running_mean", "running_var", "logit_scale" };
     if (is_word(s, "num_batches_tracked"))
         return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -307,7 +307,10 @@ table_look(struct table_match *f, struct weight *w, struct err *err)
     for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
         if (f->row->companions[i].part != 0)
             w->part[f->row->companions[i].part] = f->with[i];
-    return !f->scheme->fit || f->scheme->fit(f, w, err) ? CLAIM_YES : CLAIM_FAIL;
+    if (f->scheme->fit && !f->scheme->fit(f, w, err))
+        return CLAIM_FAIL;
+    w->contradiction = f->contradiction ? f->contradiction : w->contradiction;
+    return CLAIM_YES;
 }
 
 bool

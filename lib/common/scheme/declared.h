@@ -1,0 +1,28 @@
+/* declared: sizes of blocks and groups that config.json declares, compared with shapes. What is declared is not guessed: if the
+ * shapes contradict it, the weight is described, but not decoded (roles_decodable). */
+#ifndef SCHEME_DECLARED_H
+#define SCHEME_DECLARED_H
+
+#include "scheme/claims.h"
+
+/* The scales of n rows or columns: `found` of them, which blocks of the declared size do not give. */
+struct contradiction {
+    const struct tensor *scale;
+    uint64_t n, block, found;
+    bool rows;
+};
+
+/* Sets *out to why scales [k[0], k[1]] are not those of a matrix [n[0], n[1]] in these blocks, or to NULL. */
+bool declared_blocks(const struct contradiction **out, struct claims *c, const struct tensor *scale, const uint64_t n[2],
+    const uint64_t block[2], const uint64_t k[2], struct err *err);
+
+/* Finds the declared size of the groups of a module, whose row of n columns has k scales. *size is 0 if none is declared or they
+ * contradict the shapes, which *out then explains. Entries for single modules are not resolved: any size that is declared for some
+ * module explains the shapes. */
+bool declared_groups(uint64_t *size, const struct contradiction **out, struct claims *c, const struct part_name *module,
+    const struct tensor *scale, uint64_t n, uint64_t k, struct err *err);
+
+/* Fails with ERR_UNSUPPORTED, naming both numbers. */
+bool declared_refuse(const struct contradiction *why, struct err *err);
+
+#endif
