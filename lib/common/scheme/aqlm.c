@@ -167,6 +167,7 @@ const struct scheme aqlm_schemes[] = {
     {
         .code = "aqlm",
         .name = "AQLM",
+        WORDS({ WORD_METHOD, "aqlm" }),
         ROWS({ .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .is = is_aqlm, .fits = fits,
             .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", .companions = {
             COMPANION(".codebooks", FLOAT_16, NAMED, CODEBOOK, .part = BOOKS),

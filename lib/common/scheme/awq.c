@@ -392,6 +392,9 @@ const struct scheme awq_schemes[] = {
     {
         .code = "awq",
         .name = "AWQ GEMM",
+        WORDS({ WORD_METHOD, "awq" }, { WORD_METHOD, "auto_awq" }, { WORD_METHOD, "awq_marlin" },
+            { WORD_METHOD, "cpu_awq" }, { WORD_FORMAT, "awq" }, { WORD_FORMAT, "gemm" },
+            { WORD_PACKING, "auto_round:auto_awq" }, { WORD_PACKING, "auto_round:awq*" }, { WORD_PACKING, "awq" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemm,
             .fits = gemm_fits, .shapes = "[in, out*bits/32], scales [G, out] with G dividing in, qzeros [G, out*bits/32]",
             .companions = { SCALES_PART, ZEROS_PART } }),
@@ -406,6 +409,7 @@ const struct scheme awq_schemes[] = {
     {
         .code = "awq-gemv",
         .name = "AWQ GEMV",
+        WORDS({ WORD_FORMAT, "gemv" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_gemv,
             .fits = gemv_fits, .shapes = "[out, in/8], scales [out, 8*n], qzeros [out, n] of padded groups",
             .companions = { SCALES_PART, ZEROS_PART } }),
@@ -420,6 +424,7 @@ const struct scheme awq_schemes[] = {
     {
         .code = "awq-gemv-fast",
         .name = "AWQ GEMV_FAST",
+        WORDS({ WORD_FORMAT, "gemv_fast" }, { WORD_FORMAT, "llm-awq" }, { WORD_METHOD, "llm-awq" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(I16), .becomes = ".weight", .fits = fast_fits,
             .shapes = "[out/4, in], scales [8*n, out] of padded groups, zeros of the same shape", .companions = { SCALES_PART,
             COMPANION(".qzeros", FLOAT, REQUIRED, ZERO_POINT, .part = ZEROS), OR(".scaled_zeros", .left = LEFT_SCALES) } }),

@@ -104,6 +104,7 @@ const struct scheme bitnet_schemes[] = {
     {
         .code = "bitnet",
         .name = "BitNet",
+        WORDS({ WORD_METHOD, "bitnet" }),
         .ask = "give config.json (--config): its linear_class decides",
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
             .companions = { COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE) } }),

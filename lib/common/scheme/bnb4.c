@@ -236,6 +236,8 @@ const struct scheme bnb4_schemes[] = {
     {
         .code = "bnb-4bit",
         .name = "bitsandbytes 4-bit",
+        WORDS({ WORD_METHOD, "bitsandbytes" }, { WORD_METHOD, "bitsandbytes_4bit" }, { WORD_FORMAT, "bitsandbytes" },
+            { WORD_QUANT_TYPE, "nf4" }, { WORD_QUANT_TYPE, "fp4" }),
         ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
             COMPANION(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
             OR(".quant_state.bitsandbytes__fp4", .left = LEFT_PACKED),

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/tree.h"
 #include "scheme/modules.h"
+#include "scheme/words.h"
 
 enum { GROUPS = 256 };
 
@@ -44,6 +45,8 @@ struct config {
 
 /* The blocks of one text. The first one is used. */
 enum { KEYS = 3, PLACES = 4 };
+static const char *const keys[KEYS] = { "quantization_config", "quantization", "compression_config" };
+static const char *const places[PLACES] = { "", "text_config", "language_config", "llm_config" };
 
 struct config_found {
     struct { const char *p; size_t n; } block[PLACES][KEYS];
@@ -68,8 +71,6 @@ read_count(const char *p, size_t n)
 static bool
 look_for_blocks(struct config_found *f, struct pull *json, size_t place)
 {
-    static const char *const keys[KEYS] = { "quantization_config", "quantization", "compression_config" };
-    static const char *const places[PLACES] = { "", "text_config", "language_config", "llm_config" };
     static const char *const sizes[CONFIG_SIZES] = { "vocab_size", "hidden_size", "intermediate_size" };
     static const char *const own[] = { "quant_method", "weights_dtype", "bits", "w_bit" };
     enum pull_token token;
@@ -107,9 +108,27 @@ look_for_blocks(struct config_found *f, struct pull *json, size_t place)
     return token == PULL_OBJECT_END;
 }
 
-/* Reads the block of one text, if it has one. */
+/* Reads one block and its words. Keeps it if it is the first; others count for their words only, if they can be read. */
 static bool
-read_block(struct config *config, const struct catalog_config *text, struct err *err)
+take_block(struct config *config, struct words *words, const char *name, const char *at, const char *p, size_t n,
+    struct err *err)
+{
+    json_t *block;
+    struct err ignored;
+    err_init(&ignored);
+    if (!tree_read(&block, p, n, name, config->block ? &ignored : err))
+        return config->block != NULL;
+    words_read_block(words, name, at, block);
+    if (config->block)
+        json_decref(block);
+    else
+        config->block = block;
+    return true;
+}
+
+/* Reads the blocks of one text, if it has any. */
+static bool
+read_blocks(struct config *config, struct words *words, const struct catalog_config *text, struct err *err)
 {
     struct config_found f = { 0 };
     struct pull json;
@@ -129,11 +148,16 @@ read_block(struct config *config, const struct catalog_config *text, struct err 
     for (size_t place = 0; place < PLACES; place++)
         for (size_t i = 0; i < CONFIG_SIZES; i++)
             config->size[i] = config->size[i] != 0 ? config->size[i] : f.size[place][i];
-    for (size_t place = 0; place < PLACES; place++)
-        for (size_t key = 0; key < KEYS; key++)
-            if (f.block[place][key].p)
-                return tree_read(&config->block, f.block[place][key].p, f.block[place][key].n, text->name, err);
-    return !f.itself || tree_read(&config->block, text->text, text->n, text->name, err);
+    bool any = false;
+    for (size_t place = 0; ok && place < PLACES; place++)
+        for (size_t key = 0; ok && key < KEYS; key++) {
+            char at[64];
+            snprintf(at, sizeof at, "%s%s%s", places[place], place != 0 ? "." : "", keys[key]);
+            any = any || f.block[place][key].p;
+            ok = !f.block[place][key].p
+                || take_block(config, words, text->name, at, f.block[place][key].p, f.block[place][key].n, err);
+        }
+    return ok && (any || !f.itself || take_block(config, words, text->name, "", text->text, text->n, err));
 }
 
 /* --- reading the block */
@@ -210,19 +234,19 @@ read_ignored(struct config *config, struct err *err)
 
 /* Reads the block in the metadata. Ignores a value that is not a JSON object: another tool wrote it. */
 static void
-read_metadata(struct config *config, const struct catalog *catalog)
+read_metadata(struct config *config, struct words *words, const struct catalog *catalog)
 {
     const struct meta *meta = catalog_meta_find(catalog, "quantization_config");
     struct err ignored;
     size_t n;
     err_init(&ignored);
     const char *text = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
-    if (text)
-        tree_read(&config->metadata, text, n, "quantization_config", &ignored);
+    if (text && tree_read(&config->metadata, text, n, "quantization_config", &ignored))
+        words_read_block(words, "the metadata", "quantization_config", config->metadata);
 }
 
 bool
-config_new(struct config **out, const struct catalog *catalog, struct err *err)
+config_new(struct config **out, const struct catalog *catalog, struct words *words, struct err *err)
 {
     struct config *config = calloc(1, sizeof *config);
     if (!config)
@@ -232,10 +256,14 @@ config_new(struct config **out, const struct catalog *catalog, struct err *err)
     config->cache = calloc(1, sizeof *config->cache);
     if (!config->cache)
         return err_memory(err, sizeof *config->cache);
-    for (size_t i = 0; !config->block && i < catalog_config_count(catalog); i++)
-        if (!read_block(config, catalog_config_at(catalog, i), err))
+    for (size_t i = 0; i < catalog_config_count(catalog); i++) {
+        bool first = !config->block;
+        struct err ignored;
+        err_init(&ignored);
+        if (!read_blocks(config, words, catalog_config_at(catalog, i), first ? err : &ignored) && first)
             return false;
-    read_metadata(config, catalog);
+    }
+    read_metadata(config, words, catalog);
     return read_groups(config, err) && read_ignored(config, err);
 }
 

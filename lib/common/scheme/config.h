@@ -12,12 +12,13 @@
 #include "catalog/catalog.h"
 
 struct config;
+struct words;              /* words.h */
 
 /* Reads the configs of a catalog, which may have none. The quantization block is the first of quantization_config,
  * quantization and compression_config, at the top level or in the block of the language model. Files of other tools may
  * consist of that block alone. Fails with ERR_MALFORMED if a file is not JSON or not an object, if there are two blocks, or
- * if a block repeats a key. */
-bool config_new(struct config **config, const struct catalog *catalog, struct err *err);
+ * if a block repeats a key. Adds the words of all blocks to `words`. */
+bool config_new(struct config **config, const struct catalog *catalog, struct words *words, struct err *err);
 void config_free(struct config *config);                /* takes NULL */
 
 /* Returns the quantization block, or NULL. */

@@ -494,6 +494,7 @@ const struct scheme ct_packed_schemes[] = {
     {
         .code = "ct-packed",
         .name = "compressed-tensors pack-quantized",
+        WORDS({ WORD_METHOD, "compressed-tensors" }, { WORD_FORMAT, "pack-quantized" }),
         ROWS({ .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .companions = {
             COMPANION(".weight_shape", DTYPE_SET(HAS(I64), HAS(I32)), REQUIRED, SHAPE),
             COMPANION(".weight_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),

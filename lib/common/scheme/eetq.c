@@ -100,6 +100,7 @@ const struct scheme eetq_schemes[] = {
     {
         .code = "eetq",
         .name = "EETQ",
+        WORDS({ WORD_METHOD, "eetq" }),
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = fits,
             .shapes = "[in, out], weight_scales [out]", .companions = {
             COMPANION(".weight_scales", FLOAT_16, NAMED, SCALE, .part = SCALES) } }),

@@ -241,6 +241,7 @@ const struct scheme exl2_schemes[] = {
     {
         .code = "exl2",
         .name = "EXL2",
+        WORDS({ WORD_METHOD, "exl2" }),
         ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = fits,
             .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", .companions = {
             COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS } }, {

@@ -258,14 +258,20 @@ gptoss_fits(const struct table_match *f)
 
 /* Of schemes with common names, the one that requires more evidence comes first. */
 const struct scheme fp4_schemes[] = {
-    { .code = "nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS, ROWS({
+    { .code = "nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS,
+        WORDS({ WORD_FORMAT, "nvfp4-pack-quantized" }, { WORD_DATA_TYPE, "nv_fp" }, { WORD_DATA_TYPE, "nv_fp4" },
+            { WORD_DATA_TYPE, "nv_fp4_with_static_gs" }, { WORD_DATA_TYPE, "nv_fp4_rtn" },
+            { WORD_DATA_TYPE, "opt_rtn_nv_fp4" }, { WORD_DATA_TYPE, "rtn_nv_fp4_with_static_gs" },
+            { WORD_DATA_TYPE, "nvfp4_v2_with_global_scale" }), ROWS({
         PACKED, .fits = nvfp4_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale",
         .companions = { SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
             SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES) } }) },
-    { .code = "mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS({
+    { .code = "mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
+        WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
+            { WORD_DATA_TYPE, "mx_fp4e2m1" }, { WORD_DATA_TYPE, "mx_fp_rceil" }), ROWS({
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
-    RECOGNISED("nvfp4-svd", "ModelOpt NVFP4_SVD", {
+    DECLARED("nvfp4-svd", "ModelOpt NVFP4_SVD", WORDS({ WORD_ALGO, "NVFP4_SVD" }, { WORD_ALGO, "NVFP4_SVDQUANT" }), {
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(U8), HAS(F4), HAS_FLOAT8), .becomes = ".weight",
         .companions = { COMPANION(".svdquant_lora_a", ANY, EVIDENCE, STATE, .left = LEFT_SCALES),
             COMPANION(".svdquant_lora_b", ANY, OPTIONAL, STATE, .left = LEFT_SCALES) },
@@ -286,12 +292,17 @@ const struct scheme fp4_schemes[] = {
             .companions = { NVFP4_PARTS } },
         { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one per expert",
             .companions = { EXPERT_PARTS } }) },
-    { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_modelopt, FP4_BY_ROWS, ROWS(
+    { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_modelopt, FP4_BY_ROWS,
+        WORDS({ WORD_METHOD, "modelopt" }, { WORD_METHOD, "modelopt_fp4" }, { WORD_METHOD, "modelopt_fp8" },
+            { WORD_METHOD, "modelopt_mixed" }, { WORD_METHOD, "petit_nvfp4" }, { WORD_ALGO, "NVFP4" },
+            { WORD_ALGO, "W4A16_NVFP4" }, { WORD_ALGO, "NVFP4_AWQ" }, { WORD_ALGO, "W4A8_NVFP4_FP8" }), ROWS(
         { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_scale_2",
             .companions = { NVFP4_PARTS } },
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
             "one per expert", .companions = { EXPERT_PARTS } }) },
-    { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS, ROWS(
+    { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
+        WORDS({ WORD_METHOD, "quark" }, { WORD_ALGO, "MXFP4" }, { WORD_ALGO, "W4A8_MXFP4_FP8" },
+            { WORD_ALGO, "W4A16_MXFP4" }, { WORD_PACK_METHOD, "order" }, { WORD_PACK_METHOD, "reorder" }), ROWS(
         { WEIGHT, .is = is_mxfp4, .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
             SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH) } },
         { EXPERTS, .is = is_mxfp4, .companions = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
@@ -302,7 +313,8 @@ const struct scheme fp4_schemes[] = {
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(F4)), .becomes = ".weight", .fits = deepseek_fits,
         .shapes = "16 or 32 codes, two per byte, for each scale",
         .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
-    { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
+    { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", WORDS({ WORD_METHOD, "mxfp4" }, { WORD_METHOD, "gpt_oss_mxfp4" }),
+        .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
         .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe,
         .grid = fp4_grid, .upright = upright_gptoss, ROWS({
         .codes = "_blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_PACKED, .fits = gptoss_fits,

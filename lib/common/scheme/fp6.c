@@ -162,8 +162,10 @@ is_mxfp6(const struct table_match *f)
     .describe = describe
 
 const struct scheme fp6_schemes[] = {
-    { .code = "mxfp6", .name = "Quark MXFP6", .ask = "give config.json (--config), which declares the type",
+    { .code = "mxfp6", .name = "Quark MXFP6", WORDS({ WORD_METHOD, "quark" }),
+        .ask = "give config.json (--config), which declares the type",
         .fit = fit_quark, MXFP6(".weight") },
-    { .code = "ct-mxfp6", .name = "compressed-tensors MXFP6", .fit = fit_ct, MXFP6(".weight_packed") },
+    { .code = "ct-mxfp6", .name = "compressed-tensors MXFP6", WORDS({ WORD_FORMAT, "mxfp6-pack-quantized" }),
+        .fit = fit_ct, MXFP6(".weight_packed") },
     { 0 },
 };

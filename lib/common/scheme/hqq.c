@@ -309,12 +309,13 @@ static const struct companion fields[] = {
 };
 
 const struct scheme hqq_schemes[] = {
-    RECOGNISED("sinq", "SINQ", {
+    DECLARED("sinq", "SINQ", WORDS({ WORD_METHOD, "sinq" }), {
         .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight",
         .companions = { COMPANION(".scale2", ANY, EVIDENCE, SCALE), OR(".scale_2") }, .also = fields }),
     {
         .code = "hqq",
         .name = "HQQ",
+        WORDS({ WORD_METHOD, "hqq" }),
         ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = fits,
             .shapes = "scale and zero", .companions = {
             COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),

@@ -169,6 +169,9 @@ const struct scheme int8_schemes[] = {
     {
         .code = "int8-channel",
         .name = "INT8",
+        WORDS({ WORD_FORMAT, "int-quantized" }, { WORD_ALGO, "W8A16" }, { WORD_ALGO, "W8A8_SQ_PER_CHANNEL" },
+            { WORD_ALGO, "INT8_SQ" }, { WORD_ALGO, "INT8_WO" }, { WORD_METHOD, "experts_int8" },
+            { WORD_METHOD, "w8a8_int8" }),
         INT8_ROW(NULL),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [SMOOTH] = NEED_RUN },

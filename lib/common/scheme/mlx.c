@@ -363,6 +363,8 @@ grid(const struct weight *w, struct weight_grid *g)
 /* The first scheme finds all weights; scheme_of_bits() returns those that --input-scheme can name. */
 const struct scheme mlx_schemes[] = {
     MLX("mlx", .ask = ASK,
+        WORDS({ WORD_METHOD, "metal" }, { WORD_METHOD, "mlx" }, { WORD_MODE, "affine" }, { WORD_MODE, "mxfp4" },
+            { WORD_MODE, "nvfp4" }, { WORD_MODE, "mxfp8" }),
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
             .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases; one global_scale with 2 words",
             .companions = {

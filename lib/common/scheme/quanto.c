@@ -290,6 +290,7 @@ const struct scheme quanto_schemes[] = {
     {
         .code = "quanto",
         .name = "quanto",
+        WORDS({ WORD_METHOD, "quanto" }),
         ROWS({ .codes = "._data", .dtypes = DTYPE_SET(HAS(I8), HAS_FLOAT8), .becomes = "", .fits = bytes_fit,
             .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", .companions = {
             COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),

@@ -34,14 +34,15 @@ is_uint8(const struct table_match *f)
     COMPANION(".pre_quant_scale", FLOAT, OPTIONAL, SCALE), COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
 
 const struct scheme block_schemes[] = {
-    RECOGNISED("ct-marlin-24", "compressed-tensors marlin-24", {
+    DECLARED("ct-marlin-24", "compressed-tensors marlin-24",
+        WORDS({ WORD_FORMAT, "marlin-24" }, { WORD_METHOD, "gptq_marlin_24" }), {
         .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED,
         .companions = { COMPANION(".scale_packed", ANY, EVIDENCE, SCALE), COMPANION(".meta", ANY, EVIDENCE, STATE) } }),
-    RECOGNISED("nvfp4-transformers", "transformers NVFP4", {
+    DECLARED("nvfp4-transformers", "transformers NVFP4", WORDS({ WORD_METHOD, "nvfp4" }), {
         .codes = ".weight", .dtypes = FP4, .becomes = ".weight",
         .companions = { COMPANION(".weight_sf", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".weight_sf_rowmajor", SCALE), BELONGS(".weight_global_scale", SCALE)) }),
-    RECOGNISED("gemma", "Gemma INT8, INT4 or INT2", {
+    DECLARED("gemma", "Gemma INT8, INT4 or INT2", WORDS({ WORD_METHOD, "gemma" }), {
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(U8), HAS(I8)), .becomes = ".weight", .companions = {
             COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
             COMPANION(".input_activation_scale", FLOAT, EVIDENCE, ACTIVATION),
@@ -61,5 +62,16 @@ const struct scheme block_schemes[] = {
         .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .companions = {
             COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
             COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
+    ONLY_DECLARED("MixFP4", { WORD_FORMAT, "mixfp4-pack-quantized" }),
+    ONLY_DECLARED("MXINT4", { WORD_DATA_TYPE, "mx_int" }, { WORD_DATA_TYPE, "mx_int4" }),
+    ONLY_DECLARED("MXINT8 or another MX integer", { WORD_DATA_TYPE, "mx_int8" }, { WORD_DATA_TYPE, "mx_int2" },
+        { WORD_DATA_TYPE, "mx_uint" }),
+    ONLY_DECLARED("MXFP6 of AutoRound", { WORD_DATA_TYPE, "mx_fp6" }, { WORD_DATA_TYPE, "mx_fp6e3m2" },
+        { WORD_DATA_TYPE, "mx_fp6e2m3" }),
+    ONLY_DECLARED("NVFP4 with E5M3 scales", { WORD_FORMAT, "nvfp4-e5m3-pack-quantized" },
+        { WORD_PACKING, "auto_round:llm_compressor_nvfp4_e5m3" }, { WORD_DATA_TYPE, "nvfp4_v2" }),
+    ONLY_DECLARED("FP8 with inverse scales", { WORD_SEMANTICS, "inverse" }),
+    ONLY_DECLARED("blocks of ggml", { WORD_METHOD, "gguf" }, { WORD_FORMAT, "gguf" }, { WORD_FORMAT, "q_*" },
+        { WORD_ALGO, "IQ1_S" }, { WORD_ALGO, "IQ2_XS" }),
     { 0 },
 };

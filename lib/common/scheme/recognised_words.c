@@ -12,8 +12,17 @@ enum { SCALES, QZEROS };
     COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .left = LEFT_SCALES), \
     COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .left = LEFT_SCALES)
 
+/* Matches five codes in a byte, and a scale for each 128. */
+static bool
+is_ternary(const struct table_match *f)
+{
+    uint64_t n = dim_cols(f->codes), groups = dim_cols(f->with[0]);
+    return dim_same_rows(f->with[0], f->codes) && groups != 0 && n <= UINT64_MAX / 5 && groups <= UINT64_MAX / 128
+        && 5 * n > 128 * (groups - 1) && 5 * (n - 1) < 128 * groups;
+}
+
 const struct scheme paroquant_schemes[] = {
-    RECOGNISED("paroquant", "ParoQuant", {
+    DECLARED("paroquant", "ParoQuant", WORDS({ WORD_METHOD, "paroquant" }, { WORD_FORMAT, "paroquant" }), {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .companions = {
             COMPANION(".theta", ANY, EVIDENCE, STATE), COMPANION(".pairs", ANY, EVIDENCE, G_IDX) },
         ALSO(BELONGS(".channel_scales", SCALE), BELONGS(".scales", SCALE), BELONGS(".qzeros", ZERO_POINT),
@@ -22,7 +31,7 @@ const struct scheme paroquant_schemes[] = {
 };
 
 const struct scheme word_schemes[] = {
-    RECOGNISED("svdquant", "SVDQuant", {
+    DECLARED("svdquant", "SVDQuant", WORDS({ WORD_METHOD, "svdquant" }, { WORD_METHOD, "nunchaku" }), {
         .codes = ".qweight", .dtypes = DTYPE_SET(HAS(I8), HAS(I32)), .becomes = ".weight",
         .companions = { COMPANION(".wscales", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".wzeros", ZERO_POINT), BELONGS(".wcscales", SCALE), BELONGS(".wtscale", SCALE),
@@ -32,21 +41,25 @@ const struct scheme word_schemes[] = {
     RECOGNISED(NULL, "GPTQ or AWQ", {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .fits = table_never,
         .shapes = "the shape of one of them", .companions = { GPTQ_PARTS } }),
-    RECOGNISED("qserve", "QServe", {
+    DECLARED("qserve", "QServe", WORDS({ WORD_METHOD, "qoq" }, { WORD_METHOD, "qserve" }), {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight", .fits = table_row_scales,
         .shapes = "[out, in/2], s1_scales [out]", .companions = { COMPANION(".s1_scales", FLOAT, EVIDENCE, SCALE) },
         ALSO(BELONGS(".s1_szeros", ZERO_POINT), BELONGS(".s2_scales", SCALE), BELONGS(".s2_zeros", ZERO_POINT)) }),
-    RECOGNISED("bitblas", "BitBLAS", {
+    DECLARED("bitblas", "BitBLAS",
+        WORDS({ WORD_METHOD, "bitblas" }, { WORD_METHOD, "gptq_bitblas" }, { WORD_FORMAT, "bitblas" }), {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight",
         .companions = { COMPANION(".scales", FLOAT, EVIDENCE, SCALE) },
         ALSO(BELONGS(".zeros", ZERO_POINT), BELONGS(".qzeros", ZERO_POINT), BELONGS(".g_idx", G_IDX)) }),
-    RECOGNISED("fp-quant", "FP-Quant", {
+    RECOGNISED("thrush-ternary", "thrush-ternary", {
+        .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight", .is = is_ternary,
+        .companions = { COMPANION(".scales", IS(F16), EVIDENCE, SCALE) } }),
+    DECLARED("fp-quant", "FP-Quant", WORDS({ WORD_METHOD, "fp_quant" }), {
         .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight",
         .companions = { COMPANION(".scales", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".forward_hadamard_matrix", STATE), BELONGS(".backward_hadamard_matrix", STATE),
             BELONGS(".weight_global_scale", SCALE), BELONGS(".act_global_scale", ACTIVATION),
             BELONGS(".global_scale", SCALE)) }),
-    RECOGNISED("four-over-six", "Four Over Six", {
+    DECLARED("four-over-six", "Four Over Six", WORDS({ WORD_METHOD, "fouroversix" }), {
         .codes = ".quantized_weight_values", .dtypes = IS(U8), .becomes = ".weight",
         .companions = { COMPANION(".quantized_weight_scale_factors", ANY, REQUIRED, SCALE) },
         ALSO(BELONGS(".quantized_weight_amax", SCALE), BELONGS(".quantized_weight_metadata", STATE)) }, {

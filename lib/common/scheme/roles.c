@@ -97,12 +97,29 @@ check_forced(const struct claims *c, struct err *err)
         c->forced);
 }
 
+/* Reads what configs and keys declare. --input-scheme takes precedence over their words. */
+static bool
+read_declarations(struct claims *c, struct err *err)
+{
+    struct words *words = &c->roles->words;
+    bool gguf = strcmp(catalog_facts_of(c->catalog)->format, "GGUF") == 0;
+    if (!config_new(&c->config, c->catalog, words, err))
+        return false;
+    if (gguf || c->forced)              /* a GGUF file describes itself */
+        *words = (struct words){ 0 };
+    if (gguf)
+        words_read_keys(words, c->catalog);
+    if (words->fault == WORDS_UNKNOWN || (words->fault == WORDS_UNDECODED && !words->shown))
+        claims_warn(c, "%s", words->text);
+    return true;
+}
+
 static bool
 claim_everything(struct claims *c, struct err *err)
 {
     const struct scheme *scheme;
     struct left_name left[LEFT_NAMES];
-    bool ok = config_new(&c->config, c->catalog, err) && comfy_markers_new(&c->comfy, c, err);
+    bool ok = read_declarations(c, err) && comfy_markers_new(&c->comfy, c, err);
     if (ok)
         c->grids = swizzle_survey(c);
     c->nleft = table_left_names(left);
@@ -141,6 +158,10 @@ roles_assign(struct roles **out, struct catalog *catalog, const struct roles_opt
     if (!c.scratch)
         return err_memory(err, c.longest);
     bool ok = claim_everything(&c, err);
+    if (err->kind == ERR_MALFORMED && r->words.fault != WORDS_GOOD) {   /* valid, but of a format that no row describes */
+        err_init(err);
+        words_refuse(&r->words, err);
+    }
     comfy_markers_free(c.comfy);
     config_free(c.config);
     free(c.sorted);
@@ -218,30 +239,50 @@ roles_is_kept(const struct weight *w, enum keeps keeps)
     return !w->delta && keeps == (blocks ? KEEPS_BLOCKS : KEEPS_CODES) && t->dtype != DTYPE_UNKNOWN && !(blocks && t->big_endian);
 }
 
+/* Checks that a weight can be decoded. */
+static bool
+check_weight(const struct weight *w, struct err *err)
+{
+    char shown[STR_SHOWN], detail[SCHEME_DETAIL];
+    if (!check_signs(w, err))
+        return false;
+    if (w->contradiction)
+        return declared_refuse(w->contradiction, err);
+    if (w->scheme->decode && !w->vague)
+        return !w->unclaimed || siblings_refuse(w, err);
+    w->scheme->describe(w, detail);
+    return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
+        str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",
+        w->scheme->ask ? "; " : " yet; use the unquantized model or another quantization of it",
+        w->scheme->ask ? w->scheme->ask : "");
+}
+
+/* Returns true if the model has tensors that may be codes. */
+static bool
+has_codes(const struct roles *r)
+{
+    bool codes = r->nweights != 0;
+    for (size_t i = 0; i < catalog_count(r->catalog) && !codes; i++) {
+        const struct tensor *t = catalog_at(r->catalog, i);
+        codes = t->shape.rank >= 2 && dtype_facts(t->dtype)->kind == DTYPE_IS_INT;
+    }
+    return codes;
+}
+
 bool
 roles_decodable(const struct roles *r, enum keeps keeps, struct err *err)
 {
     bool decodes = keeps == KEEPS_NONE;
-    for (size_t i = 0; i < r->nweights; i++) {
-        const struct weight *w = &r->weights[i];
-        char shown[STR_SHOWN], detail[SCHEME_DETAIL];
-        if (roles_is_kept(w, keeps))
-            continue;
-        decodes = true;
-        if (!check_signs(w, err))
+    for (size_t i = 0; i < r->nweights && !decodes; i++)
+        decodes = !roles_is_kept(&r->weights[i], keeps);
+    bool words = decodes && (r->words.fault == WORDS_UNKNOWN || (r->words.fault == WORDS_UNDECODED && has_codes(r)));
+    if (words && !r->words.shown)
+        return words_refuse(&r->words, err);
+    for (size_t i = 0; i < r->nweights; i++)
+        if (!roles_is_kept(&r->weights[i], keeps) && !check_weight(&r->weights[i], err))
             return false;
-        if (w->contradiction)
-            return declared_refuse(w->contradiction, err);
-        if (w->scheme->decode && !w->vague && w->unclaimed)
-            return siblings_refuse(w, err);
-        if (w->scheme->decode && !w->vague)
-            continue;
-        w->scheme->describe(w, detail);
-        return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
-            str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",
-            w->scheme->ask ? "; " : " yet; use the unquantized model or another quantization of it",
-            w->scheme->ask ? w->scheme->ask : "");
-    }
+    if (words)
+        return words_refuse(&r->words, err);
     return !decodes || !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated (found %s), so "
         "dequantizing would not restore the model; use one without rotation, or the unquantized model", r->rotated);
 }

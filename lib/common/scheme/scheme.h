@@ -168,12 +168,28 @@ enum claim {
 enum need weight_need(const struct weight *w, unsigned p);
 bool weight_has_run(const struct weight *w, unsigned p);
 
+/* The places where a config declares how weights are stored (words.c). */
+enum word_place {
+    WORD_METHOD = 1, WORD_FORMAT, WORD_ALGO, WORD_PACKING, WORD_DATA_TYPE, WORD_PACK_METHOD, WORD_MODE, WORD_SEMANTICS,
+    WORD_WEIGHTS_DTYPE, WORD_QUANT_TYPE,
+    WORD_DESCRIPTION,           /* a value of ModelSlim's description file */
+    WORD_PLACES
+};
+
+/* A word by which a config declares weights of a scheme. Case and '-' for '_' do not matter; '*' matches any characters. */
+struct word {
+    enum word_place place;
+    const char *text;
+};
+
 struct scheme {
     const char *code;           /* "fp8", "gptq": for --input-scheme, never changes; NULL if no weight has the scheme */
     const char *name;           /* "FP8", "GGUF" ...: for reports and messages */
     const char *ask;            /* hint appended to a refusal: what input would decide; or NULL */
     const struct scheme_row *rows;      /* nrows rows, tried in turn */
     size_t nrows;
+    const struct word *words;           /* ends with an entry without text; or NULL */
+    bool (*knows)(enum word_place place, const char *word);     /* for words that a rule describes; or NULL */
 
     /* Checks what a row matched, with w->part set, and sets w->own and whatever the row does not define. Returns false with
      * err set if something is wrong. May be NULL. */

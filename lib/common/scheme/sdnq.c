@@ -106,6 +106,15 @@ find_type(struct sdnq_type *type, const char *name)
     return find_float(type, name);
 }
 
+/* Returns true if this is a word for a type. */
+static bool
+knows(enum word_place place, const char *word)
+{
+    struct sdnq_type ignored;
+    char lower[SCHEME_WORD];
+    return place == WORD_WEIGHTS_DTYPE && find_type(&ignored, str_lower(lower, sizeof lower, word));
+}
+
 /* --- the configuration */
 
 /* Charges n steps of matching. Returns false when the budget is used up. */
@@ -587,7 +596,7 @@ static const struct scheme_row rows[] = {
 
 /* The first scheme finds the weights of all. */
 const struct scheme sdnq_schemes[] = {
-    [IN_ROWS] = SDNQ(.rows = rows, .nrows = sizeof rows / sizeof *rows, .fit = fit, .run = run, .decode = decode,
+    [IN_ROWS] = SDNQ(WORDS({ WORD_METHOD, "sdnq" }), .knows = knows, .rows = rows, .nrows = sizeof rows / sizeof *rows, .fit = fit, .run = run, .decode = decode,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
     [IN_COLUMNS] = SDNQ(.run = run, .strip = table_strip, .decode = decode,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),

@@ -82,8 +82,15 @@ struct scheme_row {
 #define ROWS(...) .rows = (const struct scheme_row[]){ __VA_ARGS__ }, \
     .nrows = sizeof (const struct scheme_row[]){ __VA_ARGS__ } / sizeof(struct scheme_row)
 
-/* A scheme that is recognised but not decoded: code, name, rows. */
+/* The words of a scheme. */
+#define WORDS(...) .words = (const struct word[]){ __VA_ARGS__, { 0 } }
+
+/* A scheme that is recognised but not decoded: code, name, rows. DECLARED also has words, before the rows; ONLY_DECLARED has
+ * nothing else, because its tensors look like those of another scheme. */
 #define RECOGNISED(code_, name_, ...) { .code = code_, .name = name_, .describe = table_describe, ROWS(__VA_ARGS__) }
+#define DECLARED(code_, name_, words_, ...) { .code = code_, .name = name_, .describe = table_describe, words_, \
+    ROWS(__VA_ARGS__) }
+#define ONLY_DECLARED(name_, ...) { .name = name_, .describe = table_describe, WORDS(__VA_ARGS__) }
 
 /* A candidate weight while a row is matched. */
 struct table_match {

@@ -396,7 +396,7 @@ static const struct scheme_row rows[] = {
 
 /* The first scheme finds the weights of both. */
 const struct scheme torchao_schemes[] = {
-    [IN_ROWS] = TORCHAO(.rows = rows, .nrows = sizeof rows / sizeof *rows,
+    [IN_ROWS] = TORCHAO(WORDS({ WORD_METHOD, "torchao" }), .rows = rows, .nrows = sizeof rows / sizeof *rows,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [WHOLE_SCALE] = NEED_RUN }),
     [IN_COLUMNS] = TORCHAO(.strip = strip,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP }),

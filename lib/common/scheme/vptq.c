@@ -274,6 +274,7 @@ const struct scheme vptq_schemes[] = {
     {
         .code = "vptq",
         .name = "VPTQ",
+        WORDS({ WORD_METHOD, "vptq" }, { WORD_FORMAT, "vptq" }),
         ROWS({ .codes = ".indices", .dtypes = SCALARS, .becomes = ".weight", .companions = {
             COMPANION(".centroids.weight", FLOAT_16, NAMED, CODEBOOK, .part = CENTROIDS),
             COMPANION(".res_centroids.weight", FLOAT_16, OPTIONAL, CODEBOOK, .part = RESIDUALS),

@@ -1,0 +1,216 @@
+#include "scheme/words.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "scheme/table.h"
+
+/* --- the places */
+
+enum { PATH = 4 };
+
+/* A member of a quantization block whose value is a word. */
+static const struct place {
+    enum word_place place;
+    const char *path[PATH];     /* keys, outermost first; "*": every key */
+    const char *beside;         /* another key that the same object must have, because the name alone is ambiguous; or NULL */
+} places[] = {
+    { WORD_METHOD, { "quant_method" }, NULL },
+    { WORD_FORMAT, { "format" }, NULL },
+    { WORD_FORMAT, { "config_groups", "*", "format" }, NULL },                  /* compressed-tensors */
+    { WORD_FORMAT, { "checkpoint_format" }, NULL },                             /* GPTQModel, AutoGPTQ */
+    { WORD_ALGO, { "quant_algo" }, NULL },                                      /* ModelOpt, TensorRT-LLM */
+    { WORD_ALGO, { "quantized_layers", "*", "quant_algo" }, NULL },
+    { WORD_PACKING, { "packing_format" }, NULL },                               /* AutoRound */
+    { WORD_DATA_TYPE, { "data_type" }, NULL },
+    { WORD_DATA_TYPE, { "extra_config", "*", "data_type" }, NULL },
+    { WORD_PACK_METHOD, { "export", "pack_method" }, NULL },                    /* Quark */
+    { WORD_PACK_METHOD, { "pack_method" }, NULL },
+    { WORD_MODE, { "mode" }, "bits" },                                          /* MLX */
+    { WORD_MODE, { "*", "mode" }, "bits" },
+    { WORD_SEMANTICS, { "weight_scale_semantics" }, NULL },                     /* GPTQModel's FP8 */
+    { WORD_WEIGHTS_DTYPE, { "weights_dtype" }, NULL },                          /* SDNQ */
+    { WORD_WEIGHTS_DTYPE, { "modules_quant_config", "*", "weights_dtype" }, NULL },
+    { WORD_QUANT_TYPE, { "bnb_4bit_quant_type" }, NULL },                       /* bitsandbytes */
+};
+
+/* Words that describe weights of several schemes, or weights that are not quantized. */
+static const struct word general[] = {
+    { WORD_FORMAT, "dense" }, { WORD_FORMAT, "mixed-precision" }, { WORD_ALGO, "MIXED_PRECISION" }, { WORD_ALGO, "NO_QUANT" },
+    { WORD_PACKING, "auto_round:fake" }, { WORD_DATA_TYPE, "float" }, { WORD_DATA_TYPE, "fp" }, { WORD_DATA_TYPE, "fp16" },
+    { WORD_DATA_TYPE, "bf16" }, { WORD_DATA_TYPE, "fp32" }, { WORD_DESCRIPTION, "FLOAT" }, { WORD_DESCRIPTION, "W16A16S" },
+    { 0 },
+};
+
+/* --- one word */
+
+static bool
+is_word(const char *known, const char *word)
+{
+    return str_same_word(known, word) || (strchr(known, '*') && fnmatch(known, word, FNM_CASEFOLD) == 0);
+}
+
+static bool
+has_word(const struct word *list, enum word_place place, const char *word)
+{
+    for (; list && list->text; list++)
+        if (list->place == place && is_word(list->text, word))
+            return true;
+    return false;
+}
+
+/* Finds the scheme that a word declares, preferably one that is decoded. Returns false if no row knows the word. *scheme is
+ * NULL for a general word. */
+static bool
+find(enum word_place place, const char *word, const struct scheme **scheme)
+{
+    const struct scheme *s;
+    *scheme = NULL;
+    if (has_word(general, place, word))
+        return true;
+    for (size_t i = 0; (s = table_scheme(i)) != NULL && (!*scheme || !(*scheme)->decode); i++)
+        if ((!*scheme || s->decode) && (has_word(s->words, place, word) || (s->knows && s->knows(place, word))))
+            *scheme = s;
+    return *scheme != NULL;
+}
+
+/* Records a fault, unless one as bad is recorded already. */
+static void
+judge(struct words *words, enum word_place place, const char *word, const char *where, const char *what)
+{
+    const struct scheme *scheme;
+    char shown[STR_SHOWN];
+    bool known = find(place, word, &scheme);
+    int fault = !known ? WORDS_UNKNOWN : scheme && !scheme->decode ? WORDS_UNDECODED : WORDS_GOOD;
+    if (fault <= (int)words->fault)
+        return;
+    str_shown(shown, word, strlen(word));
+    words->fault = fault;
+    words->shown = known && scheme->nrows != 0;
+    if (known)
+        snprintf(words->text, sizeof words->text, "%s: '%s' means %s, which cannot be decoded yet", where, shown, scheme->name);
+    else
+        snprintf(words->text, sizeof words->text, "%s: unknown %s '%s', so tensors may not be what they look like", where, what,
+            shown);
+}
+
+/* --- blocks */
+
+/* A walk through a block. */
+struct walk {
+    struct words *words;
+    const char *file, *at;
+    const char *key[PATH];      /* the path so far */
+    const char *last;           /* the last word that was judged, to skip repetitions; borrowed */
+};
+
+static void
+look(struct walk *walk, const struct place *place, const char *word, size_t depth)
+{
+    char where[WORDS_TEXT / 2], shown[STR_SHOWN];
+    size_t n = 0;
+    if (walk->last && strcmp(walk->last, word) == 0)
+        return;
+    walk->last = word;
+    n += (size_t)snprintf(where, sizeof where, "%s: %s", walk->file, walk->at);
+    for (size_t i = 0; i < depth && n < sizeof where; i++)
+        n += (size_t)snprintf(where + n, sizeof where - n, "%s%s", i != 0 || *walk->at ? "." : "",
+            str_shown(shown, walk->key[i], strlen(walk->key[i])));
+    judge(walk->words, place->place, word, where, walk->key[depth - 1]);
+}
+
+/* Follows the path of a place from depth `depth` on; v is the object there. */
+static void
+follow(struct walk *walk, const struct place *place, size_t depth, const json_t *v)
+{
+    const char *want = place->path[depth], *key;
+    bool last = depth + 1 == PATH || !place->path[depth + 1];
+    json_t *child;
+    if (strcmp(want, "*") == 0) {
+        json_object_foreach((json_t *)v, key, child) {
+            walk->key[depth] = key;
+            follow(walk, place, depth + 1, child);
+        }
+        return;
+    }
+    walk->key[depth] = want;
+    child = json_object_get(v, want);
+    if (!last)
+        follow(walk, place, depth + 1, child);
+    else if (json_is_string(child) && (!place->beside || json_object_get(v, place->beside)))
+        look(walk, place, json_string_value(child), depth + 1);
+}
+
+void
+words_read_block(struct words *words, const char *file, const char *at, const json_t *block)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct walk walk = { .words = words, .file = file, .at = at };
+        follow(&walk, &places[i], 0, block);
+    }
+    words->hint = "--config none reads no config, --input-scheme names the scheme";
+}
+
+void
+words_read_description(struct words *words, const char *file, const char *key, const char *word)
+{
+    char where[WORDS_TEXT / 2], shown[STR_SHOWN];
+    snprintf(where, sizeof where, "%s: %s", file, str_shown(shown, key, strlen(key)));
+    judge(words, WORD_DESCRIPTION, word, where, "word");
+}
+
+/* --- keys of GGUF */
+
+enum { QUANTIZATION_VERSION = 2 };      /* of ggml's blocks, since before there were GGUF files */
+
+/* Returns true if some scheme, or a block type, has this name or word. */
+static bool
+is_known_anywhere(const char *word)
+{
+    const struct scheme *ignored;
+    bool known = false;
+    for (enum word_place p = 1; p < WORD_PLACES && !known; p++)
+        known = find(p, word, &ignored);
+    for (size_t i = 0; !known && scheme_code(i); i++)
+        known = scheme_is_called(word, scheme_code(i));
+    return known;
+}
+
+void
+words_read_keys(struct words *words, const struct catalog *catalog)
+{
+    static const char front[] = "general.", by[] = "general.quantized_by", version[] = "general.quantization_version";
+    for (size_t i = 0; i < catalog_meta_count(catalog); i++) {
+        const struct meta *m = catalog_meta_at(catalog, i);
+        char key[STR_SHOWN], word[STR_SHOWN];
+        uint64_t number;
+        size_t n;
+        if (m->key_len < sizeof front || memcmp(m->key, front, sizeof front - 1) != 0
+            || !memmem(m->key, m->key_len, "quant", strlen("quant")))
+            continue;
+        str_shown(key, m->key, m->key_len);
+        if (m->value.type == META_STRING && strcmp(key, by) != 0) {
+            const char *p = meta_bytes(&m->value, &n);
+            str_shown(word, p, n);
+            if (!is_known_anywhere(word) && words->fault < WORDS_UNKNOWN) {
+                words->fault = WORDS_UNKNOWN;
+                snprintf(words->text, sizeof words->text, "key %s: unknown quantization '%s'", key, word);
+            }
+        } else if (strcmp(key, version) == 0 && meta_as_u64(&m->value, &number) && number > QUANTIZATION_VERSION
+            && words->fault < WORDS_UNKNOWN) {
+            words->fault = WORDS_UNKNOWN;
+            snprintf(words->text, sizeof words->text, "key %s: unknown version %" PRIu64 " of ggml's blocks", key, number);
+        }
+    }
+}
+
+bool
+words_refuse(const struct words *words, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s; %s%suse the unquantized model or another quantization of it",
+        words->text, words->fault == WORDS_UNKNOWN && words->hint ? words->hint : "",
+        words->fault == WORDS_UNKNOWN && words->hint ? "; or " : "");
+}

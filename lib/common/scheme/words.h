@@ -1,0 +1,34 @@
+/* words: the words by which a config declares how weights are stored: quant_method, format and others. Tensors of two formats
+ * can have the same names, types and shapes, so a word that no scheme knows means that nothing is known about the tensors.
+ * The table of places is in words.c; each scheme lists its own words (scheme.h). */
+#ifndef SCHEME_WORDS_H
+#define SCHEME_WORDS_H
+
+#include <jansson.h>
+
+#include "catalog/catalog.h"
+#include "scheme/scheme.h"
+
+enum { WORDS_TEXT = 768 };
+
+/* The worst word that was found. Plain; starts as zeros. */
+struct words {
+    enum { WORDS_GOOD, WORDS_UNDECODED, WORDS_UNKNOWN } fault;
+    bool shown;                 /* UNDECODED: the scheme claims tensors, so that reports show it */
+    char text[WORDS_TEXT];      /* where the word stands and what it is; escaped, one line */
+    const char *hint;           /* what to do; static */
+};
+
+/* Looks at the words of a quantization block: `at` is the key under which `file` has it, or "" if the file is the block. */
+void words_read_block(struct words *words, const char *file, const char *at, const json_t *block);
+
+/* Looks at the keys of a GGUF file that declare a quantization. */
+void words_read_keys(struct words *words, const struct catalog *catalog);
+
+/* Looks at the word that the description file `file` has for a key. */
+void words_read_description(struct words *words, const char *file, const char *key, const char *word);
+
+/* Fails with ERR_UNSUPPORTED, naming the word; always returns false. */
+bool words_refuse(const struct words *words, struct err *err);
+
+#endif
