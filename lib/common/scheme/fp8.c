@@ -6,6 +6,8 @@
  *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (smooth.h)
  *     P.weight_zero_point          all zero
  *
+ * Scales are factors. GPTQModel's weight_scale_inv is a divisor, which weight_scale_semantics in config.json declares.
+ *
  * transformers may save the experts of a mixture separately but with fused scales: P.experts.N.gate_proj.weight with
  * P.experts.gate_up_proj_scale_inv [E, ...], where gate is above up. Mixtral names them w1, w3 and w2.
  */
@@ -192,6 +194,15 @@ check_fused(const struct weight *w, struct err *err)
         || table_wrong(w->part[SCALE], w->part[CODES], err, "U8, F8_E8M0, F16, BF16, F32 as scale of FP8");
 }
 
+/* Returns true if config.json declares that weight_scale_inv is what its name says. Only GPTQModel does. */
+static bool
+is_inverse(const struct claims *c, const struct tensor *scale)
+{
+    const char *semantics = json_string_value(json_object_get(config_block(c->config), "weight_scale_semantics"));
+    struct part_name ignored;
+    return scale && semantics && str_same_word(semantics, "inverse") && claims_strip_name(scale, ".weight_scale_inv", &ignored);
+}
+
 static bool
 fit(struct table_match *found, struct weight *w, struct err *err)
 {
@@ -208,6 +219,7 @@ fit(struct table_match *found, struct weight *w, struct err *err)
         && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
         && (!zero || check_zero_point(c, zero, err));
     f.comfy = ok && comfy_marker_is_there(c, found->codes);
+    f.divides = ok && is_inverse(c, w->part[SCALE]);
     struct fp8_weight *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
     if (own)
         *own = f;
@@ -303,7 +315,7 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
     bool e5m2 = codes->dtype == DTYPE_F8_E5M2, all_cols = f->b1 >= f->cols;
     bool single = f->b0 >= f->rows && all_cols && f->per_row == 0;
     const char *form = NULL;
-    if (!scale || f->advice == ADVICE_NEEDED || (codes->dtype != DTYPE_F8_E4M3 && !e5m2) || f->b1 == 1)
+    if (!scale || f->divides || f->advice == ADVICE_NEEDED || (codes->dtype != DTYPE_F8_E4M3 && !e5m2) || f->b1 == 1)
         return;
     if (f->comfy)
         form = e5m2 ? NULL : "comfy-fp8";
@@ -324,7 +336,7 @@ grid(const struct weight *w, struct weight_grid *g)
 {
     const struct fp8_weight *f = fp8_own(w);
     const struct tensor *scale = w->part[SCALE];
-    if (w->part[SMOOTH] || f->advice == ADVICE_NEEDED || w->part[CODES]->dtype != DTYPE_F8_E4M3)
+    if (w->part[SMOOTH] || f->divides || f->advice == ADVICE_NEEDED || w->part[CODES]->dtype != DTYPE_F8_E4M3)
         return;
     *g = (struct weight_grid){ .codes = GRID_FP8, .bits = 8, .group = f->b1, .scale = scale ? scale->dtype : DTYPE_F32,
         .exact = !scale || scale->dtype != DTYPE_F32 };
@@ -356,7 +368,7 @@ static const struct scheme_row rows[] = {
 /* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {
     [FP8_PLAIN] = FP8("fp8", "FP8",
-        WORDS({ WORD_METHOD, "fp8" }, { WORD_METHOD, "w8a8_fp8" }, { WORD_METHOD, "ptpc_fp8" },
+        WORDS({ WORD_METHOD, "fp8" }, { WORD_SEMANTICS, "inverse" }, { WORD_METHOD, "w8a8_fp8" }, { WORD_METHOD, "ptpc_fp8" },
             { WORD_METHOD, "fp8_per_tensor" }, { WORD_METHOD, "fp8_per_block" }, { WORD_METHOD, "deepseek_v4_fp8" },
             { WORD_FORMAT, "float-quantized" }, { WORD_FORMAT, "naive-quantized" }, { WORD_FORMAT, "fp8" },
             { WORD_FORMAT, "float8_e4m3fn" }, { WORD_FORMAT, "float8_e5m2" }, { WORD_FORMAT, "float8_e4m3fnuz" },

@@ -1,6 +1,6 @@
 /* FP8: V = RN32(code * scale); if there is a pre_quant_scale, V = RN32(V * pre_quant_scale of the column); then one rounding
- * to the output dtype. Every stored scale is a factor, even weight_scale_inv. The E8M0 code 0 is 2^-127, but 0 in ComfyUI's
- * tiles. */
+ * to the output dtype. Every stored scale is a factor, even weight_scale_inv, unless the weight `divides`: V = RN32(code /
+ * scale). The E8M0 code 0 is 2^-127, but 0 in ComfyUI's tiles. */
 #include "base/num.h"
 #include "dtype/float8.h"
 #include "scheme/fp8_priv.h"
@@ -82,6 +82,34 @@ read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, 
     }
 }
 
+/* Returns true if values are written to the output without an intermediate step in floats. */
+static bool
+is_direct(const struct decoding *d)
+{
+    return d->to != DTYPE_F16 && !d->w->part[SMOOTH] && !fp8_own(d->w)->divides;
+}
+
+/* Decodes one row into floats. */
+static void
+row_of_floats(const struct decoding *d, float *v, const struct fp8_rows *m)
+{
+    static const float one = 1;
+    struct fp8_rows codes = *m;
+    if (!fp8_own(d->w)->divides) {
+        d->k->fp8_f32(v, m->cols, m);
+        return;
+    }
+    codes.scales = &one;
+    codes.scale_cols = m->cols;
+    d->k->fp8_f32(v, m->cols, &codes);
+    for (uint64_t i = 0, n; i < m->cols; i += n, v += n) {
+        float scale = m->scales[i / m->scale_cols];
+        n = num_min(m->scale_cols, m->cols - i);
+        for (uint64_t j = 0; j < n; j++)
+            v[j] /= scale;
+    }
+}
+
 /* Decodes rows x cols elements from element `at`, with one scale for every b1 columns. */
 static void
 piece(const struct decoding *d, uint64_t at, uint64_t rows, uint64_t cols, const float *scales, uint64_t b1, uint8_t *y)
@@ -89,15 +117,14 @@ piece(const struct decoding *d, uint64_t at, uint64_t rows, uint64_t cols, const
     uint64_t stride = fp8_own(d->w)->cols;
     struct fp8_rows m = { .dtype = d->w->part[CODES]->dtype, .rows = rows, .cols = cols, .x = decoding_bytes(d, CODES, at),
         .x_stride = stride, .scales = scales, .scale_cols = b1 };
-    bool smooth = d->w->part[SMOOTH] != NULL;
-    if (d->to == DTYPE_BF16 && !smooth)
+    if (d->to == DTYPE_BF16 && is_direct(d))
         d->k->fp8_bf16((uint16_t *)(void *)y, stride, &m);
-    else if (d->to == DTYPE_F32 && !smooth)
+    else if (is_direct(d))
         d->k->fp8_f32((float *)(void *)y, stride, &m);
     else
         for (m.rows = 1; rows > 0; rows--, m.x += stride, y += stride * dtype_facts(d->to)->bytes) {
             float *v = ((struct fp8_room *)d->room)->v;
-            d->k->fp8_f32(v, cols, &m);
+            row_of_floats(d, v, &m);
             smooth_apply(d, SMOOTH, v, at % stride, cols);
             kernels_round(d->k, d->to, y, v, cols);
         }
@@ -111,7 +138,7 @@ fp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct fp8_weight *f = fp8_own(d->w);
     struct fp8_place p = place_of(f, at);
     float *scales = ((struct fp8_room *)d->room)->scales;
-    bool cut = p.col != 0 || count < f->cols, direct = d->to != DTYPE_F16 && !d->w->part[SMOOTH];   /* not through floats */
+    bool cut = p.col != 0 || count < f->cols, direct = is_direct(d);
     uint64_t rows = cut ? 1 : num_min(num_min(count / f->cols, f->rows - p.row), f->b0 - (f->row0 + p.row) % f->b0);
     uint64_t end = num_min(f->cols, p.col + count), n = rows * (end - p.col), base = at - p.col, cols;
     uint64_t b1 = num_min(f->b1, f->cols);

@@ -25,6 +25,7 @@ struct fp8_weight {
     uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles;
     enum advice advice;
     bool comfy;                 /* a ComfyUI file declares it */
+    bool divides;               /* codes are divided by their scale */
 };
 
 static inline const struct fp8_weight *

@@ -127,6 +127,13 @@ number(const json_t *block, const char *key)
     return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
 }
 
+/* Returns the declared size of the groups of affine codes, or 0. null is the library's default. */
+static uint64_t
+group_size(const json_t *block)
+{
+    return json_is_null(json_object_get(block, "group_size")) ? sizes[0] : number(block, "group_size");
+}
+
 /* Returns the entry of module P in a block, or else the block itself. */
 static const json_t *
 find_block(const struct claims *c, const json_t *block, const struct part_name *p)
@@ -141,7 +148,7 @@ find_block(const struct claims *c, const json_t *block, const struct part_name *
 static bool
 take_block(struct mlx *m, const json_t *block, uint64_t product)
 {
-    uint64_t bits = number(block, "bits"), group = number(block, "group_size");
+    uint64_t bits = number(block, "bits"), group = group_size(block);
     bool known = bits >= 1 && bits <= 8 && bits != 7 && (group == 32 || group == 64 || group == 128);
     if (!known || (product != bits * group && product != 0))
         return false;
@@ -153,7 +160,7 @@ take_block(struct mlx *m, const json_t *block, uint64_t product)
 static bool
 take_group(struct mlx *m, const json_t *block, uint64_t product)
 {
-    uint64_t group = number(block, "group_size");
+    uint64_t group = group_size(block);
     for (size_t i = 0; i < SIZES; i++)
         if (group == sizes[i] && bits_in(product, sizes[i]) != 0) {
             *m = (struct mlx){ .bits = bits_in(product, sizes[i]), .group = sizes[i] };
@@ -204,7 +211,7 @@ find_numbers(struct claims *c, const struct table_match *f, struct weight *w, st
     const json_t *block = find_block(c, config_block(c->config), &f->base);
     if (take_block(m, block, product))
         return;
-    if (number(block, "bits") != 0 && number(block, "group_size") != 0)
+    if (number(block, "bits") != 0 && group_size(block) != 0)
         claims_warn_once(c, "bits and group_size in config.json do not match the shapes of MLX weights; using the shapes");
     if (product == 0 || product == 32)
         *m = product == 0 ? (struct mlx){ .bits = 4, .group = 64 } : (struct mlx){ .bits = 1, .group = 32 };

@@ -70,7 +70,6 @@ const struct scheme block_schemes[] = {
         { WORD_DATA_TYPE, "mx_fp6e2m3" }),
     ONLY_DECLARED("NVFP4 with E5M3 scales", { WORD_FORMAT, "nvfp4-e5m3-pack-quantized" },
         { WORD_PACKING, "auto_round:llm_compressor_nvfp4_e5m3" }, { WORD_DATA_TYPE, "nvfp4_v2" }),
-    ONLY_DECLARED("FP8 with inverse scales", { WORD_SEMANTICS, "inverse" }),
     ONLY_DECLARED("blocks of ggml", { WORD_METHOD, "gguf" }, { WORD_FORMAT, "gguf" }, { WORD_FORMAT, "q_*" },
         { WORD_ALGO, "IQ1_S" }, { WORD_ALGO, "IQ2_XS" }),
     { 0 },

@@ -3,6 +3,8 @@
  * activations; auto-round docs/rotation_details.md, export_to_autoround and transforms/spinquant/serialize.py. */
 #include "scheme/rotation.h"
 
+#include "base/str.h"
+
 /* Returns true unless the value is null, false or empty. An object whose config_groups are empty counts as empty. */
 static bool
 says_something(const json_t *v)
@@ -12,6 +14,25 @@ says_something(const json_t *v)
         v = groups;
     return json_object_size(v) != 0 || json_array_size(v) != 0 || json_is_true(v)
         || (json_is_string(v) && json_string_length(v) != 0);
+}
+
+/* Returns true if all transforms of a compressed-tensors model are folded into pairs of weights, whose product is that of the
+ * source. */
+static bool
+is_folded(const json_t *transforms)
+{
+    const char *key;
+    json_t *group;
+    size_t folded = 0;
+    json_object_foreach((json_t *)json_object_get(transforms, "config_groups"), key, group) {
+        const json_t *apply = json_object_get(group, "apply");
+        for (size_t i = 0; i < json_array_size(apply); i++, folded++) {
+            const char *at = json_string_value(json_object_get(json_array_get(apply, i), "location"));
+            if (!at || (!str_same_word(at, "weight_input") && !str_same_word(at, "weight_output")))
+                return false;
+        }
+    }
+    return folded != 0;
 }
 
 const char *
@@ -27,9 +48,14 @@ rotation_evidence(const struct claims *c)
         if (m->key_len >= sizeof prism - 1 && memcmp(m->key, prism, sizeof prism - 1) == 0)
             return "prism.hadamard.*";
     }
-    for (size_t i = 0; i < KEYS; i++)
-        if (says_something(json_object_get(config_block(c->config), keys[i])))
+    for (size_t i = 0; i < KEYS; i++) {
+        const json_t *value = json_object_get(config_block(c->config), keys[i]);
+        if (i == 0 && is_folded(value))
+            catalog_tell(c->catalog, "rotations are folded into the weights (%s in config.json), so that they compute what the "
+                "source computes with others", keys[i]);
+        else if (says_something(value))
             return keys[i];
+    }
     for (size_t t = 0; t < catalog_count(c->catalog); t++)
         for (size_t i = 0; i < SUFFIXES; i++)
             if (claims_strip_name(catalog_at(c->catalog, t), suffixes[i], &ignored))
