@@ -1,6 +1,7 @@
 /* SDNQ. The tensors of a module P:
  *
- *     P.weight        codes: unpacked I8, U8 or F8, or packed in U8; n in total
+ *     P.weight        codes: unpacked I8, U8 or F8, or packed in U8; n in total. Codes of one bit are in I64, eight in the low
+ *                     byte of each word. F16, BF16, F32 and F8_E8M0: the numbers to be scaled
  *     P.scale         [out, 1] per row, [out, G, 1] for G groups a row, [1, 1] for the tensor, or [1, out] next to a
  *                     weight that is stored transposed, [in, out]
  *     P.zero_point    unsigned types only: shaped like the scale
@@ -81,6 +82,20 @@ find_float(struct sdnq_type *type, const char *name)
     return ok && bits == e + m + is_signed && set_packed(type, bits, is_signed, e);
 }
 
+/* Returns the bytes of an element of the codes' tensor. */
+static uint64_t
+word_bytes(const struct sdnq_type *type)
+{
+    return dtype_facts(type->stored)->bytes;
+}
+
+/* Returns true if the weight is stored as numbers, which unquantized weights are, too. */
+static bool
+is_scaled(enum dtype codes)
+{
+    return dtype_in(FLOAT_16, codes) || codes == DTYPE_F8_E8M0;
+}
+
 /* Returns false for a type that is not supported. */
 static bool
 find_type(struct sdnq_type *type, const char *name)
@@ -88,7 +103,13 @@ find_type(struct sdnq_type *type, const char *name)
     static const struct { const char *name; struct sdnq_type type; } plain[] = {
         { "int8", { 8, true, false, DTYPE_I8, 0 } },               { "uint8", { 8, false, false, DTYPE_U8, 0 } },
         { "float8_e4m3fn", { 8, true, false, DTYPE_F8_E4M3, 0 } }, { "fp8", { 8, true, false, DTYPE_F8_E4M3, 0 } },
-        { "float8_e5m2", { 8, true, false, DTYPE_F8_E5M2, 0 } },
+        { "float8_e5m2", { 8, true, false, DTYPE_F8_E5M2, 0 } },   { "float8_e8m0fnu", { 8, true, false, DTYPE_F8_E8M0, 0 } },
+        { "float16", { 16, true, false, DTYPE_F16, 0 } },          { "fp16", { 16, true, false, DTYPE_F16, 0 } },
+        { "bfloat16", { 16, true, false, DTYPE_BF16, 0 } },        { "bf16", { 16, true, false, DTYPE_BF16, 0 } },
+        { "float32", { 32, true, false, DTYPE_F32, 0 } },          { "fp32", { 32, true, false, DTYPE_F32, 0 } },
+        { "uint1", { 1, false, true, DTYPE_I64, 0 } },             { "int1", { 1, false, true, DTYPE_I64, 0 } },
+        { "bool", { 1, false, true, DTYPE_I64, 0 } },              { "fp1", { 1, false, true, DTYPE_I64, 1 } },
+        { "ufp1", { 1, false, true, DTYPE_I64, 1 } },              { "float1_e1m0fnu", { 1, false, true, DTYPE_I64, 1 } },
         { "float8_e4m3fn_sdnq", { 8, true, true, DTYPE_U8, 4 } },
         { "fp7", { 7, true, true, DTYPE_U8, 3 } }, { "fp6", { 6, true, true, DTYPE_U8, 3 } },
         { "fp5", { 5, true, true, DTYPE_U8, 2 } }, { "fp4", { 4, true, true, DTYPE_U8, 2 } },
@@ -314,9 +335,9 @@ check_companions(const struct module *m, const struct sdnq_type *type, struct er
 static bool
 fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *err)
 {
-    static const uint64_t pack[] = { 0, 0, 1, 3, 1, 5, 3, 7, 1 };
+    static const uint64_t pack[] = { 0, 1, 1, 3, 1, 5, 3, 7, 1 };
     const struct shape *s = &m->scale->shape;
-    uint64_t nbytes = m->codes->extent.nbytes, bits = q->type.bits, groups = s->rank == 3 ? shape_dim(s, 1) : 1, n;
+    uint64_t nbytes = m->codes->extent.nbytes / word_bytes(&q->type), bits = q->type.bits, groups = s->rank == 3 ? shape_dim(s, 1) : 1, n;
     if (nbytes % pack[bits] != 0 || !num_mul(&n, nbytes, 8))
         return bad(m, m->codes, "whole packs of codes", err);
     n /= bits;
@@ -336,7 +357,7 @@ fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *transpo
     uint64_t rows = shape_dim(s, 0), across = shape_dim(s, 1);
     if (s->rank == 3 && w->rank == 3 && shape_dim(w, 0) == rows && shape_dim(w, 1) == across) {
         dim[0] = rows;
-        dim[1] = m->codes->extent.nbytes / num_max(rows, 1);
+        dim[1] = m->codes->extent.nbytes / word_bytes(&q->type) / num_max(rows, 1);
         q->group = shape_dim(w, 2);
         return true;
     }
@@ -424,6 +445,9 @@ choose_unconfigured(struct table_match *f, struct module *m, struct weight *w, s
     return claim;
 }
 
+/* Types that no unquantized weight has. */
+#define ALWAYS_CODES DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8)
+
 static enum claim
 choose(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -441,6 +465,10 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     m.cost = config_cost(config);
     if (!configure(&m, err))
         return CLAIM_FAIL;
+    struct sdnq_type type;
+    if (!dtype_in(ALWAYS_CODES, f->codes->dtype) && (!m.scale || !m.name || !find_type(&type, m.name)
+            || type.stored != f->codes->dtype))
+        return CLAIM_NO;
     if (!m.scale)
         return choose_unscaled(&m, err);
     if (!m.open)
@@ -464,14 +492,14 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 {
     const struct sdnq *q = w->own;
     uint64_t end = first + count, from = first / q->group, to = (end - 1) / q->group;
-    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
+    uint64_t size = dtype_facts(w->part[part]->dtype)->bytes, bits = q->type.bits;
     if (part != CODES)
         *s = (struct span){ from * size, (to - from + 1) * size };
-    else if (q->type.bits == 8)
-        *s = (struct span){ first, count };
+    else if (bits >= 8)
+        *s = (struct span){ first * size, count * size };
     else
-        *s = (struct span){ first / 8 * q->type.bits,
-            (end / 8 - first / 8) * q->type.bits + pack_bytes(q->type.bits, end % 8) };
+        *s = (struct span){ first / 8 * bits * size,
+            ((end / 8 - first / 8) * bits + pack_bytes(q->type.bits, end % 8)) * size };
 }
 
 /* Returns the value of a code of a packed float: never infinity, NaN or -0. */
@@ -513,11 +541,17 @@ unpack(const struct decoding *d, uint64_t at, size_t n)
     struct step_room *own = d->room;
     unsigned bits = q->type.bits;
     size_t skip = (size_t)(at % 8);
+    uint64_t size = word_bytes(&q->type);
     if (d->w->scheme == &sdnq_schemes[IN_COLUMNS])
-        return decoding_unit(d, CODES, at / q->cols - d->first / q->cols) + at % q->cols;
-    const uint8_t *x = decoding_bytes(d, CODES, bits == 8 ? at : at / 8 * bits);
-    if (bits == 8)
+        return decoding_unit(d, CODES, at / q->cols - d->first / q->cols) + at % q->cols * size;
+    const uint8_t *x = decoding_bytes(d, CODES, (bits >= 8 ? at : at / 8 * bits) * size);
+    if (bits >= 8)
         return x;
+    if (bits == 1) {
+        for (size_t i = 0; i < n; i++)
+            own->codes[i] = x[(skip + i) / 8 * size] >> (skip + i) % 8 & 1;
+        return own->codes;
+    }
     if (bits == 2 || bits == 4) {
         d->k->bits_stream(own->codes, x, skip, n, bits);
         return own->codes;
@@ -536,6 +570,17 @@ step_size(const struct weight *w, uint64_t at, uint64_t left)
     if (w->scheme == &sdnq_schemes[IN_COLUMNS])
         n = num_min(n, q->cols - at % q->cols);
     return (size_t)(at % q->group != 0 ? num_min(n, q->group - at % q->group) : n);
+}
+
+/* Multiplies n numbers by their scales. */
+static void
+decode_scaled(const struct decoding *d, const uint8_t *x, size_t n, const float *scales, float *v, uint8_t *y)
+{
+    const struct sdnq *q = d->w->own;
+    enum dtype in = d->w->part[SCALE]->dtype, stored = q->type.stored;
+    for (size_t i = 0; i < n; i++)
+        v[i] = scale_round(in, scale_value(stored, x, i) * scales[i / q->group]);
+    kernels_round(d->k, d->to, y, v, n);
 }
 
 /* Uses the faster kernels for signed types, unless T, the type of the scales, requires a second rounding. */
@@ -560,7 +605,9 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         scale_read(d, ZERO, at / q->group, groups, terms);
     for (size_t i = 0; i < groups && !d->w->part[ZERO]; i++)
         terms[i] = integers ? (float)(1U << (type->bits - 1)) : -0.0f;
-    if (once && dtype_is_float8(codes))
+    if (is_scaled(codes))
+        decode_scaled(d, x, n, scales, v, y);
+    else if (once && dtype_is_float8(codes))
         step_fp8(d, y, codes, x, n, scales, group, v);
     else if (integers)
         step_codes8(d, y, x, 0, n, &c, v);
@@ -582,7 +629,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static const struct scheme_row rows[] = {
-    { .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8), .becomes = ".weight", .choose = choose,
+    { .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8, HAS(I64), HAS_FLOAT_16, HAS(F8_E8M0)),
+      .becomes = ".weight", .choose = choose,
       .companions = {
         COMPANION(".scale", ANY, EVIDENCE, SCALE, .part = SCALE),
         COMPANION(".zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) },
@@ -596,7 +644,8 @@ static const struct scheme_row rows[] = {
 
 /* The first scheme finds the weights of all. */
 const struct scheme sdnq_schemes[] = {
-    [IN_ROWS] = SDNQ(WORDS({ WORD_METHOD, "sdnq" }), .knows = knows, .rows = rows, .nrows = sizeof rows / sizeof *rows, .fit = fit, .run = run, .decode = decode,
+    [IN_ROWS] = SDNQ(WORDS({ WORD_METHOD, "sdnq" }), .knows = knows, .rows = rows, .nrows = sizeof rows / sizeof *rows,
+        .fit = fit, .run = run, .decode = decode,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
     [IN_COLUMNS] = SDNQ(.run = run, .strip = table_strip, .decode = decode,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),

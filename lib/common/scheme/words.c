@@ -151,7 +151,7 @@ words_read_block(struct words *words, const char *file, const char *at, const js
         struct walk walk = { .words = words, .file = file, .at = at };
         follow(&walk, &places[i], 0, block);
     }
-    words->hint = "--config none reads no config, --input-scheme names the scheme";
+    words->hint = "ignore the config with --config none, name the scheme with --input-scheme, or ";
 }
 
 void
@@ -210,7 +210,6 @@ words_read_keys(struct words *words, const struct catalog *catalog)
 bool
 words_refuse(const struct words *words, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s; %s%suse the unquantized model or another quantization of it",
-        words->text, words->fault == WORDS_UNKNOWN && words->hint ? words->hint : "",
-        words->fault == WORDS_UNKNOWN && words->hint ? "; or " : "");
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s; %suse the unquantized model or another quantization of it",
+        words->text, words->fault == WORDS_UNKNOWN && words->hint ? words->hint : "");
 }
