@@ -77,7 +77,8 @@ struct catalog_config {
     const char *text;           /* n bytes */
     size_t n;
 };
-enum { CATALOG_CONFIGS = 5 };
+enum { CATALOG_CONFIGS = 6 };
+#define CATALOG_DESCRIPTION "quant_model_description"   /* begins the name of ModelSlim's file */
 
 /* Adds a config; at most CATALOG_CONFIGS. Copies text and name. */
 bool catalog_add_config(struct catalog *c, const struct catalog_config *config, struct err *err);

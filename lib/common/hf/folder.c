@@ -43,6 +43,8 @@ hf_folder_is_copied(const char *name, bool quantization)
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
         if (str_ends(name, weights[i]))
             return false;
+    if (quantization && strncmp(name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) == 0 && str_ends(name, ".json"))
+        return false;
     for (size_t i = 0; quantization && i < sizeof quantizers / sizeof *quantizers; i++)
         if (strcmp(name, quantizers[i]) == 0)
             return false;

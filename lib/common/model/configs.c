@@ -75,13 +75,36 @@ configs_read_config(struct catalog *catalog, const char *path, bool pipe_ok, str
     return ok;
 }
 
+/* Adds ModelSlim's description, whose name varies. Of several, the first in the order of names. */
+static bool
+read_description(struct catalog *catalog, const char *dir, size_t n, struct inputs *inputs, struct err *err)
+{
+    struct names found = { 0 };
+    char *folder = n != 0 ? strndup(dir, n) : strdup(".");
+    DIR *d = folder ? opendir(folder) : NULL;
+    const char *name;
+    bool ok = folder ? true : err_memory(err, n);
+    while (ok && d && (name = folder_next(d, err)) != NULL)
+        ok = strncmp(name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) != 0 || !str_ends(name, ".json")
+            || names_add(&found, name, strlen(name), err);
+    names_sort(&found);
+    char *path = ok && found.n != 0 ? folder_path(dir, n, found.name[0], err) : NULL;
+    ok = ok && err->kind == ERR_NONE && (!path || configs_read_config(catalog, path, false, inputs, err));
+    free(path);
+    names_clear(&found);
+    if (d)
+        closedir(d);
+    free(folder);
+    return ok;
+}
+
 bool
 configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct inputs *inputs, struct err *err)
 {
     /* In this order: transformers and most others; ModelOpt; SDNQ and exllamav2; AutoGPTQ; llm-awq. */
-    static const char *const names[CATALOG_CONFIGS] = { "config.json", "hf_quant_config.json",
+    static const char *const names[CATALOG_CONFIGS - 1] = { "config.json", "hf_quant_config.json",
         "quantization_config.json", "quantize_config.json", "quant_config.json" };
-    for (size_t i = 0; i < CATALOG_CONFIGS; i++) {
+    for (size_t i = 0; i < CATALOG_CONFIGS - 1; i++) {
         char *path = folder_path(dir, n, names[i], err);
         bool there = path && small_file_exists(path, inputs, err);
         bool ok = path && err->kind == ERR_NONE && (!there || configs_read_config(catalog, path, false, inputs, err));
@@ -91,7 +114,7 @@ configs_read_configs(struct catalog *catalog, const char *dir, size_t n, struct 
         if (!ok)
             return false;
     }
-    return true;
+    return inputs->fetch || read_description(catalog, dir, n, inputs, err);
 }
 
 /* --- other files --------------------------------------------------------------------------------------- */

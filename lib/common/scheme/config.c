@@ -20,7 +20,7 @@ enum { GROUPS = 256 };
 struct group {
     struct modules targets;
     bool by_class;                      /* it also targets all modules of a class */
-    const json_t *weights;              /* its entry "weights"; borrowed from the block */
+    const json_t *weights, *format;     /* its entries; borrowed from the block */
 };
 
 /* Caches which groups target a module by name, because a weight looks up several keys. */
@@ -205,6 +205,7 @@ read_groups(struct config *config, struct err *err)
         config->ngroups++;
         group->targets.cost = &config->cost;
         group->weights = weights;
+        group->format = json_object_get(found, "format");
         for (size_t i = 0; i < json_array_size(targets); i++) {
             const json_t *target = json_array_get(targets, i);
             group->by_class = group->by_class || is_class(target);
@@ -257,10 +258,16 @@ config_new(struct config **out, const struct catalog *catalog, struct words *wor
     if (!config->cache)
         return err_memory(err, sizeof *config->cache);
     for (size_t i = 0; i < catalog_config_count(catalog); i++) {
+        const struct catalog_config *text = catalog_config_at(catalog, i);
         bool first = !config->block;
         struct err ignored;
+        if (strncmp(text->name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) == 0) {
+            if (!words_read_description(words, catalog, text, err))
+                return false;
+            continue;
+        }
         err_init(&ignored);
-        if (!read_blocks(config, words, catalog_config_at(catalog, i), first ? err : &ignored) && first)
+        if (!read_blocks(config, words, text, first ? err : &ignored) && first)
             return false;
     }
     read_metadata(config, words, catalog);
@@ -338,9 +345,9 @@ fill_cache(const struct config *config, const char *module, size_t n, struct err
     return true;
 }
 
-bool
-config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
-    struct err *err)
+/* Looks up `key` in the weights of the groups that target a module, or their format if it is NULL. */
+static bool
+look_up(const struct config *config, const char *module, size_t n, const char *key, const json_t **value, struct err *err)
 {
     bool by_name = false, agree = true;
     *value = NULL;
@@ -348,7 +355,7 @@ config_weights(const struct config *config, const char *module, size_t n, const 
         return false;
     for (size_t i = 0; i < config->ngroups; i++) {
         const struct group *group = &config->group[i];
-        const json_t *declared = json_object_get(group->weights, key);
+        const json_t *declared = key ? json_object_get(group->weights, key) : group->format;
         bool named = config->cache->named[i];
         if ((!named && !group->by_class) || (by_name && !named))
             continue;
@@ -362,6 +369,30 @@ config_weights(const struct config *config, const char *module, size_t n, const 
     }
     *value = agree ? *value : NULL;
     return true;
+}
+
+bool
+config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
+    struct err *err)
+{
+    return look_up(config, module, n, key, value, err);
+}
+
+bool
+config_format(const struct config *config, const char *module, size_t n, const char **format, struct err *err)
+{
+    const json_t *value;
+    if (!look_up(config, module, n, NULL, &value, err))
+        return false;
+    *format = json_string_value(value ? value : json_object_get(config->block, "format"));
+    return true;
+}
+
+bool
+config_says(const struct config *config, const char *key, const char *word)
+{
+    const char *value = json_string_value(json_object_get(config->block, key));
+    return value && str_same_word(value, word);
 }
 
 /* Reads groups of a row: strategy "group" and their group_size. */

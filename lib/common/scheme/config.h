@@ -43,6 +43,13 @@ uint64_t config_number(const struct config *config, const char *key);
 bool config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
     struct err *err);
 
+/* Returns the format of compressed-tensors that applies to a module: that of its group, or else of the block; NULL if none is
+ * declared. Fails like config_weights. */
+bool config_format(const struct config *config, const char *module, size_t n, const char **format, struct err *err);
+
+/* Returns true if the block has this word, in any case, under a key. */
+bool config_says(const struct config *config, const char *key, const char *word);
+
 /* Finds the rows and columns that share a scale in a module: weight_block_size, or the block_structure of its group, or 1
  * and group_size if the strategy is "group". *known is false if none of them is declared, or the value is invalid. */
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,

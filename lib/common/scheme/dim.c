@@ -37,8 +37,9 @@ dim_is_one(const struct tensor *t)
 bool
 dim_is_one_each(const struct tensor *t, const struct tensor *codes)
 {
-    return dim_is_one(t) || (codes->shape.rank == 3 && t->shape.rank == 1
-        && shape_dim(&t->shape, 0) == shape_dim(&codes->shape, 0));
+    uint64_t n;
+    return dim_is_one(t) || (codes->shape.rank == 3 && t->shape.rank != 0 && shape_numel(&t->shape, &n)
+        && n == shape_dim(&codes->shape, 0) && shape_dim(&t->shape, 0) == n);
 }
 
 bool

@@ -6,7 +6,14 @@
  *                                    P.pre_quant_scale [in]. Stacked experts are called X, X_weight_scale ..., and may
  *                                    be transposed: [E, in/2, out], scales [E, in/16, out]
  *     NVFP4 of ComfyUI               the same names, but the high nibble first and scales in tiles (swizzle.h)
+ *     stacked experts                X.weight_packed or X_packed [E, out, in/2], scale [E, out, in/16], global scale F32 one,
+ *                                    [E] or [E, 1]
+ *     NVFP4 of Inkling               X [E, out, in/2], X.scale E4M3 [E, out, in/16], X.scale2 F32 [E], a factor
+ *     NVFP4-E5M3 (AutoRound)         P.weight_packed, P.weight_scale U8, unsigned E5M3, [out, in/16] or [out, in/32], or these
+ *                                    in one column. Only config.json declares it
  *     MXFP4                          P.weight_packed or P.weight [out, in/2], P.weight_scale E8M0 [out, in/32]
+ *     MXINT4 (AutoRound)             the tensors of MXFP4, but a code is a sign and k, of 3 bits: k/4. Only config.json
+ *                                    declares it
  *     gpt-oss                        X_blocks [E, out, in/32, 16], X_scales [E, out, in/32]; the model computes with
  *                                    X [E, in, out]. In the original release X.blocks and X.scales, and X [E, out, in]
  *     DeepSeek                       P.weight I8 [out, in/2], P.scale E8M0 [out, in/32] or [out, in/16]
@@ -21,6 +28,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "base/str.h"
 #include "scheme/dim.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
@@ -65,6 +73,20 @@ static bool
 fit_nvfp4_ct(struct table_match *f, struct weight *w, struct err *err)
 {
     return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .divides = true }, err);
+}
+
+/* The group follows from the number of scales, whatever their shape. */
+static bool
+fit_e5m3(struct table_match *f, struct weight *w, struct err *err)
+{
+    uint32_t group = (uint32_t)(f->codes->extent.nbytes / num_max(w->part[FP4_SCALE]->extent.nbytes, 1) * 2);
+    return define(f->claims, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E4M3, .e5m3 = true }, err);
+}
+
+static bool
+fit_mxint4(struct table_match *f, struct weight *w, struct err *err)
+{
+    return define(f->claims, w, (struct fp4){ .group = 32, .scale = DTYPE_F8_E8M0, .integers = true }, err);
 }
 
 static bool
@@ -173,6 +195,45 @@ nvfp4_fits(const struct table_match *f)
     return dim_scale_each(f->codes, f->with[0], 8) && dim_is_one_each(f->with[1], f->codes);
 }
 
+/* Groups of 16 or 32, in rows or in one column. */
+static bool
+e5m3_fits(const struct table_match *f)
+{
+    const struct tensor *scale = f->with[0];
+    uint64_t codes = f->codes->extent.nbytes, scales = scale->extent.nbytes;
+    uint64_t each = scales != 0 && codes % scales == 0 ? codes / scales : 0;
+    bool column = scale->shape.rank == 2 && dim_cols(scale) == 1 && f->codes->shape.rank == 2;
+    return (each == 8 || each == 16) && dim_cols(f->codes) % each == 0 && (column || dim_scale_each(f->codes, scale, each));
+}
+
+/* Returns true if the scales are one for 16 codes, which MXFP4 does not have. */
+static bool
+is_in_16(const struct table_match *f)
+{
+    return dim_scale_each(f->codes, f->with[0], 8);
+}
+
+static enum claim
+choose_e5m3(struct table_match *f, struct weight *w, struct err *err)
+{
+    const struct config *config = f->claims->config;
+    const char *format;
+    if (!config_format(config, f->base.base, f->base.base_len, &format, err))
+        return CLAIM_FAIL;
+    bool declared = (format && str_same_word(format, "nvfp4-e5m3-pack-quantized"))
+        || config_says(config, "packing_format", "auto_round:llm_compressor_nvfp4_e5m3")
+        || config_says(config, "data_type", "nvfp4_v2");
+    return declared ? table_match(f, w, err) : CLAIM_NO;
+}
+
+static enum claim
+choose_mxint4(struct table_match *f, struct weight *w, struct err *err)
+{
+    const struct config *config = f->claims->config;
+    bool declared = config_says(config, "data_type", "mx_int") || config_says(config, "data_type", "mx_int4");
+    return declared ? table_match(f, w, err) : CLAIM_NO;
+}
+
 static bool
 is_mxfp4(const struct table_match *f)
 {
@@ -258,6 +319,19 @@ gptoss_fits(const struct table_match *f)
 
 /* Of schemes with common names, the one that requires more evidence comes first. */
 const struct scheme fp4_schemes[] = {
+    { .code = "nvfp4-e5m3", .name = "NVFP4-E5M3", .fit = fit_e5m3, FP4_BY_ROWS,
+        WORDS({ WORD_FORMAT, "nvfp4-e5m3-pack-quantized" }, { WORD_PACKING, "auto_round:llm_compressor_nvfp4_e5m3" },
+            { WORD_DATA_TYPE, "nvfp4_v2" }), ROWS({
+        PACKED, .choose = choose_e5m3, .fits = e5m3_fits,
+        .shapes = "[out, in/2], weight_scale [out, in/16] or [out, in/32], or as one column", .companions = {
+            SCALE(".weight_scale", IS(U8), EVIDENCE, .part = FP4_SCALE) } }) },
+    { .code = "mxint4", .name = "MXINT4", .fit = fit_mxint4, FP4_BY_ROWS,
+        WORDS({ WORD_DATA_TYPE, "mx_int" }, { WORD_DATA_TYPE, "mx_int4" }), ROWS({
+        PACKED, .choose = choose_mxint4, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
+        .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+    { .code = "nvfp4-e5m3", .name = "4-bit floats with scales of an unknown type", .describe = table_describe,
+        .ask = "config.json (--config) declares it; NVFP4-E5M3 is decoded", ROWS({
+        PACKED, .is = is_in_16, .companions = { SCALE(".weight_scale", IS(U8), EVIDENCE) } }) },
     { .code = "nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS,
         WORDS({ WORD_FORMAT, "nvfp4-pack-quantized" }, { WORD_DATA_TYPE, "nv_fp" }, { WORD_DATA_TYPE, "nv_fp4" },
             { WORD_DATA_TYPE, "nv_fp4_with_static_gs" }, { WORD_DATA_TYPE, "nv_fp4_rtn" },
@@ -265,9 +339,13 @@ const struct scheme fp4_schemes[] = {
             { WORD_DATA_TYPE, "nvfp4_v2_with_global_scale" }), ROWS({
         PACKED, .fits = nvfp4_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale",
         .companions = { SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
-            SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES) } }) },
+            SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES) } }, {
+        .codes = "_packed", .dtypes = FP4, .becomes = "", .fits = nvfp4_fits,
+        .shapes = "[E, out, in/2], scale [E, out, in/16], one global_scale for each expert",
+        .companions = { SCALE("_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
+            SCALE("_global_scale", IS(F32), EVIDENCE, .part = FP4_SCALE_2) } }) },
     { .code = "mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
-        WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
+        WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DESCRIPTION, "W4A8_MXFP" }, { WORD_DESCRIPTION, "W4A4_MXFP4" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
             { WORD_DATA_TYPE, "mx_fp4e2m1" }, { WORD_DATA_TYPE, "mx_fp_rceil" }), ROWS({
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
@@ -299,7 +377,11 @@ const struct scheme fp4_schemes[] = {
         { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_scale_2",
             .companions = { NVFP4_PARTS } },
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
-            "one per expert", .companions = { EXPERT_PARTS } }) },
+            "one per expert", .companions = { EXPERT_PARTS } },
+        { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], scale [E, out, in/16], scale2 [E]", .companions = {
+            SCALE(".scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
+            SCALE(".scale2", IS(F32), EVIDENCE, .part = FP4_SCALE_2) },
+            ALSO(BELONGS(".input_amax", ACTIVATION), BELONGS(".original_shape", SHAPE)) }) },
     { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
         WORDS({ WORD_METHOD, "quark" }, { WORD_ALGO, "MXFP4" }, { WORD_ALGO, "W4A8_MXFP4_FP8" },
             { WORD_ALGO, "W4A16_MXFP4" }, { WORD_PACK_METHOD, "order" }, { WORD_PACK_METHOD, "reorder" }), ROWS(

@@ -15,6 +15,8 @@ struct fp4 {
                                  * their elements */
     uint32_t group;
     enum dtype scale;           /* type of the scale bytes: F8_E4M3 or F8_E8M0 */
+    bool e5m3;                  /* no: they are unsigned E5M3 */
+    bool integers;              /* codes are a sign and three bits of magnitude, in quarters */
     bool lanes;
     bool high_first;            /* the high nibble of a byte comes first */
     bool plus_zero;             /* code 8 is +0, as in the table of the tool that wrote it */

@@ -8,7 +8,7 @@
 static bool
 nvfp4(struct fp4_blocks *b, const struct weight *w, const struct fp4 *f)
 {
-    if (f->group != 16 || f->scale != DTYPE_F8_E4M3 || f->lanes || f->tiles != 0 || f->high_first || w->part[FP4_SMOOTH]
+    if (f->group != 16 || f->scale != DTYPE_F8_E4M3 || f->e5m3 || f->lanes || f->tiles != 0 || f->high_first || w->part[FP4_SMOOTH]
             || f->cols % NVFP4_ELEMS != 0 || w->shape.rank > FP4_BLOCKS_RANK)
         return false;
     b->dtype = DTYPE_NVFP4;

@@ -10,6 +10,7 @@
  */
 #include "scheme/fp4.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/num.h"
@@ -25,7 +26,9 @@ static const float *
 map_of(const struct fp4 *f)
 {
     static const float plus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
-    return f->plus_zero ? plus_zero : fp4_values;
+    static const float integers[] = { 0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f,
+        -0.0f, -0.25f, -0.5f, -0.75f, -1, -1.25f, -1.5f, -1.75f };
+    return f->integers ? integers : f->plus_zero ? plus_zero : fp4_values;
 }
 
 /* --- the bytes of a run */
@@ -96,6 +99,14 @@ fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
 
 /* --- decoding */
 
+/* Returns the value of a scale: 5 bits of exponent, 3 of mantissa, no sign, a bias of 15. */
+static float
+e5m3_value(unsigned code)
+{
+    unsigned e = code >> 3, m = code & 7;
+    return code == 0xff ? NAN : ldexpf((float)(e != 0 ? 8 + m : m), (int)(e != 0 ? e : 1) - 18);
+}
+
 /* Computes the scales of an expert. */
 static void
 find_scales(const struct decoding *d, uint64_t expert)
@@ -106,7 +117,7 @@ find_scales(const struct decoding *d, uint64_t expert)
     float second = t && !d->plain ? scale_at(d, FP4_SCALE_2, dim_is_one(t) ? 0 : expert) : 1;
     room->expert = expert;
     for (unsigned code = 0; code < FP4_SCALES; code++) {
-        float v = float8_to_float(f->scale, (uint8_t)code);
+        float v = f->e5m3 ? e5m3_value(code) : float8_to_float(f->scale, (uint8_t)code);
         room->of_code[code] = !t || d->plain ? v : f->divides ? v / second : v * second;
     }
 }
@@ -222,7 +233,7 @@ void
 fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct fp4 *f = w->own;
-    int n = snprintf(buf, SCHEME_DETAIL, "E2M1, groups of %u", f->group);
+    int n = snprintf(buf, SCHEME_DETAIL, "%s, groups of %u", f->integers ? "sign and 3 bits" : "E2M1", f->group);
     if (w->vague)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", %u dimensions", w->part[FP4_CODES]->shape.rank);
     else if (f->tiles != 0)
@@ -242,7 +253,7 @@ fp4_grid(const struct weight *w, struct weight_grid *g)
     const struct fp4 *f = w->own;
     const struct tensor *second = w->part[FP4_SCALE_2];
     bool stack = second && w->shape.rank == 3 && is_list(second, shape_dim(&w->shape, 0));      /* one for each expert */
-    if (w->part[FP4_SMOOTH] || (second && !dim_is_one(second) && !stack))
+    if (w->part[FP4_SMOOTH] || f->e5m3 || f->integers || (second && !dim_is_one(second) && !stack))
         return;
     *g = (struct weight_grid){ .codes = GRID_E2M1, .bits = 4, .group = f->lanes ? 0 : f->group, .scale = f->scale,
         .plus_zero = f->plus_zero, .divides = f->divides, .exact = !second, .second = second };

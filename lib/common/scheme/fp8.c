@@ -4,7 +4,7 @@
  *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, X_weight_scale (ModelOpt's experts), P.scale,
  *     P.qscale_weight, P.scale_weight
  *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (smooth.h)
- *     P.weight_zero_point          all zero
+ *     P.weight_zero_point          all zero; ModelSlim calls it P.weight_offset
  *
  * Scales are factors. GPTQModel's weight_scale_inv is a divisor, which weight_scale_semantics in config.json declares.
  *
@@ -25,6 +25,7 @@
 #include "scheme/fp8_priv.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
+#include "scheme/zeros.h"
 
 /* Sees the weight as E matrices of R x C. Rank 3 is stacked experts; any other rank is one matrix. */
 static struct fp8_cover
@@ -138,16 +139,6 @@ fp8_fused_is_unused(const struct claims *c, const struct tensor *scale)
 
 /* --- companions */
 
-/* Checks that a zero point is all zero. compressed-tensors writes such a tensor for symmetric weights. */
-static bool
-check_zero_point(const struct claims *c, const struct tensor *t, struct err *err)
-{
-    char name[STR_SHOWN];
-    bool zero;
-    return claims_is_zero(c, t, &zero, err) && (zero || err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: an FP8 weight "
-        "with a nonzero zero point is not supported", str_shown(name, t->name, t->name_len)));
-}
-
 /* Returns true for a tensor scaled_fp8. It has no data; diffusion models use it to mark a file with P.scale_weight scales. */
 static bool
 is_marker(const struct tensor *t)
@@ -198,9 +189,9 @@ check_fused(const struct weight *w, struct err *err)
 static bool
 is_inverse(const struct claims *c, const struct tensor *scale)
 {
-    const char *semantics = json_string_value(json_object_get(config_block(c->config), "weight_scale_semantics"));
     struct part_name ignored;
-    return scale && semantics && str_same_word(semantics, "inverse") && claims_strip_name(scale, ".weight_scale_inv", &ignored);
+    return scale && config_says(c->config, "weight_scale_semantics", "inverse")
+        && claims_strip_name(scale, ".weight_scale_inv", &ignored);
 }
 
 static bool
@@ -217,7 +208,7 @@ fit(struct table_match *found, struct weight *w, struct err *err)
     bool ok = smooth_check(w->part[SMOOTH], found->codes, f.cols, err) && (!m.split || check_fused(w, err))
         && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
         && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
-        && (!zero || check_zero_point(c, zero, err));
+        && zeros_check(c, zero, "an FP8 weight", err);
     f.comfy = ok && comfy_marker_is_there(c, found->codes);
     f.divides = ok && is_inverse(c, w->part[SCALE]);
     struct fp8_weight *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
@@ -345,7 +336,7 @@ grid(const struct weight *w, struct weight_grid *g)
 }
 
 #define SMOOTH_PART COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH)
-#define ZERO_POINT_PART COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)
+#define ZERO_POINT_PART COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT), OR(".weight_offset")
 
 static const struct scheme_row rows[] = {
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .companions = {
@@ -368,7 +359,7 @@ static const struct scheme_row rows[] = {
 /* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {
     [FP8_PLAIN] = FP8("fp8", "FP8",
-        WORDS({ WORD_METHOD, "fp8" }, { WORD_SEMANTICS, "inverse" }, { WORD_METHOD, "w8a8_fp8" }, { WORD_METHOD, "ptpc_fp8" },
+        WORDS({ WORD_METHOD, "fp8" }, { WORD_DESCRIPTION, "WFP8AFP8_DYNAMIC" }, { WORD_SEMANTICS, "inverse" }, { WORD_METHOD, "w8a8_fp8" }, { WORD_METHOD, "ptpc_fp8" },
             { WORD_METHOD, "fp8_per_tensor" }, { WORD_METHOD, "fp8_per_block" }, { WORD_METHOD, "deepseek_v4_fp8" },
             { WORD_FORMAT, "float-quantized" }, { WORD_FORMAT, "naive-quantized" }, { WORD_FORMAT, "fp8" },
             { WORD_FORMAT, "float8_e4m3fn" }, { WORD_FORMAT, "float8_e5m2" }, { WORD_FORMAT, "float8_e4m3fnuz" },
@@ -384,7 +375,7 @@ const struct scheme fp8_schemes[] = {
         .variant = variant, .rows = rows, .nrows = sizeof rows / sizeof *rows),
     [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8", WORDS({ WORD_METHOD, "fbgemm_fp8" })),
     [FP8_MX] = FP8(SCHEME_MXFP8, "MXFP8",
-        WORDS({ WORD_METHOD, "modelopt_mxfp8" }, { WORD_METHOD, "mxfp8" }, { WORD_FORMAT, "mxfp8-quantized" },
+        WORDS({ WORD_METHOD, "modelopt_mxfp8" }, { WORD_DESCRIPTION, "W8A8_MXFP8" }, { WORD_METHOD, "mxfp8" }, { WORD_FORMAT, "mxfp8-quantized" },
             { WORD_ALGO, "MXFP8" }, { WORD_DATA_TYPE, "mx_fp8" }, { WORD_DATA_TYPE, "mx_fp8e4m3" },
             { WORD_DATA_TYPE, "mx_fp8e5m2" })),
     [FP8_MX_TILES] = FP8(SCHEME_MXFP8_COMFY, "MXFP8"),

@@ -1,10 +1,12 @@
-/* INT8: codes of one byte, as stored by compressed-tensors (int-quantized, naive-quantized), ModelOpt and Quark. The tensors
- * of a module P:
+/* INT8: codes of one byte, as stored by compressed-tensors (int-quantized, naive-quantized), ModelOpt, Quark and ModelSlim.
+ * The tensors of a module P:
  *
  *     P.weight               I8 [out, in], two's complement; may also hold codes of fewer bits
  *     P.weight_scale         F16, BF16, F32: see blocks.h
  *     P.weight_zero_point    I8, shaped like the scale; absent if the model is symmetric
  *     P.pre_quant_scale      [in], ModelOpt only: see smooth.h
+ *     P.weight_offset        ModelSlim only, all zero: its writers differ in the sign of others
+ *     P.deq_scale, P.quant_bias, P.input_offset      ModelSlim's W8A8_MIX: what its static form uses instead of the scale
  *
  *     V[o][i] = RN32((weight[o][i] - zero_point) * scale)
  *
@@ -20,8 +22,10 @@
 #include "scheme/dim.h"
 #include "scheme/scale.h"
 #include "scheme/smooth.h"
+#include "scheme/zeros.h"
 
 enum { CODES, SCALE, ZERO, SMOOTH };                    /* parts */
+enum { OFFSET = 3 };                                    /* index of a companion */
 
 struct int8 {
     struct blocks blocks;
@@ -48,7 +52,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
         : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     w->vague = own->open != NULL;
-    return codes_check_zeros(f, zero, err) && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
+    return codes_check_zeros(f, zero, err) && zeros_check(f->claims, f->with[OFFSET], "an INT8 weight", err)
+        && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
 }
 
 static void
@@ -151,7 +156,9 @@ grid(const struct weight *w, struct weight_grid *g)
 #define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
     COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
-    COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH) } })
+    COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH), \
+    COMPANION(".weight_offset", FLOAT, OPTIONAL, ZERO_POINT) }, \
+    ALSO(BELONGS(".deq_scale", ACTIVATION), BELONGS(".quant_bias", ACTIVATION), BELONGS(".input_offset", ACTIVATION)) })
 
 const struct scheme int8_schemes[] = {
     {
@@ -171,7 +178,8 @@ const struct scheme int8_schemes[] = {
         .name = "INT8",
         WORDS({ WORD_FORMAT, "int-quantized" }, { WORD_ALGO, "W8A16" }, { WORD_ALGO, "W8A8_SQ_PER_CHANNEL" },
             { WORD_ALGO, "INT8_SQ" }, { WORD_ALGO, "INT8_WO" }, { WORD_METHOD, "experts_int8" },
-            { WORD_METHOD, "w8a8_int8" }),
+            { WORD_METHOD, "w8a8_int8" }, { WORD_DESCRIPTION, "W8A8_DYNAMIC" }, { WORD_DESCRIPTION, "W8A16" },
+            { WORD_DESCRIPTION, "W8A8_MIX" }, { WORD_DESCRIPTION, "W4A4_DYNAMIC" }, { WORD_DESCRIPTION, "W4A16" }),
         INT8_ROW(NULL),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [SMOOTH] = NEED_RUN },

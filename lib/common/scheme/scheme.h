@@ -177,7 +177,7 @@ enum word_place {
 };
 
 /* A word by which a config declares weights of a scheme. Case and '-' for '_' do not matter; '*' matches any characters. */
-struct word {
+struct scheme_word_row {
     enum word_place place;
     const char *text;
 };
@@ -188,7 +188,7 @@ struct scheme {
     const char *ask;            /* hint appended to a refusal: what input would decide; or NULL */
     const struct scheme_row *rows;      /* nrows rows, tried in turn */
     size_t nrows;
-    const struct word *words;           /* ends with an entry without text; or NULL */
+    const struct scheme_word_row *words;           /* ends with an entry without text; or NULL */
     bool (*knows)(enum word_place place, const char *word);     /* for words that a rule describes; or NULL */
 
     /* Checks what a row matched, with w->part set, and sets w->own and whatever the row does not define. Returns false with

@@ -466,8 +466,14 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     if (!configure(&m, err))
         return CLAIM_FAIL;
     struct sdnq_type type;
-    if (!dtype_in(ALWAYS_CODES, f->codes->dtype) && (!m.scale || !m.name || !find_type(&type, m.name)
-            || type.stored != f->codes->dtype))
+    bool ignored = false;
+    if (!dtype_in(ALWAYS_CODES, f->codes->dtype)) {
+        if (!m.scale || !m.name || !find_type(&type, m.name) || type.stored != f->codes->dtype)
+            return CLAIM_NO;
+        if (!config_ignores(config, f->base.base, f->base.base_len, &ignored, err))
+            return CLAIM_FAIL;
+    }
+    if (ignored)
         return CLAIM_NO;
     if (!m.scale)
         return choose_unscaled(&m, err);

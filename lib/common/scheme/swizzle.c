@@ -41,7 +41,7 @@ kind_of(const struct tensor *codes, const struct tensor *scale)
 static bool
 config_is_plain(const struct config *config)
 {
-    static const char *const methods[] = { "modelopt", "compressed-tensors", "quark", "fp8", NULL };
+    static const char *const methods[] = { "modelopt", "compressed-tensors", "quark", "fp8", "mxfp8", NULL };
     return config_method_is(config, methods);
 }
 

@@ -51,7 +51,7 @@ struct companion {
     unsigned shapes;            /* a set whose meaning the scheme's fit() defines */
 };
 
-enum { COMPANIONS = 9 };
+enum { COMPANIONS = 10 };
 
 struct scheme_row {
     const char *codes;          /* suffix of the codes' name; the base is what precedes it. NULL: another row of the file
@@ -83,7 +83,7 @@ struct scheme_row {
     .nrows = sizeof (const struct scheme_row[]){ __VA_ARGS__ } / sizeof(struct scheme_row)
 
 /* The words of a scheme. */
-#define WORDS(...) .words = (const struct word[]){ __VA_ARGS__, { 0 } }
+#define WORDS(...) .words = (const struct scheme_word_row[]){ __VA_ARGS__, { 0 } }
 
 /* A scheme that is recognised but not decoded: code, name, rows. DECLARED also has words, before the rows; ONLY_DECLARED has
  * nothing else, because its tensors look like those of another scheme. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pull.h"
 #include "base/str.h"
 #include "scheme/table.h"
 
@@ -38,12 +39,16 @@ static const struct place {
 };
 
 /* Words that describe weights of several schemes, or weights that are not quantized. */
-static const struct word general[] = {
+static const struct scheme_word_row general[] = {
     { WORD_FORMAT, "dense" }, { WORD_FORMAT, "mixed-precision" }, { WORD_ALGO, "MIXED_PRECISION" }, { WORD_ALGO, "NO_QUANT" },
     { WORD_PACKING, "auto_round:fake" }, { WORD_DATA_TYPE, "float" }, { WORD_DATA_TYPE, "fp" }, { WORD_DATA_TYPE, "fp16" },
     { WORD_DATA_TYPE, "bf16" }, { WORD_DATA_TYPE, "fp32" }, { WORD_DESCRIPTION, "FLOAT" }, { WORD_DESCRIPTION, "W16A16S" },
+    { WORD_DESCRIPTION, "C8" }, { WORD_DESCRIPTION, "FAQuant" },
     { 0 },
 };
+
+/* What to do about an unknown word in a file. */
+static const char hint[] = "ignore the config with --config none, name the scheme with --input-scheme, or ";
 
 /* --- one word */
 
@@ -54,7 +59,7 @@ is_word(const char *known, const char *word)
 }
 
 static bool
-has_word(const struct word *list, enum word_place place, const char *word)
+has_word(const struct scheme_word_row *list, enum word_place place, const char *word)
 {
     for (; list && list->text; list++)
         if (list->place == place && is_word(list->text, word))
@@ -100,7 +105,7 @@ judge(struct words *words, enum word_place place, const char *word, const char *
 /* --- blocks */
 
 /* A walk through a block. */
-struct walk {
+struct words_walk {
     struct words *words;
     const char *file, *at;
     const char *key[PATH];      /* the path so far */
@@ -108,7 +113,7 @@ struct walk {
 };
 
 static void
-look(struct walk *walk, const struct place *place, const char *word, size_t depth)
+look(struct words_walk *walk, const struct place *place, const char *word, size_t depth)
 {
     char where[WORDS_TEXT / 2], shown[STR_SHOWN];
     size_t n = 0;
@@ -124,7 +129,7 @@ look(struct walk *walk, const struct place *place, const char *word, size_t dept
 
 /* Follows the path of a place from depth `depth` on; v is the object there. */
 static void
-follow(struct walk *walk, const struct place *place, size_t depth, const json_t *v)
+follow(struct words_walk *walk, const struct place *place, size_t depth, const json_t *v)
 {
     const char *want = place->path[depth], *key;
     bool last = depth + 1 == PATH || !place->path[depth + 1];
@@ -148,18 +153,51 @@ void
 words_read_block(struct words *words, const char *file, const char *at, const json_t *block)
 {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct walk walk = { .words = words, .file = file, .at = at };
+        struct words_walk walk = { .words = words, .file = file, .at = at };
         follow(&walk, &places[i], 0, block);
     }
-    words->hint = "ignore the config with --config none, name the scheme with --input-scheme, or ";
+    words->hint = hint;
 }
 
-void
-words_read_description(struct words *words, const char *file, const char *key, const char *word)
+/* --- description files */
+
+/* Judges the word of one member, if the member describes a tensor, or sums all of them up: then the tensors have other words. */
+static void
+read_member(struct words *words, const struct catalog *catalog, const char *file, const struct pull_text *name,
+    const struct pull_text *value)
 {
-    char where[WORDS_TEXT / 2], shown[STR_SHOWN];
-    snprintf(where, sizeof where, "%s: %s", file, str_shown(shown, key, strlen(key)));
+    char where[WORDS_TEXT / 2], shown[STR_SHOWN], word[SCHEME_DETAIL];
+    const struct scheme *ignored;
+    if (name->escaped || value->escaped || value->n >= sizeof word
+        || (!catalog_find(catalog, name->p, name->n) && !pull_text_is(name, "model_quant_type")))
+        return;
+    snprintf(where, sizeof where, "%s: %s", file, str_shown(shown, name->p, name->n));
+    snprintf(word, sizeof word, "%.*s", (int)value->n, value->p);
+    if (pull_text_is(name, "model_quant_type") && find(WORD_DESCRIPTION, word, &ignored))
+        return;
+    words->hint = hint;
     judge(words, WORD_DESCRIPTION, word, where, "word");
+}
+
+bool
+words_read_description(struct words *words, const struct catalog *catalog, const struct catalog_config *file,
+    struct err *err)
+{
+    struct pull json;
+    char why[PULL_EXPLAIN];
+    pull_init(&json, file->text, file->n, 0);
+    enum pull_token token = pull_next(&json);
+    while (token == PULL_OBJECT && pull_next(&json) == PULL_KEY) {
+        const struct pull_text name = json.token;
+        const char *p;
+        size_t n;
+        if (!pull_value_text(&json, &p, &n))
+            break;
+        const struct pull_text value = { .p = p + 1, .n = n >= 2 ? n - 2 : 0, .escaped = *p != '"' || memchr(p, '\\', n) };
+        read_member(words, catalog, file->name, &name, &value);
+    }
+    return json.fault == PULL_OK || err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", file->name,
+        pull_explain(why, &json));
 }
 
 /* --- keys of GGUF */

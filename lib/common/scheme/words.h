@@ -25,8 +25,10 @@ void words_read_block(struct words *words, const char *file, const char *at, con
 /* Looks at the keys of a GGUF file that declare a quantization. */
 void words_read_keys(struct words *words, const struct catalog *catalog);
 
-/* Looks at the word that the description file `file` has for a key. */
-void words_read_description(struct words *words, const char *file, const char *key, const char *word);
+/* Looks at the words that a description file of ModelSlim, "tensor": "word", has for the tensors of the model. Fails with
+ * ERR_MALFORMED if it is not JSON. */
+bool words_read_description(struct words *words, const struct catalog *catalog, const struct catalog_config *file,
+    struct err *err);
 
 /* Fails with ERR_UNSUPPORTED, naming the word; always returns false. */
 bool words_refuse(const struct words *words, struct err *err);
