@@ -245,6 +245,16 @@ compare_checks(const void *pa, const void *pb)
     return compare_extent(&a->extent, &b->extent);
 }
 
+void
+catalog_filter(struct catalog *c, bool (*keep)(void *ctx, const struct tensor *t), void *ctx)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->ntensors; i++)
+        if (keep(ctx, &c->tensors[i]))
+            c->tensors[n++] = c->tensors[i];
+    c->ntensors = n;
+}
+
 static const char *
 name_of_tensor(const void *catalog, uint32_t i, size_t *n)
 {

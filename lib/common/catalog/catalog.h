@@ -43,6 +43,9 @@ bool catalog_add_meta(struct catalog *c, const struct meta *m, uint32_t *again, 
 /* Allocates n bytes that live as long as the catalog, aligned for any number. Returns NULL on failure. */
 void *catalog_alloc(struct catalog *c, size_t n, struct err *err);
 
+/* Removes the tensors for which keep() returns false. Call it before catalog_seal(). */
+void catalog_filter(struct catalog *c, bool (*keep)(void *ctx, const struct tensor *t), void *ctx);
+
 /* Sorts the tensors by file, offset, end and order of addition, and indexes the names. Fails with ERR_MALFORMED if two have
  * the same name. Nothing can be added afterwards. */
 bool catalog_seal(struct catalog *c, struct err *err);

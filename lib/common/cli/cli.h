@@ -40,6 +40,7 @@ struct cli {
     enum cli_when progress;
     enum cli_form form;             /* --json or --human */
     const char *root;               /* --root; borrowed from argv */
+    bool strict;                    /* --strict */
     const char *config;             /* --config: a file, "none", or NULL; borrowed from argv */
     const char *fetch;              /* --fetch: the command, or NULL; borrowed from argv */
     uint64_t fetch_window;          /* --fetch-window, or 0 */

@@ -219,6 +219,7 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     case CLI_OPT_ROOT:
         cli->root = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: empty path");
+    case CLI_OPT_STRICT:      cli->strict = true; return true;
     case CLI_OPT_FETCH:
         cli->fetch = arg;
         return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--fetch: empty command");

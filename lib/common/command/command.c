@@ -216,7 +216,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct model model = { 0 };
     struct fetch *fetch = cmd->cli.fetch ? fetch_new(cmd->cli.fetch, cmd->cli.fetch_window, err) : NULL;
     const struct model_options how = { .fetch = fetch, .limits = &cmd->cli.limits, .config = cmd->cli.config,
-        .root = cmd->cli.root, .no_spool = cmd->no_spool,
+        .root = cmd->cli.root, .strict = cmd->cli.strict, .no_spool = cmd->no_spool,
         .twice = cmd->exact.on && cmd->needs_scheme ? "--exact" : NULL, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
     const struct contents contents = { read_tensor, &model };
     const struct roles_options reading = operands_reading(&cmd->cli);

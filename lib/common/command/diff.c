@@ -40,7 +40,7 @@ open_side(struct diff_job *job, struct diff_side *side, const char *operand, str
     const struct cli *cli = job->cli;
     side->fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
     const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
-        .meter = &cli->bar->meter };
+        .strict = cli->strict, .meter = &cli->bar->meter };
     const struct contents contents = { read_tensor, &side->model };
     const struct roles_options reading = operands_reading(cli);
     bool ok = err->kind == ERR_NONE && model_open(&side->model, operand, &how, err) && model_check_overwrite(&side->model, err)

@@ -50,8 +50,8 @@ each(const struct cli *cli, operands_job *job, void *own)
 static struct model_options
 options_of(const struct cli *cli)
 {
-    return (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root, .warns = true,
-        .meter = &cli->bar->meter };
+    return (struct model_options){ .limits = &cli->limits, .config = cli->config, .root = cli->root, .strict = cli->strict,
+        .warns = true, .meter = &cli->bar->meter };
 }
 
 enum cli_status

@@ -76,7 +76,7 @@ read_map(struct index_reader *r)
         return unexpected(r, "weight_map is not an object, expected { \"TENSOR\": \"FILE\", ... }");
     enum pull_token token;
     while ((token = pull_next(&r->json)) == PULL_KEY) {
-        struct index_entry e;
+        struct index_entry e = { 0 };
         size_t n;
         e.tensor = keep(r, &e.tensor_len);
         if (pull_next(&r->json) != PULL_STRING)
@@ -169,35 +169,80 @@ index_clear(struct index *index)
     *index = (struct index){ 0 };
 }
 
-/* Fails with the name of the first tensor that the index does not list, if any. */
-static bool
-refuse_unlisted(const struct index *x, const struct catalog *catalog, struct err *err)
+/* --- copies and unlisted tensors ------------------------------------------------------------------------ */
+
+/* Tensors of one kind: their number, and the first one. */
+struct index_odd {
+    size_t n;
+    char name[STR_SHOWN], file[STR_SHOWN], counts[STR_SHOWN];
+};
+
+struct index_applying {
+    struct index *index;
+    struct index_odd copies, unlisted;
+};
+
+static void
+add_odd(struct index_odd *odd, const struct tensor *t, const char *file, const char *counts)
 {
-    char name[STR_SHOWN], file[STR_SHOWN];
-    for (size_t i = 0; i < catalog_count(catalog); i++) {
-        const struct tensor *t = catalog_at(catalog, i);
-        const struct index_entry key = { .tensor = t->name, .tensor_len = t->name_len };
-        const char *shard = x->shard[t->extent.file];
-        if (!bsearch(&key, x->entry, x->count, sizeof key, compare_tensor))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "in %s, but not in the index (%zu such "
-                "tensors); the index and the shards may come from different downloads", str_shown(name, t->name, t->name_len),
-                str_shown(file, shard, strlen(shard)), catalog_count(catalog) - x->count);
+    if (odd->n++ != 0)
+        return;
+    str_shown(odd->name, t->name, t->name_len);
+    str_shown(odd->file, file, strlen(file));
+    str_shown(odd->counts, counts, strlen(counts));
+}
+
+/* Returns false for a copy of a tensor that the index lists in another shard. */
+static bool
+counts(void *ctx, const struct tensor *t)
+{
+    struct index_applying *a = ctx;
+    const struct index *x = a->index;
+    const struct index_entry key = { .tensor = t->name, .tensor_len = t->name_len };
+    const char *shard = x->shard[t->extent.file];
+    struct index_entry *e = bsearch(&key, x->entry, x->count, sizeof key, compare_tensor);
+    if (!e) {
+        add_odd(&a->unlisted, t, shard, "");
+        return true;
     }
-    return true;
+    if (strcmp(e->shard, shard) == 0) {
+        e->found = INDEX_LISTED;
+        return true;
+    }
+    if (e->found == INDEX_NOWHERE)
+        e->found = INDEX_ELSEWHERE;
+    e->elsewhere = t->extent.file;
+    add_odd(&a->copies, t, shard, e->shard);
+    return false;
+}
+
+static bool
+refuse_lacking(const struct index *x, const struct index_entry *e, struct err *err)
+{
+    char name[STR_SHOWN], file[STR_SHOWN], other[STR_SHOWN] = "";
+    if (e->found == INDEX_ELSEWHERE)
+        str_shown(other, x->shard[e->elsewhere], strlen(x->shard[e->elsewhere]));
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "not in %s, where the index lists it%s%s; the index and the "
+        "shards may come from different downloads", str_shown(name, e->tensor, e->tensor_len),
+        str_shown(file, e->shard, strlen(e->shard)), *other ? ", but in " : "", other);
 }
 
 bool
-index_check(const struct index *x, struct catalog *catalog, struct err *err)
+index_apply(struct index *x, struct catalog *catalog, bool strict, struct err *err)
 {
-    for (size_t i = 0; i < x->count; i++) {
-        const struct index_entry *e = &x->entry[i];
-        const struct tensor *t = catalog_find(catalog, e->tensor, e->tensor_len);
-        char name[STR_SHOWN], file[STR_SHOWN];
-        if (!t || strcmp(x->shard[t->extent.file], e->shard) != 0)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
-                ERR_TENSOR "not in %s, where the index lists it; the index and the shards may come from different "
-                "downloads",
-                str_shown(name, e->tensor, e->tensor_len), str_shown(file, e->shard, strlen(e->shard)));
-    }
-    return catalog_count(catalog) == x->count || refuse_unlisted(x, catalog, err);
+    struct index_applying a = { .index = x };
+    catalog_filter(catalog, counts, &a);
+    for (size_t i = 0; i < x->count; i++)
+        if (x->entry[i].found != INDEX_LISTED)
+            return refuse_lacking(x, &x->entry[i], err);
+    if (a.unlisted.n != 0 && strict)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "in %s, but not in the index (%zu such tensors): add it to "
+            "the index, or omit --strict to read it", a.unlisted.name, a.unlisted.file, a.unlisted.n);
+    if (a.unlisted.n != 0)
+        catalog_warn(catalog, "tensors that are in the shards, but not in the index: %zu (first: %s in %s); they are read "
+            "(--strict refuses them)", a.unlisted.n, a.unlisted.name, a.unlisted.file);
+    if (a.copies.n != 0)
+        catalog_note(catalog, "tensors with copies in several shards: %zu (first: %s in %s); the copy that the index lists is "
+            "read, here from %s", a.copies.n, a.copies.name, a.copies.file, a.copies.counts);
+    return true;
 }

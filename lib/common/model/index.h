@@ -11,10 +11,15 @@ enum {
     INDEX_SHARDS_MAX = 10000            /* files of one model */
 };
 
+/* What index_apply() has found: no shard has the tensor, only others have it, or the listed one has it. */
+enum index_found { INDEX_NOWHERE, INDEX_ELSEWHERE, INDEX_LISTED };
+
 /* One entry of weight_map. Both texts are NUL-terminated and owned by the index. */
 struct index_entry {
     const char *tensor, *shard;
     size_t tensor_len;
+    enum index_found found;
+    uint32_t elsewhere;         /* the last other shard that has it */
 };
 
 struct index {
@@ -30,8 +35,10 @@ struct index {
 bool index_read(struct index *index, const char *text, size_t n, struct budget *budget, struct err *err);
 void index_clear(struct index *index);
 
-/* Checks that index and shards list the same tensors, each in the same file; file i of the catalog must be shard i. Fails
- * with ERR_MALFORMED, which names a tensor. The catalog must be sealed. */
-bool index_check(const struct index *index, struct catalog *catalog, struct err *err);
+/* Applies the index to the tensors of its shards; file i of the catalog must be shard i. A tensor that the index lists in one
+ * shard counts there only: copies in other shards leave the catalog, with a note. A tensor that the index does not list stays,
+ * with a warning, or fails if `strict` is set. Fails with ERR_MALFORMED if a shard lacks a listed tensor; failures name the
+ * tensor. Call it before catalog_seal(). */
+bool index_apply(struct index *index, struct catalog *catalog, bool strict, struct err *err);
 
 #endif

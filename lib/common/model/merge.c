@@ -203,36 +203,6 @@ add_operand(struct model *m, const char *operand, const struct model_options *op
     return ok;
 }
 
-/* Reports the tensor name that catalog_seal() found twice, with both files. */
-static bool
-report_duplicate(const struct model *m, struct err *err)
-{
-    char shown[STR_SHOWN];
-    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
-        const struct tensor *t = catalog_at(m->catalog, i), *twin = catalog_find(m->catalog, t->name, t->name_len);
-        if (twin != t) {
-            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate name, also in %s: rename it first with "
-                "--add-prefix, or drop it with --exclude", str_shown(shown, t->name, t->name_len),
-                source_name(m->src[twin->extent.file]));
-            return err_in_file(err, source_name(m->src[t->extent.file]));
-        }
-    }
-    return false;
-}
-
-static bool
-seal(struct model *m, struct err *err)
-{
-    struct err why;
-    err_init(&why);
-    if (catalog_seal(m->catalog, &why))
-        return true;
-    if (why.kind == ERR_MALFORMED)
-        return report_duplicate(m, err);
-    *err = why;
-    return false;
-}
-
 bool
 merge_open(struct model *m, char *const *operands, size_t n, const struct model_options *options, struct err *err)
 {
@@ -252,7 +222,7 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     for (size_t i = 0; ok && i < n; i++)
         ok = add_operand(m, operands[i], &each, &shards, err);
     ok = ok && (!named || configs_read_config(m->catalog, options->config, true, &m->inputs, err))
-        && seal(m, err);
+        && model_seal(m, "rename it first with --add-prefix, or drop it with --exclude", err);
     if (ok && shards >= catalog_facts_of(m->catalog)->shards)
         catalog_facts(m->catalog)->shards = 0;          /* every shard is open */
     return ok || err_in_file(err, m->name ? m->name : "");

@@ -107,6 +107,35 @@ add_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 
 /* --- several files ------------------------------------------------------------------------------------- */
 
+/* Reports the tensor name that catalog_seal() found twice, with both files. */
+static bool
+report_duplicate(const struct model *m, const char *advice, struct err *err)
+{
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < catalog_count(m->catalog); i++) {
+        const struct tensor *t = catalog_at(m->catalog, i), *twin = catalog_find(m->catalog, t->name, t->name_len);
+        if (twin != t) {
+            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate name, also in %s: %s",
+                str_shown(shown, t->name, t->name_len), source_name(m->src[twin->extent.file]), advice);
+            return err_in_file(err, source_name(m->src[t->extent.file]));
+        }
+    }
+    return false;
+}
+
+bool
+model_seal(const struct model *m, const char *advice, struct err *err)
+{
+    struct err why;
+    err_init(&why);
+    if (catalog_seal(m->catalog, &why))
+        return true;
+    if (why.kind == ERR_MALFORMED)
+        return report_duplicate(m, advice, err);
+    *err = why;
+    return false;
+}
+
 static bool
 open_index(struct model *m, const char *path, struct err *err)
 {
@@ -125,8 +154,8 @@ open_index(struct model *m, const char *path, struct err *err)
         ok = shard && add_file(m, shard, false, err);
         free(shard);
     }
-    ok = ok && catalog_seal(m->catalog, err)
-        && (index_check(&index, m->catalog, err) || err_in_file(err, source_name(src)));
+    ok = ok && (index_apply(&index, m->catalog, m->strict, err) || err_in_file(err, source_name(src)))
+        && model_seal(m, "add the one that counts to the index", err);
     index_clear(&index);
     source_close(src);
     return ok;
@@ -154,7 +183,7 @@ open_shards(struct model *m, const char *path, struct err *err)
     bool ok = true;
     for (uint64_t i = 1; ok && i <= part.count; i++)
         ok = add_part(m, path, &part, i, err);
-    return ok && catalog_seal(m->catalog, err);
+    return ok && model_seal(m, "they may be of different models; an index would say which one counts", err);
 }
 
 /* Checks that the split keys of a GGUF part agree with its position `no` and with the first part. */
@@ -332,8 +361,8 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     struct stat st;
     str_add_escaped(&name, path ? operand : "(standard input)", strlen(path ? operand : "(standard input)"));
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .nfiles = 1,
-        .how = { options->limits, options->root, options->no_verify }, .no_spool = options->no_spool, .twice = options->twice,
-        .meter = options->meter, .inputs.fetch = options->fetch };
+        .how = { options->limits, options->root, options->no_verify }, .strict = options->strict,
+        .no_spool = options->no_spool, .twice = options->twice, .meter = options->meter, .inputs.fetch = options->fetch };
     meter_phase(m->meter, "reading the header", METER_UNKNOWN);
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room))
         && (!stored || store_resolve(&found, path, &m->inputs, m->catalog, err));

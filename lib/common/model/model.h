@@ -19,6 +19,7 @@ struct model {
                                  * owned */
     char *stored;               /* for a store operand: its path, as far as it could be resolved; owned, or NULL */
     struct container_options how;       /* how headers are read; limits and root are borrowed until model_open() returns */
+    bool strict;                /* refuse tensors that an index does not list */
     bool no_spool;              /* fail rather than spool to a temporary file */
     const char *twice;          /* see source_forbid_spool() */
     struct meter *meter;        /* progress of the job; borrowed, or NULL */
@@ -29,6 +30,7 @@ struct model_options {
     const char *config;         /* path of the only config to read, "none", or NULL for those next to the model */
     const char *root;           /* see container.h */
     bool no_spool, no_verify;
+    bool strict;                /* refuse tensors that an index does not list */
     const char *twice;          /* the option with which the job reads its input twice, static; or NULL */
     struct fetch *fetch;        /* fetches the files of the operand (source/fetch.h), or NULL; borrowed for the model's lifetime */
     bool warns;                 /* the job describes the model: unreadable files in its directory cause a warning */
@@ -42,6 +44,10 @@ bool model_is_fetched_directory(const char *path);
  * too. Borrows options for the call. */
 bool model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err);
 void model_clear(struct model *m);
+
+/* Seals the catalog of a model of several files. If two of them have a tensor of the same name, fails with ERR_MALFORMED, both
+ * file names and the advice. */
+bool model_seal(const struct model *m, const char *advice, struct err *err);
 
 /* Checks that the model is complete enough to convert. Fails with ERR_UNSUPPORTED if it is one part of a split model. A pipe
  * that ends within 1 MiB of its header is checked to its end before any output is produced. */
