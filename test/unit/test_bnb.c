@@ -49,7 +49,7 @@ test_golden_4bit(const struct kernels *k, bool fp4)
     CHECK(catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err));
     const struct weight *w = only_weight(roles);
     CHECK(w->shape.rank == 2 && shape_dim(&w->shape, 0) == 2 && shape_dim(&w->shape, 1) == 32 && !w->vague);
-    CHECK(roles_decodable(roles, KEEPS_NONE, &err));
+    CHECK(roles_decodable(roles, KEEPS_NONE, NULL, &err));
     uint16_t y[64];
     double worst = 0;
     decode(w, k, 0, 64, DTYPE_BF16, y);
@@ -396,7 +396,7 @@ test_headers_only(void)
             const struct weight *w = only_weight(roles);
             char detail[SCHEME_DETAIL];
             w->scheme->describe(w, detail);
-            CHECK(w->vague && shape_dim(&w->shape, 0) == 32 && shape_dim(&w->shape, 1) == 1 && !roles_decodable(roles, KEEPS_NONE, &err));
+            CHECK(w->vague && shape_dim(&w->shape, 0) == 32 && shape_dim(&w->shape, 1) == 1 && !roles_decodable(roles, KEEPS_NONE, NULL, &err));
             CHECK(strcmp(detail, rows[i].absmax == DTYPE_U8 ? "NF4, double-quantized" : "NF4") == 0);
         }
         roles_free(roles);

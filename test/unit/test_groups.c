@@ -58,7 +58,7 @@ run_trial(const struct groups_trial *t)
     if (t->meta)
         add_meta(c, t->key, t->meta);
     if (!CHECK_ROW(catalog_seal(c, &err) && roles_assign(&roles, c, NULL, &contents, &err)
-            && roles_decodable(roles, KEEPS_NONE, &err), t->what)) {
+            && roles_decodable(roles, KEEPS_NONE, NULL, &err), t->what)) {
         printf("%s\n", err.text);
         roles_free(roles);
         catalog_free(c);

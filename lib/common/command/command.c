@@ -134,7 +134,7 @@ choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struc
     struct hf_model *hf = &sides->model;
     if (cmd->to_hf)
         return choose_back(cmd, choice, sides, model, roles, err);
-    return choice_make(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, err)
+    return choice_make_named(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, &cmd->naming, err)
         && adapt(cmd, choice, sides, err) && (cmd->adapters.n == 0 || open_gguf(cmd, sides, model, err))
         && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
         && naming_apply(&cmd->naming, choice, err) && (cmd->exact.on || command_tell_dequantized(cmd, model->name, choice, err));

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "container/torch/pickle_ops.h"
 
 #define ELSEWHERE ", which is not supported: look for the same model in safetensors or GGUF format"
 #define NO_MODEL ", not a model: give a .safetensors or .gguf file, or a directory that contains one"
@@ -195,14 +196,18 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
 /* --- other formats --------------------------------------------------------------------------------------- */
 
 /* Recognizes PROTO, a version, and an opcode that can come first. A truncated safetensors file may begin the same way, but
- * then the rest of its header length is zeros. */
+ * then the rest of its header length is zeros, and its header follows. The length of a short FRAME has zeros there, too, but
+ * more of them. */
 static bool
 is_pickle(const uint8_t *head, size_t n)
 {
+    enum { FRAME = 3 };         /* offset of its length */
     static const char first[] = "()]}cCGJKMNTUX\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96";
     bool length = n >= 5;
     for (size_t i = 4; i < n && i < 8; i++)
         length = length && head[i] == 0;
+    if (n > FRAME + 8 && head[2] == OP_FRAME)
+        length = length && load_le64(head + FRAME) >> 32 != 0;
     return n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && memchr(first, head[2], sizeof first - 1)
         && !length;
 }

@@ -182,7 +182,7 @@ digest_model(struct digests *d, struct model *model, const struct kernels *kerne
     job.p.panel_bytes = num_max(PANELS_BYTES / job.p.jobs, PANELS_BYTES / 8);
     job.p.pieces = job.pieces;
     bool ok = job.unit ? job.pieces != NULL : err_memory(err, room);
-    ok = ok && sha256_open(&job.library, err) && (!(d->which & DIGESTS_VALUES) || roles_decodable(d->roles, KEEPS_NONE, err));
+    ok = ok && sha256_open(&job.library, err) && (!(d->which & DIGESTS_VALUES) || roles_decodable(d->roles, KEEPS_NONE, NULL, err));
     for (size_t i = 0; ok && i < count; i++)
         ok = add_tensor(&job, i, err);
     job.p.to = ok ? pieces_nbytes(job.pieces) : 0;

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "base/table.h"
+#include "plan/naming.h"
 
 struct tensor
 chosen_source(const struct chosen *chosen)
@@ -62,14 +63,29 @@ chosen_tensor(const struct chosen *chosen)
     return t;
 }
 
+static bool
+is_left_out(const void *of, const struct weight *w)
+{
+    const struct tensor t = { .name = w->name, .name_len = w->name_len };
+    return !naming_keeps(of, &t);
+}
+
 bool
 choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps, enum dtype to,
     bool all, struct err *err)
 {
+    return choice_make_named(choice, input, roles, keeps, to, all, &(struct naming){ 0 }, err);
+}
+
+bool
+choice_make_named(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps, enum dtype to,
+    bool all, const struct naming *naming, struct err *err)
+{
+    const struct roles_left_out left_out = { is_left_out, naming };
     bool kept = false;
     size_t room = (catalog_count(input) + 1) * sizeof *choice->list;
     *choice = (struct choice){ .input = input, .roles = roles, .matrices = DTYPE_UNKNOWN };
-    if (!roles_decodable(roles, keeps, err))
+    if (!roles_decodable(roles, keeps, &left_out, err))
         return false;
     choice->list = malloc(room);
     if (!choice->list)

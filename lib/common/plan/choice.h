@@ -32,6 +32,8 @@ struct chosen {
     const char *name;           /* name in the output, NUL-terminated, borrowed from the choice. NULL: the input's name */
 };
 
+struct naming;
+
 /* Zeroed: empty. Catalog and roles are borrowed. */
 struct choice {
     const struct catalog *input;
@@ -54,6 +56,10 @@ struct choice {
  * converted too. Fails with ERR_UNSUPPORTED if a weight cannot be decoded. Clear the choice also after a failure. */
 bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps, enum dtype to,
     bool all, struct err *err);
+
+/* Like choice_make(), but weights that naming_apply() will leave out need not be decodable. */
+bool choice_make_named(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps,
+    enum dtype to, bool all, const struct naming *naming, struct err *err);
 void choice_clear(struct choice *choice);
 
 /* Appends a tensor; copied. */

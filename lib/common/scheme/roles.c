@@ -239,6 +239,13 @@ roles_is_kept(const struct weight *w, enum keeps keeps)
     return !w->delta && keeps == (blocks ? KEEPS_BLOCKS : KEEPS_CODES) && t->dtype != DTYPE_UNKNOWN && !(blocks && t->big_endian);
 }
 
+/* Returns true if an output has the decoded elements of a weight. */
+static bool
+is_decoded(const struct weight *w, enum keeps keeps, const struct roles_left_out *left_out)
+{
+    return !roles_is_kept(w, keeps) && !(left_out && left_out->is(left_out->of, w));
+}
+
 /* Checks that a weight can be decoded. */
 static bool
 check_weight(const struct weight *w, struct err *err)
@@ -270,16 +277,16 @@ has_codes(const struct roles *r)
 }
 
 bool
-roles_decodable(const struct roles *r, enum keeps keeps, struct err *err)
+roles_decodable(const struct roles *r, enum keeps keeps, const struct roles_left_out *left_out, struct err *err)
 {
     bool decodes = keeps == KEEPS_NONE;
     for (size_t i = 0; i < r->nweights && !decodes; i++)
-        decodes = !roles_is_kept(&r->weights[i], keeps);
+        decodes = is_decoded(&r->weights[i], keeps, left_out);
     bool words = decodes && (r->words.fault == WORDS_UNKNOWN || (r->words.fault == WORDS_UNDECODED && has_codes(r)));
     if (words && !r->words.shown)
         return words_refuse(&r->words, err);
     for (size_t i = 0; i < r->nweights; i++)
-        if (!roles_is_kept(&r->weights[i], keeps) && !check_weight(&r->weights[i], err))
+        if (is_decoded(&r->weights[i], keeps, left_out) && !check_weight(&r->weights[i], err))
             return false;
     if (words)
         return words_refuse(&r->words, err);

@@ -42,9 +42,15 @@ bool roles_is_companion(const struct roles *roles, size_t i);
  * its elements change. */
 bool roles_is_kept(const struct weight *w, enum keeps keeps);
 
-/* Fails with ERR_UNSUPPORTED if a weight that is not kept cannot be decoded, naming the weight and its scheme, if a tensor beside
- * it is no known part of it, if its shapes contradict config.json, or if the
- * weights of the model are rotated and one is decoded, or none can be kept. */
-bool roles_decodable(const struct roles *roles, enum keeps keeps, struct err *err);
+/* The weights that an output leaves out. */
+struct roles_left_out {
+    bool (*is)(const void *of, const struct weight *w);
+    const void *of;
+};
+
+/* Fails with ERR_UNSUPPORTED if a weight that is neither kept nor left out cannot be decoded, naming the weight and its
+ * scheme, if a tensor beside it is no known part of it, if its shapes contradict config.json, or if the weights of the model
+ * are rotated and one is decoded, or none can be kept. left_out: NULL for none. */
+bool roles_decodable(const struct roles *roles, enum keeps keeps, const struct roles_left_out *left_out, struct err *err);
 
 #endif

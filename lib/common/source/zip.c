@@ -11,7 +11,7 @@
  *      end         "PK\5\6" disk disk n n size offset comment_len | comment                                22 bytes
  *
  * C is the compressed size, U the uncompressed size of the member. A directory field that is all ones has its value in the
- * extra field 1. Values that are stored twice must agree, and the parts must tile the file. A reader that follows the
+ * extra field 1, a field of the end record in the ZIP64 record: numbers of disks, too. Values that are stored twice must agree, and the parts must tile the file. A reader that follows the
  * directory and one that goes from one local header to the next then see the same members. Follows APPNOTE.TXT 6.3.10 and
  * what torch (miniz) and NumPy (zipfile) write.
  */
@@ -33,6 +33,7 @@ static const char sig_entry[4] = "PK\1\2", sig_end[4] = "PK\5\6", sig_record[4] 
 struct end {
     uint64_t count, size, at;   /* extent of the directory */
     uint64_t end_at;            /* required end of the directory */
+    bool wide;                  /* the number of a disk is in the ZIP64 record, which was not read yet */
     uint32_t comment_len;
 };
 
@@ -40,6 +41,12 @@ static bool
 bad_archive(struct err *err, uint64_t at, const char *text)
 {
     return err_set(err, ERR_MALFORMED, at, "ZIP archive: %s", text);
+}
+
+static bool
+is_part(struct err *err, uint64_t at)
+{
+    return err_set(err, ERR_UNSUPPORTED, at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
 }
 
 bool
@@ -79,16 +86,13 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     uint32_t this_disk = cursor_u32(&c), first_disk = cursor_u32(&c);
     uint64_t here = cursor_u64(&c), count = cursor_u64(&c), size = cursor_u64(&c), dir = cursor_u64(&c);
     if (this_disk != 0 || first_disk != 0)
-        return err_set(err, ERR_UNSUPPORTED, record_at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
+        return is_part(err, record_at);
     if (says != RECORD_SAYS || here != count)
         return bad_archive(err, record_at, "the ZIP64 end record has the wrong length or conflicting member counts");
     if ((end->count != UINT16_MAX && end->count != count) || (end->size != UINT32_MAX && end->size != size)
         || (end->at != UINT32_MAX && end->at != dir))
         return bad_archive(err, record_at, "the end record and the ZIP64 end record disagree");
-    end->count = count;
-    end->size = size;
-    end->at = dir;
-    end->end_at = record_at;
+    *end = (struct end){ .count = count, .size = size, .at = dir, .end_at = record_at, .comment_len = end->comment_len };
     return true;
 }
 
@@ -102,12 +106,15 @@ read_end(struct source *src, const uint8_t *p, uint64_t at, struct end *end, str
     end->size = cursor_u32(&c);
     end->at = cursor_u32(&c);
     end->comment_len = cursor_u16(&c);
-    if (disk != 0 || first_disk != 0)
-        return err_set(err, ERR_UNSUPPORTED, at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
+    end->wide = disk != 0 || first_disk != 0;
+    if ((disk != 0 && disk != UINT16_MAX) || (first_disk != 0 && first_disk != UINT16_MAX))
+        return is_part(err, at);
     if (here != end->count)
         return bad_archive(err, at, "the end record has conflicting member counts");
     if (!read_record(src, at, end, err))
         return false;
+    if (end->wide)
+        return is_part(err, at);
     if (end->at > end->end_at || end->size != end->end_at - end->at)
         return err_set(err, ERR_MALFORMED, at, "ZIP archive: the directory, %" PRIu64 " bytes at %" PRIu64 ", does not "
             "end at %" PRIu64 " as expected: data was prepended, or the file is damaged", end->size,
@@ -282,7 +289,7 @@ read_entry(struct cursor *c, size_t more, struct zip_member *out, char **names, 
     if (!check_name(&e.m, at, err) || !read_wide(&e, &extra, at, err))
         return false;
     if (e.disk != 0)
-        return err_set(err, ERR_UNSUPPORTED, at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
+        return is_part(err, at);
     if (!check_kind(&e, at, err) || !check_sizes(&e, at, limits, err))
         return false;
     *names += e.m.name_len + 1;

@@ -38,6 +38,7 @@ struct npy_kind {
 static const struct npy_kind unsupported_kinds[] = {
     { 'V', 1, 0 }, { 'S', 1, 0 }, { 'a', 1, 0 }, { 'U', 4, 0 }, { 'M', 0, 8 }, { 'm', 0, 8 },
     { 'f', 0, 1 }, { 'f', 0, 12 }, { 'f', 0, 16 }, { 'c', 0, 16 }, { 'c', 0, 24 }, { 'c', 0, 32 },
+    { 'W', 0, 4 },              /* complex32 or bcomplex32 of ml_dtypes, whose names are lost */
 };
 
 struct scalar {
@@ -52,8 +53,16 @@ static const struct scalar scalars[] = {
     { 'u', 1, DTYPE_U8 }, { 'u', 2, DTYPE_U16 }, { 'u', 4, DTYPE_U32 }, { 'u', 8, DTYPE_U64 },
     { 'f', 2, DTYPE_F16 }, { 'f', 4, DTYPE_F32 }, { 'f', 8, DTYPE_F64 },
     { 'c', 8, DTYPE_C64 },
+    { 'f', 1, DTYPE_F8_E5M2 },  /* of ml_dtypes: '<f1', which NumPy itself cannot read */
     { 'V', 2, DTYPE_BF16 },     /* NumPy has no bfloat16; libraries that do write it so */
 };
+
+/* Returns true for a type of another library, which writes it in little-endian order only. */
+static bool
+is_foreign(const struct scalar *s)
+{
+    return s->dtype == DTYPE_BF16 || dtype_is_float8(s->dtype);
+}
 
 /* A type given as one string: byte order, letter, number, and the unit of a time. */
 struct simple {
@@ -101,7 +110,7 @@ read_simple(struct npy *npy, const struct npy_text *t, const struct simple *s)
     npy->item = s->number;
     npy->big_endian = s->order == '>';
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (scalars[i].letter == s->letter && scalars[i].size == s->number && !(s->letter == 'V' && npy->big_endian)) {
+        if (scalars[i].letter == s->letter && scalars[i].size == s->number && !(npy->big_endian && is_foreign(&scalars[i]))) {
             npy->dtype = scalars[i].dtype;
             npy->big_endian = npy->big_endian && dtype_facts(npy->dtype)->word > 1;
             return true;

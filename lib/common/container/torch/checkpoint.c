@@ -96,7 +96,8 @@ checkpoint_find(const struct checkpoint *c, const char *key, size_t n)
     return table_find(&c->keys, name_of_storage, c, key, n, &i) ? &c->storage[i] : NULL;
 }
 
-/* Adds a storage. One that exists already must have the same type and size. */
+/* Adds a storage. One that exists already must have the same type and size. Bytes without a type and uint8 are the same:
+ * torch declares both for an array of bytes that is viewed as FP8, too. */
 static bool
 add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *budget, struct err *err)
 {
@@ -111,8 +112,7 @@ add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *bu
     if (!table_add(&c->keys, name_of_storage, c, key, id->key_len, &i, &again, err))
         return false;
     if (again)
-        return (storage[i].numel == id->numel && storage[i].type == id->type && storage[i].untyped == id->untyped)
-            || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle declares storage %s twice: with %" PRIu64 " elements of %s "
+        return (storage[i].numel == id->numel && storage[i].type == id->type) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle declares storage %s twice: with %" PRIu64 " elements of %s "
                 "and with %" PRIu64 " of %s",
                 pickle_quoted(shown, (const uint8_t *)key, id->key_len), storage[i].numel,
                 storage[i].untyped ? "no type" : storage[i].type->name, id->numel, id->untyped ? "no type" : id->type->name);
@@ -210,6 +210,27 @@ check_order(const struct rebuilt *r, const char *name, struct err *err)
         r->type->name, r->storage->untyped ? "no type" : r->storage->type->name);
 }
 
+/* Returns the bytes from the start of the storage to the tensor's first element. */
+static uint64_t
+begin_of(const struct rebuilt *r)
+{
+    return r->numel != 0 ? r->offset / torch_type_codes(r->type) * r->type->item : 0;
+}
+
+/* Counts single elements in the last dimension of a tensor whose elements are pairs for torch, as safetensors does: [2, 4] is
+ * [2, 8]. Returns false if it has no such form, because it is a scalar or its rows are not contiguous. */
+static bool
+unpair(struct rebuilt *r, const struct layout *layout)
+{
+    uint32_t pair = dtype_facts(r->type->dtype)->elems;
+    if (pair == 1)
+        return true;
+    if (r->rank == 0 || !layout_is_plain(layout) || !num_mul(&r->size[r->rank - 1], r->size[r->rank - 1], pair))
+        return false;
+    r->numel *= pair;
+    return true;
+}
+
 static bool
 add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct catalog *catalog, uint32_t file,
     bool big_endian, struct err *err)
@@ -221,9 +242,9 @@ add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct
     if (!rebuild(c, t->value, shown_name(c, t, name), &r, err)
         || (big_endian && r.storage && !check_order(&r, name, err)))
         return false;
-    shape_pack(packed, r.size, r.rank);
     layout_make(&layout, r.size, r.stride, r.rank);
-    bool held = !r.form && r.type->dtype != DTYPE_UNKNOWN;
+    bool held = !r.form && r.type->dtype != DTYPE_UNKNOWN && unpair(&r, &layout);
+    shape_pack(packed, r.size, r.rank);
     const struct tensor tensor = {
         .name = c->names.p + t->name_at,
         .name_len = t->name_len,
@@ -233,7 +254,7 @@ add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct
         .sign = r.sign,
         .layout = held && !layout_is_plain(&layout) ? &layout : NULL,
         .shape = { .rank = r.rank, .packed = packed },
-        .extent = { .file = file, .at = r.storage ? r.storage->at + (r.numel ? r.offset * r.type->item : 0) : 0,
+        .extent = { .file = file, .at = r.storage ? r.storage->at + begin_of(&r) : 0,
             .nbytes = r.nbytes },
     };
     return catalog_add(catalog, &tensor, err);

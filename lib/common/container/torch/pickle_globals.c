@@ -30,14 +30,14 @@ static const struct torch_type types[] = {
     [T_QI8] = { "qint8", DTYPE_UNKNOWN, 1, 1 },
     [T_QI32] = { "qint32", DTYPE_UNKNOWN, 4, 4 },
     [T_QU8] = { "quint8", DTYPE_UNKNOWN, 1, 1 },
-    [T_QU4X2] = { "quint4x2", DTYPE_UNKNOWN, 1, 1 },
-    [T_QU2X4] = { "quint2x4", DTYPE_UNKNOWN, 1, 1 },
+    [T_QU4X2] = { "quint4x2", DTYPE_UNKNOWN, 1, 1, .codes = 2 },
+    [T_QU2X4] = { "quint2x4", DTYPE_UNKNOWN, 1, 1, .codes = 4 },
     { "float8_e4m3fn", DTYPE_F8_E4M3, 1, 1 },
     { "float8_e4m3fnuz", DTYPE_F8_E4M3FNUZ, 1, 1 },
     { "float8_e5m2", DTYPE_F8_E5M2, 1, 1 },
     { "float8_e5m2fnuz", DTYPE_F8_E5M2FNUZ, 1, 1 },
     { "float8_e8m0fnu", DTYPE_F8_E8M0, 1, 1 },
-    { "float4_e2m1fn_x2", DTYPE_UNKNOWN, 1, 1 },        /* it is not certain which nibble comes first */
+    { "float4_e2m1fn_x2", DTYPE_F4, 1, 1 },             /* an element is a pair */
     { "uint16", DTYPE_U16, 2, 2 },
     { "uint32", DTYPE_U32, 4, 4 },
     { "uint64", DTYPE_U64, 8, 8 },

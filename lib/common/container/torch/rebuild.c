@@ -12,7 +12,8 @@
  *      _rebuild_wrapper_subclass     class, dtype, size, stride, ...
  *      torch.FloatTensor()           and by BUILD: storage, offset, size, stride
  *
- * Offsets and strides count elements of the tensor's type, regardless of the storage's type.
+ * Offsets and strides count elements of the tensor's type, regardless of the storage's type. An element of quint4x2 is one
+ * code: a byte of its storage holds two, and the codes run on across rows.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -111,9 +112,9 @@ take_storage(const struct rebuild_job *j, const struct pickle_value *v, uint64_t
         return false;
     const struct checkpoint_storage *s = checkpoint_find(j->c, id.key ? id.key : id.number, id.key_len);
     j->r->storage = s;
-    j->r->type = s->type;
-    j->r->room = id.view ? (id.view_offset + id.view_numel) * s->type->item : s->nbytes;
-    *begin = id.view_offset * s->type->item;
+    j->r->type = id.type;
+    j->r->room = id.view ? (id.view_offset + id.view_numel) * id.type->item : s->nbytes;
+    *begin = id.view_offset * id.type->item;
     return true;
 }
 
@@ -180,12 +181,12 @@ rebuild_check(struct rebuilt *r, const char *name, struct err *err)
     for (uint32_t i = 0; i < r->rank; i++)
         if (!num_mul(&r->numel, r->numel, r->size[i]))
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "number of elements overflows 64 bits", name);
-    if (!num_mul(&r->nbytes, r->numel, r->type->item) || r->nbytes > INT64_MAX)
+    if (!torch_type_bytes(&r->nbytes, r->type, r->numel) || r->nbytes > INT64_MAX)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size of %" PRIu64 " elements overflows 63 bits", name,
             r->numel);
-    if (!find_end(r, &end) || !num_mul(&end, end, r->type->item) || end > r->room)
+    if (!find_end(r, &end) || !torch_type_bytes(&end, r->type, end) || end > r->room)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size, strides and offset %" PRIu64 " reach beyond its "
-            "storage of %" PRIu64 " bytes", name, r->room, r->offset);
+            "storage of %" PRIu64 " bytes", name, r->offset, r->room);
     return true;
 }
 
@@ -207,7 +208,7 @@ take_geometry(const struct rebuild_job *j, const struct pickle_value *args, cons
         r->type = type;
     if (r->type->item == 0)             /* torch never writes it, so its format is unknown */
         return bad(j, ERR_UNSUPPORTED, "dtype is %s, which torch cannot save", r->type->name);
-    if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item))
+    if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item * torch_type_codes(r->type)))
         return bad(j, ERR_MALFORMED, "offset is not a multiple of the element size, or overflows");
     return rebuild_check(r, j->name, j->err);
 }
