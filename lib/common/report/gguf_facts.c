@@ -45,6 +45,18 @@ commonest_dtype(const struct catalog *catalog)
     return most;
 }
 
+/* Returns true if 4, which llama.cpp uses for Q4_1, is that of Ollama, which writes it for MXFP4. */
+static bool
+is_mxfp4_of_ollama(const struct catalog *catalog, uint64_t id)
+{
+    bool mxfp4 = false, q4_1 = false;
+    for (size_t i = 0; i < catalog_count(catalog); i++) {
+        mxfp4 = mxfp4 || catalog_at(catalog, i)->dtype == DTYPE_MXFP4;
+        q4_1 = q4_1 || catalog_at(catalog, i)->dtype == DTYPE_Q4_1;
+    }
+    return id == 4 && mxfp4 && !q4_1;
+}
+
 static void
 find_file_type(struct gguf_facts *facts, const struct catalog *catalog)
 {
@@ -52,6 +64,7 @@ find_file_type(struct gguf_facts *facts, const struct catalog *catalog)
     uint64_t id;
     facts->file_type_guessed = !(value && meta_as_u64(value, &id));
     facts->file_type = facts->file_type_guessed ? gguf_names_guess(commonest_dtype(catalog))
+        : is_mxfp4_of_ollama(catalog, id) ? gguf_names_guess(DTYPE_MXFP4)
         : gguf_names_file_type(id);
 }
 

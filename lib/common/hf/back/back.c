@@ -42,14 +42,16 @@ unknown_arch(const struct hf_string *arch, struct err *err)
     return false;
 }
 
-/* Sets the scope for expressions about the GGUF file. */
-static void
-look_at_keys(struct back_model *back, const struct model_family *family)
+/* Sets the scope for expressions about the GGUF file, with its keys as the family names them. */
+static bool
+look_at_keys(struct back_model *back, const struct model_family *family, struct err *err)
 {
+    json_decref(back->keys);
     back->scope.family = family;
-    back->scope.keys = back->keys;
+    back->scope.keys = back->keys = NULL;
     back->scope.rope = back->scope.rope_local = back->scope.rope_all = NULL;
     back->scope.config = back->config;
+    return back_keys_of(&back->keys, back->stored, &back->scope, err);
 }
 
 /* Returns true in *takes if the family has a class for this model, and in *surely if its condition says so. */
@@ -57,8 +59,7 @@ static bool
 try_family(struct back_model *back, struct model_family *family, bool *takes, bool *surely, struct err *err)
 {
     const struct family_hf *hf;
-    look_at_keys(back, family);
-    if (!back_class(&hf, &back->scope, err))
+    if (!look_at_keys(back, family, err) || !back_class(&hf, &back->scope, err))
         return false;
     *takes = hf != NULL;
     *surely = hf && hf->when;
@@ -104,7 +105,7 @@ choose_family(struct back_model *back, const struct model *model, struct err *er
     if (!back->options->how->family)
         return find_family(back, &arch, err);
     char shown[STR_SHOWN];
-    return family_open(&back->family, back->options->how->family, err) && (hf_string_is(&arch, back->family->arch)
+    return family_open(&back->family, back->options->how->family, err) && (family_has_arch(back->family, arch.p, arch.n)
         || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the family of --family is for architecture %s, but the file has '%s'",
             back->family->arch, str_shown(shown, arch.p, arch.n)));
 }
@@ -117,7 +118,7 @@ element_of(const struct back_model *back, const struct model *model)
 {
     static const char embeddings[] = "token_embd.weight";
     const struct tensor *t = catalog_find(model->catalog, embeddings, sizeof embeddings - 1);
-    const json_t *type = json_object_get(back->keys, "general.file_type");
+    const json_t *type = json_object_get(back->stored, "general.file_type");
     json_int_t n = json_integer_value(type);
     bool plain = t && (t->dtype == DTYPE_F32 || t->dtype == DTYPE_F16 || t->dtype == DTYPE_BF16);
     if (back->options->cast)
@@ -188,13 +189,24 @@ add_defaults(struct back_model *back, struct err *err)
     return back->known || err_memory(err, 1);
 }
 
+/* Lists the tensors again, under the names that the family has. */
+static bool
+rename_sources(struct back_model *back, struct model *model, struct err *err)
+{
+    family_sources_free(back->sources);
+    bool ok = family_sources_of_gguf(&back->sources, &back->scope, NULL, model, err);
+    if (ok)
+        back->scope.tensors = family_sources_scope(back->sources);
+    return ok;
+}
+
 bool
 back_open(struct back_model *back, struct model *model, const struct back_options *options, struct err *err)
 {
     struct back_tokens tokens = { 0 };
     *back = (struct back_model){ .options = options, .texts.max = catalog_limits(model->catalog)->alloc,
         .scope.mtp = !options->how->no_mtp, .config = json_object() };
-    bool ok = back->config && back_keys(&back->keys, model->catalog, err)
+    bool ok = back->config && back_keys(&back->stored, model->catalog, err)
         && family_sources_of_catalog(&back->sources, NULL, model, err);
     if (ok)
         back->scope.tensors = family_sources_scope(back->sources);
@@ -202,8 +214,8 @@ back_open(struct back_model *back, struct model *model, const struct back_option
     if (ok) {
         back->element = element_of(back, model);
         back->scope.tokens = tokens.n;
-        back->scope.file_type = (uint32_t)json_integer_value(json_object_get(back->keys, "general.file_type"));
-        look_at_keys(back, back->family);
+        back->scope.file_type = (uint32_t)json_integer_value(json_object_get(back->stored, "general.file_type"));
+        ok = look_at_keys(back, back->family, err) && rename_sources(back, model, err);
     }
     ok = ok && set_files(back, err) && back_members(&back->scope, model, &tokens, &back->lost, err) && make_tokenizer(back, &tokens, model, err)
         && add_defaults(back, err);
@@ -263,6 +275,7 @@ back_clear(struct back_model *back)
 {
     texts_clear(&back->texts);
     str_clear(&back->lost);
+    json_decref(back->stored);
     json_decref(back->keys);
     json_decref(back->config);
     json_decref(back->known);

@@ -22,8 +22,8 @@ struct back_model {
     enum dtype element;         /* type of the tensors: F32, F16 or BF16 */
     struct texts texts;         /* the files, config.json after back_choose() */
     struct str lost;            /* names of members that are the same for each model of the family, for a note; "a, b" */
-    json_t *keys, *config, *known, *file;       /* GGUF keys; members recovered; these and the defaults; values of other
-                                                 * files; owned */
+    json_t *stored, *keys, *config, *known, *file;      /* GGUF keys, as stored and as the family names them; members
+                                                 * recovered; these and the defaults; values of other files; owned */
     struct family_sources *sources;     /* owned */
     struct scope scope;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/push.h"
+#include "hf/family/expr.h"
 
 static json_t *
 real_of(double x)
@@ -81,6 +82,107 @@ back_keys(json_t **keys, const struct catalog *catalog, struct err *err)
     }
     str_clear(&name);
     return ok;
+}
+
+/* --- as a family names them */
+
+/* Returns the length of the prefix of a key if it is another name of the architecture, or 0. */
+static size_t
+other_prefix(const struct model_family *family, const char *key)
+{
+    for (size_t i = 0; i < family->archs.n; i++) {
+        size_t n = strlen(family->archs.at[i]);
+        if (strncmp(key, family->archs.at[i], n) == 0 && key[n] == '.')
+            return n;
+    }
+    return 0;
+}
+
+/* Returns true for a key of a tower, by its name without prefix. */
+static bool
+is_of_tower(const char *name)
+{
+    static const char *const starts[] = { "vision.", "audio.", "mm." };
+    bool is = false;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        is = is || strncmp(name, starts[i], strlen(starts[i])) == 0;
+    return is;
+}
+
+/* Sets "ARCH.name" to a value unless it is there. Consumes the reference. */
+static bool
+set_missing(json_t *keys, const struct model_family *family, const char *name, json_t *value, struct err *err)
+{
+    struct str full = { 0 };
+    bool whole = strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0;
+    str_format(&full, "%s%s%s", whole ? "" : family->arch, whole ? "" : ".", name);
+    bool ok = !full.failed && value;
+    if (ok && !json_object_get(keys, full.p))
+        ok = json_object_set_nocheck(keys, full.p, value) == 0;
+    json_decref(value);
+    str_clear(&full);
+    return ok || err_memory(err, strlen(name));
+}
+
+/* Sets *value to that of a row; of `each`, a list over the blocks. */
+static bool
+fallback_value(json_t **value, const struct family_member *row, struct scope *scope, struct err *err)
+{
+    json_t *blocks = NULL;
+    if (!row->each)
+        return expr_value(value, row->value, scope, 0, err);
+    bool ok = scope_value(&blocks, "block_count", scope, 0, err);
+    json_int_t n = json_integer_value(blocks);
+    json_decref(blocks);
+    *value = json_array();
+    ok = ok && (*value || err_memory(err, 1));
+    for (json_int_t b = 0; ok && b < n && b < SCOPE_LAYERS_MAX; b++) {
+        json_t *one = NULL;
+        ok = expr_value(&one, row->value, scope, (uint64_t)b, err)
+            && (json_array_append_new(*value, one) == 0 || err_memory(err, 1));
+    }
+    if (!ok)
+        json_decref(*value);
+    return ok;
+}
+
+static bool
+add_fallbacks(json_t *keys, struct scope *scope, struct err *err)
+{
+    for (size_t i = 0; i < scope->family->fallbacks.n; i++) {
+        const struct family_member *row = &scope->family->fallbacks.at[i];
+        json_t *value = NULL;
+        bool yes;
+        if (!expr_true(&yes, row->when, scope, 0, err) || (yes && !fallback_value(&value, row, scope, err)))
+            return false;
+        if (yes && json_is_null(value))
+            json_decref(value);
+        else if (yes && !set_missing(keys, scope->family, row->name, value, err))
+            return false;
+    }
+    return true;
+}
+
+bool
+back_keys_of(json_t **keys, const json_t *stored, struct scope *scope, struct err *err)
+{
+    const struct model_family *family = scope->family;
+    const char *key;
+    json_t *value;
+    size_t plain = strlen(family->arch);
+    scope->keys = *keys = json_object();
+    if (!*keys)
+        return err_memory(err, 1);
+    json_object_foreach((json_t *)stored, key, value) {
+        size_t n = other_prefix(family, key);
+        size_t skip = n != 0 ? n : strncmp(key, family->arch, plain) == 0 && key[plain] == '.' ? plain : 0;
+        if (skip != 0 && is_of_tower(key + skip + 1))
+            continue;
+        if (n != 0 ? !set_missing(*keys, family, key + n + 1, json_incref(value), err)
+                : json_object_set_nocheck(*keys, key, value) != 0 && !err_memory(err, strlen(key)))
+            return false;
+    }
+    return add_fallbacks(*keys, scope, err);
 }
 
 bool

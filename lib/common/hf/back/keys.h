@@ -5,12 +5,17 @@
 #include <jansson.h>
 
 #include "catalog/catalog.h"
+#include "hf/family/scope.h"
 
 enum { BACK_ARRAY_MAX = 1 << 16 };      /* elements of an array that an expression can use, such as one per layer */
 
 /* Sets *keys to an object with all keys of the catalog, except arrays that are longer or nested, and texts that are not UTF-8.
  * An F32 becomes the double of its shortest decimal. The caller frees it, also after a failure. */
 bool back_keys(json_t **keys, const struct catalog *catalog, struct err *err);
+
+/* Sets *keys to a copy of the keys of a file as scope->family names them: with the prefix of its architecture, without those of
+ * towers, and with the values of `fallback`. Sets scope->keys, too. The caller frees it, also after a failure. */
+bool back_keys_of(json_t **keys, const json_t *stored, struct scope *scope, struct err *err);
 
 /* Sets a member; consumes the reference, which may be NULL after a failed allocation. A name with dots sets a member of nested
  * objects, which are made as needed. */

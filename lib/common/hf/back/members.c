@@ -31,6 +31,25 @@ key_value(const json_t *keys, const struct model_family *family, const char *nam
     return n > 0 && (size_t)n < sizeof full ? json_object_get(keys, full) : NULL;
 }
 
+/* Sets *value to a new reference to the value of a key that is one number for the model. A list has one number for each layer;
+ * layers without the part have 0. Fails if the others differ. */
+static bool
+one_value(json_t **value, json_t *stored, const char *name, struct err *err)
+{
+    json_t *one = json_is_array(stored) ? json_array_get(stored, 0) : stored;
+    for (size_t i = 0; i < json_array_size(stored); i++) {
+        json_t *next = json_array_get(stored, i);
+        if (json_number_value(next) == 0)
+            continue;
+        if (json_number_value(one) != 0 && !json_equal(one, next))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key %s differs between layers, but config.json has one value for all",
+                name);
+        one = next;
+    }
+    *value = one ? json_incref(one) : NULL;
+    return true;
+}
+
 /* Copies keys to the members that their rows name. The last row of a key decides. */
 static bool
 copy_keys(struct scope *scope, struct err *err)
@@ -46,9 +65,15 @@ copy_keys(struct scope *scope, struct err *err)
         const char *member = row->name && row->value && !row->each ? expr_member(row->value) : NULL;
         if (!member || json_integer_value(json_object_get(last, row->name)) != (json_int_t)i || !is_member(member, family))
             continue;
-        json_t *value = key_value(scope->keys, family, row->name);
-        if (value && !json_is_null(value))
+        json_t *stored = key_value(scope->keys, family, row->name), *value = stored ? json_incref(stored) : NULL;
+        if (!row->array && json_is_array(stored)) {
+            json_decref(value);
+            value = NULL;
+            ok = one_value(&value, stored, row->name, err);
+        }
+        if (ok && value && !json_is_null(value))
             ok = back_set(scope->config, member, json_incref(value), err);
+        json_decref(value);
     }
     json_decref(last);
     return ok;

@@ -28,11 +28,27 @@ class_of(const struct back_tokens *tokens, const struct model_family *family, bo
     return kind == BACK_BPE && hf_string_is(&tokens->pre, "qwen2") ? "Qwen2Tokenizer" : "PreTrainedTokenizerFast";
 }
 
+/* Returns the name of the pre-tokenizer: that of --pre, or that of the file. Where the file has none, or the "default" of a
+ * converter that does not know it, the family decides if it names one. */
+static struct hf_string
+pre_of(const struct back_tokens *tokens, const struct back_tokenizer_options *options)
+{
+    const struct model_family *family = options->family;
+    if (options->pre)
+        return (struct hf_string){ options->pre, strlen(options->pre) };
+    bool given = tokens->pre.n != 0 && !hf_string_is(&tokens->pre, "default");
+    if (given || !family || family->pre.n != 1 || strcmp(family->pre.at[0].split, "*") == 0)
+        return tokens->pre;
+    catalog_warn(options->catalog, "tokenizer.ggml.pre is %s; the tokenizer is written as '%s', the one of family %s; --pre gives "
+        "another name", tokens->pre.n != 0 ? "'default'" : "missing", family->pre.at[0].name, family->name);
+    return (struct hf_string){ family->pre.at[0].name, strlen(family->pre.at[0].name) };
+}
+
 static bool
 find_split(struct back_split *split, const struct back_tokens *tokens, const struct back_tokenizer_options *options,
     struct err *err)
 {
-    struct hf_string pre = options->pre ? (struct hf_string){ options->pre, strlen(options->pre) } : tokens->pre;
+    struct hf_string pre = pre_of(tokens, options);
     char shown[STR_SHOWN];
     if (pre.n == 0)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the tokenizer has no tokenizer.ggml.pre; give llama.cpp's name of its "

@@ -254,6 +254,10 @@ read_flags(struct back_tokens *tokens, const struct catalog *catalog)
     for (size_t i = 0; i < 3; i++)
         tokens->add[i] = back_key_bool(catalog, keys[i], &tokens->has_add[i]);
     tokens->lowercase = back_key_bool(catalog, KEYS "normalizer.lowercase", &tokens->has_lowercase);
+    if (!tokens->has_lowercase && hf_string_is(&tokens->model, "bert")) {     /* as llama.cpp assumes */
+        tokens->has_lowercase = true;
+        tokens->lowercase = !hf_string_is(&tokens->pre, "whitespace");
+    }
     tokens->strip_accents = back_key_bool(catalog, KEYS "normalizer.strip_accents", &tokens->has_strip_accents);
     tokens->space_prefix = back_key_bool(catalog, KEYS "add_space_prefix", &tokens->has_space_prefix);
 }

@@ -97,15 +97,18 @@ static bool
 begin(struct back_work *w, const struct choice *choice, struct err *err)
 {
     size_t rows = w->family->rows.n;
-    if (!family_sources_of_choice(&w->tensors, NULL, choice, w->how->model, err))
+    w->scope->keys = w->keys;
+    if (!family_sources_of_gguf(&w->tensors, w->scope, choice, w->how->model, err))
         return false;
+    w->scope->keys = NULL;              /* names in rows are members */
     w->scope->tensors = family_sources_scope(w->tensors);
-    w->state = calloc(choice->n + 1, sizeof *w->state);
+    size_t n = family_sources_count(w->tensors);
+    w->state = calloc(n + 1, sizeof *w->state);
     w->row = calloc(rows + 1, sizeof *w->row);
     w->group = calloc(rows + 1, sizeof *w->group);
     w->index = name_index_new(err);
     if (!w->state || !w->row || !w->group)
-        return err_memory(err, (rows + choice->n + 1) * sizeof *w->row);
+        return err_memory(err, (rows + n + 1) * sizeof *w->row);
     return w->index && scope_layers(&w->main, "main", w->scope, err) && index_rows(w, err);
 }
 
@@ -272,6 +275,39 @@ apply_rows(bool *done, struct back_work *w, const struct family_source *t, bool 
     return true;
 }
 
+/* --- towers */
+
+/* Prefixes of tensors that are no part of the text model, as Ollama stores them in one file with it. */
+static const char *const towers[] = { "v.", "mm.", "a.", "s.", "mtp." };
+
+static bool
+is_tower(struct back_work *w, const struct family_source *t)
+{
+    for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
+        if (strncmp(t->t.name, towers[i], strlen(towers[i])) == 0) {
+            w->ntowers[i]++;
+            return true;
+        }
+    return false;
+}
+
+static bool
+warn_towers(const struct back_work *w, struct err *err)
+{
+    struct str s = { 0 };
+    uint64_t n = 0;
+    for (size_t i = 0; i < sizeof towers / sizeof *towers; n += w->ntowers[i++])
+        if (w->ntowers[i] != 0)
+            str_format(&s, "%s%s*", s.len != 0 ? ", " : "", towers[i]);
+    if (s.failed)
+        return err_memory(err, s.len);
+    if (n != 0)
+        catalog_warn(w->memory, "%" PRIu64 " tensors of a vision or audio tower or of token prediction (%s) are left out: the "
+            "directory gets the text model", n, s.p);
+    str_clear(&s);
+    return true;
+}
+
 /* Makes the sources that a tensor belongs to, unless it is taken. */
 static bool
 add_tensor(struct back_work *w, size_t i, struct err *err)
@@ -282,7 +318,7 @@ add_tensor(struct back_work *w, size_t i, struct err *err)
         return false;
     if (!done && !apply_rows(&done, w, t, false, err))
         return false;
-    return done || unknown(w, t, err);
+    return done || is_tower(w, t) || unknown(w, t, err);
 }
 
 /* --- all of them */
@@ -308,12 +344,11 @@ family_back_choose(struct choice *choice, const struct family_tensors *how, stru
     struct back_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
     w.keys = how->scope->keys;
-    how->scope->keys = NULL;            /* names in rows are members */
     bool ok = begin(&w, choice, err)
         && (how->allow_missing || rows_check_needs(w.family, w.scope, w.main, exists, &w, err));
     for (size_t i = 0; ok && i < family_sources_count(w.tensors); i++)
         ok = add_tensor(&w, i, err);
-    ok = ok && back_add_values(&w, err);
+    ok = ok && warn_towers(&w, err) && back_add_values(&w, err);
     if (ok) {
         if (w.nout != 0)
             qsort(w.out, w.nout, sizeof *w.out, compare_names);

@@ -124,6 +124,7 @@ begin_part(struct back_joint *j, const struct family_row *row, size_t i, const s
     v->b = j->source->b;
     v->tensor = &tensor->t;
     moves_init(&v->moves, dim, rank);
+    v->moves.s.first = tensor->first;
     if (row->stacks) {
         moves_slice(&v->moves, 0, j->source->x, 1);
         moves_shift(&v->moves);
@@ -284,7 +285,7 @@ is_whole(const struct composed *composed, const struct back_joint *j)
     const struct family_source *t = j->part[0].tensor;
     const struct composed_part *part = composed->part;
     uint64_t numel;
-    bool same = j->n == 1 && part->copy == t->chosen.copy && !part->layout && part->first == 0 && part->nops == 0
+    bool same = j->n == 1 && !t->slice && part->copy == t->chosen.copy && !part->layout && part->first == 0 && part->nops == 0
         && shape_numel(&t->t.shape, &numel) && part->end == numel && j->rank == t->t.shape.rank;
     for (uint32_t i = 0; same && i < j->rank; i++)
         same = j->dim[i] == shape_dim(&t->t.shape, i);

@@ -38,6 +38,7 @@ struct back_work {
     struct chosen *out;         /* nout of them; owned until moved to the choice */
     size_t nout, room;
     uint64_t main;
+    uint64_t ntowers[5];        /* tensors left out, by prefix */
     bool kept;                  /* blocks come back as codes and scales */
     json_t *keys;               /* of the GGUF file; borrowed, or NULL */
 };

@@ -92,7 +92,7 @@ struct family_key {
     const char *where;
 };
 
-/* default, back: a member of config.json ("rope.X": of rope_parameters). */
+/* default, back: a member of config.json ("rope.X": of rope_parameters). fallback: a key. */
 struct family_member {
     const char *name;
     bool each;                  /* a list over num_hidden_layers */
@@ -122,6 +122,18 @@ struct family_hf {
     struct expr *when;
 };
 
+/* alias, split: a tensor that a GGUF file stores under another name, or several in one. */
+struct family_stored {
+    const char *other;          /* the name in the file, with {b} */
+    struct stored_part {
+        const char *name;       /* as in `tensor` rows, with {b} */
+        struct expr *rows;      /* NULL: all */
+    } *part;                    /* n of them, in the order of the rows */
+    size_t n;
+    struct expr *when;          /* may use b */
+    const char *where;
+};
+
 struct family_pre {
     const char *name, *split;   /* split "*": always */
 };
@@ -136,12 +148,15 @@ struct family_special {
 /* Owned by its reader (families.h), with everything it points to. */
 struct model_family {
     const char *name, *arch;
+    FAMILY_LIST(const char *) archs;                /* other names of arch that GGUF files have */
     FAMILY_LIST(const char *) classes, vocab;       /* vocab: kinds of tokenizer, in order of preference */
     struct expr *vocab_size;    /* or NULL: the member vocab_size */
     FAMILY_LIST(struct family_hf) hf;
     FAMILY_LIST(struct family_pre) pre;
     FAMILY_LIST(struct family_special) special;
     FAMILY_LIST(struct family_member) defaults, back;
+    FAMILY_LIST(struct family_member) fallbacks;    /* values of keys that a GGUF file lacks */
+    FAMILY_LIST(struct family_stored) stored;
     FAMILY_LIST(struct family_const) consts;
     FAMILY_LIST(struct family_let) lets;            /* the last of a name only */
     FAMILY_LIST(struct family_rename) renames;
@@ -166,6 +181,9 @@ void family_free(struct model_family *family);          /* accepts NULL */
 bool family_open(struct model_family **family, const char *path, struct err *err);
 
 /* The built-in families: read from the texts compiled in, by class or architecture. */
+
+/* Returns true if GGUF files of the family have this architecture. */
+bool family_has_arch(const struct model_family *family, const char *arch, size_t n);
 
 /* Returns the file name, such as "llama", of built-in family i in name order, or NULL after the last. */
 const char *family_name_at(size_t i);

@@ -50,6 +50,15 @@ include(void *of, const char *name, const char **text, size_t *n, struct err *er
 }
 
 bool
+family_has_arch(const struct model_family *family, const char *arch, size_t n)
+{
+    bool has = strlen(family->arch) == n && memcmp(family->arch, arch, n) == 0;
+    for (size_t i = 0; i < family->archs.n; i++)
+        has = has || (strlen(family->archs.at[i]) == n && memcmp(family->archs.at[i], arch, n) == 0);
+    return has;
+}
+
+bool
 family_open(struct model_family **family, const char *path, struct err *err)
 {
     struct open_files *files = calloc(1, sizeof *files);

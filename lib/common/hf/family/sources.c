@@ -1,20 +1,11 @@
-#include "hf/family/sources.h"
+#include "hf/family/sources_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/table.h"
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
-
-struct family_sources {
-    const struct model_family *family;  /* or NULL */
-    struct model *model;
-    struct family_source *list; /* n of them; owned */
-    size_t n;
-    struct table names;
-};
 
 /* --- names */
 
@@ -115,10 +106,10 @@ settle(struct family_sources *s, struct err *err)
     return ok;
 }
 
-/* Makes a list of n tensors, of a choice or of the catalog. */
+/* Makes a list of tensors, of a choice or of the catalog. */
 static bool
-make(struct family_sources **out, const struct model_family *family, const struct choice *choice, struct model *model,
-    struct err *err)
+make(struct family_sources **out, const struct model_family *family, struct scope *gguf, const struct choice *choice,
+    struct model *model, struct err *err)
 {
     struct family_sources *s = calloc(1, sizeof *s);
     size_t n = choice ? choice->n : catalog_count(model->catalog);
@@ -135,7 +126,7 @@ make(struct family_sources **out, const struct model_family *family, const struc
         e->name = e->t.name;
         e->name_len = e->t.name_len;
     }
-    if (ok && settle(s, err))
+    if (ok && (!gguf || sources_alias(s, gguf, err)) && settle(s, err))
         return true;
     family_sources_free(s);
     *out = NULL;
@@ -146,13 +137,20 @@ bool
 family_sources_of_choice(struct family_sources **s, const struct model_family *family, const struct choice *choice,
     struct model *model, struct err *err)
 {
-    return make(s, family, choice, model, err);
+    return make(s, family, NULL, choice, model, err);
 }
 
 bool
 family_sources_of_catalog(struct family_sources **s, const struct model_family *family, struct model *model, struct err *err)
 {
-    return make(s, family, NULL, model, err);
+    return make(s, family, NULL, NULL, model, err);
+}
+
+bool
+family_sources_of_gguf(struct family_sources **s, struct scope *scope, const struct choice *choice, struct model *model,
+    struct err *err)
+{
+    return make(s, NULL, scope, choice, model, err);
 }
 
 void
@@ -221,6 +219,7 @@ family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t f
     if (!model_spool(s->model, err))
         return false;
     size = dtype_facts(stored->dtype)->bytes;
+    first += e ? e->first : 0;
     for (size_t done = 0, some; done < n; done += some) {
         some = n - done < STEP / LARGEST ? n - done : STEP / LARGEST;
         if (!model_bytes(s->model, stored, (first + done) * size, buf, some * size, err))

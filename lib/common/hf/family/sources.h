@@ -11,6 +11,8 @@ struct family_source {
     struct tensor t;            /* type and shape of its elements; the name after renaming; the data as stored */
     const char *name;           /* as stored, name_len bytes */
     uint32_t name_len;
+    uint64_t first;             /* rows before it in the tensor that is stored, times its elements per row */
+    bool slice;                 /* it is some rows of that tensor */
 };
 
 struct family_sources;
@@ -21,6 +23,10 @@ struct family_sources;
 bool family_sources_of_choice(struct family_sources **s, const struct model_family *family, const struct choice *choice,
     struct model *model, struct err *err);
 bool family_sources_of_catalog(struct family_sources **s, const struct model_family *family, struct model *model,
+    struct err *err);
+/* Lists the tensors of a GGUF file, of a choice or (NULL) of the catalog, under the names that the rows of scope->family have:
+ * `alias` renames them, `split` makes several of one. Fails with ERR_MALFORMED if the sizes do not agree. */
+bool family_sources_of_gguf(struct family_sources **s, struct scope *scope, const struct choice *choice, struct model *model,
     struct err *err);
 void family_sources_free(struct family_sources *s);     /* accepts NULL */
 

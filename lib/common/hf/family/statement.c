@@ -56,7 +56,14 @@ static bool
 run_arch(struct family_reader *r, struct expr *when)
 {
     (void)when;
-    return once(r, &r->family->arch, "arch");
+    if (!once(r, &r->family->arch, "arch"))
+        return false;
+    for (size_t i = 2; i < r->nwords; i++) {
+        const char *name = copy(r, i);
+        if (!name || !FAMILY_ADD(r, r->family->archs, name))
+            return false;
+    }
+    return true;
 }
 
 static bool
@@ -155,6 +162,13 @@ run_back(struct family_reader *r, struct expr *when)
 {
     struct family_member m;
     return take_member(r, &m, when) && FAMILY_ADD(r, r->family->back, m);
+}
+
+static bool
+run_fallback(struct family_reader *r, struct expr *when)
+{
+    struct family_member m = { .when = when, .where = r->where };
+    return take(r, &m.name, 1) && take_value(r, &m.each, &m.value, 2) && FAMILY_ADD(r, r->family->fallbacks, m);
 }
 
 static bool
@@ -309,6 +323,86 @@ run_make(struct family_reader *r, struct expr *when)
     return take(r, &make.gguf, 1) && FAMILY_ADD(r, r->family->makes, make);
 }
 
+/* --- names in GGUF files */
+
+/* Sets *name to a word in which `.*` at the end becomes `ending`. */
+static bool
+take_ending(struct family_reader *r, const char **name, size_t word, const char *ending)
+{
+    const struct family_word *w = &r->word[word];
+    size_t n = strlen(ending), plain = w->n - (n != 0 ? 1 : 0);
+    char *copy = family_alloc(r->owner, plain + n + 1, r->err);
+    if (copy) {
+        memcpy(copy, w->p, plain);
+        memcpy(copy + plain, ending, n + 1);
+    }
+    *name = copy;
+    return copy != NULL;
+}
+
+static bool
+ends_in_star(const struct family_word *w)
+{
+    return w->n >= 2 && memcmp(w->p + w->n - 2, ".*", 2) == 0;
+}
+
+/* Checks names, every `step` words: braces only around b, and `.*` at the end of all or of none. */
+static bool
+check_stored(struct family_reader *r, size_t step)
+{
+    bool star = ends_in_star(&r->word[1]);
+    for (size_t i = 1; i < r->nwords; i += i == 1 ? 1 : step) {
+        const struct family_word *w = &r->word[i];
+        const char *stop = memchr(w->p, '*', w->n);
+        if (!check_pattern(r, i))
+            return false;
+        if (ends_in_star(w) != star || (stop && (!star || stop != w->p + w->n - 1)))
+            return family_expected(r, w->p, w->n, "'.*' at the end of all names, and no other '*'");
+    }
+    return true;
+}
+
+/* Adds "OTHER NAME [COUNT] ..." with one ending. */
+static bool
+add_stored(struct family_reader *r, struct expr *when, size_t step, const char *ending)
+{
+    struct family_stored s = { .when = when, .where = r->where, .n = (r->nwords - 2) / step };
+    s.part = family_alloc(r->owner, s.n * sizeof *s.part, r->err);
+    if (!s.part || !take_ending(r, &s.other, 1, ending))
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        size_t word = 2 + i * step;
+        const struct family_word *count = &r->word[word + 1];
+        if (!take_ending(r, &s.part[i].name, word, ending)
+                || (step == 2 && !family_expr(r, &s.part[i].rows, count->p, count->n)))
+            return false;
+    }
+    return FAMILY_ADD(r, r->family->stored, s);
+}
+
+static bool
+run_stored(struct family_reader *r, struct expr *when, size_t step)
+{
+    if (!check_stored(r, step))
+        return false;
+    if (!ends_in_star(&r->word[1]))
+        return add_stored(r, when, step, "");
+    return add_stored(r, when, step, "weight") && add_stored(r, when, step, "bias");
+}
+
+static bool
+run_alias(struct family_reader *r, struct expr *when)
+{
+    return run_stored(r, when, 1);
+}
+
+static bool
+run_split(struct family_reader *r, struct expr *when)
+{
+    const struct family_word *last = &r->word[r->nwords - 1];
+    return r->nwords % 2 == 0 ? run_stored(r, when, 2) : family_expected(r, last->p, last->n, "a number of rows after each name");
+}
+
 /* --- keys */
 
 static void
@@ -407,12 +501,13 @@ static const struct statement_row {
     bool when;                  /* allowed */
     family_run *run;
 } statements[] = {
-    { "family", 1, 1, false, run_family }, { "class", 1, MANY, false, run_class }, { "arch", 1, 1, false, run_arch },
+    { "family", 1, 1, false, run_family }, { "class", 1, MANY, false, run_class }, { "arch", 1, MANY, false, run_arch },
     { "hf", 2, 2, true, run_hf }, { "include", 1, 1, false, run_include }, { "vocab", 1, MANY, false, run_vocab },
     { "pre", 2, 2, false, run_pre }, { "special", 2, 2, false, run_special }, { "default", 2, MANY, true, run_default },
     { "let", 3, MANY, false, run_let }, { "rename", 1, 2, false, run_rename }, { "mtp", 1, MANY, true, run_mtp },
     { "drop", 1, MANY, true, run_drop }, { "zero", 1, MANY, true, run_zero }, { "same", 2, 2, true, run_same },
-    { "tensor", 2, MANY, true, family_tensor },
+    { "tensor", 2, MANY, true, family_tensor }, { "alias", 2, 2, true, run_alias }, { "split", 5, MANY, true, run_split },
+    { "fallback", 2, MANY, true, run_fallback },
     { "make", 2, 2, true, run_make }, { "need", 1, MANY, true, run_need }, { "key", 2, MANY, true, run_key },
     { "rope", 0, 0, false, run_rope }, { "back", 2, MANY, true, run_back }, { "const", 2, MANY, true, run_const },
     { "refuse", 2, MANY, false, run_refuse }, { "malformed", 2, MANY, false, run_malformed }, { "warn", 2, MANY, false, run_warn },
