@@ -97,6 +97,25 @@ write_report(struct diff_job *job, const struct diff_report *r, struct err *err)
 }
 
 static bool
+is_gguf(const struct model *m)
+{
+    const char *format = catalog_facts_of(m->catalog)->format;
+    return format && strcmp(format, "GGUF") == 0;
+}
+
+/* Tells how to compare models without a common name. Renaming is not enough for a GGUF file, in which rows are in another order. */
+static void
+warn_names(struct cli *cli, const struct model *a, const struct model *b)
+{
+    const struct model *gguf = is_gguf(a) ? a : b, *other = gguf == a ? b : a;
+    if (is_gguf(gguf) && !is_gguf(other))
+        cli_warn(cli, NULL, "no tensor has the same name in both models, and a GGUF file has some rows in another order; to compare, "
+            "convert one of them: amn convert --to gguf --dtype f32 -o - %s | amn diff %s -", other->name, gguf->name);
+    else
+        cli_warn(cli, NULL, "no tensor has the same name in both models; --rename 's/RE/TEXT/' changes the names in %s", a->name);
+}
+
+static bool
 run(struct diff_job *job, struct err *err)
 {
     struct cli *cli = job->cli;
@@ -111,7 +130,7 @@ run(struct diff_job *job, struct err *err)
     cli_progress_no_bar(cli->bar);
     ok = ok && (cli_human(cli) ? diff_report_text(stdout, &report, err) : diff_report_json(stdout, &report, err));
     if (ok && d->common == 0 && d->n != 0)
-        cli_warn(cli, NULL, "no tensor has the same name in both models; --rename 's/RE/TEXT/' changes the names in %s", a->name);
+        warn_names(cli, a, b);
     return ok && write_report(job, &report, err);
 }
 

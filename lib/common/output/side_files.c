@@ -207,18 +207,30 @@ side_files_add(const struct side_files *f, struct err *err)
     return ok;
 }
 
-/* Creates the directory of the templates if there are any. */
+/* Creates the directory inside the output that a file needs, if its name has one. */
 static bool
-make_folder(const struct side_files *f, struct err *err)
+make_folder(const struct side_files *f, const char *name, struct err *err)
 {
-    bool needed = false;
-    for (size_t i = 0; i < f->names.n; i++)
-        needed = needed || strchr(f->names.name[i], '/');
-    if (!needed || f->outputs->compares)
+    const char *slash = strchr(name, '/');
+    if (!slash || f->outputs->compares)
         return true;
-    char *path = folder_path(f->to, strlen(f->to), TEMPLATES, err);
-    bool ok = path && (mkdir(path, 0777) == 0 || errno == EEXIST || err_sys(err, ERR_CREATE, errno, "%s", TEMPLATES));
+    char *path = folder_path(f->to, strlen(f->to), name, err);
+    if (path)
+        path[strlen(path) - strlen(slash)] = '\0';
+    bool ok = path && (mkdir(path, 0777) == 0 || errno == EEXIST || err_sys(err, ERR_CREATE, errno, "%.*s", (int)(slash - name),
+        name));
     free(path);
+    return ok;
+}
+
+static bool
+make_folders(const struct side_files *f, struct err *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
+        ok = make_folder(f, f->texts->list[i].name, err);
+    for (size_t i = 0; ok && i < f->names.n; i++)
+        ok = make_folder(f, f->names.name[i], err);
     return ok;
 }
 
@@ -226,7 +238,7 @@ bool
 side_files_write(const struct side_files *f, struct err *err)
 {
     const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
-    bool ok = (!config || write_config(f, config, err)) && make_folder(f, err);
+    bool ok = (!config || write_config(f, config, err)) && make_folders(f, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
         ok = is_replaced(f, f->texts->list[i].name) || side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);
     for (size_t i = 0; ok && i < f->names.n; i++)

@@ -1,5 +1,6 @@
 #include "hf/back/back.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -225,6 +226,56 @@ back_open(struct back_model *back, struct model *model, const struct back_option
     return ok;
 }
 
+/* --- embedding models */
+
+static void
+put_module(struct push *json, uint64_t number, const char *path, const char *type)
+{
+    char name[24];
+    snprintf(name, sizeof name, "%" PRIu64, number);
+    push_object(json);
+    push_key(json, "idx");
+    push_u64(json, number);
+    push_key(json, "name");
+    push_text(json, name);
+    push_key(json, "path");
+    push_text(json, path);
+    push_key(json, "type");
+    push_text(json, type);
+    push_end(json);
+}
+
+/* Describes how sentence-transformers makes one vector of those of all tokens: the mean, the first or the last. */
+static bool
+write_pooling(struct back_model *back, struct err *err)
+{
+    static const char *const flags[] = { [1] = "pooling_mode_mean_tokens", [2] = "pooling_mode_cls_token",
+        [3] = "pooling_mode_lasttoken" };
+    json_int_t kind = json_integer_value(json_object_get(back->file, "pooling"));
+    if (kind < 1 || kind > 3)
+        return true;
+    struct str *text = texts_add(&back->texts, "modules.json", err);
+    if (!text)
+        return false;
+    struct push list = { .out = text };
+    push_array(&list);
+    put_module(&list, 0, "", "sentence_transformers.models.Transformer");
+    put_module(&list, 1, "1_Pooling", "sentence_transformers.models.Pooling");
+    push_end(&list);
+    if ((text = texts_add(&back->texts, "1_Pooling/config.json", err)) == NULL)
+        return false;
+    struct push json = { .out = text };
+    push_object(&json);
+    push_key(&json, "word_embedding_dimension");
+    push_u64(&json, (uint64_t)json_integer_value(json_object_get(back->config, "hidden_size")));
+    for (json_int_t i = 1; i <= 3; i++) {
+        push_key(&json, flags[i]);
+        push_bool(&json, i == kind);
+    }
+    push_end(&json);
+    return texts_check(&back->texts, err);
+}
+
 /* --- the output */
 
 /* Declares experts that are kept as MXFP4, in the layout of gpt-oss: NAME_blocks and NAME_scales. */
@@ -267,7 +318,7 @@ back_choose(struct back_model *back, struct model *model, struct choice *choice,
         .exact = back->options->cast, .blocks = !back->options->how->dequantize,
         .allow_missing = back->options->how->allow_missing, .skip_unknown = back->options->how->skip_unknown };
     back->scope.keys = back->keys;
-    return family_back_choose(choice, &how, err) && write_config(back, choice, err);
+    return family_back_choose(choice, &how, err) && write_config(back, choice, err) && write_pooling(back, err);
 }
 
 void

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/push.h"
 #include "base/limits.h"
 #include "base/real.h"
 #include "hf/family/expr_priv.h"
@@ -88,6 +89,13 @@ characters(const json_t *string)
         left -= size;
     }
     return n;
+}
+
+/* Gives the shortest decimal that is the same number as F32. */
+static bool
+run_f32(struct function_call *c)
+{
+    return !json_is_number(c->arg[0]) || give_number(c, push_real_of((float)json_number_value(c->arg[0])));
 }
 
 static bool
@@ -292,7 +300,7 @@ run_data(struct function_call *c)
     json_t *list = x ? json_array() : NULL;
     bool ok = !x || list;
     for (size_t i = 0; ok && i < n; i++)
-        ok = json_array_append_new(list, isfinite(x[i]) ? json_real(x[i]) : json_null()) == 0;
+        ok = json_array_append_new(list, isfinite(x[i]) ? json_real(push_real_of((float)x[i])) : json_null()) == 0;
     free(x);
     c->value = list;
     return ok || err_memory(c->err, 0);
@@ -340,7 +348,7 @@ static const struct function_row {
     unsigned fewest, most;      /* arguments */
     function_run *run;
 } functions[] = {
-    { "int", 1, 1, run_int }, { "round", 1, 1, run_round }, { "log", 1, 1, run_log }, { "sqrt", 1, 1, run_sqrt },
+    { "int", 1, 1, run_int }, { "round", 1, 1, run_round }, { "f32", 1, 1, run_f32 }, { "log", 1, 1, run_log }, { "sqrt", 1, 1, run_sqrt },
     { "pow", 2, 2, run_pow }, { "len", 1, 1, run_len }, { "max", 1, 1, run_max }, { "index", 2, 2, run_index },
     { "list", 0, EXPR_ARGS, run_list }, { "has", 1, 1, run_has }, { "dim", 2, 2, run_dim }, { "rows", 1, 1, run_rows },
     { "count", 1, 1, run_count }, { "number", 1, 1, run_number }, { "value", 1, 2, run_value }, { "data", 1, 1, run_data },
