@@ -53,7 +53,7 @@ open_all(struct adapters *all, const struct adapter_arguments *args, const struc
         if (!adapter_open(a, &args->list[i], job, err))
             return false;
         if (!(adapter_check_config(a, err) && adapter_check_gguf(a, err) && check_gguf_base(a, job, err)
-                && adapter_read_keys(a, job->model->catalog, err) && adapter_settle_modules(a, job, err)))
+                && adapter_read_keys(a, job, err) && adapter_settle_modules(a, job, err)))
             return err_in_file(err, a->shown);
         if (a->tokenizer)
             all->effects.tokenizer = a->folder;

@@ -82,8 +82,8 @@ void adapter_clear(struct adapter *a);
 /* Returns true if the name of a tensor says that it is a factor of an adapter, also of a form that is not merged. */
 bool adapter_names_factor(const struct tensor *t);
 
-/* Sorts the tensors of the file into modules. */
-bool adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err);
+/* Sorts the tensors of the file into modules. Fails for a tensor that has no place in one, or whose elements cannot be decoded. */
+bool adapter_read_keys(struct adapter *a, const struct adapter_job *job, struct err *err);
 
 /* Returns the module of this name, adding it if necessary; `name` is borrowed. NULL on failure. */
 struct adapter_module *adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err);

@@ -211,7 +211,7 @@ describe(struct adapter_facts *f, const char *file, struct model *model, const s
     if (!f->place)
         return err_memory(err, 0);
     if ((!adapter_check_config(a, err) && !adapter_tolerates(a, err)) || (!adapter_check_gguf(a, err) && !adapter_tolerates(a, err))
-            || (!adapter_read_keys(a, model->catalog, err) && !adapter_tolerates(a, err))
+            || (!adapter_read_keys(a, &job, err) && !adapter_tolerates(a, err))
             || (!adapter_settle_modules(a, &job, err) && !adapter_tolerates(a, err)))
         return err_in_file(err, a->shown);
     f->modules = a->n;

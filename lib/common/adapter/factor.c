@@ -7,6 +7,15 @@
 
 enum { FEW = 512, BLOCK_BYTES = 512, BLOCK_ELEMS = 256 };
 
+bool
+factor_decodes(const struct kernels *k, const struct tensor *t)
+{
+    const struct dtype_facts *f = dtype_facts(t->dtype);
+    if (t->dtype < DTYPE_SCALARS)
+        return k->widen[t->dtype] != NULL;
+    return k->block_f32[t->dtype] && f->bytes <= BLOCK_BYTES && f->elems <= BLOCK_ELEMS && !t->big_endian && !t->layout;
+}
+
 /* Reads elements of a block type: whole blocks, one after the other. */
 static bool
 read_blocks(const struct model *m, const struct kernels *k, const struct tensor *t, uint64_t first, size_t n, float *out,
@@ -15,10 +24,6 @@ read_blocks(const struct model *m, const struct kernels *k, const struct tensor 
     const struct dtype_facts *f = dtype_facts(t->dtype);
     uint8_t bytes[BLOCK_BYTES];
     float x[BLOCK_ELEMS];
-    char shown[STR_SHOWN];
-    if (!k->block_f32[t->dtype] || f->bytes > sizeof bytes || f->elems > BLOCK_ELEMS || t->big_endian || t->layout)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "factors of this type are not supported",
-            str_shown(shown, t->name, t->name_len));
     for (size_t some; n != 0; first += some, n -= some, out += some) {
         size_t skip = (size_t)(first % f->elems);
         some = (size_t)num_min(n, f->elems - skip);

@@ -11,8 +11,10 @@ struct factor {
     uint64_t first, di, dk;
 };
 
-/* Reads elements [first, first + n) of a tensor as floats; F64 is rounded. Fails with ERR_UNSUPPORTED for a block type without
- * a decoder. */
+/* Returns true if the elements of a tensor can be read. An adapter with any other is refused when it is opened. */
+bool factor_decodes(const struct kernels *k, const struct tensor *t);
+
+/* Reads elements [first, first + n) of a tensor that factor_decodes() accepts, as floats; F64 is rounded. */
 bool factor_elements(const struct model *m, const struct kernels *k, const struct tensor *t, uint64_t first, size_t n, float *out,
     struct err *err);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "adapter/adapter_priv.h"
+#include "adapter/factor.h"
 #include "base/array.h"
 
 static const char module_of_factor[] = "module %s: ";
@@ -331,19 +332,21 @@ adapter_tolerates(struct adapter *a, struct err *err)
 }
 
 static bool
-read_tensor(struct adapter *a, const struct tensor *t, struct catalog *memory, struct err *err)
+read_tensor(struct adapter *a, const struct tensor *t, const struct adapter_job *job, struct err *err)
 {
     char shown[STR_SHOWN];
     bool integer = t->dtype == DTYPE_I64 && !t->big_endian && str_ends(t->name, ".alpha");
-    if (t->dtype < DTYPE_SCALARS && !dtype_is_float(t->dtype) && !integer)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s are not supported", str_shown(shown, t->name,
-            t->name_len), dtype_name(t->dtype));
-    return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err) : read_key(a, t, memory, err);
+    if (!factor_decodes(job->kernels, t) && !integer)
+        return err_set(err, t->dtype < DTYPE_SCALARS ? ERR_MALFORMED : ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s "
+            "are not supported", str_shown(shown, t->name, t->name_len), dtype_name(t->dtype));
+    return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err)
+        : read_key(a, t, job->model->catalog, err);
 }
 
 bool
-adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err)
+adapter_read_keys(struct adapter *a, const struct adapter_job *job, struct err *err)
 {
+    struct catalog *memory = job->model->catalog;
     bool bare = a->family == ADAPTER_SINGLE && catalog_count(a->file.catalog) != 0;
     struct tensor *list = catalog_alloc(memory, (catalog_count(a->file.catalog) + 1) * sizeof *list, err);
     if (!list)
@@ -354,7 +357,7 @@ adapter_read_keys(struct adapter *a, struct catalog *memory, struct err *err)
         *t = *catalog_at(a->file.catalog, i);
         t->extent.file += a->first;
         bare = bare && t->name_len > 17 && memcmp(t->name, "base_model.model.", 17) == 0;
-        if (!read_tensor(a, t, memory, err) && !adapter_tolerates(a, err))
+        if (!read_tensor(a, t, job, err) && !adapter_tolerates(a, err))
             return false;
     }
     for (size_t i = 0; bare && i < a->n; i++)
