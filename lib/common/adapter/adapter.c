@@ -17,12 +17,28 @@ struct adapters {
 bool
 adapter_check_gguf(const struct adapter *a, struct err *err)
 {
+    static const char *const known[] = { "adapter.type", "adapter.lora.alpha", "adapter.lora.task_name", "adapter.lora.prompt_prefix" };
     const struct meta *type = catalog_meta_find(a->file.catalog, "adapter.type");
+    const struct meta *alpha = catalog_meta_find(a->file.catalog, "adapter.lora.alpha");
+    char shown[STR_SHOWN];
     size_t n = 0;
     const char *word = type ? meta_bytes(&type->value, &n) : NULL;
-    return a->family != ADAPTER_GGUF || (word && n == 4 && memcmp(word, "lora", 4) == 0
-        && !catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
+    if (a->family != ADAPTER_GGUF)
+        return true;
+    if (!word || n != 4 || memcmp(word, "lora", 4) != 0 || catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
+    if (alpha && alpha->value.type != META_F32 && alpha->value.type != META_F64)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter.lora.alpha is not a floating-point number");
+    for (size_t i = 0; i < catalog_meta_count(a->file.catalog); i++) {
+        const struct meta *meta = catalog_meta_at(a->file.catalog, i);
+        bool found = strncmp(meta->key, "adapter.", 8) != 0;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            found = found || strcmp(meta->key, known[k]) == 0;
+        if (!found)
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key %s is unknown and could change the weights", str_shown(shown,
+                meta->key, meta->key_len));
+    }
+    return true;
 }
 
 /* Checks an adapter of llama.cpp against the base. */

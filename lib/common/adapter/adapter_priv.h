@@ -63,6 +63,8 @@ struct adapter {
     uint32_t first;                     /* file index of the first of them */
     json_t *config;                     /* adapter_config.json, or NULL; owned */
     json_t *towers;                     /* the members of lora_adapter_metadata by tower, each as a config of PEFT, or NULL; owned */
+    const char *alpha_name, *rank_name; /* names of alpha and rank in the header of a single file, or NULL; static */
+    double alpha, declared_rank;        /* their values */
     const struct tensor *tensors;       /* the file's, with extent.file as in the model of the job; in the job's memory */
     struct names *faults;               /* failures that a description collects, instead of the first; or NULL. Borrowed */
     struct adapter_module *module;      /* n of them; owned */
@@ -91,10 +93,23 @@ struct adapter_module *adapter_module_of(struct adapter *a, const char *name, si
 /* Sets a factor. Fails with ERR_MALFORMED if the module has it already. */
 bool adapter_set_factor(struct adapter_module *m, enum factor_role role, const struct tensor *t, struct err *err);
 
-/* Checks adapter_config.json as a whole: refuses types and variants by name. */
+/* Checks adapter_config.json as a whole: refuses types and variants by name, and members whose effect is not known. */
 bool adapter_check_config(const struct adapter *a, struct err *err);
 
-/* Refuses types and variants of adapters in GGUF. */
+/* Checks the members of a config of PEFT; `where` names it. */
+bool adapter_check_members(const json_t *config, const char *where, struct err *err);
+
+/* A member of it, and the value for columns of lora_B that are grouped by expert. */
+#define ADAPTER_B_LAYOUT "lora_B_layout"
+#define ADAPTER_B_GROUPED "grouped_by_expert"
+
+/* Reads alpha and rank from the header of a single file. Fails with ERR_UNSUPPORTED if it has something else that looks like a scale. */
+bool adapter_read_header(struct adapter *a, struct err *err);
+
+/* Returns what lora_adapter_metadata has for a module, or NULL. *named: the name of the module starts with that of its tower. */
+json_t *adapter_tower(const struct adapter *a, const struct adapter_module *m, bool *named);
+
+/* Refuses types and variants of adapters in GGUF, and keys whose effect is not known. */
 bool adapter_check_gguf(const struct adapter *a, struct err *err);
 
 /* Sets rank, alpha and scale of each module, from the config or from the factors, and checks that its factors are complete

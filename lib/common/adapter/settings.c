@@ -1,4 +1,5 @@
-/* Reads adapter_config.json and the numbers of each module: rank, alpha, scale. */
+/* The numbers of each module: rank, alpha, scale. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,73 +10,6 @@
 #include "base/matcher.h"
 
 enum { RANK_MAX = 65536, PATTERN_STEPS = 1 << 26, PATTERN_MAX = 1024 };
-
-const json_t *
-adapter_member(const struct adapter *a, const char *name)
-{
-    const json_t *value = json_object_get(a->config, name);
-    return json_is_null(value) ? NULL : value;
-}
-
-bool
-adapter_flag(const struct adapter *a, const char *name)
-{
-    return json_is_true(adapter_member(a, name));
-}
-
-/* Returns true for a member that says nothing: missing, null, false, 0 or empty. */
-static bool
-is_empty(const json_t *value)
-{
-    return !value || json_is_false(value) || (json_is_number(value) && json_number_value(value) == 0)
-        || (json_is_string(value) && json_string_length(value) == 0) || (json_is_array(value) && json_array_size(value) == 0)
-        || (json_is_object(value) && json_object_size(value) == 0);
-}
-
-/* --- the config as a whole */
-
-static const char *const types[] = { "LORA", "LOHA", "LOKR", "IA3", "TRAINABLE_TOKENS", "LN_TUNING", NULL };
-
-/* Variants that are not the sum of a base and a change that the file determines. */
-static const char *const variants[] = { "alora_invocation_tokens", "use_qalora", "arrow_config", "use_bdlora", "layer_replication",
-    "monteclora_config", "nvfp4_merge_aware", NULL };
-
-/* Initializations that take the factors out of the base. */
-static const char *const residual[] = { "pissa", "olora", "corda", "loftq", "lora_ga", NULL };
-
-static bool
-check_initial(const struct adapter *a, struct err *err)
-{
-    const char *initial = json_string_value(adapter_member(a, "init_lora_weights"));
-    bool from_base = !is_empty(adapter_member(a, "kasa_config"));
-    char shown[STR_SHOWN];
-    for (size_t i = 0; initial && residual[i]; i++)
-        from_base = from_base || strncmp(initial, residual[i], strlen(residual[i])) == 0;
-    if (!initial || !from_base)
-        initial = "kasa";
-    return !from_base || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "init_lora_weights %s: the factors belong to a base from which "
-        "their initial values were taken; convert the adapter with peft's save_pretrained(path_initial_model_for_weight_conversion"
-        "=...), or merge it into the saved residual base with init_lora_weights true", str_shown(shown, initial, strlen(initial)));
-}
-
-bool
-adapter_check_config(const struct adapter *a, struct err *err)
-{
-    const char *type = json_string_value(adapter_member(a, "peft_type"));
-    char shown[STR_SHOWN];
-    size_t i = 0;
-    if (a->family != ADAPTER_PEFT)
-        return true;
-    while (type && types[i] && strcmp(types[i], type) != 0)
-        i++;
-    if (!type || !types[i])
-        return err_set(err, type ? ERR_UNSUPPORTED : ERR_MALFORMED, ERR_NO_OFFSET, "peft_type %s is not merged: supported are LORA, "
-            "LOHA, LOKR, IA3, TRAINABLE_TOKENS and LN_TUNING", type ? str_shown(shown, type, strlen(type)) : "without a name");
-    for (i = 0; variants[i]; i++)
-        if (!is_empty(adapter_member(a, variants[i])))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: adapters with %s are not merged", variants[i]);
-    return check_initial(a, err);
-}
 
 /* --- rank and alpha of a module */
 
@@ -124,15 +58,17 @@ bool
 adapter_configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
 {
     const json_t *r = adapter_member(a, "r"), *alpha = adapter_member(a, "lora_alpha");
+    const char *where = a->family == ADAPTER_SINGLE ? "lora_adapter_metadata" : "adapter_config.json";
     alpha = alpha ? alpha : adapter_member(a, "alpha");
     if (!find_pattern(&r, a, "rank_pattern", name, n, err) || !find_pattern(&alpha, a, "alpha_pattern", name, n, err))
         return false;
-    if (!json_is_integer(r) || json_integer_value(r) < 1)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: r is not a positive integer");
+    bool stored = !r && a->family == ADAPTER_SINGLE && m->rank != 0;
+    if (!stored && (!json_is_integer(r) || json_integer_value(r) < 1))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: r is not a positive integer", where);
     if (!json_is_number(alpha) || !isfinite(json_number_value(alpha)))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: %s is missing or not a number", strcmp(
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is missing or not a number", where, strcmp(
             json_string_value(adapter_member(a, "peft_type")), "LORA") == 0 ? "lora_alpha" : "alpha");
-    m->rank = (uint64_t)json_integer_value(r);
+    m->rank = stored ? m->rank : (uint64_t)json_integer_value(r);
     m->alpha = json_number_value(alpha);
     m->whole_scale = m->alpha / (adapter_flag(a, "use_rslora") ? sqrt((double)m->rank) : (double)m->rank);
     m->scale = m->whole_scale * a->c;
@@ -208,75 +144,34 @@ check_alpha(const struct adapter_module *m, const char *from, const struct adapt
         "its alpha tensor is %g, but %s declares %g", alpha, from, m->alpha)));
 }
 
-/* --- the metadata of diffusers */
+/* --- modules by the families of adapters */
 
-/* Adds a member TOWER.NAME of lora_adapter_metadata to the config of its tower. */
+/* Sets the scale of a module to the alpha of the header, divided by its rank. */
 static bool
-add_member(json_t *towers, const char *key, json_t *value)
+scale_by_header(struct adapter_module *m, const struct adapter *a, struct err *err)
 {
-    const char *dot = strrchr(key, '.');
-    json_t *one;
-    if (!dot || dot == key)
-        return true;
-    char *tower = strndup(key, (size_t)(dot - key));
-    if (tower && !json_object_get(towers, tower))
-        json_object_set_new(towers, tower, json_pack("{s:s}", "peft_type", "LORA"));
-    one = tower ? json_object_get(towers, tower) : NULL;
-    free(tower);
-    return one && json_object_set(one, dot + 1, value) == 0;
-}
-
-/* Reads lora_adapter_metadata, in which diffusers stores rank and alpha. */
-static bool
-read_metadata(struct adapter *a, struct err *err)
-{
-    static const char name[] = "lora_adapter_metadata";
-    const struct meta *meta = a->family == ADAPTER_SINGLE ? catalog_meta_find(a->file.catalog, name) : NULL;
-    size_t n = 0;
-    const char *text = meta ? meta_bytes(&meta->value, &n) : NULL, *key;
-    json_t *members = NULL, *value;
-    if (!text)
-        return true;
-    a->towers = json_object();
-    bool ok = tree_read(&members, text, n, name, err) && (a->towers || err_memory(err, 0));
-    json_object_foreach(members, key, value)
-        ok = ok && (add_member(a->towers, key, value) || err_memory(err, 0));
-    json_decref(members);
-    return ok;
-}
-
-/* Returns the config of the tower that a module is in, with what follows the tower in its name; or NULL. */
-static json_t *
-tower_config(const struct adapter *a, const struct adapter_module *m, const char **name, size_t *n)
-{
-    json_t *value, *found = NULL;
-    const char *key;
-    size_t len;
-    *n = 0;
-    json_object_foreach(a->towers, key, value)
-        if ((len = strlen(key)) + 1 < m->len && memcmp(m->name, key, len) == 0 && m->name[len] == '.'
-                && (!found || m->len - len - 1 < *n)) {
-            found = value;
-            *name = m->name + len + 1;
-            *n = m->len - len - 1;
-        }
-    return found && json_object_get(found, "r") ? found : NULL;
+    if (m->rank == 0 || (a->rank_name && a->declared_rank != (double)m->rank))
+        return adapter_fail(m, ERR_UNSUPPORTED, err, "the header declares %s %g%s%s, but its factors have rank %" PRIu64 ": its scale is "
+            "unknown", a->alpha_name, a->alpha, a->rank_name ? " and another " : "", a->rank_name ? a->rank_name : "", m->rank);
+    m->alpha = a->alpha;
+    m->whole_scale = m->alpha / (double)m->rank;
+    return true;
 }
 
 /* Sets scale and rank of a module of a single file. */
 static bool
 scale_single(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
 {
-    struct adapter tower = { .family = ADAPTER_PEFT };
-    const char *name;
-    size_t n;
-    if (is_scaled(m) && (tower.config = tower_config(a, m, &name, &n)) != NULL)
-        return adapter_configure(m, &tower, name, n, err) && check_alpha(m, "lora_adapter_metadata", job, err);
-    bool whole = m->factor[FACTOR_LOKR_1] && m->factor[FACTOR_LOKR_2];
+    bool named, whole = m->factor[FACTOR_LOKR_1] && m->factor[FACTOR_LOKR_2];
+    struct adapter tower = { .family = ADAPTER_SINGLE, .config = adapter_tower(a, m, &named) };
     m->rank = stored_rank(m);
     m->whole_scale = 1;
-    if (!m->factor[FACTOR_ALPHA] || whole)
+    if (is_scaled(m) && (adapter_member(&tower, "r") || adapter_member(&tower, "lora_alpha")) && (named || !m->factor[FACTOR_ALPHA]))
+        return adapter_configure(m, &tower, m->name, m->len, err) && check_alpha(m, "lora_adapter_metadata", job, err);
+    if (whole || (!m->factor[FACTOR_ALPHA] && !a->alpha_name))
         return true;
+    if (!m->factor[FACTOR_ALPHA])
+        return !is_scaled(m) || scale_by_header(m, a, err);
     if (!read_alpha(&m->alpha, m, job, err))
         return false;
     if (m->rank == 0)
@@ -293,8 +188,7 @@ scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
     const json_t *scale = json_object_get(json_object_get(a->config, "lora_parameters"), "scale");
     m->rank = stored_rank(m);
     m->whole_scale = 1;
-    if (a->family == ADAPTER_GGUF && alpha && (alpha->value.type == META_F32 || alpha->value.type == META_F64)
-            && alpha->value.as.f != 0 && m->rank != 0) {
+    if (a->family == ADAPTER_GGUF && alpha && alpha->value.as.f != 0 && m->rank != 0) {
         m->alpha = alpha->value.as.f;
         m->whole_scale = m->alpha / (double)m->rank;
     }
@@ -356,7 +250,7 @@ bool
 adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct err *err)
 {
     bool dora = false;
-    if (!read_metadata(a, err))
+    if (!adapter_read_header(a, err) && !adapter_tolerates(a, err))
         return false;
     for (size_t i = 0; i < a->n; i++) {
         if (!settle(&a->module[i], a, job, err) && !adapter_tolerates(a, err))
