@@ -49,6 +49,8 @@ struct adapter_module {
     const struct tower_hit *hit;        /* nhits of them, if the names of towers decide what it changes; in the job's memory */
     size_t nhits;
     bool skipped;                       /* the base does not have its part of the model, or another module changes its weight */
+    const struct parameter *parameter;  /* the parameter of target_parameters that its factors are of, or NULL */
+    uint32_t path;                      /* bytes of the name of the module that has the parameter */
     const struct tensor *again[2];      /* a second tensor that replaces the weight, or the bias: has to be equal */
 };
 
@@ -119,6 +121,13 @@ bool adapter_settle_modules(struct adapter *a, const struct adapter_job *job, st
 /* Return true for the input embedding of a language model, and for its head, by the end of the module's name. */
 bool adapter_is_embedding(const struct adapter_module *m);
 bool adapter_is_head(const struct adapter_module *m);
+
+/* Returns true if the factors of a module have three dimensions that are those of experts, [experts, rank, in] and [experts, out, rank],
+ * and not those of a convolution. One side can have a single matrix for all experts. */
+bool adapter_is_stack(const struct adapter_module *m);
+
+/* Finds the parameter of target_parameters that the factors of a module are of, and writes its path to *name, empty if there is none. */
+bool adapter_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err);
 
 /* Sets rank and scale as the config has them for a path, which is that of the module or of a parameter in it. */
 bool adapter_configure(struct adapter_module *m, const struct adapter *a, const char *path, size_t n, struct err *err);

@@ -6,7 +6,8 @@
 #include "adapter/match.h"
 #include "base/num.h"
 
-/* The parameters of transformers' experts, in the order of its modules, and the tensors that a file has of one expert. */
+/* The parameters of transformers' experts, in the order of its modules, and the tensors that a file has of one expert. A weight is the
+ * parameter of an ordinary module. */
 static const struct parameter {
     const char *name;
     size_t parts;
@@ -14,8 +15,13 @@ static const struct parameter {
 } parameters[] = {
     { "gate_up_proj", 2, { { "gate_proj", "w1" }, { "up_proj", "w3" } } },
     { "down_proj", 1, { { "down_proj", "w2" } } },
+    { "weight", 0, { { NULL } } },
 };
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };
+
+/* Which way round the factors are: PEFT before 0.19 had A act on the second dimension of a parameter [experts, one, two], whatever it
+ * was. */
+enum sides { SIDES_NEW, SIDES_OLD, SIDES_UNKNOWN };
 
 /* A module whose factors are those of all experts. */
 struct expert_factors {
@@ -25,7 +31,21 @@ struct expert_factors {
     uint64_t rank, experts, in, out;
     struct factor l, r;                 /* of expert 0: L [out, rank], R [rank, in] */
     uint64_t next_l, next_r;            /* elements from one expert to the next */
+    enum sides sides;
 };
+
+/* Exchanges L and R, and with them rows and columns. */
+static void
+exchange(struct expert_factors *f)
+{
+    const struct expert_factors was = *f;
+    f->l = (struct factor){ was.r.t, was.r.first, was.r.dk, was.r.di };
+    f->r = (struct factor){ was.l.t, was.l.first, was.l.dk, was.l.di };
+    f->next_l = was.next_r;
+    f->next_r = was.next_l;
+    f->out = was.in;
+    f->in = was.out;
+}
 
 /* Adds the change of expert e to a place, of rows [row, row + the place's) of L. */
 static bool
@@ -58,28 +78,41 @@ misfit(const struct adapter_module *module, const struct shape *s, struct err *e
         &module->factor[FACTOR_A]->shape), shape_text(b, &module->factor[FACTOR_B]->shape), shape_text(shape, s));
 }
 
-/* Copies model_type of the base's config.json; "" without one. */
+/* Reads model_type of the base's config.json. *known: it has one; *transposed: this model stores experts as [in, out]. */
 static bool
-read_type(char type[64], const struct match_job *m, struct err *err)
+read_type(bool *known, bool *transposed, const struct match_job *m, struct err *err)
 {
+    static const char *const stored[] = { "gpt_oss", "llama4", "llama4_text", "aria", "aria_text", NULL };
     json_t *config;
-    *type = '\0';
     if (!match_config(&config, m, err))
         return false;
     const char *word = json_string_value(json_object_get(config, "model_type"));
-    if (word && strlen(word) < 64)
-        strcpy(type, word);
+    *known = word != NULL;
+    *transposed = false;
+    for (size_t i = 0; word && stored[i]; i++)
+        *transposed = *transposed || strcmp(stored[i], word) == 0;
     json_decref(config);
     return true;
+}
+
+/* Decides if A and B of square experts are exchanged, for a model that stores them as [out, in]. */
+static bool
+is_old(const struct expert_factors *f)
+{
+    char shown[STR_SHOWN];
+    if (f->sides == SIDES_UNKNOWN && !f->m->warned) {
+        catalog_warn(f->m->job->model->catalog, "%s: module %s: its experts are square, and adapter_config.json has no peft_version: "
+            "peft before 0.19 wrote their factors the other way round", f->a->shown, str_shown(shown, f->module->name, f->module->len));
+        f->m->warned = true;
+    }
+    return f->sides == SIDES_OLD;
 }
 
 /* Decides if stacked experts [experts, x, y] are stored [in, out]: by the shape, or by the model if both fit. */
 static bool
 find_order(bool *transposed, const struct expert_factors *f, const struct shape *s, struct err *err)
 {
-    static const char *const stored[] = { "gpt_oss", "llama4", "llama4_text", "aria", "aria_text", NULL };
-    char type[64];
-    bool fits = s->rank == 3 && shape_dim(s, 0) == f->experts;
+    bool fits = s->rank == 3 && shape_dim(s, 0) == f->experts, known;
     bool plain = fits && shape_dim(s, 1) == f->out && shape_dim(s, 2) == f->in;
     bool other = fits && shape_dim(s, 1) == f->in && shape_dim(s, 2) == f->out;
     *transposed = !plain;
@@ -87,13 +120,24 @@ find_order(bool *transposed, const struct expert_factors *f, const struct shape 
         return misfit(f->module, s, err);
     if (!plain || !other)
         return true;
-    if (!read_type(type, f->m, err))
+    if (!read_type(&known, transposed, f->m, err))
         return false;
-    if (!*type)
+    if (!known && f->sides != SIDES_OLD)
         return adapter_fail(f->module, ERR_UNSUPPORTED, err, "the experts are square, and without config.json their order is "
             "unknown");
-    for (size_t i = 0; stored[i]; i++)
-        *transposed = *transposed || strcmp(stored[i], type) == 0;
+    *transposed = *transposed || is_old(f);
+    return true;
+}
+
+/* Exchanges the factors of experts that are matrices [rows, cols] each if that is the way round that they are. */
+static bool
+find_sides(struct expert_factors *f, uint64_t rows, uint64_t cols, struct err *err)
+{
+    bool plain = f->out == rows && f->in == cols, other = f->in == rows && f->out == cols, known, transposed = false;
+    if (plain && other && f->sides != SIDES_NEW && !read_type(&known, &transposed, f->m, err))
+        return false;
+    if (other && f->sides != SIDES_NEW && (!plain || (!transposed && is_old(f))))
+        exchange(f);
     return true;
 }
 
@@ -135,10 +179,11 @@ find_part(struct weight_place *place, const struct expert_factors *f, const char
 
 /* Adds the changes of experts that are separate tensors: `path` is that of the experts. Sets *none if the base has no such tensors. */
 static bool
-add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n, const struct parameter *p, struct err *err)
+add_apart(bool *none, const struct expert_factors *factors, const char *path, size_t n, const struct parameter *p, struct err *err)
 {
+    struct expert_factors own = *factors;
+    const struct expert_factors *f = &own;
     struct weight_place place;
-    uint64_t rows = f->out / p->parts;
     *none = false;
     for (uint64_t e = 0; e < f->experts; e++)
         for (size_t i = 0; i < p->parts; i++) {
@@ -149,8 +194,10 @@ add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n
                 return true;
             if (place.index == WEIGHT_NONE)
                 return match_missing(f->m, f->a, f->module, err);
-            if (place.shape.rank != 2 || change_rows_count(&place.rows) != rows || place.rows.cols != f->in
-                    || rows * p->parts != f->out)
+            uint64_t rows = change_rows_count(&place.rows);
+            if (e == 0 && i == 0 && !find_sides(&own, rows * p->parts, place.rows.cols, err))
+                return false;
+            if (place.shape.rank != 2 || rows * p->parts != f->out || place.rows.cols != f->in)
                 return misfit(f->module, &place.shape, err);
             if (!add_expert(f, &place, e, i * rows, err))
                 return false;
@@ -161,38 +208,98 @@ add_apart(bool *none, const struct expert_factors *f, const char *path, size_t n
 
 /* --- adapters made with target_parameters */
 
-/* Returns true if the config names a parameter of the experts at PATH. */
+/* Returns true if p[0..n) is a name, or ends in one after a dot. */
 static bool
-is_targeted(const struct adapter *a, const char *path, size_t n, const char *parameter)
+ends_in(const char *p, size_t n, const char *name, size_t len)
+{
+    return len <= n && memcmp(p + n - len, name, len) == 0 && (len == n || p[n - len - 1] == '.');
+}
+
+/* Returns true if target_modules names a module, whose factors are of its weight then. An expression that is not supported is taken to
+ * name all modules but experts. */
+static bool
+is_target_module(const struct adapter *a, const char *path, size_t n)
+{
+    static const char experts[] = "experts";
+    const json_t *list = adapter_member(a, "target_modules"), *item;
+    struct err err;
+    size_t i;
+    bool yes = false;
+    err_init(&err);
+    if (json_is_string(list) && adapter_matches(&yes, path, n, "(%s)$", json_string_value(list), "target_modules", &err) && yes)
+        return true;
+    if (err.kind != ERR_NONE || (json_is_string(list) && strcmp(json_string_value(list), "all-linear") == 0))
+        return !ends_in(path, n, experts, sizeof experts - 1);
+    json_array_foreach(list, i, item)
+        if (json_is_string(item) && ends_in(path, n, json_string_value(item), json_string_length(item)))
+            return true;
+    return false;
+}
+
+/* Returns true if the config names a parameter of the module at PATH: by its whole name, or by the end of it after a dot. A bare name
+ * says nothing about modules of target_modules. */
+static bool
+is_targeted(const struct adapter *a, const char *path, size_t n, const char *parameter, bool bare)
 {
     const json_t *list = adapter_member(a, "target_parameters"), *item;
     size_t i;
     json_array_foreach(list, i, item) {
         const char *text = json_string_value(item);
-        size_t len = text ? strlen(text) : 0, tail = strlen(parameter), rest = len - tail - 1;
-        if (len == tail ? strcmp(text, parameter) == 0
-                : len > tail + 1 && text[rest] == '.' && strcmp(text + rest + 1, parameter) == 0 && rest <= n
-                    && memcmp(path + n - rest, text, rest) == 0 && (rest == n || path[n - rest - 1] == '.'))
+        size_t len = text ? strlen(text) : 0, tail = strlen(parameter);
+        if (len == tail && bare && strcmp(text, parameter) == 0)
+            return true;
+        if (len > tail && text[len - tail - 1] == '.' && ends_in(text, len, parameter, tail) && ends_in(path, n, text, len - tail - 1))
             return true;
     }
     return false;
 }
 
-/* Finds the parameter of a module: the last one that is named has no base_layer, the one before has one. */
-static const struct parameter *
-find_parameter(const struct adapter *a, const char *path, size_t n, size_t levels)
+/* The parameters of a module are nested: the last one that is named has no base_layer, the one before has one. */
+bool
+adapter_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err)
 {
-    for (size_t i = PARAMETERS; i-- != 0;)
-        if (is_targeted(a, path, n, parameters[i].name) && levels-- == 0)
-            return &parameters[i];
-    return NULL;
+    size_t n = m->len, levels = 0, end = n;
+    if (json_array_size(adapter_member(a, "target_parameters")) == 0 || !m->factor[FACTOR_A])
+        return true;
+    for (; str_strip(m->name, &end, ".base_layer"); levels++)
+        n = end;
+    bool bare = levels != 0 || !is_target_module(a, m->name, n);
+    for (size_t i = PARAMETERS; i-- != 0 && !m->parameter;)
+        if (is_targeted(a, m->name, n, parameters[i].name, bare) && levels-- == 0)
+            m->parameter = &parameters[i];
+    if (!m->parameter)
+        return true;
+    m->path = (uint32_t)n;
+    str_add(name, m->name, n);
+    str_format(name, ".%s", m->parameter->name);
+    return !name->failed || err_memory(err, name->room);
 }
 
-/* Sets the factors of all experts: A [rank * experts, in], expert by expert; B [out, rank * experts], rank by rank. */
+/* Sets *sides by the version of PEFT. A version between two releases could be of either side. */
+static bool
+read_sides(enum sides *sides, const struct expert_factors *f, struct err *err)
+{
+    const char *word = json_string_value(adapter_member(f->a, "peft_version"));
+    char shown[STR_SHOWN], *end;
+    *sides = SIDES_UNKNOWN;
+    if (!word || !*word)
+        return true;
+    unsigned long major = strtoul(word, &end, 10), minor = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
+    if (word[0] < '0' || word[0] > '9' || *end != '.')
+        return adapter_fail(f->module, ERR_UNSUPPORTED, err, "adapter_config.json: peft_version %s is not a version, which decides how "
+            "factors of experts are stored", str_shown(shown, word, strlen(word)));
+    *sides = major > 0 || minor >= 19 ? SIDES_NEW : strstr(word, "dev") ? SIDES_UNKNOWN : SIDES_OLD;
+    return true;
+}
+
+/* Sets the factors of all experts: A [rank * experts, in], expert by expert; B [out, rank * experts], rank by rank or grouped by
+ * expert. */
 static bool
 set_joined(struct expert_factors *f, struct err *err)
 {
     const struct tensor *a = f->module->factor[FACTOR_A], *b = f->module->factor[FACTOR_B];
+    const char *layout = json_string_value(adapter_member(f->a, ADAPTER_B_LAYOUT));
+    bool grouped = layout && strcmp(layout, ADAPTER_B_GROUPED) == 0;
     uint64_t na, nb, all = shape_dim(&a->shape, 0), r = f->module->rank;
     if (all != shape_dim(&b->shape, 1) || r == 0 || all % r != 0 || !shape_numel(&a->shape, &na) || !shape_numel(&b->shape, &nb))
         return adapter_fail(f->module, ERR_MALFORMED, err, "factors of rank %" PRIu64 " and %" PRIu64 ", expected a multiple of %"
@@ -201,70 +308,115 @@ set_joined(struct expert_factors *f, struct err *err)
     f->experts = all / r;
     f->in = na / all;
     f->out = nb / all;
-    f->l = (struct factor){ b, 0, all, f->experts };
+    f->l = grouped ? (struct factor){ b, 0, all, 1 } : (struct factor){ b, 0, all, f->experts };
     f->r = (struct factor){ a, 0, f->in, 1 };
-    f->next_l = 1;
+    f->next_l = grouped ? r : 1;
     f->next_r = r * f->in;
+    return read_sides(&f->sides, f, err);
+}
+
+/* Makes a module with the path of a parameter. */
+static bool
+name_parameter(struct adapter_module *own, const struct match_job *m, const struct adapter_module *module, struct err *err)
+{
+    const char *last = module->parameter->name;
+    size_t n = module->path, len = n + 1 + strlen(last);
+    char *name = catalog_alloc(m->job->model->catalog, len + 1, err);
+    if (!name)
+        return false;
+    memcpy(name, module->name, n);
+    name[n] = '.';
+    strcpy(name + n + 1, last);
+    *own = *module;
+    own->name = name;
+    own->len = (uint32_t)len;
     return true;
 }
 
-/* Makes a module with the path of a parameter, and its rank and scale. */
+/* Adds the changes of a parameter. *taken: it is one of experts; a weight with two dimensions is that of an ordinary module. */
 static bool
-name_parameter(struct adapter_module *own, const struct expert_factors *f, const char *path, size_t n, const struct parameter *p,
-    struct err *err)
+add_joined(bool *taken, struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
 {
-    struct catalog *memory = f->m->job->model->catalog;
-    size_t len = n + 1 + strlen(p->name);
-    char *name = catalog_alloc(memory, len + 1, err);
-    if (!name)
-        return false;
-    memcpy(name, path, n);
-    name[n] = '.';
-    strcpy(name + n + 1, p->name);
-    *own = *f->module;
-    own->name = name;
-    own->len = (uint32_t)len;
-    return adapter_configure(own, f->a, name, len, err);
-}
-
-static bool
-add_joined(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const char *path, size_t n,
-    const struct parameter *p, struct err *err)
-{
-    struct expert_factors f = { .m = m, .a = a, .module = module };
+    struct expert_factors f = { .m = m, .a = a };
     struct adapter_module own;
     struct weight_place stack;
     bool none;
-    if (module->factor[FACTOR_MAGNITUDE] || module->factor[FACTOR_B_BIAS])
-        return adapter_fail(module, ERR_UNSUPPORTED, err, "DoRA and biases of target_parameters are not merged");
-    if (!name_parameter(&own, &f, path, n, p, err))
+    if (!name_parameter(&own, m, module, err) || !match_find(&stack, m, a, own.name, own.len, WEIGHT_ENDS, err))
         return false;
     f.module = &own;
-    if (!set_joined(&f, err) || !match_find(&stack, m, a, own.name, own.len, WEIGHT_ENDS, err))
+    *taken = module->parameter->parts != 0 || (stack.index != WEIGHT_NONE && stack.shape.rank == 3);
+    if (!*taken)
+        return true;
+    if (module->factor[FACTOR_MAGNITUDE] || module->factor[FACTOR_B_BIAS])
+        return adapter_fail(module, ERR_UNSUPPORTED, err, "DoRA and biases of target_parameters are not merged");
+    if (!set_joined(&f, err))
         return false;
     if (stack.index != WEIGHT_NONE)
         return add_stacked(&f, &stack, err);
-    return add_apart(&none, &f, path, n, p, err) && (!none || match_missing(m, a, &own, err));
+    return add_apart(&none, &f, own.name, module->path, module->parameter, err) && (!none || match_missing(m, a, &own, err));
 }
 
 /* --- factors of three dimensions: one matrix an expert */
 
+bool
+adapter_is_stack(const struct adapter_module *m)
+{
+    const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
+    if (!a || !b || a->shape.rank != 3 || b->shape.rank != 3 || m->order != ORDER_LINEAR
+            || (shape_dim(&b->shape, 2) == 1 && shape_dim(&a->shape, 0) == shape_dim(&b->shape, 1)))
+        return false;
+    uint64_t na = shape_dim(&a->shape, 0), nb = shape_dim(&b->shape, 0);
+    return shape_dim(&a->shape, 1) == shape_dim(&b->shape, 2) && (na == nb || na == 1 || nb == 1);
+}
+
+/* Sets factors A [experts, rank, in] and B [experts, out, rank], of which one can have a single matrix for all experts. Old files of MLX
+ * have A [experts * rank, in]. */
 static bool
 set_stacked(struct expert_factors *f, struct err *err)
 {
     const struct tensor *a = f->module->factor[FACTOR_A], *b = f->module->factor[FACTOR_B];
-    uint64_t na, nb;
-    f->experts = shape_dim(&b->shape, 0);
+    uint64_t na, nb, ea, eb = shape_dim(&b->shape, 0), most;
     f->out = shape_dim(&b->shape, 1);
     f->rank = shape_dim(&b->shape, 2);
-    if (!shape_numel(&a->shape, &na) || !shape_numel(&b->shape, &nb) || nb == 0 || na % (f->experts * f->rank) != 0
-            || (a->shape.rank == 3 && (shape_dim(&a->shape, 0) != f->experts || shape_dim(&a->shape, 1) != f->rank)))
+    ea = a->shape.rank == 3 ? shape_dim(&a->shape, 0) : eb;
+    most = num_max(ea, eb);
+    if (!shape_numel(&a->shape, &na) || !shape_numel(&b->shape, &nb) || na == 0 || nb == 0 || na % (ea * f->rank) != 0
+            || f->rank != f->module->rank || (ea != eb && ea != 1 && eb != 1)
+            || (a->shape.rank == 3 && shape_dim(&a->shape, 1) != f->rank))
         return adapter_fail(f->module, ERR_MALFORMED, err, "the factors of its experts do not fit each other");
-    f->in = na / f->experts / f->rank;
+    f->experts = most;
+    f->in = na / ea / f->rank;
     f->l = (struct factor){ b, 0, f->rank, 1 };
     f->r = (struct factor){ a, 0, f->in, 1 };
-    f->next_l = f->out * f->rank;
-    f->next_r = f->rank * f->in;
+    f->next_l = eb == 1 ? 0 : f->out * f->rank;
+    f->next_r = ea == 1 ? 0 : f->rank * f->in;
+    return true;
+}
+
+/* Adds the changes of a stacked parameter, whose name has no ".weight". *taken: the base has it, as a stack or as single experts. */
+static bool
+add_stack(bool *taken, struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
+{
+    struct expert_factors f = { .m = m, .a = a, .module = module };
+    struct weight_place stack;
+    bool none = true;
+    if (!match_module(&stack, m, a, module, false, err))
+        return false;
+    if (stack.index != WEIGHT_NONE)
+        return true;                            /* of an ordinary module */
+    if (!match_find(&stack, m, a, module->name, module->len, WEIGHT_ENDS, err))
+        return false;
+    *taken = stack.index != WEIGHT_NONE;
+    if (*taken)
+        return set_stacked(&f, err) && add_stacked(&f, &stack, err);
+    for (size_t i = 0; i < PARAMETERS && none; i++) {
+        size_t n = module->len, tail = strlen(parameters[i].name);
+        if (parameters[i].parts == 0 || !ends_in(module->name, n, parameters[i].name, tail) || n == tail)
+            continue;
+        if (!set_stacked(&f, err) || !add_apart(&none, &f, module->name, n - tail - 1, &parameters[i], err))
+            return false;
+    }
+    *taken = !none;
     return true;
 }
 
@@ -299,6 +451,30 @@ add_switch(struct match_job *m, const struct adapter *a, const struct adapter_mo
 
 /* --- modules of single experts, on stacked tensors */
 
+/* Reads a number at *p, below a dot or the end of a name. */
+static bool
+read_expert(uint64_t *e, const char **p, const char *end)
+{
+    const char *from = *p;
+    for (*e = 0; *p < end && **p >= '0' && **p <= '9' && *e < UINT32_MAX; (*p)++)
+        *e = *e * 10 + (uint64_t)(**p - '0');
+    return *p != from && (*p == end || **p == '.');
+}
+
+/* Splits what follows "experts." in names of gpt-oss' modules, gate_up_projs.E: each is a whole slice of the parameter. */
+static const struct parameter *
+split_slice(const char *p, const char *end, uint64_t *e)
+{
+    static const struct parameter whole[] = { { .name = "gate_up_proj", .parts = 1 }, { .name = "down_proj", .parts = 1 } };
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        size_t n = strlen(whole[i].name);
+        const char *number = p + n + 2;
+        if (number < end && memcmp(p, whole[i].name, n) == 0 && memcmp(p + n, "s.", 2) == 0 && read_expert(e, &number, end) && number == end)
+            return &whole[i];
+    }
+    return NULL;
+}
+
 /* Splits PATH.experts.E.NAME. Returns NULL if a name is not of this form. */
 static const struct parameter *
 split_expert(const char *name, size_t len, size_t *path, uint64_t *e, size_t *part)
@@ -312,11 +488,10 @@ split_expert(const char *name, size_t len, size_t *path, uint64_t *e, size_t *pa
         return NULL;
     const char *p = at + sizeof experts - 1, *end = name + len;
     *path = (size_t)(p - 1 - name);
-    for (*e = 0; p < end && *p >= '0' && *p <= '9' && *e < UINT32_MAX; p++)
-        *e = *e * 10 + (uint64_t)(*p - '0');
-    if (p == at + sizeof experts - 1 || p >= end || *p != '.')
-        return NULL;
-    p++;
+    *part = 0;
+    const struct parameter *slice = split_slice(p, end, e);
+    if (slice || !read_expert(e, &p, end) || p++ == end)
+        return slice;
     for (size_t i = 0; i < PARAMETERS; i++)
         for (*part = 0; *part < parameters[i].parts; (*part)++)
             for (size_t k = 0; k < 2; k++) {
@@ -377,8 +552,6 @@ match_expert(struct weight_place *place, struct match_job *m, const struct adapt
 bool
 match_experts(bool *taken, struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
 {
-    const json_t *targets = adapter_member(a, "target_parameters");
-    size_t n = module->len, levels = 0, end;
     const struct tensor *b = module->factor[FACTOR_B];
     *taken = false;
     if (!module->factor[FACTOR_A])
@@ -387,11 +560,7 @@ match_experts(bool *taken, struct match_job *m, const struct adapter *a, const s
         *taken = true;
         return add_switch(m, a, module, err);
     }
-    if (!json_is_array(targets) || json_array_size(targets) == 0)
-        return true;
-    for (end = n; str_strip(module->name, &end, ".base_layer"); levels++)
-        n = end;
-    const struct parameter *p = find_parameter(a, module->name, n, levels);
-    *taken = p != NULL;
-    return !p || add_joined(m, a, module, module->name, n, p, err);
+    if (module->parameter)
+        return add_joined(taken, m, a, module, err);
+    return !adapter_is_stack(module) || add_stack(taken, m, a, module, err);
 }

@@ -19,6 +19,7 @@ struct match_job {
     bool *replaced;                     /* likewise */
     size_t head;                        /* the head that was parted from the embedding, or WEIGHT_NONE */
     struct adapter_effects *effects;
+    bool warned;                        /* about square experts */
 };
 
 /* Run in this order, all but the second for each adapter. match_towers() finds what the modules of a single file change by the part of

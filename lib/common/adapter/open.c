@@ -189,6 +189,10 @@ find_family(struct adapter *a, struct err *err)
     a->family = !a->config ? ADAPTER_SINGLE
         : json_object_get(a->config, "fine_tune_type") || json_object_get(a->config, "lora_parameters") ? ADAPTER_MLX
         : ADAPTER_PEFT;
+    if (a->family == ADAPTER_PEFT && !json_object_get(a->config, "peft_type") && json_is_number(json_object_get(a->config, "rank"))
+            && json_is_number(json_object_get(a->config, "alpha")))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "an adapter of mlx-vlm (rank and alpha, factors .A and .B) is not merged: "
+            "versions of mlx-vlm differ in whether its scale is alpha or alpha / rank; fuse it with the version that trained it");
     return a->family != ADAPTER_PEFT || json_object_get(a->config, "peft_type") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
         "adapter_config.json has no peft_type");
 }

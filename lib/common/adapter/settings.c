@@ -81,7 +81,7 @@ stored_rank(const struct adapter_module *m)
 {
     static const enum factor_role rows[] = { FACTOR_HADA_1B, FACTOR_LOKR_2B, FACTOR_LOKR_1B };
     const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
-    if (b && b->shape.rank == 3 && (m->order == ORDER_MLX || m->whole))
+    if (b && b->shape.rank == 3 && (m->order == ORDER_MLX || m->whole || adapter_is_stack(m)))
         return shape_dim(&b->shape, 2);         /* one matrix for each expert */
     if (a && a->shape.rank >= 2)
         switch (m->order) {
@@ -228,6 +228,17 @@ check_pairs(const struct adapter_module *m, struct err *err)
         || m->factor[FACTOR_HADA_1A] || one || adapter_fail(m, ERR_MALFORMED, err, "it has magnitudes, but no factors");
 }
 
+/* Sets rank and scale of a module of PEFT. Patterns are matched against the path of a parameter. */
+static bool
+scale_peft(struct adapter_module *m, const struct adapter *a, struct err *err)
+{
+    struct str name = { 0 };
+    bool ok = adapter_find_parameter(m, &name, a, err)
+        && adapter_configure(m, a, name.len != 0 ? name.p : m->name, name.len != 0 ? name.len : m->len, err);
+    str_clear(&name);
+    return ok;
+}
+
 /* Sets rank and scale of one module. */
 static bool
 settle(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
@@ -236,7 +247,7 @@ settle(struct adapter_module *m, const struct adapter *a, const struct adapter_j
         return false;
     if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? !scale_short(m, a, err)
             : a->family == ADAPTER_SINGLE ? !scale_single(m, a, job, err)
-            : is_scaled(m) && !adapter_configure(m, a, m->name, m->len, err))
+            : is_scaled(m) && !scale_peft(m, a, err))
         return false;
     if (m->rank > RANK_MAX)
         return adapter_fail(m, ERR_LIMIT, err, "its rank exceeds the limit of %d", RANK_MAX);
