@@ -23,6 +23,7 @@
  * torch/export/unified_export_hf.py; comfy-kitchen backends/eager; transformers integrations/mxfp4.py,
  * convert_moe_packed_tensors; gpt-oss torch/weights.py; DeepSeek-V3.2 and V4 inference/convert.py.
  */
+#include "scheme/declared.h"
 #include "scheme/fp4.h"
 
 #include <stdio.h>
@@ -55,10 +56,22 @@ check_smooth(const struct weight *w, const struct fp4 *f, struct err *err)
         || table_wrong(t, w->part[FP4_CODES], err, "one value for each input");
 }
 
+/* Compares the groups of n codes with those that config.json declares. A size for the whole model does not concern E8M0 scales,
+ * whose type defines the groups: models of NVFP4 have them, too. */
+static bool
+check_declared(struct table_match *f, const struct weight *w, const struct fp4 *form, uint64_t n, struct err *err)
+{
+    uint64_t ignored;
+    bool by_module = json_object_size(json_object_get(config_block(f->claims->config), "config_groups")) != 0;
+    return (form->scale == DTYPE_F8_E8M0 && !by_module)
+        || declared_groups(&ignored, &f->contradiction, f->claims, &f->base, w->part[FP4_SCALE], n, n / form->group, err);
+}
+
 /* Completes `form` and the shape for a weight that stores two codes of a row, or of a column, in a byte. */
 static bool
-define(struct claims *c, struct weight *w, struct fp4 form, struct err *err)
+define(struct table_match *f, struct weight *w, struct fp4 form, struct err *err)
 {
+    struct claims *c = f->claims;
     const struct tensor *codes = w->part[FP4_CODES];
     uint64_t dim[2] = { dim_rows(codes), dim_cols(codes) }, *packed = &dim[form.lanes ? 0 : 1];
     if ((codes->dtype != DTYPE_F4 && !num_mul(packed, *packed, 2)) || *packed % form.group != 0)
@@ -66,13 +79,13 @@ define(struct claims *c, struct weight *w, struct fp4 form, struct err *err)
     form.rows = dim[0];
     form.cols = dim[1];
     return check_smooth(w, &form, err) && claims_shape(c, w, codes->shape.rank - 2, dim, 2, err)
-        && set_own(c, w, &form, err);
+        && check_declared(f, w, &form, *packed, err) && set_own(c, w, &form, err);
 }
 
 static bool
 fit_nvfp4_ct(struct table_match *f, struct weight *w, struct err *err)
 {
-    return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .divides = true }, err);
+    return define(f, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .divides = true }, err);
 }
 
 /* The group follows from the number of scales, whatever their shape. */
@@ -80,25 +93,25 @@ static bool
 fit_e5m3(struct table_match *f, struct weight *w, struct err *err)
 {
     uint32_t group = (uint32_t)(f->codes->extent.nbytes / num_max(w->part[FP4_SCALE]->extent.nbytes, 1) * 2);
-    return define(f->claims, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E4M3, .e5m3 = true }, err);
+    return define(f, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E4M3, .e5m3 = true }, err);
 }
 
 static bool
 fit_mxint4(struct table_match *f, struct weight *w, struct err *err)
 {
-    return define(f->claims, w, (struct fp4){ .group = 32, .scale = DTYPE_F8_E8M0, .integers = true }, err);
+    return define(f, w, (struct fp4){ .group = 32, .scale = DTYPE_F8_E8M0, .integers = true }, err);
 }
 
 static bool
 fit_nvfp4_modelopt(struct table_match *f, struct weight *w, struct err *err)
 {
-    return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
+    return define(f, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
 }
 
 static bool
 fit_nvfp4_transposed(struct table_match *f, struct weight *w, struct err *err)
 {
-    return define(f->claims, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true, .lanes = true },
+    return define(f, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true, .lanes = true },
         err);
 }
 
@@ -107,20 +120,20 @@ fp4_fit_comfy(struct table_match *f, struct weight *w, struct err *err)
 {
     struct fp4 form = { .group = 16, .scale = DTYPE_F8_E4M3, .high_first = true };
     form.tiles = dim_cols(w->part[FP4_SCALE]) / TILE_BLOCKS;
-    return define(f->claims, w, form, err);
+    return define(f, w, form, err);
 }
 
 static bool
 fit_mxfp4(struct table_match *f, struct weight *w, struct err *err)
 {
-    return define(f->claims, w, (struct fp4){ .group = 32, .scale = DTYPE_F8_E8M0 }, err);
+    return define(f, w, (struct fp4){ .group = 32, .scale = DTYPE_F8_E8M0 }, err);
 }
 
 static bool
 fit_deepseek(struct table_match *f, struct weight *w, struct err *err)
 {
     uint32_t group = dim_scale_each(f->codes, w->part[FP4_SCALE], 8) ? 16 : 32;
-    return define(f->claims, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E8M0, .plus_zero = true }, err);
+    return define(f, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E8M0, .plus_zero = true }, err);
 }
 
 enum { BLOCK = 32 };            /* codes of gpt-oss that share a scale: 16 bytes, the last dimension */
