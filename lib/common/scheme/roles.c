@@ -109,7 +109,7 @@ read_declarations(struct claims *c, struct err *err)
         *words = (struct words){ 0 };
     if (gguf)
         words_read_keys(words, c->catalog);
-    if (words->fault == WORDS_UNKNOWN || (words->fault == WORDS_UNDECODED && !words->shown))
+    if (words->fault == WORDS_UNKNOWN || (words->fault == WORDS_UNDECODED && words->scheme->nrows == 0))
         claims_warn(c, "%s", words->text);
     return true;
 }
@@ -158,7 +158,9 @@ roles_assign(struct roles **out, struct catalog *catalog, const struct roles_opt
     if (!c.scratch)
         return err_memory(err, c.longest);
     bool ok = claim_everything(&c, err);
-    if (err->kind == ERR_MALFORMED && r->words.fault != WORDS_GOOD) {   /* valid, but of a format that no row describes */
+    /* Valid, but of a format that no row describes. */
+    if ((err->kind == ERR_MALFORMED && r->words.fault != WORDS_GOOD)
+        || (err->kind == ERR_UNSUPPORTED && r->words.fault == WORDS_UNKNOWN)) {
         err_init(err);
         words_refuse(&r->words, err);
     }
@@ -264,6 +266,16 @@ check_weight(const struct weight *w, struct err *err)
         w->scheme->ask ? w->scheme->ask : "");
 }
 
+/* Returns true if a weight has this scheme, which then says more than a word. */
+static bool
+is_claimed(const struct roles *r, const struct scheme *scheme)
+{
+    bool claimed = false;
+    for (size_t i = 0; i < r->nweights && !claimed; i++)
+        claimed = r->weights[i].scheme == scheme;
+    return claimed;
+}
+
 /* Returns true if the model has tensors that may be codes. */
 static bool
 has_codes(const struct roles *r)
@@ -283,7 +295,7 @@ roles_decodable(const struct roles *r, enum keeps keeps, const struct roles_left
     for (size_t i = 0; i < r->nweights && !decodes; i++)
         decodes = is_decoded(&r->weights[i], keeps, left_out);
     bool words = decodes && (r->words.fault == WORDS_UNKNOWN || (r->words.fault == WORDS_UNDECODED && has_codes(r)));
-    if (words && !r->words.shown)
+    if (words && !is_claimed(r, r->words.scheme))
         return words_refuse(&r->words, err);
     for (size_t i = 0; i < r->nweights; i++)
         if (is_decoded(&r->weights[i], keeps, left_out) && !check_weight(&r->weights[i], err))

@@ -94,7 +94,7 @@ judge(struct words *words, enum word_place place, const char *word, const char *
         return;
     str_shown(shown, word, strlen(word));
     words->fault = fault;
-    words->shown = known && scheme->nrows != 0;
+    words->scheme = scheme;
     if (known)
         snprintf(words->text, sizeof words->text, "%s: '%s' means %s, which cannot be decoded yet", where, shown, scheme->name);
     else
