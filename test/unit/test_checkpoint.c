@@ -128,7 +128,7 @@ test_refusals(void)
         ROW(IN("w", TENSOR(STORAGE("FloatStorage", "0", "J\xff\xff\xff\xff"), "K\0", ")", ")")), NULL, "!malformed:-1"),
         ROW(IN("w", TENSOR(STORAGE_OF("ccollections\nOrderedDict\n", "0", "K\1"), "K\0", ")", ")")), NULL, "!malformed:collections.OrderedDict"),
         ROW(IN("w", "U\7storageQ"), NULL, "!malformed:'storage'"), ROW("NQ.", NULL, "!malformed:an id that is None"),
-        ROW(IN("w", TENSOR(F6, "K\1", "K\2K\3\x86", "K\3K\1\x86")), NULL, "!malformed:tensor w: size, strides and offset 24 reach beyond"),
+        ROW(IN("w", TENSOR(F6, "K\1", "K\2K\3\x86", "K\3K\1\x86")), NULL, "!malformed:tensor w: size, strides and offset 1 reach beyond its storage of 24 bytes"),
         ROW(IN("w", TENSOR(F6, "K\0", "K\2K\3\x86", "K\4K\1\x86")), NULL, "!malformed:reach beyond"),
         ROW(IN("w", TENSOR(F6, "K\0", "\x8a\x08\0\0\0\0\0\0\0\x40K\4\x86", "K\0K\0\x86")), NULL, "!malformed:number of elements overflows"),
         ROW(IN("w", TENSOR(F6, "K\0", "\x8a\x06\0\0\0\0\0\1\x85", "K\0\x85")), NULL, "!limit:expand"),

@@ -63,7 +63,7 @@ static const struct {
     { "f8", DTYPE_F64, false, 8, "" }, { "<c8", DTYPE_C64, false, 8, "" }, { ">c8", DTYPE_C64, true, 8, "" },
     { "|V2", DTYPE_BF16, false, 2, "" }, { "<V2", DTYPE_BF16, false, 2, "" },
     { ">V2", DTYPE_UNKNOWN, true, 2, "|V2" }, { "<V1", DTYPE_UNKNOWN, false, 1, "|V1" },
-    { "|V0", DTYPE_UNKNOWN, false, 0, "|V0" }, { "<f1", DTYPE_UNKNOWN, false, 1, "|f1" },
+    { "|V0", DTYPE_UNKNOWN, false, 0, "|V0" }, { "<f1", DTYPE_F8_E5M2, false, 1, "" },
     { "<f16", DTYPE_UNKNOWN, false, 16, "<f16" }, { ">c16", DTYPE_UNKNOWN, true, 16, ">c16" },
     { "<U3", DTYPE_UNKNOWN, false, 12, "<U3" }, { ">U1", DTYPE_UNKNOWN, true, 4, ">U1" }, { "|S5", DTYPE_UNKNOWN, false, 5, "|S5" },
     { "|a5", DTYPE_UNKNOWN, false, 5, "|S5" }, { "<M8[ns]", DTYPE_UNKNOWN, false, 8, "<M8[ns]" },
