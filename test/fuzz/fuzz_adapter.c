@@ -10,6 +10,7 @@
 
 #include "adapter/adapter.h"
 #include "adapter/describe.h"
+#include "adapter/factor.h"
 #include "model_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
@@ -250,7 +251,8 @@ source_values(void *of, uint64_t first, size_t n, double *v, struct err *err)
     return true;
 }
 
-/* Makes the elements of a delta in runs, the last one first, and twice: they depend on nothing but their positions. */
+/* Makes the elements of a delta in runs, the last one first, and twice: they depend on nothing but their positions. Everything about an
+ * adapter was decided when it was opened: memory alone can be short now. */
 static void
 run_delta(const struct delta *delta, const struct kernels *k)
 {
@@ -275,10 +277,15 @@ run_delta(const struct delta *delta, const struct kernels *k)
         assert(delta->input(delta, i)->name_len != 0);
 }
 
-/* Checks the names and sizes of the tensors of the merged model. */
+/* Checks the names and sizes of the tensors of the merged model, and that those of the adapter, whose file comes after that of the
+ * base, can be read: what cannot is refused before there is output. */
 static void
-check_choice(const struct choice *choice)
+check_choice(const struct choice *choice, const struct kernels *k)
 {
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor *copy = choice->list[i].copy;
+        assert(!copy || copy->extent.file == 0 || factor_decodes(k, copy));
+    }
     struct err err;
     uint64_t n;
     err_init(&err);
@@ -307,7 +314,7 @@ merge(const char *file, const char *to, const struct kernels *k)
         const struct delta *const *deltas = adapters_deltas(adapters, &n);
         for (size_t i = 0; i < n; i++)
             run_delta(deltas[i], k);
-        check_choice(&choice);
+        check_choice(&choice, k);
     }
     choice_clear(&choice);
     roles_free(roles);

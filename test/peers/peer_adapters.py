@@ -91,6 +91,8 @@ CASES = {
     "dora-conv1d": (peft.LoraConfig(r=4, lora_alpha=5, use_dora=True, fan_in_fan_out=True, target_modules=["c_attn"]), 2.5),
     "experts": (peft.LoraConfig(r=3, lora_alpha=5, target_modules=["q_proj"], rank_pattern={"experts.down_proj": 2}, target_parameters=[
         "mlp.experts.gate_up_proj", "mlp.experts.down_proj"]), .51),
+    "experts-bare": (peft.LoraConfig(r=3, lora_alpha=5, use_rslora=True, target_modules=["q_proj"], rank_pattern={r".*\.gate_up_proj": 6},
+                                     alpha_pattern={r".*\.gate_up_proj": 10}, target_parameters=["gate_up_proj", "down_proj"]), .51),
     "experts-down": (peft.LoraConfig(r=3, lora_alpha=5, target_modules=["q_proj"], target_parameters=["experts.down_proj"]), .51),
     "loha": (peft.LoHaConfig(r=4, alpha=6, target_modules=LINEAR + ["conv1", "conv2"]), .51),
     "loha-effective": (peft.LoHaConfig(r=4, alpha=6, use_effective_conv2d=True, target_modules=["conv1", "conv2"]), .51),
@@ -175,8 +177,9 @@ def check_case(tally, tools, name, config, allowed):
     model.save_pretrained(folder)
     tally.check(remember(tools, out, path, folder), f"{name}: merged")
     compare(tally, name, out, base, merged(base, [folder]), allowed)
-    if name == "experts":
+    if name.startswith("experts"):
         check_apart(tally, tools, base, folder, out)
+        check_layouts(tally, tools, folder, out)
     return folder
 
 
@@ -202,6 +205,36 @@ def check_apart(tally, tools, base, folder, out):
     tally.check(remember(tools, out, tools.path("apart.safetensors"), folder), "experts apart: merged")
     got = load(out)
     tally.check(set(got) == set(want) and all(torch.equal(got[k], want[k]) for k in want), "experts apart: the same values")
+
+
+def rewritten(tools, folder, change, **members):
+    """Writes an adapter of experts again, each lora_A [experts, rank, in] and lora_B [out, rank, experts] as change() returns them."""
+    state, new = load(os.path.join(folder, "adapter_model.safetensors")), tools.path("rewritten")
+    for key in [k for k in state if ".experts." in k and "lora_A" in k]:
+        other = key.replace("lora_A", "lora_B")
+        n = Net().mlp.experts.down_proj.shape[0]
+        a, b = state[key], state[other]
+        state[key], state[other] = change(a.reshape(n, -1, a.shape[1]), b.reshape(b.shape[0], -1, n))
+    os.makedirs(new, exist_ok=True)
+    save(os.path.join(new, "adapter_model.safetensors"), state)
+    with open(os.path.join(folder, "adapter_config.json"), encoding="utf-8") as f:
+        config = json.load(f)
+    with open(os.path.join(new, "adapter_config.json"), "w", encoding="utf-8") as f:
+        json.dump({**config, **members}, f)
+    return new
+
+
+def check_layouts(tally, tools, folder, out):
+    """The columns of lora_B grouped by expert, and the factors as peft before 0.19 has them: the same values."""
+    base = tools.path("apart.safetensors")
+    tally.check(remember(tools, out, base, folder), "layouts: merged")
+    want = load(out)
+    grouped = lambda a, b: (a.flatten(0, 1), b.transpose(1, 2).flatten(1, 2))
+    old = lambda a, b: (b.permute(2, 1, 0).flatten(0, 1), a.permute(2, 1, 0).flatten(1, 2))
+    for change, members in (grouped, {"lora_B_layout": "grouped_by_expert"}), (old, {"peft_version": "0.18.1"}), (old, {"peft_version": None}):
+        tally.check(remember(tools, out, base, rewritten(tools, folder, change, **members)), f"{members}: merged")
+        got = load(out)
+        tally.check(set(got) == set(want) and all(torch.equal(got[k], want[k]) for k in want), f"{members}: the same values")
 
 
 def check_several(tally, tools, folders):
@@ -262,9 +295,13 @@ MODELS = {
     "qwen3moe": (Qwen3MoeConfig(**SMALL, moe_intermediate_size=20, num_experts=5, num_experts_per_tok=2), EXPERTS),
     "qwen3moe-down": (Qwen3MoeConfig(**SMALL, moe_intermediate_size=20, num_experts=5, num_experts_per_tok=2),
                       {"target_modules": ["v_proj"], "target_parameters": ["experts.down_proj"]}),
+    "qwen3moe-usual": (Qwen3MoeConfig(**SMALL, moe_intermediate_size=20, num_experts=5, num_experts_per_tok=2),
+                       {"target_modules": ["q_proj", "gate_proj", "up_proj", "down_proj"], "use_rslora": True}),
+    "qwen3moe-all": (Qwen3MoeConfig(**SMALL, moe_intermediate_size=20, num_experts=5, num_experts_per_tok=2), {"target_modules": "all-linear"}),
     "qwen2moe": (Qwen2MoeConfig(**SMALL, moe_intermediate_size=20, shared_expert_intermediate_size=28, num_experts=5, num_experts_per_tok=2),
                  {"target_modules": ["q_proj", "shared_expert.up_proj"]} | {"target_parameters": EXPERTS["target_parameters"]}),
     "mixtral": (MixtralConfig(**SMALL, num_local_experts=4, num_experts_per_tok=2), EXPERTS),
+    "mixtral-usual": (MixtralConfig(**SMALL, num_local_experts=4, num_experts_per_tok=2), {"target_modules": ["q_proj", "w1", "w2", "w3"]}),
     "gpt-oss": (GptOssConfig(**SMALL, num_local_experts=4, num_experts_per_tok=2), EXPERTS),
     "gpt-oss-square": (GptOssConfig(**{**SMALL, "intermediate_size": 32}, num_local_experts=4, num_experts_per_tok=2), EXPERTS),
 }

@@ -127,12 +127,34 @@ adapter_in_directory(char **file, const char *operand, struct err *err)
     return find_usual(file, operand, err);
 }
 
+/* Returns true if the names of tensors are those of factors: a third of them can be alphas. */
+static bool
+has_factors(const struct catalog *c)
+{
+    size_t factors = 0;
+    for (size_t i = 0; i < catalog_count(c); i++)
+        factors += adapter_names_factor(catalog_at(c, i));
+    return factors != 0 && factors >= catalog_count(c) / 3;
+}
+
+bool
+adapter_check_gguf_target(const struct catalog *c, struct err *err)
+{
+    if (strcmp(catalog_facts_of(c)->format, "GGUF") == 0 || !has_factors(c))
+        return true;
+    for (size_t i = 0; i < catalog_count(c); i++)
+        if (towers_of(catalog_at(c, i)->name, catalog_at(c, i)->name_len) != TOWER_NONE)
+            return true;
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the input is an adapter, which is not converted to GGUF: merge it into its base "
+        "with --adapter, or make a GGUF adapter with llama.cpp's convert_lora_to_gguf.py");
+}
+
 bool
 adapter_recognize(bool *is, const struct catalog *c, const char *file, struct err *err)
 {
     const struct meta *type = catalog_meta_find(c, "general.type");
     mode_t mode = 0;
-    size_t n = 0, factors = 0;
+    size_t n = 0;
     const char *word = type ? meta_bytes(&type->value, &n) : NULL;
     *is = false;
     if (file && !file_type(&mode, file, stat, err))
@@ -142,9 +164,7 @@ adapter_recognize(bool *is, const struct catalog *c, const char *file, struct er
     if (is_configured(file) && !exists(is, file, folder_len(file), config_name, err))
         return false;
     *is = *is || (word && n == 7 && memcmp(word, "adapter", 7) == 0);
-    for (size_t i = 0; !*is && i < catalog_count(c); i++)
-        factors += adapter_names_factor(catalog_at(c, i));
-    *is = *is || (factors != 0 && factors >= catalog_count(c) / 3);      /* a third can be alphas */
+    *is = *is || has_factors(c);
     return true;
 }
 

@@ -71,7 +71,7 @@ open_gguf(struct command *cmd, struct hf_sides *sides, struct model *model, stru
         return true;
     const char *option = command_hf_option(&cmd->hf);
     cmd->hf.tokenizer = cmd->dir.tokenizer;
-    if (!hf_model_open(hf, model, &cmd->hf, err))
+    if (!adapter_check_gguf_target(model->catalog, err) || !hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)
         cmd->keys.own = &hf->keys;
