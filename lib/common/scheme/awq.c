@@ -27,6 +27,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/codes.h"
+#include "scheme/declared.h"
 #include "scheme/dim.h"
 #include "scheme/scale.h"
 #include "scheme/step.h"
@@ -154,7 +155,10 @@ gemm_fit(struct table_match *f, struct weight *w, struct err *err)
     struct awq awq = { .bits = gemm_bits(f->codes, w->part[SCALES]), .open = why_open(w) };
     awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_rows(f->codes), .b0 = 1,
         .b1 = gemm_group(f) };
-    return check_zeros(f, w, &awq, err) && shape_weight(f, w, &awq, err);
+    uint64_t declared;
+    return declared_groups(&declared, &f->contradiction, f->claims, &f->base, w->part[SCALES], awq.blocks.cols,
+            dim_rows(w->part[SCALES]), err)
+        && check_zeros(f, w, &awq, err) && shape_weight(f, w, &awq, err);
 }
 
 static void
@@ -230,7 +234,9 @@ padded_group(const struct claims *c, uint64_t in, uint64_t words, const char **o
             n++;
         }
     }
-    if (n > 1)
+    if (hint != 0)
+        *open = "with another group size than config.json declares";
+    else if (n > 1)
         *open = "group size not given by config.json (--config)";
     return found;
 }

@@ -23,13 +23,13 @@
  * torch/export/unified_export_hf.py; comfy-kitchen backends/eager; transformers integrations/mxfp4.py,
  * convert_moe_packed_tensors; gpt-oss torch/weights.py; DeepSeek-V3.2 and V4 inference/convert.py.
  */
-#include "scheme/declared.h"
 #include "scheme/fp4.h"
 
 #include <stdio.h>
 
 #include "base/num.h"
 #include "base/str.h"
+#include "scheme/declared.h"
 #include "scheme/dim.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"

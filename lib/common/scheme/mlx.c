@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "scheme/declared.h"
 #include "scheme/dim.h"
 #include "scheme/fp4.h"
 #include "scheme/scale.h"
@@ -202,17 +203,29 @@ take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t pro
     return level != 0 && m->bits == level;
 }
 
-/* Finds bits and group: those of the config if they match the shapes, or else the only pair that fits the shapes, or else
- * those given by the metadata or by --input-scheme. */
-static void
-find_numbers(struct claims *c, const struct table_match *f, struct weight *w, struct mlx *m)
+/* Notes that the shapes are not those of codes with the bits and the groups that config.json declares. */
+static bool
+check_declared(struct table_match *f, const struct weight *w, const json_t *block, struct err *err)
+{
+    uint64_t bits = number(block, "bits"), group = group_size(block), words = dim_cols(w->part[CODES]);
+    if (bits == 0 || group == 0 || is_empty(w->part[CODES], w->part[SCALES]))
+        return true;
+    const uint64_t n[2] = { 1, words > UINT64_MAX / 32 ? 0 : words * 32 / bits }, size[2] = { 1, group };
+    return declared_blocks(&f->contradiction, f->claims, w->part[SCALES], n, size,
+        (const uint64_t[]){ 1, dim_cols(w->part[SCALES]) }, err);
+}
+
+/* Finds bits and group: those of the config, or else the only pair that fits the shapes, or else those given by the metadata or by
+ * --input-scheme. */
+static bool
+find_numbers(struct claims *c, struct table_match *f, struct weight *w, struct mlx *m, struct err *err)
 {
     uint64_t product = group_bits(w->part[CODES], w->part[SCALES]);
     const json_t *block = find_block(c, config_block(c->config), &f->base);
     if (take_block(m, block, product))
-        return;
-    if (number(block, "bits") != 0 && group_size(block) != 0)
-        claims_warn_once(c, "bits and group_size in config.json do not match the shapes of MLX weights; using the shapes");
+        return true;
+    if (!check_declared(f, w, block, err))
+        return false;
     if (product == 0 || product == 32)
         *m = product == 0 ? (struct mlx){ .bits = 4, .group = 64 } : (struct mlx){ .bits = 1, .group = 32 };
     else if (find_pair(m, product, 0) > 1 && !take_group(m, block, product)
@@ -220,6 +233,16 @@ find_numbers(struct claims *c, const struct table_match *f, struct weight *w, st
         *m = (struct mlx){ .group = 1 };
         m->open = take_named(c, m, w, product) ? 0 : product;
     }
+    return true;
+}
+
+/* Like check_declared, for a float format that config.json names. */
+static bool
+check_kind(struct table_match *f, const struct weight *w, const struct kind *kind, struct err *err)
+{
+    const json_t *block = find_block(f->claims, config_block(f->claims->config), &f->base);
+    const char *mode = json_string_value(json_object_get(block, "mode"));
+    return !mode || strcmp(mode, kind->name) != 0 || check_declared(f, w, block, err);
 }
 
 static bool
@@ -234,8 +257,11 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (w->part[SCALES]->dtype == DTYPE_U8) {
         const struct kind *kind = find_kind(w->part[CODES], w->part[SCALES]);
         *m = (struct mlx){ .kind = kind, .bits = kind->bits, .group = kind->group };
+        if (!check_kind(f, w, kind, err))
+            return false;
     } else {
-        find_numbers(f->claims, f, w, m);
+        if (!find_numbers(f->claims, f, w, m, err))
+            return false;
         m->in = claims_strip_name(w->part[BIASES], ".qbiases", &ignored) ? DTYPE_F32 : w->part[SCALES]->dtype;
     }
     w->vague = m->open != 0;
