@@ -115,12 +115,6 @@ def by_shape(models):
     case.add(models, "by-shape", "no config: bits and groups that the shapes tell")
 
 
-def contradicted(models):
-    case = Case()
-    case.weight("a", random(2, 256).astype(mx.bfloat16), bits=5, group_size=64)
-    case.add(models, "contradicted", "the config says 8 bits, which the shapes deny", config_of(group_size=64, bits=8))
-
-
 def edges(models):
     case = Case()
     stored = case.weight("a", random(4, 128).astype(mx.bfloat16), bits=4, group_size=64)
@@ -167,7 +161,7 @@ def metal(models):
 def main():
     models = Models(sys.argv[1], "mlx", f"MLX {mx.__version__}")
     mx.random.seed(0)
-    for make in (every_width, golden, modules, by_shape, contradicted, edges, floats, metal):
+    for make in (every_width, golden, modules, by_shape, edges, floats, metal):
         make(models)
     models.done()
 

@@ -205,9 +205,9 @@ take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t pro
 
 /* Notes that the shapes are not those of codes with the bits and the groups that config.json declares. */
 static bool
-check_declared(struct table_match *f, const struct weight *w, const json_t *block, struct err *err)
+check_declared(struct table_match *f, const struct weight *w, const json_t *block, uint64_t group, struct err *err)
 {
-    uint64_t bits = number(block, "bits"), group = group_size(block), words = dim_cols(w->part[CODES]);
+    uint64_t bits = number(block, "bits"), words = dim_cols(w->part[CODES]);
     if (bits == 0 || group == 0 || is_empty(w->part[CODES], w->part[SCALES]))
         return true;
     const uint64_t n[2] = { 1, words > UINT64_MAX / 32 ? 0 : words * 32 / bits }, size[2] = { 1, group };
@@ -224,7 +224,7 @@ find_numbers(struct claims *c, struct table_match *f, struct weight *w, struct m
     const json_t *block = find_block(c, config_block(c->config), &f->base);
     if (take_block(m, block, product))
         return true;
-    if (!check_declared(f, w, block, err))
+    if (!check_declared(f, w, block, group_size(block), err))
         return false;
     if (product == 0 || product == 32)
         *m = product == 0 ? (struct mlx){ .bits = 4, .group = 64 } : (struct mlx){ .bits = 1, .group = 32 };
@@ -242,7 +242,7 @@ check_kind(struct table_match *f, const struct weight *w, const struct kind *kin
 {
     const json_t *block = find_block(f->claims, config_block(f->claims->config), &f->base);
     const char *mode = json_string_value(json_object_get(block, "mode"));
-    return !mode || strcmp(mode, kind->name) != 0 || check_declared(f, w, block, err);
+    return !mode || strcmp(mode, kind->name) != 0 || check_declared(f, w, block, number(block, "group_size"), err);
 }
 
 static bool

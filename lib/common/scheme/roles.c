@@ -248,9 +248,9 @@ is_decoded(const struct weight *w, enum keeps keeps, const struct roles_left_out
     return !roles_is_kept(w, keeps) && !(left_out && left_out->is(left_out->of, w));
 }
 
-/* Checks that a weight can be decoded. */
+/* Checks that a weight can be decoded. Rotations are refused for the model. */
 static bool
-check_weight(const struct weight *w, struct err *err)
+check_weight(const struct roles *r, const struct weight *w, struct err *err)
 {
     char shown[STR_SHOWN], detail[SCHEME_DETAIL];
     if (!check_signs(w, err))
@@ -258,7 +258,7 @@ check_weight(const struct weight *w, struct err *err)
     if (w->contradiction)
         return declared_refuse(w->contradiction, err);
     if (w->scheme->decode && !w->vague)
-        return !w->unclaimed || siblings_refuse(w, err);
+        return !w->unclaimed || r->rotated || siblings_refuse(w, err);
     w->scheme->describe(w, detail);
     return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
         str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",
@@ -298,7 +298,7 @@ roles_decodable(const struct roles *r, enum keeps keeps, const struct roles_left
     if (words && !is_claimed(r, r->words.scheme))
         return words_refuse(&r->words, err);
     for (size_t i = 0; i < r->nweights; i++)
-        if (is_decoded(&r->weights[i], keeps, left_out) && !check_weight(&r->weights[i], err))
+        if (is_decoded(&r->weights[i], keeps, left_out) && !check_weight(r, &r->weights[i], err))
             return false;
     if (words)
         return words_refuse(&r->words, err);

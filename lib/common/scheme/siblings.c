@@ -213,7 +213,10 @@ examine(struct claims *c, const struct sibling *s, struct siblings_found *found,
 {
     bool cast = is_cast(s->w), zero = false;
     const struct companion *idle = cast && names_scale(s) ? NULL : find_idle(s);
+    struct part_name ignored;
     if (is_parameter(s) || is_lora(s) || (cast && s->joined && !names_scale(s)))
+        return true;
+    if (cast && claims_left(c, s->t, &ignored))         /* parts of a quantized weight whose scale is missing: leftover.h */
         return true;
     if (!idle && !is_zero_offset(c, s, &zero, err))
         return false;
@@ -265,7 +268,7 @@ bool
 siblings_is_beside(const struct claims *c, const struct tensor *t)
 {
     struct sibling s;
-    return find_beside(c, t, &s);
+    return find_beside(c, t, &s) && !is_cast(s.w);
 }
 
 bool

@@ -18,7 +18,7 @@
  * --allow-unclaimed matches nothing. */
 bool siblings_check(struct claims *c, struct err *err);
 
-/* Returns true if a tensor lies beside a weight that was recognised. */
+/* Returns true if a tensor lies beside a weight that was recognised, other than a float8 weight without a scale. */
 bool siblings_is_beside(const struct claims *c, const struct tensor *t);
 
 /* Fails with ERR_UNSUPPORTED, naming the weight, the tensor beside it and the scheme. */
