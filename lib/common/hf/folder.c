@@ -48,6 +48,8 @@ hf_folder_is_copied(const char *name, bool quantization)
     for (size_t i = 0; quantization && i < sizeof quantizers / sizeof *quantizers; i++)
         if (strcmp(name, quantizers[i]) == 0)
             return false;
+    if (quantization && strncmp(name, "quant_model_description", 23) == 0 && str_ends(name, ".json"))     /* of ModelSlim */
+        return false;
     return name[0] != '.' && strcmp(name, names[HF_CONFIG]) != 0;
 }
 

@@ -52,6 +52,12 @@ collect(const json_t *block, uint64_t n, uint64_t k, uint64_t *first, uint64_t *
 }
 
 bool
+declared_by_module(const struct claims *c)
+{
+    return json_object_size(json_object_get(config_block(c->config), "config_groups")) != 0;
+}
+
+bool
 declared_groups(uint64_t *size, const struct contradiction **out, struct claims *c, const struct part_name *module,
     const struct tensor *scale, uint64_t n, uint64_t k, struct err *err)
 {
@@ -59,7 +65,7 @@ declared_groups(uint64_t *size, const struct contradiction **out, struct claims 
     uint64_t first = 0;
     *size = 0;
     *out = NULL;
-    if (json_object_size(json_object_get(block, "config_groups")) == 0) {
+    if (!declared_by_module(c)) {
         collect(block, n, k, &first, size, 0);
     } else if (!config_weights(c->config, module->base, module->base_len, "group_size", &value, err)) {
         return false;

@@ -22,6 +22,10 @@ bool declared_blocks(const struct contradiction **out, struct claims *c, const s
 bool declared_groups(uint64_t *size, const struct contradiction **out, struct claims *c, const struct part_name *module,
     const struct tensor *scale, uint64_t n, uint64_t k, struct err *err);
 
+/* Returns true if config.json declares sizes for groups of modules. A size for the whole model does not concern E8M0 scales of 32
+ * elements, whose type defines the groups: models with other blocks have them, too. */
+bool declared_by_module(const struct claims *c);
+
 /* Fails with ERR_UNSUPPORTED, naming both numbers. */
 bool declared_refuse(const struct contradiction *why, struct err *err);
 

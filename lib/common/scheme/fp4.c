@@ -56,14 +56,12 @@ check_smooth(const struct weight *w, const struct fp4 *f, struct err *err)
         || table_wrong(t, w->part[FP4_CODES], err, "one value for each input");
 }
 
-/* Compares the groups of n codes with those that config.json declares. A size for the whole model does not concern E8M0 scales,
- * whose type defines the groups: models of NVFP4 have them, too. */
+/* Compares the groups of n codes with those that config.json declares. */
 static bool
 check_declared(struct table_match *f, const struct weight *w, const struct fp4 *form, uint64_t n, struct err *err)
 {
     uint64_t ignored;
-    bool by_module = json_object_size(json_object_get(config_block(f->claims->config), "config_groups")) != 0;
-    return (form->scale == DTYPE_F8_E8M0 && !by_module)
+    return (form->scale == DTYPE_F8_E8M0 && !declared_by_module(f->claims))
         || declared_groups(&ignored, &f->contradiction, f->claims, &f->base, w->part[FP4_SCALE], n, n / form->group, err);
 }
 

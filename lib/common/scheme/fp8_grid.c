@@ -100,7 +100,7 @@ covers(const struct fp8_cover *m, const uint64_t block[2], const uint64_t grid[2
 }
 
 /* Finds the blocks that config.json declares for the weight. Modules that it lists as not quantized have none, nor have E8M0 scales
- * for 32 columns, whose type defines them. *w gets the contradiction if the grid has another shape. */
+ * for 32 columns (declared_by_module). *w gets the contradiction if the grid has another shape. */
 static bool
 find_declared(struct claims *c, struct weight *w, const struct fp8_cover *m, const uint64_t grid[2], uint64_t block[2],
     bool *known, struct err *err)
@@ -115,7 +115,7 @@ find_declared(struct claims *c, struct weight *w, const struct fp8_cover *m, con
         return true;
     if (!config_ignores(c->config, p.base, p.base_len, &ignored, err))
         return false;
-    *known = !ignored && !(dtype_in(E8M0, w->part[SCALE]->dtype) && covers(m, mx, grid));
+    *known = !ignored && (declared_by_module(c) || !dtype_in(E8M0, w->part[SCALE]->dtype) || !covers(m, mx, grid));
     return !*known || declared_blocks(&w->contradiction, c, w->part[SCALE], n, block, grid, err);
 }
 
