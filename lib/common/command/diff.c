@@ -108,7 +108,7 @@ static void
 warn_names(struct cli *cli, const struct model *a, const struct model *b)
 {
     const struct model *gguf = is_gguf(a) ? a : b, *other = gguf == a ? b : a;
-    if (is_gguf(gguf) && !is_gguf(other))
+    if (is_gguf(gguf) && !is_gguf(other) && catalog_config_count(other->catalog) != 0)
         cli_warn(cli, NULL, "no tensor has the same name in both models, and a GGUF file has some rows in another order; to compare, "
             "convert one of them: amn convert --to gguf --dtype f32 -o - %s | amn diff %s -", other->name, gguf->name);
     else
