@@ -257,7 +257,7 @@ sys.stdout.buffer.write(gguf([('general.architecture', 'str', 'gptoss'), ('gener
         amn-inspect file.gguf | jq -r .gguf.file_type
     done >types
     [ "$(head -1 types)" = 'MXFP4 MoE' ]
-    grep -q Q4_1 types
+    [ "$(tail -1 types)" != 'MXFP4 MoE' ]
 }
 
 # moved CASE FROM TO CHANGES: a directory TO with the tensors of FROM that CHANGES, Python code, moves; `config` are its members.
