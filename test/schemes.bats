@@ -12,7 +12,7 @@ load helper
 }
 
 @test "rotated weights: refused, whatever declares them" {
-    cases rotated- 12
+    cases rotated- 13
 }
 
 @test "Quark UINT8: refused by name" {

@@ -131,7 +131,7 @@ PYTHON
         printf '{"quantization_config":{"quant_method":"sdnq","weights_dtype":%s}}' "$value" >m/config.json
         got=0
         amn-remember m >out 2>err || got=$?
-        case $got in 0) is_empty err ;; 65 | 69) is_empty out && grep -q blocks.0 err ;; *) false ;; esac ||
+        case $got in 0) is_empty err ;; 65 | 69) is_empty out && grep -q 'blocks.0\|unknown weights_dtype' err ;; *) false ;; esac ||
             { echo "$got: $value"; cat err; return 1; }
     done
 }

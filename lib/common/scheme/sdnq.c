@@ -298,6 +298,8 @@ unsupported_part(const struct module *m)
         return "of a possible convolution (quant_conv)";
     if (!m->name || !find_type(&type, m->name))
         return NULL;
+    if (type.bits == 1 && m->codes->dtype != type.stored)
+        return "in bytes";
     if (!type.is_signed && !m->zero && claims_is_report_on_shard(m->claims))
         return "without its zero_point";
     return type.packed && dim_is_one(m->scale) ? "with one scale for packed codes" : NULL;
