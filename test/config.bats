@@ -186,7 +186,9 @@ PY
         grep -q 'lies beside weight' err.file
         try 0 amn-inspect "$f"
     done
-    try 0 amn-remember "$fx/good-fp8-plain-siblings.safetensors"
+    try 69 amn-remember "$fx/unsupported-fp8-plain-siblings.safetensors"
+    grep -q 'upscale.lut: lies beside weight upscale.weight' err
+    try 0 amn-remember --allow-unclaimed upscale.lut "$fx/unsupported-fp8-plain-siblings.safetensors"
     remembers "$fx/good-integers.safetensors"
     cmp out.file "$fx/good-integers.safetensors"
     cp -r "$fx/covered" m
