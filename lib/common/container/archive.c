@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "container/container.h"
 #include "container/numpy/npz.h"
 #include "container/torch/checkpoint_zip.h"
 
@@ -76,6 +77,10 @@ archive_read(struct catalog *c, struct source *src, uint32_t file, const struct 
 {
     struct zip zip = { 0 };
     bool done;
+    if (str_ends(source_name(src), ".distcp"))          /* archives of single tensors, one after another */
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is one file of a distributed checkpoint (torch.distributed.checkpoint), "
+            "which has pieces of tensors and is not "
+            "supported: " CONTAINER_DCP_MERGE);
     bool ok = go_forward(c, src, file, options, &done, err)
         && (done || read_archive(c, src, &zip, file, options, err));
     zip_clear(&zip);

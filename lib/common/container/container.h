@@ -35,4 +35,8 @@ extern const struct container container_safetensors, container_gguf, container_z
  * if no row matches. */
 bool container_detect(const struct container **out, struct source *src, struct err *err);
 
+/* What to do with a distributed checkpoint. */
+#define CONTAINER_DCP_MERGE "merge the checkpoint with 'python -m torch.distributed.checkpoint.format_utils dcp_to_torch DIR FILE'"
+#define CONTAINER_DCP_CONSOLIDATE "join them with torch's consolidate_safetensors_files_on_every_rank() or consolidate_safetensors_files()"
+
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
+#include "container/container.h"
 #include "model/configs.h"
 #include "base/folder.h"
 
@@ -135,8 +136,10 @@ list(struct candidates *c, const char *dir, struct err *err)
         return err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     const char *name;
     bool ok = true;
-    while (ok && (name = folder_next(d, err)) != NULL)
+    while (ok && (name = folder_next(d, err)) != NULL) {
+        c->distributed = c->distributed || strcmp(name, ".metadata") == 0 || str_ends(name, ".distcp");
         ok = !candidates_is_model(name) || names_add(&c->names, name, strlen(name), err);
+    }
     closedir(d);
     names_sort(&c->names);
     return ok && err->kind == ERR_NONE;
@@ -204,6 +207,17 @@ is_one_model(const struct candidates *c, const struct candidate_step *step, cons
     return true;
 }
 
+/* Recognizes shard-00001-model-00001-of-00002.safetensors, of torch's HuggingFaceStorageWriter: rank, then file of the rank. */
+static bool
+is_slice(const char *name)
+{
+    static const char form[] = "shard-#####-model-#####-of-#####.safetensors";
+    size_t i = 0;
+    while (form[i] != '\0' && (form[i] == '#' ? name[i] >= '0' && name[i] <= '9' : name[i] == form[i]))
+        i++;
+    return form[i] == '\0' && name[i] == '\0';
+}
+
 static bool
 refuse_several(const struct candidates *c, const struct candidate_step *step, const char *dir, struct err *err)
 {
@@ -220,6 +234,9 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     add_count(&words, n);
     if (words.failed)
         err_memory(err, words.room);
+    else if (is_slice(first))
+        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the directory has the slices of a distributed checkpoint (%s), which are not "
+            "supported: " CONTAINER_DCP_CONSOLIDATE, words.p);
     else if (configs_shard(&part, first))
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several model files (%s) and no index of shards: add "
             "the model's .index.json, or give one file", words.p);
@@ -246,7 +263,10 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         c->chosen = step == best ? NULL : c->names.name[i];
         best = step;
     }
-    if (ok && !best)
+    if (ok && !best && c->distributed)
+        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
+            "supported: " CONTAINER_DCP_MERGE);
+    else if (ok && !best)
         err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory has no model file: expected model.safetensors, "
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
     else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))

@@ -223,6 +223,19 @@ load_tail(struct source *src, size_t *n, struct err *err)
     return p;
 }
 
+/* Returns true for an end record inside a member that is an archive itself, whose offsets count from the member. The last end
+ * record of a file, whose members were found first, is that of the file. */
+static bool
+is_inner(struct finder *f, uint64_t at)
+{
+    for (size_t i = 0; i < f->zip->n && f->ok; i++) {
+        const struct zip_loose_member *m = &f->zip->member[i];
+        if (!m->deflated && m->at <= at && at < m->end && zip_is(look(f, m->at, 4, 4), "PK\3\4"))
+            return true;
+    }
+    return false;
+}
+
 static void
 walk_directories(struct finder *f)
 {
@@ -230,7 +243,7 @@ walk_directories(struct finder *f)
     uint8_t *p = load_tail(f->view.src, &n, f->err);
     f->ok = p != NULL;
     for (size_t i = n < END ? 0 : n - END + 1; f->ok && i-- > 0 && ends < ENDS_MAX;)
-        if (zip_is(p + i, "PK\5\6")) {
+        if (zip_is(p + i, "PK\5\6") && !is_inner(f, f->view.end - n + i)) {
             ends++;
             walk_end(f, f->view.end - n + i, p + i);
         }

@@ -242,6 +242,10 @@ add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
 {
     uint32_t again;
     char key[STR_SHOWN];
+    static const char slices[] = "DCP_SHARDING_INFO";
+    if (m->key_len == sizeof slices - 1 && memcmp(m->key, slices, m->key_len) == 0)
+        return err_set(r->err, ERR_UNSUPPORTED, at, "this file has one rank's slices of tensors, as torch.distributed.checkpoint writes "
+            "them, with saved_offsets under %s, and is not supported: " CONTAINER_DCP_CONSOLIDATE, slices);
     if (!catalog_add_meta(r->catalog, m, &again, r->err))
         return false;
     return again != r->file || err_set(r->err, ERR_MALFORMED, at, "__metadata__: duplicate key %s",

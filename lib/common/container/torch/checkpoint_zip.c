@@ -143,11 +143,29 @@ read_byte_order(struct archive *a, struct source *src, struct err *err)
         "byteorder is neither \"little\" nor \"big\"");
 }
 
+/* Fails for the archives of torch that are not checkpoints. */
+static bool
+refuse_program(const struct archive *a, struct err *err)
+{
+    static const struct { const char *record, *what; } kinds[] = {
+        { "archive_format", "a program of torch.export (.pt2) with its weights, which is not supported: load it with "
+            "torch.export.load and save its state_dict" },
+        { ".data/extern_modules", "an archive of torch.package, Python code with its data, which is not supported: load it with "
+            "torch.package and save the state_dict() of the model" },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (find(a, kinds[i].record, strlen(kinds[i].record)))
+            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is %s", kinds[i].what);
+    return true;
+}
+
 bool
 archive_check(struct archive *a, struct source *src, const struct zip *zip, struct budget *budget, struct err *err)
 {
     *a = (struct archive){ .zip = zip };
     if (!zip_cases_differ(zip, budget, err) || !check_names(a, err))
+        return false;
+    if (!find(a, data_pkl, sizeof data_pkl - 1) && !refuse_program(a, err))
         return false;
     if (!find(a, data_pkl, sizeof data_pkl - 1))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no data.pkl: the program that saved it was "

@@ -91,7 +91,7 @@ run_pickles(struct stacked *s)
         uint64_t begin = s->begin[i];
         size_t used;
         if (!pickle_run(&s->pickle[i], &s->root[i], s->head + begin, (size_t)(s->have - begin), &used, begin,
-                catalog_budget(s->catalog), s->err))
+                catalog_budget(s->catalog), s->err) || (i != OBJECT && !pickle_is_plain(s->pickle[i], s->err)))
             return false;
     }
     return true;

@@ -202,7 +202,7 @@ read_pickle(struct tar_form *f, struct tar_reading *r, uint64_t *at, uint64_t en
         if (pickle_length(r->bytes, n, &from) != 0 || n == end - *at || n > PICKLE_MAX)
             break;
     }
-    if (!pickle_run(&r->pickle, &r->root, r->bytes, n, &used, *at, f->budget, f->err))
+    if (!pickle_run(&r->pickle, &r->root, r->bytes, n, &used, *at, f->budget, f->err) || !pickle_is_plain(r->pickle, f->err))
         return false;
     *at += used;
     return true;
@@ -394,7 +394,8 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
     char key[24];
     uint32_t part = 0;
     size_t len = 0;
-    bool ok = pickle_run(&r.pickle, &r.root, p + *used, n - *used, &len, at, f->budget, f->err);
+    bool ok = pickle_run(&r.pickle, &r.root, p + *used, n - *used, &len, at, f->budget, f->err)
+        && pickle_is_plain(r.pickle, f->err);
     const struct pickle_value *v = r.root;
     ok = ok && ((v->kind == PICKLE_TUPLE && v->n == 3 && is_int(v->of.item[0]) && is_int(v->of.item[1])
         && find_key(&f->part_names, &f->parts, v->of.item[1]->of.integer, &part))
@@ -425,7 +426,7 @@ read_tensors(struct tar_form *f, const uint8_t *p, size_t n)
     struct tar_reading r = { 0 };
     size_t used = 0;
     bool ok = pickle_run(&r.pickle, &r.root, p, n, &used, f->member[TENSORS].at, f->budget, f->err)
-        && ((is_int(r.root) && r.root->of.integer >= 0)
+        && pickle_is_plain(r.pickle, f->err) && ((is_int(r.root) && r.root->of.integer >= 0)
             || bad_value(f, f->member[TENSORS].at, "a count", r.root, "an integer of 0 or more"));
     int64_t count = ok ? r.root->of.integer : 0;
     reading_clear(&r);
