@@ -4,7 +4,7 @@
 #ifndef SCAN_PICKLE_SCAN_H
 #define SCAN_PICKLE_SCAN_H
 
-#include "scan/dangerous.h"
+#include "container/torch/dangerous.h"
 #include "scan/window.h"
 
 /* A global named by the pickle; equal ones share one finding. */

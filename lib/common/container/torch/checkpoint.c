@@ -68,6 +68,8 @@ storage_id_read(const struct checkpoint *c, const struct pickle_value *persisten
     if (v->kind != PICKLE_TUPLE || v->n != fields || !pickle_is_text(v->of.item[0], "storage"))
         return bad_id(err, "an id", v, c->options.stacked ? "'storage' and five values" : "'storage' and four values");
     const struct pickle_value *class = v->of.item[1], *numel = v->of.item[4];
+    if (class->kind == PICKLE_GLOBAL && class->of.name->facts.role == GLOBAL_UNKNOWN)
+        return pickle_refuse(err, c->pickle->at, (const uint8_t *)class->of.name->text, strlen(class->of.name->text), NULL, 0);
     if (class->kind != PICKLE_GLOBAL || class->of.name->facts.role != GLOBAL_STORAGE)
         return bad_id(err, "a class", class, "one of torch's storages");
     if (!is_count(numel))
@@ -196,6 +198,7 @@ checkpoint_clear(struct checkpoint *c)
     table_clear(&c->keys);
     names_clear(&c->numbers);
     str_clear(&c->names);
+    str_clear(&c->array);
     *c = (struct checkpoint){ 0 };
 }
 
@@ -263,8 +266,12 @@ add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct
 bool
 checkpoint_add(const struct checkpoint *c, struct catalog *catalog, uint32_t file, bool big_endian, struct err *err)
 {
+    char shown[STR_SHOWN];
     for (size_t i = 0; i < c->ntensors; i++)
         if (!add_tensor(c, &c->tensor[i], catalog, file, big_endian, err))
             return false;
+    if (c->narrays != 0)
+        catalog_warn(catalog, "left out arrays of NumPy, which are not tensors: %" PRIu64 " (the first is %s)", c->narrays,
+            str_shown(shown, c->array.p, c->array.len));
     return true;
 }

@@ -45,6 +45,8 @@ struct checkpoint {
     struct checkpoint_tensor *tensor;           /* in the order of the walk; owned */
     size_t ntensors, room_tensors;
     uint64_t others;            /* values that are not tensors */
+    uint64_t narrays;           /* arrays of NumPy that are left out; `array` is the name of the first one, owned */
+    struct str array;
     /* private to this folder */
     struct checkpoint_options options;
     const struct pickle *pickle;
@@ -56,7 +58,7 @@ struct checkpoint {
 
 /* Finds the tensors in the object that a pickle builds. The pickle, and everything the options point to, must outlive the
  * checkpoint. Fails with ERR_MALFORMED, ERR_LIMIT (walk, expansion, sharing), ERR_UNSUPPORTED (colliding names, a tensor in
- * a set) or ERR_USAGE (no tensor under options->root). A tensor whose dtype amn knows by name only is listed as
+ * a set), ERR_UNSAFE (a tensor in an object that torch does not allow) or ERR_USAGE (no tensor under options->root). A tensor whose dtype amn knows by name only is listed as
  * DTYPE_UNKNOWN with its type_name, as is one without data: "meta", "sparse_coo". Clear the checkpoint even after a failure. */
 bool checkpoint_read(struct checkpoint *c, const struct pickle *pickle, const struct checkpoint_options *options,
     struct budget *budget, struct err *err);

@@ -11,7 +11,9 @@ enum unnamed {
     UNNAMED_KEY,                /* a key on its path is neither text nor an integer */
     UNNAMED_SURROGATE,          /* a key on its path has half of a surrogate pair */
     UNNAMED_LONG,
-    UNNAMED_SET                 /* it is in a set, whose items have no names */
+    UNNAMED_SET,                /* it is in a set, whose items have no names */
+    UNNAMED_ARRAY,              /* it is an array of NumPy, which is left out */
+    UNNAMED_OBJECT              /* it is an object that holds tensors, or a tensor that holds objects */
 };
 
 struct checkpoint_tensor {

@@ -103,6 +103,44 @@ extend(struct walker *w, const struct frame *f, const struct pickle_value *key, 
     return (!w->path.failed || err_memory(w->err, w->path.room)) && charge_text(w, n + 1);
 }
 
+typedef bool walk_test(const struct walker *, const struct pickle_value *);
+
+static bool holds(struct walker *w, const struct pickle_value *v, walk_test *is, unsigned depth);
+
+/* Searches the parts of a value. */
+static bool
+parts_hold(struct walker *w, const struct pickle_value *v, walk_test *is, unsigned depth)
+{
+    struct pickle_walk walk = { 0 };
+    struct pickle_value *key, *value;
+    if (v->kind == PICKLE_CALL)
+        return holds(w, v->of.item[1], is, depth) || (v->of.item[2] && holds(w, v->of.item[2], is, depth));
+    while (is_container(v) && pickle_next(w->c->pickle, v, &walk, &key, &value))
+        if ((key && holds(w, key, is, depth)) || holds(w, value, is, depth))
+            return true;
+    return false;
+}
+
+/* Returns true if a value, or one inside it, is what the function finds, and for values too deep or too many to be searched. */
+static bool
+holds(struct walker *w, const struct pickle_value *v, walk_test *is, unsigned depth)
+{
+    return is(w, v) || depth >= DEEPEST || ++w->nodes > NODES_MAX || parts_hold(w, v, is, depth + 1);
+}
+
+static bool
+is_of_tensor(const struct walker *w, const struct pickle_value *v)
+{
+    return v->kind == PICKLE_PERSISTENT || rebuild_is_tensor(w->c, v);
+}
+
+static bool
+is_of_object(const struct walker *w, const struct pickle_value *v)
+{
+    (void)w;
+    return pickle_is_opaque(v) || (v->kind == PICKLE_GLOBAL && v->of.name->facts.role == GLOBAL_UNKNOWN);
+}
+
 static bool
 add_tensor(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
 {
@@ -138,9 +176,13 @@ static bool
 visit(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
 {
     if (rebuild_is_tensor(w->c, v))
-        return add_tensor(w, v, unnamed);
+        return add_tensor(w, v, w->c->pickle->opaque && v->kind == PICKLE_CALL && parts_hold(w, v, is_of_object, 0) ? UNNAMED_OBJECT : unnamed);
     if (is_container(v))
         return enter(w, v, unnamed);
+    if (pickle_is_opaque(v) && parts_hold(w, v, is_of_tensor, 0))
+        return add_tensor(w, v, UNNAMED_OBJECT);
+    if (pickle_is_opaque(v) && pickle_role(v) == GLOBAL_ARRAY)
+        return add_tensor(w, v, UNNAMED_ARRAY);
     w->c->others++;
     return true;
 }
@@ -161,7 +203,7 @@ walk(struct walker *w, const struct pickle_value *root)
         if (++w->nodes > NODES_MAX)
             return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "number of values in the pickle exceeds the limit of %d, "
                 "counting shared ones each time (walk_nodes, built in)", NODES_MAX);
-        if (is_container(value) || rebuild_is_tensor(w->c, value))
+        if (is_container(value) || pickle_is_opaque(value) || rebuild_is_tensor(w->c, value))
             ok = extend(w, f, key, i, &unnamed);
         ok = ok && visit(w, value, unnamed);
     }
@@ -194,7 +236,7 @@ static const char *
 find_root(const struct checkpoint *c)
 {
     for (size_t i = 0; i < c->ntensors; i++)
-        if (c->tensor[i].depth <= 1)
+        if (c->tensor[i].depth <= 1 && c->tensor[i].unnamed < UNNAMED_ARRAY)
             return NULL;
     for (size_t k = 0; k < sizeof roots / sizeof *roots; k++)
         for (size_t i = 0; i < c->ntensors; i++)
@@ -226,6 +268,20 @@ below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
     return true;
 }
 
+/* Fails for a tensor of an object, or an object of a tensor, naming its class, or the first unknown one. */
+static bool
+refuse_object(const struct checkpoint *c, const struct checkpoint_tensor *t, struct err *err)
+{
+    char shown[STR_SHOWN], path[STR_SHOWN];
+    const struct pickle_name *name = t->value->of.item[0]->of.name;
+    if (!pickle_role_is_opaque(name->facts.role) && c->pickle->opaque)
+        name = c->pickle->opaque;
+    return err_set(err, ERR_UNSAFE, ERR_NO_OFFSET, "references %s, which torch.load(weights_only=True) would reject, for an object "
+        "that holds tensors%s%s; choose other tensors with --root, or run 'amn-inspect --scan FILE' to list all references",
+        str_shown(shown, name->text, strlen(name->text)), t->name_len != 0 ? ", at " : "",
+        t->name_len != 0 ? str_shown(path, c->names.p + t->name_at, t->name_len) : "");
+}
+
 static bool
 check_named(const struct checkpoint *c, const struct checkpoint_tensor *t, struct err *err)
 {
@@ -236,6 +292,8 @@ check_named(const struct checkpoint *c, const struct checkpoint_tensor *t, struc
         [UNNAMED_SET] = "is in a set",
     };
     char shown[STR_SHOWN];
+    if (t->unnamed == UNNAMED_OBJECT)
+        return refuse_object(c, t, err);
     return t->unnamed == NAMED || err_set(err, t->unnamed == UNNAMED_LONG ? ERR_LIMIT : ERR_UNSUPPORTED, ERR_NO_OFFSET,
         "a tensor %s%s%s, and so has no name", why[t->unnamed], t->name_len != 0 ? ", below " : "",
         t->name_len != 0 ? str_shown(shown, c->names.p + t->name_at, t->name_len) : "");
@@ -268,18 +326,34 @@ check_names(const struct checkpoint *c, struct err *err)
     return ok;
 }
 
+static bool
+any_tensor(const struct checkpoint *c)
+{
+    for (size_t i = 0; i < c->ntensors; i++)
+        if (c->tensor[i].unnamed != UNNAMED_ARRAY)
+            return true;
+    return false;
+}
+
 bool
 checkpoint_choose(struct checkpoint *c, struct err *err)
 {
     const char *root = c->options.root;
     char shown[STR_SHOWN];
     size_t kept = 0;
+    if (!any_tensor(c) && !pickle_is_plain(c->pickle, err))
+        return false;
     if (root && strcmp(root, "auto") == 0)
         root = find_root(c);
     for (size_t i = 0; i < c->ntensors; i++) {
         struct checkpoint_tensor t = c->tensor[i];
         if (root && !below(&t, c->names.p + t.name_at, root, strlen(root)))
             continue;
+        if (t.unnamed == UNNAMED_ARRAY) {
+            if (c->narrays++ == 0)
+                str_add(&c->array, c->names.p + t.name_at, t.name_len);
+            continue;
+        }
         if (t.depth == 0)
             rename_tensor(c, &t);
         c->tensor[kept++] = t;
@@ -288,5 +362,5 @@ checkpoint_choose(struct checkpoint *c, struct err *err)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no tensor under '%s', given as --root",
             str_shown(shown, root, strlen(root)));
     c->ntensors = kept;
-    return (!c->names.failed || err_memory(err, c->names.room)) && check_names(c, err);
+    return ((!c->names.failed && !c->array.failed) || err_memory(err, c->names.room)) && check_names(c, err);
 }

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
+#include "container/torch/dangerous.h"
 #include "container/torch/pickle_priv.h"
 
 enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
@@ -312,12 +313,34 @@ op_container(struct pickle_machine *m)
         : m->step.byte == OP_EMPTY_SET ? PICKLE_SET : PICKLE_DICT));
 }
 
-/* Returns v, the container that the values above it go into, if it is of this kind. */
+/* Stores a value in an opaque object, in no particular place. */
+static bool
+keep(struct pickle_machine *m, struct pickle_value *object, struct pickle_value *value)
+{
+    if (!object->of.item[2])
+        object->of.item[2] = heap_container(m->k, PICKLE_LIST);
+    return object->of.item[2] && heap_append(m->k, object->of.item[2], value);
+}
+
+/* Appends to a list or set, or stores in an opaque object. */
+static bool
+append(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *value)
+{
+    return pickle_is_opaque(to) ? keep(m, to, value) : heap_append(m->k, to, value);
+}
+
+static bool
+set_key(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *key, struct pickle_value *value)
+{
+    return pickle_is_opaque(to) ? keep(m, to, key) && keep(m, to, value) : heap_set(m->k, to, key, value);
+}
+
+/* Returns v, the container that the values above it go into, if it is of this kind, or an opaque object. */
 static struct pickle_value *
 target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, const char *expected)
 {
     char shown[PICKLE_SHOWN];
-    if (v->kind == kind)
+    if (v->kind == kind || pickle_is_opaque(v))
         return v;
     fail(m, ERR_MALFORMED, "is applied to %s, expected %s", pickle_shown(shown, v), expected);
     return NULL;
@@ -327,7 +350,7 @@ static bool
 op_append(struct pickle_machine *m)
 {
     struct pickle_value *list = has(m, 2) ? target(m, top(m, 1), PICKLE_LIST, "a list") : NULL;
-    if (!list || !heap_append(m->k, list, top(m, 0)))
+    if (!list || !append(m, list, top(m, 0)))
         return false;
     m->nstack--;
     return true;
@@ -342,7 +365,7 @@ op_appends(struct pickle_machine *m)           /* and ADDITEMS */
     if (!item || !has(m, 1) || !target(m, top(m, 0), set ? PICKLE_SET : PICKLE_LIST, set ? "a set" : "a list"))
         return false;
     for (size_t i = 0; i < n; i++)
-        if ((set && !heap_hashable(m->k, item[i])) || !heap_append(m->k, top(m, 0), item[i]))
+        if ((set && !heap_hashable(m->k, item[i])) || !append(m, top(m, 0), item[i]))
             return false;
     return true;
 }
@@ -351,7 +374,7 @@ static bool
 op_setitem(struct pickle_machine *m)
 {
     struct pickle_value *dict = has(m, 3) ? target(m, top(m, 2), PICKLE_DICT, "a dictionary") : NULL;
-    if (!dict || !heap_set(m->k, dict, top(m, 1), top(m, 0)))
+    if (!dict || !set_key(m, dict, top(m, 1), top(m, 0)))
         return false;
     m->nstack -= 2;
     return true;
@@ -367,17 +390,44 @@ op_setitems(struct pickle_machine *m)
     if (n % 2 != 0)
         return fail(m, ERR_MALFORMED, "has an odd number of values (%zu), expected pairs", n);
     for (size_t i = 0; i < n; i += 2)
-        if (!heap_set(m->k, top(m, 0), item[i], item[i + 1]))
+        if (!set_key(m, top(m, 0), item[i], item[i + 1]))
             return false;
     return true;
 }
 
 /* --- names, calls, storages */
 
+bool
+pickle_refuse(struct err *err, uint64_t at, const uint8_t *module, size_t module_len, const uint8_t *name, size_t name_len)
+{
+    char shown_module[PICKLE_SHOWN], shown_name[PICKLE_SHOWN];
+    return err_set(err, ERR_UNSAFE, at, "references %.*s%s%.*s, which torch.load(weights_only=True) would reject; run "
+        "'amn-inspect --scan FILE' to list all references", STR_SHOWN, pickle_quoted(shown_module, module, module_len),
+        name_len != 0 ? "." : "", STR_SHOWN, pickle_quoted(shown_name, name, name_len));
+}
+
+bool
+pickle_is_plain(const struct pickle *k, struct err *err)
+{
+    return !k->opaque || pickle_refuse(err, k->opaque_at, (const uint8_t *)k->opaque->text, strlen(k->opaque->text), NULL, 0);
+}
+
+/* Finds what a name stands for. Fails if it is dangerous. */
+static bool
+find_global(struct pickle_machine *m, struct pickle_global *facts, const uint8_t *module, size_t module_len, const uint8_t *name,
+    size_t name_len)
+{
+    const char *why;
+    if (pickle_global_find(facts, module, module_len, name, name_len))
+        return true;
+    *facts = (struct pickle_global){ .role = GLOBAL_UNKNOWN };
+    return dangerous_verdict(&why, module, module_len, name, name_len) != VERDICT_DANGEROUS
+        || pickle_refuse(m->err, m->k->at, module, module_len, name, name_len);
+}
+
 static bool
 push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len, const uint8_t *name, uint64_t name_len)
 {
-    char shown_module[PICKLE_SHOWN], shown_name[PICKLE_SHOWN];
     struct pickle_global facts;
     bool odd;
     if (module_len > LINE_MAX_BYTES || name_len > LINE_MAX_BYTES)
@@ -385,11 +435,8 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
             LINE_MAX_BYTES);
     if (!is_text(module, module_len, &odd) || !is_text(name, name_len, &odd))
         return fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
-    if (!pickle_global_find(&facts, module, (size_t)module_len, name, (size_t)name_len))
-        return err_set(m->err, ERR_UNSAFE, m->k->at, "references %.*s.%.*s, which torch.load(weights_only=True) would reject; "
-            "run 'amn-inspect --scan FILE' to list all references", STR_SHOWN,
-            pickle_quoted(shown_module, module, (size_t)module_len), STR_SHOWN,
-            pickle_quoted(shown_name, name, (size_t)name_len));
+    if (!find_global(m, &facts, module, (size_t)module_len, name, (size_t)name_len))
+        return false;
     struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
     struct pickle_name *own = v ? heap_take(m->k, sizeof *own) : NULL;
     if (!own)
@@ -399,6 +446,10 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
     own->facts = facts;
     snprintf(own->text, sizeof own->text, "%.*s.%.*s", (int)n, (const char *)module, (int)name_len, (const char *)name);
     v->of.name = own;
+    if (pickle_role_is_opaque(facts.role) && !m->k->opaque) {
+        m->k->opaque = own;
+        m->k->opaque_at = m->k->at;
+    }
     return push(m, v);
 }
 
@@ -518,7 +569,14 @@ op_call(struct pickle_machine *m)
     if (args->kind != PICKLE_TUPLE)
         return fail(m, ERR_MALFORMED, "calls %s with %s, expected a tuple", callee->of.name->text,
             pickle_shown(shown, args));
+    if (role == GLOBAL_UNKNOWN && m->step.byte == OP_REDUCE)
+        return pickle_refuse(m->err, m->k->at, (const uint8_t *)callee->of.name->text, strlen(callee->of.name->text), NULL, 0);
     switch (role) {
+    case GLOBAL_FIRST_ARGUMENT:
+        if (args->n == 0)
+            return fail(m, ERR_MALFORMED, "calls %s without arguments", callee->of.name->text);
+        v = args->of.item[0];
+        break;
     case GLOBAL_ORDERED_DICT:
     case GLOBAL_COUNTER:
         v = call_dict(m, args, role == GLOBAL_ORDERED_DICT);
@@ -546,6 +604,10 @@ op_build(struct pickle_machine *m)
     struct pickle_value *of = top(m, 1), *state = top(m, 0);
     enum pickle_role role = of->kind == PICKLE_CALL ? pickle_role(of) : GLOBAL_VALUE;
     bool made = role == GLOBAL_TENSOR_CLASS || role == GLOBAL_PARAMETER;
+    if (pickle_is_opaque(of)) {
+        m->nstack--;
+        return keep(m, of, state);
+    }
     if (of->kind == PICKLE_DICT && of->odd && state->kind == PICKLE_DICT) {
         m->nstack--;
         return true;

@@ -95,7 +95,6 @@ static const struct single {
     { "torch._utils", "_rebuild_qtensor", GLOBAL_QTENSOR },
     { "torch._utils", "_rebuild_sparse_tensor", GLOBAL_SPARSE },
     { "torch._utils", "_rebuild_meta_tensor_no_storage", GLOBAL_META },
-    { "torch._utils", "_rebuild_nested_tensor", GLOBAL_NESTED },
     { "torch._utils", "_rebuild_wrapper_subclass", GLOBAL_WRAPPER },
     { "torch._utils", "_rebuild_device_tensor_from_numpy", GLOBAL_FROM_NUMPY },
     { "torch._utils", "_rebuild_device_tensor_from_cpu_tensor", GLOBAL_FROM_CPU },
@@ -112,6 +111,25 @@ static const struct single {
     { "torch", "per_channel_affine", GLOBAL_QSCHEME },
     { "torch", "per_channel_symmetric", GLOBAL_QSCHEME },
     { "torch", "per_channel_affine_float_qparams", GLOBAL_QSCHEME },
+};
+
+/* Not on torch's list. */
+static const struct single others[] = {
+    { "torch._utils", "_rebuild_nested_tensor", GLOBAL_NESTED },        /* until 2.14 */
+    { "numpy._core.multiarray", "_reconstruct", GLOBAL_ARRAY },
+    { "numpy.core.multiarray", "_reconstruct", GLOBAL_ARRAY },
+    { "numpy._core.numeric", "_frombuffer", GLOBAL_ARRAY },
+    { "numpy.core.numeric", "_frombuffer", GLOBAL_ARRAY },
+    { "numpy._core.multiarray", "scalar", GLOBAL_DATA },
+    { "numpy.core.multiarray", "scalar", GLOBAL_DATA },
+    { "numpy", "dtype", GLOBAL_DATA },
+    { "numpy", "ndarray", GLOBAL_DATA },
+    { "argparse", "Namespace", GLOBAL_DATA },
+    { "torch.jit._pickle", "restore_type_tag", GLOBAL_FIRST_ARGUMENT },
+    { "torch.jit._pickle", "build_tensorlist", GLOBAL_FIRST_ARGUMENT },
+    { "torch.jit._pickle", "build_intlist", GLOBAL_FIRST_ARGUMENT },
+    { "torch.jit._pickle", "build_doublelist", GLOBAL_FIRST_ARGUMENT },
+    { "torch.jit._pickle", "build_boollist", GLOBAL_FIRST_ARGUMENT },
 };
 
 static bool
@@ -158,6 +176,11 @@ pickle_global_find(struct pickle_global *global, const uint8_t *module, size_t m
                 .untyped = untyped };
             return true;
         }
+    for (size_t i = 0; i < LENGTH(others); i++)
+        if (same(others[i].module, module, module_len) && same(others[i].name, name, name_len)) {
+            *global = (struct pickle_global){ .role = others[i].role };
+            return true;
+        }
     for (size_t i = 0; i < LENGTH(families); i++)
         if (same(families[i].module, module, module_len) && find_class(global, &families[i], name, name_len))
             return true;
@@ -173,7 +196,7 @@ const char *
 pickle_global_name(char buf[PICKLE_GLOBAL_NAME], size_t i)
 {
     static_assert(LENGTH(singles) + 2 * T_BOOL + 2 * T_C128 + T_QI8 + T_OTHERS + LENGTH(types) == PICKLE_GLOBALS,
-        "the list of torch 2.14");
+        "the list of torch 2.15");
     if (i < LENGTH(singles)) {
         snprintf(buf, PICKLE_GLOBAL_NAME, "%s.%s", singles[i].module, singles[i].name);
         return buf;

@@ -1,6 +1,6 @@
-/* pickle_globals: the globals a pickle may name: exactly those that torch allows with weights_only (2.14). Names are never
- * looked up or called; each one only tells the machine what kind of value to make. Source: torch,
- * _weights_only_unpickler.py, _get_allowed_globals(). */
+/* pickle_globals: the globals that a pickle may name and call: those that torch allows with weights_only (2.15), and a few
+ * that only make data, as NumPy, argparse and torch's C++ library write them. Names are never looked up or called; each one
+ * only tells the machine what kind of value to make. Source: torch, _weights_only_unpickler.py, _get_allowed_globals(). */
 #ifndef CONTAINER_TORCH_PICKLE_GLOBALS_H
 #define CONTAINER_TORCH_PICKLE_GLOBALS_H
 
@@ -12,11 +12,12 @@
 #include "dtype/dtype.h"
 
 enum pickle_role {
-    /* classes; a GLOBAL_VALUE never holds a tensor */
-    GLOBAL_ORDERED_DICT, GLOBAL_COUNTER, GLOBAL_SET, GLOBAL_VALUE, GLOBAL_SIZE, GLOBAL_STORAGE, GLOBAL_PARAMETER,
+    /* classes; a GLOBAL_VALUE never holds a tensor. What GLOBAL_DATA and GLOBAL_UNKNOWN make is opaque: GLOBAL_UNKNOWN is not
+     * in the table, and its class may be instantiated, but not called */
+    GLOBAL_DATA, GLOBAL_UNKNOWN, GLOBAL_ORDERED_DICT, GLOBAL_COUNTER, GLOBAL_SET, GLOBAL_VALUE, GLOBAL_SIZE, GLOBAL_STORAGE, GLOBAL_PARAMETER,
     GLOBAL_TENSOR_CLASS,
     /* functions */
-    GLOBAL_ENCODE, GLOBAL_LAYOUT, GLOBAL_TENSOR, GLOBAL_TENSOR_V2, GLOBAL_TENSOR_V3, GLOBAL_REBUILD_PARAMETER,
+    GLOBAL_ARRAY, GLOBAL_FIRST_ARGUMENT, GLOBAL_ENCODE, GLOBAL_LAYOUT, GLOBAL_TENSOR, GLOBAL_TENSOR_V2, GLOBAL_TENSOR_V3, GLOBAL_REBUILD_PARAMETER,
     GLOBAL_QTENSOR, GLOBAL_SPARSE, GLOBAL_META, GLOBAL_NESTED, GLOBAL_WRAPPER, GLOBAL_FROM_NUMPY, GLOBAL_FROM_CPU,
     GLOBAL_FROM_TYPE,
     /* values */
@@ -65,8 +66,15 @@ bool pickle_global_find(struct pickle_global *global, const uint8_t *module, siz
 /* Returns the Python 3 name of a Python 2 module, *n bytes, if it matters here; otherwise the name itself. */
 const uint8_t *pickle_module_today(const uint8_t *module, size_t *n);
 
-/* The length of the list, and name number i, as "module.name". For tests and the manual. */
-enum { PICKLE_GLOBALS = 145 };
+/* Returns true for a role whose calls make an opaque value. */
+static inline bool
+pickle_role_is_opaque(enum pickle_role role)
+{
+    return role == GLOBAL_DATA || role == GLOBAL_UNKNOWN || role == GLOBAL_ARRAY;
+}
+
+/* The length of torch's list, and name number i, as "module.name". For tests and the manual. */
+enum { PICKLE_GLOBALS = 144 };
 enum { PICKLE_GLOBAL_NAME = 64 };
 const char *pickle_global_name(char buf[PICKLE_GLOBAL_NAME], size_t i);
 

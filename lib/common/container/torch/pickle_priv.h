@@ -59,6 +59,8 @@ struct pickle {
     struct pickle_cell *cell;   /* cell 0 is unused */
     size_t ncells, room_cells;
     uint32_t ncontainers;
+    const struct pickle_name *opaque;   /* the first global whose objects are opaque, or NULL */
+    uint64_t opaque_at;         /* file offset of its opcode */
     struct pickle_value **persistent;   /* in pickle order */
     size_t npersistent, room_persistent;
     struct table pairs;         /* cells of dictionaries */
@@ -108,6 +110,21 @@ static inline bool
 pickle_is_text(const struct pickle_value *v, const char *text)
 {
     return v->kind == PICKLE_TEXT && strlen(text) == v->n && memcmp(v->of.text, text, v->n) == 0;
+}
+
+/* Fails with ERR_UNSAFE because the pickle references a name. */
+bool pickle_refuse(struct err *err, uint64_t at, const uint8_t *module, size_t module_len, const uint8_t *name, size_t name_len);
+
+/* Fails with ERR_UNSAFE if the pickle names a global whose objects are opaque. For pickles that have no other contents, or
+ * ought to have plain values only. */
+bool pickle_is_plain(const struct pickle *k, struct err *err);
+
+/* Returns true for an object whose contents torch alone knows: item[2], if it has any, is a list of all that was stored in
+ * it. */
+static inline bool
+pickle_is_opaque(const struct pickle_value *v)
+{
+    return v->kind == PICKLE_CALL && pickle_role_is_opaque(v->of.item[0]->of.name->facts.role);
 }
 
 /* Returns the role of the global that `call` calls. The value must be a call. */

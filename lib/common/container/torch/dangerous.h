@@ -1,13 +1,14 @@
 /* dangerous: judges a global that a pickle names, without looking it up: could it make a program that loads the pickle do
- * something else? For --scan only; container/torch/pickle_globals.h alone decides what is read. */
-#ifndef SCAN_DANGEROUS_H
-#define SCAN_DANGEROUS_H
+ * something else? The names in the table of pickle_globals.h are allowed, except those that torch does not accept and that do more than
+ * make data. --scan reports the verdict. A reader refuses a dangerous name, and the call of an unknown one. */
+#ifndef CONTAINER_TORCH_DANGEROUS_H
+#define CONTAINER_TORCH_DANGEROUS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum verdict {
-    VERDICT_ALLOWED,            /* torch allows it, and so does amn */
+    VERDICT_ALLOWED,            /* in the table of pickle_globals.h */
     VERDICT_SUSPICIOUS,         /* its effect when called is unknown */
     VERDICT_DANGEROUS,          /* known to run code, open files and the like, or disguised */
     VERDICTS

@@ -1,6 +1,6 @@
 /* The tables combine those of picklescan 1.0.5 and fickling (August 2026), by name; the Python 3 names of Python 2 modules
  * are from CPython, Lib/_compat_pickle.py. */
-#include "scan/dangerous.h"
+#include "container/torch/dangerous.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -60,13 +60,6 @@ static const char *const inside[] = {
     "__builtins__", "__call__", "__class__", "__closure__", "__code__", "__dict__", "__getattribute__", "__globals__",
     "__import__", "__init__", "__loader__", "__mro__", "__reduce__", "__reduce_ex__", "__self__", "__spec__",
     "__subclasses__",
-};
-
-/* Refused by torch's own reader, but what NumPy itself writes for arrays and scalars: they build arrays and run nothing else. */
-static const char *const benign[] = {
-    "numpy._core.multiarray._reconstruct", "numpy._core.multiarray.scalar", "numpy._core.numeric._frombuffer",
-    "numpy.core.multiarray._reconstruct", "numpy.core.multiarray.scalar", "numpy.core.numeric._frombuffer", "numpy.dtype",
-    "numpy.ndarray",
 };
 
 /* Python 2 modules, or single names in them, and where Python 3 looks for them in pickles of protocol 0 to 2. Only those
@@ -219,11 +212,9 @@ dangerous_verdict(const char **why, const uint8_t *module, size_t module_len, co
         *why = disguise(name, name_len);
     if (*why)
         return VERDICT_DANGEROUS;
-    if (pickle_global_find(&global, module, module_len, name, name_len))
+    if (pickle_global_find(&global, module, module_len, name, name_len) && global.role != GLOBAL_NESTED)
         return VERDICT_ALLOWED;
     join(&path, (const char *)module, module_len, name, name_len);
-    if (listed(benign, LENGTH(benign), path.p, path.n))
-        return VERDICT_ALLOWED;
     *why = danger(&path);
     if (!*why) {
         const char *today = module_today((const char *)module, &module_len);
