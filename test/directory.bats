@@ -223,7 +223,7 @@ assert list(index) == sorted(index)
 END
 }
 
-@test "an index that contradicts the files is refused, and no directory is made" {
+@test "an index decides between copies; what it lists and no file has is refused, and with --strict what it does not list" {
     python3 - <<'END'
 import json, os
 from modelfile import write
@@ -235,10 +235,14 @@ for folder, second, index in (("missing", "c", "abcx"), ("twice", "ca", "abc"), 
         json.dump({"weight_map": {n: ("1" if n in "ab" else "2") + ".safetensors" for n in index}}, f)
 END
     try 65 amn-remember -o d/ missing
-    try 65 amn-remember -o d/ twice
+    try 65 amn-remember --strict -o d/ more
+    grep -q 'tensor d: in 2.safetensors, but not in the index (1 such tensors): add it to the index, or omit --strict' err
     [ ! -e d ]
-    try 65 amn-remember -o d/ more
-    [ ! -e d ]
+    try 0 amn-remember -v -o twice-out/ twice
+    [ "$(cat twice-out/*.safetensors | amn-parse -q | jq -rs 'map(.name) | sort | join(" ")')" = 'a b c' ]
+    try 0 amn-remember -o more-out/ more
+    grep -q 'not in the index: 1 (first: d in 2.safetensors)' err
+    [ "$(amn-parse -q more-out | jq -rs 'map(.name) | sort | join(" ")')" = 'a b c d' ]
 }
 
 @test "usage: options that conflict with a directory" {

@@ -52,6 +52,9 @@ find_named(enum cli_tool_id tool, const char *name)
 
 /* ---- help ---- */
 
+/* The widest option that moves the column of the descriptions. A longer one moves only its own. */
+enum { HELP_WIDEST = 19 };
+
 static int
 help_width(const struct cli_option *o)
 {
@@ -66,7 +69,7 @@ print_option(const struct cli_option *o, int width)
     else
         printf("      ");
     printf("--%s%s%s%s%s%*s  %s\n", o->name, cli_is_optional(o) ? "[" : "", o->arg ? "=" : "", o->arg ? o->arg : "",
-        cli_is_optional(o) ? "]" : "", width - help_width(o), "", o->help);
+        cli_is_optional(o) ? "]" : "", width > help_width(o) ? width - help_width(o) : 0, "", o->help);
 }
 
 static bool
@@ -95,7 +98,7 @@ print_help(enum cli_tool_id id, bool all)
     const struct cli_tool *tool = &cli_tools[id];
     int width = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (is_shown(id, o, all) && help_width(o) > width)
+        if (is_shown(id, o, all) && help_width(o) > width && help_width(o) <= HELP_WIDEST)
             width = help_width(o);
 
     printf("Usage: %s [OPTION]... %s\n%s\n", tool->name, tool->operands, tool->summary);
