@@ -34,6 +34,7 @@ page() {
 @test "examples of amn-family(5)" { page amn-family.5; }
 @test "examples of amn-formats(5)" { page amn-formats.5; }
 @test "examples of amn-json(5)" { page amn-json.5; }
+@test "examples of amn-writers(5)" { page amn-writers.5; }
 
 @test "the commands of README.md" {
     "$root/test/helpers/examples" "$root/README.md"

@@ -45,7 +45,7 @@ static const struct topic {
     int section;
 } topics[] = {
     { "amn", "amn", 7 }, { "adapters", "amn-adapters", 7 }, { "help", "amn", 1 }, { "family", "amn-family", 5 }, { "formats", "amn-formats", 5 },
-    { "json", "amn-json", 5 }, { "memory", "amn-memory", 7 }, { "schemes", "amn-schemes", 7 },
+    { "json", "amn-json", 5 }, { "memory", "amn-memory", 7 }, { "schemes", "amn-schemes", 7 }, { "writers", "amn-writers", 5 },
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
