@@ -1,7 +1,7 @@
 #!/bin/sh
-# candle-core 0.11.1: gguf_file::write writes the key general.alignment as it is told, but always aligns to 32. gguf_file::Content, like
-# every other reader, honours the key. candle then reads its own file 32 bytes too far, without an error where the bytes suffice: the
-# first tensor has the values of the second.
+# candle-core 0.11.1: gguf_file::write writes the key general.alignment as it is told, but always aligns to 32.
+# gguf_file::Content, like every other reader, honours the key. candle then reads its own file 32 bytes too far, without an
+# error where the bytes suffice: the first tensor has the values of the second.
 #
 #     written: a [1, 2, 3], b [4, 5, 6]
 #     read:    a [4.0, 5.0, 6.0]

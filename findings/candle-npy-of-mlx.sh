@@ -1,6 +1,6 @@
 #!/bin/sh
-# candle-core 0.11.1 with MLX 0.32.4: mx.save writes the shape of an array as (2, 3, ), with a blank before the bracket, which NumPy reads.
-# Tensor::read_npy of candle takes the blank for another dimension and refuses every NPY and NPZ of MLX.
+# candle-core 0.11.1 with MLX 0.32.4: mx.save writes the shape of an array as (2, 3, ), with a blank before the bracket, which
+# NumPy reads. Tensor::read_npy of candle takes the blank for another dimension and refuses every NPY and NPZ of MLX.
 #
 #     numpy:  (2, 3)
 #     candle: cannot parse integer from empty string

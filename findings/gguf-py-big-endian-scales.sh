@@ -1,7 +1,7 @@
 #!/bin/sh
 # gguf-py 0.19.0: two of its own tools disagree about big-endian files. GGUFWriter with endianess=BIG leaves the scales inside
-# quantized blocks little-endian; gguf-convert-endian swaps them. Both files have the same header and type, and different bytes:
-# a reader cannot tell which one it has.
+# quantized blocks little-endian; gguf-convert-endian swaps them. Both files have the same header and type, and different
+# bytes: a reader cannot tell which one it has.
 #
 #     GGUFWriter(BIG):     003c7f7f
 #     gguf-convert-endian: 3c007f7f
@@ -37,7 +37,8 @@ def first(path):
 
 write("written.gguf", gguf.GGUFEndian.BIG)
 write("converted.gguf", gguf.GGUFEndian.LITTLE)
-subprocess.run([dirname(sys.executable) + "/gguf-convert-endian", "converted.gguf", "big"], input=b"YES\n", check=True, capture_output=True)
+convert = dirname(sys.executable) + "/gguf-convert-endian"
+subprocess.run([convert, "converted.gguf", "big"], input=b"YES\n", check=True, capture_output=True)
 print("GGUFWriter(BIG):    ", first("written.gguf"))
 print("gguf-convert-endian:", first("converted.gguf"))
 assert (first("written.gguf"), first("converted.gguf")) == ("003c7f7f", "3c007f7f"), "the behaviour has changed"

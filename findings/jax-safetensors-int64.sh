@@ -1,6 +1,6 @@
 #!/bin/sh
-# safetensors 0.8.0 with JAX 0.10.2: safetensors.flax.load_file, and jnp.load of an NPY file, keep the low 32 bits of each I64 and turn
-# F64 to F32, unless jax_enable_x64 is set. Integers beyond 32 bits become others, without a warning about them.
+# safetensors 0.8.0 with JAX 0.10.2: safetensors.flax.load_file, and jnp.load of an NPY file, keep the low 32 bits of each I64
+# and turn F64 to F32, unless jax_enable_x64 is set. Integers beyond 32 bits become others, without a warning about them.
 #
 #     saved:  1099511627781 int64
 #     loaded: 5 int32 (safetensors), 5 int32 (NPY)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# MLX 0.32.4: mx.load of a GGUF file converts BF16 tensors to float16, although MLX has bfloat16 and keeps it in its other formats.
-# Values above 65504 become infinite, small ones lose bits or become zero, without a warning.
+# MLX 0.32.4: mx.load of a GGUF file converts BF16 tensors to float16, although MLX has bfloat16 and keeps it in its other
+# formats. Values above 65504 become infinite, small ones lose bits or become zero, without a warning.
 #
 #     gguf: [1.00025555e+30 1.00000000e+00 1.00117177e-08]
 #     mlx:  [inf, 1.0, 0.0] mlx.core.float16

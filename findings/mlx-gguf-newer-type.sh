@@ -1,6 +1,7 @@
 #!/bin/sh
-# MLX 0.32.4: mx.load of a GGUF file stops at the first tensor whose type MLX does not know, here MXFP4, and returns the tensors
-# before it. The tensor and all tensors after it are missing, without an error or a warning. gguf-py 0.19.0 lists all three.
+# MLX 0.32.4: mx.load of a GGUF file stops at the first tensor whose type MLX does not know, here MXFP4, and returns the
+# tensors before it. The tensor and all tensors after it are missing, without an error or a warning. gguf-py 0.19.0 lists all
+# three.
 #
 #     gguf: ['first', 'middle', 'last']
 #     mlx:  ['first']

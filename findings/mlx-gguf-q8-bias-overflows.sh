@@ -1,6 +1,6 @@
 #!/bin/sh
-# MLX 0.32.4: mx.load repacks Q8_0 of GGUF as unsigned codes with a bias of -128 times the scale, held in float16. The scale of a block
-# may be any float16; above 511.75 the bias is -inf, and the whole block is NaN, without a warning.
+# MLX 0.32.4: mx.load repacks Q8_0 of GGUF as unsigned codes with a bias of -128 times the scale, held in float16. The scale
+# of a block may be any float16; above 511.75 the bias is -inf, and the whole block is NaN, without a warning.
 #
 #     gguf: [76200.   600.]
 #     mlx:  scale 600.0, bias -inf, values [nan, nan]

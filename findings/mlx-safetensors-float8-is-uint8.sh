@@ -1,6 +1,6 @@
 #!/bin/sh
-# MLX 0.32.4: mx.load of a safetensors file returns F8_E4M3 and F8_E8M0 tensors as uint8, that is as whole numbers, and says nothing.
-# F8_E5M2 is refused. Saving the arrays again declares them as U8: their type is lost.
+# MLX 0.32.4: mx.load of a safetensors file returns F8_E4M3 and F8_E8M0 tensors as uint8, that is as whole numbers, and says
+# nothing. F8_E5M2 is refused. Saving the arrays again declares them as U8: their type is lost.
 #
 #     safetensors: 1 of F8_E4M3
 #     mlx:         [56] mlx.core.uint8, saved as U8

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Ollama 0.17.4: its conversion of a BF16 checkpoint keeps the matrices in BF16 and declares general.file_type 1, which is F16 in
-# llama.cpp and in Ollama's own list (BF16 is 32). Programs that show or choose by the key take the file for F16.
+# Ollama 0.17.4: its conversion of a BF16 checkpoint keeps the matrices in BF16 and declares general.file_type 1, which is F16
+# in llama.cpp and in Ollama's own list (BF16 is 32). Programs that show or choose by the key take the file for F16.
 #
 #     file_type F16, token_embd.weight BF16
 set -eu
@@ -9,11 +9,13 @@ trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 cd "$work"
 mkdir model
 cat >model/config.json <<'E'
-{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
- "num_key_value_heads": 1, "intermediate_size": 8, "vocab_size": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-6}
+{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 8, "num_hidden_layers": 1,
+ "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 8, "vocab_size": 2,
+ "max_position_embeddings": 64, "rms_norm_eps": 1e-6}
 E
 cat >model/tokenizer.json <<'E'
-{"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}
+{"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "ByteLevel"},
+ "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}
 E
 python3 - <<'E'
 import json

@@ -1,7 +1,8 @@
 #!/bin/sh
-# peft 0.18.1 and 0.21.2: LoRA factors of a stacked weight (target_parameters) changed their roles between the two releases. An adapter
-# saved by 0.18.1 has A of [E * r, out] and B of [in, E * r]; 0.21.2 reads A as [E * r, in]. If the experts are square both fit, and
-# the difference is merged transposed, without a warning, although adapter_config.json names the version. Others are refused.
+# peft 0.18.1 and 0.21.2: LoRA factors of a stacked weight (target_parameters) changed their roles between the two releases.
+# An adapter saved by 0.18.1 has A of [E * r, out] and B of [in, E * r]; 0.21.2 reads A as [E * r, in]. If the experts are
+# square both fit, and the difference is merged transposed, without a warning, although adapter_config.json names the version.
+# Others are refused.
 #
 #     0.18.1: [[1.0, 4.0], [2.0, 8.0]]
 #     0.21.2: [[1.0, 2.0], [4.0, 8.0]]
@@ -40,7 +41,8 @@ class Model(torch.nn.Module):
 if os.path.exists("adapter"):
     model = peft.PeftModel.from_pretrained(Model(), "adapter")
 else:
-    model = peft.get_peft_model(Model(), peft.LoraConfig(r=1, lora_alpha=1, target_modules=[], target_parameters=["experts.weight"]))
+    config = peft.LoraConfig(r=1, lora_alpha=1, target_modules=[], target_parameters=["experts.weight"])
+    model = peft.get_peft_model(Model(), config)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_" in name:

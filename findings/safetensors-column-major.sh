@@ -1,6 +1,7 @@
 #!/bin/sh
-# safetensors 0.8.0: save_file of safetensors.numpy and of safetensors.mlx stores the memory of an array that is not row-major as it is,
-# with the shape of the array. Reading gives the values in another order, without an error. safetensors.torch refuses such tensors.
+# safetensors 0.8.0: save_file of safetensors.numpy and of safetensors.mlx stores the memory of an array that is not row-major
+# as it is, with the shape of the array. Reading gives the values in another order, without an error. safetensors.torch
+# refuses such tensors.
 #
 #     saved:  [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 #     loaded: [[0.0, 3.0, 1.0], [4.0, 2.0, 5.0]] (numpy), [[0.0, 3.0, 1.0], [4.0, 2.0, 5.0]] (mlx)

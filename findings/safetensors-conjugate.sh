@@ -1,6 +1,6 @@
 #!/bin/sh
-# safetensors 0.8.0 with torch 2.15.0: save_file stores the memory of a tensor and ignores torch's marks for conjugated and negated views.
-# The sign of the imaginary part, or of every value, is lost, without an error. torch.save keeps both.
+# safetensors 0.8.0 with torch 2.15.0: save_file stores the memory of a tensor and ignores torch's marks for conjugated and
+# negated views. The sign of the imaginary part, or of every value, is lost, without an error. torch.save keeps both.
 #
 #     saved:  tensor([1.-2.j]) tensor([-2.])
 #     loaded: tensor([1.+2.j]) tensor([2.])

@@ -1,7 +1,7 @@
 #!/bin/sh
-# transformers 5.24.0 with torch 2.15.0: FineGrainedFP8Config(dequantize=True) divides the rows of a weight by the rows of its scales,
-# and ignores weight_block_size in config.json. With blocks of 128, a weight of 192 rows has two scales, for 128 and 64 rows. It
-# is read as if both covered 96: 32 rows have the wrong scale, without a warning. A weight of 320 rows is refused.
+# transformers 5.24.0 with torch 2.15.0: FineGrainedFP8Config(dequantize=True) divides the rows of a weight by the rows of its
+# scales, and ignores weight_block_size in config.json. With blocks of 128, a weight of 192 rows has two scales, for 128 and
+# 64 rows. It is read as if both covered 96: 32 rows have the wrong scale, without a warning. A weight of 320 rows is refused.
 #
 #     rows 0, 95, 96, 127, 128
 #     stored: [1.0, 1.0, 1.0, 1.0, 2.0]
@@ -34,7 +34,8 @@ with open("model/config.json") as f:
 declared["quantization_config"] = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
 with open("model/config.json", "w") as f:
     json.dump(declared, f)
-model = AutoModelForCausalLM.from_pretrained("model", quantization_config=FineGrainedFP8Config(dequantize=True), dtype=torch.bfloat16)
+how = FineGrainedFP8Config(dequantize=True)
+model = AutoModelForCausalLM.from_pretrained("model", quantization_config=how, dtype=torch.bfloat16)
 rows = [0, 95, 96, 127, 128]
 stored = tensors["model.layers.0.mlp.up_proj.weight_scale_inv"].repeat_interleave(128, 0)[rows, 0].tolist()
 loaded = model.state_dict()["model.layers.0.mlp.up_proj.weight"].float()[rows, 0].tolist()

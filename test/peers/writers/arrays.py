@@ -1,4 +1,5 @@
 """arrays.py FOLDER: files of gguf, MLX, safetensors, ml_dtypes, JAX, Keras and ONNX."""
+
 import os
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def by(package, name=None):
 
 # --- GGUF ---------------------------------------------------------------------------------------------------------------
 
+
 def gguf_close(writer):
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -44,7 +46,12 @@ def gguf_plain(writer):
     writer.add_name("three")
     writer.add_array("sizes", [1, 2, 3])
     writer.add_array("words", ["a", "b"])
-    plain = {"vector": VECTOR, "matrix": MATRIX.astype(np.float16), "wide": MATRIX.astype(np.float64), "numbers": np.arange(4, dtype=np.int32)}
+    plain = {
+        "vector": VECTOR,
+        "matrix": MATRIX.astype(np.float16),
+        "wide": MATRIX.astype(np.float64),
+        "numbers": np.arange(4, dtype=np.int32),
+    }
     for name, array in plain.items():
         writer.add_tensor(name, array)
     return plain
@@ -83,8 +90,13 @@ def gguf_swapped(out):
     writer.add_tensor("vector", VECTOR)
     decoded = gguf_quantized(writer, [Quant.Q8_0])
     gguf_close(writer)
-    subprocess.run([os.path.join(os.path.dirname(sys.executable), "gguf-convert-endian"), path, "big"], input=b"YES\n", check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [os.path.join(os.path.dirname(sys.executable), "gguf-convert-endian"), path, "big"],
+        input=b"YES\n",
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     file("gguf-swapped.gguf", by("gguf"), "gguf-convert-endian, which swaps the scales of blocks, too")
     tensor("vector", VECTOR)
     for name, array in decoded.items():
@@ -102,9 +114,18 @@ def gguf_split(out):
 
 
 def mlx_gguf(out):
-    arrays = {"vector": VECTOR, "matrix": MATRIX.astype(np.float16), "small": np.arange(-2, 3, dtype=np.int8),
-              "short": np.arange(3, dtype=np.int16), "long": np.arange(3, dtype=np.int32)}
-    mx.save_gguf(os.path.join(out, "mlx.gguf"), {k: mx.array(v) for k, v in arrays.items()}, {"general.name": "three", "words": ["a", "b"]})
+    arrays = {
+        "vector": VECTOR,
+        "matrix": MATRIX.astype(np.float16),
+        "small": np.arange(-2, 3, dtype=np.int8),
+        "short": np.arange(3, dtype=np.int16),
+        "long": np.arange(3, dtype=np.int32),
+    }
+    mx.save_gguf(
+        os.path.join(out, "mlx.gguf"),
+        {k: mx.array(v) for k, v in arrays.items()},
+        {"general.name": "three", "words": ["a", "b"]},
+    )
     file("mlx.gguf", by("mlx"), "mx.save_gguf: keys in reverse, last tensor not padded")
     for name, array in arrays.items():
         tensor(name, array)
@@ -112,10 +133,17 @@ def mlx_gguf(out):
 
 # --- safetensors --------------------------------------------------------------------------------------------------------
 
+
 def mlx_safetensors(out):
-    arrays = {"wide": np.arange(3, dtype=np.uint64), "flag": np.array([True, False, True]), "matrix": MATRIX.astype(np.float16),
-              "half": MATRIX.astype(BF16)}
-    given = {k: mx.array(v.astype(np.float32)).astype(mx.bfloat16) if v.dtype == BF16 else mx.array(v) for k, v in arrays.items()}
+    arrays = {
+        "wide": np.arange(3, dtype=np.uint64),
+        "flag": np.array([True, False, True]),
+        "matrix": MATRIX.astype(np.float16),
+        "half": MATRIX.astype(BF16),
+    }
+    given = {
+        k: mx.array(v.astype(np.float32)).astype(mx.bfloat16) if v.dtype == BF16 else mx.array(v) for k, v in arrays.items()
+    }
     mx.save_safetensors(os.path.join(out, "mlx.safetensors"), given)
     file("mlx.safetensors", by("mlx"), "mx.save_safetensors: no padding, numbers at odd addresses")
     for name, array in arrays.items():
@@ -132,6 +160,7 @@ def flax_safetensors(out):
 
 # --- NumPy --------------------------------------------------------------------------------------------------------------
 
+
 def numpy_files(out):
     both = "%s, %s" % (by("ml_dtypes"), by("numpy", "NumPy"))
     np.save(os.path.join(out, "ml_dtypes-bfloat16.npy"), MATRIX.astype(BF16))
@@ -140,7 +169,9 @@ def numpy_files(out):
     for kind in ("float8_e4m3fn", "int4"):
         np.save(os.path.join(out, "ml_dtypes-%s.npy" % kind), np.arange(3).astype(getattr(ml_dtypes, kind)))
         file("ml_dtypes-%s.npy" % kind, both, "|V1 or <V1, which does not say which of many types", "V1")
-    np.savez_compressed(os.path.join(out, "ml_dtypes.npz"), vector=VECTOR, half=MATRIX.astype(BF16), empty=np.zeros((0, 3), np.int64))
+    np.savez_compressed(
+        os.path.join(out, "ml_dtypes.npz"), vector=VECTOR, half=MATRIX.astype(BF16), empty=np.zeros((0, 3), np.int64)
+    )
     file("ml_dtypes.npz", both, "numpy.savez_compressed")
     tensor("vector", VECTOR)
     tensor("half", MATRIX.astype(BF16))
@@ -174,6 +205,7 @@ def mlx_numpy(out):
 
 # --- formats that amn only names ----------------------------------------------------------------------------------------
 
+
 def keras_files(out):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])
     model.save_weights(os.path.join(out, "keras.weights.h5"))
@@ -181,8 +213,13 @@ def keras_files(out):
 
 
 def onnx_files(out):
-    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["w"], ["y"])], "g", [],
-                                   [onnx.helper.make_tensor_value_info("y", 1, [2])], [onnx.helper.make_tensor("w", 1, [2], [1.0, 2.0])])
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Identity", ["w"], ["y"])],
+        "g",
+        [],
+        [onnx.helper.make_tensor_value_info("y", 1, [2])],
+        [onnx.helper.make_tensor("w", 1, [2], [1.0, 2.0])],
+    )
     model = onnx.helper.make_model(graph, producer_name="onnx")
     onnx.save(model, os.path.join(out, "onnx.onnx"))
     file("onnx.onnx", by("onnx", "ONNX"), "onnx.save with a producer", "ONNX")

@@ -1,8 +1,9 @@
 """collect.py MANIFEST <LINES: writes the manifest of the files that the programs in this folder wrote.
 
-    FILE <tab> writer <tab> note <tab> message <tab> arguments
-    <tab> tensor <tab> type <tab> dimensions, by commas <tab> its bytes, row-major and little-endian, in hexadecimal
+FILE <tab> writer <tab> note <tab> message <tab> arguments
+<tab> tensor <tab> type <tab> dimensions, by commas <tab> its bytes, row-major and little-endian, in hexadecimal
 """
+
 import hashlib
 import json
 import sys

@@ -1,4 +1,5 @@
 """tensors.py FOLDER: files of torchao, PEFT, transformers and pnnx."""
+
 import os
 import shutil
 import subprocess
@@ -32,8 +33,13 @@ def numpy_of(t):
 
 def torchao_file(out):
     torch.manual_seed(0)
-    weights = {"up.weight": Int8Tensor.from_hp(torch.randn(4, 32).to(BF16), granularity=PerRow()), "up.bias": torch.randn(4).to(BF16)}
-    save_file(*flatten_tensor_state_dict(weights)[:1], os.path.join(out, "torchao.safetensors"), flatten_tensor_state_dict(weights)[1])
+    weights = {
+        "up.weight": Int8Tensor.from_hp(torch.randn(4, 32).to(BF16), granularity=PerRow()),
+        "up.bias": torch.randn(4).to(BF16),
+    }
+    save_file(
+        *flatten_tensor_state_dict(weights)[:1], os.path.join(out, "torchao.safetensors"), flatten_tensor_state_dict(weights)[1]
+    )
     file("torchao.safetensors", by("torchao"), "flatten_tensor_state_dict: the class of each weight is JSON in the metadata")
     tensor("up.weight", numpy_of(weights["up.weight"].dequantize().to(BF16)))
     tensor("up.bias", numpy_of(weights["up.bias"]))
@@ -47,8 +53,17 @@ def whole_numbers(model):
 
 
 def llama():
-    config = transformers.LlamaConfig(vocab_size=8, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2,
-                                      num_key_value_heads=1, max_position_embeddings=16, tie_word_embeddings=False, dtype="bfloat16")
+    config = transformers.LlamaConfig(
+        vocab_size=8,
+        hidden_size=8,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        max_position_embeddings=16,
+        tie_word_embeddings=False,
+        dtype="bfloat16",
+    )
     model = transformers.LlamaForCausalLM(config).to(BF16)
     whole_numbers(model)
     return model
@@ -83,7 +98,13 @@ def peft_files(out):
                 parameter.copy_(torch.arange(parameter.numel()).reshape(parameter.shape) % 3 - 1)
     model.to(BF16)
     save(model, os.path.join(out, "peft"))
-    file("transformers", by("peft", "PEFT"), "save_pretrained: rank by pattern", "2 weights changed by 1 adapter", args="--adapter writers/peft")
+    file(
+        "transformers",
+        by("peft", "PEFT"),
+        "save_pretrained: rank by pattern",
+        "2 weights changed by 1 adapter",
+        args="--adapter writers/peft",
+    )
     for name, value in model.merge_and_unload().state_dict().items():
         tensor(name, numpy_of(value))
 
@@ -93,8 +114,13 @@ def pnnx_file(out):
         torch.manual_seed(0)
         traced = torch.jit.trace(torch.nn.Linear(3, 2), torch.zeros(1, 3))
         traced.save(os.path.join(work, "m.pt"))
-        subprocess.run([os.path.join(os.path.dirname(sys.executable), "pnnx"), "m.pt", "inputshape=[1,3]"], cwd=work, check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [os.path.join(os.path.dirname(sys.executable), "pnnx"), "m.pt", "inputshape=[1,3]"],
+            cwd=work,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         shutil.copy(os.path.join(work, "m.pnnx.bin"), os.path.join(out, "pnnx.bin"))
     file("pnnx.bin", by("pnnx"), "a ZIP archive of raw numbers, with 0xFFFF as disk numbers", "ZIP")
 

@@ -71,7 +71,11 @@ fn arrays(out: &str, matrix: &Tensor) -> Result<()> {
 fn others(out: &str, matrix: &Tensor) -> std::result::Result<(), Box<dyn std::error::Error>> {
     use npyz::WriterBuilder;
     let values: Vec<f32> = matrix.flatten_all()?.to_vec1()?;
-    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[2, 3]).writer(File::create(format!("{out}/npyz.npy"))?).begin_nd()?;
+    let mut writer = npyz::WriteOptions::new()
+        .default_dtype()
+        .shape(&[2, 3])
+        .writer(File::create(format!("{out}/npyz.npy"))?)
+        .begin_nd()?;
     writer.extend(values.iter())?;
     writer.finish()?;
     file("npyz.npy", "npyz 0.9.1", "WriteOptions");

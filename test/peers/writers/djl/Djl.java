@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
-/** Writes files of DJL into the folder given, which collect.py describes. DJL's own manager holds the arrays, without an engine. */
+/** Writes files of DJL into a folder; collect.py describes the output. DJL's own manager holds the arrays. */
 public final class Djl {
     private static final NDManager MANAGER = PassthroughNDManager.INSTANCE;
 
@@ -53,13 +53,15 @@ public final class Djl {
     public static void main(String[] args) throws Exception {
         Path out = Path.of(args[0]);
         // Each encoding reads the buffers to their ends.
-        write(out.resolve("djl.safetensors"), arrays(), NDList.Encoding.SAFETENSORS, "order of the list, no padding: numbers at odd addresses");
+        write(out.resolve("djl.safetensors"), arrays(), NDList.Encoding.SAFETENSORS,
+                "order of the list, no padding: numbers at odd addresses");
         write(out.resolve("djl.npz"), arrays(), NDList.Encoding.NPZ, "deflated");
     }
 
     private static NDList arrays() {
         NDArray flag = array("z.flag", DataType.BOOLEAN, new Shape(3), (byte) 1, (byte) 0, (byte) 1);
-        NDArray matrix = array("matrix", DataType.FLOAT32, new Shape(2, 3), floats(-2.25f, -1.25f, -0.25f, 0.75f, 1.75f, 2.75f));
+        NDArray matrix = array("matrix", DataType.FLOAT32, new Shape(2, 3),
+                floats(-2.25f, -1.25f, -0.25f, 0.75f, 1.75f, 2.75f));
         NDArray half = array("a.half", DataType.FLOAT16, new Shape(1), (byte) 0, (byte) 0x3E);
         return new NDList(flag, matrix, half);
     }

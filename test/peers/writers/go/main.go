@@ -88,7 +88,8 @@ func tensors() {
 	f := create("nlpodyssey.safetensors")
 	check(safetensors.SerializeToWriter(all, map[string]string{"format": "go"}, f))
 	check(f.Close())
-	file("nlpodyssey.safetensors", "nlpodyssey/safetensors 0.0.0-20250209183917", "SerializeToWriter: data by type, header by name")
+	file("nlpodyssey.safetensors", "nlpodyssey/safetensors 0.0.0-20250209183917",
+		"SerializeToWriter: data by type, header by name")
 	tensor("z.flags", "BOOL", "3", []byte{1, 0, 1})
 	tensor("a.matrix", "F32", "2,3", matrix)
 	tensor("b.half", "BF16", "2", []uint16{0x3F80, 0xC010})
@@ -97,10 +98,12 @@ func tensors() {
 
 // A model of one layer, with a vocabulary of eight.
 func ollama() {
-	const config = `{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-		"num_key_value_heads": 1, "intermediate_size": 12, "vocab_size": 8, "max_position_embeddings": 64, "rms_norm_eps": 1e-6,
+	const config = `{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 8, "num_hidden_layers": 1,
+		"num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 12, "vocab_size": 8, "max_position_embeddings": 64,
+		"rms_norm_eps": 1e-6,
 		"rope_theta": 10000.0, "bos_token_id": 0, "eos_token_id": 1, "torch_dtype": "bfloat16"}`
-	const tokenizer = `{"version": "1.0", "added_tokens": [{"id": 6, "content": "<s>", "special": true}, {"id": 7, "content": "</s>", "special": true}],
+	const tokenizer = `{"version": "1.0", "added_tokens": [{"id": 6, "content": "<s>", "special": true},
+		{"id": 7, "content": "</s>", "special": true}],
 		"pre_tokenizer": {"type": "ByteLevel"},
 		"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "ab": 4, "cd": 5}, "merges": ["a b", "c d"]}}`
 	dir, err := os.MkdirTemp("", "writers")

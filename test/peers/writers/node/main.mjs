@@ -13,4 +13,5 @@ function write(name, note, values, shape, type, raw) {
 
 const matrix = new Float32Array([-2.25, -1.25, -0.25, 0.75, 1.75, 2.75]);
 write("npyjs.npy", "dump of a typed array", matrix, [2, 3], "F32", matrix);
-write("npyjs-list.npy", "dump of a list: the narrowest type that holds its numbers", [1, 2, 3], [3], "U8", new Uint8Array([1, 2, 3]));
+const note = "dump of a list: the narrowest type that holds its numbers";
+write("npyjs-list.npy", note, [1, 2, 3], [3], "U8", new Uint8Array([1, 2, 3]));
