@@ -123,10 +123,10 @@ bool adapter_is_embedding(const struct adapter_module *m);
 bool adapter_is_head(const struct adapter_module *m);
 
 /* Returns true if the factors of a module have three dimensions that are those of experts, [experts, rank, in] and [experts, out, rank],
- * and not those of a convolution. One side can have a single matrix for all experts. */
+ * and are not those of a convolution. One side can have a single matrix for all experts. */
 bool adapter_is_stack(const struct adapter_module *m);
 
-/* Finds the parameter of target_parameters that the factors of a module are of, and writes its path to *name, empty if there is none. */
+/* Finds the parameter of target_parameters that the factors of a module are of, and writes its path to *name; leaves it empty otherwise. */
 bool adapter_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err);
 
 /* Sets rank and scale as the config has them for a path, which is that of the module or of a parameter in it. */

@@ -333,7 +333,7 @@ name_parameter(struct adapter_module *own, const struct match_job *m, const stru
     return true;
 }
 
-/* Adds the changes of a parameter. *taken: it is one of experts; a weight with two dimensions is that of an ordinary module. */
+/* Adds the changes of a parameter. *taken: it is one of experts; a weight with two dimensions belongs to an ordinary module. */
 static bool
 add_joined(bool *taken, struct match_job *m, const struct adapter *a, const struct adapter_module *module, struct err *err)
 {
@@ -369,7 +369,7 @@ adapter_is_stack(const struct adapter_module *m)
     return shape_dim(&a->shape, 1) == shape_dim(&b->shape, 2) && (na == nb || na == 1 || nb == 1);
 }
 
-/* Sets factors A [experts, rank, in] and B [experts, out, rank], of which one can have a single matrix for all experts. Old files of MLX
+/* Sets factors A [experts, rank, in] and B [experts, out, rank]; one can have a single matrix for all experts. Old files of MLX
  * have A [experts * rank, in]. */
 static bool
 set_stacked(struct expert_factors *f, struct err *err)

@@ -15,9 +15,9 @@ static const char metadata[] = "lora_adapter_metadata";
 static const char *const alphas[] = { "alpha", "lora_alpha", "network_alpha", "ss_network_alpha", NULL };
 static const char *const ranks[] = { "network_dim", "ss_network_dim", NULL };
 
-/* --- lora_adapter_metadata: the configs of PEFT that diffusers stores, with the names of their towers before those of members */
+/* --- lora_adapter_metadata: the configs of PEFT that diffusers stores, each member with the name of its tower in front */
 
-/* Adds a member TOWER.NAME to the config of its tower; one without a tower is that of all. */
+/* Adds a member TOWER.NAME to the config of its tower; one without a tower counts for all. */
 static bool
 add_member(json_t *towers, const char *key, json_t *value)
 {
@@ -117,7 +117,7 @@ find_number(const char **name, double *value, const struct adapter *a, const cha
     return true;
 }
 
-/* Returns true if a text of the header has a name such as those of scales have, and a value that is not without effect. Kohya's ss_ are
+/* Returns true if a text of the header has a name as a scale has, and a value that is not without effect. Kohya's ss_ are
  * settings of a training run, which its loaders do not read. */
 static bool
 is_scale(const struct meta *meta)

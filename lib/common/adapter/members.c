@@ -114,7 +114,7 @@ check_member(const char *name, const json_t *value, const char *where, struct er
 
 /* --- values */
 
-/* Checks how the factors were initialized: some ways take them out of the base. */
+/* Checks how the factors were initialized: some ways derive them from the base. */
 static bool
 check_initial(const json_t *config, const char *where, struct err *err)
 {

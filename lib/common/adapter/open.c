@@ -127,7 +127,7 @@ adapter_in_directory(char **file, const char *operand, struct err *err)
     return find_usual(file, operand, err);
 }
 
-/* Returns true if the names of tensors are those of factors: a third of them can be alphas. */
+/* Returns true if tensors are named as factors are: a third of them can be alphas. */
 static bool
 has_factors(const struct catalog *c)
 {
