@@ -239,7 +239,7 @@ test_refusals(void)
         { BYTES("cos\nsystem\n0N."), ERR_UNSAFE, 1000, "references os.system" },
         { BYTES("N\x8c\2os\x8c\6system\x93."), ERR_UNSAFE, 1013, "references os.system" },
         { BYTES("cbuiltins\neval\n."), ERR_UNSAFE, 1000, "builtins.eval" },
-        { BYTES("ctorch\nstorage.UntypedStorage\n."), ERR_UNSAFE, 1000, "torch.storage.UntypedStorage" },
+        { BYTES("ctorch\nstorage.UntypedStorage\n)R."), ERR_UNSAFE, 1031, "torch.storage.UntypedStorage" },
         { BYTES("ctorch\nSize\r\n."), ERR_UNSAFE, 1000, "torch.Size\\u{d}" },
         { BYTES("c\xff\nx\n."), ERR_MALFORMED, 1000, "UTF-8" }, { BYTES("ctorch\nSize."), ERR_MALFORMED, 1000, "GLOBAL is truncated" },
         { BYTES("K\1K\2\x93."), ERR_UNSAFE, 1004, "a name that is" },

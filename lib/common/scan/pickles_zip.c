@@ -70,7 +70,10 @@ scan_entry(struct scanner *s, struct pickles_entry *e)
         return s->err->kind == ERR_NONE;
     if (run.open)
         return pickles_run(s, &run, &e->w);
-    if (!run.sure && is_storage(e->path.p, e->path.len))
+    if (!window_hold(&e->w, 4, s->err))
+        return false;
+    bool archive = e->w.n >= 4 && memcmp(e->w.p, "PK\3\4", 4) == 0;
+    if (!run.sure && !archive && is_storage(e->path.p, e->path.len))
         run.aside = run.peek = true;
     return run.aside ? pickles_run(s, &run, &e->w) : scan_as_file(s, &run, e);
 }

@@ -562,7 +562,7 @@ op_call(struct pickle_machine *m)
         return false;
     struct pickle_value *callee = top(m, 1), *args = top(m, 0), *const parts[] = { callee, args, NULL };
     if (callee->kind != PICKLE_GLOBAL || callee->of.name->facts.role >= GLOBAL_DTYPE)
-        return fail(m, ERR_MALFORMED, "calls %s, expected a function or a class", pickle_shown(shown, callee));
+        return (callee->kind != PICKLE_PERSISTENT || pickle_is_plain(m->k, m->err)) && fail(m, ERR_MALFORMED, "calls %s, expected a function or a class", pickle_shown(shown, callee));
     enum pickle_role role = callee->of.name->facts.role;
     if (m->step.byte == OP_NEWOBJ && !pickle_role_is_class(role))
         return fail(m, ERR_MALFORMED, "instantiates %s, expected a class", pickle_shown(shown, callee));
