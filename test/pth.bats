@@ -247,3 +247,93 @@ PYTHON
     cp plain/1.bin deflated
     amn-remember --order name deflated | cmp - want
 }
+
+# objects NAME VALUE: writes NAME, a checkpoint of a tensor "model.w" and, under "extra", the pickle of a value.
+objects() {
+    python3 - "$1" "$2" <<'PYTHON'
+import struct, sys, zipfile
+text = lambda s: b"X" + struct.pack("<I", len(s)) + s.encode()
+tensor = (b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu")
+    + b"K\2tQK\0K\2\x85K\1\x85\x89ccollections\nOrderedDict\n)RtR")
+value = eval(sys.argv[2], {"tensor": tensor, "text": text})
+with zipfile.ZipFile(sys.argv[1], "w") as z:
+    z.writestr("a/data.pkl", b"\x80\2}(" + text("model") + b"}" + text("w") + tensor + b"s" + text("extra") + value + b"u.")
+    z.writestr("a/data/0", struct.pack("<2f", 1, 2))
+    z.writestr("a/version", "3\n")
+PYTHON
+}
+
+@test "objects beside the tensors are opaque: not called, not dangerous, and without tensors inside" {
+    while IFS= read -r value; do
+        objects o.pt "$value"
+        both 0 o.pt amn-remember
+        [ "$(amn-parse o.pt | jq -r .name)" = model.w ]
+    done <<'VALUES'
+b"cargparse\nNamespace\n)\x81}" + text("lr") + b"K\1sb"
+b"comegaconf\nConfig\n)\x81}" + text("a") + b"]sb"
+b"ca.b\nDict\n)\x81" + text("k") + b"K\1s"
+b"ca.b\nList\n)\x81(K\1K\2e"
+b"ctorch.jit._pickle\nbuild_intlist\n](K\1e\x85R"
+VALUES
+    n=0
+    while IFS='|' read -r value name; do
+        objects o.pt "$value"
+        both 77 o.pt amn-remember
+        grep -qF "references $name" err.file
+        n=$((n + 1))
+    done <<'VALUES'
+b"ca.b\nf\n)R"|a.b.f
+b"ca.b\nC\n"|a.b.C
+b"cos\nsystem\n)\x81"|os.system
+b"ca.b\nEma\n)\x81}" + text("w") + tensor + b"sb"|a.b.Ema
+b"ca.b\nEma\n)\x81" + text("w") + tensor + b"s"|a.b.Ema
+b"ca.b\nEma\n)\x81(" + tensor + b"e"|a.b.Ema
+b"cargparse\nNamespace\n)\x81}" + text("w") + tensor + b"sb"|argparse.Namespace
+VALUES
+    [ $n -eq 7 ]
+    objects o.pt 'b"ca.b\nEma\n)\x81}" + text("w") + tensor + b"sb"'
+    try 0 amn-remember --root model -o o.safetensors o.pt
+    [ "$(amn-parse o.safetensors | jq -r .name)" = w ]
+}
+
+@test "NumPy's arrays beside the tensors are left out with a warning that names the first" {
+    try 0 amn-remember -o o.safetensors "$corpus/pth-good/beside_tensors.215.pt"
+    grep -q 'left out arrays of NumPy, which are not tensors: 2 (the first is scores)' err
+    [ "$(amn-parse o.safetensors | jq -r .name | sort | paste -sd ' ')" = "bias w" ]
+}
+
+@test "a type that cannot be decoded is listed, refused by name, and left out with --exclude" {
+    while read -r f name rest; do
+        amn-parse "$corpus/$f" | jq -r .dtype | grep -q '^unknown('
+        try 69 amn-convert -o o.safetensors "$corpus/$f"
+        grep -q "tensor $name: .*leave it out with --exclude" err
+        try 0 amn-convert --exclude "$name" -o o.safetensors "$corpus/$f"
+        [ "$(amn-parse o.safetensors | jq -r .name)" = "$rest" ]
+    done <<'FILES'
+pth-good/quint4x2.215.pt embed bias
+npz-good/complex32.npz c b
+FILES
+}
+
+@test "distributed checkpoints are named: directory, file, slices" {
+    mkdir dcp slices
+    printf '\x80\x04N.' >dcp/.metadata
+    cp "$corpus/pth-good/fp4.215.pt" dcp/__0_0.distcp
+    for f in dcp dcp/__0_0.distcp; do
+        try 69 amn-inspect $f
+        grep -q 'distributed checkpoint' err
+    done
+    python3 - <<'PYTHON'
+import json, struct
+for n in 1, 2:
+    h = json.dumps({"__metadata__": {"DCP_SHARDING_INFO": '{"w":{"saved_offsets":[0,0]}}'}, "w": {"dtype": "F32", "shape": [1, 2],
+        "data_offsets": [0, 8]}}).encode()
+    with open("slices/shard-0000%d-model-00001-of-00001.safetensors" % n, "wb") as f:
+        f.write(struct.pack("<Q", len(h)) + h + bytes(8))
+PYTHON
+    for f in slices slices/shard-00001-model-00001-of-00001.safetensors; do
+        try 69 amn-remember -o o.safetensors $f
+        grep -q 'slices' err
+        [ ! -e o.safetensors ] || return 1
+    done
+}

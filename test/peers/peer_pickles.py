@@ -404,12 +404,30 @@ def judge(tally, what, how, theirs, done):
         tally.shown.setdefault(text, what)
 
 
+# --- the allowlist
+
+def names(tally, tools):
+    """Compares the table of names with the list of the installed torch, by the verdicts of a scan."""
+    from torch._weights_only_unpickler import _get_allowed_globals
+    for name in _get_allowed_globals():
+        module, _, last = name.rpartition(".")
+        path = tools.path("name.pkl")
+        with open(path, "wb") as f:
+            f.write(b"\x80\x02c%s\n%s\n." % (module.encode(), last.encode()))
+        done = tools.run("amn-inspect", "--scan", path)
+        tally.check(done.returncode == 0, f"torch allows {name}: scan ends with {done.returncode}")
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/common/container/torch/pickle_globals.h")) as f:
+        count = int(re.search(r"PICKLE_GLOBALS = (\d+)", f.read()).group(1))
+    tally.check(count == len(_get_allowed_globals()), f"torch has {len(_get_allowed_globals())} names, amn {count}")
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     tally, tools = Tally(), Tools()
     cases = int(sys.argv[3]) if len(sys.argv) > 3 else 300
     tally.both, tally.more, tally.less, tally.skipped, tally.shown = 0, *(collections.Counter() for _ in range(3)), {}
+    names(tally, tools)
     objects(tally, tools, cases)
     broken(tally, tools, cases)
     print(f"broken copies that both read: {tally.both}")

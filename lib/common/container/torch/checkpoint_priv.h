@@ -13,7 +13,7 @@ enum unnamed {
     UNNAMED_LONG,
     UNNAMED_SET,                /* it is in a set, whose items have no names */
     UNNAMED_ARRAY,              /* it is an array of NumPy, which is left out */
-    UNNAMED_OBJECT              /* it is an object that holds tensors, or a tensor that holds objects */
+    UNNAMED_OBJECT              /* it is an object that holds tensors, a tensor that holds objects, or a class */
 };
 
 struct checkpoint_tensor {

@@ -181,6 +181,8 @@ visit(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
         return enter(w, v, unnamed);
     if (pickle_is_opaque(v) && parts_hold(w, v, is_of_tensor, 0))
         return add_tensor(w, v, UNNAMED_OBJECT);
+    if (v->kind == PICKLE_GLOBAL && pickle_role_is_opaque(v->of.name->facts.role))
+        return add_tensor(w, v, UNNAMED_OBJECT);
     if (pickle_is_opaque(v) && pickle_role(v) == GLOBAL_ARRAY)
         return add_tensor(w, v, UNNAMED_ARRAY);
     w->c->others++;
@@ -203,7 +205,7 @@ walk(struct walker *w, const struct pickle_value *root)
         if (++w->nodes > NODES_MAX)
             return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "number of values in the pickle exceeds the limit of %d, "
                 "counting shared ones each time (walk_nodes, built in)", NODES_MAX);
-        if (is_container(value) || pickle_is_opaque(value) || rebuild_is_tensor(w->c, value))
+        if (is_container(value) || pickle_is_opaque(value) || value->kind == PICKLE_GLOBAL || rebuild_is_tensor(w->c, value))
             ok = extend(w, f, key, i, &unnamed);
         ok = ok && visit(w, value, unnamed);
     }
@@ -268,17 +270,18 @@ below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
     return true;
 }
 
-/* Fails for a tensor of an object, or an object of a tensor, naming its class, or the first unknown one. */
+/* Fails for a tensor of an object, an object of a tensor or a class, naming the class, or the first opaque one. */
 static bool
 refuse_object(const struct checkpoint *c, const struct checkpoint_tensor *t, struct err *err)
 {
     char shown[STR_SHOWN], path[STR_SHOWN];
-    const struct pickle_name *name = t->value->of.item[0]->of.name;
+    bool bare = t->value->kind == PICKLE_GLOBAL;
+    const struct pickle_name *name = bare ? t->value->of.name : t->value->of.item[0]->of.name;
     if (!pickle_role_is_opaque(name->facts.role) && c->pickle->opaque)
         name = c->pickle->opaque;
-    return err_set(err, ERR_UNSAFE, ERR_NO_OFFSET, "references %s, which torch.load(weights_only=True) would reject, for an object "
-        "that holds tensors%s%s; choose other tensors with --root, or run 'amn-inspect --scan FILE' to list all references",
-        str_shown(shown, name->text, strlen(name->text)), t->name_len != 0 ? ", at " : "",
+    return err_set(err, ERR_UNSAFE, ERR_NO_OFFSET, "references %s, which torch.load(weights_only=True) would reject%s%s%s; choose "
+        "other tensors with --root, or run 'amn-inspect --scan FILE' to list all references",
+        str_shown(shown, name->text, strlen(name->text)), bare ? "" : ", for an object that holds tensors", t->name_len != 0 ? ", at " : "",
         t->name_len != 0 ? str_shown(path, c->names.p + t->name_at, t->name_len) : "");
 }
 
