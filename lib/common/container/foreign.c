@@ -7,61 +7,11 @@
 #include "base/bytes.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "container/proto.h"
 #include "container/torch/pickle_ops.h"
 
 #define ELSEWHERE ", which is not supported: look for the same model in safetensors or GGUF format"
 #define NO_MODEL ", not a model: give a .safetensors or .gguf file, or a directory that contains one"
-
-/* A file format with a magic: `len` bytes at offset `at`. */
-struct magic {
-    const char *bytes;
-    uint16_t len, at;
-    enum err_kind kind;
-    const char *text;
-};
-
-static const char old_ggml[] = "this is a GGML file from before GGUF, which is not supported: look for a GGUF file of the "
-    "same model, or convert this one with llama.cpp's convert_llama_ggml_to_gguf.py";
-static const char pickle[] = "this is a pickle without the storages of a PyTorch checkpoint, which is not supported: load it "
-    "in Python and save its tensors with torch.save";
-static const char old_pickle[] = "this PyTorch checkpoint uses pickle protocol 0 or 1, which is not supported, and which "
-    "torch itself may not load: save it again with torch.save's default protocol";
-static const char old_torch[] = "this is a PyTorch archive from before the first release of PyTorch, which is not supported, "
-    "not even by torch itself";
-static const char hdf5[] = "this is an HDF5 file, probably a Keras model" ELSEWHERE;
-static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
-static const char onnx[] = "this is an ONNX model" ELSEWHERE;
-static const char llamafile[] = "this is a llamafile, a program that contains a GGUF file: extract it with unzip FILE '*.gguf'";
-static const char tar[] = "this is a tar archive, which is not supported: extract it with 'tar -xf FILE' and give the model "
-    "in it";
-static const char tokenizer[] = "this is a SentencePiece tokenizer (tokenizer.model)" NO_MODEL;
-static const char parquet[] = "this is a Parquet file, a dataset" NO_MODEL;
-static const char program[] = "this is a program or a library (ELF)" NO_MODEL;
-static const char pdf[] = "this is a PDF document" NO_MODEL;
-static const char image[] = "this is an image" NO_MODEL;
-static const char zeros[] = "file begins with zeros only (incomplete download or copy?): download it again";
-
-static const struct magic magics[] = {
-    { "GGML", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "GGMF", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "GGJT", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "lmgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "fmgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "tjgg", 4, 0, ERR_UNSUPPORTED, old_ggml },
-    { "L119547037146038801333356L", 26, 0, ERR_UNSUPPORTED, old_pickle },     /* torch's magic number */
-    { "PYTORCH1", 8, 0, ERR_UNSUPPORTED, old_torch },
-    { "\x89HDF\r\n\x1a\n", 8, 0, ERR_UNSUPPORTED, hdf5 },
-    { "TFL3", 4, 4, ERR_UNSUPPORTED, tflite },
-    { "MZqFpD", 6, 0, ERR_UNSUPPORTED, llamafile },
-    { "ustar", 5, 257, ERR_UNSUPPORTED, tar },
-    { "\n\5<unk>", 7, 2, ERR_MALFORMED, tokenizer },      /* the first piece of a ModelProto */
-    { "\n\5<pad>", 7, 2, ERR_MALFORMED, tokenizer },
-    { "PAR1", 4, 0, ERR_MALFORMED, parquet },
-    { "\x7f" "ELF", 4, 0, ERR_MALFORMED, program },
-    { "%PDF-", 5, 0, ERR_MALFORMED, pdf },
-    { "\x89PNG", 4, 0, ERR_MALFORMED, image },
-    { "\xff\xd8\xff", 3, 0, ERR_MALFORMED, image },
-};
 
 static bool
 refuse(struct err *err, enum err_kind kind, const char *text)
@@ -81,6 +31,233 @@ starts(const uint8_t *p, size_t n, const char *with)
     size_t len = strlen(with);
     return n >= len && memcmp(p, with, len) == 0;
 }
+
+/* --- protobuf messages ---------------------------------------------------------------------------------- */
+
+/* onnx.proto: ModelProto, GraphProto, NodeProto */
+static const struct proto_field onnx_node[] = {
+    { 1, PROTO_TEXT, false, NULL }, { 2, PROTO_TEXT, false, NULL }, { 3, PROTO_TEXT, false, NULL }, { 4, PROTO_TEXT, true, NULL },
+    { 5, PROTO_BYTES, false, NULL }, { 6, PROTO_TEXT, false, NULL }, { 7, PROTO_TEXT, false, NULL }, { 8, PROTO_TEXT, false, NULL },
+    { 9, PROTO_BYTES, false, NULL }, { 10, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+static const struct proto_field onnx_graph[] = {
+    { 1, PROTO_MESSAGE, false, onnx_node }, { 2, PROTO_TEXT, false, NULL }, { 5, PROTO_BYTES, false, NULL },
+    { 10, PROTO_TEXT, false, NULL }, { 11, PROTO_BYTES, false, NULL }, { 12, PROTO_BYTES, false, NULL },
+    { 13, PROTO_BYTES, false, NULL }, { 14, PROTO_BYTES, false, NULL }, { 15, PROTO_BYTES, false, NULL },
+    { 16, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+static const struct proto_field onnx_model[] = {
+    { 1, PROTO_NUMBER, false, NULL }, { 2, PROTO_TEXT, false, NULL }, { 3, PROTO_TEXT, false, NULL }, { 4, PROTO_TEXT, false, NULL },
+    { 5, PROTO_NUMBER, false, NULL }, { 6, PROTO_TEXT, false, NULL }, { 7, PROTO_MESSAGE, true, onnx_graph },
+    { 8, PROTO_BYTES, false, NULL }, { 14, PROTO_BYTES, false, NULL }, { 20, PROTO_BYTES, false, NULL },
+    { 25, PROTO_BYTES, false, NULL }, { 26, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+
+/* tensorflow: GraphDef, NodeDef; SavedModel. A SavedModel begins with its version, always 1. */
+static const struct proto_field graph_node[] = {
+    { 1, PROTO_TEXT, true, NULL }, { 2, PROTO_TEXT, true, NULL }, { 3, PROTO_TEXT, false, NULL }, { 4, PROTO_TEXT, false, NULL },
+    { 5, PROTO_BYTES, false, NULL }, { 6, PROTO_BYTES, false, NULL }, { 7, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+static const struct proto_field graph_def[] = {
+    { 1, PROTO_MESSAGE, true, graph_node }, { 2, PROTO_BYTES, false, NULL }, { 3, PROTO_NUMBER, false, NULL },
+    { 4, PROTO_BYTES, false, NULL }, { 5, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+static const struct proto_field saved_model[] = {
+    { 1, PROTO_NUMBER, true, NULL }, { 2, PROTO_BYTES, true, NULL }, { 0, PROTO_END, false, NULL }
+};
+
+/* coremltools, Model.proto: Model, ModelDescription, FeatureDescription. The kinds of models have numbers from 200 on. */
+static const struct proto_field coreml_feature[] = {
+    { 1, PROTO_TEXT, true, NULL }, { 2, PROTO_TEXT, false, NULL }, { 3, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+static const struct proto_field coreml_description[] = {
+    { 1, PROTO_MESSAGE, true, coreml_feature }, { 10, PROTO_MESSAGE, false, coreml_feature }, { 11, PROTO_TEXT, false, NULL },
+    { 12, PROTO_TEXT, false, NULL }, { 13, PROTO_BYTES, false, NULL }, { 50, PROTO_BYTES, false, NULL },
+    { 100, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+static const struct proto_field coreml_model[] = {
+    { 1, PROTO_NUMBER, true, NULL }, { 2, PROTO_MESSAGE, true, coreml_description }, { 10, PROTO_NUMBER, false, NULL },
+    { 202, PROTO_BYTES, false, NULL }, { 303, PROTO_BYTES, false, NULL }, { 403, PROTO_BYTES, false, NULL },
+    { 500, PROTO_BYTES, false, NULL }, { 502, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+
+/* sentencepiece_model.proto: ModelProto, SentencePiece */
+static const struct proto_field piece[] = {
+    { 1, PROTO_TEXT, true, NULL }, { 2, PROTO_FIXED, true, NULL }, { 3, PROTO_NUMBER, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+static const struct proto_field pieces_model[] = {
+    { 1, PROTO_MESSAGE, true, piece }, { 2, PROTO_BYTES, false, NULL }, { 3, PROTO_BYTES, false, NULL },
+    { 4, PROTO_BYTES, false, NULL }, { 5, PROTO_BYTES, false, NULL }, { 0, PROTO_END, false, NULL }
+};
+
+/* --- other structures ----------------------------------------------------------------------------------- */
+
+/* Recognizes PROTO, a version, and an opcode that can come first. A truncated safetensors file may begin the same way, but
+ * then the rest of its header length is zeros. */
+static bool
+is_pickle(const uint8_t *head, size_t n)
+{
+    enum { FRAME = 3 };         /* offset of its length */
+    static const char first[] = "()]}cCGJKMNTUX\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96";
+    bool length = n >= 5;
+    for (size_t i = 4; i < n && i < 8; i++)
+        length = length && head[i] == 0;
+    if (n > FRAME + 8 && head[2] == OP_FRAME)
+        length = length && load_le64(head + FRAME) >> 32 != 0;
+    return n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && memchr(first, head[2], sizeof first - 1)
+        && !length;
+}
+
+static bool
+is_zeros(const uint8_t *head, size_t n)
+{
+    static const uint8_t none[FOREIGN_PROBE];
+    return n >= 64 && memcmp(head, none, n) == 0;
+}
+
+/* Recognizes the header of whisper.cpp after the magic: the vocabulary of Whisper, or the name of the voice detector. */
+static bool
+is_whisper(const uint8_t *head, size_t n)
+{
+    return (n >= 8 && load_le32(head + 4) >= 51864 && load_le32(head + 4) <= 51866)
+        || (n >= 18 && memcmp(head + 8, "silero-16k", 10) == 0);
+}
+
+/* Recognizes a map whose first key is text and whose first value is a map, a tensor (an extension) or an array: what
+ * flax.serialization and burn write. */
+static bool
+is_msgpack(const uint8_t *head, size_t n)
+{
+    size_t at = n < 4 ? 0 : head[0] > 0x80 && head[0] <= 0x8F ? 1 : head[0] == 0xDE ? 3 : head[0] == 0xDF ? 5 : 0;
+    if (at == 0 || at + 2 >= n)
+        return false;
+    size_t len = head[at] >= 0xA1 && head[at] <= 0xBF ? head[at] & 0x1F : head[at] == 0xD9 ? head[at + 1] : 0;
+    at += head[at] == 0xD9 ? 2 : 1;
+    if (len == 0 || len >= n - at)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (head[at + i] < 0x20 || head[at + i] == 0x7F)
+            return false;
+    uint8_t value = head[at + len];
+    return str_is_utf8((const char *)head + at, len) && ((value >= 0x80 && value <= 0x9F) || (value >= 0xC7 && value <= 0xC9)
+        || (value >= 0xD4 && value <= 0xD8) || (value >= 0xDC && value <= 0xDF));
+}
+
+/* Recognizes CTranslate2: a version, then the name of a model class, "...Spec", with its NUL. */
+static bool
+is_ctranslate2(const uint8_t *head, size_t n)
+{
+    size_t len = n >= 6 && load_le32(head) >= 2 && load_le32(head) <= 6 ? load_le16(head + 4) : 0;
+    return len > 5 && len < 64 && n >= 6 + len && memcmp(head + 6 + len - 5, "Spec", 5) == 0;
+}
+
+/* Recognizes the XML of OpenVINO, whose first element after declarations and comments is <net name="..." version="...">. */
+static bool
+is_openvino(const uint8_t *head, size_t n)
+{
+    const uint8_t *p = head, *end = head + n;
+    while (p && end - p > 1 && (isspace(*p) || (p[0] == '<' && (p[1] == '?' || p[1] == '!'))))
+        p = isspace(*p) ? p + 1 : memchr(p + 1, '<', (size_t)(end - p) - 1);
+    return p && starts(p, (size_t)(end - p), "<net ") && holds(p, (size_t)(end - p), "version=");
+}
+
+static bool is_onnx(const uint8_t *head, size_t n) { return proto_is(head, n, onnx_model); }
+static bool is_coreml(const uint8_t *head, size_t n) { return proto_is(head, n, coreml_model); }
+static bool is_saved_model(const uint8_t *head, size_t n) { return proto_is(head, n, saved_model); }
+static bool is_graph_def(const uint8_t *head, size_t n) { return proto_is(head, n, graph_def); }
+static bool is_pieces_model(const uint8_t *head, size_t n) { return proto_is(head, n, pieces_model); }
+
+/* --- the table ------------------------------------------------------------------------------------------ */
+
+/* A file format: a magic of `len` bytes at offset `at`, if `len` is not 0, and a structure, if `is` is not NULL. */
+struct foreign {
+    const char *magic;
+    uint16_t len, at;
+    enum err_kind kind;
+    bool (*is)(const uint8_t *head, size_t n);
+    const char *text;
+};
+
+static const char old_ggml[] = "this is a GGML file from before GGUF, which is not supported: look for a GGUF file of the "
+    "same model, or convert this one with llama.cpp's convert_llama_ggml_to_gguf.py";
+static const char pickle[] = "this is a pickle without the storages of a PyTorch checkpoint, which is not supported: load it "
+    "in Python and save its tensors with torch.save";
+static const char old_pickle[] = "this PyTorch checkpoint uses pickle protocol 0 or 1, which is not supported, and which "
+    "torch itself may not load: save it again with torch.save's default protocol";
+static const char old_torch[] = "this is a PyTorch archive from before the first release of PyTorch, which is not supported, "
+    "not even by torch itself";
+static const char coreml[] = "this is a Core ML model" ELSEWHERE;
+static const char executorch[] = "this is an ExecuTorch program" ELSEWHERE;
+static const char orbax[] = "this is an Orbax checkpoint of JAX, which is not supported: restore it in JAX and write its arrays with "
+    "safetensors.flax.save_file, or look for the same model in safetensors or GGUF format";
+static const char tensorflow[] = "this is a TensorFlow model" ELSEWHERE;
+static const char tensorrt[] = "this is a TensorRT engine, built for one GPU, which is not supported: give the model that it was "
+    "built from";
+static const char ncnn[] = "this is an ncnn model" ELSEWHERE;
+static const char hdf5[] = "this is an HDF5 file, probably a Keras model" ELSEWHERE;
+static const char tflite[] = "this is a TensorFlow Lite model" ELSEWHERE;
+static const char llamafile[] = "this is a llamafile, a program that contains a GGUF file: extract it with unzip FILE '*.gguf'";
+static const char tar[] = "this is a tar archive, which is not supported: extract it with 'tar -xf FILE' and give the model "
+    "in it";
+static const char config[] = "this is a config.json, which only describes a model: give its directory, or the model's .safetensors "
+    "file";
+static const char tokenizer[] = "this is a SentencePiece tokenizer (tokenizer.model)" NO_MODEL;
+static const char parquet[] = "this is a Parquet file, a dataset" NO_MODEL;
+static const char program[] = "this is a program or a library (ELF)" NO_MODEL;
+static const char pdf[] = "this is a PDF document" NO_MODEL;
+static const char image[] = "this is an image" NO_MODEL;
+static const char zeros[] = "file begins with zeros only (incomplete download or copy?): download it again";
+
+static const struct foreign table[] = {
+    { "GGML", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
+    { "GGMF", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
+    { "GGJT", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
+    { "lmgg", 4, 0, ERR_UNSUPPORTED, is_whisper, "this is a ggml model of whisper.cpp, which is not supported: look for the same "
+        "model in safetensors format, such as openai/whisper-small on Hugging Face" },
+    { "lmgg", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
+    { "fmgg", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
+    { "tjgg", 4, 0, ERR_UNSUPPORTED, NULL, old_ggml },
+    { "L119547037146038801333356L", 26, 0, ERR_UNSUPPORTED, NULL, old_pickle },     /* torch's magic number */
+    { "PYTORCH1", 8, 0, ERR_UNSUPPORTED, NULL, old_torch },
+    { "PTMF", 4, 4, ERR_UNSUPPORTED, NULL, "this is a PyTorch Mobile model (.ptl)" ELSEWHERE },
+    { "\x89HDF\r\n\x1a\n", 8, 0, ERR_UNSUPPORTED, NULL, hdf5 },
+    { "TFL3", 4, 4, ERR_UNSUPPORTED, NULL, tflite },
+    { "LITERTLM", 8, 0, ERR_UNSUPPORTED, NULL, "this is a LiteRT-LM model" ELSEWHERE },
+    { "ORTM", 4, 4, ERR_UNSUPPORTED, NULL, "this is a model of ONNX Runtime (ORT format)" ELSEWHERE },
+    { "ET12", 4, 4, ERR_UNSUPPORTED, NULL, executorch },
+    { "FT01", 4, 4, ERR_UNSUPPORTED, NULL, executorch },
+    { "NRUB", 4, 0, ERR_UNSUPPORTED, NULL, "this is a model of Burn (burnpack)" ELSEWHERE },
+    { "7767517\n", 8, 0, ERR_UNSUPPORTED, NULL, ncnn },
+    { "\x47\x6b\x30\x01", 4, 0, ERR_UNSUPPORTED, NULL, ncnn },                       /* weights in F16 */
+    { "MSL", 3, 4, ERR_UNSUPPORTED, NULL, "this is a MindSpore Lite model" ELSEWHERE },
+    { "ptrt", 4, 0, ERR_UNSUPPORTED, NULL, tensorrt },
+    { "ftrt", 4, 0, ERR_UNSUPPORTED, NULL, tensorrt },
+    { "RKNN", 4, 0, ERR_UNSUPPORTED, NULL, "this is an RKNN model" ELSEWHERE },
+    { "SBS\n", 4, 0, ERR_UNSUPPORTED, NULL, "this is a model of gemma.cpp" ELSEWHERE },
+    { "\x12\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, 0, ERR_UNSUPPORTED, NULL, "this is an MXNet model" ELSEWHERE },
+    { "\x0c\xdb\x3a\x2a", 4, 0, ERR_UNSUPPORTED, NULL, orbax },                      /* manifest.ocdbt */
+    { "\xef\xbe\xad\xde", 4, 64, ERR_UNSUPPORTED, NULL, coreml },                    /* weight.bin */
+    { "model_checkpoint_path:", 22, 0, ERR_UNSUPPORTED, NULL, tensorflow },
+    { "MZqFpD", 6, 0, ERR_UNSUPPORTED, NULL, llamafile },
+    { "ustar", 5, 257, ERR_UNSUPPORTED, NULL, tar },
+    { "PAR1", 4, 0, ERR_MALFORMED, NULL, parquet },
+    { "\x7f" "ELF", 4, 0, ERR_MALFORMED, NULL, program },
+    { "%PDF-", 5, 0, ERR_MALFORMED, NULL, pdf },
+    { "\x89PNG", 4, 0, ERR_MALFORMED, NULL, image },
+    { "\xff\xd8\xff", 3, 0, ERR_MALFORMED, NULL, image },
+    { NULL, 0, 0, ERR_UNSUPPORTED, is_pickle, pickle },
+    { NULL, 0, 0, ERR_UNSUPPORTED, is_onnx, "this is an ONNX model" ELSEWHERE },
+    { NULL, 0, 0, ERR_UNSUPPORTED, is_coreml, coreml },
+    { "\x08\1\x12", 3, 0, ERR_UNSUPPORTED, is_saved_model, tensorflow },
+    { "\n", 1, 0, ERR_UNSUPPORTED, is_graph_def, tensorflow },
+    { "\n", 1, 0, ERR_MALFORMED, is_pieces_model, tokenizer },
+    { NULL, 0, 0, ERR_UNSUPPORTED, is_ctranslate2, "this is a CTranslate2 model, which is not supported: look for the model that it "
+        "was converted from, in safetensors format" },
+    { NULL, 0, 0, ERR_UNSUPPORTED, is_msgpack, "this is a MessagePack file, as Flax writes it, which is not supported: load it with "
+        "flax.serialization and write its arrays with safetensors.flax.save_file, or look for the same model in safetensors format" },
+    { NULL, 0, 0, ERR_UNSUPPORTED, is_openvino, "this is an OpenVINO model (its weights are in a .bin file)" ELSEWHERE },
+    { NULL, 0, 0, ERR_MALFORMED, is_zeros, zeros },
+};
 
 /* --- text ------------------------------------------------------------------------------------------------ */
 
@@ -158,19 +335,31 @@ is_html(const uint8_t *p, size_t n)
     return false;
 }
 
+/* JSON files of known kinds, by a key. */
+static const struct {
+    const char *key;
+    enum err_kind kind;
+    const char *text;
+} json_files[] = {
+    { "\"weight_map\"", ERR_MALFORMED, "this is the index of a sharded model: give its path, ending in .index.json, with the shards "
+        "in the same directory, or give that directory" },
+    { "\"model_type\"", ERR_MALFORMED, config },
+    { "\"architectures\"", ERR_MALFORMED, config },
+    { "\"quantization_config\"", ERR_MALFORMED, config },
+    { "\"_class_name\"", ERR_MALFORMED, config },
+    { "\"itemInfoEntries\"", ERR_UNSUPPORTED, coreml },         /* Manifest.json of an .mlpackage */
+    { "\"item_handlers\"", ERR_UNSUPPORTED, orbax },            /* _CHECKPOINT_METADATA */
+    { "\"tree_metadata\"", ERR_UNSUPPORTED, orbax },            /* _METADATA */
+    { "\"ParamBytes\"", ERR_UNSUPPORTED, "this is an MLC-LLM model" ELSEWHERE },       /* tensor-cache.json */
+};
+
 static bool
 refuse_json(const uint8_t *p, size_t n, struct err *err)
 {
-    static const char *const config[] = { "\"model_type\"", "\"architectures\"", "\"quantization_config\"",
-        "\"_class_name\"" };
     char shown[STR_SHOWN];
-    if (holds(p, n, "\"weight_map\""))
-        return refuse(err, ERR_MALFORMED, "this is the index of a sharded model: give its path, ending in .index.json, with "
-            "the shards in the same directory, or give that directory");
-    for (size_t i = 0; i < sizeof config / sizeof *config; i++)
-        if (holds(p, n, config[i]))
-            return refuse(err, ERR_MALFORMED, "this is a config.json, which only describes a model: give its directory, or "
-                "the model's .safetensors file");
+    for (size_t i = 0; i < sizeof json_files / sizeof *json_files; i++)
+        if (holds(p, n, json_files[i].key))
+            return refuse(err, json_files[i].kind, json_files[i].text);
     return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is JSON" NO_MODEL "; it begins: %s",
         beginning(shown, p, n));
 }
@@ -193,57 +382,21 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
         beginning(shown, p, n));
 }
 
-/* --- other formats --------------------------------------------------------------------------------------- */
-
-/* Recognizes PROTO, a version, and an opcode that can come first. A truncated safetensors file may begin the same way, but
- * then the rest of its header length is zeros, and its header follows. The length of a short FRAME has zeros there, too, but
- * more of them. */
-static bool
-is_pickle(const uint8_t *head, size_t n)
-{
-    enum { FRAME = 3 };         /* offset of its length */
-    static const char first[] = "()]}cCGJKMNTUX\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96";
-    bool length = n >= 5;
-    for (size_t i = 4; i < n && i < 8; i++)
-        length = length && head[i] == 0;
-    if (n > FRAME + 8 && head[2] == OP_FRAME)
-        length = length && load_le64(head + FRAME) >> 32 != 0;
-    return n >= 3 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 && memchr(first, head[2], sizeof first - 1)
-        && !length;
-}
-
-/* Recognizes a ModelProto: field 1 is the format version, field 2 the name of the producer. */
-static bool
-is_onnx(const uint8_t *head, size_t n)
-{
-    size_t len = n > 4 ? head[3] : 0;
-    for (size_t i = 4; i < n && i < 4 + len; i++)
-        if (head[i] < 0x20 || head[i] > 0x7E)
-            return false;
-    return len != 0 && head[0] == 0x08 && head[1] >= 1 && head[1] < 32 && head[2] == 0x12;
-}
+/* --- all of them ---------------------------------------------------------------------------------------- */
 
 static bool
-is_zeros(const uint8_t *head, size_t n)
+matches(const struct foreign *f, const uint8_t *head, size_t n)
 {
-    static const uint8_t none[FOREIGN_PROBE];
-    return n >= 64 && memcmp(head, none, n) == 0;
+    return n >= (size_t)f->at + f->len && (f->len == 0 || memcmp(head + f->at, f->magic, f->len) == 0)
+        && (!f->is || f->is(head, n));
 }
 
 bool
 foreign_check(const uint8_t *head, size_t n, struct err *err)
 {
     n = (size_t)num_min(n, FOREIGN_PROBE);
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
-        const struct magic *m = &magics[i];
-        if (n >= (size_t)m->at + m->len && memcmp(head + m->at, m->bytes, m->len) == 0)
-            return refuse(err, m->kind, m->text);
-    }
-    if (is_pickle(head, n))
-        return refuse(err, ERR_UNSUPPORTED, pickle);
-    if (is_onnx(head, n))
-        return refuse(err, ERR_UNSUPPORTED, onnx);
-    if (is_zeros(head, n))
-        return refuse(err, ERR_MALFORMED, zeros);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (matches(&table[i], head, n))
+            return refuse(err, table[i].kind, table[i].text);
     return n < 8 || !is_text(head, n) || refuse_text(head, n, err);
 }
