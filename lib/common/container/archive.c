@@ -42,6 +42,26 @@ is_checkpoint(const struct zip *zip)
     return one && known;
 }
 
+/* Fails because the archive is neither NPZ nor a checkpoint, and names its format if a member shows it. */
+static bool
+refuse_archive(const struct zip *zip, struct err *err)
+{
+    static const struct {
+        const char *member, *format;
+    } rows[] = {
+        { "model.weights.h5", "a Keras model" },
+        { "saved_model.pb", "a TensorFlow model" },
+        { "com.apple.CoreML/", "a Core ML model" },
+    };
+    for (size_t i = 0; i < zip->n; i++)
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++)
+            if (strstr(zip->member[i].name, rows[j].member))
+                return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this ZIP archive is %s, which is not supported: look for "
+                    "the same model in safetensors or GGUF format", rows[j].format);
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this ZIP archive is neither a PyTorch checkpoint nor an NPZ file: "
+        "extract it with 'unzip FILE' and give the model in it");
+}
+
 static bool
 read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t file, const struct container_options *options,
     struct err *err)
@@ -55,8 +75,7 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
         return checkpoint_zip_read(c, src, zip, file, options, err);
     if (!npz_probe(zip, src, &npz, err))
         return false;
-    return npz ? npz_read(c, src, zip, file, options, err) : err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this ZIP archive "
-        "is neither a PyTorch checkpoint nor an NPZ file: extract it with 'unzip FILE' and give the model in it");
+    return npz ? npz_read(c, src, zip, file, options, err) : refuse_archive(zip, err);
 }
 
 /* Reads an input that is not seekable. A small one is read to its end; a checkpoint laid out as torch writes it is read in

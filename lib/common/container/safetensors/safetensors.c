@@ -183,6 +183,52 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
         "bytes after the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }
 
+/* Returns true if the metadata of this file has a key of UQFF. */
+static bool
+declares_uqff(const struct safetensors_reader *r)
+{
+    for (size_t i = 0; i < catalog_meta_count(r->catalog); i++) {
+        const struct meta *m = catalog_meta_at(r->catalog, i);
+        if (m->file == r->file && strncmp(m->key, "uqff.", strlen("uqff.")) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if all tensors are lists of bytes with numbers for names, as in UQFF files without metadata. */
+static bool
+has_numbered_blobs(const struct safetensors_reader *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct safetensors_entry *e = &r->entries[i];
+        if (e->dtype != DTYPE_U8 || e->rank != 1 || e->name_len == 0)
+            return false;
+        for (size_t j = 0; j < e->name_len; j++)
+            if (e->name[j] < '0' || e->name[j] > '9')
+                return false;
+    }
+    return r->count != 0;
+}
+
+/* Fails if the file is UQFF of mistral.rs: safetensors whose tensors are blobs, which begin with the version 0.1.x or 0.2.x as a
+ * u32 and the kind of quantization as a byte. */
+static bool
+refuse_uqff(const struct safetensors_reader *r, struct source *src, struct err *err)
+{
+    enum { START = 5, KINDS = 16 };
+    const uint8_t *p;
+    uint64_t have;
+    bool is = declares_uqff(r);
+    if (!is && has_numbered_blobs(r)) {
+        if (!source_head(src, r->data_at + START, &p, &have, err))
+            return false;
+        p += r->data_at;
+        is = have >= r->data_at + START && p[1] >= 1 && p[1] <= 2 && p[2] == 0 && p[3] == 0 && p[4] < KINDS;
+    }
+    return !is || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a UQFF file of mistral.rs, whose tensors are blobs of its "
+        "own, which is not supported: look for the same model in safetensors or GGUF format");
+}
+
 static bool
 safetensors_read(struct catalog *c, struct source *src, uint32_t file, const struct container_options *options,
     struct err *err)
@@ -199,7 +245,8 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     catalog_facts(c)->format = container_safetensors.name;
     catalog_facts(c)->header_end = r.data_at;
 
-    bool ok = safetensors_read_header(&r) && lay_out(&r, &data_end) && check_end(src, data_end, err);
+    bool ok = safetensors_read_header(&r) && lay_out(&r, &data_end) && check_end(src, data_end, err)
+        && refuse_uqff(&r, src, err);
     free(r.text.p);
     free(r.key.p);
     free(r.entries);
