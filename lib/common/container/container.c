@@ -40,8 +40,11 @@ container_detect(const struct container **out, struct source *src, struct err *e
             *out = rows[i];
             return true;
         }
+    if (!foreign_check(head, (size_t)have, err))
+        return false;
+    if (!might_be_safetensors(head, have))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "not a model file: expected safetensors, GGUF, a PyTorch checkpoint, "
+            "NPY or NPZ; download it again, or give another file");
     *out = &container_safetensors;
-    return foreign_check(head, (size_t)have, err)
-        && (might_be_safetensors(head, have) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "not a model file: expected "
-            "safetensors, GGUF, a PyTorch checkpoint, NPY or NPZ; download it again, or give another file"));
+    return true;
 }

@@ -20,23 +20,29 @@ struct candidate_step {
     bool rival;                 /* worth a warning if another one is read; if not set, the file is usually another copy of the
                                  * same model */
     bool shards;                /* match only the first shard of a complete set that no index lists */
+    bool first;                 /* several matches are one model, of a format that is only named: the first one shows it */
 };
 
+/* A UQFF model: files with the quantized weights, and one with all others, which must not pass for a model. */
+#define UQFF "*.uqff"
+static const char uqff_rest[] = "residual.safetensors";
+
 static const struct candidate_step steps[] = {
-    { { "model.safetensors.index.json" }, true, false },
-    { { "*.safetensors.index.json" }, true, false },
-    { { "*.safetensors" }, true, true },
-    { { "model.safetensors" }, true, false },
-    { { "*.safetensors" }, true, false },
-    { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" }, true, false },
-    { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" }, true, false },
-    { { "pytorch_model.bin.index.json" }, false, false },
-    { { "*.bin" }, false, true },
-    { { "pytorch_model.bin" }, false, false },
-    { { "*.gguf" }, true, false },
-    { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true, false },
-    { { "*.bin.index.json" }, false, false },
-    { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false, false },
+    { { "model.safetensors.index.json" }, true, false, false },
+    { { "*.safetensors.index.json" }, true, false, false },
+    { { "*.safetensors" }, true, true, false },
+    { { "model.safetensors" }, true, false, false },
+    { { "*.safetensors" }, true, false, false },
+    { { "model.safetensors.gz", "model.safetensors.zst", "model.safetensors.xz" }, true, false, false },
+    { { "*.safetensors.gz", "*.safetensors.zst", "*.safetensors.xz" }, true, false, false },
+    { { "pytorch_model.bin.index.json" }, false, false, false },
+    { { "*.bin" }, false, true, false },
+    { { "pytorch_model.bin" }, false, false, false },
+    { { "*.gguf" }, true, false, false },
+    { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true, false, false },
+    { { "*.bin.index.json" }, false, false, false },
+    { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false, false, false },
+    { { UQFF }, false, false, true },
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
@@ -110,12 +116,22 @@ is_same_model(const char *a, const char *b)
 
 /* --- steps --------------------------------------------------------------------------------------------- */
 
+/* Returns true if the file has what a UQFF model in the directory does not quantize. */
+static bool
+is_uqff_rest(const struct candidates *c, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; c && strcmp(name, uqff_rest) == 0 && !found && i < c->names.n; i++)
+        found = str_ends(c->names.name[i], UQFF + 1);
+    return found;
+}
+
 /* Returns the first step that looks for this file, or NULL. c may be NULL for a name outside of any listing. */
 static const struct candidate_step *
 step_of(const struct candidates *c, const char *name)
 {
     struct configs_part part;
-    for (size_t i = 0; i < STEPS; i++)
+    for (size_t i = 0; i < STEPS && !is_uqff_rest(c, name); i++)
         if (step_matches(&steps[i], name) && (!steps[i].shards || (c && configs_shard(&part, name) && part.number == 1
                 && !is_indexed(c, name) && is_complete(c, name, &part))))
             return &steps[i];
@@ -258,7 +274,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
     bool ok = list(c, dir, err);
     for (size_t i = 0; ok && i < c->names.n; i++) {
         const struct candidate_step *step = step_of(c, c->names.name[i]);
-        if (best && step > best)
+        if (!step || (best && (step > best || (step == best && step->first))))
             continue;
         c->chosen = step == best ? NULL : c->names.name[i];
         best = step;
@@ -306,7 +322,8 @@ bool
 candidates_other(const struct candidates *c, size_t i)
 {
     const char *name = c->names.name[i];
-    return name != c->chosen && step_of(c, name)->rival && !is_indexed(c, name)
+    const struct candidate_step *step = step_of(c, name);
+    return name != c->chosen && step && step->rival && !is_indexed(c, name)
         && (c->shards == 0 || !is_same_model(name, c->chosen));
 }
 

@@ -215,7 +215,7 @@ has_numbered_blobs(const struct safetensors_reader *r)
 static bool
 refuse_uqff(const struct safetensors_reader *r, struct source *src, struct err *err)
 {
-    enum { START = 5, KINDS = 16 };
+    enum { START = 17, KINDS = 16, PATCHES = 16 };      /* version, kind, and three numbers at least */
     const uint8_t *p;
     uint64_t have;
     bool is = declares_uqff(r);
@@ -223,7 +223,8 @@ refuse_uqff(const struct safetensors_reader *r, struct source *src, struct err *
         if (!source_head(src, r->data_at + START, &p, &have, err))
             return false;
         p += r->data_at;
-        is = have >= r->data_at + START && p[1] >= 1 && p[1] <= 2 && p[2] == 0 && p[3] == 0 && p[4] < KINDS;
+        is = r->entries[0].end >= START && have >= r->data_at + START && p[0] < PATCHES && p[1] >= 1 && p[1] <= 2 && p[2] == 0
+            && p[3] == 0 && p[4] < KINDS;
     }
     return !is || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a UQFF file of mistral.rs, whose tensors are blobs of its "
         "own, which is not supported: look for the same model in safetensors or GGUF format");
