@@ -183,11 +183,11 @@ PY
     done
     for f in "$fx"/unsupported-fp8-other-*; do
         both 69 "$f" amn-remember
-        grep -q 'lies beside weight' err.file
+        grep -q 'is stored beside weight' err.file
         try 0 amn-inspect "$f"
     done
     try 69 amn-remember "$fx/unsupported-fp8-plain-siblings.safetensors"
-    grep -q 'upscale.lut: lies beside weight upscale.weight' err
+    grep -q 'upscale.lut: is stored beside weight upscale.weight' err
     try 0 amn-remember --allow-unclaimed upscale.lut "$fx/unsupported-fp8-plain-siblings.safetensors"
     remembers "$fx/good-integers.safetensors"
     cmp out.file "$fx/good-integers.safetensors"

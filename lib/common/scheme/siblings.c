@@ -244,7 +244,7 @@ tell(struct claims *c, const struct siblings_found *found)
     for (size_t i = 0; i < c->roles->nweights && !first; i++)
         first = c->roles->weights[i].unclaimed;
     if (first && !c->contents)
-        claims_warn(c, "tensors beside quantized weights that are no known part of them, which cannot be decoded therefore: %zu, "
+        claims_warn(c, "unknown tensors beside quantized weights, which cannot be decoded for that reason: %zu, "
             "such as %s", found->unclaimed, str_shown(name, first->name, first->name_len));
     if (found->dropped != 0 && c->contents)
         catalog_note(c->catalog, "scales of activations and caches, and the like, that the weights do not need: %zu",
@@ -293,8 +293,8 @@ siblings_refuse(const struct weight *w, struct err *err)
     const struct tensor *t = w->unclaimed;
     char name[STR_SHOWN], weight[STR_SHOWN], detail[SCHEME_DETAIL];
     w->scheme->describe(w, detail);
-    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: lies beside weight %s, but is no part of %s%s%s%s that is known, "
-        "so the weight may be wrong without it; use another version of the model, or copy it as it is with --allow-unclaimed GLOB",
+    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: is stored beside weight %s, but %s%s%s%s has no such part, so the weight "
+        "may be wrong without it; use another version of the model, or copy it as it is with --allow-unclaimed GLOB",
         str_shown(name, t->name, t->name_len), str_shown(weight, w->name, w->name_len), w->scheme->name, *detail ? " (" : "",
         detail, *detail ? ")" : "");
 }
