@@ -93,7 +93,8 @@ static const struct proto_field pieces_model[] = {
 /* --- other structures ----------------------------------------------------------------------------------- */
 
 /* Recognizes PROTO, a version, and an opcode that can come first. A truncated safetensors file may begin the same way, but
- * then the rest of its header length is zeros. */
+ * then the rest of its header length is zeros, and its header follows. The length of a short FRAME has zeros there, too, but
+ * more of them. */
 static bool
 is_pickle(const uint8_t *head, size_t n)
 {
