@@ -21,7 +21,7 @@ missing(const struct claims *c, const struct tensor *t, const struct part_name *
         "incomplete; if the model has several files, give the directory or the index", shown, base, weight);
 }
 
-/* Checks one tensor that no weight claimed and that lies beside none. *warned counts the harmless ones. */
+/* Checks one tensor that no weight claimed and that is beside none. *warned counts the harmless ones. */
 static bool
 check(const struct claims *c, const struct tensor *t, size_t *warned, struct err *err)
 {

@@ -18,7 +18,7 @@ struct sibling {
     bool joined;                /* an '_' precedes `rest`: the tensor is X_x */
 };
 
-/* --- which weight a tensor lies beside */
+/* --- which weight a tensor is beside */
 
 static int
 compare_weights(const void *pa, const void *pb)
@@ -86,7 +86,7 @@ set_rest(struct sibling *s, size_t n)
     s->n = s->t->name_len - n - 1;
 }
 
-/* Finds the weight that a tensor lies beside: the innermost one whose name, or module, is the beginning of the tensor's name.
+/* Finds the weight that a tensor is beside: the innermost one whose name, or module, is the beginning of the tensor's name.
  * Returns false if there is none, or if something plain is further in. */
 static bool
 find_beside(const struct claims *c, const struct tensor *t, struct sibling *s)

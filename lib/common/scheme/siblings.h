@@ -4,21 +4,21 @@
 
 #include "scheme/claims.h"
 
-/* Examines the tensors that no weight claimed but that lie beside one: P.x for P.weight; X.x and X_x for any other weight X.
+/* Examines the tensors that no weight claimed but that are beside one: P.x for P.weight; X.x and X_x for any other weight X.
  *
  *     biases, state of batch norms and mixers, factors of LoRA     not parts of the weight: kept
- *     whatever lies in a submodule that has a weight of its own    kept
+ *     whatever is in a submodule that has a weight of its own    kept
  *     companions of activations and caches (table_idle)            assigned to the weight, and so dropped
  *     P.weight_offset, if all zero                                 likewise
  *     what --allow-unclaimed names                                 kept
  *     all others                                                   w->unclaimed: the weight is not decoded (roles_decodable)
  *
  * Such a tensor may hold half of the weight, whatever its name: an offset, a second scale, a rotation. In GGUF, a weight is
- * complete in its blocks, and what lies beside it belongs to the architecture. Fails with ERR_USAGE if a glob of
+ * complete in its blocks, and what is beside it belongs to the architecture. Fails with ERR_USAGE if a glob of
  * --allow-unclaimed matches nothing. */
 bool siblings_check(struct claims *c, struct err *err);
 
-/* Returns true if a tensor lies beside a weight that was recognised, other than a float8 weight without a scale. */
+/* Returns true if a tensor is beside a weight that was recognised, other than a float8 weight without a scale. */
 bool siblings_is_beside(const struct claims *c, const struct tensor *t);
 
 /* Fails with ERR_UNSUPPORTED, naming the weight, the tensor beside it and the scheme. */
