@@ -167,7 +167,9 @@ index_of() {
     try 0 amn-remember bin
     jq 'del(.weight_map["model.norm.weight"])' bin/pytorch_model.bin.index.json >index
     mv index bin/pytorch_model.bin.index.json
-    try 65 amn-remember bin
+    try 0 amn-remember bin
+    grep -q 'not in the index: 1 (first: model.norm.weight in pytorch_model.bin)' err
+    try 65 amn-remember --strict bin
     grep -q 'tensor model.norm.weight: in pytorch_model.bin, but not in the index (1 such' err
 }
 

@@ -153,18 +153,21 @@ grid(const struct weight *w, struct weight_grid *g)
         .exact = scale != DTYPE_F32 };
 }
 
-#define INT8_ROW(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
-    COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
+#define INT8_PARTS COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", IS(I8), OPTIONAL, ZERO_POINT, .part = ZERO), \
     COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH), \
-    COMPANION(".weight_offset", FLOAT, OPTIONAL, ZERO_POINT) }, \
-    ALSO(BELONGS(".deq_scale", ACTIVATION), BELONGS(".quant_bias", ACTIVATION), BELONGS(".input_offset", ACTIVATION)) })
+    COMPANION(".weight_offset", FLOAT, OPTIONAL, ZERO_POINT)
+
+/* The first row is ModelSlim's W8A8_MIX. */
+#define INT8_ROWS(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { INT8_PARTS, \
+    COMPANION(".deq_scale", ANY, EVIDENCE, ACTIVATION) }, ALSO(BELONGS(".quant_bias", ACTIVATION)) }, { \
+    .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { INT8_PARTS } })
 
 const struct scheme int8_schemes[] = {
     {
         .code = "int8-quark",
         .name = "Quark INT8",
-        INT8_ROW(is_transposed),
+        INT8_ROWS(is_transposed),
         .fit = transposed_fit,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP, [SMOOTH] = NEED_WHOLE },
         .strip = table_strip,
@@ -180,7 +183,7 @@ const struct scheme int8_schemes[] = {
             { WORD_ALGO, "INT8_SQ" }, { WORD_ALGO, "INT8_WO" }, { WORD_METHOD, "experts_int8" },
             { WORD_METHOD, "w8a8_int8" }, { WORD_DESCRIPTION, "W8A8_DYNAMIC" }, { WORD_DESCRIPTION, "W8A16" },
             { WORD_DESCRIPTION, "W8A8_MIX" }, { WORD_DESCRIPTION, "W4A4_DYNAMIC" }, { WORD_DESCRIPTION, "W4A16" }),
-        INT8_ROW(NULL),
+        INT8_ROWS(NULL),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [SMOOTH] = NEED_RUN },
         .run = run,

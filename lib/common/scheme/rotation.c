@@ -39,8 +39,7 @@ const char *
 rotation_evidence(const struct claims *c)
 {
     static const char *const keys[] = { "transform_config", "hadamard_config", "rotation_config", "spinquant_config" };
-    static const char *const suffixes[] = { ".forward_hadamard_transform", ".spinquant_r1_type", ".spinquant_r4_type",
-        ".kronecker_rotation_m", ".kronecker_rotation_n", ".heads_rotation", ".left_trans", ".right_trans" };
+    static const char *const suffixes[] = { ".forward_hadamard_transform", ".spinquant_r1_type", ".spinquant_r4_type" };
     enum { KEYS = sizeof keys / sizeof *keys, SUFFIXES = sizeof suffixes / sizeof *suffixes };
     static const char prism[] = "prism.hadamard.";
     struct part_name ignored;
