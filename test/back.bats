@@ -206,3 +206,51 @@ member() {
     try 69 amn-convert --to hf --family llama.family -o other/ qwen3.gguf
     grep -q "for architecture llama, but the file has 'qwen3'" err
 }
+
+# without FILE NAME OUT: a copy of a GGUF file without a tensor or key; with NAME=OTHER renamed.
+without() {
+    python3 - "$corpus/../check-families" "$@" <<'EOF'
+import importlib.machinery, importlib.util, sys
+loader = importlib.machinery.SourceFileLoader("families", sys.argv[1])
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("families", loader))
+loader.exec_module(module)
+file = module.File(sys.argv[2])
+name, _, other = sys.argv[3].partition("=")
+if other:
+    file.tensors = {other if key == name else key: value for key, value in file.tensors.items()}
+file.write(sys.argv[4], without=name)
+EOF
+}
+
+@test "a tensor or a key that llama.cpp requires is missing: refused by name, and a key only warned about with --allow-missing" {
+    there_and_back llama3
+    without llama3.gguf blk.1.ffn_down.weight out.gguf
+    try 65 amn-convert --to hf -f -o made/ out.gguf
+    grep -q 'tensor blk.1.ffn_down.weight: missing.*model.layers.1.mlp.down_proj.weight.*--allow-missing' err
+    without llama3.gguf llama.attention.layer_norm_rms_epsilon out.gguf
+    try 65 amn-convert --to hf -f -o made/ out.gguf
+    grep -q 'key llama.attention.layer_norm_rms_epsilon: missing.*rms_norm_eps' err
+    try 0 amn-convert --to hf --allow-missing -f -o made/ out.gguf
+    grep -q 'warning: key llama.attention.layer_norm_rms_epsilon: missing' err
+}
+
+@test "an unknown tensor beside a missing one: both and the layout, without the options that would leave them out" {
+    there_and_back qwen3
+    without qwen3.gguf blk.1.attn_q.weight=blk.1.W_pack.weight out.gguf
+    try 65 amn-convert --to hf -f -o made/ out.gguf
+    grep -q 'blk.1.attn_q.weight: missing.*no row for blk.1.W_pack.weight.*queries, keys and values' err
+    refute grep -q -e --skip-unknown -e --allow-missing err
+    without qwen3.gguf blk.1.attn_q.weight=blk.1.other.weight out.gguf
+    try 65 amn-convert --to hf -f -o made/ out.gguf
+    grep -q 'blk.1.attn_q.weight: missing.*no row for blk.1.other.weight.*another layout' err
+    without qwen3.gguf blk.1.attn_q.weight=blk.0.other.weight out.gguf
+    try 65 amn-convert --to hf -f -o made/ out.gguf
+    grep -q 'blk.1.attn_q.weight: missing.*--allow-missing' err
+}
+
+@test "a file without keys that llama.cpp has a value for: that value, not the default of the class" {
+    there_and_back qwen3
+    without qwen3.gguf qwen3.rope.freq_base out.gguf
+    try 0 amn-convert --to hf -f -o made/ out.gguf
+    member made/config.json .rope_theta 10000
+}

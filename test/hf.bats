@@ -134,7 +134,7 @@ key() {
     grep -q 'warning: tensor model.layers.0.self_attn.sinks is left out' err
     model llama3 drop=model.layers.1.self_attn.v_proj.weight
     refuses 65 malformed 'tensor blk.1.attn_v.weight' llama3
-    grep -q 'model.layers.{b}.self_attn.v_proj.weight.*--allow-missing' err
+    grep -q 'model.layers.[0-9]*.self_attn.v_proj.weight.*--allow-missing' err
     try 0 amn-convert --to gguf --allow-missing -f -o out.gguf llama3
     names out.gguf >got
     refute grep -qx blk.1.attn_v.weight got

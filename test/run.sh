@@ -161,6 +161,7 @@ if [ "$tier" != full ]; then
     part 'unit tests' units
     part corpus test/check-corpus "$AMN_BIN"
     part hf test/check-hf "$AMN_BIN"
+    part families test/check-families "$AMN_BIN"
 fi
 if [ "$tier" = check ]; then
     part layers layers
@@ -168,6 +169,7 @@ if [ "$tier" = check ]; then
     part cases python3 test/cases/check "$AMN_BIN"
 fi
 [ "$tier" != full ] || part 'unit tests, all rounds' rounds
+[ "$tier" != full ] || part families test/check-families "$AMN_BIN" --full
 for file in $(files); do part "$file" behaviour "$file"; done
 run_parts
 if [ "$tier" = full ]; then             # these use all processors themselves

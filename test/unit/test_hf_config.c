@@ -202,7 +202,8 @@ test_case(const json_t *row, const json_t *all, const json_t *common)
     folder_of(&folder, row, common);
     const char *refused = json_string_value(json_object_get(row, "refused"));
     bool fails = json_is_true(json_object_get(row, "error")), may = refused && strcmp(refused, "maybe") == 0;
-    bool ok = convert(&config, &keys, &folder, &err);
+    bool ok = convert(&config, &keys, &folder, &err)
+        && (!refused || strcmp(refused, "needed") != 0 || family_config_check_keys(&keys, &config, &err));
     if (is_otherwise(folder.file[HF_CONFIG].p))
         CHECK_ROW(ok || is_refusal(&err), folder.file[HF_CONFIG].p);
     else if (!ok)

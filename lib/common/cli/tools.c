@@ -218,7 +218,7 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_TO, INSPECT, 0, CLI_GROUP_SYNONYMS, "dtype", "DTYPE", dtype_targets, "" },
     { CLI_OPT_CONFIG, OF_ONE, WRITE, CLI_GROUP_INPUT, "config", "FILE", NULL, "read this config.json; none: read none" },
     { CLI_OPT_ROOT, OF_ONE, WRITE, CLI_GROUP_INPUT, "root", "PATH", NULL, "read only PATH in a checkpoint; auto: find it" },
-    { CLI_OPT_STRICT, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "strict", NULL, NULL, "refuse tensors that the model's index does not list" },
+    { CLI_OPT_STRICT, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "strict", NULL, NULL, "refuse tensors that the index does not list" },
     { CLI_OPT_FETCH, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "fetch", "COMMAND", NULL,
         "read FILE through COMMAND, a byte range at a time" },
     { CLI_OPT_FETCH_WINDOW, OF_ONE, OF_ONE, CLI_GROUP_INPUT, "fetch-window", "SIZE", NULL, "bytes per range (default: 16M)" },

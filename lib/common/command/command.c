@@ -87,7 +87,7 @@ open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct
     sides->options = (struct back_options){ .how = &cmd->hf, .cast = cmd->cast, .to = cmd->to };
     cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
     if (cmd->to_hf)
-        return back_open(&sides->back, model, &sides->options, err);
+        return back_open(&sides->back, model, &sides->options, err) && back_check(&sides->back, model, err);
     return cmd->adapters.n != 0 || open_gguf(cmd, sides, model, err);
 }
 

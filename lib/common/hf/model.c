@@ -67,6 +67,7 @@ make_keys(struct hf_model *hf, const struct hf_folder *folder, const struct hf_m
         return false;
     hf->config.scope.tensors = family_sources_scope(sources);
     bool ok = family_config_keys(&hf->keys, &hf->config, err)
+        && (how->allow_missing || family_config_check_keys(&hf->keys, &hf->config, err))
         && keys_put_u32(&hf->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
         && put_tokenizer(hf, folder, how, model->catalog, err)
         && hf_name_put(&hf->keys, folder, is_phi3(hf->family), err);

@@ -122,7 +122,7 @@ is_uqff_rest(const struct candidates *c, const char *name)
 {
     bool found = false;
     for (size_t i = 0; c && strcmp(name, uqff_rest) == 0 && !found && i < c->names.n; i++)
-        found = str_ends(c->names.name[i], UQFF + 1);
+        found = str_ends(c->names.name[i], &UQFF[1]);
     return found;
 }
 

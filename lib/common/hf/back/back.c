@@ -7,6 +7,7 @@
 #include "base/push.h"
 #include "hf/back/keys.h"
 #include "hf/back/members.h"
+#include "hf/back/read.h"
 #include "hf/family/back.h"
 #include "hf/back/tokenizer.h"
 #include "hf/back/tokenizer_config.h"
@@ -309,6 +310,15 @@ write_config(struct back_model *back, const struct choice *choice, struct err *e
     struct push json = { .out = text };
     push_value(&json, back->config);
     return texts_check(&back->texts, err);
+}
+
+bool
+back_check(struct back_model *back, struct model *model, struct err *err)
+{
+    if (!back_check_keys(&back->scope, back->keys, model, back->options->how->allow_missing, err))
+        return false;
+    back->scope.keys = back->keys;
+    return back_warn_unread(&back->scope, model, err);
 }
 
 bool

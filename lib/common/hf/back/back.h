@@ -32,6 +32,9 @@ struct back_model {
  * tokenizer cannot be recovered. Call back_clear() even after a failure. */
 bool back_open(struct back_model *back, struct model *model, const struct back_options *options, struct err *err);
 
+/* Checks that the keys exist which the family needs, and warns about those that it does not read. */
+bool back_check(struct back_model *back, struct model *model, struct err *err);
+
 /* Replaces a choice made by choice_make() by the tensors of the directory, and completes the texts. */
 bool back_choose(struct back_model *back, struct model *model, struct choice *choice, struct err *err);
 void back_clear(struct back_model *back);

@@ -26,19 +26,33 @@ copy(json_t *rope, const char *member, const json_t *keys, const struct model_fa
     return !value || json_is_null(value) || back_set(rope, member, json_incref(value), err);
 }
 
+static const char *const copied[][2] = {
+    { "factor", "rope.scaling.factor" }, { "original_max_position_embeddings", "rope.scaling.original_context_length" },
+    { "extrapolation_factor", "rope.scaling.yarn_ext_factor" }, { "attention_factor", "rope.scaling.yarn_attn_factor" },
+    { "beta_fast", "rope.scaling.yarn_beta_fast" }, { "beta_slow", "rope.scaling.yarn_beta_slow" },
+    { "rope_theta", "rope.freq_base" },
+};
+
+bool
+back_rope_reads(const char *key)
+{
+    static const char *const others[] = { "rope.dimension_sections", "rope.scaling.type", "rope.freq_base_swa" };
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        if (strcmp(key, copied[i][1]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(key, others[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool
 copy_all(json_t *rope, const json_t *keys, const struct model_family *family, struct err *err)
 {
-    static const char *const rows[][2] = {
-        { "factor", "rope.scaling.factor" }, { "original_max_position_embeddings", "rope.scaling.original_context_length" },
-        { "extrapolation_factor", "rope.scaling.yarn_ext_factor" }, { "attention_factor", "rope.scaling.yarn_attn_factor" },
-        { "beta_fast", "rope.scaling.yarn_beta_fast" }, { "beta_slow", "rope.scaling.yarn_beta_slow" },
-        { "rope_theta", "rope.freq_base" },
-    };
     const json_t *sections = key_of(keys, family, "rope.dimension_sections");
     json_t *three = json_is_array(sections) ? json_array() : NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!copy(rope, rows[i][0], keys, family, rows[i][1], err))
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        if (!copy(rope, copied[i][0], keys, family, copied[i][1], err))
             return false;
     for (size_t i = 0; three && i < 3 && i < json_array_size(sections); i++)
         json_array_append(three, json_array_get(sections, i));

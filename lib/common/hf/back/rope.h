@@ -14,6 +14,9 @@ enum { BACK_FACTORS = 1024 };   /* limit on the elements of rope_freqs.weight */
  * ERR_UNSUPPORTED if these factors are not those of rope_type llama3. */
 bool back_rope(json_t *config, const json_t *keys, const struct model_family *family, struct model *model, struct err *err);
 
+/* Returns true for a key, without the prefix of the architecture, that back_rope() copies. */
+bool back_rope_reads(const char *key);
+
 /* Repeats rope_parameters as rope_theta and rope_scaling, the members that transformers 4 and other loaders read. */
 bool back_rope_old(json_t *config, struct err *err);
 

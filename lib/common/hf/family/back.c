@@ -228,18 +228,15 @@ is_generated(const struct back_work *w, const struct tensor *t)
     return false;
 }
 
+/* Notes a tensor that does not become a source. `row`: one matches, but lacks others of its tensors. */
 static bool
-unknown(const struct back_work *w, const struct family_source *t, struct err *err)
+unknown(struct back_work *w, const struct family_source *t, bool row, struct err *err)
 {
-    char name[STR_SHOWN], text[192];
-    if (!w->how->skip_unknown) {
-        snprintf(text, sizeof text, "family %s has no row for it, or not all tensors that the row needs; --skip-unknown leaves it "
-            "out", w->family->name);
-        return fail(t, ERR_MALFORMED, text, err);
-    }
-    catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, t->name, t->name_len),
-        w->family->name);
-    return true;
+    char name[STR_SHOWN];
+    if (w->how->skip_unknown)
+        catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, t->name, t->name_len),
+            w->family->name);
+    return rows_add_unknown(row ? &w->incomplete : &w->unknown, t, err);
 }
 
 static bool
@@ -251,9 +248,10 @@ contains(const struct back_set *set, const struct family_source *t)
     return found;
 }
 
-/* Makes the sources of the first row whose tensors all exist, of rows for kept blocks or of the others. Sets *done. */
+/* Makes the sources of the first row whose tensors all exist, of rows for kept blocks or of the others. Sets *done, and *any if
+ * a row has the name. */
 static bool
-apply_rows(bool *done, struct back_work *w, const struct family_source *t, bool kept, struct err *err)
+apply_rows(bool *done, bool *any, struct back_work *w, const struct family_source *t, bool kept, struct err *err)
 {
     struct name_walk walk;
     struct back_set set;
@@ -266,6 +264,7 @@ apply_rows(bool *done, struct back_work *w, const struct family_source *t, bool 
         if (number < w->row[row].shift || (w->family->rows.at[row].kept != NULL) != kept)
             continue;
         uint64_t b = number - w->row[row].shift;
+        *any = true;
         if (!collect(done, &set, w, w->row[row].group, b, err))
             return false;
         *done = *done && contains(&set, t);
@@ -313,12 +312,12 @@ static bool
 add_tensor(struct back_work *w, size_t i, struct err *err)
 {
     const struct family_source *t = family_sources_at(w->tensors, i);
-    bool done = w->state[i].taken || is_generated(w, &t->t);
-    if (!done && !apply_rows(&done, w, t, true, err))
+    bool done = w->state[i].taken || is_generated(w, &t->t), any = false;
+    if (!done && !apply_rows(&done, &any, w, t, true, err))
         return false;
-    if (!done && !apply_rows(&done, w, t, false, err))
+    if (!done && !apply_rows(&done, &any, w, t, false, err))
         return false;
-    return done || is_tower(w, t) || unknown(w, t, err);
+    return done || is_tower(w, t) || unknown(w, t, any, err);
 }
 
 /* --- all of them */
@@ -338,17 +337,32 @@ exists(const void *of, const char *name, size_t n)
     return family_sources_find(w->tensors, name, n) != NULL;
 }
 
+/* Checks that nothing is missing, and then that nothing is unknown. */
+static bool
+check_all(struct back_work *w, struct err *err)
+{
+    struct rows_needs needs = { .family = w->family, .scope = w->scope, .memory = w->memory, .unknown = &w->unknown, .back = true,
+        .exists = exists, .of = w };
+    const struct rows_unknown *left = w->unknown.n != 0 ? &w->unknown : &w->incomplete;
+    char text[192];
+    if (!w->how->allow_missing && !rows_check_needs(&needs, err))
+        return false;
+    snprintf(text, sizeof text, "family %s has no row for it%s; --skip-unknown leaves it out", w->family->name,
+        left == &w->incomplete ? ", or not all tensors that the row needs" : "");
+    return left->n == 0 || w->how->skip_unknown || fail(left->at[0], ERR_MALFORMED, text, err);
+}
+
 bool
 family_back_choose(struct choice *choice, const struct family_tensors *how, struct err *err)
 {
     struct back_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
     w.keys = how->scope->keys;
-    bool ok = begin(&w, choice, err)
-        && (how->allow_missing || rows_check_needs(w.family, w.scope, w.main, exists, &w, err));
+    how->scope->keys = NULL;            /* names in rows are members */
+    bool ok = begin(&w, choice, err);
     for (size_t i = 0; ok && i < family_sources_count(w.tensors); i++)
         ok = add_tensor(&w, i, err);
-    ok = ok && warn_towers(&w, err) && back_add_values(&w, err);
+    ok = ok && check_all(&w, err) && warn_towers(&w, err) && back_add_values(&w, err);
     if (ok) {
         if (w.nout != 0)
             qsort(w.out, w.nout, sizeof *w.out, compare_names);
@@ -366,5 +380,7 @@ family_back_choose(struct choice *choice, const struct family_tensors *how, stru
     free(w.row);
     free(w.group);
     free(w.out);
+    rows_clear_unknown(&w.unknown);
+    rows_clear_unknown(&w.incomplete);
     return ok && choice_distinct_or(choice, ERR_MALFORMED, "the file contains it twice", err);
 }

@@ -48,6 +48,10 @@ bool family_config_warn(struct family_config *c, struct catalog *catalog, struct
 /* Puts general.architecture, general.type, general.sampling.* and the keys that do not begin with "tokenizer.". */
 bool family_config_keys(struct keys *keys, struct family_config *c, struct err *err);
 
+/* Checks that all keys have a value that llama.cpp requires. Otherwise fails with ERR_MALFORMED, naming the key and the members of
+ * config.json that it is made of. */
+bool family_config_check_keys(const struct keys *keys, struct family_config *c, struct err *err);
+
 /* Puts the `tokenizer.` keys that stand before `vocab` in the file, or those after it. */
 bool family_tokenizer_keys(struct keys *keys, struct family_config *c, bool early, struct err *err);
 

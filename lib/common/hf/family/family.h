@@ -48,6 +48,7 @@ struct family_row {
     struct expr *when;          /* or NULL */
     bool stacks;                /* hf has {x} */
     bool layered;               /* hf has {b}, and gguf has it plain: applies to layers below `main` */
+    bool bias;                  /* the second of the two rows of a `.*`: its output may be absent */
     const char *where;          /* "FILE:LINE" */
 };
 
@@ -76,9 +77,23 @@ struct family_make {
     const char *where;
 };
 
+/* need, optional: whether the outputs of rows must exist. The last one that matches a name and applies decides. */
 struct family_need {
-    const char *gguf;
+    const char *gguf;           /* like the text of a family_pattern */
     struct expr *when;
+    bool optional;
+};
+
+/* ignore: a key that carries nothing on the way back. */
+struct family_ignore {
+    const char *key;            /* without the prefix of the architecture */
+    struct expr *when;
+};
+
+/* older: a GGUF or HF name that only an older or another layout has, for messages. */
+struct family_older {
+    const char *text;           /* like that of a family_pattern */
+    const char *layout;
 };
 
 /* A key, or the place of the rope keys. Rows that `key NAME -` removed are not listed. */
@@ -88,6 +103,7 @@ struct family_key {
     bool array;                 /* of that type */
     bool each;                  /* the value is a list over the layers */
     bool early;                 /* stands before `vocab` in the file */
+    bool optional;              /* the type has a '?': a file may lack the key */
     struct expr *value, *when;
     const char *where;
 };
@@ -165,6 +181,8 @@ struct model_family {
     FAMILY_LIST(struct family_row) rows;
     FAMILY_LIST(struct family_make) makes;
     FAMILY_LIST(struct family_need) needs;
+    FAMILY_LIST(struct family_older) older;
+    FAMILY_LIST(struct family_ignore) ignores;
     FAMILY_LIST(struct family_key) keys;
     FAMILY_LIST(struct family_text) refuses, warns;
 };
@@ -190,6 +208,12 @@ const char *family_name_at(size_t i);
 
 /* Reads built-in family `name`. */
 bool family_builtin(struct model_family **family, const char *name, struct err *err);
+
+/* Returns true if key row i decides whether its key must exist: the last one of a name whose condition holds. Sets *decides. */
+bool family_key_decides(bool *decides, const struct model_family *family, size_t i, struct scope *scope, struct err *err);
+
+/* Appends the names of an expression, directly or through lets, that have no value: "a, b and c". Sets *n to their number. */
+bool family_lacking(struct str *out, size_t *n, const struct expr *e, struct scope *scope, struct err *err);
 
 /* Calls `see` with each expression of keys, lets, rows, `refuse`, `warn` and `vocab size`, until it returns false. */
 typedef bool family_see(void *of, const struct expr *e, struct err *err);

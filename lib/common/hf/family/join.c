@@ -149,13 +149,15 @@ add_member(struct row_joint *j, const struct row_match *match, bool first, struc
 static bool
 check_members(bool *whole, const struct rows_work *w, const struct row_output *out, struct err *err)
 {
-    char name[STR_SHOWN], what[160];
+    char name[STR_SHOWN], lacks[STR_SHOWN], what[160];
+    uint64_t first = 0;
     *whole = true;
     for (size_t i = 0; i < out->nmembers; i++) {
         const struct row_match *match = rows_member(w, out, i);
         if (i != 0 && match->x == rows_member(w, out, i - 1)->x)
             return rows_fail(match->source, ERR_MALFORMED, "duplicate expert", err);
         *whole = *whole && match->x == i;
+        first += match->x == first;
         if (w->experts != 0 && match->x >= w->experts)
             return rows_fail(match->source, ERR_MALFORMED, "config.json declares fewer experts", err);
     }
@@ -168,8 +170,9 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
         catalog_warn(w->memory, "tensor %s: the model has only %s%s", name, what, *whole ? "" : "; it is left out");
         return true;
     }
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, as %s; --allow-missing converts it", name,
-        what, w->family->rows.at[out->row].hf);
+    rows_hf_name(lacks, &w->family->rows.at[out->row], out->match.b, first);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, and lacks %s; --allow-missing converts it",
+        name, what, lacks);
 }
 
 /* Experts that are stacked already must be as many as config.json declares. */

@@ -149,6 +149,39 @@ put_row(struct keys *keys, struct family_config *c, const struct family_key *row
     return ok;
 }
 
+static bool
+no_value(const struct family_config *c, const struct family_key *row, const char *name, struct scope *scope, struct err *err)
+{
+    struct str lacking = { 0 };
+    size_t n;
+    if (family_lacking(&lacking, &n, row->value, scope, err))
+        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s %s missing, but family %s makes key %s of %s",
+            n != 0 ? lacking.p : expr_text(row->value), n < 2 ? "is" : "are", c->family->name, name, n < 2 ? "it" : "one of them");
+    str_clear(&lacking);
+    return false;
+}
+
+bool
+family_config_check_keys(const struct keys *keys, struct family_config *c, struct err *err)
+{
+    for (size_t i = 0; i < c->family->keys.n; i++) {
+        struct family_key row = c->family->keys.at[i];
+        char name[512];
+        bool decides;
+        if (row.optional)
+            continue;
+        if (!family_key_decides(&decides, c->family, i, &c->scope, err))
+            return false;
+        if (!decides)
+            continue;
+        const char *prefix = prefix_of(c, &row);
+        snprintf(name, sizeof name, "%s%s%s", prefix ? prefix : "", prefix ? "." : "", row.name);
+        if (!keys_find(keys, name))
+            return no_value(c, &row, name, &c->scope, err);
+    }
+    return true;
+}
+
 bool
 family_config_keys(struct keys *keys, struct family_config *c, struct err *err)
 {

@@ -225,6 +225,7 @@ add_both(struct family_reader *r, const struct family_word *hf, const struct fam
     str_text(&a, suffix);
     str_add(&b, gguf->p, gguf->n - 1);
     str_text(&b, suffix);
+    row.bias = strcmp(suffix, "bias") == 0;
     bool ok = a.failed || b.failed ? err_memory(r->err, 0) : split_kept(r, &row, a.p, a.len) && add_row(r, &row, b.p, b.len);
     str_clear(&a);
     str_clear(&b);

@@ -174,16 +174,14 @@ static bool
 unknown(struct rows_work *w, const struct family_source *source, bool beyond, struct err *err)
 {
     char text[160], name[STR_SHOWN];
-    if (!beyond && w->how->skip_unknown) {
+    if (beyond) {
+        snprintf(text, sizeof text, "config.json declares fewer layers: %" PRIu64, w->main);
+        return rows_fail(source, ERR_MALFORMED, text, err);
+    }
+    if (w->how->skip_unknown)
         catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it",
             str_shown(name, source->name, source->name_len), w->family->name);
-        return true;
-    }
-    if (beyond)
-        snprintf(text, sizeof text, "config.json declares fewer layers: %" PRIu64, w->main);
-    else
-        snprintf(text, sizeof text, "family %s has no row for it; --skip-unknown leaves it out", w->family->name);
-    return rows_fail(source, ERR_MALFORMED, text, err);
+    return rows_add_unknown(&w->unknown, source, err);
 }
 
 /* Adds the outputs of a source by the rows with a tag, or without one. `shared`: only those that a file of multi-token
@@ -348,11 +346,18 @@ is_made(const void *of, const char *name, size_t n)
     return rows_find(of, name, n) != NULL;
 }
 
+/* Checks that nothing is missing, and then that nothing is unknown. */
 static bool
-check_needs(struct rows_work *w, struct err *err)
+check_all(struct rows_work *w, struct err *err)
 {
     bool partial = w->how->mtp_only && w->family->mtp.n != 0;
-    return w->how->allow_missing || partial || rows_check_needs(w->family, w->scope, w->main, is_made, w, err);
+    struct rows_needs needs = { .family = w->family, .scope = w->scope, .memory = w->memory, .unknown = &w->unknown,
+        .exists = is_made, .of = w };
+    char text[160];
+    if (!w->how->allow_missing && !partial && !rows_check_needs(&needs, err))
+        return false;
+    snprintf(text, sizeof text, "family %s has no row for it; --skip-unknown leaves it out", w->family->name);
+    return w->unknown.n == 0 || w->how->skip_unknown || rows_fail(w->unknown.at[0], ERR_MALFORMED, text, err);
 }
 
 bool
@@ -364,7 +369,7 @@ family_rows_choose(struct choice *choice, const struct family_tensors *how, stru
     w.matrices = ok ? rows_type(&w) : DTYPE_UNKNOWN;
     for (size_t i = 0; ok && i < family_sources_count(w.sources); i++)
         ok = add_source(&w, i, err);
-    ok = ok && check_needs(&w, err) && rows_list(choice, &w, err) && set_model(choice, &w, err);
+    ok = ok && check_all(&w, err) && rows_list(choice, &w, err) && set_model(choice, &w, err);
     if (ok)
         note_all(&w);
     how->scope->tensors = was;
@@ -372,6 +377,7 @@ family_rows_choose(struct choice *choice, const struct family_tensors *how, stru
     name_index_free(w.index);
     table_clear(&w.names);
     table_clear(&w.groups);
+    rows_clear_unknown(&w.unknown);
     free(w.when);
     free(w.out);
     free(w.member);

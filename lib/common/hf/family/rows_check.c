@@ -8,51 +8,6 @@
 #include "hf/same.h"
 #include "plan/delta.h"
 
-/* Returns the HF name of the first row that makes an output, as the family writes it. */
-static const char *
-first_row(const struct model_family *family, const char *gguf)
-{
-    for (size_t i = 0; i < family->rows.n; i++)
-        if (strcmp(family->rows.at[i].gguf, gguf) == 0)
-            return family->rows.at[i].hf;
-    return "no row";
-}
-
-/* Sets *s to the name of an output for layer b. */
-static bool
-need_name(struct str *s, const struct family_need *need, uint64_t b, struct err *err)
-{
-    const char *hole = strstr(need->gguf, "{b}");
-    s->len = 0;
-    if (hole)
-        str_format(s, "%.*s%" PRIu64 "%s", (int)(hole - need->gguf), need->gguf, b, hole + 3);
-    else
-        str_text(s, need->gguf);
-    return !s->failed || err_memory(err, s->len);
-}
-
-bool
-rows_check_needs(const struct model_family *family, struct scope *scope, uint64_t main,
-    bool (*exists)(const void *of, const char *name, size_t n), const void *of, struct err *err)
-{
-    struct str s = { 0 };
-    char shown[STR_SHOWN];
-    bool ok = true;
-    for (size_t i = 0; ok && i < family->needs.n; i++) {
-        const struct family_need *need = &family->needs.at[i];
-        uint64_t n = strstr(need->gguf, "{b}") ? main : 1;
-        for (uint64_t b = 0; ok && b < n; b++) {
-            bool applies = false;
-            ok = expr_true(&applies, need->when, scope, b, err) && need_name(&s, need, b, err);
-            if (ok && applies && !exists(of, s.p, s.len))
-                ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: missing, but required by family %s (%s); --allow-missing "
-                    "converts without it", str_shown(shown, s.p, s.len), family->name, first_row(family, need->gguf));
-        }
-    }
-    str_clear(&s);
-    return ok;
-}
-
 /* Sets *n to the value of a key row for layer b if it is a number. */
 static bool
 row_number(uint64_t *n, const struct family_key *row, struct scope *scope, uint64_t b, struct err *err)

@@ -44,6 +44,12 @@ struct left_out {
     uint64_t n, nbytes;
 };
 
+/* Tensors of the input that no row matches. Zeroed: none. */
+struct rows_unknown {
+    const struct family_source **at;    /* n of them; owned; borrowed from the sources */
+    size_t n, room;
+};
+
 struct rows_work {
     const struct family_tensors *how;
     const struct model_family *family;
@@ -63,7 +69,8 @@ struct rows_work {
     uint64_t main;
     enum dtype matrices;        /* DTYPE_UNKNOWN: as they are */
     uint64_t experts;           /* expert_count, or 0 */
-    struct left_out mtp, media, unknown;
+    struct left_out mtp, media;
+    struct rows_unknown unknown;
 };
 
 /* Fails about a source: "tensor NAME SHAPE: what". */
@@ -102,10 +109,25 @@ bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t
 enum { ROWS_SCALES = 2 };
 bool rows_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err);
 
-/* Checks `need` for layers below `main`: all outputs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its
- * first row. */
-bool rows_check_needs(const struct model_family *family, struct scope *scope, uint64_t main,
-    bool (*exists)(const void *of, const char *name, size_t n), const void *of, struct err *err);
+bool rows_add_unknown(struct rows_unknown *u, const struct family_source *source, struct err *err);
+void rows_clear_unknown(struct rows_unknown *u);
+
+/* Checks that the outputs which the family needs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its row,
+ * and an unknown tensor of the same layer, with the layout that it looks like. */
+struct rows_needs {
+    const struct model_family *family;
+    struct scope *scope;
+    struct catalog *memory;
+    const struct rows_unknown *unknown;
+    bool back;                  /* the names of unknown tensors are GGUF names */
+    bool (*exists)(const void *of, const char *name, size_t n);
+    const void *of;
+    uint64_t main, layers;      /* set here */
+};
+bool rows_check_needs(struct rows_needs *n, struct err *err);
+
+/* Writes the HF name of a row for layer b and expert x, cut if it is very long, and returns it. */
+const char *rows_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x);
 
 /* Sets *n to the largest number that the rows of a key give, for all layers if it is a list; 0 if none does. */
 bool rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err);

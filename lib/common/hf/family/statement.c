@@ -301,11 +301,20 @@ static bool
 run_need(struct family_reader *r, struct expr *when)
 {
     for (size_t i = 1; i < r->nwords; i++) {
-        struct family_need need = { .when = when };
+        struct family_need need = { .when = when, .optional = family_word_is(r, 0, "optional") };
         if (!check_pattern(r, i) || !take(r, &need.gguf, i) || !FAMILY_ADD(r, r->family->needs, need))
             return false;
     }
     return true;
+}
+
+static bool
+run_older(struct family_reader *r, struct expr *when)
+{
+    struct family_older older;
+    (void)when;
+    return check_pattern(r, 1) && take(r, &older.text, 1) && family_string(r, &older.layout, 2)
+        && FAMILY_ADD(r, r->family->older, older);
 }
 
 static bool
@@ -423,13 +432,17 @@ take_type(struct family_reader *r, struct family_key *key)
         enum meta_type type;
     } types[] = { { "u32", "[u32]", META_U32 }, { "i32", "[i32]", META_I32 }, { "f32", "[f32]", META_F32 },
         { "bool", "[bool]", META_BOOL }, { "str", "[str]", META_STRING } };
+    struct family_word *w = &r->word[2], all = *w;
+    key->optional = w->n > 1 && w->p[w->n - 1] == '?';
+    w->n -= key->optional;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         key->type = types[i].type;
         key->array = family_word_is(r, 2, types[i].array);
         if (key->array || family_word_is(r, 2, types[i].name))
             return true;
     }
-    return family_expected(r, r->word[2].p, r->word[2].n, "the type u32, i32, f32, bool or str, in brackets for an array");
+    return family_expected(r, all.p, all.n, "the type u32, i32, f32, bool or str, in brackets for an array, then '?' if the key may "
+        "be absent");
 }
 
 static bool
@@ -447,6 +460,17 @@ run_key(struct family_reader *r, struct expr *when)
     if (key.each && !key.array)
         return family_expected(r, r->word[2].p, r->word[2].n, "a type in brackets before 'each'");
     return FAMILY_ADD(r, r->family->keys, key);
+}
+
+static bool
+run_ignore(struct family_reader *r, struct expr *when)
+{
+    for (size_t i = 1; i < r->nwords; i++) {
+        struct family_ignore ignore = { .when = when };
+        if (!take(r, &ignore.key, i) || !FAMILY_ADD(r, r->family->ignores, ignore))
+            return false;
+    }
+    return true;
 }
 
 static bool
@@ -507,8 +531,9 @@ static const struct statement_row {
     { "let", 3, MANY, false, run_let }, { "rename", 1, 2, false, run_rename }, { "mtp", 1, MANY, true, run_mtp },
     { "drop", 1, MANY, true, run_drop }, { "zero", 1, MANY, true, run_zero }, { "same", 2, 2, true, run_same },
     { "tensor", 2, MANY, true, family_tensor }, { "alias", 2, 2, true, run_alias }, { "split", 5, MANY, true, run_split },
-    { "fallback", 2, MANY, true, run_fallback },
-    { "make", 2, 2, true, run_make }, { "need", 1, MANY, true, run_need }, { "key", 2, MANY, true, run_key },
+    { "fallback", 2, MANY, true, run_fallback }, { "make", 2, 2, true, run_make }, { "need", 1, MANY, true, run_need },
+    { "optional", 1, MANY, true, run_need }, { "older", 2, 2, false, run_older }, { "ignore", 1, MANY, true, run_ignore },
+    { "key", 2, MANY, true, run_key },
     { "rope", 0, 0, false, run_rope }, { "back", 2, MANY, true, run_back }, { "const", 2, MANY, true, run_const },
     { "refuse", 2, MANY, false, run_refuse }, { "malformed", 2, MANY, false, run_malformed }, { "warn", 2, MANY, false, run_warn },
 };
