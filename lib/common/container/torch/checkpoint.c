@@ -217,7 +217,7 @@ check_order(const struct rebuilt *r, const char *name, struct err *err)
 static uint64_t
 begin_of(const struct rebuilt *r)
 {
-    return r->numel != 0 ? r->offset / torch_type_codes(r->type) * r->type->item : 0;
+    return r->numel != 0 ? r->offset / r->type->codes * r->type->item : 0;
 }
 
 /* Counts single elements in the last dimension of a tensor whose elements are pairs for torch, as safetensors does: [2, 4] is

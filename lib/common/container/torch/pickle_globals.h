@@ -36,20 +36,14 @@ struct torch_type {
     enum dtype dtype;           /* DTYPE_UNKNOWN: amn has no such type */
     uint8_t item;               /* bytes of an element; 0: torch cannot save it */
     uint8_t word;               /* bytes of one byte-swapped unit */
-    uint8_t codes;              /* elements of the tensor in one of the storage's; 0: one, as for most */
+    uint8_t codes;              /* elements of the tensor in one of the storage's */
 };
-
-static inline uint64_t
-torch_type_codes(const struct torch_type *t)
-{
-    return t->codes != 0 ? t->codes : 1;
-}
 
 /* Sets *nbytes to the bytes of n elements; false if that overflows 64 bits. */
 static inline bool
 torch_type_bytes(uint64_t *nbytes, const struct torch_type *t, uint64_t n)
 {
-    return num_mul(nbytes, num_ceil_div(n, torch_type_codes(t)), t->item);
+    return num_mul(nbytes, num_ceil_div(n, t->codes), t->item);
 }
 
 struct pickle_global {

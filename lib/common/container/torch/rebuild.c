@@ -208,7 +208,7 @@ take_geometry(const struct rebuild_job *j, const struct pickle_value *args, cons
         r->type = type;
     if (r->type->item == 0)             /* torch never writes it, so its format is unknown */
         return bad(j, ERR_UNSUPPORTED, "dtype is %s, which torch cannot save", r->type->name);
-    if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item * torch_type_codes(r->type)))
+    if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item * r->type->codes))
         return bad(j, ERR_MALFORMED, "offset is not a multiple of the element size, or overflows");
     return rebuild_check(r, j->name, j->err);
 }
