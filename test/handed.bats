@@ -461,3 +461,33 @@ PY
     [ "$(wc -l <said)" -eq 2 ]
     "$helpers/no-controls" said
 }
+
+@test "a directory whose model is of a format that is only named: 69, by name; another model in it is read" {
+    samples s
+    mkdir onnx keras orbax coreml openvino
+    cp s/69-onnx onnx/model.onnx
+    cp s/69-hdf5 keras/tf_model.h5
+    printf '\014\333\072\052%040d' 0 >orbax/manifest.ocdbt
+    printf '{\n    "fileFormatVersion": "1.0.0",\n    "itemInfoEntries": {}\n}\n' >coreml/Manifest.json
+    printf '<?xml version="1.0"?>\n<net name="m" version="11">\n\t<layers>\n' >openvino/model.xml
+    head -c 48 /dev/zero | tr '\0' 'x' >openvino/model.bin
+    while read -r folder text; do
+        for t in amn-parse amn-inspect amn-remember; do
+            try 69 $t $folder
+            grep -qF "this is $text" err || { cat err; return 1; }
+            is_empty out
+        done
+        cp "$fx/good-plain.safetensors" $folder/model.safetensors
+        try 0 amn-remember $folder
+    done <<'END'
+onnx an ONNX model
+keras an HDF5 file, probably a Keras model
+orbax an Orbax checkpoint of JAX
+coreml a Core ML model
+openvino an OpenVINO model
+END
+    mkdir xml
+    echo '<a/>' >xml/notes.xml
+    try 66 amn-remember xml
+    grep -q 'the directory has no model file' err
+}

@@ -16,11 +16,11 @@
 /* File names of one rank; a '*' in front makes the rest a suffix. The first step that matches any
  * file decides, and must match exactly one. */
 struct candidate_step {
-    const char *pattern[5];
+    const char *pattern[12];
     bool rival;                 /* worth a warning if another one is read; if not set, the file is usually another copy of the
                                  * same model */
     bool shards;                /* match only the first shard of a complete set that no index lists */
-    bool first;                 /* several matches are one model, of a format that is only named: the first one shows it */
+    bool foreign;               /* files of formats that are only named, of which the first shows the format */
 };
 
 /* A UQFF model: files with the quantized weights, and one with all others, which must not pass for a model. */
@@ -42,7 +42,8 @@ static const struct candidate_step steps[] = {
     { { "*.gguf.gz", "*.gguf.zst", "*.gguf.xz" }, true, false, false },
     { { "*.bin.index.json" }, false, false, false },
     { { "*.npz", "*.npy", "*.pth", "*.pt", "*.bin" }, false, false, false },
-    { { UQFF }, false, false, true },
+    { { UQFF, "*.onnx", "*.h5", "*.keras", "*.msgpack", "*.xml", "*.tflite", "*.pte", "*.ort", "saved_model.pb", "manifest.ocdbt",
+        "Manifest.json" }, false, false, true },
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
@@ -116,12 +117,33 @@ is_same_model(const char *a, const char *b)
 
 /* --- steps --------------------------------------------------------------------------------------------- */
 
+/* Returns true if the directory has a file of this name with another ending. */
+static bool
+has_beside(const struct candidates *c, const char *name, const char *ending, const char *other)
+{
+    struct str s = { 0 };
+    size_t n = strlen(name);
+    bool found = str_strip(name, &n, ending);
+    str_add(&s, name, n);
+    str_text(&s, other);
+    found = found && !s.failed && bsearch(s.p, c->names.name, c->names.n, sizeof *c->names.name, compare_name);
+    str_clear(&s);
+    return found;
+}
+
+/* Returns true if the file belongs to a model of OpenVINO, X.xml and X.bin, as its weights; or is XML of something else. */
+static bool
+is_openvino_part(const struct candidates *c, const char *name)
+{
+    return has_beside(c, name, ".bin", ".xml") || (str_ends(name, ".xml") && !has_beside(c, name, ".xml", ".bin"));
+}
+
 /* Returns true if the file has what a UQFF model in the directory does not quantize. */
 static bool
 is_uqff_rest(const struct candidates *c, const char *name)
 {
     bool found = false;
-    for (size_t i = 0; c && strcmp(name, uqff_rest) == 0 && !found && i < c->names.n; i++)
+    for (size_t i = 0; strcmp(name, uqff_rest) == 0 && !found && i < c->names.n; i++)
         found = str_ends(c->names.name[i], &UQFF[1]);
     return found;
 }
@@ -131,7 +153,7 @@ static const struct candidate_step *
 step_of(const struct candidates *c, const char *name)
 {
     struct configs_part part;
-    for (size_t i = 0; i < STEPS && !is_uqff_rest(c, name); i++)
+    for (size_t i = 0; i < STEPS && !(c && (is_uqff_rest(c, name) || is_openvino_part(c, name))); i++)
         if (step_matches(&steps[i], name) && (!steps[i].shards || (c && configs_shard(&part, name) && part.number == 1
                 && !is_indexed(c, name) && is_complete(c, name, &part))))
             return &steps[i];
@@ -141,7 +163,8 @@ step_of(const struct candidates *c, const char *name)
 bool
 candidates_is_model(const char *name)
 {
-    return step_of(NULL, name) != NULL;
+    const struct candidate_step *step = step_of(NULL, name);
+    return step && !step->foreign;
 }
 
 static bool
@@ -154,7 +177,7 @@ list(struct candidates *c, const char *dir, struct err *err)
     bool ok = true;
     while (ok && (name = folder_next(d, err)) != NULL) {
         c->distributed = c->distributed || strcmp(name, ".metadata") == 0 || str_ends(name, ".distcp");
-        ok = !candidates_is_model(name) || names_add(&c->names, name, strlen(name), err);
+        ok = !step_of(NULL, name) || names_add(&c->names, name, strlen(name), err);
     }
     closedir(d);
     names_sort(&c->names);
@@ -274,7 +297,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
     bool ok = list(c, dir, err);
     for (size_t i = 0; ok && i < c->names.n; i++) {
         const struct candidate_step *step = step_of(c, c->names.name[i]);
-        if (!step || (best && (step > best || (step == best && step->first))))
+        if (!step || (best && (step > best || (step == best && step->foreign))))
             continue;
         c->chosen = step == best ? NULL : c->names.name[i];
         best = step;
@@ -310,7 +333,7 @@ candidates_usual(size_t i)
     enum { PATTERNS = sizeof steps->pattern / sizeof *steps->pattern };
     for (size_t k = 0; k < STEPS * PATTERNS; k++) {
         const char *pattern = steps[k / PATTERNS].pattern[k % PATTERNS];
-        if (pattern && *pattern != '*' && i-- == 0)
+        if (pattern && *pattern != '*' && !steps[k / PATTERNS].foreign && i-- == 0)
             return pattern;
     }
     return NULL;

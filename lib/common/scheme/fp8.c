@@ -164,6 +164,29 @@ is_fused(const struct table_match *f)
     return find_fused(f->claims, f->codes, &ignored) != NULL;
 }
 
+/* Finds the one scale of a table that lies in parts: P.weight_scale of P.part.weight, where there is no P.weight. NULL if there is
+ * none. Source: vLLM's loader of Qwen4Exp. */
+static const struct tensor *
+find_of_table(const struct claims *c, const struct tensor *codes)
+{
+    struct part_name p;
+    uint64_t n;
+    if (!claims_strip_name(codes, ".weight", &p))
+        return NULL;
+    while (p.base_len != 0 && p.base[p.base_len - 1] != '.')
+        p.base_len--;
+    if (p.base_len == 0 || claims_find(c, p.base, p.base_len, "weight"))
+        return NULL;
+    const struct tensor *t = claims_find(c, p.base, p.base_len, "weight_scale");
+    return t && dtype_is_float(t->dtype) && shape_numel(&t->shape, &n) && n == 1 ? t : NULL;
+}
+
+static bool
+is_of_table(const struct table_match *f)
+{
+    return find_of_table(f->claims, f->codes) != NULL;
+}
+
 /* Excludes F8 scales of something else, and tensors that are not parameters: a name without a module, other than "weight",
  * is data, as in a file of single tensors. */
 static bool
@@ -203,11 +226,14 @@ fit(struct table_match *found, struct weight *w, struct err *err)
     const struct tensor *zero = table_found(found, ROLE_ZERO_POINT);
     if (found->row->is == is_fused)
         w->part[SCALE] = find_fused(c, found->codes, &m);
+    bool shared = m.split || found->row->is == is_of_table;
+    if (found->row->is == is_of_table)
+        w->part[SCALE] = find_of_table(c, found->codes);
     if (!w->part[SCALE])        /* as if it were 1; fp8_finish decides later if that is allowed */
         fp8_set_single(w, &f, 0);
-    bool ok = smooth_check(w->part[SMOOTH], found->codes, f.cols, err) && (!m.split || check_fused(w, err))
+    bool ok = smooth_check(w->part[SMOOTH], found->codes, f.cols, err) && (!shared || check_fused(w, err))
         && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
-        && (!m.split || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
+        && (!shared || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
         && zeros_check(c, zero, "an FP8 weight", err);
     f.comfy = ok && comfy_marker_is_there(c, found->codes);
     f.divides = ok && is_inverse(c, w->part[SCALE]);
@@ -349,6 +375,7 @@ static const struct scheme_row rows[] = {
         OR("_scales_inv"), OR("_weight_scale") } },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_fused,
         .companions = { SMOOTH_PART, ZERO_POINT_PART } },
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_of_table },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .companions = { SMOOTH_PART } },
     { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .is = is_cast },
 };
