@@ -156,7 +156,7 @@ gemm_fit(struct table_match *f, struct weight *w, struct err *err)
     awq.blocks = (struct blocks){ .rows = dim_cols(w->part[SCALES]), .cols = dim_rows(f->codes), .b0 = 1,
         .b1 = gemm_group(f) };
     uint64_t declared;
-    return declared_groups(&declared, &f->contradiction, f->claims, &f->base, w->part[SCALES], awq.blocks.cols,
+    return declared_groups(&declared, &f->doubt, f->claims, &f->base, w->part[SCALES], awq.blocks.cols,
             dim_rows(w->part[SCALES]), err)
         && check_zeros(f, w, &awq, err) && shape_weight(f, w, &awq, err);
 }

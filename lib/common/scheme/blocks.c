@@ -17,7 +17,7 @@ set(struct blocks *b, uint64_t b0, uint64_t b1, uint64_t per_row, uint64_t per_m
 }
 
 /* Finds the blocks that config.json declares for a matrix of scales k0 x k1. *known is false if there are none, or if the scales
- * contradict them, which f->contradiction then explains. */
+ * contradict them, which f->doubt then explains. */
 static bool
 find_declared(uint64_t block[2], bool *known, const struct blocks *b, struct table_match *f, const struct tensor *scale,
     const uint64_t k[2], struct err *err)
@@ -27,14 +27,14 @@ find_declared(uint64_t block[2], bool *known, const struct blocks *b, struct tab
     if (!config_block_size(f->claims->config, f->base.base, f->base.base_len, block, known, err))
         return false;
     if (*known) {
-        bool ok = declared_blocks(&f->contradiction, f->claims, scale, n, block, k, err);
-        *known = !f->contradiction;
+        bool ok = declared_blocks(&f->doubt, f->claims, scale, n, block, k, err);
+        *known = !f->doubt;
         return ok;
     }
     if (k[0] != b->rows)
         return true;
     block[0] = 1;
-    if (!declared_groups(&size, &f->contradiction, f->claims, &f->base, scale, b->cols, k[1], err))
+    if (!declared_groups(&size, &f->doubt, f->claims, &f->base, scale, b->cols, k[1], err))
         return false;
     *known = size != 0;
     block[1] = size;
@@ -50,8 +50,8 @@ find_blocks(struct blocks *b, enum blocks_result *result, struct table_match *f,
     bool known;
     if (!find_declared(block, &known, b, f, scale, k, err))
         return false;
-    *result = f->contradiction ? BLOCKS_OPEN : BLOCKS_FOUND;
-    if (f->contradiction) {
+    *result = f->doubt ? BLOCKS_OPEN : BLOCKS_FOUND;
+    if (f->doubt) {
         block[0] = block[1] = 1;
     } else if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
         block[1] = b->cols / num_max(k[1], 1);          /* without other information, groups divide the columns */

@@ -25,7 +25,7 @@ enum blocks_result {
 };
 
 /* Maps scales to stacked matrices of rows x cols, as many as the codes have. If config.json declares other blocks, the
- * result is BLOCKS_OPEN and f->contradiction says why. Returns false with err set if config.json is wrong. */
+ * result is BLOCKS_OPEN and f->doubt says why. Returns false with err set if config.json is wrong. */
 bool blocks_find(struct blocks *b, enum blocks_result *result, struct table_match *f, const struct tensor *scale,
     uint64_t rows, uint64_t cols, struct err *err);
 

@@ -200,22 +200,6 @@ claims_rename(struct claims *c, struct weight *w, const struct part_name *base, 
     return true;
 }
 
-bool
-claims_is_zero(const struct claims *c, const struct tensor *t, bool *zero, struct err *err)
-{
-    enum { MOST = 16 << 20 };
-    uint64_t size = dtype_facts(t->dtype)->bytes, n = t->extent.nbytes;
-    uint8_t sign = dtype_facts(t->dtype)->kind == DTYPE_IS_FLOAT ? 0x80 : 0;       /* in the last byte of an element */
-    *zero = true;
-    if (!c->contents || n == 0)
-        return true;
-    uint8_t *p = claims_read(c, t, MOST, "bytes of zero points", err);
-    for (uint64_t i = 0; p && i < n; i++)
-        *zero = *zero && (p[i] & ~(i % size == size - 1 ? sign : 0)) == 0;
-    free(p);
-    return p != NULL;
-}
-
 static bool
 add_weight(struct claims *c, const struct weight *w, struct err *err)
 {

@@ -89,9 +89,6 @@ bool claims_share(struct claims *c, const struct tensor *companion, const struct
 bool claims_take_for(struct claims *c, const struct tensor *companion, const struct weight *w, enum role role,
     struct err *err);
 
-/* Sets *zero to whether all values of a tensor are zero; true if only headers may be read. Fails with ERR_LIMIT at 16 MiB. */
-bool claims_is_zero(const struct claims *c, const struct tensor *t, bool *zero, struct err *err);
-
 /* Reports that a part of a weight is missing. The error is ERR_MALFORMED; for a single shard, whose other parts may be in
  * other files, it is ERR_UNSUPPORTED and names the input to give instead. Arguments as for err_set; always returns false. */
 bool claims_missing(const struct claims *c, uint64_t at, struct err *err, const char *format, ...)

@@ -8,24 +8,45 @@
 
 enum { DEPTH = 8 };             /* of objects in the quantization block */
 
+/* The scales of n rows or columns: `found` of them, which blocks of the declared size do not give. */
+struct contradiction {
+    struct doubt doubt;
+    uint64_t n, block, found;
+    bool rows;
+};
+
+/* Names both numbers. */
 static bool
-contradict(const struct contradiction **out, struct claims *c, const struct contradiction *why, struct err *err)
+refuse(const struct weight *w, struct err *err)
+{
+    const struct contradiction *why = (const struct contradiction *)w->doubt;
+    const struct tensor *t = why->doubt.tensor;
+    const char *axis = why->rows ? "rows" : "columns";
+    char name[STR_SHOWN];
+    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: %" PRIu64 " scales for %" PRIu64 " %s, but blocks of %" PRIu64
+        " as declared in config.json would have %" PRIu64 "; correct config.json, or use another version of the model",
+        str_shown(name, t->name, t->name_len), why->found, why->n, axis, why->block, num_ceil_div(why->n, why->block));
+}
+
+static bool
+contradict(const struct doubt **out, struct claims *c, const struct contradiction *why, struct err *err)
 {
     struct contradiction *own = claims_alloc(c, sizeof *own, err);
-    if (own)
-        *own = *why;
-    *out = own;
-    return own != NULL;
+    if (!own)
+        return false;
+    *own = *why;
+    *out = &own->doubt;
+    return true;
 }
 
 bool
-declared_blocks(const struct contradiction **out, struct claims *c, const struct tensor *scale, const uint64_t n[2],
+declared_blocks(const struct doubt **out, struct claims *c, const struct tensor *scale, const uint64_t n[2],
     const uint64_t block[2], const uint64_t k[2], struct err *err)
 {
     *out = NULL;
     for (unsigned i = 0; i < 2; i++)
         if (num_ceil_div(n[i], block[i]) != k[i])
-            return contradict(out, c, &(struct contradiction){ scale, n[i], block[i], k[i], i == 0 }, err);
+            return contradict(out, c, &(struct contradiction){ { refuse, scale }, n[i], block[i], k[i], i == 0 }, err);
     return true;
 }
 
@@ -58,7 +79,7 @@ declared_by_module(const struct claims *c)
 }
 
 bool
-declared_groups(uint64_t *size, const struct contradiction **out, struct claims *c, const struct part_name *module,
+declared_groups(uint64_t *size, const struct doubt **out, struct claims *c, const struct part_name *module,
     const struct tensor *scale, uint64_t n, uint64_t k, struct err *err)
 {
     const json_t *block = config_block(c->config), *value = NULL;
@@ -75,16 +96,5 @@ declared_groups(uint64_t *size, const struct contradiction **out, struct claims 
     }
     if (first == 0 || *size != 0)
         return true;
-    return contradict(out, c, &(struct contradiction){ scale, n, first, k, false }, err);
-}
-
-bool
-declared_refuse(const struct contradiction *why, struct err *err)
-{
-    const struct tensor *t = why->scale;
-    const char *axis = why->rows ? "rows" : "columns";
-    char name[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: %" PRIu64 " scales for %" PRIu64 " %s, but blocks of %" PRIu64
-        " as declared in config.json would have %" PRIu64 "; correct config.json, or use another version of the model",
-        str_shown(name, t->name, t->name_len), why->found, why->n, axis, why->block, num_ceil_div(why->n, why->block));
+    return contradict(out, c, &(struct contradiction){ { refuse, scale }, n, first, k, false }, err);
 }

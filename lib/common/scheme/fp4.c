@@ -62,7 +62,7 @@ check_declared(struct table_match *f, const struct weight *w, const struct fp4 *
 {
     uint64_t ignored;
     return (form->scale == DTYPE_F8_E8M0 && !declared_by_module(f->claims))
-        || declared_groups(&ignored, &f->contradiction, f->claims, &f->base, w->part[FP4_SCALE], n, n / form->group, err);
+        || declared_groups(&ignored, &f->doubt, f->claims, &f->base, w->part[FP4_SCALE], n, n / form->group, err);
 }
 
 /* Completes `form` and the shape for a weight that stores two codes of a row, or of a column, in a byte. */

@@ -3,6 +3,7 @@
  *     P.weight  or  X              float8 codes
  *     P.weight_scale_inv, X_scale_inv, X_scale, X_scales_inv, X_weight_scale (ModelOpt's experts), P.scale,
  *     P.qscale_weight, P.scale_weight
+ *     Q.weight_scale               [1], where P is Q.part_N: a table in parts with one scale
  *     P.pre_quant_scale            [in] a factor for each column, folded into the weight (smooth.h)
  *     P.weight_zero_point          all zero; ModelSlim calls it P.weight_offset
  *
@@ -164,8 +165,8 @@ is_fused(const struct table_match *f)
     return find_fused(f->claims, f->codes, &ignored) != NULL;
 }
 
-/* Finds the one scale of a table that lies in parts: P.weight_scale of P.part.weight, where there is no P.weight. NULL if there is
- * none. Source: vLLM's loader of Qwen4Exp. */
+/* Finds the one scale of a table that is stored in parts, P.weight_scale of P.part_N.weight, where there is not one P.weight. NULL
+ * if nothing fits. Source: vLLM's loader of Qwen4Exp. */
 static const struct tensor *
 find_of_table(const struct claims *c, const struct tensor *codes)
 {
@@ -173,11 +174,14 @@ find_of_table(const struct claims *c, const struct tensor *codes)
     uint64_t n;
     if (!claims_strip_name(codes, ".weight", &p))
         return NULL;
-    while (p.base_len != 0 && p.base[p.base_len - 1] != '.')
-        p.base_len--;
-    if (p.base_len == 0 || claims_find(c, p.base, p.base_len, "weight"))
+    size_t len = p.base_len;
+    while (len != 0 && isdigit((unsigned char)p.base[len - 1]))
+        len--;
+    if (len == p.base_len || len == 0 || p.base[len - 1] != '_')
         return NULL;
-    const struct tensor *t = claims_find(c, p.base, p.base_len, "weight_scale");
+    while (len != 0 && p.base[len - 1] != '.')
+        len--;
+    const struct tensor *t = len != 0 && !claims_find(c, p.base, len, "weight") ? claims_find(c, p.base, len, "weight_scale") : NULL;
     return t && dtype_is_float(t->dtype) && shape_numel(&t->shape, &n) && n == 1 ? t : NULL;
 }
 

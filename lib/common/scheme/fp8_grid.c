@@ -116,7 +116,7 @@ find_declared(struct claims *c, struct weight *w, const struct fp8_cover *m, con
     if (!config_ignores(c->config, p.base, p.base_len, &ignored, err))
         return false;
     *known = !ignored && (declared_by_module(c) || !dtype_in(E8M0, w->part[SCALE]->dtype) || !covers(m, mx, grid));
-    return !*known || declared_blocks(&w->contradiction, c, w->part[SCALE], n, block, grid, err);
+    return !*known || declared_blocks(&w->doubt, c, w->part[SCALE], n, block, grid, err);
 }
 
 /* Finds the block size that gives a grid of scales. */
@@ -128,7 +128,7 @@ find_blocks(struct claims *c, struct weight *w, struct fp8_weight *f, const stru
     bool known;
     if (!find_declared(c, w, m, grid, advised, &known, err))
         return false;
-    if (w->contradiction) {
+    if (w->doubt) {
         f->advice = ADVICE_NEEDED;
         block[0] = m->rows;
         block[1] = m->cols;

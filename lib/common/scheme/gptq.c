@@ -118,7 +118,7 @@ find_group(struct claims *c, struct weight *w, struct gptq *q, struct err *err)
 {
     const struct part_name module = claims_module_name(w->part[CODES]);
     uint64_t declared;
-    if (!declared_groups(&declared, &w->contradiction, c, &module, w->part[SCALES], q->in, q->groups, err))
+    if (!declared_groups(&declared, &w->doubt, c, &module, w->part[SCALES], q->in, q->groups, err))
         return false;
     q->group = num_max(num_ceil_div(q->in, num_max(q->groups, 1)), 1);
     if (declared != 0) {

@@ -211,7 +211,7 @@ check_declared(struct table_match *f, const struct weight *w, const json_t *bloc
     if (bits == 0 || group == 0 || is_empty(w->part[CODES], w->part[SCALES]))
         return true;
     const uint64_t n[2] = { 1, words > UINT64_MAX / 32 ? 0 : words * 32 / bits }, size[2] = { 1, group };
-    return declared_blocks(&f->contradiction, f->claims, w->part[SCALES], n, size,
+    return declared_blocks(&f->doubt, f->claims, w->part[SCALES], n, size,
         (const uint64_t[]){ 1, dim_cols(w->part[SCALES]) }, err);
 }
 

@@ -9,7 +9,6 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
-#include "scheme/declared.h"
 #include "scheme/fp8.h"
 #include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
@@ -255,10 +254,10 @@ check_weight(const struct roles *r, const struct weight *w, struct err *err)
     char shown[STR_SHOWN], detail[SCHEME_DETAIL];
     if (!check_signs(w, err))
         return false;
-    if (w->contradiction)
-        return declared_refuse(w->contradiction, err);
+    if (w->doubt && !r->rotated)
+        return w->doubt->refuse(w, err);
     if (w->scheme->decode && !w->vague)
-        return !w->unclaimed || r->rotated || siblings_refuse(w, err);
+        return true;
     w->scheme->describe(w, detail);
     return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
         str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",

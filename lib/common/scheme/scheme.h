@@ -24,7 +24,13 @@ enum { SCHEME_BACK = 32 << 10 };
 
 struct scheme;
 struct delta;
-struct contradiction;       /* declared.h */
+struct weight;
+
+/* Why a weight is not decoded although its scheme is (siblings.h, declared.h). */
+struct doubt {
+    bool (*refuse)(const struct weight *w, struct err *err);    /* fails with ERR_UNSUPPORTED */
+    const struct tensor *tensor;                                /* which raises it; borrowed */
+};
 
 struct weight {
     const struct scheme *scheme;
@@ -36,8 +42,7 @@ struct weight {
     struct shape shape;                         /* of the output tensor; borrowed */
     const struct tensor *part[SCHEME_PARTS];    /* [0] the codes, then companions; NULL if absent */
     const struct delta *delta;                  /* a change of its elements (plan/delta.h), or NULL; borrowed */
-    const struct tensor *unclaimed;             /* a tensor beside it that may be a part of it (siblings.h), or NULL; borrowed */
-    const struct contradiction *contradiction;  /* why its shapes are not what config.json declares (declared.h), or NULL */
+    const struct doubt *doubt;                  /* or NULL; lives as long as the catalog */
     const void *own;                            /* the scheme's own numbers; live as long as the catalog */
 };
 

@@ -8,6 +8,7 @@
 #include "scheme/fp8.h"
 #include "scheme/roles_priv.h"
 #include "scheme/table.h"
+#include "scheme/zeros.h"
 
 /* A tensor beside a weight. `rest` is its name after that of the module or of the weight, and the '.' or '_' that follows. */
 struct sibling {
@@ -180,7 +181,7 @@ static bool
 is_zero_offset(const struct claims *c, const struct sibling *s, bool *zero, struct err *err)
 {
     *zero = !s->joined && is_word(s, "weight_offset");
-    return !*zero || claims_is_zero(c, s->t, zero, err);
+    return !*zero || zeros_test(c, s->t, zero, err);
 }
 
 /* Returns true if --allow-unclaimed names the tensor, and counts it for the globs. */
@@ -203,9 +204,22 @@ is_allowed(const struct claims *c, const struct tensor *t, size_t *used)
 
 struct siblings_found {
     size_t dropped, allowed, unclaimed;
-    const struct sibling *first;
+    const struct tensor *first;         /* unclaimed */
     size_t used[ROLES_ALLOWED];         /* tensors that each glob of --allow-unclaimed matches */
 };
+
+/* Names the weight, the tensor beside it and the scheme. */
+static bool
+refuse(const struct weight *w, struct err *err)
+{
+    const struct tensor *t = w->doubt->tensor;
+    char name[STR_SHOWN], weight[STR_SHOWN], detail[SCHEME_DETAIL];
+    w->scheme->describe(w, detail);
+    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: is stored beside weight %s, but %s%s%s%s has no such part, so the weight "
+        "may be wrong without it; use another version of the model, or copy it as it is with --allow-unclaimed GLOB",
+        str_shown(name, t->name, t->name_len), str_shown(weight, w->name, w->name_len), w->scheme->name, *detail ? " (" : "",
+        detail, *detail ? ")" : "");
+}
 
 /* Examines one tensor beside a weight. */
 static bool
@@ -228,11 +242,15 @@ examine(struct claims *c, const struct sibling *s, struct siblings_found *found,
         return true;
     if (is_allowed(c, s->t, found->used)) {
         found->allowed++;
-    } else {
-        found->unclaimed++;
-        s->w->unclaimed = s->w->unclaimed ? s->w->unclaimed : s->t;
+        return true;
     }
-    return true;
+    found->first = found->unclaimed++ == 0 ? s->t : found->first;
+    struct doubt *doubt = s->w->doubt ? NULL : claims_alloc(c, sizeof *doubt, err);
+    if (doubt) {
+        *doubt = (struct doubt){ refuse, s->t };
+        s->w->doubt = doubt;
+    }
+    return s->w->doubt != NULL;
 }
 
 /* Says what a report should say, and what was dropped or copied. */
@@ -240,9 +258,7 @@ static void
 tell(struct claims *c, const struct siblings_found *found)
 {
     char name[STR_SHOWN];
-    const struct tensor *first = NULL;
-    for (size_t i = 0; i < c->roles->nweights && !first; i++)
-        first = c->roles->weights[i].unclaimed;
+    const struct tensor *first = found->first;
     if (first && !c->contents)
         claims_warn(c, "unknown tensors beside quantized weights, which cannot be decoded for that reason: %zu, "
             "such as %s", found->unclaimed, str_shown(name, first->name, first->name_len));
@@ -285,16 +301,4 @@ siblings_check(struct claims *c, struct err *err)
             ok = examine(c, &s, &found, err);
     tell(c, &found);
     return ok && check_globs(c, &found, err);
-}
-
-bool
-siblings_refuse(const struct weight *w, struct err *err)
-{
-    const struct tensor *t = w->unclaimed;
-    char name[STR_SHOWN], weight[STR_SHOWN], detail[SCHEME_DETAIL];
-    w->scheme->describe(w, detail);
-    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: is stored beside weight %s, but %s%s%s%s has no such part, so the weight "
-        "may be wrong without it; use another version of the model, or copy it as it is with --allow-unclaimed GLOB",
-        str_shown(name, t->name, t->name_len), str_shown(weight, w->name, w->name_len), w->scheme->name, *detail ? " (" : "",
-        detail, *detail ? ")" : "");
 }

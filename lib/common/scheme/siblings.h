@@ -11,7 +11,7 @@
  *     companions of activations and caches (table_idle)            assigned to the weight, and so dropped
  *     P.weight_offset, if all zero                                 likewise
  *     what --allow-unclaimed names                                 kept
- *     all others                                                   w->unclaimed: the weight is not decoded (roles_decodable)
+ *     all others                                                   a doubt: the weight is not decoded (roles_decodable)
  *
  * Such a tensor may hold half of the weight, whatever its name: an offset, a second scale, a rotation. In GGUF, a weight is
  * complete in its blocks, and what is beside it belongs to the architecture. Fails with ERR_USAGE if a glob of
@@ -20,8 +20,5 @@ bool siblings_check(struct claims *c, struct err *err);
 
 /* Returns true if a tensor is beside a weight that was recognised, other than a float8 weight without a scale. */
 bool siblings_is_beside(const struct claims *c, const struct tensor *t);
-
-/* Fails with ERR_UNSUPPORTED, naming the weight, the tensor beside it and the scheme. */
-bool siblings_refuse(const struct weight *w, struct err *err);
 
 #endif

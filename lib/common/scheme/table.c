@@ -309,7 +309,7 @@ table_look(struct table_match *f, struct weight *w, struct err *err)
             w->part[f->row->companions[i].part] = f->with[i];
     if (f->scheme->fit && !f->scheme->fit(f, w, err))
         return CLAIM_FAIL;
-    w->contradiction = f->contradiction ? f->contradiction : w->contradiction;
+    w->doubt = f->doubt ? f->doubt : w->doubt;
     return CLAIM_YES;
 }
 

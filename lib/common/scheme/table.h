@@ -102,7 +102,7 @@ struct table_match {
     const struct tensor *with[COMPANIONS];      /* indexed like row->companions; a tensor found by an alias is stored at the
                                                  * first name */
     const void *hint;                           /* passed from choose() to fit() */
-    const struct contradiction *contradiction;  /* found by blocks_find(), for the weight; or NULL */
+    const struct doubt *doubt;                  /* found by blocks_find(), for the weight; or NULL */
 };
 
 /* Matches the row against the codes: finds companions, sets them as parts, checks types, calls `fits` and fit(). Takes
