@@ -7,6 +7,7 @@
 #include "base/tree.h"
 #include "model/index.h"
 #include "scheme/config.h"
+#include "scheme/words.h"
 #include "writer/keys.h"
 #include "writer/meta_text.h"
 
@@ -76,11 +77,12 @@ run_config(const char *text, size_t n)
 {
     static const char module[] = "model.layers.0.self_attn.q_proj";
     const struct catalog_config one = { "config.json", text, n };
+    struct words words = { 0 };
     struct config *config = NULL;
     struct err err;
     err_init(&err);
     struct catalog *catalog = catalog_new(&limits_default, &err);
-    if (catalog && catalog_add_config(catalog, &one, &err) && config_new(&config, catalog, &err)) {
+    if (catalog && catalog_add_config(catalog, &one, &err) && config_new(&config, catalog, &words, &err)) {
         const json_t *value;
         uint64_t block[2];
         bool known, ignores;
