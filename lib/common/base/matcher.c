@@ -354,12 +354,13 @@ takes(const struct matcher *p, const struct matcher_state *s, unsigned char c)
     }
 }
 
-bool
-matcher_match(const struct matcher *p, const char *name, size_t n, uint64_t *left)
+/* Matches at `from`. */
+static bool
+match_at(const struct matcher *p, const char *name, size_t n, size_t from, uint64_t *left)
 {
     struct walk now = { .n = 0 };
-    reach(p, &now, p->start, true, n == 0);
-    for (size_t i = 0; i < n; i++) {
+    reach(p, &now, p->start, from == 0, from == n);
+    for (size_t i = from; i < n; i++) {
         if (now.done && !p->glob)
             return true;
         if (now.n == 0)
@@ -377,4 +378,19 @@ matcher_match(const struct matcher *p, const char *name, size_t n, uint64_t *lef
         now = next;
     }
     return now.done;
+}
+
+bool
+matcher_match(const struct matcher *p, const char *name, size_t n, uint64_t *left)
+{
+    return match_at(p, name, n, 0, left);
+}
+
+bool
+matcher_find(const struct matcher *p, const char *name, size_t n, size_t *at, uint64_t *left)
+{
+    for (*at = 0; *at <= n && *left != 0; ++*at)
+        if (match_at(p, name, n, *at, left))
+            return true;
+    return false;
 }

@@ -14,6 +14,8 @@
  *     MXFP4                          P.weight_packed or P.weight [out, in/2], P.weight_scale E8M0 [out, in/32]
  *     MXINT4 (AutoRound)             the tensors of MXFP4, but a code is a sign and k, of 3 bits: k/4. Only config.json
  *                                    declares it
+ *     MXFP4 of ModelSlim             P.weight [out, in/2], P.weight_scale E8M0 [out, in/32], P.weight_dual_scale F32
+ *                                    [out, ceil(in/512), 1], a factor
  *     gpt-oss                        X_blocks [E, out, in/32, 16], X_scales [E, out, in/32]; the model computes with
  *                                    X [E, in, out]. In the original release X.blocks and X.scales, and X [E, out, in]
  *     DeepSeek                       P.weight I8 [out, in/2], P.scale E8M0 [out, in/32] or [out, in/16]
@@ -224,6 +226,22 @@ is_in_16(const struct table_match *f)
     return dim_scale_each(f->codes, f->with[0], 8);
 }
 
+static bool
+is_mxfp4(const struct table_match *f)
+{
+    return dim_scale_each(f->codes, f->with[0], 16);
+}
+
+/* weight_scale, and weight_dual_scale with or without its last dimension of 1 */
+static bool
+dual_fits(const struct table_match *f)
+{
+    const struct tensor *dual = f->with[1];
+    uint64_t numel, want, cols = dim_cols(f->codes) * (f->codes->dtype == DTYPE_F4 ? 1 : 2);
+    return is_mxfp4(f) && f->codes->shape.rank == 2 && dual->shape.rank >= 2 && shape_dim(&dual->shape, 0) == dim_rows(f->codes)
+        && shape_numel(&dual->shape, &numel) && num_mul(&want, dim_rows(f->codes), num_ceil_div(cols, FP4_DUAL_BLOCK)) && numel == want;
+}
+
 static enum claim
 choose_e5m3(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -243,12 +261,6 @@ choose_mxint4(struct table_match *f, struct weight *w, struct err *err)
     const struct config *config = f->claims->config;
     bool declared = config_says(config, "data_type", "mx_int") || config_says(config, "data_type", "mx_int4");
     return declared ? table_match(f, w, err) : CLAIM_NO;
-}
-
-static bool
-is_mxfp4(const struct table_match *f)
-{
-    return dim_scale_each(f->codes, f->with[0], 16);
 }
 
 /* Groups of 16 or 32. */
@@ -393,6 +405,11 @@ const struct scheme fp4_schemes[] = {
             SCALE(".scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
             SCALE(".scale2", IS(F32), EVIDENCE, .part = FP4_SCALE_2) },
             ALSO(BELONGS(".input_amax", ACTIVATION), BELONGS(".original_shape", SHAPE)) }) },
+    { .code = "mxfp4-dual-scale", .name = "ModelSlim MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
+        WORDS({ WORD_DESCRIPTION, "W4A4_MXFP4_DUALSCALE" }, { WORD_METHOD, "mxfp8_mxfp4_dualscale" }), ROWS({
+        WEIGHT, .fits = dual_fits, .shapes = "[out, in/2], weight_scale [out, in/32], weight_dual_scale [out, in/512, 1]", .companions = {
+            SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
+            SCALE(".weight_dual_scale", IS(F32), EVIDENCE, .part = FP4_DUAL) } }) },
     { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
         WORDS({ WORD_METHOD, "quark" }, { WORD_ALGO, "MXFP4" }, { WORD_ALGO, "W4A8_MXFP4_FP8" },
             { WORD_ALGO, "W4A16_MXFP4" }, { WORD_PACK_METHOD, "order" }, { WORD_PACK_METHOD, "reorder" }), ROWS(

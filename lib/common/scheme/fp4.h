@@ -4,8 +4,10 @@
 
 #include "scheme/table.h"
 
-/* Parts. SCALE_2: one for all blocks, or one per expert. SMOOTH: pre_quant_scale, a factor for each input. */
-enum { FP4_CODES, FP4_SCALE, FP4_SCALE_2, FP4_SMOOTH };
+/* Parts. SCALE_2: one for all blocks, or one per expert. SMOOTH: pre_quant_scale, a factor for each input. DUAL: a factor of the
+ * scales for FP4_DUAL_BLOCK columns. */
+enum { FP4_CODES, FP4_SCALE, FP4_SCALE_2, FP4_SMOOTH, FP4_DUAL };
+enum { FP4_DUAL_BLOCK = 512 };
 
 /* A weight is seen as matrices of rows x cols, one per expert. A byte holds two codes. `group` codes share a scale:
  * neighbours in a row, or in a column if `lanes` is set. */
@@ -44,7 +46,7 @@ void fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 void fp4_grid(const struct weight *w, struct weight_grid *g);
 
 /* Initializers of a scheme whose weights are stored by rows. */
-#define FP4_BY_ROWS .need = { NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run, \
+#define FP4_BY_ROWS .need = { NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run, \
     .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe, \
     .grid = fp4_grid
 

@@ -1,4 +1,4 @@
-/* 4-bit floats: e = RN32(scale * scale_2), or RN32(scale / global_scale), or the scale itself; V = RN32(code * e); if there
+/* 4-bit floats: e = RN32(scale * scale_2), RN32(scale / global_scale), RN32(scale * dual), or the scale itself; V = RN32(code * e); if there
  * is a pre_quant_scale, V = RN32(V * pre_quant_scale of the input); then one rounding to the output dtype.
  *
  *     by rows     byte i of a row holds columns 2i and 2i + 1; scale g of the row covers columns [g * group, (g + 1) * group)
@@ -75,6 +75,20 @@ lane_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const s
     s->len = b->row / per * f->cols + (one_row ? b->col + 1 : f->cols) - s->at;
 }
 
+/* Returns the number of factors of a row. */
+static uint64_t
+duals_of(const struct fp4 *f)
+{
+    return num_ceil_div(f->cols, FP4_DUAL_BLOCK);
+}
+
+static void
+dual_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const struct fp4_place *b)
+{
+    s->at = 4 * (a->row * duals_of(f) + a->col / FP4_DUAL_BLOCK);
+    s->len = 4 * (b->row * duals_of(f) + b->col / FP4_DUAL_BLOCK + 1) - s->at;
+}
+
 void
 fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
@@ -85,6 +99,8 @@ fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
         *s = (struct span){ .len = 4 };
     else if (part == FP4_SCALE_2)
         *s = (struct span){ .at = 4 * (a.row / f->rows), .len = 4 * (b.row / f->rows + 1 - a.row / f->rows) };
+    else if (part == FP4_DUAL)
+        dual_run(s, f, &a, &b);
     else if (part == FP4_SMOOTH && f->lanes)            /* inputs are rows */
         smooth_run(s, w->part[part], f->rows, a.row, b.row - a.row + 1);
     else if (part == FP4_SMOOTH)
@@ -152,6 +168,16 @@ row_scales(const struct decoding *d, uint64_t row, uint64_t b, size_t n)
     }
 }
 
+/* Multiplies the scales of n blocks of a row, starting at block b, by the factors for more columns. */
+static void
+row_duals(const struct decoding *d, uint64_t row, uint64_t b, size_t n)
+{
+    const struct fp4 *f = d->w->own;
+    struct fp4_room *room = d->room;
+    for (size_t i = 0; d->w->part[FP4_DUAL] && i < n; i++)
+        room->scales[i] *= scale_at(d, FP4_DUAL, row * duals_of(f) + (b + i) * f->group / FP4_DUAL_BLOCK);
+}
+
 /* Decodes elements of a row, starting at column `col`. */
 static uint64_t
 decode_row(const struct decoding *d, uint64_t row, uint64_t col, uint64_t count, uint8_t *y)
@@ -161,7 +187,9 @@ decode_row(const struct decoding *d, uint64_t row, uint64_t col, uint64_t count,
     const struct codes4 c = { .map = map_of(f), .scales = room->scales, .group = f->group, .low_first = !f->high_first };
     const uint8_t *x = decoding_bytes(d, FP4_CODES, (row * f->cols + col) / 2);
     size_t n = (size_t)num_min(count, FP4_STEP - col % FP4_STEP);
-    row_scales(d, row, col / f->group, (size_t)((col + n - 1) / f->group - col / f->group + 1));
+    size_t blocks = (size_t)((col + n - 1) / f->group - col / f->group + 1);
+    row_scales(d, row, col / f->group, blocks);
+    row_duals(d, row, col / f->group, blocks);
     if (is_direct(d)) {
         d->k->codes4_bf16((void *)y, x, (size_t)col, n, &c);
     } else if (d->plain && d->to == DTYPE_F32) {              /* hints are not rounded */
@@ -238,6 +266,8 @@ fp4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", %u dimensions", w->part[FP4_CODES]->shape.rank);
     else if (f->tiles != 0)
         snprintf(buf + n, SCHEME_DETAIL - (size_t)n, ", scales in tiles");
+    else if (w->part[FP4_DUAL])
+        snprintf(buf + n, SCHEME_DETAIL - (size_t)n, " and of %d", FP4_DUAL_BLOCK);
 }
 
 static bool
@@ -253,7 +283,7 @@ fp4_grid(const struct weight *w, struct weight_grid *g)
     const struct fp4 *f = w->own;
     const struct tensor *second = w->part[FP4_SCALE_2];
     bool stack = second && w->shape.rank == 3 && is_list(second, shape_dim(&w->shape, 0));      /* one for each expert */
-    if (w->part[FP4_SMOOTH] || f->e5m3 || f->integers || (second && !dim_is_one(second) && !stack))
+    if (w->part[FP4_SMOOTH] || w->part[FP4_DUAL] || f->e5m3 || f->integers || (second && !dim_is_one(second) && !stack))
         return;
     *g = (struct weight_grid){ .codes = GRID_E2M1, .bits = 4, .group = f->lanes ? 0 : f->group, .scale = f->scale,
         .plus_zero = f->plus_zero, .divides = f->divides, .exact = !second, .second = second };

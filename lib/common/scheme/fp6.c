@@ -37,9 +37,10 @@ struct fp6 {
 static bool
 find_type(const struct claims *c, const struct tensor *codes, enum fp6_type *type, struct err *err)
 {
-    const char *dtype;
-    if (!quark_dtype(c, codes, &dtype, err))
+    const json_t *weight;
+    if (!quark_weight(c, codes, &weight, err))
         return false;
+    const char *dtype = quark_text(weight, "dtype");
     *type = !dtype ? TYPE_OPEN : strcmp(dtype, "fp6_e2m3") == 0 ? TYPE_E2M3 : strcmp(dtype, "fp6_e3m2") == 0 ? TYPE_E3M2
         : TYPE_OPEN;
     return true;

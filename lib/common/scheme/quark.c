@@ -1,33 +1,59 @@
-/* Quark's UINT8: P.weight U8 and a float P.weight_scale, optionally P.weight_zero_point. How the zero point is applied and
- * how groups are laid out is not documented well enough to decode it. The shapes are those of other schemes, so only the
- * configuration identifies it. Source: Quark torch/export/main_export/quant_config_parser.py, get_layer_quant_config. */
+/* Quark's integers of 4 bits, eight codes in a word, and UINT8. For a module P:
+ *
+ *     per_group      P.weight               I32 [in, ceil(out/8)]     words of neighbouring outputs
+ *                    P.weight_scale         F16, BF16, F32 [G, out]
+ *                    P.weight_zero_point    I32 [G, ceil(out/8)]      packed like the codes; absent: zeros
+ *     per_channel    P.weight               I32 [out, ceil(in/8)]     words of neighbouring inputs
+ *                    P.weight_scale         [out]; per_tensor: one
+ *                    P.weight_zero_point    I32 [ceil(out/8)]
+ *
+ *     V[o][i] = RN32((code - zero_point) * scale), in two's complement for int4
+ *
+ * A word has its codes in order, from the low bits, or with pack_method "reorder" those of 0 2 4 6 1 3 5 7. Type, scheme and
+ * order are only in config.json. UINT8 is P.weight U8 with a float P.weight_scale and optionally P.weight_zero_point; how the
+ * zero point is applied and how groups are laid out is not documented well enough to decode it.
+ * Sources: quark torch/utils/pack.py, torch/export/nn/modules/realquantizer.py, torch/export/main_export/
+ * quant_config_parser.py, get_layer_quant_config.
+ */
 #include "scheme/quark.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/matcher.h"
 #include "base/num.h"
+#include "scheme/codes.h"
+#include "scheme/declared.h"
+#include "scheme/dim.h"
 #include "scheme/modules.h"
-#include "scheme/table.h"
+#include "scheme/scale.h"
 
-static const char *
-dtype_of(const json_t *quant_config)
+/* --- config.json */
+
+static const json_t *
+weight_of(const json_t *quant_config)
 {
     const json_t *weight = json_object_get(quant_config, "weight");
-    return json_string_value(json_object_get(json_is_array(weight) ? json_array_get(weight, 0) : weight, "dtype"));
+    return json_is_array(weight) ? json_array_get(weight, 0) : weight;
+}
+
+const char *
+quark_text(const json_t *weight, const char *key)
+{
+    return json_string_value(json_object_get(weight, key));
 }
 
 bool
-quark_dtype(const struct claims *c, const struct tensor *codes, const char **dtype, struct err *err)
+quark_weight(const struct claims *c, const struct tensor *codes, const json_t **weight, struct err *err)
 {
     const json_t *block = config_block(c->config), *layers = json_object_get(block, "layer_quant_config");
     struct modules_cost *cost = config_cost(c->config);
     struct part_name module = claims_module_name(codes);
     const char *pattern;
     json_t *own;
-    *dtype = dtype_of(json_object_get(block, "global_quant_config"));
+    *weight = weight_of(json_object_get(block, "global_quant_config"));
     if (json_object_size(json_object_get(block, "layer_type_quant_config")) != 0)
-        *dtype = NULL;
+        *weight = NULL;
     json_object_foreach((json_t *)layers, pattern, own) {
         struct matcher m;
         size_t n = strlen(pattern);
@@ -37,28 +63,256 @@ quark_dtype(const struct claims *c, const struct tensor *codes, const char **dty
         if (!modules_cost_left(cost, err))
             return false;
         if (!known || named) {
-            *dtype = known ? dtype_of(own) : NULL;
+            *weight = known ? weight_of(own) : NULL;
             return true;
         }
     }
     return true;
 }
 
+/* --- eight bits, which are not decoded */
+
 static enum claim
-choose(struct table_match *f, struct weight *w, struct err *err)
+choose_uint8(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const methods[] = { "quark", NULL };
-    const char *dtype;
+    const json_t *weight;
     if (!config_method_is(f->claims->config, methods))
         return CLAIM_NO;
-    if (!quark_dtype(f->claims, f->codes, &dtype, err))
+    if (!quark_weight(f->claims, f->codes, &weight, err))
         return CLAIM_FAIL;
+    const char *dtype = quark_text(weight, "dtype");
     return dtype && strcmp(dtype, "uint8") == 0 ? table_match(f, w, err) : CLAIM_NO;
 }
 
+/* --- four bits */
+
+enum { CODES, SCALE, ZERO };                            /* parts */
+
+struct int4 {
+    struct blocks blocks;
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+    bool is_signed, reordered;
+};
+
+/* Returns true if the weights of a declaration are stored [out, in]. */
+static bool
+is_upright(const json_t *weight)
+{
+    const char *qscheme = quark_text(weight, "qscheme");
+    return qscheme && (strcmp(qscheme, "per_channel") == 0 || strcmp(qscheme, "per_tensor") == 0);
+}
+
+static enum claim
+choose_groups(struct table_match *f, struct weight *w, struct err *err)
+{
+    const json_t *weight;
+    if (!quark_weight(f->claims, f->codes, &weight, err))
+        return CLAIM_FAIL;
+    f->hint = weight;
+    return is_upright(weight) ? CLAIM_NO : table_match(f, w, err);
+}
+
+static enum claim
+choose_channels(struct table_match *f, struct weight *w, struct err *err)
+{
+    const json_t *weight;
+    if (!quark_weight(f->claims, f->codes, &weight, err))
+        return CLAIM_FAIL;
+    f->hint = weight;
+    return is_upright(weight) ? table_match(f, w, err) : CLAIM_NO;
+}
+
+/* Reads type and order from config.json. Sets own->open if they are not there. */
+static void
+read_declared(struct int4 *own, const struct table_match *f, const struct weight *w)
+{
+    const json_t *weight = f->hint, *export = json_object_get(config_block(f->claims->config), "export");
+    const char *dtype = quark_text(weight, "dtype"), *qscheme = quark_text(weight, "qscheme");
+    const char *order = quark_text(export, "pack_method");
+    own->is_signed = dtype && strcmp(dtype, "int4") == 0;
+    own->reordered = order && strcmp(order, "reorder") == 0;
+    if (!dtype || !qscheme || !order)
+        own->open = "dtype, qscheme or pack_method not given by config.json (--config)";
+    else if (!own->is_signed && strcmp(dtype, "uint4") != 0)
+        own->open = "of another dtype than int4 and uint4";
+    else if (strcmp(qscheme, "per_group") != 0 && !is_upright(weight))
+        own->open = "of another qscheme than per_group and per_channel";
+    else if (w->part[SCALE]->dtype == DTYPE_F64)
+        own->open = "with scales of F64";
+    else if (w->part[ZERO] && w->part[ZERO]->dtype != DTYPE_I32)
+        own->open = "with zero points that are not packed";
+}
+
+/* Completes the numbers of a weight and its shape. */
+static bool
+keep(struct table_match *f, struct weight *w, const struct int4 *numbers, struct err *err)
+{
+    const uint64_t dim[2] = { numbers->blocks.rows, numbers->blocks.cols };
+    struct int4 *own = claims_alloc(f->claims, sizeof *own, err);
+    if (!own)
+        return false;
+    *own = *numbers;
+    read_declared(own, f, w);
+    w->own = own;
+    w->vague = own->open != NULL;
+    return claims_shape(f->claims, w, 0, dim, 2, err);
+}
+
+static bool
+fit_groups(struct table_match *f, struct weight *w, struct err *err)
+{
+    const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
+    uint64_t in = dim_rows(codes), groups = dim_rows(scale), declared;
+    struct int4 own = { .blocks = { .rows = dim_cols(scale), .cols = in, .b0 = 1 } };
+    if (codes->shape.rank != 2 || scale->shape.rank != 2 || num_ceil_div(dim_cols(scale), 8) != dim_cols(codes)
+        || (groups == 0) != (in == 0))
+        return table_wrong(scale, codes, err, "[G, out] for codes [in, ceil(out/8)]");
+    if (zero && zero->dtype == DTYPE_I32 && (dim_rows(zero) != groups || dim_cols(zero) != dim_cols(codes)))
+        return table_wrong(zero, codes, err, "[G, ceil(out/8)]");
+    if (!declared_groups(&declared, &f->doubt, f->claims, &f->base, scale, in, groups, err))
+        return false;
+    if (declared == 0 && !f->doubt && groups != 0 && in % groups != 0)
+        return table_wrong(scale, codes, err, "[G, out] with G dividing in");
+    own.blocks.b1 = declared != 0 ? declared : num_max(in / num_max(groups, 1), 1);
+    return keep(f, w, &own, err);
+}
+
+static bool
+fit_channels(struct table_match *f, struct weight *w, struct err *err)
+{
+    const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
+    struct int4 own = { .blocks = { .rows = dim_rows(codes), .b0 = 1 } };
+    bool each = dim_cols(scale) == dim_rows(codes) && !dim_is_one(scale);
+    if (codes->shape.rank != 2 || !num_mul(&own.blocks.cols, dim_cols(codes), 8))
+        return table_wrong(codes, codes, err, "[out, in/8]");
+    if (scale->shape.rank > 1 || !(each || dim_is_one(scale)))
+        return table_wrong(scale, codes, err, "[out], or one scale");
+    if (zero && zero->dtype == DTYPE_I32 && (zero->shape.rank != 1 || dim_cols(zero) != (each ? num_ceil_div(dim_cols(scale), 8) : 1)))
+        return table_wrong(zero, codes, err, "[ceil(out/8)]");
+    own.blocks.b1 = num_max(own.blocks.cols, 1);
+    own.blocks.per_row = each;
+    return keep(f, w, &own, err);
+}
+
+static void
+strip(struct strip *s, const struct weight *w, unsigned part)
+{
+    table_strip(s, w, part);
+    if (part != SCALE) {
+        s->unit_rows = 8;
+        s->unit_bytes = 4;
+    }
+}
+
+/* Returns the place of code i of a word, in bits. */
+static unsigned
+shift_of(const struct int4 *own, uint64_t i)
+{
+    static const uint8_t reordered[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
+    return own->reordered ? reordered[i % 8] : (unsigned)(i % 8 * 4);
+}
+
+/* Returns a code from its word, with the sign flipped if it is signed: then 8 stands for 0. */
+static unsigned
+code_of(const struct int4 *own, const uint8_t *word, uint64_t i)
+{
+    unsigned shift = shift_of(own, i);
+    return (word[shift / 8] >> shift % 8 & 15) ^ (own->is_signed ? 8U : 0);
+}
+
+static uint64_t
+decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+{
+    const struct int4 *own = d->w->own;
+    uint64_t cols = own->blocks.cols, top = d->first / cols;
+    struct codes_piece *p = codes_begin(d, at, count, cols, own->blocks.b1);
+    uint64_t unit = p->row / 8 - top / 8, g = p->col / own->blocks.b1;
+    const uint8_t *scales = decoding_unit(d, SCALE, p->row - top), *zeros = d->w->part[ZERO] ? decoding_unit(d, ZERO, unit) : NULL;
+    p->narrow = true;
+    for (size_t i = 0; i < p->groups; i++) {
+        p->scales[i] = scale_value(d->w->part[SCALE]->dtype, scales, g + i);
+        p->zeros[i] = (float)(zeros ? code_of(own, zeros + (g + i) * 4, p->row) : own->is_signed ? 8U : 0);
+    }
+    d->k->bits_lane(p->codes, decoding_unit(d, CODES, unit) + p->col * 4, p->n, 4, shift_of(own, p->row), 4);
+    for (size_t i = 0; own->is_signed && i < p->n; i++)
+        p->codes[i] ^= 8;
+    return codes_emit(p, d, p->codes, false, true, y);
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct int4 *own = w->own;
+    if (part == CODES)
+        *s = (struct span){ .at = first / 8 * 4, .len = (num_ceil_div(first + count, 8) - first / 8) * 4 };
+    else
+        blocks_span(s, &own->blocks, w->part[part], first, count);
+}
+
+static uint64_t
+decode_channels(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+{
+    const struct int4 *own = d->w->own;
+    struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
+    uint64_t scale = own->blocks.per_row * p->row;
+    codes_scales(p, d, &own->blocks, SCALE);
+    codes_fill_zeros(p, (float)(d->w->part[ZERO] ? code_of(own, d->in[ZERO].p + scale / 8 * 4, scale) : own->is_signed ? 8U : 0));
+    p->narrow = true;
+    for (size_t i = 0; i < p->n; i++)
+        p->codes[i] = (uint8_t)code_of(own, decoding_bytes(d, CODES, (at + i) / 8 * 4), at + i);
+    return codes_emit(p, d, p->codes, false, true, y);
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct int4 *own = w->own;
+    int n = own->open ? 0 : snprintf(buf, SCHEME_DETAIL, "%s, %s, ", own->is_signed ? "int4" : "uint4",
+        own->reordered ? "reorder" : "order");
+    blocks_describe(&own->blocks, own->open, buf, n);
+}
+
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct int4 *own = w->own;
+    enum dtype scale = w->part[SCALE]->dtype;
+    *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale, .zeros = w->part[ZERO] != NULL,
+        .exact = scale != DTYPE_F32 };
+}
+
+#define INT4_ROWS(choose_) ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_, .companions = { \
+    COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
+    COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) } })
+
 const struct scheme quark_schemes[] = {
+    {
+        .code = "int4-quark",
+        .name = "Quark INT4",
+        INT4_ROWS(choose_groups),
+        .fit = fit_groups,
+        .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP },
+        .strip = strip,
+        .room = sizeof(struct codes_piece),
+        .decode = decode_groups,
+        .describe = describe,
+        .grid = grid,
+    },
+    {
+        .code = "int4-quark-channel",
+        .name = "Quark INT4",
+        INT4_ROWS(choose_channels),
+        .fit = fit_channels,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_WHOLE },
+        .run = run,
+        .room = sizeof(struct codes_piece),
+        .decode = decode_channels,
+        .describe = describe,
+        .grid = grid,
+    },
     RECOGNISED("uint8-quark", "Quark UINT8", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose, .companions = {
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_uint8, .companions = {
             COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
             COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
     { 0 },

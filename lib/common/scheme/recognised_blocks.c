@@ -42,13 +42,6 @@ const struct scheme block_schemes[] = {
         .codes = ".weight", .dtypes = FP4, .becomes = ".weight",
         .companions = { COMPANION(".weight_sf", ANY, EVIDENCE, SCALE) },
         ALSO(BELONGS(".weight_sf_rowmajor", SCALE), BELONGS(".weight_global_scale", SCALE)) }),
-    DECLARED("gemma", "Gemma INT8, INT4 or INT2", WORDS({ WORD_METHOD, "gemma" }), {
-        .codes = ".weight", .dtypes = DTYPE_SET(HAS(U8), HAS(I8)), .becomes = ".weight", .companions = {
-            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            COMPANION(".input_activation_scale", FLOAT, EVIDENCE, ACTIVATION),
-            COMPANION(".output_activation_scale", FLOAT, OPTIONAL, ACTIVATION) } }, {
-        .codes = ".embedding_quantized", .dtypes = DTYPE_SET(HAS(U8), HAS(I8)), .becomes = ".weight",
-        .companions = { COMPANION(".embedding_scale", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("gemma-or-int3", "Gemma INT4 or INT2, or Quark INT3 or UINT8", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, .companions = { INT4_PARTS } }),
     RECOGNISED("int3-quark", "Quark INT3", {
@@ -58,13 +51,7 @@ const struct scheme block_schemes[] = {
     RECOGNISED(NULL, "ModelOpt INT4, Quark INT3 or BitNet", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .fits = table_never,
         .shapes = "the shapes of one of them", .companions = { INT4_PARTS } }),
-    RECOGNISED("int4-quark", "Quark INT4 (reorder)", {
-        .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .companions = {
-            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
     ONLY_DECLARED("static INT8 of ModelSlim", { WORD_DESCRIPTION, "W8A8" }, { WORD_DESCRIPTION, "W8A8_STATIC" }),
-    ONLY_DECLARED("4-bit codes of ModelSlim", { WORD_DESCRIPTION, "W4A8_DYNAMIC" }),
-    ONLY_DECLARED("MXFP4 of ModelSlim with two scales", { WORD_DESCRIPTION, "W4A4_MXFP4_DUALSCALE" }),
     ONLY_DECLARED("weights of ModelSlim that are rotated or have factors", { WORD_DESCRIPTION, "*FLATQUANT*" },
         { WORD_DESCRIPTION, "*SVD*" }),
     ONLY_DECLARED("sparse, compressed or other weights of ModelSlim", { WORD_DESCRIPTION, "W8A8S" },

@@ -14,7 +14,8 @@
  *     Int4PlainInt32Tensor        qdata I32 [N, K/8], scale float [G, N],
  *                                 zero_point I8 [G, N]                        V = RN32((q - z) * s)
  *
- * The low nibble of a byte or word comes first. A scale covers a block of block_size elements. Sources: torchao
+ * The low nibble of a byte or word comes first. A scale covers a block of block_size elements. With is_swizzled_scales, the
+ * scales of 4-bit floats are in tiles (swizzle.h), and no dimension of theirs is one of the weight. Sources: torchao
  * prototype/safetensors; quantization/quant_primitives.py, dequantize_affine; prototype/mx_formats; for the last two types,
  * which only GPUs can compute, mslk quantize/shuffle.py and torch-xpu-ops WeightInt4PackKernel.cpp.
  */
@@ -28,6 +29,7 @@
 #include "scheme/dim.h"
 #include "scheme/scale.h"
 #include "scheme/step.h"
+#include "scheme/swizzle.h"
 #include "scheme/table.h"
 
 enum { CODES, SCALE, ZERO, WHOLE_SCALE };               /* parts; WHOLE_SCALE: per_tensor_scale */
@@ -60,6 +62,8 @@ struct torchao {
     char name[NAME];                                    /* of the type, for messages */
     uint64_t rows, cols;                                /* of all matrices together; with IN_COLUMNS, of one */
     uint64_t b0, b1;                                    /* rows and columns of a block */
+    uint64_t tiles;                                     /* side by side in the scales; 0: these are in order */
+    bool swizzled;
     const char *open;                                   /* why it cannot be decoded, or NULL */
 };
 
@@ -130,12 +134,13 @@ find_type(const struct table_match *f, struct torchao *t, const char *name, cons
 {
     char shown[STR_SHOWN];
     snprintf(t->name, sizeof t->name, "%.40s", str_shown(shown, name, strlen(name)));
+    t->swizzled = json_is_true(json_object_get(data, "is_swizzled_scales"));
     for (size_t i = 0; i < sizeof types / sizeof *types && !t->type; i++)
         if (strcmp(types[i].name, name) == 0 && dtype_in(types[i].codes, f->codes->dtype))
             t->type = &types[i];
     if (!t->type)
         t->open = "unknown tensor type";
-    else if (json_is_true(json_object_get(data, "is_swizzled_scales")))
+    else if (t->swizzled && (t->type->kind != KIND_FP4 || f->codes->shape.rank != 2))
         t->open = "with swizzled scales";
     else if (t->type->kind == KIND_UINT4 && f->with[WITH_ZERO] && dtype_is_float(f->with[WITH_ZERO]->dtype))
         t->open = "with float zero points";
@@ -178,13 +183,26 @@ set_shape(const struct table_match *f, struct weight *w, struct torchao *t, stru
     return true;
 }
 
+/* Checks that the scales of all blocks are whole tiles. */
+static bool
+check_tiles(const struct table_match *f, struct torchao *t, const struct tensor *grid, struct err *err)
+{
+    uint64_t padded[2], numel, blocks = num_ceil_div(t->cols, t->b1);
+    t->tiles = num_ceil_div(blocks, TILE_BLOCKS);
+    return (swizzle_grid(padded, t->rows, blocks) && num_mul(&padded[0], padded[0], padded[1]) && shape_numel(&grid->shape, &numel)
+            && numel == padded[0] && t->b0 == 1 && t->cols % t->b1 == 0)
+        || table_wrong(grid, f->codes, err, "tiles of 128 rows and 4 blocks of %" PRIu64, t->b1);
+}
+
 /* Checks that scales or zero points have the right type and one value per block. */
 static bool
-check_grid(const struct table_match *f, const struct torchao *t, const struct tensor *grid, const bool *dtypes, struct err *err)
+check_grid(const struct table_match *f, struct torchao *t, const struct tensor *grid, const bool *dtypes, struct err *err)
 {
     uint64_t across = num_ceil_div(t->cols, t->b1), numel, blocks;
     if (!table_check_type(f, grid, dtypes, grid == f->with[WITH_SCALE] ? ROLE_SCALE : ROLE_ZERO_POINT, err))
         return false;
+    if (t->swizzled)
+        return check_tiles(f, t, grid, err);
     if (t->type->columns)
         return (dim_same_experts(grid, f->codes) && dim_rows(grid) == across && dim_cols(grid) == t->rows)
             || table_wrong(grid, f->codes, err, "[.., %" PRIu64 ", %" PRIu64 "]", across, t->rows);
@@ -201,7 +219,7 @@ check_parts(const struct table_match *f, const struct weight *w, struct torchao 
     if (!w->part[SCALE] || (t->type->columns && !w->part[ZERO]))
         return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no %s",
             str_shown(name, f->codes->name, f->codes->name_len), t->name, w->part[SCALE] ? "zero_point" : "scale");
-    if (dim_is_one(w->part[SCALE]) && !t->type->columns) {
+    if (dim_is_one(w->part[SCALE]) && !t->type->columns && !t->swizzled) {
         t->b0 = num_max(t->rows, 1);
         t->b1 = num_max(t->cols, 1);
     }
@@ -265,12 +283,16 @@ strip(struct strip *s, const struct weight *w, unsigned part)
         .unit_bytes = dtype_facts(w->part[part]->dtype)->bytes };
 }
 
-/* Finds the scales or zero points of a run of elements, if they are stored by rows. */
+/* Finds the scales or zero points of a run of elements, if they are stored by rows or in tiles. */
 static struct span
 grid_of(const struct torchao *t, uint64_t first, uint64_t count)
 {
     uint64_t last = first + count - 1, across = t->cols / t->b1, row = first / t->cols, end = last / t->cols;
     uint64_t from = row == end ? first % t->cols / t->b1 : 0, to = row == end ? last % t->cols / t->b1 : across - 1;
+    if (t->tiles != 0) {
+        from = swizzle_at(row, from, t->tiles) / TILE * TILE;
+        return (struct span){ from, (swizzle_at(end, to, t->tiles) / TILE + 1) * TILE - from };
+    }
     from += row / t->b0 * across;
     to += end / t->b0 * across;
     return (struct span){ from, to - from + 1 };
@@ -324,9 +346,11 @@ fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
     const struct torchao *t = d->w->own;
     const struct tensor *const *part = d->w->part;
     struct step_room *own = d->room;
-    uint64_t i = t->type->columns ? col / t->b1 : row / t->b0 * (t->cols / t->b1) + col / t->b1;
+    uint64_t b = col / t->b1, i = t->type->columns ? b : row / t->b0 * (t->cols / t->b1) + b;
     float whole = part[WHOLE_SCALE] ? scale_at(d, WHOLE_SCALE, 0) : 1;
-    for (unsigned p = SCALE; p <= ZERO; p++) {
+    for (size_t g = 0; t->tiles != 0 && g < n; g++)
+        own->scales[g] = item(part[SCALE]->dtype, decoding_bytes(d, SCALE, swizzle_at(row, b + g, t->tiles)), 0);
+    for (unsigned p = t->tiles != 0 ? ZERO : SCALE; p <= ZERO; p++) {
         float *v = p == SCALE ? own->scales : own->terms;
         const uint8_t *bytes = !part[p] ? NULL : !t->type->columns ? scale_bytes(d, p, i)
             : decoding_unit(d, p, row - d->first / t->cols) + i * dtype_facts(part[p]->dtype)->bytes;
@@ -378,7 +402,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     else if (t->b1 >= t->cols && t->b0 == 1)
         snprintf(buf, SCHEME_DETAIL, "%s, per-channel scale", t->name);
     else
-        snprintf(buf, SCHEME_DETAIL, "%s, blocks of %" PRIu64 "x%" PRIu64, t->name, t->b0, t->b1);
+        snprintf(buf, SCHEME_DETAIL, "%s, blocks of %" PRIu64 "x%" PRIu64 "%s", t->name, t->b0, t->b1,
+            t->tiles != 0 ? ", scales in tiles" : "");
 }
 
 static const struct scheme_row rows[] = {

@@ -1,0 +1,163 @@
+/* ModelSlim's W4A8 for Ascend: signed 4-bit codes. Two layouts, which differ in their shapes; a third one, with a code in each
+ * byte and one scale a row, is INT8 (int8.c). For a module P:
+ *
+ *     P.weight                  I8 [out/2, in], two rows in a byte, the even one in the low half; or I8 [out, in]
+ *     P.weight_scale            F16, BF16, F32: see blocks.h
+ *     P.weight_scale_second     F32 [out, in/group], a factor more; always there if a byte has one code
+ *     P.weight_offset, P.weight_offset_second    all zero: readers differ in the sign of others
+ *     P.scale_bias              8 * the sums of the rows, for a kernel that takes codes as unsigned
+ *
+ *     V[o][i] = RN32(RN32(code * weight_scale) * weight_scale_second)
+ *
+ * Sources: msmodelslim ascendv1.py, pack.py; vllm-ascend quantization/w4a8_dynamic.py.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "scheme/codes.h"
+#include "scheme/dim.h"
+#include "scheme/scale.h"
+#include "scheme/zeros.h"
+
+enum { CODES, SCALE, SECOND };                          /* parts */
+enum { WITH_SCALE, WITH_OFFSET, WITH_SECOND, WITH_OFFSET_SECOND };
+
+struct w4a8 {
+    struct blocks blocks, second;
+    bool paired;                                        /* a byte has codes of two rows */
+    const char *open;                                   /* why it cannot be decoded, or NULL */
+};
+
+static bool
+is_paired(const struct table_match *f)
+{
+    const struct tensor *scale = f->with[WITH_SCALE];
+    return dim_rows(scale) % 2 == 0 && dim_rows(scale) / 2 == dim_rows(f->codes) && scale->shape.rank == 2;
+}
+
+static bool
+fit(struct table_match *f, struct weight *w, struct err *err)
+{
+    const struct tensor *codes = f->codes, *scale = w->part[SCALE], *second = w->part[SECOND];
+    struct w4a8 *own = claims_alloc(f->claims, sizeof *own, err);
+    enum blocks_result result = BLOCKS_WRONG;
+    uint64_t dim[2] = { dim_rows(codes), dim_cols(codes) };
+    if (!own)
+        return false;
+    *own = (struct w4a8){ .paired = is_paired(f) };
+    w->own = own;
+    if (own->paired)
+        dim[0] *= 2;
+    if (codes->shape.rank != 2)
+        return table_wrong(codes, codes, err, "codes [out/2, in] or [out, in]");
+    if (!blocks_find(&own->blocks, &result, f, scale, dim[0], dim[1], err))
+        return false;
+    if (result == BLOCKS_WRONG)
+        return table_wrong(scale, codes, err, "one per row, or groups");
+    if (second && (second->shape.rank != 2 || dim_rows(second) != dim[0] || dim_cols(second) == 0 || dim[1] % dim_cols(second) != 0))
+        return table_wrong(second, codes, err, "[out, in/group]");
+    if (second)
+        own->second = (struct blocks){ .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_cols(second), 1),
+            .per_row = dim_cols(second) };
+    own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)" : scale->dtype == DTYPE_F64 ? "with scales of F64"
+        : NULL;
+    w->vague = own->open != NULL;
+    w->again = own->paired && dim[1] > SCHEME_BACK;
+    return zeros_check(f->claims, f->with[WITH_OFFSET], "a 4-bit weight", err)
+        && zeros_check(f->claims, f->with[WITH_OFFSET_SECOND], "a 4-bit weight", err) && claims_shape(f->claims, w, 0, dim, 2, err);
+}
+
+static void
+run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+{
+    const struct w4a8 *own = w->own;
+    uint64_t cols = own->blocks.cols, last = first + count - 1, row = first / cols, end = last / cols;
+    if (part == SCALE) {
+        blocks_span(s, &own->blocks, w->part[part], first, count);
+    } else if (part == SECOND) {
+        blocks_span(s, &own->second, w->part[part], first, count);
+    } else if (!own->paired) {
+        *s = (struct span){ first, count };
+    } else {
+        s->at = row / 2 * cols + (row == end ? first % cols : 0);
+        s->len = end / 2 * cols + (row == end ? last % cols + 1 : cols) - s->at;
+    }
+}
+
+/* Multiplies the values of a piece by the second scales of their groups. */
+static void
+multiply(const struct decoding *d, struct codes_piece *p)
+{
+    const struct w4a8 *own = d->w->own;
+    uint64_t i = blocks_at(&own->second, p->row, p->col), left = own->second.b1 - p->col % own->second.b1;
+    for (size_t done = 0, n; done < p->n; done += n, i++, left = own->second.b1) {
+        float second = scale_at(d, SECOND, i);
+        n = (size_t)num_min(left, p->n - done);
+        for (size_t k = done; k < done + n; k++)
+            p->v[k] *= second;
+    }
+}
+
+static uint64_t
+decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+{
+    const struct w4a8 *own = d->w->own;
+    struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
+    unsigned shift = p->row % 2 * 4;
+    const uint8_t *x = decoding_bytes(d, CODES, own->paired ? p->row / 2 * own->blocks.cols + p->col : at);
+    codes_scales(p, d, &own->blocks, SCALE);
+    for (size_t i = 0; own->paired && i < p->n; i++)
+        p->codes[i] = (uint8_t)(((x[i] >> shift & 15) ^ 8) - 8);
+    x = own->paired ? p->codes : x;
+    if (!d->w->part[SECOND])
+        return codes_emit(p, d, x, true, false, y);
+    const struct codes8 c = { .scales = p->scales, .group = p->group, .is_signed = true };
+    d->k->codes8_f32(p->v, x, (size_t)p->col, p->n, &c);
+    multiply(d, p);
+    kernels_round(d->k, d->to, y, p->v, p->n);
+    return p->n;
+}
+
+static void
+describe(const struct weight *w, char buf[SCHEME_DETAIL])
+{
+    const struct w4a8 *own = w->own;
+    int n = own->open ? 0 : snprintf(buf, SCHEME_DETAIL, own->paired ? "two rows in a byte, " : "one code in a byte, ");
+    if (w->part[SECOND] && !own->open)
+        n += snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "second scales of %" PRIu64 ", ", own->second.b1);
+    blocks_describe(&own->blocks, own->open, buf, n);
+}
+
+static void
+grid(const struct weight *w, struct weight_grid *g)
+{
+    const struct w4a8 *own = w->own;
+    enum dtype scale = w->part[SCALE]->dtype;
+    if (!w->part[SECOND])
+        *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale, .exact = scale != DTYPE_F32 };
+}
+
+#define W4A8(second_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", __VA_ARGS__, .companions = { \
+    [WITH_SCALE] = COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
+    [WITH_OFFSET] = COMPANION(".weight_offset", FLOAT, offset_, ZERO_POINT), \
+    [WITH_SECOND] = COMPANION(".weight_scale_second", FLOAT_16, second_, SCALE, .part = SECOND), \
+    [WITH_OFFSET_SECOND] = COMPANION(".weight_offset_second", FLOAT, OPTIONAL, ZERO_POINT) }, \
+    ALSO(BELONGS(".scale_bias", ACTIVATION)) }
+
+const struct scheme modelslim_schemes[] = {
+    {
+        .code = "int4-modelslim",
+        .name = "ModelSlim INT4",
+        WORDS({ WORD_DESCRIPTION, "W4A8_DYNAMIC" }),
+        ROWS(W4A8(EVIDENCE, OPTIONAL, .is = NULL), W4A8(OPTIONAL, EVIDENCE, .is = is_paired)),
+        .fit = fit,
+        .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [SECOND] = NEED_RUN },
+        .run = run,
+        .room = sizeof(struct codes_piece),
+        .decode = decode,
+        .describe = describe,
+        .grid = grid,
+    },
+    { 0 },
+};
