@@ -125,8 +125,8 @@ dtype_ggml_claimants(uint32_t id, bool *several)
         bool several;
         const char *names;
     } claimed[] = {
-        { 43, true, "BPOSIT8, Q2_0_G128, TURBO2_0, TURBO3_0, TURBO4_0, TBQ4_0, NF4DQ, T5B, MXFP8_E5M2" },
-        { 44, true, "TQ3_1S, TURBO3_0, TURBO4_0, TBQ4_0" },
+        { 43, true, "F8_E4M3 (stable-diffusion.cpp), BPOSIT8, Q2_0_G128, TURBO2_0, TURBO3_0, TURBO4_0, TBQ4_0, NF4DQ, T5B, MXFP8_E5M2" },
+        { 44, true, "F8_E5M2 (stable-diffusion.cpp), TQ3_1S, TURBO3_0, TURBO4_0, TBQ4_0" },
         { 45, true, "TQ3_1S, TURBO4_0, Q4_POLAR" },
         { 46, true, "TQ3_4S, TQ3_1S, TQ4_1S, QJL1_256" },
         { 47, true, "TQ4_1S, Q4_0_ROCMFP4, Q2_0, TURBO4_0, TQ4P_D128" },

@@ -17,7 +17,7 @@
 #include "catalog/catalog.h"
 #include "kernel/kernels.h"
 
-enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 128, SCHEME_WORD = 24 };
+enum { SCHEME_PARTS = 6, SCHEME_DETAIL = 160, SCHEME_WORD = 24 };
 
 /* Bytes by which a run may start before the end of the previous one. */
 enum { SCHEME_BACK = 32 << 10 };

@@ -9,7 +9,8 @@
  * belongs to it.
  *
  * Files of PrismML of before July 2026 have blocks of 34 bytes for 128 elements under id 42 (Q2_0). Only the layout shows
- * which form a file has.
+ * which form a file has. stable-diffusion.cpp has float8 under ids 43 and 44, of which other forks make blocks: only a file whose
+ * layout gives each element of all these tensors a byte has float8.
  */
 #include "container/gguf/gguf_priv.h"
 
@@ -28,6 +29,8 @@ enum {
     MAX_DIMS = 4,           /* GGML_MAX_DIMS */
     MAX_NAME = 63,          /* GGML_MAX_NAME without its NUL */
     FORK_TYPE = 39,         /* from this id on, forks of ggml define block types of their own */
+    FLOAT8_E4M3 = 43,       /* of stable-diffusion.cpp */
+    FLOAT8_E5M2 = 44,
 };
 
 struct info {
@@ -79,10 +82,8 @@ find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
     if (removed)
         return gguf_fail(g, err, ERR_UNSUPPORTED, at, "type %s (id %" PRIu32 ") was removed from ggml: look for a newer GGUF "
             "file of the model", removed, t->id);
-    if (!dtype_from_ggml(&t->dtype, t->id)) {
+    if (!dtype_from_ggml(&t->dtype, t->id))
         t->dtype = DTYPE_UNKNOWN;
-        gguf_odd(g, GGUF_ODD_TYPE);
-    }
     return true;
 }
 
@@ -298,6 +299,36 @@ check_forms(struct gguf *g, struct infos *infos, uint64_t start, struct err *err
     return check_layout(g, infos, start, err);
 }
 
+/* Returns true if the space of a tensor, up to the next one or the end of the file, is a byte for each element. */
+static bool
+has_bytes(const struct gguf *g, const struct infos *infos, size_t i, uint64_t start, uint64_t *numel)
+{
+    const struct info *t = &infos->info[i];
+    bool last = i + 1 == infos->count;
+    uint64_t padded, end = last ? g->file_size - start : t[1].offset;
+    if ((last && (g->file_size == SOURCE_SIZE_UNKNOWN || g->file_size < start)) || !count_elements(t, numel)
+        || !num_align(&padded, *numel, g->alignment) || end < t->offset)
+        return false;
+    return end - t->offset == padded || (last && end - t->offset == *numel);
+}
+
+/* Gives all tensors of an id this float8 type, if the layout shows it. The infos must be sorted by data offset. */
+static void
+set_float8(const struct gguf *g, struct infos *infos, uint64_t start, uint32_t id, enum dtype dtype)
+{
+    bool all = true;
+    uint64_t numel;
+    for (size_t i = 0; i < infos->count; i++)
+        all = all && (infos->info[i].id != id || has_bytes(g, infos, i, start, &numel));
+    for (size_t i = 0; all && i < infos->count; i++) {
+        struct info *t = &infos->info[i];
+        if (t->id != id || !count_elements(t, &numel))
+            continue;
+        t->dtype = dtype;
+        t->nbytes = t->least = numel;
+    }
+}
+
 static int
 compare_records(const void *pa, const void *pb)
 {
@@ -312,6 +343,8 @@ check_data(struct gguf *g, struct infos *infos, uint64_t start, struct err *err)
     bool moved = sort_infos(infos);
     if (moved)
         catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp cannot load this file");
+    set_float8(g, infos, start, FLOAT8_E4M3, DTYPE_F8_E4M3);
+    set_float8(g, infos, start, FLOAT8_E5M2, DTYPE_F8_E5M2);
     if (!check_forms(g, infos, start, err))
         return false;
     if (moved)
@@ -335,6 +368,10 @@ add_tensors(struct gguf *g, const struct infos *infos, uint64_t start, struct er
             .shape = { .rank = info->rank, .packed = packed },
             .extent = { .file = g->file, .at = start + info->offset, .nbytes = info->nbytes },
         };
+        g->name_at = info->at + NAME;
+        g->name_len = info->name_len;
+        if (info->dtype == DTYPE_UNKNOWN)
+            gguf_odd(g, GGUF_ODD_TYPE);
         if (!catalog_add(g->catalog, &t, err))
             return false;
     }
