@@ -32,6 +32,7 @@ struct module_cache {
 
 struct config {
     json_t *block;                      /* owned, or NULL */
+    char model_type[32];                /* in quotes, as in config.json; or "" */
     json_t *metadata;                   /* the block in the metadata of the model's files; owned, or NULL */
     uint64_t size[CONFIG_SIZES];        /* or 0 */
     struct modules_cost cost;           /* shared by all lists of modules */
@@ -51,6 +52,7 @@ static const char *const places[PLACES] = { "", "text_config", "language_config"
 struct config_found {
     struct { const char *p; size_t n; } block[PLACES][KEYS];
     bool itself;                        /* the top level has keys of a block */
+    char model_type[32];
     uint64_t size[PLACES][CONFIG_SIZES];        /* or 0 */
 };
 
@@ -71,7 +73,7 @@ read_count(const char *p, size_t n)
 static bool
 look_for_blocks(struct config_found *f, struct pull *json, size_t place)
 {
-    static const char *const sizes[CONFIG_SIZES] = { "vocab_size", "hidden_size", "intermediate_size" };
+    static const char *const sizes[CONFIG_SIZES] = { "vocab_size", "hidden_size", "intermediate_size", "num_key_value_heads" };
     static const char *const own[] = { "quant_method", "weights_dtype", "bits", "w_bit" };
     enum pull_token token;
     while ((token = pull_next(json)) == PULL_KEY) {
@@ -85,10 +87,13 @@ look_for_blocks(struct config_found *f, struct pull *json, size_t place)
         size_t size = 0;
         for (; size < CONFIG_SIZES && !pull_text_is(&json->token, sizes[size]); size++)
             ;
+        bool model_type = place == 0 && pull_text_is(&json->token, "model_type");
         const char *p;
         size_t n;
         if (!pull_value_text(json, &p, &n))
             return false;
+        if (model_type && n < sizeof f->model_type)
+            memcpy(f->model_type, p, n);
         if (size < CONFIG_SIZES)
             f->size[place][size] = read_count(p, n);
         if (key < KEYS && *p == '{') {
@@ -145,6 +150,8 @@ read_blocks(struct config *config, struct words *words, const struct catalog_con
     if (!ok)
         return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
             pull_explain(why, &json));
+    if (*f.model_type)
+        memcpy(config->model_type, f.model_type, sizeof f.model_type);
     for (size_t place = 0; place < PLACES; place++)
         for (size_t i = 0; i < CONFIG_SIZES; i++)
             config->size[i] = config->size[i] != 0 ? config->size[i] : f.size[place][i];
@@ -328,6 +335,13 @@ uint64_t
 config_size(const struct config *config, enum config_size size)
 {
     return config->size[size];
+}
+
+bool
+config_is_model(const struct config *config, const char *model_type)
+{
+    size_t n = strlen(model_type);
+    return strlen(config->model_type) == n + 2 && memcmp(config->model_type + 1, model_type, n) == 0;
 }
 
 static bool

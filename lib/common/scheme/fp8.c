@@ -304,6 +304,13 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
     return true;
 }
 
+/* Returns true if the blocks of a matrix begin anew somewhere in it. */
+static bool
+is_in_parts(const struct weight *w)
+{
+    return w->shape.rank == 2 && fp8_own(w)->per_expert != 0;
+}
+
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
@@ -323,7 +330,8 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
     else if (f->b1 == 1 && all_rows)
         snprintf(buf, SCHEME_DETAIL, "%s, per-column scale", type);
     else
-        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale", type, f->b0, f->b1);
+        snprintf(buf, SCHEME_DETAIL, "%s, fine-grained %" PRIu64 "x%" PRIu64 " scale%s", type, f->b0, f->b1,
+            is_in_parts(w) ? " in parts" : "");
 }
 
 /* A scale of type E8M0 makes the blocks fp8-ue8m0, which has no form with E5M2; a
@@ -336,7 +344,8 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
     bool e5m2 = codes->dtype == DTYPE_F8_E5M2, all_cols = f->b1 >= f->cols;
     bool single = f->b0 >= f->rows && all_cols && f->per_row == 0;
     const char *form = NULL;
-    if (!scale || f->divides || f->advice == ADVICE_NEEDED || (codes->dtype != DTYPE_F8_E4M3 && !e5m2) || f->b1 == 1)
+    if (!scale || f->divides || f->advice == ADVICE_NEEDED || (codes->dtype != DTYPE_F8_E4M3 && !e5m2) || f->b1 == 1
+            || is_in_parts(w))
         return;
     if (f->comfy)
         form = e5m2 ? NULL : "comfy-fp8";

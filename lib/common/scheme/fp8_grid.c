@@ -6,7 +6,8 @@
  *
  * config.json gives b0 and b1, if it declares them; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
  * columns, may also be in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always
- * show. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
+ * show. The fused queries, keys and values of MiMo-V2.5 were quantized in parts, one for each of its key-value heads, in which
+ * the blocks begin anew. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -229,21 +230,46 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     }
 }
 
+/* Sets *parts to the number of matrices that MiMo-V2.5 quantized apart, above each other, and block to their blocks; to 0 if the
+ * weight is a single matrix. */
+static bool
+find_parts(struct claims *c, const struct weight *w, const struct fp8_cover *m, const uint64_t grid[2], uint64_t block[2],
+    uint64_t *parts, struct err *err)
+{
+    struct part_name p;
+    bool known;
+    *parts = 0;
+    if (!config_is_model(c->config, "mimo_v2") || !claims_strip_name(w->part[CODES], "qkv_proj.weight", &p))
+        return true;
+    if (!config_block_size(c->config, p.base, p.base_len, block, &known, err))
+        return false;
+    uint64_t n = config_size(c->config, CONFIG_KV_HEADS);
+    if (!known || n == 0 || m->stacked || m->rows % n != 0 || grid[0] % n != 0 || covers(m, block, grid))
+        return true;
+    const struct fp8_cover one = { .rows = m->rows / n, .cols = m->cols };
+    if (covers(&one, block, (const uint64_t[]){ grid[0] / n, grid[1] }))
+        *parts = n;
+    return true;
+}
+
 /* Maps a grid of scales. */
 static bool
 map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, const uint64_t grid[2], bool own,
     struct err *err)
 {
-    uint64_t block[2];
+    uint64_t block[2], parts;
     bool columns;
-    if (!fbgemm_columns(c, w, f, m, grid, &columns, err) || !check_tiles(c, w, f, m, err)
+    if (!find_parts(c, w, m, grid, block, &parts, err) || !fbgemm_columns(c, w, f, m, grid, &columns, err) || !check_tiles(c, w, f, m, err)
         || !check_transposed(c, w, f, grid, err))
         return false;
     if (columns)
         w->scheme = &fp8_schemes[FP8_FBGEMM];
     if (f->tiles != 0)
         return true;
-    if (f->advice == ADVICE_NEEDED)
+    if (parts != 0) {
+        f->rows = m->rows / parts;
+        set_blocks(f, block[0], block[1], grid[1], grid[0] / parts * grid[1]);
+    } else if (f->advice == ADVICE_NEEDED)
         fp8_set_single(w, f, 0);
     else if (columns || (grid[0] == 1 && grid[1] == m->cols))
         set_blocks(f, m->rows, 1, 0, own ? m->cols : 0);
