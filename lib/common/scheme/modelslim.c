@@ -36,6 +36,16 @@ is_paired(const struct table_match *f)
     return dim_rows(scale) % 2 == 0 && dim_rows(scale) / 2 == dim_rows(f->codes) && scale->shape.rank == 2;
 }
 
+/* Returns true if there is one second scale for each group of a row. */
+static bool
+is_seconded(const struct table_match *f)
+{
+    const struct tensor *second = f->with[WITH_SECOND];
+    uint64_t groups = dim_cols(second);
+    return second->shape.rank == 2 && dim_rows(second) == dim_rows(f->codes) * (is_paired(f) ? 2 : 1) && groups != 0
+        && dim_cols(f->codes) % groups == 0;
+}
+
 static bool
 fit(struct table_match *f, struct weight *w, struct err *err)
 {
@@ -55,8 +65,6 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return false;
     if (result == BLOCKS_WRONG)
         return table_wrong(scale, codes, err, "one per row, or groups");
-    if (second && (second->shape.rank != 2 || dim_rows(second) != dim[0] || dim_cols(second) == 0 || dim[1] % dim_cols(second) != 0))
-        return table_wrong(second, codes, err, "[out, in/group]");
     if (second)
         own->second = (struct blocks){ .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_cols(second), 1),
             .per_row = dim_cols(second) };
@@ -138,11 +146,9 @@ grid(const struct weight *w, struct weight_grid *g)
         *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale, .exact = scale != DTYPE_F32 };
 }
 
-#define W4A8(second_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", __VA_ARGS__, .companions = { \
+#define W4A8(is_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
     [WITH_SCALE] = COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
-    [WITH_OFFSET] = COMPANION(".weight_offset", FLOAT, offset_, ZERO_POINT), \
-    [WITH_SECOND] = COMPANION(".weight_scale_second", FLOAT_16, second_, SCALE, .part = SECOND), \
-    [WITH_OFFSET_SECOND] = COMPANION(".weight_offset_second", FLOAT, OPTIONAL, ZERO_POINT) }, \
+    [WITH_OFFSET] = COMPANION(".weight_offset", FLOAT, offset_, ZERO_POINT), __VA_ARGS__ }, \
     ALSO(BELONGS(".scale_bias", ACTIVATION)) }
 
 const struct scheme modelslim_schemes[] = {
@@ -150,7 +156,9 @@ const struct scheme modelslim_schemes[] = {
         .code = "int4-modelslim",
         .name = "ModelSlim INT4",
         WORDS({ WORD_DESCRIPTION, "W4A8_DYNAMIC" }),
-        ROWS(W4A8(EVIDENCE, OPTIONAL, .is = NULL), W4A8(OPTIONAL, EVIDENCE, .is = is_paired)),
+        ROWS(W4A8(is_seconded, OPTIONAL, COMPANION(".weight_scale_second", FLOAT_16, EVIDENCE, SCALE, .part = SECOND),
+                COMPANION(".weight_offset_second", FLOAT, OPTIONAL, ZERO_POINT)),
+            W4A8(is_paired, EVIDENCE, { 0 })),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [SECOND] = NEED_RUN },
         .run = run,

@@ -89,7 +89,7 @@ choose_uint8(struct table_match *f, struct weight *w, struct err *err)
 
 enum { CODES, SCALE, ZERO };                            /* parts */
 
-struct int4 {
+struct quark_int4 {
     struct blocks blocks;
     const char *open;                                   /* why it cannot be decoded, or NULL */
     bool is_signed, reordered;
@@ -125,7 +125,7 @@ choose_channels(struct table_match *f, struct weight *w, struct err *err)
 
 /* Reads type and order from config.json. Sets own->open if they are not there. */
 static void
-read_declared(struct int4 *own, const struct table_match *f, const struct weight *w)
+read_declared(struct quark_int4 *own, const struct table_match *f, const struct weight *w)
 {
     const json_t *weight = f->hint, *export = json_object_get(config_block(f->claims->config), "export");
     const char *dtype = quark_text(weight, "dtype"), *qscheme = quark_text(weight, "qscheme");
@@ -146,10 +146,10 @@ read_declared(struct int4 *own, const struct table_match *f, const struct weight
 
 /* Completes the numbers of a weight and its shape. */
 static bool
-keep(struct table_match *f, struct weight *w, const struct int4 *numbers, struct err *err)
+keep(struct table_match *f, struct weight *w, const struct quark_int4 *numbers, struct err *err)
 {
     const uint64_t dim[2] = { numbers->blocks.rows, numbers->blocks.cols };
-    struct int4 *own = claims_alloc(f->claims, sizeof *own, err);
+    struct quark_int4 *own = claims_alloc(f->claims, sizeof *own, err);
     if (!own)
         return false;
     *own = *numbers;
@@ -164,7 +164,7 @@ fit_groups(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     uint64_t in = dim_rows(codes), groups = dim_rows(scale), declared;
-    struct int4 own = { .blocks = { .rows = dim_cols(scale), .cols = in, .b0 = 1 } };
+    struct quark_int4 own = { .blocks = { .rows = dim_cols(scale), .cols = in, .b0 = 1 } };
     if (codes->shape.rank != 2 || scale->shape.rank != 2 || num_ceil_div(dim_cols(scale), 8) != dim_cols(codes)
         || (groups == 0) != (in == 0))
         return table_wrong(scale, codes, err, "[G, out] for codes [in, ceil(out/8)]");
@@ -182,7 +182,7 @@ static bool
 fit_channels(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
-    struct int4 own = { .blocks = { .rows = dim_rows(codes), .b0 = 1 } };
+    struct quark_int4 own = { .blocks = { .rows = dim_rows(codes), .b0 = 1 } };
     bool each = dim_cols(scale) == dim_rows(codes) && !dim_is_one(scale);
     if (codes->shape.rank != 2 || !num_mul(&own.blocks.cols, dim_cols(codes), 8))
         return table_wrong(codes, codes, err, "[out, in/8]");
@@ -207,7 +207,7 @@ strip(struct strip *s, const struct weight *w, unsigned part)
 
 /* Returns the place of code i of a word, in bits. */
 static unsigned
-shift_of(const struct int4 *own, uint64_t i)
+shift_of(const struct quark_int4 *own, uint64_t i)
 {
     static const uint8_t reordered[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
     return own->reordered ? reordered[i % 8] : (unsigned)(i % 8 * 4);
@@ -215,7 +215,7 @@ shift_of(const struct int4 *own, uint64_t i)
 
 /* Returns a code from its word, with the sign flipped if it is signed: then 8 stands for 0. */
 static unsigned
-code_of(const struct int4 *own, const uint8_t *word, uint64_t i)
+code_of(const struct quark_int4 *own, const uint8_t *word, uint64_t i)
 {
     unsigned shift = shift_of(own, i);
     return (word[shift / 8] >> shift % 8 & 15) ^ (own->is_signed ? 8U : 0);
@@ -224,7 +224,7 @@ code_of(const struct int4 *own, const uint8_t *word, uint64_t i)
 static uint64_t
 decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct int4 *own = d->w->own;
+    const struct quark_int4 *own = d->w->own;
     uint64_t cols = own->blocks.cols, top = d->first / cols;
     struct codes_piece *p = codes_begin(d, at, count, cols, own->blocks.b1);
     uint64_t unit = p->row / 8 - top / 8, g = p->col / own->blocks.b1;
@@ -243,7 +243,7 @@ decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    const struct int4 *own = w->own;
+    const struct quark_int4 *own = w->own;
     if (part == CODES)
         *s = (struct span){ .at = first / 8 * 4, .len = (num_ceil_div(first + count, 8) - first / 8) * 4 };
     else
@@ -253,7 +253,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 static uint64_t
 decode_channels(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    const struct int4 *own = d->w->own;
+    const struct quark_int4 *own = d->w->own;
     struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
     uint64_t scale = own->blocks.per_row * p->row;
     codes_scales(p, d, &own->blocks, SCALE);
@@ -267,7 +267,7 @@ decode_channels(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    const struct int4 *own = w->own;
+    const struct quark_int4 *own = w->own;
     int n = own->open ? 0 : snprintf(buf, SCHEME_DETAIL, "%s, %s, ", own->is_signed ? "int4" : "uint4",
         own->reordered ? "reorder" : "order");
     blocks_describe(&own->blocks, own->open, buf, n);
@@ -276,7 +276,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 static void
 grid(const struct weight *w, struct weight_grid *g)
 {
-    const struct int4 *own = w->own;
+    const struct quark_int4 *own = w->own;
     enum dtype scale = w->part[SCALE]->dtype;
     *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale, .zeros = w->part[ZERO] != NULL,
         .exact = scale != DTYPE_F32 };
