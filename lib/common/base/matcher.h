@@ -42,7 +42,7 @@ bool matcher_read(struct matcher *p, const char *text, size_t n, bool glob);
  * time taken. If too few are left, sets *left to 0 and returns false. */
 bool matcher_match(const struct matcher *p, const char *name, size_t n, uint64_t *left);
 
-/* Sets *at to the first place where an expression matches, like Python's re.search; false if there is none. *left as above. */
+/* Sets *at to the first place where an expression matches, like Python's re.search. Returns false without one. *left as above. */
 bool matcher_find(const struct matcher *p, const char *name, size_t n, size_t *at, uint64_t *left);
 
 #endif

@@ -238,8 +238,9 @@ dual_fits(const struct table_match *f)
 {
     const struct tensor *dual = f->with[1];
     uint64_t numel, want, cols = dim_cols(f->codes) * (f->codes->dtype == DTYPE_F4 ? 1 : 2);
-    return is_mxfp4(f) && f->codes->shape.rank == 2 && dual->shape.rank >= 2 && shape_dim(&dual->shape, 0) == dim_rows(f->codes)
-        && shape_numel(&dual->shape, &numel) && num_mul(&want, dim_rows(f->codes), num_ceil_div(cols, FP4_DUAL_BLOCK)) && numel == want;
+    return is_mxfp4(f) && f->codes->shape.rank == 2 && dual->shape.rank >= 2
+        && shape_dim(&dual->shape, 0) == dim_rows(f->codes) && shape_numel(&dual->shape, &numel)
+        && num_mul(&want, dim_rows(f->codes), num_ceil_div(cols, FP4_DUAL_BLOCK)) && numel == want;
 }
 
 static enum claim
@@ -368,7 +369,8 @@ const struct scheme fp4_schemes[] = {
         .companions = { SCALE("_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
             SCALE("_global_scale", IS(F32), EVIDENCE, .part = FP4_SCALE_2) } }) },
     { .code = "mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
-        WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DESCRIPTION, "W4A8_MXFP" }, { WORD_DESCRIPTION, "W4A4_MXFP4" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
+        WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DESCRIPTION, "W4A8_MXFP" },
+            { WORD_DESCRIPTION, "W4A4_MXFP4" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
             { WORD_DATA_TYPE, "mx_fp4e2m1" }, { WORD_DATA_TYPE, "mx_fp_rceil" }), ROWS({
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
@@ -407,7 +409,8 @@ const struct scheme fp4_schemes[] = {
             ALSO(BELONGS(".input_amax", ACTIVATION), BELONGS(".original_shape", SHAPE)) }) },
     { .code = "mxfp4-dual-scale", .name = "ModelSlim MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
         WORDS({ WORD_DESCRIPTION, "W4A4_MXFP4_DUALSCALE" }, { WORD_METHOD, "mxfp8_mxfp4_dualscale" }), ROWS({
-        WEIGHT, .fits = dual_fits, .shapes = "[out, in/2], weight_scale [out, in/32], weight_dual_scale [out, in/512, 1]", .companions = {
+        WEIGHT, .fits = dual_fits,
+        .shapes = "[out, in/2], weight_scale [out, in/32], weight_dual_scale [out, in/512, 1]", .companions = {
             SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
             SCALE(".weight_dual_scale", IS(F32), EVIDENCE, .part = FP4_DUAL) } }) },
     { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,

@@ -1,5 +1,5 @@
-/* 4-bit floats: e = RN32(scale * scale_2), RN32(scale / global_scale), RN32(scale * dual), or the scale itself; V = RN32(code * e); if there
- * is a pre_quant_scale, V = RN32(V * pre_quant_scale of the input); then one rounding to the output dtype.
+/* 4-bit floats: e = RN32(scale * scale_2), RN32(scale / global_scale), RN32(scale * dual), or the scale itself;
+ * V = RN32(code * e); if there is a pre_quant_scale, V = RN32(V * pre_quant_scale of the input); then one rounding to the output dtype.
  *
  *     by rows     byte i of a row holds columns 2i and 2i + 1; scale g of the row covers columns [g * group, (g + 1) * group)
  *     lanes       byte c of stored row i holds rows 2i (the low nibble) and 2i + 1 of column c; scale c of stored row g

@@ -165,8 +165,8 @@ is_fused(const struct table_match *f)
     return find_fused(f->claims, f->codes, &ignored) != NULL;
 }
 
-/* Finds the one scale of a table that is stored in parts, P.weight_scale of P.part_N.weight, where there is not one P.weight. NULL
- * if nothing fits. Source: vLLM's loader of Qwen4Exp. */
+/* Finds the one scale of a table that is stored in parts: P.weight_scale of P.part_N.weight, if there is not also a P.weight.
+ * NULL if nothing fits. Source: vLLM's loader of Qwen4Exp. */
 static const struct tensor *
 find_of_table(const struct claims *c, const struct tensor *codes)
 {
@@ -181,7 +181,9 @@ find_of_table(const struct claims *c, const struct tensor *codes)
         return NULL;
     while (len != 0 && p.base[len - 1] != '.')
         len--;
-    const struct tensor *t = len != 0 && !claims_find(c, p.base, len, "weight") ? claims_find(c, p.base, len, "weight_scale") : NULL;
+    if (len == 0 || claims_find(c, p.base, len, "weight"))
+        return NULL;
+    const struct tensor *t = claims_find(c, p.base, len, "weight_scale");
     return t && dtype_is_float(t->dtype) && shape_numel(&t->shape, &n) && n == 1 ? t : NULL;
 }
 
@@ -304,7 +306,7 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
     return true;
 }
 
-/* Returns true if the blocks of a matrix begin anew somewhere in it. */
+/* Returns true for a matrix of parts, each with blocks of its own. */
 static bool
 is_in_parts(const struct weight *w)
 {

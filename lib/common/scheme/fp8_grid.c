@@ -6,8 +6,8 @@
  *
  * config.json gives b0 and b1, if it declares them; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
  * columns, may also be in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always
- * show. The fused queries, keys and values of MiMo-V2.5 were quantized in parts, one for each of its key-value heads, in which
- * the blocks begin anew. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
+ * show. The fused queries, keys and values of MiMo-V2.5 were quantized in parts, one for each of its key-value heads, with
+ * blocks of their own. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -230,8 +230,8 @@ check_tiles(const struct claims *c, struct weight *w, struct fp8_weight *f, cons
     }
 }
 
-/* Sets *parts to the number of matrices that MiMo-V2.5 quantized apart, above each other, and block to their blocks; to 0 if the
- * weight is a single matrix. */
+/* Sets *parts to the number of matrices that MiMo-V2.5 quantized apart, above each other, and block to their blocks. *parts
+ * is 0 if the weight is a single matrix. */
 static bool
 find_parts(struct claims *c, const struct weight *w, const struct fp8_cover *m, const uint64_t grid[2], uint64_t block[2],
     uint64_t *parts, struct err *err)
@@ -259,8 +259,8 @@ map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct 
 {
     uint64_t block[2], parts;
     bool columns;
-    if (!find_parts(c, w, m, grid, block, &parts, err) || !fbgemm_columns(c, w, f, m, grid, &columns, err) || !check_tiles(c, w, f, m, err)
-        || !check_transposed(c, w, f, grid, err))
+    if (!find_parts(c, w, m, grid, block, &parts, err) || !fbgemm_columns(c, w, f, m, grid, &columns, err)
+        || !check_tiles(c, w, f, m, err) || !check_transposed(c, w, f, grid, err))
         return false;
     if (columns)
         w->scheme = &fp8_schemes[FP8_FBGEMM];

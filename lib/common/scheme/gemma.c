@@ -7,8 +7,9 @@
  *
  *     V[o][i] = RN32(integer * scale)
  *
- * config.json gives the bits: num_bits, or those of the expression in module_quant_configs that matches the name of the module
- * furthest to the left; of several at one place the first. Source: transformers integrations/gemma_quant.py.
+ * config.json gives the bits: num_bits of the expression in module_quant_configs that matches the name of the module
+ * furthest to the left (of several at one place the first), or else num_bits of the block. Source: transformers
+ * integrations/gemma_quant.py.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@ struct gemma {
 
 /* --- recognition */
 
-/* Finds the bits that config.json declares for a module. 0 if an expression is not supported, or the number is none of 2, 4, 8. */
+/* Finds the bits that config.json declares for a module. 0 if an expression is not supported, or for other numbers than 2, 4
+ * and 8. */
 static bool
 find_bits(const struct claims *c, const struct part_name *module, uint32_t *bits, struct err *err)
 {
@@ -98,12 +100,13 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (codes->shape.rank != 2)
         return table_wrong(codes, codes, err, "[out, in*bits/8]");
     if (!w->vague && (codes->dtype == DTYPE_I8) != (own->bits == 8))
-        return table_wrong(codes, codes, err, "%s for the %" PRIu32 " bits that config.json declares", own->bits == 8 ? "I8" : "U8",
-            own->bits);
+        return table_wrong(codes, codes, err, "%s for the %" PRIu32 " bits that config.json declares",
+            own->bits == 8 ? "I8" : "U8", own->bits);
     uint64_t cols = columns(f->claims, own->width, w->vague ? 1 : 8 / own->bits), blocks = dim_cols(scale);
     if (scale->shape.rank != 2 || dim_rows(scale) != dim_rows(codes) || blocks == 0 || cols % blocks != 0)
         return table_wrong(scale, codes, err, "[out, 1], or blocks that divide a row");
-    own->blocks = (struct blocks){ .rows = dim_rows(codes), .cols = cols, .b0 = 1, .b1 = num_max(cols / blocks, 1), .per_row = blocks };
+    own->blocks = (struct blocks){ .rows = dim_rows(codes), .cols = cols, .b0 = 1, .b1 = num_max(cols / blocks, 1),
+        .per_row = blocks };
     return w->vague || table_set_cols(f, w, cols, err);
 }
 

@@ -68,12 +68,13 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     if (second)
         own->second = (struct blocks){ .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_cols(second), 1),
             .per_row = dim_cols(second) };
-    own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)" : scale->dtype == DTYPE_F64 ? "with scales of F64"
-        : NULL;
+    own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
+        : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     w->vague = own->open != NULL;
     w->again = own->paired && dim[1] > SCHEME_BACK;
     return zeros_check(f->claims, f->with[WITH_OFFSET], "a 4-bit weight", err)
-        && zeros_check(f->claims, f->with[WITH_OFFSET_SECOND], "a 4-bit weight", err) && claims_shape(f->claims, w, 0, dim, 2, err);
+        && zeros_check(f->claims, f->with[WITH_OFFSET_SECOND], "a 4-bit weight", err)
+        && claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 static void
@@ -143,7 +144,8 @@ grid(const struct weight *w, struct weight_grid *g)
     const struct w4a8 *own = w->own;
     enum dtype scale = w->part[SCALE]->dtype;
     if (!w->part[SECOND])
-        *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale, .exact = scale != DTYPE_F32 };
+        *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale,
+            .exact = scale != DTYPE_F32 };
 }
 
 #define W4A8(is_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \

@@ -188,7 +188,8 @@ fit_channels(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(codes, codes, err, "[out, in/8]");
     if (scale->shape.rank > 1 || !(each || dim_is_one(scale)))
         return table_wrong(scale, codes, err, "[out], or one scale");
-    if (zero && zero->dtype == DTYPE_I32 && (zero->shape.rank != 1 || dim_cols(zero) != (each ? num_ceil_div(dim_cols(scale), 8) : 1)))
+    uint64_t words = each ? num_ceil_div(dim_cols(scale), 8) : 1;
+    if (zero && zero->dtype == DTYPE_I32 && (zero->shape.rank != 1 || dim_cols(zero) != words))
         return table_wrong(zero, codes, err, "[ceil(out/8)]");
     own.blocks.b1 = num_max(own.blocks.cols, 1);
     own.blocks.per_row = each;
@@ -221,6 +222,13 @@ code_of(const struct quark_int4 *own, const uint8_t *word, uint64_t i)
     return (word[shift / 8] >> shift % 8 & 15) ^ (own->is_signed ? 8U : 0);
 }
 
+/* Returns the code that stands for 0 without a zero point. */
+static unsigned
+no_zero(const struct quark_int4 *own)
+{
+    return own->is_signed ? 8 : 0;
+}
+
 static uint64_t
 decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
@@ -228,11 +236,12 @@ decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     uint64_t cols = own->blocks.cols, top = d->first / cols;
     struct codes_piece *p = codes_begin(d, at, count, cols, own->blocks.b1);
     uint64_t unit = p->row / 8 - top / 8, g = p->col / own->blocks.b1;
-    const uint8_t *scales = decoding_unit(d, SCALE, p->row - top), *zeros = d->w->part[ZERO] ? decoding_unit(d, ZERO, unit) : NULL;
+    const uint8_t *scales = decoding_unit(d, SCALE, p->row - top);
+    const uint8_t *zeros = d->w->part[ZERO] ? decoding_unit(d, ZERO, unit) : NULL;
     p->narrow = true;
     for (size_t i = 0; i < p->groups; i++) {
         p->scales[i] = scale_value(d->w->part[SCALE]->dtype, scales, g + i);
-        p->zeros[i] = (float)(zeros ? code_of(own, zeros + (g + i) * 4, p->row) : own->is_signed ? 8U : 0);
+        p->zeros[i] = (float)(zeros ? code_of(own, zeros + (g + i) * 4, p->row) : no_zero(own));
     }
     d->k->bits_lane(p->codes, decoding_unit(d, CODES, unit) + p->col * 4, p->n, 4, shift_of(own, p->row), 4);
     for (size_t i = 0; own->is_signed && i < p->n; i++)
@@ -257,7 +266,7 @@ decode_channels(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *
     struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
     uint64_t scale = own->blocks.per_row * p->row;
     codes_scales(p, d, &own->blocks, SCALE);
-    codes_fill_zeros(p, (float)(d->w->part[ZERO] ? code_of(own, d->in[ZERO].p + scale / 8 * 4, scale) : own->is_signed ? 8U : 0));
+    codes_fill_zeros(p, (float)(d->w->part[ZERO] ? code_of(own, d->in[ZERO].p + scale / 8 * 4, scale) : no_zero(own)));
     p->narrow = true;
     for (size_t i = 0; i < p->n; i++)
         p->codes[i] = (uint8_t)code_of(own, decoding_bytes(d, CODES, (at + i) / 8 * 4), at + i);
@@ -278,12 +287,12 @@ grid(const struct weight *w, struct weight_grid *g)
 {
     const struct quark_int4 *own = w->own;
     enum dtype scale = w->part[SCALE]->dtype;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale, .zeros = w->part[ZERO] != NULL,
-        .exact = scale != DTYPE_F32 };
+    *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale,
+        .zeros = w->part[ZERO] != NULL, .exact = scale != DTYPE_F32 };
 }
 
-#define INT4_ROWS(choose_) ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_, .companions = { \
-    COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
+#define INT4_ROWS(choose_) ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_, \
+    .companions = { COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) } })
 
 const struct scheme quark_schemes[] = {

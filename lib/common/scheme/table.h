@@ -160,10 +160,12 @@ void table_describe(const struct weight *w, char buf[SCHEME_DETAIL]);
 /* The arrays, in order. */
 extern const struct scheme comfy_schemes[], sdnq_schemes[], bnb4_schemes[], bnb8_schemes[];
 extern const struct scheme paroquant_schemes[], gptq_schemes[], awq_schemes[], word_schemes[], quark_schemes[];
-extern const struct scheme gemma_schemes[], int4_modelopt_schemes[], fp6_schemes[], fp4_schemes[], bitnet_schemes[], block_schemes[];
+extern const struct scheme gemma_schemes[], int4_modelopt_schemes[], fp6_schemes[], fp4_schemes[], bitnet_schemes[];
+extern const struct scheme block_schemes[];
 extern const struct scheme ct_packed_schemes[];
 extern const struct scheme mlx_schemes[], hqq_schemes[], quanto_schemes[], eetq_schemes[], torchao_schemes[];
-extern const struct scheme modelslim_schemes[], int8_schemes[], exl2_schemes[], aqlm_schemes[], vptq_schemes[], other_schemes[], fp8_schemes[];
+extern const struct scheme modelslim_schemes[], int8_schemes[], exl2_schemes[], aqlm_schemes[], vptq_schemes[];
+extern const struct scheme other_schemes[], fp8_schemes[];
 extern const struct scheme ggml_schemes[], unclaimed_schemes[];
 
 #endif

@@ -189,8 +189,8 @@ check_tiles(const struct table_match *f, struct torchao *t, const struct tensor 
 {
     uint64_t padded[2], numel, blocks = num_ceil_div(t->cols, t->b1);
     t->tiles = num_ceil_div(blocks, TILE_BLOCKS);
-    return (swizzle_grid(padded, t->rows, blocks) && num_mul(&padded[0], padded[0], padded[1]) && shape_numel(&grid->shape, &numel)
-            && numel == padded[0] && t->b0 == 1 && t->cols % t->b1 == 0)
+    return (swizzle_grid(padded, t->rows, blocks) && num_mul(&padded[0], padded[0], padded[1])
+            && shape_numel(&grid->shape, &numel) && numel == padded[0] && t->b0 == 1 && t->cols % t->b1 == 0)
         || table_wrong(grid, f->codes, err, "tiles of 128 rows and 4 blocks of %" PRIu64, t->b1);
 }
 

@@ -9,7 +9,7 @@
  * belongs to it.
  *
  * Files of PrismML of before July 2026 have blocks of 34 bytes for 128 elements under id 42 (Q2_0). Only the layout shows
- * which form a file has. stable-diffusion.cpp has float8 under ids 43 and 44, of which other forks make blocks: only a file whose
+ * which form a file has. stable-diffusion.cpp has float8 under ids 43 and 44, which other forks use for blocks: only a file whose
  * layout gives each element of all these tensors a byte has float8.
  */
 #include "container/gguf/gguf_priv.h"
