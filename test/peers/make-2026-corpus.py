@@ -2,8 +2,8 @@
 r"""make-2026-corpus.py CORPUS: write CORPUS/safetensors-good/peer-2026-* and CORPUS/manifest-2026.ndjson.
 
 Schemes of 2026: Quark's integers of 4 bits, packed and unpacked by amd-quark; Gemma's, unpacked by transformers; NVFP4 with scales in
-tiles, made and decoded by torchao. ModelSlim and MiMo have no library that runs on a CPU: their codes are packed and decoded here with
-torch, as in the sources that scheme/modelslim.c and scheme/fp8_grid.c name. Values are computed in F32. Run by hand, in the environment
+tiles, made and decoded by torchao. The others have no library that runs on a CPU: their codes are packed and decoded here with torch, as
+in the sources that the schemes' files name. Values are computed in F32. Run by hand, in the environment
 of requirements.txt with
 
     pip install --no-deps amd-quark==0.13 transformers==5.24.0
@@ -143,10 +143,57 @@ def mimo(models):
                        "quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [16, 16]}})
 
 
+FP4 = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def nibbles(codes, dtype=torch.uint8):
+    codes = codes & 15
+    return (codes[..., 0::2] | codes[..., 1::2] << 4).to(torch.uint8).view(dtype)
+
+
+def words(codes):
+    """Eight codes of 4 bits in each word of 32, along the last dimension."""
+    codes = (codes & 15).to(torch.int64).unflatten(-1, (-1, 8))
+    return (codes << torch.arange(0, 32, 4)).sum(-1).to(torch.int32)
+
+
+def four_bits(models):
+    experts = "model.layers.0.mlp.experts."
+    codes, scale = torch.randint(-8, 8, (6, 256)), (torch.rand(6, 2) * 1e-2 + 1e-3).bfloat16()
+    name = experts + "0.gate_proj"
+    models.add("w4afp8", {name + ".weight": nibbles(codes, torch.int8), name + ".weight_scale_inv": scale,
+                          name + ".input_scale": torch.tensor([.05])},
+               {name + ".weight": codes * scale.float().repeat_interleave(128, 1)}, "groups of 128",
+               {"quantization_config": {"quant_method": "w4afp8", "group_size": 128}})
+    codes, scale = torch.randint(0, 16, (6, 256)), torch.randint(118, 128, (6, 2), dtype=torch.uint8)
+    models.add("deepseek-128", {P + ".weight": nibbles(codes, torch.int8), P + ".scale": scale.view(torch.float8_e8m0fnu)},
+               {P + ".weight": (FP4[codes] + 0.) * torch.exp2(scale.float() - 127).repeat_interleave(128, 1)}, "groups of 128")
+    scale, outer = (torch.rand(6, 8) * 100 + 1).to(torch.float8_e4m3fn), torch.tensor(.0021)
+    models.add("modelopt-nvfp4-32", {P + ".weight": nibbles(codes), P + ".weight_scale": scale, P + ".weight_scale_2": outer},
+               {P + ".weight": (FP4[codes] + 0.) * (scale.float() * outer).repeat_interleave(32, 1)}, "groups of 32",
+               {"quantization_config": {"quant_method": "modelopt", "quant_algo": "W4A8_NVFP4_FP8", "group_size": 32}})
+    codes, scale = torch.randint(-8, 8, (16, 64)), (torch.rand(2, 16) * 1e-2 + 1e-3).half()
+    value = codes * scale.float().T.repeat_interleave(32, 1)
+    for kind, empty in (("0", (0,)), ("2-0", (2, 0))):
+        models.add("gptq-empty-" + kind, {P + ".qweight": words(codes + 8).T.contiguous(), P + ".scales": scale, P + ".qzeros": torch.empty(empty, dtype=torch.int32)},
+            {P + ".weight": value}, "symmetric, with empty qzeros",
+            {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True, "desc_act": False}})
+    codes, scale = torch.randint(-8, 8, (3, 6, 64)), (torch.rand(3, 6, 2) * 1e-2 + 1e-3).bfloat16()
+    value = codes * scale.float().repeat_interleave(32, -1)
+    shape = torch.tensor([[6, 64]] * 3)
+    config = {"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {
+        "group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32,
+                                                       "symmetric": True}}}}}
+    for kind, weight, dot in (("", experts + "w13", ".weight"), ("-flat", experts + "w13_weight", "")):
+        models.add("ct-int4-experts" + kind, {
+            weight + dot + "_packed": words(codes + 8), weight + dot + "_scale": scale, weight + dot + "_shape": shape},
+            {weight + dot: value}, "weight_shape [E, 2]", config)
+
+
 def main():
     torch.manual_seed(26)
     models = Models(sys.argv[1], "2026", f"amd-quark 0.13, transformers 5.24.0, torchao 0.18.0, torch {torch.__version__}")
-    for make in (quark, gemma, torchao, modelslim, mimo):
+    for make in (quark, gemma, torchao, modelslim, mimo, four_bits):
         make(models)
     models.done()
 

@@ -2,13 +2,13 @@
  * for stacked experts, each has their number as its first dimension:
  *
  *     P.weight_packed        I32 [out, words]: the codes of a row
- *     P.weight_shape         I64, I32: out and in
+ *     P.weight_shape         I64, I32: out and in; of stacked experts E, out and in, or [E, 2] with equal rows
  *     P.weight_scale         F16, BF16, F32: see blocks.h
  *     P.weight_zero_point    I32 [words of out codes, G]: those of a group of columns, packed like a row of codes; or I8,
  *                            shaped like the scale; absent if the model is symmetric
  *     P.weight_g_idx         I32 [in], optional: the group of each column; ignored if all are -1
  *
- * Codes and zero points are stored as q + 2^(bits-1), the low bits of a word first. They are packed as a bit stream, in
+ * A stacked parameter X may be stored as X_packed, X_shape, X_scale and X_zero_point. Codes and zero points are stored as q + 2^(bits-1), the low bits of a word first. They are packed as a bit stream, in
  * which codes may cross into the next word. Releases up to 2025 instead left the remaining bits of a word empty if they were
  * too few for a code: a word then has 10 codes of 3 bits, 6 of 5, 5 of 6, or 4 of 7. For 1, 2, 4 and 8 bits both are the
  * same.
@@ -192,6 +192,15 @@ no_packing(const struct table_match *f, const struct weight *w, const uint64_t *
     return table_wrong(w->part[ZERO], f->codes, err, "one value for each row of the weight, packed like its codes");
 }
 
+/* Returns true if weight_shape has a row for each of the stacked experts. */
+static bool
+is_each(const struct table_match *f)
+{
+    const struct shape *s = &table_found(f, ROLE_SHAPE)->shape;
+    return f->codes->shape.rank == RANK_MAX && s->rank == 2 && shape_dim(s, 0) == shape_dim(&f->codes->shape, 0)
+        && shape_dim(s, 1) == RANK_MAX - 1;
+}
+
 static bool
 check_shapes(const struct table_match *f, struct err *err)
 {
@@ -199,25 +208,28 @@ check_shapes(const struct table_match *f, struct err *err)
     uint32_t rank = f->codes->shape.rank;
     if (rank != 2 && rank != RANK_MAX)
         return table_wrong(f->codes, f->codes, err, "packed codes [out, words]");
-    return (t->shape.rank == 1 && shape_dim(&t->shape, 0) == rank)
+    return is_each(f) || (t->shape.rank == 1 && shape_dim(&t->shape, 0) == rank)
         || table_wrong(t, f->codes, err, "[%" PRIu32 "]", rank);
 }
 
+/* Reads weight_shape into dim, whose first dimension is that of the codes if the tensor leaves it out. */
 static bool
 read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
 {
-    const struct contents *contents = f->claims->contents;
+    enum { MOST = 1 << 20 };
     const struct tensor *t = table_found(f, ROLE_SHAPE);
-    uint32_t rank = f->codes->shape.rank, size = dtype_facts(t->dtype)->bytes;
-    uint8_t bytes[RANK_MAX * 8];
-    bool ok = true;
-    if (!contents->read(contents->of, t, bytes, err))
-        return false;
-    for (uint32_t i = 0; i < rank; i++) {
-        dim[i] = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i);
-        ok = ok && dim[i] <= INT64_MAX && (i == rank - 1 || dim[i] == shape_dim(&f->codes->shape, i));
+    uint32_t rank = f->codes->shape.rank, size = dtype_facts(t->dtype)->bytes, from = is_each(f) ? 1 : 0, n = rank - from;
+    uint8_t *bytes = claims_read(f->claims, t, MOST, "bytes of a shape", err);
+    bool ok = bytes != NULL;
+    for (uint64_t i = 0; ok && i < t->extent.nbytes / size; i++) {
+        uint64_t v = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i), at = from + i % n;
+        bool first = i < n;
+        ok = v <= INT64_MAX && (at == rank - 1 || v == shape_dim(&f->codes->shape, (uint32_t)at)) && (first || v == dim[at]);
+        dim[at] = first ? v : dim[at];
+        ok = ok || wrong_shape(f, dim, err);
     }
-    return ok || wrong_shape(f, dim, err);
+    free(bytes);
+    return ok;
 }
 
 /* --- zero points and groups */
@@ -500,7 +512,11 @@ const struct scheme ct_packed_schemes[] = {
             COMPANION(".weight_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
             COMPANION(".weight_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO,
                 .left = LEFT_SCALES),
-            COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
+            COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }, {
+            .codes = "_packed", .dtypes = IS(I32), .becomes = "", .companions = {
+            COMPANION("_shape", DTYPE_SET(HAS(I64), HAS(I32)), EVIDENCE, SHAPE),
+            COMPANION("_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
+            COMPANION("_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO) } }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },
         .run = run,

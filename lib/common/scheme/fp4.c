@@ -2,7 +2,7 @@
  *
  *     NVFP4 of compressed-tensors    P.weight_packed [out, in/2], P.weight_scale E4M3 [out, in/16],
  *                                    P.weight_global_scale F32 one, a divisor
- *     NVFP4 of ModelOpt              P.weight, P.weight_scale, P.weight_scale_2, a factor; optional
+ *     NVFP4 of ModelOpt              P.weight, P.weight_scale, also [out, in/32], P.weight_scale_2, a factor; optional
  *                                    P.pre_quant_scale [in]. Stacked experts are called X, X_weight_scale ..., and may
  *                                    be transposed: [E, in/2, out], scales [E, in/16, out]
  *     NVFP4 of ComfyUI               the same names, but the high nibble first and scales in tiles (swizzle.h)
@@ -18,7 +18,7 @@
  *                                    [out, ceil(in/512), 1], a factor
  *     gpt-oss                        X_blocks [E, out, in/32, 16], X_scales [E, out, in/32]; the model computes with
  *                                    X [E, in, out]. In the original release X.blocks and X.scales, and X [E, out, in]
- *     DeepSeek                       P.weight I8 [out, in/2], P.scale E8M0 [out, in/32] or [out, in/16]
+ *     DeepSeek                       P.weight I8 [out, in/2], P.scale E8M0 [out, in/16], [out, in/32] or [out, in/128]
  *
  * Codes are U8, or F4, whose shape counts elements. Code 8 is -0, but +0 in the tables of ModelOpt's NVFP4 and of DeepSeek.
  * Sources: compressed-tensors compressors/nvfp4 and mxfp4; ModelOpt torch/quantization/qtensor and
@@ -88,6 +88,13 @@ fit_nvfp4_ct(struct table_match *f, struct weight *w, struct err *err)
     return define(f, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .divides = true }, err);
 }
 
+/* Returns the number of codes that share a scale: 32, or else 16. */
+static uint32_t
+group_of(const struct table_match *f, const struct weight *w)
+{
+    return dim_scale_each(f->codes, w->part[FP4_SCALE], 16) ? 32 : 16;
+}
+
 /* The group follows from the number of scales, whatever their shape. */
 static bool
 fit_e5m3(struct table_match *f, struct weight *w, struct err *err)
@@ -105,7 +112,7 @@ fit_mxint4(struct table_match *f, struct weight *w, struct err *err)
 static bool
 fit_nvfp4_modelopt(struct table_match *f, struct weight *w, struct err *err)
 {
-    return define(f, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
+    return define(f, w, (struct fp4){ .group = group_of(f, w), .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
 }
 
 static bool
@@ -132,7 +139,7 @@ fit_mxfp4(struct table_match *f, struct weight *w, struct err *err)
 static bool
 fit_deepseek(struct table_match *f, struct weight *w, struct err *err)
 {
-    uint32_t group = dim_scale_each(f->codes, w->part[FP4_SCALE], 8) ? 16 : 32;
+    uint32_t group = dim_scale_each(f->codes, w->part[FP4_SCALE], 64) ? 128 : group_of(f, w);
     return define(f, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E8M0, .plus_zero = true }, err);
 }
 
@@ -208,6 +215,14 @@ nvfp4_fits(const struct table_match *f)
     return dim_scale_each(f->codes, f->with[0], 8) && dim_is_one_each(f->with[1], f->codes);
 }
 
+/* Groups of 16 or 32. */
+static bool
+experts_fit(const struct table_match *f)
+{
+    return (dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16))
+        && dim_is_one_each(f->with[1], f->codes);
+}
+
 /* Groups of 16 or 32, in rows or in one column. */
 static bool
 e5m3_fits(const struct table_match *f)
@@ -264,11 +279,12 @@ choose_mxint4(struct table_match *f, struct weight *w, struct err *err)
     return declared ? table_match(f, w, err) : CLAIM_NO;
 }
 
-/* Groups of 16 or 32. */
+/* Groups of 16, 32 or 128. */
 static bool
 deepseek_fits(const struct table_match *f)
 {
-    return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16);
+    return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16)
+        || dim_scale_each(f->codes, f->with[0], 64);
 }
 
 /* Returns true if the scales of P.weight are in tiles. */
@@ -300,7 +316,8 @@ comfy_fits(const struct table_match *f)
 static bool
 modelopt_fits(const struct table_match *f)
 {
-    return swizzle_of(f->claims, f->codes, f->with[0]) == GRID_PLAIN && dim_is_one_each(f->with[1], f->codes);
+    return (swizzle_of(f->claims, f->codes, f->with[0]) == GRID_PLAIN || dim_scale_each(f->codes, f->with[0], 16))
+        && dim_is_one_each(f->with[1], f->codes);
 }
 
 /* Codes [E, in/2, out], scales [E, in/16, out]. */
@@ -399,10 +416,10 @@ const struct scheme fp4_schemes[] = {
         WORDS({ WORD_METHOD, "modelopt" }, { WORD_METHOD, "modelopt_fp4" }, { WORD_METHOD, "modelopt_fp8" },
             { WORD_METHOD, "modelopt_mixed" }, { WORD_METHOD, "petit_nvfp4" }, { WORD_ALGO, "NVFP4" },
             { WORD_ALGO, "W4A16_NVFP4" }, { WORD_ALGO, "NVFP4_AWQ" }, { WORD_ALGO, "W4A8_NVFP4_FP8" }), ROWS(
-        { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_scale_2",
+        { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16] or [out, in/32], one weight_scale_2",
             .companions = { NVFP4_PARTS } },
-        { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], weight_scale [E, out, in/16], one weight_scale_2, or "
-            "one per expert", .companions = { EXPERT_PARTS } },
+        { EXPERTS, .fits = experts_fit, .shapes = "[E, out, in/2], weight_scale [E, out, in/16] or [E, out, in/32], one "
+            "weight_scale_2, or one per expert", .companions = { EXPERT_PARTS } },
         { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], scale [E, out, in/16], scale2 [E]", .companions = {
             SCALE(".scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
             SCALE(".scale2", IS(F32), EVIDENCE, .part = FP4_SCALE_2) },
@@ -424,7 +441,7 @@ const struct scheme fp4_schemes[] = {
         .companions = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
     { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(F4)), .becomes = ".weight", .fits = deepseek_fits,
-        .shapes = "16 or 32 codes, two per byte, for each scale",
+        .shapes = "16, 32 or 128 codes, two per byte, for each scale",
         .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", WORDS({ WORD_METHOD, "mxfp4" }, { WORD_METHOD, "gpt_oss_mxfp4" }),
         .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },

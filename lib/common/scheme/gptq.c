@@ -3,7 +3,7 @@
  *
  *     P.qweight    I32 [in*bits/32, out]     a column is a bit stream, the low bits of a word first, or planar
  *     P.scales     F16, BF16, F32 [G, out]
- *     P.qzeros     I32 [G, out*bits/32]      packed likewise, along a row; absent if the model is symmetric
+ *     P.qzeros     I32 [G, out*bits/32]      packed likewise, along a row; absent or empty if the model is symmetric
  *     P.g_idx      I32 [in]                  optional: the group of each input; negative ones count from the end
  *
  *     V[o][i] = RN32((q[i][o] - z[g][o]) * scales[g][o])         g = g_idx[i], or i / group
@@ -53,12 +53,21 @@ bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct te
 /* Companions, in the order of the row. */
 enum { WITH_SCALES, WITH_ZEROS, WITH_G_IDX };
 
+/* Returns the zero points, or NULL if there are none or qzeros is empty, as some writers of symmetric models leave it. */
+static const struct tensor *
+zeros_of(const struct table_match *f)
+{
+    const struct tensor *zeros = f->with[WITH_ZEROS];
+    uint64_t numel;
+    return zeros && shape_numel(&zeros->shape, &numel) && numel != 0 ? zeros : NULL;
+}
+
 /* Returns true for shapes that AWQ GEMV can have too: GPTQ in groups of 8 looks like GEMV with 256 inputs in groups of 32,
  * or 128 in groups of 64. */
 static bool
 may_be_gemv(const struct table_match *f)
 {
-    const struct tensor *codes = f->codes, *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS];
+    const struct tensor *codes = f->codes, *scales = f->with[WITH_SCALES], *zeros = zeros_of(f);
     return zeros && !f->with[WITH_G_IDX] && dim_same_rows(scales, codes) && dim_same_rows(zeros, codes)
         && dim_cols(scales) == 8 * dim_cols(zeros) && (dim_cols(zeros) == 2 || dim_cols(zeros) == 4);
 }
@@ -76,7 +85,7 @@ is_gptq(const struct table_match *f)
 static bool
 fits(const struct table_match *f)
 {
-    const struct tensor *scales = f->with[WITH_SCALES], *zeros = f->with[WITH_ZEROS], *g_idx = f->with[WITH_G_IDX];
+    const struct tensor *scales = f->with[WITH_SCALES], *zeros = zeros_of(f), *g_idx = f->with[WITH_G_IDX];
     if (f->codes->shape.rank != 2 || scales->shape.rank != 2 || dim_cols(scales) != dim_cols(f->codes)
         || (zeros && (zeros->shape.rank != 2 || dim_rows(zeros) != dim_rows(scales))) || (g_idx && g_idx->shape.rank != 1))
         return false;
@@ -223,6 +232,9 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return false;
     *q = (struct gptq){ .groups = dim_rows(w->part[SCALES]) };
     w->own = q;
+    w->part[ZEROS] = zeros_of(f);
+    if (f->with[WITH_ZEROS] && !w->part[ZEROS] && json_is_false(json_object_get(config_block(c->config), "sym")))
+        return table_wrong(f->with[WITH_ZEROS], f->codes, err, "zero points, as config.json has sym false,");
     find_bits(c, w, q);
     q->in = dim_rows(w->part[CODES]) * 32 / q->bits;
     bool open = q->open != NULL;

@@ -10,9 +10,6 @@ is_rank_3(const struct table_match *f)
 }
 
 const struct scheme other_schemes[] = {
-    DECLARED("w4afp8", "W4AFP8", WORDS({ WORD_METHOD, "w4afp8" }), {
-        .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8)), .becomes = ".weight",
-        .companions = { COMPANION(".weight_scale_inv", FLOAT, EVIDENCE, SCALE) } }),
     RECOGNISED("int8-gemma", "gemma_pytorch INT8", {
         .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = table_row_scales,
         .shapes = "[out, in], weight_scaler [out]", .companions = { COMPANION(".weight_scaler", FLOAT, EVIDENCE, SCALE) } }),
