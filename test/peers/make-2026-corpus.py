@@ -2,7 +2,7 @@
 r"""make-2026-corpus.py CORPUS: write CORPUS/safetensors-good/peer-2026-* and CORPUS/manifest-2026.ndjson.
 
 Schemes of 2026: Quark's integers of 4 bits, packed and unpacked by amd-quark; Gemma's, unpacked by transformers; NVFP4 with scales in
-tiles, made and decoded by torchao. The others have no library that runs on a CPU: their codes are packed and decoded here with torch, as
+tiles, made and decoded by torchao; blocks of ggml, decoded by gguf-py. The others have no library that runs on a CPU: their codes are packed and decoded here with torch, as
 in the sources that the schemes' files name. Values are computed in F32. Run by hand, in the environment
 of requirements.txt with
 
@@ -190,10 +190,34 @@ def four_bits(models):
             {weight + dot: value}, "weight_shape [E, 2]", config)
 
 
+def blocks(models):
+    from gguf import GGMLQuantizationType as Type
+    from gguf.quants import dequantize
+
+    def random(kind, rows, n, size, halves):
+        """Blocks of random bytes, whose F16 scales are small."""
+        raw = torch.randint(0, 256, (rows, n, size), dtype=torch.uint8)
+        for at in halves:
+            raw[..., at:at + 2] = (torch.rand(rows, n, 1) * 1e-2).half().view(torch.uint8)
+        raw = raw.reshape(rows, n * size)
+        return raw, torch.from_numpy(dequantize(raw.numpy(), kind))
+
+    for fmt, bits, kind, size, halves in (("q_0", 4, Type.Q4_0, 18, (0,)), ("q_0", 8, Type.Q8_0, 34, (0,)), ("q_k_m", 4, Type.Q4_K, 144, (0, 2)),
+                                          ("q_k_s", 5, Type.Q5_K, 176, (0, 2)), ("q_k", 6, Type.Q6_K, 210, (208,))):
+        raw, value = random(kind, 5, 3, size, halves)
+        models.add(f"gptqmodel-{kind.name.lower()}", {P + ".qweight": raw}, {P + ".weight": value}, f"format {fmt}, {bits} bits",
+                   {"quantization_config": {"quant_method": "gguf", "format": fmt, "bits": bits}})
+    for kind, size in ((Type.IQ2_XS, 74), (Type.IQ1_S, 50)):
+        raw, value = random(kind, 4, 2, size, (0,))
+        models.add("modelopt-" + kind.name.lower(), {P + ".weight": raw.reshape(4, 2, size)}, {P + ".weight": value}, kind.name,
+                   {"quantization_config": {"quant_method": "modelopt", "quant_algo": kind.name, "packing": "ggml",
+                                            "block_payload_bytes": size}})
+
+
 def main():
     torch.manual_seed(26)
     models = Models(sys.argv[1], "2026", f"amd-quark 0.13, transformers 5.24.0, torchao 0.18.0, torch {torch.__version__}")
-    for make in (quark, gemma, torchao, modelslim, mimo, four_bits):
+    for make in (quark, gemma, torchao, modelslim, mimo, four_bits, blocks):
         make(models)
     models.done()
 

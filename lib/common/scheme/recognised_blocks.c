@@ -62,7 +62,5 @@ const struct scheme block_schemes[] = {
         { WORD_DATA_TYPE, "mx_uint" }),
     ONLY_DECLARED("MXFP6 of AutoRound", { WORD_DATA_TYPE, "mx_fp6" }, { WORD_DATA_TYPE, "mx_fp6e3m2" },
         { WORD_DATA_TYPE, "mx_fp6e2m3" }),
-    ONLY_DECLARED("blocks of ggml", { WORD_METHOD, "gguf" }, { WORD_FORMAT, "gguf" }, { WORD_FORMAT, "q_*" },
-        { WORD_ALGO, "IQ1_S" }, { WORD_ALGO, "IQ2_XS" }),
     { 0 },
 };

@@ -166,6 +166,6 @@ extern const struct scheme ct_packed_schemes[];
 extern const struct scheme mlx_schemes[], hqq_schemes[], quanto_schemes[], eetq_schemes[], torchao_schemes[];
 extern const struct scheme modelslim_schemes[], w4afp8_schemes[], int8_schemes[], exl2_schemes[], aqlm_schemes[], vptq_schemes[];
 extern const struct scheme other_schemes[], fp8_schemes[];
-extern const struct scheme ggml_schemes[], unclaimed_schemes[];
+extern const struct scheme ggml_stored_schemes[], ggml_schemes[], unclaimed_schemes[];
 
 #endif
