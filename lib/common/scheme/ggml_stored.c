@@ -17,11 +17,11 @@
 
 enum { ELEMS = 256 };           /* of a block, at most */
 
-struct stored {
+struct ggml_stored {
     enum dtype type;            /* UNKNOWN: not given by config.json */
 };
 
-struct stored_room {
+struct ggml_stored_room {
     float v[ELEMS];
 };
 
@@ -45,7 +45,7 @@ type_of(const struct config *config)
 static bool
 keep(struct table_match *f, struct weight *w, enum dtype type, struct err *err)
 {
-    struct stored *own = claims_alloc(f->claims, sizeof *own, err);
+    struct ggml_stored *own = claims_alloc(f->claims, sizeof *own, err);
     if (!own)
         return false;
     own->type = type;
@@ -112,7 +112,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
-    const struct dtype_facts *facts = dtype_facts(((const struct stored *)w->own)->type);
+    const struct dtype_facts *facts = dtype_facts(((const struct ggml_stored *)w->own)->type);
     uint64_t from = first / facts->elems, to = num_ceil_div(first + count, facts->elems);
     (void)part;
     *s = (struct span){ from * facts->bytes, (to - from) * facts->bytes };
@@ -121,11 +121,11 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
-    enum dtype type = ((const struct stored *)d->w->own)->type;
+    enum dtype type = ((const struct ggml_stored *)d->w->own)->type;
     const struct dtype_facts *facts = dtype_facts(type);
     uint64_t cut = at % facts->elems, whole = count / facts->elems;
     const uint8_t *x = decoding_bytes(d, 0, at / facts->elems * facts->bytes);
-    float *v = ((struct stored_room *)d->room)->v;
+    float *v = ((struct ggml_stored_room *)d->room)->v;
     if (cut == 0 && whole != 0) {
         kernels_block(d->k, type, d->to, y, x, (size_t)whole);
         return whole * facts->elems;
@@ -139,7 +139,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    snprintf(buf, SCHEME_DETAIL, "%s", w->vague ? "type not given by config.json" : dtype_name(((const struct stored *)w->own)->type));
+    snprintf(buf, SCHEME_DETAIL, "%s", w->vague ? "type not given by config.json" : dtype_name(((const struct ggml_stored *)w->own)->type));
 }
 
 const struct scheme ggml_stored_schemes[] = {
@@ -153,7 +153,7 @@ const struct scheme ggml_stored_schemes[] = {
         .fit = fit,
         .need = { NEED_RUN },
         .run = run,
-        .room = sizeof(struct stored_room),
+        .room = sizeof(struct ggml_stored_room),
         .decode = decode,
         .describe = describe,
     },
