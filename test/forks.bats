@@ -95,7 +95,7 @@ agrees() {
 }
 
 @test "undecodable types are refused by name" {
-    for case in '43=type 43: BPOSIT8, Q2_0_G128, ' '134-iq1_bn=type 134: IQ1_BN of ik_llama.cpp' \
+    for case in '43=type 43: F8_E4M3 (stable-diffusion.cpp), BPOSIT8, Q2_0_G128, ' '134-iq1_bn=type 134: IQ1_BN of ik_llama.cpp' \
         '36-i2_s=type 36: I2_S of bitnet.cpp' '210-q2_k_r4=type 210: Q2_K_R4 of ik_llama.cpp' '100-rocmfp4=type 100: Q4_0_ROCMFP4 of ROCmFPX' '159=ggml type 159'; do
         try 69 amn-remember "$corpus/gguf-bad/fork-id-${case%%=*}.gguf"
         grep -qF "GGUF (${case#*=}" err
@@ -147,7 +147,7 @@ END
     sed 's/= 144/= 145/; s/TURBO3_0/TURBO9_0/; s/= 0,/= 300,/; s|QK4_0 / 2|QK4_0|; s/size = 4/size = 8/' same.h >other.h
     try 1 "$tests/check-ggml-types" other.h
     diff - out <<'END'
-id 44 is TURBO9_0; the table has TQ3_1S, TURBO3_0, TURBO4_0, TBQ4_0
+id 44 is TURBO9_0; the table has F8_E5M2 (stable-diffusion.cpp), TQ3_1S, TURBO3_0, TURBO4_0, TBQ4_0
 id 145 is IQ4_KS; the table has IQ2_KS
 id 300 is F32; the table does not have it
 a block of Q4_0 has 34 bytes; the table has 18
