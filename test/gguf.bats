@@ -88,3 +88,40 @@ END
     echo "$kib KiB"
     [ "$kib" -le 65536 ]
 }
+
+# Four values of each type, by hand: 1, -2, 448, 2^-9 in E4M3; 1, -2, 57344, 2^-16 in E5M2.
+@test "float8 of stable-diffusion.cpp, with and without scales, where the layout shows it" {
+    python3 - <<'EOF'
+import struct
+E4M3, E5M2 = b"\x38\xc0\x7e\x01" * 16, b"\x3c\xc0\x7b\x01" * 16
+def gguf(path, *tensors):
+    info = data = b""
+    for name, kind, ne, raw in tensors:
+        info += struct.pack("<Q", len(name)) + name + struct.pack("<I%dQIQ" % len(ne), len(ne), *ne, kind, len(data))
+        data += raw + bytes(-len(raw) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 0) + info
+    open(path, "wb").write(head + bytes(-len(head) % 32) + data)
+one, rows = struct.pack("<f", 0.5), struct.pack("<2f", 0.5, 4)
+gguf("plain.gguf", (b"a.weight", 43, (32, 2), E4M3), (b"b.weight", 44, (32, 2), E5M2), (b"n", 0, (1,), one))
+gguf("scaled.gguf", (b"a.weight", 43, (32, 2), E4M3), (b"a.weight_scale", 0, (2,), rows), (b"b.weight", 44, (32, 2), E5M2),
+     (b"b.weight_scale", 0, (1,), one))
+gguf("blocks.gguf", (b"a.weight", 43, (32, 2), bytes(36)), (b"b.weight", 43, (64, 2), bytes(72)), (b"n", 0, (1,), one))
+gguf("one.gguf", (b"n", 0, (1,), one), (b"a.weight", 43, (32, 2), E4M3))
+for name, values in (("plain", ([1, -2, 448, 2**-9] * 16, [1, -2, 57344, 2**-16] * 16)),
+                     ("scaled", ([.5, -1, 224, 2**-10] * 8 + [4, -8, 1792, 2**-7] * 8, [.5, -1, 28672, 2**-17] * 16))):
+    open(name, "wb").write(b"".join(struct.pack("<64f", *v) for v in values))
+EOF
+    for name in plain scaled; do
+        try 0 amn-remember --dtype f32 $name.gguf
+        cp out whole
+        tail -c +$((9 + $(head -c 8 out | od -An -tu8))) out | head -c 512 | cmp - $name
+        try 0 amn-parse $name.gguf
+        jq -se '.[0].dtype == "F8_E4M3" and any(.dtype == "F8_E5M2")' out
+        cat $name.gguf | try 0 amn-remember --dtype f32
+        cmp out whole
+    done
+    try 69 amn-remember blocks.gguf
+    grep -qF 'type 43: F8_E4M3 (stable-diffusion.cpp), BPOSIT8' err
+    try 0 amn-remember one.gguf
+    cat one.gguf | try 69 amn-remember          # the end of a stream does not show where the tensor ends
+}

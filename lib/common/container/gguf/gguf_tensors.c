@@ -306,21 +306,25 @@ has_bytes(const struct gguf *g, const struct infos *infos, size_t i, uint64_t st
     const struct info *t = &infos->info[i];
     bool last = i + 1 == infos->count;
     uint64_t padded, end = last ? g->file_size - start : t[1].offset;
-    if ((last && (g->file_size == SOURCE_SIZE_UNKNOWN || g->file_size < start)) || !count_elements(t, numel)
-        || !num_align(&padded, *numel, g->alignment) || end < t->offset)
+    if ((last && g->file_size < start) || !count_elements(t, numel) || !num_align(&padded, *numel, g->alignment) || end < t->offset)
         return false;
     return end - t->offset == padded || (last && end - t->offset == *numel);
 }
 
-/* Gives all tensors of an id this float8 type, if the layout shows it. The infos must be sorted by data offset. */
+/* Gives all tensors of an id this float8 type, if the layout shows it for each. The end of a stream shows nothing. The infos must be
+ * sorted by data offset. */
 static void
 set_float8(const struct gguf *g, struct infos *infos, uint64_t start, uint32_t id, enum dtype dtype)
 {
-    bool all = true;
+    size_t seen = g->file_size == SOURCE_SIZE_UNKNOWN && infos->count != 0 ? infos->count - 1 : infos->count;
+    bool all = true, any = false;
     uint64_t numel;
-    for (size_t i = 0; i < infos->count; i++)
-        all = all && (infos->info[i].id != id || has_bytes(g, infos, i, start, &numel));
-    for (size_t i = 0; all && i < infos->count; i++) {
+    for (size_t i = 0; i < seen; i++) {
+        bool is = infos->info[i].id == id;
+        all = all && (!is || has_bytes(g, infos, i, start, &numel));
+        any = any || is;
+    }
+    for (size_t i = 0; all && any && i < infos->count; i++) {
         struct info *t = &infos->info[i];
         if (t->id != id || !count_elements(t, &numel))
             continue;
