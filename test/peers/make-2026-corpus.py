@@ -93,6 +93,7 @@ def gemma(models):
 
 
 def torchao(models):
+    from torchao.prototype.mx_formats.mx_tensor import MXTensor
     from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor
     stored, expected, metadata = {}, {}, {}
     for name, out, cols in (("a", 128, 320), ("b", 96, 80), ("c", 160, 64)):
@@ -102,7 +103,14 @@ def torchao(models):
         expected[name + ".weight"] = weight.dequantize(torch.float32)
         metadata[name + ".weight"] = json.dumps({"_type": "NVFP4Tensor", "_data": {"block_size": 16, "is_swizzled_scales": True},
                                                  "_tensor_data_names": ["qdata", "scale", "per_tensor_scale"]})
-    models.add("torchao-tiles", stored, expected, "NVFP4 with scales in tiles", metadata={**metadata, "format": "pt"})
+    for name, out, cols, elem in (("d", 130, 192, torch.float8_e4m3fn), ("e", 16, 160, torch.float4_e2m1fn_x2)):
+        weight = MXTensor.to_mx(torch.randn(out, cols), elem, 32, is_swizzled_scales=True)
+        stored |= {f"{name}._weight_qdata": weight.qdata.contiguous(), f"{name}._weight_scale": weight.scale.contiguous()}
+        expected[name + ".weight"] = weight.dequantize(torch.float32)
+        metadata[name + ".weight"] = json.dumps({
+            "_type": "MXTensor", "_data": {"block_size": 32, "is_swizzled_scales": True, "elem_dtype": {
+                "_type": "torch.dtype", "_data": str(elem).removeprefix("torch.")}}, "_tensor_data_names": ["qdata", "scale"]})
+    models.add("torchao-tiles", stored, expected, "NVFP4 and MX with scales in tiles", metadata={**metadata, "format": "pt"})
 
 
 def described(models, name, word, stored, value, note):

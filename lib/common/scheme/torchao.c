@@ -15,7 +15,7 @@
  *                                 zero_point I8 [G, N]                        V = RN32((q - z) * s)
  *
  * The low nibble of a byte or word comes first. A scale covers a block of block_size elements. With is_swizzled_scales, the
- * scales of 4-bit floats are in tiles (swizzle.h), and no dimension of theirs is one of the weight. Sources: torchao
+ * scales are in tiles (swizzle.h), and no dimension of theirs is one of the weight. Sources: torchao
  * prototype/safetensors; quantization/quant_primitives.py, dequantize_affine; prototype/mx_formats; for the last two types,
  * which only GPUs can compute, mslk quantize/shuffle.py and torch-xpu-ops WeightInt4PackKernel.cpp.
  */
@@ -140,8 +140,8 @@ find_type(const struct table_match *f, struct torchao *t, const char *name, cons
             t->type = &types[i];
     if (!t->type)
         t->open = "unknown tensor type";
-    else if (t->swizzled && (t->type->kind != KIND_FP4 || f->codes->shape.rank != 2))
-        t->open = "with swizzled scales";
+    else if (t->swizzled && f->codes->shape.rank != 2)
+        t->open = "with swizzled scales of experts";
     else if (t->type->kind == KIND_UINT4 && f->with[WITH_ZERO] && dtype_is_float(f->with[WITH_ZERO]->dtype))
         t->open = "with float zero points";
     else if (f->with[WITH_PRE_SCALE])
