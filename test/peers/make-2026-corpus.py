@@ -151,6 +151,24 @@ def mimo(models):
                        "quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [16, 16]}})
 
 
+def mimo_flash(models):
+    """Keys and values of a head, of 24 and 16 rows, are one matrix in blocks of 16 rows: the second block has both."""
+    heads, key, value, cols, layer = 5, 24, 16, 40, "model.layers.0.self_attn."
+    codes = (torch.randn(heads, key + value, cols) * 100).to(torch.float8_e4m3fn)
+    scale = torch.rand(heads, 3, 3) * 1e-2 + 1e-3
+    full = codes.float() * scale.repeat_interleave(16, 1)[:, :key + value].repeat_interleave(16, 2)[..., :cols]
+    plain = (torch.randn(24, cols) * 100).to(torch.float8_e4m3fn)
+    models.add("mimo-flash", {
+        layer + "k_proj.weight": codes[:, :key].reshape(-1, cols), layer + "k_proj.weight_scale_inv": scale[:, :2].reshape(-1, 3).contiguous(),
+        layer + "v_proj.weight": codes[:, key:].reshape(-1, cols), layer + "v_proj.weight_scale_inv": scale[:, 2].contiguous(),
+        layer + "q_proj.weight": plain, layer + "q_proj.weight_scale_inv": scale[:2, 0].contiguous()}, {
+        layer + "k_proj.weight": full[:, :key].reshape(-1, cols), layer + "v_proj.weight": full[:, key:].reshape(-1, cols),
+        layer + "q_proj.weight": plain.float() * scale[:2, 0].repeat_interleave(16, 0)[:24].repeat_interleave(16, 1)[:, :cols]},
+        "keys and values of a head in common blocks", {
+            "model_type": "mimo_v2_flash", "num_key_value_heads": heads, "head_dim": key, "v_head_dim": value, "quantization_config": {
+                "quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [16, 16]}})
+
+
 FP4 = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
 
 
@@ -225,7 +243,7 @@ def blocks(models):
 def main():
     torch.manual_seed(26)
     models = Models(sys.argv[1], "2026", f"amd-quark 0.13, transformers 5.24.0, torchao 0.18.0, torch {torch.__version__}")
-    for make in (quark, gemma, torchao, modelslim, mimo, four_bits, blocks):
+    for make in (quark, gemma, torchao, modelslim, mimo, mimo_flash, four_bits, blocks):
         make(models)
     models.done()
 

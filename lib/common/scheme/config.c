@@ -73,7 +73,8 @@ read_count(const char *p, size_t n)
 static bool
 look_for_blocks(struct config_found *f, struct pull *json, size_t place)
 {
-    static const char *const sizes[CONFIG_SIZES] = { "vocab_size", "hidden_size", "intermediate_size", "num_key_value_heads" };
+    static const char *const sizes[CONFIG_SIZES] = { "vocab_size", "hidden_size", "intermediate_size",
+        "num_key_value_heads", "head_dim", "v_head_dim" };
     static const char *const own[] = { "quant_method", "weights_dtype", "bits", "w_bit" };
     enum pull_token token;
     while ((token = pull_next(json)) == PULL_KEY) {

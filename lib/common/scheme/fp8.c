@@ -395,12 +395,14 @@ static const struct scheme_row rows[] = {
     { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .is = is_cast },
 };
 
-#define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .need = { NEED_RUN, NEED_RUN, NEED_RUN }, \
-    .run = fp8_run, .room = sizeof(struct fp8_room), .decode = fp8_decode, .describe = describe, .grid = grid, __VA_ARGS__ }
+#define NEED_RUNS .need = { NEED_RUN, NEED_RUN, NEED_RUN }
+/* Without .need. */
+#define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .run = fp8_run, .room = sizeof(struct fp8_room), \
+    .decode = fp8_decode, .describe = describe, .grid = grid, __VA_ARGS__ }
 
 /* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {
-    [FP8_PLAIN] = FP8("fp8", "FP8",
+    [FP8_PLAIN] = FP8("fp8", "FP8", NEED_RUNS,
         WORDS({ WORD_METHOD, "fp8" }, { WORD_DESCRIPTION, "WFP8AFP8_DYNAMIC" }, { WORD_SEMANTICS, "inverse" }, { WORD_METHOD, "w8a8_fp8" }, { WORD_METHOD, "ptpc_fp8" },
             { WORD_METHOD, "fp8_per_tensor" }, { WORD_METHOD, "fp8_per_block" }, { WORD_METHOD, "deepseek_v4_fp8" },
             { WORD_FORMAT, "float-quantized" }, { WORD_FORMAT, "naive-quantized" }, { WORD_FORMAT, "fp8" },
@@ -415,11 +417,12 @@ const struct scheme fp8_schemes[] = {
             { WORD_DATA_TYPE, "fp8_dynamic" }, { WORD_DATA_TYPE, "block_fp8" }, { WORD_DATA_TYPE, "block_fp8_sym" },
             { WORD_DATA_TYPE, "block_fp8_e4m3" }),
         .variant = variant, .rows = rows, .nrows = sizeof rows / sizeof *rows),
-    [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8", WORDS({ WORD_METHOD, "fbgemm_fp8" })),
-    [FP8_MX] = FP8(SCHEME_MXFP8, "MXFP8",
+    [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8", NEED_RUNS, WORDS({ WORD_METHOD, "fbgemm_fp8" })),
+    [FP8_MX] = FP8(SCHEME_MXFP8, "MXFP8", NEED_RUNS,
         WORDS({ WORD_METHOD, "modelopt_mxfp8" }, { WORD_DESCRIPTION, "W8A8_MXFP8" }, { WORD_METHOD, "mxfp8" }, { WORD_FORMAT, "mxfp8-quantized" },
             { WORD_ALGO, "MXFP8" }, { WORD_DATA_TYPE, "mx_fp8" }, { WORD_DATA_TYPE, "mx_fp8e4m3" },
             { WORD_DATA_TYPE, "mx_fp8e5m2" })),
-    [FP8_MX_TILES] = FP8(SCHEME_MXFP8_COMFY, "MXFP8"),
+    [FP8_MX_TILES] = FP8(SCHEME_MXFP8_COMFY, "MXFP8", NEED_RUNS),
+    [FP8_JOINT] = FP8("fp8", "FP8", .need = { NEED_RUN, NEED_WHOLE, NEED_RUN, NEED_WHOLE }),
     { 0 },
 };

@@ -65,12 +65,28 @@ fp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
     }
 }
 
+/* Reads n scales of a matrix that is the end of a larger one. */
+static void
+read_joint(const struct decoding *d, const struct fp8_place *p, float *scales, size_t n)
+{
+    const struct fp8_weight *f = fp8_own(d->w);
+    uint64_t block = (f->row0 + p->row) / f->b0, b = p->col / f->b1;
+    if (block == 0)
+        scale_read(d, JOINT, ((p->expert + 1) * f->joint - 1) * f->per_row + b, n, scales);
+    else
+        scale_read(d, SCALE, p->expert * f->per_expert + (block - 1) * f->per_row + b, n, scales);
+}
+
 /* Reads n scales of a row, starting at place p. Those of a row in tiles are consecutive within each tile only. */
 static void
 read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, size_t n)
 {
     const struct fp8_weight *f = fp8_own(d->w);
     uint64_t at = scale_index(f, p), b = p->col / f->b1;
+    if (f->joint != 0) {
+        read_joint(d, p, scales, n);
+        return;
+    }
     if (d->w->part[SCALE] && f->tiles == 0)
         scale_read(d, SCALE, at, n, scales);
     for (size_t i = 0; !d->w->part[SCALE] && i < n; i++)

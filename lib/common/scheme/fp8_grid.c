@@ -7,7 +7,7 @@
  * config.json gives b0 and b1, if it declares them; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
  * columns, may also be in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always
  * show. The fused queries, keys and values of MiMo-V2.5 were quantized in parts, one for each of its key-value heads, with
- * blocks of their own. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
+ * blocks of their own; keys and values of MiMo-V2-Flash by head, as one matrix. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -238,17 +238,59 @@ find_parts(struct claims *c, const struct weight *w, const struct fp8_cover *m, 
 {
     struct part_name p;
     bool known;
+    uint64_t n = 0, head = config_size(c->config, CONFIG_HEAD_DIM);
     *parts = 0;
-    if (!config_is_model(c->config, "mimo_v2") || !claims_strip_name(w->part[CODES], "qkv_proj.weight", &p))
+    if (config_is_model(c->config, "mimo_v2") && claims_strip_name(w->part[CODES], "qkv_proj.weight", &p))
+        n = config_size(c->config, CONFIG_KV_HEADS);
+    else if (head != 0 && config_is_model(c->config, "mimo_v2_flash") && claims_strip_name(w->part[CODES], "k_proj.weight", &p))
+        n = m->rows / head;
+    if (n == 0)
         return true;
     if (!config_block_size(c->config, p.base, p.base_len, block, &known, err))
         return false;
-    uint64_t n = config_size(c->config, CONFIG_KV_HEADS);
-    if (!known || n == 0 || m->stacked || m->rows % n != 0 || grid[0] % n != 0 || covers(m, block, grid))
+    if (!known || m->stacked || m->rows % n != 0 || grid[0] % n != 0 || covers(m, block, grid))
         return true;
     const struct fp8_cover one = { .rows = m->rows / n, .cols = m->cols };
     if (covers(&one, block, (const uint64_t[]){ grid[0] / n, grid[1] }))
         *parts = n;
+    return true;
+}
+
+/* Maps the values of MiMo-V2-Flash, if they were quantized together with the keys of their head: below the keys, in blocks of
+ * rows that both share. *joint is false if they were not. Source: SGLang models/mimo_v2_flash.py. */
+static bool
+find_joint(struct claims *c, struct weight *w, struct fp8_weight *f, const struct fp8_cover *m, const uint64_t grid[2],
+    bool *joint, struct err *err)
+{
+    uint64_t key = config_size(c->config, CONFIG_HEAD_DIM), value = config_size(c->config, CONFIG_V_HEAD_DIM), block[2];
+    char name[STR_SHOWN];
+    struct part_name p;
+    bool known;
+    *joint = false;
+    if (!config_is_model(c->config, "mimo_v2_flash") || !claims_strip_name(w->part[CODES], "v_proj.weight", &p))
+        return true;
+    if (!config_block_size(c->config, p.base, p.base_len, block, &known, err))
+        return false;
+    const struct tensor *keys = claims_find(c, p.base, p.base_len, "k_proj.weight_scale_inv");
+    if (known && !keys)
+        return claims_is_report_on_shard(c) || claims_missing(c, w->part[CODES]->extent.at, err, "tensor %s: may share blocks "
+            "with the keys, but k_proj.weight_scale_inv is not there",
+            str_shown(name, w->part[CODES]->name, w->part[CODES]->name_len));
+    if (!known || key == 0 || value == 0 || m->stacked || m->rows % value != 0 || keys->shape.rank != 2)
+        return true;
+    uint64_t heads = m->rows / value, above = num_ceil_div(key, block[0]);
+    uint64_t own = num_ceil_div(key + value, block[0]) - above;
+    if (shape_dim(&keys->shape, 0) == num_ceil_div(heads * key, block[0]) || shape_dim(&keys->shape, 0) != heads * above
+        || shape_dim(&keys->shape, 1) != grid[1] || grid[0] != heads * own || keys->dtype != w->part[SCALE]->dtype
+        || num_ceil_div(m->cols, block[1]) != grid[1])
+        return true;
+    f->rows = value;
+    f->row0 = key - (above - 1) * block[0];
+    f->joint = above;
+    set_blocks(f, block[0], block[1], grid[1], own * grid[1]);
+    w->part[JOINT] = keys;
+    w->scheme = &fp8_schemes[FP8_JOINT];
+    c->shares = *joint = true;
     return true;
 }
 
@@ -258,7 +300,9 @@ map_grid(struct claims *c, struct weight *w, struct fp8_weight *f, const struct 
     struct err *err)
 {
     uint64_t block[2], parts;
-    bool columns;
+    bool columns, joint;
+    if (!find_joint(c, w, f, m, grid, &joint, err) || joint)
+        return joint;
     if (!find_parts(c, w, m, grid, block, &parts, err) || !fbgemm_columns(c, w, f, m, grid, &columns, err)
         || !check_tiles(c, w, f, m, err) || !check_transposed(c, w, f, grid, err))
         return false;
@@ -304,7 +348,8 @@ fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, const st
         return misfit(w, "", err);
     else if (!map_grid(c, w, f, m, grid, own, err))
         return false;
-    f->row0 = m->row0;
+    if (f->joint == 0)
+        f->row0 = m->row0;
     if (m->split) {
         f->base = m->expert * f->per_expert;
         f->per_expert = 0;

@@ -4,7 +4,7 @@
 
 #include "scheme/table.h"
 
-enum { CODES, SCALE, SMOOTH };                          /* parts; SMOOTH: pre_quant_scale, [cols] */
+enum { CODES, SCALE, SMOOTH, JOINT };                   /* parts; SMOOTH: pre_quant_scale, [cols] */
 
 /* How config.json influenced the choice of blocks. */
 enum advice {
@@ -20,9 +20,12 @@ enum advice {
  *
  * base and row0 are not 0 if the weight is one of several under a fused scale. If `tiles` is not 0, the scales (of 1 x 32
  * elements) are instead stored in tiles, `tiles` of them side by side (scheme/swizzle.h).
+ *
+ * If `joint` is not 0, each matrix was quantized as the end of a larger one: row0 is its first row in the last of `joint` rows of
+ * blocks, whose scales are in JOINT; its own scales are those of the blocks after it.
  */
 struct fp8_weight {
-    uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles;
+    uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles, joint;
     enum advice advice;
     bool comfy;                 /* a ComfyUI file declares it */
     bool divides;               /* codes are divided by their scale */
@@ -51,7 +54,7 @@ bool fp8_map_scale(struct claims *c, struct weight *w, struct fp8_weight *f, con
 void fp8_set_single(const struct weight *w, struct fp8_weight *f, uint64_t per_expert);
 
 /* The scheme that goes with a layout of scales. */
-enum fp8_kind { FP8_PLAIN, FP8_FBGEMM, FP8_MX, FP8_MX_TILES };          /* index into fp8_schemes */
+enum fp8_kind { FP8_PLAIN, FP8_FBGEMM, FP8_MX, FP8_MX_TILES, FP8_JOINT };      /* index into fp8_schemes */
 
 /* Returns true if --input-scheme names it. */
 static inline bool
