@@ -7,7 +7,8 @@
  * config.json gives b0 and b1, if it declares them; otherwise each axis determines its own. The E8M0 scales of MXFP8, one for 32
  * columns, may also be in the tiles of the tensor cores ("swizzled", scheme/swizzle.h), which the shape does not always
  * show. The fused queries, keys and values of MiMo-V2.5 were quantized in parts, one for each of its key-value heads, with
- * blocks of their own; keys and values of MiMo-V2-Flash by head, as one matrix. Sources: transformers, finegrained_fp8 and fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3.
+ * blocks of their own; keys and values of MiMo-V2-Flash by head, as one matrix. Sources: transformers, finegrained_fp8 and
+ * fbgemm_fp8; compressed-tensors, naive_quantized; DeepSeek-V3; llama.cpp's converter and SGLang for MiMo.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -61,7 +61,7 @@ fit_gptqmodel(struct table_match *f, struct weight *w, struct err *err)
     const struct dtype_facts *facts = dtype_facts(type);
     uint64_t bytes = dim_cols(f->codes), cols;
     if (!keep(f, w, type, err) || w->vague)
-        return w->vague;
+        return w->own != NULL;
     if (f->codes->shape.rank != 2 || bytes % facts->bytes != 0 || !num_mul(&cols, bytes / facts->bytes, facts->elems))
         return table_wrong(f->codes, f->codes, err, "whole blocks of %u bytes, as %s has,", facts->bytes, facts->name);
     return table_set_cols(f, w, cols, err);
@@ -89,17 +89,20 @@ static enum claim
 choose_modelopt(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const methods[] = { "modelopt", NULL };
-    return config_method_is(f->claims->config, methods) && type_by_length(f->codes) != DTYPE_UNKNOWN ? table_match(f, w, err)
-        : CLAIM_NO;
+    const struct config *config = f->claims->config;
+    bool blocks = type_by_length(f->codes) != DTYPE_UNKNOWN || config_says(config, "packing", "ggml");
+    return blocks && config_method_is(config, methods) ? table_match(f, w, err) : CLAIM_NO;
 }
 
 static bool
 fit_modelopt(struct table_match *f, struct weight *w, struct err *err)
 {
-    uint64_t dim[2] = { shape_dim(&f->codes->shape, 0), 0 };
+    uint64_t dim[2] = { dim_back(f->codes, 2), 0 };
+    if (!keep(f, w, type_by_length(f->codes), err) || w->vague)
+        return w->own != NULL;
     if (!num_mul(&dim[1], dim_rows(f->codes), ELEMS))
         return table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
-    return keep(f, w, type_by_length(f->codes), err) && claims_shape(f->claims, w, 0, dim, 2, err);
+    return claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 static bool
@@ -139,7 +142,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    snprintf(buf, SCHEME_DETAIL, "%s", w->vague ? "type not given by config.json" : dtype_name(((const struct ggml_stored *)w->own)->type));
+    snprintf(buf, SCHEME_DETAIL, "%s", w->vague ? "of an unknown type" : dtype_name(((const struct ggml_stored *)w->own)->type));
 }
 
 const struct scheme ggml_stored_schemes[] = {
