@@ -1,34 +1,15 @@
 /* The HTML page of an exact job: a table of weights, with why earlier names of the list do not hold them. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "command/exact.h"
 #include "report/html.h"
-#include "report/loss_style.h"
 #include "report/page.h"
-
-static void
-add_lines(struct str *out, const char *const *lines)
-{
-    for (; *lines; lines++)
-        str_format(out, "%s\n", *lines);
-}
 
 static void
 add_begin(struct str *out, const struct command *cmd, const char *model)
 {
-    size_t n = strlen(model);
-    str_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">\n<title>Exact transcoding of ");
-    html_text(out, model, n);
-    str_text(out, "</title>\n<style>\n");
-    add_lines(out, loss_style);
-    str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>Exact transcoding of ");
-    html_text(out, model, n);
-    str_format(out, "</h1>\n<p class=\"muted\">%sNo value of a weight changed at level <i>%s</i>, unless its row says so. Written by %s "
+    html_begin(out, "Exact transcoding of", model);
+    str_format(out, "<p class=\"muted\">%sNo value of a weight changed at level <i>%s</i>, unless its row says so. Written by %s "
         "%s.</p>\n</header>\n<div class=\"scroll\"><table class=\"list sort\">\n<thead><tr><th scope=\"col\" class=\"text\">weight</th>"
         "<th scope=\"col\" class=\"text\">from</th><th scope=\"col\" class=\"text\">to</th><th scope=\"col\" class=\"text\">how</th>"
         "<th scope=\"col\" class=\"text\">exact at</th><th scope=\"col\">blocks</th>"
@@ -68,8 +49,7 @@ exact_page(FILE *out, const struct command *cmd, const char *model, struct err *
         add_row(&page.text, &cmd->exact.rows[i]);
         page_turn(&page);
     }
-    str_text(&page.text, "</tbody></table></div>\n<script>\n");
-    add_lines(&page.text, loss_script);
-    str_text(&page.text, "</script>\n</body>\n</html>\n");
+    str_text(&page.text, "</tbody></table></div>\n");
+    html_end(&page.text);
     return page_finish(&page, err);
 }

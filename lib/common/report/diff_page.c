@@ -7,7 +7,6 @@
 #include "report/diff_report.h"
 #include "report/html.h"
 #include "report/loss_charts.h"
-#include "report/loss_style.h"
 
 /* The pairs as the charts read them: a choice of weights that were encoded by "B". */
 struct diff_page {
@@ -57,23 +56,11 @@ make_choice(struct diff_page *p, struct err *err)
 /* --- the page */
 
 static void
-add_lines(struct str *out, const char *const *lines)
-{
-    for (; *lines; lines++)
-        str_format(out, "%s\n", *lines);
-}
-
-static void
 add_begin(const struct diff_page *p)
 {
     struct str *out = &p->page->text;
-    str_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">\n<title>Comparison of two models</title>\n<style>\n");
-    add_lines(out, loss_style);
-    str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>Comparison of two models</h1>\n<p>A is ");
+    html_begin(out, "Comparison of two models", NULL);
+    str_text(out, "<p>A is ");
     html_text(out, p->r->a, strlen(p->r->a));
     str_text(out, ", B is ");
     html_text(out, p->r->b, strlen(p->r->b));
@@ -185,9 +172,8 @@ diff_report_html(FILE *out, const struct diff_report *r, struct err *err)
         loss_charts_add_maps(&page, &map);
         loss_charts_add_panels(&page, &map);
         add_tables(&p);
-        str_text(&page.text, "</main>\n<script>\n");
-        add_lines(&page.text, loss_script);
-        str_text(&page.text, "</script>\n</body>\n</html>\n");
+        str_text(&page.text, "</main>\n");
+        html_end(&page.text);
     }
     ok = page_finish(&page, ok ? err : &ignored) && ok;
     loss_map_clear(&map);

@@ -1,6 +1,50 @@
 #include "report/html.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "report/loss_style.h"
+
+void
+html_lines(struct str *out, const char *const *lines)
+{
+    for (; *lines; lines++)
+        str_format(out, "%s\n", *lines);
+}
+
+static void
+add_title(struct str *out, const char *title, const char *about)
+{
+    str_text(out, title);
+    if (about) {
+        str_text(out, " ");
+        html_text(out, about, strlen(about));
+    }
+}
+
+void
+html_begin(struct str *out, const char *title, const char *about)
+{
+    str_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'\">\n<title>");
+    add_title(out, title, about);
+    str_text(out, "</title>\n<style>\n");
+    html_lines(out, loss_style);
+    str_text(out, "</style>\n</head>\n<body>\n<header>\n<h1>");
+    add_title(out, title, about);
+    str_text(out, "</h1>\n");
+}
+
+void
+html_end(struct str *out)
+{
+    str_text(out, "<script>\n");
+    html_lines(out, loss_script);
+    str_text(out, "</script>\n</body>\n</html>\n");
+}
 
 /* Appends text without characters that must not reach a reader, with the special characters of HTML as references. */
 static void

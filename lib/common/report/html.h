@@ -4,6 +4,15 @@
 
 #include "base/str.h"
 
+/* Begins a page of the style of loss_style.h, up to its heading "TITLE ABOUT". `about` is escaped here; NULL for none. */
+void html_begin(struct str *out, const char *title, const char *about);
+
+/* Appends the script that sorts tables, and ends the page. */
+void html_end(struct str *out);
+
+/* Appends a list of lines that ends with NULL, as they are. */
+void html_lines(struct str *out, const char *const *lines);
+
 /* Appends p[0..n), any bytes, as text or as an attribute in double quotes. Valid UTF-8 is kept, except for control and
  * direction characters and invalid bytes, which are escaped as in messages. */
 void html_text(struct str *out, const char *p, size_t n);

@@ -90,29 +90,11 @@ add_all(struct loss_page *p, struct err *err)
 /* --- head and tiles */
 
 static void
-add_lines(struct str *out, const char *const *lines)
-{
-    for (; *lines; lines++)
-        str_format(out, "%s\n", *lines);
-}
-
-static void
 add_begin(const struct loss_page *p)
 {
     struct str *out = &p->page->text;
-    const char *title = p->losses ? "Quantization error of " : "Adapters in ";
-    str_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">\n<title>");
-    str_text(out, title);
-    html_text(out, p->about->model, strlen(p->about->model));
-    str_text(out, "</title>\n<style>\n");
-    add_lines(out, loss_style);
-    str_format(out, "</style>\n</head>\n<body>\n<header>\n<h1>%s", title);
-    html_text(out, p->about->model, strlen(p->about->model));
-    str_format(out, "</h1>\n<p class=\"muted\">%sWritten by %s %s.</p>\n</header>\n", p->losses ? "Each weight <i>x</i> of the input "
+    html_begin(out, p->losses ? "Quantization error of" : "Adapters in", p->about->model);
+    str_format(out, "<p class=\"muted\">%sWritten by %s %s.</p>\n</header>\n", p->losses ? "Each weight <i>x</i> of the input "
         "compared with its value <i>y</i> after quantization. " : "", p->about->tool, p->about->version);
 }
 
@@ -208,12 +190,9 @@ add_loss_tiles(const struct loss_page *p)
 static void
 add_end(const struct loss_page *p)
 {
-    struct str *out = &p->page->text;
     if (p->losses)
-        add_lines(out, loss_terms);
-    str_text(out, "<script>\n");
-    add_lines(out, loss_script);
-    str_text(out, "</script>\n</body>\n</html>\n");
+        html_lines(&p->page->text, loss_terms);
+    html_end(&p->page->text);
 }
 
 static void
