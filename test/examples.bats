@@ -24,6 +24,7 @@ page() {
 @test "examples of amn(1)" { page amn.1; }
 @test "examples of amn(7)" { page amn.7; }
 @test "examples of amn-adapters(7)" { page amn-adapters.7; }
+@test "examples of amn-exact(7)" { page amn-exact.7; }
 @test "examples of amn-memory(7)" { page amn-memory.7; }
 @test "examples of amn-schemes(7)" { page amn-schemes.7; }
 @test "examples of amn-parse(1)" { page amn-parse.1; }

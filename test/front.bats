@@ -199,7 +199,7 @@ asks() {
 topics="parse:amn-parse.1 inspect:amn-inspect.1 info:amn-inspect.1 remember:amn-remember.1 dequantize:amn-remember.1
     convert:amn-convert.1 forget:amn-forget.1 quantize:amn-forget.1 amn-quantize:amn-forget.1
     amn-remember:amn-remember.1 amn-info:amn-inspect.1 amn:amn.7 family:amn-family.5 formats:amn-formats.5 amn-formats:amn-formats.5
-    json:amn-json.5 adapters:amn-adapters.7 memory:amn-memory.7 schemes:amn-schemes.7 writers:amn-writers.5 help:amn.1 list:amn.1 amn-list:amn.1"
+    json:amn-json.5 adapters:amn-adapters.7 exact:amn-exact.7 memory:amn-memory.7 schemes:amn-schemes.7 writers:amn-writers.5 help:amn.1 list:amn.1 amn-list:amn.1"
 
 # bats test_tags=full
 @test "amn help TOPIC: man gets the page installed with the tools" {

@@ -44,8 +44,9 @@ static const struct topic {
     const char *word, *page;
     int section;
 } topics[] = {
-    { "amn", "amn", 7 }, { "adapters", "amn-adapters", 7 }, { "help", "amn", 1 }, { "family", "amn-family", 5 }, { "formats", "amn-formats", 5 },
-    { "json", "amn-json", 5 }, { "memory", "amn-memory", 7 }, { "schemes", "amn-schemes", 7 }, { "writers", "amn-writers", 5 },
+    { "amn", "amn", 7 }, { "adapters", "amn-adapters", 7 }, { "exact", "amn-exact", 7 }, { "help", "amn", 1 }, { "family", "amn-family", 5 },
+    { "formats", "amn-formats", 5 }, { "json", "amn-json", 5 }, { "memory", "amn-memory", 7 }, { "schemes", "amn-schemes", 7 },
+    { "writers", "amn-writers", 5 },
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 

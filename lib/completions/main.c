@@ -88,7 +88,8 @@ put_list(const char *const *words)
 static void
 put_pages(void)
 {
-    static const char *const others[] = { "amn", "formats", "json", "memory", "schemes", "writers", "help", NULL };
+    static const char *const others[] = { "amn", "adapters", "exact", "family", "formats", "json", "memory", "schemes", "writers",
+        "help", NULL };
     put_list(others);
     put_all_names(" ", true);
 }
