@@ -53,8 +53,8 @@ is_list(unsigned tool, const struct cli_option *o)
     return tool == CLI_FORGET && o->key == 's';
 }
 
-/* Returns possible argument i of an option of a tool, or NULL. --scheme of amn-forget names an encoder, or a target of --exact, that of
- * the other tools a decoder. */
+/* Returns possible argument i of an option of a tool, or NULL. --scheme of amn-forget names an encoder or a target of --exact,
+ * --scheme of the other tools a decoder. */
 static const char *
 word_at(unsigned tool, const struct cli_option *o, size_t i)
 {
@@ -88,8 +88,8 @@ put_list(const char *const *words)
 static void
 put_pages(void)
 {
-    static const char *const others[] = { "amn", "adapters", "exact", "family", "formats", "json", "memory", "schemes", "writers",
-        "help", NULL };
+    static const char *const others[] = { "amn", "adapters", "exact", "family", "formats", "json", "memory", "schemes",
+        "writers", "help", NULL };
     put_list(others);
     put_all_names(" ", true);
 }
