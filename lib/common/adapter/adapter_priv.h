@@ -41,7 +41,7 @@ enum factor_order {
 struct adapter_module {
     const char *name;                   /* len bytes: "model.layers.0.self_attn.q_proj"; borrowed from the catalog */
     uint32_t len;
-    bool whole;                         /* the name is that of a tensor, with ".weight" */
+    bool whole;                         /* the name names a tensor, with ".weight" */
     enum factor_order order;
     const struct tensor *factor[FACTOR_ROLES];  /* with extent.file as in the model; or NULL */
     double alpha, whole_scale, scale;   /* whole_scale: alpha / rank; scale: that times the scale of the command line */
@@ -108,7 +108,8 @@ bool adapter_check_members(const json_t *config, const char *where, struct err *
 /* Reads alpha and rank from the header of a single file. Fails with ERR_UNSUPPORTED if it has something else that looks like a scale. */
 bool adapter_read_header(struct adapter *a, struct err *err);
 
-/* Returns what lora_adapter_metadata has for a module, or NULL. *named: the name of the module starts with that of its tower. */
+/* Returns what lora_adapter_metadata has for a module, or NULL. *named: the name of the module starts with the name of its
+ * tower. */
 json_t *adapter_tower(const struct adapter *a, const struct adapter_module *m, bool *named);
 
 /* Refuses types and variants of adapters in GGUF, and keys whose effect is not known. */
@@ -122,14 +123,14 @@ bool adapter_settle_modules(struct adapter *a, const struct adapter_job *job, st
 bool adapter_is_embedding(const struct adapter_module *m);
 bool adapter_is_head(const struct adapter_module *m);
 
-/* Returns true if the factors of a module have three dimensions that are those of experts, [experts, rank, in] and [experts, out, rank],
- * and are not those of a convolution. One side can have a single matrix for all experts. */
+/* Returns true if the factors of a module are stacks of experts, [experts, rank, in] and [experts, out, rank], and not the
+ * kernels of a convolution. One side can have a single matrix for all experts. */
 bool adapter_is_stack(const struct adapter_module *m);
 
 /* Finds the parameter of target_parameters that the factors of a module are of, and writes its path to *name; leaves it empty otherwise. */
 bool adapter_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err);
 
-/* Sets rank and scale as the config has them for a path, which is that of the module or of a parameter in it. */
+/* Sets rank and scale as the config has them for a path: the module's, or a path of a parameter in the module. */
 bool adapter_configure(struct adapter_module *m, const struct adapter *a, const char *path, size_t n, struct err *err);
 
 /* Sets *yes if the name of a module matches an expression of adapter_config.json, put into a format. Fails with ERR_UNSUPPORTED,

@@ -47,8 +47,8 @@ part_at(const struct delta_run *run, uint64_t at)
         : (struct product_part){ .v = run->v + at };
 }
 
-/* Applies a step to those of n rows, `stride` elements apart from element `at` on, that are in the run: as few parts as possible.
- * `row` is the number of the first. */
+/* Applies a step to n rows that begin at element `at`, `stride` elements apart, as far as the run contains them, in as few
+ * parts as possible. `row` is the number of the first row. */
 static bool
 apply_rows(const struct stepping *s, uint64_t row, uint64_t n, uint64_t at, uint64_t stride, struct err *err)
 {
@@ -111,7 +111,7 @@ change_merges(const struct change *c)
         && rows->dim[0].stride == rows->cols && change_rows_count(rows) * rows->cols == c->delta.numel;
 }
 
-/* Returns true if a step reads the tensors of the one before, as those of experts do. */
+/* Returns true if a step reads the same tensors as the step before, as the steps of experts do. */
 static bool
 is_like_previous(const struct change *c, size_t k)
 {

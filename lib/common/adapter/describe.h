@@ -19,8 +19,8 @@ struct adapter_pattern {
 
 /* The place of a tensor in an adapter. */
 struct adapter_place {
-    const char *role;           /* static; NULL: no part of an adapter */
-    const char *module;         /* n bytes; borrowed from the file's catalog; NULL likewise */
+    const char *role;           /* static; NULL: not a part of an adapter */
+    const char *module;         /* n bytes; borrowed from the file's catalog; NULL if `role` is */
     size_t n;
 };
 

@@ -6,7 +6,7 @@
 
 #include "adapter/change.h"
 
-/* The norm of the row of which the end of a block has a part: the next block has the rest. A worker may overwrite it; owned by the
+/* Norm of the row that a block boundary cuts; the next block needs it again. A worker may overwrite it; owned by the
  * catalog. */
 struct dora_last {
     atomic_flag busy;

@@ -23,7 +23,7 @@ enum { PARAMETERS = sizeof parameters / sizeof *parameters };
  * was. */
 enum sides { SIDES_NEW, SIDES_OLD, SIDES_UNKNOWN };
 
-/* A module whose factors are those of all experts. */
+/* A module whose factors hold all experts. */
 struct expert_factors {
     struct match_job *m;
     const struct adapter *a;
@@ -177,7 +177,7 @@ find_part(struct weight_place *place, const struct expert_factors *f, const char
     return ok;
 }
 
-/* Adds the changes of experts that are separate tensors: `path` is that of the experts. Sets *none if the base has no such tensors. */
+/* Adds the changes of experts that are separate tensors below `path`. Sets *none if the base has no such tensors. */
 static bool
 add_apart(bool *none, const struct expert_factors *factors, const char *path, size_t n, const struct parameter *p, struct err *err)
 {
@@ -254,7 +254,7 @@ is_targeted(const struct adapter *a, const char *path, size_t n, const char *par
     return false;
 }
 
-/* The parameters of a module are nested: the last one that is named has no base_layer, the one before has one. */
+/* PEFT wraps each target parameter in the one before: the last has no base_layer in its path, the one before it has one. */
 bool
 adapter_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err)
 {

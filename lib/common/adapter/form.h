@@ -54,7 +54,7 @@ struct product_parts {
 bool form_product(struct product *p, const struct product_parts *parts, const struct arranging *w, struct err *err);
 bool form_product_fits(const struct product *p, const struct arranging *w, struct err *err);
 
-/* Fails with ERR_MALFORMED: the shape of a factor does not fit that of the weight. */
+/* Fails with ERR_MALFORMED: the shape of a factor does not fit the shape of the weight. */
 bool form_misfit(const struct arranging *w, const struct tensor *t, struct err *err);
 
 /* Returns true if the adapter declares that matrices are stored [in, out], and the place has such a matrix; a transposed place

@@ -88,7 +88,7 @@ form_add_bias(struct change_step *step, const struct arranging *w, struct err *e
 
 /* --- replaced, for bases that store the weight in another order than the adapter */
 
-/* Operations that take the adapter's value to that of the base. */
+/* Operations that turn the adapter's value into the base's. */
 struct set {
     const struct tensor *t;
     struct operation op;
@@ -129,7 +129,7 @@ form_set(struct change_step *step, const struct arranging *w, struct err *err)
         return false;
     *set = (struct set){ .t = w->t, .operates = w->place->nops != 0 };
     if (w->place->nops > 1)
-        return adapter_fail(w->module, ERR_UNSUPPORTED, err, "the base stores a function of its weight");
+        return adapter_fail(w->module, ERR_UNSUPPORTED, err, "the base stores this weight transformed (such as norm + 1)");
     if (set->operates)
         set->op = operation_inverse(w->place->op[0]);
     step->form = &set_form;

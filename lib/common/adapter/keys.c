@@ -142,7 +142,7 @@ last_component(const char *p, size_t n)
     return n;
 }
 
-/* Remembers the name of the adapter inside its file, of which there may be one. */
+/* Remembers the name of the adapter inside its file. A file may contain only one. */
 static bool
 see_variant(struct adapter *a, const char *p, size_t n, struct err *err)
 {

@@ -145,7 +145,7 @@ match_arranging(const struct match_job *m, const struct adapter *a, const struct
     return (struct arranging){ a, module, place, t, m->job->model->catalog, m->job->limits->alloc };
 }
 
-/* Lists the tensors that a step reads: those of its form. */
+/* Lists the tensors that the form of a step reads. */
 static bool
 list_inputs(struct change_step *step, const struct adapter_module *module, const struct tensor *t, struct catalog *memory,
     struct err *err)
@@ -181,7 +181,7 @@ match_add(struct match_job *m, const struct adapter *a, const struct adapter_mod
     if (a->c == 0)
         return true;
     if (step->form->phase != CHANGE_REPLACE && place->nops != 0)
-        return adapter_fail(module, ERR_UNSUPPORTED, err, "the base stores a function of its weight");
+        return adapter_fail(module, ERR_UNSUPPORTED, err, "the base stores this weight transformed (such as norm + 1)");
     struct change *change = take(m, place->index, err);
     for (size_t i = 0; change && step->form->phase == CHANGE_TOKENS && i < change->n; i++)
         if (change->step[i].form->phase == CHANGE_TOKENS && form_tokens_overlap(&change->step[i], step))

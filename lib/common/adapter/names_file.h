@@ -29,8 +29,8 @@ struct module_names_line {
 /* Reads the next statement at *at, and advances *at after it. Returns false at the end; *ok is false if a line is wrong. */
 bool module_names_next(struct module_names_line *line, const char **at, bool *ok);
 
-/* Returns true if a name fits a pattern. Then the text of the other pattern, with the same numbers and rest, is appended to
- * `other`, if this is not NULL; false, too, if the other pattern cannot express them. */
+/* Returns true if a name matches the pattern `from`, and appends the pattern `to` with the same numbers and tail to `other`
+ * unless that is NULL. Returns false if `to` has no place for them. */
 bool module_names_translate(struct str *other, const char *to, size_t nto, const char *from, size_t nfrom, const char *name, size_t n);
 
 #endif

@@ -160,7 +160,7 @@ add_tensor(struct match_job *m, const struct adapter *a, const struct adapter_mo
 {
     uint64_t n, rows = t->shape.rank != 0 ? shape_dim(&t->shape, 0) : 0;
     if (rows == 0 || !shape_numel(&t->shape, &n) || n == 0)
-        return adapter_fail(module, ERR_MALFORMED, err, "a number cannot be added to a part of a weight");
+        return adapter_fail(module, ERR_MALFORMED, err, "a scalar difference cannot be applied to part of a weight");
     if (!check_rows(m, module, bias, t, rows, err))
         return false;
     for (size_t i = 0; i < module->nhits; i++) {

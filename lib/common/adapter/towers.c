@@ -10,8 +10,8 @@
 
 enum { PREFIXES = 8 };
 
-/* The towers, and the prefixes of their modules: in adapters, with underscores or dots, and in the base, where the first counts that
- * a name has; none does always. */
+/* The towers, and the prefixes of their modules: in adapters, with underscores or dots, and in the base. In the base, the first
+ * prefix that occurs is used; no prefix always matches. */
 static const struct tower_row {
     const char *name;
     const char *underscored[PREFIXES], *dotted[PREFIXES], *base[PREFIXES];
@@ -61,7 +61,7 @@ struct tower_names {
 
 struct tower {
     bool ready;
-    struct tower_set *sets;             /* the first is that of the tower's prefix; owned */
+    struct tower_set *sets;             /* the first has the tower's prefix; owned */
     struct tower_names names[2][2];     /* [of other programs][flattened] */
 };
 
@@ -118,7 +118,7 @@ set_add(struct tower_set *set, const struct tensor *t, size_t prefix, size_t ind
     return true;
 }
 
-/* Collects the modules with a prefix, of which *n tensors have it. NULL on failure. */
+/* Collects the modules whose names have a prefix; *n tensors have it. NULL on failure. */
 static struct tower_set *
 collect(const struct choice *choice, const char *prefix, size_t *n, struct err *err)
 {

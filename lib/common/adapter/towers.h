@@ -1,5 +1,5 @@
 /* towers: finds the weights that the modules of a single file mean, by the part of the model in front of their names: the image
- * model or one of its text encoders. Names of one program are found under those of another, as families/names says. */
+ * model or one of its text encoders. Names of one program are found under the names of another, as families/names says. */
 #ifndef ADAPTER_TOWERS_H
 #define ADAPTER_TOWERS_H
 

@@ -121,7 +121,7 @@ set_rows(struct change_rows *r, const struct layout *l, uint64_t first, uint64_t
     return inner == cols && (r->dims != 0 || add_dim(r, rows, cols));
 }
 
-/* Returns true if a layout is that of a whole transposed matrix. */
+/* Returns true if a layout transposes a whole matrix. */
 static bool
 is_transposed(const struct layout *l, uint64_t rows, uint64_t cols)
 {
