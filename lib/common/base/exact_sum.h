@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* One integer for every 32 exponents, the lowest of them for that of the least subnormal. A mantissa of 53 bits shifted by up to 31
- * leaves 43 bits for carries. */
+/* One integer for every 32 exponents; the lowest begins at the exponent of the least subnormal. A mantissa of 53 bits shifted
+ * by up to 31 leaves 43 bits for carries. */
 enum { EXACT_SUM_STEP = 32, EXACT_SUM_BINS = 2098 / EXACT_SUM_STEP + 1 };
 
 /* Zero-initialise. */

@@ -12,7 +12,7 @@ struct screen {
 
 enum screen_style { SCREEN_PLAIN, SCREEN_HEADING, SCREEN_KIND, SCREEN_GOOD, SCREEN_WARNING, SCREEN_BAD };
 
-/* Describes a descriptor. The width of a terminal is $COLUMNS if that is a number, else that of the window, else 80. A
+/* Describes a descriptor. The width of a terminal is $COLUMNS if that is a number, else the width of the window, else 80. A
  * terminal has colours unless $NO_COLOR is set and not empty (no-color.org) or $TERM is "dumb" or not set. */
 struct screen screen_of(int fd);
 

@@ -1,5 +1,5 @@
 /* sha256: SHA-256 by libcrypto, which is loaded on first use. Its functions SHA256_Init() and the like are
- * called directly: they read no configuration, cannot fail, and take 2 MiB of memory; those of EVP take 4. */
+ * called directly: they read no configuration, cannot fail, and take 2 MiB of memory; EVP's functions take 4. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 

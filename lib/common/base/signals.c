@@ -21,7 +21,7 @@ clean_up(void)
 }
 
 /* Runs on any thread. Restores the default action after the removal, because a second signal could otherwise end the process
- * in between. raise() takes effect when the handler returns, so the exit status is that of the signal. */
+ * in between. raise() takes effect when the handler returns, so the exit status names the signal. */
 static void
 on_signal(int sig)
 {
