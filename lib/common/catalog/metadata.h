@@ -1,4 +1,4 @@
-/* metadata: what a file declares besides its tensors: typed values with keys, in file order. The type ids are those of GGUF;
+/* metadata: what a file declares besides its tensors: typed values with keys, in file order. The type ids are GGUF's;
  * safetensors has strings only. */
 #ifndef CATALOG_METADATA_H
 #define CATALOG_METADATA_H

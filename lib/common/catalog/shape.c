@@ -69,7 +69,7 @@ shape_numel(const struct shape *shape, uint64_t *numel)
     return true;
 }
 
-/* Returns the elements per row. Scalars are contiguous, even those with fewer than eight bits, so they form a single row. */
+/* Returns the elements per row. Scalars are contiguous, even if they have fewer than eight bits, so they form a single row. */
 static uint64_t
 row_of(const struct shape *shape, enum dtype dtype, uint64_t numel)
 {
