@@ -29,7 +29,7 @@ find(enum cli_tool_id tool, int key)
     return o->name ? o : NULL;
 }
 
-/* Returns the option of the tool, or else that of another tool. */
+/* Returns the option of the tool, or else the option of another tool. */
 static const struct cli_option *
 find_anywhere(enum cli_tool_id tool, int key)
 {
