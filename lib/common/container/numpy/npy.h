@@ -51,7 +51,7 @@ bool npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err);
  * literals that NumPy never writes, such as adjacent strings or escapes. */
 bool npy_read(struct npy *npy, const struct npy_bytes *in, struct err *err);
 
-/* Adds the array to the catalog under the name in `in`; `extent` is that of its elements. */
+/* Adds the array to the catalog under the name in `in`; `extent` holds its elements. */
 bool npy_add(struct catalog *c, const struct npy *npy, const struct npy_bytes *in, const struct extent *extent,
     struct err *err);
 

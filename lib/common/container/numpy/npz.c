@@ -54,7 +54,7 @@ struct npz_reader {
     struct source *src;
     const struct container_options *options;
     uint32_t file;
-    bool inflates;              /* offsets are those of source_inflate() */
+    bool inflates;              /* offsets count bytes of source_inflate() */
     uint8_t *head;              /* `room` bytes, enough for any header; owned */
     size_t room;
     uint64_t others;            /* members that are not arrays */

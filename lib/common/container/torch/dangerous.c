@@ -1,4 +1,4 @@
-/* The tables combine those of picklescan 1.0.5 and fickling (August 2026), by name; the Python 3 names of Python 2 modules
+/* The tables combine the lists of picklescan 1.0.5 and fickling (August 2026), by name; the Python 3 names of Python 2 modules
  * are from CPython, Lib/_compat_pickle.py. */
 #include "container/torch/dangerous.h"
 

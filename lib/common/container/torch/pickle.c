@@ -594,8 +594,8 @@ op_call(struct pickle_machine *m)
     return v && replace(m, 2, v);
 }
 
-/* BUILD: drops the state of an OrderedDict, whose attributes are not items, and keeps that of the objects that old files turn
- * into tensors. */
+/* BUILD: drops the state of an OrderedDict, whose attributes are not items, and keeps the state of the objects that old files
+ * turn into tensors. */
 static bool
 op_build(struct pickle_machine *m)
 {

@@ -21,7 +21,7 @@ enum pickle_opcode {
 };
 
 /* The argument after an opcode byte: a number, a text up to a line feed, or bytes preceded by their count. All numbers are
- * little-endian except that of BINFLOAT. */
+ * little-endian except BINFLOAT's. */
 enum pickle_arg {
     ARG_NONE, ARG_U8, ARG_U16, ARG_I32, ARG_U32, ARG_U64, ARG_DOUBLE, ARG_LINE, ARG_LINES, ARG_BYTES_U8, ARG_BYTES_I32,
     ARG_BYTES_U32, ARG_BYTES_U64

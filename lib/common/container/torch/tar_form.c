@@ -129,7 +129,7 @@ take_member(struct tar_form *f, const struct tar_member *m)
     return true;
 }
 
-/* Checks, before all of a pipe is spooled, that the first name, after any extended header, is that of a checkpoint's member. */
+/* Checks, before all of a pipe is spooled, that the first name, after any extended header, names a checkpoint's member. */
 static bool
 check_first(struct tar_form *f)
 {
