@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Scalar types come first, in the order of the reference safetensors library, whose writer sorts tensors by this rank. The
- * block types of ggml follow, then those of its forks: first the ones that the kernels decode. */
+ * block types of ggml follow, then the block types of its forks: first the ones that the kernels decode. */
 enum dtype {
     DTYPE_BOOL, DTYPE_F4, DTYPE_F6_E2M3, DTYPE_F6_E3M2, DTYPE_U8, DTYPE_I8,
     DTYPE_F8_E5M2, DTYPE_F8_E4M3, DTYPE_F8_E8M0, DTYPE_F8_E4M3FNUZ, DTYPE_F8_E5M2FNUZ,
@@ -95,7 +95,7 @@ bool dtype_row_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t n);
 bool dtype_rows_bytes(uint64_t *nbytes, enum dtype dtype, uint64_t rows, uint64_t n);
 
 /* Returns the offset of the block that contains element i of `row`, in a tensor with rows of n elements. If rows are
- * interleaved, it is that of the block that they share. The tensor must have a valid size. */
+ * interleaved, they share the block. The tensor must have a valid size. */
 uint64_t dtype_block_offset(enum dtype dtype, uint64_t n, uint64_t row, uint64_t i);
 
 /* Returns the offset of a row's prefix, and the bytes between the starts of successive blocks of a row. */

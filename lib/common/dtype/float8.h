@@ -9,7 +9,7 @@
  * _E8M0. */
 float float8_to_float(enum dtype dtype, uint8_t code);
 
-/* Returns the value of an E8M0 code, 2^(code - 127); that of code 0 is subnormal. */
+/* Returns the value of an E8M0 code, 2^(code - 127); the value of code 0 is subnormal. */
 static inline float
 float8_e8m0(uint8_t code)
 {

@@ -51,7 +51,7 @@ half_of_float(float f)
         code = HALF_INF;
     else if (magnitude >= 0x38800000u)          /* 2^-14, the smallest normal: exponent 127-15 less, then RNE */
         code = (magnitude - 0x38000000u + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
-    else                                        /* one unit in the last place of 0.5 is 2^-24, like that of a half subnormal */
+    else                                        /* the last place of 0.5 is 2^-24, as in a half subnormal */
         code = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3F000000u;
     return (uint16_t)(sign | code);
 }
