@@ -20,7 +20,7 @@ struct candidate_step {
     bool rival;                 /* worth a warning if another one is read; if not set, the file is usually another copy of the
                                  * same model */
     bool shards;                /* match only the first shard of a complete set that no index lists */
-    bool foreign;               /* files of formats that are only named, of which the first shows the format */
+    bool foreign;               /* files of formats that are only named; the first shows the format */
 };
 
 /* A UQFF model: files with the quantized weights, and one with all others, which must not pass for a model. */

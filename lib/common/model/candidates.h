@@ -1,4 +1,4 @@
-/* candidates: the files of a directory whose names are those of models, and the choice between them. */
+/* candidates: the files of a directory that are named like models, and the choice between them. */
 #ifndef MODEL_CANDIDATES_H
 #define MODEL_CANDIDATES_H
 
@@ -28,7 +28,7 @@ bool candidates_other(const struct candidates *c, size_t i);
  * the choice; NULL after the last. */
 const char *candidates_usual(size_t i);
 
-/* Returns true if the name is that of a model file, or of a shard, when found in a directory. */
+/* Returns true if a file of this name in a directory is a model or a shard. */
 bool candidates_is_model(const char *name);
 
 /* Warns of other models in the directory. `inputs` are the files of the model that was opened. */

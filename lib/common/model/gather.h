@@ -5,7 +5,7 @@
 #include "catalog/tensor.h"
 #include "source/source.h"
 
-/* Reads bytes [from, from + n) of t from src into buf; the byte order within elements is that of the file. A tensor with a
+/* Reads bytes [from, from + n) of t from src into buf; elements keep the byte order of the file. A tensor with a
  * layout is collected through a window on the file and needs a seekable source. If neighbouring elements are far apart in
  * the file, as in a transposed matrix, this takes one read per element; the pipeline transposes such tensors in panels
  * instead. */

@@ -24,7 +24,7 @@ struct manifest {
 };
 
 /* Reads a manifest, which may be compressed; `path` NULL is standard input. `values`: each tensor must have the digest of its
- * values, otherwise that of its stored bytes. Fails with ERR_MALFORMED for a line that is not one of amn-parse --hash,
+ * values, otherwise the digest of its stored bytes. Fails with ERR_MALFORMED for a line that is not one of amn-parse --hash,
  * naming it. */
 bool manifest_read(struct manifest *m, const char *path, bool values, const struct limits *limits, struct err *err);
 void manifest_clear(struct manifest *m);
