@@ -45,7 +45,7 @@ keep(struct journal *j, const struct journal_entry *entry, struct err *err)
     return true;
 }
 
-/* Reads the entries. Sets *ours if the first line is that of this job, and complete. */
+/* Reads the entries. Sets *ours if the first line names this job and is complete. */
 static bool
 read_lines(struct journal *j, FILE *file, uint64_t job, size_t files, bool *ours, struct err *err)
 {

@@ -297,8 +297,8 @@ write_file(struct model_dir_job *job, size_t i, struct err *err)
 
 /* --- all of them */
 
-/* Adds the identity of an input. A pipe has none, so its data is added; its header is part of the output's. Nor has a fetched
- * file, of which the first bytes of its data are added. */
+/* Adds the identity of an input. A pipe has none, so its data is added; its header is part of the output's. A fetched file
+ * has none either; the first bytes of its data are added. */
 static bool
 add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err *err)
 {

@@ -24,7 +24,7 @@ struct model_dir {
     const char *release;        /* amn version; another version cannot resume the job */
     const struct hf_quantization *quantization;    /* for config.json, or NULL; borrowed */
     const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL; borrowed */
-    const struct texts *texts;  /* the side files of the directory, instead of those of the input; or NULL; borrowed */
+    const struct texts *texts;  /* the side files of the directory, instead of the input's; or NULL; borrowed */
     bool resume, no_clobber;    /* no_clobber: an existing directory must be empty */
     bool force;                 /* replace a model in the directory */
     enum sink_direct direct;
@@ -35,10 +35,9 @@ struct model_dir {
 };
 
 /* Writes the directory. Takes a pipeline for a whole output; its pieces, sink and range are set here for each file, and its
- * hooks see the files in order. With p->losses, finished files are generated again and compared. A pipe is spooled first.
- * With force, the files of another model are
- * removed once those of this one are complete. Fails with ERR_CREATE if the directory contains another model or is the input, and with ERR_OPEN if a small file cannot be
- * read. */
+ * hooks see the files in order. With p->losses, finished files are generated again and compared. A pipe is spooled first. With
+ * force, the files of another model are removed once the new files are complete. Fails with ERR_CREATE if the directory
+ * contains another model or is the input, and with ERR_OPEN if a small file cannot be read. */
 bool model_dir_write(struct model_dir *dir, struct pipeline *p, struct choice *choice, const struct writer_options *options,
     struct err *err);
 

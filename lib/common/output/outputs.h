@@ -4,8 +4,8 @@
 
 /* outputs: the files that a job writes. None of them may be an input, and no two may be the same file.
  *
- * Files are identified by device and inode, or, before a file exists, by those of its directory plus its name. Each file is
- * added before work begins and checked again when it is renamed, because names and links can change meanwhile.
+ * Files are identified by device and inode or, before a file exists, by device and inode of its directory, and its name.
+ * Each file is added before work begins and checked again when it is renamed, because names and links can change meanwhile.
  */
 #ifndef OUTPUT_OUTPUTS_H
 #define OUTPUT_OUTPUTS_H

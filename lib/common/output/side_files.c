@@ -188,7 +188,7 @@ side_files_add_one(const struct side_files *f, const char *name, struct err *err
     return ok;
 }
 
-/* Returns true for a text of a tokenizer if that of another directory is copied. */
+/* Returns true for a text of a tokenizer if another directory's tokenizer is copied. */
 static bool
 is_replaced(const struct side_files *f, const char *name)
 {
