@@ -29,8 +29,8 @@ struct pickles_callback {
 };
 
 struct pickles {
-    const char *format;         /* format of the file: "ZIP", "pickle", "tar", "NPY", or that of a container without pickles.
-                                 * Static; NULL: none of these */
+    const char *format;         /* format of the file: "ZIP", "pickle", "tar", "NPY", or the name of a container without
+                                 * pickles. Static; NULL: none of these */
     bool opened;                /* it is not compressed, or in a way that can be read */
     uint64_t count;             /* pickles */
     uint64_t unlisted;          /* of these, not reported, because there are many and they are empty */
