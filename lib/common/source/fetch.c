@@ -11,8 +11,8 @@
 #include "source/fetch_run.h"
 #include "source/source_priv.h"
 
-/* Two windows are fetched ahead. The others are read: of a stream, the one before, which another worker may still need, and of
- * a second stream, such as scales. */
+/* Two windows are fetched ahead. The other four hold the windows being read: current and previous of one stream (another worker
+ * may still be in it), and of a second, such as scales. */
 enum { AHEAD = 2, SLOTS = AHEAD + 4, TRIES = 4 };
 
 enum fetch_state { FETCH_EMPTY, FETCH_LOADING, FETCH_READY, FETCH_FAILED };
@@ -87,7 +87,7 @@ wait_a_while(const struct fetch_slot *s, unsigned tries)
         nanosleep(&tenth, NULL);
 }
 
-/* Returns the bytes that a window has at least, as far as the header promises. */
+/* Returns how many bytes of a window the header guarantees. */
 static size_t
 least(const struct fetched *file, uint64_t at, uint64_t window)
 {

@@ -19,7 +19,8 @@ extern char **environ;
 
 enum { SAID = 256 };            /* bytes of standard error in a message */
 
-/* The environment of the command: that of this process, without variables of that name, and three more. */
+/* The environment of the command: the variables of this process, and three of fetching, which replace variables of the same
+ * name. */
 struct fetch_environment {
     char **list;                /* owned */
     char *own[3];               /* owned */

@@ -73,12 +73,12 @@ void source_start_again(struct source *src, struct source_layer *top);
 /* Frees a layer with its close() function. */
 void layer_free(struct source_layer *l);
 
-/* descriptor.c: opens the path, or standard input if it is NULL, as a file or a forward-only descriptor. `pipe_ok` is that
- * of source_open(); `shown` is the name in messages. */
+/* descriptor.c: opens the path, or standard input if it is NULL, as a file or a forward-only descriptor. `pipe_ok` means the
+ * same as in source_open(); `shown` is the name in messages. */
 struct source_layer *descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err);
 
-/* fetch.c: opens a file that a command reads, and fetches its first window. The size is unknown. fetch_end() returns that of a
- * file whose first window was short. */
+/* fetch.c: opens a file that a command reads, and fetches its first window. The size is unknown. fetch_end() returns the size
+ * of a file whose first window was short. */
 struct fetch;
 struct source_layer *fetch_open(struct fetch *f, const char *path, struct err *err);
 uint64_t fetch_end(const struct source_layer *l);

@@ -13,7 +13,7 @@ struct watcher {
 };
 
 /* Shows the watcher all bytes from offset `from` on, once and in order, whoever reads them. `from` must be in the head,
- * whose rest is shown now, as is the end of the input if it has ended. The watcher's failures become those of the reads.
+ * whose rest is shown now, as is the end of the input if it has ended. A failure of the watcher is a failure of the read.
  * Takes ownership of watcher->of, even on failure. Does nothing for a seekable source: the watcher's owner has to read it. */
 bool source_watch(struct source *src, uint64_t from, const struct watcher *watcher, struct err *err);
 

@@ -224,7 +224,7 @@ load_tail(struct source *src, size_t *n, struct err *err)
 }
 
 /* Returns true for an end record inside a member that is an archive itself, whose offsets count from the member. The last end
- * record of a file, whose members were found first, is that of the file. */
+ * record of a file, whose members were found first, belongs to the file. */
 static bool
 is_inner(struct finder *f, uint64_t at)
 {
