@@ -6,8 +6,8 @@
 
 enum { FILE_TYPE_NONE = -1 };
 
-/* Returns general.file_type of an output: that of the requested mix; otherwise the most frequent type of its matrices, or of
- * all tensors if there are no matrices. On a tie, the one that reached the number first. FILE_TYPE_NONE: the type has no
+/* Returns general.file_type of an output: the type of the requested mix; otherwise the most frequent type of its matrices,
+ * or of all tensors if there are no matrices. On a tie, the type that reached the number first. FILE_TYPE_NONE: the type has no
  * number. Numbers and rule: llama-model-loader.cpp of llama.cpp. */
 int file_type(const struct choice *choice);
 

@@ -1,4 +1,4 @@
-/* keys: the metadata of an output: the input's keys that are still true, and those from the command line. Made once for all
+/* keys: the metadata of an output: the input's keys that are still true, and the keys of the command line. Made once for all
  * files of the output; a writer lays them out. */
 #ifndef WRITER_KEYS_H
 #define WRITER_KEYS_H

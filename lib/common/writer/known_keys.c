@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Keys and their types. A name that begins with a dot is that of any architecture: ".context_length" is llama.context_length,
+/* Keys and their types. A name that begins with a dot occurs in every architecture: ".context_length" is llama.context_length,
  * qwen2.context_length ... Source: docs/gguf.md of ggml; gguf-py/gguf/constants.py and gguf_writer.py of llama.cpp. */
 static const struct known_key {
     const char *name, *type;
