@@ -37,7 +37,7 @@ const struct verb_form *verbs_form_at(size_t i);
 /* Adds the verbs of programs that are not part of the suite. */
 bool verbs_others(struct names *others, const char *folder, struct err *err);
 
-/* Adds all verbs: those of the suite, help, and the others. */
+/* Adds all verbs: the tools of the suite, help, and the others. */
 bool verbs_all(struct names *words, const char *folder, struct err *err);
 
 #endif
