@@ -259,7 +259,7 @@ q5_k_clamp(uint8_t integers[8])
 }
 
 /* Writes the 16 bytes that precede the codes in both types, and computes the codes. Only Q5_K (top 31) limits the integers
- * of a search: in Q4_K the bits above the sixth overlap those of a neighbour, in ggml as here. */
+ * of a search: in Q4_K the bits above the sixth overlap the bits of a neighbour, in ggml as here. */
 static inline void
 q45_k_head(uint8_t *restrict y, struct k_groups *restrict groups, const float *restrict x, int top, bool weighted)
 {

@@ -28,8 +28,8 @@ encode_q_type(enum dtype dtype)
     }
 }
 
-/* Join codes and factors to blocks of Q4_0, Q4_1, Q5_0, Q5_1 or Q8_0, and split such blocks. Codes: one a byte, those of Q8_0 in two's
- * complement. Factors: two binary16 for each block, scale and minimum; the minimum is 0 if the type has none. */
+/* Join codes and factors to blocks of Q4_0, Q4_1, Q5_0, Q5_1 or Q8_0, and split such blocks. Codes: one a byte; Q8_0 codes in
+ * two's complement. Factors: two binary16 for each block, scale and minimum; the minimum is 0 if the type has none. */
 kernel_q_join q_join;
 kernel_q_split q_split;
 

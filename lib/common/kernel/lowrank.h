@@ -50,7 +50,7 @@ struct lowrank_sums {
     size_t beyond;              /* results in F64 that are NaN or beyond FLT_MAX */
     bool shifts;                /* the next member counts, too */
     struct shift_lanes shift;   /* as in shift.h, but r - d is after - v, which is exact in F32, and `both` has the sum of
-                                 * (r - d) * d until lowrank_sums_end() adds that of d * d */
+                                 * (r - d) * d until lowrank_sums_end() adds the sum of d * d */
 };
 void lowrank_sums_end(struct lowrank_sums *sums);
 

@@ -14,7 +14,7 @@ value_of(const struct codes8 *c, size_t g, uint8_t code)
     return nan_canonical(value * c->scales[g]);
 }
 
-/* Returns the group of element first + i, counted from that of element `first`. */
+/* Returns the group of element first + i, counted from the group of element `first`. */
 static inline size_t
 group_of(const struct codes8 *c, size_t first, size_t i)
 {

@@ -13,7 +13,7 @@ scaled(float x, const struct encode_fp8 *how)
     return how->adds_zero ? v + 0.0f : v;
 }
 
-/* NaN stays NaN. Its sign is that of an operand or, if no operand is NaN, depends on the CPU, so it is dropped. */
+/* NaN stays NaN. Its sign comes from an operand or, if no operand is NaN, depends on the CPU, so it is dropped. */
 static float
 clamp(float v, float max)
 {

@@ -124,13 +124,13 @@ min_codes(uint8_t codes[ELEMS], float *min, const float *restrict x, int top)
     for (int j = 0; j < ELEMS; j++) {
         float v = (x[j] - low) * inverse + 0.5f;
 
-        codes[j] = top == 15 ? code_of(v, top) : (uint8_t)truncated_int(v);     /* ggml limits only those of Q4_1 */
+        codes[j] = top == 15 ? code_of(v, top) : (uint8_t)truncated_int(v);     /* ggml limits only Q4_1 codes */
     }
     *min = -low;
     return factor;
 }
 
-/* `importance` is that of this block, or NULL. */
+/* `importance` has the weights of this block, or is NULL. */
 static void
 encode_block(uint8_t *restrict y, const struct encode_q_type *t, const float *restrict x,
     const float *restrict importance, float mean_square)

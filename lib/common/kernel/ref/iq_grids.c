@@ -7,7 +7,7 @@
  * and bit rank % 8 of byte rank / 8 of the bitmap is set if the vector is in the set. The entries have ascending ranks in
  * the order of their indices. The bitmaps are given below as hexadecimal text, 40 bytes a line.
  *
- * The sets are those of ggml-common.h, iq2xxs_grid, iq2xs_grid, iq2s_grid, iq1s_grid, iq3xxs_grid, iq3s_grid;
+ * The sets come from ggml-common.h: iq2xxs_grid, iq2xs_grid, iq2s_grid, iq1s_grid, iq3xxs_grid, iq3s_grid;
  * test/unit/test_kernels.c checks the tables by their SHA-256.
  */
 #include "kernel/iq_grids.h"

@@ -13,7 +13,7 @@
  *     IQ4_K, IQ5_K   nibble g of sl, bits 4 and 5 in bits 2 (g % 4) .. of sh[g / 4]; minus 32
  *     IQ6_K   sc[g]
  *
- * y = (d * s) * level, each product rounded. The places of the codes are those of kernel/iqk.h. IQ6_K has a polynomial instead
+ * y = (d * s) * level, each product rounded. kernel/iqk.h gives the places of the codes. IQ6_K has a polynomial instead
  * of levels. Source: ik_llama.cpp, iqk_quantize.cpp, dequantize_row_<type>.
  */
 #include "kernel/iqk.h"

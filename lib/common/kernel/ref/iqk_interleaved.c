@@ -19,7 +19,7 @@
  *     bit 2 of IQ3_K    qh[16r + 4k + c]                   bits 4t + 0 .. 4t + 3
  *     bit 4 of IQ5_*    qh[16r + 4k + c]                   bits 2t, 2t + 4, 2t + 1, 2t + 5
  *
- * Scales and levels are those of the plain types (iqk.c, iqk_rows.c) with a = 8r + k + 4t in place of the group. y = (d * s) *
+ * Scales and levels are as in the plain types (iqk.c, iqk_rows.c) with a = 8r + k + 4t in place of the group. y = (d * s) *
  * level, each product rounded; d is in the row's prefix if the block has none. Source: ik_llama.cpp, iqk_quantize.cpp,
  * dequantize_row_<type>.
  */

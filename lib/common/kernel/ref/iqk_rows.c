@@ -15,7 +15,7 @@
  *     IQ2_KL           nibble g / 4 of sc[g % 4], bits 4 and 5 in bits 2g and 2g + 1 of x; minus 32
  *     IQ4_KSS          bit 0 of the eight words: s like IQ4_KS                   bit 0 of the first word
  *
- * y = (d * s) * level, each product rounded. The places of the codes are those of kernel/iqk.h. Source: ik_llama.cpp,
+ * y = (d * s) * level, each product rounded. kernel/iqk.h gives the places of the codes. Source: ik_llama.cpp,
  * iqk_quantize.cpp, dequantize_row_<type>.
  */
 #include "kernel/iqk.h"

@@ -180,7 +180,7 @@ q5_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 
 /* Halves h of 128 elements, quarters t of 32, l < 32; element 128h + 32t + l:
  *
- *     low nibble   t = 0, 2: byte 64h + l of ql, its low and its high nibble; t = 1, 3: byte 64h + 32 + l likewise
+ *     low nibble   t = 0, 2: low and high nibble of byte 64h + l of ql; t = 1, 3: of byte 64h + 32 + l
  *     upper bits   bits 2t .. of byte 32h + l of qh
  *
  * q = (low | upper << 4) - 32; one signed scale for 16 elements. */

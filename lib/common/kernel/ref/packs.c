@@ -3,8 +3,8 @@
  *     3 bits    c0..c2 bits 0-2 of b0..b2, c3..c5 bits 3-5; c6 and c7 bits 6-7 of b0 and b1, below bits 6 and 7 of b2
  *     5 bits    c0..c4 bits 0-4 of b0..b4; c5 and c6 bits 5-7 of b0 and b1, below bits 5-6 of b3 and b4; c7 bits 5-7 of
  *               b2, below bit 7 of b4, below bit 7 of b3
- *     6 bits    c0..c2 bits 0-5 of b0..b2; c3 bits 6-7 of b0, b1, b2, those of b0 highest
- *     7 bits    c0..c6 bits 0-6 of b0..b6; c7 bit 7 of b0..b6, that of b0 highest
+ *     6 bits    c0..c2 bits 0-5 of b0..b2; c3 bits 6-7 of b0, b1, b2, with b0 highest
+ *     7 bits    c0..c6 bits 0-6 of b0..b6; c7 bit 7 of b0..b6, with b0 highest
  */
 #include "kernel/packs.h"
 

@@ -17,7 +17,7 @@
  *     IQ4_KT   4096 + ql[u], nibble u / 32 of qh[u % 32] << 8, three bits of sh[g]   bits 1 .. 7 of sh[g], minus 64
  *              from 8 + 3 (u % 8) << 12, bit 0 of sh[g] << 15
  *
- * The levels are those of 4 bits. A value may be 0, so factors are checked after each group. Source: ik_llama.cpp,
+ * The levels are the 4-bit levels. A value may be 0, so factors are checked after each group. Source: ik_llama.cpp,
  * iqk_quantize.cpp, dequantize_row_<type>, since June 2025; earlier files, which have no mark, used another generator.
  */
 #include "kernel/iqk.h"

@@ -50,7 +50,7 @@ codes_of(const struct encode_grid *g, const float *x, __m256 id, uint32_t where[
     return code;
 }
 
-/* Computes the codes of eight tries, with those of the first `lanes` moved to the codebook, and their fit, like iq_fit(). */
+/* Computes the codes of eight tries and their fit, like iq_fit(); codes of the first `lanes` are moved to the codebook. */
 static ALWAYS_INLINE bool
 eight_tries(struct iq_tries *t, int from, int lanes, const struct iq_run *run, const struct encode_grid *g, const int n,
     const int digits)

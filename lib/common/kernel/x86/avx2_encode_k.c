@@ -1,5 +1,5 @@
 /* avx2_encode_k: Q2_K to Q6_K. The eight groups of a block (or twice eight) are searched at once; the steps after the search
- * are those of the scalar encoder, compiled for this CPU. A block that is not ordinary (infinite, NaN, all 0, tiny, huge) is
+ * are the scalar encoder's, compiled for this CPU. A block that is not ordinary (infinite, NaN, all 0, tiny, huge) is
  * left to the scalar encoder. */
 #if defined(__x86_64__)
 

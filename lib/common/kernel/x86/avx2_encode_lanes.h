@@ -78,8 +78,8 @@ lanes_weigh(__m256 *weights, const __m256 *x, const float *importance, float sig
         weights[i] = _mm256_mul_ps(weights[i], _mm256_sqrt_ps(lanes_add_product(_mm256_set1_ps(sigma), x[i], x[i])));
 }
 
-/* Returns the nearest integer from low to high, plus NEAREST_MAGIC, for |v| < 2^22. The lowest byte of the result is that of
- * the integer. */
+/* Returns the nearest integer from low to high, plus NEAREST_MAGIC, for |v| < 2^22. The lowest byte of the result is the lowest
+ * byte of the integer. */
 static ALWAYS_INLINE __m256
 lanes_nearest_magic(__m256 v, const int low, const int high)
 {

@@ -16,7 +16,7 @@ enum { ELEMS = 32, BATCH = 4 };                 /* blocks whose extremes and fac
 
 /* --- extremes */
 
-/* Returns the larger one of each pair of neighbours: those of a in lanes 0 and 2 of both halves, those of b in 1 and 3. */
+/* Returns the larger value of each pair of neighbours: for a in lanes 0 and 2 of both halves, for b in lanes 1 and 3. */
 static ALWAYS_INLINE __m256
 fold(__m256 a, __m256 b)
 {
@@ -322,7 +322,7 @@ avx2_encode_q(enum dtype dtype, uint8_t *restrict y, const float *restrict x, si
 
 /* --- Q8_0 */
 
-/* Returns the bits of the largest magnitude; those of NaN and infinity are larger than those of any number. */
+/* Returns the bits of the largest magnitude; the bits of NaN and infinity are larger than the bits of any number. */
 static ALWAYS_INLINE uint32_t
 magnitude_bits(const float *x)
 {

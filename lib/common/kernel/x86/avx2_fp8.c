@@ -29,8 +29,8 @@ struct fp8_type {
 static const struct fp8_type E4M3 = { true, 3, 0x7F }, E5M2 = { false, 2, 0x7C };
 
 enum {
-    TABLE_PAYS = 64,                /* codes with one scale from which on a table is faster */
-    TABLE_COLS = 32,                /* columns with one scale from which on a table is faster */
+    TABLE_PAYS = 64,                /* codes per scale that make a table worthwhile */
+    TABLE_COLS = 32,                /* columns per scale that make a table worthwhile */
     TABLES = 64                     /* scales side by side: 4 KiB of tables, which stay in L1 */
 };
 
@@ -185,7 +185,7 @@ lookup(__m256i y[2], __m256i code, const struct words16 *t, const struct fp8_typ
     }
 }
 
-/* `power`: the scale is a power of two, and the table is that of 1. */
+/* `power`: the scale is a power of two, and the table is made for scale 1. */
 static ALWAYS_INLINE void
 run_looked_up(void *restrict to, const uint8_t *restrict x, size_t n, const struct fp8_type f, const float *restrict scale,
     const struct words16 *table, const bool power)

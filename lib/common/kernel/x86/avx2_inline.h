@@ -20,7 +20,7 @@ size_of(const enum avx2_to format)
     return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
 }
 
-/* Returns true if the exponent fields of all values are from low to high; those of finite values are 0 .. 254. */
+/* Returns true if the exponent fields of all values are from low to high; finite values have exponent fields 0 .. 254. */
 static inline bool
 exponents_within(const float *values, size_t n, uint32_t low, uint32_t high)
 {
@@ -77,7 +77,7 @@ pack256(__m256i lo, __m256i hi)
     return _mm256_packus_epi32(_mm256_srli_epi32(lo, 16), _mm256_srli_epi32(hi, 16));
 }
 
-/* Returns them in order, those of `lo` first. */
+/* Returns the bytes of both in order, `lo` first. */
 static inline __m256i
 concat256(__m256i lo, __m256i hi)
 {

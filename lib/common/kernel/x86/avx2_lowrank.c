@@ -140,7 +140,7 @@ struct merging {
 };
 
 /* Adds four elements. All products are exact. */
-/* Products with d are rounded, as in the scalar code; those of floats are exact. */
+/* Products with d are rounded, as in the scalar code; products of floats are exact. */
 static ALWAYS_INLINE void
 add_four(struct merging *m, __m256d w, __m256d d, __m256d rest)
 {

@@ -1,4 +1,4 @@
-/* unpack_r4: the interleaved types of ik_llama.cpp, and those with a trellis. Layouts: kernel/ref, iqk_interleaved.c and
+/* unpack_r4: the interleaved types of ik_llama.cpp, and the types with a trellis. Layouts: kernel/ref, iqk_interleaved.c and
  * trellis.c. c counts runs of 32 codes; u->row is the row to unpack. */
 #ifndef KERNEL_X86_UNPACK_R4_H
 #define KERNEL_X86_UNPACK_R4_H
