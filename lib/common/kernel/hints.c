@@ -45,7 +45,7 @@ spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t 
     }
 }
 
-/* Likewise, for the first of 16 neighbours, if these are in one group. */
+/* Writes only every 16th element if groups are multiples of 16. */
 static void
 spread_first(float *restrict y, const float *of_group, size_t first, size_t n, size_t group)
 {
@@ -169,7 +169,7 @@ codes8_pack(float *restrict y, const uint8_t *restrict x, size_t first, size_t n
     }
 }
 
-/* Packs a block of 32 codes, of which 16 bytes have the first half in the low nibbles. */
+/* Packs a block of 32 codes in 16 bytes, whose low nibbles hold the first half. */
 static inline void
 put_halves(float *y, const uint8_t *x, float scale, float zero)
 {

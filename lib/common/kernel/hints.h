@@ -9,8 +9,8 @@
  *     HINT_PACK       16 elements at a time, struct hint_pack or codes of a byte in place of the first floats
  *     HINT_FIRST      HINT_SCALE, but perhaps only for the first of 16 neighbours that share it
  *
- * Only decoding to F32 is replaced. Values of encodings without a single factor, such as K-quants, are NaN, which no caller
- * takes for a hint.
+ * Only decoding to F32 is replaced. Values of encodings without a single factor, such as K-quants, are NaN, which callers
+ * treat as "no hint".
  */
 #ifndef KERNEL_HINTS_H
 #define KERNEL_HINTS_H
@@ -29,8 +29,8 @@ struct hint_pack {
     uint32_t mark;                      /* HINT_MARK; anything else: not packed */
 };
 
-/* Likewise, codes of a byte in two's complement: they take the first four of the 16 floats, and the others are in these places. Not a struct:
- * a copy of one would wait for its own stores. */
+/* Places of mark, scale and zero point if codes have a byte in two's complement, and so take the first four of the 16 floats.
+ * Not a struct: copying a struct here stalls on store forwarding. */
 enum { HINT_BYTES_MARK = 4, HINT_BYTES_SCALE, HINT_BYTES_ZERO };
 
 /* Reads one of a list of floats. */
@@ -42,7 +42,7 @@ hint_pack_at(const float *list, size_t i)
     return pack;
 }
 
-/* Makes the set from that of this CPU. */
+/* Makes the set from `base`, the set of this CPU. */
 void kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint);
 
 #endif

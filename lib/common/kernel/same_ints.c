@@ -118,7 +118,7 @@ same_int_steps(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, uns
 
 /* --- rounded products */
 
-/* Magnitudes of a block, those of the largest one in place of 0, and what is rounded to them. */
+/* Magnitudes of a block, with 0 replaced by the largest, and the interval that rounds to each. */
 struct block_bounds {
     float low[SAME_INTS], high[SAME_INTS], most_low, most_high;
 };
@@ -143,7 +143,7 @@ may_be(const struct block_bounds *b, float c)
     return may;
 }
 
-/* Narrows the patterns of scales by those of the first n values of which only one code is possible for them. Returns true if all are. */
+/* Narrows the patterns of scales by the first n values that allow one code only. Returns true if each of the n values does. */
 static bool
 narrow(uint16_t *lo, uint16_t *hi, const struct block_bounds *b, size_t n)
 {

@@ -57,7 +57,7 @@ same_e2m1(uint8_t *scale, uint8_t *code, const float *x, size_t nblocks, const s
 static unsigned
 e4m3_of(uint32_t u, int t)
 {
-    int exponent = (int)(u >> 23) - (t + 120);          /* that of the code, which is a multiple of 2^-9 if it is not positive */
+    int exponent = (int)(u >> 23) - (t + 120);          /* of the code; not positive: the code is a multiple of 2^-9 */
     unsigned significand = 8 | (u >> 20 & 7), shift = exponent > 0 ? 0 : exponent > -3 ? 1 - (unsigned)exponent : 4;
     if (u == 0 || exponent > 0)
         return u == 0 ? 0 : (unsigned)exponent << 3 | (significand & 7);

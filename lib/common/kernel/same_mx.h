@@ -21,7 +21,7 @@ struct same_e2m1 {
  * zeros, and block / 2 bytes of codes for each block, unless `code` is NULL. */
 size_t same_e2m1(uint8_t *scale, uint8_t *code, const float *x, size_t nblocks, const struct same_e2m1 *how);
 
-/* Likewise for blocks of SAME_MX codes of E4M3, a byte each. */
+/* Like same_e2m1(), for blocks of SAME_MX codes of E4M3, a byte each. */
 size_t same_e4m3(uint8_t *scale, uint8_t *code, const float *x, size_t nblocks);
 
 /* Returns the exponent of the scale for the bits of the largest magnitude of a block, which has at most two bits and is not 0; SAME_MX_NONE
@@ -33,7 +33,7 @@ same_e2m1_power(uint32_t most, const struct same_e2m1 *how)
     return lo < -125 || most >= 0x7F800000 || t > how->most ? SAME_MX_NONE : t;
 }
 
-/* Likewise for E4M3, whose magnitudes have at most four bits, from 1.75 * 2^8 to 2^-9. */
+/* Like same_e2m1_power(), for E4M3: magnitudes have at most four bits, from 1.75 * 2^8 to 2^-9. */
 static inline int
 same_e4m3_power(uint32_t most)
 {

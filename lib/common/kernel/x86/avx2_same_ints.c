@@ -280,7 +280,7 @@ bounds_of(struct eight_bounds *b, const float *x)
     b->most_high = bound(most, true);
 }
 
-/* Returns the lanes in which one of the first values has no code with a scale for which code c denotes the largest magnitude. */
+/* Returns the lanes where some early value has no code under any scale that maps the largest magnitude to c. */
 static ALWAYS_INLINE __m256i
 cannot_be(const struct eight_bounds *b, __m256 c)
 {
@@ -325,8 +325,8 @@ simplest(struct eight_patterns r)
     return _mm256_andnot_si256(_mm256_srli_epi32(below, 1), r.hi);
 }
 
-/* Narrows the scales by those of the first n values of which only one code is possible. Returns the lanes in which another is. Only large codes
- * are `close` enough for that. */
+/* Narrows the scales by the first n values, which must allow one code each. Returns the lanes where a value allows two. Only
+ * large codes are `close` enough for that. */
 static ALWAYS_INLINE __m256i
 narrow(struct eight_patterns *r, const struct eight_bounds *b, const int n, const bool close)
 {

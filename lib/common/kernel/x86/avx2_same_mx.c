@@ -79,8 +79,8 @@ find_scale(uint8_t *scale, __m256i *below, uint32_t most, const struct same_e2m1
     return t != SAME_MX_NONE;
 }
 
-/* Encodes one block of 32, or two of 16. The number of a magnitude counts exponents and its second bit: that of one half is one more than
- * `below`. */
+/* Encodes one block of 32, or two of 16. The number of a magnitude counts exponents and its second bit: the number of one half
+ * is one more than `below`. */
 static ALWAYS_INLINE bool
 put_e2m1(uint8_t *scale, uint8_t *code, const float *x, const struct same_e2m1 *how, const size_t block, const bool halves)
 {
@@ -130,8 +130,8 @@ avx2_same_e2m1(uint8_t *scale, uint8_t *code, const float *x, size_t nblocks, co
     return how->halves ? run(scale, code, x, nblocks, how, 16, true) : run(scale, code, x, nblocks, how, 16, false);
 }
 
-/* Encodes a block whose codes are normal numbers, or 0. The number of a magnitude counts exponents and its three other bits: that of the smallest
- * normal code is 8. */
+/* Encodes a block whose codes are normal numbers, or 0. The number of a magnitude counts exponents and its three other bits:
+ * the number of the smallest normal code is 8. */
 static ALWAYS_INLINE bool
 put_e4m3(uint8_t *scale, uint8_t *code, const float *x)
 {
@@ -173,7 +173,8 @@ least_of(__m256i w)
     return _mm_cvtsi128_si32(_mm_minpos_epu16(m)) & 0xFFFF;
 }
 
-/* The exponent of a value's last bit is that of the value, or one less; here it is counted from 0, for the smallest subnormal numbers. */
+/* The last bit of a value has the value's exponent, or one less; here exponents count from 0, for the smallest subnormal
+ * numbers. */
 static size_t
 avx2_e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks)
 {
