@@ -9,7 +9,7 @@
  *
  *     GEMV         P.qweight    I32 [out, in/8]           4 bits, the low ones of a word first
  *                  P.scales     [out, 8*W]                only the first G of a row are used
- *                  P.qzeros     I32 [out, W]              likewise
+ *                  P.qzeros     I32 [out, W]              only the first G of a row are used
  *
  *     GEMV_FAST    P.qweight    I16 [out/4, in]           4 bits; for 64 inputs, an output has 16 words (below)
  *                  P.scales     [8*W, out]                only the first G of a column are used

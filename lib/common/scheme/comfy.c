@@ -146,7 +146,7 @@ w4a8_group(uint64_t gs)
     return gs >= 4 && (gs % 16 == 0 || 16 % gs == 0);
 }
 
-/* Guesses the group_size of a marker that was not read: that of 4 or of 6 bits, unless both are possible (then w->open). */
+/* Guesses the group_size of a marker that was not read, from codes of 4 or of 6 bits. Sets w->open if both are possible. */
 static uint64_t
 w4a8_guess(struct comfy_checked *w, const struct tensor *scale, uint64_t fallback)
 {

@@ -180,7 +180,7 @@ find_codes(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n)
     return room;
 }
 
-/* Decodes some of n elements of a row, starting at column col, and returns how many: those of one kernel call. */
+/* Decodes at most n elements of a row, starting at column col, with one kernel call. Returns how many. */
 static uint64_t
 emit_rotated(const struct decoding *d, uint64_t row, uint64_t col, uint64_t n, float scale, uint8_t *y)
 {

@@ -43,8 +43,8 @@ uint64_t config_number(const struct config *config, const char *key);
 bool config_weights(const struct config *config, const char *module, size_t n, const char *key, const json_t **value,
     struct err *err);
 
-/* Returns the format of compressed-tensors that applies to a module: that of its group, or else of the block; NULL if none is
- * declared. Fails like config_weights. */
+/* Returns the format of compressed-tensors that applies to a module: the format of its group, or else of the block; NULL if
+ * none is declared. Fails like config_weights. */
 bool config_format(const struct config *config, const char *module, size_t n, const char **format, struct err *err);
 
 /* Returns true if the block has this word, in any case, under a key. */

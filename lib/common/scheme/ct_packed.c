@@ -4,7 +4,7 @@
  *     P.weight_packed        I32 [out, words]: the codes of a row
  *     P.weight_shape         I64, I32: out and in; of stacked experts E, out and in, or [E, 2] with equal rows
  *     P.weight_scale         F16, BF16, F32: see blocks.h
- *     P.weight_zero_point    I32 [words of out codes, G]: those of a group of columns, packed like a row of codes; or I8,
+ *     P.weight_zero_point    I32 [words of out codes, G]: for a group of columns, packed like a row of codes; or I8,
  *                            shaped like the scale; absent if the model is symmetric
  *     P.weight_g_idx         I32 [in], optional: the group of each column; ignored if all are -1
  *
@@ -165,8 +165,8 @@ find_cols(const struct weight *w, uint64_t bits, uint64_t group, uint64_t *in)
     return n == 1;
 }
 
-/* Reports a weight_shape `dim` that contradicts the codes. Its last number is the columns; the others must equal those of
- * the codes. */
+/* Reports a weight_shape `dim` that contradicts the codes. Its last number is the columns; the others must equal the codes'
+ * dimensions. */
 static bool
 wrong_shape(const struct table_match *f, const uint64_t *dim, struct err *err)
 {

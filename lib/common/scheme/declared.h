@@ -5,7 +5,7 @@
 
 #include "scheme/claims.h"
 
-/* Sets *out to why scales [k[0], k[1]] are not those of a matrix [n[0], n[1]] in these blocks, or to NULL. */
+/* Sets *out to why scales [k[0], k[1]] do not fit a matrix [n[0], n[1]] in these blocks, or to NULL. */
 bool declared_blocks(const struct doubt **out, struct claims *c, const struct tensor *scale, const uint64_t n[2],
     const uint64_t block[2], const uint64_t k[2], struct err *err);
 

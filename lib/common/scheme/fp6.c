@@ -1,7 +1,7 @@
 /* MXFP6: 6-bit floats with a power of two for each 32 of them. The tensors of a module P:
  *
  *     Quark                 P.weight U8 [out, 3*in/4], P.weight_scale E8M0 [out, in/32]; config.json declares E2M3 or E3M2
- *     compressed-tensors    P.weight_packed and P.weight_scale likewise; always E2M3
+ *     compressed-tensors    P.weight_packed and P.weight_scale, of the same types and shapes; always E2M3
  *
  * A row is a bit stream of codes, the low bits of a byte first. V = RN32(code * scale), then one rounding to the output
  * dtype. A code has the same fields as one of E4M3 and differs only in the bias, so the kernels of FP8 decode it.
@@ -90,7 +90,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
             .len = (num_ceil_div(first + count, PACK) - first / 8 * 8 / PACK) * PACK_BYTES };
 }
 
-/* Converts codes to those of E4M3 with the same fields. Their values are 2^-6 (E2M3) or 2^-4 (E3M2) of the originals,
+/* Converts codes to E4M3 codes with the same fields. Their values are 2^-6 (E2M3) or 2^-4 (E3M2) of the originals,
  * because the bias of E4M3 is larger by 6 or 4. The buffer consists of whole words. */
 static void
 widen(uint8_t codes[STEP], size_t n, enum fp6_type type)

@@ -336,8 +336,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
             is_in_parts(w) ? " in parts" : "");
 }
 
-/* A scale of type E8M0 makes the blocks fp8-ue8m0, which has no form with E5M2; a
- * scale [1, 1] is that of one block. */
+/* A scale of type E8M0 makes the blocks fp8-ue8m0, which has no form with E5M2. A scale [1, 1] belongs to one block. */
 static void
 variant(const struct weight *w, char buf[SCHEME_WORD])
 {

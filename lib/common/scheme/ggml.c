@@ -188,7 +188,7 @@ decode_row(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     return count;
 }
 
-/* Decodes whole blocks directly. Partial blocks, and those with a scale or in another byte order, are converted through
+/* Decodes whole blocks directly. Partial blocks, and blocks with a scale or in another byte order, are converted through
  * floats. */
 static uint64_t
 decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)

@@ -3,7 +3,7 @@
  *
  *     P.qweight    I32 [in*bits/32, out]     a column is a bit stream, the low bits of a word first, or planar
  *     P.scales     F16, BF16, F32 [G, out]
- *     P.qzeros     I32 [G, out*bits/32]      packed likewise, along a row; absent or empty if the model is symmetric
+ *     P.qzeros     I32 [G, out*bits/32]      packed like the codes, along a row; absent or empty if the model is symmetric
  *     P.g_idx      I32 [in]                  optional: the group of each input; negative ones count from the end
  *
  *     V[o][i] = RN32((q[i][o] - z[g][o]) * scales[g][o])         g = g_idx[i], or i / group
@@ -302,7 +302,7 @@ planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
     return code;
 }
 
-/* Returns the zero point of a group. `zeros` are those of all rows that share words; `lane` is the row among them. */
+/* Returns the zero point of a group. `zeros` are the zero points of all rows that share words; `lane` is the row among them. */
 static float
 zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
 {

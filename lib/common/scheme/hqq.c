@@ -2,8 +2,8 @@
  *
  *     P.W_q      [H, cols] U8 or I32     packed, or the same bytes as another type if view_as_float is set
  *     P.scale    [rows, 1] or [1, cols]  a group is a row (axis 1) or a column (axis 0) of the codes
- *     P.zero     likewise
- *     P.shape    I64                     of the weight; its elements, in order, are those of [rows, cols]
+ *     P.zero     shaped like the scale
+ *     P.shape    I64                     of the weight; flattened, its elements are in the order of [rows, cols]
  *     P.packing  ASCII                   the number of rows in a unit of W_q, H apart; the first in its highest bits
  *     P.compute_dtype  ASCII             C; scales and zeros are converted to it when a model is loaded
  *     P.nbits, group_size, axis ...      not needed: the shapes show the same

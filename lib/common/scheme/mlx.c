@@ -203,7 +203,7 @@ take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t pro
     return level != 0 && m->bits == level;
 }
 
-/* Notes that the shapes are not those of codes with the bits and the groups that config.json declares. */
+/* Notes that the shapes contradict the bits and the groups that config.json declares. */
 static bool
 check_declared(struct table_match *f, const struct weight *w, const json_t *block, uint64_t group, struct err *err)
 {
@@ -215,7 +215,7 @@ check_declared(struct table_match *f, const struct weight *w, const json_t *bloc
         (const uint64_t[]){ 1, dim_cols(w->part[SCALES]) }, err);
 }
 
-/* Finds bits and group: those of the config, or else the only pair that fits the shapes, or else those given by the metadata or by
+/* Finds bits and group: from the config, or else the only pair that fits the shapes, or else from the metadata or
  * --input-scheme. */
 static bool
 find_numbers(struct claims *c, struct table_match *f, struct weight *w, struct mlx *m, struct err *err)

@@ -169,7 +169,7 @@ find_rows(const struct table_match *f, struct weight *w, uint64_t dim[2], struct
         || table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
 }
 
-/* Sets the shape: that of the codes with all rows, or that of the matrix that these rows divide into groups. */
+/* Sets the shape of the weight: the codes with all rows, or the matrix that these rows divide into groups. */
 static bool
 set_shape(const struct table_match *f, struct weight *w, uint64_t rows, struct err *err)
 {

@@ -9,7 +9,7 @@
  *
  *     V[o][i] = RN32((code - zero_point) * scale), in two's complement for int4
  *
- * A word has its codes in order, from the low bits, or with pack_method "reorder" those of 0 2 4 6 1 3 5 7. Type, scheme and
+ * A word has its codes in order, from the low bits, or with pack_method "reorder" in the order 0 2 4 6 1 3 5 7. Type, scheme and
  * order are only in config.json. UINT8 is P.weight U8 with a float P.weight_scale and optionally P.weight_zero_point; how the
  * zero point is applied and how groups are laid out is not documented well enough to decode it.
  * Sources: quark torch/utils/pack.py, torch/export/nn/modules/realquantizer.py, torch/export/main_export/

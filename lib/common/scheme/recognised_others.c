@@ -1,5 +1,5 @@
-/* The other recognised schemes: variants of INT8, EXL3, codebooks, lattices and layouts of single kernels. Names are those
- * of the projects' own loaders, for example of HIGGS (FLUTE), QQQ, LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6. */
+/* The other recognised schemes: variants of INT8, EXL3, codebooks, lattices and layouts of single kernels. Names come from
+ * the projects' own loaders, for example of HIGGS (FLUTE), QQQ, LUT-GEMM, gemma_pytorch, QTIP, DeepSpeed FP6. */
 #include "scheme/dim.h"
 #include "scheme/table.h"
 

@@ -1,5 +1,5 @@
-/* Recognised schemes whose codes are named qweight, or are packed like those of AWQ and its variants. Schemes with common
- * names differ in their shapes. Names are those of the projects' own loaders, for example of QServe (omniserve, SGLang
+/* Recognised schemes whose codes are named qweight, or are packed like the codes of AWQ and its variants. Schemes with common
+ * names differ in their shapes. Names come from the projects' own loaders, for example of QServe (omniserve, SGLang
  * qoq.py), nunchaku and deepcompressor, BitBLAS (GPTQModel), FP-Quant, Four Over Six. */
 #include "base/num.h"
 #include "scheme/dim.h"

@@ -16,8 +16,8 @@ says_something(const json_t *v)
         || (json_is_string(v) && json_string_length(v) != 0);
 }
 
-/* Returns true if all transforms of a compressed-tensors model are folded into pairs of weights, whose product is that of the
- * source. */
+/* Returns true if all transforms of a compressed-tensors model are folded into pairs of weights, whose product is the source's
+ * product. */
 static bool
 is_folded(const json_t *transforms)
 {

@@ -85,7 +85,7 @@ struct weight_grid {
     const struct tensor *second;        /* scale of the whole weight, F32; or NULL */
     uint32_t over;                      /* divides `second` first; 0: nothing does */
     bool short_name;            /* the scales are called P.scale */
-    const struct tensor *g_idx;         /* I32: the group of each column, if those of a group are not neighbours; else NULL */
+    const struct tensor *g_idx;         /* I32: the group of each column, if columns of a group are not neighbours; else NULL */
     uint64_t groups;                    /* of these; negative numbers in g_idx count from the end */
 };
 
@@ -94,7 +94,7 @@ enum need {
     NEED_NONE,
     NEED_RUN,                   /* one contiguous run of bytes, given by scheme->run, that starts after the previous run or
                                  * overlaps its last SCHEME_BACK bytes */
-    NEED_AGAIN,                 /* like RUN, but later runs return to bytes of earlier ones, as with codes in planes */
+    NEED_AGAIN,                 /* like RUN, but later runs return to bytes of earlier runs, as with codes in planes */
     NEED_WHOLE,                 /* all of it: small; read once for a weight and shared */
     NEED_STRIP                  /* columns of a stored matrix for a band of output rows: scheme->strip */
 };
@@ -113,7 +113,7 @@ struct strip {
 };
 
 /* The bytes of one part that decode() gets.
- *     RUN, AGAIN      p: the span                  stride 0, at: that of the span
+ *     RUN, AGAIN      p: the span                  stride 0, at: the span's `at`
  *     WHOLE           p: all of the tensor         stride 0
  *     STRIP           p: the `rows` units of the first output row of the run, consecutively; the units of the next
  *                     unit_rows output rows start `stride` bytes later

@@ -7,8 +7,8 @@
  *     P.zero_point    unsigned types only: shaped like the scale
  *
  * The type is `weights_dtype` of the configuration, unless `modules_dtype_dict` {type: [patterns]} or `modules_quant_config`
- * {pattern: {...}} matches the module. Codes of 3, 5, 6 and 7 bits are stored in packs of whole bytes (packs.h); those of 2
- * and 4 bits with the low ones first. T is the type of the scale:
+ * {pattern: {...}} matches the module. Codes of 3, 5, 6 and 7 bits are stored in packs of whole bytes (packs.h); codes of
+ * 2 and 4 bits with the low ones first. T is the type of the scale:
  *
  *     signed      V = RN_T(RN32(q * scale))
  *     unsigned    V = RN_T(RN32(q * scale + zero_point)), a fused operation

@@ -10,7 +10,8 @@
 #include "scheme/table.h"
 #include "scheme/zeros.h"
 
-/* A tensor beside a weight. `rest` is its name after that of the module or of the weight, and the '.' or '_' that follows. */
+/* A tensor beside a weight. `rest` is its name after the name of the module or of the weight, and after the '.' or '_' that
+ * follows. */
 struct sibling {
     const struct tensor *t;
     struct weight *w;
@@ -112,7 +113,7 @@ find_beside(const struct claims *c, const struct tensor *t, struct sibling *s)
 
 /* --- what it is */
 
-/* Returns true if a word occurs in the name after that of the weight. */
+/* Returns true if a word occurs in the name, after the name of the weight. */
 static bool
 names_scale(const struct sibling *s)
 {

@@ -7,9 +7,9 @@
 /* Examines the tensors that no weight claimed but that are beside one: P.x for P.weight; X.x and X_x for any other weight X.
  *
  *     biases, state of batch norms and mixers, factors of LoRA     not parts of the weight: kept
- *     whatever is in a submodule that has a weight of its own    kept
+ *     tensors of a submodule with its own weight                   kept
  *     companions of activations and caches (table_idle)            assigned to the weight, and so dropped
- *     P.weight_offset, if all zero                                 likewise
+ *     P.weight_offset, if all zero                                 assigned to the weight, and so dropped
  *     what --allow-unclaimed names                                 kept
  *     all others                                                   a doubt: the weight is not decoded (roles_decodable)
  *

@@ -86,7 +86,7 @@ static const struct former {
     { "fp8-per-tensor-e5m2", "fp8" },
 };
 
-/* Returns true if `name` is that of a ggml block type. */
+/* Returns true if `name` names a ggml block type. */
 static bool
 is_block_type(const char *name)
 {

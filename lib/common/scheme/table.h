@@ -63,7 +63,7 @@ struct scheme_row {
     /* Looks at the codes before any companion. Either continues with table_match, or does not. May be NULL. */
     enum claim (*choose)(struct table_match *f, struct weight *w, struct err *err);
 
-    bool (*is)(const struct table_match *f);          /* returns true if the shapes are those of this row; may be NULL */
+    bool (*is)(const struct table_match *f);          /* returns true if the shapes fit this row; may be NULL */
     bool (*fits)(const struct table_match *f);        /* checks the shapes; false is ERR_MALFORMED; may be NULL */
     const char *shapes;                         /* the expected shapes, for the error: "scales of ..." */
     struct companion companions[COMPANIONS];
@@ -86,7 +86,7 @@ struct scheme_row {
 #define WORDS(...) .words = (const struct scheme_word_row[]){ __VA_ARGS__, { 0 } }
 
 /* A scheme that is recognised but not decoded: code, name, rows. DECLARED also has words, before the rows; ONLY_DECLARED has
- * nothing else, because its tensors look like those of another scheme. */
+ * nothing else, because its tensors look like another scheme's. */
 #define RECOGNISED(code_, name_, ...) { .code = code_, .name = name_, .describe = table_describe, ROWS(__VA_ARGS__) }
 #define DECLARED(code_, name_, words_, ...) { .code = code_, .name = name_, .describe = table_describe, words_, \
     ROWS(__VA_ARGS__) }
@@ -121,7 +121,8 @@ const struct tensor *table_found(const struct table_match *f, enum role role);
 bool table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err, const char *expected, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Sets the shape of the weight to that of its codes with `cols` columns. Fails with ERR_MALFORMED at 2^64 elements or more. */
+/* Sets the shape of the weight to the shape of its codes, with `cols` columns. Fails with ERR_MALFORMED at 2^64 elements or
+ * more. */
 bool table_set_cols(const struct table_match *f, struct weight *w, uint64_t cols, struct err *err);
 
 /* Checks that a companion has one of these types. Otherwise fails with ERR_MALFORMED, naming them. */

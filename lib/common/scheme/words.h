@@ -14,7 +14,7 @@ enum { WORDS_TEXT = 768 };
 /* The worst word that was found. Plain; starts as zeros. */
 struct words {
     enum { WORDS_GOOD, WORDS_UNDECODED, WORDS_UNKNOWN } fault;
-    const struct scheme *scheme;        /* UNDECODED: that of the word */
+    const struct scheme *scheme;        /* UNDECODED: the scheme of the word */
     char text[WORDS_TEXT];      /* where the word stands and what it is; escaped, one line */
     const char *hint;           /* what to do; static */
 };
