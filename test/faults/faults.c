@@ -4,9 +4,9 @@
  *                                 an errno, or "short": a read or write of one byte, direct of one sector.
  *     AMN_FAULT_COUNTS=FILE       writes the number of calls of each class to FILE at exit, one line for each class.
  *
- * Only calls from main to exit are counted, not those of the loader and the start of libc. Allocations of libarchive itself
+ * Only calls from main to exit are counted, not the calls of the loader and the start of libc. Allocations of libarchive itself
  * and the start of lzma are not counted either: without them, libarchive crashes in archive_read_open1(), or exits with its
- * own messages. Allocations of zstd, and those of lzma for its dictionary, are counted. libc's internal calls cannot be
+ * own messages. Allocations of zstd, and of lzma for its dictionary, are counted. libc's internal calls cannot be
  * intercepted; therefore stdout is replaced by a stream on the write() and close() of this file, and functions in which libc
  * opens and reads files itself (opendir, mkostemp) fail as a whole.
  */

@@ -130,7 +130,7 @@ put_text(struct base_file *f, const char *text)
     f->n += strlen(text);
 }
 
-/* GGUF of a small llama, whose names are those of another program, and whose rows of attn_q are in another order. */
+/* GGUF of a small llama, with the names of another program and the rows of attn_q in another order. */
 static void
 make_gguf(const char *path)
 {
@@ -240,7 +240,7 @@ contents_read(void *of, const struct tensor *t, void *buf, struct err *err)
     return model_read(of, t, buf, err);
 }
 
-/* Reads elements of a source: those of the bases do not matter. */
+/* Reads elements of a source; values of the bases do not matter. */
 static bool
 source_values(void *of, uint64_t first, size_t n, double *v, struct err *err)
 {
@@ -277,8 +277,8 @@ run_delta(const struct delta *delta, const struct kernels *k)
         assert(delta->input(delta, i)->name_len != 0);
 }
 
-/* Checks the names and sizes of the tensors of the merged model, and that those of the adapter, whose file comes after that of the
- * base, can be read: what cannot is refused before there is output. */
+/* Checks the names and sizes of the tensors of the merged model, and that the tensors of the adapter, whose file comes after
+ * the base's, can be read: unreadable tensors are refused before there is output. */
 static void
 check_choice(const struct choice *choice, const struct kernels *k)
 {

@@ -257,7 +257,7 @@ test_golden(void)
     }
 }
 
-/* Words of the first two rows, equal to those of [2, 32]. */
+/* Words of the first two rows, equal to the words of [2, 32]. */
 static void
 test_golden_gptq(void)
 {

@@ -185,7 +185,7 @@ test_golden_nested(const struct kernels *k, struct catalog *memory, struct err *
         CHECK(bits_of_float(made.back[64 * i]) == back[i]);
 }
 
-/* Every encoder marks one part as that with the codes, whose elements no other part has. */
+/* Every encoder marks one part as the codes; no other part has their elements. */
 static void
 test_codes(struct catalog *memory, struct err *err)
 {

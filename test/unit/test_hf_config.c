@@ -1,4 +1,4 @@
-/* hf/config: keys and factors against those of llama.cpp's converter for the configs of test/corpus/hf-configs.json
+/* hf/config: keys and factors against the output of llama.cpp's converter for the configs of test/corpus/hf-configs.json
  * (test/peers/make-hf-configs.py), and broken texts. usage: test_hf_config [FILE] */
 #include <math.h>
 #include <stdio.h>
@@ -181,9 +181,9 @@ is_refusal(const struct err *err)
     return (err->kind == ERR_MALFORMED || err->kind == ERR_UNSUPPORTED) && err->text[0] != '\0';
 }
 
-/* Files that amn reads otherwise than the reference, on purpose: a class of text with a text_config, of which the reference
- * takes all but RoPE; a null rope_type, with which it ends; Gemma 3 of two layers, whose parameters for full layers it does
- * not check. */
+/* Files that amn reads otherwise than the reference, on purpose: a class of text with a text_config, from which the reference
+ * takes everything except RoPE; a null rope_type, at which the reference stops; Gemma 3 of two layers, whose parameters for
+ * full layers the reference does not check. */
 static bool
 is_otherwise(const char *text)
 {

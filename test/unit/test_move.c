@@ -11,7 +11,7 @@ static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1
 
 static const struct kernels *kernels;
 
-/* A block has the codes of a set in order, beginning with the last. Returns false if the steps are not those of the search. */
+/* A block has the codes of a set in order, beginning with the last. Returns false if the steps differ from the search's. */
 static bool
 is_found(const struct encoding *e, unsigned found, unsigned bits, unsigned *refused)
 {

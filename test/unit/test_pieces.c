@@ -252,7 +252,7 @@ test_late(size_t nbytes)
     free(data);
 }
 
-/* The checksum of a whole output is that of its bytes, for any number of workers. */
+/* The checksum of a whole output is the checksum of its bytes, for any number of workers. */
 static void
 test_checksum(void)
 {

@@ -117,7 +117,7 @@ test_same(const struct kernels *k)
     CHECK_ROW(ok && k->same_floats(x, y, N), "same");
 }
 
-/* The comparison after rounding is that of the reference: for neighbours of BF16 and F16 numbers, and where these end. */
+/* The comparison after rounding agrees with the reference: for neighbours of BF16 and F16 numbers, and where these end. */
 static void
 test_same_rounded(const struct kernels *k)
 {
@@ -193,8 +193,8 @@ fill_block(float x[SAME_INTS], unsigned bits, int kind)
         x[i] = fence_random() % 2 != 0 ? 0.0f : -0.0f;
 }
 
-/* Tries all scales in turn: the largest code of the largest magnitude, then the last run of scales, then that with the most zero bits. Returns
- * SAME_NONE if no positive scale fits. */
+/* Tries all scales in turn: the largest code of the largest magnitude, then the last run of scales, then the scale with the
+ * most zero bits. Returns SAME_NONE if no positive scale fits. */
 static uint32_t
 try_all_scales(const float x[SAME_INTS], unsigned bits)
 {

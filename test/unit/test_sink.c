@@ -82,7 +82,7 @@ check_second_generation(void)
     CHECK(free_in("v2") == 1000000);
     put("v2", "sys/fs/cgroup/a/memory.current", "8000001\n");
     CHECK(free_in("v2") == 0);
-    /* Without a cgroup namespace, the path is that of the host, but this group is mounted. */
+    /* Without a cgroup namespace, the path is the host's, but this group is mounted. */
     put("inside", "proc/meminfo", meminfo);
     put("inside", "proc/self/cgroup", "0::/host/pod/x\n");
     put("inside", "sys/fs/cgroup/memory.max", "5000000\n");

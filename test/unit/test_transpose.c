@@ -55,7 +55,7 @@ test_known(const struct kernels *k)
     CHECK(memcmp(y, expected, sizeof y) == 0);
 }
 
-/* Sizes around those of a block, which is at most 64 rows by 16 columns. */
+/* Sizes around the size of a block, which is at most 64 rows by 16 columns. */
 static void
 test_sizes(const struct kernels *k, size_t unit)
 {

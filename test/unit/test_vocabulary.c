@@ -1,4 +1,4 @@
-/* Tokenizers of small model directories as the keys tokenizer.* of GGUF: those of test/corpus/hf against the output of
+/* Tokenizers of small model directories as the keys tokenizer.* of GGUF: test/corpus/hf against the output of
  * llama.cpp's convert_hf_to_gguf.py (test/peers/make-hf-corpus.py); and broken copies of their files, which must yield keys
  * or an error that names the file.
  *
@@ -144,7 +144,7 @@ add_key(struct str *s, const struct meta *m)
         str_format(s, " %" PRIu64 "\n", v->as.u);
 }
 
-/* Converts with the family of the class, or with that of Llama for an unknown one. */
+/* Converts with the family of the class, or with Llama's for an unknown class. */
 static bool
 convert_family(struct keys *keys, const struct hf_folder *folder, const struct vocabulary_case *c,
     struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err)

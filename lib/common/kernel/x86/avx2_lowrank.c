@@ -139,8 +139,7 @@ struct merging {
     __m256i moved;              /* minus the number of such elements, in each lane */
 };
 
-/* Adds four elements. All products are exact. */
-/* Products with d are rounded, as in the scalar code; products of floats are exact. */
+/* Adds four elements. Products with d are rounded, as in the scalar code; products of floats are exact. */
 static ALWAYS_INLINE void
 add_four(struct merging *m, __m256d w, __m256d d, __m256d rest)
 {
