@@ -9,7 +9,6 @@
 
 #include "base/bytes.h"
 #include "base/num.h"
-#include "container/torch/dangerous.h"
 #include "container/torch/pickle_priv.h"
 
 enum { LINE_MAX_BYTES = 64 << 10, LATEST_PROTOCOL = 5, SHORT_MEMO = 255 };
@@ -397,35 +396,6 @@ op_setitems(struct pickle_machine *m)
 
 /* --- names, calls, storages */
 
-bool
-pickle_refuse(struct err *err, uint64_t at, const uint8_t *module, size_t module_len, const uint8_t *name, size_t name_len)
-{
-    char shown_module[PICKLE_SHOWN], shown_name[PICKLE_SHOWN];
-    const char dot[2] = { name_len != 0 ? '.' : '\0' };
-    return err_set(err, ERR_UNSAFE, at, "references %.*s%s%.*s, which torch.load(weights_only=True) would reject; run "
-        "'amn-inspect --scan FILE' to list all references", STR_SHOWN, pickle_quoted(shown_module, module, module_len),
-        dot, STR_SHOWN, pickle_quoted(shown_name, name, name_len));
-}
-
-bool
-pickle_is_plain(const struct pickle *k, struct err *err)
-{
-    return !k->opaque || pickle_refuse(err, k->opaque_at, (const uint8_t *)k->opaque->text, strlen(k->opaque->text), NULL, 0);
-}
-
-/* Finds what a name stands for. Fails if it is dangerous. */
-static bool
-find_global(struct pickle_machine *m, struct pickle_global *facts, const uint8_t *module, size_t module_len, const uint8_t *name,
-    size_t name_len)
-{
-    const char *why;
-    if (pickle_global_find(facts, module, module_len, name, name_len))
-        return true;
-    *facts = (struct pickle_global){ .role = GLOBAL_UNKNOWN };
-    return dangerous_verdict(&why, module, module_len, name, name_len) != VERDICT_DANGEROUS
-        || pickle_refuse(m->err, m->k->at, module, module_len, name, name_len);
-}
-
 static bool
 push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len, const uint8_t *name, uint64_t name_len)
 {
@@ -436,7 +406,7 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
             LINE_MAX_BYTES);
     if (!is_text(module, module_len, &odd) || !is_text(name, name_len, &odd))
         return fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
-    if (!find_global(m, &facts, module, (size_t)module_len, name, (size_t)name_len))
+    if (!pickle_name_find(&facts, m->k, module, (size_t)module_len, name, (size_t)name_len, m->err))
         return false;
     struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
     struct pickle_name *own = v ? heap_take(m->k, sizeof *own) : NULL;

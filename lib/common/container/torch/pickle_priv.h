@@ -112,6 +112,10 @@ pickle_is_text(const struct pickle_value *v, const char *text)
     return v->kind == PICKLE_TEXT && strlen(text) == v->n && memcmp(v->of.text, text, v->n) == 0;
 }
 
+/* Finds what a name makes. Fails with ERR_UNSAFE if it is dangerous. */
+bool pickle_name_find(struct pickle_global *facts, const struct pickle *k, const uint8_t *module, size_t module_len,
+    const uint8_t *name, size_t name_len, struct err *err);
+
 /* Fails with ERR_UNSAFE because the pickle references a name. */
 bool pickle_refuse(struct err *err, uint64_t at, const uint8_t *module, size_t module_len, const uint8_t *name, size_t name_len);
 
