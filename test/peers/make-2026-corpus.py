@@ -1,35 +1,24 @@
 #!/usr/bin/env python3
 r"""make-2026-corpus.py CORPUS: write CORPUS/safetensors-good/peer-2026-* and CORPUS/manifest-2026.ndjson.
 
-Schemes of 2026: Quark's integers of 4 bits, packed and unpacked by amd-quark; Gemma's, unpacked by transformers; NVFP4 with scales in
-tiles, made and decoded by torchao; blocks of ggml, decoded by gguf-py. The others have no library that runs on a CPU: their codes are packed and decoded here with torch, as
-in the sources that the schemes' files name. Values are computed in F32. Run by hand, in the environment
-of requirements.txt with
+Schemes of 2026: Quark's integers of 4 bits, packed and unpacked by amd-quark; Gemma's, unpacked by transformers; NVFP4 and MX with
+scales in tiles, made and decoded by torchao; blocks of ggml, decoded by gguf-py. The others have no library that runs on a CPU:
+their codes are packed and decoded here with torch, as in the sources that the schemes' files name. Values are computed in F32.
+Run by hand, in the environment of requirements.txt with
 
     pip install --no-deps amd-quark==0.13 transformers==5.24.0
     python test/peers/make-2026-corpus.py test/corpus
 """
-import importlib.machinery
 import importlib.util
 import json
 import os
 import sys
-import types
 
 import torch
+from corpus import without_init
 from corpus_writer import Models
 
 P = "model.layers.0.self_attn.q_proj"
-
-
-def package(name):
-    """Makes a package importable whose __init__ has other requirements."""
-    parent, _, last = name.rpartition(".")
-    module = types.ModuleType(name)
-    module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
-    module.__path__ = ([os.path.join(path, last) for path in sys.modules[parent].__path__] if parent
-                       else list(importlib.util.find_spec(name).submodule_search_locations))
-    sys.modules[name] = module
 
 
 def module(name, *path):
@@ -41,9 +30,16 @@ def module(name, *path):
     return loaded
 
 
+FP4 = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def nibbles(codes, dtype=torch.uint8):
+    codes = codes & 15
+    return (codes[..., 0::2] | codes[..., 1::2] << 4).to(torch.uint8).view(dtype)
+
+
 def quark(models):
-    for name in ("quark", "quark.torch", "quark.torch.utils", "quark.torch.quantization", "quark.torch.quantization.config"):
-        package(name)
+    without_init("quark", "quark.torch", "quark.torch.utils", "quark.torch.quantization", "quark.torch.quantization.config")
     from quark.torch.utils.pack import Pack_4_bits
     # qscheme, dtype, order, out, in, group; an out that is not a multiple of 8 is padded
     for qscheme, dtype, order, out, cols, group in (
@@ -131,13 +127,11 @@ def modelslim(models):
     both = value * second.repeat_interleave(32, 1)
     described(models, "modelslim-second", word, {"weight": codes.to(torch.int8), **parts, **more}, both, "a code in each byte")
     described(models, "modelslim-rows-second", word, {"weight": pairs, **parts, **more}, both, "two rows in a byte, second scales")
-    table = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6])
-    table = torch.cat([table, -table])
     codes, scale, dual = torch.randint(0, 16, (4, 1088)), torch.randint(118, 128, (4, 34), dtype=torch.uint8), torch.rand(4, 3, 1) + .01
     factors = torch.exp2(scale.float() - 127) * dual[..., 0].repeat_interleave(16, 1)[:, :34]
     described(models, "modelslim-dual", "W4A4_MXFP4_DUALSCALE", {
-        "weight": (codes[:, 0::2] | codes[:, 1::2] << 4).to(torch.uint8), "weight_scale": scale, "weight_dual_scale": dual},
-        table[codes] * factors.repeat_interleave(32, 1), "factors for 512 columns, the last for 64")
+        "weight": nibbles(codes), "weight_scale": scale, "weight_dual_scale": dual},
+        FP4[codes] * factors.repeat_interleave(32, 1), "factors for 512 columns, the last for 64")
 
 
 def mimo(models):
@@ -167,14 +161,6 @@ def mimo_flash(models):
         "keys and values of a head in common blocks", {
             "model_type": "mimo_v2_flash", "num_key_value_heads": heads, "head_dim": key, "v_head_dim": value, "quantization_config": {
                 "quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [16, 16]}})
-
-
-FP4 = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
-
-
-def nibbles(codes, dtype=torch.uint8):
-    codes = codes & 15
-    return (codes[..., 0::2] | codes[..., 1::2] << 4).to(torch.uint8).view(dtype)
 
 
 def words(codes):

@@ -16,31 +16,17 @@ knew g_idx:
     pip install --no-deps --target OLD compressed-tensors==0.11.0 frozendict
     python test/peers/make-integers-corpus.py test/corpus OLD
 """
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
-import types
 
 import torch
 from safetensors.torch import load_file, save_file
 
-from corpus import Corpus, expectation
+from corpus import Corpus, expectation, without_init
 
 MODULE = "model.layers.0.mlp.up_proj"
-
-
-def without_init(*names):
-    """Makes packages importable whose __init__ has other requirements: they contain their modules and nothing else."""
-    for name in names:
-        parent, _, last = name.rpartition(".")
-        module = types.ModuleType(name)
-        module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
-        module.__path__ = ([os.path.join(path, last) for path in sys.modules[parent].__path__] if parent
-                           else list(importlib.util.find_spec(name).submodule_search_locations))
-        sys.modules[name] = module
 
 
 def release(package, version):
