@@ -123,10 +123,11 @@ has_beside(const struct candidates *c, const char *name, const char *ending, con
 {
     struct str s = { 0 };
     size_t n = strlen(name);
-    bool found = str_strip(name, &n, ending);
+    if (!str_strip(name, &n, ending))
+        return false;
     str_add(&s, name, n);
     str_text(&s, other);
-    found = found && !s.failed && bsearch(s.p, c->names.name, c->names.n, sizeof *c->names.name, compare_name);
+    bool found = !s.failed && bsearch(s.p, c->names.name, c->names.n, sizeof *c->names.name, compare_name);
     str_clear(&s);
     return found;
 }
@@ -153,7 +154,9 @@ static const struct candidate_step *
 step_of(const struct candidates *c, const char *name)
 {
     struct configs_part part;
-    for (size_t i = 0; i < STEPS && !(c && (is_uqff_rest(c, name) || is_openvino_part(c, name))); i++)
+    if (c && (is_uqff_rest(c, name) || is_openvino_part(c, name)))
+        return NULL;
+    for (size_t i = 0; i < STEPS; i++)
         if (step_matches(&steps[i], name) && (!steps[i].shards || (c && configs_shard(&part, name) && part.number == 1
                 && !is_indexed(c, name) && is_complete(c, name, &part))))
             return &steps[i];

@@ -389,9 +389,7 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct awq *awq = w->own;
-    enum dtype scale = w->part[SCALES]->dtype;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = awq->bits, .group = awq->blocks.b1, .scale = scale,
-        .zeros = w->part[ZEROS] != NULL, .exact = scale != DTYPE_F32 };
+    codes_grid(g, awq->bits, awq->blocks.b1, w->part[SCALES], w->part[ZEROS]);
 }
 
 const struct scheme awq_schemes[] = {

@@ -64,6 +64,13 @@ codes_emit4(struct codes_piece *p, const struct decoding *d, const uint8_t *x, u
     return p->n;
 }
 
+void
+codes_grid(struct weight_grid *g, uint32_t bits, uint64_t group, const struct tensor *scale, const struct tensor *zeros)
+{
+    *g = (struct weight_grid){ .codes = GRID_INT, .bits = bits, .group = group, .scale = scale->dtype, .zeros = zeros != NULL,
+        .exact = scale->dtype != DTYPE_F32 };
+}
+
 bool
 codes_check_zeros(const struct table_match *f, const struct tensor *zero, struct err *err)
 {

@@ -38,6 +38,9 @@ uint64_t codes_emit(struct codes_piece *p, const struct decoding *d, const uint8
  * column `col`. All groups have zero points. */
 uint64_t codes_emit4(struct codes_piece *p, const struct decoding *d, const uint8_t *x, uint8_t *y);
 
+/* Describes codes of `bits` bits; `group` neighbours share a scale. zeros: the zero points, or NULL. */
+void codes_grid(struct weight_grid *g, uint32_t bits, uint64_t group, const struct tensor *scale, const struct tensor *zeros);
+
 /* Checks that zero points are present if config.json declares them for the module. Fails as claims_missing does. */
 bool codes_check_zeros(const struct table_match *f, const struct tensor *zero, struct err *err);
 

@@ -55,9 +55,11 @@ bool config_says(const struct config *config, const char *key, const char *word)
 bool config_block_size(const struct config *config, const char *module, size_t n, uint64_t block[2], bool *known,
     struct err *err);
 
-/* Returns a size of the model or of its language model: vocab_size, hidden_size and so on. 0 if config.json does not
- * declare it as a number. */
-enum config_size { CONFIG_VOCAB, CONFIG_HIDDEN, CONFIG_INTERMEDIATE, CONFIG_KV_HEADS, CONFIG_HEAD_DIM, CONFIG_V_HEAD_DIM, CONFIG_SIZES };
+/* Returns a size of the model or of its language model: vocab_size, hidden_size and others. Returns 0 if
+ * config.json does not declare it as a number. */
+enum config_size {
+    CONFIG_VOCAB, CONFIG_HIDDEN, CONFIG_INTERMEDIATE, CONFIG_KV_HEADS, CONFIG_HEAD_DIM, CONFIG_V_HEAD_DIM, CONFIG_SIZES
+};
 uint64_t config_size(const struct config *config, enum config_size size);
 
 /* Returns true if config.json has this model_type. */

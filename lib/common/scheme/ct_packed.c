@@ -2,13 +2,15 @@
  * for stacked experts, each has their number as its first dimension:
  *
  *     P.weight_packed        I32 [out, words]: the codes of a row
- *     P.weight_shape         I64, I32: out and in; of stacked experts E, out and in, or [E, 2] with equal rows
+ *     P.weight_shape         I64, I32: out and in; for stacked experts E, out and in, or [E, 2] with equal rows
  *     P.weight_scale         F16, BF16, F32: see blocks.h
  *     P.weight_zero_point    I32 [words of out codes, G]: for a group of columns, packed like a row of codes; or I8,
  *                            shaped like the scale; absent if the model is symmetric
  *     P.weight_g_idx         I32 [in], optional: the group of each column; ignored if all are -1
  *
- * A stacked parameter X may be stored as X_packed, X_shape, X_scale and X_zero_point. Codes and zero points are stored as q + 2^(bits-1), the low bits of a word first. They are packed as a bit stream, in
+ * A stacked parameter X may be stored as X_packed, X_shape, X_scale and X_zero_point.
+ *
+ * Codes and zero points are stored as q + 2^(bits-1), the low bits of a word first. They are packed as a bit stream, in
  * which codes may cross into the next word. Releases up to 2025 instead left the remaining bits of a word empty if they were
  * too few for a code: a word then has 10 codes of 3 bits, 6 of 5, 5 of 6, or 4 of 7. For 1, 2, 4 and 8 bits both are the
  * same.
@@ -212,7 +214,7 @@ check_shapes(const struct table_match *f, struct err *err)
         || table_wrong(t, f->codes, err, "[%" PRIu32 "]", rank);
 }
 
-/* Reads weight_shape into dim, whose first dimension is that of the codes if the tensor leaves it out. */
+/* Reads weight_shape into dim, which keeps the first dimension of the codes if the tensor leaves it out. */
 static bool
 read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
 {
@@ -222,7 +224,8 @@ read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
     uint8_t *bytes = claims_read(f->claims, t, MOST, "bytes of a shape", err);
     bool ok = bytes != NULL;
     for (uint64_t i = 0; ok && i < t->extent.nbytes / size; i++) {
-        uint64_t v = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i), at = from + i % n;
+        uint64_t v = size == 8 ? load_le64(bytes + 8 * i) : (uint64_t)(int64_t)(int32_t)load_le32(bytes + 4 * i);
+        uint64_t at = from + i % n;
         bool first = i < n;
         ok = v <= INT64_MAX && (at == rank - 1 || v == shape_dim(&f->codes->shape, (uint32_t)at)) && (first || v == dim[at]);
         dim[at] = first ? v : dim[at];
@@ -496,10 +499,9 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct ct *ct = w->own;
-    enum dtype scale = w->part[SCALE]->dtype;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = ct->packing.bits, .group = ct->shuffled ? 0 : ct->blocks.b1,
-        .scale = scale, .zeros = w->part[ZERO] != NULL, .exact = scale != DTYPE_F32, .g_idx = ct->shuffled ? w->part[G_IDX] : NULL,
-        .groups = ct->groups };
+    codes_grid(g, ct->packing.bits, ct->shuffled ? 0 : ct->blocks.b1, w->part[SCALE], w->part[ZERO]);
+    g->g_idx = ct->shuffled ? w->part[G_IDX] : NULL;
+    g->groups = ct->groups;
 }
 
 const struct scheme ct_packed_schemes[] = {

@@ -88,11 +88,15 @@ fit_nvfp4_ct(struct table_match *f, struct weight *w, struct err *err)
     return define(f, w, (struct fp4){ .group = 16, .scale = DTYPE_F8_E4M3, .divides = true }, err);
 }
 
-/* Returns the number of codes that share a scale: 32, or else 16. */
+/* Returns the number of codes that share a scale, the first companion: 16, 32 or 128; 0: none of these. */
 static uint32_t
-group_of(const struct table_match *f, const struct weight *w)
+group_of(const struct table_match *f)
 {
-    return dim_scale_each(f->codes, w->part[FP4_SCALE], 16) ? 32 : 16;
+    static const uint8_t bytes[] = { 8, 16, 64 };
+    for (size_t i = 0; i < sizeof bytes; i++)
+        if (dim_scale_each(f->codes, f->with[0], bytes[i]))
+            return 2U * bytes[i];
+    return 0;
 }
 
 /* The group follows from the number of scales, whatever their shape. */
@@ -112,7 +116,7 @@ fit_mxint4(struct table_match *f, struct weight *w, struct err *err)
 static bool
 fit_nvfp4_modelopt(struct table_match *f, struct weight *w, struct err *err)
 {
-    return define(f, w, (struct fp4){ .group = group_of(f, w), .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
+    return define(f, w, (struct fp4){ .group = group_of(f), .scale = DTYPE_F8_E4M3, .plus_zero = true }, err);
 }
 
 static bool
@@ -139,8 +143,7 @@ fit_mxfp4(struct table_match *f, struct weight *w, struct err *err)
 static bool
 fit_deepseek(struct table_match *f, struct weight *w, struct err *err)
 {
-    uint32_t group = dim_scale_each(f->codes, w->part[FP4_SCALE], 64) ? 128 : group_of(f, w);
-    return define(f, w, (struct fp4){ .group = group, .scale = DTYPE_F8_E8M0, .plus_zero = true }, err);
+    return define(f, w, (struct fp4){ .group = group_of(f), .scale = DTYPE_F8_E8M0, .plus_zero = true }, err);
 }
 
 enum { BLOCK = 32 };            /* codes of gpt-oss that share a scale: 16 bytes, the last dimension */
@@ -219,8 +222,8 @@ nvfp4_fits(const struct table_match *f)
 static bool
 experts_fit(const struct table_match *f)
 {
-    return (dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16))
-        && dim_is_one_each(f->with[1], f->codes);
+    uint32_t group = group_of(f);
+    return (group == 16 || group == 32) && dim_is_one_each(f->with[1], f->codes);
 }
 
 /* Groups of 16 or 32, in rows or in one column. */
@@ -279,12 +282,10 @@ choose_mxint4(struct table_match *f, struct weight *w, struct err *err)
     return declared ? table_match(f, w, err) : CLAIM_NO;
 }
 
-/* Groups of 16, 32 or 128. */
 static bool
 deepseek_fits(const struct table_match *f)
 {
-    return dim_scale_each(f->codes, f->with[0], 8) || dim_scale_each(f->codes, f->with[0], 16)
-        || dim_scale_each(f->codes, f->with[0], 64);
+    return group_of(f) != 0;
 }
 
 /* Returns true if the scales of P.weight are in tiles. */
@@ -316,7 +317,7 @@ comfy_fits(const struct table_match *f)
 static bool
 modelopt_fits(const struct table_match *f)
 {
-    return (swizzle_of(f->claims, f->codes, f->with[0]) == GRID_PLAIN || dim_scale_each(f->codes, f->with[0], 16))
+    return (swizzle_of(f->claims, f->codes, f->with[0]) == GRID_PLAIN || is_mxfp4(f))
         && dim_is_one_each(f->with[1], f->codes);
 }
 

@@ -1,5 +1,6 @@
 /* 4-bit floats: e = RN32(scale * scale_2), RN32(scale / global_scale), RN32(scale * dual), or the scale itself;
- * V = RN32(code * e); if there is a pre_quant_scale, V = RN32(V * pre_quant_scale of the input); then one rounding to the output dtype.
+ * V = RN32(code * e); if there is a pre_quant_scale, V = RN32(V * pre_quant_scale of the input); then one rounding to the
+ * output dtype.
  *
  *     by rows     byte i of a row holds columns 2i and 2i + 1; scale g of the row covers columns [g * group, (g + 1) * group)
  *     lanes       byte c of stored row i holds rows 2i (the low nibble) and 2i + 1 of column c; scale c of stored row g
@@ -62,8 +63,7 @@ tile_run(struct span *s, const struct fp4 *f, const struct fp4_place *a, const s
     bool one_row = a->row == b->row;
     uint64_t from = grid_at(f, a->row, one_row ? a->col / f->group : 0);
     uint64_t to = grid_at(f, b->row, one_row ? b->col / f->group : blocks - 1);
-    s->at = from / TILE * TILE;
-    s->len = (to / TILE + 1) * TILE - s->at;
+    *s = swizzle_span(from, to);
 }
 
 /* Returns bytes of stored rows that cover `per` output rows each: columns of one of them, or whole rows. */

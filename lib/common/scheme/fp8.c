@@ -230,11 +230,12 @@ fit(struct table_match *found, struct weight *w, struct err *err)
     struct fp8_weight f = { 0 };
     struct fp8_cover m = matrices(w, &f);
     const struct tensor *zero = table_found(found, ROLE_ZERO_POINT);
+    bool of_table = found->row->is == is_of_table;
     if (found->row->is == is_fused)
         w->part[SCALE] = find_fused(c, found->codes, &m);
-    bool shared = m.split || found->row->is == is_of_table;
-    if (found->row->is == is_of_table)
+    else if (of_table)
         w->part[SCALE] = find_of_table(c, found->codes);
+    bool shared = m.split || of_table;
     if (!w->part[SCALE])        /* as if it were 1; fp8_finish decides later if that is allowed */
         fp8_set_single(w, &f, 0);
     bool ok = smooth_check(w->part[SMOOTH], found->codes, f.cols, err) && (!shared || check_fused(w, err))
@@ -306,7 +307,7 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
     return true;
 }
 
-/* Returns true for a matrix of parts, each with blocks of its own. */
+/* Returns true for a matrix of parts, in each of which the blocks start again. */
 static bool
 is_in_parts(const struct weight *w)
 {
@@ -402,7 +403,8 @@ static const struct scheme_row rows[] = {
 /* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {
     [FP8_PLAIN] = FP8("fp8", "FP8", NEED_RUNS,
-        WORDS({ WORD_METHOD, "fp8" }, { WORD_DESCRIPTION, "WFP8AFP8_DYNAMIC" }, { WORD_SEMANTICS, "inverse" }, { WORD_METHOD, "w8a8_fp8" }, { WORD_METHOD, "ptpc_fp8" },
+        WORDS({ WORD_METHOD, "fp8" }, { WORD_DESCRIPTION, "WFP8AFP8_DYNAMIC" }, { WORD_SEMANTICS, "inverse" },
+            { WORD_METHOD, "w8a8_fp8" }, { WORD_METHOD, "ptpc_fp8" },
             { WORD_METHOD, "fp8_per_tensor" }, { WORD_METHOD, "fp8_per_block" }, { WORD_METHOD, "deepseek_v4_fp8" },
             { WORD_FORMAT, "float-quantized" }, { WORD_FORMAT, "naive-quantized" }, { WORD_FORMAT, "fp8" },
             { WORD_FORMAT, "float8_e4m3fn" }, { WORD_FORMAT, "float8_e5m2" }, { WORD_FORMAT, "float8_e4m3fnuz" },
@@ -418,7 +420,8 @@ const struct scheme fp8_schemes[] = {
         .variant = variant, .rows = rows, .nrows = sizeof rows / sizeof *rows),
     [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8", NEED_RUNS, WORDS({ WORD_METHOD, "fbgemm_fp8" })),
     [FP8_MX] = FP8(SCHEME_MXFP8, "MXFP8", NEED_RUNS,
-        WORDS({ WORD_METHOD, "modelopt_mxfp8" }, { WORD_DESCRIPTION, "W8A8_MXFP8" }, { WORD_METHOD, "mxfp8" }, { WORD_FORMAT, "mxfp8-quantized" },
+        WORDS({ WORD_METHOD, "modelopt_mxfp8" }, { WORD_DESCRIPTION, "W8A8_MXFP8" }, { WORD_METHOD, "mxfp8" },
+            { WORD_FORMAT, "mxfp8-quantized" },
             { WORD_ALGO, "MXFP8" }, { WORD_DATA_TYPE, "mx_fp8" }, { WORD_DATA_TYPE, "mx_fp8e4m3" },
             { WORD_DATA_TYPE, "mx_fp8e5m2" })),
     [FP8_MX_TILES] = FP8(SCHEME_MXFP8_COMFY, "MXFP8", NEED_RUNS),

@@ -22,7 +22,7 @@ enum advice {
  * elements) are instead stored in tiles, `tiles` of them side by side (scheme/swizzle.h).
  *
  * If `joint` is not 0, each matrix was quantized as the end of a larger one: row0 is its first row in the last of `joint` rows of
- * blocks, whose scales are in JOINT; its own scales are those of the blocks after it.
+ * blocks, whose scales are in JOINT; the blocks after it have their scales in SCALE.
  */
 struct fp8_weight {
     uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles, joint;

@@ -153,8 +153,7 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct gemma *own = w->own;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = own->bits, .group = own->blocks.b1, .scale = w->part[SCALE]->dtype,
-        .exact = w->part[SCALE]->dtype != DTYPE_F32 };
+    codes_grid(g, own->bits, own->blocks.b1, w->part[SCALE], NULL);
 }
 
 #define BYTES DTYPE_SET(HAS(U8), HAS(I8))

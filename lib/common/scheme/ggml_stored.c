@@ -5,7 +5,7 @@
  *     ModelOpt      P.weight     U8 [out, in/256, 74]     quant_algo IQ2_XS
  *                   P.weight     U8 [out, in/256, 50]     quant_algo IQ1_S
  *
- * The formulas are those of GGUF (ggml.c). Sources: GPTQModel nn_modules/qlinear/gguf.py; ModelOpt torch/export.
+ * The formulas are the same as in GGUF (ggml.c). Sources: GPTQModel nn_modules/qlinear/gguf.py; ModelOpt torch/export.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     return f->row->choose == choose_modelopt ? fit_modelopt(f, w, err) : fit_gptqmodel(f, w, err);
 }
 
-/* A row consists of whole blocks, so those of all rows follow each other. */
+/* A row consists of whole blocks, so the blocks of all rows follow each other. */
 static void
 run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
@@ -142,7 +142,8 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
-    snprintf(buf, SCHEME_DETAIL, "%s", w->vague ? "of an unknown type" : dtype_name(((const struct ggml_stored *)w->own)->type));
+    enum dtype type = ((const struct ggml_stored *)w->own)->type;
+    snprintf(buf, SCHEME_DETAIL, "%s", w->vague ? "of an unknown type" : dtype_name(type));
 }
 
 const struct scheme ggml_stored_schemes[] = {

@@ -53,7 +53,7 @@ bits_fit(const struct tensor *codes, const struct tensor *zeros, const struct te
 /* Companions, in the order of the row. */
 enum { WITH_SCALES, WITH_ZEROS, WITH_G_IDX };
 
-/* Returns the zero points, or NULL if there are none or qzeros is empty, as some writers of symmetric models leave it. */
+/* Returns the zero points; NULL without qzeros, or if it is empty, as some writers of symmetric models leave it. */
 static const struct tensor *
 zeros_of(const struct table_match *f)
 {
@@ -373,9 +373,9 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct gptq *q = w->own;
-    enum dtype scale = w->part[SCALES]->dtype;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = q->bits, .group = q->shuffled ? 0 : q->group, .scale = scale,
-        .zeros = w->part[ZEROS] != NULL, .exact = scale != DTYPE_F32, .g_idx = q->shuffled ? w->part[G_IDX] : NULL, .groups = q->groups };
+    codes_grid(g, q->bits, q->shuffled ? 0 : q->group, w->part[SCALES], w->part[ZEROS]);
+    g->g_idx = q->shuffled ? w->part[G_IDX] : NULL;
+    g->groups = q->groups;
 }
 
 const struct scheme gptq_schemes[] = {

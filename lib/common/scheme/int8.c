@@ -146,11 +146,8 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
-    enum dtype scale = w->part[SCALE]->dtype;
-    if (w->part[SMOOTH])
-        return;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = 8, .group = b->b1, .scale = scale, .zeros = w->part[ZERO] != NULL,
-        .exact = scale != DTYPE_F32 };
+    if (!w->part[SMOOTH])
+        codes_grid(g, 8, b->b1, w->part[SCALE], w->part[ZERO]);
 }
 
 #define INT8_PARTS COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \

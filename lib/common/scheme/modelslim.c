@@ -142,10 +142,8 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct w4a8 *own = w->own;
-    enum dtype scale = w->part[SCALE]->dtype;
     if (!w->part[SECOND])
-        *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale,
-            .exact = scale != DTYPE_F32 };
+        codes_grid(g, 4, own->blocks.b1, w->part[SCALE], NULL);
 }
 
 #define W4A8(is_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \

@@ -103,24 +103,15 @@ is_upright(const json_t *weight)
     return qscheme && (strcmp(qscheme, "per_channel") == 0 || strcmp(qscheme, "per_tensor") == 0);
 }
 
+/* Claims a weight for the scheme that reads its orientation: words of outputs are columns of a strip, words of inputs a run. */
 static enum claim
-choose_groups(struct table_match *f, struct weight *w, struct err *err)
+choose_int4(struct table_match *f, struct weight *w, struct err *err)
 {
     const json_t *weight;
     if (!quark_weight(f->claims, f->codes, &weight, err))
         return CLAIM_FAIL;
     f->hint = weight;
-    return is_upright(weight) ? CLAIM_NO : table_match(f, w, err);
-}
-
-static enum claim
-choose_channels(struct table_match *f, struct weight *w, struct err *err)
-{
-    const json_t *weight;
-    if (!quark_weight(f->claims, f->codes, &weight, err))
-        return CLAIM_FAIL;
-    f->hint = weight;
-    return is_upright(weight) ? table_match(f, w, err) : CLAIM_NO;
+    return is_upright(weight) == (f->scheme->run != NULL) ? table_match(f, w, err) : CLAIM_NO;
 }
 
 /* Reads type and order from config.json. Sets own->open if they are not there. */
@@ -214,7 +205,7 @@ shift_of(const struct quark_int4 *own, uint64_t i)
     return own->reordered ? reordered[i % 8] : (unsigned)(i % 8 * 4);
 }
 
-/* Returns a code from its word, with the sign flipped if it is signed: then 8 stands for 0. */
+/* Returns a code from its word, with the sign flipped if it is signed, so that 0 is stored as 8. */
 static unsigned
 code_of(const struct quark_int4 *own, const uint8_t *word, uint64_t i)
 {
@@ -222,7 +213,7 @@ code_of(const struct quark_int4 *own, const uint8_t *word, uint64_t i)
     return (word[shift / 8] >> shift % 8 & 15) ^ (own->is_signed ? 8U : 0);
 }
 
-/* Returns the code that stands for 0 without a zero point. */
+/* Returns the code of 0 without a zero point. */
 static unsigned
 no_zero(const struct quark_int4 *own)
 {
@@ -286,39 +277,31 @@ static void
 grid(const struct weight *w, struct weight_grid *g)
 {
     const struct quark_int4 *own = w->own;
-    enum dtype scale = w->part[SCALE]->dtype;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = own->blocks.b1, .scale = scale,
-        .zeros = w->part[ZERO] != NULL, .exact = scale != DTYPE_F32 };
+    codes_grid(g, 4, own->blocks.b1, w->part[SCALE], w->part[ZERO]);
 }
 
-#define INT4_ROWS(choose_) ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_, \
+/* What the two schemes share. */
+#define INT4 .name = "Quark INT4", .room = sizeof(struct codes_piece), .describe = describe, .grid = grid, \
+    ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_int4, \
     .companions = { COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) } })
 
 const struct scheme quark_schemes[] = {
     {
         .code = "int4-quark",
-        .name = "Quark INT4",
-        INT4_ROWS(choose_groups),
+        INT4,
         .fit = fit_groups,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_STRIP, [ZERO] = NEED_STRIP },
         .strip = strip,
-        .room = sizeof(struct codes_piece),
         .decode = decode_groups,
-        .describe = describe,
-        .grid = grid,
     },
     {
         .code = "int4-quark-channel",
-        .name = "Quark INT4",
-        INT4_ROWS(choose_channels),
+        INT4,
         .fit = fit_channels,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_WHOLE },
         .run = run,
-        .room = sizeof(struct codes_piece),
         .decode = decode_channels,
-        .describe = describe,
-        .grid = grid,
     },
     RECOGNISED("uint8-quark", "Quark UINT8", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_uint8, .companions = {

@@ -24,6 +24,13 @@ enum grid_kind {
  * 64 bits. */
 bool swizzle_grid(uint64_t grid[2], uint64_t rows, uint64_t blocks);
 
+/* Returns the whole tiles that contain the scales from index `from` to index `to`, both included, of a byte each. */
+static inline struct span
+swizzle_span(uint64_t from, uint64_t to)
+{
+    return (struct span){ .at = from / TILE * TILE, .len = (to / TILE + 1 - from / TILE) * TILE };
+}
+
 /* Derives the order from the shape of a scale, for codes with `blocks` blocks a row. Dimensions before the last two are
  * experts, each with its own grid. */
 enum grid_kind swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t blocks);

@@ -289,10 +289,8 @@ grid_of(const struct torchao *t, uint64_t first, uint64_t count)
 {
     uint64_t last = first + count - 1, across = t->cols / t->b1, row = first / t->cols, end = last / t->cols;
     uint64_t from = row == end ? first % t->cols / t->b1 : 0, to = row == end ? last % t->cols / t->b1 : across - 1;
-    if (t->tiles != 0) {
-        from = swizzle_at(row, from, t->tiles) / TILE * TILE;
-        return (struct span){ from, (swizzle_at(end, to, t->tiles) / TILE + 1) * TILE - from };
-    }
+    if (t->tiles != 0)
+        return swizzle_span(swizzle_at(row, from, t->tiles), swizzle_at(end, to, t->tiles));
     from += row / t->b0 * across;
     to += end / t->b0 * across;
     return (struct span){ from, to - from + 1 };

@@ -6,7 +6,8 @@
  *
  *     V[o][i] = RN32(code * weight_scale_inv)
  *
- * Experts only; the other weights of such models are FP8 in blocks. Sources: SGLang layers/quantization/w4afp8.py; TensorRT-LLM.
+ * Experts only; the other weights of such models are FP8 in blocks. Sources: SGLang layers/quantization/w4afp8.py;
+ * TensorRT-LLM.
  */
 #include "base/num.h"
 #include "scheme/codes.h"
@@ -62,9 +63,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 static void
 grid(const struct weight *w, struct weight_grid *g)
 {
-    enum dtype scale = w->part[SCALE]->dtype;
-    *g = (struct weight_grid){ .codes = GRID_INT, .bits = 4, .group = ((const struct blocks *)w->own)->b1, .scale = scale,
-        .exact = scale != DTYPE_F32 };
+    codes_grid(g, 4, ((const struct blocks *)w->own)->b1, w->part[SCALE], NULL);
 }
 
 const struct scheme w4afp8_schemes[] = {
