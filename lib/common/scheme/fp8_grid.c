@@ -285,9 +285,11 @@ find_joint(struct claims *c, struct weight *w, struct fp8_weight *f, const struc
         || shape_dim(&keys->shape, 1) != grid[1] || grid[0] != heads * own || keys->dtype != w->part[SCALE]->dtype
         || num_ceil_div(m->cols, block[1]) != grid[1])
         return true;
+    if (above > UINT16_MAX)             /* more rows of blocks than the keys of any head have */
+        return misfit(w, "", err);
     f->rows = value;
     f->row0 = key - (above - 1) * block[0];
-    f->joint = above;
+    f->joint = (uint16_t)above;
     set_blocks(f, block[0], block[1], grid[1], own * grid[1]);
     w->part[JOINT] = keys;
     w->scheme = &fp8_schemes[FP8_JOINT];

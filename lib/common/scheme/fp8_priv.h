@@ -25,8 +25,9 @@ enum advice {
  * blocks, whose scales are in JOINT; the blocks after it have their scales in SCALE.
  */
 struct fp8_weight {
-    uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles, joint;
+    uint64_t rows, cols, b0, b1, per_row, per_expert, base, row0, tiles;
     enum advice advice;
+    uint16_t joint;             /* beside the other small members: a model has as many of these structs as weights */
     bool comfy;                 /* a ComfyUI file declares it */
     bool divides;               /* codes are divided by their scale */
 };
