@@ -13,9 +13,9 @@
 #include "command/command_priv.h"
 #include "command/exact_priv.h"
 #include "encode/plain.h"
+#include "exact/exact_source.h"
+#include "exact/exact_try.h"
 #include "kernel/hints.h"
-#include "pipeline/exact_try.h"
-#include "plan/exact_plan.h"
 #include "report/ndjson.h"
 
 /* --- options */
@@ -147,7 +147,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
 {
     struct encode_options how;
     struct catalog *memory = a->p->model->catalog;
-    enum dtype type = exact_type_of(&a->trial);
+    enum dtype type = exact_source_type(&a->trial);
     struct exact_terms *terms = a->terms;
     const struct tensor t = chosen_source(&a->trial);
     uint64_t cols = shape_dim(&t.shape, t.shape.rank - 1);
@@ -164,7 +164,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
         *terms = (struct exact_terms){ a->terms->level, { .codes = EXACT_OTHER, .has_input = a->terms->source.has_input,
             .input_why = "matrices that are stacked have scales of activations of their own" } };
     }
-    for (unsigned variant = 0; exact_options_find(&how, &a->cmd->reduction.how, e, &terms->source, cols, variant); variant++) {
+    for (unsigned variant = 0; exact_source_options(&how, &a->cmd->reduction.how, e, &terms->source, cols, variant); variant++) {
         how.exact = 1 + (uint64_t)terms->level;
         a->how = how;
         if (!reduction_try(&a->cmd->reduction, &a->trial, a->place, &how, e, terms, type, memory, err))
@@ -172,7 +172,7 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
         a->last = e;
         a->why = a->trial.why;
         a->stored = false;
-        if (is_stored(a) && !exact_is_finite(&a->stored, a->p, &a->trial, err))
+        if (is_stored(a) && !exact_try_finite(&a->stored, a->p, &a->trial, err))
             return false;
         if (a->stored) {
             a->out = (struct exact_outcome){ .way = EXACT_MOVED };
@@ -302,7 +302,7 @@ count_blocks(const struct encoding *e)
     uint64_t blocks = 0, n, elems = e->encoder->type == DTYPE_NVFP4 ? 16 : dtype_facts(e->encoder->type)->elems;
     if (e->encoder->held == KEEPS_BLOCKS)
         return e->rows * e->cols / elems;
-    for (unsigned p = 0, codes = exact_codes_part(e); p < e->nparts; p++) {
+    for (unsigned p = 0, codes = exact_try_codes(e); p < e->nparts; p++) {
         enum dtype type = e->part[p].dtype;
         bool scales = p != codes && !e->part[p].bytes && type != DTYPE_I8 && type != DTYPE_I32 && type != DTYPE_I64;
         if (scales && shape_numel(&e->part[p].shape, &n))
@@ -318,7 +318,7 @@ describe(struct exact_attempt *a, struct exact_row *row, struct err *err)
     enum exact_level level = a->terms->level;
     row->blocks = row->plain ? 0 : count_blocks(a->trial.encoding);
     row->e2m1 = a->terms->source.codes == EXACT_E2M1;
-    if (row->e2m1 && !exact_count_code(&row->code_8, a->p, &a->trial, 8, err))
+    if (row->e2m1 && !exact_try_count_code(&row->code_8, a->p, &a->trial, 8, err))
         return false;
     for (int i = 0; i < EXACT_LEVELS; i++) {
         row->levels[i] = i == (int)level || (level == EXACT_F32 && i != EXACT_REAL);        /* equal F32 values round alike */
@@ -396,7 +396,7 @@ exact_begin(struct exact_attempt *a, struct err *err)
     a->quantized = a->trial.decode || (a->trial.composed && a->trial.composed->n != 0 && a->trial.composed->part[0].decode);
     if (a->quantized)
         a->trial.dtype = DTYPE_F32;
-    return exact_make_upright(&a->trial, a->p->model->catalog, err) && exact_terms_find(a, err);
+    return exact_source_upright(&a->trial, a->p->model->catalog, err) && exact_terms_find(a, err);
 }
 
 /* Returns true if a weight that no name holds is refused here: amn-convert dequantizes it instead, or with --keep-quantized

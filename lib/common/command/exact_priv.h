@@ -4,7 +4,7 @@
 
 #include "command/command_priv.h"
 #include "command/exact.h"
-#include "pipeline/exact_try.h"
+#include "exact/exact_try.h"
 
 /* A weight while names are tried. */
 struct exact_attempt {

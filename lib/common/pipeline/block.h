@@ -1,4 +1,4 @@
-/* block: generates any range of output bytes from the input. Internal to this layer and its tests. */
+/* block: generates any range of output bytes from the input. Internal to this layer, exact/ and their tests. */
 #ifndef PIPELINE_BLOCK_H
 #define PIPELINE_BLOCK_H
 

@@ -1,4 +1,4 @@
-/* encoder: encodes runs of the parts of a weight. Internal to this layer. */
+/* encoder: encodes runs of the parts of a weight. Internal to this layer and exact/. */
 #ifndef PIPELINE_ENCODER_H
 #define PIPELINE_ENCODER_H
 

@@ -1,4 +1,4 @@
-#include "plan/exact_plan.h"
+#include "exact/exact_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +223,7 @@ exact_source_find(struct exact_source *s, const struct chosen *c, const struct e
 }
 
 bool
-exact_make_upright(struct chosen *c, struct catalog *memory, struct err *err)
+exact_source_upright(struct chosen *c, struct catalog *memory, struct err *err)
 {
     if (!c->decode || !c->decode->scheme->upright || c->decode->vague)
         return true;
@@ -252,7 +252,7 @@ group_of(const struct encoder *encoder, const struct exact_source *s, uint64_t c
 }
 
 bool
-exact_options_find(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
+exact_source_options(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
     const struct exact_source *s, uint64_t cols, unsigned variant)
 {
     bool dense = s->codes == EXACT_DENSE, both = encoder->grid.zeros && (s->zeros || dense) && !given->asymmetric && !given->symmetric;
@@ -278,7 +278,7 @@ exact_options_find(struct encode_options *how, const struct encode_options *give
 }
 
 enum dtype
-exact_type_of(const struct chosen *c)
+exact_source_type(const struct chosen *c)
 {
     bool quantized = c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode);
     return quantized ? DTYPE_BF16 : chosen_source(c).dtype;

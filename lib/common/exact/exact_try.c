@@ -1,4 +1,4 @@
-#include "pipeline/exact_try.h"
+#include "exact/exact_try.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ run_pass(struct exact_pass *s)
 }
 
 unsigned
-exact_codes_part(const struct encoding *e)
+exact_try_codes(const struct encoding *e)
 {
     unsigned p = 0;
     while (!e->part[p].codes)
@@ -110,7 +110,7 @@ check(struct exact_pass *s)
     const struct encoding *e = s->trial.of.encoding;
     s->checks = true;
     s->next = 0;
-    s->trial.of.part = exact_codes_part(e);
+    s->trial.of.part = exact_try_codes(e);
     const struct encode_part *part = &e->part[s->trial.of.part];
     s->ordered = part->elems != 0;
     s->grains = num_ceil_div(encode_part_nbytes(part), part->grain);
@@ -242,7 +242,7 @@ count_code(void *of, uint64_t at, const float *x, size_t n)
 }
 
 bool
-exact_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err)
+exact_try_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err)
 {
     struct counted counted = { (float)code, 0 };
     struct pipeline own = *p;
@@ -271,7 +271,7 @@ see_finite(void *of, uint64_t at, const float *x, size_t n)
 }
 
 bool
-exact_is_finite(bool *finite, const struct pipeline *p, const struct chosen *c, struct err *err)
+exact_try_finite(bool *finite, const struct pipeline *p, const struct chosen *c, struct err *err)
 {
     struct pipeline own = *p;
     struct finite seen = { p->kernels, finite };

@@ -1,6 +1,6 @@
 /* exact_try: surveys a weight for an exact encoding, before the output is laid out. */
-#ifndef PIPELINE_EXACT_TRY_H
-#define PIPELINE_EXACT_TRY_H
+#ifndef EXACT_EXACT_TRY_H
+#define EXACT_EXACT_TRY_H
 
 #include "pipeline/pipeline.h"
 
@@ -15,12 +15,12 @@ struct exact_outcome {
 bool exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chosen *c, struct err *err);
 
 /* Sets *finite to whether all values of a chosen weight are numbers, neither NaN nor infinite. It has an encoding. */
-bool exact_is_finite(bool *finite, const struct pipeline *p, const struct chosen *c, struct err *err);
+bool exact_try_finite(bool *finite, const struct pipeline *p, const struct chosen *c, struct err *err);
 
 /* Returns the part with the codes. */
-unsigned exact_codes_part(const struct encoding *e);
+unsigned exact_try_codes(const struct encoding *e);
 
 /* Counts the elements of a chosen weight of E2M1 codes that have this code. It has an encoding. */
-bool exact_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err);
+bool exact_try_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err);
 
 #endif
