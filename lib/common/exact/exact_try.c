@@ -1,6 +1,7 @@
 #include "exact/exact_try.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,10 @@
 #include "base/thread.h"
 #include "kernel/hints.h"
 #include "kernel/rounded.h"
+#include "pipeline/crew.h"
 #include "pipeline/encoder.h"
 
-enum { JOBS = 64 };                     /* at most */
+enum { EXACT_JOBS = 64 };               /* at most */
 
 /* One pass over a weight: over its regions, or over its codes. */
 struct exact_pass {
@@ -20,79 +22,82 @@ struct exact_pass {
     bool checks;                        /* the codes */
     bool ordered;                       /* later items are later blocks: the first failure ends the pass */
     uint64_t n, each, grains;           /* items; grains of an item, and all of them */
-    pthread_mutex_t lock;
-    uint64_t next;
+    atomic_bool over;                   /* no other item matters */
+    pthread_mutex_t lock;               /* of *out */
     struct exact_outcome *out;
-    struct err *err;
 };
 
-static bool
-run_item(struct exact_pass *s, struct workspace *b, uint64_t i, uint8_t *y, struct exact_outcome *out, struct err *err)
-{
-    if (!s->checks)
-        return encoder_survey(&s->trial, b, i, s->trial.facts, &out->fail, &out->way, err);
-    uint64_t first = i * s->each;
-    return encoder_check(&s->trial, b, first, num_min(s->each, s->grains - first), y, &out->fail, &out->way, err);
-}
+/* What one thread owns. */
+struct exact_bench {
+    struct workspace b;
+    uint8_t *y;                         /* the bytes of an item, if codes are checked */
+};
 
-/* Takes the outcome of an item. */
 static void
-take(struct exact_pass *s, bool ok, const struct exact_outcome *out, const struct err *err)
+leave_pass(void *own)
 {
-    struct exact_fail *fail = &s->out->fail;
-    pthread_mutex_lock(&s->lock);
-    if (!ok && s->err->kind == ERR_NONE)
-        *s->err = *err;
-    if (out->fail.cause != EXACT_HOLDS && (fail->cause == EXACT_HOLDS || out->fail.block < fail->block))
-        *fail = out->fail;
-    s->out->way = out->way > s->out->way ? out->way : s->out->way;
-    if (!ok || (s->ordered && fail->cause != EXACT_HOLDS))
-        s->next = s->n;
-    pthread_mutex_unlock(&s->lock);
+    struct exact_bench *bench = own;
+    workspace_clear(&bench->b);
+    free(bench->y);
+    free(bench);
 }
 
 static void *
-work(void *of)
+enter_pass(void *of, struct err *err)
 {
-    struct exact_pass *s = of;
-    struct workspace b = { 0 };
-    struct err err;
-    const struct encode_part *part = &s->trial.of.encoding->part[s->trial.of.part];
-    err_init(&err);
-    uint8_t *y = s->checks ? malloc(s->each * part->grain) : NULL;
-    bool ok = workspace_init(&b, 0, &err) && (y || !s->checks || err_memory(&err, s->each * part->grain));
-    while (ok) {
-        struct exact_outcome out = { .way = EXACT_MOVED };
-        pthread_mutex_lock(&s->lock);
-        uint64_t i = s->next < s->n ? s->next++ : s->n;
-        pthread_mutex_unlock(&s->lock);
-        if (i == s->n)
-            break;
-        ok = run_item(s, &b, i, y, &out, &err);
-        take(s, ok, &out, &err);
+    const struct exact_pass *s = of;
+    const size_t size = s->checks ? s->each * s->trial.of.encoding->part[s->trial.of.part].grain : 0;
+    struct exact_bench *bench = calloc(1, sizeof *bench);
+    if (!bench || (s->checks && !(bench->y = malloc(size)))) {
+        free(bench);
+        err_memory(err, size + sizeof *bench);
+        return NULL;
     }
-    if (!ok) {
-        struct exact_outcome none = { .way = EXACT_MOVED };
-        take(s, false, &none, &err);
-    }
-    workspace_clear(&b);
-    free(y);
+    if (workspace_init(&bench->b, 0, err))
+        return bench;
+    leave_pass(bench);
     return NULL;
 }
 
-static bool
-run_pass(struct exact_pass *s)
+/* Adds the outcome of an item. */
+static void
+add_outcome(struct exact_pass *s, const struct exact_outcome *out)
 {
-    pthread_t thread[JOBS];
-    unsigned started = 0, jobs = (unsigned)num_min(num_min(s->n, JOBS), s->trial.p->jobs ? s->trial.p->jobs : cpus_count());
+    struct exact_fail *fail = &s->out->fail;
+    pthread_mutex_lock(&s->lock);
+    if (out->fail.cause != EXACT_HOLDS && (fail->cause == EXACT_HOLDS || out->fail.block < fail->block))
+        *fail = out->fail;
+    s->out->way = out->way > s->out->way ? out->way : s->out->way;
+    atomic_store(&s->over, s->ordered && fail->cause != EXACT_HOLDS);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool
+run_item(void *of, void *own, uint64_t i, struct err *err)
+{
+    struct exact_pass *s = of;
+    struct exact_bench *bench = own;
+    struct exact_outcome out = { .way = EXACT_MOVED };
+    const uint64_t first = i * s->each;
+    if (atomic_load(&s->over))
+        return true;
+    bool ok = s->checks
+        ? encoder_check(&s->trial, &bench->b, first, num_min(s->each, s->grains - first), bench->y, &out.fail, &out.way, err)
+        : encoder_survey(&s->trial, &bench->b, i, s->trial.facts, &out.fail, &out.way, err);
+    add_outcome(s, &out);
+    return ok;
+}
+
+static bool
+run_pass(struct exact_pass *s, struct err *err)
+{
+    const unsigned jobs = s->trial.p->jobs ? s->trial.p->jobs : cpus_count();
+    const struct crew crew = { .units = s->n, .jobs = (unsigned)num_min(jobs, EXACT_JOBS), .of = s, .enter = enter_pass, .work = run_item,
+        .leave = leave_pass };
     pthread_mutex_init(&s->lock, NULL);
-    while (started + 1 < jobs && thread_start(&thread[started], work, s))
-        started++;
-    work(s);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(thread[i], NULL);
+    bool ok = crew_run(&crew, err);
     pthread_mutex_destroy(&s->lock);
-    return s->err->kind == ERR_NONE;
+    return ok;
 }
 
 unsigned
@@ -105,18 +110,17 @@ exact_try_codes(const struct encoding *e)
 }
 
 static bool
-check(struct exact_pass *s)
+check(struct exact_pass *s, struct err *err)
 {
     const struct encoding *e = s->trial.of.encoding;
     s->checks = true;
-    s->next = 0;
     s->trial.of.part = exact_try_codes(e);
     const struct encode_part *part = &e->part[s->trial.of.part];
     s->ordered = part->elems != 0;
     s->grains = num_ceil_div(encode_part_nbytes(part), part->grain);
     s->each = num_max(1, (part->elems ? ENCODE_FLOATS / part->elems : ENCODE_FLOATS / 8));
     s->n = num_ceil_div(s->grains, s->each);
-    return run_pass(s);
+    return run_pass(s, err);
 }
 
 /* Keeps the facts of an encoding that is exact. */
@@ -191,19 +195,18 @@ try_all(struct exact_pass *s, const struct chosen *c, struct err *err)
     struct exact_fail *fail = &s->out->fail;
     s->n = e->nregions;
     s->ordered = true;
-    if (e->nfacts != 0 && !run_pass(s))
+    if (e->nfacts != 0 && !run_pass(s, err))
         return false;
     for (int round = 0; fail->cause == EXACT_HOLDS && e->encoder->resolve && e->nfacts != 0 && round < 2; round++) {
         if (e->encoder->resolve(e, s->trial.facts, fail))
             break;
         if (fail->cause != EXACT_HOLDS)
             return find_index(s, c, err);
-        s->next = 0;
-        if (!run_pass(s))
+        if (!run_pass(s, err))
             return false;
     }
     bool surveyed = e->solved || (e->encoder->surveyed && e->nfacts != 0);
-    if (fail->cause == EXACT_HOLDS && !surveyed && !check(s))
+    if (fail->cause == EXACT_HOLDS && !surveyed && !check(s, err))
         return false;
     return fail->cause != EXACT_HOLDS || keep_facts(e, s->trial.facts, err);
 }
@@ -216,7 +219,7 @@ exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chos
     own.nonfinite_ok = true;
     *out = (struct exact_outcome){ .way = EXACT_MOVED };
     struct exact_pass s = { .trial = { &own, panels_new(&own, err), { .elements = piece_elements(c, err), .encoding = e }, NULL },
-        .out = out, .err = err };
+        .out = out };
     s.trial.facts = calloc((size_t)num_max(e->nfacts, 1), sizeof *s.trial.facts);
     bool ok = s.trial.panels && s.trial.of.elements && (s.trial.facts || err_memory(err, (uint64_t)e->nfacts * sizeof(float)))
         && try_all(&s, c, err);
