@@ -231,12 +231,14 @@ bench-compare: all
 bench-huge: all
 	python3 test/bench-huge.py $(bin)
 
-faults: all unit
-	python3 test/faults/run $(bin) $(obj)/test/faults/faults.so --full
+fixtures:
+	test/make-fixtures $(obj)/fixtures
 
-determinism: all
-	fixtures=$$(mktemp -d) && test/make-fixtures $$fixtures && test/determinism $(bin) $$fixtures --full; \
-		status=$$?; rm -rf $$fixtures; exit $$status
+faults: all unit fixtures
+	AMN_FIXTURES=$(obj)/fixtures python3 test/faults/run $(bin) $(obj)/test/faults/faults.so --full
+
+determinism: all fixtures
+	test/determinism $(bin) $(obj)/fixtures --full
 
 fuzz:
 	$(MAKE) SANITIZE=1 all
@@ -370,6 +372,6 @@ check-packages:
 clean:
 	rm -rf obj obj-sanitize obj-static obj-fuzz bin bin-sanitize bin-static dist
 
-.PHONY: all help setup demo check check-full unit bench bench-compare bench-huge faults determinism fuzz check-fuzz check-engines peers install uninstall clean
+.PHONY: all help setup demo check check-full unit bench bench-compare bench-huge fixtures faults determinism fuzz check-fuzz check-engines peers install uninstall clean
 .PHONY: dist deb static check-packages
 -include $(lib_obj:.o=.d) $(tool_src:%.c=$(obj)/%.d) $(unit_bin:%=%.d) $(wildcard $(obj)/test/fuzz/*.d)

@@ -2,9 +2,10 @@
 #
 # AMN_BIN        folder of the tools                     set by test/run.sh; by hand: ../bin
 # AMN_OBJ        folder of the objects, after make unit  set by test/run.sh; by hand: ../obj
-# AMN_FIXTURES   folder filled by make-fixtures            set by test/run.sh; by hand: made for each file
+# AMN_FIXTURES   folder filled by make-fixtures           set by test/run.sh; by hand: AMN_OBJ/fixtures, made if need be
 #
-# A test runs in its own empty folder, $dir, with the tools in PATH and the fixtures at $fx.
+# A test runs in its own empty folder, $dir, with the tools in PATH and the fixtures at $fx. All test files share the fixtures:
+# a test that changes one changes a copy.
 
 tests=$BATS_TEST_DIRNAME
 helpers=$tests/helpers
@@ -12,13 +13,16 @@ corpus=$tests/corpus
 
 setup_file() {
     [ -n "${AMN_FIXTURES:-}" ] && return
-    AMN_FIXTURES=$(mktemp -d "${TMPDIR:-/tmp}/amn-fixtures.XXXXXX")
-    export AMN_FIXTURES AMN_FIXTURES_MADE=yes
+    AMN_FIXTURES=$(mkdir -p "${AMN_OBJ:-$tests/../obj}" && cd "${AMN_OBJ:-$tests/../obj}" && pwd)/fixtures
+    export AMN_FIXTURES
     "$tests/make-fixtures" "$AMN_FIXTURES"
 }
 
+# LIST was written last. With an empty one, the next test file makes all fixtures again.
 teardown_file() {
-    [ -z "${AMN_FIXTURES_MADE:-}" ] || rm -rf "$AMN_FIXTURES"
+    local changed
+    changed=$(find "$AMN_FIXTURES" -newer "$AMN_FIXTURES/LIST")
+    [ -z "$changed" ] || { echo "a test changed the fixtures: $changed"; : >"$AMN_FIXTURES/LIST"; return 1; }
 }
 
 setup() { begin; }

@@ -23,7 +23,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-AMN_FIXTURES=$work/fixtures
+AMN_FIXTURES=$AMN_OBJ/fixtures
 tests=$(pwd)/test
 export AMN_BIN AMN_OBJ AMN_FIXTURES tests PYTHONDONTWRITEBYTECODE=1
 unset AMN_CPU

@@ -4,7 +4,7 @@ a file, RUNS times.
 
 The job, the signal and its moment (from the start to a little after the end) are random. Afterwards the status must be
 that of the signal, or 0; the output must be the old file or the complete new one; and nothing else may be in its folder
-or in TMPDIR. By hand: test/signals.py bin FIXTURES 1000, with FIXTURES made by test/make-fixtures.
+or in TMPDIR. By hand: test/signals.py bin obj/fixtures 1000, after `make fixtures`.
 """
 import os, random, resource, signal, subprocess, sys, tempfile, time
 
