@@ -2,7 +2,8 @@
 #
 #   make            build the tools into bin/
 #   make demo       set up a fresh machine, build, show the main job on a real sample
-#   make check      set up, build, and run the tests: minutes
+#   make setup      install what building and testing need; nothing else installs anything, unless this text says so
+#   make check      build, and run the tests: minutes. `make setup check` does both
 #   make check-full  the tests that take longer, and are not of check: growth, memory, matrices, faults ...
 #   make install    into $(DESTDIR)$(PREFIX), without debug symbols; STRIP=: keeps them
 #   make uninstall  what it installed
@@ -71,6 +72,10 @@ endif
 
 obj = obj$(variant)
 bin = bin$(variant)
+
+# needs THINGS,REMEDY: ends with a line that names those things, or things of those groups, that are missing.
+needs = @lacking=$$(PKG_CONFIG='$(PKG_CONFIG)' sh test/setup.sh --missing $(1)); [ -z "$$lacking" ] || { \
+	echo "make $@: not found: $$lacking; $(2)" >&2; exit 1; }
 
 # The libraries are looked for by the first recipe that compiles, which also asks pkg-config, once for all: make clean,
 # setup and the like go without.
@@ -202,17 +207,18 @@ help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 setup:
-	sh test/setup.sh build
+	sh test/setup.sh build test
 
-demo: setup
+demo:
+	sh test/setup.sh build
 	$(MAKE) all
 	sh test/demo.sh $(bin)
 
 # One process for each processor, unless -j says otherwise.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
 
-check check-full:
-	sh test/setup.sh build test
+check check-full: $(filter setup,$(MAKECMDGOALS))
+	$(call needs,build test,'make setup' installs what is missing)
 	$(MAKE) $(parallel) all unit
 	sh test/run.sh $(bin) $(obj) $(@:check-%=%)
 
@@ -322,8 +328,7 @@ commit_time = $(shell [ -e .git ] && $(git) log -1 --format=%ct 2>/dev/null || s
 epoch   = $(or $(SOURCE_DATE_EPOCH),$(commit_time))
 archive = LC_ALL=C tar --format=ustar --sort=name --mtime=@$(epoch) --owner=0 --group=0 --numeric-owner \
 	--mode=u+rwX,go+rX,go-w
-needs   = @lacking=$$(sh test/setup.sh --missing $(1)); [ -z "$$lacking" ] || { \
-	echo "make $@: not found: $$lacking; on Debian 'sh test/setup.sh build package' installs it" >&2; exit 1; }
+for_package = on Debian 'sh test/setup.sh build package' installs it
 
 dist:
 	@[ -e .git ] || { echo "make dist: no git here, which alone knows what belongs to the source" >&2; exit 1; }
@@ -336,7 +341,7 @@ deb_tree = obj/deb/amn-$(version)
 maintainer = $$(sed -n 's/^Maintainer: //p' lib/package/debian/control)
 
 deb:
-	$(call needs,compiler build-essential debhelper lintian pkg-config zlib jansson libarchive mandoc)
+	$(call needs,compiler build-essential debhelper lintian pkg-config zlib jansson libarchive mandoc,$(for_package))
 	rm -rf obj/deb && mkdir -p $(deb_tree) $(out)
 	cp -R Makefile README.md CHANGELOG.md LICENSE amn-* families lib man test $(deb_tree)
 	cp -R lib/package/debian $(deb_tree)
@@ -350,7 +355,7 @@ static_name = amn-$(version)-linux-$(firstword $(subst -, ,$(machine)))
 static_doc  = $(out)/$(static_name)/share/doc/amn
 
 static:
-	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config mandoc libcrypto.a)
+	$(call needs,musl-gcc apt-get dpkg-source autoreconf pkg-config mandoc libcrypto.a,$(for_package))
 	rm -rf $(out)/$(static_name)
 	$(MAKE) STATIC=1 install DESTDIR= PREFIX=$(out)/$(static_name)
 	install -d $(static_doc)/licences

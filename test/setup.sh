@@ -1,21 +1,20 @@
 #!/bin/sh
 # Install missing programs and libraries to build, demonstrate, test or package amn:
 #
-#   sh test/setup.sh [build] [demo] [test] [ci] [package] [engines]
-# sh test/setup.sh --missing THING...     install nothing; print what is missing, and its packages, in one line
+#   sh test/setup.sh [GROUP...]                 the default is build
+#   sh test/setup.sh --missing GROUP|THING...   install nothing; print what is missing, and its packages, in one line
 #
 # Supports apt-get (Debian, Ubuntu), dnf (Fedora) and brew (macOS). Prints each command before it runs it; uses sudo if
 # not root. If nothing is missing it does nothing and needs no network. Exits with 1 if something is still missing.
 #
-#   build   a C compiler, make, pkg-config, and the headers of zlib, jansson and libarchive
-# demo    python3 for the sample models, jq for the reports
-# test    libcrypto for digests, bats, jq, mandoc, python3, gzip, zstd, xz, ps (with which bats ends a hanging test), and an awk:
-#           test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
-# ci      clang with its sanitizers, valgrind, strace for the tests of system calls, curl for the tests of uploads, and the
-# shells whose completions are tested
-# package tools to build packages (mandoc: the text of the manual), and the systems to try them in; Debian and derivatives
-# only
-# engines GNU parallel, Slurm with munge, curl, and Python's venv, for the scripts in contrib/
+#   build    a C compiler, make, pkg-config, and the headers of zlib, jansson and libarchive
+#   demo     python3 for the sample models, jq for the reports
+#   test     libcrypto for digests, bats, jq, mandoc, python3, gzip, zstd, xz, ps (with which bats ends a hanging test), and an
+#            awk: test/layers.awk runs in mawk, gawk and the awk of BSD and macOS
+#   ci       clang with its sanitizers, valgrind, strace for the tests of system calls, curl for the tests of uploads, and the
+#            shells whose completions are tested
+#   package  tools to build packages (mandoc: the text of the manual), and the systems to try them in; Debian and derivatives only
+#   engines  GNU parallel, Slurm with munge, curl, and Python's venv, for the scripts in contrib/
 #
 # $PKG_CONFIG is the pkg-config to use.
 set -u
@@ -141,23 +140,30 @@ with_packages() {
     [ -z "$comma" ] || echo
 }
 
+# things NAME: prints the things of a group; another name is a thing.
+things() {
+    case $1 in
+    build) echo compiler libc make pkg-config zlib jansson libarchive ;;
+    demo) echo jq python3 ;;
+    test) echo bats jq mandoc python3 gzip zstd xz ps awk libcrypto ;;
+    ci) echo clang valgrind strace curl zsh fish ;;
+    package) echo git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap libcrypto.a ;;
+    engines) echo parallel munged slurmctld slurmd sbatch curl venv ;;
+    *) echo "$1" ;;
+    esac
+}
+
 if [ "${1-}" = --missing ]; then
     shift
-    with_packages $(missing "$@")
+    with_packages $(missing $(for name; do things "$name"; done))
     exit 0
 fi
 
+[ $# -gt 0 ] || set -- build
 wanted=
-for group in "${@:-build}"; do
-    case $group in
-    build) wanted="$wanted compiler libc make pkg-config zlib jansson libarchive" ;;
-    demo) wanted="$wanted jq python3" ;;
-    test) wanted="$wanted bats jq mandoc python3 gzip zstd xz ps awk libcrypto" ;;
-    ci) wanted="$wanted clang valgrind strace curl zsh fish" ;;
-    package) wanted="$wanted git build-essential debhelper lintian mandoc musl-gcc dpkg-source autoreconf mmdebstrap libcrypto.a" ;;
-    engines) wanted="$wanted parallel munged slurmctld slurmd sbatch curl venv" ;;
-    *) die "unknown group '$group': expected build, demo, test, ci, package or engines" ;;
-    esac
+for group; do
+    [ "$(things "$group")" != "$group" ] || die "unknown group '$group': expected build, demo, test, ci, package or engines"
+    wanted="$wanted $(things "$group")"
 done
 
 # macOS has libarchive and zlib without headers; brew's are in separate folders.
