@@ -62,7 +62,7 @@ read_tensor(const struct row_store *s, const struct tensor *t, uint64_t first, u
         y[i] = s->x[t->extent.at >> 32][base + (t->layout ? layout_at(t->layout, first + i) : first + i)];
 }
 
-struct reading {
+struct row_reading {
     const struct row_store *store;
     const struct composed *composed;
 };
@@ -70,7 +70,7 @@ struct reading {
 static bool
 read_part(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct err *err)
 {
-    const struct reading *r = of;
+    const struct row_reading *r = of;
     uint32_t *x = malloc((size_t)n * sizeof *x);
     (void)err;
     read_tensor(r->store, r->composed->part[part].copy, first, n, x);
@@ -90,7 +90,7 @@ elements_of(const struct row_store *s, const struct chosen *c)
     err_init(&err);
     CHECK(shape_numel(&t.shape, &n));
     uint32_t *y = malloc((size_t)n * sizeof *y);
-    struct reading r = { s, c->composed };
+    struct row_reading r = { s, c->composed };
     if (c->copy)
         read_tensor(s, c->copy, 0, n, y);
     else

@@ -49,15 +49,13 @@ nbytes_of(const struct encoding *e)
 static bool
 run(struct costs *costs, const struct command *cmd, struct pipeline *p, struct choice *copy, size_t k, struct err *err)
 {
-    struct pipeline own = *p;
     struct pieces *pieces = pieces_new(err);
+    struct pipeline own = { .model = p->model, .pieces = pieces, .kernels = p->kernels, .jobs = p->jobs, .no_verify = p->no_verify,
+        .nonfinite_ok = p->nonfinite_ok, .one_of_many = true };
     bool ok = pieces && survey_first(p, copy, err);
     for (size_t i = 0; ok && i < copy->n; i++)
         ok = !copy->list[i].encoding || pieces_chosen(pieces, &copy->list[i], err);
-    own.pieces = pieces;
-    own.from = 0;
     own.to = ok ? pieces_nbytes(pieces) : 0;
-    own.one_of_many = true;
     own.losses = ok ? losses_new(copy->encoded, err) : NULL;
     ok = own.losses && sink_nowhere(&own.sink, err) && pipeline_run(&own, err) && losses_check(own.losses, err);
     for (size_t i = 0; ok && i < copy->n; i++) {

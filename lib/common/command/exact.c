@@ -161,8 +161,9 @@ exact_try_name(struct exact_attempt *a, const struct encoder *e, struct err *err
     if (terms->source.seconds && !e->seconds) {             /* values alone */
         if ((terms = catalog_alloc(memory, sizeof *terms, err)) == NULL)
             return false;
-        *terms = (struct exact_terms){ a->terms->level, { .codes = EXACT_OTHER, .has_input = a->terms->source.has_input,
-            .input_why = "matrices that are stacked have scales of activations of their own" } };
+        *terms = *a->terms;
+        terms->source = (struct exact_source){ .codes = EXACT_OTHER, .has_input = a->terms->source.has_input,
+            .input_why = "matrices that are stacked have scales of activations of their own" };
     }
     for (unsigned variant = 0; exact_source_options(&how, &a->cmd->reduction.how, e, &terms->source, cols, variant); variant++) {
         how.exact = 1 + (uint64_t)terms->level;
@@ -385,6 +386,7 @@ exact_terms_find(struct exact_attempt *a, struct err *err)
     if (!a->terms)
         return false;
     a->terms->level = a->cmd->exact.level;
+    a->terms->hints = a->cmd->exact.hints;
     return exact_source_find(&a->terms->source, &a->trial, &reader, err);
 }
 
@@ -497,15 +499,14 @@ exact_choose_after(struct exact_attempt *a, struct exact_row *row, const struct 
 /* --- all weights */
 
 static bool
-make_hints(struct command_exact *x, struct pipeline *p, struct err *err)
+make_hints(struct command_exact *x, const struct kernels *base, struct err *err)
 {
     struct kernels *sets = malloc(HINTS * sizeof *sets);
     if (!sets)
         return err_memory(err, HINTS * sizeof *sets);
     for (unsigned i = 0; i < HINTS; i++)
-        kernels_hint(&sets[i], p->kernels, (enum hint)i);
+        kernels_hint(&sets[i], base, (enum hint)i);
     x->hints = sets;
-    p->hints = sets;
     return true;
 }
 
@@ -514,7 +515,7 @@ exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, str
 {
     struct reduction *r = &cmd->reduction;
     struct reduction offers = *r;
-    bool ok = make_hints(&cmd->exact, p, err) && naming_check(&r->which, choice, err)
+    bool ok = make_hints(&cmd->exact, p->kernels, err) && naming_check(&r->which, choice, err)
         && naming_check(&cmd->exact.inexact, choice, err);
     unsigned *owned = ok ? reduction_count_owned(choice) : NULL;
     ok = ok && (owned || err_memory(err, catalog_count(choice->input) * sizeof *owned));

@@ -83,12 +83,12 @@ bool
 exact_grid(FILE *out, const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err)
 {
     struct command cmd = { .to = DTYPE_BF16 };
-    struct exact_terms terms = { .source = { .codes = EXACT_DENSE } };
     struct choice choice = { 0 };
     struct page page;
     struct ndjson j;
     struct kernels *hints = calloc(HINTS, sizeof *hints);
-    struct pipeline p = { .model = operand->model, .kernels = kernels, .hints = hints };
+    struct exact_terms terms = { .source = { .codes = EXACT_DENSE }, .hints = hints };
+    struct pipeline p = { .model = operand->model, .kernels = kernels };
     struct exact_attempt a = { .cmd = &cmd, .p = &p, .choice = &choice, .terms = &terms };
     page_init(&page, out);
     ndjson_init(&j, &page);

@@ -53,6 +53,7 @@ struct exact_source {
 struct exact_terms {
     enum exact_level level;
     struct exact_source source;
+    const struct kernels *hints;        /* a set for each enum hint, to read the source with; borrowed */
 };
 
 /* The first element that does not fit. */

@@ -137,9 +137,9 @@ keep_facts(struct encoding *e, const float *facts, struct err *err)
     return true;
 }
 
-/* Calls see() with all elements of a weight in order, as floats or as one of the hints, until it returns true. */
+/* Calls see() with all elements of a weight in order, as values or as what the kernels of a hint yield, until it returns true. */
 static bool
-read_all(const struct pipeline *p, const struct chosen *c, bool (*see)(void *of, uint64_t at, const float *x, size_t n), void *of,
+read_all(const struct pipeline *p, const struct kernels *hint, const struct chosen *c, bool (*see)(void *of, uint64_t at, const float *x, size_t n), void *of,
     struct err *err)
 {
     const struct encoding *e = c->encoding;
@@ -147,11 +147,13 @@ read_all(const struct pipeline *p, const struct chosen *c, bool (*see)(void *of,
     struct workspace b = { 0 };
     float *x = malloc(ENCODE_FLOATS * sizeof *x);
     struct panels *panels = panels_new(p, err);
+    const struct reading how = { .p = p, .panels = panels, .b = &b, .kernels = hint ? hint : p->kernels,
+        .what = hint ? READING_HINTS : READING_VALUES, .nonfinite = true };
     struct piece *elements = (void *)piece_elements(c, err);
     bool done = false, ok = panels && elements && (x || err_memory(err, ENCODE_FLOATS * sizeof *x)) && workspace_init(&b, 0, err);
     for (uint64_t at = 0, n; ok && !done && at < count; at += n) {
         n = num_min(ENCODE_FLOATS, count - at);
-        ok = block_floats(p, panels, &b, elements, at, (size_t)n, x, err);
+        ok = block_floats(&how, elements, at, (size_t)n, x, err);
         done = ok && see(of, at, x, (size_t)n);
     }
     workspace_clear(&b);
@@ -185,7 +187,7 @@ find_index(struct exact_pass *s, const struct chosen *c, struct err *err)
 {
     enum exact_level level = c->encoding->exact->level;
     struct sought sought = { level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32, &s->out->fail };
-    return read_all(s->trial.p, c, find_value, &sought, err);
+    return read_all(s->trial.p, NULL, c, find_value, &sought, err);
 }
 
 static bool
@@ -214,11 +216,9 @@ try_all(struct exact_pass *s, const struct chosen *c, struct err *err)
 bool
 exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chosen *c, struct err *err)
 {
-    struct pipeline own = *p;
     struct encoding *e = c->encoding;
-    own.nonfinite_ok = true;
     *out = (struct exact_outcome){ .way = EXACT_MOVED };
-    struct exact_pass s = { .trial = { &own, panels_new(&own, err), { .elements = piece_elements(c, err), .encoding = e }, NULL },
+    struct exact_pass s = { .trial = { p, panels_new(p, err), { .elements = piece_elements(c, err), .encoding = e }, NULL },
         .out = out };
     s.trial.facts = calloc((size_t)num_max(e->nfacts, 1), sizeof *s.trial.facts);
     bool ok = s.trial.panels && s.trial.of.elements && (s.trial.facts || err_memory(err, (uint64_t)e->nfacts * sizeof(float)))
@@ -248,10 +248,7 @@ bool
 exact_try_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err)
 {
     struct counted counted = { (float)code, 0 };
-    struct pipeline own = *p;
-    own.hinting = own.nonfinite_ok = true;
-    own.kernels = &p->hints[HINT_CODE];
-    bool ok = read_all(&own, c, count_code, &counted, err);
+    bool ok = read_all(p, &c->encoding->exact->hints[HINT_CODE], c, count_code, &counted, err);
     *n = counted.n;
     return ok;
 }
@@ -276,9 +273,7 @@ see_finite(void *of, uint64_t at, const float *x, size_t n)
 bool
 exact_try_finite(bool *finite, const struct pipeline *p, const struct chosen *c, struct err *err)
 {
-    struct pipeline own = *p;
     struct finite seen = { p->kernels, finite };
-    own.nonfinite_ok = true;
     *finite = true;
-    return read_all(&own, c, see_finite, &seen, err);
+    return read_all(p, NULL, c, see_finite, &seen, err);
 }

@@ -20,7 +20,7 @@ bool exact_try_finite(bool *finite, const struct pipeline *p, const struct chose
 /* Returns the part with the codes. */
 unsigned exact_try_codes(const struct encoding *e);
 
-/* Counts the elements of a chosen weight of E2M1 codes that have this code. It has an encoding. */
+/* Counts the elements of a chosen weight of E2M1 codes that have this code. It has an exact encoding. */
 bool exact_try_count_code(uint64_t *n, const struct pipeline *p, const struct chosen *c, unsigned code, struct err *err);
 
 #endif

@@ -47,27 +47,25 @@ workspace_clear(struct workspace *b)
     *b = (struct workspace){ 0 };
 }
 
-/* Context of one call. */
-struct maker {
-    const struct pipeline *p;
-    struct panels *panels;
-    struct workspace *b;
-    bool measures;              /* the elements are bytes of the output: their change counts */
-};
+static bool
+yields_hints(const struct reading *how)
+{
+    return how->what == READING_HINTS || how->what == READING_FACTORS;
+}
 
 /* Reads bytes of a tensor that no other block needs. Verifies them, and with direct output drops them from the page cache. */
 static bool
-read_once(const struct maker *m, const struct tensor *t, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
+read_once(const struct reading *how, const struct tensor *t, uint64_t from, uint8_t *y, uint64_t n, struct err *err)
 {
     const struct extent *e = &t->extent;
-    if (!model_bytes(m->p->model, t, from, y, (size_t)n, err))
+    if (!model_bytes(how->p->model, t, from, y, (size_t)n, err))
         return false;
-    if (m->p->hinting)                  /* the values of the same bytes are read afterwards */
+    if (yields_hints(how))                  /* the values of the same bytes are read afterwards */
         return true;
-    if (m->p->verify && !t->layout && !verify_add(m->p->verify, e->file, e->at + from, y, (size_t)n, err))
+    if (how->p->verify && !t->layout && !verify_add(how->p->verify, e->file, e->at + from, y, (size_t)n, err))
         return false;
-    if (sink_is_direct(m->p->sink) && !t->layout)
-        source_drop(m->p->model->src[e->file], e->at + from, e->at + from + n);
+    if (sink_is_direct(how->p->sink) && !t->layout)
+        source_drop(how->p->model->src[e->file], e->at + from, e->at + from + n);
     return true;
 }
 
@@ -89,22 +87,30 @@ find_spans(const struct weight *w, struct span spans[SCHEME_PARTS], uint64_t fir
 
 /* Returns true if the hints of a weight do not depend on its codes, and its scales are stored apart from them. */
 static bool
-skips_codes(const struct maker *m, const struct weight *w)
+skips_codes(const struct reading *how, const struct weight *w)
 {
-    return m->p->codeless && w->part[1] && dtype_facts(w->part[0]->dtype)->elems == 1;
+    return how->what == READING_FACTORS && w->part[1] && dtype_facts(w->part[0]->dtype)->elems == 1;
+}
+
+/* Reads a span of part p. Codes that no other run needs are read once. */
+static bool
+read_span(const struct reading *how, const struct weight *w, unsigned p, const struct span *s, uint8_t *window, struct err *err)
+{
+    if (p == 0 && weight_need(w, 0) == NEED_RUN)
+        return read_once(how, w->part[p], s->at, window, s->len, err);
+    return model_bytes(how->p->model, w->part[p], s->at, window, s->len, err);
 }
 
 static bool
-read_spans(const struct maker *m, const struct weight *w, const struct span spans[SCHEME_PARTS],
+read_spans(const struct reading *how, const struct weight *w, const struct span spans[SCHEME_PARTS],
     struct part_bytes in[SCHEME_PARTS], struct err *err)
 {
-    uint8_t *window = m->b->in;
+    uint8_t *window = how->b->in;
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         const struct span *s = &spans[p];
         if (s->len == 0)
             continue;
-        if (!(p == 0 && skips_codes(m, w)) && !(p == 0 && weight_need(w, 0) == NEED_RUN ? read_once(m, w->part[p], s->at, window, s->len, err)
-                : model_bytes(m->p->model, w->part[p], s->at, window, s->len, err)))
+        if (!(p == 0 && skips_codes(how, w)) && !read_span(how, w, p, s, window, err))
             return false;
         in[p] = (struct part_bytes){ .p = window, .at = s->at };
         window += num_ceil_div(s->len, PART_ALIGN) * PART_ALIGN;
@@ -114,13 +120,13 @@ read_spans(const struct maker *m, const struct weight *w, const struct span span
 
 /* With direct output, drops codes that runs read repeatedly, once the last element is generated. */
 static void
-drop_codes(const struct maker *m, const struct piece *piece, uint64_t end)
+drop_codes(const struct reading *how, const struct piece *piece, uint64_t end)
 {
     const struct tensor *codes = piece->of.weight->part[0];
     const struct extent *e = &codes->extent;
-    if (!m->p->hinting && weight_need(piece->of.weight, 0) == NEED_AGAIN && !codes->layout && sink_is_direct(m->p->sink)
+    if (!yields_hints(how) && weight_need(piece->of.weight, 0) == NEED_AGAIN && !codes->layout && sink_is_direct(how->p->sink)
         && end * dtype_facts(piece->to)->bytes == piece->nbytes)
-        source_drop(m->p->model->src[e->file], e->at, e->at + e->nbytes);
+        source_drop(how->p->model->src[e->file], e->at, e->at + e->nbytes);
 }
 
 /* Makes b->room hold n bytes, aligned to a cache line: without that, rows rotated in groups of 4096 took 10 % longer. */
@@ -137,7 +143,7 @@ find_room(struct workspace *b, size_t n, struct err *err)
 
 /* Decodes elements from `first` on and sets *count to how many, as limited by the window. `panel` is NULL if none is needed. */
 static bool
-decode_some(const struct maker *m, const struct piece *piece, enum dtype to, const struct panel *panel, uint64_t first,
+decode_some(const struct reading *how, const struct piece *piece, enum dtype to, const struct panel *panel, uint64_t first,
     uint64_t *count, uint8_t *y, struct err *err)
 {
     const struct weight *w = piece->of.weight;
@@ -152,15 +158,15 @@ decode_some(const struct maker *m, const struct piece *piece, enum dtype to, con
             return err_set(err, ERR_BUG, w->part[0]->extent.at, "one element exceeds the window");
     for (unsigned p = 0; panel && p < SCHEME_PARTS; p++)
         in[p] = panel_part(panel, p, first);
-    if (!find_room(m->b, w->scheme->room, err) || !read_spans(m, w, spans, in, err))
+    if (!find_room(how->b, w->scheme->room, err) || !read_spans(how, w, spans, in, err))
         return false;
-    const struct decoding d = { w, m->p->kernels, in, first, n, to, m->b->room, m->p->hinting };
-    scheme_decode(&d, misaligned ? m->b->spare : y);
+    const struct decoding d = { w, how->kernels, in, first, n, to, how->b->room, yields_hints(how) };
+    scheme_decode(&d, misaligned ? how->b->spare : y);
     if (misaligned)
-        memcpy(y, m->b->spare, (size_t)n * size);
+        memcpy(y, how->b->spare, (size_t)n * size);
     if (to == DTYPE_F16)
-        nonfinite_add(&m->b->values, DTYPE_F16, y, (size_t)n);
-    drop_codes(m, piece, first + n);
+        nonfinite_add(&how->b->values, DTYPE_F16, y, (size_t)n);
+    drop_codes(how, piece, first + n);
     *count = n;
     return true;
 }
@@ -237,10 +243,10 @@ view_some(const struct piece *piece, const struct panel *panel, uint64_t first, 
 
 /* Reads elements [first, first + count) of a tensor and applies change(). */
 static bool
-change_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+change_run(const struct reading *how, const struct tensor *t, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
     size_t size = dtype_facts(t->dtype)->bytes;
-    if (!read_once(m, t, first * size, y, count * size, err))
+    if (!read_once(how, t, first * size, y, count * size, err))
         return false;
     change(t, y, (size_t)count);
     return true;
@@ -250,26 +256,26 @@ change_run(const struct maker *m, const struct tensor *t, uint64_t first, uint64
 
 /* Rearranges units [first, first + count), through the window. */
 static bool
-repack_run(const struct maker *m, const struct repack *r, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+repack_run(const struct reading *how, const struct repack *r, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
     const struct repack_facts *f = repack_facts(r->kind);
     uint8_t *other;
     for (uint64_t n; count != 0; first += n, count -= n, y += n * f->out) {
         n = num_min(count, BLOCK_WINDOW / (f->in[0] + f->in[1]));
-        other = m->b->in + n * f->in[0];
+        other = how->b->in + n * f->in[0];
         bool once = r->input[1] != NULL;        /* blocks are read twice: for codes and for scales */
-        if (once ? !read_once(m, r->input[0], first * f->in[0], m->b->in, n * f->in[0], err)
-                || !read_once(m, r->input[1], first * f->in[1], other, n * f->in[1], err)
-                : !model_bytes(m->p->model, r->input[0], first * f->in[0], m->b->in, (size_t)(n * f->in[0]), err))
+        if (once ? !read_once(how, r->input[0], first * f->in[0], how->b->in, n * f->in[0], err)
+                || !read_once(how, r->input[1], first * f->in[1], other, n * f->in[1], err)
+                : !model_bytes(how->p->model, r->input[0], first * f->in[0], how->b->in, (size_t)(n * f->in[0]), err))
             return false;
         if (r->kind == REPACK_MXFP4)
-            repack_mxfp4(y, m->b->in, other, (size_t)n);
+            repack_mxfp4(y, how->b->in, other, (size_t)n);
         else if (r->kind == REPACK_NVFP4)
-            repack_nvfp4(y, m->b->in, other, (size_t)n);
+            repack_nvfp4(y, how->b->in, other, (size_t)n);
         else if (r->kind == REPACK_MXFP4_CODES)
-            repack_mxfp4_codes(y, m->b->in, (size_t)n);
+            repack_mxfp4_codes(y, how->b->in, (size_t)n);
         else
-            repack_mxfp4_scales(y, m->b->in, (size_t)n);
+            repack_mxfp4_scales(y, how->b->in, (size_t)n);
     }
     return true;
 }
@@ -278,35 +284,36 @@ repack_run(const struct maker *m, const struct repack *r, uint64_t first, uint64
 
 /* Converts elements [first, first + count) of a tensor to another type, through the window. */
 static bool
-cast_run(const struct maker *m, const struct piece *piece, enum dtype to, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+cast_run(const struct reading *how, const struct piece *piece, enum dtype to, uint64_t first, uint64_t count, uint8_t *y,
+    struct err *err)
 {
     const struct tensor *t = piece_input(piece, 0);
     const struct dtype_facts *in = dtype_facts(t->dtype), *out = dtype_facts(to);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * out->bytes) {
         n = num_min(count, BLOCK_WINDOW / in->bytes);
         if (piece->kind == PIECE_VIEW) {
-            const struct panel *panel = panels_take(m->panels, piece, first, m->b->in, err);
+            const struct panel *panel = panels_take(how->panels, piece, first, how->b->in, err);
             if (!panel)
                 return false;
-            view_some(piece, panel, first, &n, m->b->in);
-            panels_release(m->panels, panel);
-        } else if (!change_run(m, t, first, n, m->b->in, err)) {
+            view_some(piece, panel, first, &n, how->b->in);
+            panels_release(how->panels, panel);
+        } else if (!change_run(how, t, first, n, how->b->in, err)) {
             return false;
         }
-        kernels_cast(m->p->kernels, t->dtype, to, y, m->b->in, (size_t)n);
+        kernels_cast(how->kernels, t->dtype, to, y, how->b->in, (size_t)n);
         if (to == DTYPE_F16 || in->bytes > 4)
-            nonfinite_add(&m->b->values, to, y, (size_t)n);
+            nonfinite_add(&how->b->values, to, y, (size_t)n);
     }
     return true;
 }
 
 static bool
-element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+element_run(const struct reading *how, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err);
 
 /* Argument of read_composed(). */
 struct composed_source {
-    const struct maker *m;
+    const struct reading *how;
     const struct built *built;
     size_t size;                /* per element */
 };
@@ -315,60 +322,60 @@ static bool
 read_composed(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct err *err)
 {
     const struct composed_source *source = of;
-    return element_run(source->m, source->built->part[part], first, n, source->size, y, err);
+    return element_run(source->how, source->built->part[part], first, n, source->size, y, err);
 }
 
 /* Reads elements [first, first + count) of a composed tensor before its operations, which work in F32. */
 static bool
-composed_elements(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+composed_elements(const struct reading *how, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
-    struct composed_source source = { m, piece->of.built, size };
-    if (!m->b->tile && (m->b->tile = malloc(COMPOSED_TILE)) == NULL)
+    struct composed_source source = { how, piece->of.built, size };
+    if (!how->b->tile && (how->b->tile = malloc(COMPOSED_TILE)) == NULL)
         return err_memory(err, COMPOSED_TILE);
-    return composed_run(source.built->composed, first, count, size, y, m->b->tile, read_composed, &source, err);
+    return composed_run(source.built->composed, first, count, size, y, how->b->tile, read_composed, &source, err);
 }
 
 /* Generates at most n elements of one part that has operations, a few at a time. Returns how many; 0 is a failure. */
 static uint64_t
-operate(const struct maker *m, const struct piece *piece, const struct composed_part *part, uint64_t first, uint64_t n,
+operate(const struct reading *how, const struct piece *piece, const struct composed_part *part, uint64_t first, uint64_t n,
     size_t size, uint8_t *y, struct err *err)
 {
     float x[OPERATION_FLOATS];
     n = num_min(n, OPERATION_FLOATS);
-    if (!composed_elements(m, piece, first, n, sizeof *x, (uint8_t *)x, err))
+    if (!composed_elements(how, piece, first, n, sizeof *x, (uint8_t *)x, err))
         return 0;
     operations_apply(part->op, part->nops, x, (size_t)n, part->copy && part->copy->dtype == DTYPE_F16);
     if (piece->to == DTYPE_F32)
         memcpy(y, x, (size_t)n * size);
     else
-        kernels_cast(m->p->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)x, (size_t)n);
+        kernels_cast(how->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)x, (size_t)n);
     if (piece->to == DTYPE_F16)
-        nonfinite_add(&m->b->values, piece->to, y, (size_t)n);
+        nonfinite_add(&how->b->values, piece->to, y, (size_t)n);
     return n;
 }
 
 /* Generates elements [first, first + count) of a composed tensor. */
 static bool
-composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+composed_bytes(const struct reading *how, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
     const struct composed *composed = piece->of.built->composed;
     bool operates = false;
     if (composed->n == 0 && piece->to != DTYPE_F32) {
-        kernels_cast(m->p->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)(composed->numbers + first), (size_t)count);
+        kernels_cast(how->kernels, DTYPE_F32, piece->to, y, (const uint8_t *)(composed->numbers + first), (size_t)count);
         return true;
     }
     for (size_t i = 0; i < composed->n && !operates; i++)
         operates = composed->part[i].nops != 0;
     if (!operates)
-        return composed_elements(m, piece, first, count, size, y, err);
+        return composed_elements(how, piece, first, count, size, y, err);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
         const struct composed_part *part = &composed->part[composed_find(composed, first)];
         n = num_min(count, composed_run_length(composed, first));
-        if (part->nops != 0 && (n = operate(m, piece, part, first, n, size, y, err)) == 0)
+        if (part->nops != 0 && (n = operate(how, piece, part, first, n, size, y, err)) == 0)
             return false;
-        if (part->nops == 0 && !composed_elements(m, piece, first, n, size, y, err))
+        if (part->nops == 0 && !composed_elements(how, piece, first, n, size, y, err))
             return false;
     }
     return true;
@@ -376,26 +383,26 @@ composed_bytes(const struct maker *m, const struct piece *piece, uint64_t first,
 
 /* Generates elements [first, first + count) of a COPY, VIEW or DECODE without its delta, as type `to`. */
 static bool
-source_run(const struct maker *m, const struct piece *piece, enum dtype to, uint64_t first, uint64_t count, uint8_t *y,
+source_run(const struct reading *how, const struct piece *piece, enum dtype to, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     size_t size = dtype_facts(to)->bytes;
     if (is_cast(piece, to))
-        return cast_run(m, piece, to, first, count, y, err);
+        return cast_run(how, piece, to, first, count, y, err);
     if (piece->kind == PIECE_COPY)
-        return change_run(m, piece->of.tensor, first, count, y, err);
+        return change_run(how, piece->of.tensor, first, count, y, err);
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
         const struct panel *panel = NULL;
         n = count;
-        if (panel_is_needed(piece) && !(panel = panels_take(m->panels, piece, first, m->b->in, err)))
+        if (panel_is_needed(piece) && !(panel = panels_take(how->panels, piece, first, how->b->in, err)))
             return false;
         bool ok = true;
         if (piece->kind == PIECE_VIEW)
             view_some(piece, panel, first, &n, y);
         else
-            ok = decode_some(m, piece, to, panel, first, &n, y, err);
+            ok = decode_some(how, piece, to, panel, first, &n, y, err);
         if (panel)
-            panels_release(m->panels, panel);
+            panels_release(how->panels, panel);
         if (!ok)
             return false;
     }
@@ -404,7 +411,7 @@ source_run(const struct maker *m, const struct piece *piece, enum dtype to, uint
 
 /* Argument of read_wide(). */
 struct wide_source {
-    const struct maker *m;
+    const struct reading *how;
     const struct piece *piece;
 };
 
@@ -415,10 +422,10 @@ read_wide(void *of, uint64_t first, size_t n, double *v, struct err *err)
     const struct wide_source *source = of;
     float *x = (float *)(v + n) - n;            /* the second half, so that widening in place does not overtake itself */
     if (piece_delta(source->piece)->from == DTYPE_F64)
-        return source_run(source->m, source->piece, DTYPE_F64, first, n, (uint8_t *)v, err);
-    if (!source_run(source->m, source->piece, DTYPE_F32, first, n, (uint8_t *)x, err))
+        return source_run(source->how, source->piece, DTYPE_F64, first, n, (uint8_t *)v, err);
+    if (!source_run(source->how, source->piece, DTYPE_F32, first, n, (uint8_t *)x, err))
         return false;
-    source->m->p->kernels->wide_from(v, x, n);
+    source->how->kernels->wide_from(v, x, n);
     return true;
 }
 
@@ -433,18 +440,18 @@ changed_values_add(struct changed_values *sum, const struct changed_values *more
 
 /* Adds the number of changed elements of a piece that are NaN or infinite. */
 static void
-count_changed(const struct maker *m, const struct piece *piece, uint64_t n)
+count_changed(const struct reading *how, const struct piece *piece, uint64_t n)
 {
     const struct changed_values found = { .n = n, .first = piece_input(piece, 0) };
     if (n != 0)
-        changed_values_add(&m->b->changed, &found);
+        changed_values_add(&how->b->changed, &found);
 }
 
 /* Like read_wide(), and sets w to the same elements in F32, if it is not NULL. */
 static bool
 read_before(struct wide_source *source, uint64_t first, size_t n, double *v, float *w, struct err *err)
 {
-    const struct kernels *k = source->m->p->kernels;
+    const struct kernels *k = source->how->kernels;
     if (!w || piece_delta(source->piece)->from == DTYPE_F64) {
         if (!read_wide(source, first, n, v, err))
             return false;
@@ -452,7 +459,7 @@ read_before(struct wide_source *source, uint64_t first, size_t n, double *v, flo
             k->wide_to(w, v, n);
         return true;
     }
-    if (!source_run(source->m, source->piece, DTYPE_F32, first, n, (uint8_t *)w, err))
+    if (!source_run(source->how, source->piece, DTYPE_F32, first, n, (uint8_t *)w, err))
         return false;
     k->wide_from(v, w, n);
     return true;
@@ -475,11 +482,11 @@ round_some(const struct kernels *k, enum dtype to, float *x, size_t n, void *out
 /* Rounds n changed elements to the type of a piece: to F32, then to a narrower type. Adds to the sums if there is `w`, the elements
  * before the change. */
 static void
-round_wide(const struct maker *m, const struct piece *piece, const double *v, float *w, struct shift_lanes *shift, size_t n,
+round_wide(const struct reading *how, const struct piece *piece, const double *v, float *w, struct shift_lanes *shift, size_t n,
     uint8_t *y)
 {
     enum { FEW = BLOCK_FEW };
-    const struct kernels *k = m->p->kernels;
+    const struct kernels *k = how->kernels;
     float x[FEW], out[FEW], was[FEW], now[FEW];
     const float *before, *after;
     size_t size = dtype_facts(piece->to)->bytes;
@@ -498,23 +505,23 @@ round_wide(const struct maker *m, const struct piece *piece, const double *v, fl
         if (piece->to != DTYPE_F64)
             memcpy(y, out, some * size);
         if (piece->to == DTYPE_F16)
-            nonfinite_add(&m->b->values, DTYPE_F16, y, some);
+            nonfinite_add(&how->b->values, DTYPE_F16, y, some);
     }
 }
 
 /* Returns true if the change of elements is added up. */
 static bool
-is_measured(const struct maker *m)
+is_measured(const struct reading *how)
 {
-    return m->measures && m->p->shifts && !m->p->bare;
+    return how->measures && how->p->shifts && how->what != READING_BARE;
 }
 
 /* Allocates the memory of a run that is changed; *w is that of its elements before the change, if the change is measured. */
 static bool
-find_wide(const struct maker *m, float **w, struct err *err)
+find_wide(const struct reading *how, float **w, struct err *err)
 {
-    struct workspace *b = m->b;
-    bool measured = is_measured(m);
+    struct workspace *b = how->b;
+    bool measured = is_measured(how);
     if (!b->wide)
         b->wide = malloc(BLOCK_WIDE * sizeof *b->wide);
     if (measured && !b->before)
@@ -525,80 +532,81 @@ find_wide(const struct maker *m, float **w, struct err *err)
 
 /* Returns true if the change can be made in the codes of the output. */
 static bool
-is_merged(const struct maker *m, const struct piece *piece)
+is_merged(const struct reading *how, const struct piece *piece)
 {
-    return piece_delta(piece)->merges && !m->p->bare && piece->kind != PIECE_DECODE && piece->to == DTYPE_BF16
+    return piece_delta(piece)->merges && how->what != READING_BARE && piece->kind != PIECE_DECODE && piece->to == DTYPE_BF16
         && piece_input(piece, 0)->dtype == DTYPE_BF16;
 }
 
 /* Generates elements [first, first + count) of a piece whose change is made in the codes of the output. */
 static bool
-merged_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
+merged_run(const struct reading *how, const struct piece *piece, uint64_t first, uint64_t count, uint8_t *y, struct err *err)
 {
     const struct delta *delta = piece_delta(piece);
-    struct lowrank_sums sums = { .shifts = is_measured(m) };
-    const struct delta_run run = { .k = m->p->kernels, .first = first, .n = (size_t)count, .codes = y, .sums = &sums };
-    if (!source_run(m, piece, DTYPE_BF16, first, count, y, err) || !delta->apply(delta, &run, err))
+    struct lowrank_sums sums = { .shifts = is_measured(how) };
+    const struct delta_run run = { .k = how->kernels, .first = first, .n = (size_t)count, .codes = y, .sums = &sums };
+    if (!source_run(how, piece, DTYPE_BF16, first, count, y, err) || !delta->apply(delta, &run, err))
         return false;
-    count_changed(m, piece, sums.beyond);
+    count_changed(how, piece, sums.beyond);
     lowrank_sums_end(&sums);
     if (sums.shifts)
-        shifts_add(m->p->shifts, delta, &sums.shift, count, delta->numel);
+        shifts_add(how->p->shifts, delta, &sums.shift, count, delta->numel);
     return true;
 }
 
 /* Generates elements [first, first + count) of a piece that has a delta. */
 static bool
-changed_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+changed_run(const struct reading *how, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
     const struct delta *delta = piece_delta(piece);
-    struct wide_source source = { m, piece };
+    struct wide_source source = { how, piece };
     const double most = piece->to == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
     float *w = NULL;
-    if (is_merged(m, piece))
-        return merged_run(m, piece, first, count, y, err);
-    if (!find_wide(m, &w, err))
+    if (is_merged(how, piece))
+        return merged_run(how, piece, first, count, y, err);
+    if (!find_wide(how, &w, err))
         return false;
     for (uint64_t n; count != 0; first += n, count -= n, y += n * size) {
         struct shift_lanes shift = { .moved = 0 };
         n = num_min(count, BLOCK_WIDE);
-        const struct delta_run run = { .k = m->p->kernels, .first = first, .n = (size_t)n, .v = m->b->wide, .read = read_wide,
+        const struct delta_run run = { .k = how->kernels, .first = first, .n = (size_t)n, .v = how->b->wide, .read = read_wide,
             .of = &source };
         if (!read_before(&source, first, (size_t)n, run.v, w, err))
             return false;
-        if (!m->p->bare && !delta->apply(delta, &run, err))
+        if (how->what != READING_BARE && !delta->apply(delta, &run, err))
             return false;
-        if (!m->p->bare)
-            count_changed(m, piece, m->p->kernels->wide_beyond(run.v, (size_t)n, most));
-        round_wide(m, piece, run.v, w, &shift, (size_t)n, y);
+        if (how->what != READING_BARE)
+            count_changed(how, piece, how->kernels->wide_beyond(run.v, (size_t)n, most));
+        round_wide(how, piece, run.v, w, &shift, (size_t)n, y);
         if (w)
-            shifts_add(m->p->shifts, delta, &shift, n, delta->numel);
+            shifts_add(how->p->shifts, delta, &shift, n, delta->numel);
     }
     return true;
 }
 
 /* Generates elements [first, first + count) of a piece that consists of elements. */
 static bool
-element_run(const struct maker *m, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
+element_run(const struct reading *how, const struct piece *piece, uint64_t first, uint64_t count, size_t size, uint8_t *y,
     struct err *err)
 {
     if (piece->kind == PIECE_COMPOSED)
-        return composed_bytes(m, piece, first, count, size, y, err);
+        return composed_bytes(how, piece, first, count, size, y, err);
     if (piece->kind == PIECE_REPACK)
-        return repack_run(m, piece->of.repack, first, count, y, err);
-    return piece_delta(piece) ? changed_run(m, piece, first, count, size, y, err)
-        : source_run(m, piece, piece->to, first, count, y, err);
+        return repack_run(how, piece->of.repack, first, count, y, err);
+    return piece_delta(piece) ? changed_run(how, piece, first, count, size, y, err)
+        : source_run(how, piece, piece->to, first, count, y, err);
 }
 
 /* Generates bytes [from, to) of a piece that consists of elements of `size` bytes; the first and the last may be partial. */
 static bool
-element_bytes(const struct maker *m, const struct piece *piece, size_t size, uint64_t from, uint64_t to, uint8_t *y,
+element_bytes(const struct reading *how, const struct piece *piece, size_t size, uint64_t from, uint64_t to, uint8_t *y,
     struct err *err)
 {
     _Alignas(8) uint8_t one[ELEM_MAX];
     if (from % size != 0) {                     /* it counts in the block where it starts */
-        const struct maker rest = { m->p, m->panels, m->b, false };
+        struct reading rest = *how;
+        rest.measures = false;
         uint64_t skip = from % size, n = num_min(size - skip, to - from);
         if (!element_run(&rest, piece, from / size, 1, size, one, err))
             return false;
@@ -607,11 +615,11 @@ element_bytes(const struct maker *m, const struct piece *piece, size_t size, uin
         from += n;
     }
     uint64_t whole = (to - from) / size, rest = (to - from) % size;
-    if (whole != 0 && !element_run(m, piece, from / size, whole, size, y, err))
+    if (whole != 0 && !element_run(how, piece, from / size, whole, size, y, err))
         return false;
     if (rest == 0)
         return true;
-    if (!element_run(m, piece, from / size + whole, 1, size, one, err))
+    if (!element_run(how, piece, from / size + whole, 1, size, one, err))
         return false;
     memcpy(y + whole * size, one, (size_t)rest);
     return true;
@@ -619,7 +627,7 @@ element_bytes(const struct maker *m, const struct piece *piece, size_t size, uin
 
 /* Generates bytes [from, to) of a piece. */
 static bool
-piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+piece_bytes(const struct reading *how, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
     const struct tensor *t = piece_input(piece, 0);
     switch (piece->kind) {
@@ -632,15 +640,15 @@ piece_bytes(const struct maker *m, const struct piece *piece, uint64_t from, uin
     case PIECE_LATE:
         return true;
     case PIECE_ENCODE:
-        return encoder_bytes(m->p, m->panels, m->b, piece, from, to, y, err);
+        return encoder_bytes(how, piece, from, to, y, err);
     case PIECE_COPY:
         if (!is_changed(t) && !is_cast(piece, piece->to) && !piece_delta(piece))
-            return read_once(m, t, from, y, to - from, err);
+            return read_once(how, t, from, y, to - from, err);
         break;
     default:
         break;
     }
-    return element_bytes(m, piece, piece_size(piece), from, to, y, err);
+    return element_bytes(how, piece, piece_size(piece), from, to, y, err);
 }
 
 /* Fails if one of n floats is NaN or infinite. */
@@ -664,34 +672,33 @@ all_finite(const struct kernels *k, const struct piece *elements, uint64_t first
 }
 
 bool
-block_floats(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *elements,
-    uint64_t first, size_t n, float *x, struct err *err)
+block_floats(const struct reading *how, const struct piece *elements, uint64_t first, size_t n, float *x, struct err *err)
 {
-    const struct maker m = { p, panels, b, false };
     size_t size = dtype_facts(elements->to)->bytes, step = elements->to == DTYPE_F32 ? n : BLOCK_SPARE / size;
     for (size_t done = 0, now; done < n; done += now) {
         now = (size_t)num_min(n - done, step);
-        uint8_t *y = elements->to == DTYPE_F32 ? (uint8_t *)(x + done) : b->spare;
-        if (!element_run(&m, elements, first + done, now, size, y, err))
+        uint8_t *y = elements->to == DTYPE_F32 ? (uint8_t *)(x + done) : how->b->spare;
+        if (!element_run(how, elements, first + done, now, size, y, err))
             return false;
         if (elements->to != DTYPE_F32)
-            p->kernels->widen[elements->to](x + done, y, now);
+            how->kernels->widen[elements->to](x + done, y, now);
     }
-    return p->nonfinite_ok || all_finite(p->kernels, elements, first, x, n, err);
+    return how->nonfinite || all_finite(how->kernels, elements, first, x, n, err);
 }
 
 bool
 block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,
     struct err *err)
 {
-    const struct maker m = { p, panels, b, true };
+    const struct reading how = { .p = p, .panels = panels, .b = b, .kernels = p->kernels, .nonfinite = p->nonfinite_ok,
+        .measures = true };
     uint8_t *y = b->out;
     for (size_t i = from < to ? pieces_find(p->pieces, from) : 0; from < to; i++) {
         const struct piece *piece = pieces_at(p->pieces, i);
         uint64_t end = num_min(to, piece->at + piece->nbytes);
         if (from >= end)
             continue;           /* no bytes */
-        if (!piece_bytes(&m, piece, from - piece->at, end - piece->at, y, err))
+        if (!piece_bytes(&how, piece, from - piece->at, end - piece->at, y, err))
             return false;
         y += end - from;
         from = end;

@@ -31,6 +31,25 @@ struct workspace {
     struct changed_values changed;
 };
 
+/* What elements are read as. */
+enum reading_what {
+    READING_VALUES,
+    READING_BARE,               /* their values without deltas */
+    READING_HINTS,              /* what the kernels of a hint yield (kernel/hints.h) */
+    READING_FACTORS             /* what a hint yields that takes no notice of codes */
+};
+
+/* How one worker reads elements. All pointers are borrowed. */
+struct reading {
+    const struct pipeline *p;
+    struct panels *panels;
+    struct workspace *b;
+    const struct kernels *kernels;      /* those of the job, or of a hint */
+    enum reading_what what;
+    bool nonfinite;                     /* NaN and infinity are no errors */
+    bool measures;                      /* the elements are bytes of the output: their change counts. Only within block.c */
+};
+
 /* The window holds all codes of a block of BF16 output: at most 292 bytes per 256 elements, plus scales. It is also the read
  * buffer for panels. */
 enum { BLOCK_WINDOW = 320 << 10, BLOCK_SPARE = 64 << 10 };
@@ -44,9 +63,8 @@ void changed_values_add(struct changed_values *sum, const struct changed_values 
 bool workspace_init(struct workspace *b, size_t block, struct err *err);        /* `block`: bytes per block */
 void workspace_clear(struct workspace *b);
 
-/* Reads elements [first, first + n) of a piece as floats. Fails with ERR_MALFORMED for NaN or infinity. */
-bool block_floats(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *elements,
-    uint64_t first, size_t n, float *x, struct err *err);
+/* Reads elements [first, first + n) of a piece as floats. Fails with ERR_MALFORMED for NaN or infinity, unless how->nonfinite. */
+bool block_floats(const struct reading *how, const struct piece *elements, uint64_t first, size_t n, float *x, struct err *err);
 
 /* Generates output bytes [from, to), at most one block, in b->out. Skips the bytes of LATE pieces. */
 bool block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,

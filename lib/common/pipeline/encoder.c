@@ -20,9 +20,7 @@ struct shadow {
 
 /* Reader of the elements for one call. */
 struct encoder_reader {
-    const struct pipeline *p;
-    struct panels *panels;
-    struct workspace *b;
+    struct reading how;                 /* with or without the change of the elements */
     const struct piece *elements;
     const struct piece *const *fused;   /* for a survey: those of struct encoded, or NULL */
     bool compares;                      /* elements and their decoded values are compared */
@@ -59,21 +57,27 @@ wanted(const struct exact_terms *exact)
     }
 }
 
+/* Reads what a hint yields for elements [first, first + n), as floats. */
+static bool
+read_hint(const struct encoder_reader *r, enum hint hint, uint64_t first, size_t n, float *x, struct err *err)
+{
+    bool factors = hint == HINT_SCALE || hint == HINT_TERM || hint == HINT_ZERO || hint == HINT_FIRST;
+    struct reading how = r->how;
+    how.kernels = &r->exact->hints[hint];
+    how.what = factors ? READING_FACTORS : READING_HINTS;
+    how.nonfinite = true;
+    return block_floats(&how, r->elements, first, n, x, err);
+}
+
 /* Reads the hints of elements that go to x. */
 static bool
 read_hints(const struct encoder_reader *r, uint64_t first, size_t count, const float *x, struct err *err)
 {
     unsigned set = wanted(r->exact);
-    size_t at = (size_t)(x - r->b->floats);
-    struct pipeline own = *r->p;
-    own.hinting = own.nonfinite_ok = true;
-    for (unsigned hint = 0; hint < HINTS; hint++) {
-        own.kernels = &r->p->hints[hint];
-        own.codeless = hint == HINT_SCALE || hint == HINT_TERM || hint == HINT_ZERO;
-        if (set >> hint & 1 && !block_floats(&own, r->panels, r->b, r->elements, first, count,
-            r->b->hints + hint * ENCODE_FLOATS + at, err))
+    size_t at = (size_t)(x - r->how.b->floats);
+    for (unsigned hint = 0; hint < HINTS; hint++)
+        if (set >> hint & 1 && !read_hint(r, hint, first, count, r->how.b->hints + hint * ENCODE_FLOATS + at, err))
             return false;
-    }
     return true;
 }
 
@@ -94,16 +98,13 @@ move_grains(const struct encoder_reader *r, const struct encoding *e, struct enc
 {
     const struct encode_part *p = &e->part[part];
     uint64_t done = 0, numel = e->rows * e->cols, step = num_max(1, ENCODE_MOVED / p->elems);
-    float *pack = r->b->hints + HINT_PACK * ENCODE_FLOATS;
-    struct pipeline own = *r->p;
-    own.hinting = own.nonfinite_ok = true;
-    own.kernels = &r->p->hints[HINT_PACK];
+    float *pack = r->how.b->hints + HINT_PACK * ENCODE_FLOATS;
     run->hints.pack = pack;
     for (uint64_t n; done < count; done += n) {
         uint64_t at = (first + done) * p->elems;
         n = num_min(step, count - done);
         run->n = (size_t)num_min(n * p->elems, numel - at);
-        if (!block_floats(&own, r->panels, r->b, r->elements, at, run->n, pack, err)
+        if (!read_hint(r, HINT_PACK, at, run->n, pack, err)
             || !e->encoder->move(e, run, part, first + done, n, y ? y + done * p->grain : NULL))
             break;
     }
@@ -116,12 +117,9 @@ static bool
 read_scales(void *of, uint64_t first, size_t count, const float *x, struct err *err)
 {
     const struct encoder_reader *r = of;
-    size_t at = (size_t)(x - r->b->floats);
-    struct pipeline own = *r->p;
-    own.hinting = own.codeless = own.nonfinite_ok = true;
-    own.kernels = &r->p->hints[HINT_FIRST];
+    size_t at = (size_t)(x - r->how.b->floats);
     return wanted(r->exact) >> HINT_SCALE & 1
-        && block_floats(&own, r->panels, r->b, r->elements, first, count, r->b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
+        && read_hint(r, HINT_FIRST, first, count, r->how.b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
 }
 
 /* Implements read() of struct encode_run. */
@@ -129,28 +127,24 @@ static bool
 read_floats(void *of, uint64_t first, size_t count, float *x, struct err *err)
 {
     const struct encoder_reader *r = of;
-    struct pipeline own = *r->p;
-    if (r->exact && !read_hints(r, first, count, x, err))
-        return false;
-    own.nonfinite_ok = own.nonfinite_ok || r->exact;        /* solvers refuse such values, with a witness */
-    return block_floats(&own, r->panels, r->b, r->elements, first, count, x, err);
+    return (!r->exact || read_hints(r, first, count, x, err)) && block_floats(&r->how, r->elements, first, count, x, err);
 }
 
 /* Reads elements in F32, with or without the change, to a place in b->shown. Returns NULL on failure. */
 static const float *
 read_wide(struct encoder_reader *r, bool bare, uint64_t first, size_t n)
 {
-    struct pipeline own = *r->p;
-    struct workspace *b = r->b;
-    own.bare = bare;
-    own.nonfinite_ok = true;
+    struct reading how = r->how;
+    struct workspace *b = how.b;
+    how.what = bare ? READING_BARE : READING_VALUES;
+    how.nonfinite = true;
     if (!b->shown && (b->shown = malloc(2 * ENCODE_FLOATS * sizeof *b->shown)) == NULL) {
         err_memory(&r->failed, 2 * ENCODE_FLOATS * sizeof *b->shown);
         return NULL;
     }
     float *x = b->shown + (bare ? ENCODE_FLOATS : 0);
     const struct changed_values counted = b->changed;
-    bool ok = block_floats(&own, r->panels, b, r->wide ? r->wide : r->elements, first, n, x, &r->failed);
+    bool ok = block_floats(&how, r->wide ? r->wide : r->elements, first, n, x, &r->failed);
     b->changed = counted;                       /* the encoder reads them, too */
     return ok ? x : NULL;
 }
@@ -183,19 +177,20 @@ compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
 {
     struct encoder_reader *r = of;
     struct shadow *s = r->shadow;
-    const struct kernels *k = r->p->kernels;
+    const struct kernels *k = r->how.kernels;
+    bool bare = r->how.what == READING_BARE;
     r->compared += n;
     if (r->loss)
         k->loss(r->loss, x, back, n);
     if (!r->shift)
         return;
-    const float *w = !s || r->p->bare ? read_wide(r, true, first, n) : NULL;
-    const float *v = r->p->bare ? NULL : r->wide ? read_wide(r, false, first, n) : x;
+    const float *w = !s || bare ? read_wide(r, true, first, n) : NULL;
+    const float *v = bare ? NULL : r->wide ? read_wide(r, false, first, n) : x;
     if (r->failed.kind != ERR_NONE)
         return;
     if (!s)
         k->shift(r->shift, w, v, w, back, n);
-    else if (!r->p->bare)
+    else if (!bare)
         shadow_add(s, v, back, n, &r->failed);
     else if (s->n - s->at >= n) {
         k->shift(r->shift, w, s->x + s->at, back, s->back + s->at, n);
@@ -211,7 +206,7 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
     struct encoder_reader *r = of;
     enum exact_level level = r->exact->level;
     const enum dtype type = level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32;
-    bool differs = level != EXACT_REAL && !r->p->kernels->same_rounded(type, x, back, n);
+    bool differs = level != EXACT_REAL && !r->how.kernels->same_rounded(type, x, back, n);
     for (size_t i = 0; differs && i < n; i++) {
         float near = rounded(type, x[i]);
         if (!(near == rounded(type, back[i]) && near - near == 0) && x[i] != back[i] && first + i < r->wrong)
@@ -223,21 +218,21 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
 static const float *
 hint_of(const struct encoder_reader *r, enum hint hint)
 {
-    return wanted(r->exact) >> hint & 1 ? r->b->hints + hint * ENCODE_FLOATS : NULL;
+    return wanted(r->exact) >> hint & 1 ? r->how.b->hints + hint * ENCODE_FLOATS : NULL;
 }
 
 static struct encode_run
 lend(struct encoder_reader *r, const float *facts)
 {
     if (r->exact)
-        return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
-            .compare = prove, .back = r->b->floats + ENCODE_FLOATS, .room = r->b->floats + 2 * ENCODE_FLOATS,
-            .hints = { .base = r->b->floats, .scale = hint_of(r, HINT_SCALE), .term = hint_of(r, HINT_TERM),
+        return (struct encode_run){ .kernels = r->how.kernels, .read = read_floats, .of = r, .facts = facts, .x = r->how.b->floats,
+            .compare = prove, .back = r->how.b->floats + ENCODE_FLOATS, .room = r->how.b->floats + 2 * ENCODE_FLOATS,
+            .hints = { .base = r->how.b->floats, .scale = hint_of(r, HINT_SCALE), .term = hint_of(r, HINT_TERM),
                 .zero = hint_of(r, HINT_ZERO), .unit = hint_of(r, HINT_UNIT), .code = hint_of(r, HINT_CODE), .fail = &r->fail,
                 .way = r->way, .scales = read_scales } };
-    return (struct encode_run){ .kernels = r->p->kernels, .read = read_floats, .of = r, .facts = facts, .x = r->b->floats,
-        .compare = r->compares ? compare : NULL, .back = r->b->floats + ENCODE_FLOATS,
-        .room = r->b->floats + 2 * ENCODE_FLOATS };
+    return (struct encode_run){ .kernels = r->how.kernels, .read = read_floats, .of = r, .facts = facts, .x = r->how.b->floats,
+        .compare = r->compares ? compare : NULL, .back = r->how.b->floats + ENCODE_FLOATS,
+        .room = r->how.b->floats + 2 * ENCODE_FLOATS };
 }
 
 /* Implements struct surveyor: surveys a region of a weight, or of one of several fused weights. */
@@ -318,7 +313,7 @@ static bool
 cut_grain(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t number, uint32_t from, uint32_t to,
     uint8_t *y, struct err *err)
 {
-    struct grain *g = &r->b->grain;
+    struct grain *g = &r->how.b->grain;
     uint32_t size = of->encoding->part[of->part].grain;
     bool kept = g->encoding == of->encoding && g->part == of->part && g->number == number;
     if (g->room < size) {
@@ -365,7 +360,7 @@ measured(const struct encoder_reader *r, const struct encoded *of)
 {
     const struct delta *delta = NULL;
     const struct piece *piece;
-    for (size_t i = 0; r->p->shifts && !r->exact && !delta && (piece = piece_component(of->elements, i)) != NULL; i++)
+    for (size_t i = 0; r->how.p->shifts && !r->exact && !delta && (piece = piece_component(of->elements, i)) != NULL; i++)
         delta = piece_delta(piece);
     return delta;
 }
@@ -373,25 +368,23 @@ measured(const struct encoder_reader *r, const struct encoded *of)
 /* Encodes the elements of a run without their change and compares the values with those of the encoded run. The grain that is kept
  * for the next block is not of these. */
 static bool
-shadow_compare(struct encoder_reader *r, const struct encoded *of, uint64_t from, uint64_t to, struct err *err)
+shadow_compare(const struct encoder_reader *r, const struct encoded *of, uint64_t from, uint64_t to, struct err *err)
 {
-    struct pipeline own = *r->p;
     const struct encoding *e = of->encoding;
     const float *facts = e->facts;
-    own.bare = true;
-    own.losses = NULL;
-    own.surveys = r->p->bare_surveys;
+    struct surveys *surveys = r->how.p->bare_surveys;
     struct encoder_reader bare = *r;
-    bare.p = &own;
+    bare.how.what = READING_BARE;
     bare.loss = NULL;
     bare.compared = 0;
     uint8_t *y = malloc((size_t)(to - from) + 1);
-    bool ok = (y || err_memory(err, to - from)) && (e->nfacts == 0 || facts || (facts = encoder_facts(&own, r->panels, r->b, of, err)));
-    r->b->grain.encoding = NULL;
+    bool ok = (y || err_memory(err, to - from))
+        && (e->nfacts == 0 || facts || (facts = encoder_facts(&bare.how, of, surveys, err)) != NULL);
+    r->how.b->grain.encoding = NULL;
     ok = ok && make(&bare, of, facts, from, to, y, err) && (bare.failed.kind == ERR_NONE || (*err = bare.failed, false));
-    r->b->grain.encoding = NULL;
+    r->how.b->grain.encoding = NULL;
     if (facts && facts != e->facts)
-        surveys_release(own.surveys, facts);
+        surveys_release(surveys, facts);
     free(y);
     return ok;
 }
@@ -401,10 +394,11 @@ static bool
 make_counted(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t at, uint64_t from, uint64_t to,
     uint8_t *y, struct err *err)
 {
+    const struct pipeline *p = r->how.p;
     const struct delta *delta = measured(r, of);
     const struct encoding *e = of->encoding;
     struct shadow shadow = { .n = 0 };
-    bool losses = r->p->losses && !e->exact, ok = true;
+    bool losses = p->losses && !e->exact, ok = true;
     r->compares = losses || delta;
     r->wide = of->wide;
     if (!r->compares)
@@ -413,59 +407,77 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
     for (uint64_t end; ok && from < to; y += end - from, from = end) {
         struct loss_lanes loss = { .distance = { 0 } };
         struct shift_lanes shift = { .moved = 0 };
-        end = num_min(to, (at + from - r->p->from) / PIPELINE_BLOCK * PIPELINE_BLOCK + PIPELINE_BLOCK + r->p->from - at);
+        end = num_min(to, (at + from - p->from) / PIPELINE_BLOCK * PIPELINE_BLOCK + PIPELINE_BLOCK + p->from - at);
         r->loss = losses ? &loss : NULL;
         r->shift = delta ? &shift : NULL;
-        r->shadow = delta && shifts_again(r->p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
+        r->shadow = delta && shifts_again(p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
         r->compared = shadow.n = shadow.at = 0;
         ok = make(r, of, facts, from, end, y, err) && (r->failed.kind == ERR_NONE || (*err = r->failed, false))
             && (!r->shadow || r->compared == 0 || shadow_compare(r, of, from, end, err));
         if (ok && r->compared != 0 && r->loss)
-            losses_add(r->p->losses, e, &loss, r->compared);
+            losses_add(p->losses, e, &loss, r->compared);
         if (ok && r->compared != 0 && delta)
-            shifts_add(r->p->shifts, delta, &shift, r->compared, e->rows * e->cols);
+            shifts_add(p->shifts, delta, &shift, r->compared, e->rows * e->cols);
     }
     free(shadow.x);
     free(shadow.back);
     return ok;
 }
 
-const float *
-encoder_facts(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct encoded *of, struct err *err)
+/* Solvers of an exact encoding refuse NaN and infinity themselves, with a witness. */
+static struct encoder_reader
+reader_of(const struct reading *how, const struct encoded *of)
 {
-    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .fused = of->fused,
-        .exact = of->encoding->exact };
+    struct encoder_reader r = { .how = *how, .elements = of->elements, .exact = of->encoding->exact };
+    r.how.measures = false;             /* the elements are no output */
+    r.how.nonfinite = how->nonfinite || r.exact;
+    return r;
+}
+
+const float *
+encoder_facts(const struct reading *how, const struct encoded *of, struct surveys *surveys, struct err *err)
+{
+    struct encoder_reader r = reader_of(how, of);
     const struct surveyor by = { survey_region, &r };
     const struct encoding *e = of->fused ? &of->encoding->fused->all : of->encoding;
-    return find_room(b, of->encoding, err) ? surveys_take(p->surveys, e, &by, err) : NULL;
+    r.fused = of->fused;
+    return find_room(how->b, of->encoding, err) ? surveys_take(surveys, e, &by, err) : NULL;
 }
 
 bool
-encoder_bytes(const struct pipeline *p, struct panels *panels, struct workspace *b, const struct piece *piece,
-    uint64_t from, uint64_t to, uint8_t *y, struct err *err)
+encoder_bytes(const struct reading *how, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
     const struct encoded *of = piece->of.encoded;
     const struct encoding *e = of->encoding;
-    struct encoder_reader r = { .p = p, .panels = panels, .b = b, .elements = of->elements, .exact = e->exact };
+    struct surveys *surveys = how->p->surveys;
+    struct encoder_reader r = reader_of(how, of);
     if (e->part[of->part].bytes) {
         memcpy(y, e->part[of->part].bytes + from, (size_t)(to - from));
         return true;
     }
     const float *facts = e->facts;
-    if (!find_room(b, e, err) || (e->nfacts != 0 && !facts && !(facts = encoder_facts(p, panels, b, of, err))))
+    if (!find_room(how->b, e, err) || (e->nfacts != 0 && !facts && !(facts = encoder_facts(how, of, surveys, err))))
         return false;
     bool ok = make_counted(&r, of, facts, piece->at, from, to, y, err);
     if (facts != e->facts)
-        surveys_release(p->surveys, facts);
+        surveys_release(surveys, facts);
     return ok;
+}
+
+static struct encoder_reader
+reader_of_trial(const struct encoder_trial *t, struct workspace *b, enum exact_way *way)
+{
+    const struct reading how = { .p = t->p, .panels = t->panels, .b = b, .kernels = t->p->kernels };
+    struct encoder_reader r = reader_of(&how, &t->of);
+    r.way = way;
+    return r;
 }
 
 bool
 encoder_survey(const struct encoder_trial *t, struct workspace *b, uint64_t region, float *facts, struct exact_fail *fail,
     enum exact_way *way, struct err *err)
 {
-    struct encoder_reader r = { .p = t->p, .panels = t->panels, .b = b, .elements = t->of.elements, .exact = t->of.encoding->exact,
-        .way = way };
+    struct encoder_reader r = reader_of_trial(t, b, way);
     if (!find_room(b, t->of.encoding, err))
         return false;
     const struct encode_run run = lend(&r, NULL);
@@ -481,7 +493,7 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
     const struct encoding *e = t->of.encoding;
     const struct encode_part *part = &e->part[t->of.part];
     uint64_t numel = e->rows * e->cols;
-    struct encoder_reader r = { .p = t->p, .panels = t->panels, .b = b, .elements = t->of.elements, .exact = e->exact, .way = way };
+    struct encoder_reader r = reader_of_trial(t, b, way);
     if (!find_room(b, e, err))
         return false;
     struct encode_run run = lend(&r, t->facts);

@@ -50,13 +50,9 @@ struct pipeline {
     bool nonfinite_ok;                  /* encode NaN and infinity as the reference does */
     struct losses *losses;              /* accumulates the quantization error, or NULL; borrowed */
     struct shifts *shifts;              /* accumulates how deltas show in the output, or NULL; borrowed */
-    bool bare;                          /* deltas change nothing; only within encoder.c */
     struct verify *verify;              /* set during a run */
     struct surveys *surveys;            /* set during a run, for quantizing */
-    struct surveys *bare_surveys;       /* likewise, of values without their deltas, if shifts_again() */
-    const struct kernels *hints;        /* for exact encodings: a set for each enum hint; borrowed, or NULL */
-    bool hinting;                       /* the kernels yield hints, not values; only within encoder.c */
-    bool codeless;                      /* hinting, and they take no notice of codes */
+    struct surveys *bare_surveys;       /* set during a run, for values without their deltas, if shifts_again() */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to those of the pieces */
     size_t nhooks;
     struct changed_values changed;      /* out: values of changed weights that are NaN or infinite */
