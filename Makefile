@@ -138,7 +138,7 @@ $(obj)/%.o: %.c Makefile $(libraries)
 
 $(obj)/families.c: lib/package/family-table $(families)
 	@mkdir -p $(@D)
-	sh lib/package/family-table hf/family/builtin.h family_text $(families) >$@.new && mv $@.new $@
+	sh lib/package/family-table family/builtin.h family_text $(families) >$@.new && mv $@.new $@
 
 $(obj)/module_names.c: lib/package/family-table $(names)
 	@mkdir -p $(@D)

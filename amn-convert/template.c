@@ -1,7 +1,7 @@
 #include "template.h"
 
 #include "cli/progress.h"
-#include "hf/family/template.h"
+#include "family/template.h"
 
 static bool
 print(const struct command *cmd, const char *directory, struct err *err)

@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "hf/family/builtin.h"
-#include "hf/family/scope.h"
+#include "family/builtin.h"
+#include "family/scope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

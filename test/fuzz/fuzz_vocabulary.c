@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "hf/model.h"
+#include "family/hf_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

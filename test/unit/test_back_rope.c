@@ -1,10 +1,10 @@
-/* hf/back/llama3: settings from frequency factors, which another implementation of the formula makes. */
+/* family/back_llama3: settings from frequency factors, which another implementation of the formula makes. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/real.h"
 #include "check.h"
-#include "hf/back/rope.h"
+#include "family/back_rope.h"
 
 enum { PAIRS = 64 };
 

@@ -1,11 +1,11 @@
-/* hf/family: all built-in families, expressions, and each error of a family file with its line. */
+/* family: all built-in families, expressions, and each error of a family file with its line. */
 #include <stdio.h>
 #include <string.h>
 
 #include "check.h"
-#include "hf/family/builtin.h"
-#include "hf/family/pattern.h"
-#include "hf/family/scope.h"
+#include "family/builtin.h"
+#include "family/pattern.h"
+#include "family/scope.h"
 
 /* --- the built-in families */
 

@@ -1,13 +1,13 @@
-/* hf/family: rows of random verbs, forwards and back. A source whose elements are numbered goes through
- * family_rows_choose(), the outputs go through family_back_choose(), and each element must be where it was. Then the order of stacks, and errors. */
+/* family: rows of random verbs, forwards and back. A source whose elements are numbered goes through
+ * family_rows_choose(), the outputs go through back_rows_choose(), and each element must be where it was. Then the order of stacks, and errors. */
 #include "check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hf/family/back.h"
-#include "hf/family/name_index.h"
+#include "family/back_rows.h"
+#include "family/name_index.h"
 
 enum { RANK = 5, MOST = 4096, OUTPUTS = 8, TEXT = 4096 };
 
@@ -123,7 +123,7 @@ choose(struct choice *choice, struct row_store *s, const char *text, bool back, 
         return false;
     struct scope scope = { .family = family, .config = config, .mtp = true };
     const struct family_tensors how = { .family = family, .scope = &scope, .model = &model, .matrices = DTYPE_F32 };
-    bool ok = back ? family_back_choose(choice, &how, err) : family_rows_choose(choice, &how, err);
+    bool ok = back ? back_rows_choose(choice, &how, err) : family_rows_choose(choice, &how, err);
     family_free(family);
     return ok;
 }
@@ -438,7 +438,7 @@ check_values(void)
     struct model model = { .catalog = s.catalog };
     struct scope scope = { .family = family, .config = config, .keys = keys, .mtp = true };
     const struct family_tensors how = { .family = family, .scope = &scope, .model = &model, .matrices = DTYPE_BF16 };
-    CHECK(family_back_choose(&choice, &how, &err) && scope.keys == keys);
+    CHECK(back_rows_choose(&choice, &how, &err) && scope.keys == keys);
     static const char *const names[] = { "n.weight", "x.0.b", "x.1.b", "x.a" };
     static const enum dtype types[] = { DTYPE_BF16, DTYPE_BF16, DTYPE_F32, DTYPE_BF16 };
     static const float numbers[] = { 0, 2, 0.1f, 1.5f };

@@ -1,4 +1,4 @@
-/* hf/config: keys and factors against the output of llama.cpp's converter for the configs of test/corpus/hf-configs.json
+/* family/config: keys and factors against the output of llama.cpp's converter for the configs of test/corpus/hf-configs.json
  * (test/peers/make-hf-configs.py), and broken texts. usage: test_hf_config [FILE] */
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/tree.h"
 #include "check.h"
-#include "hf/family/config.h"
+#include "family/config.h"
 #include "sha256.h"
 
 enum { FILE_TYPE = 32, MUTATIONS = 40 };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hf/model.h"
+#include "family/hf_model.h"
 #include "sha256.h"
 
 #define CORPUS "test/corpus/hf"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "hf/back/back.h"
+#include "family/back.h"
 
 /* A tensor of the base, for finding it by its data. */
 struct stored {

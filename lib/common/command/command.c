@@ -6,10 +6,10 @@
 
 #include "cli/progress.h"
 #include "model/merge.h"
-#include "hf/back/back.h"
+#include "family/back.h"
 #include "hf/config_text.h"
 #include "hf/folder.h"
-#include "hf/model.h"
+#include "family/hf_model.h"
 #include "command/budget.h"
 #include "command/exact.h"
 #include "command/imatrix.h"

@@ -9,7 +9,7 @@
 
 #include "adapter/adapter.h"
 #include "cli/options.h"
-#include "hf/model.h"
+#include "family/hf_model.h"
 #include "output/model_dir.h"
 #include "output/split_files.h"
 #include "plan/byte_range.h"

@@ -7,7 +7,7 @@
 #include "catalog/catalog.h"
 #include "cli/tools.h"
 #include "encode/encode.h"
-#include "hf/family/family.h"
+#include "family/family.h"
 
 /* Prints one name. bits: of an element, or 0 if that does not apply. exact: only --exact takes the name. */
 static void

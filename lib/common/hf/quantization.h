@@ -1,4 +1,7 @@
-/* quantization: quantization_config of an output directory with quantized weights. */
+/* hf: facts about Hugging Face model directories: their files (folder.h), the values in them (member.h), and what loaders
+ * expect of quantized weights. Translates no model and knows no program options.
+ *
+ * quantization: quantization_config of an output directory with quantized weights. */
 #ifndef HF_QUANTIZATION_H
 #define HF_QUANTIZATION_H
 

@@ -1,0 +1,74 @@
+/* back_priv: the sources of a directory while they are collected from the tensors of a GGUF file. */
+#ifndef FAMILY_BACK_PRIV_H
+#define FAMILY_BACK_PRIV_H
+
+#include "family/back_rows.h"
+#include "family/rows_priv.h"
+
+/* The rows of one HF name: they take parts of one source. */
+struct back_group {
+    uint32_t first;             /* row */
+    uint32_t nrows;
+};
+
+/* A row on the way back. */
+struct back_row {
+    uint32_t group;
+    uint32_t next;              /* the next row of the group, or UINT32_MAX */
+    uint64_t shift;             /* the number in the GGUF name minus the layer */
+};
+
+/* A tensor of the GGUF file. */
+struct back_tensor {
+    bool taken;
+    bool read, exact;           /* exact: the element type holds its values, if `read` */
+};
+
+struct back_work {
+    const struct family_tensors *how;
+    const struct model_family *family;
+    struct scope *scope;
+    struct catalog *memory;
+    struct family_sources *tensors;
+    struct name_index *index;   /* of rows, by GGUF name */
+    struct back_tensor *state;  /* of tensors; owned */
+    struct back_row *row;       /* of family->rows; owned */
+    struct back_group *group;   /* ngroups of them; owned */
+    size_t ngroups;
+    struct chosen *out;         /* nout of them; owned until moved to the choice */
+    size_t nout, room;
+    uint64_t main;
+    uint64_t ntowers[5];        /* tensors left out, by prefix */
+    struct rows_unknown unknown, incomplete;   /* tensors without a row; and those whose row lacks others */
+    bool kept;                  /* blocks come back as codes and scales */
+    json_t *keys;               /* of the GGUF file; borrowed, or NULL */
+};
+
+/* Returns a place for another output, which becomes one when w->nout is increased; NULL with ERR_MEMORY. */
+struct chosen *back_new(struct back_work *w, struct err *err);
+
+/* Adds the tensors of one number that keys have. */
+bool back_add_values(struct back_work *w, struct err *err);
+
+/* Makes one source: `tensor` are the GGUF tensors of the n rows in `row`. `x` is the number of the expert if the rows stack.
+ * `stack` is the number of experts, or 0. */
+struct back_source {
+    const uint32_t *row;
+    const struct family_source *const *tensor;
+    size_t n;
+    uint64_t b, x, stack;
+};
+
+enum back_form { BACK_ELEMENTS, BACK_CODES, BACK_SCALES };       /* codes, scales: of MXFP4 blocks that are kept */
+
+bool back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, enum back_form form,
+    struct err *err);
+
+/* Returns true if a tensor is of blocks that rows with the tag `kept` take. */
+bool back_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept);
+
+/* Sets *dtype to the type of a source: the element type, or F32 if that would change values of the tensor. */
+bool back_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op,
+    size_t nops, struct err *err);
+
+#endif

@@ -1,0 +1,103 @@
+/* Tensors of one number that a GGUF file has as a key: made again for the keys whose expression is value("NAME", rank). */
+#include <inttypes.h>
+#include <string.h>
+
+#include "dtype/bfloat16.h"
+#include "dtype/half.h"
+#include "family/back_priv.h"
+#include "family/expr_priv.h"
+
+enum { VALUE_RANK = 4 };
+
+/* Sets *name and *rank if an expression is value("NAME") or value("NAME", rank); the rank is 1 if absent. */
+static bool
+find_value(const char **name, uint32_t *rank, const struct expr *e)
+{
+    const struct expr_node *root = &e->node[e->root];
+    if (root->kind != NODE_CALL || root->function != expr_function("value", 5) || root->a == EXPR_NONE)
+        return false;
+    const struct expr_node *first = &e->node[root->a], *second = first->next != EXPR_NONE ? &e->node[first->next] : NULL;
+    *rank = 1;
+    if (second && second->kind == NODE_VALUE && json_is_integer(second->value))
+        *rank = (uint32_t)json_integer_value(second->value);
+    *name = first->kind == NODE_VALUE ? json_string_value(first->value) : NULL;
+    return *name && *rank <= VALUE_RANK;
+}
+
+/* Sets *value to that of a key of the GGUF file; borrowed; NULL if it has none. */
+static bool
+find_key(const json_t **value, const struct back_work *w, const char *name, struct err *err)
+{
+    struct str full = { 0 };
+    bool plain = *name == '/' || strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0;
+    str_format(&full, "%s%s%s", plain ? "" : w->family->arch, plain ? "" : ".", name + (*name == '/'));
+    bool ok = !full.failed || err_memory(err, full.room);
+    *value = ok ? json_object_get(w->keys, full.p) : NULL;
+    str_clear(&full);
+    return ok;
+}
+
+/* Sets *name to the name of a tensor for layer b, in the memory of the catalog. */
+static bool
+name_value(const char **name, const struct back_work *w, const char *pattern, uint64_t b, struct err *err)
+{
+    struct str s = { 0 };
+    char *copy = NULL;
+    const char *hole = strstr(pattern, "{b}");
+    if (hole)
+        str_format(&s, "%.*s%" PRIu64 "%s", (int)(hole - pattern), pattern, b, hole + 3);
+    else
+        str_text(&s, pattern);
+    if (s.failed)
+        err_memory(err, s.len);
+    else if ((copy = catalog_alloc(w->memory, s.len + 1, err)) != NULL)
+        memcpy(copy, s.p ? s.p : "", s.len + 1);
+    *name = copy;
+    str_clear(&s);
+    return copy != NULL;
+}
+
+/* Adds a tensor of one number: of the element type, unless that would change it. */
+static bool
+add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t *value, uint64_t b, struct err *err)
+{
+    static const uint64_t ones[VALUE_RANK] = { 1, 1, 1, 1 };
+    float x = (float)json_number_value(value);
+    enum dtype to = w->how->matrices;
+    float back = to == DTYPE_F16 ? half_to_float(half_of_float(x))
+        : to == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(x)) : x;
+    struct chosen *out = back_new(w, err);
+    struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
+    float *numbers = catalog_alloc(w->memory, sizeof *numbers, err);
+    uint8_t *packed = catalog_alloc(w->memory, VALUE_RANK * SHAPE_DIM, err);
+    const char *name;
+    if (!out || !composed || !numbers || !packed || !name_value(&name, w, pattern, b, err))
+        return false;
+    *numbers = x;
+    shape_pack(packed, ones, rank);
+    *composed = (struct composed){ .shape = { rank, packed }, .numbers = numbers, .name = name };
+    *out = (struct chosen){ .composed = composed, .dtype = w->how->exact || back == x ? to : DTYPE_F32, .name = name,
+        .name_len = (uint32_t)strlen(name) };
+    w->nout++;
+    return true;
+}
+
+bool
+back_add_values(struct back_work *w, struct err *err)
+{
+    for (size_t i = 0; w->keys && i < w->family->keys.n; i++) {
+        const struct family_key *key = &w->family->keys.at[i];
+        const char *pattern = NULL;
+        uint32_t rank = 1;
+        const json_t *value = NULL;
+        if (key->name && find_value(&pattern, &rank, key->value) && !find_key(&value, w, key->name, err))
+            return false;
+        size_t n = key->each ? json_array_size(value) : 1;
+        for (size_t b = 0; b < n && b < SCOPE_LAYERS_MAX; b++) {
+            const json_t *one = key->each ? json_array_get(value, b) : value;
+            if (json_is_number(one) && !add_value(w, pattern, rank, one, b, err))
+                return false;
+        }
+    }
+    return true;
+}

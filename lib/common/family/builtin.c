@@ -1,0 +1,102 @@
+/* The built-in families, in the texts that the Makefile compiles in from families/. */
+#include "family/builtin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int
+compare_texts(const void *name, const void *text)
+{
+    return strcmp(name, ((const struct family_text_file *)text)->name);
+}
+
+const struct family_text_file *
+family_builtin_text(const char *name)
+{
+    return bsearch(name, family_text_files, family_text_files_n, sizeof *family_text_files, compare_texts);
+}
+
+/* Provides the built-in fragments. */
+static bool
+include_builtin(void *of, const char *name, const char **text, size_t *n, struct err *err)
+{
+    const struct family_text_file *found = family_builtin_text(name);
+    (void)of;
+    (void)err;
+    *text = found ? found->text : NULL;
+    *n = found ? found->n : 0;
+    return true;
+}
+
+/* Returns the first text from i on that is not a fragment. */
+static size_t
+next_family(size_t i)
+{
+    while (i < family_text_files_n && family_text_files[i].name[0] == '_')
+        i++;
+    return i;
+}
+
+const char *
+family_name_at(size_t i)
+{
+    size_t at = next_family(0);
+    while (at < family_text_files_n && i-- != 0)
+        at = next_family(at + 1);
+    return at < family_text_files_n ? family_text_files[at].name : NULL;
+}
+
+bool
+family_builtin(struct model_family **family, const char *name, struct err *err)
+{
+    const struct family_text_file *text = name[0] != '_' ? family_builtin_text(name) : NULL;
+    char file[64];
+    *family = NULL;
+    if (!text)
+        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "no built-in family of this name");
+    snprintf(file, sizeof file, "%s.family", text->name);
+    return family_read(family, file, text->text, text->n, include_builtin, NULL, err);
+}
+
+/* Returns the end of the word at p, which ends at a blank or at the end of the line. */
+static size_t
+word_length(const char *p)
+{
+    return strcspn(p, " \t\r\n");
+}
+
+bool
+family_declares(const char *text, const char *statement, const char *word, size_t n)
+{
+    size_t length = strlen(statement);
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        if (strncmp(p, statement, length) != 0 || (p[length] != ' ' && p[length] != '\t'))
+            continue;
+        for (p += length; p += strspn(p, " \t"), *p != '\n' && *p != '\0' && *p != '#'; p += word_length(p))
+            if (word_length(p) == n && memcmp(p, word, n) == 0)
+                return true;
+    }
+    return false;
+}
+
+bool
+family_classes(struct names *classes, struct err *err)
+{
+    for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1)) {
+        const char *p = strstr(family_text_files[i].text, "\nclass");
+        for (p = p ? p + 6 : ""; p += strspn(p, " \t"), *p != '\n' && *p != '\0' && *p != '#'; p += word_length(p))
+            if (!names_add(classes, p, word_length(p), err))
+                return false;
+    }
+    return true;
+}
+
+bool
+family_of_class(struct model_family **family, const char *class, size_t n, struct err *err)
+{
+    *family = NULL;
+    for (size_t i = next_family(0); i < family_text_files_n; i = next_family(i + 1))
+        if (family_declares(family_text_files[i].text, "class", class, n))
+            return family_builtin(family, family_text_files[i].name, err);
+    return true;
+}

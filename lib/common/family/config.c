@@ -1,0 +1,195 @@
+#include "family/config_priv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/tree.h"
+#include "family/builtin.h"
+
+static const char file[] = "config.json";
+
+/* --- members */
+
+json_t *
+config_get(const json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+    return value && !json_is_null(value) ? value : NULL;
+}
+
+bool
+config_set(json_t *object, const char *name, json_t *value, struct err *err)
+{
+    return (value && json_object_set_new(object, name, value) == 0) || err_memory(err, 0);
+}
+
+bool
+config_default(json_t *object, const char *name, json_t *value, struct err *err)
+{
+    if (!json_object_get(object, name))
+        return config_set(object, name, value, err);
+    json_decref(value);
+    return true;
+}
+
+bool
+config_is(const json_t *value, const char *word)
+{
+    return json_is_string(value) && strcmp(json_string_value(value), word) == 0;
+}
+
+bool
+config_wrong(const char *name, const char *expected, struct err *err)
+{
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not %s", file, name, expected);
+}
+
+/* --- the class */
+
+static const json_t *
+first_class(const json_t *root)
+{
+    const json_t *inner = config_get(config_get(root, "text_config"), "architectures");
+    const json_t *classes = inner ? inner : config_get(root, "architectures");
+    return classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)) ? classes : NULL;
+}
+
+/* Fails for an unknown class, naming those nearest to it. */
+static bool
+unknown_class(const char *class, size_t n, struct err *err)
+{
+    char shown[STR_SHOWN];
+    struct str hint = { 0 };
+    struct names known = { 0 };
+    str_shown(shown, class, n);
+    bool ok = family_classes(&known, err);
+    if (ok)
+        nearest_hint(&hint, "", shown, (const char *const *)known.name, known.n);
+    if (ok)
+        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: unknown model class '%s'%s; use --family FILE to give its family, or "
+            "--config none to keep the tensor names", file, shown, hint.p && !hint.failed ? hint.p : "");
+    names_clear(&known);
+    str_clear(&hint);
+    return false;
+}
+
+static bool
+find_family(struct family_config *c, struct model_family *given, struct err *err)
+{
+    const json_t *classes = first_class(c->members), *class = json_array_get(classes, 0);
+    c->family = given;
+    if (!classes)               /* a diffusers model has _class_name, and no family */
+        return given || json_object_get(c->members, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+            "%s: architectures, the model class, is missing; use --config none to keep the tensor names", file);
+    if (!json_is_string(class))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is not a list of strings", file);
+    c->class = strdup(json_string_value(class));
+    if (!c->class)
+        return err_memory(err, json_string_length(class));
+    if (!given && !family_of_class(&c->family, c->class, json_string_length(class), err))
+        return false;
+    return c->family || unknown_class(c->class, json_string_length(class), err);
+}
+
+bool
+family_config_open(struct family_config *c, const struct hf_text *text, struct model_family *given, struct err *err)
+{
+    *c = (struct family_config){ .family = given };
+    if (!tree_read(&c->members, text->p, text->n, file, err) || !find_family(c, given, err))
+        return false;
+    c->scope = (struct scope){ .family = c->family, .class = c->class, .config = c->members, .mtp = true };
+    return true;
+}
+
+/* --- members used for keys */
+
+/* Merges the members of an object over the others. */
+static bool
+merge(json_t *members, const json_t *of, const char *name, struct err *err)
+{
+    json_t *inner = json_object_get(of, name);
+    if (!inner || json_is_null(inner))
+        return true;
+    if (!json_is_object(inner))
+        return config_wrong(name, "an object", err);
+    json_incref(inner);
+    bool ok = json_object_update(members, inner) == 0 || err_memory(err, 0);
+    json_decref(inner);
+    return ok;
+}
+
+static bool
+merge_all(json_t *members, struct err *err)
+{
+    static const char *const names[] = { "text_config", "llm_config", "lm_config", "language_config" };
+    json_t *class = json_incref(json_object_get(members, "architectures"));
+    bool ok = merge(members, json_object_get(members, "thinker_config"), "text_config", err);
+    for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++)
+        ok = merge(members, members, names[i], err);
+    json_decref(class);
+    return ok;
+}
+
+static bool
+has_let(const struct model_family *family, const char *name)
+{
+    for (size_t i = 0; i < family->lets.n; i++)
+        if (strcmp(family->lets.at[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Reads a member that every family needs which uses it; `layers` is num_hidden_layers unless there is a let. */
+static bool
+require(uint64_t *out, const struct family_config *c, const char *name, struct err *err)
+{
+    const json_t *value = config_get(c->members, name);
+    json_int_t n = json_integer_value(value);
+    *out = json_is_integer(value) && n > 0 ? (uint64_t)n : 0;
+    bool layers = strcmp(name, "num_hidden_layers") == 0 && !has_let(c->family, "layers");
+    if (!value && !layers && !family_uses(c->family, name))
+        return true;
+    if (!value)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is missing", file, name);
+    if (json_is_integer(value) && n == 0)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is 0", file, name);
+    return (*out != 0 && *out <= UINT32_MAX) || config_wrong(name, "an integer from 0 to 4294967295", err);
+}
+
+/* Checks members that llama.cpp needs, and that divide each other. */
+static bool
+check_sizes(const struct family_config *c, struct err *err)
+{
+    const json_t *dim = config_get(c->members, "head_dim");
+    if (dim && !(json_integer_value(dim) > 0))
+        return config_wrong("head_dim", "a positive integer", err);
+    bool derived = c->heads != 0 && (!dim || (uint64_t)json_integer_value(dim) == c->hidden_size / c->heads);
+    return !derived || c->hidden_size % c->heads == 0 || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64
+        " is not a multiple of num_attention_heads %" PRIu64, file, c->hidden_size, c->heads);
+}
+
+bool
+family_config_read(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
+{
+    return merge_all(c->members, err) && config_rope_begin(c, err) && config_defaults(c, err) && config_rope(c, err)
+        && require(&c->vocab_size, c, "vocab_size", err) && require(&c->hidden_size, c, "hidden_size", err)
+        && require(&c->layers, c, "num_hidden_layers", err) && require(&c->heads, c, "num_attention_heads", err)
+        && check_sizes(c, err) && family_config_files(c, folder, model, err);
+}
+
+void
+family_config_clear(struct family_config *c)
+{
+    json_decref(c->members);
+    json_decref(c->rope_all);
+    json_decref(c->tokenizer_config);
+    json_decref(c->generation_config);
+    json_decref(c->file);
+    free(c->class);
+    free(c->default_class);
+    family_free(c->family);
+    family_free(c->default_family);
+    *c = (struct family_config){ 0 };
+}

@@ -1,0 +1,232 @@
+/* family: a model family as read from its file: what a Hugging Face model of some classes is in GGUF, and back. Facts only;
+ * nothing here is evaluated. Language: amn-family(5); the built-in files are in families/. */
+#ifndef FAMILY_FAMILY_H
+#define FAMILY_FAMILY_H
+
+#include "base/names.h"
+#include "catalog/metadata.h"
+#include "family/expr.h"
+
+enum { FAMILY_VERB_ARGS = 16 };
+
+/* Verbs of a row. Dimensions are counted from the outermost. */
+enum verb_kind {
+    VERB_VIEW,                  /* D F...: dimension D becomes dimensions F... */
+    VERB_MERGE,                 /* D F...: dimensions from D on, of sizes F..., become one */
+    VERB_ORDER,                 /* D F... : P...: D viewed as F..., permuted by P, merged; the shape stays */
+    VERB_SWAP,                  /* D E */
+    VERB_PART,                  /* D FROM COUNT */
+    VERB_CUT,                   /* D N: one-way */
+    VERB_PAIRS,                 /* N: order 0 N 2 * : 0 2 1 */
+    VERB_ADD, VERB_MUL,         /* C */
+    VERB_NEGEXP,
+    VERB_F32
+};
+
+struct verb {
+    enum verb_kind kind;
+    struct expr *arg[FAMILY_VERB_ARGS];     /* nargs of them; owned by the family. NULL: '*', the size that remains */
+    uint32_t nargs;             /* D, then F..., without P */
+    uint32_t perm[FAMILY_VERB_ARGS];        /* ORDER: nargs - 1 of them */
+};
+
+/* One of the parts of a row that are joined along dimension 0. */
+struct row_part {
+    struct verb *verb;          /* n of them, in the order written */
+    size_t n;
+};
+
+/* A tensor row. `.*` is expanded: one row each for .weight and .bias. */
+struct family_row {
+    const char *hf;             /* with {b}, {x}; without @SCHEME */
+    const char *kept;           /* the scheme after '@', or NULL */
+    const char *gguf;           /* with {b}, {b+EXPR}, {EXPR} */
+    struct expr **shift;        /* the expressions inside {...} of gguf, in order (b is a name in them); nshift of them */
+    size_t nshift;
+    struct row_part *part;      /* nparts, at least 1 (which may have no verbs) */
+    size_t nparts;
+    struct expr *when;          /* or NULL */
+    bool stacks;                /* hf has {x} */
+    bool layered;               /* hf has {b}, and gguf has it plain: applies to layers below `main` */
+    bool bias;                  /* the second of the two rows of a `.*`: its output may be absent */
+    const char *where;          /* "FILE:LINE" */
+};
+
+/* drop, zero, mtp; and the condition, which may use b. */
+struct family_pattern {
+    const char *text;           /* '*': any text, {b}: a layer number */
+    struct expr *when;
+    const char *where;
+};
+
+/* A source that must equal another one and is left out. */
+struct family_same {
+    const char *name, *other;
+    struct expr *when;
+};
+
+struct family_rename {
+    const char *from, *to;      /* to: "" removes */
+    bool start, end;            /* only at the start, at the end of the name */
+};
+
+struct family_make {
+    const char *gguf;
+    enum make_function { MAKE_LLAMA3, MAKE_LONG_FACTOR, MAKE_SHORT_FACTOR, MAKE_PROPORTIONAL } function;
+    struct expr *when;
+    const char *where;
+};
+
+/* need, optional: whether the outputs of rows must exist. The last one that matches a name and applies decides. */
+struct family_need {
+    const char *gguf;           /* like the text of a family_pattern */
+    struct expr *when;
+    bool optional;
+};
+
+/* ignore: a key that carries nothing on the way back. */
+struct family_ignore {
+    const char *key;            /* without the prefix of the architecture */
+    struct expr *when;
+};
+
+/* older: a GGUF or HF name that only an older or another layout has, for messages. */
+struct family_older {
+    const char *text;           /* like that of a family_pattern */
+    const char *layout;
+};
+
+/* A key, or the place of the rope keys. Rows that `key NAME -` removed are not listed. */
+struct family_key {
+    const char *name;           /* without the prefix of the architecture; NULL: the rope keys */
+    enum meta_type type;
+    bool array;                 /* of that type */
+    bool each;                  /* the value is a list over the layers */
+    bool early;                 /* stands before `vocab` in the file */
+    bool optional;              /* the type has a '?': a file may lack the key */
+    struct expr *value, *when;
+    const char *where;
+};
+
+/* default, back: a member of config.json ("rope.X": of rope_parameters). fallback: a key. */
+struct family_member {
+    const char *name;
+    bool each;                  /* a list over num_hidden_layers */
+    struct expr *value, *when;
+    const char *where;
+};
+
+struct family_const {
+    const char *name;
+    json_t *value;              /* owned */
+    struct expr *when;
+};
+
+struct family_let {
+    const char *name;
+    struct expr *value;
+};
+
+struct family_text {            /* refuse, malformed, warn */
+    bool malformed;             /* the error is ERR_MALFORMED, else ERR_UNSUPPORTED */
+    struct expr *when;
+    const char *text;           /* with {NAME} */
+};
+
+struct family_hf {
+    const char *class, *model_type;
+    struct expr *when;
+};
+
+/* alias, split: a tensor that a GGUF file stores under another name, or several in one. */
+struct family_stored {
+    const char *other;          /* the name in the file, with {b} */
+    struct stored_part {
+        const char *name;       /* as in `tensor` rows, with {b} */
+        struct expr *rows;      /* NULL: all */
+    } *part;                    /* n of them, in the order of the rows */
+    size_t n;
+    struct expr *when;          /* may use b */
+    const char *where;
+};
+
+struct tokenizer_pre;           /* tokenizer/vocabulary.h */
+struct tokenizer_special;
+
+/* n elements of a list that the family owns. */
+#define FAMILY_LIST(of) struct { of *at; size_t n; }
+
+/* Owned by its reader (families.h), with everything it points to. */
+struct model_family {
+    const char *name, *arch;
+    FAMILY_LIST(const char *) archs;                /* other names of arch that GGUF files have */
+    FAMILY_LIST(const char *) classes, vocab;       /* vocab: kinds of tokenizer, in order of preference */
+    struct expr *vocab_size;    /* or NULL: the member vocab_size */
+    FAMILY_LIST(struct family_hf) hf;
+    FAMILY_LIST(struct tokenizer_pre) pre;
+    FAMILY_LIST(struct tokenizer_special) special;
+    FAMILY_LIST(struct family_member) defaults, back;
+    FAMILY_LIST(struct family_member) fallbacks;    /* values of keys that a GGUF file lacks */
+    FAMILY_LIST(struct family_stored) stored;
+    FAMILY_LIST(struct family_const) consts;
+    FAMILY_LIST(struct family_let) lets;            /* the last of a name only */
+    FAMILY_LIST(struct family_rename) renames;
+    FAMILY_LIST(struct family_pattern) mtp, drop, zero;
+    FAMILY_LIST(struct family_same) same;
+    FAMILY_LIST(struct family_row) rows;
+    FAMILY_LIST(struct family_make) makes;
+    FAMILY_LIST(struct family_need) needs;
+    FAMILY_LIST(struct family_older) older;
+    FAMILY_LIST(struct family_ignore) ignores;
+    FAMILY_LIST(struct family_key) keys;
+    FAMILY_LIST(struct family_text) refuses, warns;
+};
+
+/* Reads a family from its text, text[0..n), named `file` in messages. Fragments come from `include`, which sets *text to NULL
+ * if there is none of this name; its errors are passed on. Fails with ERR_MALFORMED: "FILE:LINE: found X, expected Y", with
+ * ERR_LIMIT or ERR_MEMORY. The caller frees *family with family_free(); NULL after a failure. */
+typedef bool family_include(void *of, const char *name, const char **text, size_t *n, struct err *err);
+bool family_read(struct model_family **family, const char *file, const char *text, size_t n, family_include *include, void *of,
+    struct err *err);
+void family_free(struct model_family *family);          /* accepts NULL */
+
+/* Reads a family from a file. Fragments come from its folder, then from the built-in ones. Fails with ERR_OPEN too. */
+bool family_open(struct model_family **family, const char *path, struct err *err);
+
+/* The built-in families: read from the texts compiled in, by class or architecture. */
+
+/* Returns true if GGUF files of the family have this architecture. */
+bool family_has_arch(const struct model_family *family, const char *arch, size_t n);
+
+/* Returns the file name, such as "llama", of built-in family i in name order, or NULL after the last. */
+const char *family_name_at(size_t i);
+
+/* Reads built-in family `name`. */
+bool family_builtin(struct model_family **family, const char *name, struct err *err);
+
+/* Returns true if key row i decides whether its key must exist: the last one of a name whose condition holds. Sets *decides. */
+bool family_key_decides(bool *decides, const struct model_family *family, size_t i, struct scope *scope, struct err *err);
+
+/* Appends the names of an expression, directly or through lets, that have no value: "a, b and c". Sets *n to their number. */
+bool family_lacking(struct str *out, size_t *n, const struct expr *e, struct scope *scope, struct err *err);
+
+/* Calls `see` with each expression of keys, lets, rows, `refuse`, `warn` and `vocab size`, until it returns false. */
+typedef bool family_see(void *of, const struct expr *e, struct err *err);
+bool family_each_expr(const struct model_family *family, family_see *see, void *of, struct err *err);
+
+/* Returns true if one of them, except those of `refuse` and `warn`, uses a name, or a member of it. */
+bool family_uses(const struct model_family *family, const char *word);
+
+/* Appends the members of config.json that verbs need, and no row recovers on the way back, sorted. */
+bool family_unrecovered(const struct model_family *family, struct names *out, struct err *err);
+
+/* Sets *value to a new reference to the value of a `default` or `back` row; `each`: a list over num_hidden_layers. */
+bool family_member_value(json_t **value, const struct family_member *m, struct scope *scope, struct err *err);
+
+/* Appends the classes of all built-in families, in the order of their names. */
+bool family_classes(struct names *classes, struct err *err);
+
+/* Sets *family to the built-in family of a class, class[0..n), or to NULL if there is none. */
+bool family_of_class(struct model_family **family, const char *class, size_t n, struct err *err);
+
+#endif

@@ -1,0 +1,291 @@
+/* Joins the sources of an output: the parts of a row, and the members of a stack. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "family/rows_priv.h"
+
+/* An output while its parts are made. */
+struct row_joint {
+    const struct rows_work *w;
+    const struct row_output *out;
+    const struct family_row *row;
+    struct composed_part *part; /* n of them, in the memory of the catalog */
+    size_t n;
+    uint64_t dim[LAYOUT_RANK];  /* of one member */
+    uint32_t rank;
+    bool f32, same;             /* same: the first part is a whole source as it is */
+    enum dtype blocks;          /* of kept blocks, or DTYPE_UNKNOWN */
+    bool unfit;                 /* the row does not move whole blocks */
+};
+
+const struct row_match *
+rows_member(const struct rows_work *w, const struct row_output *out, size_t i)
+{
+    return out->nmembers != 0 ? &w->member[out->member + i].match : &out->match;
+}
+
+/* Fails if the shape of a tensor is not usable, else copies its dimensions. */
+static bool
+source_shape(uint64_t dim[LAYOUT_RANK], const struct family_source *source, struct err *err)
+{
+    uint64_t numel;
+    if (source->t.shape.rank > LAYOUT_RANK)
+        return rows_fail(source, ERR_LIMIT, "too many dimensions", err);
+    if (!shape_numel(&source->t.shape, &numel) || numel == 0)
+        return rows_fail(source, ERR_MALFORMED, "no elements", err);
+    for (uint32_t i = 0; i < source->t.shape.rank; i++)
+        dim[i] = shape_dim(&source->t.shape, i);
+    return true;
+}
+
+/* Adds the dimensions of a part to those of a member: joined along the first one. */
+static bool
+add_shape(struct row_joint *j, const struct verbs *v, bool first, const struct family_source *source, struct err *err)
+{
+    if (first) {
+        j->rank = v->moves.rank;
+        for (uint32_t i = 0; i < j->rank; i++)
+            j->dim[i] = moves_size(&v->moves, i);
+        return true;
+    }
+    bool same = j->rank == v->moves.rank && j->rank != 0;
+    for (uint32_t i = 1; same && i < j->rank; i++)
+        same = j->dim[i] == moves_size(&v->moves, i);
+    if (!same)
+        return rows_fail(source, ERR_MALFORMED, "the parts do not have the same shape", err);
+    return num_add(&j->dim[0], j->dim[0], moves_size(&v->moves, 0)) || rows_fail(source, ERR_LIMIT, "too large", err);
+}
+
+/* Makes the next part, of blocks. Sets j->unfit if that is not possible. */
+static bool
+add_blocks(struct row_joint *j, struct verbs *v, const struct family_source *source, struct err *err)
+{
+    const bool nvfp4 = j->blocks == DTYPE_NVFP4;
+    struct composed_part *part = &j->part[j->n];
+    struct repack *repack = catalog_alloc(j->w->memory, sizeof *repack, err);
+    struct fp4_blocks b;
+    if (!repack)
+        return false;
+    *repack = (struct repack){ .kind = nvfp4 ? REPACK_NVFP4 : REPACK_MXFP4 };
+    rows_blocks(&b, j->w, source);
+    repack->input[0] = b.codes;
+    repack->input[1] = b.scales;
+    if (v->nops != 0 || v->f32 || !strided_units(&v->moves.s, repack_facts(repack->kind)->elems)) {
+        j->unfit = true;
+        return false;
+    }
+    if (!composed_part_make(part, NULL, NULL, &v->moves.s, j->w->memory, err))
+        return false;
+    part->repack = repack;
+    if (j->n != 0 && !num_add(&part->end, part->end, part[-1].end))
+        return rows_fail(source, ERR_LIMIT, "too large", err);
+    j->n++;
+    return true;
+}
+
+/* Makes the next part. */
+static bool
+add_part(struct row_joint *j, struct verbs *v, const struct family_source *source, struct err *err)
+{
+    struct composed_part *part = &j->part[j->n];
+    const struct chosen *c = &source->chosen;
+    if (j->blocks != DTYPE_UNKNOWN)
+        return add_blocks(j, v, source, err);
+    if (!composed_part_make(part, c->copy, c->decode, &v->moves.s, j->w->memory, err))
+        return false;
+    if (v->nops != 0) {
+        struct operation *op = catalog_alloc(j->w->memory, v->nops * sizeof *op, err);
+        if (!op)
+            return false;
+        memcpy(op, v->op, v->nops * sizeof *op);
+        part->op = op;
+        part->nops = v->nops;
+    }
+    uint64_t numel;
+    j->same = shape_numel(&source->t.shape, &numel) && j->row->nparts == 1 && part->copy == c->copy && !part->layout
+        && part->first == 0 && part->end == numel && part->nops == 0;
+    if (j->n != 0 && !num_add(&part->end, part->end, part[-1].end))
+        return rows_fail(source, ERR_LIMIT, "too large", err);
+    j->f32 = j->f32 || v->f32;
+    j->n++;
+    return true;
+}
+
+/* Makes the parts of one member, and compares its shape with that of the others. */
+static bool
+add_member(struct row_joint *j, const struct row_match *match, bool first, struct err *err)
+{
+    uint64_t dim[LAYOUT_RANK], was[LAYOUT_RANK];
+    uint32_t rank = j->rank, source_rank = match->source->t.shape.rank;
+    struct fp4_blocks b;
+    memcpy(was, j->dim, sizeof was);
+    if (!source_shape(dim, match->source, err))
+        return false;
+    if (j->blocks != DTYPE_UNKNOWN && rows_blocks(&b, j->w, match->source)) {
+        source_rank = b.rank;
+        memcpy(dim, b.dim, b.rank * sizeof *dim);
+    }
+    for (size_t i = 0; i < j->row->nparts; i++) {
+        struct verbs v;
+        v.row = j->row;
+        v.part = &j->row->part[i];
+        v.scope = j->w->scope;
+        v.b = match->b;
+        v.tensor = &match->source->t;
+        v.nops = 0;
+        v.f32 = false;
+        v.from = v.count = 0;
+        moves_init(&v.moves, dim, source_rank);
+        if (!verbs_forward(&v, err) || !add_shape(j, &v, i == 0, match->source, err) || !add_part(j, &v, match->source, err))
+            return false;
+    }
+    return first || (rank == j->rank && memcmp(was, j->dim, rank * sizeof *was) == 0)
+        || rows_fail(match->source, ERR_MALFORMED, "expected the shape of the other experts of the layer", err);
+}
+
+/* Checks the numbers of the members: 0, 1, 2 ... Sets *whole to false if some are missing and may be. */
+static bool
+check_members(bool *whole, const struct rows_work *w, const struct row_output *out, struct err *err)
+{
+    char name[STR_SHOWN], lacks[STR_SHOWN], what[160];
+    uint64_t first = 0;
+    *whole = true;
+    for (size_t i = 0; i < out->nmembers; i++) {
+        const struct row_match *match = rows_member(w, out, i);
+        if (i != 0 && match->x == rows_member(w, out, i - 1)->x)
+            return rows_fail(match->source, ERR_MALFORMED, "duplicate expert", err);
+        *whole = *whole && match->x == i;
+        first += match->x == first;
+        if (w->experts != 0 && match->x >= w->experts)
+            return rows_fail(match->source, ERR_MALFORMED, "config.json declares fewer experts", err);
+    }
+    if (*whole && (w->experts == 0 || out->nmembers == w->experts))
+        return true;
+    str_shown(name, out->name, out->name_len);
+    snprintf(what, sizeof what, "%zu of %" PRIu64 " experts", out->nmembers,
+        w->experts != 0 ? w->experts : rows_member(w, out, out->nmembers - 1)->x + 1);
+    if (w->how->allow_missing) {
+        catalog_warn(w->memory, "tensor %s: the model has only %s%s", name, what, *whole ? "" : "; it is left out");
+        return true;
+    }
+    rows_hf_name(lacks, &w->family->rows.at[out->row], out->match.b, first);
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, and lacks %s; --allow-missing converts it",
+        name, what, lacks);
+}
+
+/* Experts that are stacked already must be as many as config.json declares. */
+static bool
+check_experts(const struct row_joint *j, struct err *err)
+{
+    if (j->w->experts == 0 || j->row->stacks || !strstr(j->row->gguf, "_exps.") || j->rank == 0 || j->dim[0] == j->w->experts
+            || j->w->how->allow_missing)
+        return true;
+    return rows_fail(j->out->match.source, ERR_MALFORMED, "the first dimension is not the number of experts in config.json",
+        err);
+}
+
+/* Returns the type of an output: F32 for what llama.cpp requires in F32, else that of the matrices. */
+static enum dtype
+type_of(const struct row_joint *j, uint32_t rank)
+{
+    enum dtype own = j->out->match.source->chosen.dtype;
+    if (j->blocks != DTYPE_UNKNOWN)
+        return j->blocks;
+    if (j->f32 || rank <= 1 || str_ends(j->out->name, "_norm.weight") || !str_ends(j->out->name, ".weight"))
+        return DTYPE_F32;
+    if (j->w->matrices != DTYPE_UNKNOWN)
+        return j->w->matrices;
+    return own == DTYPE_BF16 || own == DTYPE_F16 ? own : DTYPE_F32;
+}
+
+/* Returns true if the shape is that of the first source. */
+static bool
+is_same_shape(const struct row_joint *j)
+{
+    const struct shape *shape = &j->out->match.source->t.shape;
+    bool same = j->rank == shape->rank;
+    for (uint32_t i = 0; same && i < j->rank; i++)
+        same = j->dim[i] == shape_dim(shape, i);
+    return same;
+}
+
+static bool
+finish(struct chosen *chosen, struct row_joint *j, struct err *err)
+{
+    bool stacks = j->row->stacks;
+    uint64_t dim[LAYOUT_RANK + 1];
+    uint32_t rank = j->rank + stacks;
+    dim[0] = j->out->nmembers;
+    memcpy(dim + stacks, j->dim, j->rank * sizeof *dim);
+    if (!stacks && j->blocks == DTYPE_UNKNOWN && j->same && is_same_shape(j)) {
+        *chosen = j->out->match.source->chosen;
+    } else {
+        struct composed *composed = catalog_alloc(j->w->memory, sizeof *composed, err);
+        uint8_t *packed = catalog_alloc(j->w->memory, (size_t)rank * SHAPE_DIM + 1, err);
+        if (!composed || !packed)
+            return false;
+        shape_pack(packed, dim, rank);
+        *composed = (struct composed){ .shape = { rank, packed }, .part = j->part, .n = j->n };
+        *chosen = (struct chosen){ .composed = composed };
+    }
+    chosen->dtype = type_of(j, rank);
+    chosen->name = j->out->name;
+    chosen->name_len = j->out->name_len;
+    return true;
+}
+
+/* Makes all parts, of blocks of type `blocks` or, with DTYPE_UNKNOWN, of elements. */
+static bool
+join_as(struct chosen *chosen, bool *unfit, const struct rows_work *w, const struct row_output *out, enum dtype blocks,
+    struct err *err)
+{
+    struct row_joint j = { .w = w, .out = out, .row = &w->family->rows.at[out->row], .blocks = blocks };
+    size_t members = out->nmembers != 0 ? out->nmembers : 1;
+    uint64_t size;
+    if (!num_mul(&size, members, j.row->nparts * sizeof *j.part))
+        return err_memory(err, UINT64_MAX);
+    j.part = catalog_alloc(w->memory, size, err);
+    bool ok = j.part != NULL;
+    for (size_t i = 0; ok && i < members; i++)
+        ok = add_member(&j, rows_member(w, out, i), i == 0, err);
+    *unfit = j.unfit;
+    return ok && check_experts(&j, err) && finish(chosen, &j, err);
+}
+
+/* Returns the type of the blocks that all members are kept as, or DTYPE_UNKNOWN. MXFP4 is kept by its own rows only. */
+static enum dtype
+blocks_of(const struct rows_work *w, const struct row_output *out)
+{
+    const char *kept = w->family->rows.at[out->row].kept;
+    struct fp4_blocks b;
+    for (size_t i = 0; i == 0 || i < out->nmembers; i++)
+        if (!rows_blocks(&b, w, rows_member(w, out, i)->source) || (b.dtype == DTYPE_MXFP4) != (kept != NULL))
+            return DTYPE_UNKNOWN;
+    return b.dtype;
+}
+
+bool
+rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err)
+{
+    const struct family_row *row = &w->family->rows.at[out->row];
+    char name[STR_SHOWN];
+    bool whole = true, unfit;
+    *chosen = (struct chosen){ 0 };
+    if (row->stacks && !check_members(&whole, w, out, err))
+        return false;
+    if (!whole)
+        return true;
+    enum dtype blocks = blocks_of(w, out);
+    if (join_as(chosen, &unfit, w, out, blocks, err))
+        return true;
+    if (!unfit)
+        return false;
+    str_shown(name, out->name, out->name_len);
+    if (row->kept)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %s does not move whole blocks", name, row->where);
+    catalog_warn(w->memory, "tensor %s is dequantized: %s does not move whole blocks of %s", name, row->where,
+        dtype_name(blocks));
+    return join_as(chosen, &unfit, w, out, DTYPE_UNKNOWN, err);
+}

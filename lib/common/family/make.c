@@ -1,0 +1,114 @@
+/* Generated tensors: RoPE frequency factors. Source of llama3: generate_extra_tensors of LlamaModel in llama.cpp's
+ * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each operation on them is rounded, and plain numbers
+ * are rounded before they meet one. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "family/config_priv.h"
+
+/* --- llama3 */
+
+/* Reads a number of rope_parameters. The default applies if it is missing; null is an error. */
+static bool
+read_number(double *out, const json_t *rope, const char *name, double missing, struct err *err)
+{
+    const json_t *value = json_object_get(rope, name);
+    *out = value ? json_number_value(value) : missing;
+    return !value || json_is_number(value) || config_wrong(name, "a number", err);
+}
+
+float
+llama3_factor(const struct llama3_rope *r, uint64_t i, uint64_t n)
+{
+    float p = real_pow((float)r->theta, (float)(2 * i) / (float)n);
+    float f = 1.0f / p;
+    float w = (1.0f / f) * (float)(2 * M_PI);
+    if (w < (float)(r->length / r->high))
+        return 1;
+    if (w > (float)(r->length / r->low))
+        return (float)r->factor;
+    float s = ((1.0f / w) * (float)r->length - (float)r->low) / (float)(r->high - r->low);
+    float t = (1.0f - s) / (float)r->factor + s;
+    return 1.0f / t;
+}
+
+static bool
+make_llama3(struct family_made *made, struct family_config *c, struct err *err)
+{
+    const json_t *rope = c->scope.rope, *head_dim = config_get(c->members, "head_dim");
+    struct llama3_rope r;
+    uint64_t n = head_dim ? (uint64_t)json_integer_value(head_dim) : c->heads != 0 ? c->hidden_size / c->heads : 0;
+    if (!read_number(&r.theta, rope, "rope_theta", 10000, err) || !read_number(&r.factor, rope, "factor", 8, err)
+            || !read_number(&r.low, rope, "low_freq_factor", 1, err)
+            || !read_number(&r.high, rope, "high_freq_factor", 4, err)
+            || !read_number(&r.length, rope, "original_max_position_embeddings", 8192, err))
+        return false;
+    if (!(r.theta > 0 && r.factor > 0 && r.low > 0 && r.high >= r.low && r.length > 0))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type llama3 requires positive rope_theta, factor, "
+            "low_freq_factor and original_max_position_embeddings, and high_freq_factor not below low_freq_factor");
+    if (n == 0 || n % 2 != 0 || n / 2 > FAMILY_MADE_MAX)
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %" PRIu64 " is not an even number from 2 to "
+            "%d", n, 2 * FAMILY_MADE_MAX);
+    made->n = n / 2;
+    for (uint64_t i = 0; i < n / 2; i++)
+        made->x[i] = llama3_factor(&r, i, n);
+    return true;
+}
+
+/* --- others */
+
+static bool
+make_list(struct family_made *made, const struct family_config *c, const char *name, struct err *err)
+{
+    const json_t *list = json_object_get(c->scope.rope, name);
+    made->n = json_array_size(list);
+    if (made->n == 0 || made->n > FAMILY_MADE_MAX)
+        return config_wrong(name, "a list of 1 to 1024 numbers", err);
+    for (size_t i = 0; i < made->n; i++) {
+        const json_t *x = json_array_get(list, i);
+        made->x[i] = (float)json_number_value(x);
+        if (!json_is_number(x))
+            return config_wrong(name, "a list of numbers", err);
+    }
+    return true;
+}
+
+/* The dimensions of a head that are not rotated have a factor that makes their angle 0. */
+static bool
+make_proportional(struct family_made *made, struct family_config *c, struct err *err)
+{
+    json_t *value;
+    if (!scope_value(&value, "hfull", &c->scope, 0, err))
+        return false;
+    double h = json_number_value(value);
+    const json_t *partial = config_get(c->scope.rope, "partial_rotary_factor");
+    double factor = partial ? json_number_value(partial) : 0.25, n = trunc(h * factor / 2);
+    json_decref(value);
+    if (!(h >= 2 && h / 2 <= FAMILY_MADE_MAX) || h != 2 * floor(h / 2) || !(n >= 0 && n <= h / 2))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %g is not an even number from 2 to %d, or "
+            "partial_rotary_factor %g not from 0 to 1", h, 2 * FAMILY_MADE_MAX, factor);
+    made->n = (size_t)(h / 2);
+    for (size_t i = 0; i < made->n; i++)
+        made->x[i] = (double)i < n ? 1.0f : 1e30f;
+    return true;
+}
+
+bool
+family_make(struct family_made *made, struct family_config *c, const struct family_make *make, struct err *err)
+{
+    made->name = make->gguf;
+    made->n = 0;
+    switch (make->function) {
+    case MAKE_LLAMA3:
+        return make_llama3(made, c, err);
+    case MAKE_LONG_FACTOR:
+        return make_list(made, c, "long_factor", err);
+    case MAKE_SHORT_FACTOR:
+        return make_list(made, c, "short_factor", err);
+    case MAKE_PROPORTIONAL:
+        return make_proportional(made, c, err);
+    }
+    return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%s: function without code", make->where);
+}

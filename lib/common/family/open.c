@@ -1,0 +1,78 @@
+/* Family files of the command line. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "family/builtin.h"
+#include "family/read_priv.h"
+#include "source/small_file.h"
+
+enum { FILES = 64 };            /* fragments that one family file includes from its folder */
+
+/* The files that are open, whose texts the reader borrows. */
+struct open_files {
+    const char *path;           /* of the family */
+    struct source *src[FILES];
+    size_t n;
+    struct budget budget;
+    struct inputs inputs;
+};
+
+static bool
+read_file(struct open_files *files, const char *path, const char **text, size_t *n, struct err *err)
+{
+    if (!limits_check(files->n + 1, FILES, "files of a family", err))
+        return false;
+    struct source **src = &files->src[files->n++];
+    bool ok = small_file_open(src, path, false, FAMILY_TEXT, &files->budget, path, text, n, &files->inputs, err);
+    if (ok && !*text)
+        *text = "";
+    return ok;
+}
+
+/* Provides a fragment from the folder of the family, or a built-in one. */
+static bool
+include(void *of, const char *name, const char **text, size_t *n, struct err *err)
+{
+    struct open_files *files = of;
+    const char *slash = strrchr(files->path, '/');
+    const struct family_text_file *found = family_builtin_text(name);
+    struct str path = { 0 };
+    str_format(&path, "%.*s%s.family", slash ? (int)(slash + 1 - files->path) : 0, files->path, name);
+    bool there = !path.failed && access(path.p, F_OK) == 0;
+    bool ok = path.failed ? err_memory(err, path.room) : !there || read_file(files, path.p, text, n, err);
+    str_clear(&path);
+    if (ok && !there && found) {
+        *text = found->text;
+        *n = found->n;
+    }
+    return ok;
+}
+
+bool
+family_has_arch(const struct model_family *family, const char *arch, size_t n)
+{
+    bool has = strlen(family->arch) == n && memcmp(family->arch, arch, n) == 0;
+    for (size_t i = 0; i < family->archs.n; i++)
+        has = has || (strlen(family->archs.at[i]) == n && memcmp(family->archs.at[i], arch, n) == 0);
+    return has;
+}
+
+bool
+family_open(struct model_family **family, const char *path, struct err *err)
+{
+    struct open_files *files = calloc(1, sizeof *files);
+    const char *text = NULL;
+    size_t n = 0;
+    *family = NULL;
+    if (!files)
+        return err_memory(err, sizeof *files);
+    files->path = path;
+    files->budget.limits = limits_default;
+    bool ok = read_file(files, path, &text, &n, err) && family_read(family, path, text, n, include, files, err);
+    while (files->n != 0)
+        source_close(files->src[--files->n]);
+    inputs_clear(&files->inputs);
+    free(files);
+    return ok;
+}

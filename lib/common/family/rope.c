@@ -1,0 +1,303 @@
+/* rope_scaling and rope_parameters in all their spellings, and the keys that llama.cpp reads. Sources:
+ * TextModel.__init__ and set_gguf_parameters of llama.cpp's converter; modeling_rope_utils.py of transformers. */
+#include <string.h>
+#include <strings.h>
+
+#include "family/config_priv.h"
+
+static const char original[] = "original_max_position_embeddings";
+
+/* The default that declares a class whose rope_parameters are by layer type. */
+static const char typed_default[] = "rope_parameters.full_attention.rope_type";
+
+/* --- spellings */
+
+static bool
+is_nested(const json_t *rope)
+{
+    return json_object_get(rope, "full_attention") || json_object_get(rope, "sliding_attention");
+}
+
+bool
+config_rope_begin(struct family_config *c, struct err *err)
+{
+    const char *name = config_get(c->members, "rope_parameters") ? "rope_parameters" : "rope_scaling";
+    json_t *said = config_get(c->members, name);
+    if (json_is_object(said) && json_object_size(said) == 0)
+        said = NULL;
+    bool ok = !said || json_is_object(said) || !expr_is_true(said) || config_wrong(name, "an object", err);
+    c->rope_all = ok && json_is_object(said) ? json_deep_copy(said) : json_object();
+    return ok && (c->rope_all || err_memory(err, 0));
+}
+
+/* Returns the value of the first member that exists, or NULL if it is null or none exists. */
+static json_t *
+first_of(const json_t *members, const char *const names[])
+{
+    for (; *names; names++)
+        if (json_object_get(members, *names))
+            return config_get(members, *names);
+    return NULL;
+}
+
+static bool
+set_default(json_t *rope, const char *name, json_t *value, struct err *err)
+{
+    return !value || config_default(rope, name, json_incref(value), err);
+}
+
+static bool
+set_sliding(json_t *rope, const json_t *members, struct err *err)
+{
+    static const char *const locals[] = { "local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta",
+        "rope_local_base_freq", NULL };
+    json_t *local = first_of(members, locals);
+    if (!local || json_object_get(rope, "sliding_attention"))
+        return true;
+    return config_set(rope, "sliding_attention", json_pack("{s:O}", "rope_theta", local), err);
+}
+
+/* Returns the default row of a member, or NULL. */
+static const struct family_member *
+find_default(const struct model_family *family, const char *name)
+{
+    for (size_t i = 0; i < family->defaults.n; i++)
+        if (strcmp(family->defaults.at[i].name, name) == 0)
+            return &family->defaults.at[i];
+    return NULL;
+}
+
+/* Sets the context length before scaling. The class of Phi-3 has a member for it, which replaces that of rope_scaling. */
+static bool
+set_original(struct family_config *c, json_t *rope, struct err *err)
+{
+    json_t *outer = config_get(c->members, original);
+    const json_t *type = json_object_get(rope, "rope_type");
+    bool scales = config_is(type, "llama3") || config_is(type, "yarn") || config_is(type, "longrope") || config_is(type, "su");
+    if (c->refused)
+        return set_default(rope, original, outer, err);
+    if (find_default(config_default_family(c), original))
+        return !outer || !scales ? set_default(rope, original, outer, err)
+            : config_set(rope, original, json_incref(outer), err);
+    return !scales || set_default(rope, original, json_object_get(c->members, "max_position_embeddings"), err);
+}
+
+static bool
+set_flat(struct family_config *c, json_t *rope, struct err *err)
+{
+    static const char *const thetas[] = { "global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta",
+        "rotary_emb_base", NULL };
+    static const char *const partials[] = { "partial_rotary_factor", "rope_pct", "rope_percent", NULL };
+    return set_sliding(rope, c->members, err) && set_default(rope, "rope_theta", first_of(c->members, thetas), err)
+        && set_default(rope, "rope_type", config_get(rope, "type"), err)
+        && set_default(rope, "partial_rotary_factor", first_of(c->members, partials), err) && set_original(c, rope, err);
+}
+
+/* Reads a family whose class has rope_parameters for each layer type, which it declares by a default of that name.
+ * rope_scaling is merged into those of the full layers, whose rope_type then overrides a "type" in it. */
+static bool
+set_nested(struct family_config *c, const struct family_member *m, struct err *err)
+{
+    static const char full[] = "full_attention", sliding[] = "sliding_attention";
+    json_t *said = config_get(c->members, "rope_parameters"), *scaling = config_get(c->members, "rope_scaling"), *type = NULL;
+    json_t *rope = said ? json_deep_copy(said) : json_object();
+    json_decref(c->rope_all);
+    c->rope_all = rope;
+    if (!rope || !family_member_value(&type, m, &c->scope, err))
+        return err_memory(err, 0);
+    bool ok = true;
+    if (!config_get(rope, full))
+        ok = config_set(rope, full, json_pack("{s:O}", "rope_type", type), err);
+    if (ok && !config_get(rope, sliding))
+        ok = config_set(rope, sliding, json_pack("{s:O}", "rope_type", type), err);
+    json_decref(type);
+    json_t *first = json_object_get(rope, full), *second = json_object_get(rope, sliding);
+    json_t *local = config_get(c->members, "rope_local_base_freq");
+    if (!ok || !json_is_object(first) || !json_is_object(second))
+        return ok;
+    if (json_is_object(scaling) && json_object_update(first, scaling) != 0)
+        return err_memory(err, 0);
+    return set_default(first, "rope_theta", config_get(c->members, "rope_theta"), err)
+        && set_default(second, "rope_theta", local, err);
+}
+
+/* Applies `default rope_theta` unless rope_theta is set. */
+static bool
+set_theta(struct family_config *c, json_t *rope, struct err *err)
+{
+    const struct model_family *own = c->family, *family = config_default_family(c);
+    bool ok = true;
+    c->scope.family = family;
+    c->scope.class = c->default_class;
+    for (size_t i = 0; ok && !c->refused && i < family->defaults.n; i++) {
+        const struct family_member *m = &family->defaults.at[i];
+        json_t *value = NULL;
+        bool applies = false;
+        if (strcmp(m->name, "rope_theta") != 0 || json_object_get(rope, "rope_theta")
+                || json_object_get(c->members, "rope_theta"))
+            continue;
+        ok = expr_true(&applies, m->when, &c->scope, 0, err)
+            && (!applies || (family_member_value(&value, m, &c->scope, err) && config_set(rope, "rope_theta", value, err)));
+    }
+    c->scope.family = own;
+    c->scope.class = c->class;
+    return ok;
+}
+
+/* Sets the rope_type from "type", and the context length before scaling, of parameters for a layer type. */
+static bool
+set_original_of(struct family_config *c, bool nested, struct err *err)
+{
+    return !nested || c->refused || (set_default(c->scope.rope, "rope_type", config_get(c->scope.rope, "type"), err)
+        && set_original(c, c->scope.rope, err));
+}
+
+/* Writes the one type in lower case that the converter compares without case. */
+static bool
+lower_llama3(json_t *rope, struct err *err)
+{
+    const char *type = json_string_value(json_object_get(rope, "rope_type"));
+    return !type || strcasecmp(type, "llama3") != 0 || config_set(rope, "rope_type", json_string("llama3"), err);
+}
+
+bool
+config_rope(struct family_config *c, struct err *err)
+{
+    const struct family_member *typed = find_default(config_default_family(c), typed_default);
+    if (typed && !c->refused && !set_nested(c, typed, err))
+        return false;
+    json_t *rope = c->rope_all, *full = json_object_get(rope, "full_attention"), *sliding;
+    bool nested = is_nested(rope);
+    if (nested ? !c->refused && !set_sliding(rope, c->members, err) : !set_flat(c, rope, err))
+        return false;
+    sliding = json_object_get(rope, "sliding_attention");
+    if ((full && !json_is_object(full)) || (sliding && !json_is_object(sliding)))
+        return config_wrong(full && !json_is_object(full) ? "full_attention" : "sliding_attention", "an object", err);
+    c->scope.rope_all = rope;
+    c->scope.rope = full ? full : rope;
+    c->scope.rope_local = sliding;
+    return set_original_of(c, nested, err) && set_theta(c, c->scope.rope, err) && lower_llama3(c->scope.rope, err);
+}
+
+/* --- files that the classes refuse */
+
+static bool
+has_all(const json_t *rope, const char *const names[])
+{
+    for (; *names; names++)
+        if (!json_object_get(rope, *names))
+            return false;
+    return true;
+}
+
+/* Checks that the members required by a RoPE type exist. The class sets the others. */
+static bool
+is_valid(const json_t *rope)
+{
+    static const struct {
+        const char *type, *needs[6];
+    } types[] = {
+        { "linear", { "factor" } }, { "dynamic", { "factor" } }, { "yarn", { "factor" } },
+        { "longrope", { "short_factor", "long_factor" } },
+        { "llama3", { "factor", "low_freq_factor", "high_freq_factor" } },
+    };
+    const json_t *said = json_object_get(rope, "rope_type"), *type = said ? said : json_object_get(rope, "type");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (config_is(type, types[i].type))
+            return has_all(rope, types[i].needs) || (config_is(type, "yarn") && json_object_get(rope, "long_factor"));
+    return true;
+}
+
+bool
+config_rope_fits(const struct family_config *c)
+{
+    const json_t *rope = c->rope_all, *full = config_get(rope, "full_attention");
+    const json_t *said = config_get(c->members, "rope_parameters");
+    bool typed = find_default(config_default_family(c), typed_default);
+    json_int_t head = json_integer_value(json_object_get(c->members, "head_dim"));
+    return (!said || json_is_object(said)) && (typed || is_valid(full ? full : rope)) && (head <= 4 || head % 2 == 0);
+}
+
+/* --- keys */
+
+/* Sets *type to the rope_type, "" for none. */
+static bool
+rope_type(const char **type, const json_t *rope, struct err *err)
+{
+    static const char *const types[] = { "default", "linear", "yarn", "longrope", "su", "dynamic", "proportional", "llama3",
+        "xdrope" };
+    const json_t *said = json_object_get(rope, "rope_type");
+    char shown[STR_SHOWN];
+    *type = "";
+    if (!said || json_is_null(said))
+        return true;
+    if (!json_is_string(said))
+        return config_wrong("rope_type", "a string", err);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (config_is(said, types[i])) {
+            *type = types[i];
+            return true;
+        }
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown rope_type '%s'",
+        str_shown(shown, json_string_value(said), json_string_length(said)));
+}
+
+/* Puts a key from a member, if there is one. */
+static bool
+put(struct keys *keys, const struct family_config *c, const char *key, enum meta_type type, const json_t *rope,
+    const char *name, struct err *err)
+{
+    const json_t *value = config_get(rope, name);
+    const struct family_key row = { .name = key, .type = type };
+    return !value || config_put(keys, c->family->arch, &row, value, name, err);
+}
+
+static bool
+put_yarn(struct keys *keys, const struct family_config *c, const json_t *rope, struct err *err)
+{
+    /* A null attention_factor hides attn_factor, as in the converter. */
+    const char *attention = json_object_get(rope, "attention_factor") ? "attention_factor" : "attn_factor";
+    if (!config_get(rope, original))
+        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is missing", original);
+    return put(keys, c, "rope.scaling.original_context_length", META_U32, rope, original, err)
+        && put(keys, c, "rope.scaling.yarn_ext_factor", META_F32, rope, "extrapolation_factor", err)
+        && put(keys, c, "rope.scaling.yarn_attn_factor", META_F32, rope, attention, err)
+        && put(keys, c, "rope.scaling.yarn_beta_fast", META_F32, rope, "beta_fast", err)
+        && put(keys, c, "rope.scaling.yarn_beta_slow", META_F32, rope, "beta_slow", err);
+}
+
+static bool
+put_sections(struct keys *keys, const struct family_config *c, struct err *err)
+{
+    const json_t *said = config_get(c->rope_all, "mrope_section");
+    const struct family_key row = { .name = "rope.dimension_sections", .type = META_I32, .array = true };
+    if (!said)
+        return true;
+    json_t *four = json_deep_copy(said);
+    while (four && json_is_array(four) && json_array_size(four) < 4)
+        if (json_array_append_new(four, json_integer(0)) != 0)
+            break;
+    bool ok = four ? config_put(keys, c->family->arch, &row, four, "mrope_section", err) : err_memory(err, 0);
+    json_decref(four);
+    return ok;
+}
+
+bool
+config_rope_keys(struct keys *keys, struct family_config *c, struct err *err)
+{
+    const json_t *rope = c->scope.rope;
+    const char *type, *arch = c->family->arch, *name = NULL;
+    if (!rope_type(&type, rope, err))
+        return false;
+    bool factor = config_get(rope, "factor"), yarn = strcmp(type, "yarn") == 0 && factor;
+    bool scales = yarn || (strcmp(type, "linear") == 0 && factor);
+    if (scales)
+        name = type;
+    else if (strcmp(type, "su") == 0 || strcmp(type, "longrope") == 0)
+        name = "longrope";
+    return (!name || keys_put_text(keys, arch, "rope.scaling.type", name, strlen(name), err))
+        && (!scales || put(keys, c, "rope.scaling.factor", META_F32, rope, "factor", err))
+        && (!yarn || put_yarn(keys, c, rope, err)) && put_sections(keys, c, err)
+        && put(keys, c, "rope.freq_base", META_F32, rope, "rope_theta", err)
+        && put(keys, c, "rope.freq_base_swa", META_F32, c->scope.rope_local, "rope_theta", err);
+}

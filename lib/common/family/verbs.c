@@ -1,0 +1,339 @@
+#include "family/verbs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+
+static const char *const words[] = { [VERB_VIEW] = "view", [VERB_MERGE] = "merge", [VERB_ORDER] = "order", [VERB_SWAP] = "swap",
+    [VERB_PART] = "part", [VERB_CUT] = "cut", [VERB_PAIRS] = "pairs", [VERB_ADD] = "add", [VERB_MUL] = "mul",
+    [VERB_NEGEXP] = "negexp", [VERB_F32] = "f32" };
+
+/* Fails, naming the tensor, its shape, the line and the sizes that do not fit. */
+static bool
+misfit(const struct verbs *v, const struct verb *verb, const char *what, struct err *err)
+{
+    char name[STR_SHOWN], shape[SHAPE_TEXT];
+    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: shape %s: %s: %s: %s", str_shown(name, v->tensor->name,
+        v->tensor->name_len), shape_text(shape, &v->tensor->shape), v->row->where, words[verb->kind], what);
+}
+
+/* Fails because elements would have to move in a way that sizes and strides do not describe. */
+static bool
+knotted(const struct verbs *v, const struct verb *verb, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s: a dimension that was reordered cannot be divided into these "
+        "sizes", v->row->where, words[verb->kind]);
+}
+
+/* Fails like misfit(), with the sizes of the verb. */
+static bool
+bad_sizes(const struct verbs *v, const struct verb *verb, uint64_t all, const uint64_t *size, uint32_t n, struct err *err)
+{
+    char text[256];
+    int used = snprintf(text, sizeof text, "a dimension of %" PRIu64 " does not consist of", all);
+    for (uint32_t i = 0; i < n && used > 0 && (size_t)used < sizeof text; i++)
+        used += size[i] == 0 ? snprintf(text + used, sizeof text - (size_t)used, "%s *", i == 0 ? "" : " x")
+            : snprintf(text + used, sizeof text - (size_t)used, "%s %" PRIu64, i == 0 ? "" : " x", size[i]);
+    return misfit(v, verb, text, err);
+}
+
+static bool
+size_of(uint64_t *n, const struct verbs *v, const struct expr *e, struct err *err)
+{
+    return expr_size(n, e, v->scope, v->b, err);
+}
+
+/* Evaluates argument i as a dimension below `rank`. */
+static bool
+dimension(uint32_t *d, const struct verbs *v, const struct verb *verb, uint32_t i, uint32_t rank, struct err *err)
+{
+    uint64_t n;
+    if (!verb->arg[i])
+        return misfit(v, verb, "'*' is not a dimension", err);
+    if (!size_of(&n, v, verb->arg[i], err))
+        return false;
+    *d = (uint32_t)num_min(n, UINT32_MAX);
+    return n < rank || misfit(v, verb, "the tensor has fewer dimensions", err);
+}
+
+/* Evaluates n arguments from `at` on as sizes; 0: '*'. */
+static bool
+sizes(uint64_t *size, const struct verbs *v, const struct verb *verb, uint32_t at, uint32_t n, struct err *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        size[i] = 0;
+        if (verb->arg[at + i] && !size_of(&size[i], v, verb->arg[at + i], err))
+            return false;
+        if (verb->arg[at + i] && size[i] == 0)
+            return misfit(v, verb, "a size is 0", err);
+    }
+    return true;
+}
+
+/* Replaces the one '*' by the size that remains of `all`. */
+static bool
+resolve(uint64_t *size, uint32_t n, uint64_t all)
+{
+    uint64_t known = 1, *star = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (size[i] == 0 && star)
+            return false;
+        if (size[i] == 0)
+            star = &size[i];
+        else if (!num_mul(&known, known, size[i]))
+            return false;
+    }
+    if (star && all % known == 0)
+        *star = all / known;
+    return star ? all % known == 0 && *star != 0 : known == all;
+}
+
+/* Turns dimension d into dimensions with these sizes. An open dimension only gets dimensions of 1 beside it. */
+static bool
+view(struct verbs *v, const struct verb *verb, uint32_t d, uint64_t *size, uint32_t n, struct err *err)
+{
+    uint64_t all = moves_size(&v->moves, d);
+    uint32_t main = n, i = 0;
+    if (!moves_is_open(&v->moves, d)) {
+        if (!resolve(size, n, all))
+            return bad_sizes(v, verb, all, size, n, err);
+        return moves_view(&v->moves, d, size, n) || knotted(v, verb, err);
+    }
+    for (; i < n; i++)
+        if (size[i] != 1 && main != n)
+            break;
+        else if (size[i] != 1)
+            main = i;
+    if (i != n)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: parts of a dimension that is divided before cannot be joined",
+            v->row->where);
+    main = main == n ? 0 : main;
+    bool ok = true;
+    for (i = 0; ok && i < main; i++)
+        ok = moves_insert(&v->moves, d);
+    for (i = main + 1; ok && i < n; i++)
+        ok = moves_insert(&v->moves, d + i);
+    return ok || misfit(v, verb, "too many dimensions", err);
+}
+
+/* Merges dimensions from d on, whose sizes must be these. The size of an open dimension is not known yet. */
+static bool
+merge(struct verbs *v, const struct verb *verb, uint32_t d, const uint64_t *size, uint32_t n, struct err *err)
+{
+    if (d + n > v->moves.rank)
+        return misfit(v, verb, "the tensor has fewer dimensions", err);
+    for (uint32_t i = 0; i < n; i++)
+        if (size[i] != 0 && size[i] != moves_size(&v->moves, d + i) && !moves_is_open(&v->moves, d + i))
+            return bad_sizes(v, verb, moves_size(&v->moves, d + i), &size[i], 1, err);
+    moves_merge(&v->moves, d, n);
+    return true;
+}
+
+/* VIEW, or the inverse of MERGE; MERGE, or the inverse of VIEW. */
+static bool
+regroup(struct verbs *v, const struct verb *verb, bool splits, struct err *err)
+{
+    uint64_t size[FAMILY_VERB_ARGS];
+    uint32_t d, n = verb->nargs - 1;
+    if (!dimension(&d, v, verb, 0, v->moves.rank, err) || !sizes(size, v, verb, 1, n, err))
+        return false;
+    return splits ? view(v, verb, d, size, n, err) : merge(v, verb, d, size, n, err);
+}
+
+/* ORDER and PAIRS, and their inverses. */
+static bool
+reorder(struct verbs *v, const struct verb *verb, bool back, struct err *err)
+{
+    static const uint32_t pairs[] = { 0, 2, 1 };
+    bool halves = verb->kind == VERB_PAIRS;
+    uint64_t size[FAMILY_VERB_ARGS] = { 0, 2, 0 }, moved[FAMILY_VERB_ARGS];
+    uint32_t d = 0, n = halves ? 3 : verb->nargs - 1, from[FAMILY_VERB_ARGS];
+    const uint32_t *perm = halves ? pairs : verb->perm;
+    if (halves ? !sizes(size, v, verb, 0, 1, err)
+            : !dimension(&d, v, verb, 0, v->moves.rank, err) || !sizes(size, v, verb, 1, n, err))
+        return false;
+    if (v->moves.rank == 0)
+        return misfit(v, verb, "the tensor has fewer dimensions", err);
+    uint64_t all = moves_size(&v->moves, d);
+    if (moves_is_open(&v->moves, d))
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: parts of a dimension in another order cannot be joined",
+            v->row->where);
+    if (!resolve(size, n, all))
+        return bad_sizes(v, verb, all, size, n, err);
+    for (uint32_t i = 0; i < n; i++) {
+        moved[i] = size[perm[i]];
+        from[perm[i]] = i;
+    }
+    if (!moves_view(&v->moves, d, back ? moved : size, n))
+        return knotted(v, verb, err);
+    moves_permute(&v->moves, d, back ? from : perm, n);
+    moves_merge(&v->moves, d, n);
+    return true;
+}
+
+static bool
+swap(struct verbs *v, const struct verb *verb, struct err *err)
+{
+    uint32_t d, e;
+    if (!dimension(&d, v, verb, 0, v->moves.rank, err) || !dimension(&e, v, verb, 1, v->moves.rank, err))
+        return false;
+    moves_swap(&v->moves, d, e);
+    return true;
+}
+
+/* PART and CUT. */
+static bool
+slice(struct verbs *v, const struct verb *verb, bool cuts, struct err *err)
+{
+    uint64_t from = 0, n = 0;
+    uint32_t d;
+    char text[96];
+    if (!dimension(&d, v, verb, 0, v->moves.rank, err) || (!cuts && !size_of(&from, v, verb->arg[1], err)))
+        return false;
+    uint64_t all = moves_size(&v->moves, d);
+    const struct expr *count = verb->arg[cuts ? 1 : 2];
+    if (!count)
+        n = all - num_min(from, all);
+    else if (!size_of(&n, v, count, err))
+        return false;
+    if (cuts && (n == 0 || n >= all))           /* 0: the number is not known */
+        return true;
+    snprintf(text, sizeof text, "%" PRIu64 " from %" PRIu64 " on are not part of a dimension of %" PRIu64, n, from, all);
+    if (n == 0 || from > all || n > all - from)
+        return misfit(v, verb, text, err);
+    return moves_slice(&v->moves, d, from, n) || knotted(v, verb, err);
+}
+
+/* The inverse of PART: opens the dimension. */
+static bool
+open(struct verbs *v, const struct verb *verb, struct err *err)
+{
+    uint32_t d;
+    uint64_t n = 0;
+    if (v->count != 0)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: a part of a part cannot be put back", v->row->where);
+    if (!dimension(&d, v, verb, 0, v->moves.rank, err) || !size_of(&v->from, v, verb->arg[1], err)
+            || (verb->arg[2] && !size_of(&n, v, verb->arg[2], err)))
+        return false;
+    v->count = moves_size(&v->moves, d);
+    if (verb->arg[2] && n != v->count)
+        return bad_sizes(v, verb, v->count, &n, 1, err);
+    moves_set_open(&v->moves, d);
+    return true;
+}
+
+static bool
+operate(struct verbs *v, const struct verb *verb, bool back, struct err *err)
+{
+    double x = 0;
+    if (v->nops == VERBS_OPERATIONS)
+        return misfit(v, verb, "too many operations", err);
+    if (verb->kind != VERB_NEGEXP && !expr_number(&x, verb->arg[0], v->scope, v->b, err))
+        return false;
+    const struct operation op = { verb->kind == VERB_ADD ? OPERATION_ADD : verb->kind == VERB_MUL ? OPERATION_MULTIPLY
+        : OPERATION_NEGATIVE_EXP, (float)x };
+    v->op[v->nops++] = back ? operation_inverse(op) : op;
+    return true;
+}
+
+static bool
+apply(struct verbs *v, const struct verb *verb, bool back, struct err *err)
+{
+    switch (verb->kind) {
+    case VERB_VIEW: case VERB_MERGE:
+        return regroup(v, verb, (verb->kind == VERB_VIEW) != back, err);
+    case VERB_ORDER: case VERB_PAIRS:
+        return reorder(v, verb, back, err);
+    case VERB_SWAP:
+        return swap(v, verb, err);
+    case VERB_PART:
+        return back ? open(v, verb, err) : slice(v, verb, false, err);
+    case VERB_CUT:
+        return back || slice(v, verb, true, err);
+    case VERB_ADD: case VERB_MUL: case VERB_NEGEXP:
+        return operate(v, verb, back, err);
+    default:
+        v->f32 = true;
+        return true;
+    }
+}
+
+bool
+verbs_forward(struct verbs *v, struct err *err)
+{
+    for (size_t i = 0; i < v->part->n; i++)
+        if (!apply(v, &v->part->verb[i], false, err))
+            return false;
+    return true;
+}
+
+bool
+verbs_backward(struct verbs *v, struct err *err)
+{
+    for (size_t i = v->part->n; i-- > 0;)
+        if (!apply(v, &v->part->verb[i], true, err))
+            return false;
+    return true;
+}
+
+/* Follows the first dimension through one verb; 0: unknown. */
+static bool
+follow(uint64_t *n, const struct verbs *v, const struct verb *verb, struct err *err)
+{
+    uint64_t size[FAMILY_VERB_ARGS], d = 0;
+    uint32_t count = verb->nargs - 1;
+    bool moves = verb->kind <= VERB_CUT && verb->kind != VERB_ORDER;
+    if (!moves || !verb->arg[0])
+        return true;
+    if (!size_of(&d, v, verb->arg[0], err))
+        return false;
+    if (verb->kind == VERB_SWAP) {
+        uint64_t e;
+        if (!size_of(&e, v, verb->arg[1], err))
+            return false;
+        *n = d != 0 && e != 0 ? *n : 0;
+        return true;
+    }
+    if (d != 0 || verb->kind == VERB_CUT)
+        return true;
+    if (verb->kind == VERB_PART) {
+        *n = 0;
+        return !verb->arg[2] || size_of(n, v, verb->arg[2], err);
+    }
+    if (!sizes(size, v, verb, 1, count, err))
+        return false;
+    if (verb->kind == VERB_VIEW) {
+        if (*n != 0)
+            resolve(size, count, *n);
+        *n = size[0];
+        return true;
+    }
+    uint64_t all = size[0] != 0 ? size[0] : *n;
+    for (uint32_t i = 1; i < count; i++)
+        if (!num_mul(&all, all, size[i]))
+            return misfit(v, verb, "the sizes overflow", err);
+    *n = all;
+    return true;
+}
+
+bool
+verbs_length(uint64_t *n, const struct verbs *v, struct err *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < v->part->n; i++)
+        if (!follow(n, v, &v->part->verb[i], err))
+            return false;
+    return true;
+}
+
+void
+verbs_shape(uint64_t dim[LAYOUT_RANK], const struct verbs *v, uint64_t whole)
+{
+    for (uint32_t d = 0; d < v->moves.rank; d++) {
+        dim[d] = moves_size(&v->moves, d);
+        if (moves_is_open(&v->moves, d))
+            dim[d] = dim[d] / v->count * whole;
+    }
+}

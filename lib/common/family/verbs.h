@@ -1,0 +1,39 @@
+/* verbs: the part of a row, applied to a tensor: movements and arithmetic, forwards and backwards. */
+#ifndef FAMILY_VERBS_H
+#define FAMILY_VERBS_H
+
+#include "family/moves.h"
+#include "family/scope.h"
+
+enum { VERBS_OPERATIONS = 8 };          /* limit on the arithmetic of one part */
+
+/* A part while it is applied. Set moves; zero the rest, except for the fields about the row. */
+struct verbs {
+    const struct family_row *row;
+    const struct row_part *part;
+    struct scope *scope;
+    uint64_t b;
+    const struct tensor *tensor;        /* for messages */
+
+    struct moves moves;
+    struct operation op[VERBS_OPERATIONS];      /* nops of them, in order */
+    size_t nops;
+    bool f32;
+    uint64_t from, count;               /* backwards: the range of the open dimension that this part is; count 0: all */
+};
+
+/* Applies the verbs in order. Fails with ERR_MALFORMED, naming tensor, shape and the verb's line, if a verb does not fit the
+ * shape or an argument is null. */
+bool verbs_forward(struct verbs *v, struct err *err);
+
+/* Applies the inverses of the verbs, last one first: moves goes from the shape of the output to that of the source, with the
+ * dimension of `part` open. Fails as above, and with ERR_UNSUPPORTED for a second `part`. */
+bool verbs_backward(struct verbs *v, struct err *err);
+
+/* Sets *n to the size of the first dimension that a part results in, or to 0 if it depends on the source. */
+bool verbs_length(uint64_t *n, const struct verbs *v, struct err *err);
+
+/* Sets the shape of the source, whose open dimension has `whole` elements in all. */
+void verbs_shape(uint64_t dim[LAYOUT_RANK], const struct verbs *v, uint64_t whole);
+
+#endif

@@ -1,0 +1,112 @@
+/* GPT-2's alphabet, in which a byte-level BPE writes the bytes of its tokens. */
+#include "tokenizer/vocabulary_priv.h"
+
+#include <string.h>
+
+/* Printable bytes encode themselves, the others are U+0100 and up, in order. Source: bytes_to_unicode(). */
+int
+hf_byte_of(uint32_t code)
+{
+    if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
+        return (int)code;
+    uint32_t i = code - 0x100;
+    return code < 0x100 || i > 67 ? -1 : i <= 0x20 ? (int)i : i <= 0x42 ? (int)(i - 0x21 + 0x7F) : 0xAD;
+}
+
+/* Returns the number of bytes that a UTF-8 decoder replaces as one broken character: those that could start a valid one. */
+static size_t
+broken(const uint8_t *p, size_t n)
+{
+    uint8_t lead = p[0];
+    size_t want = lead < 0xC2 || lead > 0xF4 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, i;
+    uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    for (i = 1; i < want && i < n && p[i] >= low && p[i] <= high; i++) {
+        low = 0x80;
+        high = 0xBF;
+    }
+    return i;
+}
+
+bool
+hf_bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err)
+{
+    bool same = true;
+    uint32_t code;
+    for (size_t i = 0, n; i < text->n; i += n) {
+        n = str_utf8_char(text->p + i, text->n - i, &code);
+        if (n == 0 || hf_byte_of(code) < 0)
+            return true;
+        same = same && code < 0x80;
+    }
+    char *bytes = same ? NULL : hf_chars_room(chars, text->n, err);
+    char *out = bytes ? hf_chars_room(chars, 3 * text->n, err) : NULL;
+    if (!out)
+        return same;
+    size_t nbytes = 0, nout = 0;
+    for (size_t i = 0; i < text->n; nbytes++) {
+        i += str_utf8_char(text->p + i, text->n - i, &code);
+        bytes[nbytes] = (char)hf_byte_of(code);
+    }
+    for (size_t i = 0, n; i < nbytes; i += n) {
+        n = str_utf8_char(bytes + i, nbytes - i, &code);
+        memcpy(out + nout, n != 0 ? bytes + i : "\xEF\xBF\xBD", n != 0 ? n : 3);
+        nout += n != 0 ? n : 3;
+        n = n != 0 ? n : broken((const uint8_t *)bytes + i, nbytes - i);
+    }
+    *text = (struct hf_string){ out, nout };
+    return true;
+}
+
+/* --- base64 */
+
+static int
+digit_of(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
+        : c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* The inverse of hf_byte_of(). */
+static unsigned
+character_of(unsigned byte)
+{
+    return hf_byte_of(byte) >= 0 ? byte : byte <= 0x20 ? 0x100 + byte : byte == 0xAD ? 0x143 : byte - 0x7F + 0x121;
+}
+
+/* Appends the character of a byte in UTF-8 and returns its length, 1 or 2. */
+static size_t
+put_character(char *out, unsigned byte)
+{
+    unsigned code = character_of(byte);
+    size_t n = 0;
+    if (code >= 0x80)
+        out[n++] = (char)(0xC0 | code >> 6);
+    out[n++] = (char)(code < 0x80 ? code : 0x80 | (code & 63));
+    return n;
+}
+
+bool
+hf_bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err)
+{
+    uint32_t bits = 0;
+    size_t whole = n, count = 0;
+    while (n != 0 && whole - n < 2 && p[n - 1] == '=')
+        n--;
+    *text = (struct hf_string){ NULL, 0 };
+    if (n % 4 == 1)
+        return true;
+    char *out = hf_chars_room(chars, 2 * n, err);
+    if (!out)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        int digit = digit_of(p[i]);
+        if (digit < 0)
+            return true;
+        bits = (bits << 6 | (unsigned)digit) & 0xFFFF;
+        if (i % 4 != 0)
+            count += put_character(out + count, bits >> (6 - 2 * (i % 4)) & 255);
+    }
+    *text = (struct hf_string){ out, count };
+    return true;
+}

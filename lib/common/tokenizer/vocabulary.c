@@ -1,0 +1,207 @@
+#include "tokenizer/vocabulary_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is missing, which contains the tokenizer of a %s; "
+        "--no-tokenizer converts without it",
+        v->folder->file[file].name, v->options->class);
+}
+
+static bool
+has_file(const struct hf_vocab *v, enum hf_file file)
+{
+    return v->folder->file[file].p != NULL;
+}
+
+/* --- the kinds: `fits` sets *yes if the directory has the files of the kind */
+
+static bool
+fits_spm(bool *yes, struct hf_vocab *v, struct err *err)
+{
+    (void)err;
+    *yes = has_file(v, HF_SENTENCEPIECE);
+    return true;
+}
+
+static bool
+put_spm(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return has_file(v, HF_SENTENCEPIECE) ? hf_vocab_spm(keys, v, err) : lacks(v, HF_SENTENCEPIECE, err);
+}
+
+static bool
+fits_always(bool *yes, struct hf_vocab *v, struct err *err)
+{
+    (void)v;
+    (void)err;
+    *yes = true;
+    return true;
+}
+
+/* Puts Phi-3's tokenizer.model, or Phi-4's BPE, whose tokenizer_class is GPT2Tokenizer. */
+static bool
+put_phi3(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    static const char *const name[] = { "tokenizer_class" };
+    struct hf_value value;
+    struct hf_string class;
+    if (!hf_value_members(&value, name, 1, &v->config, err) || !hf_value_string(&class, &v->chars, &value, err))
+        return false;
+    v->phi3 = !hf_string_is(&class, "GPT2Tokenizer");
+    return (v->phi3 ? put_spm : hf_vocab_bpe)(keys, v, err);
+}
+
+static bool
+put_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return hf_vocab_llama_json(keys, v, false, err);
+}
+
+static bool
+fits_bpe(bool *yes, struct hf_vocab *v, struct err *err)
+{
+    struct hf_string type;
+    if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err))
+        return false;
+    *yes = v->json.p ? !type.p || hf_string_is(&type, "BPE") : has_file(v, HF_VOCAB_JSON) && has_file(v, HF_MERGES);
+    return true;
+}
+
+/* Puts a BPE. One over characters with byte fallback is what SentencePiece makes; llama.cpp has it as "llama". */
+static bool
+put_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    bool is_json;
+    return hf_vocab_is_llama_json(&is_json, v, err)
+        && (is_json ? hf_vocab_llama_json(keys, v, true, err) : hf_vocab_bpe(keys, v, err));
+}
+
+static bool
+fits_wordpiece(bool *yes, struct hf_vocab *v, struct err *err)
+{
+    struct hf_string type;
+    if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err))
+        return false;
+    *yes = hf_string_is(&type, "WordPiece");
+    return true;
+}
+
+static bool
+put_wordpiece(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return v->json.p ? hf_vocab_wordpiece(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+}
+
+static bool
+put_gemma4(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return v->json.p ? hf_vocab_gemma4(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+}
+
+static bool
+fits_tiktoken(bool *yes, struct hf_vocab *v, struct err *err)
+{
+    (void)err;
+    *yes = has_file(v, HF_TIKTOKEN);
+    return true;
+}
+
+static bool
+put_tiktoken(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    return has_file(v, HF_TIKTOKEN) ? hf_vocab_tiktoken(keys, v, err) : lacks(v, HF_TIKTOKEN, err);
+}
+
+static const struct tokenizer_kind {
+    const char *word;
+    bool (*fits)(bool *yes, struct hf_vocab *v, struct err *err);
+    bool (*put)(struct keys *keys, struct hf_vocab *v, struct err *err);
+} kinds[] = {
+    { "spm", fits_spm, put_spm },
+    { "phi3", fits_always, put_phi3 },
+    { "llama-json", hf_vocab_is_llama_json, put_llama_json },
+    { "bpe", fits_bpe, put_bpe },
+    { "wordpiece", fits_wordpiece, put_wordpiece },
+    { "gemma4", hf_vocab_is_llama_json, put_gemma4 },
+    { "tiktoken", fits_tiktoken, put_tiktoken },
+};
+
+static const struct tokenizer_kind *
+find_kind(const char *word)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].word, word) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+static bool
+lists(const struct hf_vocabulary_options *options, const char *word)
+{
+    for (size_t i = 0; i < options->nkinds; i++)
+        if (strcmp(options->kinds[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* Puts the first kind that fits. If none does, one of them reports what it misses. */
+static bool
+put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    const struct hf_vocabulary_options *options = v->options;
+    bool fits = false;
+    if (has_file(v, HF_TEKKEN) && !v->json.p && lists(options, "llama-json"))
+        return hf_vocab_tekken(keys, v, err);
+    for (size_t i = 0; i < options->nkinds; i++) {
+        const struct tokenizer_kind *kind = find_kind(options->kinds[i]);
+        if (!kind)
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "unknown kind of tokenizer '%s'", options->kinds[i]);
+        if (!kind->fits(&fits, v, err))
+            return false;
+        if (fits)
+            return kind->put(keys, v, err);
+    }
+    return lists(options, "bpe") ? hf_vocab_bpe(keys, v, err) : find_kind(options->kinds[0])->put(keys, v, err);
+}
+
+static bool
+read_files(struct hf_vocab *v, struct err *err)
+{
+    static const char *const parts[HF_PARTS] = {
+        [HF_ADDED] = "added_tokens", [HF_PRE] = "pre_tokenizer", [HF_NORMALIZER] = "normalizer",
+        [HF_POST] = "post_processor", [HF_DECODER] = "decoder", [HF_MODEL] = "model",
+    };
+    static const char *const model[HF_MODEL_PARTS] = {
+        [HF_TYPE] = "type", [HF_VOCAB] = "vocab", [HF_MERGE_LIST] = "merges", [HF_FALLBACK] = "byte_fallback",
+        [HF_IGNORE_MERGES] = "ignore_merges",
+    };
+    const struct hf_text *file = v->folder->file;
+    return hf_value_file(&v->json, &file[HF_TOKENIZER], err)
+        && hf_value_members(v->part, parts, HF_PARTS, &v->json, err)
+        && hf_value_members(v->model, model, HF_MODEL_PARTS, &v->part[HF_MODEL], err)
+        && (v->json.p || hf_value_file(&v->model[HF_VOCAB], &file[HF_VOCAB_JSON], err))
+        && hf_value_file(&v->config, &file[HF_TOKENIZER_CONFIG], err);
+}
+
+bool
+hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct hf_vocabulary_options *options,
+    uint64_t *tokens, struct err *err)
+{
+    const struct hf_text *file = folder->file;
+    struct hf_vocab v = { .folder = folder, .options = options };
+    *tokens = 0;
+    if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p
+        && !file[HF_VOCAB_JSON].p && !file[HF_TIKTOKEN].p)
+        return true;
+    bool ok = read_files(&v, err) && put_vocabulary(keys, &v, err);
+    if (ok)
+        *tokens = v.n;
+    free(v.token);
+    table_clear(&v.ids);
+    hf_chars_clear(&v.chars);
+    return ok;
+}

@@ -1,0 +1,64 @@
+/* "wordpiece": a vocabulary of beginnings of words and, marked by "##", of their continuations. llama.cpp marks the beginnings
+ * instead, with U+2581. Source: BertModel of convert_hf_to_gguf.py. */
+#include "tokenizer/vocabulary_priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Marks the beginning of a word; padding is marked too. */
+static bool
+mark(struct hf_token *t, size_t id, struct hf_chars *chars, struct err *err)
+{
+    char pad[32];
+    size_t n = t->p ? t->n : (size_t)snprintf(pad, sizeof pad, "[PAD%zu]", id);
+    char *text = hf_chars_room(chars, 3 + n, err);
+    if (!text)
+        return false;
+    memcpy(text, "\xE2\x96\x81", 3);
+    memcpy(text + 3, t->p ? t->p : pad, n);
+    t->p = text;
+    t->n = (uint32_t)(3 + n);
+    return true;
+}
+
+static bool
+mark_all(struct hf_vocab *v, struct err *err)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        struct hf_token *t = &v->token[i];
+        if (t->type == HF_PIECE_CONTROL)
+            continue;
+        if (t->p && t->n >= 2 && memcmp(t->p, "##", 2) == 0) {
+            t->p += 2;
+            t->n -= 2;
+        } else if (!mark(t, i, &v->chars, err))
+            return false;
+    }
+    return true;
+}
+
+/* Warns about added tokens that are not special: llama.cpp looks for them with the mark in front. */
+static void
+warn_of_marked(const struct hf_vocab *v)
+{
+    size_t count = 0, first = 0;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < v->n; i++)
+        if (v->token[i].type == HF_PIECE_USER_DEFINED)
+            first = count++ == 0 ? i : first;
+    if (count != 0 && v->options->warnings)
+        catalog_warn(v->options->warnings, "%s: llama.cpp does not find %zu added tokens in a text, because they are not special "
+            "(first: \"%s\")", v->json.file, count, str_shown(shown, v->token[first].p, v->token[first].n));
+}
+
+bool
+hf_vocab_wordpiece(struct keys *keys, struct hf_vocab *v, struct err *err)
+{
+    struct hf_bpe b;
+    if (!hf_bpe_read(&b, v, "WordPiece", true, err) || !hf_bpe_settle(&b, err))
+        return false;
+    warn_of_marked(v);
+    return mark_all(v, err)
+        && hf_vocab_put(keys, v, "bert", hf_pre_named(v, "bert-bge"), false, err)
+        && hf_special_put(keys, v, v->n, err);
+}
