@@ -43,7 +43,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     for (int i = 0; i < HF_FILES; i++)
         folder.file[i].name = names[i];
     split(&folder, (const char *)p + 1, n - 1);
-    struct hf_vocabulary_options options = {
+    struct vocabulary_options options = {
         .size = p[0] & 64 ? 300 : 0, .pre_name = p[0] & 128 ? "llama-bpe" : NULL,
     };
     struct keys keys = { 0 };

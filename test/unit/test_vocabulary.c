@@ -147,7 +147,7 @@ add_key(struct str *s, const struct meta *m)
 /* Converts with the family of the class, or with Llama's for an unknown class. */
 static bool
 convert_family(struct keys *keys, const struct hf_folder *folder, const struct vocabulary_case *c,
-    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err)
+    struct vocabulary_options *options, uint64_t *tokens, struct err *err)
 {
     struct family_config config = { 0 };
     struct model_family *family;
@@ -167,7 +167,7 @@ convert(struct str *out, const struct hf_folder *folder, const struct vocabulary
     struct keys keys = { 0 };
     uint64_t tokens = 0;
     err_init(err);
-    struct hf_vocabulary_options options = { .size = c->size, .pre_name = getenv("AMN_PRE") };
+    struct vocabulary_options options = { .size = c->size, .pre_name = getenv("AMN_PRE") };
     bool ok = convert_family(&keys, folder, c, &options, &tokens, err);
     for (size_t i = 0; ok && i < keys.n; i++)           /* token_type_count is a number of config.json */
         if (strcmp(keys.list[i].key, "tokenizer.ggml.token_type_count") != 0)

@@ -15,7 +15,7 @@ static const char ggml[] = "tokenizer.ggml";
 
 bool
 hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, struct family_config *c,
-    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err)
+    struct vocabulary_options *options, uint64_t *tokens, struct err *err)
 {
     const struct model_family *family = c->family;
     options->class = c->class ? c->class : family->classes.at[0];
@@ -27,7 +27,7 @@ hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, struct fa
     options->nspecial = family->special.n;
     if (family->vocab_size && !expr_size(&options->size, family->vocab_size, &c->scope, 0, err))
         return false;
-    if (!family_tokenizer_keys(keys, c, true, err) || !hf_vocabulary_keys(keys, folder, options, tokens, err))
+    if (!family_tokenizer_keys(keys, c, true, err) || !vocabulary_keys(keys, folder, options, tokens, err))
         return false;
     c->scope.tokens = *tokens;
     if (folder->file[HF_SENTENCEPIECE].p && *tokens != 0)
@@ -39,7 +39,7 @@ static bool
 put_tokenizer(struct hf_model *hf, const struct hf_folder *folder, const struct hf_model_options *how, struct catalog *warnings,
     struct err *err)
 {
-    struct hf_vocabulary_options options = { .size = hf->config.vocab_size, .pre_name = how->pre, .warnings = warnings };
+    struct vocabulary_options options = { .size = hf->config.vocab_size, .pre_name = how->pre, .warnings = warnings };
     return how->no_tokenizer ? keys_put_text(&hf->keys, ggml, "model", "none", 4, err)
         : hf_model_vocabulary(&hf->keys, folder, &hf->config, &options, &hf->tokens, err);
 }

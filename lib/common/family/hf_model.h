@@ -37,7 +37,7 @@ void hf_model_clear(struct hf_model *hf);
 /* Puts the keys tokenizer.* of a family, those of its `key` rows among them. The options need only `size`, `pre_name` and
  * `warnings`. */
 bool hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, struct family_config *c,
-    struct hf_vocabulary_options *options, uint64_t *tokens, struct err *err);
+    struct vocabulary_options *options, uint64_t *tokens, struct err *err);
 
 /* Replaces the chosen tensors of the model by those of the GGUF file, which borrow from hf. `matrices` and `exact`: see
  * family/rows.h. Fails with ERR_UNSUPPORTED if llama.cpp would not load the model. */

@@ -12,7 +12,7 @@ is(const struct hf_string *text, const char *begin, const char *end)
 }
 
 bool
-hf_looks_special(const struct hf_string *text)
+added_looks_special(const struct hf_string *text)
 {
     static const char *const names[] = { "<pad>", "<mask>", "<2mass>", "[@BOS@]" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -22,7 +22,7 @@ hf_looks_special(const struct hf_string *text)
 }
 
 bool
-hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err)
+added_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err)
 {
     static const char mark[] = "\xE2\x96\x81";
     const char *begin = memmem(text->p, text->n, mark, 3);
@@ -42,7 +42,7 @@ hf_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *err)
 }
 
 bool
-hf_added_begin(struct hf_added_walk *walk, const struct hf_value *list, enum hf_added_form form, struct err *err)
+added_begin(struct added_walk *walk, const struct hf_value *list, enum added_form form, struct err *err)
 {
     walk->form = form;
     walk->list = *list;
@@ -70,7 +70,7 @@ id_of_key(uint64_t *id, const struct pull_text *key)
 
 /* Moves to the next key, or element. */
 static bool
-next_place(struct hf_added_walk *walk, struct hf_added *added, bool *end, struct err *err)
+next_place(struct added_walk *walk, struct added_token *added, bool *end, struct err *err)
 {
     struct pull ahead = walk->json;
     *end = !walk->list.p || ahead.p == ahead.end;
@@ -87,11 +87,11 @@ next_place(struct hf_added_walk *walk, struct hf_added *added, bool *end, struct
 }
 
 bool
-hf_added_next(struct hf_added_walk *walk, struct hf_vocab *v, struct hf_added *added, bool *end, struct err *err)
+added_next(struct added_walk *walk, struct vocab *v, struct added_token *added, bool *end, struct err *err)
 {
     static const char *const names[] = { "content", "special", "normalized", "id" };
     struct hf_value one = walk->list, member[4];
-    *added = (struct hf_added){ .normalized = true };
+    *added = (struct added_token){ .normalized = true };
     if (!next_place(walk, added, end, err) || *end)
         return *end;
     if (walk->form == HF_ADDED_IDS)

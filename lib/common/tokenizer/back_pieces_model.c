@@ -43,7 +43,7 @@ void
 back_piece_text(struct str *out, const struct back_token *t)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (t->type == HF_PIECE_USER_DEFINED && t->p[i] == ' ')
+        if (t->type == TOKEN_USER_DEFINED && t->p[i] == ' ')
             str_text(out, "\xE2\x96\x81");
         else
             str_add(out, t->p + i, 1);
@@ -51,7 +51,7 @@ back_piece_text(struct str *out, const struct back_token *t)
 
 /* Appends a piece. `piece` and `text` are scratch memory. */
 static void
-put_piece(struct str *out, const struct back_token *t, enum hf_piece_type type, struct str *piece, struct str *text)
+put_piece(struct str *out, const struct back_token *t, enum token_type type, struct str *piece, struct str *text)
 {
     uint8_t score[4];
     uint32_t bits;
@@ -63,7 +63,7 @@ put_piece(struct str *out, const struct back_token *t, enum hf_piece_type type, 
     put_bytes(piece, PIECE_TEXT, text->p ? text->p : "", text->len);
     put_varint(piece, PIECE_SCORE << 3 | 5);
     str_add(piece, (const char *)score, sizeof score);
-    if (type != HF_PIECE_NORMAL)
+    if (type != TOKEN_NORMAL)
         put_number(piece, PIECE_TYPE, type);
     put_bytes(out, MODEL_PIECE, piece->p ? piece->p : "", piece->len);
     out->failed = out->failed || piece->failed || text->failed;
@@ -78,7 +78,7 @@ unknown_id(const struct back_tokens *tokens)
     uint64_t named = 0;
     for (size_t i = 0; i < tokens->n; i++) {
         const struct back_token *t = &tokens->list[i];
-        if (t->type == HF_PIECE_UNKNOWN)
+        if (t->type == TOKEN_UNKNOWN)
             return i;
         if (named == 0 && t->n == 5 && memcmp(t->p, "<unk>", 5) == 0)
             named = i;
@@ -128,7 +128,7 @@ check_scores(const struct back_tokens *tokens, struct err *err)
     const struct back_token *first = NULL;
     for (size_t i = 0; i < tokens->n; i++) {
         const struct back_token *t = &tokens->list[i];
-        if (t->type != HF_PIECE_NORMAL)
+        if (t->type != TOKEN_NORMAL)
             continue;
         if (first && t->score != first->score)
             return true;
@@ -146,12 +146,12 @@ back_pieces_model(struct str *out, const struct back_tokens *tokens, struct err 
     size_t n = tokens->n, bytes = 0;
     if (!check_scores(tokens, err))
         return false;
-    while (n > 0 && tokens->list[n - 1].type == HF_PIECE_UNUSED)
+    while (n > 0 && tokens->list[n - 1].type == TOKEN_UNUSED)
         n--;
     for (size_t i = 0; i < n; i++) {
         const struct back_token *t = &tokens->list[i];
-        enum hf_piece_type type = i == unknown ? HF_PIECE_UNKNOWN : t->type == HF_PIECE_UNKNOWN ? HF_PIECE_CONTROL : t->type;
-        bytes += type == HF_PIECE_BYTE;
+        enum token_type type = i == unknown ? TOKEN_UNKNOWN : t->type == TOKEN_UNKNOWN ? TOKEN_CONTROL : t->type;
+        bytes += type == TOKEN_BYTE;
         put_piece(out, t, type, &piece, &text);
     }
     put_specs(out, tokens, n, unknown, bytes == BYTES);

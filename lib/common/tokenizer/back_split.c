@@ -52,7 +52,7 @@ back_split_find(struct back_split *split, const struct hf_string *name, const st
         "jina-v5-nano", "tekken", "glm4" };
     const char *word = word_of(name, rows, n);
     char text[64];
-    *split = (struct back_split){ .steps = word ? hf_pre_steps(word) : NULL };
+    *split = (struct back_split){ .steps = word ? pre_steps(word) : NULL };
     if (!split->steps)
         return false;
     split->literal = strcmp(word, "deepseek-v3") == 0 || strcmp(word, "seed-coder") == 0;
@@ -61,7 +61,7 @@ back_split_find(struct back_split *split, const struct hf_string *name, const st
     if (name->n < sizeof text) {
         memcpy(text, name->p, name->n);
         text[name->n] = '\0';
-        split->adds_bos = hf_pre_adds_bos(text);
+        split->adds_bos = pre_adds_bos(text);
     }
     return true;
 }

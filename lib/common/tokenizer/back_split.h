@@ -8,7 +8,7 @@
 
 /* A pre-tokenizer and what its name implies in llama.cpp. */
 struct back_split {
-    const char *steps;          /* see hf_pre_steps(); static */
+    const char *steps;          /* see pre_steps(); static */
     bool literal;               /* published regexes have line ends as characters and quotes as escapes */
     bool composes;              /* the normalizer is NFC */
     bool ignores_merges;        /* a word that is a token is not merged */

@@ -60,7 +60,7 @@ put_vocabulary(struct push *json, const struct back_tokens *tokens, size_t n)
     push_object(json);
     for (size_t i = 0; i < n; i++) {
         const struct back_token *t = &tokens->list[i];
-        if (t->type == HF_PIECE_UNUSED)
+        if (t->type == TOKEN_UNUSED)
             continue;
         push_name(json, t->p, t->n);
         push_u64(json, i);

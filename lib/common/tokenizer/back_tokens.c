@@ -33,13 +33,13 @@ back_tokens_are_bert(const struct back_tokens *tokens)
 bool
 back_token_is_special(const struct back_token *token)
 {
-    return token->type == HF_PIECE_CONTROL || token->type == HF_PIECE_UNKNOWN;
+    return token->type == TOKEN_CONTROL || token->type == TOKEN_UNKNOWN;
 }
 
 bool
 back_token_is_added(const struct back_token *token)
 {
-    return back_token_is_special(token) || token->type == HF_PIECE_USER_DEFINED;
+    return back_token_is_special(token) || token->type == TOKEN_USER_DEFINED;
 }
 
 /* --- keys */
@@ -106,7 +106,7 @@ static bool
 unmark(struct back_tokens *tokens, struct back_token *t, struct err *err)
 {
     static const char mark[] = "\xE2\x96\x81";          /* U+2581 */
-    if (back_token_is_special(t) || t->type == HF_PIECE_UNUSED)
+    if (back_token_is_special(t) || t->type == TOKEN_UNUSED)
         return true;
     if (t->n >= 3 && memcmp(t->p, mark, 3) == 0) {
         t->p += 3;
@@ -134,7 +134,7 @@ read_text(struct back_tokens *tokens, size_t id, const struct meta_value *value,
     t->n = (uint32_t)value->as.s.n;
     if (!str_is_utf8(t->p, t->n))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "token %zu, '%s', is not UTF-8", id, str_shown(shown, t->p, t->n));
-    return (!pieces || unmark(tokens, t, err)) && (t->type == HF_PIECE_UNUSED || register_text(tokens, id, err));
+    return (!pieces || unmark(tokens, t, err)) && (t->type == TOKEN_UNUSED || register_text(tokens, id, err));
 }
 
 static bool
@@ -142,8 +142,8 @@ read_list(struct back_tokens *tokens, struct catalog *catalog, const struct meta
 {
     const struct meta_array *types, *scores;
     bool pieces = hf_string_is(&tokens->model, "bert");
-    if (texts->count > HF_TOKENS_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens; built in: %d", texts->count, HF_TOKENS_MAX);
+    if (texts->count > TOKENS_MAX)
+        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens; built in: %d", texts->count, TOKENS_MAX);
     uint64_t size = texts->count * sizeof *tokens->list;
     if (!find_array(&types, catalog, KEYS "token_type", META_I32, texts->count, err)
         || !find_array(&scores, catalog, KEYS "scores", META_F32, texts->count, err)
@@ -163,14 +163,14 @@ read_list(struct back_tokens *tokens, struct catalog *catalog, const struct meta
         score = meta_first(scores);
     for (size_t i = 0; i < tokens->n; i++) {
         struct back_token *t = &tokens->list[i];
-        t->type = HF_PIECE_NORMAL;
-        if (types && meta_next(&type, &value) && value.as.i > 0 && value.as.i <= HF_PIECE_BYTE)
+        t->type = TOKEN_NORMAL;
+        if (types && meta_next(&type, &value) && value.as.i > 0 && value.as.i <= TOKEN_BYTE)
             t->type = (uint8_t)value.as.i;
         if (scores && meta_next(&score, &value))
             t->score = (float)value.as.f;
         if (!meta_next(&text, &value) || !read_text(tokens, i, &value, pieces, err))
             return false;
-        if (!back_token_is_added(t) && t->type != HF_PIECE_UNUSED)
+        if (!back_token_is_added(t) && t->type != TOKEN_UNUSED)
             tokens->covered = i + 1;
     }
     return true;
@@ -183,7 +183,7 @@ static bool
 is_tag(const struct back_token *t)
 {
     char last = t->n > 2 ? t->p[t->n - 1] : 0;
-    return t->type == HF_PIECE_NORMAL && ((last == '>' && *t->p == '<') || (last == ']' && *t->p == '['));
+    return t->type == TOKEN_NORMAL && ((last == '>' && *t->p == '<') || (last == ']' && *t->p == '['));
 }
 
 /* Marks the tokens that merges make. */
@@ -222,7 +222,7 @@ back_tokens_find_tags(struct back_tokens *tokens, struct err *err)
         const struct hf_string text = { t->p, t->n };
         bool pipe = t->n > 2 && (t->p[1] == '|' || t->p[t->n - 2] == '|');
         if (is_tag(t) && !made[i])
-            t->type = pipe || hf_looks_special(&text) ? HF_PIECE_CONTROL : HF_PIECE_USER_DEFINED;
+            t->type = pipe || added_looks_special(&text) ? TOKEN_CONTROL : TOKEN_USER_DEFINED;
     }
     free(made);
     return ok;

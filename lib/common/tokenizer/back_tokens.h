@@ -11,7 +11,7 @@ enum back_role { BACK_BOS, BACK_EOS, BACK_UNK, BACK_SEP, BACK_PAD, BACK_CLS, BAC
 struct back_token {
     const char *p;              /* n bytes of UTF-8; borrowed from the catalog or from `chars` */
     uint32_t n;
-    uint8_t type;               /* enum hf_piece_type */
+    uint8_t type;               /* enum token_type */
     float score;                /* 0 if the file has no scores */
 };
 

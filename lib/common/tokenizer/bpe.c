@@ -13,7 +13,7 @@
 #include "base/num.h"
 
 static bool
-has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const char *type, struct err *err)
+has_type(bool *has, struct vocab *v, const struct hf_value *object, const char *type, struct err *err)
 {
     static const char *const name[] = { "type" };
     struct hf_value value;
@@ -25,11 +25,11 @@ has_type(bool *has, struct hf_vocab *v, const struct hf_value *object, const cha
 }
 
 static bool
-read_parts(struct hf_bpe *b, struct hf_vocab *v, const char *want, struct err *err)
+read_parts(struct bpe *b, struct vocab *v, const char *want, struct err *err)
 {
     struct hf_string type;
     char shown[STR_SHOWN];
-    *b = (struct hf_bpe){ .v = v };
+    *b = (struct bpe){ .v = v };
     if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt; "
             "--no-tokenizer converts without it", v->json.file);
@@ -44,7 +44,7 @@ read_parts(struct hf_bpe *b, struct hf_vocab *v, const char *want, struct err *e
 }
 
 bool
-hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err)
+bpe_is_llama_json(bool *is, struct vocab *v, struct err *err)
 {
     struct hf_string type;
     bool fallback, sequence;
@@ -59,9 +59,9 @@ hf_vocab_is_llama_json(bool *is, struct hf_vocab *v, struct err *err)
 /* --- tokens */
 
 static bool
-set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
+set_token(struct bpe *b, const struct hf_string *text, uint64_t id, uint64_t at, struct err *err)
 {
-    struct hf_vocab *v = b->v;
+    struct vocab *v = b->v;
     uint64_t size = v->options->size;
     const char *file = v->model[HF_VOCAB].file;
     uint64_t most = v->config.n + (v->json.p ? v->json.n : v->model[HF_VOCAB].n + v->folder->file[HF_ADDED_TOKENS].n);
@@ -72,25 +72,25 @@ set_token(struct hf_bpe *b, const struct hf_string *text, uint64_t id, uint64_t 
             "%" PRIu64, file, shown, id, size);
     if (id >= most)             /* no file has this many tokens; do not allocate for it */
         return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is out of range", file, shown, id);
-    if (id >= v->n && !hf_vocab_resize(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, HF_TOKENS_MAX)), err))
+    if (id >= v->n && !tokens_resize(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, TOKENS_MAX)), err))
         return false;
     if (v->token[id].p)
         return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is already used",
             file, shown, id);
-    v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = HF_SCORE_ADDED,
-        .type = HF_PIECE_NORMAL };
-    return hf_vocab_register(v, file, text, (size_t)id, at, err);
+    v->token[id] = (struct vocab_token){ .p = text->p, .n = (uint32_t)text->n, .score = TOKEN_SCORE_ADDED,
+        .type = TOKEN_NORMAL };
+    return tokens_register(v, file, text, (size_t)id, at, err);
 }
 
 static bool
-read_vocab(struct hf_bpe *b, struct err *err)
+read_vocab(struct bpe *b, struct err *err)
 {
-    struct hf_added_walk walk;
-    struct hf_added a;
+    struct added_walk walk;
+    struct added_token a;
     bool end;
-    if (!hf_added_begin(&walk, &b->v->model[HF_VOCAB], HF_ADDED_IDS, err))
+    if (!added_begin(&walk, &b->v->model[HF_VOCAB], HF_ADDED_IDS, err))
         return false;
-    for (; hf_added_next(&walk, b->v, &a, &end, err) && !end; b->count++)
+    for (; added_next(&walk, b->v, &a, &end, err) && !end; b->count++)
         if (!set_token(b, &a.text, a.id, a.at, err))
             return false;
     b->next = b->count;
@@ -98,12 +98,12 @@ read_vocab(struct hf_bpe *b, struct err *err)
 }
 
 bool
-hf_bpe_add(struct hf_bpe *b, const struct hf_added *a, const char *file, struct err *err)
+bpe_add(struct bpe *b, const struct added_token *a, const char *file, struct err *err)
 {
-    struct hf_vocab *v = b->v;
+    struct vocab *v = b->v;
     char shown[STR_SHOWN];
     size_t id;
-    bool known = hf_vocab_find(v, &a->text, &id);
+    bool known = tokens_find(v, &a->text, &id);
     if (!known)
         id = (size_t)b->next;
     if (a->id != UINT64_MAX && a->id != id)
@@ -119,15 +119,15 @@ hf_bpe_add(struct hf_bpe *b, const struct hf_added *a, const char *file, struct 
 }
 
 static bool
-add_all(struct hf_bpe *b, const struct hf_value *list, enum hf_added_form form, struct err *err)
+add_all(struct bpe *b, const struct hf_value *list, enum added_form form, struct err *err)
 {
-    struct hf_added_walk walk;
-    struct hf_added a;
+    struct added_walk walk;
+    struct added_token a;
     bool end;
-    if (!hf_added_begin(&walk, list, form, err))
+    if (!added_begin(&walk, list, form, err))
         return false;
-    while (hf_added_next(&walk, b->v, &a, &end, err) && !end)
-        if (!hf_bpe_add(b, &a, list->file, err))
+    while (added_next(&walk, b->v, &a, &end, err) && !end)
+        if (!bpe_add(b, &a, list->file, err))
             return false;
     return err->kind == ERR_NONE;
 }
@@ -135,20 +135,20 @@ add_all(struct hf_bpe *b, const struct hf_value *list, enum hf_added_form form, 
 static int
 by_id(const void *a, const void *b)
 {
-    const struct hf_added *x = a, *y = b;
+    const struct added_token *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
 }
 
 /* Adds the tokens of added_tokens.json; if there is a tokenizer.json, only checks that it has them. */
 static bool
-take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *file, struct err *err)
+take_texts(struct bpe *b, const struct added_token *list, size_t n, const char *file, struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
         size_t known;
         char shown[STR_SHOWN];
-        if (!b->v->json.p && !hf_bpe_add(b, &list[i], file, err))
+        if (!b->v->json.p && !bpe_add(b, &list[i], file, err))
             return false;
-        if (b->v->json.p && (!hf_vocab_find(b->v, &list[i].text, &known) || known != list[i].id))
+        if (b->v->json.p && (!tokens_find(b->v, &list[i].text, &known) || known != list[i].id))
             return err_set(err, ERR_MALFORMED, list[i].at, "%s: token \"%s\" is missing or has another id in %s", file,
                 str_shown(shown, list[i].text.p, list[i].text.n), b->v->json.file);
     }
@@ -158,17 +158,17 @@ take_texts(struct hf_bpe *b, const struct hf_added *list, size_t n, const char *
 /* Reads added_tokens.json, { text: id }, in the order of ids. Called only if tokenizer_config.json does not describe added
  * tokens. */
 static bool
-read_texts(struct hf_bpe *b, struct err *err)
+read_texts(struct bpe *b, struct err *err)
 {
     struct hf_value all;
-    struct hf_added_walk walk;
-    struct hf_added *list = NULL, a;
+    struct added_walk walk;
+    struct added_token *list = NULL, a;
     size_t n = 0, room = 0;
     bool end;
-    if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !hf_added_begin(&walk, &all, HF_ADDED_IDS, err))
+    if (!hf_value_file(&all, &b->v->folder->file[HF_ADDED_TOKENS], err) || !added_begin(&walk, &all, HF_ADDED_IDS, err))
         return false;
-    while (err->kind == ERR_NONE && hf_added_next(&walk, b->v, &a, &end, err) && !end) {
-        struct hf_added *grown = array_grow(list, n, &room, sizeof *list, err);
+    while (err->kind == ERR_NONE && added_next(&walk, b->v, &a, &end, err) && !end) {
+        struct added_token *grown = array_grow(list, n, &room, sizeof *list, err);
         if (!grown)
             break;
         list = grown;
@@ -184,35 +184,35 @@ read_texts(struct hf_bpe *b, struct err *err)
 }
 
 bool
-hf_bpe_read(struct hf_bpe *b, struct hf_vocab *v, const char *type, bool characters, struct err *err)
+bpe_read(struct bpe *b, struct vocab *v, const char *type, bool characters, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
     return read_parts(b, v, type, err) && read_vocab(b, err) && add_all(b, &v->part[HF_ADDED], HF_ADDED_ARRAY, err)
         && hf_value_members(&decoder, name, 1, &v->config, err) && add_all(b, &decoder, HF_ADDED_BY_ID, err)
         && (decoder.p || read_texts(b, err))
-        && hf_bpe_roles(b, characters, err);
+        && roles_put(b, characters, err);
 }
 
 /* --- gpt2 */
 
 static bool
-settle(struct hf_vocab *v, struct hf_token *t, bool by_alphabet, struct err *err)
+settle(struct vocab *v, struct vocab_token *t, bool by_alphabet, struct err *err)
 {
     struct hf_string text = { t->p, t->n };
-    if (by_alphabet && !t->type && !hf_bytes_decode(&text, &v->chars, err))
+    if (by_alphabet && !t->type && !bytes_decode(&text, &v->chars, err))
         return false;
-    bool special = t->special || hf_looks_special(&text);
-    if (!special && !hf_plain_spaces(&text, &v->chars, err))
+    bool special = t->special || added_looks_special(&text);
+    if (!special && !added_plain_spaces(&text, &v->chars, err))
         return false;
     t->p = text.p;
     t->n = (uint32_t)text.n;
-    t->type = special ? HF_PIECE_CONTROL : HF_PIECE_USER_DEFINED;
+    t->type = special ? TOKEN_CONTROL : TOKEN_USER_DEFINED;
     return true;
 }
 
 void
-hf_vocab_trim(struct hf_vocab *v)
+bpe_trim(struct vocab *v)
 {
     if (v->options->size == 0)
         while (v->n > 0 && !v->token[v->n - 1].p)
@@ -221,14 +221,14 @@ hf_vocab_trim(struct hf_vocab *v)
 
 /* Finds the name of the pre-tokenizer: from tokenizer.json, or, for vocab.json and merges.txt, by tokenizer class. */
 static bool
-find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct err *err)
+find_pre(const char **pre, const struct bpe *b, struct vocab *v, struct err *err)
 {
     *pre = v->options->pre_name;
     if (*pre)
         return true;
     if (v->json.p)
-        return hf_pre_find(pre, v, err);
-    *pre = hf_pre_named(v, b->class == CLASS_QWEN ? "qwen2" : b->class == CLASS_GPT ? "gpt-2" : NULL);
+        return pre_find(pre, v, err);
+    *pre = pre_named(v, b->class == CLASS_QWEN ? "qwen2" : b->class == CLASS_GPT ? "gpt-2" : NULL);
     return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for "
         "Qwen2Tokenizer and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
 }
@@ -238,16 +238,16 @@ find_pre(const char **pre, const struct hf_bpe *b, struct hf_vocab *v, struct er
 static bool
 put_no_bos(struct keys *keys, const char *pre, struct err *err)
 {
-    return keys_find(keys, "tokenizer.ggml.add_bos_token") || !hf_pre_adds_bos(pre)
+    return keys_find(keys, "tokenizer.ggml.add_bos_token") || !pre_adds_bos(pre)
         || keys_put_bool(keys, "tokenizer.ggml", "add_bos_token", false, err);
 }
 
 bool
-hf_bpe_settle(struct hf_bpe *b, struct err *err)
+bpe_settle(struct bpe *b, struct err *err)
 {
-    struct hf_vocab *v = b->v;
-    hf_vocab_trim(v);
-    if (v->options->size != 0 && !hf_vocab_resize(v, v->options->size, err))
+    struct vocab *v = b->v;
+    bpe_trim(v);
+    if (v->options->size != 0 && !tokens_resize(v, v->options->size, err))
         return false;
     for (size_t i = 0; i < v->n; i++)
         if (v->token[i].added && !settle(v, &v->token[i], b->by_alphabet, err))
@@ -256,15 +256,15 @@ hf_bpe_settle(struct hf_bpe *b, struct err *err)
 }
 
 bool
-hf_vocab_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
+bpe_put(struct keys *keys, struct vocab *v, struct err *err)
 {
-    struct hf_bpe b;
+    struct bpe b;
     const char *pre;
-    return hf_bpe_read(&b, v, "BPE", false, err)
+    return bpe_read(&b, v, "BPE", false, err)
         && find_pre(&pre, &b, v, err)
-        && hf_bpe_settle(&b, err)
-        && hf_vocab_put(keys, v, "gpt2", pre, false, err)
-        && hf_merges_put(keys, v, err)
-        && hf_special_put(keys, v, 0, err)
+        && bpe_settle(&b, err)
+        && tokens_put(keys, v, "gpt2", pre, false, err)
+        && merges_put(keys, v, err)
+        && special_put(keys, v, 0, err)
         && put_no_bos(keys, pre, err);
 }

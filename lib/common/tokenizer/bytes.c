@@ -5,7 +5,7 @@
 
 /* Printable bytes encode themselves, the others are U+0100 and up, in order. Source: bytes_to_unicode(). */
 int
-hf_byte_of(uint32_t code)
+bytes_of(uint32_t code)
 {
     if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
         return (int)code;
@@ -29,13 +29,13 @@ broken(const uint8_t *p, size_t n)
 }
 
 bool
-hf_bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err)
+bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err)
 {
     bool same = true;
     uint32_t code;
     for (size_t i = 0, n; i < text->n; i += n) {
         n = str_utf8_char(text->p + i, text->n - i, &code);
-        if (n == 0 || hf_byte_of(code) < 0)
+        if (n == 0 || bytes_of(code) < 0)
             return true;
         same = same && code < 0x80;
     }
@@ -46,7 +46,7 @@ hf_bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err)
     size_t nbytes = 0, nout = 0;
     for (size_t i = 0; i < text->n; nbytes++) {
         i += str_utf8_char(text->p + i, text->n - i, &code);
-        bytes[nbytes] = (char)hf_byte_of(code);
+        bytes[nbytes] = (char)bytes_of(code);
     }
     for (size_t i = 0, n; i < nbytes; i += n) {
         n = str_utf8_char(bytes + i, nbytes - i, &code);
@@ -67,11 +67,11 @@ digit_of(char c)
         : c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* The inverse of hf_byte_of(). */
+/* The inverse of bytes_of(). */
 static unsigned
 character_of(unsigned byte)
 {
-    return hf_byte_of(byte) >= 0 ? byte : byte <= 0x20 ? 0x100 + byte : byte == 0xAD ? 0x143 : byte - 0x7F + 0x121;
+    return bytes_of(byte) >= 0 ? byte : byte <= 0x20 ? 0x100 + byte : byte == 0xAD ? 0x143 : byte - 0x7F + 0x121;
 }
 
 /* Appends the character of a byte in UTF-8 and returns its length, 1 or 2. */
@@ -87,7 +87,7 @@ put_character(char *out, unsigned byte)
 }
 
 bool
-hf_bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err)
+bytes_of_base64(struct hf_string *text, struct hf_chars *chars, const char *p, size_t n, struct err *err)
 {
     uint32_t bits = 0;
     size_t whole = n, count = 0;

@@ -74,7 +74,7 @@ put_one(struct keys *keys, struct listed *l, const struct hf_string *name, const
 }
 
 static bool
-put_entry(struct keys *keys, struct hf_vocab *v, struct listed *l, const struct hf_value *one, struct err *err)
+put_entry(struct keys *keys, struct vocab *v, struct listed *l, const struct hf_value *one, struct err *err)
 {
     static const char *const names[] = { "name", "template" };
     struct hf_value m[2];
@@ -92,7 +92,7 @@ end_list(struct keys *keys, struct listed *l, struct err *err)
 }
 
 static bool
-put_list(struct keys *keys, struct hf_vocab *v, const struct hf_value *list, struct err *err)
+put_list(struct keys *keys, struct vocab *v, const struct hf_value *list, struct err *err)
 {
     struct listed l = { .bytes.max = keys->max };
     struct hf_value one = *list;
@@ -114,7 +114,7 @@ put_list(struct keys *keys, struct hf_vocab *v, const struct hf_value *list, str
 }
 
 static bool
-put_value(struct keys *keys, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+put_value(struct keys *keys, struct vocab *v, const struct hf_value *value, struct err *err)
 {
     struct hf_string text;
     enum pull_token kind = hf_value_kind(value);
@@ -125,7 +125,7 @@ put_value(struct keys *keys, struct hf_vocab *v, const struct hf_value *value, s
 
 /* Reads a text file as Python does: line ends become '\n'. */
 static bool
-text_of(struct hf_string *out, struct hf_vocab *v, const struct hf_text *file, struct err *err)
+text_of(struct hf_string *out, struct vocab *v, const struct hf_text *file, struct err *err)
 {
     if (!str_is_utf8(file->p, file->n))
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s is not UTF-8", file->name);
@@ -143,7 +143,7 @@ text_of(struct hf_string *out, struct hf_vocab *v, const struct hf_text *file, s
 
 /* Puts the templates of additional_chat_templates/, and chat_template.jinja as the default unless one of them has that name. */
 static bool
-put_files(struct keys *keys, struct hf_vocab *v, const struct hf_text *file, struct err *err)
+put_files(struct keys *keys, struct vocab *v, const struct hf_text *file, struct err *err)
 {
     const struct hf_folder *folder = v->folder;
     struct listed l = { .bytes.max = keys->max };
@@ -160,7 +160,7 @@ put_files(struct keys *keys, struct hf_vocab *v, const struct hf_text *file, str
 }
 
 bool
-hf_template_put(struct keys *keys, struct hf_vocab *v, const struct hf_value *in_config, struct err *err)
+chat_template_put(struct keys *keys, struct vocab *v, const struct hf_value *in_config, struct err *err)
 {
     static const char *const names[] = { "chat_template" };
     const struct hf_text *file = v->folder->file;

@@ -4,7 +4,7 @@
 
 /* Makes the tokens user-defined that llama.cpp's chat parser has to see. */
 static void
-show_tags(struct hf_vocab *v)
+show_tags(struct vocab *v)
 {
     static const char *const tags[] = { "<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>",
         "<tool_response|>", "<|\"|>" };
@@ -12,19 +12,19 @@ show_tags(struct hf_vocab *v)
         const struct hf_string text = { v->token[i].p, v->token[i].n };
         for (size_t k = 0; text.p && k < sizeof tags / sizeof *tags; k++)
             if (hf_string_is(&text, tags[k]))
-                v->token[i].type = HF_PIECE_USER_DEFINED;
+                v->token[i].type = TOKEN_USER_DEFINED;
     }
 }
 
 bool
-hf_vocab_gemma4(struct keys *keys, struct hf_vocab *v, struct err *err)
+gemma4_put(struct keys *keys, struct vocab *v, struct err *err)
 {
-    struct hf_bpe b;
-    if (!hf_bpe_read(&b, v, "BPE", true, err) || !hf_characters_settle(&b, false, err)
-        || !hf_vocab_resize(v, b.next, err))
+    struct bpe b;
+    if (!bpe_read(&b, v, "BPE", true, err) || !llama_json_settle(&b, false, err)
+        || !tokens_resize(v, b.next, err))
         return false;
     show_tags(v);
-    return hf_vocab_put(keys, v, "gemma4", NULL, true, err)
-        && hf_merges_put(keys, v, err)
-        && hf_special_put(keys, v, 0, err);
+    return tokens_put(keys, v, "gemma4", NULL, true, err)
+        && merges_put(keys, v, err)
+        && special_put(keys, v, 0, err);
 }

@@ -15,58 +15,58 @@ is_hex(char c)
 }
 
 static bool
-is_byte(const struct hf_token *t)
+is_byte(const struct vocab_token *t)
 {
     return t->n == 6 && memcmp(t->p, "<0x", 3) == 0 && is_hex(t->p[3]) && is_hex(t->p[4]) && t->p[5] == '>';
 }
 
 /* Makes tokens special only by their role. */
 static bool
-only_roles(struct hf_vocab *v, struct err *err)
+only_roles(struct vocab *v, struct err *err)
 {
     for (size_t i = 0; i < v->n; i++)
         v->token[i].special = false;
-    struct hf_bpe b = { .v = v };
-    return hf_bpe_roles(&b, true, err);
+    struct bpe b = { .v = v };
+    return roles_put(&b, true, err);
 }
 
 /* Returns the type of a token. With `by_flag`, an added token that is in the vocabulary has the type given by
  * tokenizer.json, as Gemma's tags and runs of spaces require. Without it, such a token is formed by merges, as in the
  * converter, which does not support Gemma. */
-static enum hf_piece_type
-type_of(const struct hf_token *t, bool in_vocab, bool by_flag)
+static enum token_type
+type_of(const struct vocab_token *t, bool in_vocab, bool by_flag)
 {
     const struct hf_string text = { t->p, t->n };
     if (is_byte(t) && in_vocab)
-        return HF_PIECE_BYTE;
-    if (t->special || (by_flag && t->added && hf_looks_special(&text)))
-        return HF_PIECE_CONTROL;
-    return in_vocab && !(by_flag && t->added) ? HF_PIECE_NORMAL : HF_PIECE_USER_DEFINED;
+        return TOKEN_BYTE;
+    if (t->special || (by_flag && t->added && added_looks_special(&text)))
+        return TOKEN_CONTROL;
+    return in_vocab && !(by_flag && t->added) ? TOKEN_NORMAL : TOKEN_USER_DEFINED;
 }
 
 /* --- differences of llama.cpp */
 
 /* Counts the ways to split a token into two other tokens, each of which llama.cpp would merge. */
 static size_t
-count_splits(const struct hf_vocab *v, const struct hf_token *t)
+count_splits(const struct vocab *v, const struct vocab_token *t)
 {
     uint32_t code;
     size_t splits = 0, id;
     for (size_t i = str_utf8_char(t->p, t->n, &code); i != 0 && i < t->n; i += str_utf8_char(t->p + i, t->n - i, &code)) {
         const struct hf_string a = { t->p, i }, b = { t->p + i, t->n - i };
-        splits += hf_vocab_find(v, &a, &id) && hf_vocab_find(v, &b, &id);
+        splits += tokens_find(v, &a, &id) && tokens_find(v, &b, &id);
     }
     return splits;
 }
 
 static void
-warn_of_splits(const struct hf_vocab *v)
+warn_of_splits(const struct vocab *v)
 {
     size_t count = 0, first = 0;
     char shown[STR_SHOWN];
     for (size_t i = 0; i < v->n; i++) {
-        const struct hf_token *t = &v->token[i];
-        if (!t->p || t->type != HF_PIECE_NORMAL || t->n > HF_SPLIT_MAX || count_splits(v, t) <= t->merges)
+        const struct vocab_token *t = &v->token[i];
+        if (!t->p || t->type != TOKEN_NORMAL || t->n > TOKEN_SPLIT_MAX || count_splits(v, t) <= t->merges)
             continue;
         first = count++ == 0 ? i : first;
     }
@@ -83,7 +83,7 @@ enum { KIND, LIST, SCHEME, OLD_PREFIX, NAMES };
 
 /* Determines what a step, or the steps of a Sequence, puts before a text. `list` is the name of the member with the steps. */
 static bool
-read_steps(enum spaces *spaces, struct hf_vocab *v, const struct hf_value *step, const char *list, bool inside, struct err *err)
+read_steps(enum spaces *spaces, struct vocab *v, const struct hf_value *step, const char *list, bool inside, struct err *err)
 {
     const char *const names[NAMES] = { "type", list, "prepend_scheme", "add_prefix_space" };
     struct hf_value m[NAMES], one;
@@ -112,7 +112,7 @@ read_steps(enum spaces *spaces, struct hf_vocab *v, const struct hf_value *step,
 /* Puts add_space_prefix = false if the tokenizer adds no space and tokenizer_config.json does not set a flag: by default,
  * llama.cpp adds a space before a text and after each special token. */
 static bool
-put_spaces(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_spaces(struct keys *keys, struct vocab *v, struct err *err)
 {
     enum spaces spaces = SPACES_NONE;
     if (!read_steps(&spaces, v, &v->part[HF_NORMALIZER], "normalizers", false, err)
@@ -131,13 +131,13 @@ put_spaces(struct keys *keys, struct hf_vocab *v, struct err *err)
 /* --- all */
 
 bool
-hf_characters_settle(struct hf_bpe *b, bool by_flag, struct err *err)
+llama_json_settle(struct bpe *b, bool by_flag, struct err *err)
 {
-    struct hf_vocab *v = b->v;
+    struct vocab *v = b->v;
     if (!by_flag && !only_roles(v, err))
         return false;
     for (size_t i = 0; i < b->next; i++) {
-        struct hf_token *t = &v->token[i];
+        struct vocab_token *t = &v->token[i];
         if (i >= v->n || !t->p)
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has id %zu", v->json.file, i);
         t->type = (uint8_t)type_of(t, i < b->count, by_flag);
@@ -147,12 +147,12 @@ hf_characters_settle(struct hf_bpe *b, bool by_flag, struct err *err)
 
 /* Sets the scores of all tokens. */
 static bool
-set_scores(struct hf_vocab *v, const struct hf_bpe *b, struct err *err)
+set_scores(struct vocab *v, const struct bpe *b, struct err *err)
 {
-    hf_vocab_trim(v);
+    bpe_trim(v);
     for (size_t i = (size_t)b->next; i < v->n; i++)
-        v->token[i].score = HF_SCORE_ADDED;
-    if (!hf_merges_score(v, err))
+        v->token[i].score = TOKEN_SCORE_ADDED;
+    if (!merges_score(v, err))
         return false;
     if (v->options->warnings)
         warn_of_splits(v);
@@ -160,13 +160,13 @@ set_scores(struct hf_vocab *v, const struct hf_bpe *b, struct err *err)
 }
 
 bool
-hf_vocab_llama_json(struct keys *keys, struct hf_vocab *v, bool by_flag, struct err *err)
+llama_json_put(struct keys *keys, struct vocab *v, bool by_flag, struct err *err)
 {
-    struct hf_bpe b;
-    return hf_bpe_read(&b, v, "BPE", true, err)
-        && hf_characters_settle(&b, by_flag, err)
+    struct bpe b;
+    return bpe_read(&b, v, "BPE", true, err)
+        && llama_json_settle(&b, by_flag, err)
         && set_scores(v, &b, err)
         && put_spaces(keys, v, err)
-        && hf_vocab_put(keys, v, "llama", "default", true, err)
-        && hf_special_put(keys, v, b.next, err);
+        && tokens_put(keys, v, "llama", "default", true, err)
+        && special_put(keys, v, b.next, err);
 }

@@ -97,7 +97,7 @@ next(struct merge *merge, bool *end, struct merge_walk *walk, struct hf_chars *c
 }
 
 static bool
-read_json(struct str *s, uint64_t *count, struct hf_vocab *v, struct err *err)
+read_json(struct str *s, uint64_t *count, struct vocab *v, struct err *err)
 {
     struct merge_walk walk;
     struct merge m;
@@ -118,7 +118,7 @@ read_json(struct str *s, uint64_t *count, struct hf_vocab *v, struct err *err)
 }
 
 bool
-hf_merges_score(struct hf_vocab *v, struct err *err)
+merges_score(struct vocab *v, struct err *err)
 {
     struct merge_walk walk;
     struct merge m;
@@ -134,7 +134,7 @@ hf_merges_score(struct hf_vocab *v, struct err *err)
         str_add(&both, m.b.p, m.b.n);
         ok = !both.failed || err_memory(err, m.a.n + m.b.n);
         const struct hf_string text = { both.p, both.len };
-        if (!ok || both.len == 0 || !hf_vocab_find(v, &text, &id))
+        if (!ok || both.len == 0 || !tokens_find(v, &text, &id))
             continue;
         if (v->token[id].merges++ == 0)
             v->token[id].score = -(float)rank;
@@ -194,7 +194,7 @@ read_lines(struct str *s, uint64_t *count, const struct hf_text *file)
 }
 
 bool
-hf_merges_put(struct keys *keys, struct hf_vocab *v, struct err *err)
+merges_put(struct keys *keys, struct vocab *v, struct err *err)
 {
     struct str s = { .max = keys->max };
     uint64_t count = 0;

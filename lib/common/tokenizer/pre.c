@@ -76,7 +76,7 @@ add_other(struct str *steps, const struct hf_string *type)
 enum { TYPE, PATTERN, BEHAVIOR, INVERT, REGEX, PREFIX, DIGITS, INNER, NAMES };
 
 static bool
-add_split(struct str *steps, struct hf_vocab *v, const struct hf_value *m, const struct hf_string *type,
+add_split(struct str *steps, struct vocab *v, const struct hf_value *m, const struct hf_string *type,
     struct err *err)
 {
     static const char *const regex[] = { "Regex" };
@@ -95,10 +95,10 @@ add_split(struct str *steps, struct hf_vocab *v, const struct hf_value *m, const
 }
 
 static bool
-add_step(struct str *steps, struct hf_vocab *v, const struct hf_value *step, bool inside, struct err *err);
+add_step(struct str *steps, struct vocab *v, const struct hf_value *step, bool inside, struct err *err);
 
 static bool
-add_sequence(struct str *steps, struct hf_vocab *v, const struct hf_value *list, struct err *err)
+add_sequence(struct str *steps, struct vocab *v, const struct hf_value *list, struct err *err)
 {
     struct pull json;
     struct hf_value one = *list;
@@ -121,7 +121,7 @@ add_sequence(struct str *steps, struct hf_vocab *v, const struct hf_value *list,
 }
 
 static bool
-add_step(struct str *steps, struct hf_vocab *v, const struct hf_value *step, bool inside, struct err *err)
+add_step(struct str *steps, struct vocab *v, const struct hf_value *step, bool inside, struct err *err)
 {
     static const char *const names[NAMES] = {
         "type", "pattern", "behavior", "invert", "use_regex", "add_prefix_space", "individual_digits", "pretokenizers"
@@ -147,7 +147,7 @@ add_step(struct str *steps, struct hf_vocab *v, const struct hf_value *step, boo
 }
 
 bool
-hf_pre_adds_bos(const char *pre)
+pre_adds_bos(const char *pre)
 {
     static const char *const names[] = {
         "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano",
@@ -160,7 +160,7 @@ hf_pre_adds_bos(const char *pre)
 }
 
 const char *
-hf_pre_steps(const char *split)
+pre_steps(const char *split)
 {
     for (size_t i = 0; i < KNOWN; i++)
         if (strcmp(known[i].split, split) == 0)
@@ -170,7 +170,7 @@ hf_pre_steps(const char *split)
 
 /* Finds the name of a way of splitting: the family's, else `otherwise`. `split` is NULL for an unknown way. */
 static const char *
-name_of(const struct hf_vocab *v, const char *split, const char *otherwise)
+name_of(const struct vocab *v, const char *split, const char *otherwise)
 {
     for (size_t i = 0; i < v->options->npre; i++) {
         const struct tokenizer_pre *row = &v->options->pre[i];
@@ -181,7 +181,7 @@ name_of(const struct hf_vocab *v, const char *split, const char *otherwise)
 }
 
 const char *
-hf_pre_named(const struct hf_vocab *v, const char *otherwise)
+pre_named(const struct vocab *v, const char *otherwise)
 {
     const char *split = NULL;
     for (size_t i = 0; otherwise && !split && i < KNOWN; i++)
@@ -202,7 +202,7 @@ unknown(const struct str *steps, const struct hf_value *pre_tokenizer, struct er
 }
 
 bool
-hf_pre_find(const char **pre, struct hf_vocab *v, struct err *err)
+pre_find(const char **pre, struct vocab *v, struct err *err)
 {
     const struct hf_value *pre_tokenizer = &v->part[HF_PRE];
     struct str steps = { 0 };

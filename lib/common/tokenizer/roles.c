@@ -14,10 +14,10 @@ static const char *const role_members[ROLE_MEMBERS] = {
 /* Adds a token with a role, which is special. A token of a list (`listed`), which has no single role, is added only if it is
  * new, except for tokenizer classes that add it again. */
 static bool
-add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err *err)
+add_role(struct bpe *b, const struct hf_value *value, bool listed, struct err *err)
 {
     static const char *const name[] = { "content" };
-    struct hf_added a = { .id = UINT64_MAX, .special = true, .normalized = false, .at = value->at };
+    struct added_token a = { .id = UINT64_MAX, .special = true, .normalized = false, .at = value->at };
     struct hf_value content = *value;
     size_t id;
     if (hf_value_kind(value) == PULL_OBJECT && !hf_value_members(&content, name, 1, value, err))
@@ -26,16 +26,16 @@ add_role(struct hf_bpe *b, const struct hf_value *value, bool listed, struct err
         return false;
     if (!a.text.p || a.text.n == 0)
         return true;
-    if (hf_vocab_find(b->v, &a.text, &id) && b->v->token[id].added) {
+    if (tokens_find(b->v, &a.text, &id) && b->v->token[id].added) {
         b->v->token[id].special |= !listed;
         return true;
     }
-    return hf_bpe_add(b, &a, value->file, err);
+    return bpe_add(b, &a, value->file, err);
 }
 
 /* Adds a list of tokens, or an object of tokens by role. */
 static bool
-add_roles(struct hf_bpe *b, const struct hf_value *list, bool plain, struct err *err)
+add_roles(struct bpe *b, const struct hf_value *list, bool plain, struct err *err)
 {
     struct pull json;
     struct hf_value one = *list;
@@ -87,7 +87,7 @@ ends_with_token(const struct pull_text *key)
 
 /* Adds tokens with model-specific roles: members of tokenizer_config.json such as "image_token". */
 static bool
-add_other_roles(struct hf_bpe *b, struct err *err)
+add_other_roles(struct bpe *b, struct err *err)
 {
     struct pull json;
     struct hf_value one = b->v->config;
@@ -109,7 +109,7 @@ add_other_roles(struct hf_bpe *b, struct err *err)
 /* Returns the default of a tokenizer class for a role that is not in tokenizer_config.json, as a JSON string. Source: the
  * constructors of the classes. */
 static const char *
-role_of_class(const struct hf_bpe *b, size_t role)
+role_of_class(const struct bpe *b, size_t role)
 {
     static const char end[] = "\"<|endoftext|>\"";
     static const char *const qwen[NROLES] = { NULL, end, end, NULL, end }, *const gpt[NROLES] = { end, end, end };
@@ -143,12 +143,12 @@ is_generic(const char *model)
 }
 
 /* Returns the tokenizer class of a model if none is named. Source: the same. */
-static enum hf_tokenizer_class
+static enum tokenizer_class
 class_of_model(const char *model)
 {
     static const struct {
         const char *begin;
-        enum hf_tokenizer_class class;
+        enum tokenizer_class class;
     } models[] = {
         { "Qwen", CLASS_QWEN }, { "Starcoder2", CLASS_GPT }, { "PhiFor", CLASS_GPT }, { "Cohere2", CLASS_COHERE },
         { "Bert", CLASS_BERT },
@@ -159,12 +159,12 @@ class_of_model(const char *model)
     return CLASS_PLAIN;
 }
 
-static enum hf_tokenizer_class
+static enum tokenizer_class
 class_of_name(const struct hf_string *name)
 {
     static const struct {
         const char *name, *fast;
-        enum hf_tokenizer_class class;
+        enum tokenizer_class class;
     } names[] = {
         { "Qwen2Tokenizer", "Qwen2TokenizerFast", CLASS_QWEN }, { "GPT2Tokenizer", "GPT2TokenizerFast", CLASS_GPT },
         { "CodeGenTokenizer", "CodeGenTokenizerFast", CLASS_GPT }, { "CohereTokenizer", "CohereTokenizerFast", CLASS_COHERE },
@@ -180,7 +180,7 @@ class_of_name(const struct hf_string *name)
 /* Determines the tokenizer class: that of the model if none is named, and for Qwen2 unless GPT2Tokenizer is. Classes over
  * characters do not apply to bytes. */
 static bool
-read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, struct err *err)
+read_class(struct bpe *b, const struct hf_value *value, bool characters, struct err *err)
 {
     const char *model = b->v->options->class;
     struct hf_string name;
@@ -195,7 +195,7 @@ read_class(struct hf_bpe *b, const struct hf_value *value, bool characters, stru
 }
 
 bool
-hf_bpe_roles(struct hf_bpe *b, bool characters, struct err *err)
+roles_put(struct bpe *b, bool characters, struct err *err)
 {
     struct hf_value role[ROLE_MEMBERS];
     if (!hf_value_members(role, role_members, ROLE_MEMBERS, &b->v->config, err)

@@ -73,7 +73,7 @@ read_field(struct message *m, struct protobuf_field *f, struct err *err)
 }
 
 static bool
-take(struct hf_piece *piece, struct message *m, const struct protobuf_field *f, struct err *err)
+take(struct sentencepiece *piece, struct message *m, const struct protobuf_field *f, struct err *err)
 {
     static const enum wire wires[] = { [PIECE_TEXT] = WIRE_BYTES, [PIECE_SCORE] = WIRE_4, [PIECE_TYPE] = WIRE_VARINT };
     if (f->number > PIECE_TYPE)
@@ -85,18 +85,18 @@ take(struct hf_piece *piece, struct message *m, const struct protobuf_field *f, 
         piece->n = (size_t)f->value;
     } else if (f->number == PIECE_SCORE)
         piece->score = float_of_bits((uint32_t)f->value);
-    else if (f->value >= HF_PIECE_NORMAL && f->value <= HF_PIECE_BYTE)
-        piece->type = (enum hf_piece_type)f->value;
+    else if (f->value >= TOKEN_NORMAL && f->value <= TOKEN_BYTE)
+        piece->type = (enum token_type)f->value;
     else
         return bad(m, f->at, "a piece has an unknown type", err);
     return true;
 }
 
 static bool
-read_piece(struct hf_piece *piece, struct message m, struct err *err)
+read_piece(struct sentencepiece *piece, struct message m, struct err *err)
 {
     struct protobuf_field f;
-    *piece = (struct hf_piece){ .type = HF_PIECE_NORMAL, .at = m.at };
+    *piece = (struct sentencepiece){ .type = TOKEN_NORMAL, .at = m.at };
     while (m.at < m.end)
         if (!read_field(&m, &f, err) || !take(piece, &m, &f, err))
             return false;
@@ -106,7 +106,7 @@ read_piece(struct hf_piece *piece, struct message m, struct err *err)
 }
 
 bool
-hf_pieces_next(struct hf_pieces *pieces, struct hf_piece *piece, bool *end, struct err *err)
+sentencepiece_next(struct sentencepieces *pieces, struct sentencepiece *piece, bool *end, struct err *err)
 {
     struct message all = { pieces->file, pieces->at, pieces->file->n };
     struct protobuf_field f = { 0 };

@@ -6,25 +6,25 @@
 #include "hf/folder.h"
 
 /* Numbers of the proto; llama.cpp uses the same. */
-enum hf_piece_type {
-    HF_PIECE_NORMAL = 1, HF_PIECE_UNKNOWN, HF_PIECE_CONTROL, HF_PIECE_USER_DEFINED, HF_PIECE_UNUSED, HF_PIECE_BYTE
+enum token_type {
+    TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER_DEFINED, TOKEN_UNUSED, TOKEN_BYTE
 };
 
-struct hf_piece {
+struct sentencepiece {
     const char *text;           /* n bytes of UTF-8, at least one; borrowed from the file */
     size_t n;
     float score;
-    enum hf_piece_type type;
+    enum token_type type;
     uint64_t at;                /* offset in the file */
 };
 
 /* Reader; zeroed except for the file, it is at the start. */
-struct hf_pieces {
+struct sentencepieces {
     const struct hf_text *file;
     uint64_t at;
 };
 
 /* Reads the next piece; sets *end if there is none. Fails with ERR_MALFORMED and the offset if the message is invalid. */
-bool hf_pieces_next(struct hf_pieces *pieces, struct hf_piece *piece, bool *end, struct err *err);
+bool sentencepiece_next(struct sentencepieces *pieces, struct sentencepiece *piece, bool *end, struct err *err);
 
 #endif

@@ -26,7 +26,7 @@ static const char *const id_members[ROLES] = {
 };
 
 void
-hf_special_flag(struct special *s, enum special_role role, bool yes)
+special_flag(struct special *s, enum special_role role, bool yes)
 {
     if (!s->flagged[role])
         s->flag_order[s->nflags++] = role;
@@ -35,7 +35,7 @@ hf_special_flag(struct special *s, enum special_role role, bool yes)
 }
 
 static bool
-read_name(struct special_name *name, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+read_name(struct special_name *name, struct vocab *v, const struct hf_value *value, struct err *err)
 {
     static const char *const content[] = { "content" };
     struct hf_value inner = *value;
@@ -47,7 +47,7 @@ read_name(struct special_name *name, struct hf_vocab *v, const struct hf_value *
 /* --- normalizers with a key */
 
 static bool
-take_normalizer(struct keys *keys, struct hf_vocab *v, const struct hf_value *normalizer, bool inside, struct err *err)
+take_normalizer(struct keys *keys, struct vocab *v, const struct hf_value *normalizer, bool inside, struct err *err)
 {
     static const char *const names[] = { "type", "lowercase", "strip_accents", "normalizers" };
     static const char *const made[] = { NULL, "normalizer.lowercase", "normalizer.strip_accents" };
@@ -99,21 +99,21 @@ has_role(const struct special *s, enum special_role role)
 
 /* Finds the first added token of tokenizer.json with a text, else any token with it. */
 static bool
-find_added(uint64_t *id, bool *found, struct hf_vocab *v, const struct hf_string *text, struct err *err)
+find_added(uint64_t *id, bool *found, struct vocab *v, const struct hf_string *text, struct err *err)
 {
-    struct hf_added_walk walk;
-    struct hf_added a;
+    struct added_walk walk;
+    struct added_token a;
     size_t any;
     bool end;
     *found = false;
-    if (!hf_added_begin(&walk, &v->part[HF_ADDED], HF_ADDED_ARRAY, err))
+    if (!added_begin(&walk, &v->part[HF_ADDED], HF_ADDED_ARRAY, err))
         return false;
-    while (!*found && hf_added_next(&walk, v, &a, &end, err) && !end)
+    while (!*found && added_next(&walk, v, &a, &end, err) && !end)
         if (hf_strings_equal(text, &a.text)) {
             *found = true;
             *id = a.id;
         }
-    if (err->kind == ERR_NONE && !*found && hf_vocab_find(v, text, &any)) {
+    if (err->kind == ERR_NONE && !*found && tokens_find(v, text, &any)) {
         *found = true;
         *id = any;
     }
@@ -136,7 +136,7 @@ role_of_word(enum special_role *role, const char *word)
 static bool
 put_by_family(struct keys *keys, struct special *s, struct err *err)
 {
-    const struct hf_vocabulary_options *options = s->v->options;
+    const struct vocabulary_options *options = s->v->options;
     for (size_t i = 0; i < options->nspecial; i++) {
         const struct tokenizer_special *row = &options->special[i];
         const struct hf_string text = { row->text, strlen(row->text) };
@@ -164,11 +164,11 @@ put_by_text(struct keys *keys, struct special *s, struct err *err)
 {
     uint64_t id[ROLES];
     bool found[ROLES] = { false }, end;
-    struct hf_added_walk walk;
-    struct hf_added a;
-    if (!hf_added_begin(&walk, &s->v->part[HF_ADDED], HF_ADDED_ARRAY, err))
+    struct added_walk walk;
+    struct added_token a;
+    if (!added_begin(&walk, &s->v->part[HF_ADDED], HF_ADDED_ARRAY, err))
         return false;
-    while (hf_added_next(&walk, s->v, &a, &end, err) && !end)
+    while (added_next(&walk, s->v, &a, &end, err) && !end)
         for (int i = 0; i < ROLES; i++)
             if (!found[i] && hf_strings_equal(&s->name[i].text, &a.text)) {
                 found[i] = true;
@@ -257,7 +257,7 @@ read_processors(struct special *s, struct err *err)
         s->name[BOS] = s->name[CLS];
     if (s->configured && !is_set(&s->name[EOS]))
         s->name[EOS] = s->name[SEP];
-    return hf_special_processors(s, &s->v->part[HF_POST], err);
+    return special_post(s, &s->v->part[HF_POST], err);
 }
 
 static bool
@@ -266,7 +266,7 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
     for (int i = 0; s->configured && i < ROLES; i++) {
         enum pull_token kind = hf_value_kind(&s->config[ADD + i]);
         if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum special_role)i))
-            hf_special_flag(s, (enum special_role)i, kind == PULL_TRUE);
+            special_flag(s, (enum special_role)i, kind == PULL_TRUE);
     }
     for (size_t i = 0; i < s->nflags; i++) {
         enum special_role role = s->flag_order[i];
@@ -279,7 +279,7 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
 }
 
 bool
-hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err *err)
+special_put(struct keys *keys, struct vocab *v, uint64_t limit, struct err *err)
 {
     struct special s = { .v = v, .limit = limit };
     return read_config(&s, err)
@@ -289,6 +289,6 @@ hf_special_put(struct keys *keys, struct hf_vocab *v, uint64_t limit, struct err
         && put_by_config(keys, &s, err)
         && put_by_family(keys, &s, err)
         && put_flags(keys, &s, err)
-        && (!s.configured || hf_template_put(keys, v, &s.config[TEMPLATE], err))
+        && (!s.configured || chat_template_put(keys, v, &s.config[TEMPLATE], err))
         && take_normalizer(keys, v, &v->part[HF_NORMALIZER], false, err);
 }

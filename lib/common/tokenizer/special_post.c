@@ -30,7 +30,7 @@ struct template {
 };
 
 static bool
-id_of(struct hf_string *out, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+id_of(struct hf_string *out, struct vocab *v, const struct hf_value *value, struct err *err)
 {
     static const char *const id[] = { "id" };
     struct hf_value inner;
@@ -38,7 +38,7 @@ id_of(struct hf_string *out, struct hf_vocab *v, const struct hf_value *value, s
 }
 
 static bool
-read_template(struct template *t, struct hf_vocab *v, const struct hf_value *value, struct err *err)
+read_template(struct template *t, struct vocab *v, const struct hf_value *value, struct err *err)
 {
     static const char *const names[] = { "SpecialToken", "Sequence" };
     struct hf_value one, m[2];
@@ -75,7 +75,7 @@ take_ends(struct special *s, const struct hf_string *first, const struct hf_stri
             *bos = is_set(bos) ? *bos : plain(first);
             *cls = is_set(cls) ? *cls : plain(first);
         }
-        hf_special_flag(s, BOS, equal(bos, first) || equal(cls, first));
+        special_flag(s, BOS, equal(bos, first) || equal(cls, first));
     }
     if (last->n == 0)
         return;
@@ -88,7 +88,7 @@ take_ends(struct special *s, const struct hf_string *first, const struct hf_stri
         s->has_eot = true;
     }
     *eos = plain(last);
-    hf_special_flag(s, EOS, true);
+    special_flag(s, EOS, true);
 }
 
 /* Sets SEP from the tokens between two texts. `first` and `last` around the pair are skipped. */
@@ -106,7 +106,7 @@ take_pair(struct special *s, const struct template *pair, const struct hf_string
     bool add = one->n != 0 && last->n == 0 && (equal(sep, one) || equal(eos, one));
     if (end - begin == 4)
         add = add || (two->n != 0 && (equal(sep, two) || equal(eos, two)));
-    hf_special_flag(s, SEP, add);
+    special_flag(s, SEP, add);
     if (add && !is_set(sep) && s->configured)
         *sep = *eos;
 }
@@ -145,9 +145,9 @@ take_roberta(struct special *s, const struct hf_value *cls, const struct hf_valu
 {
     static const enum special_role roles[] = { CLS, SEP }, others[] = { BOS, EOS };
     const struct hf_value *value[] = { cls, sep };
-    hf_special_flag(s, BOS, true);
-    hf_special_flag(s, EOS, true);
-    hf_special_flag(s, SEP, true);
+    special_flag(s, BOS, true);
+    special_flag(s, EOS, true);
+    special_flag(s, SEP, true);
     for (int i = 0; i < 2; i++) {
         struct special_name *name = &s->name[roles[i]];
         struct hf_string text;
@@ -178,14 +178,14 @@ take_processor(struct special *s, const struct hf_value *processor, struct err *
     if (!hf_string_is(&type, "ByteLevel"))
         return true;
     if (!s->flagged[BOS])
-        hf_special_flag(s, BOS, false);
+        special_flag(s, BOS, false);
     if (!s->flagged[EOS])
-        hf_special_flag(s, EOS, false);
+        special_flag(s, EOS, false);
     return true;
 }
 
 bool
-hf_special_processors(struct special *s, const struct hf_value *processor, struct err *err)
+special_post(struct special *s, const struct hf_value *processor, struct err *err)
 {
     static const char *const names[] = { "processors" };
     struct hf_value list, one;

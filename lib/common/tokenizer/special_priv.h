@@ -16,7 +16,7 @@ struct special_name {
 };
 
 struct special {
-    struct hf_vocab *v;
+    struct vocab *v;
     uint64_t limit;
     bool configured;            /* tokenizer_config.json has members */
     bool has_eot, has_eom;      /* found by the post-processor */
@@ -36,9 +36,9 @@ is_set(const struct special_name *a)
 }
 
 /* Sets the flag that adds the token of a role, for the first time or again. */
-void hf_special_flag(struct special *s, enum special_role role, bool yes);
+void special_flag(struct special *s, enum special_role role, bool yes);
 
 /* Sets roles and flags from the post-processor, or from the list of them. */
-bool hf_special_processors(struct special *s, const struct hf_value *processor, struct err *err);
+bool special_post(struct special *s, const struct hf_value *processor, struct err *err);
 
 #endif

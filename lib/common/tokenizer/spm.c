@@ -6,32 +6,32 @@
 #include "base/num.h"
 
 static void
-set_token(struct hf_vocab *v, size_t id, const struct hf_string *text, float score, enum hf_piece_type type)
+set_token(struct vocab *v, size_t id, const struct hf_string *text, float score, enum token_type type)
 {
-    v->token[id] = (struct hf_token){ .p = text->p, .n = (uint32_t)text->n, .score = score, .type = (uint8_t)type };
+    v->token[id] = (struct vocab_token){ .p = text->p, .n = (uint32_t)text->n, .score = score, .type = (uint8_t)type };
 }
 
 /* Reads all pieces, even those beyond vocab_size. As in sentencepiece, texts must be unique and there must be exactly one
  * unknown piece. */
 static bool
-read_pieces(struct hf_vocab *v, struct err *err)
+read_pieces(struct vocab *v, struct err *err)
 {
     const struct hf_text *file = &v->folder->file[HF_SENTENCEPIECE];
-    struct hf_pieces pieces = { .file = file };
-    struct hf_piece piece;
+    struct sentencepieces pieces = { .file = file };
+    struct sentencepiece piece;
     size_t room = 0, n = 0, unknown = 0;
     for (bool end = false;; n++) {
-        if (!hf_pieces_next(&pieces, &piece, &end, err))
+        if (!sentencepiece_next(&pieces, &piece, &end, err))
             return false;
         if (end)
             break;
-        if (n == room && !hf_vocab_resize(v, room = num_min(room == 0 ? 1024 : 2 * room, HF_TOKENS_MAX + 1), err))
+        if (n == room && !tokens_resize(v, room = num_min(room == 0 ? 1024 : 2 * room, TOKENS_MAX + 1), err))
             return false;
         struct hf_string text = { piece.text, piece.n };
-        enum hf_piece_type type = piece.type == HF_PIECE_USER_DEFINED ? HF_PIECE_NORMAL : piece.type;
+        enum token_type type = piece.type == TOKEN_USER_DEFINED ? TOKEN_NORMAL : piece.type;
         set_token(v, n, &text, piece.score, type);
-        unknown += type == HF_PIECE_UNKNOWN;
-        if (!hf_vocab_register(v, file->name, &text, n, piece.at, err))
+        unknown += type == TOKEN_UNKNOWN;
+        if (!tokens_register(v, file->name, &text, n, piece.at, err))
             return false;
     }
     if (unknown != 1)
@@ -42,25 +42,25 @@ read_pieces(struct hf_vocab *v, struct err *err)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, but config.json declares vocab_size %" PRIu64,
             file->name, n, size);
     v->n = n;
-    return hf_vocab_resize(v, size != 0 ? size : n, err);
+    return tokens_resize(v, size != 0 ? size : n, err);
 }
 
 /* Reads added_tokens.json, { text: id }. Duplicate texts and ids are errors. */
 static bool
-add_texts(struct hf_vocab *v, struct err *err)
+add_texts(struct vocab *v, struct err *err)
 {
     struct hf_value all;
-    struct hf_added_walk walk;
-    struct hf_added a;
+    struct added_walk walk;
+    struct added_token a;
     bool end;
-    if (!hf_value_file(&all, &v->folder->file[HF_ADDED_TOKENS], err) || !hf_added_begin(&walk, &all, HF_ADDED_IDS, err))
+    if (!hf_value_file(&all, &v->folder->file[HF_ADDED_TOKENS], err) || !added_begin(&walk, &all, HF_ADDED_IDS, err))
         return false;
-    while (hf_added_next(&walk, v, &a, &end, err) && !end) {
+    while (added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n)
             continue;
         if (v->token[a.id].added)
             return err_set(err, ERR_MALFORMED, a.at, "%s: duplicate id %" PRIu64 "", all.file, a.id);
-        set_token(v, (size_t)a.id, &a.text, HF_SCORE_ADDED, HF_PIECE_USER_DEFINED);
+        set_token(v, (size_t)a.id, &a.text, TOKEN_SCORE_ADDED, TOKEN_USER_DEFINED);
         v->token[a.id].added = true;
     }
     return err->kind == ERR_NONE;
@@ -68,29 +68,29 @@ add_texts(struct hf_vocab *v, struct err *err)
 
 /* Reads tokens described by objects; they replace the token with the same id. */
 static bool
-add_described(struct hf_vocab *v, const struct hf_value *list, enum hf_added_form form, struct err *err)
+add_described(struct vocab *v, const struct hf_value *list, enum added_form form, struct err *err)
 {
-    struct hf_added_walk walk;
-    struct hf_added a;
+    struct added_walk walk;
+    struct added_token a;
     bool end;
-    if (!hf_added_begin(&walk, list, form, err))
+    if (!added_begin(&walk, list, form, err))
         return false;
-    while (hf_added_next(&walk, v, &a, &end, err) && !end) {
+    while (added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n && v->phi3)
             return err_set(err, ERR_MALFORMED, a.at, "%s: %s: id %" PRIu64 " is out of range for vocab_size %zu",
                 list->file, list->name, a.id, v->n);
         if (a.id >= v->n)
             continue;
-        bool special = a.special || (!v->phi3 && hf_looks_special(&a.text));
-        if (!special && !v->phi3 && !hf_plain_spaces(&a.text, &v->chars, err))
+        bool special = a.special || (!v->phi3 && added_looks_special(&a.text));
+        if (!special && !v->phi3 && !added_plain_spaces(&a.text, &v->chars, err))
             return false;
-        set_token(v, (size_t)a.id, &a.text, HF_SCORE_ADDED, special ? HF_PIECE_CONTROL : HF_PIECE_USER_DEFINED);
+        set_token(v, (size_t)a.id, &a.text, TOKEN_SCORE_ADDED, special ? TOKEN_CONTROL : TOKEN_USER_DEFINED);
     }
     return err->kind == ERR_NONE;
 }
 
 bool
-hf_vocab_spm(struct keys *keys, struct hf_vocab *v, struct err *err)
+spm_put(struct keys *keys, struct vocab *v, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value decoder;
@@ -99,6 +99,6 @@ hf_vocab_spm(struct keys *keys, struct hf_vocab *v, struct err *err)
         && hf_value_members(&decoder, name, 1, &v->config, err)
         && add_described(v, &decoder, HF_ADDED_BY_ID, err)
         && (!v->phi3 || add_described(v, &v->part[HF_ADDED], HF_ADDED_ARRAY, err))
-        && hf_vocab_put(keys, v, "llama", "default", true, err)
-        && hf_special_put(keys, v, v->n, err);
+        && tokens_put(keys, v, "llama", "default", true, err)
+        && special_put(keys, v, v->n, err);
 }

@@ -23,7 +23,7 @@ static const char ggml[] = "tokenizer.ggml";
 enum { BYTES = 256 };
 
 struct tekken {
-    struct hf_vocab *v;
+    struct vocab *v;
     const char *file;
     uint64_t size, nspecial;
     struct hf_string version;
@@ -38,9 +38,9 @@ bad(const struct tekken *t, uint64_t at, const char *what, struct err *err)
 /* --- special tokens */
 
 static void
-set_special(struct hf_vocab *v, size_t id, const char *p, size_t n)
+set_special(struct vocab *v, size_t id, const char *p, size_t n)
 {
-    v->token[id] = (struct hf_token){ .p = p, .n = (uint32_t)n, .type = HF_PIECE_CONTROL };
+    v->token[id] = (struct vocab_token){ .p = p, .n = (uint32_t)n, .type = TOKEN_CONTROL };
 }
 
 static bool
@@ -102,16 +102,16 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
         struct hf_string base64, text;
         if (!hf_value_members(m, names, 2, &one, err) || !hf_value_u64(&rank, &m[0], err)
             || !hf_value_string(&base64, &t->v->chars, &m[1], err)
-            || !hf_bytes_of_base64(&text, &t->v->chars, base64.p, base64.n, err))
+            || !bytes_of_base64(&text, &t->v->chars, base64.p, base64.n, err))
             return false;
         if (text.n == 0)
             return bad(t, one.at, base64.n == 0 ? "a token has no bytes" : "token_bytes is not base64", err);
         if (rank != id - t->nspecial)
             return bad(t, one.at, "the ranks in vocab are not consecutive from 0", err);
-        t->v->token[id] = (struct hf_token){ .p = text.p, .n = (uint32_t)text.n, .type = HF_PIECE_NORMAL };
-        if (text.n > HF_SPLIT_MAX)
-            return err_set(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, HF_SPLIT_MAX);
-        if (!hf_vocab_register(t->v, t->file, &text, (size_t)id, one.at, err))
+        t->v->token[id] = (struct vocab_token){ .p = text.p, .n = (uint32_t)text.n, .type = TOKEN_NORMAL };
+        if (text.n > TOKEN_SPLIT_MAX)
+            return err_set(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, TOKEN_SPLIT_MAX);
+        if (!tokens_register(t->v, t->file, &text, (size_t)id, one.at, err))
             return false;
     }
     return err->kind == ERR_NONE && (id == t->size || bad(t, list->at, "vocab has fewer tokens than config declares", err));
@@ -134,21 +134,21 @@ by_left(const void *x, const void *y)
 static bool
 put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, struct err *err)
 {
-    const struct hf_vocab *v = t->v;
-    const struct hf_token *whole = &v->token[id];
-    struct token_pair pair[HF_SPLIT_MAX];
+    const struct vocab *v = t->v;
+    const struct vocab_token *whole = &v->token[id];
+    struct token_pair pair[TOKEN_SPLIT_MAX];
     size_t n = 0;
     for (size_t i = 1; i < whole->n; i++) {
         const struct hf_string a = { whole->p, i }, b = { whole->p + i, whole->n - i };
         size_t left, right;
-        if (((uint8_t)whole->p[i] & 0xC0) != 0x80 && hf_vocab_find(v, &a, &left) && hf_vocab_find(v, &b, &right))
+        if (((uint8_t)whole->p[i] & 0xC0) != 0x80 && tokens_find(v, &a, &left) && tokens_find(v, &b, &right))
             pair[n++] = (struct token_pair){ (uint32_t)left, (uint32_t)right };
     }
     if (n == 0)
         return bad(t, ERR_NO_OFFSET, "a token in vocab is not the concatenation of two others", err);
     qsort(pair, n, sizeof *pair, by_left);
     for (size_t i = 0; i < n; i++, ++*count) {
-        const struct hf_token *a = &v->token[pair[i].a], *b = &v->token[pair[i].b];
+        const struct vocab_token *a = &v->token[pair[i].a], *b = &v->token[pair[i].b];
         put(s, a->n + b->n + 1, 8);
         str_add(s, a->p, a->n);
         str_add(s, " ", 1);
@@ -195,7 +195,7 @@ put_template(struct keys *keys, const struct tekken *t, struct err *err)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (hf_string_is(&t->version, names[i][0]))
             return keys_put_text(keys, "tokenizer", "chat_template", names[i][1], strlen(names[i][1]), err);
-    return hf_value_members(&value, member, 1, &t->v->config, err) && hf_template_put(keys, t->v, &value, err);
+    return hf_value_members(&value, member, 1, &t->v->config, err) && chat_template_put(keys, t->v, &value, err);
 }
 
 static bool
@@ -213,11 +213,11 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
     if (all != 0 && t->size > all)
         return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64,
             t->file, t->size, all);
-    return hf_vocab_resize(t->v, num_max(t->size, all), err);
+    return tokens_resize(t->v, num_max(t->size, all), err);
 }
 
 bool
-hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err)
+tekken_put(struct keys *keys, struct vocab *v, struct err *err)
 {
     static const char *const names[] = { "config", "vocab", "special_tokens" };
     struct tekken t = { .v = v, .file = v->folder->file[HF_TEKKEN].name };
@@ -227,7 +227,7 @@ hf_vocab_tekken(struct keys *keys, struct hf_vocab *v, struct err *err)
         && read_config(&t, &m[0], err)
         && read_special(&t, &m[2], err)
         && read_vocab(&t, &m[1], err)
-        && hf_vocab_put(keys, v, "gpt2", "tekken", true, err)
+        && tokens_put(keys, v, "gpt2", "tekken", true, err)
         && put_merges(keys, &t, err)
         && put_role(keys, &t, "<s>", NULL, "bos_token_id", err)
         && put_role(keys, &t, "</s>", NULL, "eos_token_id", err)

@@ -11,7 +11,7 @@
 #include "writer/put.h"
 
 static bool
-bad(const struct hf_vocab *v, const char *at, const char *what, struct err *err)
+bad(const struct vocab *v, const char *at, const char *what, struct err *err)
 {
     const struct hf_text *file = &v->folder->file[HF_TIKTOKEN];
     return err_set(err, ERR_MALFORMED, (uint64_t)(at - file->p), "%s: %s", file->name, what);
@@ -19,7 +19,7 @@ bad(const struct hf_vocab *v, const char *at, const char *what, struct err *err)
 
 /* Makes room for a token. An id is below the size of the file plus that of tokenizer_config.json, or it is out of range. */
 static bool
-make_room(struct hf_vocab *v, uint64_t id, struct err *err)
+make_room(struct vocab *v, uint64_t id, struct err *err)
 {
     uint64_t size = v->options->size, most = v->folder->file[HF_TIKTOKEN].n + v->config.n;
     if (size != 0 && id >= size)
@@ -28,12 +28,12 @@ make_room(struct hf_vocab *v, uint64_t id, struct err *err)
     if (id >= most)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: id %" PRIu64 " is out of range",
             v->folder->file[HF_TIKTOKEN].name, id);
-    return id < v->n || hf_vocab_resize(v, size != 0 ? size : 2 * id < HF_TOKENS_MAX ? 2 * id + 1 : id + 1, err);
+    return id < v->n || tokens_resize(v, size != 0 ? size : 2 * id < TOKENS_MAX ? 2 * id + 1 : id + 1, err);
 }
 
 /* Reads a line, p[0..n), without its end. */
 static bool
-read_line(struct hf_vocab *v, const char *p, size_t n, struct err *err)
+read_line(struct vocab *v, const char *p, size_t n, struct err *err)
 {
     const char *space = memchr(p, ' ', n), *end = p + n;
     struct hf_string text;
@@ -45,24 +45,24 @@ read_line(struct hf_vocab *v, const char *p, size_t n, struct err *err)
             return bad(v, c, "a rank is not a number", err);
         rank = rank * 10 + (uint64_t)(*c - '0');
     }
-    if (!hf_bytes_of_base64(&text, &v->chars, p, (size_t)(space - p), err))
+    if (!bytes_of_base64(&text, &v->chars, p, (size_t)(space - p), err))
         return false;
     if (text.n == 0)
         return bad(v, p, "a token is not base64", err);
-    if (text.n > HF_SPLIT_MAX)
+    if (text.n > TOKEN_SPLIT_MAX)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: a token is longer than %d bytes",
-            v->folder->file[HF_TIKTOKEN].name, HF_SPLIT_MAX);
+            v->folder->file[HF_TIKTOKEN].name, TOKEN_SPLIT_MAX);
     if (!make_room(v, rank, err))
         return false;
     if (v->token[rank].p)
         return bad(v, p, "duplicate rank", err);
-    v->token[rank] = (struct hf_token){ .p = text.p, .n = (uint32_t)text.n, .type = HF_PIECE_NORMAL };
-    return hf_vocab_register(v, v->folder->file[HF_TIKTOKEN].name, &text, (size_t)rank,
+    v->token[rank] = (struct vocab_token){ .p = text.p, .n = (uint32_t)text.n, .type = TOKEN_NORMAL };
+    return tokens_register(v, v->folder->file[HF_TIKTOKEN].name, &text, (size_t)rank,
         (uint64_t)(p - v->folder->file[HF_TIKTOKEN].p), err);
 }
 
 static bool
-read_lines(struct hf_vocab *v, struct err *err)
+read_lines(struct vocab *v, struct err *err)
 {
     const struct hf_text *file = &v->folder->file[HF_TIKTOKEN];
     const char *end = file->p + file->n;
@@ -83,11 +83,11 @@ enum { NO_RANK = UINT32_MAX };
 
 /* The pieces of a token while they are merged. */
 struct split_token {
-    const struct hf_vocab *v;
+    const struct vocab *v;
     const char *p;
     uint32_t rank;              /* only tokens below it merge */
-    uint16_t begin[HF_SPLIT_MAX + 1];       /* n pieces, and the end */
-    uint32_t pair[HF_SPLIT_MAX];            /* rank of piece i and the next together, or NO_RANK */
+    uint16_t begin[TOKEN_SPLIT_MAX + 1];       /* n pieces, and the end */
+    uint32_t pair[TOKEN_SPLIT_MAX];            /* rank of piece i and the next together, or NO_RANK */
     size_t n;
 };
 
@@ -98,7 +98,7 @@ rank_of_pair(const struct split_token *s, size_t i)
     if (i + 1 >= s->n)
         return NO_RANK;
     const struct hf_string both = { s->p + s->begin[i], (size_t)(s->begin[i + 2] - s->begin[i]) };
-    return hf_vocab_find(s->v, &both, &id) && id < s->rank ? (uint32_t)id : NO_RANK;
+    return tokens_find(s->v, &both, &id) && id < s->rank ? (uint32_t)id : NO_RANK;
 }
 
 /* Merges the pair of the lowest rank, the leftmost of equals. Returns false if no pair merges. */
@@ -122,9 +122,9 @@ merge_once(struct split_token *s)
 
 /* Appends the merge that makes a token, if two pieces remain of it. */
 static void
-put_merge(struct str *out, uint64_t *count, const struct hf_vocab *v, size_t id)
+put_merge(struct str *out, uint64_t *count, const struct vocab *v, size_t id)
 {
-    const struct hf_token *t = &v->token[id];
+    const struct vocab_token *t = &v->token[id];
     struct split_token s = { .v = v, .p = t->p, .rank = (uint32_t)id };
     for (size_t i = 0; i < t->n; i++)
         if (((uint8_t)t->p[i] & 0xC0) != 0x80)
@@ -146,12 +146,12 @@ put_merge(struct str *out, uint64_t *count, const struct hf_vocab *v, size_t id)
 }
 
 static bool
-put_merges(struct keys *keys, const struct hf_vocab *v, struct err *err)
+put_merges(struct keys *keys, const struct vocab *v, struct err *err)
 {
     struct str s = { .max = keys->max };
     uint64_t count = 0;
     for (size_t id = 0; id < v->n; id++)
-        if (v->token[id].p && v->token[id].type == HF_PIECE_NORMAL)
+        if (v->token[id].p && v->token[id].type == TOKEN_NORMAL)
             put_merge(&s, &count, v, id);
     bool ok = count == 0 || keys_put_array(keys, "tokenizer.ggml", "merges", META_STRING, count, &s, err);
     str_clear(&s);
@@ -162,33 +162,33 @@ put_merges(struct keys *keys, const struct hf_vocab *v, struct err *err)
 
 /* Reads the special tokens of tokenizer_config.json. They have ids after all others. */
 static bool
-read_special(struct hf_vocab *v, struct err *err)
+read_special(struct vocab *v, struct err *err)
 {
     static const char *const name[] = { "added_tokens_decoder" };
     struct hf_value list;
-    struct hf_added_walk walk;
-    struct hf_added a;
+    struct added_walk walk;
+    struct added_token a;
     bool end;
-    if (!hf_value_members(&list, name, 1, &v->config, err) || !hf_added_begin(&walk, &list, HF_ADDED_BY_ID, err))
+    if (!hf_value_members(&list, name, 1, &v->config, err) || !added_begin(&walk, &list, HF_ADDED_BY_ID, err))
         return false;
-    while (hf_added_next(&walk, v, &a, &end, err) && !end) {
+    while (added_next(&walk, v, &a, &end, err) && !end) {
         if (!make_room(v, a.id, err))
             return false;
         if (v->token[a.id].p)
             return err_set(err, ERR_MALFORMED, a.at, "%s: id %" PRIu64 " is already used", list.file, a.id);
-        v->token[a.id] = (struct hf_token){ .p = a.text.p, .n = (uint32_t)a.text.n, .type = HF_PIECE_CONTROL };
+        v->token[a.id] = (struct vocab_token){ .p = a.text.p, .n = (uint32_t)a.text.n, .type = TOKEN_CONTROL };
     }
     return err->kind == ERR_NONE;
 }
 
 bool
-hf_vocab_tiktoken(struct keys *keys, struct hf_vocab *v, struct err *err)
+tiktoken_put(struct keys *keys, struct vocab *v, struct err *err)
 {
     if (!read_lines(v, err) || !read_special(v, err))
         return false;
-    hf_vocab_trim(v);
-    return (v->options->size == 0 || hf_vocab_resize(v, v->options->size, err))
-        && hf_vocab_put(keys, v, "gpt2", hf_pre_named(v, "kimi-k2"), false, err)
+    bpe_trim(v);
+    return (v->options->size == 0 || tokens_resize(v, v->options->size, err))
+        && tokens_put(keys, v, "gpt2", pre_named(v, "kimi-k2"), false, err)
         && put_merges(keys, v, err)
-        && hf_special_put(keys, v, 0, err);
+        && special_put(keys, v, 0, err);
 }

@@ -14,30 +14,30 @@ static const char ggml[] = "tokenizer.ggml";
 static const char *
 text_of(const void *owner, uint32_t id, size_t *n)
 {
-    const struct hf_vocab *v = owner;
+    const struct vocab *v = owner;
     *n = v->token[id].n;
     return v->token[id].p;
 }
 
 bool
-hf_vocab_resize(struct hf_vocab *v, uint64_t n, struct err *err)
+tokens_resize(struct vocab *v, uint64_t n, struct err *err)
 {
-    if (n > HF_TOKENS_MAX)
+    if (n > TOKENS_MAX)
         return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens exceed the limit of %d", n,
-            HF_TOKENS_MAX);
+            TOKENS_MAX);
     size_t room = n != 0 ? (size_t)n : 1;
-    struct hf_token *token = realloc(v->token, room * sizeof *token);
+    struct vocab_token *token = realloc(v->token, room * sizeof *token);
     if (!token)
         return err_memory(err, room * sizeof *token);
     v->token = token;
     for (; v->n < n; v->n++)
-        token[v->n] = (struct hf_token){ .score = HF_SCORE_PAD, .type = HF_PIECE_UNUSED };
+        token[v->n] = (struct vocab_token){ .score = TOKEN_SCORE_PAD, .type = TOKEN_UNUSED };
     v->n = (size_t)n;
     return true;
 }
 
 bool
-hf_vocab_register(struct hf_vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
+tokens_register(struct vocab *v, const char *file, const struct hf_string *text, size_t id, uint64_t at,
     struct err *err)
 {
     uint32_t number = (uint32_t)id;
@@ -50,7 +50,7 @@ hf_vocab_register(struct hf_vocab *v, const char *file, const struct hf_string *
 }
 
 bool
-hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_t *id)
+tokens_find(const struct vocab *v, const struct hf_string *text, size_t *id)
 {
     uint32_t number;
     if (!table_find(&v->ids, text_of, v, text->p, text->n, &number))
@@ -60,12 +60,12 @@ hf_vocab_find(const struct hf_vocab *v, const struct hf_string *text, size_t *id
 }
 
 static bool
-put_tokens(struct keys *keys, const struct hf_vocab *v, struct err *err)
+put_tokens(struct keys *keys, const struct vocab *v, struct err *err)
 {
     struct str s = { .max = keys->max };
     char pad[32];
     for (size_t i = 0; i < v->n; i++) {
-        const struct hf_token *t = &v->token[i];
+        const struct vocab_token *t = &v->token[i];
         int npad = t->p ? 0 : snprintf(pad, sizeof pad, "[PAD%zu]", i);
         put_counted(&s, t->p ? t->p : pad, t->p ? t->n : (size_t)npad);
     }
@@ -73,7 +73,7 @@ put_tokens(struct keys *keys, const struct hf_vocab *v, struct err *err)
 }
 
 bool
-hf_vocab_put(struct keys *keys, const struct hf_vocab *v, const char *model, const char *pre, bool scores,
+tokens_put(struct keys *keys, const struct vocab *v, const char *model, const char *pre, bool scores,
     struct err *err)
 {
     struct str types = { .max = keys->max }, all = { .max = keys->max };

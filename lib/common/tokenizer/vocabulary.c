@@ -4,7 +4,7 @@
 #include <string.h>
 
 static bool
-lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
+lacks(const struct vocab *v, enum hf_file file, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is missing, which contains the tokenizer of a %s; "
         "--no-tokenizer converts without it",
@@ -12,7 +12,7 @@ lacks(const struct hf_vocab *v, enum hf_file file, struct err *err)
 }
 
 static bool
-has_file(const struct hf_vocab *v, enum hf_file file)
+has_file(const struct vocab *v, enum hf_file file)
 {
     return v->folder->file[file].p != NULL;
 }
@@ -20,7 +20,7 @@ has_file(const struct hf_vocab *v, enum hf_file file)
 /* --- the kinds: `fits` sets *yes if the directory has the files of the kind */
 
 static bool
-fits_spm(bool *yes, struct hf_vocab *v, struct err *err)
+fits_spm(bool *yes, struct vocab *v, struct err *err)
 {
     (void)err;
     *yes = has_file(v, HF_SENTENCEPIECE);
@@ -28,13 +28,13 @@ fits_spm(bool *yes, struct hf_vocab *v, struct err *err)
 }
 
 static bool
-put_spm(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_spm(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return has_file(v, HF_SENTENCEPIECE) ? hf_vocab_spm(keys, v, err) : lacks(v, HF_SENTENCEPIECE, err);
+    return has_file(v, HF_SENTENCEPIECE) ? spm_put(keys, v, err) : lacks(v, HF_SENTENCEPIECE, err);
 }
 
 static bool
-fits_always(bool *yes, struct hf_vocab *v, struct err *err)
+fits_always(bool *yes, struct vocab *v, struct err *err)
 {
     (void)v;
     (void)err;
@@ -44,7 +44,7 @@ fits_always(bool *yes, struct hf_vocab *v, struct err *err)
 
 /* Puts Phi-3's tokenizer.model, or Phi-4's BPE, whose tokenizer_class is GPT2Tokenizer. */
 static bool
-put_phi3(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_phi3(struct keys *keys, struct vocab *v, struct err *err)
 {
     static const char *const name[] = { "tokenizer_class" };
     struct hf_value value;
@@ -52,17 +52,17 @@ put_phi3(struct keys *keys, struct hf_vocab *v, struct err *err)
     if (!hf_value_members(&value, name, 1, &v->config, err) || !hf_value_string(&class, &v->chars, &value, err))
         return false;
     v->phi3 = !hf_string_is(&class, "GPT2Tokenizer");
-    return (v->phi3 ? put_spm : hf_vocab_bpe)(keys, v, err);
+    return (v->phi3 ? put_spm : bpe_put)(keys, v, err);
 }
 
 static bool
-put_llama_json(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_llama_json(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return hf_vocab_llama_json(keys, v, false, err);
+    return llama_json_put(keys, v, false, err);
 }
 
 static bool
-fits_bpe(bool *yes, struct hf_vocab *v, struct err *err)
+fits_bpe(bool *yes, struct vocab *v, struct err *err)
 {
     struct hf_string type;
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err))
@@ -73,15 +73,15 @@ fits_bpe(bool *yes, struct hf_vocab *v, struct err *err)
 
 /* Puts a BPE. One over characters with byte fallback is what SentencePiece makes; llama.cpp has it as "llama". */
 static bool
-put_bpe(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_bpe(struct keys *keys, struct vocab *v, struct err *err)
 {
     bool is_json;
-    return hf_vocab_is_llama_json(&is_json, v, err)
-        && (is_json ? hf_vocab_llama_json(keys, v, true, err) : hf_vocab_bpe(keys, v, err));
+    return bpe_is_llama_json(&is_json, v, err)
+        && (is_json ? llama_json_put(keys, v, true, err) : bpe_put(keys, v, err));
 }
 
 static bool
-fits_wordpiece(bool *yes, struct hf_vocab *v, struct err *err)
+fits_wordpiece(bool *yes, struct vocab *v, struct err *err)
 {
     struct hf_string type;
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err))
@@ -91,19 +91,19 @@ fits_wordpiece(bool *yes, struct hf_vocab *v, struct err *err)
 }
 
 static bool
-put_wordpiece(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_wordpiece(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return v->json.p ? hf_vocab_wordpiece(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+    return v->json.p ? wordpiece_put(keys, v, err) : lacks(v, HF_TOKENIZER, err);
 }
 
 static bool
-put_gemma4(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_gemma4(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return v->json.p ? hf_vocab_gemma4(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+    return v->json.p ? gemma4_put(keys, v, err) : lacks(v, HF_TOKENIZER, err);
 }
 
 static bool
-fits_tiktoken(bool *yes, struct hf_vocab *v, struct err *err)
+fits_tiktoken(bool *yes, struct vocab *v, struct err *err)
 {
     (void)err;
     *yes = has_file(v, HF_TIKTOKEN);
@@ -111,22 +111,22 @@ fits_tiktoken(bool *yes, struct hf_vocab *v, struct err *err)
 }
 
 static bool
-put_tiktoken(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_tiktoken(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return has_file(v, HF_TIKTOKEN) ? hf_vocab_tiktoken(keys, v, err) : lacks(v, HF_TIKTOKEN, err);
+    return has_file(v, HF_TIKTOKEN) ? tiktoken_put(keys, v, err) : lacks(v, HF_TIKTOKEN, err);
 }
 
 static const struct tokenizer_kind {
     const char *word;
-    bool (*fits)(bool *yes, struct hf_vocab *v, struct err *err);
-    bool (*put)(struct keys *keys, struct hf_vocab *v, struct err *err);
+    bool (*fits)(bool *yes, struct vocab *v, struct err *err);
+    bool (*put)(struct keys *keys, struct vocab *v, struct err *err);
 } kinds[] = {
     { "spm", fits_spm, put_spm },
     { "phi3", fits_always, put_phi3 },
-    { "llama-json", hf_vocab_is_llama_json, put_llama_json },
+    { "llama-json", bpe_is_llama_json, put_llama_json },
     { "bpe", fits_bpe, put_bpe },
     { "wordpiece", fits_wordpiece, put_wordpiece },
-    { "gemma4", hf_vocab_is_llama_json, put_gemma4 },
+    { "gemma4", bpe_is_llama_json, put_gemma4 },
     { "tiktoken", fits_tiktoken, put_tiktoken },
 };
 
@@ -140,7 +140,7 @@ find_kind(const char *word)
 }
 
 static bool
-lists(const struct hf_vocabulary_options *options, const char *word)
+lists(const struct vocabulary_options *options, const char *word)
 {
     for (size_t i = 0; i < options->nkinds; i++)
         if (strcmp(options->kinds[i], word) == 0)
@@ -150,12 +150,12 @@ lists(const struct hf_vocabulary_options *options, const char *word)
 
 /* Puts the first kind that fits. If none does, one of them reports what it misses. */
 static bool
-put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
+put_vocabulary(struct keys *keys, struct vocab *v, struct err *err)
 {
-    const struct hf_vocabulary_options *options = v->options;
+    const struct vocabulary_options *options = v->options;
     bool fits = false;
     if (has_file(v, HF_TEKKEN) && !v->json.p && lists(options, "llama-json"))
-        return hf_vocab_tekken(keys, v, err);
+        return tekken_put(keys, v, err);
     for (size_t i = 0; i < options->nkinds; i++) {
         const struct tokenizer_kind *kind = find_kind(options->kinds[i]);
         if (!kind)
@@ -165,11 +165,11 @@ put_vocabulary(struct keys *keys, struct hf_vocab *v, struct err *err)
         if (fits)
             return kind->put(keys, v, err);
     }
-    return lists(options, "bpe") ? hf_vocab_bpe(keys, v, err) : find_kind(options->kinds[0])->put(keys, v, err);
+    return lists(options, "bpe") ? bpe_put(keys, v, err) : find_kind(options->kinds[0])->put(keys, v, err);
 }
 
 static bool
-read_files(struct hf_vocab *v, struct err *err)
+read_files(struct vocab *v, struct err *err)
 {
     static const char *const parts[HF_PARTS] = {
         [HF_ADDED] = "added_tokens", [HF_PRE] = "pre_tokenizer", [HF_NORMALIZER] = "normalizer",
@@ -188,11 +188,11 @@ read_files(struct hf_vocab *v, struct err *err)
 }
 
 bool
-hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct hf_vocabulary_options *options,
+vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct vocabulary_options *options,
     uint64_t *tokens, struct err *err)
 {
     const struct hf_text *file = folder->file;
-    struct hf_vocab v = { .folder = folder, .options = options };
+    struct vocab v = { .folder = folder, .options = options };
     *tokens = 0;
     if (!file[HF_TOKENIZER].p && !file[HF_SENTENCEPIECE].p && !file[HF_TEKKEN].p && !file[HF_MERGES].p
         && !file[HF_VOCAB_JSON].p && !file[HF_TIKTOKEN].p)

@@ -17,8 +17,8 @@ struct tokenizer_special {
     const char *role, *text;    /* the token that a role has if the files give none */
 };
 
-/* Everything is borrowed while hf_vocabulary_keys() runs. */
-struct hf_vocabulary_options {
+/* Everything is borrowed while vocabulary_keys() runs. */
+struct vocabulary_options {
     const char *class;          /* of the model: "LlamaForCausalLM"; decides the tokenizer class if none is named; never NULL */
     const char *const *kinds;   /* nkinds words of the family's `vocab`, in order of preference; spm, phi3, llama-json, bpe,
                                  * wordpiece, gemma4 or tiktoken */
@@ -35,7 +35,7 @@ struct hf_vocabulary_options {
 /* Puts all keys in the order of convert_hf_to_gguf.py and sets *tokens to the number of tokens, 0 if there is no tokenizer.
  * The first kind whose files exist is read. Fails with ERR_MALFORMED for an invalid tokenizer and with ERR_UNSUPPORTED for an
  * unknown one; both name the file. */
-bool hf_vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct hf_vocabulary_options *options,
+bool vocabulary_keys(struct keys *keys, const struct hf_folder *folder, const struct vocabulary_options *options,
     uint64_t *tokens, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* Marks the beginning of a word; padding is marked too. */
 static bool
-mark(struct hf_token *t, size_t id, struct hf_chars *chars, struct err *err)
+mark(struct vocab_token *t, size_t id, struct hf_chars *chars, struct err *err)
 {
     char pad[32];
     size_t n = t->p ? t->n : (size_t)snprintf(pad, sizeof pad, "[PAD%zu]", id);
@@ -22,11 +22,11 @@ mark(struct hf_token *t, size_t id, struct hf_chars *chars, struct err *err)
 }
 
 static bool
-mark_all(struct hf_vocab *v, struct err *err)
+mark_all(struct vocab *v, struct err *err)
 {
     for (size_t i = 0; i < v->n; i++) {
-        struct hf_token *t = &v->token[i];
-        if (t->type == HF_PIECE_CONTROL)
+        struct vocab_token *t = &v->token[i];
+        if (t->type == TOKEN_CONTROL)
             continue;
         if (t->p && t->n >= 2 && memcmp(t->p, "##", 2) == 0) {
             t->p += 2;
@@ -39,12 +39,12 @@ mark_all(struct hf_vocab *v, struct err *err)
 
 /* Warns about added tokens that are not special: llama.cpp looks for them with the mark in front. */
 static void
-warn_of_marked(const struct hf_vocab *v)
+warn_of_marked(const struct vocab *v)
 {
     size_t count = 0, first = 0;
     char shown[STR_SHOWN];
     for (size_t i = 0; i < v->n; i++)
-        if (v->token[i].type == HF_PIECE_USER_DEFINED)
+        if (v->token[i].type == TOKEN_USER_DEFINED)
             first = count++ == 0 ? i : first;
     if (count != 0 && v->options->warnings)
         catalog_warn(v->options->warnings, "%s: llama.cpp does not find %zu added tokens in a text, because they are not special "
@@ -52,13 +52,13 @@ warn_of_marked(const struct hf_vocab *v)
 }
 
 bool
-hf_vocab_wordpiece(struct keys *keys, struct hf_vocab *v, struct err *err)
+wordpiece_put(struct keys *keys, struct vocab *v, struct err *err)
 {
-    struct hf_bpe b;
-    if (!hf_bpe_read(&b, v, "WordPiece", true, err) || !hf_bpe_settle(&b, err))
+    struct bpe b;
+    if (!bpe_read(&b, v, "WordPiece", true, err) || !bpe_settle(&b, err))
         return false;
     warn_of_marked(v);
     return mark_all(v, err)
-        && hf_vocab_put(keys, v, "bert", hf_pre_named(v, "bert-bge"), false, err)
-        && hf_special_put(keys, v, v->n, err);
+        && tokens_put(keys, v, "bert", pre_named(v, "bert-bge"), false, err)
+        && special_put(keys, v, v->n, err);
 }
