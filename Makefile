@@ -9,7 +9,7 @@
 #   make uninstall  what it installed
 #   make help       this text
 #   make bench      ratios to the least time for the output, and peak memory; never fails on a figure
-#   make bench-compare  amn and other tools on the same jobs; AMN_PEERS_VENV and others name those, see test/bench_compare.py
+#   make bench-compare  amn and other tools on the same jobs; see test/bench/bench_compare.py for where it finds these
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check-full` takes some
 #   make determinism  every decoder with every encoder, several times each; `make check-full` takes a sample
@@ -224,21 +224,21 @@ check check-full: $(filter setup,$(MAKECMDGOALS))
 
 unit: $(completions) $(unit_bin) $(fault_so) $(obj)/test/helpers/peak-memory
 
-$(obj)/test/bench-encoders $(obj)/test/bench-floor: $(obj)/test/bench-%: test/bench_%.c $(obj)/libamn.a
+$(obj)/test/bench-encoders $(obj)/test/bench-floor: $(obj)/test/bench-%: test/bench/bench_%.c $(obj)/libamn.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
 
 bench: all $(obj)/test/bench-encoders $(obj)/test/bench-floor
-	python3 test/bench.py --all $(bin) $(obj)
+	python3 test/bench/bench.py --all $(bin) $(obj)
 
 bench-compare: all
-	python3 test/bench_compare.py $(bin)
+	python3 test/bench/bench_compare.py $(bin)
 
 bench-huge: all
-	python3 test/bench-huge.py $(bin)
+	python3 test/bench/bench-huge.py $(bin)
 
 fixtures:
-	test/make-fixtures $(obj)/fixtures
+	test/make/fixtures $(obj)/fixtures
 
 faults: all unit fixtures
 	AMN_FIXTURES=$(obj)/fixtures python3 test/faults/run $(bin) $(obj)/test/faults/faults.so --full
@@ -370,7 +370,7 @@ check-packages:
 	$(MAKE) dist deb static
 	$(MAKE) STATIC=1 obj-static/test/unit/test_thread
 	obj-static/test/unit/test_thread
-	AMN_BIN=bin-static bats test/threads.bats
+	AMN_BIN=bin-static bats test/behaviour/threads.bats
 	test/check-packages $(out)/amn-$(version).tar.gz $(out)/amn_$(version)-1_*.deb $(out)/$(static_name).tar.gz \
 		$(notdir $(completions))
 

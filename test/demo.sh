@@ -20,7 +20,7 @@ show() {
     sh -c "$1" || { echo "demo: this command failed: $1" >&2; exit 1; }
 }
 
-"$here/make-examples" . || exit 1
+"$here/make/examples" . || exit 1
 
 say 'A Hugging Face directory, quantized as FP8'
 show 'ls model'

@@ -83,7 +83,7 @@ run_part() {
 }
 
 fixtures() {
-    test/make-fixtures "$AMN_FIXTURES" && echo "1 passed, 0 failed"
+    test/make/fixtures "$AMN_FIXTURES" && echo "1 passed, 0 failed"
 }
 
 layers() {
@@ -141,18 +141,20 @@ EOP
 case $tier in check) filter='--filter-tags !full' ;; *) filter="--filter-tags $tier" ;; esac
 files() {                               # files that wait most, then the longest ones, which may take longest
     case $tier in
-    check) echo test/progress.bats; ls -S $(grep -L 'bats file_tags=.*full' test/*.bats) | grep -v progress.bats ;;
-    *) ls -S $(grep -lE "bats (file|test)_tags=.*$tier" test/*.bats) ;;
+    check) echo test/behaviour/progress.bats; ls -S $(grep -L 'bats file_tags=.*full' test/behaviour/*.bats) | grep -v progress.bats ;;
+    *) ls -S $(grep -lE "bats (file|test)_tags=.*$tier" test/behaviour/*.bats) ;;
     esac
 }
 case $(bats --version) in
 *' '0.* | *' '1.[0-7].*)
-    echo "$(bats --version) does not support tags: make check runs all tests of all test/*.bats"
+    echo "$(bats --version) does not support tags: make check runs all tests of all test/behaviour/*.bats"
     filter=
-    files() { [ "$tier" = full ] || ls -S test/*.bats; }
+    files() { [ "$tier" = full ] || ls -S test/behaviour/*.bats; }
     ;;
 esac
 export work filter
+
+stray=$(ls test/*.bats 2>/dev/null) && { echo "$0: not in test/behaviour: $stray" >&2; exit 2; }
 
 began=$(date +%s)
 part fixtures fixtures

@@ -1,9 +1,7 @@
 #!/usr/bin/env bats
 # The scripts of contrib/ with the tools that they are for: `make check-engines` installs these, as root, and names the folder of
 # Python packages in $AMN_ENGINES. Each output is killed at some point, continued, and then identical.
-load ../helper
-tests=$BATS_TEST_DIRNAME/..
-helpers=$tests/helpers
+load ../behaviour/helper
 
 setup_file() {
     contrib=$tests/../contrib

@@ -1,6 +1,6 @@
-"""make-diff-figures.py: print test/corpus/diff-figures.ndjson, the figures of two models for test/diff.bats, by numpy: one JSON line
-for each tensor of a.safetensors that b.safetensors has in the same shape. Values of 32 bits and less are subtracted in float32,
-others in float64; sums are of float64. NaN equals NaN. Elements that are not finite in both count only as nonfinite.
+"""make-diff-figures.py: print test/corpus/diff-figures.ndjson, the figures of two models for test/behaviour/diff.bats, by numpy:
+one JSON line for each tensor of a.safetensors that b.safetensors has in the same shape. Values of 32 bits and less are subtracted
+in float32, others in float64; sums are of float64. NaN equals NaN. Elements that are not finite in both count only as nonfinite.
 
 usage: cd FOLDER && test/helpers/diff-models && make-diff-figures.py >test/corpus/diff-figures.ndjson
 """

@@ -1,13 +1,13 @@
 # Shared by the tests; each file starts with `load helper`. Works with bats 1.2.
 #
-# AMN_BIN        folder of the tools                     set by test/run.sh; by hand: ../bin
-# AMN_OBJ        folder of the objects, after make unit  set by test/run.sh; by hand: ../obj
-# AMN_FIXTURES   folder filled by make-fixtures           set by test/run.sh; by hand: AMN_OBJ/fixtures, made if need be
+# AMN_BIN        folder of the tools                     set by test/run.sh; by hand: bin
+# AMN_OBJ        folder of the objects, after make unit  set by test/run.sh; by hand: obj
+# AMN_FIXTURES   folder filled by make/fixtures          set by test/run.sh; by hand: AMN_OBJ/fixtures, made if need be
 #
 # A test runs in its own empty folder, $dir, with the tools in PATH and the fixtures at $fx. All test files share the fixtures:
 # a test that changes one changes a copy.
 
-tests=$BATS_TEST_DIRNAME
+tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 helpers=$tests/helpers
 corpus=$tests/corpus
 
@@ -15,7 +15,7 @@ setup_file() {
     [ -n "${AMN_FIXTURES:-}" ] && return
     AMN_FIXTURES=$(mkdir -p "${AMN_OBJ:-$tests/../obj}" && cd "${AMN_OBJ:-$tests/../obj}" && pwd)/fixtures
     export AMN_FIXTURES
-    "$tests/make-fixtures" "$AMN_FIXTURES"
+    "$tests/make/fixtures" "$AMN_FIXTURES"
 }
 
 # LIST was written last. With an empty one, the next test file makes all fixtures again.

@@ -63,7 +63,7 @@ END
 }
 
 @test "one pass merges, converts to GGUF and quantizes, like two" {
-    "$tests/make-examples" .
+    "$tests/make/examples" .
     try 0 amn-forget -q --scheme q4_k_m --adapter lora -o one.gguf model
     try 0 amn-convert -q --dtype f32 --adapter lora -o merged/ model
     try 0 amn-forget -q --scheme q4_k_m -o two.gguf merged

@@ -169,7 +169,7 @@ EOF
         "$helpers/same-tensors" once.safetensors out
     done
     for s in nf4 fp4; do
-        f=$BATS_TEST_DIRNAME/cases/bnb-llama-1b-$s/input.safetensors
+        f=$tests/cases/bnb-llama-1b-$s/input.safetensors
         try 0 amn-remember "$f"
         mv out values.safetensors
         try 0 amn-forget --scheme $s values.safetensors
@@ -178,7 +178,7 @@ EOF
 }
 
 @test "bitsandbytes' double quantization: the codes are the same; the mean of decoded values differs" {
-    f=$BATS_TEST_DIRNAME/cases/bnb-qwen2-5-1-5b-nf4-dq/input.safetensors
+    f=$tests/cases/bnb-qwen2-5-1-5b-nf4-dq/input.safetensors
     try 0 amn-remember "$f"
     mv out values.safetensors
     try 0 amn-forget --scheme nf4-double-quant values.safetensors

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare amn with other tools on the same jobs: wall time and peak memory.
 
-    test/bench_compare.py BIN [LAYERS]      `make bench-compare` calls it
+    test/bench/bench_compare.py BIN [LAYERS]      `make bench-compare` calls it
 
 Makes a Llama-shaped model with LAYERS layers (default 10; 0.5 GB in FP8, 1 GB in BF16) in a temporary folder and runs each job
 three times with each tool, in turn; the table has the fastest run and the highest peak memory. A tool that is not named by its
@@ -72,7 +72,7 @@ def contents(dtype, n, noise):
 def make_model(folder, layers):
     """Makes a Hugging Face directory: FP8 in blocks of 128 x 128, with the tokenizer of the sample model."""
     sample = os.path.join(folder, "sample")
-    subprocess.run([os.path.join(HERE, "make-examples"), sample], check=True)
+    subprocess.run([os.path.join(HERE, "../make/examples"), sample], check=True)
     model = os.path.join(folder, "model")
     os.mkdir(model)
     for name in "tokenizer.json", "tokenizer_config.json":

@@ -382,7 +382,7 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
 }
 
 @test "what amn-forget --scheme X writes, amn-inspect calls X" {
-    "$tests/make-examples" examples
+    "$tests/make/examples" examples
     amn-remember -q -o in examples/model
     for scheme in $(amn list schemes | jq -r 'select(.exact | not) | .name' | sort -u); do
         called=$scheme
@@ -538,7 +538,7 @@ PYTHON
 }
 
 @test "amn-forget copies a safetensors weight that has the scheme already, and warns of two schemes in a directory" {
-    "$tests/make-examples" examples
+    "$tests/make/examples" examples
     amn-remember -q -o in examples/model
     for scheme in nf4 nf4-double-quant int8 gptq awq int4-group mlx-4bit nvfp4 mxfp4 comfy-int8 fp8 fp8-per-channel int8-channel; do
         rm -rf a b c d

@@ -2,14 +2,14 @@
 # The commands of the manual pages and of README.md work as written, and the pages are complete.
 
 setup() {
-    root=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     AMN_BIN=$(cd "${AMN_BIN:-$root/bin}" && pwd)
     PATH=$AMN_BIN:$PATH
     export LC_ALL=C.UTF-8
     unset AMN_CPU
     dir=$(mktemp -d "${TMPDIR:-/tmp}/amn-test.XXXXXX")
     cd "$dir"
-    "$root/test/make-examples" .
+    "$root/test/make/examples" .
 }
 
 teardown() {
@@ -42,9 +42,9 @@ page() {
 }
 
 @test "the terminal picture of README.md shows what the tools print" {
-    "$root/test/make-session" "$AMN_BIN" pictures
+    "$root/test/make/session" "$AMN_BIN" pictures
     for name in light dark; do
-        diff -u "$root/doc/session-$name.svg" pictures/session-$name.svg || { echo 'run: test/make-session bin doc'; return 1; }
+        diff -u "$root/doc/session-$name.svg" pictures/session-$name.svg || { echo 'run: test/make/session bin doc'; return 1; }
     done
 }
 

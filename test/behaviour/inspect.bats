@@ -49,7 +49,7 @@ load helper
     try 0 amn-inspect --arrays "$fx/good-gguf.gguf"
     jq -e '.metadata["x.numbers"] == [-3,-2,-1,0,1,2,3] and .metadata["x.words"] == ["a","bc",""]
         and .metadata["x.empty"] == []' out
-    "$tests/make-examples" .
+    "$tests/make/examples" .
     try 0 amn-inspect model.gguf
     jq -e '.metadata["tokenizer.ggml.tokens"] | .type == "str" and .length == 512 and (.head | length) < 100' out
     try 0 amn-inspect --arrays model.gguf
@@ -80,7 +80,7 @@ shows() {
 }
 
 @test "--human: each line explains itself, in 80 columns" {
-    "$tests/make-examples" .
+    "$tests/make/examples" .
     try 0 amn-inspect --human model.gguf
     diff out - <<'END'
 Format        GGUF v3

@@ -95,7 +95,7 @@ roles() {
 }
 
 @test "a table: titles, sizes right-aligned, totals; no trailing blanks" {
-    "$tests/make-examples" .
+    "$tests/make/examples" .
     try 0 amn-parse --human model.gguf
     sed -n '1,3p;$p' out | diff - <(cat <<'END'
 Tensor                    Type  Shape             Size  Quantization

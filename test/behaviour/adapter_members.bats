@@ -80,7 +80,7 @@ with() { jq -c "$1" plain.json >lora/adapter_config.json; }
     make_pair
     amn-remember -q --adapter lora -o want.out base.safetensors
     # those that change the result when they are valid: r, alpha, patterns and use_rslora have their own tests
-    members=$(sed -n '/} known\[\] = {/,/^};/p' "$BATS_TEST_DIRNAME/../lib/common/adapter/members.c" | grep -o '{ "[A-Za-z_0-9]*"' | tr -d '{ "')
+    members=$(sed -n '/} known\[\] = {/,/^};/p' "$tests/../lib/common/adapter/members.c" | grep -o '{ "[A-Za-z_0-9]*"' | tr -d '{ "')
     [ "$(wc -w <<<"$members")" -gt 50 ]
     for member in $members; do
         for value in '"zzz"' 12345 '[7, "zzz"]' '{"zzz": 7}' true; do

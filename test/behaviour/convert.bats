@@ -160,7 +160,7 @@ PYTHON
 
 # torch's casts of floats of all types: test/peers/make-casts.py.
 @test "floats are cast like in torch; integers stay" {
-    local casts="$BATS_TEST_DIRNAME/corpus/casts" name to
+    local casts="$corpus/casts" name to
     for to in bf16 f16 f32; do
         for name in f64 f32 f16 bf16 count flags; do
             amn-convert --tensor $name --to raw "$casts/$to.safetensors" >want

@@ -43,7 +43,7 @@ peak() {
 
 # models: m.safetensors of 65 MB of floats, a file three times as large, and conversions to other containers and to parts.
 models() {
-    python3 - "$tests" <<'PYTHON'
+    python3 - "$tests/bench" <<'PYTHON'
 import sys
 sys.path.insert(0, sys.argv[1])
 from bench_inputs import make_pth
