@@ -176,3 +176,14 @@ compiles() {
     grep -q 'debhelper (Debian debhelper), lintian (Debian lintian)' err
     only path
 }
+
+@test "CONTRIBUTING.md has a room for each test file" {
+    column() {
+        sed -n '/^### Where a test belongs/,/^## /p' "$tests/../CONTRIBUTING.md" | awk -F '|' -v n="$1" '/^\|/ && ++row > 2 { print $n }' |
+            tr -s ', ' '\n\n' | grep . | LC_ALL=C sort -u
+    }
+    diff <(column 3) <(cd "$tests/behaviour" && ls *.bats | sed 's/\.bats$//' | LC_ALL=C sort)
+    diff <(column 4) <(cd "$tests/unit" && ls test_*.c | sed 's/^test_//; s/\.c$//' | LC_ALL=C sort)
+    for path in $(column 5 | sed -n 's/^`\(.*\)`$/\1/p'); do ls "$tests"/$path >/dev/null; done
+    for fuzz in $(column 5 | grep ^fuzz_); do [ -e "$tests/fuzz/$fuzz.c" ]; done
+}
