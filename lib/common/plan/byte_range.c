@@ -63,7 +63,7 @@ byte_range_parts(const struct byte_range *c, uint64_t size)
     return num_max(num_ceil_div(size, c->part_size), 1);
 }
 
-/* Returns the end of part i; that of part 0 is 0. */
+/* Returns the end of part i; part 0 ends at 0. */
 static uint64_t
 part_end(uint64_t i, uint64_t parts, uint64_t size, uint64_t block)
 {

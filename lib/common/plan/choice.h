@@ -52,7 +52,7 @@ struct choice {
 };
 
 /* Selects all tensors except the companions of weights that are decoded. Weights that the output keeps are copied with their
- * companions; the others are decoded to `to` (BF16, F16 or F32), and with `all` the other floats (F64, F32, F16, BF16) are
+ * companions; all other weights are decoded to `to` (BF16, F16 or F32), and with `all` the plain floats (F64, F32, F16, BF16) are
  * converted too. Fails with ERR_UNSUPPORTED if a weight cannot be decoded. Clear the choice also after a failure. */
 bool choice_make(struct choice *choice, const struct catalog *input, const struct roles *roles, enum keeps keeps, enum dtype to,
     bool all, struct err *err);
@@ -75,7 +75,7 @@ bool choice_distinct_or(const struct choice *choice, enum err_kind kind, const c
  * on overflow. */
 bool choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err);
 
-/* Returns the output tensor: name, dtype and shape. Its extent is that of its source. */
+/* Returns the output tensor: name, dtype and shape. It has the extent of its source. */
 struct tensor chosen_tensor(const struct chosen *chosen);
 
 /* Returns the output tensor as it would be without encoding. */

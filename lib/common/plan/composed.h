@@ -89,8 +89,8 @@ uint64_t composed_begin(const struct composed *composed, size_t part);
 /* Returns the number of elements of the composed tensor from `element` on that follow each other in the same part. */
 uint64_t composed_run_length(const struct composed *composed, uint64_t element);
 
-/* Sets [*from, *to) to a range of the elements of a part, in its order, that includes those of elements [first, last) of the
- * composed tensor. Returns false if the part has none of them. */
+/* Sets [*from, *to) to a range of the elements of a part, in its order, that includes the part's share of elements [first, last)
+ * of the composed tensor. Returns false if the part has none of them. */
 bool composed_part_range(const struct composed *composed, size_t part, uint64_t first, uint64_t last, uint64_t *from,
     uint64_t *to);
 

@@ -42,7 +42,7 @@ struct delta {
     uint64_t fingerprint;       /* of everything that the change depends on, except for the bytes of its inputs */
 };
 
-/* A tensor with a delta: few tensors have one, so the others have no room for it. */
+/* A tensor with a delta. Few tensors have one, so struct tensor has no member for it. */
 struct changed_tensor {
     struct tensor tensor;       /* with `changed` set */
     const struct delta *delta;  /* borrowed */

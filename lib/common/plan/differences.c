@@ -128,7 +128,7 @@ match(struct difference *d, struct chosen *a, struct chosen *b)
     b->dtype = tb.dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
 }
 
-/* Pairs each tensor of A with that of B. The table has the tensors of B; `paired` has one flag for each of them. */
+/* Pairs each tensor of A with its namesake in B. The table has the tensors of B; `paired` has one flag for each of them. */
 static void
 pair(struct differences *d, const struct table *table, bool *paired)
 {

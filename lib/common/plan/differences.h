@@ -48,14 +48,14 @@ struct difference {
 /* Zeroed: empty. */
 struct differences {
     struct choice a, b;                 /* owned */
-    struct difference *list;            /* n of them: in the order of A, then those of B only; owned */
+    struct difference *list;            /* n of them: in the order of A, then the tensors that only B has; owned */
     size_t n;
     size_t common;                      /* names in both */
     size_t count[DIFFERENCE_STATUSES];  /* set by differences_count() */
     struct losses *losses;              /* sums of each compared pair, by its number in the list; owned */
 };
 
-/* Pairs the tensors. `naming` renames those of A; its patterns select tensors by their new names. Catalogs and roles are
+/* Pairs the tensors. `naming` renames the tensors of A; its patterns select tensors by their new names. Catalogs and roles are
  * borrowed. Fails with ERR_UNSUPPORTED if a weight cannot be dequantized, and with ERR_USAGE for a pattern that matches no
  * tensor. Clear it also after a failure. */
 bool differences_pair(struct differences *d, const struct catalog *a, const struct roles *of_a, const struct catalog *b,

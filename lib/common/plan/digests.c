@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "base/str.h"
 
-/* A line of the text whose digest is that of the model. */
+/* A line of the text whose digest is the digest of the model. */
 struct digest_line {
     struct tensor t;
     const uint8_t *digest;

@@ -33,8 +33,8 @@ bool digests_init(struct digests *d, const struct catalog *catalog, const struct
     struct err *err);
 void digests_clear(struct digests *d);
 
-/* Sets *t to the name and shape of the values that tensor i of the catalog holds: those of a weight if it is its codes.
- * Returns false for a companion, which has no values. */
+/* Sets *t to the name and shape of the values that tensor i of the catalog holds: the weight's, if the tensor has the codes of
+ * one. Returns false for a companion, which has no values. */
 bool digests_values(struct tensor *t, const struct digests *d, size_t i);
 
 /* Computes d->model from the list. */

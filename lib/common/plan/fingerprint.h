@@ -1,5 +1,5 @@
-/* fingerprint: a 64-bit hash of everything that decides the bytes of an output. A resuming job compares its own with that of
- * the interrupted job.
+/* fingerprint: a 64-bit hash of everything that decides the bytes of an output. A resuming job compares its own with
+ * the fingerprint of the interrupted job.
  *
  * It covers the plan, which is all that the pipeline receives, rather than the options that led to it: whatever changes
  * bytes changes the plan. SipHash-1-3, chained.

@@ -1,7 +1,7 @@
 /* fused: weights that inference engines concatenate when they load a model, and that therefore need a common scale.
  *
- * vLLM 0.32 keeps one scale of the tensor for each fused module and drops the others: the largest weight_global_scale of
- * NVFP4 in compressed-tensors' form, the largest weight_scale_2 of ModelOpt's, and that of w1 for w1 and w3 of an expert.
+ * vLLM 0.32 keeps one tensor scale for each fused module and drops the rest: the largest weight_global_scale of NVFP4 in
+ * compressed-tensors' form, the largest weight_scale_2 of ModelOpt's, and for w1 and w3 of an expert the scale of w1.
  * FP8 with one scale per tensor is encoded again with the largest one. llm-compressor writes one scale for each group.
  * Members of a group are siblings, that is, have the same parent module, with these names:
  *

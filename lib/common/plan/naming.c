@@ -63,7 +63,7 @@ naming_prefix(struct naming *naming, const char *prefix, struct err *err)
     return add_step(naming, &(const struct naming_step){ .kind = PREFIX, .prefix = prefix }, err) != NULL;
 }
 
-/* Appends the text before the next `end`, and skips past it. Removes a backslash before `end`; keeps all others. */
+/* Appends the text before the next `end`, and skips past it. Removes a backslash before `end`, and no other backslash. */
 static bool
 read_until(struct str *out, const char **text, char end)
 {

@@ -133,8 +133,8 @@ are_dense(const struct layout *l, uint64_t *n)
 }
 
 /* Returns true if a tensor consists of entire matrices that were transposed, so that they can be transposed back in panels.
- * Then the innermost stored dimension is the outermost one, or the one after the matrices; the others are the stored rows,
- * in any order. Elements that are adjacent in both orders form a unit. */
+ * Then the innermost stored dimension is the outermost one, or the one after the matrices; the remaining dimensions are the
+ * stored rows, in any order. Elements that are adjacent in both orders form a unit. */
 static bool
 find_view(struct piece_view *view, struct layout *order, const struct tensor *t)
 {
@@ -296,7 +296,7 @@ is_changed(const struct chosen *c)
     return changed;
 }
 
-/* Makes the elements of a weight that is encoded, and those of the weights in its fused group. */
+/* Makes the elements of a weight that is encoded, and the elements of the weights in its fused group. */
 static bool
 find_encoded(struct encoded *encoded, const struct chosen *chosen, struct err *err)
 {

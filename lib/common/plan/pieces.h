@@ -135,7 +135,7 @@ const struct tensor *piece_input(const struct piece *piece, unsigned i);
 const struct delta *piece_delta(const struct piece *piece);
 
 /* Returns the i-th piece that a piece, or the elements it encodes, consists of: if it is not COMPOSED, itself, once; then
- * those of the other weights in its fused group. NULL after the last. */
+ * the pieces of the other weights in its fused group. NULL after the last. */
 const struct piece *piece_component(const struct piece *piece, size_t i);
 
 /* Returns the part that an ENCODE piece holds. */

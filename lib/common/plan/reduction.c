@@ -527,7 +527,7 @@ compare_places(const void *a, const void *b)
     return s != t ? (s > t) - (s < t) : (x->part > y->part) - (x->part < y->part);
 }
 
-/* Marks the tensors of weights that stay as they are stored: the codes, and the companions that others may share. */
+/* Marks the tensors of weights that stay as they are stored: the codes, and the companions, which other weights may share. */
 static size_t
 mark_stored(bool *stored, const struct choice *choice)
 {

@@ -58,7 +58,8 @@ bool reduction_ruled(const struct reduction *r, const struct chosen *c, enum kee
 bool reduction_try(const struct reduction *r, struct chosen *c, size_t place, const struct encode_options *how,
     const struct encoder *encoder, const struct exact_terms *exact, enum dtype dtype, struct catalog *memory, struct err *err);
 
-/* Counts the tensors of each weight, in a list indexed by that of its codes. The caller frees it; NULL: no memory. */
+/* Counts the tensors of each weight. The list has an entry for each tensor of the input, and the count is at the weight's codes.
+ * The caller frees it; NULL: no memory. */
 unsigned *reduction_count_owned(const struct choice *choice);
 
 /* Returns true if a weight is stored as it would be encoded: the same tensors, by name, type and shape. `owned`: from the call above. */

@@ -12,7 +12,7 @@ struct streaming {
     uint64_t nbytes;
 };
 
-/* Sets *forward if every piece needs only one run, after those of the pieces before it, and companions that have arrived by
+/* Sets *forward if every piece needs only one run, after the runs of the pieces before it, and companions that have arrived by
  * then, which `keep` lists. Returns false on failure. */
 bool streaming_order(struct streaming *arrival, const struct pieces *pieces, bool *forward, struct err *err);
 void streaming_clear(struct streaming *arrival);
