@@ -516,7 +516,7 @@ is_measured(const struct reading *how)
     return how->measures && how->p->shifts && how->what != READING_BARE;
 }
 
-/* Allocates the memory of a run that is changed; *w is that of its elements before the change, if the change is measured. */
+/* Allocates buffers for a changed run. *w receives the unchanged elements, or is NULL if the change is not measured. */
 static bool
 find_wide(const struct reading *how, float **w, struct err *err)
 {

@@ -25,7 +25,7 @@ struct workspace {
     } grain;
     uint8_t *tile;              /* COMPOSED_TILE bytes, allocated on first use; owned */
     double *wide;               /* BLOCK_WIDE elements of a piece with a delta; allocated on first use; owned */
-    float *before;              /* likewise, before the change, if that is measured */
+    float *before;              /* the same elements before the change, if it is measured; owned */
     float *shown;               /* twice ENCODE_FLOATS, to compare a change with its encoding; allocated on first use; owned */
     struct nonfinite values;    /* infinite and NaN values after rounding to a narrower type */
     struct changed_values changed;

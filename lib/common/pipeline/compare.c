@@ -66,7 +66,7 @@ end_of(const void *list, size_t i)
     return ((const struct compare_pair *)list)[i].end;
 }
 
-/* Adds the results of a block to those of its pair. */
+/* Adds the results of a block to its pair. */
 static void
 add_results(struct compare_job *job, size_t number, const struct compare_block *c)
 {

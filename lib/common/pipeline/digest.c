@@ -98,7 +98,7 @@ leave(void *own)
     free(h);
 }
 
-/* Panels are not shared: threads work on different tensors, and would evict those of each other. */
+/* Panels are not shared: threads work on different tensors, and would evict each other's panels. */
 static void *
 enter(void *of, struct err *err)
 {
@@ -158,7 +158,7 @@ hash_unit(void *of, void *own, uint64_t number, struct err *err)
     return true;
 }
 
-/* Digests the largest tensors first, so that all threads end at about the same time; those of a pipe in their order. */
+/* Digests the largest tensors first, so that all threads end at about the same time; the tensors of a pipe in their order. */
 static bool
 hash_units(struct pipeline *p, void *of, struct err *err)
 {

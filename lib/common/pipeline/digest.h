@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "plan/digests.h"
 
-/* Computes the digests that d->which selects, and those of the model. Fails with ERR_UNSUPPORTED if a tensor has an unknown
+/* Computes the digests that d->which selects, and the model's own. Fails with ERR_UNSUPPORTED if a tensor has an unknown
  * type, or if a weight cannot be dequantized and d->which has DIGESTS_VALUES. */
 bool digest_model(struct digests *d, struct model *model, const struct kernels *kernels, unsigned jobs, struct err *err);
 

@@ -22,12 +22,12 @@ struct shadow {
 struct encoder_reader {
     struct reading how;                 /* with or without the change of the elements */
     const struct piece *elements;
-    const struct piece *const *fused;   /* for a survey: those of struct encoded, or NULL */
+    const struct piece *const *fused;   /* for a survey: `fused` of struct encoded, or NULL */
     bool compares;                      /* elements and their decoded values are compared */
     struct loss_lanes *loss;            /* accumulates the error, or NULL */
     struct shift_lanes *shift;          /* accumulates how a change shows, or NULL */
-    const struct piece *wide;           /* the elements before they are rounded for the encoder; NULL: likewise */
-    struct shadow *shadow;              /* the encoded elements, to be compared with those without the change; or NULL */
+    const struct piece *wide;           /* the elements before they are rounded for the encoder; NULL: `elements` */
+    struct shadow *shadow;              /* the encoded elements, to be compared with the unchanged elements; or NULL */
     uint64_t compared;                  /* number of elements */
     struct err failed;                  /* of a comparison */
     const struct exact_terms *exact;    /* of an exact encoding, or NULL */
@@ -365,8 +365,8 @@ measured(const struct encoder_reader *r, const struct encoded *of)
     return delta;
 }
 
-/* Encodes the elements of a run without their change and compares the values with those of the encoded run. The grain that is kept
- * for the next block is not of these. */
+/* Encodes the elements of a run without their change and compares the decoded values of both runs. Keeps the grain of the changed
+ * run for the next block. */
 static bool
 shadow_compare(const struct encoder_reader *r, const struct encoded *of, uint64_t from, uint64_t to, struct err *err)
 {

@@ -7,7 +7,7 @@
 #include "pipeline/pipeline.h"
 #include "plan/digests.h"
 
-/* A tensor that has passed. Its values are those of a tensor that is not quantized. */
+/* A tensor that has passed. It counts as unquantized: its values are its elements. */
 struct output_digest {
     char *name;                         /* owned */
     struct tensor t;                    /* with this name; the shape is borrowed from the choice; extent.at is in its file */
@@ -15,7 +15,7 @@ struct output_digest {
 };
 
 struct output_digests {
-    const struct pipeline *p;           /* of the job; its pieces are those of the current file. Borrowed */
+    const struct pipeline *p;           /* of the job, with the pieces of the current file; borrowed */
     const struct sha256_library *library;       /* borrowed */
     struct output_digest *list;         /* n of them, in the order of the output; owned */
     size_t n, room;

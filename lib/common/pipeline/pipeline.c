@@ -190,7 +190,7 @@ list_hooks(struct shared *s, const struct hook *hooks, size_t n)
         s->hook[s->nhooks++] = &hooks[i];
 }
 
-/* Starts up to n threads and returns how many. If a thread cannot be started or lacks memory, the others do its work. */
+/* Starts up to n threads and returns how many. If a thread cannot be started or lacks memory, the running ones do its work. */
 static unsigned
 start_helpers(pthread_t *threads, unsigned n, struct shared *s)
 {
@@ -269,7 +269,7 @@ prepare_pipe(const struct pipeline *p, struct err *err)
     return ok;
 }
 
-/* Verifies checksums here only for seekable inputs; for others the reader does so as the data passes. */
+/* Verifies checksums here only for seekable inputs; for a pipe, the reader does so as the data passes. */
 static bool
 run_verified(struct pipeline *p, bool (*make)(struct pipeline *p, void *of, struct err *err), void *of, struct err *err)
 {

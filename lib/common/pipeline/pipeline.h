@@ -53,7 +53,7 @@ struct pipeline {
     struct verify *verify;              /* set during a run */
     struct surveys *surveys;            /* set during a run, for quantizing */
     struct surveys *bare_surveys;       /* set during a run, for values without their deltas, if shifts_again() */
-    const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to those of the pieces */
+    const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to the pieces' own */
     size_t nhooks;
     struct changed_values changed;      /* out: values of changed weights that are NaN or infinite */
     uint64_t infinite;                  /* out: number of values that became infinite by rounding to a narrower type */
