@@ -5,7 +5,7 @@
 #include "command/command_priv.h"
 #include "plan/shifts.h"
 
-/* Returns the changed weight of which least is kept, or NULL. */
+/* Returns the changed weight that keeps the least of its change, or NULL. */
 static const struct delta *
 find_least(const struct delta *const *delta, size_t n, const struct shifts *shifts)
 {

@@ -88,7 +88,7 @@ measure(struct costs *costs, const struct command *cmd, struct pipeline *p, cons
     return ok;
 }
 
-/* Counts the bytes that the target limits: those of the file for --target-size, of the data for --target-bpw. */
+/* Counts the bytes that the target limits: the whole file for --target-size, the data for --target-bpw. */
 static bool
 count(uint64_t *n, struct command *cmd, const struct pipeline *p, struct choice *copy, struct err *err)
 {

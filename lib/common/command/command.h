@@ -98,7 +98,7 @@ struct command {
     struct keys_given keys;         /* metadata given by the user; owned */
     bool to_stdout;                 /* --stdout */
     const char *output_dir;         /* --output-dir: folder for the output of each operand, or NULL; borrowed */
-    bool one_of_several;            /* this job is that of one of several operands */
+    bool one_of_several;            /* this job is for one of several operands */
     struct sink_options output;
     struct model_dir dir;           /* output directory; path NULL: the output is a file */
     struct split_files split;       /* output as a split model; size 0: one file */

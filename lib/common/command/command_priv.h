@@ -38,7 +38,7 @@ bool command_tell_dequantized(const struct command *cmd, const char *file, const
 /* After the output is written: says what its readers cannot do with it, and what to do instead. */
 void command_tell_readers(const struct command *cmd, const struct model *model, const struct choice *choice, const struct keys *keys);
 
-/* Warns if weights that are quantized already are quantized again, and says how many others are dequantized. */
+/* Warns if weights that are quantized already are quantized again, and says how many are only dequantized. */
 void command_warn_again(const struct command *cmd, const char *file, const struct choice *choice);
 
 /* Makes the metadata of the output. Clear *keys even after a failure. */

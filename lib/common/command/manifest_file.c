@@ -124,7 +124,7 @@ fill_from_files(const struct manifest_file *m, FILE *out, struct err *err)
     return ok;
 }
 
-/* Writes the manifest of an output that has passed, from its tensors, none of which is quantized. */
+/* Writes the manifest of an output that has passed, from its tensors: no tensor is quantized. */
 static bool
 fill_from_stream(const struct manifest_file *m, FILE *out, struct err *err)
 {

@@ -225,7 +225,7 @@ command_tell_dequantized(const struct command *cmd, const char *file, const stru
     return true;
 }
 
-/* Counts the tensors with bytes in the range, either all or those of one kind of piece. */
+/* Counts the tensors with bytes in the range: all of them, or one kind of piece. */
 static size_t
 count_tensors(const struct pipeline *p, bool all, enum piece_kind kind)
 {

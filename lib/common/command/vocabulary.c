@@ -92,7 +92,7 @@ put_schemes(FILE *out, bool json, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-/* --- the others */
+/* --- types, formats and the rest */
 
 static bool
 put_dtypes(FILE *out, bool json, struct err *err)
