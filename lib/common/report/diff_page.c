@@ -1,5 +1,4 @@
-/* The HTML page of a comparison. Heat maps and charts are those of quantization error, with B in place of what an encoder
- * makes of A. */
+/* The HTML page of a comparison. Its heat maps and charts are the ones of quantization error, with B as the encoded A. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@ struct diff_page {
     const struct diff_report *r;
     struct choice choice;               /* list owned */
     struct encoding *encodings;         /* one for each of them; owned */
-    struct encode_part *parts;          /* likewise */
+    struct encode_part *parts;          /* one for each encoding; owned */
 };
 
 static const struct encoder other_model = { .name = "B", .label = "B" };

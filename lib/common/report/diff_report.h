@@ -16,7 +16,7 @@ struct diff_report {
 
 enum { DIFF_REPORT_WORST = 10 };
 
-/* Sets numbers[0..*n) to the pairs with the lowest SQNR, lowest first, among those with different values. */
+/* Sets numbers[0..*n) to the pairs with the lowest SQNR, lowest first, among pairs with different values. */
 void diff_report_worst(const struct differences *d, size_t numbers[DIFF_REPORT_WORST], size_t *n);
 
 /* Writes one object for each tensor, in the order of A, then those that only B has. */

@@ -45,7 +45,7 @@ commonest_dtype(const struct catalog *catalog)
     return most;
 }
 
-/* Returns true if 4, which llama.cpp uses for Q4_1, is that of Ollama, which writes it for MXFP4. */
+/* Returns true if file type 4, which is Q4_1 in llama.cpp, was written by Ollama, where it is MXFP4. */
 static bool
 is_mxfp4_of_ollama(const struct catalog *catalog, uint64_t id)
 {

@@ -15,7 +15,7 @@ struct gguf_facts {
     const char *file_type;          /* "Q4_K - Medium"; static */
 };
 
-/* Collects the facts. Returns false if the catalog is not that of a GGUF file. */
+/* Collects the facts. Returns false if the catalog was not read from a GGUF file. */
 bool gguf_facts_find(struct gguf_facts *facts, const struct catalog *catalog);
 
 #endif

@@ -12,7 +12,7 @@ enum { NAME, TYPE, SHAPE, SIZE, LAST, COLUMNS };
 /* Column widths depend on all rows, so each row is made twice: once to measure it, once to print it. */
 struct listing_row {
     struct str cell[COLUMNS];
-    size_t width[COLUMNS];      /* of the column; that of LAST is not padded */
+    size_t width[COLUMNS];      /* of the column; LAST is not padded */
 };
 
 static void

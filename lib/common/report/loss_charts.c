@@ -112,7 +112,7 @@ rows_per_table(size_t rows)
     return (rows + tables - 1) / tables;
 }
 
-/* Appends the cells of one layer, of which the first is `cell`. Returns their number. */
+/* Appends the cells of one layer, from number `first`. Returns how many there are. */
 static size_t
 add_map_row(struct str *out, const struct loss_map *map, const struct loss_stack *stack, size_t first)
 {

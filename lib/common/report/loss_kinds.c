@@ -183,7 +183,7 @@ set_label(const char *name, struct loss_kind *kind, unsigned depth)
     kind->label_len = (uint32_t)(end - at);
 }
 
-/* Gives each kind of a stack without a label that of this depth, unless several would have the same. */
+/* Gives each kind of a stack without a label the label of this depth, unless several kinds would get the same one. */
 static bool
 try_labels(struct loss_map *map, const struct loss_stack *stack, unsigned depth, struct err *err)
 {

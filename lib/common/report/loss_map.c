@@ -61,7 +61,7 @@ join(struct loss_cell *to, const struct loss_cell *from)
     to->n += from->n;
 }
 
-/* Puts the cells in order, makes one of all with the same layer and kind, and counts those of each stack. */
+/* Puts the cells in order, merges cells of the same layer and kind, and counts the cells of each stack. */
 static void
 order_cells(struct loss_map *map)
 {
@@ -138,7 +138,7 @@ widen(struct loss_map *map, double sqnr)
     map->high = fmax(map->high, sqnr);
 }
 
-/* Sets the range to that of all that is shown, and at least 2 dB, so that small differences look small. */
+/* Sets the range to the SQNR of all cells shown, and at least 2 dB, so that small differences look small. */
 static void
 find_range(struct loss_map *map)
 {

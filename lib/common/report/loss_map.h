@@ -27,7 +27,7 @@ struct loss_cell {
 
 struct loss_kind {
     uint32_t len, prefix;       /* bytes of the name, and those before the layer's *; prefix = len: no layer */
-    uint32_t label, label_len;  /* distinguishes the kind from the others of its stack */
+    uint32_t label, label_len;  /* distinguishes the kind within its stack */
     uint32_t stack, column;
     uint32_t n;                 /* quantized weights; 0: the kind is not on the map */
     uint32_t next;              /* 1 + the next kind of the stack, or 0 */

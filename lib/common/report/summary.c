@@ -43,7 +43,7 @@ add_up(uint64_t a, uint64_t b)
     return num_add(&sum, a, b) ? sum : UINT64_MAX;
 }
 
-/* Returns the elements of a shape: 0 if any dimension is 0, even if the others overflow 64 bits. */
+/* Returns the elements of a shape: 0 if any dimension is 0, even if the rest overflows 64 bits. */
 static uint64_t
 numel(const struct shape *shape)
 {

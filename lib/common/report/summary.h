@@ -20,7 +20,7 @@ enum { SUMMARY_ROLES = ROLE_ACTIVATION + 1 };
 struct summary {
     size_t tensors;
     size_t roles[SUMMARY_ROLES];    /* tensors with each role */
-    uint64_t parameters;            /* elements of weights and plain tensors; those of companions do not count */
+    uint64_t parameters;            /* elements of weights and plain tensors; companions do not count */
     size_t uncounted;               /* weights not in `parameters`, because their packing hides the shape */
     uint64_t nbytes;                /* of the data of all tensors, as stored */
     size_t unsized;                 /* tensors of unknown type, not in nbytes */
@@ -44,7 +44,7 @@ size_t summary_companions(const struct summary *s);
  * nothing is quantized. */
 const char *summary_word(const struct summary *s);
 
-/* Appends the schemes in one phrase, those with most bytes first: "none", "FP8", "mixed: FP8, NF4". */
+/* Appends the schemes in one phrase, most bytes first: "none", "FP8", "mixed: FP8, NF4". */
 void summary_add_scheme(struct str *out, const struct summary *s);
 /* Appends details such as "E4M3, 128x128 blocks"; nothing if they would only repeat summary_add_scheme(). */
 void summary_add_detail(struct str *out, const struct summary *s);
