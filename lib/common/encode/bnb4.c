@@ -317,7 +317,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 /* --- exact, of plain NF4 */
 
-enum { SOLVED = 2048 };                 /* elements that are solved together, or those of a block */
+enum { SOLVED = 2048 };                 /* elements that are solved together, or the elements of a block */
 
 /* Solves one block of n elements: sets its absmax, and its codes unless y is NULL. */
 static bool

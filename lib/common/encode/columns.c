@@ -159,7 +159,7 @@ how_of(const struct encoding *e)
 }
 
 /* Solves a group of an exact encoding: sets the codes, too. A version 1 file of GPTQ never gets a zero point of 0, which its
- * readers take for different numbers: such a failure has no nearest value, unlike that of a scale. */
+ * readers take for different numbers: such a failure has no nearest value, unlike a failure of a scale. */
 static bool
 solve_group(const struct encoding *e, const struct solve_block *b, struct int_group *g, uint8_t *q)
 {
@@ -298,7 +298,7 @@ is_kept(const struct encode_run *run)
     return run->facts[0] == 0;
 }
 
-/* Sets a group that keeps the scale and zero point of the source, of which element i of `all` is one. */
+/* Sets the group of element i of `all`, which keeps the scale and zero point of the source. */
 static void
 keep_group(struct int_group *g, const struct encoding *e, const struct solve_block *all, uint64_t i)
 {

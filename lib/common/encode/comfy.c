@@ -7,7 +7,7 @@
  *     comfy-nvfp4     U8 [R, C/2]      F8_E4M3, the tiled grid of R x C/16; P.weight_scale_2 F32 []
  *
  * R and C are padded with zeros to multiples of 32 for MXFP8 and of 16 for NVFP4. In NVFP4 the high nibble is the even
- * column. T is the largest magnitude of the tensor, A that of a block or row, D the weight's type:
+ * column. T is the largest magnitude of the tensor, A of a block or row, D the weight's type:
  *
  *     FP8      s = RN_D(T/448), code of RN_D(x * RN_D(1/s)), clamped to 448
  *     INT8     s = max(A/127, 1e-30), q = rint(RN_D(x / RN_D(s))); rotated: of the row times H (kernel/convrot.h), in D

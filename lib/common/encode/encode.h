@@ -115,9 +115,9 @@ enum encode_fit {
 
 /* The groups of elements that can share a scale. */
 enum grid_groups {
-    GROUPS_OWN,                     /* those of the scheme */
+    GROUPS_OWN,                     /* as the scheme defines them */
     GROUPS_CHOSEN,                  /* 32, 64 ... most_group elements */
-    GROUPS_ALIKE                    /* of any size, but a source without these codes gets those of the scheme */
+    GROUPS_ALIKE                    /* of any size, but a source without these codes gets the groups of the scheme */
 };
 
 /* What can be chosen about the numbers that an encoded weight holds, and what its loaders expect. */
@@ -126,7 +126,7 @@ struct encoder_grid {
     uint64_t most_group;
     bool zeros;                     /* zero points, or none */
     bool types;                     /* scales of the type of the weight, or of F32 */
-    bool two;                       /* the weight has a scale of its own beside those of groups */
+    bool two;                       /* the weight has a scale of its own besides the scales of groups */
     bool no_zero;                   /* no zero point can be 0 */
     bool no_input;                  /* has no place for a scale of activations */
     bool as_stored;                 /* loaders expect the rows that the source has, even if its blocks are along the columns */
@@ -151,8 +151,8 @@ struct encoder {
     void (*settle)(const struct encoding *e, float *facts);
     bool stacks;                    /* the encoder and its loaders support experts in one three-dimensional tensor */
     /* Loaders concatenate weights such as q_proj, k_proj and v_proj and apply one scale to the result. Such weights are
-     * surveyed together: `facts` holds the results of one weight after those of another, settle() is called once, with the
-     * sums of nregions and nfacts, and leaves the result for encode() at the beginning of `facts`. */
+     * surveyed together: `facts` holds the results of one weight after another, settle() is called once, with the sums of
+     * nregions and nfacts, and leaves the result for encode() at the beginning of `facts`. */
     bool fuses;
     /* Loaders read facts about all weights together from the configuration, such as the version of GPTQ. Weights that are stored in
      * this scheme stay as they are only if all of them do. Also true where `fuses` is. */

@@ -8,7 +8,7 @@
  *
  *     multiplied       k = (1 / A) * max, code of x * k, 1 / k is stored: all in F32, each step rounded. transformers 5.23
  *                      writes max / A, and torch computes a number divided by a tensor this way
- *     divided          s = A / max, code of x / s; all in F32: DeepSeek's own tools, and others
+ *     divided          s = A / max, code of x / s; all in F32: DeepSeek's own tools, and more
  *     powers of two    divided, with s rounded up to a power of two
  *     compressed       s = A / max and x / s, each rounded to the weight's type; if s is 0, the type's epsilon;
  *                      a zero point of 0 is added, so no quotient is -0

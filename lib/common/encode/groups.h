@@ -22,14 +22,14 @@ enum encode_fit groups_fit(struct encoding *e, const struct encode_options *opti
 /* Returns the type in which PyTorch computes with a weight of this type: F32, F16 or BF16. */
 enum dtype groups_dtype(const struct encoding *e);
 
-/* Sets the dimensions of a part whose rows have `last` numbers: those of the weight but the last one. Returns how many they are. */
+/* Sets the dimensions of a part whose rows have `last` numbers: the weight's but the last one. Returns how many they are. */
 uint32_t groups_dims(const struct encoding *e, uint64_t last, uint64_t dim[3]);
 
 /* Adds a part named P plus suffix; each `elems` elements of the weight are encoded to `grain` bytes. */
 bool groups_part(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
     uint32_t elems, uint32_t grain, struct err *err);
 
-/* Likewise, for the part with the codes. */
+/* The same for the part with the codes. */
 bool groups_codes(struct encoding *e, const char *suffix, enum dtype dtype, const uint64_t *dim, uint32_t rank,
     uint32_t elems, uint32_t grain, struct err *err);
 

@@ -1,5 +1,5 @@
 /* mix: chooses the block type of each tensor of a llama.cpp model for a file type named as in llama-quantize. Source:
- * src/llama-quant.cpp of llama.cpp; the ids are those of general.file_type. */
+ * src/llama-quant.cpp of llama.cpp; the ids are values of general.file_type. */
 #ifndef ENCODE_MIX_H
 #define ENCODE_MIX_H
 

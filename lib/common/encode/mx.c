@@ -15,7 +15,7 @@
  *     mlx-mxfp8       P.weight U32 [out, in/4]        P.scales U8 [out, in/32]
  *     mlx-nvfp4       P.weight U32 [out, in/8]        P.scales U8 [out, in/16]        P.global_scale F32 [], unless it is 2688
  *
- * The even column is in the low nibble. A is the largest magnitude of the block, T that of the tensor, D the weight's type:
+ * The even column is in the low nibble. A is the largest magnitude of the block, T of the tensor, D the weight's type:
  *
  *     MXFP4, MXFP8    the scale is a power of two: kernel/encode_mx.h
  *     NVFP4, ct       g = RN_D(RN_D(1/T) * 2688), 1 if that is infinite; s = E4M3(g * RN_D(A/6)), 0.125 if that is 0;
@@ -331,7 +331,7 @@ solve_dense(const struct encoding *e, const struct encode_run *run, const float 
     }
 }
 
-/* Decodes n blocks as readers do, for comparison. `room` is that of n floats. */
+/* Decodes n blocks as readers do, for comparison. `room` has space for n floats. */
 static void
 prove(const struct encoding *e, const struct encode_run *run, const uint8_t *scale, const uint8_t *y, size_t n, float *room, float *back)
 {

@@ -1,5 +1,5 @@
-/* ordered: exact encodings in groups of columns that are not neighbours, as GPTQ makes them when it takes the columns in the order of
- * their activations. Group j of a row consists of `group` columns, the list of which begins at e->order + j * group; they are solved
+/* ordered: exact encodings in groups of columns that are not neighbours, as GPTQ makes them when it takes the columns in the
+ * order of their activations. Group j of a row consists of `group` columns, listed from e->order + j * group on; they are solved
  * like neighbours, and codes keep the order of the columns. Private to this layer. */
 #ifndef ENCODE_ORDERED_H
 #define ENCODE_ORDERED_H

@@ -21,7 +21,7 @@ bool solve_fp8_survey(const struct encoding *e, const struct solve_fp8 *how, con
     struct err *err);
 bool solve_fp8_resolve(struct encoding *e, const struct solve_fp8 *how, float *facts, struct exact_fail *fail);
 
-/* Encode grains of the scales, and the elements in run->x, the first of which is number `at` of the weight. */
+/* Encode grains of the scales, and the elements in run->x, which start at number `at` of the weight. */
 bool solve_fp8_scales(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first,
     uint64_t count, uint8_t *y);
 bool solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t at, uint8_t *y);
