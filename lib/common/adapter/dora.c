@@ -49,7 +49,7 @@ root(const double p[LANES])
     return sqrt(((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7])));
 }
 
-/* Computes the norm of a row of which some elements are not at hand. */
+/* Computes the norm of a row when some of its elements are not at hand. */
 static bool
 row_norm(const struct norming *of, uint64_t row, double *norm, struct err *err)
 {

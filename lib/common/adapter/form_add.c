@@ -25,7 +25,7 @@ each(const struct change_owner *o, const struct tensor *t, uint64_t cols, const 
     return true;
 }
 
-/* A tensor of which row `row` is added to the first row of the place. */
+/* A tensor whose row `row` is added to the first row of the place. */
 struct addend {
     const struct tensor *t;
     uint64_t row;

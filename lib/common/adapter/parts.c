@@ -38,7 +38,7 @@ find_hits(struct adapter_module *module, struct match_job *m, const struct adapt
     return true;
 }
 
-/* Decides about a tower of which modules are missing. `found`: another one is complete or has some. */
+/* Decides about a tower with missing modules. `found`: another tower is complete or has some. */
 static bool
 check_tower(const struct match_job *m, const struct adapter *a, const struct tower_count *count, int tower, bool found,
     struct err *err)

@@ -1,4 +1,4 @@
-/* expression: POSIX extended regular expressions from the command line. Those from files go through base/matcher.h. */
+/* expression: POSIX extended regular expressions from the command line. Expressions from files go through base/matcher.h. */
 #ifndef BASE_EXPRESSION_H
 #define BASE_EXPRESSION_H
 

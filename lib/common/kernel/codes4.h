@@ -31,7 +31,7 @@ struct codes4 {
 void codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c);
 void codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c);
 
-/* Dequantizes rows of which two share bytes, as in experts stored transposed: the low nibbles of a line are one row, the
+/* Dequantizes rows that share bytes in pairs, as in experts stored transposed: the low nibbles of a line are one row, the
  * high ones the next, and each column has one scale for all rows.
  *
  *     y[r * y_stride + c] = map[code] * scales[c]      r < rows, c < cols

@@ -250,7 +250,7 @@ q45_k_get_scales(uint8_t scale[8], uint8_t min[8], const uint8_t s[12])
     }
 }
 
-/* Limits integers to 6 bits. Those of a search may be negative ones that wrapped, such as 229 for -27. */
+/* Limits integers to 6 bits. A search may yield negative integers that wrapped, such as 229 for -27. */
 static inline void
 q5_k_clamp(uint8_t integers[8])
 {

@@ -1,7 +1,7 @@
 /* packs: unpacks codes of 3, 5, 6 or 7 bits in SDNQ's layout to one a byte, in order.
  *
  * Eight codes of b bits take b bytes; four codes of 6 bits take three. The first codes of a pack are the low bits of its
- * bytes; the others are assembled from the remaining high bits. Cannot fail.
+ * bytes; the last ones are assembled from the remaining high bits. Cannot fail.
  *
  *     y    n codes; must not overlap x
  *     x    starts with the byte of the first code, which begins a pack; whole packs, the last of which may have more codes

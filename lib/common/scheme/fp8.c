@@ -307,7 +307,7 @@ fp8_finish(const struct roles *roles, struct claims *c, struct err *err)
     return true;
 }
 
-/* Returns true for a matrix of parts, in each of which the blocks start again. */
+/* Returns true for a matrix of parts, where the blocks start again in each part. */
 static bool
 is_in_parts(const struct weight *w)
 {

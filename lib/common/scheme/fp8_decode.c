@@ -77,7 +77,7 @@ read_joint(const struct decoding *d, const struct fp8_place *p, float *scales, s
         scale_read(d, SCALE, p->expert * f->per_expert + (block - 1) * f->per_row + b, n, scales);
 }
 
-/* Reads n scales of a row, starting at place p. Those of a row in tiles are consecutive within each tile only. */
+/* Reads n scales of a row, starting at place p. In tiles, the scales of a row are consecutive within each tile only. */
 static void
 read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, size_t n)
 {

@@ -144,7 +144,7 @@ is_parameter(const struct sibling *s)
     return false;
 }
 
-/* Returns true for a factor of LoRA beside its base. Those of modules, P.lora_A.NAME.weight, are weights of their own. */
+/* Returns true for a factor of LoRA beside its base. Factors of modules, P.lora_A.NAME.weight, are weights of their own. */
 static bool
 is_lora(const struct sibling *s)
 {

@@ -1,4 +1,4 @@
-/* iqk_interleaved: types of which four rows are stored as one: the prefixes of the four rows, if any, then big blocks with one
+/* iqk_interleaved: types that store four rows as one: the prefixes of the four rows, if any, then big blocks with one
  * block of each row. A decoder is called for one row, k. Byte offsets in a big block:
  *
  *     IQ2_K_R4    0 d: 4 x f16    8 x[8]   16 sc[32]              48 qs[256]
