@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/conflicts.h"
 #include "cli/options.h"
 #include "command/adapter_report.h"
 #include "command/check.h"
@@ -70,34 +71,6 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         tool->to = dtype_target(choice);
         return tool->size = true;
     }
-}
-
-/* Checks for options that cannot be combined. */
-static bool
-check(const struct tool *tool, struct err *err)
-{
-    const struct cli *cli = &tool->cli;
-    const struct naming *n = &tool->naming;
-    bool compares = tool->check || tool->diff, reads = compares || tool->hash.wanted;
-    if (tool->scan + tool->check + tool->diff + tool->hash.wanted + tool->grid > 1)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan, --hash, --check, --diff and --grid are mutually exclusive");
-    if (reads && (tool->metadata || tool->arrays || tool->size))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--hash, --check and --diff cannot be combined with --metadata, --arrays "
-            "or --to");
-    if (tool->hash.stored && !(tool->check || tool->hash.wanted))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--stored requires --hash or --check");
-    if (tool->hash.jobs != 0 && !reads)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--jobs requires --hash, --check or --diff");
-    if (tool->report && !tool->diff)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires --diff");
-    if ((n->nglobs != 0 || n->nsteps != 0) && !compares)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--include, --exclude, --rename, --strip-prefix and --add-prefix require "
-            "--check or --diff");
-    if (tool->grid && (tool->metadata || tool->arrays || tool->size))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--grid cannot be combined with --metadata, --arrays or --to");
-    return !tool->scan || !(tool->metadata || tool->arrays || tool->size || cli->input_scheme || cli->config || cli->root)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan cannot be combined with --metadata, --arrays, --to, --input-scheme, "
-            "--config or --root");
 }
 
 /* Computes the length of the file that amn-remember would write; unknown for a part of a split model, which amn-remember
@@ -189,7 +162,7 @@ main(int argc, char **argv)
     struct err err;
     err_init(&err);
     cli_options(&tool.cli, CLI_INSPECT, take, &tool, argc, argv);
-    enum cli_status status = check(&tool, &err) ? run(&tool, &err) : cli_fail(&tool.cli, &err);
+    enum cli_status status = conflicts_check(&tool.cli, &err) ? run(&tool, &err) : cli_fail(&tool.cli, &err);
     naming_clear(&tool.naming);
     return status;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/conflicts.h"
 #include "cli/options.h"
 #include "command/adapter_report.h"
 #include "command/hash.h"
@@ -56,9 +57,7 @@ main(int argc, char **argv)
     struct err err;
     err_init(&err);
     cli_options(&tool.cli, CLI_PARSE, take, &tool, argc, argv);
-    if (!tool.hash.wanted && (tool.hash.stored || tool.hash.jobs != 0)) {
-        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--stored and --jobs require --hash");
+    if (!conflicts_check(&tool.cli, &err))
         return cli_fail(&tool.cli, &err);
-    }
     return tool.hash.wanted ? operands_weights(&tool.cli, list, &tool) : operands_adapters(&tool.cli, list, &tool);
 }

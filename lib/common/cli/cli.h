@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "catalog/catalog.h"
+#include "cli/tools.h"
 
 #define CLI_VERSION "0.1.0"
 
@@ -33,7 +34,9 @@ enum cli_form { CLI_BY_TERMINAL, CLI_JSON, CLI_HUMAN };
 
 /* The options that all tools share. Filled by cli_options() and read freely after it. */
 struct cli {
+    enum cli_tool_id id;
     const char *tool;               /* "amn-remember"; static */
+    bool given[CLI_KEYS];           /* the options that were given, and what follows from them; by enum cli_key or letter */
     unsigned verbose;               /* number of -v options */
     bool quiet;                     /* -q */
     bool json_errors;

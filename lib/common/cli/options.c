@@ -419,6 +419,7 @@ take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, c
         printf("%s %s\n", cli->tool, CLI_VERSION);
         finish(cli);
     }
+    cli->given[key] = true;
     return take_common(cli, option, optarg, &other, err) && (!other || !take || take(own, option, optarg, err));
 }
 
@@ -493,7 +494,7 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     struct err err;
     cli_start(cli_tools[tool].name);
     err_init(&err);
-    *cli = (struct cli){ .tool = cli_tools[tool].name, .limits = limits_default };
+    *cli = (struct cli){ .id = tool, .tool = cli_tools[tool].name, .limits = limits_default };
     cli_fail_in_jansson(cli);
 #ifdef M_MMAP_THRESHOLD
     /* Large blocks come from mmap, so that they grow without being copied and return to the system when freed. Without this

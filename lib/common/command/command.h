@@ -96,7 +96,6 @@ struct command {
     struct naming naming;           /* selects and renames tensors; owned */
     struct hf_model_options hf;     /* how a Hugging Face model directory is converted */
     struct keys_given keys;         /* metadata given by the user; owned */
-    bool to_stdout;                 /* --stdout */
     const char *output_dir;         /* --output-dir: folder for the output of each operand, or NULL; borrowed */
     bool one_of_several;            /* this job is for one of several operands */
     struct sink_options output;
@@ -118,9 +117,6 @@ bool command_is_format(const char *word);
 
 /* Handles --to: a format; or, an old form, a scheme. */
 bool command_take_format(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err);
-
-/* Checks for options that cannot be combined or lack another one. Fails with ERR_USAGE. */
-bool command_check(const struct command *cmd, struct err *err);
 
 /* Runs the job, prints its messages, and frees what the command owns. Returns the exit status. */
 enum cli_status command_run(struct command *cmd);

@@ -8,8 +8,11 @@
 #include "encode/losses.h"
 #include "scheme/roles.h"
 
-/* Finds writer and encoder once all options are known. Fails with ERR_USAGE if they do not match. */
+/* Finds writer and encoder once all options are known. Fails with ERR_USAGE if options cannot be combined or do not match. */
 bool command_settle(struct command *cmd, struct err *err);
+
+/* Checks options with the output format, which is settled. Fails with ERR_USAGE. */
+bool command_check(const struct command *cmd, struct err *err);
 
 /* Returns how the output holds quantized weights; blocks, unless the user chose a format with codes. */
 enum keeps command_held(const struct command *cmd);

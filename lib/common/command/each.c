@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "cli/conflicts.h"
 #include "command/command_priv.h"
 
 /* Runs the job of one operand. Returns its exit status; ends this process if a signal ended the job. */
@@ -27,6 +28,7 @@ run_one(struct command *cmd, size_t i, const char *path)
         cmd->cli.operands += i;
         cmd->cli.noperands = 1;
         cmd->cli.operand = cmd->cli.operands[0];
+        cmd->cli.given[CLI_OPT_OUTPUT_DIR] = false;
         cmd->output_dir = NULL;
         cmd->output.path = path;
         cmd->one_of_several = true;
@@ -66,9 +68,8 @@ name_outputs(struct str *path, const struct command *cmd, struct err *err)
 static bool
 prepare(struct str *path, const struct command *cmd, struct err *err)
 {
-    if (cmd->output.path || cmd->to_stdout || cmd->report || cmd->manifest || cmd->instead != COMMAND_OUTPUT || byte_range_is_part(&cmd->cut))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir cannot be combined with -o, --stdout, --report, --manifest, --dry-run, "
-            "--test, --size, --parts, --plan, --range or --part");
+    if (!conflicts_check(&cmd->cli, err))
+        return false;
     for (size_t i = 0; i == 0 || i < cmd->cli.noperands; i++)
         if (cmd->cli.noperands == 0 || strcmp(cmd->cli.operands[i], "-") == 0)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir requires files: standard input has no name; use -o FILE");

@@ -20,18 +20,6 @@
 
 /* --- options */
 
-bool
-exact_check(const struct command *cmd, struct err *err)
-{
-    const struct reduction *r = &cmd->reduction;
-    const char *option = cmd->cast ? "--dtype" : cmd->imatrix ? "--imatrix" : r->how.convrot ? "--convrot"
-        : cmd->target_size != 0 || cmd->target_bpw != 0 ? "--target-size" : cmd->nonfinite_ok ? "--allow-nonfinite" : r->pure ? "--pure"
-        : cmd->adapters.n != 0 ? "--adapter" : NULL;
-    if (!cmd->exact.on)
-        return cmd->exact.inexact.nglobs == 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--inexact requires --exact");
-    return !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact cannot be combined with %s, with which nothing is exact", option);
-}
-
 /* Adds the schemes that are tried if the user names none: amn-convert leaves out the unquantized types. */
 static void
 add_offered(struct command *cmd)

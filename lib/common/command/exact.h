@@ -11,9 +11,6 @@
 /* Finds the schemes of --scheme NAME,NAME..., or those of GGUF, and checks or sets the output format. ERR_USAGE. */
 bool exact_settle(struct command *cmd, struct err *err);
 
-/* Checks for options with which nothing is exact. ERR_USAGE. */
-bool exact_check(const struct command *cmd, struct err *err);
-
 /* Surveys all weights, sets the encoding of each, and expands the choice. Fails with ERR_INEXACT, or ERR_MALFORMED for NaN and
  * infinity, if one is not held; cmd->cli.members then has the witness. */
 bool exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err);

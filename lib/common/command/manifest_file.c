@@ -33,9 +33,6 @@ static bool
 check(const struct manifest_file *m, struct err *err)
 {
     const struct command *cmd = m->cmd;
-    if (cmd->instead != COMMAND_OUTPUT || byte_range_is_part(&cmd->cut))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires a whole output: it cannot be combined with --range, "
-            "--part, --size, --parts, --plan, --dry-run or --test");
     if (cmd->writer == &writer_raw || cmd->writer == &writer_npy)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires a format with names of tensors, not %s",
             cmd->writer->name);

@@ -1,5 +1,5 @@
 /* Options that all writing tools have. */
-#include "command/command.h"
+#include "command/command_priv.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,21 +9,10 @@
 #include "base/cpus.h"
 #include "base/num.h"
 #include "base/str.h"
-#include "command/exact.h"
 #include "command/operands.h"
 #include "command/vocabulary.h"
 
 enum { JOBS_MAX = 256 };
-
-/* Takes one of --size, --parts, --plan, --dry-run and --test, which are mutually exclusive. */
-static bool
-take_instead(struct command *cmd, enum command_instead instead, struct err *err)
-{
-    if (cmd->instead != COMMAND_OUTPUT && cmd->instead != instead)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--size, --parts, --plan, --dry-run and --test are mutually exclusive");
-    cmd->instead = instead;
-    return true;
-}
 
 /* Parses a number of bits per element. */
 static bool
@@ -55,7 +44,6 @@ static const struct take_row {
     { 'n', TAKE_FLAG, offsetof(struct command, output.no_clobber), NULL },
     { 'o', TAKE_NAME, offsetof(struct command, output.path), "file name" },
     { 's', TAKE_TEXT, offsetof(struct command, scheme), NULL },
-    { 'c', TAKE_FLAG, offsetof(struct command, to_stdout), NULL },
     { CLI_OPT_ASYMMETRIC, TAKE_ENCODE, offsetof(struct command, reduction.how.asymmetric), NULL },
     { CLI_OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
     { CLI_OPT_CONVROT, TAKE_ENCODE, offsetof(struct command, reduction.how.convrot), NULL },
@@ -105,7 +93,8 @@ take_row(struct command *cmd, const struct take_row *row, const struct cli_optio
         return cli_size((uint64_t *)member, option, arg, err) && (*(uint64_t *)member != 0 || err_set(err, ERR_USAGE,
             ERR_NO_OFFSET, "--%s must be at least 1 byte", option->name));
     case TAKE_INSTEAD:
-        return take_instead(cmd, (enum command_instead)row->at, err);
+        cmd->instead = (enum command_instead)row->at;
+        return true;
     default:
         *(const char **)member = arg;
         return row->kind == TAKE_TEXT || *arg
@@ -157,6 +146,8 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         if (rows[i].key == option->key)
             return take_row(cmd, &rows[i], option, arg, err);
     switch (option->key) {
+    case 'c':
+        return true;                    /* the default */
     case CLI_OPT_OUTPUT_DIR:
         cmd->cli.many = true;
         cmd->output_dir = arg;
@@ -202,25 +193,6 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
     }
 }
 
-/* Checks options that an output of several files excludes or requires. */
-static bool
-check_files(const struct command *cmd, struct err *err)
-{
-    bool dir = cmd->dir.path, split = cmd->split.size != 0;
-    if (!dir && cmd->dir.shard_size != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--shard-size requires -o DIR/ or -o NAME.gguf");
-    if (cmd->dir.resume && (!cmd->output.path || split))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--resume requires -o DIR/ or -o FILE%s", split ? ", without --shard-size"
-            : "");
-    if (dir && cmd->writer != &writer_safetensors)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o DIR/ writes safetensors, not %s; give -o FILE instead%s",
-            cmd->writer->name, cmd->writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");
-    return !(dir || split) || ((cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN)
-        && !byte_range_is_part(&cmd->cut))
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s cannot be combined with --size, --parts, --plan, --range or --part",
-            dir ? "-o DIR/" : "--shard-size");
-}
-
 const char *
 command_hf_option(const struct hf_model_options *o)
 {
@@ -229,7 +201,7 @@ command_hf_option(const struct hf_model_options *o)
         : o->allow_missing ? "--allow-missing" : o->skip_unknown ? "--skip-unknown" : NULL;
 }
 
-/* Checks that options for metadata and order match the output format. */
+/* Checks that options for metadata and order, and the kind of the output, match its format. */
 static bool
 check_format(const struct command *cmd, struct err *err)
 {
@@ -242,53 +214,18 @@ check_format(const struct command *cmd, struct err *err)
     option = cmd->to_hf ? NULL : command_hf_option(&cmd->hf);
     option = option ? option : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset"
         : cmd->keys.path ? "--gguf-metadata" : NULL;
-    if (cmd->hf.pre && cmd->hf.no_tokenizer)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pre and --no-tokenizer are mutually exclusive");
-    if (cmd->hf.mtp_only && cmd->hf.no_mtp)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--mtp and --no-mtp are mutually exclusive");
-    return !option || kind == KEYS_TYPED || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the "
-        "output is %s", option, cmd->writer->name);
+    if (option && kind != KEYS_TYPED)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the output is %s", option, cmd->writer->name);
+    return !cmd->dir.path || cmd->writer == &writer_safetensors || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        "-o DIR/ writes safetensors, not %s; give -o FILE instead%s", cmd->writer->name,
+        cmd->writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");
 }
 
 bool
 command_check(const struct command *cmd, struct err *err)
 {
-    const struct reduction *r = &cmd->reduction;
-    if (!exact_check(cmd, err))
-        return false;
-    if (cmd->needs_scheme && !cmd->scheme && !cmd->exact.on)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no scheme: give --scheme NAME, such as --scheme q4_k_m");
-    if (!cmd->scheme && (r->pure || r->nrules != 0 || cmd->imatrix || cmd->nonfinite_ok || r->how.group_size != 0
-        || r->how.symmetric || r->how.asymmetric || r->how.convrot || r->apart))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--pure, --tensor-type, --imatrix, --group-size, --symmetric, "
-            "--asymmetric, --convrot, --no-fuse and --allow-nonfinite require --scheme NAME");
-    if (cmd->report && ((!cmd->scheme && !cmd->exact.on && cmd->adapters.n == 0) || cmd->cut.range || cmd->cut.part != 0
-        || (cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST)))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report requires a scheme or --adapter, and a whole output: it cannot be combined "
-            "with --range, --part, --size, --parts, --plan or --dry-run");
-    if (r->how.symmetric && r->how.asymmetric)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--symmetric and --asymmetric are mutually exclusive");
     if (!cmd->writer)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown output format: use -o FILE.gguf (or .safetensors, .npz, .npy, "
             ".raw) or --to FORMAT");
-    if (!check_format(cmd, err))
-        return false;
-    if (cmd->to_stdout && cmd->output.path)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
-            "--stdout and --output are mutually exclusive; give -o FILE alone to write "
-            "a file");
-    if (cmd->instead == COMMAND_TEST && cmd->output.path)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--test and --output are mutually exclusive: --test writes nothing");
-    if (cmd->keep_quantized && (cmd->cast || cmd->scheme || cmd->dequantize))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--keep-quantized copies tensors unchanged; it cannot be combined with "
-            "--dtype, --dequantize or a scheme");
-    if (cmd->dequantize && cmd->scheme)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dequantize cannot be combined with a scheme, which quantizes");
-    if (cmd->instead != COMMAND_DRY_RUN && cmd->cli.form != CLI_BY_TERMINAL)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--json and --human require --dry-run");
-    if (cmd->instead == COMMAND_DRY_RUN && byte_range_is_part(&cmd->cut))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--dry-run lists the whole output; it cannot be combined with --range "
-            "or --part");
-    return check_files(cmd, err) && operands_stdin_once(&cmd->cli, err)
-        && byte_range_check(&cmd->cut, cmd->instead == COMMAND_PARTS, err);
+    return check_format(cmd, err) && operands_stdin_once(&cmd->cli, err) && byte_range_check(&cmd->cut, err);
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/nearest.h"
+#include "cli/conflicts.h"
 #include "command/command_priv.h"
 #include "command/exact.h"
 
@@ -74,11 +75,12 @@ bool
 command_take_format(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
 {
     const struct writer *writer = writer_named(arg);
-    cmd->to_hf = strcasecmp(arg, hf_word) == 0;
+    cmd->to_hf = cmd->cli.given[CLI_FACT_HF] = strcasecmp(arg, hf_word) == 0;
     if (writer)
         cmd->writer = writer;
     else if (encode_find(arg, KEEPS_BLOCKS)) {
         cmd->scheme = arg;
+        cmd->cli.given['s'] = true;
         cmd->cli.old_form = "to SCHEME";
         cmd->cli.new_form = "scheme SCHEME";
     } else
@@ -225,6 +227,7 @@ settle_output(struct command *cmd)
     struct sink_options *output = &cmd->output;
     if (output->path && strcmp(output->path, "-") == 0)
         output->path = NULL;
+    cmd->cli.given['o'] = output->path != NULL;
     cmd->split.path = output->path;
     output->resume = cmd->dir.resume;
     cmd->split.direct = output->direct;
@@ -236,8 +239,10 @@ settle_output(struct command *cmd)
             cmd->split.size = cmd->dir.shard_size;
             cmd->dir.shard_size = 0;
         }
+        cmd->cli.given[CLI_FACT_SPLIT] = cmd->split.size != 0;
         return;
     }
+    cmd->cli.given[CLI_FACT_DIRECTORY] = true;
     cmd->dir.path = output->path;
     cmd->dir.direct = output->direct;
     cmd->dir.no_clobber = output->no_clobber;
@@ -276,17 +281,17 @@ check_operands(const struct command *cmd, struct err *err)
     return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s does not exist; if it is the output, give it with -o %s", shown, shown);
 }
 
-/* Settles --to hf, whose metadata is in the side files. */
-static bool
-settle_hf(struct command *cmd, struct err *err)
+/* amn-convert: GGUF gets BF16 or, where nothing is lost, the codes that a weight has. BF16 is what the weights would be dequantized to. */
+static void
+settle_moves(struct command *cmd)
 {
-    if (!cmd->to_hf)
-        return true;
-    if (cmd->scheme || cmd->keep_quantized)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--to hf writes a dequantized model; it cannot be combined with %s",
-            cmd->scheme ? "a scheme: quantize the directory afterwards" : "--keep-quantized");
-    cmd->keys.none = cmd->keys.text.n == 0;
-    return true;
+    if (cmd->exact.on || cmd->needs_scheme || cmd->dequantizes || cmd->scheme || cmd->cast || cmd->dequantize || cmd->adapters.n != 0
+        || cmd->writer != &writer_gguf)
+        return;
+    cmd->cli.given[CLI_FACT_MOVES] = true;
+    cmd->exact.on = true;
+    cmd->exact.optional = !cmd->keep_quantized;
+    cmd->exact.level = cmd->keep_quantized ? EXACT_F32 : EXACT_BF16;
 }
 
 /* Endings of file names that an output does not keep. */
@@ -307,8 +312,6 @@ command_name_output(struct str *path, const struct command *cmd, const char *ope
 {
     const struct writer *writer = format_of_all(cmd);
     size_t n = strlen(operand), start;
-    if (cmd->needs_scheme && !cmd->scheme && !writer)
-        return command_check(cmd, err);
     if (!writer)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir requires a format: use --to safetensors, gguf, npz, npy or "
             "raw");
@@ -339,21 +342,13 @@ command_settle(struct command *cmd, struct err *err)
     settle_output(cmd);
     if (!cmd->writer)
         cmd->writer = cmd->dir.path ? &writer_safetensors : writer_of(cmd->output.path);
-    if (cmd->candidate_names && !budget)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates requires --target-size or --target-bpw");
-    if (budget && (cmd->scheme || (cmd->target_size != 0 && cmd->target_bpw != 0) || cmd->reduction.pure))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-size and --target-bpw cannot be combined with each other, "
-            "--scheme or --pure");
-    if (budget && !find_candidates(cmd, err))
+    settle_moves(cmd);
+    if (!conflicts_check(&cmd->cli, err) || (budget && !find_candidates(cmd, err)))
         return false;
-    if (!cmd->exact.on && !cmd->needs_scheme && !cmd->dequantizes && !cmd->scheme && !cmd->cast && !cmd->dequantize
-        && cmd->adapters.n == 0 && cmd->writer == &writer_gguf) {       /* amn-convert: BF16 is what the weights would be dequantized to */
-        cmd->exact.on = true;
-        cmd->exact.optional = !cmd->keep_quantized;
-        cmd->exact.level = cmd->keep_quantized ? EXACT_F32 : EXACT_BF16;
-    }
     if (cmd->exact.on ? !exact_settle(cmd, err) : cmd->scheme && !find_encoder(cmd, err))
         return false;
     cmd->split.writer = cmd->writer;
-    return settle_hf(cmd, err) && check_extension(cmd, err);
+    if (cmd->to_hf)                     /* its metadata is in the side files */
+        cmd->keys.none = cmd->keys.text.n == 0;
+    return check_extension(cmd, err);
 }

@@ -41,12 +41,8 @@ byte_range_read_part(struct byte_range *c, const char *text)
 }
 
 bool
-byte_range_check(const struct byte_range *c, bool counted, struct err *err)
+byte_range_check(const struct byte_range *c, struct err *err)
 {
-    if (counted && c->part_size == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--parts needs --part-size SIZE");
-    if (c->range && (c->part != 0 || c->part_size != 0))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--range and --part are mutually exclusive");
     return c->part == 0 || c->parts != 0 || c->part_size != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
         "--part %" PRIu64 " needs a total: use --part %" PRIu64 "/N, or add --part-size SIZE", c->part, c->part);
 }

@@ -22,9 +22,8 @@ bool byte_range_read_range(struct byte_range *cut, const char *text);
 /* Parses "I/N" or, if a part size is given, "I". */
 bool byte_range_read_part(struct byte_range *cut, const char *text);
 
-/* Checks that the options do not contradict each other. `counted`: the number of parts is asked for too (--parts).
- * ERR_USAGE. */
-bool byte_range_check(const struct byte_range *cut, bool counted, struct err *err);
+/* Checks that the total of --part I is known. ERR_USAGE. */
+bool byte_range_check(const struct byte_range *cut, struct err *err);
 
 /* Returns true for a range or a part, false for the whole output. */
 bool byte_range_is_part(const struct byte_range *cut);

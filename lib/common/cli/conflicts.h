@@ -1,0 +1,11 @@
+/* conflicts: options that cannot be combined, or that require another one: one table for all tools, beside the table of options.
+ * Checks that need more than which options were given, such as the output format, are not here. */
+#ifndef CLI_CONFLICTS_H
+#define CLI_CONFLICTS_H
+
+#include "cli/cli.h"
+
+/* Fails with ERR_USAGE for the first row of the table that cli->given breaks. A tool sets those CLI_FACT_... that hold before. */
+bool conflicts_check(const struct cli *cli, struct err *err);
+
+#endif
