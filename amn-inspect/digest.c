@@ -17,13 +17,20 @@ add_line(struct str *out, const uint8_t digest[SHA256_BYTES], const char *name)
     char hex[SHA256_HEX];
     bool escape = strpbrk(name, "\\\n\r") != NULL;
     str_format(out, "%s%s  ", escape ? "\\" : "", sha256_hex(hex, digest));
-    for (; *name; name++) {
-        const char *pair = *name == '\\' ? "\\\\" : *name == '\n' ? "\\n" : *name == '\r' ? "\\r" : NULL;
-        if (pair)
-            str_text(out, pair);
-        else
+    for (; *name; name++)
+        switch (*name) {
+        case '\\':
+            str_text(out, "\\\\");
+            break;
+        case '\n':
+            str_text(out, "\\n");
+            break;
+        case '\r':
+            str_text(out, "\\r");
+            break;
+        default:
             str_add(out, name, 1);
-    }
+        }
     str_text(out, "\n");
 }
 

@@ -152,9 +152,9 @@ cannot_show(const struct manual_page *page, const char *folder, bool man, bool f
         str_format(&why, " in %s/share/man, %s/man", shown, shown);
     if (!found)
         str_text(&why, man ? " or by man" : ", and man is not installed");
-    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "manual page %s(%d) %s%s%s%s", page->name.p, page->section, why.p ? why.p : "",
-        page->verb.p ? "; for the options, run 'amn " : "", page->verb.p ? page->verb.p : "",
-        page->verb.p ? " --help'" : "");
+    if (page->verb.p)
+        str_format(&why, "; for the options, run 'amn %s --help'", page->verb.p);
+    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "manual page %s(%d) %s", page->name.p, page->section, why.p ? why.p : "");
     str_clear(&why);
     return false;
 }

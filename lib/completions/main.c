@@ -62,7 +62,9 @@ word_at(unsigned tool, const struct cli_option *o, size_t i)
         size_t n = 0;
         while (n <= i && encode_at(n))
             n++;
-        const struct encoder *e = n > i ? encode_at(i) : is_list(tool, o) ? encode_exact_at(i - n) : NULL;
+        const struct encoder *e = encode_at(i);
+        if (!e && is_list(tool, o))
+            e = encode_exact_at(i - n);
         return e ? e->name : NULL;
     }
     if (o->key == CLI_OPT_INPUT_SCHEME)

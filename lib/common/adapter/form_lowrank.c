@@ -38,8 +38,10 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
     bool embeds = m->order == ORDER_EMBEDDING || first
         || (mlx && in == rows && out == cols && (in != out || adapter_is_embedding(m)));
     swap = embeds ? !w->place->transposed : swap;
-    if (swap ? in != rows || out != cols : out != rows || in != cols)
-        return form_misfit(w, (swap ? in != rows : in != cols) ? a : b, err);
+    if (in != (swap ? rows : cols))
+        return form_misfit(w, a, err);
+    if (out != (swap ? cols : rows))
+        return form_misfit(w, b, err);
     struct factor of_a = mlx || first ? (struct factor){ a, 0, r, 1 } : (struct factor){ a, 0, 1, in };    /* [in, r] */
     struct factor of_b = mlx ? (struct factor){ b, 0, 1, out } : (struct factor){ b, 0, r, 1 };            /* [out, r] */
     if (r > num_min(rows, cols))

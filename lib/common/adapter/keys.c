@@ -295,6 +295,17 @@ read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, stru
     return add(a, t, p, module, word->role, word->order, tail, err);
 }
 
+/* Removes the end of a name of MLX or GGUF that says what the tensor is. */
+static enum factor_role
+strip_role(const char *p, size_t *n, bool gguf)
+{
+    if (str_strip(p, n, ".lora_a"))
+        return FACTOR_A;
+    if (str_strip(p, n, ".lora_b"))
+        return FACTOR_B;
+    return !gguf && str_strip(p, n, ".m") ? FACTOR_MAGNITUDE : FACTOR_SET;
+}
+
 /* Reads a name of MLX or GGUF: NAME.lora_a, NAME.lora_b, NAME.m, or a tensor that replaces one. */
 static bool
 read_short_key(struct adapter *a, const struct tensor *t, struct err *err)
@@ -302,8 +313,7 @@ read_short_key(struct adapter *a, const struct tensor *t, struct err *err)
     const char *p = t->name;
     size_t n = t->name_len;
     bool gguf = a->family == ADAPTER_GGUF;
-    enum factor_role role = str_strip(p, &n, ".lora_a") ? FACTOR_A : str_strip(p, &n, ".lora_b") ? FACTOR_B
-        : !gguf && str_strip(p, &n, ".m") ? FACTOR_MAGNITUDE : FACTOR_SET;
+    enum factor_role role = strip_role(p, &n, gguf);
     enum key_tail tail = TAIL_NONE;
     if (role == FACTOR_SET && !gguf)
         tail = str_strip(p, &n, ".weight") ? TAIL_WEIGHT : str_strip(p, &n, ".bias") ? TAIL_BIAS : TAIL_NONE;

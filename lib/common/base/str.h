@@ -63,6 +63,13 @@ bool str_to_u64(uint64_t *out, const char *text);
 enum { STR_SIZE = 32 };
 const char *str_size(char buf[STR_SIZE], uint64_t nbytes);
 
+/* Returns the ending of a noun that is counted: "" or "s". */
+static inline const char *
+str_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* Returns true if two words differ at most in case and in '-' for '_'. */
 bool str_same_word(const char *a, const char *b);
 

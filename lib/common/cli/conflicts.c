@@ -135,6 +135,13 @@ name_of(const struct cli *cli, int key)
     return "";
 }
 
+const char *
+conflicts_first(const struct cli *cli, const int *keys)
+{
+    int key = 0;
+    return count(cli, keys, &key) != 0 ? name_of(cli, key) : NULL;
+}
+
 bool
 conflicts_check(const struct cli *cli, struct err *err)
 {

@@ -68,8 +68,10 @@ print_option(const struct cli_option *o, int width)
         printf("  -%c, ", o->key);
     else
         printf("      ");
-    printf("--%s%s%s%s%s%*s  %s\n", o->name, cli_is_optional(o) ? "[" : "", o->arg ? "=" : "", o->arg ? o->arg : "",
-        cli_is_optional(o) ? "]" : "", width > help_width(o) ? width - help_width(o) : 0, "", o->help);
+    printf("--%s", o->name);
+    if (o->arg)
+        printf(cli_is_optional(o) ? "[=%s]" : "=%s", o->arg);
+    printf("%*s  %s\n", width > help_width(o) ? width - help_width(o) : 0, "", o->help);
 }
 
 static bool

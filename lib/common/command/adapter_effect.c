@@ -28,8 +28,8 @@ command_tell_shift(const struct command *cmd, const struct pipeline *p, const st
     const struct delta *const *delta = adapters_deltas(cmd->merged, &n);
     const char *file = p->model->name;
     char count[96], shown[STR_SHOWN], worst[STR_SHOWN + 64] = "";
-    snprintf(count, sizeof count, "%zu weight%s changed by %zu adapter%s", n, n == 1 ? "" : "s", cmd->adapters.n,
-        cmd->adapters.n == 1 ? "" : "s");
+    snprintf(count, sizeof count, "%zu weight%s changed by %zu adapter%s", n, str_plural(n), cmd->adapters.n,
+        str_plural(cmd->adapters.n));
     const struct shift all = p->shifts ? shifts_of(p->shifts, NULL) : (struct shift){ .n = 0 };
     if (all.n == 0 || isnan(all.kept)) {
         cli_say(&cmd->cli, file, "%s%s", count, all.n != 0 ? ", by nothing" : "");

@@ -224,7 +224,7 @@ adapter_parse_text(FILE *out, const struct operand *operand, struct err *err)
     struct page page;
     char totals[64];
     page_init(&page, out);
-    snprintf(totals, sizeof totals, "%zu module%s", operand->adapter->modules, operand->adapter->modules == 1 ? "" : "s");
+    snprintf(totals, sizeof totals, "%zu module%s", operand->adapter->modules, str_plural(operand->adapter->modules));
     if (operand->heading)
         page_heading(&page, operand->heading, operand->first);
     const struct listing list = { .n = catalog_count(operand->model->catalog), .nbytes = sum(operand->model->catalog).nbytes,

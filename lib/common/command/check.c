@@ -60,7 +60,7 @@ print_summary(struct checking *c, const char *model)
     size_t bad = c->count[CHECK_FAILED] + c->count[CHECK_SHAPE];
     if (c->cli->form == CLI_JSON)
         return;
-    str_format(out, "%s: %zu tensor%s OK", model, c->count[CHECK_OK], c->count[CHECK_OK] == 1 ? "" : "s");
+    str_format(out, "%s: %zu tensor%s OK", model, c->count[CHECK_OK], str_plural(c->count[CHECK_OK]));
     if (bad != 0)
         str_format(out, ", %zu different", bad);
     if (c->count[CHECK_MISSING] != 0)
@@ -92,6 +92,15 @@ add_shape(struct str *out, const struct shape *shape)
         str_format(out, "%s%" PRIu64, i == 0 ? "" : ",", shape_dim(shape, i));
 }
 
+/* Compares the shape and the digest of a tensor with those of its entry, of decoded or of stored values. */
+static enum check_result
+compare_entry(const struct manifest_entry *e, bool values, const char *shape, const uint8_t *digest)
+{
+    if (strcmp(values ? e->values_shape : e->shape, shape) != 0)
+        return CHECK_SHAPE;
+    return memcmp(values ? e->values : e->stored, digest, SHA256_BYTES) != 0 ? CHECK_FAILED : CHECK_OK;
+}
+
 /* Compares one tensor, under its new name, with its entry. */
 static bool
 compare(struct checking *c, const struct tensor *t, const uint8_t *digest, struct err *err)
@@ -105,8 +114,7 @@ compare(struct checking *c, const struct tensor *t, const uint8_t *digest, struc
     enum check_result result = CHECK_EXTRA;
     if (e) {
         c->seen[e - c->manifest.entry] = c->common = true;
-        result = strcmp(values ? e->values_shape : e->shape, shape.p ? shape.p : "") != 0 ? CHECK_SHAPE
-            : memcmp(values ? e->values : e->stored, digest, SHA256_BYTES) != 0 ? CHECK_FAILED : CHECK_OK;
+        result = compare_entry(e, values, shape.p ? shape.p : "", digest);
     }
     if (ok && c->prints)
         print_result(c, result, t->name, t->name_len);

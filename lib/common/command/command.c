@@ -69,13 +69,13 @@ open_gguf(struct command *cmd, struct hf_sides *sides, struct model *model, stru
     struct hf_model *hf = &sides->model;
     if (cmd->writer != &writer_gguf)
         return true;
-    const char *option = command_hf_option(&cmd->hf);
+    const char *option = command_hf_option(cmd);
     cmd->hf.tokenizer = cmd->dir.tokenizer;
     if (!adapter_check_gguf_target(model->catalog, err) || !hf_model_open(hf, model, &cmd->hf, err))
         return false;
     if (hf->family)
         cmd->keys.own = &hf->keys;
-    return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no effect: the input is not a "
+    return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s has no effect: the input is not a "
         "model directory that is converted by its class", option);
 }
 
@@ -199,15 +199,16 @@ tell_lost(const struct command *cmd, const struct back_model *back, const char *
 {
     if (!cmd->to_hf || cmd->instead != COMMAND_OUTPUT)
         return;
+    struct str of_family = { 0 };
+    if (back->lost.len != 0)
+        str_format(&of_family, "; written as in family %s: %s", back->family->name, back->lost.p);
     if (!cmd->dir.path)
         cli_say(&cmd->cli, file, "only weights written; -o DIR/ adds config.json and the tokenizer");
     else
         cli_say(&cmd->cli, file,
             "GGUF does not store everything: lost are initializer_range, dropout, auto_map, lists of end tokens, "
-            "flags of added tokens, and other post-processors and normalizers%s%s%s%s", back->lost.len != 0
-                ? "; written as in family "
-            : "", back->lost.len != 0 ? back->family->name : "", back->lost.len != 0 ? ": " : "", back->lost.len != 0
-                ? back->lost.p : "");
+            "flags of added tokens, and other post-processors and normalizers%s", of_family.p ? of_family.p : "");
+    str_clear(&of_family);
 }
 
 static bool

@@ -73,7 +73,7 @@ void command_note_end(const struct command *cmd, const struct pipeline *p, const
 /* Writes the output, or prints what was asked for instead. */
 bool command_write(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err);
 
-/* Returns the option that concerns the conversion of a model directory, if one is given, else NULL. */
-const char *command_hf_option(const struct hf_model_options *o);
+/* Returns the name of an option that concerns the conversion of a model directory, if one was given, else NULL. */
+const char *command_hf_option(const struct command *cmd);
 
 #endif

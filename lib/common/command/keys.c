@@ -12,7 +12,7 @@ note(const struct command *cmd, const struct model *model)
 {
     size_t n = catalog_meta_count(model->catalog);
     if (cmd->writer->keys == KEYS_NONE && n != 0)
-        cli_note(&cmd->cli, model->name, "%zu metadata key%s not written: %s cannot hold metadata", n, n == 1 ? "" : "s",
+        cli_note(&cmd->cli, model->name, "%zu metadata key%s not written: %s cannot hold metadata", n, str_plural(n),
             cmd->writer->name);
 }
 

@@ -112,8 +112,11 @@ find_dequantized(const struct choice *choice, bool again)
 static const char *
 kinds(char out[KINDS], const struct dequantized *d)
 {
-    snprintf(out, KINDS, "%s%s%s%s%s%s", d->kind[0], d->nkinds > 1 ? ", " : "", d->nkinds > 1 ? d->kind[1] : "",
-        d->nkinds > 2 ? ", " : "", d->nkinds > 2 ? d->kind[2] : "", d->more ? ", ..." : "");
+    int n = 0;
+    for (size_t i = 0; i < d->nkinds && n < KINDS; i++)
+        n += snprintf(out + n, KINDS - (size_t)n, "%s%s", i == 0 ? "" : ", ", d->kind[i]);
+    if (d->more && n < KINDS)
+        snprintf(out + n, KINDS - (size_t)n, ", ...");
     return out;
 }
 
@@ -125,7 +128,7 @@ command_warn_again(const struct command *cmd, const char *file, const struct cho
     if (again.n != 0)
         cli_warn(&cmd->cli, file, "source is already quantized (%s): errors add up", kinds(text, &again));
     if (plain.n != 0 && !cmd->cast)
-        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized: %s cannot hold %s", plain.n, plain.n == 1 ? "" : "s",
+        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized: %s cannot hold %s", plain.n, str_plural(plain.n),
             kinds(text, &plain), cmd->writer->name, plain.n == 1 ? "it" : "them");
 }
 
@@ -138,7 +141,7 @@ say_numpy(const struct command *cmd, const char *file, const struct choice *choi
         n += choice->list[i].dtype == DTYPE_BF16;
     if (n != 0 && (cmd->writer == &writer_npz || cmd->writer == &writer_npy))
         cli_say(&cmd->cli, file, "%zu tensor%s of type BF16, which NumPy reads as |V2 without ml_dtypes; --dtype f32 writes "
-            "floats", n, n == 1 ? "" : "s");
+            "floats", n, str_plural(n));
 }
 
 /* Says that a checkpoint holds more than the model, and how to leave it out. */
@@ -220,7 +223,7 @@ command_tell_dequantized(const struct command *cmd, const char *file, const stru
         return err_set(err, ERR_UNSUPPORTED, d.first->part[0]->extent.at, ERR_TENSOR "quantized as %s: %s; without "
             "--keep-quantized it is dequantized", str_shown(shown, d.first->name, d.first->name_len), kind_of(d.first), why);
     if (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN)
-        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized to %s: %s", d.n, d.n == 1 ? "" : "s", kinds(text, &d),
+        cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized to %s: %s", d.n, str_plural(d.n), kinds(text, &d),
             dtype_name(cmd->to), why);
     return true;
 }
@@ -252,7 +255,7 @@ command_tell_end(const struct command *cmd, const struct pipeline *p, const stru
     for (size_t i = 0; i < choice->n; i++)
         decoded += choice->list[i].decode && !choice->list[i].kept && !choice->list[i].encoding;
     if (choice->encoded == 0 && decoded != 0)
-        snprintf(done, sizeof done, "%zu weight%s dequantized, ", decoded, decoded == 1 ? "" : "s");
+        snprintf(done, sizeof done, "%zu weight%s dequantized, ", decoded, str_plural(decoded));
     cli_say(&cmd->cli, p->model->name, "%s%s written to %s in %.1f s", done, str_size(size, nbytes),
         str_shown(shown, where, strlen(where)), seconds);
 }
@@ -262,6 +265,7 @@ command_note_end(const struct command *cmd, const struct pipeline *p, const stru
 {
     uint64_t all = pieces_nbytes(p->pieces), n = p->to - p->from;
     double seconds = meter_read(p->model->meter).age, per_second = seconds > 0 ? (double)n / seconds : 0;
+    const char *done = cmd->instead == COMMAND_TEST ? "tested" : "written";
     char of_all[48] = "", encoded[48] = "", size[STR_SIZE], rate[STR_SIZE];
     size_t made = count_tensors(p, false, PIECE_ENCODE), tensors = count_tensors(p, true, 0);
     if (made != 0)
@@ -269,7 +273,7 @@ command_note_end(const struct command *cmd, const struct pipeline *p, const stru
     if (n != all)
         snprintf(of_all, sizeof of_all, " of %" PRIu64, all);
     cli_note(&cmd->cli, p->model->name, "%zu tensor%s: %s%zu dequantized; %" PRIu64 "%s bytes (%s) %s in %.*f s (%s/s), CRC-32 "
-        "%08" PRIx32, tensors, tensors == 1 ? "" : "s", encoded, count_tensors(p, false, PIECE_DECODE), n, of_all, str_size(size, n),
-        cmd->instead == COMMAND_TEST ? "tested" : "written", seconds < 1 ? 3 : 1, seconds, str_size(rate, (uint64_t)per_second),
+        "%08" PRIx32, tensors, str_plural(tensors), encoded, count_tensors(p, false, PIECE_DECODE), n, of_all, str_size(size, n),
+        done, seconds < 1 ? 3 : 1, seconds, str_size(rate, (uint64_t)per_second),
         sum->crc);
 }

@@ -117,11 +117,12 @@ report_on(void *of, const char *name, struct err *err)
     bool adapters = r->adapters && !cli->fetch && !cli->input_scheme;
     char *file = NULL;
     struct adapter_facts *facts = NULL;
-    bool ok = err->kind == ERR_NONE && (!adapters || adapter_in_directory(&file, name, err))
-        && model_open(&model, file ? file : name, &how, err)
+    bool ok = err->kind == ERR_NONE && (!adapters || adapter_in_directory(&file, name, err));
+    const char *path = file ? file : name;
+    ok = ok && model_open(&model, path, &how, err)
         && model_check_overwrite(&model, err)
         && (!r->reads || model_complete(&model, err))
-        && (!adapters || describe(&facts, file ? file : name, &model, cli, err))
+        && (!adapters || describe(&facts, path, &model, cli, err))
         && (facts || roles_assign(&roles, model.catalog, &reading, r->reads ? &contents : NULL, err));
     if (ok) {
         const struct operand operand = { .name = name, .model = &model, .roles = roles, .adapter = facts,

@@ -24,8 +24,8 @@ command_tell_error(const struct command *cmd, const struct pipeline *p, const st
     if (l.n == 0)
         return;
     summary_add_count(&count, l.n);
+    const char *scheme = cmd->ncandidates != 0 ? "a mix of schemes" : cmd->reduction.encoder->name;
     cli_say(&cmd->cli, p->model->name, "quantized %zu weight%s (%s elements) as %s: %s", choice->encoded,
-        choice->encoded == 1 ? "" : "s", count.p ? count.p : "?",
-        cmd->ncandidates != 0 ? "a mix of schemes" : cmd->reduction.encoder->name, command_error_text(error, &l));
+        str_plural(choice->encoded), count.p ? count.p : "?", scheme, command_error_text(error, &l));
     str_clear(&count);
 }

@@ -1,4 +1,5 @@
 /* Options that all writing tools have. */
+#include "cli/conflicts.h"
 #include "command/command_priv.h"
 
 #include <stddef.h>
@@ -194,28 +195,28 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
 }
 
 const char *
-command_hf_option(const struct hf_model_options *o)
+command_hf_option(const struct command *cmd)
 {
-    return o->family ? "--family" : o->pre ? "--pre" : o->no_tokenizer ? "--no-tokenizer" : o->mtp_only ? "--mtp" : o->no_mtp
-        ? "--no-mtp"
-        : o->allow_missing ? "--allow-missing" : o->skip_unknown ? "--skip-unknown" : NULL;
+    static const int keys[] = { CLI_OPT_FAMILY, CLI_OPT_PRE, CLI_OPT_NO_TOKENIZER, CLI_OPT_MTP, CLI_OPT_NO_MTP, CLI_OPT_ALLOW_MISSING,
+        CLI_OPT_SKIP_UNKNOWN, 0 };
+    return conflicts_first(&cmd->cli, keys);
 }
 
 /* Checks that options for metadata and order, and the kind of the output, match its format. */
 static bool
 check_format(const struct command *cmd, struct err *err)
 {
+    static const int text[] = { CLI_OPT_METADATA, CLI_OPT_NO_METADATA, 0 };
+    static const int typed[] = { CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, 0 };
     enum keys_kind kind = cmd->writer->keys;
-    const char *option = cmd->layout.order != WRITER_ORDER_INPUT ? "--order name" : cmd->keys.text.n != 0 ? "--metadata"
-        : cmd->keys.none ? "--no-metadata" : NULL;
+    const char *option = cmd->layout.order != WRITER_ORDER_INPUT ? "order name" : conflicts_first(&cmd->cli, text);
     if (option && kind != KEYS_TEXT)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires safetensors output, but the output is %s", option,
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = cmd->to_hf ? NULL : command_hf_option(&cmd->hf);
-    option = option ? option : cmd->keys.typed.n != 0 ? "--gguf-kv" : cmd->keys.unset.n != 0 ? "--gguf-unset"
-        : cmd->keys.path ? "--gguf-metadata" : NULL;
+    option = cmd->to_hf ? NULL : command_hf_option(cmd);
+    option = option ? option : conflicts_first(&cmd->cli, typed);
     if (option && kind != KEYS_TYPED)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s requires GGUF output, but the output is %s", option, cmd->writer->name);
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s requires GGUF output, but the output is %s", option, cmd->writer->name);
     return !cmd->dir.path || cmd->writer == &writer_safetensors || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
         "-o DIR/ writes safetensors, not %s; give -o FILE instead%s", cmd->writer->name,
         cmd->writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");

@@ -303,8 +303,11 @@ static const struct writer *
 format_of_all(const struct command *cmd)
 {
     const struct encoder *e = first_encoder(cmd, command_held(cmd));
-    bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
-    return cmd->writer ? cmd->writer : e ? command_format_of(e) : budget ? &writer_gguf : NULL;
+    if (cmd->writer)
+        return cmd->writer;
+    if (e)
+        return command_format_of(e);
+    return cmd->target_size != 0 || cmd->target_bpw != 0 ? &writer_gguf : NULL;
 }
 
 bool

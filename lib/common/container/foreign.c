@@ -124,12 +124,23 @@ is_whisper(const uint8_t *head, size_t n)
         || (n >= 18 && memcmp(head + 8, "silero-16k", 10) == 0);
 }
 
+/* Returns the size of the head of a MessagePack map, or 0. */
+static size_t
+map_head(const uint8_t *head, size_t n)
+{
+    if (n < 4)
+        return 0;
+    if (head[0] > 0x80 && head[0] <= 0x8F)
+        return 1;
+    return head[0] == 0xDE ? 3 : head[0] == 0xDF ? 5 : 0;
+}
+
 /* Recognizes a map whose first key is text and whose first value is a map, a tensor (an extension) or an array: what
  * flax.serialization and burn write. */
 static bool
 is_msgpack(const uint8_t *head, size_t n)
 {
-    size_t at = n < 4 ? 0 : head[0] > 0x80 && head[0] <= 0x8F ? 1 : head[0] == 0xDE ? 3 : head[0] == 0xDF ? 5 : 0;
+    size_t at = map_head(head, n);
     if (at == 0 || at + 2 >= n)
         return false;
     size_t len = head[at] >= 0xA1 && head[at] <= 0xBF ? head[at] & 0x1F : head[at] == 0xD9 ? head[at + 1] : 0;

@@ -157,8 +157,8 @@ bnb4_nested_codes(uint8_t *codes, const float *absmax, size_t n, float mean, flo
 {
     float inverse = 1.0f / most;
     for (size_t i = 0; i < n; i++) {
-        float y = (absmax[i] - mean) * inverse;
-        codes[i] = !(most > 0.0f) || y != y ? 0 : code_of(y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y);
+        float y = (absmax[i] - mean) * inverse, near = y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
+        codes[i] = !(most > 0.0f) || y != y ? 0 : code_of(near);
     }
 }
 

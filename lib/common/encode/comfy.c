@@ -135,9 +135,13 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     static const uint32_t blocks[] = { 0, 0, 32, 16 };
     enum comfy_kind kind = kind_of(e);
     bool rotates = kind == INT8 && options->convrot;
-    const struct groups_choice choice = { rotates ? ROTATED : 0, rotates ? 4 : 0, rotates ? 4096 : 0,
-        .symmetric = true, .convrot = kind == INT8 };
+    struct groups_choice choice = { .symmetric = true, .convrot = kind == INT8 };
     uint32_t group;
+    if (rotates) {
+        choice.group = ROTATED;
+        choice.least = 4;
+        choice.most = 4096;
+    }
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
     if (fit != ENCODE_YES)
         return fit;
@@ -263,8 +267,10 @@ solve_codes(const struct encoding *e, const struct encode_run *run, size_t n, ui
         uint8_t code, q[32];
         if (!solve_block(e, run, run->x + i, i < n ? num_min(size, n - i) : 0, at + i, &code, q))
             return false;
-        for (size_t k = 0; k < size; k++)
-            y[small ? k / 2 : k] = !small ? q[k] : k % 2 == 0 ? (uint8_t)(q[k] << 4) : (uint8_t)(y[k / 2] | q[k]);
+        for (size_t k = 0; small && k < size; k += 2)
+            y[k / 2] = (uint8_t)(q[k] << 4 | q[k + 1]);
+        if (!small)
+            memcpy(y, q, size);
         if (run->compare)
             prove(e, run, y, code, run->back + i);
     }
@@ -490,8 +496,8 @@ row_codes(uint8_t *y, const float *x, size_t n, float scale, enum dtype d)
     float s = rounded(d, scale);
     s = s == 0 ? rounded_tiny(d) : s;
     for (size_t i = 0; i < n; i++) {
-        float q = rintf(rounded(d, x[i] / s));
-        y[i] = (uint8_t)(q >= 127 ? 127 : q > -128 ? (int)q : q <= -128 ? -128 : 0);
+        float q = rintf(rounded(d, x[i] / s)), near = q >= 127 ? 127 : q > -128 ? q : -128;
+        y[i] = (uint8_t)(q == q ? (int)near : 0);
     }
 }
 

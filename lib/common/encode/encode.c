@@ -21,8 +21,15 @@ encode_module(const struct encoding *e)
 bool
 encode_plain(const struct encoding *e, const struct encode_options *options, bool groups, struct err *err)
 {
-    const char *name = options->group_size != 0 && !groups ? "--group-size" : options->asymmetric ? "--asymmetric"
-        : options->symmetric ? "--symmetric" : options->convrot ? "--convrot" : NULL;
+    const char *name = NULL;
+    if (options->group_size != 0 && !groups)
+        name = "--group-size";
+    else if (options->asymmetric)
+        name = "--asymmetric";
+    else if (options->symmetric)
+        name = "--symmetric";
+    else if (options->convrot)
+        name = "--convrot";
     return !name || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is not supported by %s", name, e->encoder->label);
 }
 

@@ -133,8 +133,8 @@ fit_form(struct encoding *e, const struct encode_options *options, struct err *e
     }
     if (fp8_form(e)->share == FP8_TENSOR)
         e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, FP8_REGION);
-    return add_parts(e, arithmetic(e), fp8_form(e)->share == FP8_ROWS ? dim : dim + 1, fp8_form(e)->share == FP8_ROWS ? 2 : 1, err)
-        ? ENCODE_YES : ENCODE_FAIL;
+    bool ok = fp8_form(e)->share == FP8_ROWS ? add_parts(e, arithmetic(e), dim, 2, err) : add_parts(e, arithmetic(e), dim + 1, 1, err);
+    return ok ? ENCODE_YES : ENCODE_FAIL;
 }
 
 static enum encode_fit
@@ -174,7 +174,9 @@ factor_of(const struct encoding *e, float most)
     switch (fp8_form(e)->rule) {
     case FP8_COMPRESSED:
         s = in_type(most / max, type);
-        return s != 0.0f ? s : type == DTYPE_BF16 ? 0x1p-7f : type == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
+        if (s != 0.0f)
+            return s;
+        return type == DTYPE_BF16 ? 0x1p-7f : type == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
     case FP8_MULTIPLIED:
         s = 1.0f / most * max;
         return most > 0.0f && s <= FLT_MAX ? s : 1.0f;

@@ -305,11 +305,24 @@ static const struct mix_rule {
 static unsigned
 holds(const struct mix_state *s, uint64_t i, uint64_t n)
 {
-    bool outer = i < n / 8 || i >= 7 * n / 8;
-    return (s->gqa >= 4 ? GQA | SHARED : 0) | (s->experts >= 4 ? SHARED : 0) | (i < 2 ? FIRST2 : 0) | (i < 4 ? FIRST4 : 0)
-        | (i < n / 8 ? EIGHTH : 0) | (i < n / 16 ? SIXTEENTH : 0) | (outer || (i - n / 8) % 3 == 2 ? MORE : 0)
-        | (outer ? 0 : MIDDLE) | (s->importance ? WEIGHED : PLAIN) | (s->experts == 8 ? EIGHT : NOT_EIGHT)
-        | (s->falcon ? FALCON : NOT_FALCON);
+    const bool outer = i < n / 8 || i >= 7 * n / 8;
+    const struct { bool holds; unsigned yes, no; } conditions[] = {
+        { s->gqa >= 4, GQA | SHARED, 0 },
+        { s->experts >= 4, SHARED, 0 },
+        { i < 2, FIRST2, 0 },
+        { i < 4, FIRST4, 0 },
+        { i < n / 8, EIGHTH, 0 },
+        { i < n / 16, SIXTEENTH, 0 },
+        { outer || (i - n / 8) % 3 == 2, MORE, 0 },
+        { outer, 0, MIDDLE },
+        { s->importance, WEIGHED, PLAIN },
+        { s->experts == 8, EIGHT, NOT_EIGHT },
+        { s->falcon, FALCON, NOT_FALCON },
+    };
+    unsigned all = 0;
+    for (size_t k = 0; k < sizeof conditions / sizeof *conditions; k++)
+        all |= conditions[k].holds ? conditions[k].yes : conditions[k].no;
+    return all;
 }
 
 static enum dtype
@@ -355,8 +368,16 @@ mix_type(struct mix_state *s, const struct tensor *t)
         bool few = type == DTYPE_Q3_K || type == DTYPE_Q4_K;
         return s->big && few && !(IN(s->mix - mix_list) & LOW) ? DTYPE_Q5_K : type;
     }
-    uint64_t *count = kind == DOWN ? &s->down : kind == GATE ? &s->gate : kind == UP ? &s->up : NULL;
-    return by_rules(s, kind, count ? ordinal(s, t, count) : 0, s->layers);
+    switch (kind) {
+    case DOWN:
+        return by_rules(s, kind, ordinal(s, t, &s->down), s->layers);
+    case GATE:
+        return by_rules(s, kind, ordinal(s, t, &s->gate), s->layers);
+    case UP:
+        return by_rules(s, kind, ordinal(s, t, &s->up), s->layers);
+    default:
+        return by_rules(s, kind, 0, s->layers);
+    }
 }
 
 enum dtype

@@ -97,14 +97,16 @@ add_parts(struct encoding *e, struct err *err)
     uint64_t scale[3], codes[3];
     const uint32_t rank = groups_dims(e, e->cols / block, scale);
     const bool eight = n->kind == MXFP8, e4m3 = n->kind == NVFP4 && n->form != MLX;
-    groups_dims(e, e->cols / (n->form == MLX ? eight ? 4 : 8 : eight ? 1 : 2), codes);
+    groups_dims(e, e->cols / ((n->form == MLX ? 4 : 1) * (eight ? 1 : 2)), codes);
     if (n->kind == NVFP4 && e->exact && n->form != MLX && !solve_nvfp4_add_input(e, reader_of(e), n->form == CT, err))
         return false;
     if (n->kind == NVFP4 && f->second && !groups_part(e, f->second, DTYPE_F32, &one, n->form == CT ? 1 : 0, 0, 4, err))
         return false;
-    return groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, rank, block, 1, err)
-        && groups_codes(e, eight && n->form == CT ? ".weight" : f->codes, eight && n->form == CT ? DTYPE_F8_E4M3 : f->of_codes,
-            codes, rank, elems, eight ? elems : elems / 2, err);
+    if (!groups_part(e, f->scale, e4m3 ? DTYPE_F8_E4M3 : f->of_scale, scale, rank, block, 1, err))
+        return false;
+    if (eight && n->form == CT)
+        return groups_codes(e, ".weight", DTYPE_F8_E4M3, codes, rank, elems, elems, err);
+    return groups_codes(e, f->codes, f->of_codes, codes, rank, elems, eight ? elems : elems / 2, err);
 }
 
 /* Stacked experts X [E, out, in] keep their dimensions. */

@@ -39,8 +39,9 @@ const struct manifest_entry *
 manifest_find(const struct manifest *m, bool values, const char *name, size_t n)
 {
     uint32_t number;
-    return table_find(values ? &m->values : &m->stored, values ? values_name : stored_name, m, name, n, &number)
-        ? &m->entry[number] : NULL;
+    bool found = values ? table_find(&m->values, values_name, m, name, n, &number)
+        : table_find(&m->stored, stored_name, m, name, n, &number);
+    return found ? &m->entry[number] : NULL;
 }
 
 void

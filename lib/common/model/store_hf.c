@@ -406,8 +406,10 @@ repository_of(struct str *repo, const char *folder, struct err *err)
         return true;
     folder += sizeof head - 1;
     const char *gap = strstr(folder, "--");
-    str_format(repo, "%.*s%s%s", (int)(gap ? gap - folder : (ptrdiff_t)strlen(folder)), folder, gap ? "/" : "",
-        gap ? gap + 2 : "");
+    if (gap)
+        str_format(repo, "%.*s/%s", (int)(gap - folder), folder, gap + 2);
+    else
+        str_text(repo, folder);
     if (!store_check_text(repo, err))
         return false;
     if (strchr(folder, '@') || !name_parse(&name, repo->p, &unfit))

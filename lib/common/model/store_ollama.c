@@ -328,8 +328,12 @@ add_operand(struct names *list, const struct ollama_name *name, const char *host
     struct str operand = { 0 };
     bool other = strcmp(name->part[HOST], host) != 0;
     bool space = other || strcmp(name->part[NAMESPACE], "library") != 0;
-    str_format(&operand, "ollama:%s%s%s%s%s:%s", other ? name->part[HOST] : "", other ? "/" : "",
-        space ? name->part[NAMESPACE] : "", space ? "/" : "", name->part[MODEL], name->part[TAG]);
+    str_text(&operand, "ollama:");
+    if (other)
+        str_format(&operand, "%s/", name->part[HOST]);
+    if (space)
+        str_format(&operand, "%s/", name->part[NAMESPACE]);
+    str_format(&operand, "%s:%s", name->part[MODEL], name->part[TAG]);
     bool ok = store_check_text(&operand, err) && names_add(list, operand.p, operand.len, err);
     str_clear(&operand);
     return ok;

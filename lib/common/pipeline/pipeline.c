@@ -172,11 +172,20 @@ help(void *of)
     return NULL;
 }
 
+/* Returns how many workers keep a sink busy. */
+static uint64_t
+workers_for(const struct sink *sink)
+{
+    if (sink_is_pipe(sink))
+        return 1;
+    return sink_is_direct(sink) ? PIPELINE_DIRECT_JOBS : PIPELINE_JOBS;
+}
+
 static unsigned
 worker_count(const struct pipeline *p, uint64_t nblocks)
 {
     bool direct = sink_is_direct(p->sink);
-    uint64_t n = p->jobs ? p->jobs : sink_is_pipe(p->sink) ? 1 : direct ? PIPELINE_DIRECT_JOBS : PIPELINE_JOBS;
+    uint64_t n = p->jobs ? p->jobs : workers_for(p->sink);
     for (uint32_t i = 0; i < p->model->nsrc; i++)
         if (!source_seekable(p->model->src[i]))
             return 1;

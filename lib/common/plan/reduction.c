@@ -618,7 +618,7 @@ check_encoded(const struct reduction *r, const struct choice *choice, const stru
     if (misfits->n != 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight can be quantized as %s: %s (%zu weight%s, the first: %s %s); "
             "choose another --scheme",
-            r->encoder->label, misfits->why, misfits->n, misfits->n == 1 ? "" : "s",
+            r->encoder->label, misfits->why, misfits->n, str_plural(misfits->n),
             str_shown(shown, misfits->first.name, misfits->first.name_len), shape_text(shape, &misfits->first.shape));
     return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight to quantize as %s; use --include GLOB to select tensors that are skipped "
         "by default", r->encoder->label);

@@ -63,13 +63,13 @@ static struct shift
 value_of(const struct shift_sums *s)
 {
     double base = exact_sum_value(&s->sum[BASE]), change = exact_sum_value(&s->sum[CHANGE]);
-    return (struct shift){
-        .n = s->n,
-        .relative = change == 0 ? 0 : sqrt(change) / sqrt(base),
-        .kept = change == 0 ? NAN : exact_sum_value(&s->sum[BOTH]) / change,
-        .noise = change == 0 ? NAN : sqrt(exact_sum_value(&s->sum[REST])) / sqrt(change),
-        .changed = s->n != 0 ? (double)s->moved / (double)s->n : 0,
-    };
+    struct shift shift = { .n = s->n, .kept = NAN, .noise = NAN, .changed = s->n != 0 ? (double)s->moved / (double)s->n : 0 };
+    if (change != 0) {
+        shift.relative = sqrt(change) / sqrt(base);
+        shift.kept = exact_sum_value(&s->sum[BOTH]) / change;
+        shift.noise = sqrt(exact_sum_value(&s->sum[REST])) / sqrt(change);
+    }
+    return shift;
 }
 
 static void

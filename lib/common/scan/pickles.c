@@ -130,6 +130,23 @@ scan_bytes(struct scanner *s, const struct beginning *b, bool sure)
     return ok;
 }
 
+/* Returns the name of the format that a file has, or NULL. `ends`: it has the directory of a ZIP at its end. */
+static const char *
+format_of(const struct beginning *b, bool ends)
+{
+    if (b->container)
+        return b->container->name;
+    if (b->zip)
+        return "ZIP";
+    if (b->npy)
+        return "NPY";
+    if (b->tar)
+        return "tar";
+    if (b->pickle)
+        return "pickle";
+    return ends ? "ZIP" : NULL;
+}
+
 /* Scans a file in every way that a loader would read it: from its first byte, by the directory at its end, as a tar archive,
  * and as the format that its first bytes suggest. */
 static bool
@@ -141,8 +158,7 @@ scan_file(struct scanner *s, bool sure, const char **format)
         return false;
     bool primary = b.npy || b.pickle || sure;
     bool zip = b.zip || ends;
-    *format = b.container ? b.container->name : b.zip ? "ZIP" : b.npy ? "NPY" : b.pickle && !b.tar ? "pickle" : b.tar ? "tar"
-        : ends ? "ZIP" : NULL;
+    *format = format_of(&b, ends);
     return (!b.container || pickles_account(s, b.container, &accounted))
         && scan_bytes(s, &b, primary && !b.container && !b.zip)
         && (!b.tar || pickles_tar(s))

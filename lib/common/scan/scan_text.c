@@ -8,7 +8,7 @@ static void
 add_char(struct str *out, uint32_t c)
 {
     char utf8[4];
-    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    size_t n = 1u + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
     if (n == 1)
         utf8[0] = (char)c;
     for (size_t i = n; n > 1 && i-- > 0; c >>= 6)
@@ -38,7 +38,9 @@ add_raw(struct str *out, const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < n && out->len <= NAME_CUT; i++) {
         uint32_t c = p[i];
-        size_t digits = i + 1 < n && p[i] == '\\' ? (p[i + 1] == 'u' ? 4 : p[i + 1] == 'U' ? 8 : 0) : 0;
+        size_t digits = 0;
+        if (i + 1 < n && p[i] == '\\')
+            digits = p[i + 1] == 'u' ? 4 : p[i + 1] == 'U' ? 8 : 0;
         if (digits != 0 && hex(&c, p + i + 2, n - i - 2, digits) && c < 0x110000) {
             i += 1 + digits;
         } else if (p[i] == '\\' && i + 1 < n) {

@@ -159,7 +159,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s", q->open);
     else
         snprintf(buf, SCHEME_DETAIL, "%.3g-bit, %" PRIu64 " codebook%s of %" PRIu64 ", vectors of %" PRIu64 "x%" PRIu64,
-            (double)q->books * code_bits(q) / (double)q->og / (double)q->ig, q->books, q->books == 1 ? "" : "s",
+            (double)q->books * code_bits(q) / (double)q->og / (double)q->ig, q->books, str_plural(q->books),
             q->entries, q->og, q->ig);
 }
 

@@ -213,9 +213,9 @@ gemm_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 static bool
 width_is(uint64_t in, uint64_t group, uint64_t words)
 {
-    uint64_t multiple = group >= 128 ? 1 : group == 64 ? 2 : group == 32 ? 4 : 0;
-    if (multiple == 0 || in % group != 0)
+    if ((group < 128 && group != 64 && group != 32) || in % group != 0)
         return false;
+    uint64_t multiple = group < 128 ? 128 / group : 1;
     uint64_t base = num_ceil_div(in / group, 8);
     return num_ceil_div(base, multiple) * multiple == words;
 }

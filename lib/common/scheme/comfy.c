@@ -226,15 +226,33 @@ static const struct comfy_format formats[FORMATS] = {
 
 /* --- companions */
 
+/* Returns the first dimension of a shape that is not a GRID. */
+static uint64_t
+first_dim(const struct comfy_checked *w, unsigned shape, uint64_t block)
+{
+    uint64_t n = 0;
+    switch (shape) {
+    case COLS:
+        return w->cols;
+    case SIXTEEN:
+        return 16;
+    case GROUPS_T:
+        return w->cols / block;
+    case BLOCKS:
+        num_mul(&n, w->rows, w->cols);
+        return num_ceil_div(n, block);
+    default:
+        return w->rows;
+    }
+}
+
 /* Computes the dimensions of a shape, without experts, and returns their number. A GRID whose size overflows matches
  * nothing. */
 static uint32_t
 expected_dims(const struct comfy_checked *w, unsigned shape, uint64_t dim[2])
 {
-    uint64_t block = w->block ? w->block : 1, n = 0;
-    num_mul(&n, w->rows, w->cols);
-    dim[0] = shape == COLS ? w->cols : shape == SIXTEEN ? 16 : shape == GROUPS_T ? w->cols / block
-        : shape == BLOCKS ? num_ceil_div(n, block) : w->rows;
+    uint64_t block = w->block ? w->block : 1;
+    dim[0] = first_dim(w, shape, block);
     dim[1] = shape == GROUPS ? w->cols / block : shape == GROUPS_T ? w->rows : 1;
     if (shape == GRID && !swizzle_grid(dim, w->rows, w->cols / block))
         dim[0] = dim[1] = UINT64_MAX;

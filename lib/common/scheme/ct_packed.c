@@ -314,9 +314,12 @@ fit_shape(struct table_match *f, struct weight *w, struct ct *ct, const uint64_t
     if (result == BLOCKS_WRONG)
         return table_wrong(scale, f->codes, err, "one scale, one per row, or groups or blocks that cover %" PRIu64 " columns",
             in);
-    ct->open = several ? "bits not given by config.json (--config)"
-        : result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
-        : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+    if (several)
+        ct->open = "bits not given by config.json (--config)";
+    else if (result == BLOCKS_OPEN)
+        ct->open = "blocks not given by config.json (--config)";
+    else
+        ct->open = scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
     return check_g_idx(f, ct, in, err) && read_g_idx(f, w, ct, err) && check_groups(ct, w, err);
 }
 

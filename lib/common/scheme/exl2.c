@@ -229,7 +229,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
         snprintf(buf, SCHEME_DETAIL, "%s", q->open);
     else
         snprintf(buf, SCHEME_DETAIL, "%.3g-bit, %" PRIu64 " group%s", (double)words * 32 / (double)num_max(q->in, 1),
-            groups, groups == 1 ? "" : "s");
+            groups, str_plural(groups));
 }
 
 #define OTHER_PARTS COMPANION(".q_scale_max", IS(F16), REQUIRED, SCALE, .part = MOST), \

@@ -120,7 +120,9 @@ static float
 e5m3_value(unsigned code)
 {
     unsigned e = code >> 3, m = code & 7;
-    return code == 0xff ? NAN : ldexpf((float)(e != 0 ? 8 + m : m), (int)(e != 0 ? e : 1) - 18);
+    if (code == 0xff)
+        return NAN;
+    return e != 0 ? ldexpf((float)(8 + m), (int)e - 18) : ldexpf((float)m, 1 - 18);
 }
 
 /* Computes the scales of an expert. */

@@ -41,8 +41,11 @@ find_type(const struct claims *c, const struct tensor *codes, enum fp6_type *typ
     if (!quark_weight(c, codes, &weight, err))
         return false;
     const char *dtype = quark_text(weight, "dtype");
-    *type = !dtype ? TYPE_OPEN : strcmp(dtype, "fp6_e2m3") == 0 ? TYPE_E2M3 : strcmp(dtype, "fp6_e3m2") == 0 ? TYPE_E3M2
-        : TYPE_OPEN;
+    *type = TYPE_OPEN;
+    if (dtype && strcmp(dtype, "fp6_e2m3") == 0)
+        *type = TYPE_E2M3;
+    if (dtype && strcmp(dtype, "fp6_e3m2") == 0)
+        *type = TYPE_E3M2;
     return true;
 }
 

@@ -142,10 +142,10 @@ find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool vie
     const struct tensor *codes = f->codes;
     uint32_t unit = q->planes.unit, planes = q->planes.count;
     uint64_t row, height = dim_rows(codes);
-    if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8
-        || (!viewed && codes->dtype != (unit == 1 ? DTYPE_U8 : DTYPE_I32)))
+    const enum dtype type = unit == 1 ? DTYPE_U8 : DTYPE_I32;
+    if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8 || (!viewed && codes->dtype != type))
         return table_wrong(codes, codes, err, "a matrix of %s for HQQ codes of %" PRIu32 " bits",
-            viewed ? "any type" : unit == 1 ? "U8" : "I32", q->planes.bits);
+            viewed ? "any type" : dtype_name(type), q->planes.bits);
     if (!dtype_row_bytes(&row, codes->dtype, dim_cols(codes)) || row % unit != 0)
         return table_wrong(codes, codes, err, "rows of whole HQQ units");
     q->cols = row / unit;

@@ -51,8 +51,12 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return false;
     if (result == BLOCKS_WRONG)
         return table_wrong(scale, codes, err, "groups that cover the columns");
-    own->open = result == BLOCKS_OPEN ? "groups not given by config.json (--config)"
-        : scale->dtype == DTYPE_F64 ? "with scales of F64" : table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
+    if (result == BLOCKS_OPEN)
+        own->open = "groups not given by config.json (--config)";
+    else if (scale->dtype == DTYPE_F64)
+        own->open = "with scales of F64";
+    else
+        own->open = table_found(f, ROLE_ZERO_POINT) ? "with zero points" : NULL;
     w->own = own;
     w->vague = own->open != NULL;
     return claims_shape(f->claims, w, rank - 2, dim, 2, err) && smooth_check(w->part[SMOOTH], codes, dim[1], err);

@@ -382,9 +382,12 @@ grid(const struct weight *w, struct weight_grid *g)
     const struct mlx *m = w->own;
     if (m->open != 0)
         return;
-    *g = (struct weight_grid){ .codes = !m->kind ? GRID_AFFINE : m->bits == 4 ? GRID_E2M1 : GRID_FP8, .bits = m->bits,
-        .group = m->group, .scale = m->kind ? m->kind->scale : w->part[SCALES]->dtype, .exact = m->kind != NULL && !w->part[GLOBAL],
-        .second = w->part[GLOBAL], .over = GLOBAL_OVER };
+    *g = (struct weight_grid){ .codes = GRID_AFFINE, .bits = m->bits, .group = m->group, .scale = w->part[SCALES]->dtype,
+        .exact = m->kind != NULL && !w->part[GLOBAL], .second = w->part[GLOBAL], .over = GLOBAL_OVER };
+    if (m->kind) {
+        g->codes = m->bits == 4 ? GRID_E2M1 : GRID_FP8;
+        g->scale = m->kind->scale;
+    }
 }
 
 #define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \

@@ -268,8 +268,9 @@ static void
 describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct quark_int4 *own = w->own;
-    int n = own->open ? 0 : snprintf(buf, SCHEME_DETAIL, "%s, %s, ", own->is_signed ? "int4" : "uint4",
-        own->reordered ? "reorder" : "order");
+    int n = 0;
+    if (!own->open)
+        n = snprintf(buf, SCHEME_DETAIL, "%s, %s, ", own->is_signed ? "int4" : "uint4", own->reordered ? "reorder" : "order");
     blocks_describe(&own->blocks, own->open, buf, n);
 }
 

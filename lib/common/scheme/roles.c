@@ -251,7 +251,8 @@ is_decoded(const struct weight *w, enum keeps keeps, const struct roles_left_out
 static bool
 check_weight(const struct roles *r, const struct weight *w, struct err *err)
 {
-    char shown[STR_SHOWN], detail[SCHEME_DETAIL];
+    char shown[STR_SHOWN], detail[SCHEME_DETAIL], within[SCHEME_DETAIL + 4] = "";
+    const char *ask = w->scheme->ask;
     if (!check_signs(w, err))
         return false;
     if (w->doubt && !r->rotated)
@@ -259,10 +260,11 @@ check_weight(const struct roles *r, const struct weight *w, struct err *err)
     if (w->scheme->decode && !w->vague)
         return true;
     w->scheme->describe(w, detail);
-    return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s%s%s cannot be decoded%s%s",
-        str_shown(shown, w->name, w->name_len), w->scheme->name, *detail ? " (" : "", detail, *detail ? ")" : "",
-        w->scheme->ask ? "; " : " yet; use the unquantized model or another quantization of it",
-        w->scheme->ask ? w->scheme->ask : "");
+    if (*detail)
+        snprintf(within, sizeof within, " (%s)", detail);
+    return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s cannot be decoded%s%s",
+        str_shown(shown, w->name, w->name_len), w->scheme->name, within,
+        ask ? "; " : " yet; use the unquantized model or another quantization of it", ask ? ask : "");
 }
 
 /* Returns true if a weight has this scheme, which then says more than a word. */

@@ -522,15 +522,23 @@ float_of_code(const struct sdnq_type *type, unsigned code)
     return type->is_signed && code >> size & 1 && v != 0 ? -v : v;
 }
 
+/* Returns the value of a code of any type. */
+static float
+value_of_code(const struct sdnq_type *type, enum dtype codes, unsigned code)
+{
+    if (type->exponent != 0)
+        return float_of_code(type, code);
+    if (dtype_is_float8(codes))
+        return float8_to_float(codes, (uint8_t)code);
+    return type->packed ? (float)code - (float)(1U << (type->bits - 1)) : (float)(int8_t)code;
+}
+
 /* Computes the values of all codes, in T. */
 static void
 fill_map(float map[256], const struct sdnq_type *type, enum dtype codes, enum dtype in)
 {
-    unsigned half = 1U << (type->bits - 1);
     for (unsigned c = 0; c < 256; c++) {
-        map[c] = type->exponent != 0 ? float_of_code(type, c)
-            : dtype_is_float8(codes) ? float8_to_float(codes, (uint8_t)c)
-            : type->packed ? (float)c - (float)half : (float)(int8_t)c;
+        map[c] = value_of_code(type, codes, c);
         if (in == DTYPE_F16)
             map[c] = half_to_float(half_of_float(map[c]));
     }

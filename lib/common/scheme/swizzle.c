@@ -24,7 +24,9 @@ swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t bloc
     uint64_t rows = shape_dim(scale, rank - 2), cols = shape_dim(scale, rank - 1);
     bool plain = rows == shape_dim(codes, rank - 2) && cols == blocks;
     bool tiled = swizzle_grid(grid, shape_dim(codes, rank - 2), blocks) && rows == grid[0] && cols == grid[1];
-    return plain && tiled ? GRID_EITHER : plain ? GRID_PLAIN : tiled ? GRID_SWIZZLED : GRID_NONE;
+    if (plain)
+        return tiled ? GRID_EITHER : GRID_PLAIN;
+    return tiled ? GRID_SWIZZLED : GRID_NONE;
 }
 
 /* Returns the kind for codes as they are stored: NVFP4 has 8 bytes per scale, MXFP8 32. */

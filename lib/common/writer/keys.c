@@ -294,11 +294,17 @@ bool
 keys_refused(const char *key, size_t n, const char **why)
 {
     static const char *const split[] = { "split.no", "split.count", "split.tensors.count" };
-    *why = n == 0 ? "empty key"
-        : n > META_KEY_MAX ? "a key may have at most 65535 bytes"
-        : memchr(key, '\0', n) ? "key contains a NUL byte"
-        : !str_is_utf8(key, n) ? "key is not valid UTF-8"
-        : n >= 5 && memcmp(key, "GGUF.", 5) == 0 ? "GGUF.* keys describe the file header, which is generated" : NULL;
+    *why = NULL;
+    if (n == 0)
+        *why = "empty key";
+    else if (n > META_KEY_MAX)
+        *why = "a key may have at most 65535 bytes";
+    else if (memchr(key, '\0', n))
+        *why = "key contains a NUL byte";
+    else if (!str_is_utf8(key, n))
+        *why = "key is not valid UTF-8";
+    else if (n >= 5 && memcmp(key, "GGUF.", 5) == 0)
+        *why = "GGUF.* keys describe the file header, which is generated";
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)
         if (is(key, n, split[i]))
             *why = "split keys are generated";

@@ -48,8 +48,10 @@ type_of(const struct keys_seen *s, bool array)
     bool number = s->real || s->integer;
     if (s->other || s->string + s->boolean + number != 1)
         return NULL;
-    if (!number)
-        return s->string ? array ? "[str]" : "str" : array ? "[bool]" : "bool";
+    if (s->string)
+        return array ? "[str]" : "str";
+    if (s->boolean)
+        return array ? "[bool]" : "bool";
     if (s->real)
         return array ? "[f32]" : "f32";
     if (array && !s->over_i32)

@@ -248,18 +248,22 @@ add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct
     layout_make(&layout, r.size, r.stride, r.rank);
     bool held = !r.form && r.type->dtype != DTYPE_UNKNOWN && unpair(&r, &layout);
     shape_pack(packed, r.size, r.rank);
-    const struct tensor tensor = {
+    struct tensor tensor = {
         .name = c->names.p + t->name_at,
         .name_len = t->name_len,
-        .dtype = held ? r.type->dtype : DTYPE_UNKNOWN,
-        .type_name = held ? NULL : r.form ? r.form : r.type->name,
+        .dtype = DTYPE_UNKNOWN,
         .big_endian = big_endian && r.type && r.type->word > 1,
         .sign = r.sign,
-        .layout = held && !layout_is_plain(&layout) ? &layout : NULL,
         .shape = { .rank = r.rank, .packed = packed },
         .extent = { .file = file, .at = r.storage ? r.storage->at + begin_of(&r) : 0,
             .nbytes = r.nbytes },
     };
+    if (held) {
+        tensor.dtype = r.type->dtype;
+        tensor.layout = layout_is_plain(&layout) ? NULL : &layout;
+    } else {
+        tensor.type_name = r.form ? r.form : r.type->name;
+    }
     return catalog_add(catalog, &tensor, err);
 }
 

@@ -270,19 +270,30 @@ below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
     return true;
 }
 
+/* Writes `before` and the name of a tensor; nothing if it has none. */
+static const char *
+named_after(char out[STR_SHOWN + 16], const char *before, const struct checkpoint *c, const struct checkpoint_tensor *t)
+{
+    char name[STR_SHOWN];
+    out[0] = '\0';
+    if (t->name_len != 0)
+        snprintf(out, STR_SHOWN + 16, "%s%s", before, str_shown(name, c->names.p + t->name_at, t->name_len));
+    return out;
+}
+
 /* Fails for a tensor of an object, an object of a tensor or a class, naming the class, or the first opaque one. */
 static bool
 refuse_object(const struct checkpoint *c, const struct checkpoint_tensor *t, struct err *err)
 {
-    char shown[STR_SHOWN], path[STR_SHOWN];
+    char shown[STR_SHOWN], path[STR_SHOWN + 16];
     bool bare = t->value->kind == PICKLE_GLOBAL;
     const struct pickle_name *name = bare ? t->value->of.name : t->value->of.item[0]->of.name;
     if (!pickle_role_is_opaque(name->facts.role) && c->pickle->opaque)
         name = c->pickle->opaque;
-    return err_set(err, ERR_UNSAFE, ERR_NO_OFFSET, "references %s, which torch.load(weights_only=True) would reject%s%s%s; choose "
+    return err_set(err, ERR_UNSAFE, ERR_NO_OFFSET, "references %s, which torch.load(weights_only=True) would reject%s%s; choose "
         "other tensors with --root, or run 'amn-inspect --scan FILE' to list all references",
-        str_shown(shown, name->text, strlen(name->text)), bare ? "" : ", for an object that holds tensors", t->name_len != 0 ? ", at " : "",
-        t->name_len != 0 ? str_shown(path, c->names.p + t->name_at, t->name_len) : "");
+        str_shown(shown, name->text, strlen(name->text)), bare ? "" : ", for an object that holds tensors",
+        named_after(path, ", at ", c, t));
 }
 
 static bool
@@ -294,12 +305,11 @@ check_named(const struct checkpoint *c, const struct checkpoint_tensor *t, struc
         [UNNAMED_LONG] = "is stored under keys of more than 65535 bytes",
         [UNNAMED_SET] = "is in a set",
     };
-    char shown[STR_SHOWN];
+    char shown[STR_SHOWN + 16];
     if (t->unnamed == UNNAMED_OBJECT)
         return refuse_object(c, t, err);
     return t->unnamed == NAMED || err_set(err, t->unnamed == UNNAMED_LONG ? ERR_LIMIT : ERR_UNSUPPORTED, ERR_NO_OFFSET,
-        "a tensor %s%s%s, and so has no name", why[t->unnamed], t->name_len != 0 ? ", below " : "",
-        t->name_len != 0 ? str_shown(shown, c->names.p + t->name_at, t->name_len) : "");
+        "a tensor %s%s, and so has no name", why[t->unnamed], named_after(shown, ", below ", c, t));
 }
 
 static const char *

@@ -588,9 +588,9 @@ op_build(struct pickle_machine *m)
         m->nstack--;
         return true;
     }
+    const char *what = state->kind == PICKLE_TUPLE ? "a tuple" : state->kind == PICKLE_DICT ? "a dictionary" : "neither";
     return fail(m, ERR_MALFORMED, "gives %s the state %s, expected a tensor or an OrderedDict, and a tuple or a dictionary",
-        of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of),
-        state->kind == PICKLE_TUPLE ? "a tuple" : state->kind == PICKLE_DICT ? "a dictionary" : "neither");
+        of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of), what);
 }
 
 static bool

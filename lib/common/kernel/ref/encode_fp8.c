@@ -17,7 +17,9 @@ scaled(float x, const struct encode_fp8 *how)
 static float
 clamp(float v, float max)
 {
-    return v > max ? max : v < -max ? -max : v != v ? float_of_bits(0x7FC00000u) : v;
+    if (v != v)
+        return float_of_bits(0x7FC00000u);
+    return v > max ? max : v < -max ? -max : v;
 }
 
 void

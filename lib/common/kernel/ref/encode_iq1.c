@@ -296,13 +296,14 @@ encode_iq1_by(const struct iq1_how *how, enum dtype dtype, uint8_t *restrict y, 
     size_t cols, const float *restrict importance)
 {
     const bool small = dtype == DTYPE_IQ1_M;
+    const int run = small ? IQ1_M_RUN : IQ_RUN;
+    const float least = small ? 1e-7f : 1e-12f;
     size_t nbytes = small ? IQ1_M_BYTES : IQ1_S_BYTES;
     struct iq1_block b;
 
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c += QK_K, x += QK_K, y += nbytes) {
-            if (!block_make(how, &b, small ? IQ1_M_RUN : IQ_RUN, small ? 1e-7f : 1e-12f, x,
-                    importance == NULL ? NULL : importance + c))
+            if (!block_make(how, &b, run, least, x, importance == NULL ? NULL : importance + c))
                 return false;
             if (small)
                 iq1_m_store(y, &b);

@@ -51,7 +51,16 @@ spread7(uint64_t w)
 static inline uint64_t
 spread(uint64_t w, const unsigned bits)
 {
-    return bits == 3 ? spread3(w) : bits == 5 ? spread5(w) : bits == 6 ? spread6(w) : spread7(w);
+    switch (bits) {
+    case 3:
+        return spread3(w);
+    case 5:
+        return spread5(w);
+    case 6:
+        return spread6(w);
+    default:
+        return spread7(w);
+    }
 }
 
 static inline void

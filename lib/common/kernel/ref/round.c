@@ -23,6 +23,8 @@ round_f16(uint16_t *restrict y, const float *restrict x, size_t n)
 void
 round_int8(int8_t *restrict y, const float *restrict x, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        y[i] = (int8_t)(isnan(x[i]) ? 0 : x[i] > 127 ? 127 : x[i] < -127 ? -127 : rintf(x[i]));
+    for (size_t i = 0; i < n; i++) {
+        float v = isnan(x[i]) ? 0 : rintf(x[i]);
+        y[i] = (int8_t)(v > 127 ? 127 : v < -127 ? -127 : v);
+    }
 }

@@ -29,15 +29,31 @@ gather_lanes(const uint8_t *x, size_t step)
 static ALWAYS_INLINE __m256i
 unpack_low(__m256i a, __m256i b, const size_t unit)
 {
-    return unit == 1 ? _mm256_unpacklo_epi8(a, b) : unit == 2 ? _mm256_unpacklo_epi16(a, b)
-        : unit == 4 ? _mm256_unpacklo_epi32(a, b) : _mm256_unpacklo_epi64(a, b);
+    switch (unit) {
+    case 1:
+        return _mm256_unpacklo_epi8(a, b);
+    case 2:
+        return _mm256_unpacklo_epi16(a, b);
+    case 4:
+        return _mm256_unpacklo_epi32(a, b);
+    default:
+        return _mm256_unpacklo_epi64(a, b);
+    }
 }
 
 static ALWAYS_INLINE __m256i
 unpack_high(__m256i a, __m256i b, const size_t unit)
 {
-    return unit == 1 ? _mm256_unpackhi_epi8(a, b) : unit == 2 ? _mm256_unpackhi_epi16(a, b)
-        : unit == 4 ? _mm256_unpackhi_epi32(a, b) : _mm256_unpackhi_epi64(a, b);
+    switch (unit) {
+    case 1:
+        return _mm256_unpackhi_epi8(a, b);
+    case 2:
+        return _mm256_unpackhi_epi16(a, b);
+    case 4:
+        return _mm256_unpackhi_epi32(a, b);
+    default:
+        return _mm256_unpackhi_epi64(a, b);
+    }
 }
 
 static ALWAYS_INLINE void
