@@ -44,7 +44,7 @@ struct reading {
     const struct pipeline *p;
     struct panels *panels;
     struct workspace *b;
-    const struct kernels *kernels;      /* those of the job, or of a hint */
+    const struct kernels *kernels;      /* of the job, or of a hint */
     enum reading_what what;
     bool nonfinite;                     /* NaN and infinity are no errors */
     bool measures;                      /* the elements are bytes of the output: their change counts. Only within block.c */
