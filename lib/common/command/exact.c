@@ -249,7 +249,7 @@ set_view(const struct exact_attempt *a, struct exact_row *row, struct chosen *c,
     c->decode = a->trial.decode;
 }
 
-/* Returns true if a number of this type may have to be that of the level first, which only the solver does. */
+/* Returns true if a number may have to be rounded to the level before it is rounded to this type, which only the solver does. */
 static bool
 is_rounded_twice(enum exact_level level, enum dtype type)
 {
@@ -284,7 +284,7 @@ take(struct exact_attempt *a, struct exact_row *row)
     c->why = NULL;
 }
 
-/* Returns the number of blocks of an encoding, which is that of its scales; 0: it has none. */
+/* Returns the number of blocks of an encoding, which has as many scales; 0: it has no blocks. */
 static uint64_t
 count_blocks(const struct encoding *e)
 {

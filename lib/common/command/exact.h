@@ -8,7 +8,7 @@
 #include "command/command.h"
 #include "pipeline/pipeline.h"
 
-/* Finds the schemes of --scheme NAME,NAME..., or those of GGUF, and checks or sets the output format. ERR_USAGE. */
+/* Finds the schemes of --scheme NAME,NAME..., or the schemes of GGUF, and checks or sets the output format. ERR_USAGE. */
 bool exact_settle(struct command *cmd, struct err *err);
 
 /* Surveys all weights, sets the encoding of each, and expands the choice. Fails with ERR_INEXACT, or ERR_MALFORMED for NaN and
