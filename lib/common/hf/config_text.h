@@ -18,7 +18,7 @@ bool hf_config_apply(struct catalog *catalog, const struct hf_config_changes *ch
 
 /* Appends the text of a config. With `plain` or `quantization`, drops the members quantization_config, quantization and
  * compression_config at the top level and in nested objects (text_config, language_config ...) at any depth, then inserts
- * those of `quantization`, which may be NULL, as the first members. All other bytes are copied unchanged. Fails with
+ * the members of `quantization`, which may be NULL, as the first ones. All other bytes are copied unchanged. Fails with
  * ERR_MALFORMED if the text must be changed but is not a single JSON object. */
 bool hf_config_text(struct str *out, const struct catalog_config *config, bool plain,
     const struct hf_quantization *quantization, struct err *err);

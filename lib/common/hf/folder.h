@@ -73,7 +73,7 @@ bool hf_folder_is_tokenizer(const char *name);
 bool hf_folder_init(struct hf_folder *folder, const struct catalog *catalog);
 
 /* Reads the files of a model directory, for a catalog with a config.json; each file becomes an input of the model. The tokenizer
- * files are those of the directory `tokenizer` if it is not NULL. A missing file is not an error, an unreadable one is. Call
+ * files come from the directory `tokenizer` if it is not NULL. A missing file is not an error, an unreadable one is. Call
  * hf_folder_close() even after a failure. */
 bool hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokenizer, struct err *err);
 void hf_folder_close(struct hf_folder *folder);

@@ -141,7 +141,7 @@ add_other(struct collected *c, const struct chosen *chosen, struct err *err)
 
 /* --- all tensors */
 
-/* Moves the largest group to the front; on a tie, that of `named`, else the first. */
+/* Moves the largest group to the front; on a tie, the group of `named`, else the first. */
 static void
 order(struct hf_modules *m, const struct encoder *named)
 {

@@ -15,7 +15,7 @@ struct hf_quantization {
     const char *experts;        /* value of "expert_dtype", or NULL; static. "fp8" only replaces the value of a model that has it */
 };
 
-/* Describes the scheme of most quantized weights, or, on a tie, that of `named`. Warns in the catalog about each weight that
+/* Describes the scheme of most quantized weights, or, on a tie, `named`. Warns in the catalog about each weight that
  * a loader cannot read; the config.json of the catalog identifies the model. Fails only with ERR_MEMORY. */
 bool hf_quantization_make(struct hf_quantization *config, const struct choice *choice, const struct encoder *named,
     struct catalog *catalog, struct err *err);

@@ -348,7 +348,7 @@ static const struct gap_rule {
     uint32_t group;                     /* with more elements per group than this; 0: any */
     const char *why;
 } gaps[] = {
-    /* Fp8Dequantize derives the block size by dividing the weight's rows by those of the scales. */
+    /* Fp8Dequantize divides the weight's rows by the scale's rows to find the block size. */
     { &fp8, "deepseek-fp4", HF_GAP_REFUSED, .others = true, .why = "loaders of DeepSeek's FP4 read only experts in it" },
     { &fp8, NULL, HF_GAP_DIFFERS, .ragged = true, .why = "dimensions are not multiples of 128; transformers 5 dequantizes such "
         "weights incorrectly, as it does without a GPU" },

@@ -9,7 +9,7 @@ struct hf_loader {
     /* Appends one JSON object, the config of a model whose first group belongs to this loader. */
     void (*config)(struct str *out, const struct hf_modules *m);
     const char *alias;              /* second member of config.json with the same value, or NULL */
-    bool mixes;                     /* one config can describe several encoders; otherwise only those with equal `word` */
+    bool mixes;                     /* one config can describe several encoders; otherwise only encoders with equal `word` */
     bool embeddings;                /* reads quantized embeddings */
     bool groups;                    /* the config declares group sizes and zero points */
     bool orders;                    /* and the order of columns in groups */
@@ -17,8 +17,8 @@ struct hf_loader {
     const char *(*experts)(const struct hf_modules *m);
 };
 
-/* Quantized weights P.experts.N that transformers cannot read because it merges the experts of a layer: none, all, or those
- * with zero points. */
+/* Quantized weights P.experts.N that transformers cannot read because it merges the experts of a layer: none, all, or only
+ * weights with zero points. */
 enum hf_apart { HF_JOINED, HF_APART, HF_APART_ASYMMETRIC };
 
 /* An encoder. */
