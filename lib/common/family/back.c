@@ -247,7 +247,7 @@ put_module(struct push *json, uint64_t number, const char *path, const char *typ
     push_end(json);
 }
 
-/* Describes how sentence-transformers makes one vector of those of all tokens: the mean, the first or the last. */
+/* Describes how sentence-transformers makes one vector from the vectors of all tokens: their mean, the first or the last. */
 static bool
 write_pooling(struct back_model *back, struct err *err)
 {

@@ -9,7 +9,7 @@
 #include "plan/choice.h"
 
 struct back_options {
-    const struct hf_model_options *how; /* family, pre, no_tokenizer, dequantize and others; borrowed */
+    const struct hf_model_options *how; /* family, pre, no_tokenizer, dequantize and more; borrowed */
     bool cast;                  /* all tensors get the type `to` */
     enum dtype to;
 };

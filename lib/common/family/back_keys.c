@@ -123,7 +123,7 @@ set_missing(json_t *keys, const struct model_family *family, const char *name, j
     return ok || err_memory(err, strlen(name));
 }
 
-/* Sets *value to that of a row; of `each`, a list over the blocks. */
+/* Sets *value to the value of a row; for `each`, to a list with a value per block. */
 static bool
 fallback_value(json_t **value, const struct family_member *row, struct scope *scope, struct err *err)
 {

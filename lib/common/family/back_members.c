@@ -32,7 +32,7 @@ key_value(const json_t *keys, const struct model_family *family, const char *nam
 }
 
 /* Sets *value to a new reference to the value of a key that is one number for the model. A list has one number for each layer;
- * layers without the part have 0. Fails if the others differ. */
+ * layers without the part have 0. Fails if the remaining numbers differ. */
 static bool
 one_value(json_t **value, json_t *stored, const char *name, struct err *err)
 {
@@ -81,7 +81,7 @@ copy_keys(struct scope *scope, struct err *err)
 
 /* --- `back` and `const` rows */
 
-/* Returns the full path of a member: that of rope.X is rope_parameters.X. Returns NULL if it does not fit. */
+/* Returns the full path of a member: rope.X is rope_parameters.X. Returns NULL if it does not fit. */
 static const char *
 path_of(char path[512], const char *name)
 {

@@ -39,7 +39,7 @@ struct back_work {
     size_t nout, room;
     uint64_t main;
     uint64_t ntowers[5];        /* tensors left out, by prefix */
-    struct rows_unknown unknown, incomplete;   /* tensors without a row; and those whose row lacks others */
+    struct rows_unknown unknown, incomplete;   /* tensors without a row; tensors whose row lacks more of them */
     bool kept;                  /* blocks come back as codes and scales */
     json_t *keys;               /* of the GGUF file; borrowed, or NULL */
 };

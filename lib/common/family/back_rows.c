@@ -228,7 +228,7 @@ is_generated(const struct back_work *w, const struct tensor *t)
     return false;
 }
 
-/* Notes a tensor that does not become a source. `row`: one matches, but lacks others of its tensors. */
+/* Notes a tensor that does not become a source. `row`: a row matches, but more of its tensors are missing. */
 static bool
 unknown(struct back_work *w, const struct family_source *t, bool row, struct err *err)
 {
@@ -248,8 +248,8 @@ contains(const struct back_set *set, const struct family_source *t)
     return found;
 }
 
-/* Makes the sources of the first row whose tensors all exist, of rows for kept blocks or of the others. Sets *done, and *any if
- * a row has the name. */
+/* Makes the sources of the first row whose tensors all exist. `kept`: only rows for kept blocks count, else all but these. Sets
+ * *done, and *any if a row has the name. */
 static bool
 apply_rows(bool *done, bool *any, struct back_work *w, const struct family_source *t, bool kept, struct err *err)
 {

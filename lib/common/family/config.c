@@ -105,7 +105,7 @@ family_config_open(struct family_config *c, const struct hf_text *text, struct m
 
 /* --- members used for keys */
 
-/* Merges the members of an object over the others. */
+/* Merges the members of an object into `members`, over members of the same name. */
 static bool
 merge(json_t *members, const json_t *of, const char *name, struct err *err)
 {

@@ -11,13 +11,13 @@
 
 /* A zeroed struct holds none. */
 struct family_config {
-    struct model_family *family;        /* owned; NULL: config.json declares no class, as that of diffusers */
+    struct model_family *family;        /* owned; NULL: config.json declares no class, as in diffusers */
     json_t *members;                    /* config.json with text_config, then with defaults; owned */
     json_t *rope_all;                   /* rope_parameters after normalization; owned */
     json_t *tokenizer_config, *generation_config, *file;        /* owned; or NULL */
     char *class;                        /* of architectures[0]; owned, because members of text_config replace it */
-    char *default_class;                /* `class` in `default` rows: that of model_type; owned, or NULL */
-    struct model_family *default_family;        /* family of that class if it is another one; owned, or NULL */
+    char *default_class;                /* `class` in `default` rows: the class of model_type; owned, or NULL */
+    struct model_family *default_family;        /* family of default_class if it differs from `family`; owned, or NULL */
     bool unknown_type;                  /* model_type belongs to no known class */
     bool refused;                       /* the class of transformers refuses the file, so that no default applies */
     uint64_t hidden_size, layers, heads, vocab_size;    /* required members */

@@ -173,7 +173,7 @@ call(json_t **value, const struct expr *e, const struct expr_node *node, struct 
     return ok;
 }
 
-/* Evaluates an operation whose first operand decides about the others. */
+/* Evaluates an operation whose first operand decides which of the rest is evaluated. */
 static bool
 choose(json_t **value, const struct expr *e, const struct expr_node *node, struct scope *scope, uint64_t b, struct err *err)
 {

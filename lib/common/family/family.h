@@ -92,7 +92,7 @@ struct family_ignore {
 
 /* older: a GGUF or HF name that only an older or another layout has, for messages. */
 struct family_older {
-    const char *text;           /* like that of a family_pattern */
+    const char *text;           /* as in a family_pattern */
     const char *layout;
 };
 
@@ -214,7 +214,7 @@ bool family_lacking(struct str *out, size_t *n, const struct expr *e, struct sco
 typedef bool family_see(void *of, const struct expr *e, struct err *err);
 bool family_each_expr(const struct model_family *family, family_see *see, void *of, struct err *err);
 
-/* Returns true if one of them, except those of `refuse` and `warn`, uses a name, or a member of it. */
+/* Returns true if an expression uses a name, or a member of it; expressions of `refuse` and `warn` do not count. */
 bool family_uses(const struct model_family *family, const char *word);
 
 /* Appends the members of config.json that verbs need, and no row recovers on the way back, sorted. */

@@ -218,8 +218,8 @@ count_rows(struct family_config *c, const struct hf_folder *folder, struct err *
     return true;
 }
 
-/* --- tokenizer_config.json: only the members that the family uses. Others contain integers beyond 64 bits, which jansson
- * refuses */
+/* --- tokenizer_config.json: only the members that the family uses. Some of the rest are integers beyond 64 bits, which
+ * jansson refuses */
 
 struct file_members {
     struct family_config *c;

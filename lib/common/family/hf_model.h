@@ -14,7 +14,7 @@ struct hf_model_options {
     bool no_tokenizer;          /* write no tokenizer.* keys but tokenizer.ggml.model "none", with which llama.cpp loads the
                                  * file */
     const char *family;         /* path of a family file, instead of the built-in family of the class; or NULL; borrowed */
-    const char *tokenizer;      /* directory of the tokenizer files; NULL: that of the model; borrowed */
+    const char *tokenizer;      /* directory of the tokenizer files; NULL: the model's; borrowed */
     bool no_mtp, mtp_only;      /* without multi-token prediction, or nothing else */
     bool dequantize;            /* do not keep quantized blocks that GGUF has too */
     bool allow_missing, skip_unknown;       /* of outputs that a family needs; of tensors without a row */
@@ -34,12 +34,12 @@ struct hf_model {
 bool hf_model_open(struct hf_model *hf, struct model *model, const struct hf_model_options *how, struct err *err);
 void hf_model_clear(struct hf_model *hf);
 
-/* Puts the keys tokenizer.* of a family, those of its `key` rows among them. The options need only `size`, `pre_name` and
+/* Puts the keys tokenizer.* of a family, also from its `key` rows. The options need only `size`, `pre_name` and
  * `warnings`. */
 bool hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, struct family_config *c,
     struct vocabulary_options *options, uint64_t *tokens, struct err *err);
 
-/* Replaces the chosen tensors of the model by those of the GGUF file, which borrow from hf. `matrices` and `exact`: see
+/* Replaces the chosen tensors of the model by the tensors of the GGUF file, which borrow from hf. `matrices` and `exact`: see
  * family/rows.h. Fails with ERR_UNSUPPORTED if llama.cpp would not load the model. */
 bool hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice, enum dtype matrices, bool exact,
     struct err *err);

@@ -57,7 +57,7 @@ make_llama3(struct family_made *made, struct family_config *c, struct err *err)
     return true;
 }
 
-/* --- others */
+/* --- lists, and the table */
 
 static bool
 make_list(struct family_made *made, const struct family_config *c, const char *name, struct err *err)

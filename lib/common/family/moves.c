@@ -47,7 +47,7 @@ moves_is_open(const struct moves *m, uint32_t d)
     return m->open != MOVES_CLOSED && m->open >= at && m->open < at + m->width[d];
 }
 
-/* The dimensions of `s` that replace those of a dimension, collected from the innermost outwards. */
+/* Dimensions of `s` that will replace the `s` dimensions of one dimension, collected from the innermost outwards. */
 struct regroup {
     struct layout_dim dim[2 * LAYOUT_RANK];
     uint32_t n;
@@ -116,8 +116,8 @@ moves_view(struct moves *m, uint32_t d, const uint64_t *size, uint32_t n)
     return true;
 }
 
-/* Joins neighbours in a dimension that follow each other without a gap, and drops those of one element: what remains can be
- * divided at more places. */
+/* Joins neighbours in a dimension that follow each other without a gap, and drops dimensions of one element: the result
+ * can be divided at more places. */
 static void
 coalesce(struct moves *m, uint32_t d)
 {

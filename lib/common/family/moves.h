@@ -12,8 +12,8 @@ struct moves {
     struct strided s;
     uint32_t rank;
     uint8_t width[LAYOUT_RANK];         /* of each dimension: the number of consecutive dimensions of `s`, at least 1 */
-    uint32_t open, nopen;               /* on the way back: the dimensions of `s` whose size the whole source decides, of which
-                                         * this is only a part; MOVES_CLOSED: none */
+    uint32_t open, nopen;               /* on the way back, for a part of a source: the dimensions of `s` whose size the whole
+                                         * source decides; MOVES_CLOSED: none */
 };
 
 /* Starts with all elements of a tensor; rank is at most LAYOUT_RANK. */

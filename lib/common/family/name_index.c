@@ -119,7 +119,7 @@ add_places(struct name_index *index, const struct indexed_name *name, uint32_t n
     return true;
 }
 
-/* Adds a pattern whose key is complete, after the others with the same key. */
+/* Adds a pattern whose key is complete, after all patterns with the same key. */
 static bool
 link_name(struct name_index *index, struct indexed_name *name, struct err *err)
 {

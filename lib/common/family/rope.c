@@ -67,7 +67,7 @@ find_default(const struct model_family *family, const char *name)
     return NULL;
 }
 
-/* Sets the context length before scaling. The class of Phi-3 has a member for it, which replaces that of rope_scaling. */
+/* Sets the context length before scaling. The class of Phi-3 has a member for it, which replaces the one in rope_scaling. */
 static bool
 set_original(struct family_config *c, json_t *rope, struct err *err)
 {
@@ -94,7 +94,7 @@ set_flat(struct family_config *c, json_t *rope, struct err *err)
 }
 
 /* Reads a family whose class has rope_parameters for each layer type, which it declares by a default of that name.
- * rope_scaling is merged into those of the full layers, whose rope_type then overrides a "type" in it. */
+ * rope_scaling is merged into the parameters of the full layers, whose rope_type then overrides a "type" in it. */
 static bool
 set_nested(struct family_config *c, const struct family_member *m, struct err *err)
 {
@@ -190,7 +190,7 @@ has_all(const json_t *rope, const char *const names[])
     return true;
 }
 
-/* Checks that the members required by a RoPE type exist. The class sets the others. */
+/* Checks that the members required by a RoPE type exist. The class sets the optional ones. */
 static bool
 is_valid(const json_t *rope)
 {

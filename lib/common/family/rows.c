@@ -214,7 +214,7 @@ apply_rows(bool *any, struct rows_work *w, size_t place, const char *tag, bool s
     return *any || shared || tag || unknown(w, match.source, beyond, err);
 }
 
-/* Adds the outputs of a source: of the rows for its blocks, if it is kept as blocks and there are any, else of the others. */
+/* Adds the outputs of a source: from the rows for its blocks, if it is kept as blocks and there are any, else from plain rows. */
 static bool
 apply_all(struct rows_work *w, size_t place, bool shared, struct err *err)
 {

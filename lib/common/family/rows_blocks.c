@@ -46,7 +46,8 @@ add_scale(struct row_scales *scales, size_t at, size_t count, const struct tenso
     return true;
 }
 
-/* Collects a scale of all members: the second one of the weights, or that of their inputs. A single one may be a stack of experts. */
+/* Collects a scale of all members: the second scale of the weights, or the scale of their inputs. A single member may be a stack
+ * of experts. */
 static bool
 collect(struct row_scales *scales, const struct rows_work *w, const struct row_output *out, bool inputs, struct err *err)
 {

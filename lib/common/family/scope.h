@@ -6,7 +6,7 @@
 #include "family/family.h"
 
 /* The tensors that has(), dim(), rows(), count(), number(), value(), data() and ones() ask about: after renames on the way to
- * GGUF; those of the GGUF file on the way back. All are optional until set. */
+ * GGUF; as the GGUF file has them on the way back. All are optional until set. */
 struct scope_tensors {
     void *of;
     /* Returns the tensor, or NULL. */
@@ -20,7 +20,7 @@ struct scope_tensors {
 struct scope {
     const struct model_family *family;
     const char *class;          /* of architectures[0] */
-    json_t *config;             /* members: forward those of config.json with the defaults; back those recovered so far;
+    json_t *config;             /* members: forward, config.json with the defaults; back, what was recovered so far;
                                  * borrowed */
     json_t *keys;               /* back: values of GGUF keys by full name; NULL: forward; borrowed */
     json_t *rope, *rope_local, *rope_all;           /* objects, borrowed; or NULL */

@@ -34,8 +34,8 @@ read_algos(struct declared_algos *d, const struct catalog *catalog, struct err *
     return true;
 }
 
-/* Returns the algorithm of a module, path[0..n): that of the longest path in quantized_layers that contains it, else that of
- * the model; NULL if none is declared. */
+/* Returns the algorithm of a module, path[0..n): as the longest path in quantized_layers that contains it declares, else as the
+ * model does; NULL if neither does. */
 static const char *
 algo_of(const struct declared_algos *d, const char *path, size_t n)
 {

@@ -26,8 +26,8 @@ struct verbs {
  * shape or an argument is null. */
 bool verbs_forward(struct verbs *v, struct err *err);
 
-/* Applies the inverses of the verbs, last one first: moves goes from the shape of the output to that of the source, with the
- * dimension of `part` open. Fails as above, and with ERR_UNSUPPORTED for a second `part`. */
+/* Applies the inverses of the verbs, last one first: moves goes from the shape of the output to the shape of the source, with
+ * the dimension of `part` open. Fails as above, and with ERR_UNSUPPORTED for a second `part`. */
 bool verbs_backward(struct verbs *v, struct err *err);
 
 /* Sets *n to the size of the first dimension that a part results in, or to 0 if it depends on the source. */
