@@ -28,8 +28,8 @@ class_of(const struct back_tokens *tokens, const char *arch, bool pieces, enum b
     return kind == BACK_BPE && hf_string_is(&tokens->pre, "qwen2") ? "Qwen2Tokenizer" : "PreTrainedTokenizerFast";
 }
 
-/* Returns the name of the pre-tokenizer: that of --pre, or that of the file. Where the file has none, or the "default" of a
- * converter that does not know it, the family decides if it names one. */
+/* Returns the name of the pre-tokenizer: from --pre, or from the file. Where the file has none, or the "default" of a converter
+ * that does not know it, the family decides if it names one. */
 static struct hf_string
 pre_of(const struct back_tokens *tokens, const struct back_tokenizer_options *options)
 {

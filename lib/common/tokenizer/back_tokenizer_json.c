@@ -52,7 +52,7 @@ put_added(struct push *json, const struct back_tokens *tokens)
 }
 
 /* Writes the vocabulary: all tokens up to the last one that is not an added token. Without the added tokens in between, the
- * tokenizers library would renumber the others. */
+ * tokenizers library would renumber the tokens after them. */
 static void
 put_vocabulary(struct push *json, const struct back_tokens *tokens, size_t n)
 {

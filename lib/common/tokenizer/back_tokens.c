@@ -101,7 +101,7 @@ register_text(struct back_tokens *tokens, size_t id, struct err *err)
         str_shown(shown, t->p, t->n));
 }
 
-/* Turns a token of llama.cpp's WordPiece into that of a tokenizer.json: words lose their mark, and all others get one. */
+/* Turns a token of llama.cpp's WordPiece into a token of tokenizer.json: words lose their mark, and parts of words get one. */
 static bool
 unmark(struct back_tokens *tokens, struct back_token *t, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* The BPE of tokenizer.json.
  *
- * Ids are those of the tokenizers library: an added token has the id of the same text in the vocabulary, or else the next id
- * after the vocabulary and all tokens added so far. A file that declares other ids is ambiguous and is rejected.
+ * Ids are assigned as in the tokenizers library: an added token has the id of the same text in the vocabulary, or else the next
+ * id after the vocabulary and all tokens added so far. A file that declares other ids is ambiguous and is rejected.
  */
 #include "tokenizer/vocabulary_priv.h"
 

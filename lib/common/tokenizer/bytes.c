@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Printable bytes encode themselves, the others are U+0100 and up, in order. Source: bytes_to_unicode(). */
+/* Printable bytes encode themselves; the rest, in order, become U+0100 and up. Source: bytes_to_unicode(). */
 int
 bytes_of(uint32_t code)
 {

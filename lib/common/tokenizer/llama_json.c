@@ -46,7 +46,7 @@ type_of(const struct vocab_token *t, bool in_vocab, bool by_flag)
 
 /* --- differences of llama.cpp */
 
-/* Counts the ways to split a token into two other tokens, each of which llama.cpp would merge. */
+/* Counts the ways to split a token into two tokens that llama.cpp would merge. */
 static size_t
 count_splits(const struct vocab *v, const struct vocab_token *t)
 {

@@ -177,8 +177,8 @@ class_of_name(const struct hf_string *name)
     return CLASS_PLAIN;
 }
 
-/* Determines the tokenizer class: that of the model if none is named, and for Qwen2 unless GPT2Tokenizer is. Classes over
- * characters do not apply to bytes. */
+/* Determines the tokenizer class: the model's if none is named, and for Qwen2 unless GPT2Tokenizer is. Classes over characters do
+ * not apply to bytes. */
 static bool
 read_class(struct bpe *b, const struct hf_value *value, bool characters, struct err *err)
 {

@@ -1,6 +1,6 @@
 /* tiktoken.model: a byte-level BPE with one line for each token, "base64 rank", without a list of merges.
  *
- * A token is the merge of two others: those that remain when its bytes are merged by all tokens of a lower rank. Special
+ * A token is the merge of the two tokens that remain when its bytes are merged by all tokens of a lower rank. Special
  * tokens are in tokenizer_config.json. Source: DeepseekV2Model of convert_hf_to_gguf.py, for Kimi.
  */
 #include "tokenizer/vocabulary_priv.h"
@@ -17,7 +17,7 @@ bad(const struct vocab *v, const char *at, const char *what, struct err *err)
     return err_set(err, ERR_MALFORMED, (uint64_t)(at - file->p), "%s: %s", file->name, what);
 }
 
-/* Makes room for a token. An id is below the size of the file plus that of tokenizer_config.json, or it is out of range. */
+/* Makes room for a token. An id is below the size of the file plus the size of tokenizer_config.json, or it is out of range. */
 static bool
 make_room(struct vocab *v, uint64_t id, struct err *err)
 {
@@ -160,7 +160,7 @@ put_merges(struct keys *keys, const struct vocab *v, struct err *err)
 
 /* --- all */
 
-/* Reads the special tokens of tokenizer_config.json. They have ids after all others. */
+/* Reads the special tokens of tokenizer_config.json. Their ids follow the ids of plain tokens. */
 static bool
 read_special(struct vocab *v, struct err *err)
 {

@@ -100,11 +100,11 @@ struct bpe {
     bool by_alphabet;           /* the decoder maps characters of GPT-2's alphabet to bytes */
 };
 
-/* Adds a token declared in a file; a->id is UINT64_MAX if the file declares none. Fails with ERR_MALFORMED if the id differs
- * from that of the tokenizers library. */
+/* Adds a token declared in a file; a->id is UINT64_MAX if the file declares none. Fails with ERR_MALFORMED if the
+ * tokenizers library assigns another id. */
 bool bpe_add(struct bpe *b, const struct added_token *a, const char *file, struct err *err);
 
-/* Reads all tokens, then those with a role: first the named roles in their order, then lists. `type`: of the model, "BPE".
+/* Reads all tokens, then the tokens with a role: first the named roles in their order, then lists. `type`: of the model, "BPE".
  * `characters`: the vocabulary consists of characters, not bytes. */
 bool bpe_read(struct bpe *b, struct vocab *v, const char *type, bool characters, struct err *err);
 bool roles_put(struct bpe *b, bool characters, struct err *err);
