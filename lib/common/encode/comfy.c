@@ -221,8 +221,8 @@ resolve(struct encoding *e, float *facts, struct exact_fail *fail)
         : solve_nvfp4_settle(e, SOLVE_NVFP4_MULTIPLIES, facts, fail);
 }
 
-/* Solves a block of which n elements are not padding: sets the code of its scale, and its codes, one a byte. The scale 2^-127 is 0
- * to readers of MXFP8. */
+/* Solves a block; elements beyond n are padding. Sets the code of its scale, and its codes, one a byte. The scale 2^-127 is 0 to
+ * readers of MXFP8. */
 static bool
 solve_block(const struct encoding *e, const struct encode_run *run, const float *x, size_t n, uint64_t at, uint8_t *code, uint8_t q[32])
 {
@@ -257,7 +257,7 @@ prove(const struct encoding *e, const struct encode_run *run, const uint8_t *y, 
             .x = y, .scales = &s, .scale_cols = own->block });
 }
 
-/* Writes the codes of blocks of one row or more, of which n elements from number `at` are not padding. */
+/* Writes the codes of blocks of one row or more: n elements from number `at`, and padding. */
 static bool
 solve_codes(const struct encoding *e, const struct encode_run *run, size_t n, uint64_t at, uint8_t *y)
 {
@@ -329,8 +329,8 @@ solve_rows(const struct encoding *e, const struct encode_run *run, bool codes, u
 
 /* --- grids and codes */
 
-/* Finds the codes of the scales of `count` elements from number `at`, a block each, from the scales alone: those of NVFP4 are moved,
- * and powers of two divided, as the codes will be, unless these need a look at their values. Returns false then. */
+/* Finds the codes of the scales of `count` elements from number `at`, a block each, from the scales alone: scales of NVFP4 are
+ * moved, and powers of two divided, as the codes will be. Returns false if the codes need a look at their values. */
 static bool
 foresee_scales(const struct encoding *e, const struct encode_run *run, uint64_t at, uint64_t count, uint8_t *code, struct err *err)
 {

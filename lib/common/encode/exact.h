@@ -30,9 +30,9 @@ struct exact_source {
     enum dtype scale;           /* type of the scales */
     uint64_t group;             /* neighbours in a row that share a scale; 0: no such number */
     uint32_t bits;
-    const uint32_t *order;      /* the norder columns, group by group, ascending in each, if those of a group are not neighbours;
-                                 * borrowed. NULL: they are, or the groups differ in size */
-    uint64_t norder, order_group;       /* columns; those of a group */
+    const uint32_t *order;      /* the norder columns, group by group, ascending in each, if the columns of a group are not
+                                 * neighbours; borrowed. NULL: they are, or the groups differ in size */
+    uint64_t norder, order_group;       /* columns; columns of a group */
     bool zeros;                 /* stores zero points */
     bool plus_zero;             /* E2M1 code 8 is +0 */
     bool rounds;                /* values are rounded: they are not the real numbers */

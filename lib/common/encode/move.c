@@ -106,8 +106,8 @@ find_unit(unsigned found, int least)
     return (int)unit;
 }
 
-/* In halves, of which the scale multiplies all. As in solve_steps(), codes are as large as possible, and the least is 0: the factor is
- * the largest whose odd part divides the unit. */
+/* In halves: the scale multiplies all of them. As in solve_steps(), codes are as large as possible, and the least is 0: the
+ * factor is the largest whose odd part divides the unit. */
 bool
 move_find_steps(struct move_steps *s, unsigned found, unsigned bits)
 {
@@ -127,7 +127,7 @@ move_find_steps(struct move_steps *s, unsigned found, unsigned bits)
         unsigned all = (unsigned)unit;
         for (int i = 0; i < 16; i++)
             all |= found >> i & 1 ? (unsigned)abs(twice[i]) : 0;
-        int power = lowest(all);                /* of 2, of which all values are multiples */
+        int power = lowest(all);                /* the largest power of 2 that divides all values */
         j = ((1 << bits) - 1) * unit / (most - least);
         while (j > 0 && (unit >> power) % (j >> lowest((unsigned)j)) != 0)
             j--;

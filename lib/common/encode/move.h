@@ -69,8 +69,8 @@ move_power(int *t, float scale)
     return solve_is_power(scale, t) && *t >= -127 && *t <= SOLVE_MX_FINITE;
 }
 
-/* Returns true if a number is one of a type, not 0, and codes times it are finite. The codes of a scale of 0 have no meaning: solvers find
- * others. */
+/* Returns true if a type holds a number that is not 0, and codes times it are finite. The codes of a scale of 0 have no meaning:
+ * solvers replace them. */
 static inline bool
 move_is_scale(enum dtype type, float scale)
 {
@@ -90,8 +90,8 @@ const uint8_t *move_numbers(const struct encoding *e);
  * false if one can be outside [low, top]. */
 bool move_integers(struct move_steps *s, const struct encoding *e, float zero, int middle, int low, int top);
 
-/* Sets the steps that solve_steps() finds for a block of E2M1 codes. Returns false if it finds none, or others than the first that it
- * looks for in a type that holds all numbers. `found` has a bit for each code of the block. */
+/* Sets the steps that solve_steps() finds for a block of E2M1 codes. Returns false if it finds none, or not the first
+ * ones that it looks for in a type that holds all numbers. `found` has a bit for each code of the block. */
 bool move_find_steps(struct move_steps *s, unsigned found, unsigned bits);
 
 /* Replaces the numbers of 32 elements by q. */
@@ -134,22 +134,22 @@ bool move_e4m3(uint8_t table[16], const struct encoding *e, int shift);
 /* NVFP4: whether codes times scales are the same numbers for the reader of the target. */
 struct move_nvfp4 {
     bool any;                           /* they can be moved */
-    bool powers;                        /* the source has powers of two; those of the target are 2^`exponent` as large */
+    bool powers;                        /* the source has powers of two; the target's are 2^`exponent` as large */
     int exponent;
     uint16_t same[128];                 /* by scale without sign: a bit for each code without sign for which they are */
 };
 
-/* facts[0] is the second scale of the target. If the encoding has MOVE_NVFP4_FACTS of them, the others have what is the same. */
+/* facts[0] is the second scale of the target. If the encoding has MOVE_NVFP4_FACTS of them, the rest caches the table `same`. */
 enum { MOVE_NVFP4_FACTS = 1 + sizeof(uint16_t[128]) / sizeof(float) };
 void move_nvfp4_begin(struct move_nvfp4 *m, const struct encoding *e, enum solve_nvfp4_reader reader, const float *facts);
 
-/* Sets the others. */
+/* Sets the facts that cache the table. */
 void move_nvfp4_keep(const struct encoding *e, enum solve_nvfp4_reader reader, float *facts);
 
 /* Sets the code of the scale of a block of 16. `positive`: it must not have a sign. */
 bool move_nvfp4_scale(const struct move_nvfp4 *m, float of, bool positive, uint8_t *scale);
 
-/* Moves a block: likewise, if that leaves the values of its codes the same. */
+/* Moves a block, if that leaves the values of its codes the same; sets the code of its scale, as above. */
 bool move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positive, uint8_t *scale);
 
 /* Packs the low nibbles of a block of 32 codes, one a byte, as ggml does: the first half in the low nibbles. */

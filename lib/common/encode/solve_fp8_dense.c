@@ -1,6 +1,7 @@
-/* The scales that a set of values allows are one run of bit patterns (solve_run.c), of which the simplest is chosen. If that of a part of the
- * values holds for all of them, it is theirs, too: their run is within that of the part. This needs values that are products of one
- * code at most, whichever scale of a run is taken: codes are 1/16 apart, and a run that the largest value leaves is narrower. */
+/* The scales that a set of values allows are one run of bit patterns (solve_run.c), and the simplest one is chosen. A scale found
+ * from some values is the scale of all if it holds for all: the run for all is within the run for some. This needs values that
+ * are products of one code at most, whichever scale of a run is taken: codes are 1/16 apart, and a run that the largest value
+ * leaves is narrower. */
 #include "encode/solve_fp8_dense.h"
 
 #include <float.h>

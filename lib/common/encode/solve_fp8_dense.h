@@ -25,19 +25,19 @@ bool solve_fp8_search(const struct solve_fp8 *how, const struct solve_set *set, 
 /* A scale, and the values that made it what it is. */
 struct solve_fp8_found {
     struct solve_set set;
-    size_t codes;                       /* one of the smallest of them is that of the largest value */
+    size_t codes;                       /* number of codes still possible for the largest value */
     float scale;
 };
 
-/* Adds the magnitude of a value, of which the scale is to be code times. Begin with { .codes = SIZE_MAX }. Returns false if no scale holds them, or it
- * depends on more than these values. */
+/* Adds the magnitude of a value that has to be a code times the scale. Begin with { .codes = SIZE_MAX }. Returns false if no
+ * scale holds the values, or it depends on more than these values. */
 bool solve_fp8_add(struct solve_fp8_found *f, const struct solve_fp8 *how, enum exact_level level, float v);
 
 /* Returns how many of n values, from the first one on, are codes times a scale. */
 size_t solve_fp8_held(const struct solve_fp8 *how, enum exact_level level, const struct kernels *k, const float *x, size_t n, float scale);
 
 struct solve_fp8_tile {
-    const float *x[2];                  /* the first `half` rows, and the others */
+    const float *x[2];                  /* the first `half` rows, and the rest */
     size_t rows, half, cols, stride;
 };
 

@@ -43,7 +43,7 @@ bool solve_fp8_choose(const struct encoding *e, const struct solve_fp8 *how, flo
 bool solve_fp8_survey_band(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t band,
     float *facts, struct err *err);
 
-/* Survey a region of a weight with one scale, and find that from the facts of all regions. */
+/* Survey a region of a weight with one scale, and find this scale from the facts of all regions. */
 bool solve_fp8_survey_weight(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t region,
     float *facts, struct err *err);
 bool solve_fp8_resolve_weight(struct encoding *e, const struct solve_fp8 *how, float *facts, struct exact_fail *fail);

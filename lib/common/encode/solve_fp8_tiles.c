@@ -145,7 +145,7 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
 /* Some tiles of a band: the first half of the rows of each in one buffer, the second in another. */
 enum { HALF = TILE / 2, PANEL = ENCODE_FLOATS / HALF };
 
-/* Reads n columns of a band, the first of which is that of tile t. */
+/* Reads n columns of a band, from the first column of tile t. */
 static bool
 read_panel(const struct encoding *e, const struct encode_run *run, const struct tile_at *t, size_t n, struct err *err)
 {

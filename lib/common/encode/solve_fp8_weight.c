@@ -27,7 +27,7 @@ place_of(struct fp8_seen *s, float v)
     return &s->by_bits[(bits_of_float(v) >> 16 ^ bits_of_float(v)) % 512];
 }
 
-/* Adds those of a block. Fails if there are too many. */
+/* Adds the magnitudes of a block. Fails if there are too many. */
 static bool
 collect(struct fp8_seen *s, const struct solve_block *b)
 {

@@ -439,8 +439,8 @@ find_moved(struct moved *m, const struct encoding *e, const struct encode_run *r
     return run->kernels->same_floats(m->wanted, m->back, 2 * n);
 }
 
-/* Writes blocks, reads them back and compares them with the source, in integers: the scale and the minimum of a block are those of its
- * steps, and its codes the numbers of the source. The two decoders round no product or sum then. */
+/* Writes blocks, reads them back and compares them with the source, in integers: a block has the scale and the minimum of its
+ * steps, and its codes are the numbers of the source. The two decoders round no product or sum then. */
 static bool
 put_moved(struct moved *m, const struct encoding *e, const struct encode_run *run, const uint8_t *code, size_t n, uint8_t *y)
 {

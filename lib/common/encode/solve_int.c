@@ -92,7 +92,7 @@ fill_zero(const struct solve_block *b, const struct solve_int *how, struct int_g
     return true;
 }
 
-/* Finds the integers of which the values are multiples by g * 2^k: the largest one, or 0 if they exceed 2^60. */
+/* Finds g and k so that all values are integers times g * 2^k. Returns the largest integer, or 0 if they exceed 2^60. */
 static uint64_t
 find_unit(const struct solve_block *b, const struct same_extent *x, uint64_t *g, int *k)
 {
@@ -146,7 +146,7 @@ search_products(const struct solve_block *b, const struct solve_int *how, const 
     return fits ? solve_fail(b, EXACT_SCALE, 0, 0) : solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }
 
-/* Returns true if a scale of 16 bits denotes all values. Most others already fail at the smallest magnitude. */
+/* Returns true if a scale of 16 bits denotes all values. Most scales already fail at the smallest magnitude. */
 static bool
 try_pattern(const struct solve_block *b, const struct solve_int *how, unsigned pattern, float least, bool minus, struct int_group *g, uint8_t *q)
 {

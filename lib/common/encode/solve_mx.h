@@ -17,9 +17,10 @@ bool solve_mx_foresee(const struct encoding *e, const float *scale, size_t n);
  * nibbles, and the exponent. Returns false if the block needs more. */
 bool solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b);
 
-/* Solve blocks of a dense weight: of 32 E2M1 or E4M3 codes with a scale of E8M0, or 16 of NVFP4. Return how many, from the first one on, which
- * are the most frequent ones; others may need more. Set scales and codes, as solvers of single blocks do, the codes unless
- * `code` is NULL. Even codes are in the low nibbles, or with `halves` those of the first half of a block. */
+/* Solve blocks of a dense weight: of 32 E2M1 or E4M3 codes with a scale of E8M0, or 16 of NVFP4. Return how many they solved,
+ * from the first one on: the frequent cases; a block beyond may need a solver of single blocks. Set scales and codes as these
+ * solvers do, the codes unless `code` is NULL. The low nibbles have the even codes, or with `halves` the first half of a block.
+ * */
 size_t solve_mx_dense(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, uint8_t *scale, uint8_t *code,
     bool halves);
 size_t solve_mx_dense_e4m3(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, uint8_t *scale,
@@ -40,7 +41,7 @@ solve_mx_spread(uint64_t v)
     return (v | v << 4) & UINT64_C(0x0F0F0F0F0F0F0F0F);
 }
 
-/* Returns 16 codes with the first half in the low nibbles, from those with the even ones there. */
+/* Returns 16 codes with the first half in the low nibbles, from 16 codes with the even ones there. */
 static inline uint64_t
 solve_mx_halves(uint64_t even)
 {
@@ -71,7 +72,7 @@ bool solve_nvfp4_survey(const struct encoding *e, const struct encode_run *run, 
 /* Sets facts[0] to the scale for all blocks. May fail; without a cause if the weight has to be surveyed again. */
 bool solve_nvfp4_settle(struct encoding *e, enum solve_nvfp4_reader reader, float *facts, struct exact_fail *fail);
 
-/* Likewise; `code` must not be NULL. */
+/* The same for NVFP4; `code` must not be NULL. */
 size_t solve_nvfp4_dense(const struct encoding *e, const struct encode_run *run, enum solve_nvfp4_reader reader, const float *x, size_t nblocks,
     uint8_t *scale, uint8_t *code, bool halves);
 

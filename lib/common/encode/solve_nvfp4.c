@@ -15,8 +15,8 @@
 
 enum { BLOCK = 16, REGION = 8 * ENCODE_FLOATS };
 
-/* Facts of a region. LO to COPY_HI are those of a dense copy: a run of patterns, as bits. After those of the regions comes one fact:
- * the largest magnitude of all, if the weight is surveyed again as a copy. */
+/* Facts of a region. LO to COPY_HI are for a dense copy: a run of patterns, as bits. After the facts of all regions comes one
+ * more: the largest magnitude of the weight, if it is surveyed again as a copy. */
 enum { MOST_LO, LEAST_HI, MOST_HINT, BITS, MOST, COPY_LO, COPY_HI, TRY, FACTS };
 
 /* TRY: which of the runs of solve_nvfp4_try() held the region, or: none did; look for the block that the first one does not hold. */
@@ -178,7 +178,7 @@ narrow_region(const struct encoding *e, const struct encode_run *run, uint64_t f
     return true;
 }
 
-/* Surveys a region of a copy, of which the largest magnitude is known: finds the first run that holds it. */
+/* Surveys a region of a copy whose largest magnitude is known: finds the first run that holds it. */
 static bool
 survey_copies(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, enum solve_nvfp4_reader reader,
     float most, float *f, struct err *err)

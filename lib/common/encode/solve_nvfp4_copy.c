@@ -66,8 +66,9 @@ solve_nvfp4_only(enum solve_nvfp4_reader reader, float second)
     return (struct solve_nvfp4_run){ number_of(reader, second), number_of(reader, second) };
 }
 
-/* The largest scale of a block is 448, as all known quantizers choose that of all blocks but for these: ggml has none, which is 1; it is 256
- * where blocks may have the largest code 4 in place of 6; 448/6, rounded to 72, where 448 is that of the products. */
+/* All known quantizers choose the scale for all blocks so that the largest scale of a block is 448, with three exceptions: ggml
+ * has no such scale, which counts as 1; the largest is 256 where blocks may have 4 as their largest code in place of 6; and
+ * 448/6, rounded to 72, where the largest product is 448. */
 bool
 solve_nvfp4_try(struct solve_nvfp4_run *run, int i, enum solve_nvfp4_reader reader, enum exact_level level, float most)
 {

@@ -1,5 +1,5 @@
-/* solve_nvfp4_copy: NVFP4 from a dense copy whose values were rounded. The scales for all blocks that yield the values are one run
- * of bit patterns for each block; those of all blocks are intersected, in any order. */
+/* solve_nvfp4_copy: NVFP4 from a dense copy whose values were rounded. The scales for all blocks that yield the values are one
+ * run of bit patterns for each block; the runs of all blocks are intersected, in any order. */
 #ifndef ENCODE_SOLVE_NVFP4_COPY_H
 #define ENCODE_SOLVE_NVFP4_COPY_H
 
@@ -11,7 +11,7 @@ struct solve_nvfp4_run {
     uint32_t lo, hi;
 };
 
-/* Sets the run i of those that may hold a weight with this largest magnitude. Returns false after the last one. */
+/* Sets run i of the runs that may hold a weight with this largest magnitude. Returns false after the last one. */
 bool solve_nvfp4_try(struct solve_nvfp4_run *run, int i, enum solve_nvfp4_reader reader, enum exact_level level, float most);
 
 /* Returns the run of one scale. */
@@ -20,8 +20,9 @@ struct solve_nvfp4_run solve_nvfp4_only(enum solve_nvfp4_reader reader, float se
 /* Returns the scale of a run with the most zero bits at its end. */
 float solve_nvfp4_pick(enum solve_nvfp4_reader reader, struct solve_nvfp4_run run);
 
-/* Sets how a kernel finds blocks with this scale for all blocks; if it is a power of two, those with powers of two. Returns false if it finds others than solve_nvfp4_copy() does: at other levels,
- * or with products that may not be normal numbers of BF16. */
+/* Sets how a kernel finds blocks with this scale for all blocks; if it is a power of two, blocks with powers of two. Returns
+ * false if the kernel would not find the blocks that solve_nvfp4_copy() finds: at other levels, or with products that may not be
+ * normal numbers of BF16. */
 bool solve_nvfp4_kernel(struct same_nvfp4 *how, enum solve_nvfp4_reader reader, enum exact_level level, float second);
 
 /* The codes that occur with each scale of blocks: a bit for each magnitude. */
@@ -29,8 +30,8 @@ struct solve_nvfp4_pairs {
     uint8_t seen[128];
 };
 
-/* Narrows a run as if solve_nvfp4_copy() were called for blocks with these codes, whose values are those with the scale `second` of the run, and
- * forgets them. */
+/* Narrows a run as if solve_nvfp4_copy() were called for blocks with these codes, whose values have the scale `second` of the
+ * run, and forgets them. */
 void solve_nvfp4_add_pairs(struct solve_nvfp4_run *run, struct solve_nvfp4_pairs *pairs, enum solve_nvfp4_reader reader,
     enum exact_level level, float second);
 
