@@ -29,7 +29,7 @@ bool same_steps(uint8_t *q, const float *x, size_t n, float d, float m, float to
 /* What some floats are. */
 struct same_extent {
     float high, low;                    /* the largest one, and the smallest */
-    float least;                        /* the smallest magnitude but 0, and the largest power of two of which all are multiples; */
+    float least;                        /* the smallest magnitude but 0, and the largest power of two that divides all of them; */
     float unit;                         /* infinite if all are 0 */
     bool finite, narrow;                /* all are finite; all are numbers of BF16 */
 };
