@@ -28,7 +28,6 @@ struct row {
 struct model_list {
     struct cli cli;
     struct page page;
-    struct ndjson json;
     struct err unread;          /* the first system error; the other models are still listed */
     struct row *rows;           /* n of them; owned */
     size_t n, room;
@@ -64,7 +63,7 @@ format_of(const struct list_entry *f)
 }
 
 static void
-add_json(struct ndjson *j, const struct list_entry *f)
+add_json(struct page *j, const struct list_entry *f)
 {
     struct str word = { 0 }, label = { 0 };
     uint64_t size;
@@ -73,7 +72,7 @@ add_json(struct ndjson *j, const struct list_entry *f)
     if (f->summary->nschemes != 0)
         summary_add_label(&label, f->summary);
     if (word.failed || label.failed)
-        j->page->text.failed = true;
+        j->text.failed = true;
     ndjson_begin(j);
     ndjson_text(j, "name", f->operand);
     ndjson_text(j, "store", word.p);
@@ -158,7 +157,7 @@ add_model(struct model_list *l, const char *operand, struct err *err)
     if (ok && cli_human(&l->cli))
         ok = add_row(l, &found, err);
     else if (ok)
-        add_json(&l->json, &found);
+        add_json(&l->page, &found);
     summary_clear(&summary);
     roles_free(roles);
     model_clear(&model);
@@ -319,7 +318,6 @@ list_main(int argc, char **argv)
     cli_options(&l.cli, CLI_LIST, NULL, NULL, argc, argv);
     err_init(&err);
     page_init(&l.page, stdout);
-    ndjson_init(&l.json, &l.page);
     bool names = false;
     for (size_t i = 0; i < l.cli.noperands; i++)
         names = names || vocabulary_has(l.cli.operands[i]);

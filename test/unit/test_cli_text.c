@@ -292,7 +292,7 @@ test_nearest(void)
 
 /* Everything that the JSON writer supports, in one line. */
 static void
-write_sample(struct ndjson *j)
+write_sample(struct page *j)
 {
     static char long_text[10000];
     for (size_t i = 0; i + 3 <= sizeof long_text; i += 3)
@@ -326,13 +326,11 @@ test_ndjson(void)
     char *text = NULL;
     size_t n = 0;
     struct page page;
-    struct ndjson j;
     struct err err;
     FILE *file = open_memstream(&text, &n);
     err_init(&err);
     page_init(&page, file);
-    ndjson_init(&j, &page);
-    write_sample(&j);
+    write_sample(&page);
     CHECK(page_finish(&page, &err));
     fclose(file);
 

@@ -30,7 +30,7 @@ sum(const struct catalog *c)
 /* --- amn-inspect */
 
 static void
-add_pattern(struct ndjson *j, const struct adapter_pattern *p)
+add_pattern(struct page *j, const struct adapter_pattern *p)
 {
     ndjson_object(j, NULL);
     ndjson_text(j, "module", p->module);
@@ -48,34 +48,32 @@ adapter_inspect_json(FILE *out, const struct operand *operand, struct err *err)
     const struct adapter_facts *f = operand->adapter;
     const struct totals s = sum(operand->model->catalog);
     struct page page;
-    struct ndjson j;
     page_init(&page, out);
-    ndjson_init(&j, &page);
-    ndjson_begin(&j);
-    ndjson_text(&j, "file", operand->name);
-    ndjson_text(&j, "adapter", f->kind);
-    ndjson_text(&j, "type", f->type);
-    ndjson_text(&j, "base_model", f->base);
-    ndjson_text(&j, "format", catalog_facts_of(operand->model->catalog)->format);
-    ndjson_u64(&j, "tensors", catalog_count(operand->model->catalog));
-    ndjson_u64(&j, "parameters", s.parameters);
-    ndjson_u64(&j, "bytes", s.nbytes);
-    ndjson_u64(&j, "modules", f->modules);
-    ndjson_object(&j, "forms");
+    ndjson_begin(&page);
+    ndjson_text(&page, "file", operand->name);
+    ndjson_text(&page, "adapter", f->kind);
+    ndjson_text(&page, "type", f->type);
+    ndjson_text(&page, "base_model", f->base);
+    ndjson_text(&page, "format", catalog_facts_of(operand->model->catalog)->format);
+    ndjson_u64(&page, "tensors", catalog_count(operand->model->catalog));
+    ndjson_u64(&page, "parameters", s.parameters);
+    ndjson_u64(&page, "bytes", s.nbytes);
+    ndjson_u64(&page, "modules", f->modules);
+    ndjson_object(&page, "forms");
     for (enum adapter_form i = 0; i < FORMS; i++)
         if (f->forms[i] != 0)
-            ndjson_u64(&j, adapter_form_word(i), f->forms[i]);
-    ndjson_object_end(&j);
-    ndjson_array(&j, "patterns");
+            ndjson_u64(&page, adapter_form_word(i), f->forms[i]);
+    ndjson_object_end(&page);
+    ndjson_array(&page, "patterns");
     for (size_t i = 0; i < f->npatterns; i++)
-        add_pattern(&j, &f->pattern[i]);
-    ndjson_array_end(&j);
-    ndjson_array(&j, "refused");
+        add_pattern(&page, &f->pattern[i]);
+    ndjson_array_end(&page);
+    ndjson_array(&page, "refused");
     for (size_t i = 0; i < f->refused.n; i++)
-        ndjson_text(&j, NULL, f->refused.name[i]);
-    ndjson_array_end(&j);
-    ndjson_bool(&j, "tokenizer", f->tokenizer);
-    ndjson_end(&j);
+        ndjson_text(&page, NULL, f->refused.name[i]);
+    ndjson_array_end(&page);
+    ndjson_bool(&page, "tokenizer", f->tokenizer);
+    ndjson_end(&page);
     return page_finish(&page, err);
 }
 
@@ -169,7 +167,7 @@ adapter_inspect_text(FILE *out, const struct operand *operand, struct err *err)
 /* --- amn-parse */
 
 static void
-add_tensor(struct ndjson *j, const struct operand *operand, size_t i)
+add_tensor(struct page *j, const struct operand *operand, size_t i)
 {
     const struct tensor *t = catalog_at(operand->model->catalog, i);
     const struct adapter_place *place = &operand->adapter->place[i];
@@ -192,11 +190,9 @@ bool
 adapter_parse_json(FILE *out, const struct operand *operand, struct err *err)
 {
     struct page page;
-    struct ndjson j;
     page_init(&page, out);
-    ndjson_init(&j, &page);
     for (size_t i = 0; i < catalog_count(operand->model->catalog) && page.sys == 0; i++)
-        add_tensor(&j, operand, i);
+        add_tensor(&page, operand, i);
     return page_finish(&page, err);
 }
 

@@ -24,7 +24,6 @@ struct checking {
     bool prints;                /* second pass: print the results */
     size_t count[CHECK_RESULTS];
     struct page page;
-    struct ndjson json;
     const char *model;          /* the operand, if there are several; or NULL */
     bool differs;
 };
@@ -38,11 +37,11 @@ print_result(struct checking *c, enum check_result result, const char *name, siz
     enum screen_style style = result == CHECK_OK ? SCREEN_GOOD : SCREEN_BAD;
     c->count[result]++;
     if (c->cli->form == CLI_JSON) {
-        ndjson_begin(&c->json);
-        ndjson_text(&c->json, "model", c->model);
-        ndjson_bytes(&c->json, "name", name, n);
-        ndjson_text(&c->json, "result", words[result]);
-        ndjson_end(&c->json);
+        ndjson_begin(&c->page);
+        ndjson_text(&c->page, "model", c->model);
+        ndjson_bytes(&c->page, "name", name, n);
+        ndjson_text(&c->page, "result", words[result]);
+        ndjson_end(&c->page);
     } else if (result != CHECK_OK || c->cli->verbose != 0) {
         str_add_escaped(out, name, n);
         str_text(out, ": ");
@@ -180,7 +179,6 @@ check_operand(void *own, const struct operand *operand, struct err *err)
     bool ok = (c->seen || err_memory(err, c->manifest.n))
         && hash_operand(&digests, operand, c->hash->stored ? DIGESTS_STORED : DIGESTS_VALUES, c->hash->jobs, err);
     page_init(&c->page, stdout);
-    ndjson_init(&c->json, &c->page);
     for (unsigned pass = 0; ok && pass < 2; pass++) {
         c->prints = pass != 0;
         ok = compare_all(c, &digests, err) && find_missing(c, err);

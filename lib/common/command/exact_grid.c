@@ -40,7 +40,7 @@ find(const struct grid_name **found, struct exact_attempt *a, struct err *err)
 }
 
 static void
-add(struct page *page, struct ndjson *j, bool text, const struct tensor *t, const struct exact_attempt *a, const struct grid_name *g)
+add(struct page *page, struct page *j, bool text, const struct tensor *t, const struct exact_attempt *a, const struct grid_name *g)
 {
     const bool zeros = g && a->how.asymmetric;
     if (text) {
@@ -63,7 +63,7 @@ add(struct page *page, struct ndjson *j, bool text, const struct tensor *t, cons
 
 /* Reports on one tensor if it is an unquantized matrix. */
 static bool
-report(struct page *page, struct ndjson *j, struct exact_attempt *a, bool text, struct err *err)
+report(struct page *page, struct page *j, struct exact_attempt *a, bool text, struct err *err)
 {
     const struct chosen *c = &a->choice->list[a->place];
     const struct tensor t = chosen_source(c);
@@ -85,19 +85,17 @@ exact_grid(FILE *out, const struct operand *operand, const struct kernels *kerne
     struct command cmd = { .to = DTYPE_BF16 };
     struct choice choice = { 0 };
     struct page page;
-    struct ndjson j;
     struct kernels *hints = calloc(HINTS, sizeof *hints);
     struct exact_terms terms = { .source = { .codes = EXACT_DENSE }, .hints = hints };
     struct pipeline p = { .model = operand->model, .kernels = kernels };
     struct exact_attempt a = { .cmd = &cmd, .p = &p, .choice = &choice, .terms = &terms };
     page_init(&page, out);
-    ndjson_init(&j, &page);
     bool ok = (hints || err_memory(err, HINTS * sizeof *hints)) && model_spool(operand->model, err)
         && choice_make(&choice, operand->model->catalog, operand->roles, KEEPS_NONE, DTYPE_BF16, false, err);
     for (size_t i = 0; ok && i < HINTS; i++)
         kernels_hint(&hints[i], p.kernels, (enum hint)i);
     for (a.place = 0; ok && a.place < choice.n; a.place++)
-        ok = report(&page, &j, &a, cli_human(cli), err);
+        ok = report(&page, &page, &a, cli_human(cli), err);
     choice_clear(&choice);
     free(hints);
     return page_finish(&page, err) && ok;

@@ -21,7 +21,7 @@ exact_way_phrase(const struct exact_row *r)
 }
 
 static void
-add_row(struct ndjson *j, const struct exact_row *r)
+add_row(struct page *j, const struct exact_row *r)
 {
     ndjson_begin(j);
     ndjson_bytes(j, "name", r->name, r->name_len);
@@ -56,11 +56,9 @@ bool
 exact_report(FILE *out, const struct command *cmd, struct err *err)
 {
     struct page page;
-    struct ndjson j;
     page_init(&page, out);
-    ndjson_init(&j, &page);
     for (size_t i = 0; i < cmd->exact.nrows && page.sys == 0; i++)
-        add_row(&j, &cmd->exact.rows[i]);
+        add_row(&page, &cmd->exact.rows[i]);
     return page_finish(&page, err);
 }
 

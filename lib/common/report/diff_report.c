@@ -48,7 +48,7 @@ diff_report_worst(const struct differences *d, size_t numbers[DIFF_REPORT_WORST]
 /* --- JSON */
 
 static void
-add_side(struct ndjson *j, const struct chosen *chosen, const char *dtype, const char *shape)
+add_side(struct page *j, const struct chosen *chosen, const char *dtype, const char *shape)
 {
     char type[DIFF_REPORT_TYPE];
     ndjson_text(j, dtype, chosen ? diff_report_type(type, chosen) : NULL);
@@ -61,7 +61,7 @@ add_side(struct ndjson *j, const struct chosen *chosen, const char *dtype, const
 }
 
 static void
-add_figure(struct ndjson *j, const char *key, bool known, double v)
+add_figure(struct page *j, const char *key, bool known, double v)
 {
     if (known)
         ndjson_f64(j, key, v);
@@ -70,7 +70,7 @@ add_figure(struct ndjson *j, const char *key, bool known, double v)
 }
 
 static void
-add_tensor(struct ndjson *j, const struct differences *d, size_t i)
+add_tensor(struct page *j, const struct differences *d, size_t i)
 {
     const struct difference *one = &d->list[i];
     const struct tensor t = difference_tensor(one);
@@ -96,11 +96,9 @@ bool
 diff_report_json(FILE *out, const struct diff_report *r, struct err *err)
 {
     struct page page;
-    struct ndjson j;
     page_init(&page, out);
-    ndjson_init(&j, &page);
     for (size_t i = 0; i < r->d->n && page.sys == 0; i++)
-        add_tensor(&j, r->d, i);
+        add_tensor(&page, r->d, i);
     return page_finish(&page, err);
 }
 

@@ -8,20 +8,20 @@
 
 /* Adds the phrase that `add` makes of the summary; null if it is empty or nothing is quantized. */
 static void
-add_phrase(struct ndjson *j, const char *key, const struct summary *s,
+add_phrase(struct page *j, const char *key, const struct summary *s,
     void (*add)(struct str *, const struct summary *))
 {
     struct str phrase = { 0 };
     if (s->nschemes != 0)
         add(&phrase, s);
     if (phrase.failed)
-        j->page->text.failed = true;
+        j->text.failed = true;
     ndjson_text(j, key, phrase.p);
     str_clear(&phrase);
 }
 
 static void
-add_counts(struct ndjson *j, const struct summary *s)
+add_counts(struct page *j, const struct summary *s)
 {
     ndjson_u64(j, "tensors", s->tensors);
     ndjson_u64(j, "quantized", s->roles[ROLE_WEIGHT]);
@@ -34,7 +34,7 @@ add_counts(struct ndjson *j, const struct summary *s)
 }
 
 static void
-add_remembered(struct ndjson *j, const struct inspect_dequantized *r)
+add_remembered(struct page *j, const struct inspect_dequantized *r)
 {
     ndjson_object(j, "remembered");
     ndjson_text(j, "dtype", dtype_name(r->to));
@@ -45,7 +45,7 @@ add_remembered(struct ndjson *j, const struct inspect_dequantized *r)
 
 /* Adds the difference of the two sizes: negative if quantization added bytes, null if the dequantized size is unknown. */
 static void
-add_saved(struct ndjson *j, const char *name, const struct inspect *in, const struct summary *s)
+add_saved(struct page *j, const char *name, const struct inspect *in, const struct summary *s)
 {
     if (s->nschemes == 0)
         ndjson_u64(j, name, 0);
@@ -56,7 +56,7 @@ add_saved(struct ndjson *j, const char *name, const struct inspect *in, const st
 }
 
 static void
-add_sizes(struct ndjson *j, const struct inspect *in, const struct summary *s)
+add_sizes(struct page *j, const struct inspect *in, const struct summary *s)
 {
     double bits;
     ndjson_known(j, "parameters", s->uncounted == 0, s->parameters);
@@ -68,7 +68,7 @@ add_sizes(struct ndjson *j, const struct inspect *in, const struct summary *s)
 }
 
 static void
-add_dtypes(struct ndjson *j, const struct tally *dtypes)
+add_dtypes(struct page *j, const struct tally *dtypes)
 {
     ndjson_object(j, "dtypes");
     for (size_t i = 0; i < dtypes->n; i++) {
@@ -82,7 +82,7 @@ add_dtypes(struct ndjson *j, const struct tally *dtypes)
 }
 
 static void
-add_labels(struct ndjson *j, const struct tally *labels)
+add_labels(struct page *j, const struct tally *labels)
 {
     ndjson_array(j, "labels");
     for (size_t i = 0; i < labels->n; i++) {
@@ -97,7 +97,7 @@ add_labels(struct ndjson *j, const struct tally *labels)
 }
 
 static void
-add_schemes(struct ndjson *j, const struct summary *s)
+add_schemes(struct page *j, const struct summary *s)
 {
     ndjson_object(j, "schemes");
     for (size_t i = 0; i < s->nschemes; i++) {
@@ -113,7 +113,7 @@ add_schemes(struct ndjson *j, const struct summary *s)
 }
 
 static void
-add_tokenizer(struct ndjson *j, const struct gguf_facts *facts, bool arrays)
+add_tokenizer(struct page *j, const struct gguf_facts *facts, bool arrays)
 {
     ndjson_object(j, "tokenizer");
     meta_json(j, "model", facts->tokenizer, arrays);
@@ -123,7 +123,7 @@ add_tokenizer(struct ndjson *j, const struct gguf_facts *facts, bool arrays)
 }
 
 static void
-add_split(struct ndjson *j, const struct catalog_facts *facts)
+add_split(struct page *j, const struct catalog_facts *facts)
 {
     if (facts->split_count == 0) {
         ndjson_null(j, "split");
@@ -136,7 +136,7 @@ add_split(struct ndjson *j, const struct catalog_facts *facts)
 }
 
 static void
-add_gguf(struct ndjson *j, const struct inspect *in)
+add_gguf(struct page *j, const struct inspect *in)
 {
     const struct catalog_facts *container = catalog_facts_of(in->catalog);
     struct gguf_facts facts;
@@ -162,7 +162,7 @@ add_gguf(struct ndjson *j, const struct inspect *in)
 }
 
 static void
-add_metadata(struct ndjson *j, const struct inspect *in)
+add_metadata(struct page *j, const struct inspect *in)
 {
     ndjson_object(j, "metadata");
     for (size_t i = 0; i < catalog_meta_count(in->catalog); i++) {
@@ -174,7 +174,7 @@ add_metadata(struct ndjson *j, const struct inspect *in)
 }
 
 static void
-add_warnings(struct ndjson *j, const struct catalog *catalog)
+add_warnings(struct page *j, const struct catalog *catalog)
 {
     ndjson_array(j, "warnings");
     for (size_t i = 0; i < catalog_remark_count(catalog); i++)
@@ -184,7 +184,7 @@ add_warnings(struct ndjson *j, const struct catalog *catalog)
 
 /* Adds the type of each metadata value, such as "str" or "[u32]". */
 static void
-add_metadata_types(struct ndjson *j, const struct catalog *catalog)
+add_metadata_types(struct page *j, const struct catalog *catalog)
 {
     struct str type = { 0 };
     ndjson_object(j, "metadata_types");
@@ -193,7 +193,7 @@ add_metadata_types(struct ndjson *j, const struct catalog *catalog)
         type.len = 0;
         meta_add_type(&type, &meta->value);
         if (type.failed)
-            j->page->text.failed = true;
+            j->text.failed = true;
         ndjson_key(j, meta->key, meta->key_len);
         ndjson_text(j, NULL, type.p);
     }
@@ -202,7 +202,7 @@ add_metadata_types(struct ndjson *j, const struct catalog *catalog)
 }
 
 static void
-add_scheme(struct ndjson *j, const struct summary *s)
+add_scheme(struct page *j, const struct summary *s)
 {
     ndjson_text(j, "scheme", summary_word(s));
     add_phrase(j, "scheme_label", s, summary_add_label);
@@ -210,7 +210,7 @@ add_scheme(struct ndjson *j, const struct summary *s)
 }
 
 static void
-add_object(struct ndjson *j, const struct inspect *in, const struct summary *s)
+add_object(struct page *j, const struct inspect *in, const struct summary *s)
 {
     const struct catalog_facts *container = catalog_facts_of(in->catalog);
     ndjson_begin(j);
@@ -234,13 +234,11 @@ bool
 inspect_json(FILE *out, const struct inspect *in, struct err *err)
 {
     struct page page;
-    struct ndjson j;
     struct summary s;
     page_init(&page, out);
-    ndjson_init(&j, &page);
     bool ok = summary_make(&s, in->catalog, in->roles, err) && catalog_remarks_kept(in->catalog, err);
     if (ok)
-        add_object(&j, in, &s);
+        add_object(&page, in, &s);
     summary_clear(&s);
     return page_finish(&page, err) && ok;
 }

@@ -3,7 +3,7 @@
 #include "report/ndjson.h"
 
 static void
-add_loss(struct ndjson *j, const struct loss *l)
+add_loss(struct page *j, const struct loss *l)
 {
     ndjson_u64(j, "elements", l->n);
     ndjson_f64(j, "mean_absolute_error", l->distance);
@@ -15,28 +15,26 @@ add_loss(struct ndjson *j, const struct loss *l)
 static void
 add_losses(struct page *page, const struct choice *choice, const struct losses *losses)
 {
-    struct ndjson j;
     uint64_t nbytes = 0;
-    ndjson_init(&j, page);
     for (size_t i = 0; i < choice->n; i++) {
         const struct encoding *e = chosen_weight(&choice->list[i]);
         if (!e)
             continue;
         const struct loss loss = losses_of(losses, e);
         nbytes += encode_nbytes(e);
-        ndjson_begin(&j);
-        ndjson_bytes(&j, "name", e->weight.name, e->weight.name_len);
-        ndjson_text(&j, "scheme", e->encoder->name);
-        ndjson_u64(&j, "nbytes", encode_nbytes(e));
-        add_loss(&j, &loss);
-        ndjson_end(&j);
+        ndjson_begin(page);
+        ndjson_bytes(page, "name", e->weight.name, e->weight.name_len);
+        ndjson_text(page, "scheme", e->encoder->name);
+        ndjson_u64(page, "nbytes", encode_nbytes(e));
+        add_loss(page, &loss);
+        ndjson_end(page);
     }
     const struct loss all = losses_of(losses, NULL);
-    ndjson_begin(&j);
-    ndjson_u64(&j, "total", choice->encoded);
-    ndjson_u64(&j, "nbytes", nbytes);
-    add_loss(&j, &all);
-    ndjson_end(&j);
+    ndjson_begin(page);
+    ndjson_u64(page, "total", choice->encoded);
+    ndjson_u64(page, "nbytes", nbytes);
+    add_loss(page, &all);
+    ndjson_end(page);
 }
 
 bool

@@ -3,7 +3,7 @@
 enum { SHORT_ARRAY = 16, HEAD = 8 };
 
 static void
-add_elements(struct ndjson *j, const char *key, const struct meta_array *array, uint64_t max, bool arrays)
+add_elements(struct page *j, const char *key, const struct meta_array *array, uint64_t max, bool arrays)
 {
     struct meta_iter it = meta_first(array);
     struct meta_value element;
@@ -14,7 +14,7 @@ add_elements(struct ndjson *j, const char *key, const struct meta_array *array, 
 }
 
 static void
-add_array(struct ndjson *j, const char *key, const struct meta_array *array, bool arrays)
+add_array(struct page *j, const char *key, const struct meta_array *array, bool arrays)
 {
     if (arrays || array->count <= SHORT_ARRAY) {
         add_elements(j, key, array, array->count, arrays);
@@ -29,7 +29,7 @@ add_array(struct ndjson *j, const char *key, const struct meta_array *array, boo
 
 /* Recursion is at most META_DEPTH_MAX deep, which the container has checked. */
 void
-meta_json(struct ndjson *j, const char *key, const struct meta_value *value, bool arrays)
+meta_json(struct page *j, const char *key, const struct meta_value *value, bool arrays)
 {
     if (!value) {
         ndjson_null(j, key);

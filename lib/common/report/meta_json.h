@@ -6,6 +6,6 @@
 #include "report/ndjson.h"
 
 /* Adds the value; null for NULL. An array of more than 16 elements becomes {"type","length","head"} unless `arrays` is set. */
-void meta_json(struct ndjson *j, const char *key, const struct meta_value *value, bool arrays);
+void meta_json(struct page *j, const char *key, const struct meta_value *value, bool arrays);
 
 #endif

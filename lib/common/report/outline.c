@@ -35,7 +35,7 @@ needs(const struct piece *piece, unsigned p, uint64_t from, uint64_t to)
 
 /* Adds an input. */
 static void
-add_input(struct ndjson *j, const struct outline *in, const struct tensor *t, struct span s)
+add_input(struct page *j, const struct outline *in, const struct tensor *t, struct span s)
 {
     ndjson_object(j, NULL);
     ndjson_text(j, "file", in->files[t->extent.file]);
@@ -47,7 +47,7 @@ add_input(struct ndjson *j, const struct outline *in, const struct tensor *t, st
 
 /* Adds the inputs of bytes [from, to) of a piece that is not COMPOSED. */
 static void
-add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
+add_needs(struct page *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         const struct tensor *t = piece_input(piece, p);
@@ -62,7 +62,7 @@ add_needs(struct ndjson *j, const struct outline *in, const struct piece *piece,
 
 /* Adds the inputs of bytes [from, to) of a COMPOSED piece. */
 static void
-add_composed(struct ndjson *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
+add_composed(struct page *j, const struct outline *in, const struct piece *piece, uint64_t from, uint64_t to)
 {
     const struct composed *composed = piece->of.built->composed;
     uint64_t size = piece_size(piece), first = from / size, last = num_ceil_div(to, size);
@@ -80,7 +80,7 @@ add_composed(struct ndjson *j, const struct outline *in, const struct piece *pie
 }
 
 static void
-add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece)
+add_inputs(struct page *j, const struct outline *in, const struct piece *piece)
 {
     uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
     const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
@@ -99,7 +99,7 @@ add_inputs(struct ndjson *j, const struct outline *in, const struct piece *piece
 }
 
 static void
-add_piece(struct ndjson *j, const struct outline *in, const struct piece *piece, const struct tensor *t)
+add_piece(struct page *j, const struct outline *in, const struct piece *piece, const struct tensor *t)
 {
     ndjson_begin(j);
     ndjson_bytes(j, "name", t->name, t->name_len);
@@ -146,7 +146,7 @@ add_needed_files(uint64_t *after, const struct piece *piece)
 }
 
 static bool
-add_files(struct ndjson *j, const struct outline *in, struct err *err)
+add_files(struct page *j, const struct outline *in, struct err *err)
 {
     uint64_t *after = calloc(in->nfiles, sizeof *after);
     if (!after)
@@ -167,15 +167,13 @@ bool
 outline_json(FILE *out, const struct outline *in, struct err *err)
 {
     struct page page;
-    struct ndjson j;
     struct tensor t;
     page_init(&page, out);
-    ndjson_init(&j, &page);
     for (size_t i = 0; i < pieces_count(in->pieces); i++) {
         const struct piece *piece = pieces_at(in->pieces, i);
         if (is_wanted(in, piece) && piece_output(&t, piece))
-            add_piece(&j, in, piece, &t);
+            add_piece(&page, in, piece, &t);
     }
-    bool ok = add_files(&j, in, err);
+    bool ok = add_files(&page, in, err);
     return page_finish(&page, err) && ok;
 }

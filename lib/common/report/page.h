@@ -12,6 +12,7 @@ struct page {
     FILE *file;             /* borrowed */
     struct screen screen;   /* the terminal that the file is, if it is one */
     struct str text;        /* not yet written */
+    bool comma;             /* of ndjson.h: one precedes the next value */
     int sys;                /* errno of the first failed write, or 0 */
 };
 

@@ -11,7 +11,7 @@
 
 /* Adds the dimensions in GGUF order; the rank is at most 4. */
 static void
-add_ne(struct ndjson *j, const struct shape *shape)
+add_ne(struct page *j, const struct shape *shape)
 {
     ndjson_array(j, "ne");
     for (uint32_t i = shape->rank; i-- > 0;)
@@ -21,7 +21,7 @@ add_ne(struct ndjson *j, const struct shape *shape)
 
 /* Adds the role of tensor i, and the scheme of the weight that it is or belongs to. */
 static void
-add_purpose(struct ndjson *j, const struct roles *roles, size_t i)
+add_purpose(struct page *j, const struct roles *roles, size_t i)
 {
     char label[SUMMARY_LABEL], detail[SCHEME_DETAIL], word[SCHEME_WORD];
     const struct weight *w = roles_owner(roles, i);
@@ -33,14 +33,14 @@ add_purpose(struct ndjson *j, const struct roles *roles, size_t i)
 }
 
 static void
-add_digest(struct ndjson *j, const char *key, bool known, const uint8_t digest[SHA256_BYTES])
+add_digest(struct page *j, const char *key, bool known, const uint8_t digest[SHA256_BYTES])
 {
     char hex[SHA256_HEX];
     ndjson_text(j, key, known ? sha256_hex(hex, digest) : NULL);
 }
 
 static void
-add_digests(struct ndjson *j, const struct digests *d, size_t i)
+add_digests(struct page *j, const struct digests *d, size_t i)
 {
     struct tensor values;
     bool has_values = digests_values(&values, d, i) && d->which & DIGESTS_VALUES;
@@ -55,18 +55,16 @@ add_digests(struct ndjson *j, const struct digests *d, size_t i)
 void
 parse_add_model(struct page *page, const struct digests *d, const char *model)
 {
-    struct ndjson j;
-    ndjson_init(&j, page);
-    ndjson_begin(&j);
-    ndjson_text(&j, "model", model);
-    ndjson_u64(&j, "tensors", catalog_count(d->catalog));
-    add_digest(&j, "sha256", d->which & DIGESTS_STORED, d->model.stored);
-    add_digest(&j, "values_sha256", d->which & DIGESTS_VALUES, d->model.values);
-    ndjson_end(&j);
+    ndjson_begin(page);
+    ndjson_text(page, "model", model);
+    ndjson_u64(page, "tensors", catalog_count(d->catalog));
+    add_digest(page, "sha256", d->which & DIGESTS_STORED, d->model.stored);
+    add_digest(page, "values_sha256", d->which & DIGESTS_VALUES, d->model.values);
+    ndjson_end(page);
 }
 
 static void
-add_tensor(struct ndjson *j, const struct parse *in, size_t i, bool gguf)
+add_tensor(struct page *j, const struct parse *in, size_t i, bool gguf)
 {
     char dtype[SUMMARY_DTYPE];
     uint64_t parameters;
@@ -96,12 +94,10 @@ bool
 parse_json(FILE *out, const struct parse *in, struct err *err)
 {
     struct page page;
-    struct ndjson j;
     bool gguf = strcmp(catalog_facts_of(in->catalog)->format, "GGUF") == 0;
     page_init(&page, out);
-    ndjson_init(&j, &page);
     for (size_t i = 0; i < catalog_count(in->catalog) && page.sys == 0; i++)
-        add_tensor(&j, in, i, gguf);
+        add_tensor(&page, in, i, gguf);
     if (in->digests)
         parse_add_model(&page, in->digests, in->model);
     return page_finish(&page, err);

@@ -61,7 +61,7 @@ file_of(const struct preview *in, size_t *at, size_t i)
 /* --- JSON */
 
 static void
-add_tensor(struct ndjson *j, const struct chosen *chosen, const struct str *file)
+add_tensor(struct page *j, const struct chosen *chosen, const struct str *file)
 {
     const struct tensor t = chosen_tensor(chosen), old = unnamed(chosen);
     char word[SCHEME_WORD];
@@ -83,18 +83,16 @@ bool
 preview_json(FILE *out, const struct preview *in, struct err *err)
 {
     struct page page;
-    struct ndjson j;
     size_t file = 0;
     page_init(&page, out);
-    ndjson_init(&j, &page);
     for (size_t i = 0; i < in->choice->n && page.sys == 0; i++)
-        add_tensor(&j, &in->choice->list[i], file_of(in, &file, i));
-    ndjson_begin(&j);
-    ndjson_u64(&j, "tensors", in->choice->n);
-    ndjson_u64(&j, "nbytes", nbytes_of_all(in->choice));
-    ndjson_u64(&j, "files", in->shards ? in->shards->n : 1);
-    ndjson_u64(&j, "size", in->size);
-    ndjson_end(&j);
+        add_tensor(&page, &in->choice->list[i], file_of(in, &file, i));
+    ndjson_begin(&page);
+    ndjson_u64(&page, "tensors", in->choice->n);
+    ndjson_u64(&page, "nbytes", nbytes_of_all(in->choice));
+    ndjson_u64(&page, "files", in->shards ? in->shards->n : 1);
+    ndjson_u64(&page, "size", in->size);
+    ndjson_end(&page);
     return page_finish(&page, err);
 }
 

@@ -11,7 +11,6 @@ void
 scan_report_begin(struct scan_report *r, FILE *out)
 {
     page_init(&r->page, out);
-    ndjson_init(&r->json, &r->page);
 }
 
 static enum scan_report_outcome
@@ -27,14 +26,14 @@ outcome(const struct scan_report *r, const struct err *fault)
 static void
 json_begin(struct scan_report *r)
 {
-    struct ndjson *j = &r->json;
+    struct page *j = &r->page;
     ndjson_begin(j);
     ndjson_text(j, "file", r->file);
     ndjson_array(j, "pickles");
 }
 
 static void
-json_finding(struct ndjson *j, const struct pickle_found *found, const struct pickle_finding *f)
+json_finding(struct page *j, const struct pickle_found *found, const struct pickle_finding *f)
 {
     ndjson_object(j, NULL);
     ndjson_bytes(j, "member", found->member, found->member_len);
@@ -52,7 +51,7 @@ json_finding(struct ndjson *j, const struct pickle_found *found, const struct pi
 }
 
 static void
-json_oddities(struct ndjson *j, const struct pickle_scan *scan)
+json_oddities(struct page *j, const struct pickle_scan *scan)
 {
     ndjson_array(j, "anomalies");
     for (unsigned i = 0; i < ODDITIES; i++) {
@@ -69,7 +68,7 @@ json_oddities(struct ndjson *j, const struct pickle_scan *scan)
 }
 
 static void
-json_pickle(struct ndjson *j, const struct pickle_found *found)
+json_pickle(struct page *j, const struct pickle_found *found)
 {
     const struct pickle_scan *scan = found->scan;
     ndjson_object(j, NULL);
@@ -88,11 +87,11 @@ json_pickle(struct ndjson *j, const struct pickle_found *found)
     ndjson_array(j, "findings");
     for (size_t i = 0; i < scan->nfindings; i++) {
         json_finding(j, found, &scan->finding[i]);
-        page_turn(j->page);
+        page_turn(j);
     }
     ndjson_array_end(j);
     ndjson_object_end(j);
-    page_turn(j->page);
+    page_turn(j);
 }
 
 static void
@@ -100,7 +99,7 @@ json_end(struct scan_report *r, const struct pickles *pickles, const struct err 
 {
     static const char *const words[] = { [SCAN_REPORT_CLEAN] = "clean", [SCAN_REPORT_FOUND] = "found",
         [SCAN_REPORT_UNKNOWN] = "unknown" };
-    struct ndjson *j = &r->json;
+    struct page *j = &r->page;
     ndjson_array_end(j);
     ndjson_text(j, "format", pickles->format);
     ndjson_u64(j, "count", pickles->count);
@@ -228,7 +227,7 @@ scan_report_pickle(void *of, const struct pickle_found *found, struct err *err)
     if (r->human)
         text_pickle(r, found);
     else
-        json_pickle(&r->json, found);
+        json_pickle(&r->page, found);
     /* Stops the scan if the report cannot be written; scan_report_end() returns the error. */
     return (r->page.sys == 0 && !r->page.text.failed) || (r->page.text.failed && err_memory(err, r->page.text.room));
 }

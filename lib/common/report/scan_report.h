@@ -22,7 +22,6 @@ struct scan_report {
     const char *heading;        /* above the text, escaped; NULL: no heading. Borrowed */
     bool human, first;          /* human: write text; first: no report precedes this one */
     struct page page;
-    struct ndjson json;
     bool begun;                 /* something has been written */
     uint64_t verdicts[VERDICTS], unresolved;        /* counts over all pickles */
     enum scan_report_outcome outcome;  /* set by scan_report_end() */

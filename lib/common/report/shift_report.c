@@ -6,7 +6,7 @@
 #include "report/ndjson.h"
 
 static void
-add_figures(struct ndjson *j, const struct shift *s)
+add_figures(struct page *j, const struct shift *s)
 {
     ndjson_u64(j, "elements", s->n);
     ndjson_f64(j, "relative", s->relative);
@@ -18,20 +18,18 @@ add_figures(struct ndjson *j, const struct shift *s)
 void
 shift_report_json(struct page *page, const struct shift_report *r)
 {
-    struct ndjson j;
     const struct shift all = shifts_of(r->shifts, NULL);
-    ndjson_init(&j, page);
     for (size_t i = 0; i < r->n; i++) {
         const struct shift one = shifts_of(r->shifts, r->delta[i]);
-        ndjson_begin(&j);
-        ndjson_bytes(&j, "adapted", r->delta[i]->name, r->delta[i]->name_len);
-        add_figures(&j, &one);
-        ndjson_end(&j);
+        ndjson_begin(page);
+        ndjson_bytes(page, "adapted", r->delta[i]->name, r->delta[i]->name_len);
+        add_figures(page, &one);
+        ndjson_end(page);
     }
-    ndjson_begin(&j);
-    ndjson_u64(&j, "all_adapted", r->n);
-    add_figures(&j, &all);
-    ndjson_end(&j);
+    ndjson_begin(page);
+    ndjson_u64(page, "all_adapted", r->n);
+    add_figures(page, &all);
+    ndjson_end(page);
 }
 
 /* --- page */
