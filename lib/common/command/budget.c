@@ -63,7 +63,7 @@ run(struct costs *costs, const struct command *cmd, struct pipeline *p, struct c
         if (!e || copy->list[i].part != 0)
             continue;
         size_t at = e->place * cmd->ncandidates + k;
-        costs->options[at] = (struct assign_option){ nbytes_of(e), losses_of(own.losses, e).noise };
+        costs->options[at] = (struct assign_option){ nbytes_of(e), losses_of(own.losses, e->number).noise };
         costs->of[at] = e->encoder;
     }
     sink_close(own.sink);

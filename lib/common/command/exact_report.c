@@ -109,7 +109,7 @@ warn_of_weights(const struct command *cmd, const char *model)
 static void
 add_cost(struct str *s, const struct command *cmd, const struct losses *losses, size_t n)
 {
-    const struct loss l = losses ? losses_of(losses, NULL) : (struct loss){ .n = 0 };
+    const struct loss l = losses ? losses_all(losses) : (struct loss){ .n = 0 };
     char text[COMMAND_ERROR_TEXT];
     str_format(s, ", %zu rounded to %s", n, cmd->exact.name[0]->name);
     if (l.n != 0)

@@ -18,7 +18,7 @@ command_error_text(char text[COMMAND_ERROR_TEXT], const struct loss *l)
 void
 command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice)
 {
-    const struct loss l = losses_of(p->losses, NULL);
+    const struct loss l = losses_all(p->losses);
     char error[COMMAND_ERROR_TEXT];
     struct str count = { 0 };
     if (l.n == 0)

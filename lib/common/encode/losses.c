@@ -110,9 +110,9 @@ complete(struct losses *l, struct weight_loss *w)
 }
 
 void
-losses_add(struct losses *l, const struct encoding *e, const struct loss_lanes *sum, uint64_t n)
+losses_add(struct losses *l, size_t number, const struct loss_lanes *sum, uint64_t n, uint64_t total)
 {
-    struct weight_loss *w = &l->list[e->number];
+    struct weight_loss *w = &l->list[number];
     pthread_mutex_lock(&l->lock);
     struct loss_sums *s = w->sums = w->sums ? w->sums : calloc(1, sizeof *s);
     l->failed = l->failed || !s;
@@ -125,7 +125,7 @@ losses_add(struct losses *l, const struct encoding *e, const struct loss_lanes *
         add_lanes(&s->signal, sum->signal);
         add_lanes(&s->back, sum->back);
         add_lanes(&s->both, sum->both);
-        if (s->n == e->rows * e->cols)
+        if (s->n == total)
             complete(l, w);
     }
     pthread_mutex_unlock(&l->lock);
@@ -138,7 +138,13 @@ losses_check(const struct losses *l, struct err *err)
 }
 
 struct loss
-losses_of(const struct losses *l, const struct encoding *e)
+losses_of(const struct losses *l, size_t number)
 {
-    return e ? l->list[e->number].loss : value_of(&l->all);
+    return l->list[number].loss;
+}
+
+struct loss
+losses_all(const struct losses *l)
+{
+    return value_of(&l->all);
 }

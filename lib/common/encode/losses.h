@@ -1,9 +1,10 @@
-/* losses: quantization error of the weights of a job. The results do not depend on the number of workers or on the size of
+/* losses: quantization error of the weights of a job, or the difference of pairs of tensors. The results do not depend on the number of workers or on the size of
  * their blocks, because sums of doubles are exact here, provided that the runs that are added are the same. */
 #ifndef ENCODE_LOSSES_H
 #define ENCODE_LOSSES_H
 
-#include "encode/encode.h"
+#include "base/err.h"
+#include "kernel/loss.h"
 
 /* Quantization error of one weight or of all. */
 struct loss {
@@ -18,18 +19,21 @@ struct loss {
 
 struct losses;
 
-/* Allocates for n encodings, numbered from 0. Returns NULL on failure. */
+/* Allocates for n weights, numbered from 0. Returns NULL on failure. */
 struct losses *losses_new(size_t n, struct err *err);
 void losses_free(struct losses *l);                     /* NULL is allowed */
 
-/* Adds the sums of one run of n elements. Callable from any thread. */
-void losses_add(struct losses *l, const struct encoding *e, const struct loss_lanes *sum, uint64_t n);
+/* Adds the sums of one run of n elements of a weight that has `total`. Callable from any thread. */
+void losses_add(struct losses *l, size_t number, const struct loss_lanes *sum, uint64_t n, uint64_t total);
 
 /* Fails with ERR_MEMORY if an earlier losses_add() ran out of memory. */
 bool losses_check(const struct losses *l, struct err *err);
 
-/* Returns the error of a completely added weight, or with NULL of all such weights together. */
-struct loss losses_of(const struct losses *l, const struct encoding *e);
+/* Returns the error of a completely added weight. */
+struct loss losses_of(const struct losses *l, size_t number);
+
+/* Returns the error of all such weights together. */
+struct loss losses_all(const struct losses *l);
 
 /* Returns 10 log10(signal / noise) in dB, infinite if noise is 0; identical with every libc. */
 double losses_sqnr(double signal, double noise);

@@ -71,7 +71,6 @@ static void
 add_results(struct compare_job *job, size_t number, const struct compare_block *c)
 {
     struct difference *one = &job->d->list[number];
-    const struct encoding e = { .number = number, .rows = one->n, .cols = 1 };
     pthread_mutex_lock(&job->lock);
     one->first = num_min(one->first, c->differs);
     one->count += c->count;
@@ -79,7 +78,7 @@ add_results(struct compare_job *job, size_t number, const struct compare_block *
     one->bits = one->bits || c->bits;
     one->most = c->most > one->most ? c->most : one->most;
     pthread_mutex_unlock(&job->lock);
-    losses_add(job->d->losses, &e, &c->sum, c->n);
+    losses_add(job->d->losses, number, &c->sum, c->n, one->n);
 }
 
 /* Makes elements [first, first + n) of a piece. Returns them, or NULL on failure. */

@@ -415,7 +415,7 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
         ok = make(r, of, facts, from, end, y, err) && (r->failed.kind == ERR_NONE || (*err = r->failed, false))
             && (!r->shadow || r->compared == 0 || shadow_compare(r, of, from, end, err));
         if (ok && r->compared != 0 && r->loss)
-            losses_add(p->losses, e, &loss, r->compared);
+            losses_add(p->losses, e->number, &loss, r->compared, e->rows * e->cols);
         if (ok && r->compared != 0 && delta)
             shifts_add(p->shifts, delta, &shift, r->compared, e->rows * e->cols);
     }

@@ -196,9 +196,8 @@ differences_count(struct differences *d)
 struct loss
 difference_loss(const struct differences *d, size_t i)
 {
-    const struct encoding e = { .number = i };
     const struct difference *one = &d->list[i];
-    struct loss loss = losses_of(d->losses, &e);
+    struct loss loss = losses_of(d->losses, i);
     loss.n = one->n - one->nonfinite;
     loss.distance = loss.n != 0 ? loss.distance * ((double)one->n / (double)loss.n) : 0;
     loss.most = one->most;

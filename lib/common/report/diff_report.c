@@ -7,98 +7,75 @@
 #include "report/html.h"
 #include "report/ndjson.h"
 
-const char *
-diff_report_type(char buf[DIFF_REPORT_TYPE], const struct chosen *chosen)
+struct loss_worst
+diff_report_worst(const struct differences *d)
+{
+    struct loss_worst worst = { 0 };
+    for (size_t i = 0; i < d->n; i++)
+        if (d->list[i].status == DIFFERENCE_SOME)
+            loss_items_add_worst(&worst, i, d->list[i].kind == DIFFERENCE_BYTES ? NAN : difference_loss(d, i).sqnr);
+    return worst;
+}
+
+/* --- rows */
+
+/* Adds the type that a tensor is stored in, and its shape; nothing if a model lacks it. */
+static void
+add_side(struct columns *c, const struct chosen *chosen, const char *dtype, const char *heading, const char *shape)
 {
     char word[SCHEME_WORD];
-    const char *name = chosen->decode ? scheme_word(chosen->decode, word) : dtype_name(chosen->copy->dtype);
-    snprintf(buf, DIFF_REPORT_TYPE, "%s", name);
-    return buf;
+    const char *stored = chosen && !chosen->decode ? dtype_name(chosen->copy->dtype) : NULL;
+    const struct tensor t = chosen ? chosen_tensor(chosen) : (struct tensor){ 0 };
+    columns_text(c, dtype, heading, chosen && chosen->decode ? scheme_word(chosen->decode, word) : stored);
+    if (c->form == COLUMNS_JSON && chosen)
+        ndjson_dims(c->page, shape, &t.shape);
+    else if (c->form == COLUMNS_JSON)
+        ndjson_null(c->page, shape);
 }
 
-/* Returns true if a pair with this SQNR comes before another: NaN, then the lowest. */
-static bool
-is_worse(double sqnr, double than)
+static void
+add_cosine(struct str *out, double v)
 {
-    return sqnr < than || (isnan(sqnr) && !isnan(than));
+    str_format(out, "%.6f", v);
 }
 
+/* A page leaves out the figures of a pair without elements. */
 void
-diff_report_worst(const struct differences *d, size_t numbers[DIFF_REPORT_WORST], size_t *n)
-{
-    double sqnr[DIFF_REPORT_WORST];
-    *n = 0;
-    for (size_t k = 0; k < d->n; k++) {
-        if (d->list[k].status != DIFFERENCE_SOME)
-            continue;
-        double own = d->list[k].kind == DIFFERENCE_BYTES ? NAN : difference_loss(d, k).sqnr;
-        size_t i = *n < DIFF_REPORT_WORST ? (*n)++ : DIFF_REPORT_WORST;
-        for (; i > 0 && is_worse(own, sqnr[i - 1]); i--)
-            if (i < DIFF_REPORT_WORST) {
-                numbers[i] = numbers[i - 1];
-                sqnr[i] = sqnr[i - 1];
-            }
-        if (i < DIFF_REPORT_WORST) {
-            numbers[i] = k;
-            sqnr[i] = own;
-        }
-    }
-}
-
-/* --- JSON */
-
-static void
-add_side(struct page *j, const struct chosen *chosen, const char *dtype, const char *shape)
-{
-    char type[DIFF_REPORT_TYPE];
-    ndjson_text(j, dtype, chosen ? diff_report_type(type, chosen) : NULL);
-    if (!chosen) {
-        ndjson_null(j, shape);
-        return;
-    }
-    const struct tensor t = chosen_tensor(chosen);
-    ndjson_dims(j, shape, &t.shape);
-}
-
-static void
-add_figure(struct page *j, const char *key, bool known, double v)
-{
-    if (known)
-        ndjson_f64(j, key, v);
-    else
-        ndjson_null(j, key);
-}
-
-static void
-add_tensor(struct page *j, const struct differences *d, size_t i)
+diff_report_row(struct columns *c, const struct differences *d, size_t i)
 {
     const struct difference *one = &d->list[i];
     const struct tensor t = difference_tensor(one);
-    bool compared = difference_is_pair(one), known = compared && one->kind != DIFFERENCE_BYTES;
+    const bool compared = difference_is_pair(one), figures = compared && one->kind != DIFFERENCE_BYTES;
     const struct loss loss = compared ? difference_loss(d, i) : (struct loss){ 0 };
-    ndjson_begin(j);
-    ndjson_bytes(j, "name", t.name, t.name_len);
-    ndjson_text(j, "status", difference_word(one->status));
-    add_side(j, one->a, "dtype_a", "shape_a");
-    add_side(j, one->b, "dtype_b", "shape_b");
-    ndjson_known(j, "elements", compared, one->n);
-    ndjson_known(j, "differing", compared, one->count);
-    ndjson_known(j, "nonfinite", known, one->nonfinite);
-    add_figure(j, "max_abs", known, loss.most);
-    add_figure(j, "mean_abs", known, loss.distance);
-    add_figure(j, "sqnr_db", known, loss.sqnr);
-    add_figure(j, "cosine", known, loss.cosine);
-    ndjson_known(j, "first_index", one->first != DIFFERENCE_NOWHERE, one->first);
-    ndjson_end(j);
+    columns_begin(c);
+    columns_name(c, "name", "tensor", t.name, t.name_len);
+    columns_text(c, "status", "status", difference_word(one->status));
+    add_side(c, one->a, "dtype_a", "type in A", "shape_a");
+    add_side(c, one->b, "dtype_b", "type in B", "shape_b");
+    c->unknown = !compared;
+    columns_count(c, "elements", NULL, one->n, NULL);
+    columns_count(c, "differing", NULL, one->count, NULL);
+    c->unknown = !figures || (c->form == COLUMNS_PAGE && one->n == 0);
+    columns_figure(c, NULL, "SQNR, dB", loss.sqnr, html_sqnr);
+    columns_count(c, "nonfinite", NULL, one->nonfinite, NULL);
+    columns_figure(c, "max_abs", "largest difference", loss.most, html_number);
+    columns_figure(c, "mean_abs", "mean difference", loss.distance, html_number);
+    columns_figure(c, "sqnr_db", NULL, loss.sqnr, NULL);
+    columns_figure(c, "cosine", "cosine", loss.cosine, add_cosine);
+    columns_count(c, NULL, "different elements", one->count, columns_digits);
+    c->unknown = one->first == DIFFERENCE_NOWHERE;
+    columns_count(c, "first_index", NULL, one->first, NULL);
+    columns_end(c);
 }
 
 bool
 diff_report_json(FILE *out, const struct diff_report *r, struct err *err)
 {
     struct page page;
+    struct columns c = { .page = &page, .form = COLUMNS_JSON };
     page_init(&page, out);
     for (size_t i = 0; i < r->d->n && page.sys == 0; i++)
-        add_tensor(&page, r->d, i);
+        diff_report_row(&c, r->d, i);
     return page_finish(&page, err);
 }
 
@@ -118,7 +95,7 @@ static const struct {
 static void
 add_total(struct page *page, const struct differences *d)
 {
-    const struct loss all = losses_of(d->losses, NULL);
+    const struct loss all = losses_all(d->losses);
     if (d->count[DIFFERENCE_SOME] == 0 || !isfinite(all.sqnr))
         return;
     str_format(&page->text, "%-*sSQNR %.2f dB, cosine %.6g, mean difference %.3g\n", LABEL, "Together", all.sqnr, all.cosine,
@@ -190,18 +167,18 @@ add_row(struct page *page, const struct differences *d, size_t i)
 static void
 add_worst(struct page *page, const struct diff_report *r)
 {
-    size_t numbers[DIFF_REPORT_WORST], n, count = r->d->count[DIFFERENCE_SOME];
+    const struct loss_worst worst = diff_report_worst(r->d);
+    const size_t count = r->d->count[DIFFERENCE_SOME];
     if (count == 0)
         return;
-    diff_report_worst(r->d, numbers, &n);
     str_text(&page->text, "\n");
     screen_begin(&page->text, &page->screen, SCREEN_HEADING);
-    str_format(&page->text, "%10s%10s%10s%10s  %s", "SQNR, dB", "largest", "mean", "cosine", r->all || n == count ? "Tensor"
+    str_format(&page->text, "%10s%10s%10s%10s  %s", "SQNR, dB", "largest", "mean", "cosine", r->all || worst.n == count ? "Tensor"
         : "Worst tensors");
     screen_end(&page->text, &page->screen, SCREEN_HEADING);
     str_text(&page->text, "\n");
-    for (size_t i = 0; !r->all && i < n; i++)
-        add_row(page, r->d, numbers[i]);
+    for (size_t i = 0; !r->all && i < worst.n; i++)
+        add_row(page, r->d, worst.number[i]);
     for (size_t i = 0; r->all && i < r->d->n; i++)
         if (r->d->list[i].status == DIFFERENCE_SOME)
             add_row(page, r->d, i);
@@ -218,7 +195,7 @@ add_names(struct page *page, const struct diff_report *r, enum difference_status
     str_text(out, "\n");
     page_styled(page, SCREEN_HEADING, rows[status].label);
     str_text(out, "\n");
-    for (size_t i = 0; i < r->d->n && (r->all || shown < DIFF_REPORT_WORST); i++) {
+    for (size_t i = 0; i < r->d->n && (r->all || shown < LOSS_WORST); i++) {
         if (r->d->list[i].status != status)
             continue;
         const struct tensor t = difference_tensor(&r->d->list[i]);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "plan/differences.h"
+#include "report/columns.h"
+#include "report/loss_items.h"
 
 /* Input of the reports, borrowed. */
 struct diff_report {
@@ -13,11 +15,6 @@ struct diff_report {
     const char *tool, *version;     /* for the page */
     bool all;                       /* text: list all tensors that differ, not only the worst */
 };
-
-enum { DIFF_REPORT_WORST = 10 };
-
-/* Sets numbers[0..*n) to the pairs with the lowest SQNR, lowest first, among pairs with different values. */
-void diff_report_worst(const struct differences *d, size_t numbers[DIFF_REPORT_WORST], size_t *n);
 
 /* Writes one object for each tensor, in the order of A, then those that only B has. */
 bool diff_report_json(FILE *out, const struct diff_report *r, struct err *err);
@@ -28,8 +25,10 @@ bool diff_report_text(FILE *out, const struct diff_report *r, struct err *err);
 /* Writes the page: counts, heat maps and charts of SQNR, tables. Equal jobs produce equal bytes. */
 bool diff_report_html(FILE *out, const struct diff_report *r, struct err *err);
 
-/* Writes the type that a tensor is stored in: "BF16", or the scheme of a weight. Returns buf. */
-enum { DIFF_REPORT_TYPE = 32 };
-const char *diff_report_type(char buf[DIFF_REPORT_TYPE], const struct chosen *chosen);
+/* Finds, among the pairs with different values, the lowest SQNR; the numbers are indices of the list. */
+struct loss_worst diff_report_worst(const struct differences *d);
+
+/* Adds the row of a tensor. */
+void diff_report_row(struct columns *c, const struct differences *d, size_t i);
 
 #endif

@@ -27,8 +27,8 @@ value_of_arch(const struct catalog *catalog, const struct meta_value *arch, cons
     return value_of(catalog, key);
 }
 
-/* Returns the most frequent tensor type, the first one to reach the maximum, as llama.cpp counts; F32 if there are no
- * tensors. */
+/* Returns the most frequent tensor type, the first one to reach the maximum, as llama.cpp counts; F32 for a file
+ * without tensors. */
 static enum dtype
 commonest_dtype(const struct catalog *catalog)
 {

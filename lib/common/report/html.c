@@ -39,6 +39,24 @@ html_begin(struct str *out, const char *title, const char *about)
 }
 
 void
+html_tile(struct str *out, const char *title)
+{
+    str_format(out, "<div><dt>%s</dt><dd class=\"big\">", title);
+}
+
+void
+html_tile_note(struct str *out)
+{
+    str_text(out, "</dd><dd>");
+}
+
+void
+html_tile_end(struct str *out)
+{
+    str_text(out, "</dd></div>\n");
+}
+
+void
 html_end(struct str *out)
 {
     str_text(out, "<script>\n");
@@ -96,17 +114,4 @@ html_sqnr(struct str *out, double sqnr)
         str_format(out, "%.2f", sqnr);
     else
         str_text(out, isnan(sqnr) ? "not a number" : sqnr > 0 ? "lossless" : "no signal");
-}
-
-void
-html_cell(struct str *out, double value, void (*add)(struct str *out, double value))
-{
-    str_text(out, "<td data-v=\"");
-    if (isfinite(value))
-        str_format(out, "%.9g", value);
-    else
-        str_text(out, value > 0 ? "Infinity" : "-Infinity");    /* NaN with the worst */
-    str_text(out, "\">");
-    add(out, value);
-    str_text(out, "</td>");
 }

@@ -7,6 +7,11 @@
 /* Begins a page of the style of loss_style.h, up to its heading "TITLE ABOUT". `about` is escaped here; NULL for none. */
 void html_begin(struct str *out, const char *title, const char *about);
 
+/* Appends a tile: its title, then a large text, a note below it, and the end. */
+void html_tile(struct str *out, const char *title);
+void html_tile_note(struct str *out);
+void html_tile_end(struct str *out);
+
 /* Appends the script that sorts tables, and ends the page. */
 void html_end(struct str *out);
 
@@ -22,8 +27,5 @@ void html_number(struct str *out, double v);
 
 /* Appends an SQNR in dB with two decimals and without the unit: "22.13", "lossless". */
 void html_sqnr(struct str *out, double sqnr);
-
-/* Appends a table cell with a number: its text and, as data-v, the value by which the script of the page sorts. */
-void html_cell(struct str *out, double value, void (*add)(struct str *out, double value));
 
 #endif

@@ -5,12 +5,6 @@
 
 #include "report/html.h"
 
-double
-loss_charts_relative(double noise, double signal)
-{
-    return noise == 0 ? 0 : sqrt(noise / signal);
-}
-
 static double
 sqnr_of(const struct loss_cell *cell)
 {
@@ -55,7 +49,7 @@ add_error(struct str *out, double sqnr, double relative)
 static void
 add_cell_title(struct str *out, const struct loss_map *map, const struct loss_cell *cell)
 {
-    const char *why = map->choice->list[cell->at].why;
+    const char *why = map->items[cell->at].why;
     str_text(out, " title=\"");
     add_label(out, map, cell->kind, false);
     str_format(out, ", layer %" PRIu64 ": ", cell->layer);
@@ -65,7 +59,7 @@ add_cell_title(struct str *out, const struct loss_map *map, const struct loss_ce
     }
     if (cell->n > 1)
         str_format(out, "%" PRIu32 " weights, together ", cell->n);
-    add_error(out, sqnr_of(cell), loss_charts_relative(cell->noise, cell->signal));
+    add_error(out, sqnr_of(cell), loss_items_relative(cell->noise, cell->signal));
     if (cell->n > 1) {
         str_text(out, "; worst ");
         html_sqnr(out, cell->worst);
@@ -164,17 +158,17 @@ add_apart(struct page *page, const struct loss_map *map)
 {
     struct str *out = &page->text;
     bool first = true;
-    for (size_t i = 0; i < map->nplaces; i++) {
-        if (!loss_map_apart(map, &map->places[i]))
+    for (size_t i = 0; i < map->n; i++) {
+        const struct loss_item *item = &map->items[i];
+        const struct loss loss = item->loss;
+        if (!loss_map_apart(map, i))
             continue;
-        const struct encoding *e = map->choice->list[map->places[i].at].encoding;
-        const struct loss loss = losses_of(map->losses, e);
         str_text(out, first ? "<h3>Outside the layers</h3>\n<ul class=\"apart\">\n" : "");
         first = false;
         str_format(out, "<li title=\"");
-        add_error(out, loss.sqnr, loss_charts_relative(loss.noise, loss.signal));
-        str_format(out, "\"><span class=\"cell h%u\">%s</span> ", loss_map_level(map, loss.sqnr), e->encoder->name);
-        html_text(out, e->weight.name, e->weight.name_len);
+        add_error(out, loss.sqnr, loss_items_relative(loss.noise, loss.signal));
+        str_format(out, "\"><span class=\"cell h%u\">%s</span> ", loss_map_level(map, loss.sqnr), item->type);
+        html_text(out, item->name, item->name_len);
         str_text(out, " <span class=\"muted\">");
         html_sqnr(out, loss.sqnr);
         str_format(out, "%s</span></li>\n", isfinite(loss.sqnr) ? " dB" : "");

@@ -5,9 +5,6 @@
 #include "report/loss_map.h"
 #include "report/page.h"
 
-/* Returns sqrt(noise / signal): the error relative to the weights. */
-double loss_charts_relative(double noise, double signal);
-
 /* Appends a heat map of layers and kinds for each stack, with the legend, then the weights that are apart. */
 void loss_charts_add_maps(struct page *page, const struct loss_map *map);
 

@@ -1,6 +1,7 @@
 /* The kinds and stacks of a map, and their labels. */
 #include "report/loss_map_priv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -73,27 +74,19 @@ find_kind(struct loss_map *map, const struct str *key, size_t prefix, uint32_t *
     return true;
 }
 
-/* Adds tensor `at` of the choice. */
+/* Finds the place of item i. */
 static bool
-add_place(struct loss_map *map, size_t at, struct str *key, struct err *err)
+add_place(struct loss_map *map, size_t i, struct str *key, struct err *err)
 {
-    const struct chosen *chosen = &map->choice->list[at];
-    const struct encoding *e = chosen_weight(chosen);
-    const struct tensor t = e ? e->weight : chosen_tensor(chosen);
-    struct loss_place *places = array_grow(map->places, map->nplaces, &map->places_room, sizeof *places, err);
-    if (!places)
-        return false;
-    map->places = places;
-    struct loss_place *place = &places[map->nplaces];
-    *place = (struct loss_place){ .at = (uint32_t)at };
+    const struct loss_item *item = &map->items[i];
+    struct loss_place *place = &map->places[i];
     key->len = 0;
-    size_t prefix = add_kind_name(key, &place->layer, t.name, t.name_len);
+    size_t prefix = add_kind_name(key, &place->layer, item->name, item->name_len);
     if (key->failed)
         return err_memory(err, key->room);
     if (!find_kind(map, key, prefix, &place->kind, err))
         return false;
-    map->kinds[place->kind].n += e != NULL;
-    map->nplaces++;
+    map->kinds[place->kind].n += item->weighed;
     return true;
 }
 
@@ -101,10 +94,10 @@ static bool
 add_places(struct loss_map *map, struct err *err)
 {
     struct str key = { 0 };
-    bool ok = true;
-    for (size_t i = 0; ok && i < map->choice->n; i++)
-        if (!map->choice->list[i].encoding || map->choice->list[i].part == 0)
-            ok = add_place(map, i, &key, err);
+    map->places = calloc(map->n + 1, sizeof *map->places);
+    bool ok = map->places || err_memory(err, (map->n + 1) * sizeof *map->places);
+    for (size_t i = 0; ok && i < map->n; i++)
+        ok = add_place(map, i, &key, err);
     str_clear(&key);
     return ok;
 }

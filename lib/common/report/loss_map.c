@@ -11,28 +11,18 @@ enum { SPARSE = 16 };           /* a grid has at most so many places for each fi
 /* --- cells */
 
 static bool
-add_cell(struct loss_map *map, const struct loss_place *place, struct err *err)
+add_cell(struct loss_map *map, size_t i, struct err *err)
 {
-    const struct chosen *chosen = &map->choice->list[place->at];
-    const struct encoding *e = chosen_weight(chosen);
+    const struct loss_item *item = &map->items[i];
+    const struct loss_place *place = &map->places[i];
+    const struct loss_kind *kind = &map->kinds[place->kind];
     struct loss_cell *cells = array_grow(map->cells, map->ncells, &map->cells_room, sizeof *cells, err);
     if (!cells)
         return false;
     map->cells = cells;
-    struct loss_cell *cell = &cells[map->ncells++];
-    const struct loss_kind *kind = &map->kinds[place->kind];
-    *cell = (struct loss_cell){ .layer = place->layer, .kind = place->kind, .stack = kind->stack, .column = kind->column,
-        .at = place->at, .worst = INFINITY };
-    if (!e) {
-        cell->type = dtype_name(chosen_tensor(chosen).dtype);
-        return true;
-    }
-    const struct loss loss = losses_of(map->losses, e);
-    cell->noise = loss.noise;
-    cell->signal = loss.signal;
-    cell->worst = loss.sqnr;
-    cell->type = e->encoder->name;
-    cell->n = 1;
+    cells[map->ncells++] = (struct loss_cell){ .layer = place->layer, .kind = place->kind, .stack = kind->stack,
+        .column = kind->column, .at = (uint32_t)i, .type = item->type, .n = item->weighed, .noise = item->loss.noise,
+        .signal = item->loss.signal, .worst = item->weighed ? item->loss.sqnr : INFINITY };
     return true;
 }
 
@@ -105,10 +95,10 @@ static bool
 make_cells(struct loss_map *map, struct err *err)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < map->nplaces; i++) {
+    for (size_t i = 0; ok && i < map->n; i++) {
         const struct loss_kind *kind = &map->kinds[map->places[i].kind];
         if (kind->n != 0 && kind->prefix != kind->len)
-            ok = add_cell(map, &map->places[i], err);
+            ok = add_cell(map, i, err);
     }
     if (!ok)
         return false;
@@ -148,9 +138,9 @@ find_range(struct loss_map *map)
     for (size_t i = 0; i < map->ncells; i++)
         if (map->cells[i].n != 0)
             widen(map, losses_sqnr(map->cells[i].signal, map->cells[i].noise));
-    for (size_t i = 0; i < map->nplaces; i++)
-        if (loss_map_apart(map, &map->places[i]))
-            widen(map, losses_of(map->losses, map->choice->list[map->places[i].at].encoding).sqnr);
+    for (size_t i = 0; i < map->n; i++)
+        if (loss_map_apart(map, i))
+            widen(map, map->items[i].loss.sqnr);
     if (map->low > map->high)
         map->low = map->high = 0;
     map->low = floor(map->low);
@@ -162,21 +152,22 @@ find_range(struct loss_map *map)
 static void
 find_scheme(struct loss_map *map)
 {
-    const struct encoder *first = NULL;
-    for (size_t i = 0; i < map->choice->n; i++) {
-        const struct encoding *e = map->choice->list[i].encoding;
-        if (e && first && e->encoder != first)
+    const char *first = NULL;
+    for (size_t i = 0; i < map->n; i++) {
+        if (!map->items[i].weighed)
+            continue;
+        if (first && strcmp(map->items[i].type, first) != 0)
             return;
-        first = e ? e->encoder : first;
+        first = map->items[i].type;
     }
-    map->scheme = first ? first->name : NULL;
+    map->scheme = first;
 }
 
 bool
-loss_map_apart(const struct loss_map *map, const struct loss_place *place)
+loss_map_apart(const struct loss_map *map, size_t i)
 {
-    const struct loss_kind *kind = &map->kinds[place->kind];
-    return map->choice->list[place->at].encoding && (kind->prefix == kind->len || map->stacks[kind->stack].apart);
+    const struct loss_kind *kind = &map->kinds[map->places[i].kind];
+    return map->items[i].weighed && (kind->prefix == kind->len || map->stacks[kind->stack].apart);
 }
 
 unsigned
@@ -189,9 +180,9 @@ loss_map_level(const struct loss_map *map, double sqnr)
 }
 
 bool
-loss_map_make(struct loss_map *map, const struct choice *choice, const struct losses *losses, struct err *err)
+loss_map_make(struct loss_map *map, const struct loss_item *items, size_t n, struct err *err)
 {
-    *map = (struct loss_map){ .choice = choice, .losses = losses };
+    *map = (struct loss_map){ .items = items, .n = n };
     if (!loss_map_add_kinds(map, err) || !make_cells(map, err))
         return false;
     find_range(map);

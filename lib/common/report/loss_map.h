@@ -1,4 +1,4 @@
-/* loss_map: the quantization error of a model by layer and kind of weight.
+/* loss_map: the error of each tensor of a model by layer and kind.
  *
  * The first number in a name is the layer. The kind is the name with * for each number, so model.layers.7.mlp.up_proj.weight
  * is in layer 7, of kind model.layers.*.mlp.up_proj.weight. Kinds whose names are equal up to the layer form a stack, which
@@ -8,8 +8,7 @@
 
 #include "base/names.h"
 #include "base/table.h"
-#include "encode/losses.h"
-#include "plan/choice.h"
+#include "report/loss_items.h"
 
 enum { LOSS_MAP_LEVELS = 10 };          /* colours of a heat map */
 
@@ -21,7 +20,7 @@ struct loss_cell {
     const char *type;           /* "q4_k", or "BF16" for a tensor that is not quantized; static. NULL: several */
     uint32_t kind, stack, column;
     uint32_t n;                 /* quantized weights; 0: none of its tensors is quantized */
-    uint32_t at;                /* index of its first tensor in the choice */
+    uint32_t at;                /* index of its first item */
     uint32_t next;              /* 1 + the cell with weights of this kind in a later layer, or 0 */
 };
 
@@ -43,37 +42,36 @@ struct loss_stack {
     size_t rows;                /* layers that have cells */
 };
 
-/* A tensor of the output. */
+/* Where an item belongs. */
 struct loss_place {
     uint64_t layer;
     uint32_t kind;
-    uint32_t at;                /* index in the choice */
 };
 
 struct loss_map {
-    const struct choice *choice;        /* borrowed, as are the losses */
-    const struct losses *losses;
+    const struct loss_item *items;      /* n of them, in the order of the output; borrowed */
+    struct loss_place *places;          /* n, parallel to them */
+    size_t n;
     struct names names;                 /* of the kinds, escaped */
     struct loss_kind *kinds;            /* nkinds, in the order of the output */
     struct loss_stack *stacks;          /* nstacks, in the order of the output */
-    struct loss_place *places;          /* nplaces, in the order of the output */
     struct loss_cell *cells;            /* ncells, by stack, layer and column */
-    size_t nkinds, nstacks, nplaces, ncells;
+    size_t nkinds, nstacks, ncells;
     const char *scheme;                 /* of all weights; static. NULL: they have several */
     double low, high;                   /* range of the SQNR of all that is shown, whole dB */
     double step;                        /* between ticks in this range, dB */
 
     /* used while the map is made */
     struct table kind_names, stack_names;
-    size_t kinds_room, stacks_room, places_room, cells_room;
+    size_t kinds_room, stacks_room, cells_room;
 };
 
-/* Zero-initialises and makes the map. Borrows the choice and the losses. Clear it also after a failure, which is ERR_MEMORY. */
-bool loss_map_make(struct loss_map *map, const struct choice *choice, const struct losses *losses, struct err *err);
+/* Zero-initialises and makes the map. Borrows the items. Clear it also after a failure, which is ERR_MEMORY. */
+bool loss_map_make(struct loss_map *map, const struct loss_item *items, size_t n, struct err *err);
 void loss_map_clear(struct loss_map *map);
 
-/* Returns true if a place is a quantized weight that is not in a grid. */
-bool loss_map_apart(const struct loss_map *map, const struct loss_place *place);
+/* Returns true if item i has a loss and is not in a grid. */
+bool loss_map_apart(const struct loss_map *map, size_t i);
 
 /* Returns the colour for an SQNR: 0 for the highest of the model to LOSS_MAP_LEVELS - 1 for the lowest. */
 unsigned loss_map_level(const struct loss_map *map, double sqnr);

@@ -53,6 +53,8 @@ page_finish(struct page *page, struct err *err)
     bool failed = page->text.failed;
     uint64_t room = page->text.room;
     str_clear(&page->text);
+    if (err->kind != ERR_NONE)
+        return false;
     if (page->sys != 0)
         return err_sys(err, ERR_IO, page->sys, "write failed"), err_in_file(err, "(standard output)");
     if (failed)

@@ -28,7 +28,8 @@ void page_heading(struct page *page, const char *name, bool first);
 /* Adds text in a style. */
 void page_styled(struct page *page, enum screen_style style, const char *text);
 
-/* Writes the rest, flushes the file and frees the memory. Returns false with ERR_IO or ERR_MEMORY if anything failed. */
+/* Writes the rest, flushes the file and frees the memory. Returns false if anything failed, with ERR_IO or ERR_MEMORY unless `err` has a
+ * failure already. */
 bool page_finish(struct page *page, struct err *err);
 
 #endif

@@ -27,7 +27,7 @@ struct summary {
     struct tally dtypes;            /* "F8_E4M3" -> tensors */
     struct summary_scheme *schemes; /* nschemes elements, in order of first use */
     size_t nschemes, room;
-    const char *code;               /* of the last weight added; NULL if there is none */
+    const char *code;               /* of the last weight added, or NULL */
     bool several;                   /* weights have several codes */
     const char *mix;                /* "q4_k_m": what general.file_type of a GGUF declares, if its weights agree; or NULL */
     struct tally names;             /* "FP8", "GGUF Q4_K" -> quantized tensors */
