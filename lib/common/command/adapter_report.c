@@ -8,7 +8,7 @@
 #include "report/ndjson.h"
 #include "report/summary.h"
 
-enum { LABEL_WIDTH = 14, PATTERN_ROWS = 40 };
+enum { PATTERN_ROWS = 40, REFUSED_ROWS = 8 };
 
 /* Sums over all tensors. */
 struct totals {
@@ -78,30 +78,22 @@ adapter_inspect_json(FILE *out, const struct operand *operand, struct err *err)
 }
 
 static void
-add_label(struct str *out, const char *label)
-{
-    str_format(out, "%-*s", LABEL_WIDTH, label);
-}
-
-static void
 add_kind(struct str *out, const struct adapter_facts *f)
 {
     static const char *const kinds[][2] = { { "peft", "PEFT" }, { "single", "single file" }, { "gguf", "GGUF" }, { "mlx", "MLX" } };
-    add_label(out, "Adapter");
+    str_format(out, PAGE_LABEL, "Adapter");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i][0], f->kind) == 0)
             str_text(out, kinds[i][1]);
     str_format(out, "%s%s\n", f->type ? ", " : "", f->type ? f->type : "");
-    add_label(out, "Base model");
-    str_format(out, "%s\n", f->base ? f->base : "not named");
+    str_format(out, PAGE_LABEL "%s\n", "Base model", f->base ? f->base : "not named");
 }
 
 static void
 add_forms(struct str *out, const struct adapter_facts *f)
 {
     bool first = true;
-    add_label(out, "Modules");
-    str_format(out, "%zu: ", f->modules);
+    str_format(out, PAGE_LABEL "%zu: ", "Modules", f->modules);
     for (enum adapter_form i = 0; i < FORMS; i++)
         if (f->forms[i] != 0) {
             str_format(out, "%s%zu %s", first ? "" : ", ", f->forms[i], adapter_form_name(i));
@@ -116,8 +108,7 @@ add_patterns(struct str *out, const struct adapter_facts *f)
 {
     for (size_t i = 0; i < f->npatterns && i < PATTERN_ROWS; i++) {
         const struct adapter_pattern *p = &f->pattern[i];
-        add_label(out, i == 0 ? "Patterns" : "");
-        str_format(out, "%zu x %s: %s", p->n, p->module, adapter_form_name(p->form));
+        str_format(out, PAGE_LABEL "%zu x %s: %s", i == 0 ? "Patterns" : "", p->n, p->module, adapter_form_name(p->form));
         if (p->rank != 0)
             str_format(out, ", rank %" PRIu64, p->rank);
         if (!isnan(p->alpha))
@@ -126,16 +117,13 @@ add_patterns(struct str *out, const struct adapter_facts *f)
             str_format(out, ", scale %g", p->scale);
         str_text(out, "\n");
     }
-    if (f->npatterns > PATTERN_ROWS) {
-        add_label(out, "");
-        str_format(out, "and %zu more; --json lists all\n", f->npatterns - PATTERN_ROWS);
-    }
+    if (f->npatterns > PATTERN_ROWS)
+        str_format(out, PAGE_LABEL "and %zu more; --json lists all\n", "", f->npatterns - PATTERN_ROWS);
 }
 
 bool
 adapter_inspect_text(FILE *out, const struct operand *operand, struct err *err)
 {
-    enum { REFUSED_ROWS = 8 };
     const struct adapter_facts *f = operand->adapter;
     const struct catalog *c = operand->model->catalog;
     const struct totals s = sum(c);
@@ -145,22 +133,18 @@ adapter_inspect_text(FILE *out, const struct operand *operand, struct err *err)
     if (operand->heading)
         page_heading(&page, operand->heading, operand->first);
     add_kind(&page.text, f);
-    add_label(&page.text, "Format");
-    str_format(&page.text, "%s\n", catalog_facts_of(c)->format);
+    str_format(&page.text, PAGE_LABEL "%s\n", "Format", catalog_facts_of(c)->format);
     add_forms(&page.text, f);
     add_patterns(&page.text, f);
-    add_label(&page.text, "Tensors");
-    str_format(&page.text, "%zu, %s\n", catalog_count(c), str_size(size, s.nbytes));
-    add_label(&page.text, "Tokenizer");
-    str_text(&page.text, f->tokenizer ? "beside it: -o DIR/ writes that instead of the base's\n" : "none: that of the base is kept\n");
+    str_format(&page.text, PAGE_LABEL "%zu, %s\n", "Tensors", catalog_count(c), str_size(size, s.nbytes));
+    str_format(&page.text, PAGE_LABEL "%s\n", "Tokenizer", f->tokenizer ? "beside it: -o DIR/ writes that instead of the base's"
+        : "none: that of the base is kept");
     for (size_t i = 0; i < f->refused.n && i < REFUSED_ROWS; i++) {
         page_styled(&page, SCREEN_WARNING, i == 0 ? "Refused" : "");
-        str_format(&page.text, "%*s%s\n", LABEL_WIDTH - (i == 0 ? (int)strlen("Refused") : 0), "", f->refused.name[i]);
+        str_format(&page.text, "%*s%s\n", PAGE_LABEL_WIDTH - (i == 0 ? (int)strlen("Refused") : 0), "", f->refused.name[i]);
     }
-    if (f->refused.n > REFUSED_ROWS) {
-        add_label(&page.text, "");
-        str_format(&page.text, "and %zu more; --json lists all\n", f->refused.n - REFUSED_ROWS);
-    }
+    if (f->refused.n > REFUSED_ROWS)
+        str_format(&page.text, PAGE_LABEL "and %zu more; --json lists all\n", "", f->refused.n - REFUSED_ROWS);
     return page_finish(&page, err);
 }
 

@@ -81,7 +81,7 @@ diff_report_json(FILE *out, const struct diff_report *r, struct err *err)
 
 /* --- text */
 
-enum { LABEL = 14, NAME_MIN = 16, FIGURES = 48 };
+enum { NAME_MIN = 16, FIGURES = 48 };
 
 static const struct {
     const char *label;
@@ -98,7 +98,7 @@ add_total(struct page *page, const struct differences *d)
     const struct loss all = losses_all(d->losses);
     if (d->count[DIFFERENCE_SOME] == 0 || !isfinite(all.sqnr))
         return;
-    str_format(&page->text, "%-*sSQNR %.2f dB, cosine %.6g, mean difference %.3g\n", LABEL, "Together", all.sqnr, all.cosine,
+    str_format(&page->text, PAGE_LABEL "SQNR %.2f dB, cosine %.6g, mean difference %.3g\n", "Together", all.sqnr, all.cosine,
         all.distance);
 }
 
@@ -106,16 +106,16 @@ static void
 add_counts(struct page *page, const struct diff_report *r)
 {
     struct str *out = &page->text;
-    str_format(out, "%-*s", LABEL, "A");
+    str_format(out, PAGE_LABEL, "A");
     str_add_escaped(out, r->a, strlen(r->a));
-    str_format(out, "\n%-*s", LABEL, "B");
+    str_format(out, "\n" PAGE_LABEL, "B");
     str_add_escaped(out, r->b, strlen(r->b));
     str_text(out, "\n");
     for (int i = 0; i < DIFFERENCE_STATUSES; i++) {
         size_t n = r->d->count[i];
         if (n == 0)
             continue;
-        str_format(out, "%-*s", LABEL, rows[i].label);
+        str_format(out, PAGE_LABEL, rows[i].label);
         screen_begin(out, &page->screen, rows[i].style);
         str_format(out, "%zu tensor%s", n, n == 1 ? "" : "s");
         screen_end(out, &page->screen, rows[i].style);

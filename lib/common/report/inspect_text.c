@@ -7,14 +7,7 @@
 #include "report/meta_shown.h"
 #include "report/summary.h"
 
-enum { LABEL_WIDTH = 14, VALUE_WIDTH = 80 - LABEL_WIDTH, DTYPE_ROWS = 12 };
-
-/* Starts a line with a label, or with blanks of its width. */
-static void
-add_label(struct str *out, const char *label)
-{
-    str_format(out, "%-*s", LABEL_WIDTH, label);
-}
+enum { VALUE_WIDTH = 80 - PAGE_LABEL_WIDTH, DTYPE_ROWS = 12 };
 
 /* Adds a metadata value if the file declares it: text as it is, a number with its unit. */
 static void
@@ -24,11 +17,9 @@ add_fact(struct page *page, const char *label, const struct meta_value *value, c
     uint64_t n;
     if (!value)
         return;
-    add_label(&page->text, label);
-    if (value->type == META_STRING)
-        str_text(&page->text, str_shown(shown, value->as.s.p, value->as.s.n));
-    else
-        meta_shown_value(page, value, page->screen.columns != SIZE_MAX ? page->screen.columns - LABEL_WIDTH : VALUE_WIDTH);
+    str_format(&page->text, PAGE_LABEL "%s", label, value->type == META_STRING ? str_shown(shown, value->as.s.p, value->as.s.n) : "");
+    if (value->type != META_STRING)
+        meta_shown_value(page, value, page->screen.columns != SIZE_MAX ? page->screen.columns - PAGE_LABEL_WIDTH : VALUE_WIDTH);
     str_format(&page->text, "%s\n", meta_as_u64(value, &n) ? unit : "");
 }
 
@@ -41,17 +32,14 @@ add_gguf(struct page *page, const struct inspect *in)
         return;
     add_fact(page, "Architecture", facts.architecture, "");
     add_fact(page, "Name", facts.name, "");
-    add_label(out, "File type");
-    str_format(out, "%s%s\n", facts.file_type, facts.file_type_guessed ? " (guessed from the tensors)" : "");
+    str_format(out, PAGE_LABEL "%s%s\n", "File type", facts.file_type, facts.file_type_guessed ? " (guessed from the tensors)" : "");
     add_fact(page, "Context", facts.context_length, " tokens");
     add_fact(page, "Embedding", facts.embedding_length, " dimensions");
     add_fact(page, "Layers", facts.block_count, "");
     add_fact(page, "Heads", facts.head_count, "");
     add_fact(page, "KV heads", facts.head_count_kv, "");
-    if (facts.vocabulary_known) {
-        add_label(out, "Vocabulary");
-        str_format(out, "%" PRIu64 " tokens\n", facts.vocabulary);
-    }
+    if (facts.vocabulary_known)
+        str_format(out, PAGE_LABEL "%" PRIu64 " tokens\n", "Vocabulary", facts.vocabulary);
     add_fact(page, "Tokenizer", facts.tokenizer, "");
     add_fact(page, "Pre-tokenizer", facts.pre_tokenizer, "");
 }
@@ -60,28 +48,24 @@ static void
 add_format(struct str *out, const struct inspect *in)
 {
     const struct catalog_facts *facts = catalog_facts_of(in->catalog);
-    add_label(out, "Format");
-    str_text(out, facts->format);
+    str_format(out, PAGE_LABEL "%s", "Format", facts->format);
     if (facts->version != 0)
         str_format(out, " v%" PRIu32, facts->version);
     if (facts->big_endian)
         str_text(out, ", big-endian");
     str_text(out, "\n");
-    if (in->nfiles > 1) {
-        add_label(out, "Files");
-        str_format(out, "%" PRIu32 "\n", in->nfiles);
-    } else if (facts->split_count > 1) {
-        add_label(out, "Split");
-        str_format(out, "part %" PRIu64 " of %" PRIu64 "; the rest describes this part only\n",
+    if (in->nfiles > 1)
+        str_format(out, PAGE_LABEL "%" PRIu32 "\n", "Files", in->nfiles);
+    else if (facts->split_count > 1)
+        str_format(out, PAGE_LABEL "part %" PRIu64 " of %" PRIu64 "; the rest describes this part only\n", "Split",
             facts->split_no + 1, facts->split_count);
-    }
 }
 
 static void
 add_scheme(struct page *page, const struct summary *s)
 {
     struct str *out = &page->text;
-    add_label(out, "Scheme");
+    str_format(out, PAGE_LABEL, "Scheme");
     screen_begin(out, &page->screen, SCREEN_KIND);
     summary_add_label(out, s);
     screen_end(out, &page->screen, SCREEN_KIND);
@@ -91,16 +75,14 @@ add_scheme(struct page *page, const struct summary *s)
 static void
 add_tensors(struct str *out, const char *label, size_t n, const char *meaning)
 {
-    add_label(out, label);
-    str_format(out, "%zu tensor%s%s\n", n, n == 1 ? "" : "s", meaning);
+    str_format(out, PAGE_LABEL "%zu tensor%s%s\n", label, n, n == 1 ? "" : "s", meaning);
 }
 
 static void
 add_counts(struct str *out, const struct summary *s)
 {
     if (s->nschemes == 0) {
-        add_label(out, "Tensors");
-        str_format(out, "%zu\n", s->tensors);
+        str_format(out, PAGE_LABEL "%zu\n", "Tensors", s->tensors);
         return;
     }
     add_tensors(out, "Quantized", s->roles[ROLE_WEIGHT], "");
@@ -130,21 +112,18 @@ add_dtypes(struct str *out, const struct tally *dtypes)
     }
     for (size_t i = 0; i < n; i++) {
         const struct tally_row *row = &dtypes->rows[top[i]];
-        add_label(out, i == 0 ? "Stored as" : "");
-        str_format(out, "%-*s  %*zu tensor%s  %*s\n", width[0], row->label, width[1], row->count,
+        str_format(out, PAGE_LABEL "%-*s  %*zu tensor%s  %*s\n", i == 0 ? "Stored as" : "", width[0], row->label, width[1], row->count,
             row->count == 1 ? " " : "s", width[2], size_of(size, row));
     }
-    if (dtypes->n > n) {
-        add_label(out, "");
-        str_format(out, "and %zu more types\n", dtypes->n - n);
-    }
+    if (dtypes->n > n)
+        str_format(out, PAGE_LABEL "and %zu more types\n", "", dtypes->n - n);
 }
 
 static void
 add_parameters(struct str *out, const struct summary *s)
 {
     double bits;
-    add_label(out, "Parameters");
+    str_format(out, PAGE_LABEL, "Parameters");
     if (s->uncounted != 0) {
         str_text(out, "unknown: packed weights do not declare their shape\n");
         return;
@@ -181,8 +160,7 @@ add_refusal(struct str *out, const struct inspect *in, const struct summary *s)
         str_format(out, "unknown: amn-remember does not support %s\n", summary_label(name, w));
     else
         str_format(out, "unknown: amn-remember rejects this model: %s\n", in->remembered.refusal.text);
-    add_label(out, "");
-    str_text(out, "Use the software that made the model, or another version of it\n");
+    str_format(out, PAGE_LABEL "Use the software that made the model, or another version of it\n", "");
 }
 
 /* Adds the space saved, which is negative for some tiny models. */
@@ -190,30 +168,27 @@ static void
 add_saved(struct str *out, uint64_t now, uint64_t before)
 {
     char size[STR_SIZE];
-    add_label(out, "Space saved");
     if (before > now)
-        str_format(out, "%s\n", str_size(size, before - now));
+        str_format(out, PAGE_LABEL "%s\n", "Space saved", str_size(size, before - now));
     else if (before == now)
-        str_text(out, "none\n");
+        str_format(out, PAGE_LABEL "none\n", "Space saved");
     else
-        str_format(out, "none (%s larger than dequantized)\n", str_size(size, now - before));
+        str_format(out, PAGE_LABEL "none (%s larger than dequantized)\n", "Space saved", str_size(size, now - before));
 }
 
 /* Adds the size now, the size when dequantized, and the difference. */
 static void
 add_sizes(struct str *out, const struct inspect *in, const struct summary *s)
 {
-    char size[STR_SIZE], label[LABEL_WIDTH];
+    char size[STR_SIZE], label[PAGE_LABEL_WIDTH];
     const struct inspect_dequantized *r = &in->remembered;
-    add_label(out, "Size now");
-    str_format(out, "%s%s\n", str_size(size, s->nbytes), s->unsized ? " and tensors of unknown size" : "");
+    str_format(out, PAGE_LABEL "%s%s\n", "Size now", str_size(size, s->nbytes), s->unsized ? " and tensors of unknown size" : "");
     if (s->nschemes == 0) {
-        add_label(out, "Space saved");
-        str_text(out, "none\n");
+        str_format(out, PAGE_LABEL "none\n", "Space saved");
         return;
     }
     snprintf(label, sizeof label, "In %s", dtype_name(r->to));
-    add_label(out, label);
+    str_format(out, PAGE_LABEL, label);
     if (!r->bytes_known) {
         add_refusal(out, in, s);
         return;
@@ -229,7 +204,7 @@ add_warnings(struct page *page, const struct catalog *catalog)
     for (size_t i = 0; i < catalog_remark_count(catalog); i++) {
         const char *text = catalog_remark_at(catalog, i)->text;
         page_styled(page, SCREEN_WARNING, "Warning");
-        str_format(out, "%*s", LABEL_WIDTH - (int)strlen("Warning"), "");
+        str_format(out, "%*s", PAGE_LABEL_WIDTH - (int)strlen("Warning"), "");
         str_add_escaped(out, text, strlen(text));
         str_text(out, "\n");
     }
@@ -239,11 +214,10 @@ static void
 add_metadata(struct page *page, const struct inspect *in)
 {
     size_t n = catalog_meta_count(in->catalog);
-    add_label(&page->text, "Metadata");
     if (n == 0)
-        str_text(&page->text, "none\n");
+        str_format(&page->text, PAGE_LABEL "none\n", "Metadata");
     else
-        str_format(&page->text, "%zu key%s: number, type, count, key = value\n", n, n == 1 ? "" : "s");
+        str_format(&page->text, PAGE_LABEL "%zu key%s: number, type, count, key = value\n", "Metadata", n, n == 1 ? "" : "s");
     meta_shown_all(page, in->catalog, in->arrays);
 }
 

@@ -16,6 +16,10 @@ struct page {
     int sys;                /* errno of the first failed write, or 0 */
 };
 
+/* Begins a line of text with a label: str_format(out, PAGE_LABEL "%zu\n", "Tensors", n). */
+#define PAGE_LABEL "%-14s"
+enum { PAGE_LABEL_WIDTH = 14 };
+
 void page_init(struct page *page, FILE *file);
 
 /* Writes the text if there is enough of it. After a failure the text is dropped. */

@@ -5,7 +5,7 @@
 
 #include "container/torch/pickle_ops.h"
 
-enum { LABEL_WIDTH = 14, LINES_MAX = 100 };
+enum { LINES_MAX = 100 };
 
 void
 scan_report_begin(struct scan_report *r, FILE *out)
@@ -129,7 +129,7 @@ one_line(struct scan_report_lines *lines, const char *label)
 {
     if (lines->count++ >= LINES_MAX)
         return NULL;
-    str_format(&lines->text, "%-*s", LABEL_WIDTH, lines->count == 1 ? label : "");
+    str_format(&lines->text, PAGE_LABEL, lines->count == 1 ? label : "");
     return &lines->text;
 }
 
@@ -183,7 +183,7 @@ add_lines(struct str *out, const struct scan_report_lines *lines)
     if (lines->text.failed)
         out->failed = true;
     if (lines->count > LINES_MAX)
-        str_format(out, "%-*sand %" PRIu64 " more\n", LABEL_WIDTH, "", lines->count - LINES_MAX);
+        str_format(out, PAGE_LABEL "and %" PRIu64 " more\n", "", lines->count - LINES_MAX);
 }
 
 static void
@@ -196,19 +196,19 @@ text_end(struct scan_report *r, const struct pickles *pickles, const struct err 
     struct str *out = &r->page.text;
     if (r->heading)
         page_heading(&r->page, r->heading, r->first);
-    str_format(out, "%-*s", LABEL_WIDTH, "Verdict");
+    str_format(out, PAGE_LABEL, "Verdict");
     page_styled(&r->page, r->outcome == SCAN_REPORT_FOUND ? SCREEN_BAD : r->outcome == SCAN_REPORT_CLEAN ? SCREEN_GOOD
         : SCREEN_WARNING, verdict);
     str_text(out, "\n");
     if (fault->kind != ERR_NONE)
-        str_format(out, "%-*s%s\n", LABEL_WIDTH, "Not read", fault->text);
+        str_format(out, PAGE_LABEL "%s\n", "Not read", fault->text);
     add_lines(out, &r->lines[VERDICT_DANGEROUS]);
     add_lines(out, &r->lines[VERDICT_SUSPICIOUS]);
     add_lines(out, &r->odd);
     if (r->verdicts[VERDICT_ALLOWED] != 0)
-        str_format(out, "%-*s%" PRIu64 " name%s\n", LABEL_WIDTH, "Allowed", r->verdicts[VERDICT_ALLOWED],
+        str_format(out, PAGE_LABEL "%" PRIu64 " name%s\n", "Allowed", r->verdicts[VERDICT_ALLOWED],
             r->verdicts[VERDICT_ALLOWED] == 1 ? "" : "s");
-    str_format(out, "%-*s%" PRIu64 " (file format: %s)\n", LABEL_WIDTH, "Pickles", pickles->count,
+    str_format(out, PAGE_LABEL "%" PRIu64 " (file format: %s)\n", "Pickles", pickles->count,
         pickles->format ? pickles->format : "unknown");
 }
 
