@@ -32,8 +32,13 @@ nbytes_of_all(const struct choice *choice)
 static const char *
 becomes(const struct chosen *chosen)
 {
-    return chosen->encoding ? "encoded" : chosen->composed ? "made" : chosen->decode ? "decoded"
-        : chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
+    if (chosen->encoding)
+        return "encoded";
+    if (chosen->composed)
+        return "made";
+    if (chosen->decode)
+        return "decoded";
+    return chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
 }
 
 /* Returns the tensor with its name before renaming. */

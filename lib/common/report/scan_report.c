@@ -187,19 +187,29 @@ add_lines(struct str *out, const struct scan_report_lines *lines)
 }
 
 static void
+add_verdict(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
+{
+    static const enum screen_style styles[] = { [SCAN_REPORT_CLEAN] = SCREEN_GOOD, [SCAN_REPORT_FOUND] = SCREEN_BAD,
+        [SCAN_REPORT_UNKNOWN] = SCREEN_WARNING };
+    const char *verdict = pickles->count == 0 ? "clean: no pickles" : "clean: only allowed names";
+    if (r->outcome == SCAN_REPORT_FOUND)
+        verdict = "DANGEROUS: loading this file in Python can execute arbitrary code";
+    else if (fault->kind != ERR_NONE)
+        verdict = "unknown: the file could not be read completely";
+    else if (r->outcome == SCAN_REPORT_UNKNOWN)
+        verdict = "unknown: references names that are not known to be harmless";
+    str_format(&r->page.text, PAGE_LABEL, "Verdict");
+    page_styled(&r->page, styles[r->outcome], verdict);
+    str_text(&r->page.text, "\n");
+}
+
+static void
 text_end(struct scan_report *r, const struct pickles *pickles, const struct err *fault)
 {
-    const char *verdict = r->outcome == SCAN_REPORT_FOUND ? "DANGEROUS: loading this file in Python can execute arbitrary code"
-        : fault->kind != ERR_NONE ? "unknown: the file could not be read completely"
-        : r->outcome == SCAN_REPORT_UNKNOWN ? "unknown: references names that are not known to be harmless"
-        : pickles->count == 0 ? "clean: no pickles" : "clean: only allowed names";
     struct str *out = &r->page.text;
     if (r->heading)
         page_heading(&r->page, r->heading, r->first);
-    str_format(out, PAGE_LABEL, "Verdict");
-    page_styled(&r->page, r->outcome == SCAN_REPORT_FOUND ? SCREEN_BAD : r->outcome == SCAN_REPORT_CLEAN ? SCREEN_GOOD
-        : SCREEN_WARNING, verdict);
-    str_text(out, "\n");
+    add_verdict(r, pickles, fault);
     if (fault->kind != ERR_NONE)
         str_format(out, PAGE_LABEL "%s\n", "Not read", fault->text);
     add_lines(out, &r->lines[VERDICT_DANGEROUS]);

@@ -216,7 +216,11 @@ summary_companions(const struct summary *s)
 const char *
 summary_word(const struct summary *s)
 {
-    return s->nschemes == 0 ? NULL : s->mix ? s->mix : s->nschemes == 1 ? s->schemes[0].word : "mixed";
+    if (s->nschemes == 0)
+        return NULL;
+    if (s->mix)
+        return s->mix;
+    return s->nschemes == 1 ? s->schemes[0].word : "mixed";
 }
 
 static void
