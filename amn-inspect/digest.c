@@ -39,18 +39,14 @@ print_digest(void *own, const struct operand *operand, struct err *err)
 {
     const struct digesting *d = own;
     struct digests digests = { 0 };
-    struct page page;
     bool stored = d->hash->stored;
     const char *name = operand->name ? operand->name : "-";
     cli_remarks(d->cli, operand->model->name, operand->model->catalog, 0);
     bool ok = hash_operand(&digests, operand, stored ? DIGESTS_STORED : DIGESTS_VALUES, d->hash->jobs, err);
-    page_init(&page, stdout);
     if (ok && d->cli->form == CLI_JSON)
-        parse_add_model(&page, &digests, name);
+        parse_add_model(operand->page, &digests, name);
     else if (ok)
-        add_line(&page.text, stored ? digests.model.stored : digests.model.values, name);
-    struct err ignored = { 0 };
-    ok = page_finish(&page, ok ? err : &ignored) && ok;
+        add_line(&operand->page->text, stored ? digests.model.stored : digests.model.values, name);
     digests_clear(&digests);
     return ok;
 }

@@ -113,7 +113,7 @@ report(void *own, const struct operand *operand, struct err *err)
     const struct tool *tool = own;
     const struct model *model = operand->model;
     if (operand->adapter)
-        return cli_human(&tool->cli) ? adapter_inspect_text(stdout, operand, err) : adapter_inspect_json(stdout, operand, err);
+        return (cli_human(&tool->cli) ? adapter_inspect_text : adapter_inspect_json)(operand), true;
     struct inspect in = {
         .file = operand->name ? operand->name : "-",
         .nfiles = model->nsrc,
@@ -126,14 +126,14 @@ report(void *own, const struct operand *operand, struct err *err)
         .remembered.to = tool->to,
     };
     return measure(&in.remembered, &in, tool->size, err)
-        && (cli_human(&tool->cli) ? inspect_text(stdout, &in, err) : inspect_json(stdout, &in, err));
+        && (cli_human(&tool->cli) ? inspect_text : inspect_json)(operand->page, &in, err);
 }
 
 static bool
 report_grid(void *own, const struct operand *operand, struct err *err)
 {
     const struct tool *tool = own;
-    return exact_grid(stdout, operand, tool->kernels, &tool->cli, err);
+    return exact_grid(operand, tool->kernels, &tool->cli, err);
 }
 
 static enum cli_status

@@ -31,7 +31,7 @@ list(void *own, const struct operand *operand, struct err *err)
     unsigned which = tool->hash.stored ? DIGESTS_STORED : DIGESTS_STORED | DIGESTS_VALUES;
     cli_remarks(cli, model->name, model->catalog, 0);
     if (operand->adapter)
-        return cli_human(cli) ? adapter_parse_text(stdout, operand, err) : adapter_parse_json(stdout, operand, err);
+        return (cli_human(cli) ? adapter_parse_text : adapter_parse_json)(operand), true;
     const char **files = model_files(model, err);
     bool ok = files && (!tool->hash.wanted || hash_operand(&digests, operand, which, tool->hash.jobs, err));
     const struct parse in = {
@@ -44,7 +44,10 @@ list(void *own, const struct operand *operand, struct err *err)
         .first = operand->first,
         .digests = tool->hash.wanted ? &digests : NULL,
     };
-    ok = ok && (cli_human(cli) ? parse_text(stdout, &in, err) : parse_json(stdout, &in, err));
+    if (ok && cli_human(cli))
+        ok = parse_text(operand->page, &in, err);
+    else if (ok)
+        parse_json(operand->page, &in);
     digests_clear(&digests);
     free(files);
     return ok;

@@ -113,8 +113,8 @@ report(int which, const char *path, char text[TEXT], size_t *n, struct err *err)
 {
     struct source *src = NULL;
     struct roles *roles = NULL;
-    FILE *out = fmemopen(text, TEXT, "w");
-    setvbuf(out, NULL, _IONBF, 0);
+    struct page page;
+    page_init(&page, NULL);
     const struct container_options how = { .limits = &limits_default };
     err_init(err);
     struct catalog *c = catalog_new(&limits_default, err);
@@ -123,14 +123,20 @@ report(int which, const char *path, char text[TEXT], size_t *n, struct err *err)
     const struct inspect in = { .file = "f", .nfiles = 1, .catalog = c, .roles = roles, .metadata = true };
     const char *files[] = { "f" };
     const struct parse list = { .catalog = c, .roles = roles, .files = files, .nfiles = 1 };
-    ok = ok && (which == 0 ? inspect_json(out, &in, err) : which == 1 ? inspect_text(out, &in, err)
-        : which == 2 ? parse_json(out, &list, err) : parse_text(out, &list, err));
-    *n = (size_t)ftell(out);
+    if (which < 2)
+        ok = ok && (which == 0 ? inspect_json : inspect_text)(&page, &in, err);
+    else if (which == 2 && ok)
+        parse_json(&page, &list);
+    else
+        ok = ok && parse_text(&page, &list, err);
+    ok = ok && (!page.text.failed || err_memory(err, page.text.room));
+    *n = page.text.len;
+    memcpy(text, page.text.p ? page.text.p : "", *n);
+    str_clear(&page.text);
     roles_free(roles);
     catalog_free(c);
     source_close(src);
     left = -1;
-    fclose(out);
     return ok;
 }
 

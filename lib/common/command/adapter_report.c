@@ -42,39 +42,37 @@ add_pattern(struct page *j, const struct adapter_pattern *p)
     ndjson_object_end(j);
 }
 
-bool
-adapter_inspect_json(FILE *out, const struct operand *operand, struct err *err)
+void
+adapter_inspect_json(const struct operand *operand)
 {
+    struct page *page = operand->page;
     const struct adapter_facts *f = operand->adapter;
     const struct totals s = sum(operand->model->catalog);
-    struct page page;
-    page_init(&page, out);
-    ndjson_begin(&page);
-    ndjson_text(&page, "file", operand->name);
-    ndjson_text(&page, "adapter", f->kind);
-    ndjson_text(&page, "type", f->type);
-    ndjson_text(&page, "base_model", f->base);
-    ndjson_text(&page, "format", catalog_facts_of(operand->model->catalog)->format);
-    ndjson_u64(&page, "tensors", catalog_count(operand->model->catalog));
-    ndjson_u64(&page, "parameters", s.parameters);
-    ndjson_u64(&page, "bytes", s.nbytes);
-    ndjson_u64(&page, "modules", f->modules);
-    ndjson_object(&page, "forms");
+    ndjson_begin(page);
+    ndjson_text(page, "file", operand->name);
+    ndjson_text(page, "adapter", f->kind);
+    ndjson_text(page, "type", f->type);
+    ndjson_text(page, "base_model", f->base);
+    ndjson_text(page, "format", catalog_facts_of(operand->model->catalog)->format);
+    ndjson_u64(page, "tensors", catalog_count(operand->model->catalog));
+    ndjson_u64(page, "parameters", s.parameters);
+    ndjson_u64(page, "bytes", s.nbytes);
+    ndjson_u64(page, "modules", f->modules);
+    ndjson_object(page, "forms");
     for (enum adapter_form i = 0; i < FORMS; i++)
         if (f->forms[i] != 0)
-            ndjson_u64(&page, adapter_form_word(i), f->forms[i]);
-    ndjson_object_end(&page);
-    ndjson_array(&page, "patterns");
+            ndjson_u64(page, adapter_form_word(i), f->forms[i]);
+    ndjson_object_end(page);
+    ndjson_array(page, "patterns");
     for (size_t i = 0; i < f->npatterns; i++)
-        add_pattern(&page, &f->pattern[i]);
-    ndjson_array_end(&page);
-    ndjson_array(&page, "refused");
+        add_pattern(page, &f->pattern[i]);
+    ndjson_array_end(page);
+    ndjson_array(page, "refused");
     for (size_t i = 0; i < f->refused.n; i++)
-        ndjson_text(&page, NULL, f->refused.name[i]);
-    ndjson_array_end(&page);
-    ndjson_bool(&page, "tokenizer", f->tokenizer);
-    ndjson_end(&page);
-    return page_finish(&page, err);
+        ndjson_text(page, NULL, f->refused.name[i]);
+    ndjson_array_end(page);
+    ndjson_bool(page, "tokenizer", f->tokenizer);
+    ndjson_end(page);
 }
 
 static void
@@ -121,31 +119,29 @@ add_patterns(struct str *out, const struct adapter_facts *f)
         str_format(out, PAGE_LABEL "and %zu more; --json lists all\n", "", f->npatterns - PATTERN_ROWS);
 }
 
-bool
-adapter_inspect_text(FILE *out, const struct operand *operand, struct err *err)
+void
+adapter_inspect_text(const struct operand *operand)
 {
+    struct page *page = operand->page;
     const struct adapter_facts *f = operand->adapter;
     const struct catalog *c = operand->model->catalog;
     const struct totals s = sum(c);
     char size[STR_SIZE];
-    struct page page;
-    page_init(&page, out);
     if (operand->heading)
-        page_heading(&page, operand->heading, operand->first);
-    add_kind(&page.text, f);
-    str_format(&page.text, PAGE_LABEL "%s\n", "Format", catalog_facts_of(c)->format);
-    add_forms(&page.text, f);
-    add_patterns(&page.text, f);
-    str_format(&page.text, PAGE_LABEL "%zu, %s\n", "Tensors", catalog_count(c), str_size(size, s.nbytes));
-    str_format(&page.text, PAGE_LABEL "%s\n", "Tokenizer", f->tokenizer ? "beside it: -o DIR/ writes that instead of the base's"
+        page_heading(page, operand->heading, operand->first);
+    add_kind(&page->text, f);
+    str_format(&page->text, PAGE_LABEL "%s\n", "Format", catalog_facts_of(c)->format);
+    add_forms(&page->text, f);
+    add_patterns(&page->text, f);
+    str_format(&page->text, PAGE_LABEL "%zu, %s\n", "Tensors", catalog_count(c), str_size(size, s.nbytes));
+    str_format(&page->text, PAGE_LABEL "%s\n", "Tokenizer", f->tokenizer ? "beside it: -o DIR/ writes that instead of the base's"
         : "none: that of the base is kept");
     for (size_t i = 0; i < f->refused.n && i < REFUSED_ROWS; i++) {
-        page_styled(&page, SCREEN_WARNING, i == 0 ? "Refused" : "");
-        str_format(&page.text, "%*s%s\n", PAGE_LABEL_WIDTH - (i == 0 ? (int)strlen("Refused") : 0), "", f->refused.name[i]);
+        page_styled(page, SCREEN_WARNING, i == 0 ? "Refused" : "");
+        str_format(&page->text, "%*s%s\n", PAGE_LABEL_WIDTH - (i == 0 ? (int)strlen("Refused") : 0), "", f->refused.name[i]);
     }
     if (f->refused.n > REFUSED_ROWS)
-        str_format(&page.text, PAGE_LABEL "and %zu more; --json lists all\n", "", f->refused.n - REFUSED_ROWS);
-    return page_finish(&page, err);
+        str_format(&page->text, PAGE_LABEL "and %zu more; --json lists all\n", "", f->refused.n - REFUSED_ROWS);
 }
 
 /* --- amn-parse */
@@ -170,14 +166,11 @@ add_tensor(struct page *j, const struct operand *operand, size_t i)
     ndjson_end(j);
 }
 
-bool
-adapter_parse_json(FILE *out, const struct operand *operand, struct err *err)
+void
+adapter_parse_json(const struct operand *operand)
 {
-    struct page page;
-    page_init(&page, out);
-    for (size_t i = 0; i < catalog_count(operand->model->catalog) && page.sys == 0; i++)
-        add_tensor(&page, operand, i);
-    return page_finish(&page, err);
+    for (size_t i = 0; i < catalog_count(operand->model->catalog) && operand->page->sys == 0; i++)
+        add_tensor(operand->page, operand, i);
 }
 
 /* Implements struct listing. */
@@ -198,17 +191,15 @@ add_role(struct str *cell, const void *own, size_t i)
     return role ? SCREEN_KIND : SCREEN_WARNING;
 }
 
-bool
-adapter_parse_text(FILE *out, const struct operand *operand, struct err *err)
+void
+adapter_parse_text(const struct operand *operand)
 {
-    struct page page;
+    struct page *page = operand->page;
     char totals[64];
-    page_init(&page, out);
     snprintf(totals, sizeof totals, "%zu module%s", operand->adapter->modules, str_plural(operand->adapter->modules));
     if (operand->heading)
-        page_heading(&page, operand->heading, operand->first);
+        page_heading(page, operand->heading, operand->first);
     const struct listing list = { .n = catalog_count(operand->model->catalog), .nbytes = sum(operand->model->catalog).nbytes,
         .title = "Role", .totals = totals, .own = operand, .at = tensor_at, .add_last = add_role };
-    listing_add(&page, &list);
-    return page_finish(&page, err);
+    listing_add(page, &list);
 }

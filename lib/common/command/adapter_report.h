@@ -2,16 +2,14 @@
 #ifndef COMMAND_ADAPTER_REPORT_H
 #define COMMAND_ADAPTER_REPORT_H
 
-#include <stdio.h>
-
 #include "command/operands.h"
 
 /* Write one JSON object, or text with a label in front of each line. */
-bool adapter_inspect_json(FILE *out, const struct operand *operand, struct err *err);
-bool adapter_inspect_text(FILE *out, const struct operand *operand, struct err *err);
+void adapter_inspect_json(const struct operand *operand);
+void adapter_inspect_text(const struct operand *operand);
 
 /* Write one JSON object for each tensor, or a table. */
-bool adapter_parse_json(FILE *out, const struct operand *operand, struct err *err);
-bool adapter_parse_text(FILE *out, const struct operand *operand, struct err *err);
+void adapter_parse_json(const struct operand *operand);
+void adapter_parse_text(const struct operand *operand);
 
 #endif

@@ -23,7 +23,7 @@ struct checking {
     bool common;                /* there is one */
     bool prints;                /* second pass: print the results */
     size_t count[CHECK_RESULTS];
-    struct page page;
+    struct page *page;
     const char *model;          /* the operand, if there are several; or NULL */
     bool differs;
 };
@@ -33,29 +33,29 @@ struct checking {
 static void
 print_result(struct checking *c, enum check_result result, const char *name, size_t n)
 {
-    struct str *out = &c->page.text;
+    struct str *out = &c->page->text;
     enum screen_style style = result == CHECK_OK ? SCREEN_GOOD : SCREEN_BAD;
     c->count[result]++;
     if (c->cli->form == CLI_JSON) {
-        ndjson_begin(&c->page);
-        ndjson_text(&c->page, "model", c->model);
-        ndjson_bytes(&c->page, "name", name, n);
-        ndjson_text(&c->page, "result", words[result]);
-        ndjson_end(&c->page);
+        ndjson_begin(c->page);
+        ndjson_text(c->page, "model", c->model);
+        ndjson_bytes(c->page, "name", name, n);
+        ndjson_text(c->page, "result", words[result]);
+        ndjson_end(c->page);
     } else if (result != CHECK_OK || c->cli->verbose != 0) {
         str_add_escaped(out, name, n);
         str_text(out, ": ");
-        page_styled(&c->page, style, shown_as[result]);
+        page_styled(c->page, style, shown_as[result]);
         str_text(out, "\n");
     }
-    page_turn(&c->page);
+    page_turn(c->page);
 }
 
 /* Sums up one model, for people. */
 static void
 print_summary(struct checking *c, const char *model)
 {
-    struct str *out = &c->page.text;
+    struct str *out = &c->page->text;
     size_t bad = c->count[CHECK_FAILED] + c->count[CHECK_SHAPE];
     if (c->cli->form == CLI_JSON)
         return;
@@ -178,7 +178,7 @@ check_operand(void *own, const struct operand *operand, struct err *err)
     c->seen = calloc(c->manifest.n + 1, sizeof *c->seen);
     bool ok = (c->seen || err_memory(err, c->manifest.n))
         && hash_operand(&digests, operand, c->hash->stored ? DIGESTS_STORED : DIGESTS_VALUES, c->hash->jobs, err);
-    page_init(&c->page, stdout);
+    c->page = operand->page;
     for (unsigned pass = 0; ok && pass < 2; pass++) {
         c->prints = pass != 0;
         ok = compare_all(c, &digests, err) && find_missing(c, err);
@@ -187,8 +187,6 @@ check_operand(void *own, const struct operand *operand, struct err *err)
         print_summary(c, operand->model->name);
     c->differs = c->differs || (ok && c->count[CHECK_FAILED] + c->count[CHECK_SHAPE] + c->count[CHECK_EXTRA]
         + c->count[CHECK_MISSING] != 0);
-    struct err ignored = { 0 };
-    ok = page_finish(&c->page, ok ? err : &ignored) && ok;
     digests_clear(&digests);
     free(c->seen);
     return ok;

@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 #include "command/operands.h"
+#include "command/report_file.h"
 #include "output/outputs.h"
 #include "pipeline/compare.h"
 #include "report/diff_report.h"
@@ -81,19 +82,16 @@ open_report(struct diff_job *job, struct err *err)
 static bool
 write_report(struct diff_job *job, const struct diff_report *r, struct err *err)
 {
-    char *text = NULL;
-    size_t n = 0;
+    struct page page;
+    bool ok = true;
     if (!job->sink)
         return true;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return err_memory(err, 0);
-    bool ok = str_ends(job->diff->report, ".html") ? diff_report_html(out, r, err) : diff_report_json(out, r, err);
-    ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
-    ok = ok && sink_expect(job->sink, n, err) && sink_write(job->sink, text, n, err)
-        && outputs_commit(&job->outputs, job->sink, err);
-    free(text);
-    return ok;
+    page_init(&page, NULL);
+    if (str_ends(job->diff->report, ".html"))
+        ok = diff_report_html(&page, r, err);
+    else
+        diff_report_json(&page, r);
+    return report_file_send(job->sink, &page, ok, err) && outputs_commit(&job->outputs, job->sink, err);
 }
 
 static bool
@@ -128,7 +126,11 @@ run(struct diff_job *job, struct err *err)
         && differences_pair(d, a->catalog, job->side[0].roles, b->catalog, job->side[1].roles, job->diff->naming, err)
         && open_report(job, err) && compare_models(d, a, b, kernels, job->diff->jobs, err);
     cli_progress_no_bar(cli->bar);
-    ok = ok && (cli_human(cli) ? diff_report_text(stdout, &report, err) : diff_report_json(stdout, &report, err));
+    struct page page;
+    page_init(&page, stdout);
+    if (ok)
+        (cli_human(cli) ? diff_report_text : diff_report_json)(&page, &report);
+    ok = page_finish(&page, err);
     if (ok && d->common == 0 && d->n != 0)
         warn_names(cli, a, b);
     return ok && write_report(job, &report, err);

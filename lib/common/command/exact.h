@@ -7,6 +7,7 @@
 
 #include "command/command.h"
 #include "pipeline/pipeline.h"
+#include "report/page.h"
 
 /* Finds the schemes of --scheme NAME,NAME..., or the schemes of GGUF, and checks or sets the output format. ERR_USAGE. */
 bool exact_settle(struct command *cmd, struct err *err);
@@ -19,10 +20,10 @@ bool exact_reduce(struct command *cmd, struct pipeline *p, struct choice *choice
 void exact_tell(const struct command *cmd, const struct pipeline *p);
 
 /* Writes a line of JSON for each weight. */
-bool exact_report(FILE *out, const struct command *cmd, struct err *err);
+void exact_report(struct page *page, const struct command *cmd);
 
 /* Writes an HTML page. `model` is its name in messages. */
-bool exact_page(FILE *out, const struct command *cmd, const char *model, struct err *err);
+void exact_page(struct page *page, const struct command *cmd, const char *model);
 
 /* Returns "moved", "with the source's scales" ...: how a weight was encoded; static. */
 const char *exact_way_phrase(const struct exact_row *row);

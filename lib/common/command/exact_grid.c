@@ -40,7 +40,7 @@ find(const struct grid_name **found, struct exact_attempt *a, struct err *err)
 }
 
 static void
-add(struct page *page, struct page *j, bool text, const struct tensor *t, const struct exact_attempt *a, const struct grid_name *g)
+add(struct page *page, bool text, const struct tensor *t, const struct exact_attempt *a, const struct grid_name *g)
 {
     const bool zeros = g && a->how.asymmetric;
     if (text) {
@@ -51,19 +51,19 @@ add(struct page *page, struct page *j, bool text, const struct tensor *t, const 
         str_text(&page->text, zeros ? ", with zero points\n" : "\n");
         return;
     }
-    ndjson_begin(j);
-    ndjson_bytes(j, "name", t->name, t->name_len);
-    ndjson_text(j, "dtype", dtype_name(t->dtype));
-    ndjson_text(j, "level", exact_level_word(a->terms->level));
-    ndjson_text(j, "grid", g ? g->name : NULL);
-    ndjson_known(j, "group_size", g && g->group != 0, g ? g->group : 0);
-    ndjson_bool(j, "asymmetric", zeros);
-    ndjson_end(j);
+    ndjson_begin(page);
+    ndjson_bytes(page, "name", t->name, t->name_len);
+    ndjson_text(page, "dtype", dtype_name(t->dtype));
+    ndjson_text(page, "level", exact_level_word(a->terms->level));
+    ndjson_text(page, "grid", g ? g->name : NULL);
+    ndjson_known(page, "group_size", g && g->group != 0, g ? g->group : 0);
+    ndjson_bool(page, "asymmetric", zeros);
+    ndjson_end(page);
 }
 
 /* Reports on one tensor if it is an unquantized matrix. */
 static bool
-report(struct page *page, struct page *j, struct exact_attempt *a, bool text, struct err *err)
+report(struct page *page, struct exact_attempt *a, bool text, struct err *err)
 {
     const struct chosen *c = &a->choice->list[a->place];
     const struct tensor t = chosen_source(c);
@@ -75,28 +75,26 @@ report(struct page *page, struct page *j, struct exact_attempt *a, bool text, st
     a->terms->level = t.dtype == DTYPE_BF16 ? EXACT_BF16 : t.dtype == DTYPE_F16 ? EXACT_F16 : EXACT_F32;
     if (!find(&found, a, err))
         return false;
-    add(page, j, text, &t, a, found);
+    add(page, text, &t, a, found);
     return true;
 }
 
 bool
-exact_grid(FILE *out, const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err)
+exact_grid(const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err)
 {
     struct command cmd = { .to = DTYPE_BF16 };
     struct choice choice = { 0 };
-    struct page page;
     struct kernels *hints = calloc(HINTS, sizeof *hints);
     struct exact_terms terms = { .source = { .codes = EXACT_DENSE }, .hints = hints };
     struct pipeline p = { .model = operand->model, .kernels = kernels };
     struct exact_attempt a = { .cmd = &cmd, .p = &p, .choice = &choice, .terms = &terms };
-    page_init(&page, out);
     bool ok = (hints || err_memory(err, HINTS * sizeof *hints)) && model_spool(operand->model, err)
         && choice_make(&choice, operand->model->catalog, operand->roles, KEEPS_NONE, DTYPE_BF16, false, err);
     for (size_t i = 0; ok && i < HINTS; i++)
         kernels_hint(&hints[i], p.kernels, (enum hint)i);
     for (a.place = 0; ok && a.place < choice.n; a.place++)
-        ok = report(&page, &page, &a, cli_human(cli), err);
+        ok = report(operand->page, &a, cli_human(cli), err);
     choice_clear(&choice);
     free(hints);
-    return page_finish(&page, err) && ok;
+    return ok;
 }

@@ -2,8 +2,6 @@
 #ifndef COMMAND_EXACT_GRID_H
 #define COMMAND_EXACT_GRID_H
 
-#include <stdio.h>
-
 #include "cli/cli.h"
 #include "command/operands.h"
 #include "kernel/kernels.h"
@@ -14,6 +12,6 @@
  *
  * `grid` is the scheme of amn-forget --exact that holds the weight at this level in the fewest bits, or null. Reads all of these
  * tensors, and spools a pipe first. */
-bool exact_grid(FILE *out, const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err);
+bool exact_grid(const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err);
 
 #endif

@@ -39,17 +39,14 @@ add_row(struct str *out, const struct exact_row *r)
     str_text(out, "</td></tr>\n");
 }
 
-bool
-exact_page(FILE *out, const struct command *cmd, const char *model, struct err *err)
+void
+exact_page(struct page *page, const struct command *cmd, const char *model)
 {
-    struct page page;
-    page_init(&page, out);
-    add_begin(&page.text, cmd, model);
-    for (size_t i = 0; i < cmd->exact.nrows && page.sys == 0; i++) {
-        add_row(&page.text, &cmd->exact.rows[i]);
-        page_turn(&page);
+    add_begin(&page->text, cmd, model);
+    for (size_t i = 0; i < cmd->exact.nrows && page->sys == 0; i++) {
+        add_row(&page->text, &cmd->exact.rows[i]);
+        page_turn(page);
     }
-    str_text(&page.text, "</tbody></table></div>\n");
-    html_end(&page.text);
-    return page_finish(&page, err);
+    str_text(&page->text, "</tbody></table></div>\n");
+    html_end(&page->text);
 }

@@ -52,14 +52,11 @@ add_row(struct page *j, const struct exact_row *r)
     ndjson_end(j);
 }
 
-bool
-exact_report(FILE *out, const struct command *cmd, struct err *err)
+void
+exact_report(struct page *page, const struct command *cmd)
 {
-    struct page page;
-    page_init(&page, out);
-    for (size_t i = 0; i < cmd->exact.nrows && page.sys == 0; i++)
-        add_row(&page, &cmd->exact.rows[i]);
-    return page_finish(&page, err);
+    for (size_t i = 0; i < cmd->exact.nrows && page->sys == 0; i++)
+        add_row(page, &cmd->exact.rows[i]);
 }
 
 static bool

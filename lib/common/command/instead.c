@@ -27,7 +27,10 @@ print_plan(const struct pipeline *p, struct err *err)
         return false;
     const struct outline in = { .pieces = p->pieces, .files = files,
         .nfiles = (size_t)p->model->nsrc + p->model->nmore, .from = p->from, .to = p->to };
-    bool ok = outline_json(stdout, &in, err);
+    struct page page;
+    page_init(&page, stdout);
+    bool ok = outline_json(&page, &in, err);
+    ok = page_finish(&page, err) && ok;
     free(files);
     return ok;
 }
@@ -49,7 +52,14 @@ print_preview(const struct command *cmd, const char *model, const struct preview
         return exact_print(stdout, cmd, err);
     if (cmd->ncandidates != 0 && cmd->cli.form == CLI_BY_TERMINAL)
         return budget_print(stdout, cmd, in->choice, err);
-    return (cli_human(&cmd->cli) ? preview_text : preview_json)(stdout, in, err);
+    struct page page;
+    page_init(&page, stdout);
+    bool ok = true;
+    if (cli_human(&cmd->cli))
+        ok = preview_text(&page, in, err);
+    else
+        preview_json(&page, in);
+    return page_finish(&page, err) && ok;
 }
 
 bool

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "command/report_file.h"
 #include "output/outputs.h"
 #include "pipeline/digest.h"
 #include "report/parse.h"
@@ -74,7 +75,7 @@ take_known(struct digests *d, const struct output_digests *from)
 
 /* Writes the lines of the model, whose files can be read unless it has none. */
 static bool
-fill(const struct manifest_file *m, FILE *out, struct model *model, const struct roles *roles, const char *const *files,
+fill(const struct manifest_file *m, struct page *page, struct model *model, const struct roles *roles, const char *const *files,
     struct err *err)
 {
     struct digests d = { 0 };
@@ -82,8 +83,9 @@ fill(const struct manifest_file *m, FILE *out, struct model *model, const struct
     if (ok)
         take_known(&d, &m->digests);
     const struct parse in = { .catalog = model->catalog, .roles = roles, .files = files, .nfiles = model->nsrc, .digests = &d };
-    ok = ok && (files ? digest_model(&d, model, m->p->kernels, m->p->jobs, err) : digests_total(&d, &m->library, err))
-        && parse_json(out, &in, err);
+    ok = ok && (files ? digest_model(&d, model, m->p->kernels, m->p->jobs, err) : digests_total(&d, &m->library, err));
+    if (ok)
+        parse_json(page, &in);
     digests_clear(&d);
     return ok;
 }
@@ -97,7 +99,7 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 
 /* Writes the manifest of complete files. */
 static bool
-fill_from_files(const struct manifest_file *m, FILE *out, struct err *err)
+fill_from_files(const struct manifest_file *m, struct page *page, struct err *err)
 {
     const struct command *cmd = m->cmd;
     struct model model = { 0 };
@@ -113,7 +115,7 @@ fill_from_files(const struct manifest_file *m, FILE *out, struct err *err)
         str_text(&path, cmd->dir.path ? cmd->dir.path : cmd->output.path);
     ok = ok && (!path.failed || err_memory(err, path.room)) && model_open(&model, path.p, &how, err)
         && roles_assign(&roles, model.catalog, NULL, &contents, err) && (files = model_files(&model, err)) != NULL
-        && fill(m, out, &model, roles, files, err);
+        && fill(m, page, &model, roles, files, err);
     free(files);
     roles_free(roles);
     model_clear(&model);
@@ -123,7 +125,7 @@ fill_from_files(const struct manifest_file *m, FILE *out, struct err *err)
 
 /* Writes the manifest of an output that has passed, from its tensors: no tensor is quantized. */
 static bool
-fill_from_stream(const struct manifest_file *m, FILE *out, struct err *err)
+fill_from_stream(const struct manifest_file *m, struct page *page, struct err *err)
 {
     struct model model = { .catalog = catalog_new(&limits_default, err) };
     struct roles *roles = NULL;
@@ -133,7 +135,7 @@ fill_from_stream(const struct manifest_file *m, FILE *out, struct err *err)
     if (ok)
         catalog_facts(model.catalog)->format = m->cmd->writer->name;
     ok = ok && catalog_seal(model.catalog, err) && roles_assign(&roles, model.catalog, NULL, NULL, err)
-        && fill(m, out, &model, roles, NULL, err);
+        && fill(m, page, &model, roles, NULL, err);
     roles_free(roles);
     catalog_free(model.catalog);
     return ok;
@@ -142,20 +144,14 @@ fill_from_stream(const struct manifest_file *m, FILE *out, struct err *err)
 static bool
 write_lines(const struct manifest_file *m, struct err *err)
 {
-    char *text = NULL;
-    size_t n = 0;
+    struct page page;
     if (m->digests.err.kind != ERR_NONE) {
         *err = m->digests.err;
         return false;
     }
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return err_memory(err, 0);
-    bool ok = is_files(m->cmd) ? fill_from_files(m, out, err) : fill_from_stream(m, out, err);
-    ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
-    ok = ok && sink_expect(m->sink, n, err) && sink_write(m->sink, text, n, err);
-    free(text);
-    return ok;
+    page_init(&page, NULL);
+    bool ok = is_files(m->cmd) ? fill_from_files(m, &page, err) : fill_from_stream(m, &page, err);
+    return report_file_send(m->sink, &page, ok, err);
 }
 
 bool

@@ -125,10 +125,13 @@ report_on(void *of, const char *name, struct err *err)
         && (!adapters || describe(&facts, path, &model, cli, err))
         && (facts || roles_assign(&roles, model.catalog, &reading, r->reads ? &contents : NULL, err));
     if (ok) {
+        struct page page;
         const struct operand operand = { .name = name, .model = &model, .roles = roles, .adapter = facts,
-            .heading = cli->noperands > 1 ? model.name : NULL, .first = !r->begun };
+            .heading = cli->noperands > 1 ? model.name : NULL, .first = !r->begun, .page = &page };
         meter_phase(model.meter, "writing", 0);
+        page_init(&page, stdout);
         ok = r->report(r->own, &operand, err);
+        ok = page_finish(&page, err) && ok;
         r->begun = r->begun || ok;
     }
     if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))

@@ -5,6 +5,7 @@
 #include "adapter/describe.h"
 #include "cli/cli.h"
 #include "model/model.h"
+#include "report/page.h"
 #include "scheme/roles.h"
 
 /* Returns how the options say that a model is to be read. */
@@ -18,6 +19,7 @@ struct operand {
     const struct adapter_facts *adapter;        /* what an adapter is, for operands_adapters(); NULL for a model */
     const char *heading;            /* model name for the heading of a text report if there are several operands, or NULL */
     bool first;                     /* no report precedes this one */
+    struct page *page;              /* standard output, for the report */
 };
 
 /* Does the work for one operand and frees everything, so that the next operand has the same memory available. */

@@ -9,9 +9,19 @@
 #include "report/loss_page.h"
 #include "report/loss_report.h"
 
+bool
+report_file_send(struct sink *sink, struct page *page, bool ok, struct err *err)
+{
+    const struct str *text = &page->text;
+    ok = ok && (!text->failed || err_memory(err, text->room)) && sink_expect(sink, text->len, err)
+        && sink_write(sink, text->p ? text->p : "", text->len, err);
+    str_clear(&page->text);
+    return ok;
+}
+
 /* Writes the page for people. */
 static bool
-fill_page(FILE *out, const struct report_file *r, struct err *err)
+fill_page(struct page *page, const struct report_file *r, struct err *err)
 {
     const struct command *cmd = r->cmd;
     char target[64], size[STR_SIZE];
@@ -23,28 +33,26 @@ fill_page(FILE *out, const struct report_file *r, struct err *err)
         snprintf(target, sizeof target, "target: %g bits per weight", cmd->target_bpw);
     about.target = cmd->ncandidates != 0 ? target : NULL;
     about.adapters = r->adapters;
-    return loss_page_html(out, r->choice, r->p->losses, &about, err);
+    return loss_page_html(page, r->choice, r->p->losses, &about, err);
 }
 
 /* Writes the whole report to its sink. */
 static bool
 fill(const struct report_file *r, struct err *err)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return err_memory(err, 0);
-    bool page = str_ends(r->cmd->report, ".html"), ok;
-    if (r->cmd->exact.on)
-        ok = page ? exact_page(out, r->cmd, r->p->model->name, err) : exact_report(out, r->cmd, err);
-    else
-        ok = (!r->p->losses || losses_check(r->p->losses, err)) && (!r->adapters || shifts_check(r->adapters->shifts, err))
-            && (page ? fill_page(out, r, err) : loss_report_json(out, r->choice, r->p->losses, r->adapters, err));
-    ok = (fclose(out) == 0 || err_memory(err, n)) && ok;
-    ok = ok && sink_expect(r->sink, n, err) && sink_write(r->sink, text, n, err);
-    free(text);
-    return ok;
+    const bool html = str_ends(r->cmd->report, ".html"), exact = r->cmd->exact.on;
+    struct page page;
+    page_init(&page, NULL);
+    bool ok = exact || ((!r->p->losses || losses_check(r->p->losses, err)) && (!r->adapters || shifts_check(r->adapters->shifts, err)));
+    if (exact && html)
+        exact_page(&page, r->cmd, r->p->model->name);
+    else if (exact)
+        exact_report(&page, r->cmd);
+    else if (html)
+        ok = ok && fill_page(&page, r, err);
+    else if (ok)
+        loss_report_json(&page, r->choice, r->p->losses, r->adapters);
+    return report_file_send(r->sink, &page, ok, err);
 }
 
 /* Writes the report if it is a regular file, just before the output gets its name. A failure is kept for

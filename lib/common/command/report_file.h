@@ -5,6 +5,9 @@
 #include "command/command_priv.h"
 #include "report/shift_report.h"
 
+/* Writes a whole report, the text of a page in memory, unless `ok` is false; clears the page. Returns false after a failure. */
+bool report_file_send(struct sink *sink, struct page *page, bool ok, struct err *err);
+
 /* Set cmd, p, choice and adapters, which are borrowed, and zero the rest. Without --report the functions do nothing. */
 struct report_file {
     const struct command *cmd;

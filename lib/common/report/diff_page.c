@@ -78,24 +78,21 @@ add_tables(struct page *page, const struct differences *d)
 }
 
 bool
-diff_report_html(FILE *out, const struct diff_report *r, struct err *err)
+diff_report_html(struct page *page, const struct diff_report *r, struct err *err)
 {
-    struct page page;
     struct loss_map map = { 0 };
     size_t n;
     struct loss_item *items = make_items(&n, r->d, err);
-    page_init(&page, out);
     bool ok = items && loss_map_make(&map, items, n, err);
     if (ok) {
-        add_begin(&page.text, r);
-        add_tiles(&page.text, r->d);
-        loss_charts_add_maps(&page, &map);
-        loss_charts_add_panels(&page, &map);
-        add_tables(&page, r->d);
-        str_text(&page.text, "</main>\n");
-        html_end(&page.text);
+        add_begin(&page->text, r);
+        add_tiles(&page->text, r->d);
+        loss_charts_add_maps(page, &map);
+        loss_charts_add_panels(page, &map);
+        add_tables(page, r->d);
+        str_text(&page->text, "</main>\n");
+        html_end(&page->text);
     }
-    ok = page_finish(&page, err) && ok;
     loss_map_clear(&map);
     free(items);
     return ok;

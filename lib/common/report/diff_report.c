@@ -68,15 +68,12 @@ diff_report_row(struct columns *c, const struct differences *d, size_t i)
     columns_end(c);
 }
 
-bool
-diff_report_json(FILE *out, const struct diff_report *r, struct err *err)
+void
+diff_report_json(struct page *page, const struct diff_report *r)
 {
-    struct page page;
-    struct columns c = { .page = &page, .form = COLUMNS_JSON };
-    page_init(&page, out);
-    for (size_t i = 0; i < r->d->n && page.sys == 0; i++)
+    struct columns c = { .page = page, .form = COLUMNS_JSON };
+    for (size_t i = 0; i < r->d->n && page->sys == 0; i++)
         diff_report_row(&c, r->d, i);
-    return page_finish(&page, err);
 }
 
 /* --- text */
@@ -209,14 +206,11 @@ add_names(struct page *page, const struct diff_report *r, enum difference_status
         str_format(out, "  and %zu more (-v lists all)\n", count - shown);
 }
 
-bool
-diff_report_text(FILE *out, const struct diff_report *r, struct err *err)
+void
+diff_report_text(struct page *page, const struct diff_report *r)
 {
-    struct page page;
-    page_init(&page, out);
-    add_counts(&page, r);
-    add_worst(&page, r);
+    add_counts(page, r);
+    add_worst(page, r);
     for (int status = DIFFERENCE_ONLY_A; status < DIFFERENCE_STATUSES; status++)
-        add_names(&page, r, (enum difference_status)status);
-    return page_finish(&page, err);
+        add_names(page, r, (enum difference_status)status);
 }

@@ -2,8 +2,6 @@
 #ifndef REPORT_DIFF_REPORT_H
 #define REPORT_DIFF_REPORT_H
 
-#include <stdio.h>
-
 #include "plan/differences.h"
 #include "report/columns.h"
 #include "report/loss_items.h"
@@ -17,13 +15,13 @@ struct diff_report {
 };
 
 /* Writes one object for each tensor, in the order of A, then those that only B has. */
-bool diff_report_json(FILE *out, const struct diff_report *r, struct err *err);
+void diff_report_json(struct page *page, const struct diff_report *r);
 
 /* Writes the counts, the worst tensors, and the names of those that are not in both. */
-bool diff_report_text(FILE *out, const struct diff_report *r, struct err *err);
+void diff_report_text(struct page *page, const struct diff_report *r);
 
 /* Writes the page: counts, heat maps and charts of SQNR, tables. Equal jobs produce equal bytes. */
-bool diff_report_html(FILE *out, const struct diff_report *r, struct err *err);
+bool diff_report_html(struct page *page, const struct diff_report *r, struct err *err);
 
 /* Finds, among the pairs with different values, the lowest SQNR; the numbers are indices of the list. */
 struct loss_worst diff_report_worst(const struct differences *d);

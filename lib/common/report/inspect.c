@@ -231,14 +231,12 @@ add_object(struct page *j, const struct inspect *in, const struct summary *s)
 }
 
 bool
-inspect_json(FILE *out, const struct inspect *in, struct err *err)
+inspect_json(struct page *page, const struct inspect *in, struct err *err)
 {
-    struct page page;
     struct summary s;
-    page_init(&page, out);
     bool ok = summary_make(&s, in->catalog, in->roles, err) && catalog_remarks_kept(in->catalog, err);
     if (ok)
-        add_object(&page, in, &s);
+        add_object(page, in, &s);
     summary_clear(&s);
-    return page_finish(&page, err) && ok;
+    return ok;
 }

@@ -4,8 +4,7 @@
 #ifndef REPORT_INSPECT_H
 #define REPORT_INSPECT_H
 
-#include <stdio.h>
-
+#include "report/page.h"
 #include "scheme/roles.h"
 
 /* The model as amn-remember --to would write it. */
@@ -31,9 +30,9 @@ struct inspect {
 };
 
 /* Writes one JSON object on one line. */
-bool inspect_json(FILE *out, const struct inspect *in, struct err *err);
+bool inspect_json(struct page *page, const struct inspect *in, struct err *err);
 
 /* Writes text with aligned labels, without control characters and without terms that need the manual. */
-bool inspect_text(FILE *out, const struct inspect *in, struct err *err);
+bool inspect_text(struct page *page, const struct inspect *in, struct err *err);
 
 #endif

@@ -222,26 +222,24 @@ add_metadata(struct page *page, const struct inspect *in)
 }
 
 bool
-inspect_text(FILE *out, const struct inspect *in, struct err *err)
+inspect_text(struct page *page, const struct inspect *in, struct err *err)
 {
-    struct page page;
     struct summary s;
-    page_init(&page, out);
     bool ok = summary_make(&s, in->catalog, in->roles, err) && catalog_remarks_kept(in->catalog, err);
     if (ok) {
         if (in->heading)
-            page_heading(&page, in->heading, in->first);
-        add_format(&page.text, in);
-        add_gguf(&page, in);
-        add_scheme(&page, &s);
-        add_counts(&page.text, &s);
-        add_dtypes(&page.text, &s.dtypes);
-        add_parameters(&page.text, &s);
-        add_sizes(&page.text, in, &s);
-        add_warnings(&page, in->catalog);
+            page_heading(page, in->heading, in->first);
+        add_format(&page->text, in);
+        add_gguf(page, in);
+        add_scheme(page, &s);
+        add_counts(&page->text, &s);
+        add_dtypes(&page->text, &s.dtypes);
+        add_parameters(&page->text, &s);
+        add_sizes(&page->text, in, &s);
+        add_warnings(page, in->catalog);
         if (in->metadata)
-            add_metadata(&page, in);
+            add_metadata(page, in);
     }
     summary_clear(&s);
-    return page_finish(&page, err) && ok;
+    return ok;
 }

@@ -168,17 +168,14 @@ add_page(const struct loss_page *p, const struct loss_map *map)
 }
 
 bool
-loss_page_html(FILE *out, const struct choice *choice, const struct losses *losses, const struct loss_about *about,
+loss_page_html(struct page *page, const struct choice *choice, const struct losses *losses, const struct loss_about *about,
     struct err *err)
 {
-    struct page page;
     struct loss_map map = { 0 };
-    struct loss_page p = { .page = &page, .choice = choice, .losses = losses, .about = about };
-    page_init(&page, out);
+    struct loss_page p = { .page = page, .choice = choice, .losses = losses, .about = about };
     bool ok = !losses || (add_all(&p, err) && loss_map_make(&map, p.items, p.n, err));
     if (ok)
         add_page(&p, &map);
-    ok = page_finish(&page, err) && ok;
     loss_map_clear(&map);
     free(p.items);
     free(p.schemes);

@@ -3,8 +3,6 @@
 #ifndef REPORT_LOSS_PAGE_H
 #define REPORT_LOSS_PAGE_H
 
-#include <stdio.h>
-
 #include "encode/losses.h"
 #include "plan/choice.h"
 #include "report/shift_report.h"
@@ -18,8 +16,8 @@ struct loss_about {
     const char *target;         /* "target: 4.5 bits per weight", or NULL */
 };
 
-/* Writes the page; without losses, only what the adapters change. Fails with ERR_MEMORY, or ERR_IO if a write fails. */
-bool loss_page_html(FILE *out, const struct choice *choice, const struct losses *losses, const struct loss_about *about,
+/* Writes the page; without losses, only what the adapters change. Fails with ERR_MEMORY. */
+bool loss_page_html(struct page *page, const struct choice *choice, const struct losses *losses, const struct loss_about *about,
     struct err *err);
 
 #endif

@@ -101,15 +101,11 @@ add_losses(struct page *page, const struct choice *choice, const struct losses *
     loss_report_total(&c, choice->encoded, &all, nbytes);
 }
 
-bool
-loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, const struct shift_report *adapters,
-    struct err *err)
+void
+loss_report_json(struct page *page, const struct choice *choice, const struct losses *losses, const struct shift_report *adapters)
 {
-    struct page page;
-    page_init(&page, out);
     if (losses)
-        add_losses(&page, choice, losses);
+        add_losses(page, choice, losses);
     if (adapters)
-        shift_report_json(&page, adapters);
-    return page_finish(&page, err);
+        shift_report_json(page, adapters);
 }

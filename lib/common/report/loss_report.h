@@ -2,8 +2,6 @@
 #ifndef REPORT_LOSS_REPORT_H
 #define REPORT_LOSS_REPORT_H
 
-#include <stdio.h>
-
 #include "plan/choice.h"
 #include "report/columns.h"
 #include "report/loss_items.h"
@@ -11,8 +9,7 @@
 
 /* Writes a line for each quantized weight in output order, then the total, unless `losses` is NULL; then what adapters change, unless
  * `adapters` is NULL. */
-bool loss_report_json(FILE *out, const struct choice *choice, const struct losses *losses, const struct shift_report *adapters,
-    struct err *err);
+void loss_report_json(struct page *page, const struct choice *choice, const struct losses *losses, const struct shift_report *adapters);
 
 /* Describes tensor i of a choice, unless it is a part of a weight after the first. */
 bool loss_report_item(struct loss_item *item, const struct choice *choice, const struct losses *losses, size_t i);

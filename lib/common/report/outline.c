@@ -164,16 +164,13 @@ add_files(struct page *j, const struct outline *in, struct err *err)
 }
 
 bool
-outline_json(FILE *out, const struct outline *in, struct err *err)
+outline_json(struct page *page, const struct outline *in, struct err *err)
 {
-    struct page page;
     struct tensor t;
-    page_init(&page, out);
     for (size_t i = 0; i < pieces_count(in->pieces); i++) {
         const struct piece *piece = pieces_at(in->pieces, i);
         if (is_wanted(in, piece) && piece_output(&t, piece))
-            add_piece(&page, in, piece, &t);
+            add_piece(page, in, piece, &t);
     }
-    bool ok = add_files(&page, in, err);
-    return page_finish(&page, err) && ok;
+    return add_files(page, in, err);
 }

@@ -2,9 +2,8 @@
 #ifndef REPORT_OUTLINE_H
 #define REPORT_OUTLINE_H
 
-#include <stdio.h>
-
 #include "plan/pieces.h"
+#include "report/page.h"
 
 /* Input of the report. All members are borrowed. */
 struct outline {
@@ -25,6 +24,6 @@ struct outline {
  *
  *     {"report":1,"file":"m.safetensors","free_after":112}
  */
-bool outline_json(FILE *out, const struct outline *in, struct err *err);
+bool outline_json(struct page *page, const struct outline *in, struct err *err);
 
 #endif

@@ -7,7 +7,9 @@ enum { PAGE_BYTES = 32 << 10 };
 void
 page_init(struct page *page, FILE *file)
 {
-    *page = (struct page){ .file = file, .screen = screen_of(fileno(file)) };
+    *page = (struct page){ .file = file, .screen = { .columns = SIZE_MAX } };
+    if (file)
+        page->screen = screen_of(fileno(file));
 }
 
 static void
@@ -23,7 +25,7 @@ hand_on(struct page *page)
 void
 page_turn(struct page *page)
 {
-    if (page->text.len >= PAGE_BYTES)
+    if (page->text.len >= PAGE_BYTES && page->file)
         hand_on(page);
 }
 

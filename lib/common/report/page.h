@@ -9,7 +9,7 @@
 #include "base/screen.h"
 
 struct page {
-    FILE *file;             /* borrowed */
+    FILE *file;             /* borrowed; NULL: all text stays in memory */
     struct screen screen;   /* the terminal that the file is, if it is one */
     struct str text;        /* not yet written */
     bool comma;             /* of ndjson.h: one precedes the next value */
@@ -20,6 +20,7 @@ struct page {
 #define PAGE_LABEL "%-14s"
 enum { PAGE_LABEL_WIDTH = 14 };
 
+/* With NULL as file, the caller takes page->text and clears it, instead of page_finish(). */
 void page_init(struct page *page, FILE *file);
 
 /* Writes the text if there is enough of it. After a failure the text is dropped. */

@@ -90,17 +90,14 @@ add_tensor(struct page *j, const struct parse *in, size_t i, bool gguf)
     ndjson_end(j);
 }
 
-bool
-parse_json(FILE *out, const struct parse *in, struct err *err)
+void
+parse_json(struct page *page, const struct parse *in)
 {
-    struct page page;
     bool gguf = strcmp(catalog_facts_of(in->catalog)->format, "GGUF") == 0;
-    page_init(&page, out);
-    for (size_t i = 0; i < catalog_count(in->catalog) && page.sys == 0; i++)
-        add_tensor(&page, in, i, gguf);
+    for (size_t i = 0; i < catalog_count(in->catalog) && page->sys == 0; i++)
+        add_tensor(page, in, i, gguf);
     if (in->digests)
-        parse_add_model(&page, in->digests, in->model);
-    return page_finish(&page, err);
+        parse_add_model(page, in->digests, in->model);
 }
 
 /* ---- text ---- */
@@ -158,19 +155,17 @@ add_shown_digests(struct str *out, const struct digests *d)
 }
 
 bool
-parse_text(FILE *out, const struct parse *in, struct err *err)
+parse_text(struct page *page, const struct parse *in, struct err *err)
 {
-    struct page page;
     struct summary s;
-    page_init(&page, out);
     bool ok = summary_make(&s, in->catalog, in->roles, err);
     if (ok) {
         if (in->heading)
-            page_heading(&page, in->heading, in->first);
-        add_table(&page, in, &s);
+            page_heading(page, in->heading, in->first);
+        add_table(page, in, &s);
         if (in->digests)
-            add_shown_digests(&page.text, in->digests);
+            add_shown_digests(&page->text, in->digests);
     }
     summary_clear(&s);
-    return page_finish(&page, err) && ok;
+    return ok;
 }

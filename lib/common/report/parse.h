@@ -2,8 +2,6 @@
 #ifndef REPORT_PARSE_H
 #define REPORT_PARSE_H
 
-#include <stdio.h>
-
 #include "plan/digests.h"
 #include "report/page.h"
 #include "scheme/roles.h"
@@ -21,10 +19,10 @@ struct parse {
 };
 
 /* Writes one JSON object per tensor, one per line; with digests, then one for the model. */
-bool parse_json(FILE *out, const struct parse *in, struct err *err);
+void parse_json(struct page *page, const struct parse *in);
 
 /* Writes an aligned table with column titles and a line of totals, without control characters, then the model's digests. */
-bool parse_text(FILE *out, const struct parse *in, struct err *err);
+bool parse_text(struct page *page, const struct parse *in, struct err *err);
 
 /* Adds the last JSON line of a model, with its digests. `model` is the operand, or NULL. */
 void parse_add_model(struct page *page, const struct digests *d, const char *model);

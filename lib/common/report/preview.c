@@ -84,21 +84,18 @@ add_tensor(struct page *j, const struct chosen *chosen, const struct str *file)
     ndjson_end(j);
 }
 
-bool
-preview_json(FILE *out, const struct preview *in, struct err *err)
+void
+preview_json(struct page *page, const struct preview *in)
 {
-    struct page page;
     size_t file = 0;
-    page_init(&page, out);
-    for (size_t i = 0; i < in->choice->n && page.sys == 0; i++)
-        add_tensor(&page, &in->choice->list[i], file_of(in, &file, i));
-    ndjson_begin(&page);
-    ndjson_u64(&page, "tensors", in->choice->n);
-    ndjson_u64(&page, "nbytes", nbytes_of_all(in->choice));
-    ndjson_u64(&page, "files", in->shards ? in->shards->n : 1);
-    ndjson_u64(&page, "size", in->size);
-    ndjson_end(&page);
-    return page_finish(&page, err);
+    for (size_t i = 0; i < in->choice->n && page->sys == 0; i++)
+        add_tensor(page, &in->choice->list[i], file_of(in, &file, i));
+    ndjson_begin(page);
+    ndjson_u64(page, "tensors", in->choice->n);
+    ndjson_u64(page, "nbytes", nbytes_of_all(in->choice));
+    ndjson_u64(page, "files", in->shards ? in->shards->n : 1);
+    ndjson_u64(page, "size", in->size);
+    ndjson_end(page);
 }
 
 /* --- text */
@@ -175,9 +172,8 @@ add_sums(struct page *page, const struct choice *choice, struct err *err)
 }
 
 bool
-preview_text(FILE *out, const struct preview *in, struct err *err)
+preview_text(struct page *page, const struct preview *in, struct err *err)
 {
-    struct page page;
     size_t file = 0;
     const struct preview_rows rows = { in, &file };
     char size[STR_SIZE], totals[64 + STR_SIZE];
@@ -186,8 +182,6 @@ preview_text(FILE *out, const struct preview *in, struct err *err)
         snprintf(totals + n, sizeof totals - (size_t)n, ", in %zu file%s", in->shards->n, in->shards->n == 1 ? "" : "s");
     const struct listing list = { .n = in->choice->n, .nbytes = nbytes_of_all(in->choice), .title = "Becomes", .totals = totals,
         .own = &rows, .at = tensor_at, .add_last = add_purpose };
-    page_init(&page, out);
-    listing_add(&page, &list);
-    bool ok = add_sums(&page, in->choice, err);
-    return page_finish(&page, err) && ok;
+    listing_add(page, &list);
+    return add_sums(page, in->choice, err);
 }

@@ -2,9 +2,8 @@
 #ifndef REPORT_PREVIEW_H
 #define REPORT_PREVIEW_H
 
-#include <stdio.h>
-
 #include "plan/shards.h"
+#include "report/page.h"
 
 /* Input of the report. All members are borrowed. */
 struct preview {
@@ -24,9 +23,9 @@ struct preview {
  * "why" is the reason why a tensor that could have been encoded is not. "input" is its name in the input, null if that is
  * the same; "file" is null for an output of one file.
  */
-bool preview_json(FILE *out, const struct preview *in, struct err *err);
+void preview_json(struct page *page, const struct preview *in);
 
 /* Writes an aligned table and a line of totals. */
-bool preview_text(FILE *out, const struct preview *in, struct err *err);
+bool preview_text(struct page *page, const struct preview *in, struct err *err);
 
 #endif
