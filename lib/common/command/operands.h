@@ -11,7 +11,7 @@
 /* Returns how the options say that a model is to be read. */
 struct roles_options operands_reading(const struct cli *cli);
 
-/* A model to report on. All members are borrowed. */
+/* A model, and where its report goes. All members are borrowed. */
 struct operand {
     const char *name;               /* as named by the user; NULL: standard input */
     struct model *model;
@@ -29,7 +29,7 @@ typedef bool operands_job(void *own, const char *name, struct err *err);
 /* Checks that "-" is given at most once. Fails with ERR_USAGE. */
 bool operands_stdin_once(const struct cli *cli, struct err *err);
 
-/* Runs the job for each operand, or once for standard input (NULL) if there is none, and shows the progress in cli->bar. A
+/* Runs the job for each operand, or once for standard input (NULL) without operands, and shows the progress in cli->bar. A
  * failure is printed, and the other operands are still processed unless writing to standard output failed. Closes standard
  * output at the end if any job succeeded. Returns CLI_OK or the highest failure status. Invalid options fail before anything
  * is done. */

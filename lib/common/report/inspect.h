@@ -1,6 +1,6 @@
 /* inspect: describes a model and the space that quantization saved, as JSON and as text. The report layer turns the results
- * of other layers into JSON and text; it decides nothing, opens nothing and knows no options. Read page.h and ndjson.h
- * first, which all reports use, then summary.h and listing.h, which several reports share. */
+ * of other layers into JSON, text and pages; it decides nothing, opens nothing and knows no options. Read page.h and ndjson.h
+ * first, which all reports use, then columns.h, summary.h and listing.h, which several reports share. */
 #ifndef REPORT_INSPECT_H
 #define REPORT_INSPECT_H
 
