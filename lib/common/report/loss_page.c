@@ -1,4 +1,4 @@
-#include "report/loss_page_priv.h"
+#include "report/loss_page.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +10,30 @@
 #include "report/loss_charts.h"
 #include "report/loss_report.h"
 #include "report/loss_style.h"
+#include "report/summary.h"
+
+/* Totals of the weights with one scheme. */
+struct scheme_sum {
+    const char *type;
+    uint64_t weights, nbytes;
+    struct loss loss;                   /* elements, noise and signal only */
+};
+
+struct loss_page {
+    struct page *page;
+    const struct choice *choice;
+    const struct losses *losses;
+    const struct loss_about *about;
+    struct loss_item *items;            /* n, in the order of the output; owned */
+    size_t n;
+    struct loss all;
+    uint64_t read, written;             /* bytes of the tensors of input and output */
+    uint64_t quantized;                 /* bytes of the quantized weights */
+    uint64_t left, left_elements;       /* tensors that are not quantized */
+    struct scheme_sum *schemes;         /* nschemes, in the order of the output; owned */
+    size_t nschemes, schemes_room;
+    struct loss_worst worst;            /* indices of items */
+};
 
 /* --- sums */
 
@@ -127,44 +151,117 @@ add_loss_tiles(const struct loss_page *p)
     html_tile_end(out);
 }
 
-/* --- page */
+/* --- tables */
 
 static void
-add_end(const struct loss_page *p)
+add_schemes(const struct loss_page *p)
 {
-    if (p->losses)
-        html_lines(&p->page->text, loss_terms);
-    html_end(&p->page->text);
+    struct columns c = { .page = p->page, .form = COLUMNS_PAGE };
+    if (p->nschemes < 2)
+        return;
+    str_text(&p->page->text, "<section>\n<h2>Schemes in the mix</h2>\n");
+    columns_table(&c, "list sort");
+    for (size_t i = 0; i < p->nschemes; i++) {
+        const struct scheme_sum *s = &p->schemes[i];
+        columns_begin(&c);
+        columns_text(&c, NULL, "scheme", s->type);
+        columns_count(&c, NULL, "weights", s->weights, columns_digits);
+        loss_report_sums(&c, &s->loss, s->nbytes);
+        columns_end(&c);
+    }
+    columns_table_end(&c);
+    str_text(&p->page->text, "</section>\n");
 }
+
+static void
+add_worst(const struct loss_page *p)
+{
+    struct columns c = { .page = p->page, .form = COLUMNS_PAGE };
+    if (p->worst.n > 1)
+        str_format(&p->page->text, "<section>\n<h2>The %zu weights with the lowest SQNR</h2>\n", p->worst.n);
+    else
+        str_text(&p->page->text, "<section>\n<h2>The weight</h2>\n");
+    columns_table(&c, "list");
+    for (size_t i = 0; i < p->worst.n; i++)
+        loss_report_row(&c, &p->items[p->worst.number[i]]);
+    columns_table_end(&c);
+    str_text(&p->page->text, "</section>\n");
+}
+
+static void
+add_weights(const struct loss_page *p)
+{
+    struct columns c = { .page = p->page, .form = COLUMNS_PAGE };
+    str_format(&p->page->text, "<details>\n<summary>All %zu quantized weights</summary>\n"
+        "<p class=\"muted\">Click a heading to sort.</p>\n", p->choice->encoded);
+    columns_table(&c, "list sort");
+    for (size_t i = 0; i < p->n; i++)
+        if (p->items[i].weighed)
+            loss_report_row(&c, &p->items[i]);
+    loss_report_total(&c, p->choice->encoded, &p->all, p->quantized);
+    columns_table_end(&c);
+    str_text(&p->page->text, "</details>\n");
+}
+
+static void
+add_left(const struct loss_page *p)
+{
+    struct columns c = { .page = p->page, .form = COLUMNS_PAGE };
+    char dtype[SUMMARY_DTYPE];
+    if (p->left == 0)
+        return;
+    str_format(&p->page->text, "<details>\n<summary>%" PRIu64 " tensor%s not quantized</summary>\n", p->left, p->left == 1 ? "" : "s");
+    columns_table(&c, "list sort");
+    for (size_t i = 0; i < p->choice->n; i++) {
+        const struct chosen *chosen = &p->choice->list[i];
+        const struct tensor t = chosen_tensor(chosen);
+        uint64_t nbytes = 0;
+        bool whole;
+        if (chosen->encoding)
+            continue;
+        shape_nbytes(&t.shape, t.dtype, &nbytes, &whole);
+        columns_begin(&c);
+        columns_name(&c, NULL, "tensor", t.name, t.name_len);
+        columns_text(&c, NULL, "type", summary_dtype(dtype, &t));
+        columns_count(&c, NULL, "size", nbytes, loss_report_add_size);
+        columns_text(&c, NULL, "reason", chosen->why ? chosen->why : "not selected");
+        columns_end(&c);
+    }
+    columns_table_end(&c);
+    str_text(&p->page->text, "</details>\n");
+}
+
+/* --- page */
 
 static void
 add_page(const struct loss_page *p, const struct loss_map *map)
 {
+    struct str *out = &p->page->text;
     add_begin(p);
-    str_text(&p->page->text, "<main>\n");
+    str_text(out, "<main>\n<dl class=\"tiles\">\n");
     if (p->losses) {
-        str_text(&p->page->text, "<dl class=\"tiles\">\n");
         add_size_tiles(p);
         add_loss_tiles(p);
-        str_text(&p->page->text, "</dl>\n");
-        loss_tables_schemes(p);
+    } else if (p->about->adapters) {
+        shift_report_tiles(p->page, p->about->adapters);
+    }
+    str_text(out, "</dl>\n");
+    if (p->losses) {
+        add_schemes(p);
         loss_charts_add_maps(p->page, map);
         loss_charts_add_panels(p->page, map);
-        loss_tables_worst(p);
-    }
-    if (!p->losses && p->about->adapters) {
-        str_text(&p->page->text, "<dl class=\"tiles\">\n");
-        shift_report_tiles(p->page, p->about->adapters);
-        str_text(&p->page->text, "</dl>\n");
+        add_worst(p);
     }
     if (p->about->adapters)
         shift_report_section(p->page, p->about->adapters);
     if (p->losses) {
-        loss_tables_weights(p);
-        loss_tables_left(p);
+        add_weights(p);
+        add_left(p);
     }
-    str_text(&p->page->text, "</main>\n");
-    add_end(p);
+    str_text(out, "</main>\n");
+    if (p->losses)
+        html_lines(out, loss_terms);
+    html_end(out);
 }
 
 bool
