@@ -36,13 +36,6 @@ note_spool(void *of, uint64_t nbytes)
             "order of the input", nbytes);
 }
 
-/* Implements struct contents: reads a small tensor that describes a weight. */
-static bool
-read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
-{
-    return model_read(model, t, buf, err);
-}
-
 /* Returns the type that weights are decoded to. GGUF block types are encoded from F32, as in llama.cpp; other schemes from
  * what amn-remember would write, or, with adapters, from F32: the sum is rounded once. */
 static enum dtype
@@ -219,7 +212,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     const struct model_options how = { .fetch = fetch, .limits = &cmd->cli.limits, .config = cmd->cli.config,
         .root = cmd->cli.root, .strict = cmd->cli.strict, .no_spool = cmd->no_spool,
         .twice = cmd->exact.on && cmd->needs_scheme ? "--exact" : NULL, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
-    const struct contents contents = { read_tensor, &model };
+    const struct contents contents = operands_contents(&model);
     const struct roles_options reading = operands_reading(&cmd->cli);
     struct spool_note note = { &cmd->cli, &model };
     struct roles *roles = NULL;

@@ -28,13 +28,6 @@ struct diff_job {
     struct outputs outputs;
 };
 
-/* Implements struct contents. */
-static bool
-read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
-{
-    return model_read(model, t, buf, err);
-}
-
 static bool
 open_side(struct diff_job *job, struct diff_side *side, const char *operand, struct err *err)
 {
@@ -42,7 +35,7 @@ open_side(struct diff_job *job, struct diff_side *side, const char *operand, str
     side->fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
     const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
         .strict = cli->strict, .meter = &cli->bar->meter };
-    const struct contents contents = { read_tensor, &side->model };
+    const struct contents contents = operands_contents(&side->model);
     const struct roles_options reading = operands_reading(cli);
     bool ok = err->kind == ERR_NONE && model_open(&side->model, operand, &how, err) && model_check_overwrite(&side->model, err)
         && model_complete(&side->model, err)

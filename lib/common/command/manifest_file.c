@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "command/operands.h"
 #include "command/report_file.h"
 #include "output/outputs.h"
 #include "pipeline/digest.h"
@@ -90,13 +91,6 @@ fill(const struct manifest_file *m, struct page *page, struct model *model, cons
     return ok;
 }
 
-/* Implements struct contents. */
-static bool
-read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
-{
-    return model_read(model, t, buf, err);
-}
-
 /* Writes the manifest of complete files. */
 static bool
 fill_from_files(const struct manifest_file *m, struct page *page, struct err *err)
@@ -104,7 +98,7 @@ fill_from_files(const struct manifest_file *m, struct page *page, struct err *er
     const struct command *cmd = m->cmd;
     struct model model = { 0 };
     const struct model_options how = { .limits = &limits_default, .meter = m->p->model->meter };
-    const struct contents contents = { read_tensor, &model };
+    const struct contents contents = operands_contents(&model);
     struct roles *roles = NULL;
     struct str path = { 0 };
     const char **files = NULL;

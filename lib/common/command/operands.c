@@ -76,19 +76,25 @@ operands_reading(const struct cli *cli)
     return (struct roles_options){ .scheme = cli->input_scheme, .allowed = cli->allow_unclaimed, .nallowed = cli->nallow_unclaimed };
 }
 
-struct reporting {
-    const struct cli *cli;
-    operands_report *report;
-    void *own;
-    bool begun, reads, adapters;
-};
-
 /* Implements struct contents. */
 static bool
 read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 {
     return model_read(model, t, buf, err);
 }
+
+struct contents
+operands_contents(struct model *model)
+{
+    return (struct contents){ read_tensor, model };
+}
+
+struct reporting {
+    const struct cli *cli;
+    operands_report *report;
+    void *own;
+    bool begun, reads, adapters;
+};
 
 /* Describes an operand that is an adapter; leaves *facts alone otherwise. */
 static bool
@@ -110,7 +116,7 @@ report_on(void *of, const char *name, struct err *err)
     struct fetch *fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
     struct model_options how = options_of(cli);
     struct model model = { 0 };
-    const struct contents contents = { read_tensor, &model };
+    const struct contents contents = operands_contents(&model);
     struct roles *roles = NULL;
     const struct roles_options reading = operands_reading(cli);
     how.fetch = fetch;

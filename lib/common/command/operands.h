@@ -11,6 +11,9 @@
 /* Returns how the options say that a model is to be read. */
 struct roles_options operands_reading(const struct cli *cli);
 
+/* Returns how small tensors that describe weights are read from a model, which is borrowed. */
+struct contents operands_contents(struct model *model);
+
 /* A model, and where its report goes. All members are borrowed. */
 struct operand {
     const char *name;               /* as named by the user; NULL: standard input */
