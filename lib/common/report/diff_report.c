@@ -114,7 +114,7 @@ add_counts(struct page *page, const struct diff_report *r)
             continue;
         str_format(out, PAGE_LABEL, rows[i].label);
         screen_begin(out, &page->screen, rows[i].style);
-        str_format(out, "%zu tensor%s", n, n == 1 ? "" : "s");
+        str_format(out, "%zu tensor%s", n, str_plural(n));
         screen_end(out, &page->screen, rows[i].style);
         str_text(out, "\n");
     }

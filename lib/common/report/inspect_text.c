@@ -75,7 +75,7 @@ add_scheme(struct page *page, const struct summary *s)
 static void
 add_tensors(struct str *out, const char *label, size_t n, const char *meaning)
 {
-    str_format(out, PAGE_LABEL "%zu tensor%s%s\n", label, n, n == 1 ? "" : "s", meaning);
+    str_format(out, PAGE_LABEL "%zu tensor%s%s\n", label, n, str_plural(n), meaning);
 }
 
 static void
@@ -217,7 +217,7 @@ add_metadata(struct page *page, const struct inspect *in)
     if (n == 0)
         str_format(&page->text, PAGE_LABEL "none\n", "Metadata");
     else
-        str_format(&page->text, PAGE_LABEL "%zu key%s: number, type, count, key = value\n", "Metadata", n, n == 1 ? "" : "s");
+        str_format(&page->text, PAGE_LABEL "%zu key%s: number, type, count, key = value\n", "Metadata", n, str_plural(n));
     meta_shown_all(page, in->catalog, in->arrays);
 }
 

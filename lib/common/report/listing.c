@@ -46,7 +46,7 @@ static void
 set_totals(struct listing_row *r, const struct listing *list)
 {
     char name[64], size[STR_SIZE + 4], all[STR_SIZE];
-    snprintf(name, sizeof name, "%zu tensor%s", list->n, list->n == 1 ? "" : "s");
+    snprintf(name, sizeof name, "%zu tensor%s", list->n, str_plural(list->n));
     snprintf(size, sizeof size, "%s%s", str_size(all, list->nbytes), list->more ? " + ?" : "");
     set_cells(r, name, strlen(name), "", "", size);
 }

@@ -141,7 +141,7 @@ add_loss_tiles(const struct loss_page *p)
     html_tile(out, "Quantized weights");
     str_format(out, "%zu", p->choice->encoded);
     html_tile_note(out);
-    str_format(out, "%" PRIu64 " other tensor%s not quantized", p->left, p->left == 1 ? "" : "s");
+    str_format(out, "%" PRIu64 " other tensor%s not quantized", p->left, str_plural(p->left));
     html_tile_end(out);
     html_tile(out, "Quantized elements");
     loss_report_add_count(out, (double)p->all.n);
@@ -210,7 +210,7 @@ add_left(const struct loss_page *p)
     char dtype[SUMMARY_DTYPE];
     if (p->left == 0)
         return;
-    str_format(&p->page->text, "<details>\n<summary>%" PRIu64 " tensor%s not quantized</summary>\n", p->left, p->left == 1 ? "" : "s");
+    str_format(&p->page->text, "<details>\n<summary>%" PRIu64 " tensor%s not quantized</summary>\n", p->left, str_plural(p->left));
     columns_table(&c, "list sort");
     for (size_t i = 0; i < p->choice->n; i++) {
         const struct chosen *chosen = &p->choice->list[i];

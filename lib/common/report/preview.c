@@ -179,7 +179,7 @@ preview_text(struct page *page, const struct preview *in, struct err *err)
     char size[STR_SIZE], totals[64 + STR_SIZE];
     int n = snprintf(totals, sizeof totals, "%s with headers", str_size(size, in->size));
     if (in->shards)
-        snprintf(totals + n, sizeof totals - (size_t)n, ", in %zu file%s", in->shards->n, in->shards->n == 1 ? "" : "s");
+        snprintf(totals + n, sizeof totals - (size_t)n, ", in %zu file%s", in->shards->n, str_plural(in->shards->n));
     const struct listing list = { .n = in->choice->n, .nbytes = nbytes_of_all(in->choice), .title = "Becomes", .totals = totals,
         .own = &rows, .at = tensor_at, .add_last = add_purpose };
     listing_add(page, &list);

@@ -217,7 +217,7 @@ text_end(struct scan_report *r, const struct pickles *pickles, const struct err 
     add_lines(out, &r->odd);
     if (r->verdicts[VERDICT_ALLOWED] != 0)
         str_format(out, PAGE_LABEL "%" PRIu64 " name%s\n", "Allowed", r->verdicts[VERDICT_ALLOWED],
-            r->verdicts[VERDICT_ALLOWED] == 1 ? "" : "s");
+            str_plural(r->verdicts[VERDICT_ALLOWED]));
     str_format(out, PAGE_LABEL "%" PRIu64 " (file format: %s)\n", "Pickles", pickles->count,
         pickles->format ? pickles->format : "unknown");
 }

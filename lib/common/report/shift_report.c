@@ -88,7 +88,7 @@ shift_report_section(struct page *page, const struct shift_report *r)
     struct columns c = { .page = page, .form = COLUMNS_PAGE };
     str_format(out, "<section>\n<h2>Adapters: %zu changed weight%s</h2>\n<p class=\"muted\">The change D = B A and its place in the "
         "output, R. Size: |D| / |W|. Kept: the part of D in R. Noise: |R - D| / |D|. Moved: elements that differ in the output. All in "
-        "percent. Click a heading to sort.</p>\n", r->n, r->n == 1 ? "" : "s");
+        "percent. Click a heading to sort.</p>\n", r->n, str_plural(r->n));
     columns_table(&c, "list sort");
     add_rows(&c, r);
     columns_table_end(&c);
