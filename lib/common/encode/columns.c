@@ -182,12 +182,7 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
     uint64_t first = region * region_rows(e) * e->cols, end = num_min(e->rows * e->cols, first + region_rows(e) * e->cols);
     for (uint64_t n; first < end; first += n) {
         n = num_min(end - first, most);
-        if (run->hints.scale && run->hints.scales(run->of, first, (size_t)n, run->x, err)
-            && solve_int_foresee(e, run->hints.scale, (size_t)n, group, numbers_of(e)->bits, DTYPE_F16)) {
-            solve_raise(run, EXACT_HINT);
-            continue;
-        }
-        if (err->kind != ERR_NONE || !run->read(run->of, first, (size_t)n, run->x, err))
+        if (!run->read(run->of, first, (size_t)n, run->x, err))
             return false;
         for (uint64_t i = 0; i < n; i += group) {
             struct solve_block b;

@@ -299,18 +299,10 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
     return true;
 }
 
-static bool
-foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
-{
-    (void)facts;
-    const struct ct_own *own = e->own;
-    return !own->rule.asymmetric && solve_int_foresee(e, scale, n, own->group, own->rule.bits, own->rule.dtype);
-}
-
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_channel,
-        .grid = { .zeros = true, .types = true, .offer = 9 }, .encode = encode, .solve = encode, .foresee = foresee, .move = move },
+        .grid = { .zeros = true, .types = true, .offer = 9 }, .encode = encode, .solve = encode, .move = move },
     { .name = "int4-group", .label = "compressed-tensors INT4", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_group,
-        .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, .zeros = true, .types = true, .offer = 2 }, .encode = encode, .solve = encode, .foresee = foresee, .move = move },
+        .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, .zeros = true, .types = true, .offer = 2 }, .encode = encode, .solve = encode, .move = move },
     { .name = NULL },
 };

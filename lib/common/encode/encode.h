@@ -174,9 +174,6 @@ struct encoder {
     /* Completes an exact encoding after its survey, before the output is laid out: may fail like solve(), and drop parts. Returns
      * false without a cause to have the regions surveyed once more. NULL: nothing to do. */
     bool (*resolve)(struct encoding *e, float *facts, struct exact_fail *fail);
-    /* Returns true if the scales that the source had for n elements show that solve() succeeds for them, so that the survey need
-     * not read their values. `scale` is that of struct encode_hints, scales(); `facts` is that of struct encode_run. NULL: they never do. */
-    bool (*foresee)(const struct encoding *e, const float *facts, const float *scale, size_t n);
     /* Like solve() for grains of a part with `elems`, but from the codes that the source had (run->hints.pack), without their values:
      * returns false, without a cause, if some block needs solve(). Compares the codes that it writes with those of the source.
      * y NULL: only says whether it could. NULL: never. */

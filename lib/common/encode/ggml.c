@@ -130,7 +130,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 #define GGML(code, dtype) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, .fit = fit, .encode = encode }
 
 #define EXACT(code, dtype, offer_, ...) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, .fit = fit, .encode = encode, \
-    .solve = solve_ggml, .foresee = solve_ggml_foresee, .move = solve_ggml_move, .grid.offer = offer_, __VA_ARGS__ }
+    .solve = solve_ggml, .move = solve_ggml_move, .grid.offer = offer_, __VA_ARGS__ }
 
 const struct encoder encode_ggml[] = {
     EXACT("q8_0", Q8_0, 7), EXACT("q4_0", Q4_0, 2), EXACT("q4_1", Q4_1, 4), EXACT("q5_0", Q5_0, 5), EXACT("q5_1", Q5_1, 6),

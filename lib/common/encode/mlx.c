@@ -149,19 +149,10 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
     return true;
 }
 
-static bool
-foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
-{
-    (void)facts;
-    const struct mlx_own *own = e->own;
-    return solve_steps_foresee(e, scale, n, own->group, &(struct solve_steps){ own->rule.bits, own->rule.dtype, .narrow = true,
-        .centre = true });
-}
-
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
 #define MLX(code, n, offer_) { .name = code, .label = "MLX " #n "-bit", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .foresee = foresee, .move = move, \
+    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .move = move, \
     .grid = { .groups = GROUPS_CHOSEN, .most_group = 128, .types = true, .as_stored = true, .offer = offer_ } }
 
 const struct encoder encode_mlx[] = {

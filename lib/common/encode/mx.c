@@ -434,18 +434,12 @@ move_blocks(const struct encoding *e, const struct encode_run *run, unsigned par
     return true;
 }
 
-static bool
-foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
-{
-    return numbers_of(e)->kind == NVFP4 ? solve_nvfp4_foresee(e, facts, scale, n, reader_of(e)) : solve_mx_foresee(e, scale, n);
-}
-
 static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvfp4 = { NVFP4, CT },
     mxfp4_modelopt = { MXFP4, MODELOPT }, nvfp4_modelopt_row = { NVFP4, MODELOPT }, deepseek_fp4 = { MXFP4, DEEPSEEK },
     gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .encode = encode, .solve = solve, .foresee = foresee, .move = move_blocks
+    .encode = encode, .solve = solve, .move = move_blocks
 #define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve
 
 const struct encoder encode_mx[] = {
@@ -458,7 +452,7 @@ const struct encoder encode_mx[] = {
 };
 
 #define EXACT(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .solve = solve, .foresee = foresee, .move = move_blocks
+    .solve = solve, .move = move_blocks
 
 const struct encoder encode_mx_exact[] = {
     { EXACT("deepseek-fp4", "DeepSeek FP4", deepseek_fp4) },

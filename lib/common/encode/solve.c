@@ -124,19 +124,6 @@ solve_is_of_any(enum dtype type, double d)
     return isfinite(d) && (double)rounded(type, (float)d) == d && isfinite(rounded(type, (float)d));
 }
 
-bool
-solve_powers_within(const float *scale, size_t n, size_t block, enum dtype type, double least, double most)
-{
-    float low = 0x1p120f, high = 0;
-    bool positive = true;
-    for (size_t i = 0; i < n; i += block) {
-        positive &= scale[i] > 0;               /* nor NaN */
-        low = scale[i] < low ? scale[i] : low;
-        high = scale[i] > high ? scale[i] : high;
-    }
-    return positive && high <= 0x1p120f && solve_is_of(type, least * (double)low) && solve_is_of(type, most * (double)high);
-}
-
 uint64_t
 solve_divisor(uint64_t a, uint64_t b)
 {

@@ -81,10 +81,6 @@ solve_is_of(enum dtype type, double d)
     return (is_short && (double)(float)d == d) || solve_is_of_any(type, d);
 }
 
-/* Returns true if a type has `least` and `most` times each of n powers of two, of which every block-th counts, and six times that is
- * finite in F32. */
-bool solve_powers_within(const float *scale, size_t n, size_t block, enum dtype type, double least, double most);
-
 /* Returns the greatest common divisor. */
 uint64_t solve_divisor(uint64_t a, uint64_t b);
 
@@ -173,9 +169,6 @@ struct solve_int {
  * fields. */
 bool solve_int_fast(const struct solve_block *b, const struct solve_int *how, float d, float zero, uint8_t *q);
 
-/* For foresee(): true if integers of the source, in groups that blocks of `block` elements divide, fit with its scales. */
-bool solve_int_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, unsigned bits, enum dtype type);
-
 /* Sets scale and zero point, and the codes as fields: code + zero point. */
 bool solve_int(const struct solve_block *b, const struct solve_int *how, struct int_group *g, uint8_t *q);
 
@@ -230,9 +223,6 @@ struct solve_steps {
     bool narrow;                        /* the decoder rounds both operations to the type (MLX) */
     bool centre;                        /* try a minimum of -2^(bits-1) scales first */
 };
-
-/* For foresee(): true if blocks of `block` elements are steps with any codes that the source can have. */
-bool solve_steps_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, const struct solve_steps *how);
 
 /* Sets g->scale, and g->zero to the minimum. Not complete where the decoder's sum is rounded. */
 bool solve_steps(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q);

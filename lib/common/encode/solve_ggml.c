@@ -331,29 +331,6 @@ solve_ggml_fit(struct encoding *e, struct err *err)
         && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &n, 1, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
-bool
-solve_ggml_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n)
-{
-    if (e->exact->source.seconds)
-        return false;
-    switch (e->encoder->type) {
-    case DTYPE_MXFP4:
-        return solve_mx_foresee(e, scale, n);
-    case DTYPE_NVFP4:
-        return solve_nvfp4_foresee(e, facts, scale, n, SOLVE_NVFP4_BLOCKS);
-    case DTYPE_Q4_0:
-    case DTYPE_Q5_0:
-    case DTYPE_Q8_0:
-        return solve_int_foresee(e, scale, n, ELEMS, bits_of_type(e->encoder->type), DTYPE_F16);
-    case DTYPE_Q4_1:
-    case DTYPE_Q5_1:
-        return solve_steps_foresee(e, scale, n, ELEMS, &(struct solve_steps){
-            .bits = bits_of_type(e->encoder->type), .type = DTYPE_F16 });
-    default:
-        return false;
-    }
-}
-
 /* --- moved codes */
 
 static bool

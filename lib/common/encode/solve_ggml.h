@@ -9,7 +9,6 @@ bool solve_ggml(const struct encoding *e, const struct encode_run *run, unsigned
     struct err *err);
 bool solve_ggml_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
 bool solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail);
-bool solve_ggml_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n);
 
 /* For fit(): sets up an exact encoding of a type. NVFP4 gets a part P.scale. */
 enum encode_fit solve_ggml_fit(struct encoding *e, struct err *err);

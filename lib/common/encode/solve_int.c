@@ -251,23 +251,3 @@ solve_int(const struct solve_block *b, const struct solve_int *how, struct int_g
     return search_short(b, how, &x, g, q) || (solve_collect(&set, b, how->asymmetric ? SOLVE_SET - 1 : (size_t)1 << (how->bits - 1))
         && search_run(b, how, &set, g, q));
 }
-
-bool
-solve_int_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, unsigned bits, enum dtype type)
-{
-    const struct exact_source *s = &e->exact->source;
-    bool halves = move_is_e2m1(e);
-    float last = 0;
-    if (s->group == 0 || s->group % block != 0 || (halves ? bits < 5 : s->codes != EXACT_INT || s->zeros || s->bits > bits))
-        return false;
-    if (type == DTYPE_F32 && s->scale != DTYPE_F32 && !halves && e->exact->level != EXACT_F32)
-        return false;
-    if (halves)
-        return solve_powers_within(scale, n, block, type, 0.5, 0.5);
-    for (size_t i = 0; i < n; i += block) {
-        if (scale[i] != last && (fabsf(scale[i]) > 0x1p112f || !solve_is_of(type, (double)scale[i])))
-            return false;
-        last = scale[i];
-    }
-    return true;
-}

@@ -35,19 +35,6 @@ solve_mx_e2m1(uint8_t *q, const struct solve_block *b, double scale)
     }
 }
 
-bool
-solve_mx_foresee(const struct encoding *e, const float *scale, size_t n)
-{
-    const struct exact_source *s = &e->exact->source;
-    int t;
-    if (s->codes != EXACT_E2M1 || s->two || s->scale != DTYPE_F8_E8M0 || s->group == 0 || s->group % 32 != 0)
-        return false;
-    for (size_t i = 0; i < n; i += 32)
-        if (!solve_is_power(scale[i], &t) || t > SOLVE_MX_FINITE)
-            return false;
-    return true;
-}
-
 /* Returns true if the values of a run are those of a dense weight, at a level at which equal values are the same. */
 static bool
 is_dense(const struct encoding *e)

@@ -10,9 +10,6 @@ bool solve_mx_power(int *t, const struct solve_block *b, const struct solve_floa
 /* Sets the codes of a block, one a byte: the E2M1 code for which code * scale is the value; code 8 where the source had it. */
 void solve_mx_e2m1(uint8_t *q, const struct solve_block *b, double scale);
 
-/* For foresee(): true for blocks of 32 whose scales are powers of two and that come from E2M1. */
-bool solve_mx_foresee(const struct encoding *e, const float *scale, size_t n);
-
 /* Moves a block of 32 codes that had one power of two as its scale, which is the most frequent case: sets the codes, the even ones in the low
  * nibbles, and the exponent. Returns false if the block needs more. */
 bool solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b);
@@ -78,9 +75,6 @@ size_t solve_nvfp4_dense(const struct encoding *e, const struct encode_run *run,
 
 /* Finds the scale and the codes of a block. */
 bool solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16]);
-
-/* For foresee(). */
-bool solve_nvfp4_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n, enum solve_nvfp4_reader reader);
 
 /* Returns true if the formulas of source and target denote the same number for any code and scale. */
 bool solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second);

@@ -544,18 +544,3 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
     solve_way(b, EXACT_SEARCH);
     return solve_nvfp4_copy(b, reader, &run, scale, q);
 }
-
-bool
-solve_nvfp4_foresee(const struct encoding *e, const float *facts, const float *scale, size_t n, enum solve_nvfp4_reader reader)
-{
-    const struct exact_source *s = &e->exact->source;
-    struct move_nvfp4 m;
-    if (!is_nvfp4(s) || s->group == 0 || s->group % BLOCK != 0)
-        return false;
-    move_nvfp4_begin(&m, e, reader, facts);
-    for (size_t i = 0; m.any && i < n; i += BLOCK) {
-        uint8_t code;
-        m.any = move_nvfp4_scale(&m, scale[i], reader == SOLVE_NVFP4_BLOCKS, &code) && m.same[code & 0x7F] == 0xFF;
-    }
-    return m.any;
-}

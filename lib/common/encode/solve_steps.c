@@ -194,23 +194,3 @@ solve_steps(const struct solve_block *b, const struct solve_steps *how, struct i
     bool span = !single && (!f.fits || f.most > (1u << how->bits) - 1);
     return solve_fail(b, span ? EXACT_SPAN : EXACT_SCALE, span ? solve_most(b) : 0, NAN);
 }
-
-/* Integers keep their scale. The steps and minima of E2M1 codes are multiples of 2^-bits of theirs, of at most five bits. */
-bool
-solve_steps_foresee(const struct encoding *e, const float *scale, size_t n, uint64_t block, const struct solve_steps *how)
-{
-    const struct exact_source *s = &e->exact->source;
-    const bool halves = move_is_e2m1(e);
-    const double middle = (double)(1u << (how->bits - 1)), least = 0.5 / middle, most = 6;
-    bool rounded_to = how->narrow && (e->exact->level != EXACT_REAL || s->rounds);
-    if (rounded_to || s->zeros || s->group == 0 || s->group % block != 0
-        || (halves ? how->bits < 5 : s->codes != EXACT_INT || s->bits > how->bits))
-        return false;
-    if (halves)
-        return solve_powers_within(scale, n, block, how->type, least, most);
-    float last = 0;
-    for (size_t i = 0; i < n; last = scale[i], i += block)
-        if (scale[i] != last && (!solve_is_of(how->type, (double)scale[i]) || !solve_is_of(how->type, middle * (double)scale[i])))
-            return false;
-    return true;
-}

@@ -499,15 +499,12 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
     struct encode_run run = lend(&r, t->facts);
     run.compare = NULL;
     run.n = (size_t)(part->elems ? num_min(count * part->elems, numel - first * part->elems) : 0);
-    bool foreseen = run.n != 0 && e->encoder->foresee && run.hints.scale
-        && run.hints.scales(&r, first * part->elems, run.n, run.x, err) && e->encoder->foresee(e, run.facts, run.hints.scale, run.n);
-    uint64_t done = foreseen || err->kind != ERR_NONE || part->elems == 0 || !is_packed(e) ? 0
-        : move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
+    uint64_t done = part->elems == 0 || !is_packed(e) ? 0 : move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
     if (err->kind != ERR_NONE)
         return false;
-    if ((foreseen || done != 0) && *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1)
+    if (done != 0 && *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1)
         *way = EXACT_HINT;
-    if (foreseen || done == count)
+    if (done == count)
         return true;
     first += done;
     count -= done;
