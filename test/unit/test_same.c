@@ -105,16 +105,16 @@ test_same(const struct kernels *k)
         x[i] = (float)(int32_t)fence_random();
     for (size_t n = 0; n <= N; n++) {
         memcpy(y, x, sizeof y);
-        ok = ok && k->same_floats(x, y, n);
+        ok = ok && k->same_rounded(DTYPE_F32, x, y, n);
         for (size_t i = 0; i < N; i++) {
             y[i] = i % 3 != 0 ? nextafterf(x[i], 0) : (float)NAN;
-            ok = ok && k->same_floats(x, y, n) == (i >= n);
+            ok = ok && k->same_rounded(DTYPE_F32, x, y, n) == (i >= n);
             y[i] = x[i];
         }
     }
     x[40] = 0;
     y[40] = -0.0f;
-    CHECK_ROW(ok && k->same_floats(x, y, N), "same");
+    CHECK_ROW(ok && k->same_rounded(DTYPE_F32, x, y, N), "same");
 }
 
 /* The comparison after rounding agrees with the reference: for neighbours of BF16 and F16 numbers, and where these end. */

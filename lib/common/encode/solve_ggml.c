@@ -413,7 +413,7 @@ find_moved(struct moved *m, const struct encoding *e, const struct encode_run *r
     }
     run->kernels->round_f16(m->factor, m->wanted, 2 * n);
     run->kernels->widen[DTYPE_F16](m->back, (const uint8_t *)m->factor, 2 * n);
-    return run->kernels->same_floats(m->wanted, m->back, 2 * n);
+    return run->kernels->same_rounded(DTYPE_F32, m->wanted, m->back, 2 * n);
 }
 
 /* Writes blocks, reads them back and compares them with the source, in integers: a block has the scale and the minimum of its
@@ -432,7 +432,7 @@ put_moved(struct moved *m, const struct encoding *e, const struct encode_run *ru
     for (size_t i = 0; i < n; i++)
         same = move_take_steps(m->q + i * ELEMS, &m->steps[i]) && same;
     k->widen[DTYPE_F16](m->back, (const uint8_t *)m->factor, 2 * n);
-    return same && memcmp(m->q, m->number, n * ELEMS) == 0 && k->same_floats(m->wanted, m->back, 2 * n);
+    return same && memcmp(m->q, m->number, n * ELEMS) == 0 && k->same_rounded(DTYPE_F32, m->wanted, m->back, 2 * n);
 }
 
 static bool

@@ -68,7 +68,7 @@ solve_mx_move(uint8_t y[16], int *t, const struct solve_block *b)
     if (!solve_is_power(how.scale, t) || *t < -127 || *t > 127)
         return false;
     b->kernels->encode_e2m1(y, back, b->x, 32, &how);
-    if (!b->kernels->same_floats(back, b->x, 32))
+    if (!b->kernels->same_rounded(DTYPE_F32, back, b->x, 32))
         return false;
     for (int i = 0; b->code && i < 32; i++)
         y[i / 2] |= b->code[i] == 8 ? (uint8_t)(8 << i % 2 * 4) : 0;

@@ -138,7 +138,6 @@ static const struct kernels scalar = {
     .crc = crc_add,
     .q_join = q_join,
     .q_split = q_split,
-    .same_floats = same_floats,
     .same_products = same_products,
     .same_steps = same_steps,
     .same_extent = same_extent,

@@ -8,9 +8,6 @@
 
 #include "dtype/dtype.h"
 
-/* Returns true if n floats are the same. */
-bool same_floats(const float *x, const float *y, size_t n);
-
 /* Returns true if x[i] and y[i] are the same finite number after rounding to a type, BF16, F16 or F32, or the same before. */
 bool same_rounded(enum dtype type, const float *x, const float *y, size_t n);
 
@@ -34,13 +31,5 @@ struct same_extent {
     bool finite, narrow;                /* all are finite; all are numbers of BF16 */
 };
 struct same_extent same_extent(const float *x, size_t n);
-
-/* How same_fp8() rounds a quotient q, |q| < end: to the bits of a code, t - (t - q) with t = q * split; below `least` to a multiple of the
- * smallest code, q + magic - magic. */
-struct same_fp8_form {
-    float split, least, magic, end;
-};
-#define SAME_E4M3 (struct same_fp8_form){ 0x1.00001p20f, 0x1p-6f, 0x1.8p14f, 464 }
-#define SAME_E5M2 (struct same_fp8_form){ 0x1.000008p21f, 0x1p-14f, 0x1.8p7f, 61440 }
 
 #endif

@@ -29,6 +29,13 @@ size_t same_int_rounded(uint8_t *q, uint16_t *factor, const float *x, size_t nbl
 
 /* --- the formulas that all sets share */
 
+/* Returns the field of the code 0. */
+static inline int
+same_field_of_zero(unsigned bits)
+{
+    return bits == 8 ? 0 : 1 << (bits - 1);
+}
+
 /* The scale of same_int_powers(): 2^exponent, or its negative. */
 struct same_power {
     int exponent;

@@ -13,10 +13,4 @@
  * code of 0. */
 size_t same_nf4(float *absmax, uint8_t *code, const float *x, size_t nblocks, size_t block, enum dtype type);
 
-/* Values times SAME_NF4_STEPS / absmax round to different integers for all codes: rounding to BF16 moves them by 0.4 %, while 2
- * % would leave them there. The lists hold the codes of 0 to 13 and of 0 to -13: positive integers use the first list alone, 0
- * uses both. */
-#define SAME_NF4_STEPS 12.8f
-extern const uint8_t same_nf4_up[16], same_nf4_down[16];
-
 #endif

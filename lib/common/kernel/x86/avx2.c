@@ -30,10 +30,7 @@ kernels_use_avx2(struct kernels *k)
     avx2_use_encode_bnb(k);
     avx2_use_loss(k);
     avx2_use_same(k);
-    avx2_use_same_ints(k);
-    avx2_use_same_mx(k);
-    avx2_use_same_nf4(k);
-    avx2_use_same_nvfp4(k);
+    avx2_use_same_int_rounded(k);
     avx2_use_shift(k);
     avx2_use_wide(k);
     avx2_use_lowrank(k);

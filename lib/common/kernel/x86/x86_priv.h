@@ -48,10 +48,7 @@ void avx2_use_convrot(struct kernels *k);
 
 /* Comparison of floats */
 void avx2_use_same(struct kernels *k);
-void avx2_use_same_ints(struct kernels *k);
-void avx2_use_same_mx(struct kernels *k);
-void avx2_use_same_nf4(struct kernels *k);
-void avx2_use_same_nvfp4(struct kernels *k);
+void avx2_use_same_int_rounded(struct kernels *k);
 
 /* Packed codes to a byte each */
 void avx2_use_bits(struct kernels *k);
