@@ -143,7 +143,8 @@ is_alike(const struct exact_source *a, const struct exact_source *b)
         && a->short_name == b->short_name && a->has_input == b->has_input && a->input_why == b->input_why;
 }
 
-/* Adds the second scales, and those of activations, of a part: the elements [begin, end) of stacked matrices. Returns false if it does not have whole ones. */
+/* Adds the second scales and the scales of activations of a part: elements [begin, end) of stacked matrices. Returns false if the part
+ * does not have whole matrices. */
 static bool
 add_seconds(float *seconds, float *inputs, const struct exact_source *part, uint64_t each, uint64_t begin, uint64_t end)
 {
@@ -238,7 +239,7 @@ is_float(enum dtype type)
     return type == DTYPE_F32 || type == DTYPE_F16 || type == DTYPE_BF16;
 }
 
-/* Returns the group size for an encoder; 0: its own. Takes that of the source if the encoder has it, else the largest of 32, 64
+/* Returns the group size for an encoder; 0: its own. Takes the size of the source if the encoder has it, else the largest of 32, 64
  * and 128 that divides it. The result divides the rows. */
 static uint64_t
 group_of(const struct encoder *encoder, const struct exact_source *s, uint64_t cols)
@@ -280,6 +281,5 @@ exact_source_options(struct encode_options *how, const struct encode_options *gi
 enum dtype
 exact_source_type(const struct chosen *c)
 {
-    bool quantized = c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode);
-    return quantized ? DTYPE_BF16 : chosen_source(c).dtype;
+    return chosen_is_quantized(c) ? DTYPE_BF16 : chosen_source(c).dtype;
 }

@@ -1,6 +1,3 @@
-/* Layer exact: decides how each weight is transcoded without changing a value: what its source offers, whether an encoding holds it,
- * and with which options. It knows neither files nor formats. Start here; exact_try() then does the work. */
-
 /* exact_source: what a weight offers to an exact encoding, and the options with which each encoder takes most of it. */
 #ifndef EXACT_EXACT_SOURCE_H
 #define EXACT_EXACT_SOURCE_H
@@ -21,11 +18,12 @@ bool exact_source_find(struct exact_source *s, const struct chosen *c, const str
 bool exact_source_upright(struct chosen *c, struct catalog *memory, struct err *err);
 
 /* Sets the options for an encoder: group size, type of the scales and names follow the source unless the user gave them.
- * cols: length of the rows of the weight. `variant` counts from 0: with scales of other types, where the source has none, and with zero points; returns false after the last. */
+ * cols: length of the rows of the weight. `variant` counts from 0: with scales of other types, where the source has none, and with
+ * zero points; returns false after the last. */
 bool exact_source_options(struct encode_options *how, const struct encode_options *given, const struct encoder *encoder,
     const struct exact_source *s, uint64_t cols, unsigned variant);
 
-/* Returns the type that an exact encoding takes a weight to be of: it decides the type of scales that are not the source's. */
+/* Returns the element type assumed for the weight. Scales that the source lacks get this type. */
 enum dtype exact_source_type(const struct chosen *c);
 
 #endif

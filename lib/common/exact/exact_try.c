@@ -92,8 +92,8 @@ static bool
 run_pass(struct exact_pass *s, struct err *err)
 {
     const unsigned jobs = s->trial.p->jobs ? s->trial.p->jobs : cpus_count();
-    const struct crew crew = { .units = s->n, .jobs = (unsigned)num_min(jobs, EXACT_JOBS), .of = s, .enter = enter_pass, .work = run_item,
-        .leave = leave_pass };
+    const struct crew crew = { .units = s->n, .jobs = (unsigned)num_min(jobs, EXACT_JOBS), .of = s,
+        .enter = enter_pass, .work = run_item, .leave = leave_pass };
     pthread_mutex_init(&s->lock, NULL);
     bool ok = crew_run(&crew, err);
     pthread_mutex_destroy(&s->lock);
@@ -181,7 +181,7 @@ find_value(void *of, uint64_t at, const float *x, size_t n)
     return false;
 }
 
-/* Sets the index of a failure of the whole weight, of which only the magnitude is known: that of the first such element. */
+/* Finds the first element with the magnitude at fault; failures of a whole weight report only a magnitude. */
 static bool
 find_index(struct exact_pass *s, const struct chosen *c, struct err *err)
 {

@@ -10,8 +10,8 @@ struct exact_outcome {
     enum exact_way way;
 };
 
-/* Tries the encoding of a chosen weight, with all processors. The failure reported is that of the first block in row-major order,
- * whatever their number. Returns false on an error of another kind. The input must be seekable. */
+/* Tries the encoding of a chosen weight, with all processors. It reports the failure of the first block in row-major order,
+ * whatever the number of processors. Returns false on an error of another kind. The input must be seekable. */
 bool exact_try(struct exact_outcome *out, const struct pipeline *p, const struct chosen *c, struct err *err);
 
 /* Sets *finite to whether all values of a chosen weight are numbers, neither NaN nor infinite. It has an encoding. */

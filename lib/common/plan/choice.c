@@ -43,6 +43,12 @@ chosen_source(const struct chosen *chosen)
     return t;
 }
 
+bool
+chosen_is_quantized(const struct chosen *chosen)
+{
+    return chosen->decode || (chosen->composed && chosen->composed->n != 0 && chosen->composed->part[0].decode);
+}
+
 const struct encoding *
 chosen_weight(const struct chosen *chosen)
 {

@@ -81,6 +81,9 @@ struct tensor chosen_tensor(const struct chosen *chosen);
 /* Returns the output tensor as it would be without encoding. */
 struct tensor chosen_source(const struct chosen *chosen);
 
+/* Returns true if the entry is a quantized weight, or is composed of such. */
+bool chosen_is_quantized(const struct chosen *chosen);
+
 /* Returns the encoding if the tensor is the first part of an encoded weight, else NULL: each encoded weight once. */
 const struct encoding *chosen_weight(const struct chosen *chosen);
 

@@ -641,7 +641,7 @@ reduction_offers(const struct reduction *r, const struct choice *choice, size_t 
     struct chosen copy = choice->list[place];
     struct one one = { .chosen = &copy, .t = chosen_source(&copy), .place = place };
     const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
-    bool stays = true, quantized = copy.decode || (copy.composed && copy.composed->n != 0 && copy.composed->part[0].decode);
+    bool stays = true, quantized = chosen_is_quantized(&copy);
     if (quantized)
         stays = !dtype_is_float(one.t.dtype) || one.t.shape.rank < 2 || !naming_keeps(&r->which, &one.t);
     else if (!look(&one, &stays, r, r->encoder->held == KEEPS_BLOCKS && model.arch, err))
