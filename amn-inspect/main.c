@@ -8,7 +8,7 @@
 #include "command/check.h"
 #include "command/diff.h"
 #include "command/hash.h"
-#include "command/exact_grid.h"
+#include "command/grids.h"
 #include "command/operands.h"
 #include "digest.h"
 #include "report/inspect.h"
@@ -133,7 +133,7 @@ static bool
 report_grid(void *own, const struct operand *operand, struct err *err)
 {
     const struct tool *tool = own;
-    return exact_grid(operand, tool->kernels, &tool->cli, err);
+    return grids_print(operand, tool->kernels, &tool->cli, err);
 }
 
 static enum cli_status

@@ -97,7 +97,7 @@ refuses() {
 }
 
 @test "formats and their files are not named in layers that must not know them" {
-    try 1 grep -rniE 'safetensors|gguf|config\.json' lib/common/encode lib/common/plan lib/common/pipeline
+    try 1 grep -rniE 'safetensors|gguf|config\.json' lib/common/encode lib/common/plan lib/common/pipeline lib/common/exact
     [ ! -s out ]
 }
 

@@ -11,10 +11,10 @@
 #include "hf/folder.h"
 #include "family/hf_model.h"
 #include "command/budget.h"
-#include "command/exact.h"
 #include "command/imatrix.h"
 #include "command/operands.h"
 #include "command/report_file.h"
+#include "command/transcode.h"
 #include "output/outputs.h"
 #include "pipeline/survey_first.h"
 #include "source/fetch.h"
@@ -41,7 +41,7 @@ note_spool(void *of, uint64_t nbytes)
 static enum dtype
 elements(const struct command *cmd)
 {
-    const struct encoder *e = cmd->exact.on ? NULL : cmd->reduction.encoder;
+    const struct encoder *e = cmd->is_exact ? NULL : cmd->reduction.encoder;
     return e && (e->held == KEEPS_BLOCKS || cmd->adapters.n != 0) && !cmd->cast ? DTYPE_F32 : cmd->to;
 }
 
@@ -88,7 +88,7 @@ open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct
 static enum keeps
 keeps(const struct command *cmd)
 {
-    bool again = cmd->reduction.encoder || (cmd->exact.on && cmd->needs_scheme);
+    bool again = cmd->reduction.encoder || (cmd->is_exact && cmd->needs_scheme);
     bool none = cmd->dequantizes || cmd->dequantize || cmd->cast || again;
     return none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES) ? KEEPS_NONE : cmd->writer->keeps;
 }
@@ -130,7 +130,7 @@ choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struc
     return choice_make_named(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, &cmd->naming, err)
         && adapt(cmd, choice, sides, err) && (cmd->adapters.n == 0 || open_gguf(cmd, sides, model, err))
         && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
-        && naming_apply(&cmd->naming, choice, err) && (cmd->exact.on || command_tell_dequantized(cmd, model->name, choice, err));
+        && naming_apply(&cmd->naming, choice, err) && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
 }
 
 /* With adapters and an encoder of safetensors, weights are decoded to F32: gives those that are not encoded the type that they have
@@ -153,8 +153,8 @@ reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct er
     struct reduction *r = &cmd->reduction;
     struct model *model = p->model;
     const struct encoder **assigned = NULL;
-    if (cmd->exact.on)
-        return exact_reduce(cmd, p, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
+    if (cmd->is_exact)
+        return transcode_run(cmd, p, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
     if (!r->encoder)
         return true;
     r->keeps = cmd->cast ? KEEPS_NONE : cmd->writer->keeps;
@@ -211,7 +211,7 @@ run(struct command *cmd, const struct kernels *kernels, struct err *err)
     struct fetch *fetch = cmd->cli.fetch ? fetch_new(cmd->cli.fetch, cmd->cli.fetch_window, err) : NULL;
     const struct model_options how = { .fetch = fetch, .limits = &cmd->cli.limits, .config = cmd->cli.config,
         .root = cmd->cli.root, .strict = cmd->cli.strict, .no_spool = cmd->no_spool,
-        .twice = cmd->exact.on && cmd->needs_scheme ? "--exact" : NULL, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
+        .twice = cmd->is_exact && cmd->needs_scheme ? "--exact" : NULL, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
     const struct contents contents = operands_contents(&model);
     const struct roles_options reading = operands_reading(&cmd->cli);
     struct spool_note note = { &cmd->cli, &model };
@@ -286,7 +286,8 @@ static enum cli_status
 end(struct command *cmd, bool ok, const struct err *err)
 {
     enum cli_status status = ok ? CLI_OK : cli_fail(&cmd->cli, err);
-    exact_clear(cmd);
+    exact_job_clear(&cmd->exact);
+    cmd->cli.members = NULL;
     return status;
 }
 

@@ -9,6 +9,7 @@
 
 #include "adapter/adapter.h"
 #include "cli/options.h"
+#include "exact/exact_job.h"
 #include "family/hf_model.h"
 #include "output/model_dir.h"
 #include "output/split_files.h"
@@ -22,50 +23,7 @@
 /* What to produce instead of the output. */
 enum command_instead { COMMAND_OUTPUT, COMMAND_SIZE, COMMAND_PARTS, COMMAND_PLAN, COMMAND_DRY_RUN, COMMAND_TEST };
 
-enum { COMMAND_CANDIDATES = 32, EXACT_NAMES = 32 };
-
-/* A name that does not hold a weight. */
-struct exact_tried {
-    const char *scheme;                 /* static */
-    enum exact_cause cause;
-    uint64_t block;
-};
-
-/* The outcome for a weight, for the report. */
-struct exact_row {
-    char *name;                         /* name_len bytes, then a NUL; owned */
-    uint32_t name_len;
-    size_t place;                       /* index in the choice before it is expanded */
-    char from[SCHEME_WORD];
-    const char *to;                     /* name of the encoder, or NULL; static */
-    enum exact_level level;
-    enum exact_way way;
-    bool plain, kept, inexact, refused; /* not quantized; as it was; by --inexact; because no name holds it */
-    bool no_input;                      /* has a scale of activations, which the scheme does not have */
-    bool turned;                        /* matrices are transposed, compared with what transformers expects under the name */
-    bool levels[EXACT_LEVELS];          /* at which it is exact; for reports only, like the next two */
-    uint64_t blocks;                    /* 0: the scheme has none */
-    bool e2m1;                          /* the source has E2M1 codes; number of those that are 8 */
-    uint64_t code_8;
-    uint64_t cols;
-    struct exact_tried *tried;          /* ntried; owned */
-    size_t ntried;
-};
-
-/* --exact. */
-struct command_exact {
-    bool on;
-    bool optional;                      /* quantized weights that no name holds are dequantized */
-    enum exact_level level;
-    const struct encoder *name[EXACT_NAMES];    /* n, in order of preference */
-    size_t n;
-    struct naming inexact;              /* globs of --inexact; owned */
-    struct exact_row *rows;             /* nrows; owned */
-    size_t nrows, rows_room;
-    size_t ninexact;
-    struct kernels *hints;              /* owned */
-    struct str witness;                 /* owned */
-};
+enum { COMMAND_CANDIDATES = 32 };
 
 /* Set by options. Strings are borrowed from argv. */
 struct command {
@@ -84,7 +42,8 @@ struct command {
     const char *candidate_names;    /* comma-separated; borrowed, or NULL */
     const struct encoder *candidates[COMMAND_CANDIDATES];       /* ncandidates elements */
     size_t ncandidates;
-    struct command_exact exact;
+    bool is_exact;                  /* --exact, or amn-convert to GGUF */
+    struct exact_job exact;         /* then: level, names and globs; the rest is set when it runs */
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     struct adapter_arguments adapters;      /* --adapter, in order; owned */
     struct adapters *merged;                /* while the job runs; borrowed, or NULL */

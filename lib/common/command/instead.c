@@ -6,7 +6,7 @@
 
 #include "cli/progress.h"
 #include "command/budget.h"
-#include "command/exact.h"
+#include "command/transcode.h"
 #include "hf/shard_index.h"
 #include "report/outline.h"
 #include "report/preview.h"
@@ -47,9 +47,9 @@ begin(const struct command *cmd, const struct pipeline *p, struct err *err)
 static bool
 print_preview(const struct command *cmd, const char *model, const struct preview *in, struct err *err)
 {
-    exact_explain(cmd, model);
-    if (cmd->exact.on && cmd->needs_scheme && cmd->cli.form == CLI_BY_TERMINAL)
-        return exact_print(stdout, cmd, err);
+    transcode_explain(cmd, model);
+    if (cmd->is_exact && cmd->needs_scheme && cmd->cli.form == CLI_BY_TERMINAL)
+        return transcode_print(stdout, cmd, err);
     if (cmd->ncandidates != 0 && cmd->cli.form == CLI_BY_TERMINAL)
         return budget_print(stdout, cmd, in->choice, err);
     struct page page;

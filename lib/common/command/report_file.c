@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/exact.h"
 #include "output/outputs.h"
+#include "report/exact_report.h"
 #include "report/loss_page.h"
 #include "report/loss_report.h"
 
@@ -36,18 +36,25 @@ fill_page(struct page *page, const struct report_file *r, struct err *err)
     return loss_page_html(page, r->choice, r->p->losses, &about, err);
 }
 
+static void
+fill_exact(struct page *page, const struct report_file *r, bool html)
+{
+    const struct exact_job *job = &r->cmd->exact;
+    const struct exact_report report = { .rows = job->rows, .n = job->nrows, .level = job->level, .refused = job->witness.len != 0,
+        .model = r->p->model->name, .tool = r->cmd->cli.tool, .version = CLI_VERSION };
+    (html ? exact_report_page : exact_report_json)(page, &report);
+}
+
 /* Writes the whole report to its sink. */
 static bool
 fill(const struct report_file *r, struct err *err)
 {
-    const bool html = str_ends(r->cmd->report, ".html"), exact = r->cmd->exact.on;
+    const bool html = str_ends(r->cmd->report, ".html"), exact = r->cmd->is_exact;
     struct page page;
     page_init(&page, NULL);
     bool ok = exact || ((!r->p->losses || losses_check(r->p->losses, err)) && (!r->adapters || shifts_check(r->adapters->shifts, err)));
-    if (exact && html)
-        exact_page(&page, r->cmd, r->p->model->name);
-    else if (exact)
-        exact_report(&page, r->cmd);
+    if (exact)
+        fill_exact(&page, r, html);
     else if (html)
         ok = ok && fill_page(&page, r, err);
     else if (ok)

@@ -181,7 +181,7 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
         return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
             "--range: invalid range '%s': expected A-B with A <= B, A- or -N", arg);
     case CLI_OPT_EXACT:
-        cmd->exact.on = true;
+        cmd->is_exact = true;
         return !arg || take_choice(cmd, option, arg, err);
     case CLI_OPT_INEXACT:
         return naming_match(&cmd->exact.inexact, option->name, arg, true, err);

@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "cli/conflicts.h"
 #include "command/command_priv.h"
-#include "command/exact.h"
+#include "command/transcode.h"
 
 /* Default size of a shard. */
 #define SHARD_SIZE (UINT64_C(5) << 30)
@@ -188,7 +188,7 @@ static const struct encoder *
 first_encoder(const struct command *cmd, enum keeps held)
 {
     char name[64];
-    if (!cmd->exact.on || !cmd->scheme)
+    if (!cmd->is_exact || !cmd->scheme)
         return cmd->scheme ? encode_find(cmd->scheme, held) : NULL;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(cmd->scheme, ","), cmd->scheme);
     return encode_exact_find(name, held);
@@ -285,11 +285,11 @@ check_operands(const struct command *cmd, struct err *err)
 static void
 settle_moves(struct command *cmd)
 {
-    if (cmd->exact.on || cmd->needs_scheme || cmd->dequantizes || cmd->scheme || cmd->cast || cmd->dequantize || cmd->adapters.n != 0
+    if (cmd->is_exact || cmd->needs_scheme || cmd->dequantizes || cmd->scheme || cmd->cast || cmd->dequantize || cmd->adapters.n != 0
         || cmd->writer != &writer_gguf)
         return;
     cmd->cli.given[CLI_FACT_MOVES] = true;
-    cmd->exact.on = true;
+    cmd->is_exact = true;
     cmd->exact.optional = !cmd->keep_quantized;
     cmd->exact.level = cmd->keep_quantized ? EXACT_F32 : EXACT_BF16;
 }
@@ -348,7 +348,7 @@ command_settle(struct command *cmd, struct err *err)
     settle_moves(cmd);
     if (!conflicts_check(&cmd->cli, err) || (budget && !find_candidates(cmd, err)))
         return false;
-    if (cmd->exact.on ? !exact_settle(cmd, err) : cmd->scheme && !find_encoder(cmd, err))
+    if (cmd->is_exact ? !transcode_settle(cmd, err) : cmd->scheme && !find_encoder(cmd, err))
         return false;
     cmd->split.writer = cmd->writer;
     if (cmd->to_hf)                     /* its metadata is in the side files */

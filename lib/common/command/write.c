@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "command/command_priv.h"
-#include "command/exact.h"
 #include "command/manifest_file.h"
 #include "command/report_file.h"
+#include "command/transcode.h"
 #include "output/outputs.h"
 
 /* Hooks that see the output as it is made: digests for a manifest, a checksum under -v, NaN or infinite values for --test. */
@@ -159,7 +159,7 @@ static bool
 measures(const struct command *cmd, const struct pipeline *p, const struct choice *choice, size_t ndeltas)
 {
     bool again = choice->encoded != 0 && !cmd->report && p->model->nsrc == 1 && !source_seekable(p->model->src[0]);
-    return ndeltas != 0 && counts(cmd) && !cmd->exact.on && !again;
+    return ndeltas != 0 && counts(cmd) && !cmd->is_exact && !again;
 }
 
 /* Writes the output with its sums. */
@@ -168,9 +168,9 @@ write_summed(const struct command *cmd, struct pipeline *p, struct choice *choic
     struct report_file *report, struct err *err)
 {
     bool ok = report_file_open(report, err) && write_files(cmd, p, choice, roles, err);
-    if (ok && cmd->exact.on && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
-        exact_tell(cmd, p);
-    if (ok && p->losses && !cmd->exact.on && losses_check(p->losses, &report->err))
+    if (ok && cmd->is_exact && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
+        transcode_tell(cmd, p);
+    if (ok && p->losses && !cmd->is_exact && losses_check(p->losses, &report->err))
         command_tell_error(cmd, p, choice);
     if (ok && cmd->merged && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
         command_tell_shift(cmd, p, choice);
@@ -185,7 +185,7 @@ write_counted(const struct command *cmd, struct pipeline *p, struct choice *choi
 {
     struct shift_report shift = { .n = 0 };
     shift.delta = adapters_deltas(cmd->merged, &shift.n);
-    bool losses = choice->encoded != 0 && (!cmd->exact.on || cmd->exact.ninexact != 0) && counts(cmd), shifts = measures(cmd, p, choice, shift.n);
+    bool losses = choice->encoded != 0 && (!cmd->is_exact || cmd->exact.ninexact != 0) && counts(cmd), shifts = measures(cmd, p, choice, shift.n);
     struct report_file report = { .cmd = cmd, .p = p, .choice = choice, .adapters = shifts ? &shift : NULL };
     p->losses = losses ? losses_new(choice->encoded, err) : NULL;
     p->shifts = shifts ? shifts_new(shift.n, cmd->report && losses, err) : NULL;

@@ -139,8 +139,8 @@ keep_facts(struct encoding *e, const float *facts, struct err *err)
 
 /* Calls see() with all elements of a weight in order, as values or as what the kernels of a hint yield, until it returns true. */
 static bool
-read_all(const struct pipeline *p, const struct kernels *hint, const struct chosen *c, bool (*see)(void *of, uint64_t at, const float *x, size_t n), void *of,
-    struct err *err)
+read_all(const struct pipeline *p, const struct kernels *hint, const struct chosen *c,
+    bool (*see)(void *of, uint64_t at, const float *x, size_t n), void *of, struct err *err)
 {
     const struct encoding *e = c->encoding;
     uint64_t count = e->rows * e->cols;

@@ -1,6 +1,7 @@
 #include "kernel/hints.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -569,8 +570,8 @@ static const struct hint_blocks {
     { DTYPE_NVFP4, { nvfp4_factor, zero64, zero64, nvfp4_unit, nvfp4_code, nvfp4_pack } },
 };
 
-void
-kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
+static void
+make_hint(struct kernels *set, const struct kernels *base, enum hint hint)
 {
     static kernel_codes4_f32 *const four[HINTS] = { codes4_scale, codes4_none, codes4_zero, codes4_unit, codes4_code, codes4_pack,
         codes4_first };
@@ -594,4 +595,15 @@ kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint)
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         if (blocks[i].kernel[of_block])
             set->block_f32[blocks[i].type] = blocks[i].kernel[of_block];
+}
+
+struct kernels *
+kernels_hints(const struct kernels *base, struct err *err)
+{
+    struct kernels *sets = malloc(HINTS * sizeof *sets);
+    if (!sets)
+        err_memory(err, HINTS * sizeof *sets);
+    for (unsigned i = 0; sets && i < HINTS; i++)
+        make_hint(&sets[i], base, (enum hint)i);
+    return sets;
 }

@@ -42,7 +42,7 @@ hint_pack_at(const float *list, size_t i)
     return pack;
 }
 
-/* Makes the set from `base`, the set of this CPU. */
-void kernels_hint(struct kernels *set, const struct kernels *base, enum hint hint);
+/* Makes a set for each hint from `base`, the set of this CPU. The caller frees them; NULL: no memory. */
+struct kernels *kernels_hints(const struct kernels *base, struct err *err);
 
 #endif

@@ -1,9 +1,9 @@
-/* Weights that loaders concatenate, such as q_proj, k_proj and v_proj, and of which they keep one scale of the tensor: an exact
- * encoding of them must hold with a common one. It is found by trying them as one weight, whose rows are theirs. */
+/* Loaders concatenate weights such as q_proj, k_proj and v_proj and keep one tensor scale for all three, so an exact encoding must
+ * share a scale. It is found by trying the weights as one, which has the rows of all of them. */
 #include <math.h>
 
 #include "base/bytes.h"
-#include "command/exact_priv.h"
+#include "exact/exact_priv.h"
 #include "model/model.h"
 #include "plan/fused.h"
 
@@ -48,15 +48,15 @@ add_parts(struct composed *whole, struct composed_part *list, const struct chose
 static bool
 make_whole(struct exact_attempt *a, const struct fused *f, bool *stacks, struct err *err)
 {
-    struct catalog *memory = a->p->model->catalog;
-    const struct chosen *first = member_at(a->choice, f, 0);
+    struct catalog *memory = a->job->p->model->catalog;
+    const struct chosen *first = member_at(a->job->choice, f, 0);
     const struct tensor t = chosen_source(first);
     size_t n = 0;
     bool quantized = false;
     for (size_t i = 0; i < f->n; i++) {
-        const struct chosen *c = member_at(a->choice, f, i);
+        const struct chosen *c = member_at(a->job->choice, f, i);
         n += c->composed ? c->composed->n : 1;
-        quantized = quantized || c->decode || (c->composed && c->composed->n != 0 && c->composed->part[0].decode);
+        quantized = quantized || chosen_is_quantized(c);
     }
     struct composed *whole = catalog_alloc(memory, sizeof *whole, err);
     struct composed_part *list = whole ? catalog_alloc(memory, n * sizeof *list, err) : NULL;
@@ -67,11 +67,11 @@ make_whole(struct exact_attempt *a, const struct fused *f, bool *stacks, struct 
         return false;
     *stacks = true;
     for (size_t i = 0; i < f->n; i++)
-        *stacks = *stacks && add_parts(whole, list, member_at(a->choice, f, i), f->member[i].encoding->rows * f->all.cols);
+        *stacks = *stacks && add_parts(whole, list, member_at(a->job->choice, f, i), f->member[i].encoding->rows * f->all.cols);
     a->trial = (struct chosen){ .composed = whole, .dtype = quantized ? DTYPE_F32 : first->dtype, .name = t.name, .name_len = t.name_len };
     if (!*stacks)
         return true;
-    if (!exact_terms_find(a, err))
+    if (!exact_attempt_terms(a, err))
         return false;
     a->terms->source.has_input = false;         /* members keep their own */
     return true;
@@ -81,7 +81,7 @@ make_whole(struct exact_attempt *a, const struct fused *f, bool *stacks, struct 
 static bool
 adopt(const struct exact_attempt *a, struct chosen *c, struct exact_row *row, struct err *err)
 {
-    struct catalog *memory = a->p->model->catalog;
+    struct catalog *memory = a->job->p->model->catalog;
     const struct encoding *whole = a->trial.encoding;
     const struct exact_source own = c->encoding->exact->source;
     struct exact_terms *terms = catalog_alloc(memory, sizeof *terms, err);
@@ -94,7 +94,7 @@ adopt(const struct exact_attempt *a, struct chosen *c, struct exact_row *row, st
     terms->source.input_why = own.input_why;
     terms->source.divides = own.divides;
     *scale = whole->facts[0];
-    if (!reduction_try(&a->cmd->reduction, c, c->encoding->place, &a->how, whole->encoder, terms, c->encoding->weight.dtype, memory, err))
+    if (!reduction_try(a->job->reduction, c, c->encoding->place, &a->how, whole->encoder, terms, c->encoding->weight.dtype, memory, err))
         return false;
     c->encoding->nfacts = 1;
     c->encoding->facts = scale;
@@ -102,28 +102,42 @@ adopt(const struct exact_attempt *a, struct chosen *c, struct exact_row *row, st
     return true;
 }
 
+/* Returns the row of a weight; rows are in the order of their places. */
+static struct exact_row *
+row_of(const struct exact_job *job, size_t place)
+{
+    struct exact_row *row = job->rows;
+    for (size_t n = job->nrows; n > 1;) {
+        size_t half = n / 2;
+        row += row[half].place <= place ? half : 0;
+        n -= half;
+    }
+    return row;
+}
+
 /* Tries the later names for a member, which has no common scale with another one. */
 static bool
-leave(const struct exact_attempt *a, size_t place, const struct encoding *e, const char *other, struct err *err)
+leave(struct exact_job *job, const struct encoding *e, const char *other, struct err *err)
 {
-    struct exact_attempt one = { .cmd = a->cmd, .p = a->p, .choice = a->choice, .place = place };
-    struct chosen *c = &a->choice->list[place];
+    struct exact_attempt one = { .job = job, .place = e->place, .row = row_of(job, e->place) };
+    struct chosen *c = &job->choice->list[e->place];
     c->encoding = NULL;
     c->why = "loaders give it one scale with others, and none holds all";
-    if (!exact_begin(&one, err))
+    if (!exact_attempt_begin(&one, err))
         return false;
     one.last = e->encoder;
     one.shares = other;
     one.out = (struct exact_outcome){ .fail = { .cause = EXACT_SCALE, .value = (double)e->facts[0], .nearest = (double)NAN } };
-    return exact_choose_after(&one, exact_row_of(a->cmd, place), e->encoder, err);
+    return exact_choose_after(&one, err);
 }
 
 /* Shares a scale in one group. Sets *changed if members were encoded otherwise. */
 static bool
-share(struct exact_attempt *a, const struct fused *f, bool *changed, struct err *err)
+share(struct exact_job *job, const struct fused *f, bool *changed, struct err *err)
 {
     size_t nexact = 0, same = 0;
     const struct encoding *first = f->member[0].encoding;
+    struct exact_attempt a = { .job = job, .place = first->place };
     bool stacks = false;
     for (size_t i = 0; i < f->n; i++) {
         const struct encoding *e = f->member[i].encoding;
@@ -132,38 +146,46 @@ share(struct exact_attempt *a, const struct fused *f, bool *changed, struct err 
     }
     if (nexact == 0 || same == f->n)
         return true;
-    if (nexact == f->n && (!make_whole(a, f, &stacks, err) || (stacks && !exact_try_name(a, first->encoder, err))))
+    if (nexact == f->n && (!make_whole(&a, f, &stacks, err) || (stacks && !exact_attempt_name(&a, first->encoder, err))))
         return false;
-    bool holds = stacks && a->trial.encoding && a->out.fail.cause == EXACT_HOLDS;
+    bool holds = stacks && a.trial.encoding && a.out.fail.cause == EXACT_HOLDS;
+    *changed = *changed || !holds;
     for (size_t i = 0; i < f->n; i++) {
         const struct encoding *e = f->member[i].encoding;
         const char *other = f->member[i == 0].encoding->weight.name;
-        *changed = *changed || !holds;
-        if (e->exact && !(holds ? adopt(a, &a->choice->list[e->place], exact_row_of(a->cmd, e->place), err)
-            : leave(a, e->place, e, other, err)))
+        if (e->exact && !(holds ? adopt(&a, &job->choice->list[e->place], row_of(job, e->place), err) : leave(job, e, other, err)))
             return false;
     }
     return true;
 }
 
-bool
-exact_share(struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
+/* Shares scales in all groups. Where members were encoded otherwise, groups have to be found once more. */
+static bool
+share_all(struct exact_job *job, bool *changed, struct err *err)
 {
-    for (bool changed = true; changed;) {
-        changed = false;
-        if (!fused_find(choice, p->model->catalog, err))
+    struct choice *choice = job->choice;
+    *changed = false;
+    if (!fused_find(choice, job->p->model->catalog, err))
+        return false;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct encoding *e = choice->list[i].encoding;
+        if (e && e->fused && e->fused->member[0].encoding == e && !share(job, e->fused, changed, err))
             return false;
-        for (size_t i = 0; i < choice->n; i++) {
-            struct exact_attempt a = { .cmd = cmd, .p = p, .choice = choice, .place = i };
-            const struct encoding *e = choice->list[i].encoding;
-            if (e && e->fused && e->fused->member[0].encoding == e && !share(&a, e->fused, &changed, err))
-                return false;
-        }
-        for (size_t i = 0; i < choice->n; i++) {
-            struct encoding *e = choice->list[i].encoding;
-            if (e && (e->exact || changed))
-                e->fused = NULL;
-        }
     }
+    for (size_t i = 0; i < choice->n; i++) {
+        struct encoding *e = choice->list[i].encoding;
+        if (e && (e->exact || *changed))
+            e->fused = NULL;
+    }
+    return true;
+}
+
+bool
+exact_share(struct exact_job *job, struct err *err)
+{
+    bool changed = true;
+    while (changed)
+        if (!share_all(job, &changed, err))
+            return false;
     return true;
 }

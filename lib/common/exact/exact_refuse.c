@@ -5,38 +5,21 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "command/exact_priv.h"
-#include "encode/plain.h"
-
-bool
-exact_try_level(bool *holds, const struct exact_attempt *a, const struct encoder *e, enum exact_level level, struct err *err)
-{
-    struct exact_attempt other = *a;
-    struct exact_terms terms = *a->terms;
-    terms.level = level;
-    other.terms = &terms;
-    bool ok = exact_try_name(&other, e, err);
-    *holds = ok && other.out.fail.cause == EXACT_HOLDS;
-    return ok;
-}
+#include "exact/exact_priv.h"
 
 /* Finds the smallest other name that holds the weight, or NULL. */
 static const char *
-find_holder(struct exact_attempt *a, struct err *err)
+find_holder(const struct exact_attempt *a, struct err *err)
 {
-    const struct encode_options given = a->cmd->reduction.how;
-    const char *found = NULL;
+    static const struct encode_options none = { 0 };
+    struct exact_attempt other = *a;
     const struct encoder *e = NULL;
     bool holds = false;
-    a->cmd->reduction.how = (struct encode_options){ 0 };       /* other schemes may not have these options */
-    while (!found && (e = encode_offered(command_held(a->cmd), e ? e->grid.offer : 0)) != NULL) {
-        if (e != a->last && !exact_try_level(&holds, a, e, a->terms->level, err))
-            break;
-        if (holds)
-            found = e->name;
-    }
-    a->cmd->reduction.how = given;
-    return found;
+    other.given = &none;                /* other schemes may not have the user's options */
+    while (!holds && (e = encode_offered(a->job->held, e ? e->grid.offer : 0)) != NULL)
+        if (e != a->last && !exact_attempt_level(&holds, &other, e, a->terms->level, err))
+            return NULL;
+    return holds ? e->name : NULL;
 }
 
 static void
@@ -110,41 +93,60 @@ add_reason(struct str *s, const struct exact_attempt *a, uint64_t cols)
         str_format(s, " (nearest %a)", f->nearest);
 }
 
-bool
-exact_refuse(struct command *cmd, struct exact_attempt *a, struct err *err)
+/* Tries the last name at the other levels. Sets *level to one that holds the weight, preferably BF16. */
+static bool
+find_levels(bool levels[EXACT_LEVELS], const char **level, const struct exact_attempt *a, struct err *err)
 {
-    struct exact_outcome out = a->out;
+    for (int i = 0; i < EXACT_LEVELS; i++) {
+        if (i != (int)a->terms->level && !exact_attempt_level(&levels[i], a, a->last, (enum exact_level)i, err))
+            return false;
+        if (levels[i] && (!*level || i == EXACT_BF16))
+            *level = exact_level_word((enum exact_level)i);
+    }
+    return true;
+}
+
+/* Adds what does not fit, in words. */
+static void
+add_fault(struct str *s, const struct exact_attempt *a, uint64_t cols)
+{
+    const struct exact_fail *f = &a->out.fail;
+    const char *scheme = a->last->name;
+    if (f->cause == EXACT_LAYOUT)
+        str_format(s, "not held by %s: layout: %s", scheme, a->why ? a->why : "its shape does not fit");
+    else if (a->shares)
+        str_format(s, "not held by %s: scale: loaders give it one scale with %s, and none holds both (--no-fuse: one for each)", scheme,
+            a->shares);
+    else {
+        str_format(s, "element [%" PRIu64 ",%" PRIu64 "] = %a (%.6g) is not held by %s: %s: ", f->index / cols, f->index % cols, f->value,
+            f->value, scheme, exact_cause_word(f->cause));
+        add_reason(s, a, cols);
+    }
+}
+
+bool
+exact_refuse(struct exact_attempt *a, struct err *err)
+{
+    const struct exact_fail *f = &a->out.fail;
     const struct tensor t = chosen_source(&a->trial);
-    const char *why = a->why, *level = NULL, *holder = NULL, *scheme = a->last->name;
-    bool levels[EXACT_LEVELS] = { false }, broken = out.fail.cause == EXACT_NONFINITE;
-    uint64_t cols = t.shape.rank != 0 ? num_max(1, shape_dim(&t.shape, t.shape.rank - 1)) : 1;
+    const bool broken = f->cause == EXACT_NONFINITE;
+    const uint64_t cols = t.shape.rank != 0 ? num_max(1, shape_dim(&t.shape, t.shape.rank - 1)) : 1;
+    const char *level = NULL;
+    bool levels[EXACT_LEVELS] = { false };
     char name[STR_SHOWN];
     struct str s = { 0 };
-    for (int i = 0; !broken && !a->shares && i < EXACT_LEVELS; i++) {
-        if (i != (int)a->terms->level && !exact_try_level(&levels[i], a, a->last, (enum exact_level)i, err))
-            return false;
-        level = levels[i] && (!level || i == EXACT_BF16) ? exact_level_word((enum exact_level)i) : level;
-    }
-    holder = broken ? NULL : find_holder(a, err);
+    if (!broken && !a->shares && !find_levels(levels, &level, a, err))
+        return false;
+    const char *holder = broken ? NULL : find_holder(a, err);
     if (err->kind != ERR_NONE)
         return false;
-    exact_row_of(cmd, a->place)->refused = true;
-    make_witness(&cmd->exact.witness, a, &t, cols, levels, holder);
-    cmd->cli.members = cmd->exact.witness.failed ? NULL : cmd->exact.witness.p;
+    a->row->refused = true;
+    make_witness(&a->job->witness, a, &t, cols, levels, holder);
     str_shown(name, t.name, t.name_len);
     if (broken)
         return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "element [%" PRIu64 ",%" PRIu64 "] is NaN or infinite, or has such "
-            "a scale: nonfinite", name, out.fail.index / cols, out.fail.index % cols);
-    if (out.fail.cause == EXACT_LAYOUT)
-        str_format(&s, "not held by %s: layout: %s", scheme, why ? why : "its shape does not fit");
-    else if (a->shares)
-        str_format(&s, "not held by %s: scale: loaders give it one scale with %s, and none holds both (--no-fuse: one for each)", scheme,
-            a->shares);
-    else {
-        str_format(&s, "element [%" PRIu64 ",%" PRIu64 "] = %a (%.6g) is not held by %s: %s: ", out.fail.index / cols, out.fail.index % cols,
-            out.fail.value, out.fail.value, scheme, exact_cause_word(out.fail.cause));
-        add_reason(&s, a, cols);
-    }
+            "a scale: nonfinite", name, f->index / cols, f->index % cols);
+    add_fault(&s, a, cols);
     if (level)
         str_format(&s, "; --exact=%s accepts it", level);
     if (holder)

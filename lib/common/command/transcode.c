@@ -1,0 +1,256 @@
+#include "command/transcode.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command/budget.h"
+#include "command/command_priv.h"
+
+/* --- options */
+
+/* Adds the schemes that are tried if the user names none: amn-convert leaves out the unquantized types. */
+static void
+add_offered(struct command *cmd)
+{
+    struct exact_job *x = &cmd->exact;
+    const struct encoder *e = NULL;
+    while ((e = encode_offered(KEEPS_BLOCKS, e ? e->grid.offer : 0)) != NULL)
+        if (cmd->needs_scheme || e->held != KEEPS_NONE)
+            x->name[x->n++] = e;
+    if (cmd->needs_scheme)
+        cmd->reduction.encoder = x->name[0];
+}
+
+static bool
+add_name(struct command *cmd, const char *name, struct err *err)
+{
+    struct exact_job *x = &cmd->exact;
+    char shown[STR_SHOWN];
+    const struct encoder *e = encode_exact_find(name, command_held(cmd)), *block = encode_find(name, command_held(cmd));
+    if (!e && block && block->held == KEEPS_BLOCKS)        /* a target of weights that have it already */
+        e = block;
+    if (!e && block)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding; amn-forget(1) lists them",
+            str_shown(shown, name, strlen(name)));
+    if (!e)
+        return *name ? command_unknown_scheme("scheme", name, false, err)
+            : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty name in a list: expected NAME,NAME");
+    if (x->n == EXACT_NAMES)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: at most %d names", EXACT_NAMES);
+    if (e->held == KEEPS_NONE) {
+        x->name[x->n++] = e;
+        return true;
+    }
+    const struct writer *needs = command_format_of(e);
+    if (cmd->writer && cmd->writer != needs)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; choose names of one "
+            "format", e->name, needs->name,
+            cmd->writer->name);
+    cmd->writer = needs;
+    if (cmd->needs_scheme && !cmd->reduction.encoder)       /* amn-convert keeps what the output format holds */
+        cmd->reduction.encoder = e;
+    x->name[x->n++] = e;
+    return true;
+}
+
+bool
+transcode_settle(struct command *cmd, struct err *err)
+{
+    const char *p = cmd->scheme;
+    if (!p && (!cmd->writer || cmd->writer->keeps != KEEPS_BLOCKS))
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact requires --scheme NAME[,NAME...] or --to gguf");
+    if (!p)
+        add_offered(cmd);
+    for (size_t n; p && *p; p += n + (p[n] == ',')) {
+        char name[64];
+        n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+        if (!add_name(cmd, name, err))
+            return false;
+    }
+    if (cmd->exact.n == 0)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty list");
+    bool fuses = false, groups = cmd->reduction.how.group_size == 0;
+    for (size_t i = 0; i < cmd->exact.n; i++) {
+        fuses = fuses || cmd->exact.name[i]->fuses;
+        groups = groups || cmd->exact.name[i]->grid.groups != GROUPS_OWN;
+    }
+    if (!groups)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size is not supported by %s", cmd->exact.name[0]->label);
+    if (cmd->reduction.apart && !fuses)
+        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of these schemes");
+    cmd->writer = cmd->writer ? cmd->writer : &writer_safetensors;
+    return true;
+}
+
+/* --- the job */
+
+bool
+transcode_run(struct command *cmd, const struct pipeline *p, struct choice *choice, struct err *err)
+{
+    struct exact_job *job = &cmd->exact;
+    cmd->reduction.keeps = cmd->writer->keeps;
+    cmd->reduction.names = &cmd->naming;
+    job->reduction = &cmd->reduction;
+    job->held = command_held(cmd);
+    job->unquantized = cmd->scheme || cmd->needs_scheme;
+    job->whole = cmd->needs_scheme;
+    job->describes = cmd->report != NULL;
+    bool ok = exact_job_run(job, p, choice, err);
+    cmd->reduction.names = NULL;
+    if (job->witness.len != 0 && !job->witness.failed)
+        cmd->cli.members = job->witness.p;
+    return ok;
+}
+
+/* --- messages */
+
+static bool
+has_no_input(const struct exact_row *r)
+{
+    return r->no_input;
+}
+
+static bool
+is_turned(const struct exact_row *r)
+{
+    return r->turned;
+}
+
+/* Returns the first of n weights that became a scheme and are so, or NULL. Writes its name. */
+static const struct exact_row *
+find_first(size_t *n, char shown[STR_SHOWN], const struct command *cmd, bool (*is)(const struct exact_row *r))
+{
+    const struct exact_row *first = NULL;
+    *n = 0;
+    for (size_t i = cmd->exact.nrows; i-- > 0;)
+        if (cmd->exact.rows[i].to && is(&cmd->exact.rows[i])) {
+            first = &cmd->exact.rows[i];
+            ++*n;
+        }
+    if (first)
+        str_shown(shown, first->name, first->name_len);
+    return first;
+}
+
+/* Warns of weights whose scale of activations has no place in the scheme, and of those that transformers would read transposed. */
+static void
+warn_of_weights(const struct command *cmd, const char *model)
+{
+    const struct exact_row *first;
+    char shown[STR_SHOWN];
+    size_t n;
+    if ((first = find_first(&n, shown, cmd, has_no_input)) != NULL)
+        cli_warn(&cmd->cli, model, ERR_TENSOR "its scale of activations is left out, since %s has none (%zu weight%s)", shown, first->to,
+            n, str_plural(n));
+    if ((first = find_first(&n, shown, cmd, is_turned)) != NULL)
+        cli_warn(&cmd->cli, model, ERR_TENSOR "its matrices are [out, in], as they were stored, but transformers expects [in, out] under "
+            "this name (%zu weight%s)", shown, n, str_plural(n));
+}
+
+/* Adds what --inexact cost. */
+static void
+add_cost(struct str *s, const struct command *cmd, const struct losses *losses, size_t n)
+{
+    const struct loss l = losses ? losses_all(losses) : (struct loss){ .n = 0 };
+    char text[COMMAND_ERROR_TEXT];
+    str_format(s, ", %zu rounded to %s", n, cmd->exact.name[0]->name);
+    if (l.n != 0)
+        str_format(s, ": %s", command_error_text(text, &l));
+}
+
+/* Adds how many weights are exact, and by which way. */
+static void
+add_counts(struct str *s, const size_t of[EXACT_STATES], size_t exact)
+{
+    static const enum exact_state order[] = { EXACT_BY_MOVE, EXACT_BY_HINT, EXACT_BY_SEARCH, EXACT_PLAIN, EXACT_KEPT };
+    const char *between = " (";
+    str_format(s, "exact: %zu weight%s", exact, str_plural(exact));
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (of[order[i]] != 0) {
+            str_format(s, "%s%zu %s", between, of[order[i]], exact_row_phrase(order[i]));
+            between = ", ";
+        }
+    str_text(s, exact != 0 ? ")" : "");
+}
+
+void
+transcode_tell(const struct command *cmd, const struct pipeline *p)
+{
+    const struct exact_job *job = &cmd->exact;
+    size_t of[EXACT_STATES] = { 0 }, kept = 0, exact = 0;
+    struct str s = { 0 };
+    warn_of_weights(cmd, p->model->name);
+    for (size_t i = 0; i < job->nrows; i++) {
+        const enum exact_state state = exact_row_state(&job->rows[i]);
+        const bool left = state == EXACT_KEPT && !job->rows[i].to;          /* no name holds it */
+        kept += left && !job->optional;
+        of[state] += !left;
+        exact += !left && state != EXACT_INEXACT;
+    }
+    if (exact + of[EXACT_INEXACT] + kept == 0)
+        return;
+    add_counts(&s, of, exact);
+    if (kept != 0)
+        str_format(&s, ", %zu kept%s", kept, exact + of[EXACT_INEXACT] != 0 ? ""
+            : ": no name of --scheme holds one; amn-inspect --grid finds schemes that do");
+    if (of[EXACT_INEXACT] != 0)
+        add_cost(&s, cmd, p->losses, of[EXACT_INEXACT]);
+    if (!s.failed)
+        cli_say(&cmd->cli, p->model->name, "%s", s.p);
+    str_clear(&s);
+}
+
+void
+transcode_explain(const struct command *cmd, const char *model)
+{
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < cmd->exact.nrows; i++) {
+        const struct exact_row *r = &cmd->exact.rows[i];
+        for (size_t k = 0; k < r->ntried; k++)
+            cli_say(&cmd->cli, model, ERR_TENSOR "not held by %s: %s, block [%" PRIu64 ",%" PRIu64 "]",
+                str_shown(shown, r->name, r->name_len), r->tried[k].scheme, exact_cause_word(r->tried[k].cause),
+                r->tried[k].block / r->cols, r->tried[k].block % r->cols);
+    }
+}
+
+/* Prints a glob that matches a name, within single quotes. */
+static void
+print_glob(FILE *out, const char *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (name[i] == '\'')
+            fputs("'\\''", out);
+        else if (name[i] == '*' || name[i] == '?' || name[i] == '[')
+            fprintf(out, "[%c]", name[i]);
+        else
+            fputc(name[i] == '\n' ? '?' : name[i], out);
+}
+
+bool
+transcode_print(FILE *out, const struct command *cmd, struct err *err)
+{
+    const struct reduction *how = &cmd->reduction;
+    fprintf(out, "--exact=%s --to %s --scheme %s", exact_level_word(cmd->exact.level), cmd->writer == &writer_gguf ? "gguf"
+        : "safetensors", cmd->exact.name[0]->name);
+    if (how->how.group_size != 0)
+        fprintf(out, " --group-size %" PRIu64, how->how.group_size);
+    fputs(how->how.symmetric ? " --symmetric" : "", out);
+    fputs(how->how.asymmetric ? " --asymmetric" : "", out);
+    fputs(how->apart ? " --no-fuse\n" : "\n", out);
+    for (size_t i = 0; i < cmd->exact.nrows; i++) {
+        const struct exact_row *r = &cmd->exact.rows[i];
+        if (!r->to)
+            continue;
+        if (r->inexact) {
+            fputs("--inexact '", out);
+            print_glob(out, r->name, r->name_len);
+            fputs("' ", out);
+        }
+        fputs("--tensor-type '", out);
+        budget_print_expression(out, r->name, r->name_len);
+        fprintf(out, "=%s'\n", r->to);
+    }
+    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write to standard output");
+}
