@@ -22,11 +22,13 @@ find_least(const struct delta *const *delta, size_t n, const struct shifts *shif
 }
 
 void
-command_tell_shift(const struct command *cmd, const struct pipeline *p, const struct choice *choice)
+command_tell_shift(const struct job *job)
 {
+    const struct command *cmd = job->cmd;
+    const struct pipeline *p = &job->p;
     size_t n;
-    const struct delta *const *delta = adapters_deltas(cmd->merged, &n);
-    const char *file = p->model->name;
+    const struct delta *const *delta = adapters_deltas(job->adapters, &n);
+    const char *file = job->model.name;
     char count[96], shown[STR_SHOWN], worst[STR_SHOWN + 64] = "";
     snprintf(count, sizeof count, "%zu weight%s changed by %zu adapter%s", n, str_plural(n), cmd->adapters.n,
         str_plural(cmd->adapters.n));
@@ -40,7 +42,7 @@ command_tell_shift(const struct command *cmd, const struct pipeline *p, const st
         snprintf(worst, sizeof worst, "; least kept: %.1f %% of %s", 100 * shifts_of(p->shifts, least).kept,
             str_shown(shown, least->name, least->name_len));
     cli_say(&cmd->cli, file, "%s: the change is %.3g %% of the weights, and %.1f %% of it is kept%s%s", count, 100 * all.relative,
-        100 * all.kept, worst, choice->encoded != 0 && !shifts_again(p->shifts) ? " (compared with the weights before quantization; "
+        100 * all.kept, worst, job->choice.encoded != 0 && !shifts_again(p->shifts) ? " (compared with the weights before quantization; "
         "--report compares quantized ones)" : "");
     if (all.kept < 0.5)
         cli_warn(&cmd->cli, file, "less than half of the adapters' change is kept in this output: merge into the 16-bit base, write "

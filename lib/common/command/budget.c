@@ -21,10 +21,11 @@ struct costs {
 
 /* Copies the choice with every eligible weight encoded by one candidate, or as assigned. The caller frees copy->list. */
 static bool
-try_candidate(struct choice *copy, const struct command *cmd, const struct choice *choice, const struct encoder *const *assigned,
-    const struct encoder *candidate, struct catalog *memory, struct err *err)
+try_candidate(struct choice *copy, const struct job *job, const struct encoder *const *assigned, const struct encoder *candidate,
+    struct err *err)
 {
-    struct reduction r = cmd->reduction;
+    const struct choice *choice = &job->choice;
+    struct reduction r = job->reduction;
     size_t size = (choice->n + 1) * sizeof *choice->list;
     *copy = *choice;
     copy->list = malloc(size);
@@ -34,7 +35,7 @@ try_candidate(struct choice *copy, const struct command *cmd, const struct choic
     r.encoder = candidate;
     r.uniform = true;
     r.assigned = assigned;
-    return reduction_apply(&r, copy, memory, err);
+    return reduction_apply(&r, copy, job->model.catalog, err);
 }
 
 /* Returns the bytes of a weight in the output, including GGUF's padding. */
@@ -47,8 +48,9 @@ nbytes_of(const struct encoding *e)
 
 /* Encodes all weights of the copy and records size and error as candidate k. */
 static bool
-run(struct costs *costs, const struct command *cmd, struct pipeline *p, struct choice *copy, size_t k, struct err *err)
+run(struct costs *costs, const struct job *job, struct choice *copy, size_t k, struct err *err)
 {
+    const struct pipeline *p = &job->p;
     struct pieces *pieces = pieces_new(err);
     struct pipeline own = { .model = p->model, .pieces = pieces, .kernels = p->kernels, .jobs = p->jobs, .no_verify = p->no_verify,
         .nonfinite_ok = p->nonfinite_ok, .one_of_many = true };
@@ -62,7 +64,7 @@ run(struct costs *costs, const struct command *cmd, struct pipeline *p, struct c
         const struct encoding *e = copy->list[i].encoding;
         if (!e || copy->list[i].part != 0)
             continue;
-        size_t at = e->place * cmd->ncandidates + k;
+        size_t at = e->place * job->cmd->ncandidates + k;
         costs->options[at] = (struct assign_option){ nbytes_of(e), losses_of(own.losses, e->number).noise };
         costs->of[at] = e->encoder;
     }
@@ -73,16 +75,16 @@ run(struct costs *costs, const struct command *cmd, struct pipeline *p, struct c
 }
 
 static bool
-measure(struct costs *costs, const struct command *cmd, struct pipeline *p, const struct choice *choice, struct catalog *memory,
-    struct err *err)
+measure(struct costs *costs, const struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
     bool ok = true;
-    for (size_t i = 0; i < choice->n * cmd->ncandidates; i++)
+    for (size_t i = 0; i < job->choice.n * cmd->ncandidates; i++)
         costs->options[i].nbytes = ASSIGN_NEVER;
     for (size_t k = 0; ok && k < cmd->ncandidates; k++) {
         struct choice copy;
-        meter_phase(p->model->meter, "measuring", 0);
-        ok = try_candidate(&copy, cmd, choice, NULL, cmd->candidates[k], memory, err) && run(costs, cmd, p, &copy, k, err);
+        meter_phase(job->model.meter, "measuring", 0);
+        ok = try_candidate(&copy, job, NULL, cmd->candidates[k], err) && run(costs, job, &copy, k, err);
         free(copy.list);
     }
     return ok;
@@ -90,15 +92,15 @@ measure(struct costs *costs, const struct command *cmd, struct pipeline *p, cons
 
 /* Counts the bytes that the target limits: the whole file for --target-size, the data for --target-bpw. */
 static bool
-count(uint64_t *n, struct command *cmd, const struct pipeline *p, struct choice *copy, struct err *err)
+count(uint64_t *n, struct job *job, struct choice *copy, struct err *err)
 {
-    struct writer_options layout = cmd->layout;
+    struct writer_options layout = job->layout;
     struct keys keys = { 0 };
-    if (cmd->target_size == 0)
+    if (job->cmd->target_size == 0)
         return choice_nbytes(copy, n, err);
     struct pieces *pieces = pieces_new(err);
     layout.keys = &keys;
-    bool ok = pieces && command_keys_make(&keys, cmd, p->model, copy, err) && cmd->writer->lay_out(pieces, copy, &layout, err);
+    bool ok = pieces && command_keys_make(&keys, job, copy, err) && job->cmd->writer->lay_out(pieces, copy, &layout, err);
     *n = ok ? pieces_nbytes(pieces) : 0;
     pieces_free(pieces);
     keys_clear(&keys);
@@ -130,12 +132,11 @@ take_picks(const struct encoder **assigned, const struct costs *costs, const str
 
 /* Applies the picks and counts the resulting bytes. */
 static bool
-try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *costs, struct command *cmd, const struct pipeline *p,
-    const struct choice *choice, struct catalog *memory, struct err *err)
+try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *costs, struct job *job, struct err *err)
 {
     struct choice copy = { 0 };
-    take_picks(assigned, costs, cmd, choice->n);
-    bool ok = try_candidate(&copy, cmd, choice, assigned, cmd->reduction.encoder, memory, err) && count(n, cmd, p, &copy, err);
+    take_picks(assigned, costs, job->cmd, job->choice.n);
+    bool ok = try_candidate(&copy, job, assigned, job->reduction.encoder, err) && count(n, job, &copy, err);
     free(copy.list);
     return ok;
 }
@@ -143,19 +144,20 @@ try_picks(uint64_t *n, const struct encoder **assigned, const struct costs *cost
 /* Assigns the smallest encoders first, which shows how many bytes everything else takes, then spends what is left. Headers
  * grow with the offsets in them, so an overrun is subtracted from the budget until the output fits. */
 static bool
-pick(const struct encoder **assigned, struct costs *costs, struct command *cmd, const struct pipeline *p, const struct choice *choice,
-    struct catalog *memory, struct err *err)
+pick(const struct encoder **assigned, struct costs *costs, struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
+    const struct choice *choice = &job->choice;
     uint64_t least, n, target = target_of(cmd, choice);
     bool fits = assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, 0, &least, err);
-    if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, cmd, p, choice, memory, err))
+    if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, job, err))
         return false;
     if (n > target)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-%s too small: the smallest possible output of these --candidates is %"
             PRIu64 " bytes, the target is %" PRIu64, cmd->target_size != 0 ? "size" : "bpw", n, target);
     for (uint64_t most = least + (target - n);;) {
         if (!assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, most, &least, err)
-            || !try_picks(&n, assigned, costs, cmd, p, choice, memory, err))
+            || !try_picks(&n, assigned, costs, job, err))
             return false;
         if (n <= target)
             return true;
@@ -164,15 +166,14 @@ pick(const struct encoder **assigned, struct costs *costs, struct command *cmd, 
 }
 
 bool
-budget_assign(const struct encoder ***out, struct command *cmd, struct pipeline *p, const struct choice *choice,
-    struct catalog *memory, struct err *err)
+budget_assign(const struct encoder ***out, struct job *job, struct err *err)
 {
-    size_t n = choice->n * cmd->ncandidates + 1;
+    const struct choice *choice = &job->choice;
+    size_t n = choice->n * job->cmd->ncandidates + 1;
     struct costs costs = { calloc(n, sizeof *costs.options), calloc(n, sizeof *costs.of), calloc(n, sizeof *costs.pick) };
     const struct encoder **assigned = calloc(choice->n + 1, sizeof *assigned);
     bool ok = (costs.options && costs.of && costs.pick && assigned) || err_memory(err, n * sizeof *costs.options);
-    ok = ok && model_spool(p->model, err) && measure(&costs, cmd, p, choice, memory, err)
-        && pick(assigned, &costs, cmd, p, choice, memory, err);
+    ok = ok && model_spool(&job->model, err) && measure(&costs, job, err) && pick(assigned, &costs, job, err);
     free(costs.options);
     free(costs.of);
     free(costs.pick);

@@ -4,13 +4,12 @@
 
 #include <stdio.h>
 
-#include "command/command.h"
+#include "command/command_priv.h"
 
-/* Measures all candidates on all weights and assigns one to each. *assigned has choice->n elements; the caller frees it. `p`
- * is as for an output, without pieces and sink. A pipe is spooled first. Fails with ERR_USAGE if even the smallest mix does
+/* Measures all candidates on all weights of the choice and assigns one to each. *assigned has choice->n elements; the caller
+ * frees it. The pipeline of the job is as for an output, without pieces and sink. A pipe is spooled first. Fails with ERR_USAGE if even the smallest mix does
  * not fit. */
-bool budget_assign(const struct encoder ***assigned, struct command *cmd, struct pipeline *p, const struct choice *choice,
-    struct catalog *memory, struct err *err);
+bool budget_assign(const struct encoder ***assigned, struct job *job, struct err *err);
 
 /* Prints the assignment as options that reproduce it, one per line. Fails with ERR_IO if writing is already known to have
  * failed. */

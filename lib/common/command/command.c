@@ -45,29 +45,20 @@ elements(const struct command *cmd)
     return e && (e->held == KEEPS_BLOCKS || cmd->adapters.n != 0) && !cmd->cast ? DTYPE_F32 : cmd->to;
 }
 
-/* The Hugging Face side of a job, in one of the two directions. */
-struct hf_sides {
-    struct hf_model model;      /* to GGUF */
-    struct back_options options;
-    struct back_model back;     /* from GGUF, with --to hf */
-    struct adapter_job job;     /* --adapter */
-    struct adapters *adapters;  /* owned, or NULL */
-    struct hf_config_changes changes;   /* of config.json, by adapters */
-};
-
 /* Reads the side files of a model directory for a GGUF file. */
 static bool
-open_gguf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
+open_gguf(struct job *job, struct err *err)
 {
-    struct hf_model *hf = &sides->model;
+    const struct command *cmd = job->cmd;
+    struct hf_model *hf = &job->to_gguf;
     if (cmd->writer != &writer_gguf)
         return true;
     const char *option = command_hf_option(cmd);
-    cmd->hf.tokenizer = cmd->dir.tokenizer;
-    if (!adapter_check_gguf_target(model->catalog, err) || !hf_model_open(hf, model, &cmd->hf, err))
+    job->hf.tokenizer = job->dir.tokenizer;
+    if (!adapter_check_gguf_target(job->model.catalog, err) || !hf_model_open(hf, &job->model, &job->hf, err))
         return false;
     if (hf->family)
-        cmd->keys.own = &hf->keys;
+        job->given.own = &hf->keys;
     return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s has no effect: the input is not a "
         "model directory that is converted by its class", option);
 }
@@ -75,13 +66,14 @@ open_gguf(struct command *cmd, struct hf_sides *sides, struct model *model, stru
 /* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys, or if the input
  * is. */
 static bool
-open_hf(struct command *cmd, struct hf_sides *sides, struct model *model, struct err *err)
+open_hf(struct job *job, struct err *err)
 {
-    sides->options = (struct back_options){ .how = &cmd->hf, .cast = cmd->cast, .to = cmd->to };
-    cmd->hf.dequantize = cmd->dequantizes || cmd->dequantize;
+    const struct command *cmd = job->cmd;
+    job->back_options = (struct back_options){ .how = &job->hf, .cast = cmd->cast, .to = cmd->to };
+    job->hf.dequantize = cmd->dequantizes || cmd->dequantize;
     if (cmd->to_hf)
-        return back_open(&sides->back, model, &sides->options, err) && back_check(&sides->back, model, err);
-    return cmd->adapters.n != 0 || open_gguf(cmd, sides, model, err);
+        return back_open(&job->back, &job->model, &job->back_options, err) && back_check(&job->back, &job->model, err);
+    return cmd->adapters.n != 0 || open_gguf(job, err);
 }
 
 /* Returns which quantized weights stay as they are. */
@@ -95,41 +87,46 @@ keeps(const struct command *cmd)
 
 /* Applies the adapters, which can change members of config.json and bring a tokenizer. */
 static bool
-adapt(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct err *err)
+adapt(struct job *job, struct err *err)
 {
-    if (!adapters_apply(&sides->adapters, &cmd->adapters, &sides->job, choice, err))
+    const struct command *cmd = job->cmd;
+    job->adapting = (struct adapter_job){ &job->model, job->p.kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL,
+        cmd->writer == &writer_gguf };
+    if (!adapters_apply(&job->adapters, &cmd->adapters, &job->adapting, &job->choice, err))
         return false;
-    const struct adapter_effects effects = adapters_effects(sides->adapters);
-    sides->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary };
-    cmd->dir.tokenizer = sides->job.model->inputs.local = effects.tokenizer;
-    return cmd->to_hf || hf_config_apply(sides->job.model->catalog, &sides->changes, err);
+    const struct adapter_effects effects = adapters_effects(job->adapters);
+    job->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary };
+    job->dir.tokenizer = job->model.inputs.local = effects.tokenizer;
+    return cmd->to_hf || hf_config_apply(job->model.catalog, &job->changes, err);
 }
 
 /* Chooses the tensors of a directory made from a GGUF file. */
 static bool
-choose_back(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct model *model, const struct roles *roles,
-    struct err *err)
+choose_back(struct job *job, struct err *err)
 {
-    struct texts *texts = &sides->back.texts;
-    cmd->dir.texts = texts;
-    bool ok = choice_make(choice, model->catalog, roles, KEEPS_NONE, sides->back.element, true, err) && adapt(cmd, choice, sides, err)
-        && back_choose(&sides->back, model, choice, err);
+    struct model *model = &job->model;
+    struct choice *choice = &job->choice;
+    struct texts *texts = &job->back.texts;
+    job->dir.texts = texts;
+    bool ok = choice_make(choice, model->catalog, job->roles, KEEPS_NONE, job->back.element, true, err) && adapt(job, err)
+        && back_choose(&job->back, model, choice, err);
     for (size_t i = 0; ok && i < texts->n; i++)
-        ok = strcmp(texts->list[i].name, hf_file_name(HF_CONFIG)) != 0 || hf_config_change(&texts->list[i].text, &sides->changes, err);
-    return ok && naming_apply(&cmd->naming, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
+        ok = strcmp(texts->list[i].name, hf_file_name(HF_CONFIG)) != 0 || hf_config_change(&texts->list[i].text, &job->changes, err);
+    return ok && naming_apply(&job->cmd->naming, choice, err) && command_tell_dequantized(job->cmd, model->name, choice, err);
 }
 
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
-choose(struct command *cmd, struct choice *choice, struct hf_sides *sides, struct model *model, const struct roles *roles,
-    struct err *err)
+choose(struct job *job, struct err *err)
 {
-    struct hf_model *hf = &sides->model;
+    const struct command *cmd = job->cmd;
+    struct model *model = &job->model;
+    struct choice *choice = &job->choice;
     if (cmd->to_hf)
-        return choose_back(cmd, choice, sides, model, roles, err);
-    return choice_make_named(choice, model->catalog, roles, keeps(cmd), elements(cmd), cmd->cast, &cmd->naming, err)
-        && adapt(cmd, choice, sides, err) && (cmd->adapters.n == 0 || open_gguf(cmd, sides, model, err))
-        && hf_model_choose(hf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
+        return choose_back(job, err);
+    return choice_make_named(choice, model->catalog, job->roles, keeps(cmd), elements(cmd), cmd->cast, &cmd->naming, err)
+        && adapt(job, err) && (cmd->adapters.n == 0 || open_gguf(job, err))
+        && hf_model_choose(&job->to_gguf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
         && naming_apply(&cmd->naming, choice, err) && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
 }
 
@@ -148,128 +145,141 @@ settle_types(const struct command *cmd, struct choice *choice)
 
 /* Decides which tensors are quantized, and by which encoder. */
 static bool
-reduce(struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
+reduce(struct job *job, struct err *err)
 {
-    struct reduction *r = &cmd->reduction;
-    struct model *model = p->model;
+    const struct command *cmd = job->cmd;
+    struct reduction *r = &job->reduction;
+    struct model *model = &job->model;
+    struct choice *choice = &job->choice;
     const struct encoder **assigned = NULL;
     if (cmd->is_exact)
-        return transcode_run(cmd, p, choice, err) && command_tell_dequantized(cmd, model->name, choice, err);
+        return transcode_run(job, err) && command_tell_dequantized(cmd, model->name, choice, err);
     if (!r->encoder)
         return true;
     r->keeps = cmd->cast ? KEEPS_NONE : cmd->writer->keeps;
     bool ok = (!cmd->imatrix || imatrix_read(&r->importance, cmd->imatrix, &cmd->cli.limits, model->catalog, &model->inputs,
-        err)) && (cmd->ncandidates == 0 || budget_assign(&assigned, cmd, p, choice, model->catalog, err));
+        err)) && (cmd->ncandidates == 0 || budget_assign(&assigned, job, err));
     r->assigned = assigned;
     r->names = &cmd->naming;
     ok = ok && reduction_apply(r, choice, model->catalog, err);
     if (ok)
         settle_types(cmd, choice);
-    ok = ok && survey_first(p, choice, err);
+    ok = ok && survey_first(&job->p, choice, err);
     if (ok && cmd->instead == COMMAND_OUTPUT)
         command_warn_again(cmd, model->name, choice);
     r->assigned = NULL;
-    r->names = NULL;
     free(assigned);
     return ok;
 }
 
 /* Makes the quantization_config for the config.json of a directory, with warnings about its loaders. */
 static bool
-tell_loaders(struct hf_quantization *config, struct command *cmd, const struct choice *choice, struct catalog *catalog,
-    struct err *err)
+tell_loaders(struct job *job, struct err *err)
 {
-    if (!cmd->dir.path || choice->encoded == 0)
+    struct hf_quantization *config = &job->quantization;
+    if (!job->dir.path || job->choice.encoded == 0)
         return true;
-    bool ok = hf_quantization_make(config, choice, cmd->reduction.encoder, catalog, err);
-    cmd->dir.quantization = ok && config->text.len != 0 ? config : NULL;
+    bool ok = hf_quantization_make(config, &job->choice, job->reduction.encoder, job->model.catalog, err);
+    job->dir.quantization = ok && config->text.len != 0 ? config : NULL;
     return ok;
 }
 
 /* Says what the directory cannot have, because GGUF does not store it. */
 static void
-tell_lost(const struct command *cmd, const struct back_model *back, const char *file)
+tell_lost(const struct job *job)
 {
+    const struct command *cmd = job->cmd;
+    const struct back_model *back = &job->back;
+    struct str of_family = { 0 };
     if (!cmd->to_hf || cmd->instead != COMMAND_OUTPUT)
         return;
-    struct str of_family = { 0 };
     if (back->lost.len != 0)
         str_format(&of_family, "; written as in family %s: %s", back->family->name, back->lost.p);
     if (!cmd->dir.path)
-        cli_say(&cmd->cli, file, "only weights written; -o DIR/ adds config.json and the tokenizer");
+        cli_say(&cmd->cli, job->model.name, "only weights written; -o DIR/ adds config.json and the tokenizer");
     else
-        cli_say(&cmd->cli, file,
+        cli_say(&cmd->cli, job->model.name,
             "GGUF does not store everything: lost are initializer_range, dropout, auto_map, lists of end tokens, "
             "flags of added tokens, and other post-processors and normalizers%s", of_family.p ? of_family.p : "");
     str_clear(&of_family);
 }
 
+/* Opens the model and decides what is written. */
 static bool
-run(struct command *cmd, const struct kernels *kernels, struct err *err)
+decide(struct job *job, struct fetch *fetch, struct err *err)
 {
-    struct model model = { 0 };
-    struct fetch *fetch = cmd->cli.fetch ? fetch_new(cmd->cli.fetch, cmd->cli.fetch_window, err) : NULL;
-    const struct model_options how = { .fetch = fetch, .limits = &cmd->cli.limits, .config = cmd->cli.config,
-        .root = cmd->cli.root, .strict = cmd->cli.strict, .no_spool = cmd->no_spool,
-        .twice = cmd->is_exact && cmd->needs_scheme ? "--exact" : NULL, .no_verify = cmd->no_verify, .meter = &cmd->cli.bar->meter };
-    const struct contents contents = operands_contents(&model);
-    const struct roles_options reading = operands_reading(&cmd->cli);
-    struct spool_note note = { &cmd->cli, &model };
-    struct roles *roles = NULL;
-    struct choice choice = { 0 };
-    struct pipeline p = { .model = &model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
-        .nonfinite_ok = cmd->nonfinite_ok };
-    struct keys keys = { 0 };
-    struct hf_sides hf = { .job = { &model, kernels, &cmd->cli.limits, elements(cmd), cmd->dir.path != NULL,
-        cmd->writer == &writer_gguf } };
-    struct hf_quantization config = { 0 };
-    struct outputs outputs = { .inputs = &model.inputs };
-    cmd->outputs = cmd->dir.outputs = cmd->split.outputs = &outputs;
-
-    cmd->cli.bar->meter.spools = note_spool;
-    cmd->cli.bar->meter.of = &note;
-    bool ok = err->kind == ERR_NONE && scheme_known(cmd->cli.input_scheme, err)
+    const struct command *cmd = job->cmd;
+    const struct cli *cli = &cmd->cli;
+    const struct model_options how = { .fetch = fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
+        .strict = cli->strict, .no_spool = cmd->no_spool, .twice = cmd->is_exact && cmd->needs_scheme ? "--exact" : NULL,
+        .no_verify = cmd->no_verify, .meter = &cli->bar->meter };
+    const struct contents contents = operands_contents(&job->model);
+    const struct roles_options reading = operands_reading(cli);
+    return scheme_known(cli->input_scheme, err)
         && command_check(cmd, err)
         && (cmd->instead != COMMAND_OUTPUT || cmd->dir.path || cmd->split.size != 0 || sink_check(&cmd->output, err))
-        && merge_open(&model, cmd->cli.operands, cmd->cli.noperands, &how, err)
-        && model_complete(&model, err)
-        && command_keys_read(cmd, &model, err)
-        && open_hf(cmd, &hf, &model, err)
-        && roles_assign(&roles, model.catalog, &reading, &contents, err)
-        && choose(cmd, &choice, &hf, &model, roles, err)
-        && reduce(cmd, &p, &choice, err)
-        && tell_loaders(&config, cmd, &choice, model.catalog, err)
-        && command_keys(&keys, cmd, &model, &choice, err);
-    cmd->merged = hf.adapters;
-    if (ok && cmd->report && choice.encoded != 0)
-        adapters_read_again(hf.adapters);
-    if (ok) {
-        cli_remarks(&cmd->cli, model.name, model.catalog, 0);
-        ok = command_write(cmd, &p, &choice, roles, err);
-        if (ok)
-            command_tell_readers(cmd, &model, &choice, &keys);
-        if (ok)
-            tell_lost(cmd, &hf.back, model.name);
-    }
-    if (cmd->exact.witness.len != 0)
-        report_file_refuse(cmd, &p);
+        && merge_open(&job->model, cli->operands, cli->noperands, &how, err)
+        && model_complete(&job->model, err)
+        && command_keys_read(job, err)
+        && open_hf(job, err)
+        && roles_assign(&job->roles, job->model.catalog, &reading, &contents, err)
+        && choose(job, err)
+        && reduce(job, err)
+        && tell_loaders(job, err)
+        && command_keys(job, err);
+}
+
+/* Writes the output, and says what is missing in it. */
+static bool
+make_output(struct job *job, struct err *err)
+{
+    if (job->cmd->report && job->choice.encoded != 0)
+        adapters_read_again(job->adapters);
+    cli_remarks(&job->cmd->cli, job->model.name, job->model.catalog, 0);
+    if (!command_write(job, err))
+        return false;
+    command_tell_readers(job);
+    tell_lost(job);
+    return true;
+}
+
+static bool
+run(struct job *job, struct err *err)
+{
+    const struct cli *cli = &job->cmd->cli;
+    struct spool_note note = { cli, &job->model };
+    struct fetch *fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
+    cli->bar->meter.spools = note_spool;
+    cli->bar->meter.of = &note;
+    bool ok = err->kind == ERR_NONE && decide(job, fetch, err) && make_output(job, err);
+    if (job->exact.witness.len != 0)
+        report_file_refuse(job);
     if (!ok && err->kind != ERR_USAGE)
-        err_in_file(err, model.name ? model.name : "");
-    outputs_clear(&outputs);
-    keys_clear(&keys);
-    hf_quantization_clear(&config);
-    cmd->dir.quantization = NULL;
-    choice_clear(&choice);
-    roles_free(roles);
-    hf_model_clear(&hf.model);
-    back_clear(&hf.back);
-    adapters_free(hf.adapters);
-    cmd->merged = NULL;
-    cmd->dir.texts = NULL;
-    cmd->dir.tokenizer = cmd->hf.tokenizer = NULL;
-    model_clear(&model);
+        err_in_file(err, job->model.name ? job->model.name : "");
+    outputs_clear(&job->outputs);
+    keys_clear(&job->keys);
+    hf_quantization_clear(&job->quantization);
+    choice_clear(&job->choice);
+    roles_free(job->roles);
+    hf_model_clear(&job->to_gguf);
+    back_clear(&job->back);
+    adapters_free(job->adapters);
+    importance_clear(&job->reduction.importance);
+    model_clear(&job->model);
     fetch_free(fetch);
     return ok;
+}
+
+/* Begins a job with what the user said. */
+static void
+begin(struct job *job, const struct command *cmd, const struct kernels *kernels)
+{
+    *job = (struct job){ .cmd = cmd, .reduction = cmd->reduction, .exact = cmd->exact, .hf = cmd->hf, .given = cmd->keys,
+        .layout = cmd->layout, .dir = cmd->dir, .split = cmd->split };
+    job->p = (struct pipeline){ .model = &job->model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
+        .nonfinite_ok = cmd->nonfinite_ok };
+    job->outputs.inputs = &job->model.inputs;
+    job->dir.outputs = job->split.outputs = &job->outputs;
 }
 
 static void
@@ -281,13 +291,15 @@ clear(struct command *cmd)
     adapter_arguments_clear(&cmd->adapters);
 }
 
-/* Frees what a failure may still print. */
+/* Prints a failure, with the witness of a weight that was refused. */
 static enum cli_status
-end(struct command *cmd, bool ok, const struct err *err)
+end(struct command *cmd, struct job *job, bool ok, const struct err *err)
 {
+    const struct str *witness = &job->exact.witness;
+    cmd->cli.members = witness->len != 0 && !witness->failed ? witness->p : NULL;
     enum cli_status status = ok ? CLI_OK : cli_fail(&cmd->cli, err);
-    exact_job_clear(&cmd->exact);
     cmd->cli.members = NULL;
+    exact_job_clear(&job->exact);
     return status;
 }
 
@@ -296,6 +308,7 @@ command_run(struct command *cmd)
 {
     struct cli_progress progress;
     struct err err;
+    struct job job;
     if (cmd->output_dir) {
         enum cli_status status = command_run_each(cmd);
         clear(cmd);
@@ -304,8 +317,10 @@ command_run(struct command *cmd)
     err_init(&err);
     cli_progress_start(&progress, &cmd->cli, true);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
-    bool ok = kernels && command_settle(cmd, &err) && run(cmd, kernels, &err);
+    bool ok = kernels && command_settle(cmd, &err);
+    begin(&job, cmd, kernels);
+    ok = ok && run(&job, &err);
     cli_progress_stop(&progress);
     clear(cmd);
-    return end(cmd, ok, &err);
+    return end(cmd, &job, ok, &err);
 }

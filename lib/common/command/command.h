@@ -25,7 +25,7 @@ enum command_instead { COMMAND_OUTPUT, COMMAND_SIZE, COMMAND_PARTS, COMMAND_PLAN
 
 enum { COMMAND_CANDIDATES = 32 };
 
-/* Set by options. Strings are borrowed from argv. */
+/* What the user said: set by options, then settled together, and constant while the job runs. Strings are borrowed from argv. */
 struct command {
     struct cli cli;
     const struct writer *writer;    /* format of one file; NULL: follows from the scheme or the file extension */
@@ -43,10 +43,9 @@ struct command {
     const struct encoder *candidates[COMMAND_CANDIDATES];       /* ncandidates elements */
     size_t ncandidates;
     bool is_exact;                  /* --exact, or amn-convert to GGUF */
-    struct exact_job exact;         /* then: level, names and globs; the rest is set when it runs */
+    struct exact_job exact;         /* then: level, names and globs */
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     struct adapter_arguments adapters;      /* --adapter, in order; owned */
-    struct adapters *merged;                /* while the job runs; borrowed, or NULL */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     const char *manifest;           /* path for the digests of the output, or NULL; borrowed */
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */
@@ -60,7 +59,6 @@ struct command {
     struct sink_options output;
     struct model_dir dir;           /* output directory; path NULL: the output is a file */
     struct split_files split;       /* output as a split model; size 0: one file */
-    struct outputs *outputs;        /* files of the job, while it runs; borrowed */
     struct byte_range cut;                 /* range or part of the output to write */
     unsigned jobs;                  /* worker threads; 0: choose */
     bool no_verify;                 /* do not verify checksums of the input */

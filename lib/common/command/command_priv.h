@@ -3,10 +3,39 @@
 #define COMMAND_COMMAND_PRIV_H
 
 #include "command/command.h"
+#include "family/back.h"
+#include "hf/config_text.h"
+#include "hf/quantization.h"
+#include "output/outputs.h"
 #include "pipeline/checksum.h"
 #include "pipeline/scan.h"
 #include "encode/losses.h"
 #include "scheme/roles.h"
+
+/* One output: what is decided for it, and what comes of it. */
+struct job {
+    const struct command *cmd;          /* what the user said, settled; borrowed */
+    struct model model;
+    struct roles *roles;                /* owned */
+    struct choice choice;
+    struct pipeline p;
+    struct reduction reduction;         /* the command's, whose rules and names are borrowed, with what this model needs */
+    struct exact_job exact;             /* of --exact; takes the globs of the command */
+    struct hf_model_options hf;         /* this and the next two: the command's, with what this model needs */
+    struct keys_given given;
+    struct writer_options layout;
+    struct hf_model to_gguf;            /* the Hugging Face side, in one of the two directions */
+    struct back_options back_options;   /* with --to hf, as the next */
+    struct back_model back;
+    struct adapters *adapters;          /* owned, or NULL */
+    struct adapter_job adapting;
+    struct hf_config_changes changes;   /* of config.json, by adapters */
+    struct hf_quantization quantization;
+    struct keys keys;                   /* metadata of the output */
+    struct outputs outputs;             /* files */
+    struct model_dir dir;               /* path NULL: the output is not a directory */
+    struct split_files split;           /* size 0: the output is one file */
+};
 
 /* Finds writer and encoder once all options are known. Fails with ERR_USAGE if options cannot be combined or do not match. */
 bool command_settle(struct command *cmd, struct err *err);
@@ -28,30 +57,29 @@ enum { COMMAND_ERROR_TEXT = 96 };
 const char *command_error_text(char text[COMMAND_ERROR_TEXT], const struct loss *l);
 
 /* Prints what --size, --parts, --plan or --dry-run ask for, for an output of one file. */
-bool command_print(const struct command *cmd, const struct pipeline *p, const struct choice *choice, struct err *err);
+bool command_print(const struct job *job, struct err *err);
 
 /* Prints the --dry-run of an output of several files. */
-bool command_preview_files(const struct command *cmd, const struct pipeline *p, const struct choice *choice,
-    const struct writer_options *layout, struct err *err);
+bool command_preview_files(const struct job *job, struct err *err);
 
 /* Says how many quantized weights amn-convert dequantizes because the output cannot hold them. With --keep-quantized, fails with
  * ERR_UNSUPPORTED if there is one. */
 bool command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err);
 
 /* After the output is written: says what its readers cannot do with it, and what to do instead. */
-void command_tell_readers(const struct command *cmd, const struct model *model, const struct choice *choice, const struct keys *keys);
+void command_tell_readers(const struct job *job);
 
 /* Warns if weights that are quantized already are quantized again, and says how many are only dequantized. */
 void command_warn_again(const struct command *cmd, const char *file, const struct choice *choice);
 
-/* Makes the metadata of the output. Clear *keys even after a failure. */
-bool command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
+/* Makes the metadata of an output with these tensors. Clear *keys even after a failure. */
+bool command_keys_make(struct keys *keys, struct job *job, const struct choice *choice, struct err *err);
 
 /* Reads the types that --gguf-kv values have in the input, and the files that metadata options name. */
-bool command_keys_read(struct command *cmd, struct model *model, struct err *err);
+bool command_keys_read(struct job *job, struct err *err);
 
 /* Makes the metadata for the final layout; -v notes what is missing or left out. */
-bool command_keys(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err);
+bool command_keys(struct job *job, struct err *err);
 
 /* Runs one job for each operand, with --output-dir. Returns the largest exit status. */
 enum cli_status command_run_each(struct command *cmd);
@@ -64,14 +92,13 @@ bool command_name_output(struct str *path, const struct command *cmd, const char
 void command_warn_of_values(const struct cli *cli, const struct pipeline *p, const struct nonfinite_scan *scan);
 void command_warn_of_range(const struct command *cmd, const struct pipeline *p);
 void command_note_scales(const struct cli *cli, const struct pipeline *p, const struct roles *roles);
-void command_tell_shift(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
-void command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice);
-void command_tell_end(const struct command *cmd, const struct pipeline *p, const struct choice *choice, uint64_t nbytes,
-    const char *where);
+void command_tell_shift(const struct job *job);
+void command_tell_error(const struct job *job);
+void command_tell_end(const struct job *job, uint64_t nbytes, const char *where);
 void command_note_end(const struct command *cmd, const struct pipeline *p, const struct checksum *sum);
 
 /* Writes the output, or prints what was asked for instead. */
-bool command_write(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err);
+bool command_write(struct job *job, struct err *err);
 
 /* Returns the name of an option that concerns the conversion of a model directory, if one was given, else NULL. */
 const char *command_hf_option(const struct command *cmd);

@@ -37,19 +37,20 @@ print_plan(const struct pipeline *p, struct err *err)
 
 /* Prepares standard output for text: removes the bar and checks that no input is overwritten. */
 static bool
-begin(const struct command *cmd, const struct pipeline *p, struct err *err)
+begin(const struct job *job, struct err *err)
 {
-    cli_progress_no_bar(cmd->cli.bar);
-    meter_phase(p->model->meter, "writing", 0);
-    return model_check_overwrite(p->model, err);
+    cli_progress_no_bar(job->cmd->cli.bar);
+    meter_phase(job->model.meter, "writing", 0);
+    return model_check_overwrite(&job->model, err);
 }
 
 static bool
-print_preview(const struct command *cmd, const char *model, const struct preview *in, struct err *err)
+print_preview(const struct job *job, const struct preview *in, struct err *err)
 {
-    transcode_explain(cmd, model);
+    const struct command *cmd = job->cmd;
+    transcode_explain(job);
     if (cmd->is_exact && cmd->needs_scheme && cmd->cli.form == CLI_BY_TERMINAL)
-        return transcode_print(stdout, cmd, err);
+        return transcode_print(stdout, job, err);
     if (cmd->ncandidates != 0 && cmd->cli.form == CLI_BY_TERMINAL)
         return budget_print(stdout, cmd, in->choice, err);
     struct page page;
@@ -63,14 +64,16 @@ print_preview(const struct command *cmd, const char *model, const struct preview
 }
 
 bool
-command_print(const struct command *cmd, const struct pipeline *p, const struct choice *choice, struct err *err)
+command_print(const struct job *job, struct err *err)
 {
-    const struct preview preview = { .choice = choice, .size = pieces_nbytes(p->pieces) };
-    bool ok = begin(cmd, p, err);
+    const struct command *cmd = job->cmd;
+    const struct pipeline *p = &job->p;
+    const struct preview preview = { .choice = &job->choice, .size = pieces_nbytes(p->pieces) };
+    bool ok = begin(job, err);
     if (cmd->instead == COMMAND_PLAN)
         ok = ok && print_plan(p, err);
     else if (cmd->instead == COMMAND_DRY_RUN)
-        ok = ok && print_preview(cmd, p->model->name, &preview, err);
+        ok = ok && print_preview(job, &preview, err);
     else if (cmd->instead == COMMAND_SIZE)
         ok = ok && print_number(p->to - p->from);
     else
@@ -80,19 +83,18 @@ command_print(const struct command *cmd, const struct pipeline *p, const struct 
 
 /* Lays out each file, which reports names and sizes that the format cannot hold, and adds up the sizes. */
 static bool
-survey_files(const struct command *cmd, const struct preview *in, struct str *files, uint64_t *size,
-    const struct writer_options *layout, struct err *err)
+survey_files(const struct job *job, const struct preview *in, struct str *files, uint64_t *size, struct err *err)
 {
     char name[HF_SHARD_NAME];
     for (size_t i = 0; i < in->shards->n; i++) {
-        struct pieces *pieces = lay_out_file(cmd->writer, in->choice, in->shards, i, layout, err);
+        struct pieces *pieces = lay_out_file(job->cmd->writer, in->choice, in->shards, i, &job->layout, err);
         if (!pieces)
             return false;
         *size += pieces_nbytes(pieces);
         pieces_free(pieces);
-        if (!cmd->dir.path && !split_files_name(&files[i], cmd->split.path, i, in->shards->n, err))
+        if (!job->dir.path && !split_files_name(&files[i], job->split.path, i, in->shards->n, err))
             return false;
-        if (cmd->dir.path)
+        if (job->dir.path)
             str_text(&files[i], hf_shard_name(name, in->shards, i));
         if (files[i].failed)
             return err_memory(err, files[i].room);
@@ -101,17 +103,17 @@ survey_files(const struct command *cmd, const struct preview *in, struct str *fi
 }
 
 bool
-command_preview_files(const struct command *cmd, const struct pipeline *p, const struct choice *choice,
-    const struct writer_options *layout, struct err *err)
+command_preview_files(const struct job *job, struct err *err)
 {
+    const struct choice *choice = &job->choice;
     struct shards shards;
-    bool ok = shards_cut(&shards, choice, cmd->dir.path ? cmd->dir.shard_size : cmd->split.size, cmd->writer->align, err);
+    bool ok = shards_cut(&shards, choice, job->dir.path ? job->dir.shard_size : job->split.size, job->cmd->writer->align, err);
     struct str *files = ok ? calloc(shards.n, sizeof *files) : NULL;
     struct preview in = { .choice = choice, .shards = &shards, .files = files };
     if (ok)
-        shards.stem = hf_shard_stem(source_name(p->model->src[0]));
+        shards.stem = hf_shard_stem(source_name(job->model.src[0]));
     ok = ok && (files || err_memory(err, shards.n * sizeof *files))
-        && survey_files(cmd, &in, files, &in.size, layout, err) && begin(cmd, p, err) && print_preview(cmd, p->model->name, &in, err)
+        && survey_files(job, &in, files, &in.size, err) && begin(job, err) && print_preview(job, &in, err)
         && cli_finish_stdout(err);
     for (size_t i = 0; files && i < shards.n; i++)
         str_clear(&files[i]);

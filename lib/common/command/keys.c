@@ -50,27 +50,28 @@ read_value(char **pair, struct model *model, struct err *err)
 }
 
 bool
-command_keys_read(struct command *cmd, struct model *model, struct err *err)
+command_keys_read(struct job *job, struct err *err)
 {
-    struct names *pairs = &cmd->keys.typed;
+    struct names *pairs = &job->given.typed;
     for (size_t i = 0; i < pairs->n; i++)
-        if (!read_value(&pairs->name[i], model, err))
+        if (!read_value(&pairs->name[i], &job->model, err))
             return false;
     return true;
 }
 
 /* The file of --gguf-metadata counts as an input, so that the output cannot overwrite it. */
 bool
-command_keys_make(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err)
+command_keys_make(struct keys *keys, struct job *job, const struct choice *choice, struct err *err)
 {
     struct source *src = NULL;
-    struct keys_given *given = &cmd->keys;
+    struct keys_given *given = &job->given;
+    struct model *model = &job->model;
     struct str quantization = { 0 };
     bool ok = !given->path || small_file_open(&src, given->path, true, SMALL_FILE_MAX, catalog_budget(model->catalog),
         "--gguf-metadata bytes", &given->json, &given->njson, &model->inputs, err);
     given->quantization = &quantization;
-    ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, cmd->reduction.encoder, err))
-        && keys_make(keys, cmd->writer->keys, given, choice, err);
+    ok = ok && (choice->encoded == 0 || hf_quantization_of_files(&quantization, choice, job->reduction.encoder, err))
+        && keys_make(keys, job->cmd->writer->keys, given, choice, err);
     given->json = NULL;
     given->quantization = NULL;
     str_clear(&quantization);
@@ -79,11 +80,11 @@ command_keys_make(struct keys *keys, struct command *cmd, struct model *model, c
 }
 
 bool
-command_keys(struct keys *keys, struct command *cmd, struct model *model, const struct choice *choice, struct err *err)
+command_keys(struct job *job, struct err *err)
 {
-    bool ok = command_keys_make(keys, cmd, model, choice, err);
-    cmd->layout.keys = keys;
+    bool ok = command_keys_make(&job->keys, job, &job->choice, err);
+    job->layout.keys = &job->keys;
     if (ok)
-        note(cmd, model);
+        note(job->cmd, &job->model);
     return ok;
 }

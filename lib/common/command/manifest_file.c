@@ -34,26 +34,26 @@ has_quantized(const struct choice *choice)
 static bool
 check(const struct manifest_file *m, struct err *err)
 {
-    const struct command *cmd = m->cmd;
+    const struct command *cmd = m->job->cmd;
     if (cmd->writer == &writer_raw || cmd->writer == &writer_npy)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires a format with names of tensors, not %s",
             cmd->writer->name);
-    return is_files(cmd) || !has_quantized(m->choice) || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires -o FILE for "
+    return is_files(cmd) || !has_quantized(&m->job->choice) || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires -o FILE for "
         "an output with quantized weights, whose values are read again from the file");
 }
 
 bool
 manifest_file_open(struct manifest_file *m, struct err *err)
 {
-    const struct sink_options options = { .path = m->cmd->manifest, .direct = SINK_DIRECT_NEVER };
-    if (!m->cmd->manifest)
+    const struct sink_options options = { .path = m->job->cmd->manifest, .direct = SINK_DIRECT_NEVER };
+    if (!m->job->cmd->manifest)
         return true;
-    if (!check(m, err) || !sha256_open(&m->library, err) || !outputs_add(m->cmd->outputs, options.path, err))
+    if (!check(m, err) || !sha256_open(&m->library, err) || !outputs_add(&m->job->outputs, options.path, err))
         return false;
-    outputs_sweep(m->cmd->outputs);
-    m->hook = output_digests_hook(&m->digests, m->p, &m->library);
-    m->p->hooks = &m->hook;
-    m->p->nhooks = 1;
+    outputs_sweep(&m->job->outputs);
+    m->hook = output_digests_hook(&m->digests, &m->job->p, &m->library);
+    m->job->p.hooks = &m->hook;
+    m->job->p.nhooks = 1;
     return sink_open(&m->sink, &options, err);
 }
 
@@ -84,7 +84,7 @@ fill(const struct manifest_file *m, struct page *page, struct model *model, cons
     if (ok)
         take_known(&d, &m->digests);
     const struct parse in = { .catalog = model->catalog, .roles = roles, .files = files, .nfiles = model->nsrc, .digests = &d };
-    ok = ok && (files ? digest_model(&d, model, m->p->kernels, m->p->jobs, err) : digests_total(&d, &m->library, err));
+    ok = ok && (files ? digest_model(&d, model, m->job->p.kernels, m->job->p.jobs, err) : digests_total(&d, &m->library, err));
     if (ok)
         parse_json(page, &in);
     digests_clear(&d);
@@ -95,9 +95,9 @@ fill(const struct manifest_file *m, struct page *page, struct model *model, cons
 static bool
 fill_from_files(const struct manifest_file *m, struct page *page, struct err *err)
 {
-    const struct command *cmd = m->cmd;
+    const struct command *cmd = m->job->cmd;
     struct model model = { 0 };
-    const struct model_options how = { .limits = &limits_default, .meter = m->p->model->meter };
+    const struct model_options how = { .limits = &limits_default, .meter = m->job->model.meter };
     const struct contents contents = operands_contents(&model);
     struct roles *roles = NULL;
     struct str path = { 0 };
@@ -127,7 +127,7 @@ fill_from_stream(const struct manifest_file *m, struct page *page, struct err *e
     for (size_t i = 0; ok && i < m->digests.n; i++)
         ok = catalog_add(model.catalog, &m->digests.list[i].t, err);
     if (ok)
-        catalog_facts(model.catalog)->format = m->cmd->writer->name;
+        catalog_facts(model.catalog)->format = m->job->cmd->writer->name;
     ok = ok && catalog_seal(model.catalog, err) && roles_assign(&roles, model.catalog, NULL, NULL, err)
         && fill(m, page, &model, roles, NULL, err);
     roles_free(roles);
@@ -144,7 +144,7 @@ write_lines(const struct manifest_file *m, struct err *err)
         return false;
     }
     page_init(&page, NULL);
-    bool ok = is_files(m->cmd) ? fill_from_files(m, &page, err) : fill_from_stream(m, &page, err);
+    bool ok = is_files(m->job->cmd) ? fill_from_files(m, &page, err) : fill_from_stream(m, &page, err);
     return report_file_send(m->sink, &page, ok, err);
 }
 
@@ -153,7 +153,7 @@ manifest_file_commit(struct manifest_file *m, struct err *err)
 {
     struct err own;
     err_init(&own);
-    if (!m->sink || (write_lines(m, &own) && outputs_commit(m->cmd->outputs, m->sink, &own)))
+    if (!m->sink || (write_lines(m, &own) && outputs_commit(&m->job->outputs, m->sink, &own)))
         return true;
     err_set(err, ERR_IO, own.at, "the output is complete, but its manifest is not: %s", own.text);
     return err_in_file(err, own.file);
@@ -163,8 +163,8 @@ void
 manifest_file_close(struct manifest_file *m)
 {
     if (m->sink) {
-        m->p->hooks = NULL;
-        m->p->nhooks = 0;
+        m->job->p.hooks = NULL;
+        m->job->p.nhooks = 0;
     }
     sink_close(m->sink);
     output_digests_clear(&m->digests);

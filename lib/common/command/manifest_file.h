@@ -6,11 +6,9 @@
 #include "command/command_priv.h"
 #include "pipeline/output_digests.h"
 
-/* Set the first three members, and zero the rest. */
+/* Set the first member, and zero the rest. */
 struct manifest_file {
-    const struct command *cmd;
-    struct pipeline *p;
-    const struct choice *choice;
+    struct job *job;                    /* borrowed */
     struct sink *sink;                  /* NULL: no --manifest */
     struct sha256_library library;
     struct output_digests digests;

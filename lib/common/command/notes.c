@@ -180,13 +180,13 @@ warn_of_architecture(const struct command *cmd, const struct model *model, const
 }
 
 void
-command_tell_readers(const struct command *cmd, const struct model *model, const struct choice *choice, const struct keys *keys)
+command_tell_readers(const struct job *job)
 {
-    if (cmd->instead != COMMAND_OUTPUT)
+    if (job->cmd->instead != COMMAND_OUTPUT)
         return;
-    warn_of_architecture(cmd, model, keys);
-    say_numpy(cmd, model->name, choice);
-    say_checkpoint(cmd, model->name, choice);
+    warn_of_architecture(job->cmd, &job->model, &job->keys);
+    say_numpy(job->cmd, job->model.name, &job->choice);
+    say_checkpoint(job->cmd, job->model.name, &job->choice);
 }
 
 /* Says that a single file does not carry the config that describes the weights it keeps. */
@@ -244,11 +244,12 @@ count_tensors(const struct pipeline *p, bool all, enum piece_kind kind)
 
 /* With -v, the notes say more; the quantization error is another line. Silent in a pipeline. */
 void
-command_tell_end(const struct command *cmd, const struct pipeline *p, const struct choice *choice, uint64_t nbytes,
-    const char *where)
+command_tell_end(const struct job *job, uint64_t nbytes, const char *where)
 {
+    const struct command *cmd = job->cmd;
+    const struct choice *choice = &job->choice;
     char size[STR_SIZE], shown[STR_SHOWN], done[64] = "";
-    double seconds = meter_read(p->model->meter).age;
+    double seconds = meter_read(job->model.meter).age;
     size_t decoded = 0;
     if (!where || cmd->cli.verbose != 0 || !(cmd->one_of_several || cli_is_watched(&cmd->cli)))
         return;
@@ -256,7 +257,7 @@ command_tell_end(const struct command *cmd, const struct pipeline *p, const stru
         decoded += choice->list[i].decode && !choice->list[i].kept && !choice->list[i].encoding;
     if (choice->encoded == 0 && decoded != 0)
         snprintf(done, sizeof done, "%zu weight%s dequantized, ", decoded, str_plural(decoded));
-    cli_say(&cmd->cli, p->model->name, "%s%s written to %s in %.1f s", done, str_size(size, nbytes),
+    cli_say(&cmd->cli, job->model.name, "%s%s written to %s in %.1f s", done, str_size(size, nbytes),
         str_shown(shown, where, strlen(where)), seconds);
 }
 

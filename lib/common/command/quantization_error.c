@@ -16,16 +16,17 @@ command_error_text(char text[COMMAND_ERROR_TEXT], const struct loss *l)
 }
 
 void
-command_tell_error(const struct command *cmd, const struct pipeline *p, const struct choice *choice)
+command_tell_error(const struct job *job)
 {
-    const struct loss l = losses_all(p->losses);
+    const struct command *cmd = job->cmd;
+    const struct loss l = losses_all(job->p.losses);
     char error[COMMAND_ERROR_TEXT];
     struct str count = { 0 };
     if (l.n == 0)
         return;
     summary_add_count(&count, l.n);
     const char *scheme = cmd->ncandidates != 0 ? "a mix of schemes" : cmd->reduction.encoder->name;
-    cli_say(&cmd->cli, p->model->name, "quantized %zu weight%s (%s elements) as %s: %s", choice->encoded,
-        str_plural(choice->encoded), count.p ? count.p : "?", scheme, command_error_text(error, &l));
+    cli_say(&cmd->cli, job->model.name, "quantized %zu weight%s (%s elements) as %s: %s", job->choice.encoded,
+        str_plural(job->choice.encoded), count.p ? count.p : "?", scheme, command_error_text(error, &l));
     str_clear(&count);
 }

@@ -23,9 +23,10 @@ report_file_send(struct sink *sink, struct page *page, bool ok, struct err *err)
 static bool
 fill_page(struct page *page, const struct report_file *r, struct err *err)
 {
-    const struct command *cmd = r->cmd;
+    const struct job *job = r->job;
+    const struct command *cmd = job->cmd;
     char target[64], size[STR_SIZE];
-    struct loss_about about = { .model = r->p->model->name, .tool = cmd->cli.tool, .version = CLI_VERSION,
+    struct loss_about about = { .model = job->model.name, .tool = cmd->cli.tool, .version = CLI_VERSION,
         .scheme = cmd->ncandidates != 0 || !cmd->reduction.encoder ? NULL : cmd->reduction.encoder->name };
     if (cmd->target_size != 0)
         snprintf(target, sizeof target, "target: %s", str_size(size, cmd->target_size));
@@ -33,15 +34,15 @@ fill_page(struct page *page, const struct report_file *r, struct err *err)
         snprintf(target, sizeof target, "target: %g bits per weight", cmd->target_bpw);
     about.target = cmd->ncandidates != 0 ? target : NULL;
     about.adapters = r->adapters;
-    return loss_page_html(page, r->choice, r->p->losses, &about, err);
+    return loss_page_html(page, &job->choice, job->p.losses, &about, err);
 }
 
 static void
 fill_exact(struct page *page, const struct report_file *r, bool html)
 {
-    const struct exact_job *job = &r->cmd->exact;
-    const struct exact_report report = { .rows = job->rows, .n = job->nrows, .level = job->level, .refused = job->witness.len != 0,
-        .model = r->p->model->name, .tool = r->cmd->cli.tool, .version = CLI_VERSION };
+    const struct exact_job *exact = &r->job->exact;
+    const struct exact_report report = { .rows = exact->rows, .n = exact->nrows, .level = exact->level, .refused = exact->witness.len != 0,
+        .model = r->job->model.name, .tool = r->job->cmd->cli.tool, .version = CLI_VERSION };
     (html ? exact_report_page : exact_report_json)(page, &report);
 }
 
@@ -49,16 +50,18 @@ fill_exact(struct page *page, const struct report_file *r, bool html)
 static bool
 fill(const struct report_file *r, struct err *err)
 {
-    const bool html = str_ends(r->cmd->report, ".html"), exact = r->cmd->is_exact;
+    const struct job *job = r->job;
+    const struct losses *losses = job->p.losses;
+    const bool html = str_ends(job->cmd->report, ".html"), exact = job->cmd->is_exact;
     struct page page;
     page_init(&page, NULL);
-    bool ok = exact || ((!r->p->losses || losses_check(r->p->losses, err)) && (!r->adapters || shifts_check(r->adapters->shifts, err)));
+    bool ok = exact || ((!losses || losses_check(losses, err)) && (!r->adapters || shifts_check(r->adapters->shifts, err)));
     if (exact)
         fill_exact(&page, r, html);
     else if (html)
         ok = ok && fill_page(&page, r, err);
     else if (ok)
-        loss_report_json(&page, r->choice, r->p->losses, r->adapters);
+        loss_report_json(&page, &job->choice, losses, r->adapters);
     return report_file_send(r->sink, &page, ok, err);
 }
 
@@ -75,10 +78,10 @@ write_early(void *of)
 bool
 report_file_open(struct report_file *r, struct err *err)
 {
-    struct outputs *outputs = r->cmd->outputs;
-    const struct sink_options options = { .path = r->cmd->report, .direct = SINK_DIRECT_NEVER };
+    struct outputs *outputs = &r->job->outputs;
+    const struct sink_options options = { .path = r->job->cmd->report, .direct = SINK_DIRECT_NEVER };
     err_init(&r->err);
-    if (!r->cmd->report)
+    if (!r->job->cmd->report)
         return true;
     if (!outputs_add(outputs, options.path, err))
         return false;
@@ -91,11 +94,11 @@ report_file_open(struct report_file *r, struct err *err)
 bool
 report_file_commit(struct report_file *r, struct err *err)
 {
-    bool test = r->cmd->instead == COMMAND_TEST;
+    bool test = r->job->cmd->instead == COMMAND_TEST;
     struct err *own = &r->err;
     if (!r->sink)
         return true;
-    bool ok = own->kind == ERR_NONE && (r->written || fill(r, own)) && outputs_commit(r->cmd->outputs, r->sink, own);
+    bool ok = own->kind == ERR_NONE && (r->written || fill(r, own)) && outputs_commit(&r->job->outputs, r->sink, own);
     if (ok)
         return true;
     err_set(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but the report is not: ", own->text);
@@ -104,16 +107,17 @@ report_file_commit(struct report_file *r, struct err *err)
 }
 
 void
-report_file_refuse(const struct command *cmd, const struct pipeline *p)
+report_file_refuse(struct job *job)
 {
-    struct report_file report = { .cmd = cmd, .p = p };
+    const struct command *cmd = job->cmd;
+    struct report_file report = { .job = job };
     char shown[STR_SHOWN];
     struct err err;
     err_init(&err);
     if (!cmd->report)
         return;
-    if (!report_file_open(&report, &err) || !fill(&report, &err) || !outputs_commit(cmd->outputs, report.sink, &err))
-        cli_warn(&cmd->cli, p->model->name, "the report %s is not written: %s", str_shown(shown, cmd->report, strlen(cmd->report)),
+    if (!report_file_open(&report, &err) || !fill(&report, &err) || !outputs_commit(&job->outputs, report.sink, &err))
+        cli_warn(&cmd->cli, job->model.name, "the report %s is not written: %s", str_shown(shown, cmd->report, strlen(cmd->report)),
             err.text);
     report_file_close(&report);
 }

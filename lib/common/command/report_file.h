@@ -8,11 +8,9 @@
 /* Writes a whole report, the text of a page in memory, unless `ok` is false; clears the page. Returns false after a failure. */
 bool report_file_send(struct sink *sink, struct page *page, bool ok, struct err *err);
 
-/* Set cmd, p, choice and adapters, which are borrowed, and zero the rest. Without --report the functions do nothing. */
+/* Set job and adapters, which are borrowed, and zero the rest. Without --report the functions do nothing. */
 struct report_file {
-    const struct command *cmd;
-    const struct pipeline *p;
-    const struct choice *choice;
+    struct job *job;
     const struct shift_report *adapters;        /* or NULL */
     struct sink *sink;          /* owned */
     bool written;               /* completely written under a temporary name */
@@ -28,7 +26,7 @@ bool report_file_open(struct report_file *report, struct err *err);
 bool report_file_commit(struct report_file *report, struct err *err);
 
 /* Writes the report of a job of --exact that refused a weight: the names that were tried until then. Prints a warning if that fails. */
-void report_file_refuse(const struct command *cmd, const struct pipeline *p);
+void report_file_refuse(struct job *job);
 
 void report_file_close(struct report_file *report);
 

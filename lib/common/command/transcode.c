@@ -87,21 +87,18 @@ transcode_settle(struct command *cmd, struct err *err)
 /* --- the job */
 
 bool
-transcode_run(struct command *cmd, const struct pipeline *p, struct choice *choice, struct err *err)
+transcode_run(struct job *job, struct err *err)
 {
-    struct exact_job *job = &cmd->exact;
-    cmd->reduction.keeps = cmd->writer->keeps;
-    cmd->reduction.names = &cmd->naming;
-    job->reduction = &cmd->reduction;
-    job->held = command_held(cmd);
-    job->unquantized = cmd->scheme || cmd->needs_scheme;
-    job->whole = cmd->needs_scheme;
-    job->describes = cmd->report != NULL;
-    bool ok = exact_job_run(job, p, choice, err);
-    cmd->reduction.names = NULL;
-    if (job->witness.len != 0 && !job->witness.failed)
-        cmd->cli.members = job->witness.p;
-    return ok;
+    const struct command *cmd = job->cmd;
+    struct exact_job *exact = &job->exact;
+    job->reduction.keeps = cmd->writer->keeps;
+    job->reduction.names = &cmd->naming;
+    exact->reduction = &job->reduction;
+    exact->held = command_held(cmd);
+    exact->unquantized = cmd->scheme || cmd->needs_scheme;
+    exact->whole = cmd->needs_scheme;
+    exact->describes = cmd->report != NULL;
+    return exact_job_run(exact, &job->p, &job->choice, err);
 }
 
 /* --- messages */
@@ -120,13 +117,13 @@ is_turned(const struct exact_row *r)
 
 /* Returns the first of n weights that became a scheme and are so, or NULL. Writes its name. */
 static const struct exact_row *
-find_first(size_t *n, char shown[STR_SHOWN], const struct command *cmd, bool (*is)(const struct exact_row *r))
+find_first(size_t *n, char shown[STR_SHOWN], const struct exact_job *exact, bool (*is)(const struct exact_row *r))
 {
     const struct exact_row *first = NULL;
     *n = 0;
-    for (size_t i = cmd->exact.nrows; i-- > 0;)
-        if (cmd->exact.rows[i].to && is(&cmd->exact.rows[i])) {
-            first = &cmd->exact.rows[i];
+    for (size_t i = exact->nrows; i-- > 0;)
+        if (exact->rows[i].to && is(&exact->rows[i])) {
+            first = &exact->rows[i];
             ++*n;
         }
     if (first)
@@ -136,26 +133,28 @@ find_first(size_t *n, char shown[STR_SHOWN], const struct command *cmd, bool (*i
 
 /* Warns of weights whose scale of activations has no place in the scheme, and of those that transformers would read transposed. */
 static void
-warn_of_weights(const struct command *cmd, const char *model)
+warn_of_weights(const struct job *job)
 {
+    const struct cli *cli = &job->cmd->cli;
+    const char *model = job->model.name;
     const struct exact_row *first;
     char shown[STR_SHOWN];
     size_t n;
-    if ((first = find_first(&n, shown, cmd, has_no_input)) != NULL)
-        cli_warn(&cmd->cli, model, ERR_TENSOR "its scale of activations is left out, since %s has none (%zu weight%s)", shown, first->to,
+    if ((first = find_first(&n, shown, &job->exact, has_no_input)) != NULL)
+        cli_warn(cli, model, ERR_TENSOR "its scale of activations is left out, since %s has none (%zu weight%s)", shown, first->to,
             n, str_plural(n));
-    if ((first = find_first(&n, shown, cmd, is_turned)) != NULL)
-        cli_warn(&cmd->cli, model, ERR_TENSOR "its matrices are [out, in], as they were stored, but transformers expects [in, out] under "
+    if ((first = find_first(&n, shown, &job->exact, is_turned)) != NULL)
+        cli_warn(cli, model, ERR_TENSOR "its matrices are [out, in], as they were stored, but transformers expects [in, out] under "
             "this name (%zu weight%s)", shown, n, str_plural(n));
 }
 
 /* Adds what --inexact cost. */
 static void
-add_cost(struct str *s, const struct command *cmd, const struct losses *losses, size_t n)
+add_cost(struct str *s, const struct exact_job *exact, const struct losses *losses, size_t n)
 {
     const struct loss l = losses ? losses_all(losses) : (struct loss){ .n = 0 };
     char text[COMMAND_ERROR_TEXT];
-    str_format(s, ", %zu rounded to %s", n, cmd->exact.name[0]->name);
+    str_format(s, ", %zu rounded to %s", n, exact->name[0]->name);
     if (l.n != 0)
         str_format(s, ": %s", command_error_text(text, &l));
 }
@@ -176,16 +175,16 @@ add_counts(struct str *s, const size_t of[EXACT_STATES], size_t exact)
 }
 
 void
-transcode_tell(const struct command *cmd, const struct pipeline *p)
+transcode_tell(const struct job *job)
 {
-    const struct exact_job *job = &cmd->exact;
+    const struct exact_job *of_job = &job->exact;
     size_t of[EXACT_STATES] = { 0 }, kept = 0, exact = 0;
     struct str s = { 0 };
-    warn_of_weights(cmd, p->model->name);
-    for (size_t i = 0; i < job->nrows; i++) {
-        const enum exact_state state = exact_row_state(&job->rows[i]);
-        const bool left = state == EXACT_KEPT && !job->rows[i].to;          /* no name holds it */
-        kept += left && !job->optional;
+    warn_of_weights(job);
+    for (size_t i = 0; i < of_job->nrows; i++) {
+        const enum exact_state state = exact_row_state(&of_job->rows[i]);
+        const bool left = state == EXACT_KEPT && !of_job->rows[i].to;       /* no name holds it */
+        kept += left && !of_job->optional;
         of[state] += !left;
         exact += !left && state != EXACT_INEXACT;
     }
@@ -196,20 +195,21 @@ transcode_tell(const struct command *cmd, const struct pipeline *p)
         str_format(&s, ", %zu kept%s", kept, exact + of[EXACT_INEXACT] != 0 ? ""
             : ": no name of --scheme holds one; amn-inspect --grid finds schemes that do");
     if (of[EXACT_INEXACT] != 0)
-        add_cost(&s, cmd, p->losses, of[EXACT_INEXACT]);
+        add_cost(&s, of_job, job->p.losses, of[EXACT_INEXACT]);
     if (!s.failed)
-        cli_say(&cmd->cli, p->model->name, "%s", s.p);
+        cli_say(&job->cmd->cli, job->model.name, "%s", s.p);
     str_clear(&s);
 }
 
 void
-transcode_explain(const struct command *cmd, const char *model)
+transcode_explain(const struct job *job)
 {
+    const struct exact_job *exact = &job->exact;
     char shown[STR_SHOWN];
-    for (size_t i = 0; i < cmd->exact.nrows; i++) {
-        const struct exact_row *r = &cmd->exact.rows[i];
+    for (size_t i = 0; i < exact->nrows; i++) {
+        const struct exact_row *r = &exact->rows[i];
         for (size_t k = 0; k < r->ntried; k++)
-            cli_say(&cmd->cli, model, ERR_TENSOR "not held by %s: %s, block [%" PRIu64 ",%" PRIu64 "]",
+            cli_say(&job->cmd->cli, job->model.name, ERR_TENSOR "not held by %s: %s, block [%" PRIu64 ",%" PRIu64 "]",
                 str_shown(shown, r->name, r->name_len), r->tried[k].scheme, exact_cause_word(r->tried[k].cause),
                 r->tried[k].block / r->cols, r->tried[k].block % r->cols);
     }
@@ -229,18 +229,19 @@ print_glob(FILE *out, const char *name, size_t n)
 }
 
 bool
-transcode_print(FILE *out, const struct command *cmd, struct err *err)
+transcode_print(FILE *out, const struct job *job, struct err *err)
 {
-    const struct reduction *how = &cmd->reduction;
-    fprintf(out, "--exact=%s --to %s --scheme %s", exact_level_word(cmd->exact.level), cmd->writer == &writer_gguf ? "gguf"
-        : "safetensors", cmd->exact.name[0]->name);
+    const struct exact_job *exact = &job->exact;
+    const struct reduction *how = &job->reduction;
+    fprintf(out, "--exact=%s --to %s --scheme %s", exact_level_word(exact->level), job->cmd->writer == &writer_gguf ? "gguf"
+        : "safetensors", exact->name[0]->name);
     if (how->how.group_size != 0)
         fprintf(out, " --group-size %" PRIu64, how->how.group_size);
     fputs(how->how.symmetric ? " --symmetric" : "", out);
     fputs(how->how.asymmetric ? " --asymmetric" : "", out);
     fputs(how->apart ? " --no-fuse\n" : "\n", out);
-    for (size_t i = 0; i < cmd->exact.nrows; i++) {
-        const struct exact_row *r = &cmd->exact.rows[i];
+    for (size_t i = 0; i < exact->nrows; i++) {
+        const struct exact_row *r = &exact->rows[i];
         if (!r->to)
             continue;
         if (r->inexact) {

@@ -4,21 +4,21 @@
 
 #include <stdio.h>
 
-#include "command/command.h"
+#include "command/command_priv.h"
 
 /* Finds the schemes of --scheme NAME,NAME..., or the schemes of GGUF, and checks or sets the output format. ERR_USAGE. */
 bool transcode_settle(struct command *cmd, struct err *err);
 
-/* Runs the job; cmd->cli.members then has the witness of a weight that was refused. */
-bool transcode_run(struct command *cmd, const struct pipeline *p, struct choice *choice, struct err *err);
+/* Runs job->exact, which then has the witness of a weight that was refused. */
+bool transcode_run(struct job *job, struct err *err);
 
 /* Says how many weights were moved, encoded and kept. */
-void transcode_tell(const struct command *cmd, const struct pipeline *p);
+void transcode_tell(const struct job *job);
 
 /* Says which names do not hold a weight, and why. */
-void transcode_explain(const struct command *cmd, const char *model);
+void transcode_explain(const struct job *job);
 
 /* Prints the choice as options, which repeat the job. */
-bool transcode_print(FILE *out, const struct command *cmd, struct err *err);
+bool transcode_print(FILE *out, const struct job *job, struct err *err);
 
 #endif

@@ -33,19 +33,21 @@ see(struct write_seen *seen, const struct command *cmd, const struct pipeline *p
 
 /* Removes what killed jobs left of this output, and opens its file. */
 static bool
-open_output(const struct command *cmd, struct pipeline *p, struct err *err)
+open_output(struct job *job, struct err *err)
 {
-    if (!outputs_add(cmd->outputs, cmd->output.path, err))
+    const struct sink_options *output = &job->cmd->output;
+    if (!outputs_add(&job->outputs, output->path, err))
         return false;
-    outputs_sweep(cmd->outputs);
-    return outputs_open(cmd->outputs, &p->sink, &cmd->output, err);
+    outputs_sweep(&job->outputs);
+    return outputs_open(&job->outputs, &job->p.sink, output, err);
 }
 
 /* Writes the output or the wanted part of it; --test makes it and discards it. */
 static bool
-write_output(const struct command *cmd, struct pipeline *p, const struct choice *choice, const struct roles *roles,
-    struct err *err)
+write_output(struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
+    struct pipeline *p = &job->p;
     bool test = cmd->instead == COMMAND_TEST;
     char shown[STR_SHOWN];
     struct write_seen seen;
@@ -53,12 +55,12 @@ write_output(const struct command *cmd, struct pipeline *p, const struct choice 
     p->hooks = seen.hooks;
     p->nhooks = seen.nhooks;
     meter_phase(p->model->meter, "opening the output", 0);
-    ok = ok && (test ? sink_nowhere(&p->sink, err) : open_output(cmd, p, err)) && pipeline_run(p, err);
+    ok = ok && (test ? sink_nowhere(&p->sink, err) : open_output(job, err)) && pipeline_run(p, err);
     meter_phase(p->model->meter, "completing the output", 0);
     bool complete = ok && sink_was_complete(p->sink);
     if (ok)
-        outputs_made(cmd->outputs);
-    ok = ok && outputs_commit(cmd->outputs, p->sink, err);
+        outputs_made(&job->outputs);
+    ok = ok && outputs_commit(&job->outputs, p->sink, err);
     sink_close(p->sink);
     if (ok) {
         if (test)
@@ -66,10 +68,10 @@ write_output(const struct command *cmd, struct pipeline *p, const struct choice 
         if (complete)
             cli_say(&cmd->cli, NULL, "%s is already complete", str_shown(shown, cmd->output.path, strlen(cmd->output.path)));
         command_warn_of_range(cmd, p);
-        command_note_scales(&cmd->cli, p, roles);
+        command_note_scales(&cmd->cli, p, job->roles);
         command_note_end(cmd, p, &seen.sum);
         if (!complete && !test)
-            command_tell_end(cmd, p, choice, p->to - p->from, cmd->output.path);
+            command_tell_end(job, p->to - p->from, cmd->output.path);
     }
     scan_clear(&seen.scan);
     return ok;
@@ -77,71 +79,74 @@ write_output(const struct command *cmd, struct pipeline *p, const struct choice 
 
 /* Writes one file or standard output, or prints what was asked for instead. */
 static bool
-write_file(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles,
-    const struct writer_options *layout, struct err *err)
+write_file(struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
+    struct pipeline *p = &job->p;
     bool prints = cmd->instead != COMMAND_OUTPUT && cmd->instead != COMMAND_TEST;
     struct pieces *pieces = pieces_new(err);
     p->pieces = pieces;
-    bool ok = pieces && cmd->writer->lay_out(pieces, choice, layout, err)
+    bool ok = pieces && cmd->writer->lay_out(pieces, &job->choice, &job->layout, err)
         && byte_range_find(&cmd->cut, pieces_nbytes(pieces), PIPELINE_BLOCK, &p->from, &p->to, err)
-        && (prints ? command_print(cmd, p, choice, err) : write_output(cmd, p, choice, roles, err));
+        && (prints ? command_print(job, err) : write_output(job, err));
     pieces_free(pieces);
     return ok;
 }
 
 /* Writes a directory. */
 static bool
-write_directory(const struct command *cmd, struct pipeline *p, struct choice *choice, struct err *err)
+write_directory(struct job *job, struct err *err)
 {
-    struct model_dir dir = cmd->dir;
-    dir.release = CLI_VERSION;
+    const struct command *cmd = job->cmd;
+    const struct pipeline *p = &job->p;
+    struct model_dir *dir = &job->dir;
+    dir->release = CLI_VERSION;
     char shown[STR_SHOWN], size[STR_SIZE];
     const struct catalog *catalog = p->model->catalog;
     size_t said = catalog_remark_count(catalog);
-    if (!model_dir_write(&dir, p, choice, &cmd->layout, err))
+    if (!model_dir_write(dir, &job->p, &job->choice, &job->layout, err))
         return false;
     cli_remarks(&cmd->cli, p->model->name, catalog, said);
     command_warn_of_range(cmd, p);
-    if (!dir.complete)
-        command_tell_end(cmd, p, choice, dir.nbytes, dir.path);
-    if (dir.complete)
+    if (!dir->complete)
+        command_tell_end(job, dir->nbytes, dir->path);
+    if (dir->complete)
         cli_say(&cmd->cli, NULL, "%s is already complete: %" PRIu64 " bytes (%s) of weights compared",
-            str_shown(shown, dir.path, strlen(dir.path)), dir.nbytes, str_size(size, dir.nbytes));
+            str_shown(shown, dir->path, strlen(dir->path)), dir->nbytes, str_size(size, dir->nbytes));
     else
         cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) of weights written to %s in %.1f s; files already "
-            "complete: %zu", dir.nbytes, str_size(size, dir.nbytes), str_shown(shown, dir.path, strlen(dir.path)),
-            meter_read(p->model->meter).age, dir.kept);
+            "complete: %zu", dir->nbytes, str_size(size, dir->nbytes), str_shown(shown, dir->path, strlen(dir->path)),
+            meter_read(p->model->meter).age, dir->kept);
     return true;
 }
 
 /* Writes the files of a split model. */
 static bool
-write_split(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct writer_options *layout,
-    struct err *err)
+write_split(struct job *job, struct err *err)
 {
-    struct split_files split = cmd->split;
+    const struct command *cmd = job->cmd;
+    const struct pipeline *p = &job->p;
+    struct split_files *split = &job->split;
     char size[STR_SIZE];
-    if (!split_files_write(&split, p, choice, layout, err))
+    if (!split_files_write(split, &job->p, &job->choice, &job->layout, err))
         return false;
     command_warn_of_range(cmd, p);
-    command_tell_end(cmd, p, choice, split.nbytes, cmd->split.path);
-    cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) written to %zu files in %.1f s", split.nbytes,
-        str_size(size, split.nbytes), split.n, meter_read(p->model->meter).age);
+    command_tell_end(job, split->nbytes, split->path);
+    cli_note(&cmd->cli, p->model->name, "%" PRIu64 " bytes (%s) written to %zu files in %.1f s", split->nbytes,
+        str_size(size, split->nbytes), split->n, meter_read(p->model->meter).age);
     return true;
 }
 
 /* Writes one file, several files or a directory, or prints what was asked for instead. */
 static bool
-write_files(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+write_files(struct job *job, struct err *err)
 {
-    struct writer_options layout = cmd->layout;
-    layout.kernels = p->kernels;
-    if (!cmd->dir.path && cmd->split.size == 0)
-        return write_file(cmd, p, choice, roles, &layout, err);
-    if (cmd->instead == COMMAND_DRY_RUN)
-        return command_preview_files(cmd, p, choice, &layout, err);
-    return cmd->dir.path ? write_directory(cmd, p, choice, err) : write_split(cmd, p, choice, &layout, err);
+    job->layout.kernels = job->p.kernels;
+    if (!job->dir.path && job->split.size == 0)
+        return write_file(job, err);
+    if (job->cmd->instead == COMMAND_DRY_RUN)
+        return command_preview_files(job, err);
+    return job->dir.path ? write_directory(job, err) : write_split(job, err);
 }
 
 /* Returns true if a whole output is made, for a report or for the last notes. A resumed directory is made only in part, so it counts
@@ -156,24 +161,26 @@ counts(const struct command *cmd)
 /* Returns true if it is measured how adapters show in the output: an encoder needs the values without the change, too, for which a
  * pipe is not read again without need. */
 static bool
-measures(const struct command *cmd, const struct pipeline *p, const struct choice *choice, size_t ndeltas)
+measures(const struct job *job, size_t ndeltas)
 {
-    bool again = choice->encoded != 0 && !cmd->report && p->model->nsrc == 1 && !source_seekable(p->model->src[0]);
+    const struct command *cmd = job->cmd;
+    bool again = job->choice.encoded != 0 && !cmd->report && job->model.nsrc == 1 && !source_seekable(job->model.src[0]);
     return ndeltas != 0 && counts(cmd) && !cmd->is_exact && !again;
 }
 
 /* Writes the output with its sums. */
 static bool
-write_summed(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles,
-    struct report_file *report, struct err *err)
+write_summed(struct job *job, struct report_file *report, struct err *err)
 {
-    bool ok = report_file_open(report, err) && write_files(cmd, p, choice, roles, err);
+    const struct command *cmd = job->cmd;
+    const struct pipeline *p = &job->p;
+    bool ok = report_file_open(report, err) && write_files(job, err);
     if (ok && cmd->is_exact && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
-        transcode_tell(cmd, p);
+        transcode_tell(job);
     if (ok && p->losses && !cmd->is_exact && losses_check(p->losses, &report->err))
-        command_tell_error(cmd, p, choice);
-    if (ok && cmd->merged && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
-        command_tell_shift(cmd, p, choice);
+        command_tell_error(job);
+    if (ok && job->adapters && !cmd->cli.quiet && (!p->shifts || shifts_check(p->shifts, &report->err)))
+        command_tell_shift(job);
     ok = ok && report_file_commit(report, err);
     report_file_close(report);
     return ok;
@@ -181,16 +188,19 @@ write_summed(const struct command *cmd, struct pipeline *p, struct choice *choic
 
 /* Writes the output and collects, for a report or the last notes, quantization errors and how adapters show. */
 static bool
-write_counted(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+write_counted(struct job *job, struct err *err)
 {
+    const struct command *cmd = job->cmd;
+    struct pipeline *p = &job->p;
     struct shift_report shift = { .n = 0 };
-    shift.delta = adapters_deltas(cmd->merged, &shift.n);
-    bool losses = choice->encoded != 0 && (!cmd->is_exact || cmd->exact.ninexact != 0) && counts(cmd), shifts = measures(cmd, p, choice, shift.n);
-    struct report_file report = { .cmd = cmd, .p = p, .choice = choice, .adapters = shifts ? &shift : NULL };
-    p->losses = losses ? losses_new(choice->encoded, err) : NULL;
+    shift.delta = adapters_deltas(job->adapters, &shift.n);
+    bool losses = job->choice.encoded != 0 && (!cmd->is_exact || job->exact.ninexact != 0) && counts(cmd);
+    bool shifts = measures(job, shift.n);
+    struct report_file report = { .job = job, .adapters = shifts ? &shift : NULL };
+    p->losses = losses ? losses_new(job->choice.encoded, err) : NULL;
     p->shifts = shifts ? shifts_new(shift.n, cmd->report && losses, err) : NULL;
     shift.shifts = p->shifts;
-    bool ok = (p->losses || !losses) && (p->shifts || !shifts) && write_summed(cmd, p, choice, roles, &report, err);
+    bool ok = (p->losses || !losses) && (p->shifts || !shifts) && write_summed(job, &report, err);
     losses_free(p->losses);
     shifts_free(p->shifts);
     p->losses = NULL;
@@ -199,11 +209,10 @@ write_counted(const struct command *cmd, struct pipeline *p, struct choice *choi
 }
 
 bool
-command_write(const struct command *cmd, struct pipeline *p, struct choice *choice, const struct roles *roles, struct err *err)
+command_write(struct job *job, struct err *err)
 {
-    struct manifest_file manifest = { .cmd = cmd, .p = p, .choice = choice };
-    bool ok = manifest_file_open(&manifest, err) && write_counted(cmd, p, choice, roles, err)
-        && manifest_file_commit(&manifest, err);
+    struct manifest_file manifest = { .job = job };
+    bool ok = manifest_file_open(&manifest, err) && write_counted(job, err) && manifest_file_commit(&manifest, err);
     manifest_file_close(&manifest);
     return ok;
 }
