@@ -42,7 +42,8 @@ real_value(const struct solve_block *b, size_t i)
 {
     const struct exact_source *s = &b->source;
     double v = (double)b->unit[i] * (double)b->scale[i];
-    v = !s->two ? v : s->divides ? v / (double)s->stated : v * (double)s->stated / (s->over != 0 ? s->over : 1);
+    if (s->two)
+        v = s->divides ? v / (double)s->stated : v * (double)s->stated / (s->over != 0 ? s->over : 1);
     return v + (b->term ? (double)b->term[i] : 0);
 }
 

@@ -23,7 +23,9 @@ uint8_t
 solve_fp8_code(const struct solve_fp8 *how, float x)
 {
     float most = (float)solve_fp8_float(how)->most;
-    x = isnan(x) ? 0 : x > most ? most : x < -most ? -most : x;
+    if (isnan(x))
+        x = 0;
+    x = x > most ? most : x < -most ? -most : x;
     return how->codes == DTYPE_F8_E4M3 ? e4m3_of_float(x) : e5m2_of_float(x);
 }
 
@@ -98,7 +100,9 @@ solve_fp8_gather(const struct solve_fp8 *how, const struct encode_run *run, floa
     if (!uniform || power || large || flags & HINT_FAILS || b->source.codes == EXACT_E2M1) {
         struct solve_scan s = { .range = SOLVE_RANGE };
         solve_scan(&s, b, solve_fp8_float(how));
-        flags |= (s.infinite ? INFINITE : 0) | (s.bits ? BITS : 0) | (s.range.any ? ANY : 0);
+        flags |= s.infinite ? INFINITE : 0;
+        flags |= s.bits ? BITS : 0;
+        flags |= s.range.any ? ANY : 0;
         f[LO] = fmaxf(f[LO], (float)s.range.lo);
         f[HI] = fminf(f[HI], (float)s.range.hi);
     } else {
@@ -135,7 +139,10 @@ solve_fp8_choose(const struct encoding *e, const struct solve_fp8 *how, float *f
     if (*cause != EXACT_HOLDS)
         return false;
     *way = hinted ? EXACT_HINT : EXACT_SEARCH;
-    t = hinted ? halves ? (int)f[MOST_HINT] - 6 : hint : flags & ANY ? (int)f[LO] : -127;
+    if (hinted)
+        t = halves ? (int)f[MOST_HINT] - 6 : hint;
+    else
+        t = flags & ANY ? (int)f[LO] : -127;
     t = t < -127 ? -127 : t > 127 ? 127 : t;
     if (flags & ANY)
         t = (float)t < f[LO] ? (int)f[LO] : (float)t > f[HI] ? (int)f[HI] : t;

@@ -32,9 +32,13 @@ point_at(const struct solve_fp8 *how, const struct solve_block *b, enum exact_ca
         double v = solve_value(b, i);
         uint64_t m;
         int k = v != 0 && isfinite(v) ? solve_odd(fabs(v), &m) : 0;
-        bool is = cause == EXACT_NONFINITE ? !isfinite(b->x[i]) || (b->scale && isinf(b->scale[i])) : v == 0 || !isfinite(v) ? false
-            : cause == EXACT_PRECISION ? m >> form->bits != 0 : cause == EXACT_SPAN ? (float)k < lo + (float)form->least
-            : true;
+        bool is = v != 0 && isfinite(v);
+        if (cause == EXACT_NONFINITE)
+            is = !isfinite(b->x[i]) || (b->scale && isinf(b->scale[i]));
+        else if (cause == EXACT_PRECISION)
+            is = is && m >> form->bits != 0;
+        else if (cause == EXACT_SPAN)
+            is = is && (float)k < lo + (float)form->least;
         if (!is)
             continue;
         double unit = ldexp(1, (int)lo);

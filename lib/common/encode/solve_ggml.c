@@ -396,12 +396,14 @@ find_moved(struct moved *m, const struct encoding *e, const struct encode_run *r
     const enum dtype type = e->encoder->type;
     const bool minimum = has_minimum(type), own = minimum && move_is_e2m1(e);
     const int half = type == DTYPE_Q8_0 ? 128 : type == DTYPE_Q4_0 ? 8 : 16;
+    const int centre = type == DTYPE_Q8_0 ? 0 : half;
     float last = NAN;
     for (size_t i = 0; i < n; i++) {
         const float scale = all->scale[first + i], zero = all->zero[first + i];
         struct move_steps *s = &m->steps[i];
-        if (own ? !move_find_steps(s, all->found[first + i], 5) : zero != last
-            && !move_integers(s, e, zero, minimum ? (int)zero : type == DTYPE_Q8_0 ? 0 : half, -half, half - 1))
+        if (own && !move_find_steps(s, all->found[first + i], 5))
+            return false;
+        if (!own && zero != last && !move_integers(s, e, zero, minimum ? (int)zero : centre, -half, half - 1))
             return false;
         if (!own && zero == last)
             *s = s[-1];

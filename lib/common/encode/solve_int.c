@@ -199,7 +199,9 @@ search_short(const struct solve_block *b, const struct solve_int *how, const str
         return false;
     for (int minus = 0; minus < 2; minus++) {
         unsigned up = minus ? down : half - 1, under = minus ? half - 1 : down;
-        unsigned codes = x->high == most && x->low == -most ? (up < under ? up : under) : x->high == most ? up : under;
+        unsigned codes = x->high == most ? up : under;
+        if (x->high == most && x->low == -most)
+            codes = up < under ? up : under;
         for (unsigned c = codes; c > 0; c--) {
             /* the code of the smallest magnitude; both were rounded by at most 2^-8 */
             float share = (float)c * (x->least / most), of_least = (float)solve_nearest((double)share);

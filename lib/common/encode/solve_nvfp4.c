@@ -361,8 +361,11 @@ stored(enum solve_nvfp4_reader reader, float second)
     if (reader != SOLVE_NVFP4_OVER)
         return reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : second;
     float g = second * SOLVE_NVFP4_UNIT, above = nextafterf(g, INFINITY), below = nextafterf(g, 0);
-    return g / SOLVE_NVFP4_UNIT == second ? g : above / SOLVE_NVFP4_UNIT == second ? above
-        : below / SOLVE_NVFP4_UNIT == second ? below : g;
+    if (g / SOLVE_NVFP4_UNIT == second)
+        return g;
+    if (above / SOLVE_NVFP4_UNIT == second)
+        return above;
+    return below / SOLVE_NVFP4_UNIT == second ? below : g;
 }
 
 /* The surveys of a copy prove that it holds, if products are normal numbers. */

@@ -31,8 +31,16 @@ static double
 product(double code, enum dtype type, uint32_t pattern, enum exact_level level)
 {
     double v = code * (double)solve_of_pattern(type, pattern);
-    return level == EXACT_REAL ? v : level == EXACT_BF16 ? (double)rounded(DTYPE_BF16, (float)v)
-        : level == EXACT_F16 ? (double)rounded(DTYPE_F16, (float)v) : (double)(float)v;     /* a block has no infinity */
+    switch (level) {
+    case EXACT_REAL:
+        return v;
+    case EXACT_BF16:
+        return (double)rounded(DTYPE_BF16, (float)v);
+    case EXACT_F16:
+        return (double)rounded(DTYPE_F16, (float)v);
+    default:
+        return (double)(float)v;        /* a block has no infinity */
+    }
 }
 
 /* Returns a pattern near the first one whose product is at least v, or above it; 0 if none is known. */
@@ -82,7 +90,9 @@ static size_t
 codes_for(const struct solve_codes *codes, uint8_t sign, const double **list)
 {
     *list = sign & 1 ? codes->up : codes->down;
-    return sign == 3 ? (codes->nup < codes->ndown ? codes->nup : codes->ndown) : sign & 1 ? codes->nup : codes->ndown;
+    if (sign == 3)
+        return codes->nup < codes->ndown ? codes->nup : codes->ndown;
+    return sign & 1 ? codes->nup : codes->ndown;
 }
 
 /* Joins run n, of smaller numbers, with the one before it if they touch: several codes may denote a value that was rounded. */
