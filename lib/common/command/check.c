@@ -91,7 +91,7 @@ add_shape(struct str *out, const struct shape *shape)
         str_format(out, "%s%" PRIu64, i == 0 ? "" : ",", shape_dim(shape, i));
 }
 
-/* Compares the shape and the digest of a tensor with those of its entry, of decoded or of stored values. */
+/* Compares the shape and the digest of a tensor, of decoded or of stored values, with its entry. */
 static enum check_result
 compare_entry(const struct manifest_entry *e, bool values, const char *shape, const uint8_t *digest)
 {
