@@ -43,8 +43,8 @@ struct encode_options {
     uint64_t asymmetric, symmetric; /* neither: the scheme's default */
     uint64_t group_size;            /* elements that share a scale; 0: the scheme's default */
     uint64_t convrot;               /* ComfyUI: rotate by Hadamard matrices */
-    uint64_t scale_type;            /* exact encodings: 1 + the type of the scales, which is a choice of the source; 0: that of the
-                                     * weight */
+    uint64_t scale_type;            /* exact encodings: 1 + the type of the scales, which is a choice of the source; 0: the weight's
+                                     * type */
     uint64_t short_name;            /* exact encodings: the scales are called P.scale */
     uint64_t exact;                 /* 1 + the level of an exact encoding, or 0 */
 };
@@ -79,11 +79,11 @@ struct encoding {
 struct encode_hints {
     const float *base;
     const float *scale, *term, *zero, *unit, *code;     /* kernel/hints.h */
-    const float *pack;              /* for move(); the others are NULL then */
+    const float *pack;              /* for move(); the lists above are NULL then */
     struct exact_fail *fail;
     enum exact_way *way;            /* or NULL */
-    /* Reads the scales alone of elements that would go to x, each for the first of 16 neighbours that share it; false if the source has
-     * none. `of` is that of the run. */
+    /* Reads the scales alone of elements that would go to x, each for the first of 16 neighbours that share it; false if the
+     * source has none. `of` is run->of. */
     bool (*scales)(void *of, uint64_t first, size_t count, const float *x, struct err *err);
 };
 
@@ -166,7 +166,7 @@ struct encoder {
     bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
         uint8_t *y, struct err *err);
 
-    /* Like encode(), without changing a value: for encodings with `exact` set, whose survey() and settle() then do likewise.
+    /* Exact form of encode(): the encoded bytes decode to the input. If `exact` is set, survey() and settle() are exact, too.
      * Returns false without an error, and fills run->hints.fail, if that is impossible. Calls run->compare with the values that
      * the encoded bytes decode to; if that is NULL, it need not set the bytes of codes. NULL: no target of exact transcoding. */
     bool (*solve)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
@@ -174,9 +174,9 @@ struct encoder {
     /* Completes an exact encoding after its survey, before the output is laid out: may fail like solve(), and drop parts. Returns
      * false without a cause to have the regions surveyed once more. NULL: nothing to do. */
     bool (*resolve)(struct encoding *e, float *facts, struct exact_fail *fail);
-    /* Like solve() for grains of a part with `elems`, but from the codes that the source had (run->hints.pack), without their values:
-     * returns false, without a cause, if some block needs solve(). Compares the codes that it writes with those of the source.
-     * y NULL: only says whether it could. NULL: never. */
+    /* Like solve() for grains of a part with `elems`, but from the codes that the source had (run->hints.pack), without their
+     * values: returns false, without a cause, if some block needs solve(). Compares the codes that it writes with the source's
+     * codes. y NULL: only says whether it could. NULL: never. */
     bool (*move)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y);
     bool surveyed;                  /* if the survey of an exact encoding succeeds, solve() does */
     bool seconds;                   /* stacked matrices may have second scales of their own (struct exact_source) */
@@ -208,7 +208,7 @@ const struct encoder *encode_at(size_t i);
 /* Returns name i of those that other tools have for these schemes, or NULL after the last one. */
 const char *encode_alias(size_t i);
 
-/* Returns encoder i of those that are targets of exact transcoding only, those of unquantized types last; or NULL after the last one. */
+/* Returns encoder i that is a target of exact transcoding only, with unquantized types last; or NULL after the last one. */
 const struct encoder *encode_exact_at(size_t i);
 
 /* Returns the encoder of the lowest offer above `after` that such a file can hold, or NULL. */

@@ -20,7 +20,7 @@
 struct solve_block {
     const float *x;
     size_t n;
-    uint64_t at;                        /* element of the weight; that of the row if `column` is set */
+    uint64_t at;                        /* element of the weight, or of the row if `column` is set */
     const uint32_t *column;             /* of each value, if they are not neighbours; else NULL */
     const float *scale, *term, *zero, *unit, *code;
     const struct kernels *kernels;
@@ -189,15 +189,16 @@ float solve_of_pattern(enum dtype type, uint32_t pattern);
 /* Returns the pattern within [lo, hi] whose significand ends with the most zero bits, the smallest of them. */
 uint32_t solve_simplest(uint32_t lo, uint32_t hi, enum dtype type);
 
-/* Scales to try: of each run of those that all values allow the simplest, and the largest, with which codes are closest. */
+/* Scales to try: from each run of scales that all values allow, the simplest one, and the largest, with which codes are closest.
+ * */
 enum { SOLVE_SCALES = 32 };
 struct solve_scales {
     double d[SOLVE_SCALES];
     size_t n;
 };
 
-/* Likewise, with one of the *most smallest codes for the largest magnitude; sets *most to the index of that code, so that another
- * call continues the search. */
+/* Continues a search: tries only the first *most codes for the largest magnitude, and sets *most to the index of the code that it
+ * took, for the next call. */
 bool solve_run_below(struct solve_scales *scales, size_t *most, const struct solve_codes *codes, const double *set, const uint8_t *sign, size_t n,
     enum dtype type, enum exact_level level);
 
@@ -209,7 +210,7 @@ struct solve_set {
     size_t n;
 };
 
-/* Collects those of a block, at most `most`; fails with EXACT_SPAN if there are more. */
+/* Collects the magnitudes of a block, at most `most`; fails with EXACT_SPAN if there are more. */
 bool solve_collect(struct solve_set *set, const struct solve_block *b, size_t most);
 
 /* Adds one; returns false if there would be more than `most`. */

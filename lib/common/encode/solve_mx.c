@@ -35,7 +35,7 @@ solve_mx_e2m1(uint8_t *q, const struct solve_block *b, double scale)
     }
 }
 
-/* Returns true if the values of a run are those of a dense weight, at a level at which equal values are the same. */
+/* Returns true if the run has values of a dense weight, at a level at which equal values are the same. */
 static bool
 is_dense(const struct encoding *e)
 {
