@@ -155,9 +155,7 @@ set_files(struct back_model *back, struct err *err)
     static const char *const rows[][2] = { { "labels", "classifier.output_labels" }, { "pooling", "pooling_type" } };
     back->file = json_object();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char key[256];
-        snprintf(key, sizeof key, "%s.%s", back->family->arch, rows[i][1]);
-        json_t *value = json_object_get(back->keys, key);
+        json_t *value = family_key_value(back->keys, back->family, rows[i][1]);
         if (value && !back_set(back->file, rows[i][0], json_incref(value), err))
             return false;
     }

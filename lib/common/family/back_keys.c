@@ -108,18 +108,15 @@ back_is_of_tower(const char *name)
     return is;
 }
 
-/* Sets "ARCH.name" to a value unless it is there. Consumes the reference. */
+/* Sets a key unless it is there. Consumes the reference. */
 static bool
 set_missing(json_t *keys, const struct model_family *family, const char *name, json_t *value, struct err *err)
 {
-    struct str full = { 0 };
-    bool whole = strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0;
-    str_format(&full, "%s%s%s", whole ? "" : family->arch, whole ? "" : ".", name);
-    bool ok = !full.failed && value;
-    if (ok && !json_object_get(keys, full.p))
-        ok = json_object_set_nocheck(keys, full.p, value) == 0;
+    char full[FAMILY_KEY];
+    bool ok = value && family_key_name(full, family, name);
+    if (ok && !json_object_get(keys, full))
+        ok = json_object_set_nocheck(keys, full, value) == 0;
     json_decref(value);
-    str_clear(&full);
     return ok || err_memory(err, strlen(name));
 }
 

@@ -21,16 +21,6 @@ is_member(const char *name, const struct model_family *family)
     return !strchr(name, '.');
 }
 
-/* Returns the value of a key by the name in a `key` row, borrowed, or NULL. */
-static json_t *
-key_value(const json_t *keys, const struct model_family *family, const char *name)
-{
-    char full[512];
-    bool whole = strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0 || *name == '/';
-    int n = snprintf(full, sizeof full, "%s%s%s", whole ? "" : family->arch, whole ? "" : ".", name + (*name == '/'));
-    return n > 0 && (size_t)n < sizeof full ? json_object_get(keys, full) : NULL;
-}
-
 /* Sets *value to a new reference to the value of a key that is one number for the model. A list has one number for each layer;
  * layers without the part have 0. Fails if the remaining numbers differ. */
 static bool
@@ -65,7 +55,7 @@ copy_keys(struct scope *scope, struct err *err)
         const char *member = row->name && row->value && !row->each ? expr_member(row->value) : NULL;
         if (!member || json_integer_value(json_object_get(last, row->name)) != (json_int_t)i || !is_member(member, family))
             continue;
-        json_t *stored = key_value(scope->keys, family, row->name), *value = stored ? json_incref(stored) : NULL;
+        json_t *stored = family_key_value(scope->keys, family, row->name), *value = stored ? json_incref(stored) : NULL;
         if (!row->array && json_is_array(stored)) {
             json_decref(value);
             value = NULL;

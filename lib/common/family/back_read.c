@@ -6,30 +6,20 @@
 #include "family/back_keys.h"
 #include "family/back_rope.h"
 
-enum { BACK_KEY = 512 };         /* bytes of the longest name */
-
-/* Sets the full name of the key of a row. Returns false if it does not fit. */
-static bool
-full_name(char name[BACK_KEY], const struct model_family *family, const char *key)
-{
-    bool whole = strncmp(key, "general.", 8) == 0 || strncmp(key, "tokenizer.", 10) == 0 || *key == '/';
-    int n = snprintf(name, BACK_KEY, "%s%s%s", whole ? "" : family->arch, whole ? "" : ".", key + (*key == '/'));
-    return n > 0 && n < BACK_KEY;
-}
-
 bool
 back_check_keys(struct scope *scope, const json_t *keys, struct model *model, bool allow, struct err *err)
 {
     const struct model_family *family = scope->family;
     for (size_t i = 0; i < family->keys.n; i++) {
         const struct family_key *row = &family->keys.at[i];
-        char name[BACK_KEY];
+        char name[FAMILY_KEY];
         bool decides;
         if (row->optional)
             continue;
         if (!family_key_decides(&decides, family, i, scope, err))
             return false;
-        if (!decides || !full_name(name, family, row->name) || json_object_get(keys, name) || catalog_meta_find(model->catalog, name))
+        if (!decides || !family_key_name(name, family, row->name) || json_object_get(keys, name)
+                || catalog_meta_find(model->catalog, name))
             continue;
         if (!allow)
             return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: missing, but required by family %s (%s); --allow-missing "
@@ -90,7 +80,7 @@ add_unread(struct str *out, size_t *n, struct scope *scope, const struct meta *m
 {
     const char *arch = scope->family->arch;
     size_t skip = strlen(arch) + 1;
-    char key[BACK_KEY], shown[STR_SHOWN];
+    char key[FAMILY_KEY], shown[STR_SHOWN];
     bool ignored;
     if (m->key_len <= skip || m->key_len - skip >= sizeof key || memcmp(m->key, arch, skip - 1) != 0 || m->key[skip - 1] != '.')
         return true;

@@ -9,20 +9,11 @@
 
 static const char factors_name[] = "rope_freqs.weight";
 
-/* Returns the value of a key of the architecture, borrowed, or NULL. */
-static json_t *
-key_of(const json_t *keys, const struct model_family *family, const char *name)
-{
-    char key[256];
-    snprintf(key, sizeof key, "%s.%s", family->arch, name);
-    return json_object_get(keys, key);
-}
-
 /* Copies the value of a key to a member, if there is one. */
 static bool
 copy(json_t *rope, const char *member, const json_t *keys, const struct model_family *family, const char *name, struct err *err)
 {
-    json_t *value = key_of(keys, family, name);
+    json_t *value = family_key_value(keys, family, name);
     return !value || json_is_null(value) || back_set(rope, member, json_incref(value), err);
 }
 
@@ -49,7 +40,7 @@ back_rope_reads(const char *key)
 static bool
 copy_all(json_t *rope, const json_t *keys, const struct model_family *family, struct err *err)
 {
-    const json_t *sections = key_of(keys, family, "rope.dimension_sections");
+    const json_t *sections = family_key_value(keys, family, "rope.dimension_sections");
     json_t *three = json_is_array(sections) ? json_array() : NULL;
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         if (!copy(rope, copied[i][0], keys, family, copied[i][1], err))
@@ -123,7 +114,7 @@ rotates(const struct model_family *family, const struct model *model)
 static bool
 fill(json_t *rope, const json_t *keys, const struct model_family *family, struct model *model, struct err *err)
 {
-    const json_t *type = key_of(keys, family, "rope.scaling.type");
+    const json_t *type = family_key_value(keys, family, "rope.scaling.type");
     const char *word = json_string_value(type);
     if (!copy_all(rope, keys, family, err) || !back_set(rope, "rope_type", json_string(word && strcmp(word, "none") != 0 ? word
             : "default"), err))
@@ -136,7 +127,7 @@ fill(json_t *rope, const json_t *keys, const struct model_family *family, struct
 bool
 back_rope(json_t *config, const json_t *keys, const struct model_family *family, struct model *model, struct err *err)
 {
-    json_t *rope = json_object(), *local = key_of(keys, family, "rope.freq_base_swa");
+    json_t *rope = json_object(), *local = family_key_value(keys, family, "rope.freq_base_swa");
     if (!rope || !fill(rope, keys, family, model, err)) {
         json_decref(rope);
         return rope || err_memory(err, 1);

@@ -24,19 +24,6 @@ find_value(const char **name, uint32_t *rank, const struct expr *e)
     return *name && *rank <= VALUE_RANK;
 }
 
-/* Sets *value to that of a key of the GGUF file; borrowed; NULL if it has none. */
-static bool
-find_key(const json_t **value, const struct back_work *w, const char *name, struct err *err)
-{
-    struct str full = { 0 };
-    bool plain = *name == '/' || strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0;
-    str_format(&full, "%s%s%s", plain ? "" : w->family->arch, plain ? "" : ".", name + (*name == '/'));
-    bool ok = !full.failed || err_memory(err, full.room);
-    *value = ok ? json_object_get(w->keys, full.p) : NULL;
-    str_clear(&full);
-    return ok;
-}
-
 /* Sets *name to the name of a tensor for layer b, in the memory of the catalog. */
 static bool
 name_value(const char **name, const struct back_work *w, const char *pattern, uint64_t b, struct err *err)
@@ -89,9 +76,8 @@ back_add_values(struct back_work *w, struct err *err)
         const struct family_key *key = &w->family->keys.at[i];
         const char *pattern = NULL;
         uint32_t rank = 1;
-        const json_t *value = NULL;
-        if (key->name && find_value(&pattern, &rank, key->value) && !find_key(&value, w, key->name, err))
-            return false;
+        const json_t *value = key->name && find_value(&pattern, &rank, key->value)
+            ? family_key_value(w->keys, w->family, key->name) : NULL;
         size_t n = key->each ? json_array_size(value) : 1;
         for (size_t b = 0; b < n && b < SCOPE_LAYERS_MAX; b++) {
             const json_t *one = key->each ? json_array_get(value, b) : value;

@@ -25,6 +25,7 @@ enum verb_kind {
 
 struct verb {
     enum verb_kind kind;
+    const char *word;           /* "view"; static */
     struct expr *arg[FAMILY_VERB_ARGS];     /* nargs of them; owned by the family. NULL: '*', the size that remains */
     uint32_t nargs;             /* D, then F..., without P */
     uint32_t perm[FAMILY_VERB_ARGS];        /* ORDER: nargs - 1 of them */
@@ -203,6 +204,17 @@ const char *family_name_at(size_t i);
 
 /* Reads built-in family `name`. */
 bool family_builtin(struct model_family **family, const char *name, struct err *err);
+
+/* Returns the prefix of a key from its name in a family file: the architecture, or NULL for the keys of every architecture
+ * ("general.", "tokenizer.") and for a name that begins with '/', which it skips. */
+const char *family_key_prefix(const struct model_family *family, const char **name);
+
+/* Sets the full name of a key; returns false if it does not fit. */
+enum { FAMILY_KEY = 512 };      /* bytes of the longest, with its NUL */
+bool family_key_name(char full[FAMILY_KEY], const struct model_family *family, const char *name);
+
+/* Returns the value of a key by its name in a family file, borrowed, or NULL. */
+json_t *family_key_value(const json_t *keys, const struct model_family *family, const char *name);
 
 /* Returns true if key row i decides whether its key must exist: the last one of a name whose condition holds. Sets *decides. */
 bool family_key_decides(bool *decides, const struct model_family *family, size_t i, struct scope *scope, struct err *err);

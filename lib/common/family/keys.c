@@ -100,19 +100,6 @@ config_put(struct keys *keys, const char *prefix, const struct family_key *key, 
 
 /* --- rows */
 
-/* Returns the prefix of a key's name: that of the architecture, except for those of every architecture. A name that begins with
- * '/' has none either. */
-static const char *
-prefix_of(const struct family_config *c, struct family_key *key)
-{
-    if (*key->name == '/') {
-        key->name++;
-        return NULL;
-    }
-    bool general = strncmp(key->name, "general.", 8) == 0 || strncmp(key->name, "tokenizer.", 10) == 0;
-    return general ? NULL : c->family->arch;
-}
-
 static bool
 list_value(json_t **value, const struct family_key *key, struct scope *scope, struct err *err)
 {
@@ -138,7 +125,7 @@ put_row(struct keys *keys, struct family_config *c, const struct family_key *row
     struct family_key key = *row;
     json_t *value = NULL;
     bool applies;
-    const char *prefix = prefix_of(c, &key);
+    const char *prefix = family_key_prefix(c->family, &key.name);
     if (!expr_true(&applies, key.when, &c->scope, 0, err))
         return false;
     bool ok = !applies || (key.each ? list_value(&value, &key, &c->scope, err)
@@ -165,19 +152,15 @@ bool
 family_config_check_keys(const struct keys *keys, struct family_config *c, struct err *err)
 {
     for (size_t i = 0; i < c->family->keys.n; i++) {
-        struct family_key row = c->family->keys.at[i];
-        char name[512];
+        const struct family_key *row = &c->family->keys.at[i];
+        char name[FAMILY_KEY];
         bool decides;
-        if (row.optional)
+        if (row->optional)
             continue;
         if (!family_key_decides(&decides, c->family, i, &c->scope, err))
             return false;
-        if (!decides)
-            continue;
-        const char *prefix = prefix_of(c, &row);
-        snprintf(name, sizeof name, "%s%s%s", prefix ? prefix : "", prefix ? "." : "", row.name);
-        if (!keys_find(keys, name))
-            return no_value(c, &row, name, &c->scope, err);
+        if (decides && family_key_name(name, c->family, row->name) && !keys_find(keys, name))
+            return no_value(c, row, name, &c->scope, err);
     }
     return true;
 }

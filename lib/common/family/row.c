@@ -148,6 +148,7 @@ read_verb(struct family_reader *r, struct verb *verb, size_t first, size_t end)
         colon++;
     size_t n = colon - first - 1;
     verb->kind = (enum verb_kind)kind;
+    verb->word = verbs[kind].word;
     if (n < verbs[kind].fewest || n > verbs[kind].most)
         return wrong_arguments(r, &verbs[kind], n);
     if ((colon < end) != (verb->kind == VERB_ORDER))

@@ -48,26 +48,6 @@ give_number(json_t **value, uint64_t n, struct err *err)
     return *value || err_memory(err, 0);
 }
 
-/* --- GGUF keys */
-
-/* Sets *found to the value of a key: "ARCH.name", or "name" if it has no prefix; borrowed; NULL if it is missing. */
-static bool
-key(json_t **found, const struct scope *scope, const char *name, struct err *err)
-{
-    struct str full = { 0 };
-    *found = NULL;
-    if (!scope->keys)
-        return true;
-    str_format(&full, "%s.%s", scope->family->arch, name);
-    bool ok = !full.failed || err_memory(err, full.room);
-    if (ok)
-        *found = json_object_get(scope->keys, full.p);
-    str_clear(&full);
-    if (ok && !*found && (strncmp(name, "general.", 8) == 0 || strncmp(name, "tokenizer.", 10) == 0))
-        *found = json_object_get(scope->keys, name);
-    return ok;
-}
-
 /* --- built-ins */
 
 static bool
@@ -163,18 +143,16 @@ reserved(json_t **value, const char *name, struct scope *scope, uint64_t b, stru
 {
     if (strcmp(name, "main") == 0)
         return scope_value(value, "layers", scope, b, err);
-    json_t *blocks;
-    return key(&blocks, scope, "block_count", err) && give(value, blocks ? blocks : json_object_get(scope->config, "num_hidden_layers"));
+    json_t *blocks = family_key_value(scope->keys, scope->family, "block_count");
+    return give(value, blocks ? blocks : json_object_get(scope->config, "num_hidden_layers"));
 }
 
 bool
 scope_value(json_t **value, const char *name, struct scope *scope, uint64_t b, struct err *err)
 {
     size_t n = strcspn(name, ".");
-    json_t *found = NULL;
+    json_t *found = name[n] == '.' ? family_key_value(scope->keys, scope->family, name) : NULL;
     bool known;
-    if (name[n] == '.' && !key(&found, scope, name, err))
-        return false;
     if (found)
         return give(value, found);
     json_t *object = builtin_object(scope, name, n, &known);
@@ -187,8 +165,7 @@ scope_value(json_t **value, const char *name, struct scope *scope, uint64_t b, s
         return let_value(value, let, name + n, scope, b, err);
     if (strcmp(name, "layers") == 0 || strcmp(name, "main") == 0)
         return reserved(value, name, scope, b, err);
-    if (!key(&found, scope, name, err))
-        return false;
+    found = family_key_value(scope->keys, scope->family, name);
     return (found || (member(&found, scope->config, name, n, err) && walk(&found, name + n, err))) && give(value, found);
 }
 

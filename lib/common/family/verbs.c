@@ -6,17 +6,13 @@
 
 #include "base/num.h"
 
-static const char *const words[] = { [VERB_VIEW] = "view", [VERB_MERGE] = "merge", [VERB_ORDER] = "order", [VERB_SWAP] = "swap",
-    [VERB_PART] = "part", [VERB_CUT] = "cut", [VERB_PAIRS] = "pairs", [VERB_ADD] = "add", [VERB_MUL] = "mul",
-    [VERB_NEGEXP] = "negexp", [VERB_F32] = "f32" };
-
 /* Fails, naming the tensor, its shape, the line and the sizes that do not fit. */
 static bool
 misfit(const struct verbs *v, const struct verb *verb, const char *what, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
     return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: shape %s: %s: %s: %s", str_shown(name, v->tensor->name,
-        v->tensor->name_len), shape_text(shape, &v->tensor->shape), v->row->where, words[verb->kind], what);
+        v->tensor->name_len), shape_text(shape, &v->tensor->shape), v->row->where, verb->word, what);
 }
 
 /* Fails because elements would have to move in a way that sizes and strides do not describe. */
@@ -24,7 +20,7 @@ static bool
 knotted(const struct verbs *v, const struct verb *verb, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s: a dimension that was reordered cannot be divided into these "
-        "sizes", v->row->where, words[verb->kind]);
+        "sizes", v->row->where, verb->word);
 }
 
 /* Fails like misfit(), with the sizes of the verb. */

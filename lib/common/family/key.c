@@ -1,0 +1,28 @@
+/* The names of keys: in a family file without the architecture. */
+#include <stdio.h>
+#include <string.h>
+
+#include "family/family.h"
+
+const char *
+family_key_prefix(const struct model_family *family, const char **name)
+{
+    bool plain = **name == '/';
+    *name += plain;
+    return plain || strncmp(*name, "general.", 8) == 0 || strncmp(*name, "tokenizer.", 10) == 0 ? NULL : family->arch;
+}
+
+bool
+family_key_name(char full[FAMILY_KEY], const struct model_family *family, const char *name)
+{
+    const char *prefix = family_key_prefix(family, &name);
+    int n = snprintf(full, FAMILY_KEY, "%s%s%s", prefix ? prefix : "", prefix ? "." : "", name);
+    return n > 0 && n < FAMILY_KEY;
+}
+
+json_t *
+family_key_value(const json_t *keys, const struct model_family *family, const char *name)
+{
+    char full[FAMILY_KEY];
+    return keys && family_key_name(full, family, name) ? json_object_get(keys, full) : NULL;
+}
