@@ -1,5 +1,5 @@
 /* back: the way back: a Hugging Face model directory from a GGUF file. Chooses the family, recovers config.json from keys and
- * tensors, and makes the tokenizer files. Start here; then back_members.h, back_rope.h and back_rows.h. */
+ * tensors, and makes the tokenizer files. Start here; then back_members.h and back_rows.h. */
 #ifndef FAMILY_BACK_H
 #define FAMILY_BACK_H
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "family/back_keys.h"
-#include "family/back_rope.h"
+#include "family/rope_keys.h"
 
 /* --- `key` rows */
 
@@ -221,7 +221,7 @@ back_members(struct scope *scope, struct model *model, const struct back_tokens 
     static const char output[] = "output.weight";
     const struct model_family *family = scope->family;
     json_t *given = json_object();
-    bool ok = (given || err_memory(err, 1)) && copy_keys(scope, err) && back_rope(scope->config, scope->keys, family, model, err)
+    bool ok = (given || err_memory(err, 1)) && copy_keys(scope, err) && rope_keys_back(scope->config, scope->keys, family, model, err)
         && set_vocab_size(scope->config, model, err);
     for (size_t i = 0; ok && i < family->back.n; i++)
         ok = set_back(scope, &family->back.at[i], given, err);
@@ -231,5 +231,5 @@ back_members(struct scope *scope, struct model *model, const struct back_tokens 
     return ok && set_if_absent(scope->config, "tie_word_embeddings",
             json_boolean(!catalog_find(model->catalog, output, sizeof output - 1)), err)
         && set_token_ids(scope->config, tokens, err)
-        && set_labels(scope->config, json_object_get(scope->file, "labels"), err) && set_class(scope, err) && back_rope_old(scope->config, err);
+        && set_labels(scope->config, json_object_get(scope->file, "labels"), err) && set_class(scope, err) && rope_keys_old(scope->config, err);
 }

@@ -9,7 +9,7 @@
 /* Fills scope->config, an empty object, in this order: members that a `key` row copies, rope_parameters, vocab_size, `back` rows,
  * `const` rows, tie_word_embeddings, special token ids, architectures, model_type. scope->keys is set. Appends the names of
  * members that come from `const` rows to `constants`. Fails with ERR_MALFORMED for an expression that cannot be evaluated, and
- * as back_rope(). */
+ * as rope_keys_back(). */
 bool back_members(struct scope *scope, struct model *model, const struct back_tokens *tokens, struct str *constants,
     struct err *err);
 

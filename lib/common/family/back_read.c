@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "family/back_keys.h"
-#include "family/back_rope.h"
+#include "family/rope_keys.h"
 
 bool
 back_check_keys(struct scope *scope, const json_t *keys, struct model *model, bool allow, struct err *err)
@@ -60,7 +60,7 @@ is_read(const struct model_family *f, const char *key)
     for (size_t i = 0; i < f->hf.n; i++)
         if (is_named(f->hf.at[i].when, key))
             return true;
-    return back_rope_reads(key);
+    return rope_keys_reads(key);
 }
 
 static bool

@@ -4,7 +4,7 @@
 #ifndef FAMILY_CONFIG_H
 #define FAMILY_CONFIG_H
 
-#include "family/make.h"
+#include "family/llama3.h"
 #include "family/scope.h"
 #include "hf/folder.h"
 #include "writer/keys.h"
@@ -56,7 +56,7 @@ bool family_config_check_keys(const struct keys *keys, struct family_config *c, 
 bool family_tokenizer_keys(struct keys *keys, struct family_config *c, bool early, struct err *err);
 
 /* A generated tensor, F32 of shape [n]. */
-enum { FAMILY_MADE_MAX = 1024 };        /* limit on its elements */
+enum { FAMILY_MADE_MAX = 1024 };        /* limit on its elements, and on those of a file */
 struct family_made {
     const char *name;                   /* borrowed from the family */
     size_t n;

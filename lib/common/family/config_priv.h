@@ -31,9 +31,6 @@ bool config_rope(struct family_config *c, struct err *err);
 /* Returns false if the classes of transformers refuse these rope_parameters. */
 bool config_rope_fits(const struct family_config *c);
 
-/* Puts the rope keys. */
-bool config_rope_keys(struct keys *keys, struct family_config *c, struct err *err);
-
 /* Returns the `default` rows of the model's class. */
 const struct model_family *config_default_family(const struct family_config *c);
 

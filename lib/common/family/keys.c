@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "family/config_priv.h"
+#include "family/rope_keys.h"
 #include "hf/generation.h"
 
 /* --- one value */
@@ -175,7 +176,7 @@ family_config_keys(struct keys *keys, struct family_config *c, struct err *err)
         return false;
     for (size_t i = 0; i < family->keys.n; i++) {
         const struct family_key *key = &family->keys.at[i];
-        if (!key->name ? !config_rope_keys(keys, c, err)
+        if (!key->name ? !rope_keys_put(keys, c, err)
                 : strncmp(key->name, "tokenizer.", 10) != 0 && !put_row(keys, c, key, err))
             return false;
     }

@@ -1,11 +1,8 @@
-/* Generated tensors: RoPE frequency factors. Source of llama3: generate_extra_tensors of LlamaModel in llama.cpp's
- * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each operation on them is rounded, and plain numbers
- * are rounded before they meet one. */
+/* Generated tensors: RoPE frequency factors. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/real.h"
 #include "family/config_priv.h"
 
 /* --- llama3 */
@@ -17,21 +14,6 @@ read_number(double *out, const json_t *rope, const char *name, double missing, s
     const json_t *value = json_object_get(rope, name);
     *out = value ? json_number_value(value) : missing;
     return !value || json_is_number(value) || config_wrong(name, "a number", err);
-}
-
-float
-llama3_factor(const struct llama3_rope *r, uint64_t i, uint64_t n)
-{
-    float p = real_pow((float)r->theta, (float)(2 * i) / (float)n);
-    float f = 1.0f / p;
-    float w = (1.0f / f) * (float)(2 * M_PI);
-    if (w < (float)(r->length / r->high))
-        return 1;
-    if (w > (float)(r->length / r->low))
-        return (float)r->factor;
-    float s = ((1.0f / w) * (float)r->length - (float)r->low) / (float)(r->high - r->low);
-    float t = (1.0f - s) / (float)r->factor + s;
-    return 1.0f / t;
 }
 
 static bool

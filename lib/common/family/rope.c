@@ -1,5 +1,5 @@
-/* rope_scaling and rope_parameters in all their spellings, and the keys that llama.cpp reads. Sources:
- * TextModel.__init__ and set_gguf_parameters of llama.cpp's converter; modeling_rope_utils.py of transformers. */
+/* rope_scaling and rope_parameters in all their spellings. Sources: TextModel.__init__ of llama.cpp's converter;
+ * modeling_rope_utils.py of transformers. */
 #include <string.h>
 #include <strings.h>
 
@@ -216,88 +216,4 @@ config_rope_fits(const struct family_config *c)
     bool typed = find_default(config_default_family(c), typed_default);
     json_int_t head = json_integer_value(json_object_get(c->members, "head_dim"));
     return (!said || json_is_object(said)) && (typed || is_valid(full ? full : rope)) && (head <= 4 || head % 2 == 0);
-}
-
-/* --- keys */
-
-/* Sets *type to the rope_type, "" for none. */
-static bool
-rope_type(const char **type, const json_t *rope, struct err *err)
-{
-    static const char *const types[] = { "default", "linear", "yarn", "longrope", "su", "dynamic", "proportional", "llama3",
-        "xdrope" };
-    const json_t *said = json_object_get(rope, "rope_type");
-    char shown[STR_SHOWN];
-    *type = "";
-    if (!said || json_is_null(said))
-        return true;
-    if (!json_is_string(said))
-        return config_wrong("rope_type", "a string", err);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (config_is(said, types[i])) {
-            *type = types[i];
-            return true;
-        }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown rope_type '%s'",
-        str_shown(shown, json_string_value(said), json_string_length(said)));
-}
-
-/* Puts a key from a member, if there is one. */
-static bool
-put(struct keys *keys, const struct family_config *c, const char *key, enum meta_type type, const json_t *rope,
-    const char *name, struct err *err)
-{
-    const json_t *value = config_get(rope, name);
-    const struct family_key row = { .name = key, .type = type };
-    return !value || config_put(keys, c->family->arch, &row, value, name, err);
-}
-
-static bool
-put_yarn(struct keys *keys, const struct family_config *c, const json_t *rope, struct err *err)
-{
-    /* A null attention_factor hides attn_factor, as in the converter. */
-    const char *attention = json_object_get(rope, "attention_factor") ? "attention_factor" : "attn_factor";
-    if (!config_get(rope, original))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is missing", original);
-    return put(keys, c, "rope.scaling.original_context_length", META_U32, rope, original, err)
-        && put(keys, c, "rope.scaling.yarn_ext_factor", META_F32, rope, "extrapolation_factor", err)
-        && put(keys, c, "rope.scaling.yarn_attn_factor", META_F32, rope, attention, err)
-        && put(keys, c, "rope.scaling.yarn_beta_fast", META_F32, rope, "beta_fast", err)
-        && put(keys, c, "rope.scaling.yarn_beta_slow", META_F32, rope, "beta_slow", err);
-}
-
-static bool
-put_sections(struct keys *keys, const struct family_config *c, struct err *err)
-{
-    const json_t *said = config_get(c->rope_all, "mrope_section");
-    const struct family_key row = { .name = "rope.dimension_sections", .type = META_I32, .array = true };
-    if (!said)
-        return true;
-    json_t *four = json_deep_copy(said);
-    while (four && json_is_array(four) && json_array_size(four) < 4)
-        if (json_array_append_new(four, json_integer(0)) != 0)
-            break;
-    bool ok = four ? config_put(keys, c->family->arch, &row, four, "mrope_section", err) : err_memory(err, 0);
-    json_decref(four);
-    return ok;
-}
-
-bool
-config_rope_keys(struct keys *keys, struct family_config *c, struct err *err)
-{
-    const json_t *rope = c->scope.rope;
-    const char *type, *arch = c->family->arch, *name = NULL;
-    if (!rope_type(&type, rope, err))
-        return false;
-    bool factor = config_get(rope, "factor"), yarn = strcmp(type, "yarn") == 0 && factor;
-    bool scales = yarn || (strcmp(type, "linear") == 0 && factor);
-    if (scales)
-        name = type;
-    else if (strcmp(type, "su") == 0 || strcmp(type, "longrope") == 0)
-        name = "longrope";
-    return (!name || keys_put_text(keys, arch, "rope.scaling.type", name, strlen(name), err))
-        && (!scales || put(keys, c, "rope.scaling.factor", META_F32, rope, "factor", err))
-        && (!yarn || put_yarn(keys, c, rope, err)) && put_sections(keys, c, err)
-        && put(keys, c, "rope.freq_base", META_F32, rope, "rope_theta", err)
-        && put(keys, c, "rope.freq_base_swa", META_F32, c->scope.rope_local, "rope_theta", err);
 }

@@ -1,4 +1,5 @@
-#include "family/back_rope.h"
+/* The rope keys of a GGUF file from rope_parameters, and back. Source: set_gguf_parameters of llama.cpp's converter. */
+#include "family/rope_keys.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -6,8 +7,114 @@
 #include "base/bytes.h"
 #include "base/push.h"
 #include "family/back_keys.h"
+#include "family/config_priv.h"
 
 static const char factors_name[] = "rope_freqs.weight";
+static const char original[] = "original_max_position_embeddings";
+
+/* Members that are keys. The first ROPE_LINEAR belong to rope_type linear, the first ROPE_YARN to yarn, the last to all. */
+static const struct {
+    const char *member, *key;
+    enum meta_type type;
+} rows[] = {
+    { "factor", "rope.scaling.factor", META_F32 },
+    { original, "rope.scaling.original_context_length", META_U32 },
+    { "extrapolation_factor", "rope.scaling.yarn_ext_factor", META_F32 },
+    { "attention_factor", "rope.scaling.yarn_attn_factor", META_F32 },
+    { "beta_fast", "rope.scaling.yarn_beta_fast", META_F32 },
+    { "beta_slow", "rope.scaling.yarn_beta_slow", META_F32 },
+    { "rope_theta", "rope.freq_base", META_F32 },
+};
+
+enum { ROPE_LINEAR = 1, ROPE_YARN = 6, ROPE_ROWS = sizeof rows / sizeof *rows };
+
+/* --- to GGUF */
+
+/* Sets *type to the rope_type, "" for none. */
+static bool
+rope_type(const char **type, const json_t *rope, struct err *err)
+{
+    static const char *const types[] = { "default", "linear", "yarn", "longrope", "su", "dynamic", "proportional", "llama3",
+        "xdrope" };
+    const json_t *said = json_object_get(rope, "rope_type");
+    char shown[STR_SHOWN];
+    *type = "";
+    if (!said || json_is_null(said))
+        return true;
+    if (!json_is_string(said))
+        return config_wrong("rope_type", "a string", err);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (config_is(said, types[i])) {
+            *type = types[i];
+            return true;
+        }
+    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown rope_type '%s'",
+        str_shown(shown, json_string_value(said), json_string_length(said)));
+}
+
+/* Puts a key from a member, if there is one. */
+static bool
+put(struct keys *keys, const struct family_config *c, const char *key, enum meta_type type, const json_t *rope,
+    const char *name, struct err *err)
+{
+    const json_t *value = config_get(rope, name);
+    const struct family_key row = { .name = key, .type = type };
+    return !value || config_put(keys, c->family->arch, &row, value, name, err);
+}
+
+/* Puts the first n rows of the table. */
+static bool
+put_scaling(struct keys *keys, const struct family_config *c, const json_t *rope, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *member = rows[i].member;
+        if (strcmp(member, original) == 0 && !config_get(rope, member))
+            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is missing", member);
+        /* A null attention_factor hides attn_factor, as in the converter. */
+        if (strcmp(member, "attention_factor") == 0 && !json_object_get(rope, member))
+            member = "attn_factor";
+        if (!put(keys, c, rows[i].key, rows[i].type, rope, member, err))
+            return false;
+    }
+    return true;
+}
+
+static bool
+put_sections(struct keys *keys, const struct family_config *c, struct err *err)
+{
+    const json_t *said = config_get(c->rope_all, "mrope_section");
+    const struct family_key row = { .name = "rope.dimension_sections", .type = META_I32, .array = true };
+    if (!said)
+        return true;
+    json_t *four = json_deep_copy(said);
+    while (four && json_is_array(four) && json_array_size(four) < 4)
+        if (json_array_append_new(four, json_integer(0)) != 0)
+            break;
+    bool ok = four ? config_put(keys, c->family->arch, &row, four, "mrope_section", err) : err_memory(err, 0);
+    json_decref(four);
+    return ok;
+}
+
+bool
+rope_keys_put(struct keys *keys, struct family_config *c, struct err *err)
+{
+    const json_t *rope = c->scope.rope;
+    const char *type, *arch = c->family->arch, *name = NULL;
+    if (!rope_type(&type, rope, err))
+        return false;
+    bool factor = config_get(rope, "factor"), yarn = strcmp(type, "yarn") == 0 && factor;
+    bool scales = yarn || (strcmp(type, "linear") == 0 && factor);
+    if (scales)
+        name = type;
+    else if (strcmp(type, "su") == 0 || strcmp(type, "longrope") == 0)
+        name = "longrope";
+    return (!name || keys_put_text(keys, arch, "rope.scaling.type", name, strlen(name), err))
+        && (!scales || put_scaling(keys, c, rope, yarn ? ROPE_YARN : ROPE_LINEAR, err)) && put_sections(keys, c, err)
+        && put(keys, c, "rope.freq_base", META_F32, rope, "rope_theta", err)
+        && put(keys, c, "rope.freq_base_swa", META_F32, c->scope.rope_local, "rope_theta", err);
+}
+
+/* --- from GGUF */
 
 /* Copies the value of a key to a member, if there is one. */
 static bool
@@ -17,19 +124,12 @@ copy(json_t *rope, const char *member, const json_t *keys, const struct model_fa
     return !value || json_is_null(value) || back_set(rope, member, json_incref(value), err);
 }
 
-static const char *const copied[][2] = {
-    { "factor", "rope.scaling.factor" }, { "original_max_position_embeddings", "rope.scaling.original_context_length" },
-    { "extrapolation_factor", "rope.scaling.yarn_ext_factor" }, { "attention_factor", "rope.scaling.yarn_attn_factor" },
-    { "beta_fast", "rope.scaling.yarn_beta_fast" }, { "beta_slow", "rope.scaling.yarn_beta_slow" },
-    { "rope_theta", "rope.freq_base" },
-};
-
 bool
-back_rope_reads(const char *key)
+rope_keys_reads(const char *key)
 {
     static const char *const others[] = { "rope.dimension_sections", "rope.scaling.type", "rope.freq_base_swa" };
-    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
-        if (strcmp(key, copied[i][1]) == 0)
+    for (size_t i = 0; i < ROPE_ROWS; i++)
+        if (strcmp(key, rows[i].key) == 0)
             return true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(key, others[i]) == 0)
@@ -42,15 +142,13 @@ copy_all(json_t *rope, const json_t *keys, const struct model_family *family, st
 {
     const json_t *sections = family_key_value(keys, family, "rope.dimension_sections");
     json_t *three = json_is_array(sections) ? json_array() : NULL;
-    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
-        if (!copy(rope, copied[i][0], keys, family, copied[i][1], err))
+    for (size_t i = 0; i < ROPE_ROWS; i++)
+        if (!copy(rope, rows[i].member, keys, family, rows[i].key, err))
             return false;
     for (size_t i = 0; three && i < 3 && i < json_array_size(sections); i++)
         json_array_append(three, json_array_get(sections, i));
     return !three || back_set(rope, "mrope_section", three, err);
 }
-
-/* --- llama3 */
 
 static bool
 makes_llama3(const struct model_family *family)
@@ -63,7 +161,7 @@ makes_llama3(const struct model_family *family)
 
 /* Reads rope_freqs.weight. Sets *n to 0 if the file lacks it. */
 static bool
-read_factors(float x[BACK_FACTORS], size_t *n, struct model *model, struct err *err)
+read_factors(float x[FAMILY_MADE_MAX], size_t *n, struct model *model, struct err *err)
 {
     const struct tensor *t = catalog_find(model->catalog, factors_name, strlen(factors_name));
     uint8_t *bytes = (uint8_t *)x;      /* decoded in place */
@@ -71,8 +169,8 @@ read_factors(float x[BACK_FACTORS], size_t *n, struct model *model, struct err *
     *n = 0;
     if (!t)
         return true;
-    if (t->dtype != DTYPE_F32 || !shape_numel(&t->shape, &numel) || numel == 0 || numel > BACK_FACTORS)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "expected 1 to %d elements of F32", factors_name, BACK_FACTORS);
+    if (t->dtype != DTYPE_F32 || !shape_numel(&t->shape, &numel) || numel == 0 || numel > FAMILY_MADE_MAX)
+        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "expected 1 to %d elements of F32", factors_name, FAMILY_MADE_MAX);
     if (!model_read(model, t, bytes, err))
         return false;
     *n = (size_t)numel;
@@ -86,19 +184,17 @@ read_factors(float x[BACK_FACTORS], size_t *n, struct model *model, struct err *
 static bool
 llama3(json_t *rope, struct model *model, struct err *err)
 {
-    float x[BACK_FACTORS];
+    float x[FAMILY_MADE_MAX];
     size_t n;
     struct llama3_rope r = { .theta = json_number_value(json_object_get(rope, "rope_theta")) };
     if (!read_factors(x, &n, model, err) || n == 0)
         return err->kind == ERR_NONE;
-    if (!back_llama3_solve(&r, x, n))
+    if (!llama3_solve(&r, x, n))
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "not the frequency factors of rope_type llama3", factors_name);
     return back_set(rope, "rope_type", json_string("llama3"), err) && back_set(rope, "factor", json_real(push_real_of((float)r.factor)), err)
         && back_set(rope, "low_freq_factor", json_real(r.low), err) && back_set(rope, "high_freq_factor", json_real(r.high), err)
         && back_set(rope, "original_max_position_embeddings", json_integer((json_int_t)r.length), err);
 }
-
-/* --- */
 
 /* Returns true if the family has the rope keys and the model has no table of positions. */
 static bool
@@ -125,7 +221,7 @@ fill(json_t *rope, const json_t *keys, const struct model_family *family, struct
 }
 
 bool
-back_rope(json_t *config, const json_t *keys, const struct model_family *family, struct model *model, struct err *err)
+rope_keys_back(json_t *config, const json_t *keys, const struct model_family *family, struct model *model, struct err *err)
 {
     json_t *rope = json_object(), *local = family_key_value(keys, family, "rope.freq_base_swa");
     if (!rope || !fill(rope, keys, family, model, err)) {
@@ -159,7 +255,7 @@ old_scaling(const json_t *rope)
 }
 
 bool
-back_rope_old(json_t *config, struct err *err)
+rope_keys_old(json_t *config, struct err *err)
 {
     const json_t *rope = json_object_get(config, "rope_parameters");
     const json_t *local = json_object_get(json_object_get(rope, "sliding_attention"), "rope_theta");

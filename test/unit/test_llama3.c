@@ -1,10 +1,10 @@
-/* family/back_llama3: settings from frequency factors, which another implementation of the formula makes. */
+/* family/llama3: settings from frequency factors, which another implementation of the formula makes. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/real.h"
 #include "check.h"
-#include "family/back_rope.h"
+#include "family/llama3.h"
 
 enum { PAIRS = 64 };
 
@@ -24,7 +24,7 @@ check_settings(double theta, double factor, double low, double high, double leng
     float x[PAIRS];
     struct llama3_rope r = { .theta = theta };
     make(x, theta, factor, low, high, length);
-    CHECK_ROW(back_llama3_solve(&r, x, PAIRS), "solved");
+    CHECK_ROW(llama3_solve(&r, x, PAIRS), "solved");
     CHECK_ROW(r.factor == factor && r.low == low && r.high == high && r.length == length, "the same settings");
 }
 
@@ -35,13 +35,13 @@ test_steps(void)
     struct llama3_rope r = { .theta = 500000 };
     for (size_t i = 0; i < PAIRS; i++)
         x[i] = i < 32 ? 1 : 16;
-    CHECK(back_llama3_solve(&r, x, PAIRS) && r.factor == 16 && r.low == 1 && r.high == 1 && r.length == 4096);
+    CHECK(llama3_solve(&r, x, PAIRS) && r.factor == 16 && r.low == 1 && r.high == 1 && r.length == 4096);
     for (size_t i = 0; i < PAIRS; i++)
         x[i] = (float)(i % 3 + 1);
-    CHECK(!back_llama3_solve(&r, x, PAIRS));
+    CHECK(!llama3_solve(&r, x, PAIRS));
     x[0] = NAN;
     x[PAIRS - 1] = -1;
-    CHECK(!back_llama3_solve(&r, x, PAIRS) && !back_llama3_solve(&r, x, 0));
+    CHECK(!llama3_solve(&r, x, PAIRS) && !llama3_solve(&r, x, 0));
 }
 
 int
@@ -52,5 +52,5 @@ main(void)
     check_settings(10000, 4, 1, 8, 4096);
     check_settings(1000000, 2, 1, 2.5, 32768);
     test_steps();
-    return check_done("back_rope");
+    return check_done("llama3");
 }

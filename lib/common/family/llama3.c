@@ -1,16 +1,33 @@
-/* llama3: settings of rope_type llama3 from its frequency factors. */
+/* Settings of rope_type llama3 and its frequency factors. Source: generate_extra_tensors of LlamaModel in llama.cpp's
+ * convert_hf_to_gguf.py, with torch.float32: p, f and w are tensors, so each operation on them is rounded, and plain numbers
+ * are rounded before they meet one. */
+#include "family/llama3.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/real.h"
-#include "family/back_rope.h"
 
-/* Returns the wavelength of pair i of n, as llama.cpp's converter computes it. */
+/* Returns the wavelength of pair i of a head with n dimensions. */
 static float
-wavelength(double theta, size_t i, size_t n)
+wavelength(double theta, uint64_t i, uint64_t n)
 {
-    float p = real_pow((float)theta, (float)(2 * i) / (float)(2 * n));
-    return (1.0F / (1.0F / p)) * (float)(2 * M_PI);
+    float p = real_pow((float)theta, (float)(2 * i) / (float)n);
+    float f = 1.0f / p;
+    return (1.0f / f) * (float)(2 * M_PI);
+}
+
+float
+llama3_factor(const struct llama3_rope *r, uint64_t i, uint64_t n)
+{
+    float w = wavelength(r->theta, i, n);
+    if (w < (float)(r->length / r->high))
+        return 1;
+    if (w > (float)(r->length / r->low))
+        return (float)r->factor;
+    float s = ((1.0f / w) * (float)r->length - (float)r->low) / (float)(r->high - r->low);
+    float t = (1.0f - s) / (float)r->factor + s;
+    return 1.0f / t;
 }
 
 /* Returns the distance of two positive floats in units in the last place. */
@@ -39,7 +56,7 @@ solve_slope(struct llama3_rope *r, const float *x, size_t n, size_t first, size_
 {
     double inverse = 1 / r->factor;
     double s0 = (1 / (double)x[first] - inverse) / (1 - inverse), s1 = (1 / (double)x[last] - inverse) / (1 - inverse);
-    double f0 = 1 / (double)wavelength(r->theta, first, n), f1 = 1 / (double)wavelength(r->theta, last, n);
+    double f0 = 1 / (double)wavelength(r->theta, first, 2 * n), f1 = 1 / (double)wavelength(r->theta, last, 2 * n);
     double slope = (s0 - s1) / (f0 - f1), at_zero = s0 - slope * f0;
     if (!(at_zero < 0) || !(slope > 0))
         return false;
@@ -66,8 +83,8 @@ solve_step(struct llama3_rope *r, const float *x, size_t n)
     size_t i = 0;
     while (i < n && x[i] == 1)
         i++;
-    double below = i > 0 ? (double)wavelength(r->theta, i - 1, n) : 0;
-    double above = i < n ? (double)wavelength(r->theta, i, n) : 4 * below;
+    double below = i > 0 ? (double)wavelength(r->theta, i - 1, 2 * n) : 0;
+    double above = i < n ? (double)wavelength(r->theta, i, 2 * n) : 4 * below;
     r->low = r->high = 1;
     r->length = power_of_two(below > 1 ? below : 1);
     if (!(r->length > below && r->length < above))
@@ -76,7 +93,7 @@ solve_step(struct llama3_rope *r, const float *x, size_t n)
 }
 
 bool
-back_llama3_solve(struct llama3_rope *r, const float *x, size_t n)
+llama3_solve(struct llama3_rope *r, const float *x, size_t n)
 {
     size_t first = 0, last;
     if (n == 0 || !(x[n - 1] >= 1))
