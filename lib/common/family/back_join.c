@@ -10,6 +10,7 @@
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"
 #include "family/back_priv.h"
+#include "family/compose.h"
 
 /* A part of a source. */
 struct back_part {
@@ -195,32 +196,15 @@ cover(struct back_joint *j, struct err *err)
     return true;
 }
 
-static bool
-copy_operations(struct composed_part *part, const struct verbs *v, struct catalog *memory, struct err *err)
-{
-    if (v->nops == 0)
-        return true;
-    struct operation *op = catalog_alloc(memory, v->nops * sizeof *op, err);
-    part->op = op;
-    part->nops = v->nops;
-    return op && memcpy(op, v->op, v->nops * sizeof *op);
-}
-
 /* Makes a part of the codes or scales of blocks. */
 static bool
-compose_units(struct composed_part *part, struct back_joint *j, struct back_part *of, struct err *err)
+make_units(struct composed_part *part, struct back_joint *j, struct back_part *of, struct err *err)
 {
-    struct repack *repack = catalog_alloc(j->w->memory, sizeof *repack, err);
-    if (!repack)
-        return false;
-    *repack = (struct repack){ j->form == BACK_CODES ? REPACK_MXFP4_CODES : REPACK_MXFP4_SCALES,
+    bool fits;
+    const struct repack repack = { j->form == BACK_CODES ? REPACK_MXFP4_CODES : REPACK_MXFP4_SCALES,
         { of->tensor->chosen.decode->part[0] } };
-    if (of->v.nops != 0 || !strided_units(&of->v.moves.s, MXFP4_ELEMS))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s does not move whole blocks", of->v.row->where);
-    if (!composed_part_make(part, NULL, NULL, &of->v.moves.s, j->w->memory, err))
-        return false;
-    part->repack = repack;
-    return true;
+    return compose_units(part, &fits, &of->v, &repack, j->w->memory, err) && (fits
+        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s does not move whole blocks", of->v.row->where));
 }
 
 /* Makes the parts of the composed tensor. */
@@ -233,13 +217,11 @@ compose(struct composed *composed, struct back_joint *j, struct err *err)
     bool alternates = j->n > 1 && moves_outer(&j->part[0].v.moves) != 1;
     for (size_t i = 0; list && i < j->n; i++) {
         struct verbs *v = &j->part[i].v;
-        const struct chosen *c = &j->part[i].tensor->chosen;
         uint64_t run = alternates ? moves_run(&v->moves) : 0;
         if (run % elems != 0)
             return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s does not move whole blocks", v->row->where);
-        if (j->form != BACK_ELEMENTS ? !compose_units(&list[i], j, &j->part[i], err)
-                : !composed_part_make(&list[i], c->copy, c->decode, &v->moves.s, memory, err)
-                    || !copy_operations(&list[i], v, memory, err))
+        if (j->form != BACK_ELEMENTS ? !make_units(&list[i], j, &j->part[i], err)
+                : !compose_elements(&list[i], v, j->part[i].tensor, memory, err))
             return false;
         if (!num_add(&end, end, alternates ? run / elems : list[i].end))
             return rows_fail(j->part[i].tensor, ERR_LIMIT, "too large", err);
@@ -278,44 +260,19 @@ set_name(struct chosen *chosen, const struct back_joint *j, struct err *err)
     return name != NULL;
 }
 
-/* Returns true if the source is a tensor of the file as it is. */
-static bool
-is_whole(const struct composed *composed, const struct back_joint *j)
-{
-    const struct family_source *t = j->part[0].tensor;
-    const struct composed_part *part = composed->part;
-    uint64_t numel;
-    bool same = j->n == 1 && !t->slice && part->copy == t->chosen.copy && !part->layout && part->first == 0 && part->nops == 0
-        && shape_numel(&t->t.shape, &numel) && part->end == numel && j->rank == t->t.shape.rank;
-    for (uint32_t i = 0; same && i < j->rank; i++)
-        same = j->dim[i] == shape_dim(&t->t.shape, i);
-    return same;
-}
-
 static bool
 finish(struct chosen *chosen, struct back_joint *j, struct err *err)
 {
-    struct composed made = { 0 };
-    if (!cover(j, err) || !compose(&made, j, err))
+    struct composed parts = { 0 };
+    if (!cover(j, err) || !compose(&parts, j, err))
         return false;
-    *chosen = (struct chosen){ 0 };
     if (j->form != BACK_ELEMENTS) {
         j->dim[j->rank - 1] /= MXFP4_ELEMS;
         j->dim[j->rank] = MXFP4_ELEMS / 2;
         j->rank += j->form == BACK_CODES;
     }
-    if (j->form == BACK_ELEMENTS && is_whole(&made, j)) {
-        *chosen = j->part[0].tensor->chosen;
-    } else {
-        struct composed *composed = catalog_alloc(j->w->memory, sizeof *composed, err);
-        uint8_t *packed = catalog_alloc(j->w->memory, (size_t)j->rank * SHAPE_DIM + 1, err);
-        if (!composed || !packed)
-            return false;
-        shape_pack(packed, j->dim, j->rank);
-        *composed = made;
-        composed->shape = (struct shape){ j->rank, packed };
-        chosen->composed = composed;
-    }
+    if (!compose_tensor(chosen, &parts, j->dim, j->rank, j->part[0].tensor, j->w->memory, err))
+        return false;
     chosen->dtype = j->form == BACK_ELEMENTS ? j->w->how->matrices : DTYPE_U8;
     for (size_t i = 0; i < j->n && j->form == BACK_ELEMENTS && chosen->dtype != DTYPE_F32; i++)
         if (!back_type(&chosen->dtype, j->w, j->part[i].tensor, j->part[i].v.op, j->part[i].v.nops, err))

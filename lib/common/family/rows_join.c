@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "family/compose.h"
 #include "family/rows_priv.h"
 
 /* An output while its parts are made. */
@@ -15,7 +16,7 @@ struct row_joint {
     size_t n;
     uint64_t dim[LAYOUT_RANK];  /* of one member */
     uint32_t rank;
-    bool f32, same;             /* same: the first part is a whole source as it is */
+    bool f32;
     enum dtype blocks;          /* of kept blocks, or DTYPE_UNKNOWN */
     bool unfit;                 /* the row does not move whole blocks */
 };
@@ -60,29 +61,15 @@ add_shape(struct row_joint *j, const struct verbs *v, bool first, const struct f
 
 /* Makes the next part, of blocks. Sets j->unfit if that is not possible. */
 static bool
-add_blocks(struct row_joint *j, struct verbs *v, const struct family_source *source, struct err *err)
+make_blocks(struct row_joint *j, struct composed_part *part, struct verbs *v, const struct family_source *source, struct err *err)
 {
-    const bool nvfp4 = j->blocks == DTYPE_NVFP4;
-    struct composed_part *part = &j->part[j->n];
-    struct repack *repack = catalog_alloc(j->w->memory, sizeof *repack, err);
+    bool fits;
     struct fp4_blocks b;
-    if (!repack)
-        return false;
-    *repack = (struct repack){ .kind = nvfp4 ? REPACK_NVFP4 : REPACK_MXFP4 };
     rows_blocks(&b, j->w, source);
-    repack->input[0] = b.codes;
-    repack->input[1] = b.scales;
-    if (v->nops != 0 || v->f32 || !strided_units(&v->moves.s, repack_facts(repack->kind)->elems)) {
-        j->unfit = true;
-        return false;
-    }
-    if (!composed_part_make(part, NULL, NULL, &v->moves.s, j->w->memory, err))
-        return false;
-    part->repack = repack;
-    if (j->n != 0 && !num_add(&part->end, part->end, part[-1].end))
-        return rows_fail(source, ERR_LIMIT, "too large", err);
-    j->n++;
-    return true;
+    const struct repack repack = { j->blocks == DTYPE_NVFP4 ? REPACK_NVFP4 : REPACK_MXFP4, { b.codes, b.scales } };
+    bool ok = compose_units(part, &fits, v, &repack, j->w->memory, err);
+    j->unfit = ok && !fits;
+    return ok && fits;
 }
 
 /* Makes the next part. */
@@ -90,22 +77,9 @@ static bool
 add_part(struct row_joint *j, struct verbs *v, const struct family_source *source, struct err *err)
 {
     struct composed_part *part = &j->part[j->n];
-    const struct chosen *c = &source->chosen;
-    if (j->blocks != DTYPE_UNKNOWN)
-        return add_blocks(j, v, source, err);
-    if (!composed_part_make(part, c->copy, c->decode, &v->moves.s, j->w->memory, err))
+    if (j->blocks != DTYPE_UNKNOWN ? !make_blocks(j, part, v, source, err)
+            : !compose_elements(part, v, source, j->w->memory, err))
         return false;
-    if (v->nops != 0) {
-        struct operation *op = catalog_alloc(j->w->memory, v->nops * sizeof *op, err);
-        if (!op)
-            return false;
-        memcpy(op, v->op, v->nops * sizeof *op);
-        part->op = op;
-        part->nops = v->nops;
-    }
-    uint64_t numel;
-    j->same = shape_numel(&source->t.shape, &numel) && j->row->nparts == 1 && part->copy == c->copy && !part->layout
-        && part->first == 0 && part->end == numel && part->nops == 0;
     if (j->n != 0 && !num_add(&part->end, part->end, part[-1].end))
         return rows_fail(source, ERR_LIMIT, "too large", err);
     j->f32 = j->f32 || v->f32;
@@ -200,17 +174,6 @@ type_of(const struct row_joint *j, uint32_t rank)
     return own == DTYPE_BF16 || own == DTYPE_F16 ? own : DTYPE_F32;
 }
 
-/* Returns true if the shape is that of the first source. */
-static bool
-is_same_shape(const struct row_joint *j)
-{
-    const struct shape *shape = &j->out->match.source->t.shape;
-    bool same = j->rank == shape->rank;
-    for (uint32_t i = 0; same && i < j->rank; i++)
-        same = j->dim[i] == shape_dim(shape, i);
-    return same;
-}
-
 static bool
 finish(struct chosen *chosen, struct row_joint *j, struct err *err)
 {
@@ -219,17 +182,9 @@ finish(struct chosen *chosen, struct row_joint *j, struct err *err)
     uint32_t rank = j->rank + stacks;
     dim[0] = j->out->nmembers;
     memcpy(dim + stacks, j->dim, j->rank * sizeof *dim);
-    if (!stacks && j->blocks == DTYPE_UNKNOWN && j->same && is_same_shape(j)) {
-        *chosen = j->out->match.source->chosen;
-    } else {
-        struct composed *composed = catalog_alloc(j->w->memory, sizeof *composed, err);
-        uint8_t *packed = catalog_alloc(j->w->memory, (size_t)rank * SHAPE_DIM + 1, err);
-        if (!composed || !packed)
-            return false;
-        shape_pack(packed, dim, rank);
-        *composed = (struct composed){ .shape = { rank, packed }, .part = j->part, .n = j->n };
-        *chosen = (struct chosen){ .composed = composed };
-    }
+    const struct composed parts = { .part = j->part, .n = j->n };
+    if (!compose_tensor(chosen, &parts, dim, rank, j->out->match.source, j->w->memory, err))
+        return false;
     chosen->dtype = type_of(j, rank);
     chosen->name = j->out->name;
     chosen->name_len = j->out->name_len;
