@@ -13,20 +13,8 @@ static bool
 set_name(struct family_source *e, const char *pattern, uint64_t b, struct catalog *memory, struct err *err)
 {
     struct str s = { 0 };
-    const char *hole = strstr(pattern, "{b}");
-    char *name = NULL;
-    if (hole)
-        str_format(&s, "%.*s%" PRIu64 "%s", (int)(hole - pattern), pattern, b, hole + 3);
-    else
-        str_text(&s, pattern);
-    if (s.failed)
-        err_memory(err, s.len);
-    else if ((name = catalog_alloc(memory, s.len + 1, err)) != NULL)
-        memcpy(name, s.p ? s.p : "", s.len + 1);
-    e->t.name = name;
-    e->t.name_len = (uint32_t)s.len;
-    str_clear(&s);
-    return name != NULL;
+    pattern_fill(&s, pattern, b, 0);
+    return pattern_name(&e->t.name, &e->t.name_len, &s, memory, err);
 }
 
 /* Makes a source of `rows` rows of a tensor, from row *from on, which is moved after them. */

@@ -1,5 +1,4 @@
 /* Joins the parts that the tensors of a GGUF file have of one source. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "dtype/half.h"
 #include "family/back_priv.h"
 #include "family/compose.h"
+#include "family/pattern.h"
 
 /* A part of a source. */
 struct back_part {
@@ -238,26 +238,10 @@ static bool
 set_name(struct chosen *chosen, const struct back_joint *j, struct err *err)
 {
     struct str s = { 0 };
-    char *name = NULL;
-    for (const char *p = j->part[0].v.row->hf; *p;) {
-        size_t n = strcspn(p, "{");
-        str_add(&s, p, n);
-        p += n;
-        if (*p) {
-            str_format(&s, "%" PRIu64, p[1] == 'b' ? j->source->b : j->source->x);
-            p += 3;
-        }
-    }
+    pattern_fill(&s, j->part[0].v.row->hf, j->source->b, j->source->x);
     if (j->form != BACK_ELEMENTS)
         str_text(&s, j->form == BACK_CODES ? "_blocks" : "_scales");
-    if (s.failed)
-        err_memory(err, s.len);
-    else if ((name = catalog_alloc(j->w->memory, s.len + 1, err)) != NULL)
-        memcpy(name, s.p ? s.p : "", s.len + 1);
-    chosen->name = name;
-    chosen->name_len = (uint32_t)s.len;
-    str_clear(&s);
-    return name != NULL;
+    return pattern_name(&chosen->name, &chosen->name_len, &s, j->w->memory, err);
 }
 
 static bool

@@ -1,11 +1,11 @@
 /* Tensors of one number that a GGUF file has as a key: made again for the keys whose expression is value("NAME", rank). */
-#include <inttypes.h>
 #include <string.h>
 
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
 #include "family/back_priv.h"
 #include "family/expr_priv.h"
+#include "family/pattern.h"
 
 enum { VALUE_RANK = 4 };
 
@@ -24,26 +24,6 @@ find_value(const char **name, uint32_t *rank, const struct expr *e)
     return *name && *rank <= VALUE_RANK;
 }
 
-/* Sets *name to the name of a tensor for layer b, in the memory of the catalog. */
-static bool
-name_value(const char **name, const struct back_work *w, const char *pattern, uint64_t b, struct err *err)
-{
-    struct str s = { 0 };
-    char *copy = NULL;
-    const char *hole = strstr(pattern, "{b}");
-    if (hole)
-        str_format(&s, "%.*s%" PRIu64 "%s", (int)(hole - pattern), pattern, b, hole + 3);
-    else
-        str_text(&s, pattern);
-    if (s.failed)
-        err_memory(err, s.len);
-    else if ((copy = catalog_alloc(w->memory, s.len + 1, err)) != NULL)
-        memcpy(copy, s.p ? s.p : "", s.len + 1);
-    *name = copy;
-    str_clear(&s);
-    return copy != NULL;
-}
-
 /* Adds a tensor of one number: of the element type, unless that would change it. */
 static bool
 add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t *value, uint64_t b, struct err *err)
@@ -57,14 +37,17 @@ add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t 
     struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
     float *numbers = catalog_alloc(w->memory, sizeof *numbers, err);
     uint8_t *packed = catalog_alloc(w->memory, VALUE_RANK * SHAPE_DIM, err);
+    struct str text = { 0 };
     const char *name;
-    if (!out || !composed || !numbers || !packed || !name_value(&name, w, pattern, b, err))
+    uint32_t name_len;
+    pattern_fill(&text, pattern, b, 0);
+    if (!pattern_name(&name, &name_len, &text, w->memory, err) || !out || !composed || !numbers || !packed)
         return false;
     *numbers = x;
     shape_pack(packed, ones, rank);
     *composed = (struct composed){ .shape = { rank, packed }, .numbers = numbers, .name = name };
     *out = (struct chosen){ .composed = composed, .dtype = w->how->exact || back == x ? to : DTYPE_F32, .name = name,
-        .name_len = (uint32_t)strlen(name) };
+        .name_len = name_len };
     w->nout++;
     return true;
 }

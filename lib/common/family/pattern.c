@@ -1,5 +1,6 @@
 #include "family/pattern.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -44,4 +45,32 @@ pattern_matches(const char *pattern, const char *name, size_t n, uint64_t *b)
         pattern = star;
         name = ++from;
     }
+}
+
+void
+pattern_fill(struct str *out, const char *pattern, uint64_t b, uint64_t x)
+{
+    while (*pattern) {
+        bool layer = strncmp(pattern, "{b}", 3) == 0, hole = layer || strncmp(pattern, "{x}", 3) == 0;
+        size_t n = hole ? 3 : 1 + strcspn(pattern + 1, "{");
+        if (hole)
+            str_format(out, "%" PRIu64, layer ? b : x);
+        else
+            str_add(out, pattern, n);
+        pattern += n;
+    }
+}
+
+bool
+pattern_name(const char **name, uint32_t *n, struct str *text, struct catalog *memory, struct err *err)
+{
+    char *copy = NULL;
+    if (text->failed)
+        err_memory(err, text->len);
+    else if ((copy = catalog_alloc(memory, text->len + 1, err)) != NULL)
+        memcpy(copy, text->p ? text->p : "", text->len + 1);
+    *name = copy;
+    *n = (uint32_t)text->len;
+    str_clear(text);
+    return copy != NULL;
 }

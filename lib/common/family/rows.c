@@ -44,7 +44,6 @@ rows_output_name(const char **name, uint32_t *n, struct scope *scope, const stru
     struct catalog *memory, struct err *err)
 {
     struct str s = { .max = META_KEY_MAX };
-    char *copy = NULL;
     size_t hole = 0;
     bool ok = true;
     for (const char *p = row->gguf; ok && *p;) {
@@ -57,14 +56,10 @@ rows_output_name(const char **name, uint32_t *n, struct scope *scope, const stru
             p += strcspn(p, "}") + 1;
         }
     }
-    if (ok && s.failed)
-        ok = err_memory(err, s.len);
-    if (ok && (copy = catalog_alloc(memory, s.len + 1, err)) != NULL)
-        memcpy(copy, s.p, s.len + 1);
-    *name = copy;
-    *n = (uint32_t)s.len;
+    if (ok)
+        return pattern_name(name, n, &s, memory, err);
     str_clear(&s);
-    return copy != NULL;
+    return false;
 }
 
 static const char *
