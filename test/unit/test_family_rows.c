@@ -1,5 +1,5 @@
 /* family: rows of random verbs, forwards and back. A source whose elements are numbered goes through
- * family_rows_choose(), the outputs go through back_rows_choose(), and each element must be where it was. Then the order of stacks, and errors. */
+ * rows_choose(), the outputs go through back_rows_choose(), and each element must be where it was. Then the order of stacks, and errors. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -123,7 +123,7 @@ choose(struct choice *choice, struct row_store *s, const char *text, bool back, 
         return false;
     struct scope scope = { .family = family, .config = config, .mtp = true };
     const struct family_tensors how = { .family = family, .scope = &scope, .model = &model, .matrices = DTYPE_F32 };
-    bool ok = back ? back_rows_choose(choice, &how, err) : family_rows_choose(choice, &how, err);
+    bool ok = back ? back_rows_choose(choice, &how, err) : rows_choose(choice, &how, err);
     family_free(family);
     return ok;
 }
@@ -405,7 +405,7 @@ check_mtp(bool mtp, bool only, size_t want, const char *has)
     struct model model = { .catalog = s.catalog };
     struct scope scope = { .family = family, .config = config, .mtp = mtp };
     const struct family_tensors how = { .family = family, .scope = &scope, .model = &model, .mtp_only = only };
-    CHECK_ROW(family_rows_choose(&choice, &how, &err), err.text);
+    CHECK_ROW(rows_choose(&choice, &how, &err), err.text);
     CHECK(choice.n == want && catalog_remark_count(s.catalog) == 1);        /* of the third layer at least */
     for (size_t i = 0; i < choice.n; i++)
         found = found || strcmp(chosen_tensor(&choice.list[i]).name, has) == 0;

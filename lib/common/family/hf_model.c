@@ -164,7 +164,7 @@ hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice,
     char label[48];
     if (!hf->family)
         return true;
-    if (!check(hf, model, choice, err) || !family_rows_choose(choice, &how, err))
+    if (!check(hf, model, choice, err) || !rows_choose(choice, &how, err))
         return false;
     size_label(label, sizeof label, choice, choice->model.experts);
     return tensor_extra_keys(&hf->keys, choice, model->catalog, err)

@@ -23,7 +23,8 @@ rows_fail(const struct family_source *source, enum err_kind kind, const char *wh
         shape_text(shape, &source->t.shape), what);
 }
 
-bool
+/* Sets *yes to the truth of a condition for layer b, remembered for the last b. */
+static bool
 rows_when(bool *yes, struct rows_work *w, uint32_t row, uint64_t b, struct err *err)
 {
     struct rows_when *when = &w->when[row];
@@ -356,7 +357,7 @@ check_all(struct rows_work *w, struct err *err)
 }
 
 bool
-family_rows_choose(struct choice *choice, const struct family_tensors *how, struct err *err)
+rows_choose(struct choice *choice, const struct family_tensors *how, struct err *err)
 {
     struct rows_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;

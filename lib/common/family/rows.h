@@ -1,5 +1,5 @@
 /* rows: the tensors of a model directory as the rows of its family put them into a GGUF file. Start with rows.c, which sorts
- * sources to rows; join.c makes an output from its sources. The other direction is back.h. */
+ * sources to rows; rows_join.c makes an output from its sources. The other direction is back.h. */
 #ifndef FAMILY_ROWS_H
 #define FAMILY_ROWS_H
 
@@ -27,6 +27,6 @@ struct family_tensors {
 /* Replaces a choice of the tensors of a directory, as choice_make() made it, by those of a GGUF file. New objects are allocated
  * by the catalog. Errors name the tensor: ERR_MALFORMED for a tensor without a row, a shape that does not fit, two sources
  * of one output, or an output that is missing; ERR_UNSUPPORTED for a tensor that llama.cpp would not use. */
-bool family_rows_choose(struct choice *choice, const struct family_tensors *how, struct err *err);
+bool rows_choose(struct choice *choice, const struct family_tensors *how, struct err *err);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/table.h"
 #include "family/name_index.h"
-#include "family/rows.h"
+#include "family/rows_needs.h"
 #include "family/sources.h"
 #include "family/verbs.h"
 #include "scheme/fp4_blocks.h"
@@ -44,12 +44,6 @@ struct left_out {
     uint64_t n, nbytes;
 };
 
-/* Tensors of the input that no row matches. Zeroed: none. */
-struct rows_unknown {
-    const struct family_source **at;    /* n of them; owned; borrowed from the sources */
-    size_t n, room;
-};
-
 struct rows_work {
     const struct family_tensors *how;
     const struct model_family *family;
@@ -73,11 +67,10 @@ struct rows_work {
     struct rows_unknown unknown;
 };
 
+/* rows.c */
+
 /* Fails about a source: "tensor NAME SHAPE: what". */
 bool rows_fail(const struct family_source *source, enum err_kind kind, const char *what, struct err *err);
-
-/* Sets *yes to the truth of a condition for layer b, remembered for the last b. */
-bool rows_when(bool *yes, struct rows_work *w, uint32_t row, uint64_t b, struct err *err);
 
 /* Sets *name to the GGUF name of a row for layer b; owned by the catalog. */
 bool rows_output_name(const char **name, uint32_t *n, struct scope *scope, const struct family_row *row, uint64_t b,
@@ -86,11 +79,18 @@ bool rows_output_name(const char **name, uint32_t *n, struct scope *scope, const
 /* Returns the output of a name, or NULL. */
 struct row_output *rows_find(const struct rows_work *w, const char *name, size_t n);
 
+/* rows_list.c */
+
 /* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
 enum dtype rows_type(const struct rows_work *w);
 
 /* Replaces the list of a choice by the outputs: generated tensors, then the others in the order of their sources. */
 bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
+
+/* Makes a generated tensor of n numbers, copied. `name` is borrowed. */
+bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
+
+/* rows_join.c */
 
 /* Makes the tensor of an output from its sources: with the type of its blocks if they are kept. */
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
@@ -98,36 +98,17 @@ bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct ro
 /* Returns member i of an output; an output that is not a stack has one. */
 const struct row_match *rows_member(const struct rows_work *w, const struct row_output *out, size_t i);
 
+/* rows_blocks.c */
+
 /* Returns true if a source is kept as blocks, and describes them. */
 bool rows_blocks(struct fp4_blocks *b, const struct rows_work *w, const struct family_source *source);
-
-/* Makes a generated tensor of n numbers, copied. `name` is borrowed. */
-bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
 
 /* Appends the scales that belong to an output of NVFP4 blocks, at most ROWS_SCALES, to list[*n...]. An output of a row with the
  * name of a scale is multiplied into it, and marked as merged. */
 enum { ROWS_SCALES = 2 };
 bool rows_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err);
 
-bool rows_add_unknown(struct rows_unknown *u, const struct family_source *source, struct err *err);
-void rows_clear_unknown(struct rows_unknown *u);
-
-/* Checks that the outputs which the family needs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its row,
- * and an unknown tensor of the same layer, with the layout that it looks like. */
-struct rows_needs {
-    const struct model_family *family;
-    struct scope *scope;
-    struct catalog *memory;
-    const struct rows_unknown *unknown;
-    bool back;                  /* the names of unknown tensors are GGUF names */
-    bool (*exists)(const void *of, const char *name, size_t n);
-    const void *of;
-    uint64_t main, layers;      /* set here */
-};
-bool rows_check_needs(struct rows_needs *n, struct err *err);
-
-/* Writes the HF name of a row for layer b and expert x, cut if it is very long, and returns it. */
-const char *rows_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x);
+/* rows_check.c */
 
 /* Sets *n to the largest number that the rows of a key give, for all layers if it is a list; 0 if none does. */
 bool rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err);
