@@ -1,7 +1,6 @@
 /* Checks of the outputs of a family. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -44,27 +43,6 @@ rows_key_number(uint64_t *n, const struct model_family *family, struct scope *sc
     return true;
 }
 
-/* Sets *same if type, shape and all bytes of two tensors are equal. Spools a file that is not seekable, and fails with ERR_LIMIT
- * if that is not allowed. */
-static bool
-same_bytes(bool *same, struct model *model, const struct tensor *a, const struct tensor *b, struct err *err)
-{
-    enum { STEP = 1 << 20 };
-    uint64_t size = a->extent.nbytes, n;
-    *same = a->dtype == b->dtype && a->shape.rank == b->shape.rank && shape_same(&a->shape, &b->shape, a->shape.rank);
-    if (!*same)
-        return true;
-    uint8_t *buf = malloc(2 * STEP);
-    bool ok = (buf || err_memory(err, 2 * STEP)) && model_spool(model, err);
-    for (uint64_t at = 0; ok && *same && at < size; at += n) {
-        n = num_min(STEP, size - at);
-        ok = model_bytes(model, a, at, buf, (size_t)n, err) && model_bytes(model, b, at, buf + STEP, (size_t)n, err);
-        *same = ok && memcmp(buf, buf + STEP, (size_t)n) == 0;
-    }
-    free(buf);
-    return ok;
-}
-
 /* Compares a source with another one. Quantized weights are not compared, and fail too. */
 static bool
 compare(const struct rows_work *w, const struct family_source *source, const struct family_same *row, struct err *err)
@@ -73,7 +51,7 @@ compare(const struct rows_work *w, const struct family_source *source, const str
     char what[STR_SHOWN + 64], name[STR_SHOWN];
     bool same = false;
     if (other && other->chosen.copy && source->chosen.copy && tensor_delta(other->chosen.copy) == tensor_delta(source->chosen.copy)
-            && !same_bytes(&same, w->how->model, source->chosen.copy, other->chosen.copy, err))
+            && (!model_spool(w->how->model, err) || !model_same(&same, w->how->model, source->chosen.copy, other->chosen.copy, err)))
         return false;
     snprintf(what, sizeof what, "it differs from %s, which llama.cpp uses for both",
         str_shown(name, row->other, strlen(row->other)));

@@ -510,6 +510,25 @@ model_read(struct model *m, const struct tensor *t, void *buf, struct err *err)
 }
 
 bool
+model_same(bool *same, const struct model *m, const struct tensor *a, const struct tensor *b, struct err *err)
+{
+    enum { STEP = 1 << 20 };
+    uint64_t size = a->extent.nbytes, n;
+    *same = a->dtype == b->dtype && a->shape.rank == b->shape.rank && shape_same(&a->shape, &b->shape, a->shape.rank);
+    if (!*same)
+        return true;
+    uint8_t *buf = malloc(2 * STEP);
+    bool ok = buf || err_memory(err, 2 * STEP);
+    for (uint64_t at = 0; ok && *same && at < size; at += n) {
+        n = num_min(STEP, size - at);
+        ok = model_bytes(m, a, at, buf, (size_t)n, err) && model_bytes(m, b, at, buf + STEP, (size_t)n, err);
+        *same = ok && memcmp(buf, buf + STEP, (size_t)n) == 0;
+    }
+    free(buf);
+    return ok;
+}
+
+bool
 model_complete(struct model *m, struct err *err)
 {
     const struct catalog_facts *f = catalog_facts_of(m->catalog);

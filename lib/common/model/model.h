@@ -89,6 +89,9 @@ bool model_bytes(const struct model *m, const struct tensor *t, uint64_t from, v
 /* Reads all bytes of a tensor of the catalog into buf. Spools a pipe first unless the tensor is close to the header. */
 bool model_read(struct model *m, const struct tensor *t, void *buf, struct err *err);
 
+/* Sets *same if type, shape and all bytes of two tensors are equal, read as by model_bytes(). */
+bool model_same(bool *same, const struct model *m, const struct tensor *a, const struct tensor *b, struct err *err);
+
 /* Ends a job on one input. Reads a pipe to its end. Fails if the input ends before the end of header and data, or after it
  * unless the container sets tail_ok. Does nothing for models of several files, which were checked with their headers. */
 bool model_finish(const struct model *m, struct err *err);

@@ -2,8 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "adapter/match.h"
-#include "base/num.h"
+#include "adapter/match_priv.h"
 
 static bool
 is_gguf(const struct match_job *m)
@@ -29,28 +28,12 @@ check_shape(struct match_job *m, const struct adapter_module *module, const stru
         shape_text(one, &t->shape), shape_text(two, was));
 }
 
-bool
-match_same(bool *same, const struct match_job *m, const struct tensor *a, const struct tensor *b, struct err *err)
-{
-    enum { STEP = 2048 };
-    uint8_t x[STEP], y[STEP];
-    *same = a->dtype == b->dtype && a->extent.nbytes == b->extent.nbytes && a->shape.rank == b->shape.rank
-        && shape_same(&a->shape, &b->shape, a->shape.rank);
-    for (uint64_t at = 0, n; *same && at < a->extent.nbytes; at += n) {
-        n = num_min(STEP, a->extent.nbytes - at);
-        if (!model_bytes(m->job->model, a, at, x, (size_t)n, err) || !model_bytes(m->job->model, b, at, y, (size_t)n, err))
-            return false;
-        *same = memcmp(x, y, (size_t)n) == 0;
-    }
-    return true;
-}
-
 static bool
 check_equal(const struct match_job *m, const struct adapter_module *module, const struct tensor *a, const struct tensor *b,
     struct err *err)
 {
     bool same;
-    return match_same(&same, m, a, b, err) && (same || adapter_fail(module, ERR_MALFORMED, err, "two tensors replace it, and they "
+    return model_same(&same, m->job->model, a, b, err) && (same || adapter_fail(module, ERR_MALFORMED, err, "two tensors replace it, and they "
         "differ"));
 }
 

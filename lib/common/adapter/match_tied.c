@@ -2,7 +2,7 @@
  * differently; then the head becomes a tensor. */
 #include <string.h>
 
-#include "adapter/match.h"
+#include "adapter/match_priv.h"
 #include "base/num.h"
 
 /* The modules of an adapter for the two. */
@@ -79,7 +79,7 @@ same_tensor(bool *same, const struct match_job *m, const struct pair *p, enum fa
 {
     const struct tensor *e = p->embedding->factor[role], *h = p->head->factor[role];
     *same = !e && !h;
-    return !e || !h || match_same(same, m, e, h, err);
+    return !e || !h || model_same(same, m->job->model, e, h, err);
 }
 
 static bool
