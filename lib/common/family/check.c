@@ -145,7 +145,8 @@ static char *
 identity(const struct family_row *row, bool gguf, struct err *err)
 {
     struct str s = { 0 };
-    str_format(&s, "%s@%s %s", row->hf, row->kept ? row->kept : "", gguf ? row->gguf : row->when ? expr_text(row->when) : "");
+    const char *when = row->when ? expr_text(row->when) : "";
+    str_format(&s, "%s@%s %s", row->hf, row->kept ? row->kept : "", gguf ? row->gguf : when);
     if (s.failed)
         err_memory(err, s.room);
     return s.failed ? (str_clear(&s), NULL) : s.p;
@@ -201,7 +202,11 @@ bool
 family_check(struct family_reader *r)
 {
     const struct model_family *f = r->family;
-    if (!f->name || !f->arch || f->classes.n == 0 || f->vocab.n == 0)
-        return lacks(r, !f->name ? "family" : f->classes.n == 0 ? "class" : !f->arch ? "arch" : "vocab");
-    return check_lets(r) && check_rows(r);
+    if (!f->name)
+        return lacks(r, "family");
+    if (f->classes.n == 0)
+        return lacks(r, "class");
+    if (!f->arch)
+        return lacks(r, "arch");
+    return (f->vocab.n != 0 || lacks(r, "vocab")) && check_lets(r) && check_rows(r);
 }

@@ -12,8 +12,10 @@
 static const char *
 expected_of(enum meta_type type)
 {
-    return type == META_U32 ? "an integer from 0 to 4294967295" : type == META_I32 ? "an integer from -2147483648 to 2147483647"
-        : type == META_F32 ? "a number in the range of F32" : type == META_BOOL ? "true or false" : "a string";
+    static const char *const texts[] = { [META_U32] = "an integer from 0 to 4294967295",
+        [META_I32] = "an integer from -2147483648 to 2147483647", [META_F32] = "a number in the range of F32",
+        [META_BOOL] = "true or false", [META_STRING] = "a string" };
+    return texts[type];
 }
 
 /* Sets *value to a JSON value as a key's type. Strings are borrowed. An integer written as a fraction does not fit. */
@@ -57,12 +59,20 @@ add_number(struct str *bytes, uint64_t n, unsigned size)
 static void
 add_element(struct str *bytes, const struct meta_value *value)
 {
-    if (value->type == META_STRING) {
+    switch (value->type) {
+    case META_STRING:
         add_number(bytes, value->as.s.n, 8);
         str_add(bytes, value->as.s.p, value->as.s.n);
-    } else
-        add_number(bytes, value->type == META_F32 ? meta_float_bits(value) : value->type == META_I32 ? (uint64_t)value->as.i
-            : value->as.u, value->type == META_BOOL ? 1 : 4);
+        break;
+    case META_F32:
+        add_number(bytes, meta_float_bits(value), 4);
+        break;
+    case META_I32:
+        add_number(bytes, (uint64_t)value->as.i, 4);
+        break;
+    default:
+        add_number(bytes, value->as.u, value->type == META_BOOL ? 1 : 4);
+    }
 }
 
 static bool
@@ -129,9 +139,10 @@ put_row(struct keys *keys, struct family_config *c, const struct family_key *row
     const char *prefix = family_key_prefix(c->family, &key.name);
     if (!expr_true(&applies, key.when, &c->scope, 0, err))
         return false;
-    bool ok = !applies || (key.each ? list_value(&value, &key, &c->scope, err)
-        : expr_value(&value, key.value, &c->scope, 0, err));
-    if (ok && applies && !json_is_null(value))
+    if (!applies)
+        return true;
+    bool ok = key.each ? list_value(&value, &key, &c->scope, err) : expr_value(&value, key.value, &c->scope, 0, err);
+    if (ok && !json_is_null(value))
         ok = config_put(keys, prefix, &key, value, expr_text(key.value), err);
     json_decref(value);
     return ok;
@@ -206,8 +217,10 @@ add_shown(struct str *out, const json_t *value)
         str_format(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
         str_format(out, "%.4g", json_real_value(value));
+    else if (json_is_boolean(value))
+        str_text(out, json_is_true(value) ? "true" : "false");
     else
-        str_text(out, json_is_true(value) ? "true" : json_is_false(value) ? "false" : json_is_null(value) ? "null" : "...");
+        str_text(out, json_is_null(value) ? "null" : "...");
 }
 
 /* Returns the file that a text is about: a row that asks about tensors is about those. */

@@ -89,6 +89,14 @@ family_expected(struct family_reader *r, const char *found, size_t n, const char
 }
 
 bool
+family_miscounted(struct family_reader *r, const char *word, size_t n, size_t fewest, size_t most)
+{
+    const char *bound = n < fewest ? "at least " : "at most ";
+    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu arguments of '%s', expected %s%zu", r->where, n, word,
+        fewest == most ? "" : bound, n < fewest ? fewest : most);
+}
+
+bool
 family_word_is(const struct family_reader *r, size_t i, const char *text)
 {
     return i < r->nwords && r->word[i].n == strlen(text) && memcmp(r->word[i].p, text, r->word[i].n) == 0;

@@ -66,6 +66,9 @@ size_t family_room(size_t n);
 /* Fails with ERR_MALFORMED: "FILE:LINE: found FOUND, expected EXPECTED". found[0..n) is quoted and escaped. */
 bool family_expected(struct family_reader *r, const char *found, size_t n, const char *expected);
 
+/* Fails with ERR_MALFORMED: the word of a statement or a verb has n arguments, not `fewest` to `most`. */
+bool family_miscounted(struct family_reader *r, const char *word, size_t n, size_t fewest, size_t most);
+
 /* Reads an expression that the family owns. */
 bool family_expr(struct family_reader *r, struct expr **e, const char *p, size_t n);
 

@@ -93,13 +93,6 @@ is_separator(const struct family_reader *r, size_t i)
     return family_word_is(r, i, "|") || family_word_is(r, i, ";");
 }
 
-static bool
-wrong_arguments(struct family_reader *r, const struct verb_row *row, size_t n)
-{
-    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu arguments of '%s', expected %s%u", r->where, n,
-        row->word, row->fewest == row->most ? "" : n < row->fewest ? "at least " : "at most ", n < row->fewest ? row->fewest : row->most);
-}
-
 /* Reads the permutation of `order`: n words, each of 0 ... n - 1 once. */
 static bool
 read_permutation(struct family_reader *r, struct verb *verb, size_t first, size_t n)
@@ -150,7 +143,7 @@ read_verb(struct family_reader *r, struct verb *verb, size_t first, size_t end)
     verb->kind = (enum verb_kind)kind;
     verb->word = verbs[kind].word;
     if (n < verbs[kind].fewest || n > verbs[kind].most)
-        return wrong_arguments(r, &verbs[kind], n);
+        return family_miscounted(r, verbs[kind].word, n, verbs[kind].fewest, verbs[kind].most);
     if ((colon < end) != (verb->kind == VERB_ORDER))
         return colon < end ? family_expected(r, ":", 1, "the end of the verb")
             : family_expected(r, "order", 5, "':' and a permutation");

@@ -54,9 +54,12 @@ is_needed(bool *yes, const struct rows_needs *n, const struct family_row *row, c
 static uint64_t
 layers_of(const struct rows_needs *n, const struct family_row *row)
 {
-    bool hole = strstr(row->hf, "{b}") != NULL;
     uint64_t after = n->layers - n->main;
-    return row->nshift == 0 ? 1 : row->layered ? n->main : hole ? after : after != 0;
+    if (row->nshift == 0)
+        return 1;
+    if (row->layered)
+        return n->main;
+    return strstr(row->hf, "{b}") ? after : after != 0;
 }
 
 /* --- messages */

@@ -559,9 +559,7 @@ family_statement(struct family_reader *r)
         return family_expected(r, r->word[0].p, r->word[0].n, "the statement 'family' first");
     size_t n = r->nwords - 1;
     if (n < row->fewest || n > row->most)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu arguments of '%s', expected %s%zu", r->where, n,
-            row->word, row->fewest == row->most ? "" : n < row->fewest ? "at least " : "at most ",
-            n < row->fewest ? row->fewest : row->most);
+        return family_miscounted(r, row->word, n, row->fewest, row->most);
     if (r->rest.p && !row->when)
         return family_expected(r, "when", 4, "the end of the statement");
     return (!r->rest.p || family_expr(r, &when, r->rest.p, r->rest.n)) && row->run(r, when);

@@ -29,9 +29,12 @@ bad_sizes(const struct verbs *v, const struct verb *verb, uint64_t all, const ui
 {
     char text[256];
     int used = snprintf(text, sizeof text, "a dimension of %" PRIu64 " does not consist of", all);
-    for (uint32_t i = 0; i < n && used > 0 && (size_t)used < sizeof text; i++)
-        used += size[i] == 0 ? snprintf(text + used, sizeof text - (size_t)used, "%s *", i == 0 ? "" : " x")
-            : snprintf(text + used, sizeof text - (size_t)used, "%s %" PRIu64, i == 0 ? "" : " x", size[i]);
+    for (uint32_t i = 0; i < n && used > 0 && (size_t)used < sizeof text; i++) {
+        char number[24] = "*";
+        if (size[i] != 0)
+            snprintf(number, sizeof number, "%" PRIu64, size[i]);
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s %s", i == 0 ? "" : " x", number);
+    }
     return misfit(v, verb, text, err);
 }
 

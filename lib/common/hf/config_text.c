@@ -99,8 +99,9 @@ drop_quantization(struct str *out, const struct catalog_config *config, bool *ex
     e.json.words = true;
     bool ok = edit(&e);
     *experts = e.experts;
-    return ok || err_set(err, ERR_MALFORMED, e.json.fault ? pull_fault_at(&e.json) : 0, "config.json is not a JSON object"
-        "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
+    if (!ok && e.json.fault)
+        return err_set(err, ERR_MALFORMED, pull_fault_at(&e.json), "config.json is not a JSON object: %s", pull_explain(why, &e.json));
+    return ok || err_set(err, ERR_MALFORMED, 0, "config.json is not a JSON object");
 }
 
 /* Inserts an object as the first member of a text. */

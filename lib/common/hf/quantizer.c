@@ -207,9 +207,11 @@ config_gptq(struct str *out, const struct hf_modules *m)
 {
     const struct encode_options *how = &m->group[0].e->options;
     unsigned bits = m->group[0].quantizer->bits;
-    str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": %s, "
-        "\"sym\": %s, %s\"checkpoint_format\": \"gptq\"", bits, (unsigned)how->group_size, m->ordered ? "true" : "false",
-        how->asymmetric ? "false" : "true", m->head_encoded ? "\"lm_head\": true, " : "");
+    str_format(out, "{\"quant_method\": \"gptq\", \"bits\": %u, \"group_size\": %u, \"desc_act\": %s, \"sym\": %s, ", bits,
+        (unsigned)how->group_size, m->ordered ? "true" : "false", how->asymmetric ? "false" : "true");
+    if (m->head_encoded)
+        str_text(out, "\"lm_head\": true, ");
+    str_text(out, "\"checkpoint_format\": \"gptq\"");
     put_exceptions(out, m);
     str_text(out, "}");
     bool widths = false;

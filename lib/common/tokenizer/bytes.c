@@ -10,7 +10,11 @@ bytes_of(uint32_t code)
     if ((code >= 0x21 && code <= 0x7E) || (code >= 0xA1 && code <= 0xAC) || (code >= 0xAE && code <= 0xFF))
         return (int)code;
     uint32_t i = code - 0x100;
-    return code < 0x100 || i > 67 ? -1 : i <= 0x20 ? (int)i : i <= 0x42 ? (int)(i - 0x21 + 0x7F) : 0xAD;
+    if (code < 0x100 || i > 0x43)
+        return -1;
+    if (i == 0x43)
+        return 0xAD;
+    return (int)(i <= 0x20 ? i : i - 0x21 + 0x7F);
 }
 
 /* Returns the number of bytes that a UTF-8 decoder replaces as one broken character: those that could start a valid one. */
@@ -18,7 +22,8 @@ static size_t
 broken(const uint8_t *p, size_t n)
 {
     uint8_t lead = p[0];
-    size_t want = lead < 0xC2 || lead > 0xF4 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, i;
+    bool starts = lead >= 0xC2 && lead <= 0xF4;
+    size_t want = starts ? 2 + (lead >= 0xE0) + (lead >= 0xF0) : 1, i;
     uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     for (i = 1; i < want && i < n && p[i] >= low && p[i] <= high; i++) {
@@ -63,15 +68,20 @@ bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err)
 static int
 digit_of(char c)
 {
-    return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
-        : c == '+' ? 62 : c == '/' ? 63 : -1;
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c != '\0' ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
 }
 
 /* The inverse of bytes_of(). */
 static unsigned
 character_of(unsigned byte)
 {
-    return bytes_of(byte) >= 0 ? byte : byte <= 0x20 ? 0x100 + byte : byte == 0xAD ? 0x143 : byte - 0x7F + 0x121;
+    if (bytes_of(byte) >= 0)
+        return byte;
+    if (byte == 0xAD)
+        return 0x143;
+    return byte <= 0x20 ? 0x100 + byte : byte - 0x7F + 0x121;
 }
 
 /* Appends the character of a byte in UTF-8 and returns its length, 1 or 2. */

@@ -268,11 +268,10 @@ put_flags(struct keys *keys, struct special *s, struct err *err)
         if ((kind == PULL_TRUE || kind == PULL_FALSE) && !s->flagged[i] && has_role(s, (enum special_role)i))
             special_flag(s, (enum special_role)i, kind == PULL_TRUE);
     }
+    static const char *const names[ROLES] = { [BOS] = "add_bos_token", [EOS] = "add_eos_token", [SEP] = "add_sep_token" };
     for (size_t i = 0; i < s->nflags; i++) {
         enum special_role role = s->flag_order[i];
-        const char *key = role == BOS ? "add_bos_token" : role == EOS ? "add_eos_token"
-            : role == SEP ? "add_sep_token" : NULL;
-        if (key && !keys_put_bool(keys, "tokenizer.ggml", key, s->flag[role], err))
+        if (names[role] && !keys_put_bool(keys, "tokenizer.ggml", names[role], s->flag[role], err))
             return false;
     }
     return true;
