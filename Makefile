@@ -142,7 +142,7 @@ $(obj)/families.c: lib/package/family-table $(families)
 
 $(obj)/module_names.c: lib/package/family-table $(names)
 	@mkdir -p $(@D)
-	sh lib/package/family-table adapter/names_file.h module_names $(names) >$@.new && mv $@.new $@
+	sh lib/package/family-table adapter/module_names.h module_names $(names) >$@.new && mv $@.new $@
 
 $(obj)/families.o $(obj)/module_names.o: $(obj)/%.o: $(obj)/%.c $(libraries)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<

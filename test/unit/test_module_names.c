@@ -1,7 +1,7 @@
-/* names_file: the lines of families/names, and names in both directions. */
+/* module_names: the lines of families/names, and names in both directions. */
 #include <string.h>
 
-#include "adapter/names_file.h"
+#include "adapter/module_names.h"
 #include "check.h"
 
 /* Checks every line of a file. Returns the number of `name` lines. */

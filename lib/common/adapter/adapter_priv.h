@@ -123,13 +123,6 @@ bool adapter_settle_modules(struct adapter *a, const struct adapter_job *job, st
 bool adapter_is_embedding(const struct adapter_module *m);
 bool adapter_is_head(const struct adapter_module *m);
 
-/* Returns true if the factors of a module are stacks of experts, [experts, rank, in] and [experts, out, rank], and not the
- * kernels of a convolution. One side can have a single matrix for all experts. */
-bool adapter_is_stack(const struct adapter_module *m);
-
-/* Finds the parameter of target_parameters that the factors of a module are of, and writes its path to *name; leaves it empty otherwise. */
-bool adapter_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err);
-
 /* Sets rank and scale as the config has them for a path: the module's, or a path of a parameter in the module. */
 bool adapter_configure(struct adapter_module *m, const struct adapter *a, const char *path, size_t n, struct err *err);
 

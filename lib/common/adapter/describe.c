@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter/adapter_priv.h"
+#include "adapter/experts.h"
 #include "base/array.h"
 
 static const struct form_row {
@@ -175,7 +175,7 @@ check_ranks(const struct adapter *a, const struct adapter_module *m, struct err 
 {
     const struct tensor *one = m->factor[FACTOR_A], *two = m->factor[FACTOR_B];
     if (!one || !two || a->family != ADAPTER_PEFT || one->shape.rank < 2 || two->shape.rank < 2 || m->rank == 0
-            || adapter_is_stack(m))
+            || experts_is_stack(m))
         return true;
     uint64_t ra = shape_dim(&one->shape, 0), rb = shape_dim(&two->shape, 1);
     return (ra == m->rank && rb == m->rank) || (m->parameter && ra == rb && ra % m->rank == 0) || adapter_fail(m, ERR_MALFORMED, err, "factors of rank %" PRIu64 " and %" PRIu64

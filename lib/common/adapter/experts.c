@@ -56,7 +56,7 @@ is_targeted(const struct adapter *a, const char *path, size_t n, const char *par
 
 /* PEFT wraps each target parameter in the one before: the last has no base_layer in its path, the one before it has one. */
 bool
-adapter_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err)
+experts_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err)
 {
     size_t n = m->len, levels = 0, end = n;
     if (json_array_size(adapter_member(a, "target_parameters")) == 0 || !m->factor[FACTOR_A])
@@ -76,7 +76,7 @@ adapter_find_parameter(struct adapter_module *m, struct str *name, const struct 
 }
 
 bool
-adapter_is_stack(const struct adapter_module *m)
+experts_is_stack(const struct adapter_module *m)
 {
     const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
     if (!a || !b || a->shape.rank != 3 || b->shape.rank != 3 || m->order != ORDER_LINEAR

@@ -21,4 +21,11 @@ bool experts_ends_in(const char *p, size_t n, const char *name, size_t len);
  * not of this form. */
 const struct parameter *experts_split(const char *name, size_t len, size_t *path, uint64_t *e, size_t *part);
 
+/* Returns true if the factors of a module are stacks of experts, [experts, rank, in] and [experts, out, rank], and not the
+ * kernels of a convolution. One side can have a single matrix for all experts. */
+bool experts_is_stack(const struct adapter_module *m);
+
+/* Finds the parameter of target_parameters that the factors of a module are of, and writes its path to *name; leaves it empty otherwise. */
+bool experts_find_parameter(struct adapter_module *m, struct str *name, const struct adapter *a, struct err *err);
+
 #endif

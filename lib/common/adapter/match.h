@@ -3,7 +3,7 @@
 #define ADAPTER_MATCH_H
 
 #include "adapter/form.h"
-#include "adapter/translate.h"
+#include "adapter/translation.h"
 
 struct match_job {
     const struct adapter_job *job;

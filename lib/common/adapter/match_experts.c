@@ -430,5 +430,5 @@ match_experts(bool *taken, struct match_job *m, const struct adapter *a, const s
     }
     if (module->parameter)
         return add_joined(taken, m, a, module, err);
-    return !adapter_is_stack(module) || add_stack(taken, m, a, module, err);
+    return !experts_is_stack(module) || add_stack(taken, m, a, module, err);
 }

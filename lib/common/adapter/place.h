@@ -4,7 +4,7 @@
 
 #include "adapter/adapter_priv.h"
 #include "adapter/change.h"
-#include "adapter/names.h"
+#include "adapter/weight_names.h"
 
 struct weight_place {
     size_t index;               /* chosen tensor, or WEIGHT_NONE */

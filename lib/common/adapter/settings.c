@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter/adapter_priv.h"
+#include "adapter/experts.h"
 #include "adapter/factor.h"
 #include "base/bytes.h"
 #include "base/matcher.h"
@@ -81,7 +81,7 @@ stored_rank(const struct adapter_module *m)
 {
     static const enum factor_role rows[] = { FACTOR_HADA_1B, FACTOR_LOKR_2B, FACTOR_LOKR_1B };
     const struct tensor *a = m->factor[FACTOR_A], *b = m->factor[FACTOR_B];
-    if (b && b->shape.rank == 3 && (m->order == ORDER_MLX || m->whole || adapter_is_stack(m)))
+    if (b && b->shape.rank == 3 && (m->order == ORDER_MLX || m->whole || experts_is_stack(m)))
         return shape_dim(&b->shape, 2);         /* one matrix for each expert */
     if (a && a->shape.rank >= 2)
         switch (m->order) {
@@ -233,7 +233,7 @@ static bool
 scale_peft(struct adapter_module *m, const struct adapter *a, struct err *err)
 {
     struct str name = { 0 };
-    bool ok = adapter_find_parameter(m, &name, a, err)
+    bool ok = experts_find_parameter(m, &name, a, err)
         && adapter_configure(m, a, name.len != 0 ? name.p : m->name, name.len != 0 ? name.len : m->len, err);
     str_clear(&name);
     return ok;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapter/names_file.h"
+#include "adapter/module_names.h"
 #include "base/array.h"
 #include "base/table.h"
 

@@ -3,7 +3,7 @@
 #ifndef ADAPTER_TOWERS_H
 #define ADAPTER_TOWERS_H
 
-#include "adapter/names.h"
+#include "adapter/weight_names.h"
 
 enum { TOWER_NONE = -1, TOWERS = 4 };
 

@@ -9,10 +9,9 @@
 #include "family/back_members.h"
 #include "family/back_read.h"
 #include "family/back_rows.h"
-#include "tokenizer/back_tokenizer.h"
-#include "tokenizer/back_tokenizer_config.h"
 #include "family/builtin.h"
 #include "family/sources.h"
+#include "tokenizer/back_tokenizer.h"
 
 /* --- the family */
 
@@ -61,7 +60,7 @@ static bool
 try_family(struct back_model *back, struct model_family *family, bool *takes, bool *surely, struct err *err)
 {
     const struct family_hf *hf;
-    if (!look_at_keys(back, family, err) || !back_class(&hf, &back->scope, err))
+    if (!look_at_keys(back, family, err) || !back_members_class(&hf, &back->scope, err))
         return false;
     *takes = hf != NULL;
     *surely = hf && hf->when;
@@ -314,10 +313,10 @@ write_config(struct back_model *back, const struct choice *choice, struct err *e
 bool
 back_check(struct back_model *back, struct model *model, struct err *err)
 {
-    if (!back_check_keys(&back->scope, back->keys, model, back->options->how->allow_missing, err))
+    if (!back_read_check(&back->scope, back->keys, model, back->options->how->allow_missing, err))
         return false;
     back->scope.keys = back->keys;
-    return back_warn_unread(&back->scope, model, err);
+    return back_read_warn_unread(&back->scope, model, err);
 }
 
 bool

@@ -61,7 +61,7 @@ find_exact(bool *exact, struct back_work *w, const struct family_source *tensor,
 }
 
 bool
-back_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op, size_t nops,
+back_join_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op, size_t nops,
     struct err *err)
 {
     struct back_tensor *state = &w->state[tensor - family_sources_at(w->tensors, 0)];
@@ -259,7 +259,7 @@ finish(struct chosen *chosen, struct back_joint *j, struct err *err)
         return false;
     chosen->dtype = j->form == BACK_ELEMENTS ? j->w->how->matrices : DTYPE_U8;
     for (size_t i = 0; i < j->n && j->form == BACK_ELEMENTS && chosen->dtype != DTYPE_F32; i++)
-        if (!back_type(&chosen->dtype, j->w, j->part[i].tensor, j->part[i].v.op, j->part[i].v.nops, err))
+        if (!back_join_type(&chosen->dtype, j->w, j->part[i].tensor, j->part[i].v.op, j->part[i].v.nops, err))
             return false;
     return set_name(chosen, j, err);
 }

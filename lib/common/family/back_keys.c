@@ -99,7 +99,7 @@ other_prefix(const struct model_family *family, const char *key)
 }
 
 bool
-back_is_of_tower(const char *name)
+back_keys_is_of_tower(const char *name)
 {
     static const char *const starts[] = { "vision.", "audio.", "mm." };
     bool is = false;
@@ -172,7 +172,7 @@ back_keys_of(json_t **keys, const json_t *stored, struct scope *scope, struct er
     json_object_foreach((json_t *)stored, key, value) {
         size_t n = other_prefix(family, key);
         size_t skip = n != 0 ? n : strncmp(key, family->arch, plain) == 0 && key[plain] == '.' ? plain : 0;
-        if (skip != 0 && back_is_of_tower(key + skip + 1))
+        if (skip != 0 && back_keys_is_of_tower(key + skip + 1))
             continue;
         if (n != 0 ? !set_missing(*keys, family, key + n + 1, json_incref(value), err)
                 : json_object_set_nocheck(*keys, key, value) != 0 && !err_memory(err, strlen(key)))

@@ -14,7 +14,7 @@ enum { BACK_ARRAY_MAX = 1 << 16 };      /* elements of an array that an expressi
 bool back_keys(json_t **keys, const struct catalog *catalog, struct err *err);
 
 /* Returns true for a key of a tower, by its name without the architecture. */
-bool back_is_of_tower(const char *name);
+bool back_keys_is_of_tower(const char *name);
 
 /* Sets *keys to a copy of the keys of a file as scope->family names them: with the prefix of its architecture, without keys of
  * towers, and with the values of `fallback`. Sets scope->keys, too. The caller frees it, also after a failure. */

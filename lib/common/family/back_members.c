@@ -183,7 +183,7 @@ set_labels(json_t *config, const json_t *labels, struct err *err)
 }
 
 bool
-back_class(const struct family_hf **hf, struct scope *scope, struct err *err)
+back_members_class(const struct family_hf **hf, struct scope *scope, struct err *err)
 {
     const struct model_family *family = scope->family;
     const struct family_hf *plain = NULL;
@@ -205,7 +205,7 @@ static bool
 set_class(struct scope *scope, struct err *err)
 {
     const struct family_hf *hf;
-    if (!back_class(&hf, scope, err))
+    if (!back_members_class(&hf, scope, err))
         return false;
     if (!hf)
         return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "family %s has no class for this model (hf)", scope->family->name);

@@ -14,6 +14,6 @@ bool back_members(struct scope *scope, struct model *model, const struct back_to
     struct err *err);
 
 /* Sets *hf to the first `hf` row that holds; without one, to the first without a condition; else to NULL. */
-bool back_class(const struct family_hf **hf, struct scope *scope, struct err *err);
+bool back_members_class(const struct family_hf **hf, struct scope *scope, struct err *err);
 
 #endif

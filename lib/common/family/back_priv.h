@@ -45,10 +45,10 @@ struct back_work {
 };
 
 /* Returns a place for another output, which becomes one when w->nout is increased; NULL with ERR_MEMORY. */
-struct chosen *back_new(struct back_work *w, struct err *err);
+struct chosen *back_rows_new(struct back_work *w, struct err *err);
 
 /* Adds the tensors of one number that keys have. */
-bool back_add_values(struct back_work *w, struct err *err);
+bool back_values_add(struct back_work *w, struct err *err);
 
 /* Makes one source: `tensor` are the GGUF tensors of the n rows in `row`. `x` is the number of the expert if the rows stack.
  * `stack` is the number of experts, or 0. */
@@ -65,10 +65,10 @@ bool back_join(struct chosen *chosen, struct back_work *w, const struct back_sou
     struct err *err);
 
 /* Returns true if a tensor is of blocks that rows with the tag `kept` take. */
-bool back_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept);
+bool back_rows_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept);
 
 /* Sets *dtype to the type of a source: the element type, or F32 if that would change values of the tensor. */
-bool back_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op,
+bool back_join_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op,
     size_t nops, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include "family/rope_keys.h"
 
 bool
-back_check_keys(struct scope *scope, const json_t *keys, struct model *model, bool allow, struct err *err)
+back_read_check(struct scope *scope, const json_t *keys, struct model *model, bool allow, struct err *err)
 {
     const struct model_family *family = scope->family;
     for (size_t i = 0; i < family->keys.n; i++) {
@@ -86,7 +86,7 @@ add_unread(struct str *out, size_t *n, struct scope *scope, const struct meta *m
         return true;
     memcpy(key, m->key + skip, m->key_len - skip);
     key[m->key_len - skip] = '\0';
-    if (back_is_of_tower(key) || is_read(scope->family, key))
+    if (back_keys_is_of_tower(key) || is_read(scope->family, key))
         return true;
     if (!is_ignored(&ignored, scope, key, err))
         return false;
@@ -96,7 +96,7 @@ add_unread(struct str *out, size_t *n, struct scope *scope, const struct meta *m
 }
 
 bool
-back_warn_unread(struct scope *scope, struct model *model, struct err *err)
+back_read_warn_unread(struct scope *scope, struct model *model, struct err *err)
 {
     struct str names = { 0 };
     size_t n = 0;

@@ -7,9 +7,9 @@
 
 /* Checks that the keys of rows exist which have no '?', in the file or among `keys`, those of back_keys_of(), for a scope of
  * members. Fails with ERR_MALFORMED, naming the key; with `allow` warns. */
-bool back_check_keys(struct scope *scope, const json_t *keys, struct model *model, bool allow, struct err *err);
+bool back_read_check(struct scope *scope, const json_t *keys, struct model *model, bool allow, struct err *err);
 
 /* Warns once about the keys of the architecture that nothing reads, except those of towers, for a scope of keys. */
-bool back_warn_unread(struct scope *scope, struct model *model, struct err *err);
+bool back_read_warn_unread(struct scope *scope, struct model *model, struct err *err);
 
 #endif

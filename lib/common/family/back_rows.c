@@ -147,7 +147,7 @@ collect(bool *complete, struct back_set *set, struct back_work *w, uint32_t grou
         if (!rows_output_name(&name, &n, w->scope, row, b, w->memory, err))
             return false;
         const struct family_source *tensor = family_sources_find(w->tensors, name, n);
-        *complete = tensor && !w->state[number_of(w, tensor)].taken && (!row->kept || back_is_kept(w, tensor, row->kept));
+        *complete = tensor && !w->state[number_of(w, tensor)].taken && (!row->kept || back_rows_is_kept(w, tensor, row->kept));
         set->row[set->n] = i;
         set->tensor[set->n++] = tensor;
     }
@@ -156,7 +156,7 @@ collect(bool *complete, struct back_set *set, struct back_work *w, uint32_t grou
 }
 
 bool
-back_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept)
+back_rows_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept)
 {
     const struct weight *weight = tensor->chosen.decode;
     return w->how->blocks && weight && weight->part[0]->dtype == DTYPE_MXFP4 && strcmp(kept, "mxfp4") == 0
@@ -170,7 +170,7 @@ fail(const struct family_source *tensor, enum err_kind kind, const char *what, s
 }
 
 struct chosen *
-back_new(struct back_work *w, struct err *err)
+back_rows_new(struct back_work *w, struct err *err)
 {
     struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
     w->out = out ? out : w->out;
@@ -183,7 +183,7 @@ add(struct back_work *w, const struct back_source *source, struct err *err)
 {
     bool kept = w->family->rows.at[source->row[0]].kept != NULL;
     for (unsigned i = 0; i < (kept ? 2 : 1); i++) {
-        struct chosen *out = back_new(w, err);
+        struct chosen *out = back_rows_new(w, err);
         enum back_form form = !kept ? BACK_ELEMENTS : i == 0 ? BACK_CODES : BACK_SCALES;
         if (!out || !back_join(out, w, source, form, err))
             return false;
@@ -236,7 +236,7 @@ unknown(struct back_work *w, const struct family_source *t, bool row, struct err
     if (w->how->skip_unknown)
         catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it", str_shown(name, t->name, t->name_len),
             w->family->name);
-    return rows_add_unknown(row ? &w->incomplete : &w->unknown, t, err);
+    return rows_needs_add(row ? &w->incomplete : &w->unknown, t, err);
 }
 
 static bool
@@ -329,7 +329,7 @@ compare_names(const void *pa, const void *pb)
     return str_compare(a->name, a->name_len, b->name, b->name_len);
 }
 
-/* For rows_check_needs(). */
+/* For rows_needs_check(). */
 static bool
 exists(const void *of, const char *name, size_t n)
 {
@@ -345,7 +345,7 @@ check_all(struct back_work *w, struct err *err)
         .exists = exists, .of = w };
     const struct rows_unknown *left = w->unknown.n != 0 ? &w->unknown : &w->incomplete;
     char text[192];
-    if (!w->how->allow_missing && !rows_check_needs(&needs, err))
+    if (!w->how->allow_missing && !rows_needs_check(&needs, err))
         return false;
     snprintf(text, sizeof text, "family %s has no row for it%s; --skip-unknown leaves it out", w->family->name,
         left == &w->incomplete ? ", or not all tensors that the row needs" : "");
@@ -362,7 +362,7 @@ back_rows_choose(struct choice *choice, const struct family_tensors *how, struct
     bool ok = begin(&w, choice, err);
     for (size_t i = 0; ok && i < family_sources_count(w.tensors); i++)
         ok = add_tensor(&w, i, err);
-    ok = ok && check_all(&w, err) && warn_towers(&w, err) && back_add_values(&w, err);
+    ok = ok && check_all(&w, err) && warn_towers(&w, err) && back_values_add(&w, err);
     if (ok) {
         if (w.nout != 0)
             qsort(w.out, w.nout, sizeof *w.out, compare_names);
@@ -380,7 +380,7 @@ back_rows_choose(struct choice *choice, const struct family_tensors *how, struct
     free(w.row);
     free(w.group);
     free(w.out);
-    rows_clear_unknown(&w.unknown);
-    rows_clear_unknown(&w.incomplete);
+    rows_needs_clear(&w.unknown);
+    rows_needs_clear(&w.incomplete);
     return ok && choice_distinct_or(choice, ERR_MALFORMED, "the file contains it twice", err);
 }

@@ -33,7 +33,7 @@ add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t 
     enum dtype to = w->how->matrices;
     float back = to == DTYPE_F16 ? half_to_float(half_of_float(x))
         : to == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(x)) : x;
-    struct chosen *out = back_new(w, err);
+    struct chosen *out = back_rows_new(w, err);
     struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
     float *numbers = catalog_alloc(w->memory, sizeof *numbers, err);
     uint8_t *packed = catalog_alloc(w->memory, VALUE_RANK * SHAPE_DIM, err);
@@ -53,7 +53,7 @@ add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t 
 }
 
 bool
-back_add_values(struct back_work *w, struct err *err)
+back_values_add(struct back_work *w, struct err *err)
 {
     for (size_t i = 0; w->keys && i < w->family->keys.n; i++) {
         const struct family_key *key = &w->family->keys.at[i];

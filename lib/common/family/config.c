@@ -173,7 +173,7 @@ check_sizes(const struct family_config *c, struct err *err)
 bool
 family_config_read(struct family_config *c, const struct hf_folder *folder, struct model *model, struct err *err)
 {
-    return merge_all(c->members, err) && config_rope_begin(c, err) && config_defaults(c, err) && config_rope(c, err)
+    return merge_all(c->members, err) && rope_begin(c, err) && default_apply(c, err) && rope_settle(c, err)
         && require(&c->vocab_size, c, "vocab_size", err) && require(&c->hidden_size, c, "hidden_size", err)
         && require(&c->layers, c, "num_hidden_layers", err) && require(&c->heads, c, "num_attention_heads", err)
         && check_sizes(c, err) && family_config_files(c, folder, model, err);

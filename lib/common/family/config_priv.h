@@ -21,18 +21,18 @@ bool config_is(const json_t *value, const char *word);
 bool config_wrong(const char *name, const char *expected, struct err *err);
 
 /* Finds the class whose defaults apply, and applies the `default` rows, unless the class of transformers refuses the file. */
-bool config_defaults(struct family_config *c, struct err *err);
+bool default_apply(struct family_config *c, struct err *err);
 
-/* Sets c->rope_all and the scope's rope objects. config_rope_begin() copies rope_parameters before the defaults;
- * config_rope() normalizes them afterwards. */
-bool config_rope_begin(struct family_config *c, struct err *err);
-bool config_rope(struct family_config *c, struct err *err);
+/* Sets c->rope_all and the scope's rope objects. rope_begin() copies rope_parameters before the defaults;
+ * rope_settle() normalizes them afterwards. */
+bool rope_begin(struct family_config *c, struct err *err);
+bool rope_settle(struct family_config *c, struct err *err);
 
 /* Returns false if the classes of transformers refuse these rope_parameters. */
-bool config_rope_fits(const struct family_config *c);
+bool rope_fits(const struct family_config *c);
 
 /* Returns the `default` rows of the model's class. */
-const struct model_family *config_default_family(const struct family_config *c);
+const struct model_family *default_family_of(const struct family_config *c);
 
 /* Puts one value as a key, with the checks of its type. */
 bool config_put(struct keys *keys, const char *prefix, const struct family_key *key, const json_t *value, const char *name,

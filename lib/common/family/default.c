@@ -83,7 +83,7 @@ find_class(struct family_config *c, struct err *err)
 }
 
 const struct model_family *
-config_default_family(const struct family_config *c)
+default_family_of(const struct family_config *c)
 {
     return c->default_family ? c->default_family : c->family;
 }
@@ -125,7 +125,7 @@ layer_types_fit(const json_t *members)
 static bool
 numbers_fit(struct family_config *c, struct err *err)
 {
-    const struct model_family *family = config_default_family(c);
+    const struct model_family *family = default_family_of(c);
     bool fits = true;
     for (size_t i = 0; fits && i < family->defaults.n; i++) {
         const struct family_member *m = &family->defaults.at[i];
@@ -202,13 +202,13 @@ apply(struct family_config *c, const struct family_member *m, json_t *object, co
 static bool
 apply_all(struct family_config *c, struct err *err)
 {
-    const struct model_family *family = config_default_family(c);
+    const struct model_family *family = default_family_of(c);
     bool scaled = config_get(c->members, "rope_parameters") || config_get(c->members, "rope_scaling");
     for (size_t i = 0; i < family->defaults.n; i++) {
         const struct family_member *m = &family->defaults.at[i];
         bool rope = strncmp(m->name, "rope.", 5) == 0;
         if (strcmp(m->name, "rope_theta") == 0 || strncmp(m->name, "rope_parameters.", 16) == 0 || (rope && scaled))
-            continue;           /* done by config_rope() */
+            continue;           /* done by rope_settle() */
         if (!apply(c, m, rope ? c->rope_all : c->members, rope ? m->name + 5 : m->name, err))
             return false;
     }
@@ -216,15 +216,15 @@ apply_all(struct family_config *c, struct err *err)
 }
 
 bool
-config_defaults(struct family_config *c, struct err *err)
+default_apply(struct family_config *c, struct err *err)
 {
     if (!find_class(c, err))
         return false;
     const struct model_family *own = c->scope.family;
-    c->scope.family = config_default_family(c);
+    c->scope.family = default_family_of(c);
     c->scope.class = c->default_class;
     bool ok = check_class(c, err);
-    c->refused = c->refused || !config_rope_fits(c);
+    c->refused = c->refused || !rope_fits(c);
     ok = ok && (c->refused || apply_all(c, err));
     c->scope.family = own;
     c->scope.class = c->class;

@@ -19,7 +19,7 @@ is_nested(const json_t *rope)
 }
 
 bool
-config_rope_begin(struct family_config *c, struct err *err)
+rope_begin(struct family_config *c, struct err *err)
 {
     const char *name = config_get(c->members, "rope_parameters") ? "rope_parameters" : "rope_scaling";
     json_t *said = config_get(c->members, name);
@@ -76,7 +76,7 @@ set_original(struct family_config *c, json_t *rope, struct err *err)
     bool scales = config_is(type, "llama3") || config_is(type, "yarn") || config_is(type, "longrope") || config_is(type, "su");
     if (c->refused)
         return set_default(rope, original, outer, err);
-    if (find_default(config_default_family(c), original))
+    if (find_default(default_family_of(c), original))
         return !outer || !scales ? set_default(rope, original, outer, err)
             : config_set(rope, original, json_incref(outer), err);
     return !scales || set_default(rope, original, json_object_get(c->members, "max_position_embeddings"), err);
@@ -125,7 +125,7 @@ set_nested(struct family_config *c, const struct family_member *m, struct err *e
 static bool
 set_theta(struct family_config *c, json_t *rope, struct err *err)
 {
-    const struct model_family *own = c->family, *family = config_default_family(c);
+    const struct model_family *own = c->family, *family = default_family_of(c);
     bool ok = true;
     c->scope.family = family;
     c->scope.class = c->default_class;
@@ -161,9 +161,9 @@ lower_llama3(json_t *rope, struct err *err)
 }
 
 bool
-config_rope(struct family_config *c, struct err *err)
+rope_settle(struct family_config *c, struct err *err)
 {
-    const struct family_member *typed = find_default(config_default_family(c), typed_default);
+    const struct family_member *typed = find_default(default_family_of(c), typed_default);
     if (typed && !c->refused && !set_nested(c, typed, err))
         return false;
     json_t *rope = c->rope_all, *full = json_object_get(rope, "full_attention"), *sliding;
@@ -209,11 +209,11 @@ is_valid(const json_t *rope)
 }
 
 bool
-config_rope_fits(const struct family_config *c)
+rope_fits(const struct family_config *c)
 {
     const json_t *rope = c->rope_all, *full = config_get(rope, "full_attention");
     const json_t *said = config_get(c->members, "rope_parameters");
-    bool typed = find_default(config_default_family(c), typed_default);
+    bool typed = find_default(default_family_of(c), typed_default);
     json_int_t head = json_integer_value(json_object_get(c->members, "head_dim"));
     return (!said || json_is_object(said)) && (typed || is_valid(full ? full : rope)) && (head <= 4 || head % 2 == 0);
 }

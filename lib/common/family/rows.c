@@ -177,7 +177,7 @@ unknown(struct rows_work *w, const struct family_source *source, bool beyond, st
     if (w->how->skip_unknown)
         catalog_warn(w->memory, "tensor %s is left out: family %s has no row for it",
             str_shown(name, source->name, source->name_len), w->family->name);
-    return rows_add_unknown(&w->unknown, source, err);
+    return rows_needs_add(&w->unknown, source, err);
 }
 
 /* Adds the outputs of a source by the rows with a tag, or without one. `shared`: only those that a file of multi-token
@@ -304,7 +304,7 @@ begin(struct rows_work *w, const struct choice *choice, struct err *err)
     for (size_t i = 0; i < f->rows.n; i++)
         if (!name_index_add(w->index, f->rows.at[i].hf, f->rows.at[i].kept, f->rows.at[i].where, err))
             return false;
-    return scope_layers(&w->main, "main", w->scope, err) && rows_key_number(&w->experts, f, w->scope, "expert_count", err);
+    return scope_layers(&w->main, "main", w->scope, err) && rows_check_number(&w->experts, f, w->scope, "expert_count", err);
 }
 
 static bool
@@ -314,8 +314,8 @@ set_model(struct choice *choice, const struct rows_work *w, struct err *err)
     struct mix_model *m = &choice->model;
     *m = (struct mix_model){ .arch = arch, .n = strlen(arch), .experts = w->experts };
     return scope_layers(&m->layers, "layers", w->scope, err)
-        && rows_key_number(&m->heads, w->family, w->scope, "attention.head_count", err)
-        && rows_key_number(&m->kv_heads, w->family, w->scope, "attention.head_count_kv", err);
+        && rows_check_number(&m->heads, w->family, w->scope, "attention.head_count", err)
+        && rows_check_number(&m->kv_heads, w->family, w->scope, "attention.head_count_kv", err);
 }
 
 static void
@@ -335,7 +335,7 @@ note_all(const struct rows_work *w)
             w->how->mtp_only ? "--mtp" : "--no-mtp", w->family->name);
 }
 
-/* For rows_check_needs(). */
+/* For rows_needs_check(). */
 static bool
 is_made(const void *of, const char *name, size_t n)
 {
@@ -350,7 +350,7 @@ check_all(struct rows_work *w, struct err *err)
     struct rows_needs needs = { .family = w->family, .scope = w->scope, .memory = w->memory, .unknown = &w->unknown,
         .exists = is_made, .of = w };
     char text[160];
-    if (!w->how->allow_missing && !partial && !rows_check_needs(&needs, err))
+    if (!w->how->allow_missing && !partial && !rows_needs_check(&needs, err))
         return false;
     snprintf(text, sizeof text, "family %s has no row for it; --skip-unknown leaves it out", w->family->name);
     return w->unknown.n == 0 || w->how->skip_unknown || rows_fail(w->unknown.at[0], ERR_MALFORMED, text, err);
@@ -362,7 +362,7 @@ rows_choose(struct choice *choice, const struct family_tensors *how, struct err 
     struct rows_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
     bool ok = begin(&w, choice, err);
-    w.matrices = ok ? rows_type(&w) : DTYPE_UNKNOWN;
+    w.matrices = ok ? rows_list_type(&w) : DTYPE_UNKNOWN;
     for (size_t i = 0; ok && i < family_sources_count(w.sources); i++)
         ok = add_source(&w, i, err);
     ok = ok && check_all(&w, err) && rows_list(choice, &w, err) && set_model(choice, &w, err);
@@ -373,7 +373,7 @@ rows_choose(struct choice *choice, const struct family_tensors *how, struct err 
     name_index_free(w.index);
     table_clear(&w.names);
     table_clear(&w.groups);
-    rows_clear_unknown(&w.unknown);
+    rows_needs_clear(&w.unknown);
     free(w.when);
     free(w.out);
     free(w.member);

@@ -55,7 +55,7 @@ collect(struct row_scales *scales, const struct rows_work *w, const struct row_o
     size_t each = out->nmembers > 1 ? 1 : scales->n;
     bool ok = true;
     for (size_t i = 0; ok && (i == 0 || i < out->nmembers); i++) {
-        const struct family_source *source = rows_member(w, out, i)->source;
+        const struct family_source *source = rows_join_member(w, out, i)->source;
         const struct weight *weight = source->chosen.decode;
         struct fp4_blocks b;
         rows_blocks(&b, w, source);
@@ -108,11 +108,11 @@ add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row
         return false;
     for (size_t i = 0; i < scales->n; i++)
         differs = differs || !(fabsf(scales->x[i] - 1) < 1e-6f);
-    return scales->set == 0 || !differs || rows_made(&list[(*n)++], name, scales->x, scales->n, w->memory, err);
+    return scales->set == 0 || !differs || rows_list_made(&list[(*n)++], name, scales->x, scales->n, w->memory, err);
 }
 
 bool
-rows_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err)
+rows_blocks_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err)
 {
     static const char *const suffixes[ROWS_SCALES] = { ".scale", ".input_scale" };
     const struct shape *shape = &list[*n - 1].composed->shape;

@@ -22,7 +22,7 @@ row_number(uint64_t *n, const struct family_key *row, struct scope *scope, uint6
 }
 
 bool
-rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err)
+rows_check_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err)
 {
     uint64_t layers = 1;
     *n = 0;

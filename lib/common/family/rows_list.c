@@ -6,7 +6,7 @@
 #include "family/rows_priv.h"
 
 enum dtype
-rows_type(const struct rows_work *w)
+rows_list_type(const struct rows_work *w)
 {
     if (w->how->matrices != DTYPE_UNKNOWN || w->how->exact)
         return w->how->matrices;
@@ -61,7 +61,7 @@ compare_outputs(const void *pa, const void *pb)
 }
 
 bool
-rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err)
+rows_list_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err)
 {
     struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
     uint8_t *packed = catalog_alloc(memory, SHAPE_DIM, err);
@@ -81,7 +81,7 @@ add_made(struct chosen *chosen, const struct family_made *made, struct catalog *
 {
     size_t n = strlen(made->name) + 1;
     char *name = catalog_alloc(memory, n, err);         /* the family may be freed before */
-    return name && rows_made(chosen, memcpy(name, made->name, n), made->x, made->n, memory, err);
+    return name && rows_list_made(chosen, memcpy(name, made->name, n), made->x, made->n, memory, err);
 }
 
 static bool
@@ -129,7 +129,7 @@ rows_list(struct choice *choice, struct rows_work *w, struct err *err)
     choice->matrices = w->matrices;
     for (; ok && i < nmade && made[i].blocks; i++) {
         list[n++] = made[i].chosen;
-        ok = made[i].chosen.dtype != DTYPE_NVFP4 || rows_add_scales(list, &n, w, made[i].out, err);
+        ok = made[i].chosen.dtype != DTYPE_NVFP4 || rows_blocks_add_scales(list, &n, w, made[i].out, err);
         choice->matrices = made[i].chosen.dtype;        /* of the file, whatever the others have */
     }
     ok = ok && make_tensors(list, &n, w, err);

@@ -9,7 +9,7 @@
 #include "family/rows_priv.h"
 
 bool
-rows_add_unknown(struct rows_unknown *u, const struct family_source *source, struct err *err)
+rows_needs_add(struct rows_unknown *u, const struct family_source *source, struct err *err)
 {
     const struct family_source **at = array_grow((void *)u->at, u->n, &u->room, sizeof *at, err);
     if (!at)
@@ -20,7 +20,7 @@ rows_add_unknown(struct rows_unknown *u, const struct family_source *source, str
 }
 
 void
-rows_clear_unknown(struct rows_unknown *u)
+rows_needs_clear(struct rows_unknown *u)
 {
     free((void *)u->at);
     *u = (struct rows_unknown){ 0 };
@@ -103,7 +103,7 @@ beside(const struct rows_needs *n, const char *name, size_t len)
 }
 
 const char *
-rows_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x)
+rows_needs_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x)
 {
     size_t n = 0;
     for (const char *p = row->hf; *p && n < STR_SHOWN;) {
@@ -122,7 +122,7 @@ static bool
 missing(const struct rows_needs *n, const struct family_row *row, uint64_t b, const char *name, size_t len, struct err *err)
 {
     char shown[STR_SHOWN], hf[STR_SHOWN], other[STR_SHOWN];
-    rows_hf_name(hf, row, b, 0);
+    rows_needs_hf_name(hf, row, b, 0);
     const struct family_source *u = n->back ? beside(n, name, len) : beside(n, hf, strlen(hf));
     const char *layout = u ? layout_of(n->family, u) : NULL;
     str_shown(shown, name, len);
@@ -161,7 +161,7 @@ check_row(const struct rows_needs *n, const struct family_row *row, struct err *
 }
 
 bool
-rows_check_needs(struct rows_needs *n, struct err *err)
+rows_needs_check(struct rows_needs *n, struct err *err)
 {
     if (!scope_layers(&n->main, "main", n->scope, err) || !scope_layers(&n->layers, "layers", n->scope, err))
         return false;

@@ -11,8 +11,8 @@ struct rows_unknown {
     size_t n, room;
 };
 
-bool rows_add_unknown(struct rows_unknown *u, const struct family_source *source, struct err *err);
-void rows_clear_unknown(struct rows_unknown *u);
+bool rows_needs_add(struct rows_unknown *u, const struct family_source *source, struct err *err);
+void rows_needs_clear(struct rows_unknown *u);
 
 /* Checks that the outputs which the family needs exist. Fails with ERR_MALFORMED, naming the output and the HF name of its row,
  * and an unknown tensor of the same layer, with the layout that it looks like. */
@@ -26,9 +26,9 @@ struct rows_needs {
     const void *of;
     uint64_t main, layers;      /* set here */
 };
-bool rows_check_needs(struct rows_needs *n, struct err *err);
+bool rows_needs_check(struct rows_needs *n, struct err *err);
 
 /* Writes the HF name of a row for layer b and expert x, cut if it is very long, and returns it. */
-const char *rows_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x);
+const char *rows_needs_hf_name(char name[STR_SHOWN], const struct family_row *row, uint64_t b, uint64_t x);
 
 #endif

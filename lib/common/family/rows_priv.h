@@ -82,13 +82,13 @@ struct row_output *rows_find(const struct rows_work *w, const char *name, size_t
 /* rows_list.c */
 
 /* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
-enum dtype rows_type(const struct rows_work *w);
+enum dtype rows_list_type(const struct rows_work *w);
 
 /* Replaces the list of a choice by the outputs: generated tensors, then the others in the order of their sources. */
 bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
 
 /* Makes a generated tensor of n numbers, copied. `name` is borrowed. */
-bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
+bool rows_list_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
 
 /* rows_join.c */
 
@@ -96,7 +96,7 @@ bool rows_made(struct chosen *chosen, const char *name, const float *x, uint64_t
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
 
 /* Returns member i of an output; an output that is not a stack has one. */
-const struct row_match *rows_member(const struct rows_work *w, const struct row_output *out, size_t i);
+const struct row_match *rows_join_member(const struct rows_work *w, const struct row_output *out, size_t i);
 
 /* rows_blocks.c */
 
@@ -106,12 +106,12 @@ bool rows_blocks(struct fp4_blocks *b, const struct rows_work *w, const struct f
 /* Appends the scales that belong to an output of NVFP4 blocks, at most ROWS_SCALES, to list[*n...]. An output of a row with the
  * name of a scale is multiplied into it, and marked as merged. */
 enum { ROWS_SCALES = 2 };
-bool rows_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err);
+bool rows_blocks_add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row_output *out, struct err *err);
 
 /* rows_check.c */
 
 /* Sets *n to the largest number that the rows of a key give, for all layers if it is a list; 0 if none does. */
-bool rows_key_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err);
+bool rows_check_number(uint64_t *n, const struct model_family *family, struct scope *scope, const char *key, struct err *err);
 
 /* Sets *same if a row `same` applies to a source; fails with ERR_UNSUPPORTED if the other source has other bytes. */
 bool rows_check_same(bool *same, const struct rows_work *w, const struct family_source *source, struct err *err);

@@ -1,4 +1,6 @@
-#include "tokenizer/back_pieces_model.h"
+/* The bytes of tokenizer.model, a protobuf message, for SentencePiece tokenizers ("llama"). Source:
+ * sentencepiece_model.proto. */
+#include "tokenizer/back_priv.h"
 
 #include <string.h>
 

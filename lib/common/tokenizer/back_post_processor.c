@@ -1,4 +1,5 @@
-#include "tokenizer/back_post_processor.h"
+/* The member "post_processor" of a tokenizer.json: special tokens at the start and end of a text. */
+#include "tokenizer/back_priv.h"
 
 void
 back_put_type(struct push *json, const char *type)

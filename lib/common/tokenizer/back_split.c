@@ -1,4 +1,5 @@
-#include "tokenizer/back_split.h"
+/* The pre-tokenizer of a tokenizer.json, from llama.cpp's name for it. */
+#include "tokenizer/back_priv.h"
 
 #include <string.h>
 

@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "tokenizer/back_pieces_model.h"
-#include "tokenizer/back_tokenizer_config.h"
-#include "tokenizer/back_tokenizer_json.h"
+#include "tokenizer/back_priv.h"
 
 /* Kinds of tokenizers by tokenizer.ggml.model. */
 static const struct {

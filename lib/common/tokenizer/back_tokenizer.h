@@ -19,4 +19,8 @@ struct back_tokenizer_options {
 bool back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct back_tokenizer_options *options,
     struct err *err);
 
+/* Appends generation_config.json: the keys general.sampling.*, and the ids of special tokens. Leaves the text empty without
+ * such a key. */
+bool back_generation_config(struct str *out, const struct back_tokens *tokens, const struct catalog *catalog, struct err *err);
+
 #endif

@@ -1,9 +1,9 @@
-#include "tokenizer/back_tokenizer_config.h"
+/* The texts of tokenizer_config.json, with the chat templates, and of generation_config.json. */
+#include "tokenizer/back_tokenizer.h"
 
 #include <string.h>
 
-#include "base/push.h"
-#include "tokenizer/back_pieces_model.h"
+#include "tokenizer/back_priv.h"
 
 #define TEMPLATE "tokenizer.chat_template"
 

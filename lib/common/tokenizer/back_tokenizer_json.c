@@ -1,9 +1,9 @@
-#include "tokenizer/back_tokenizer_json.h"
+/* The text of tokenizer.json for BPE over bytes ("gpt2"), BPE over characters ("gemma4") and WordPiece ("bert"). */
+#include "tokenizer/back_priv.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "tokenizer/back_post_processor.h"
 #include "tokenizer/sentencepiece.h"
 
 #define SPACE "\xE2\x96\x81"            /* U+2581, written for a space */

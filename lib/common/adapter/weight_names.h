@@ -1,6 +1,6 @@
-/* names: finds the tensor of a choice that a module of an adapter means, in steps from the exact name to a common end. */
-#ifndef ADAPTER_NAMES_H
-#define ADAPTER_NAMES_H
+/* weight_names: finds the tensor of a choice that a module of an adapter means, in steps from the exact name to a common end. */
+#ifndef ADAPTER_WEIGHT_NAMES_H
+#define ADAPTER_WEIGHT_NAMES_H
 
 #include "plan/choice.h"
 

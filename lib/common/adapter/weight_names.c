@@ -1,4 +1,4 @@
-#include "adapter/names.h"
+#include "adapter/weight_names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "adapter/translate.h"
+#include "adapter/translation.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "adapter/names_file.h"
+#include "adapter/module_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* translate: the weights of a GGUF base under the names that they have in a Hugging Face model, and in its order of rows. */
-#ifndef ADAPTER_TRANSLATE_H
-#define ADAPTER_TRANSLATE_H
+/* translation: the weights of a GGUF base under the names that they have in a Hugging Face model, and in its order of rows. */
+#ifndef ADAPTER_TRANSLATION_H
+#define ADAPTER_TRANSLATION_H
 
 #include "adapter/place.h"
 

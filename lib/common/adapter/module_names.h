@@ -1,6 +1,6 @@
-/* names_file: the names that two programs give to the same modules, as families/names/README describes. */
-#ifndef ADAPTER_NAMES_FILE_H
-#define ADAPTER_NAMES_FILE_H
+/* module_names: the names that two programs give to the same modules, as families/names/README describes. */
+#ifndef ADAPTER_MODULE_NAMES_H
+#define ADAPTER_MODULE_NAMES_H
 
 #include "base/err.h"
 #include "base/str.h"
