@@ -4,6 +4,7 @@
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
 #include "family/back_priv.h"
+#include "family/compose.h"
 #include "family/expr_priv.h"
 #include "family/pattern.h"
 
@@ -34,20 +35,15 @@ add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t 
     float back = to == DTYPE_F16 ? half_to_float(half_of_float(x))
         : to == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(x)) : x;
     struct chosen *out = back_rows_new(w, err);
-    struct composed *composed = catalog_alloc(w->memory, sizeof *composed, err);
-    float *numbers = catalog_alloc(w->memory, sizeof *numbers, err);
-    uint8_t *packed = catalog_alloc(w->memory, VALUE_RANK * SHAPE_DIM, err);
     struct str text = { 0 };
     const char *name;
-    uint32_t name_len;
+    uint32_t n;
     pattern_fill(&text, pattern, b, 0);
-    if (!pattern_name(&name, &name_len, &text, w->memory, err) || !out || !composed || !numbers || !packed)
+    if (!pattern_name(&name, &n, &text, w->memory, err) || !out
+            || !compose_numbers(out, name, &x, ones, rank, w->memory, err))
         return false;
-    *numbers = x;
-    shape_pack(packed, ones, rank);
-    *composed = (struct composed){ .shape = { rank, packed }, .numbers = numbers, .name = name };
-    *out = (struct chosen){ .composed = composed, .dtype = w->how->exact || back == x ? to : DTYPE_F32, .name = name,
-        .name_len = name_len };
+    if (w->how->exact || back == x)
+        out->dtype = to;
     w->nout++;
     return true;
 }

@@ -61,3 +61,22 @@ compose_tensor(struct chosen *chosen, const struct composed *parts, const uint64
     *chosen = (struct chosen){ .composed = composed };
     return true;
 }
+
+bool
+compose_numbers(struct chosen *chosen, const char *name, const float *x, const uint64_t *dim, uint32_t rank,
+    struct catalog *memory, struct err *err)
+{
+    size_t n = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        n *= (size_t)dim[i];
+    struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
+    uint8_t *packed = catalog_alloc(memory, rank * SHAPE_DIM + 1, err);
+    float *copy = catalog_alloc(memory, n * sizeof *copy + 1, err);
+    if (!composed || !packed || !copy)
+        return false;
+    memcpy(copy, x, n * sizeof *copy);
+    shape_pack(packed, dim, rank);
+    *composed = (struct composed){ .shape = { rank, packed }, .numbers = copy, .name = name };
+    *chosen = (struct chosen){ .composed = composed, .dtype = DTYPE_F32, .name = name, .name_len = (uint32_t)strlen(name) };
+    return true;
+}

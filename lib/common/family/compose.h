@@ -19,4 +19,8 @@ bool compose_units(struct composed_part *part, bool *fits, struct verbs *v, cons
 bool compose_tensor(struct chosen *chosen, const struct composed *parts, const uint64_t *dim, uint32_t rank,
     const struct family_source *source, struct catalog *memory, struct err *err);
 
+/* Makes an F32 tensor of numbers, which it copies. `name` is borrowed. */
+bool compose_numbers(struct chosen *chosen, const char *name, const float *x, const uint64_t *dim, uint32_t rank,
+    struct catalog *memory, struct err *err);
+
 #endif

@@ -15,14 +15,6 @@ struct rows_when {
     bool known, yes;
 };
 
-bool
-rows_fail(const struct family_source *source, enum err_kind kind, const char *what, struct err *err)
-{
-    char name[STR_SHOWN], shape[SHAPE_TEXT];
-    return err_set(err, kind, ERR_NO_OFFSET, "tensor %s: shape %s: %s", str_shown(name, source->name, source->name_len),
-        shape_text(shape, &source->t.shape), what);
-}
-
 /* Sets *yes to the truth of a condition for layer b, remembered for the last b. */
 static bool
 rows_when(bool *yes, struct rows_work *w, uint32_t row, uint64_t b, struct err *err)
@@ -36,46 +28,6 @@ rows_when(bool *yes, struct rows_work *w, uint32_t row, uint64_t b, struct err *
     }
     *yes = when->yes;
     return true;
-}
-
-/* --- names of outputs */
-
-bool
-rows_output_name(const char **name, uint32_t *n, struct scope *scope, const struct family_row *row, uint64_t b,
-    struct catalog *memory, struct err *err)
-{
-    struct str s = { .max = META_KEY_MAX };
-    size_t hole = 0;
-    bool ok = true;
-    for (const char *p = row->gguf; ok && *p;) {
-        size_t plain = strcspn(p, "{");
-        uint64_t number;
-        str_add(&s, p, plain);
-        p += plain;
-        if (*p && (ok = expr_size(&number, row->shift[hole++], scope, b, err))) {
-            str_format(&s, "%" PRIu64, number);
-            p += strcspn(p, "}") + 1;
-        }
-    }
-    if (ok)
-        return pattern_name(name, n, &s, memory, err);
-    str_clear(&s);
-    return false;
-}
-
-static const char *
-output_name(const void *of, uint32_t number, size_t *n)
-{
-    const struct rows_work *w = of;
-    *n = w->out[number].name_len;
-    return w->out[number].name;
-}
-
-struct row_output *
-rows_find(const struct rows_work *w, const char *name, size_t n)
-{
-    uint32_t number;
-    return table_find(&w->names, output_name, w, name, n, &number) ? &w->out[number] : NULL;
 }
 
 /* --- one source */
@@ -147,7 +99,7 @@ add_row(struct rows_work *w, uint32_t number, const struct row_match *match, siz
     *out = (struct row_output){ .row = number, .place = place, .match = *match };
     if (!rows_output_name(&out->name, &out->name_len, w->scope, row, match->b, w->memory, err)
             || (row->stacks && !find_group(&out->group, w, row, match, place, err))
-            || !table_add(&w->names, output_name, w, out->name, out->name_len, &output, &again, err))
+            || !rows_index(&output, &again, w, out, err))
         return false;
     if (again && (!row->stacks || list[output].row != number || list[output].group != out->group))
         return twice(&list[output], match, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "family/compose.h"
 #include "family/rows_priv.h"
 
 bool
@@ -55,7 +56,7 @@ collect(struct row_scales *scales, const struct rows_work *w, const struct row_o
     size_t each = out->nmembers > 1 ? 1 : scales->n;
     bool ok = true;
     for (size_t i = 0; ok && (i == 0 || i < out->nmembers); i++) {
-        const struct family_source *source = rows_join_member(w, out, i)->source;
+        const struct family_source *source = rows_member(w, out, i)->source;
         const struct weight *weight = source->chosen.decode;
         struct fp4_blocks b;
         rows_blocks(&b, w, source);
@@ -108,7 +109,8 @@ add_scales(struct chosen *list, size_t *n, struct rows_work *w, const struct row
         return false;
     for (size_t i = 0; i < scales->n; i++)
         differs = differs || !(fabsf(scales->x[i] - 1) < 1e-6f);
-    return scales->set == 0 || !differs || rows_list_made(&list[(*n)++], name, scales->x, scales->n, w->memory, err);
+    const uint64_t dim = scales->n;
+    return scales->set == 0 || !differs || compose_numbers(&list[(*n)++], name, scales->x, &dim, 1, w->memory, err);
 }
 
 bool

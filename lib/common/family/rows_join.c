@@ -21,12 +21,6 @@ struct row_joint {
     bool unfit;                 /* the row does not move whole blocks */
 };
 
-const struct row_match *
-rows_join_member(const struct rows_work *w, const struct row_output *out, size_t i)
-{
-    return out->nmembers != 0 ? &w->member[out->member + i].match : &out->match;
-}
-
 /* Fails if the shape of a tensor is not usable, else copies its dimensions. */
 static bool
 source_shape(uint64_t dim[LAYOUT_RANK], const struct family_source *source, struct err *err)
@@ -127,8 +121,8 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
     uint64_t first = 0;
     *whole = true;
     for (size_t i = 0; i < out->nmembers; i++) {
-        const struct row_match *match = rows_join_member(w, out, i);
-        if (i != 0 && match->x == rows_join_member(w, out, i - 1)->x)
+        const struct row_match *match = rows_member(w, out, i);
+        if (i != 0 && match->x == rows_member(w, out, i - 1)->x)
             return rows_fail(match->source, ERR_MALFORMED, "duplicate expert", err);
         *whole = *whole && match->x == i;
         first += match->x == first;
@@ -139,7 +133,7 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
         return true;
     str_shown(name, out->name, out->name_len);
     snprintf(what, sizeof what, "%zu of %" PRIu64 " experts", out->nmembers,
-        w->experts != 0 ? w->experts : rows_join_member(w, out, out->nmembers - 1)->x + 1);
+        w->experts != 0 ? w->experts : rows_member(w, out, out->nmembers - 1)->x + 1);
     if (w->how->allow_missing) {
         catalog_warn(w->memory, "tensor %s: the model has only %s%s", name, what, *whole ? "" : "; it is left out");
         return true;
@@ -204,7 +198,7 @@ join_as(struct chosen *chosen, bool *unfit, const struct rows_work *w, const str
     j.part = catalog_alloc(w->memory, size, err);
     bool ok = j.part != NULL;
     for (size_t i = 0; ok && i < members; i++)
-        ok = add_member(&j, rows_join_member(w, out, i), i == 0, err);
+        ok = add_member(&j, rows_member(w, out, i), i == 0, err);
     *unfit = j.unfit;
     return ok && check_experts(&j, err) && finish(chosen, &j, err);
 }
@@ -216,7 +210,7 @@ blocks_of(const struct rows_work *w, const struct row_output *out)
     const char *kept = w->family->rows.at[out->row].kept;
     struct fp4_blocks b;
     for (size_t i = 0; i == 0 || i < out->nmembers; i++)
-        if (!rows_blocks(&b, w, rows_join_member(w, out, i)->source) || (b.dtype == DTYPE_MXFP4) != (kept != NULL))
+        if (!rows_blocks(&b, w, rows_member(w, out, i)->source) || (b.dtype == DTYPE_MXFP4) != (kept != NULL))
             return DTYPE_UNKNOWN;
     return b.dtype;
 }

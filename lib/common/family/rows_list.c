@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "family/compose.h"
 #include "family/config.h"
 #include "family/rows_priv.h"
 
@@ -60,28 +61,14 @@ compare_outputs(const void *pa, const void *pb)
     return order != 0 ? order : (a->out->row > b->out->row) - (a->out->row < b->out->row);
 }
 
-bool
-rows_list_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err)
-{
-    struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
-    uint8_t *packed = catalog_alloc(memory, SHAPE_DIM, err);
-    float *copy = catalog_alloc(memory, (size_t)n * sizeof *copy + 1, err);
-    if (!composed || !packed || !copy)
-        return false;
-    memcpy(copy, x, (size_t)n * sizeof *copy);
-    shape_pack(packed, &n, 1);
-    *composed = (struct composed){ .shape = { 1, packed }, .numbers = copy, .name = name };
-    *chosen = (struct chosen){ .composed = composed, .dtype = DTYPE_F32, .name = name, .name_len = (uint32_t)strlen(name) };
-    return true;
-}
-
 /* Makes the entry of a `make` row. */
 static bool
 add_made(struct chosen *chosen, const struct family_made *made, struct catalog *memory, struct err *err)
 {
+    const uint64_t dim = made->n;
     size_t n = strlen(made->name) + 1;
     char *name = catalog_alloc(memory, n, err);         /* the family may be freed before */
-    return name && rows_list_made(chosen, memcpy(name, made->name, n), made->x, made->n, memory, err);
+    return name && compose_numbers(chosen, memcpy(name, made->name, n), made->x, &dim, 1, memory, err);
 }
 
 static bool

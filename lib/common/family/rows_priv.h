@@ -67,7 +67,7 @@ struct rows_work {
     struct rows_unknown unknown;
 };
 
-/* rows.c */
+/* rows_work.c */
 
 /* Fails about a source: "tensor NAME SHAPE: what". */
 bool rows_fail(const struct family_source *source, enum err_kind kind, const char *what, struct err *err);
@@ -75,6 +75,12 @@ bool rows_fail(const struct family_source *source, enum err_kind kind, const cha
 /* Sets *name to the GGUF name of a row for layer b; owned by the catalog. */
 bool rows_output_name(const char **name, uint32_t *n, struct scope *scope, const struct family_row *row, uint64_t b,
     struct catalog *memory, struct err *err);
+
+/* Returns member i of an output; an output that is not a stack has one. */
+const struct row_match *rows_member(const struct rows_work *w, const struct row_output *out, size_t i);
+
+/* Adds the name of the output w->out[*number] to the index. *again: another one has it, and *number is its number. */
+bool rows_index(uint32_t *number, bool *again, struct rows_work *w, const struct row_output *out, struct err *err);
 
 /* Returns the output of a name, or NULL. */
 struct row_output *rows_find(const struct rows_work *w, const char *name, size_t n);
@@ -87,16 +93,10 @@ enum dtype rows_list_type(const struct rows_work *w);
 /* Replaces the list of a choice by the outputs: generated tensors, then the others in the order of their sources. */
 bool rows_list(struct choice *choice, struct rows_work *w, struct err *err);
 
-/* Makes a generated tensor of n numbers, copied. `name` is borrowed. */
-bool rows_list_made(struct chosen *chosen, const char *name, const float *x, uint64_t n, struct catalog *memory, struct err *err);
-
 /* rows_join.c */
 
 /* Makes the tensor of an output from its sources: with the type of its blocks if they are kept. */
 bool rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_output *out, struct err *err);
-
-/* Returns member i of an output; an output that is not a stack has one. */
-const struct row_match *rows_join_member(const struct rows_work *w, const struct row_output *out, size_t i);
 
 /* rows_blocks.c */
 
