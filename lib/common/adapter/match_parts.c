@@ -1,4 +1,4 @@
-/* Modules that change a part of a weight, or several weights, as towers_find() tells. */
+/* Modules that change a part of a weight, or several weights; towers_find() found these. */
 #include <inttypes.h>
 
 #include "adapter/match_priv.h"

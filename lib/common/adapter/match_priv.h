@@ -35,7 +35,7 @@ bool match_add(struct match_job *m, const struct adapter *a, const struct adapte
 
 /* match_experts.c */
 
-/* Finds the weight or the bias of a module, also where the base stacks the experts that the module is one of. */
+/* Finds the weight or the bias of a module, also where the module is one expert and the base stacks them. */
 bool match_module(struct weight_place *place, struct match_job *m, const struct adapter *a, const struct adapter_module *module, bool bias,
     struct err *err);
 

@@ -1,4 +1,4 @@
-/* Steps of the forms that modules have: those of experts, of parts, and of whole weights. */
+/* Adds the steps of each module: for experts, for parts, or for a whole weight by the form of the factors. */
 #include "adapter/dora.h"
 #include "adapter/match_priv.h"
 

@@ -14,8 +14,8 @@ bool compose_elements(struct composed_part *part, const struct verbs *v, const s
 bool compose_units(struct composed_part *part, bool *fits, struct verbs *v, const struct repack *repack, struct catalog *memory,
     struct err *err);
 
-/* Sets *chosen to a tensor of this shape, or to that of `source`, the first one, if the only part is all of it as it is. The
- * caller sets name and type. */
+/* Sets *chosen to a tensor of this shape, made of the parts. If the only part is all of `source`, the first source, as it is, sets
+ * *chosen to the tensor of the source. The caller sets name and type. */
 bool compose_tensor(struct chosen *chosen, const struct composed *parts, const uint64_t *dim, uint32_t rank,
     const struct family_source *source, struct catalog *memory, struct err *err);
 

@@ -56,7 +56,7 @@ bool family_config_check_keys(const struct keys *keys, struct family_config *c, 
 bool family_tokenizer_keys(struct keys *keys, struct family_config *c, bool early, struct err *err);
 
 /* A generated tensor, F32 of shape [n]. */
-enum { FAMILY_MADE_MAX = 1024 };        /* limit on its elements, and on those of a file */
+enum { FAMILY_MADE_MAX = 1024 };        /* limit on its elements, also in a GGUF file */
 struct family_made {
     const char *name;                   /* borrowed from the family */
     size_t n;

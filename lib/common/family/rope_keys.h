@@ -11,7 +11,7 @@
 bool rope_keys_put(struct keys *keys, struct family_config *c, struct err *err);
 
 /* Sets rope_parameters in `config`, from the keys in `keys` and, if the family generates it, from rope_freqs.weight. Fails with
- * ERR_UNSUPPORTED if these factors are not those of rope_type llama3. */
+ * ERR_UNSUPPORTED if these are not factors of rope_type llama3. */
 bool rope_keys_back(json_t *config, const json_t *keys, const struct model_family *family, struct model *model, struct err *err);
 
 /* Returns true for a key, without the prefix of the architecture, that rope_keys_back() copies. */

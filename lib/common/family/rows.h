@@ -15,7 +15,7 @@ struct family_tensors {
     struct scope *scope;        /* its `tensors` are set while the tensors are chosen, and put back afterwards */
     struct family_config *config;       /* to GGUF: for generated tensors; NULL: none */
     struct model *model;        /* owner of the input tensors; its catalog receives notes and warnings */
-    enum dtype matrices;        /* to GGUF: type of the matrices; DTYPE_UNKNOWN: that of the first F16 or BF16 matrix, else F16.
+    enum dtype matrices;        /* to GGUF: type of the matrices; DTYPE_UNKNOWN: as the first F16 or BF16 matrix, else F16.
                                  * To a directory: type of the elements */
     bool exact;                 /* to GGUF with DTYPE_UNKNOWN: keep F32 as F32, for further encoding. To a directory: all
                                  * tensors have the type, even if that changes values */
@@ -24,7 +24,7 @@ struct family_tensors {
     bool allow_missing, skip_unknown;
 };
 
-/* Replaces a choice of the tensors of a directory, as choice_make() made it, by those of a GGUF file. New objects are allocated
+/* Replaces a choice of the tensors of a directory, as choice_make() made it, by the tensors of a GGUF file. New objects are allocated
  * by the catalog. Errors name the tensor: ERR_MALFORMED for a tensor without a row, a shape that does not fit, two sources
  * of one output, or an output that is missing; ERR_UNSUPPORTED for a tensor that llama.cpp would not use. */
 bool rows_choose(struct choice *choice, const struct family_tensors *how, struct err *err);

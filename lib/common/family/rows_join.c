@@ -35,7 +35,7 @@ source_shape(uint64_t dim[LAYOUT_RANK], const struct family_source *source, stru
     return true;
 }
 
-/* Adds the dimensions of a part to those of a member: joined along the first one. */
+/* Adds the dimensions of a part to a member: joined along the first one. */
 static bool
 add_shape(struct row_joint *j, const struct verbs *v, bool first, const struct family_source *source, struct err *err)
 {
@@ -81,7 +81,7 @@ add_part(struct row_joint *j, struct verbs *v, const struct family_source *sourc
     return true;
 }
 
-/* Makes the parts of one member, and compares its shape with that of the others. */
+/* Makes the parts of one member, and compares its shape with the shape of the others. */
 static bool
 add_member(struct row_joint *j, const struct row_match *match, bool first, struct err *err)
 {
@@ -154,7 +154,7 @@ check_experts(const struct row_joint *j, struct err *err)
         err);
 }
 
-/* Returns the type of an output: F32 for what llama.cpp requires in F32, else that of the matrices. */
+/* Returns the type of an output: F32 for what llama.cpp requires in F32, else the type of the matrices. */
 static enum dtype
 type_of(const struct row_joint *j, uint32_t rank)
 {

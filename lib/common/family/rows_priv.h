@@ -33,7 +33,7 @@ struct row_member {
     uint32_t output;
 };
 
-/* Stacks that are written together: those of one layer whose sources have the same name before the number of the expert. */
+/* Stacks that are written together: stacks of one layer whose sources have the same name before the number of the expert. */
 struct row_group {
     const char *name;           /* n bytes; borrowed from a source */
     size_t n, place;
@@ -87,7 +87,7 @@ struct row_output *rows_find(const struct rows_work *w, const char *name, size_t
 
 /* rows_list.c */
 
-/* Returns the type of all matrices: the type requested, or that of the first half-precision matrix. */
+/* Returns the type of all matrices: the type requested, or the type of the first half-precision matrix. */
 enum dtype rows_list_type(const struct rows_work *w);
 
 /* Replaces the list of a choice by the outputs: generated tensors, then the others in the order of their sources. */
