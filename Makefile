@@ -89,9 +89,21 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIB
 frame_flags := $(if $(SANITIZE)$(FUZZ),,-Wframe-larger-than=8192) $(shell \
 	$(CC) -Werror -fstack-clash-protection -S -x c -o /dev/null /dev/null 2>/dev/null && echo -fstack-clash-protection)
 
+# probe FLAGS: these flags, if the compiler and the linker know them.
+comma = ,
+probe = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -o /dev/null -x c - 2>/dev/null && echo '$(1)')
+
+# A program has only the functions and tables that it reaches. It has no unwind tables, since nothing throws and debuggers have
+# better ones, and addresses in its tables are packed. Outside of kernels no loop is worth the padding before it.
+ifeq (,$(SANITIZE)$(FUZZ))
+size_flags  := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+align_flags := $(call probe,-fno-align-functions -fno-align-jumps -fno-align-loops)
+link_flags  := $(call probe,-Wl$(comma)--gc-sections) $(call probe,-Wl$(comma)-z$(comma)pack-relative-relocs)
+endif
+
 # Flags that keep the results of floating-point operations come after the user's; base/host.h refuses what they cannot undo.
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -pthread -include lib/common/base/host.h \
-	-Ilib/common $(PKG_CFLAGS) $(CFLAGS) -fno-unsafe-math-optimizations -ffp-contract=off
+	-Ilib/common $(PKG_CFLAGS) $(size_flags) $(CFLAGS) -fno-unsafe-math-optimizations -ffp-contract=off
 ifneq (,$(filter -Ofast -ffast-math -funsafe-math-optimizations,$(LDFLAGS)))
 $(error LDFLAGS: gcc links code for $(LDFLAGS) that flushes subnormals to zero, which changes output bytes)
 endif
@@ -134,7 +146,7 @@ $(obj)/lib/common/source/libarchive.o: override CFLAGS += -DLIBARCHIVE_DIR='"$(s
 
 $(obj)/%.o: %.c Makefile $(libraries)
 	@mkdir -p $(@D)
-	$(CC) $(frame_flags) $(ALL_CFLAGS) $(kernel_flags) -MMD -MP -c -o $@ $<
+	$(CC) $(frame_flags) $(ALL_CFLAGS) $(or $(kernel_flags),$(align_flags)) -MMD -MP -c -o $@ $<
 
 $(obj)/families.c: lib/package/family-table $(families)
 	@mkdir -p $(@D)
@@ -158,13 +170,13 @@ $(obj)/libamn.a: $(lib_obj)
 define tool_rule
 $(bin)/$(1): $$(patsubst %.c,$(obj)/%.o,$$(wildcard $(1)/*.c)) $(obj)/libamn.a
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(ALL_LIBS)
+	$$(CC) $$(ALL_CFLAGS) $$(link_flags) $$(LDFLAGS) -o $$@ $$^ $$(ALL_LIBS)
 endef
 $(foreach t,$(tools),$(eval $(call tool_rule,$(t))))
 
 $(bin)/amn: $(patsubst %.c,$(obj)/%.o,$(wildcard lib/amn/*.c)) $(obj)/libamn.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(CC) $(ALL_CFLAGS) $(link_flags) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 define link_rule
 $(bin)/$(1): $(bin)/$(2)
@@ -175,7 +187,7 @@ $(foreach l,$(links),$(eval $(call link_rule,$(firstword $(subst =, ,$(l))),$(la
 # Completions for shells, made by a program that reads the same tables as the tools.
 $(obj)/completions/make: $(obj)/lib/completions/main.o $(obj)/libamn.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(CC) $(ALL_CFLAGS) $(link_flags) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 $(obj)/completions/amn.bash: in_shell = bash
 $(obj)/completions/_amn: in_shell = zsh

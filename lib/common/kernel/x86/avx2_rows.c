@@ -71,11 +71,19 @@ no_nan(const struct row_op op, __m256 v)
     return op.finite ? v : canonical256(v);
 }
 
-/* Does the last rounding, except that put() rounds to BF16 if that is the output format. */
+/* Checks that the operation ends with a rounding of its own, which put() does not do: it makes NaN canonical. */
+static ALWAYS_INLINE bool
+is_rounded(const struct row_op op, const enum avx2_to format)
+{
+    const bool is_affine = op.kind != CODES8 && op.kind != INT8_ROW;
+
+    return is_affine && op.in != DTYPE_F32 && (op.in != DTYPE_BF16 || format != TO_BF16);
+}
+
 static ALWAYS_INLINE __m256
 last(const struct row_op op, const enum avx2_to format, __m256 v)
 {
-    return op.in == DTYPE_F32 || (op.in == DTYPE_BF16 && format == TO_BF16) ? no_nan(op, v) : rounded256(v, op.in);
+    return is_rounded(op, format) ? rounded256(v, op.in) : no_nan(op, v);
 }
 
 static ALWAYS_INLINE __m256
@@ -165,7 +173,7 @@ static ALWAYS_INLINE void
 group_run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, struct row_op op, const float *a,
     const float *b)
 {
-    if (op.kind != TERM_FIRST && !op.map && exponents_within(b, 1, 0, 254)
+    if (!is_rounded(op, format) && op.kind != TERM_FIRST && !op.map && exponents_within(b, 1, 0, 254)
         && (!a || exponents_within(a, 1, 0, 254))) {
         op.finite = true;
         run(y, format, x, n, op, a, b);
@@ -282,10 +290,15 @@ void
 avx2_use_rows(struct kernels *k)
 {
     k->codes8_f32 = row_f32;
-    k->codes8_bf16 = row_bf16;
     k->affine_f32 = row_affine_f32;
-    k->affine_bf16 = row_affine_bf16;
     k->int8_row_f32 = row_int8_f32;
+}
+
+void
+avx2_use_rows_bf16(struct kernels *k)
+{
+    k->codes8_bf16 = row_bf16;
+    k->affine_bf16 = row_affine_bf16;
     k->int8_row_bf16 = row_int8_bf16;
 }
 
