@@ -60,6 +60,12 @@ names='amn amn-convert amn-dequantize amn-forget amn-info amn-inspect amn-parse 
     cmp root/usr/bin/amn-parse "$AMN_BIN/amn-parse"
 }
 
+@test "installed tools are small: amn-parse at most 1 MB, all together at most 12 MB" {
+    make_here install DESTDIR="$dir/root" PREFIX=/usr completions= page_texts=
+    [ "$(stat -c %s root/usr/bin/amn-parse)" -le 1000000 ]
+    [ "$(find root/usr/bin -type f -exec stat -c %s {} + | awk '{ n += $1 } END { print n }')" -le 12000000 ]
+}
+
 @test "make help names every target for users" {
     make_here help >help
     for target in $(sed -n 's/^.PHONY: //p' "$tests/../Makefile"); do

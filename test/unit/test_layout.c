@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "dtype/bfloat16.h"
 #include "model/gather.h"
+#include "pipeline/encoder.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/verify.h"
 #include "kernel/crc.h"
@@ -139,7 +140,7 @@ make_bytes(const struct model *model, const struct pieces *pieces, uint64_t from
     char path[] = "/tmp/test_layout.XXXXXX";
     int fd = mkstemp(path);
     const struct sink_options out = { .path = path };
-    struct pipeline p = { .model = (struct model *)model, .pieces = pieces, .kernels = kernels_pick(NULL, err),
+    struct pipeline p = { .model = (struct model *)model, .pieces = pieces, .kernels = kernels_pick(NULL, err), .encode = encoder_bytes,
         .from = from, .to = to, .jobs = jobs };
     bool ok = sink_open(&p.sink, &out, err) && pipeline_run(&p, err) && sink_commit(p.sink, err);
     sink_close(p.sink);

@@ -52,8 +52,8 @@ run(struct costs *costs, const struct job *job, struct choice *copy, size_t k, s
 {
     const struct pipeline *p = &job->p;
     struct pieces *pieces = pieces_new(err);
-    struct pipeline own = { .model = p->model, .pieces = pieces, .kernels = p->kernels, .jobs = p->jobs, .no_verify = p->no_verify,
-        .nonfinite_ok = p->nonfinite_ok, .one_of_many = true };
+    struct pipeline own = { .model = p->model, .pieces = pieces, .kernels = p->kernels, .encode = p->encode, .jobs = p->jobs,
+        .no_verify = p->no_verify, .nonfinite_ok = p->nonfinite_ok, .one_of_many = true };
     bool ok = pieces && survey_first(p, copy, err);
     for (size_t i = 0; ok && i < copy->n; i++)
         ok = !copy->list[i].encoding || pieces_chosen(pieces, &copy->list[i], err);

@@ -16,6 +16,7 @@
 #include "command/report_file.h"
 #include "command/transcode.h"
 #include "output/outputs.h"
+#include "pipeline/encoder.h"
 #include "pipeline/survey_first.h"
 #include "source/fetch.h"
 
@@ -276,8 +277,8 @@ begin(struct job *job, const struct command *cmd, const struct kernels *kernels)
 {
     *job = (struct job){ .cmd = cmd, .reduction = cmd->reduction, .exact = cmd->exact, .hf = cmd->hf, .given = cmd->keys,
         .layout = cmd->layout, .dir = cmd->dir, .split = cmd->split };
-    job->p = (struct pipeline){ .model = &job->model, .kernels = kernels, .jobs = cmd->jobs, .no_verify = cmd->no_verify,
-        .nonfinite_ok = cmd->nonfinite_ok };
+    job->p = (struct pipeline){ .model = &job->model, .kernels = kernels, .encode = encoder_bytes, .jobs = cmd->jobs,
+        .no_verify = cmd->no_verify, .nonfinite_ok = cmd->nonfinite_ok };
     job->outputs.inputs = &job->model.inputs;
     job->dir.outputs = job->split.outputs = &job->outputs;
 }

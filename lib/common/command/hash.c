@@ -25,7 +25,7 @@ hash_take(struct hash *hash, const struct cli_option *option, const char *arg, s
 bool
 hash_operand(struct digests *d, const struct operand *operand, unsigned which, unsigned jobs, struct err *err)
 {
-    const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), err);
+    const struct kernels *kernels = kernels_values(getenv("AMN_CPU"), err);
     *d = (struct digests){ 0 };
     if (!kernels || !digests_init(d, operand->model->catalog, operand->roles, which, err))
         return false;

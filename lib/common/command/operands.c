@@ -104,7 +104,7 @@ describe(struct adapter_facts **facts, const char *file, struct model *model, co
     const struct kernels *k;
     if (!adapter_recognize(&is, model->catalog, file, err) || !is)
         return err->kind == ERR_NONE;
-    return (k = kernels_pick(getenv("AMN_CPU"), err)) != NULL
+    return (k = kernels_values(getenv("AMN_CPU"), err)) != NULL
         && (*facts = adapter_describe(file, model, k, &cli->limits, err)) != NULL;
 }
 

@@ -1,6 +1,6 @@
-/* kernels: the sets, and the choice for this CPU. The scalar set is complete; the AVX2 set is a copy of it in which the
- * members that have a faster variant are replaced. */
-#include "kernel/kernels.h"
+/* kernels: the sets that yield values in F32, and the choice for this CPU. The AVX2 set is a copy of the scalar set in which
+ * the members that have a faster variant are replaced. complete.c adds the rest, which tools that only read do not contain. */
+#include "kernel/kernels_priv.h"
 
 #include "kernel/affine.h"
 #include "kernel/bits.h"
@@ -9,20 +9,12 @@
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
 #include "kernel/crc.h"
-#include "kernel/encode_bnb.h"
-#include "kernel/encode_fp4.h"
-#include "kernel/encode_fp8.h"
-#include "kernel/encode_k.h"
-#include "kernel/encode_q.h"
-#include "kernel/encode_iq.h"
 #include "kernel/fp8.h"
 #include "kernel/int8_row.h"
 #include "kernel/iq_grids.h"
 #include "kernel/nan.h"
 #include "kernel/packs.h"
 #include "kernel/round.h"
-#include "kernel/same.h"
-#include "kernel/same_nf4.h"
 #include "kernel/transpose.h"
 #include "kernel/widen.h"
 
@@ -49,7 +41,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "amn needs arithmetic of floats in floats")
 _Static_assert(sizeof(size_t) >= sizeof(uint64_t), "amn has run on 64-bit hosts only");
 _Static_assert(CHAR_BIT == 8 && FLT_MANT_DIG == 24 && FLT_MAX_EXP == 128, "amn needs bytes of 8 bits, and IEEE 754 floats");
 
-static const struct kernels scalar = {
+const struct kernels kernels_scalar = {
     .name = "scalar",
     .round_bf16 = round_bf16,
     .round_f16 = round_f16,
@@ -89,115 +81,52 @@ static const struct kernels scalar = {
         [DTYPE_IQ4_K_R4] = iq4_k_r4_dequantize, [DTYPE_IQ5_K_R4] = iq5_k_r4_dequantize,
         [DTYPE_IQ4_KS_R4] = iq4_ks_r4_dequantize,   [DTYPE_IQ5_KS_R4] = iq5_ks_r4_dequantize,
     },
-    .encode = {
-        [DTYPE_Q4_0] = encode_q,        [DTYPE_Q4_1] = encode_q,        [DTYPE_Q5_0] = encode_q,
-        [DTYPE_Q5_1] = encode_q,        [DTYPE_Q8_0] = encode_q8_0,     [DTYPE_Q1_0] = encode_q1_0,
-        [DTYPE_Q2_0] = encode_q2_0,     [DTYPE_TQ1_0] = encode_tq1_0,   [DTYPE_TQ2_0] = encode_tq2_0,
-        [DTYPE_Q2_K] = encode_k,        [DTYPE_Q3_K] = encode_k,        [DTYPE_Q4_K] = encode_k,
-        [DTYPE_Q5_K] = encode_k,        [DTYPE_Q6_K] = encode_k,        [DTYPE_Q8_K] = encode_q8_k,
-        [DTYPE_IQ4_NL] = encode_iq4,    [DTYPE_IQ4_XS] = encode_iq4,
-        [DTYPE_IQ2_XXS] = encode_iq,    [DTYPE_IQ2_XS] = encode_iq,     [DTYPE_IQ2_S] = encode_iq,
-        [DTYPE_IQ3_XXS] = encode_iq,    [DTYPE_IQ3_S] = encode_iq,
-        [DTYPE_IQ1_S] = encode_iq1,     [DTYPE_IQ1_M] = encode_iq1,
-        [DTYPE_MXFP4] = encode_mxfp4,   [DTYPE_NVFP4] = encode_nvfp4,
-    },
-    .encode_e4m3 = encode_e4m3,
-    .encode_e5m2 = encode_e5m2,
-    .encode_absmax = encode_absmax,
-    .encode_e2m1 = encode_e2m1,
-    .encode_most = encode_most,
-    .encode_nf4 = encode_nf4,
-    .encode_fp4 = encode_fp4,
-    .encode_fp4_cpu = encode_fp4_cpu,
-    .encode_int8_row = encode_int8_row,
     .fp8_f32 = fp8_f32,
-    .fp8_bf16 = fp8_bf16,
     .codes4_f32 = codes4_f32,
-    .codes4_bf16 = codes4_bf16,
     .codes4_lanes_f32 = codes4_lanes_f32,
-    .codes4_lanes_bf16 = codes4_lanes_bf16,
     .codes8_f32 = codes8_f32,
-    .codes8_bf16 = codes8_bf16,
     .affine_f32 = affine_f32,
-    .affine_bf16 = affine_bf16,
-    .affine4_bf16 = affine4_bf16,
     .bits_stream = bits_stream,
     .bits_lane = bits_lane,
     .bits_blocks = bits_blocks,
     .bits_table = bits_table,
     .bits_found = bits_found,
     .convrot_f32 = convrot_f32,
-    .convrot_bf16 = convrot_bf16,
     .packs = packs,
     .lowrank_product = lowrank_product,
     .lowrank_add = lowrank_add,
-    .lowrank_merge = lowrank_merge,
     .int8_row_f32 = int8_row_f32,
-    .int8_row_bf16 = int8_row_bf16,
     .transpose = transpose,
     .crc = crc_add,
-    .q_join = q_join,
-    .q_split = q_split,
-    .same_products = same_products,
-    .same_steps = same_steps,
-    .same_extent = same_extent,
-    .same_rounded = same_rounded,
-    .same_fp8 = same_fp8,
-    .same_int_powers = same_int_powers,
-    .same_int_steps = same_int_steps,
-    .same_int_rounded = same_int_rounded,
-    .same_nvfp4 = same_nvfp4,
-    .same_e2m1 = same_e2m1,
-    .same_e4m3 = same_e4m3,
-    .e2m1_range = e2m1_range,
-    .same_nf4 = same_nf4,
-    .loss = loss_add,
-    .shift = shift_add,
     .wide_from = wide_from,
     .wide_to = wide_to,
     .wide_beyond = wide_beyond,
 };
 
-#if defined(__x86_64__)
-static struct kernels avx2;                 /* filled by kernels_pick() */
-
-/* Checks the requirements of kernel/x86/x86.h; the builtin also checks that the system saves the registers. */
-static bool
-cpu_has_avx2(void)
+bool
+kernels_have_avx2(void)
 {
+#if defined(__x86_64__)
     unsigned a, b, c, d;                    /* clang's builtin does not know F16C */
 
     return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) && (c & bit_FMA)
         && (c & bit_PCLMUL);
-}
+#else
+    return false;
 #endif
-
-/* Returns the AVX2 set, or NULL if this machine cannot run it. */
-static const struct kernels *
-avx2_build(void)
-{
-#if defined(__x86_64__)
-    if (cpu_has_avx2()) {
-        avx2 = scalar;
-        avx2.name = "avx2";
-        kernels_use_avx2(&avx2);
-        return &avx2;
-    }
-#endif
-    return NULL;
 }
 
 const struct kernels *
-kernels_pick(const char *amn_cpu, struct err *err)
+kernels_choose(const struct kernels *scalar, const struct kernels *avx2, const char *amn_cpu, struct err *err)
 {
-    const struct kernels *fast = avx2_build();
+    const struct kernels *fast = avx2->name != NULL ? avx2 : NULL;
 
     fp8_build();
     iq_grids_build();
     if (amn_cpu == NULL || amn_cpu[0] == '\0')              /* an empty variable counts as unset */
-        return fast != NULL ? fast : &scalar;
+        return fast != NULL ? fast : scalar;
     if (strcmp(amn_cpu, "scalar") == 0)
-        return &scalar;
+        return scalar;
     if (strcmp(amn_cpu, "avx2") != 0)
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown AMN_CPU '%s': expected scalar or avx2", amn_cpu);
     else if (fast == NULL)
@@ -205,6 +134,19 @@ kernels_pick(const char *amn_cpu, struct err *err)
     else
         return fast;
     return NULL;
+}
+
+const struct kernels *
+kernels_values(const char *amn_cpu, struct err *err)
+{
+    static struct kernels fast;
+#if defined(__x86_64__)
+    if (kernels_have_avx2()) {
+        fast = kernels_scalar;
+        kernels_use_avx2(&fast);
+    }
+#endif
+    return kernels_choose(&kernels_scalar, &fast, amn_cpu, err);
 }
 
 /* Floats between decoding and rounding: they stay in L1, and two buffers of CAST fit in 8 KiB of stack. */

@@ -234,6 +234,10 @@ struct kernels {
  * another name, or with ERR_UNSUPPORTED for a set that this CPU lacks. Call once at start-up; the result stays valid. */
 const struct kernels *kernels_pick(const char *amn_cpu, struct err *err);
 
+/* Returns a set that only decodes to F32: its encoders, its members named *_bf16 except round_bf16, and those for comparisons
+ * (same_*, e2m1_range, q_join, q_split, loss, shift, lowrank_merge) are NULL. */
+const struct kernels *kernels_values(const char *amn_cpu, struct err *err);
+
 /* Dequantizes blocks of `dtype`, whose block_f32 must not be NULL, to nblocks * elems values of `to`: BF16, F16 or F32. */
 void kernels_block(const struct kernels *k, enum dtype dtype, enum dtype to, void *restrict y,
     const uint8_t *restrict src, size_t nblocks);

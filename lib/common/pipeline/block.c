@@ -640,7 +640,7 @@ piece_bytes(const struct reading *how, const struct piece *piece, uint64_t from,
     case PIECE_LATE:
         return true;
     case PIECE_ENCODE:
-        return encoder_bytes(how, piece, from, to, y, err);
+        return how->p->encode(how, piece, from, to, y, err);
     case PIECE_COPY:
         if (!is_changed(t) && !is_cast(piece, piece->to) && !piece_delta(piece))
             return read_once(how, t, from, y, to - from, err);

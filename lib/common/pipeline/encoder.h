@@ -1,11 +1,11 @@
-/* encoder: encodes runs of the parts of a weight. Internal to this layer and exact/. */
+/* encoder: encodes runs of the parts of a weight. Internal to this layer and exact/, except that a job that writes sets
+ * encoder_bytes() in struct pipeline. */
 #ifndef PIPELINE_ENCODER_H
 #define PIPELINE_ENCODER_H
 
 #include "pipeline/block.h"
 
-/* Generates bytes [from, to) of an ENCODE piece; y may be unaligned. */
-bool encoder_bytes(const struct reading *how, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err);
+pipeline_encode encoder_bytes;
 
 /* Returns the facts of a weight, or of all weights it is fused with; NULL on failure. Release them with surveys_release(). */
 const float *encoder_facts(const struct reading *how, const struct encoded *of, struct surveys *surveys, struct err *err);

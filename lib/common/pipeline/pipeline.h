@@ -37,10 +37,17 @@ struct changed_values {
     const struct tensor *first; /* the source of one of them: the first in the input */
 };
 
+struct reading;             /* block.h */
+
+/* Generates bytes [from, to) of an ENCODE piece; y may be unaligned. */
+typedef bool pipeline_encode(const struct reading *how, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y,
+    struct err *err);
+
 struct pipeline {
     struct model *model;                /* source of all reads; a pipe may be spooled */
     const struct pieces *pieces;        /* the output */
     const struct kernels *kernels;
+    pipeline_encode *encode;            /* encoder_bytes(), or NULL for pieces without ENCODE: such programs lack encoders */
     struct sink *sink;
     uint64_t from, to;                  /* range of output bytes to write */
     bool one_of_many;                   /* one output of a job: the caller has started the progress meter for all of them */

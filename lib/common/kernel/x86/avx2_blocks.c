@@ -54,12 +54,19 @@
 TYPES(DEFINE_BOTH, DEFINE_F32)
 
 #define USE_F32(name, TYPE, ...) k->block_f32[DTYPE_##TYPE] = name##_f32;
-#define USE_BOTH(name, TYPE, ...) USE_F32(name, TYPE) k->block_bf16[DTYPE_##TYPE] = name##_bf16;
+#define USE_BF16(name, TYPE, ...) k->block_bf16[DTYPE_##TYPE] = name##_bf16;
+#define USE_NONE(...)
 
 void
 avx2_use_blocks(struct kernels *k)
 {
-    TYPES(USE_BOTH, USE_F32)
+    TYPES(USE_F32, USE_F32)
+}
+
+void
+avx2_use_blocks_bf16(struct kernels *k)
+{
+    TYPES(USE_BF16, USE_NONE)
 }
 
 #endif

@@ -389,6 +389,11 @@ void
 avx2_use_codes4(struct kernels *k)
 {
     k->codes4_f32 = avx2_codes4_f32;
+}
+
+void
+avx2_use_codes4_bf16(struct kernels *k)
+{
     k->codes4_bf16 = avx2_codes4_bf16;
     k->affine4_bf16 = avx2_affine4_bf16;
 }

@@ -171,6 +171,11 @@ void
 avx2_use_codes4_lanes(struct kernels *k)
 {
     k->codes4_lanes_f32 = lanes_f32;
+}
+
+void
+avx2_use_codes4_lanes_bf16(struct kernels *k)
+{
     k->codes4_lanes_bf16 = lanes_bf16;
 }
 

@@ -317,6 +317,11 @@ void
 avx2_use_convrot(struct kernels *k)
 {
     k->convrot_f32 = row_f32;
+}
+
+void
+avx2_use_convrot_bf16(struct kernels *k)
+{
     k->convrot_bf16 = row_bf16;
 }
 

@@ -330,6 +330,11 @@ void
 avx2_use_fp8(struct kernels *k)
 {
     k->fp8_f32 = avx2_fp8_f32;
+}
+
+void
+avx2_use_fp8_bf16(struct kernels *k)
+{
     k->fp8_bf16 = avx2_fp8_bf16;
 }
 

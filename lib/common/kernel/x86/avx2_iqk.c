@@ -160,16 +160,27 @@ iq6_k_bf16(uint16_t *restrict y, const uint8_t *restrict src, size_t nblocks)
     iq6_k(y, TO_BF16, src, nblocks);
 }
 
-#define USE_BLOCK(name, TYPE, ...) k->block_f32[DTYPE_##TYPE] = name##_f32; k->block_bf16[DTYPE_##TYPE] = name##_bf16;
-#define USE_ROW(name, TYPE, ...) k->row_f32[DTYPE_##TYPE] = name##_f32; k->row_bf16[DTYPE_##TYPE] = name##_bf16;
+#define USE_BLOCK_F32(name, TYPE, ...) k->block_f32[DTYPE_##TYPE] = name##_f32;
+#define USE_BLOCK_BF16(name, TYPE, ...) k->block_bf16[DTYPE_##TYPE] = name##_bf16;
+#define USE_ROW_F32(name, TYPE, ...) k->row_f32[DTYPE_##TYPE] = name##_f32;
+#define USE_ROW_BF16(name, TYPE, ...) k->row_bf16[DTYPE_##TYPE] = name##_bf16;
 
 void
 avx2_use_iqk(struct kernels *k)
 {
-    BLOCKS(USE_BLOCK)
-    USE_BLOCK(iq6_k, IQ6_K)
-    ROWS(USE_ROW)
-    USE_ROW(iq3_kt, IQ3_KT)
+    BLOCKS(USE_BLOCK_F32)
+    USE_BLOCK_F32(iq6_k, IQ6_K)
+    ROWS(USE_ROW_F32)
+    USE_ROW_F32(iq3_kt, IQ3_KT)
+}
+
+void
+avx2_use_iqk_bf16(struct kernels *k)
+{
+    BLOCKS(USE_BLOCK_BF16)
+    USE_BLOCK_BF16(iq6_k, IQ6_K)
+    ROWS(USE_ROW_BF16)
+    USE_ROW_BF16(iq3_kt, IQ3_KT)
 }
 
 #endif

@@ -271,6 +271,11 @@ avx2_use_lowrank(struct kernels *k)
 {
     k->lowrank_product = avx2_lowrank_product;
     k->lowrank_add = avx2_lowrank_add;
+}
+
+void
+avx2_use_lowrank_merge(struct kernels *k)
+{
     k->lowrank_merge = avx2_lowrank_merge;
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernel/kernels.h"
 
-void kernels_use_avx2(struct kernels *k);
+void kernels_use_avx2(struct kernels *k);           /* those that kernels_values() sets, and the name */
+void kernels_complete_avx2(struct kernels *k);      /* the others */
 
 #endif
