@@ -12,8 +12,9 @@ values() {
         try 0 amn-remember "$fx/$m"
         values config-48
     done
-    cd "$fx/config-48"
-    out=$dir/out try 0 amn-remember model.safetensors 2>"$dir/err"
+    cp -r "$fx/config-48" here
+    cd here
+    out=$dir/out try 0 amn-remember model.safetensors
     cd "$dir"
     values config-48
 }
