@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "cli/cli.h"
+#include "cli/foreign_names.h"
 #include "list.h"
 #include "manual.h"
 #include "verbs.h"
@@ -71,7 +72,7 @@ print_verbs(const char *folder, struct err *err)
     puts("Usage: amn COMMAND [ARGUMENT]...\n");
     if (!print_tools(folder, err) || !print_others(folder, err))
         return false;
-    puts("\nOptions of a command: amn COMMAND --help. Overview: amn help amn");
+    puts("\nOptions of a command: amn COMMAND --help. Overview: amn help amn.\nOther manual pages: amn help topics");
     return cli_finish_stdout(err);
 }
 
@@ -86,7 +87,7 @@ help(const char *folder, char *const *words, struct err *err)
     if (words[1])
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': 'amn help' takes one topic",
             str_shown(shown, words[1], strlen(words[1])));
-    return manual_show(folder, words[0], err);
+    return strcmp(words[0], "topics") == 0 ? manual_topics(err) : manual_show(folder, words[0], err);
 }
 
 static bool
@@ -105,11 +106,16 @@ unknown(const char *folder, const char *word, struct err *err)
     struct names words = { 0 };
     struct str hint = { 0 };
     bool option = *word == '-', ok = option || verbs_all(&words, folder, err);
-    if (option)
+    const char *here = option ? NULL : foreign_names_verb(word);
+    str_shown(shown, word, strlen(word));
+    if (here)
+        str_text(&hint, here);
+    else if (!option && access(word, F_OK) == 0)
+        str_format(&hint, "; to describe a model: amn inspect %s", shown);
+    else if (option)
         nearest_hint(&hint, "--", word + strspn(word, "-"), options, 2);
     else
         nearest_hint(&hint, "", word, (const char *const *)words.name, words.n);
-    str_shown(shown, word, strlen(word));
     if (ok)
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown %s '%s'%s", option ? "option" : "command", shown,
             hint.p ? hint.p : "; try 'amn --help'");
@@ -118,15 +124,16 @@ unknown(const char *folder, const char *word, struct err *err)
     return false;
 }
 
-/* Replaces this process by the tool. Returns only on failure. */
+/* Replaces this process by the tool, whose messages begin with `amn` and what was typed. Returns only on failure. */
 static bool
-become(const char *folder, char **words, struct err *err)
+become(const char *folder, const char *typed, char **words, struct err *err)
 {
-    struct str file = { 0 };
+    struct str file = { 0 }, name = { 0 };
     char shown[STR_SHOWN];
     const struct cli_tool *tool = verbs_tool(words[0]);
     if (verbs_find(&file, folder, words[0], err)) {
-        words[0] = file.p;
+        str_format(&name, "amn %s", typed);
+        words[0] = tool && !name.failed ? name.p : file.p;
         execvp(file.p, words);
         err_sys(err, ERR_OPEN, errno, "cannot execute");
         err_in_file(err, str_shown(shown, file.p, file.len));
@@ -137,6 +144,7 @@ become(const char *folder, char **words, struct err *err)
         unknown(folder, words[0], err);
     }
     str_clear(&file);
+    str_clear(&name);
     return false;
 }
 
@@ -159,7 +167,7 @@ become_form(const char *folder, const struct verb_form *form, char **words, stru
         all[0] = tool;
         all[1] = option;
         memcpy(all + 2, words + 1, (n - 1) * sizeof *all);
-        ok = become(folder, all, err);
+        ok = become(folder, words[0], all, err);
     }
     free(all);
     free(tool);
@@ -176,10 +184,10 @@ front(const char *folder, char **words, struct err *err)
         return help(folder, words, err);
     if (strcmp(word, "help") == 0 || is_option(word, "-h", "--help"))
         return help(folder, words + 1, err);
-    if (is_option(word, "-V", "--version"))
+    if (is_option(word, "-V", "--version") || strcmp(word, "version") == 0)
         return print_version(err);
     const struct verb_form *form = verbs_form(word);
-    return form ? become_form(folder, form, words, err) : become(folder, words, err);
+    return form ? become_form(folder, form, words, err) : become(folder, word, words, err);
 }
 
 int

@@ -43,10 +43,18 @@ page_clear(struct manual_page *page)
 static const struct topic {
     const char *word, *page;
     int section;
+    const char *purpose;
 } topics[] = {
-    { "amn", "amn", 7 }, { "adapters", "amn-adapters", 7 }, { "exact", "amn-exact", 7 }, { "help", "amn", 1 }, { "family", "amn-family", 5 },
-    { "formats", "amn-formats", 5 }, { "json", "amn-json", 5 }, { "memory", "amn-memory", 7 }, { "schemes", "amn-schemes", 7 },
-    { "writers", "amn-writers", 5 },
+    { "amn", "amn", 7, "inspect, dequantize, quantize and convert model files" },
+    { "formats", "amn-formats", 5, "how real model files deviate from their formats, and what amn does" },
+    { "schemes", "amn-schemes", 7, "quantization schemes that the amn tools read and write" },
+    { "exact", "amn-exact", 7, "move quantized weights to another scheme without changing a value" },
+    { "adapters", "amn-adapters", 7, "LoRA adapters and their kin, merged into a model" },
+    { "family", "amn-family", 5, "files that describe model families for amn" },
+    { "writers", "amn-writers", 5, "habits of the programs that write model files" },
+    { "json", "amn-json", 5, "JSON output of the amn tools" },
+    { "memory", "amn-memory", 7, "memory, temporary files, page cache and limits of the amn tools" },
+    { "help", "amn", 1, "the command amn itself" },
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -66,6 +74,15 @@ unknown(const char *folder, const char *topic, struct err *err)
     str_clear(&hint);
     names_clear(&words);
     return false;
+}
+
+bool
+manual_topics(struct err *err)
+{
+    cli_start("amn");
+    for (size_t i = 0; i < TOPICS; i++)
+        printf("  amn help %-10s %s\n", topics[i].word, topics[i].purpose);
+    return cli_finish_stdout(err);
 }
 
 /* Sets name and section of the page for a topic. */
@@ -212,6 +229,7 @@ manual_show(const char *folder, const char *topic, struct err *err)
     bool terminal = cli_stdout_is_terminal();
     bool known = page_of(&page, folder, topic, err), has_man = known && verbs_program(&man, NULL, "man", err);
     bool found = known && (find_beside(&page, folder, err) || (has_man && find_by_man(&page, err)));
+    setenv("MANROFFOPT", "-Wbreak", false);     /* lines that cannot be broken are no news to the reader */
     if (found && has_man)
         execl(man.p, "man", page.path.p, (char *)NULL);
     bool text = known && find_file(&page.text, &page, folder, "share/amn", ".txt", err);

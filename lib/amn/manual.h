@@ -4,6 +4,9 @@
 
 #include "base/err.h"
 
+/* Prints the topics that have a page, apart from the tools. */
+bool manual_topics(struct err *err);
+
 /* Shows the page for a topic: a command, by any of its names, "amn", "formats", "json", "memory", "schemes", "help" or "list",
  * with or without the prefix "amn-". Looks for it next to `folder`, the folder of this program (may be NULL), then asks man. If
  * man or mandoc is installed, the process is replaced by it; otherwise a pager shows the plain text, or without a terminal the

@@ -198,7 +198,9 @@ PYTHON
         cmp odd.bin out.$end
         [ $end = gguf ] || try 2 amn-convert --to $end -o odd.gguf in.safetensors
     done
-    for way in "" "-o x" "-o x.bin" "-o npz" "-o -"; do
+    try 2 amn-convert -o x.bin in.safetensors
+    grep -q '^amn-convert: usage: -o: .bin files are not written; use -o FILE.safetensors' err
+    for way in "" "-o x" "-o npz" "-o -"; do
         try 2 amn-convert $way in.safetensors
         is_empty out
         grep -q '^amn-convert: usage: unknown output format' err

@@ -412,7 +412,7 @@ key() { amn-inspect "$1" | jq -c "[.metadata[\"$2\"], .metadata_types[\"$2\"]]";
     cmp plain/a.safetensors expected
     cmp plain/b.safetensors expected
     [ "$(wc -l <err)" -eq 2 ]
-    grep -q '^amn-remember: a.safetensors: note: .* written to plain/a.safetensors in ' err
+    grep -q '^amn-dequantize: a.safetensors: note: .* written to plain/a.safetensors in ' err
     try 0 amn-forget -q --scheme q8_0 --output-dir gguf/ a.safetensors in
     [ "$(cd gguf && echo *)" = 'a.gguf in.gguf' ]
     try 0 amn-forget -q --scheme nf4 --output-dir nf4 a.safetensors in
@@ -589,4 +589,119 @@ PYTHON
     done
     try 2 amn-convert --to f32 in/model.safetensors
     grep -q 'did you mean --dtype f32?' err
+}
+
+@test "verbs and options of other programs get the command that does it" {
+    while read -r verb here; do
+        try 2 amn $verb x
+        grep -qF "unknown command '$verb'; $here" err
+    done <<'END'
+merge use amn convert --adapter FILE
+split use amn convert --shard-size SIZE
+verify use amn check MANIFEST FILE
+compare use amn diff FILE FILE
+ls use amn list
+show use amn inspect FILE
+extract use amn convert --include GLOB
+pull amn opens no network connection
+run amn changes files and runs no models
+END
+    while read -r tool option here; do
+        try 2 amn $tool $option x
+        grep -qF -- "amn $tool: usage: unknown option '$option'; $here" err
+    done <<'END'
+convert --outtype use --dtype f16, bf16 or f32
+convert --outfile use -o FILE
+convert --model-name use --gguf-kv general.name=NAME
+convert --bigendian amn writes little-endian files only
+quantize --leave-output-tensor use --tensor-type '^output.weight=f16'
+quantize --output_tensor_type use --tensor-type '^output.weight=TYPE'
+quantize --allow-requantize quantized models are quantized again
+quantize --lora use --adapter FILE
+quantize --q-bits use --scheme mlx-4bit
+END
+    touch model.gguf
+    try 2 amn model.gguf
+    grep -qF "to describe a model: amn inspect model.gguf" err
+    try 0 amn version
+    cmp out <(amn --version)
+    model
+    for type in bfloat16 torch.bfloat16; do
+        amn-convert --dtype $type in -o $type.gguf
+        cmp $type.gguf <(amn-convert --dtype bf16 in --to gguf)
+    done
+}
+
+@test "messages begin with what was typed; as JSON they name the program" {
+    try 66 amn quantize -s q8_0 none
+    grep -q '^amn quantize: none: ' err
+    try 66 amn-quantize -s q8_0 none
+    grep -q '^amn-quantize: none: ' err
+    try 2 amn diff x
+    grep -q '^amn diff: usage: ' err
+    try 66 amn quantize --json-errors -s q8_0 none
+    [ "$(jq -r .tool err)" = amn-forget ]
+    try 0 amn info --help
+    grep -q '^Usage: amn info ' out
+}
+
+@test "a short form has a help of its own, with the options that it can be combined with" {
+    try 0 amn diff --help
+    grep -q '^Usage: amn diff \[OPTION\]... FILE FILE$' out
+    grep -q -- --report out
+    refute grep -qE -- '--(stored|metadata|scan|diff|hash)([ =]|$)' out
+    try 0 amn check -h
+    grep -q '^Usage: amn check \[OPTION\]... MANIFEST FILE$' out
+    grep -q -- --stored out
+    try 0 amn scan --help
+    refute grep -qE -- '--(config|root|stored)' out
+    try 0 amn hash --help=all
+    grep -q -- --jobs out
+    refute grep -q -- --report out
+    try 0 amn help topics
+    for topic in $(awk '{ print $3 }' out); do
+        [ $topic = help ] || amn help $topic >page
+    done
+}
+
+@test "-o with an extension that no format here has, or with a scheme, is a usage error" {
+    model
+    for end in pth bin onnx mlpackage PT; do
+        for job in convert dequantize "quantize -s fp8"; do
+            try 2 amn $job in -o x.$end
+            grep -qiF -- "-o: .$end files are not written; use -o FILE.safetensors" err
+        done
+    done
+    try 2 amn quantize -s q4_k_m in -o x.q4_k_m
+    grep -qF 'did you mean --scheme q4_k_m -o FILE.gguf?' err
+    [ "$(ls)" = "$(printf '%s\n' err in out)" ]
+    amn convert -q -o llama-3.1-8B in
+    amn convert -q -o x.bin/ in
+    [ -d x.bin ] && [ -d llama-3.1-8B ]
+}
+
+@test "--report - and --manifest - write to standard output, which the output must not" {
+    model
+    amn convert -q -o a.gguf --manifest m in
+    try 0 amn convert -q -o b.gguf --manifest - in
+    cmp out m
+    amn quantize -q --scheme q8_0 -o a.gguf --report r in
+    amn quantize -q --scheme q8_0 -o a.gguf --report - in | cmp - r
+    [ ! -e - ]
+    try 2 amn quantize --scheme q8_0 --report - in
+    grep -q 'require -o FILE' err
+    try 2 amn diff --report - a.gguf b.gguf
+}
+
+@test "GGUF files that were joined are refused, and cut where the message says" {
+    for padded in "$fx"/good-gguf-k.gguf "$fx"/good-gguf.gguf; do
+        cat "$padded" "$fx/good-gguf.gguf" >joined.gguf
+        for tool in parse inspect dequantize; do
+            try 65 amn $tool joined.gguf
+            grep -q 'another GGUF file begins after the data' err
+        done
+        n=$(sed -n "s/.*'head -c \([0-9]*\)'.*/\1/p" err)
+        head -c $n joined.gguf | cmp - "$padded"
+        tail -c +$((n + 1)) joined.gguf | cmp - "$fx/good-gguf.gguf"
+    done
 }

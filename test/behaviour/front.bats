@@ -47,7 +47,7 @@ a_terminal() {
         done
     done
     try 65 amn parse "$fx/bad-hole.safetensors"
-    error_line amn-parse malformed
+    error_line 'amn parse' malformed
     cat "$fx/good-gguf.gguf" | try 0 amn remember --size
     try 2 amn remember --nonsense
 }

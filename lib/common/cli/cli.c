@@ -78,6 +78,12 @@ add_json(struct str *s, const struct cli *cli, const struct remark *r)
         str_format(s, ",\"offset\":%" PRIu64 "}", r->at);
 }
 
+const char *
+cli_name(const struct cli *cli)
+{
+    return cli->typed ? cli->typed : cli->tool;
+}
+
 /* Escapes the texts again: a text may have been cut inside a character. Escaping what is already escaped changes nothing. */
 static void
 add_line(struct str *s, const struct cli *cli, const struct remark *r)
@@ -86,7 +92,7 @@ add_line(struct str *s, const struct cli *cli, const struct remark *r)
     if (r->at != ERR_NO_OFFSET)
         snprintf(at, sizeof at, " [at byte %" PRIu64 "]", r->at);
 
-    str_format(s, "%s: ", cli->tool);
+    str_format(s, "%s: ", cli_name(cli));
     if (r->file[0]) {
         str_add_escaped(s, r->file, strlen(r->file));
         str_text(s, ": ");
@@ -120,7 +126,7 @@ say(const struct cli *cli, const struct remark *r)
     str_text(&s, "\n");
     cli_progress_hold(cli->bar);
     if (s.failed)
-        fprintf(stderr, "%s: %s\n", cli->tool, r->kind);
+        fprintf(stderr, "%s: %s\n", cli_name(cli), r->kind);
     else
         fwrite(s.p, 1, s.len, stderr);
     cli_progress_release(cli->bar);

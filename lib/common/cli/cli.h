@@ -36,6 +36,7 @@ enum cli_form { CLI_BY_TERMINAL, CLI_JSON, CLI_HUMAN };
 struct cli {
     enum cli_tool_id id;
     const char *tool;               /* "amn-remember"; static */
+    const char *typed;              /* how the tool was called, such as "amn dequantize"; NULL: by its name */
     bool given[CLI_KEYS];           /* the options that were given, and what follows from them; by enum cli_key or letter */
     unsigned verbose;               /* number of -v options */
     bool quiet;                     /* -q */
@@ -63,6 +64,9 @@ struct cli {
 /* Prepares the process: catches SIGUSR1 (until then it is fatal), reserves closed standard descriptors, and raises the limit
  * on open files. cli_options() calls it first. */
 void cli_start(const char *tool);
+
+/* Returns the name of the tool for people: as it was typed. */
+const char *cli_name(const struct cli *cli);
 
 /* Returns the exit status for a kind of failure; CLI_OK for ERR_NONE. */
 enum cli_status cli_status(enum err_kind kind);

@@ -35,6 +35,8 @@ static const struct conflict conflicts[] = {
     { .tools = INSPECT, .any = KEYS('j'), .without = KEYS(CLI_OPT_HASH, CLI_OPT_CHECK, CLI_OPT_DIFF),
         .text = "--jobs requires --hash, --check or --diff" },
     { .tools = INSPECT, .any = KEYS(CLI_OPT_REPORT), .without = KEYS(CLI_OPT_DIFF), .text = "--report requires --diff" },
+    { .tools = INSPECT, .any = KEYS(CLI_FACT_STDOUT), .with = KEYS(CLI_OPT_DIFF),
+        .text = "--report - cannot be combined with --diff, which writes to standard output itself; use --json" },
     { .tools = INSPECT,
         .any = KEYS(CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE, CLI_OPT_RENAME, CLI_OPT_STRIP_PREFIX, CLI_OPT_ADD_PREFIX),
         .without = KEYS(CLI_OPT_CHECK, CLI_OPT_DIFF),
@@ -109,6 +111,8 @@ static const struct conflict conflicts[] = {
     { .tools = WRITE, .any = KEYS(CLI_OPT_PARTS), .without = KEYS(CLI_OPT_PART_SIZE), .text = "--parts needs --part-size SIZE" },
     { .tools = WRITE, .any = KEYS(CLI_OPT_RANGE), .with = KEYS(CLI_OPT_PART, CLI_OPT_PART_SIZE),
         .text = "--range and --part are mutually exclusive" },
+    { .tools = WRITE, .any = KEYS(CLI_FACT_STDOUT), .without = KEYS('o', 't', CLI_OPT_OUTPUT_DIR),
+        .text = "--report - and --manifest - require -o FILE, because the output itself goes to standard output" },
     { .tools = WRITE, .any = KEYS(CLI_OPT_MANIFEST), .with = KEYS(PART, CLI_OPT_PART_SIZE, TEXT, 'l', 't'),
         .text = "--manifest requires a whole output: it cannot be combined with --range, --part, --size, --parts, --plan, --dry-run "
             "or --test" },

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <inttypes.h>
 #ifdef __GLIBC__
@@ -15,6 +16,8 @@
 #include "base/nearest.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "cli/conflicts.h"
+#include "cli/foreign_names.h"
 
 enum { FETCH_WINDOW_MAX = 1 << 30 };
 enum { OPTIONS_MAX = 160 };     /* at least the number of table rows */
@@ -74,18 +77,50 @@ print_option(const struct cli_option *o, int width)
     printf("%*s  %s\n", width > help_width(o) ? width - help_width(o) : 0, "", o->help);
 }
 
-static bool
-is_shown(enum cli_tool_id id, const struct cli_option *o, bool all)
+/* Options of amn-inspect that make another command of it, for which `amn VERB` stands. */
+static const struct help_form {
+    int key;
+    const char *operands;
+} help_forms[] = {
+    { CLI_OPT_SCAN, "[FILE]..." },
+    { CLI_OPT_HASH, "[FILE]..." },
+    { CLI_OPT_CHECK, "MANIFEST FILE" },
+    { CLI_OPT_DIFF, "FILE FILE" },
+};
+
+/* Returns the form that was given before --help, or NULL. */
+static const struct help_form *
+form_of(const struct cli *cli)
 {
-    return cli_offers(id, o) && (all || !(o->rare >> id & 1));
+    for (size_t i = 0; cli->id == CLI_INSPECT && i < sizeof help_forms / sizeof *help_forms; i++)
+        if (cli->given[help_forms[i].key])
+            return &help_forms[i];
+    return NULL;
+}
+
+/* Returns true if the help shows an option: not one that the form excludes, or is. */
+static bool
+is_shown(const struct cli *cli, const struct cli_option *o, bool all)
+{
+    const struct help_form *form = form_of(cli);
+    struct err err;
+    err_init(&err);
+    bool rare = o->rare >> cli->id & 1 && !(form && o->group == CLI_GROUP_REPORT);
+    if (!cli_offers(cli->id, o) || (rare && !all))
+        return false;
+    if (!form)
+        return true;
+    struct cli with = *cli;
+    with.given[o->key] = true;
+    return !cli->given[o->key] && conflicts_check(&with, &err);
 }
 
 static void
-print_group(enum cli_tool_id id, enum cli_group group, bool all, int width)
+print_group(const struct cli *cli, enum cli_group group, bool all, int width)
 {
     bool begun = false;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (o->group == group && is_shown(id, o, all)) {
+        if (o->group == group && is_shown(cli, o, all)) {
             if (!begun)
                 printf("\n%s:\n", cli_groups[group]);
             begun = true;
@@ -95,23 +130,30 @@ print_group(enum cli_tool_id id, enum cli_group group, bool all, int width)
 
 /* Prints the help; `all` includes the rare options, which the short help leaves out to fit a screen. */
 static void
-print_help(enum cli_tool_id id, bool all)
+print_help(const struct cli *cli, bool all)
 {
-    const struct cli_tool *tool = &cli_tools[id];
+    const struct cli_tool *tool = &cli_tools[cli->id];
+    const struct help_form *form = form_of(cli);
     int width = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
-        if (is_shown(id, o, all) && help_width(o) > width && help_width(o) <= HELP_WIDEST)
+        if (is_shown(cli, o, all) && help_width(o) > width && help_width(o) <= HELP_WIDEST)
             width = help_width(o);
 
-    printf("Usage: %s [OPTION]... %s\n%s\n", tool->name, tool->operands, tool->summary);
+    printf("Usage: %s [OPTION]... %s\n", cli_name(cli), form ? form->operands : tool->operands);
+    if (form) {
+        const char *what = find(cli->id, form->key)->help;
+        printf("%c%s.\n", toupper((unsigned char)*what), what + 1);
+    } else {
+        puts(tool->summary);
+    }
     if (tool->reads_stdin)
         puts("FILE: model file, directory, hf:NAME or ollama:NAME (default: standard input).");
     for (unsigned group = 0; group < CLI_GROUPS; group++)
-        print_group(id, group, all, width);
+        print_group(cli, group, all, width);
     if (all)
         printf("\nA SIZE may end in K, M, G or T, powers of 1024. Manual: amn help %s\n", tool->name + strlen("amn-"));
     else
-        printf("\nAll options: %s --help=all. Manual: amn help %s\n", tool->name, tool->name + strlen("amn-"));
+        printf("\nAll options: %s --help=all. Manual: amn help %s\n", cli_name(cli), tool->name + strlen("amn-"));
 }
 
 /* ---- one option ---- */
@@ -159,7 +201,7 @@ cli_choice(unsigned *out, const struct cli_option *option, const char *arg, stru
 {
     char shown[STR_SHOWN];
     struct str hint = { 0 };
-    bool found = find_word(out, option->words, arg, &hint);
+    bool found = find_word(out, option->words, option->words == dtype_targets ? foreign_names_type(arg) : arg, &hint);
     if (!found)
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown value '%s'%s", option->name, str_shown(shown, arg, strlen(arg)),
             hint.p ? hint.p : "");
@@ -316,26 +358,29 @@ names_of(const char *names[], enum cli_tool_id tool, const char *word)
     return n;
 }
 
-static bool complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct err *err);
+static bool complain_of_tool(const struct cli *cli, const struct cli_option *option, struct err *err);
 
 /* Reports a long option that the tool does not have, or an ambiguous abbreviation, listing the options that it could mean. */
 static bool
-complain_of_name(enum cli_tool_id tool, const struct getopt_form *form, const char *arg, struct err *err)
+complain_of_name(const struct cli *cli, const struct getopt_form *form, const char *arg, struct err *err)
 {
     char word[NAME_MAX_BYTES], shown[STR_SHOWN];
     const char *names[OPTIONS_MAX];
     struct str hint = { 0 };
     bool ambiguous = candidates(names, form, word, long_name(word, arg)) > 1;
-    const struct cli_option *other = ambiguous ? NULL : find_named(tool, word);
+    const struct cli_option *other = ambiguous ? NULL : find_named(cli->id, word);
     if (other)
-        return complain_of_tool(tool, other, err);
-    size_t n = ambiguous ? names_of(names, tool, word) : 0;
-    if (n == 0)
-        nearest_hint(&hint, "--", word, names, names_of(names, tool, ""));
+        return complain_of_tool(cli, other, err);
+    size_t n = ambiguous ? names_of(names, cli->id, word) : 0;
+    const char *here = foreign_names_option(word);
+    if (n == 0 && here)
+        str_text(&hint, here);
+    else if (n == 0)
+        nearest_hint(&hint, "--", word, names, names_of(names, cli->id, ""));
     for (size_t i = 0; i < n; i++)
         str_format(&hint, "%s--%s", i == 0 ? ": " : nearest_separator(i, n), names[i]);
     if (hint.len == 0)
-        str_format(&hint, "; try '%s --help'", cli_tools[tool].name);
+        str_format(&hint, "; try '%s --help'", cli_name(cli));
     str_shown(shown, arg, ambiguous ? strcspn(arg, "=") : strlen(arg));
     err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s option '%s'%s", n != 0 ? "ambiguous" : "unknown", shown, hint.p ? hint.p : "");
     str_clear(&hint);
@@ -354,20 +399,21 @@ static const struct substitute {
 
 /* Reports an option that only other tools have. */
 static bool
-complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct err *err)
+complain_of_tool(const struct cli *cli, const struct cli_option *option, struct err *err)
 {
+    enum cli_tool_id tool = cli->id;
     struct str others = { 0 };
     size_t n = 0, said = 0;
     for (size_t i = 0; i < sizeof substitutes / sizeof *substitutes; i++)
         if (substitutes[i].tool == tool && substitutes[i].key == option->key)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; use %s", cli_tools[tool].name, option->name,
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; use %s", cli_name(cli), option->name,
                 substitutes[i].use);
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         n += find(i, option->key) != NULL;
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         if (find(i, option->key))
             str_format(&others, "%s%s", nearest_separator(said++, n), cli_tools[i].name);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; it belongs to %s", cli_tools[tool].name, option->name,
+    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; it belongs to %s", cli_name(cli), option->name,
         others.p ? others.p : "");
     str_clear(&others);
     return false;
@@ -375,21 +421,21 @@ complain_of_tool(enum cli_tool_id tool, const struct cli_option *option, struct 
 
 /* Reports what getopt_long() rejected: optopt is the key of a misused option, an unknown letter, or 0. */
 static bool
-complain(enum cli_tool_id tool, const struct getopt_form *form, int result, char **argv, struct err *err)
+complain(const struct cli *cli, const struct getopt_form *form, int result, char **argv, struct err *err)
 {
     char shown[STR_SHOWN];
     char letter = (char)optopt;
-    const struct cli_option *o = optopt ? find_anywhere(tool, optopt) : NULL;
-    if (o && !cli_has(tool, o))
-        return complain_of_tool(tool, o, err);
+    const struct cli_option *o = optopt ? find_anywhere(cli->id, optopt) : NULL;
+    if (o && !cli_has(cli->id, o))
+        return complain_of_tool(cli, o, err);
     if (o && result == ':')
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s requires an argument: --%s=%s", o->name, o->name, o->arg);
     if (o)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s takes no argument", o->name);
     if (optopt)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown option '-%s'; try '%s --help'", str_shown(shown, &letter, 1),
-            cli_tools[tool].name);
-    return complain_of_name(tool, form, argv[optind - 1], err);
+            cli_name(cli));
+    return complain_of_name(cli, form, argv[optind - 1], err);
 }
 
 static _Noreturn void
@@ -401,7 +447,7 @@ finish(const struct cli *cli)
 }
 
 static bool
-take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, const struct cli_option *option, struct err *err)
+take_option(struct cli *cli, cli_take *take, void *own, const struct cli_option *option, struct err *err)
 {
     char shown[STR_SHOWN];
     int key = option->key;
@@ -414,7 +460,7 @@ take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, c
         if (optarg && strcasecmp(optarg, "all") != 0)
             return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid argument '%s' (did you mean --help=all?)",
                 str_shown(shown, optarg, strlen(optarg)));
-        print_help(tool, optarg != NULL);
+        print_help(cli, optarg != NULL);
         finish(cli);
     }
     if (key == 'V') {
@@ -422,7 +468,10 @@ take_option(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, c
         finish(cli);
     }
     cli->given[key] = true;
-    return take_common(cli, option, optarg, &other, err) && (!other || !take || take(own, option, optarg, err));
+    const bool to_stdout = (key == CLI_OPT_REPORT || key == CLI_OPT_MANIFEST) && strcmp(optarg, "-") == 0;
+    const char *arg = to_stdout ? "/dev/stdout" : optarg;
+    cli->given[CLI_FACT_STDOUT] = cli->given[CLI_FACT_STDOUT] || to_stdout;
+    return take_common(cli, option, arg, &other, err) && (!other || !take || take(own, option, arg, err));
 }
 
 static bool
@@ -467,7 +516,7 @@ complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *er
     if (access(extra, F_OK) != 0)
         return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (the output is given with -o)", shown);
     return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': %s takes one model; convert several with "
-        "--output-dir DIR, merge them with amn-convert", shown, cli->tool);
+        "--output-dir DIR, merge them with amn-convert", shown, cli_name(cli));
 }
 
 static bool
@@ -488,6 +537,16 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
     return true;
 }
 
+/* Returns the name by which the tool was called, if it is not its own: "amn diff", which `amn` passes, or "amn-info". */
+static const char *
+typed_name(const struct cli_tool *tool, const char *argv0)
+{
+    const char *slash = argv0 ? strrchr(argv0, '/') : NULL, *base = slash ? slash + 1 : argv0;
+    if (argv0 && strncmp(argv0, "amn ", 4) == 0)
+        return argv0;
+    return base && tool->also && strcmp(base, tool->also) == 0 ? tool->also : NULL;
+}
+
 /* Parses on after a usage error, so that a later --json-errors still takes effect; the first error is kept. */
 void
 cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, int argc, char **argv)
@@ -496,7 +555,8 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     struct err err;
     cli_start(cli_tools[tool].name);
     err_init(&err);
-    *cli = (struct cli){ .id = tool, .tool = cli_tools[tool].name, .limits = limits_default };
+    *cli = (struct cli){ .id = tool, .tool = cli_tools[tool].name, .typed = typed_name(&cli_tools[tool], argv[0]),
+        .limits = limits_default };
     cli_fail_in_jansson(cli);
 #ifdef M_MMAP_THRESHOLD
     /* Large blocks come from mmap, so that they grow without being copied and return to the system when freed. Without this
@@ -511,9 +571,9 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
     opterr = 0;
     for (int key, at = -1; (key = getopt_long(argc, argv, form.shorts.p, form.longs, &at)) != -1; at = -1) {
         if (key == '?' || key == ':')
-            complain(tool, &form, key, argv, &err);
+            complain(cli, &form, key, argv, &err);
         else
-            take_option(cli, tool, take, own, at < 0 ? find(tool, key) : find_named(tool, form.longs[at].name), &err);
+            take_option(cli, take, own, at < 0 ? find(tool, key) : find_named(tool, form.longs[at].name), &err);
     }
     getopt_form_clear(&form);
 

@@ -41,8 +41,8 @@ enum cli_key {
     CLI_OPT_ALLOW_UNCLAIMED,
     CLI_OPT_PROGRESS, CLI_OPT_JSON_ERRORS, CLI_OPT_MAX_ALLOC, CLI_OPT_MAX_TOTAL, CLI_OPT_MAX_ITEMS, CLI_OPT_MAX_RATIO,
     /* what follows from options, for conflicts.h: the output is a directory, or several files; --to hf was given; amn-convert moves
-     * codes without being told */
-    CLI_FACT_DIRECTORY, CLI_FACT_SPLIT, CLI_FACT_HF, CLI_FACT_MOVES, CLI_KEYS
+     * codes without being told; a report or manifest goes to standard output */
+    CLI_FACT_DIRECTORY, CLI_FACT_SPLIT, CLI_FACT_HF, CLI_FACT_MOVES, CLI_FACT_STDOUT, CLI_KEYS
 };
 
 /* The headings of --help, in order. */

@@ -267,6 +267,30 @@ check_extension(const struct command *cmd, struct err *err)
         cmd->writer->name, shown, named->name, word_of(cmd->writer));
 }
 
+/* Extensions that name another format than those that are written. */
+static const char *const not_written[] = { ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".onnx", ".mlpackage", ".mlmodel", ".h5",
+    ".keras", ".tflite", ".pte", ".pt2", ".engine", ".msgpack", ".llamafile", ".ggml", ".json", ".zip", ".tar", ".tgz", ".7z", ".gz",
+    ".xz", ".zst", ".bz2" };
+
+/* Fails if the output is a new file or directory whose extension names another format, unless --to names the format. A directory
+ * of such a name is written if it exists, or its name ends with a slash. */
+static bool
+check_written(const struct command *cmd, struct err *err)
+{
+    const char *path = cmd->output.path, *dot = path ? strrchr(path, '.') : NULL;
+    char shown[STR_SHOWN];
+    struct stat st;
+    if (!dot || strchr(dot, '/') || (cmd->cli.given[CLI_OPT_TO] && !cmd->dequantizes) || stat(path, &st) == 0)
+        return true;
+    str_shown(shown, dot, strlen(dot));
+    for (size_t i = 0; i < sizeof not_written / sizeof *not_written; i++)
+        if (strcasecmp(dot, not_written[i]) == 0)
+            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o: %s files are not written; use -o FILE.safetensors, .gguf, .npz or .npy, "
+                "or -o DIR/", shown);
+    const struct encoder *scheme = encode_find(dot + 1, KEEPS_BLOCKS);
+    return !scheme || scheme->held != KEEPS_BLOCKS || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o: '%s' is a scheme, and files have no such extension (did you mean --scheme %s -o FILE.gguf?)", shown, dot + 1);
+}
+
 /* Fails if the last of several operands does not exist and has the name of an output. */
 static bool
 check_operands(const struct command *cmd, struct err *err)
@@ -340,7 +364,7 @@ bool
 command_settle(struct command *cmd, struct err *err)
 {
     bool budget = cmd->target_size != 0 || cmd->target_bpw != 0;
-    if (!check_operands(cmd, err))
+    if (!check_operands(cmd, err) || !check_written(cmd, err))
         return false;
     settle_output(cmd);
     if (!cmd->writer)

@@ -382,6 +382,29 @@ add_tensors(struct gguf *g, const struct infos *infos, uint64_t start, struct er
     return true;
 }
 
+/* Fails if another GGUF file begins at byte `at`. */
+static bool
+check_end(const struct gguf *g, uint64_t at, struct err *err)
+{
+    uint8_t magic[4];
+    if (g->size == SOURCE_SIZE_UNKNOWN || at >= g->size || g->size - at < sizeof magic)
+        return true;
+    if (!source_read(g->src, at, magic, sizeof magic, err))
+        return false;
+    return !container_gguf.probe(magic, sizeof magic, g->size) || err_set(err, ERR_MALFORMED, at, "another GGUF file begins after the data: "
+        "files were joined, as by cat; 'head -c %" PRIu64 "' takes the first, 'tail -c +%" PRIu64 "' the others", at, at + 1);
+}
+
+/* Fails if another GGUF file follows the data, with its padding or without. Of a pipe that is not known. */
+static bool
+check_alone(const struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
+{
+    uint64_t end = start, padded;
+    for (size_t i = 0; i < infos->count; i++)
+        end = num_max(end, start + infos->info[i].offset + infos->info[i].nbytes);
+    return !source_seekable(g->src) || (check_end(g, end, err) && (!num_align(&padded, end, g->alignment) || check_end(g, padded, err)));
+}
+
 bool
 gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
 {
@@ -397,7 +420,7 @@ gguf_read_tensors(struct gguf *g, uint64_t count, struct err *err)
     g->name_at = 0;
     num_align(&start, g->c.at, g->alignment);       /* cannot fail: the header is at most SOURCE_HEAD_MAX */
 
-    ok = ok && check_data(g, &infos, start, err) && add_tensors(g, &infos, start, err);
+    ok = ok && check_data(g, &infos, start, err) && check_alone(g, &infos, start, err) && add_tensors(g, &infos, start, err);
     free(infos.info);
     g->item = NULL;
     return ok;
