@@ -14,9 +14,13 @@ check_row(const struct scheme *s, const struct scheme_row *r)
 {
     const struct companion *b = r->companions;
     unsigned parts = 0;
+    size_t n = 0;
     CHECK_ROW(r->becomes && (r->codes || r->dtypes || s->code), s->name);
     CHECK_ROW(!r->fits || r->shapes, s->name);
-    for (size_t i = 0; i < COMPANIONS && b[i].suffix; i++) {
+    while (b && b[n].suffix)
+        n++;
+    CHECK_ROW(n <= COMPANIONS, s->name);
+    for (size_t i = 0; i < n; i++) {
         CHECK_ROW(b[i].part == 0 || (s->decode && b[i].part < SCHEME_PARTS && s->need[b[i].part]), s->name);
         CHECK_ROW(b[i].part == 0 || (parts & 1U << b[i].part) == 0, s->name);
         parts |= b[i].part ? 1U << b[i].part : 0;

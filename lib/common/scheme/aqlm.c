@@ -169,9 +169,8 @@ const struct scheme aqlm_schemes[] = {
         .name = "AQLM",
         WORDS({ WORD_METHOD, "aqlm" }),
         ROWS({ .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .is = is_aqlm, .fits = fits,
-            .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", .companions = {
-            COMPANION(".codebooks", FLOAT_16, NAMED, CODEBOOK, .part = BOOKS),
-            COMPANION(".scales", FLOAT_16, REQUIRED, SCALE, .part = SCALES) } }),
+            .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", WITH(COMPANION(".codebooks", FLOAT_16, NAMED, CODEBOOK, .part = BOOKS),
+            COMPANION(".scales", FLOAT_16, REQUIRED, SCALE, .part = SCALES)) }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [BOOKS] = NEED_WHOLE, [SCALES] = NEED_AGAIN },
         .run = run,

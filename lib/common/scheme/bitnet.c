@@ -107,7 +107,7 @@ const struct scheme bitnet_schemes[] = {
         WORDS({ WORD_METHOD, "bitnet" }),
         .ask = "give config.json (--config): its linear_class decides",
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
-            .companions = { COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE) } }),
+            WITH(COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE)) }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN },
         .run = run,

@@ -238,20 +238,18 @@ const struct scheme bnb4_schemes[] = {
         .name = "bitsandbytes 4-bit",
         WORDS({ WORD_METHOD, "bitsandbytes" }, { WORD_METHOD, "bitsandbytes_4bit" }, { WORD_FORMAT, "bitsandbytes" },
             { WORD_QUANT_TYPE, "nf4" }, { WORD_QUANT_TYPE, "fp4" }),
-        ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
-            COMPANION(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
+        ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, WITH(COMPANION(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
             OR(".quant_state.bitsandbytes__fp4", .left = LEFT_PACKED),
             COMPANION(".absmax", DTYPE_SET(HAS(F32), HAS(U8)), REQUIRED, SCALE, .part = ABSMAX, .left = LEFT_PACKED),
             COMPANION(".quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
             COMPANION(".nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX, .left = LEFT_PACKED),
-            COMPANION(".nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP, .left = LEFT_PACKED) } }, {
+            COMPANION(".nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP, .left = LEFT_PACKED)) }, {
             /* GPTQModel's names */
-            .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
-            COMPANION("_quant_state", IS(U8), EVIDENCE, STATE),
+            .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, WITH(COMPANION("_quant_state", IS(U8), EVIDENCE, STATE),
             COMPANION("_absmax", DTYPE_SET(HAS(F32), HAS(U8)), REQUIRED, SCALE, .part = ABSMAX),
             COMPANION("_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
             COMPANION("_nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX),
-            COMPANION("_nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP) } }),
+            COMPANION("_nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP)) }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [ABSMAX] = NEED_RUN, [QUANT_MAP] = NEED_WHOLE, [NESTED_ABSMAX] = NEED_RUN,
             [NESTED_MAP] = NEED_WHOLE },

@@ -99,9 +99,8 @@ const struct scheme bnb8_schemes[] = {
         .code = "int8",
         .name = "bitsandbytes INT8",
         WORDS({ WORD_METHOD, "bitsandbytes_8bit" }),
-        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .companions = {
-            COMPANION(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),
-            COMPANION(".weight_format", IS(U8), OPTIONAL, STATE) } }),
+        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", WITH(COMPANION(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),
+            COMPANION(".weight_format", IS(U8), OPTIONAL, STATE)) }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCB] = NEED_RUN },
         .run = run,

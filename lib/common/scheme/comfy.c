@@ -367,7 +367,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         return true;
     if (!measure(&checked, &formats[f->scheme - comfy_schemes - 1], err))
         return false;
-    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
+    for (size_t i = 0; table_has(f->row, i); i++)
         if (f->with[i] && !companion_fits(&checked, i, err))
             return false;
     switch (f->scheme - comfy_schemes - 1) {
@@ -486,7 +486,7 @@ static const struct companion also[] = {
     BELONGS(".proj_up", STATE), BELONGS(".svdquant_lora_a", STATE), BELONGS(".svdquant_lora_b", STATE), { 0 },
 };
 
-#define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, .companions = { __VA_ARGS__ } })
+#define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, WITH(__VA_ARGS__) })
 #define COMFY(code_, name_, how, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, how, \
     ROW_OF(dtypes_, __VA_ARGS__) }
 #define NAMED_ONLY .describe = table_describe

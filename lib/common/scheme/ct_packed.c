@@ -512,16 +512,14 @@ const struct scheme ct_packed_schemes[] = {
         .code = "ct-packed",
         .name = "compressed-tensors pack-quantized",
         WORDS({ WORD_METHOD, "compressed-tensors" }, { WORD_FORMAT, "pack-quantized" }),
-        ROWS({ .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .companions = {
-            COMPANION(".weight_shape", DTYPE_SET(HAS(I64), HAS(I32)), REQUIRED, SHAPE),
+        ROWS({ .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", WITH(COMPANION(".weight_shape", DTYPE_SET(HAS(I64), HAS(I32)), REQUIRED, SHAPE),
             COMPANION(".weight_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
             COMPANION(".weight_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO,
                 .left = LEFT_SCALES),
-            COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }, {
-            .codes = "_packed", .dtypes = IS(I32), .becomes = "", .companions = {
-            COMPANION("_shape", DTYPE_SET(HAS(I64), HAS(I32)), EVIDENCE, SHAPE),
+            COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES)) }, {
+            .codes = "_packed", .dtypes = IS(I32), .becomes = "", WITH(COMPANION("_shape", DTYPE_SET(HAS(I64), HAS(I32)), EVIDENCE, SHAPE),
             COMPANION("_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
-            COMPANION("_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO) } }),
+            COMPANION("_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO)) }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },
         .run = run,

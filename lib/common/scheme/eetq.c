@@ -102,8 +102,7 @@ const struct scheme eetq_schemes[] = {
         .name = "EETQ",
         WORDS({ WORD_METHOD, "eetq" }),
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = fits,
-            .shapes = "[in, out], weight_scales [out]", .companions = {
-            COMPANION(".weight_scales", FLOAT_16, NAMED, SCALE, .part = SCALES) } }),
+            .shapes = "[in, out], weight_scales [out]", WITH(COMPANION(".weight_scales", FLOAT_16, NAMED, SCALE, .part = SCALES)) }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
         .run = run,

@@ -243,10 +243,9 @@ const struct scheme exl2_schemes[] = {
         .name = "EXL2",
         WORDS({ WORD_METHOD, "exl2" }),
         ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = fits,
-            .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", .companions = {
-            COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS } }, {
-            .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .companions = {     /* without its scales */
-            COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE) } }),
+            .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", WITH(COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS) }, {
+            .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", WITH(/* without its scales */
+            COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE)) }),
         .fit = fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [MOST] = NEED_WHOLE, [GROUPS] = NEED_WHOLE,
             [INVPERM] = NEED_WHOLE },

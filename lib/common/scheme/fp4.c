@@ -365,94 +365,91 @@ const struct scheme fp4_schemes[] = {
         WORDS({ WORD_FORMAT, "nvfp4-e5m3-pack-quantized" }, { WORD_PACKING, "auto_round:llm_compressor_nvfp4_e5m3" },
             { WORD_DATA_TYPE, "nvfp4_v2" }), ROWS({
         PACKED, .choose = choose_e5m3, .fits = e5m3_fits,
-        .shapes = "[out, in/2], weight_scale [out, in/16] or [out, in/32], or as one column", .companions = {
-            SCALE(".weight_scale", IS(U8), EVIDENCE, .part = FP4_SCALE) } }) },
+        .shapes = "[out, in/2], weight_scale [out, in/16] or [out, in/32], or as one column", WITH(SCALE(".weight_scale", IS(U8), EVIDENCE, .part = FP4_SCALE)) }) },
     { .code = "mxint4", .name = "MXINT4", .fit = fit_mxint4, FP4_BY_ROWS,
         WORDS({ WORD_DATA_TYPE, "mx_int" }, { WORD_DATA_TYPE, "mx_int4" }), ROWS({
         PACKED, .choose = choose_mxint4, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
-        .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+        WITH(SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE)) }) },
     { .code = "nvfp4-e5m3", .name = "4-bit floats with scales of an unknown type", .describe = table_describe,
         .ask = "config.json (--config) declares it; NVFP4-E5M3 is decoded", ROWS({
-        PACKED, .is = is_in_16, .companions = { SCALE(".weight_scale", IS(U8), EVIDENCE) } }) },
+        PACKED, .is = is_in_16, WITH(SCALE(".weight_scale", IS(U8), EVIDENCE)) }) },
     { .code = "nvfp4", .name = "compressed-tensors NVFP4", .fit = fit_nvfp4_ct, FP4_BY_ROWS,
         WORDS({ WORD_FORMAT, "nvfp4-pack-quantized" }, { WORD_DATA_TYPE, "nv_fp" }, { WORD_DATA_TYPE, "nv_fp4" },
             { WORD_DATA_TYPE, "nv_fp4_with_static_gs" }, { WORD_DATA_TYPE, "nv_fp4_rtn" },
             { WORD_DATA_TYPE, "opt_rtn_nv_fp4" }, { WORD_DATA_TYPE, "rtn_nv_fp4_with_static_gs" },
             { WORD_DATA_TYPE, "nvfp4_v2_with_global_scale" }), ROWS({
         PACKED, .fits = nvfp4_fits, .shapes = "[out, in/2], weight_scale [out, in/16], one weight_global_scale",
-        .companions = { SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
-            SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES) } }, {
+        WITH(SCALE(".weight_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
+            SCALE(".weight_global_scale", IS(F32), REQUIRED, .part = FP4_SCALE_2, .left = LEFT_SCALES)) }, {
         .codes = "_packed", .dtypes = FP4, .becomes = "", .fits = nvfp4_fits,
         .shapes = "[E, out, in/2], scale [E, out, in/16], one global_scale for each expert",
-        .companions = { SCALE("_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
-            SCALE("_global_scale", IS(F32), EVIDENCE, .part = FP4_SCALE_2) } }) },
+        WITH(SCALE("_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
+            SCALE("_global_scale", IS(F32), EVIDENCE, .part = FP4_SCALE_2)) }) },
     { .code = "mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
         WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DESCRIPTION, "W4A8_MXFP" },
             { WORD_DESCRIPTION, "W4A4_MXFP4" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
             { WORD_DATA_TYPE, "mx_fp4e2m1" }, { WORD_DATA_TYPE, "mx_fp_rceil" }), ROWS({
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
-        .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+        WITH(SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE)) }) },
     DECLARED("nvfp4-svd", "ModelOpt NVFP4_SVD", WORDS({ WORD_ALGO, "NVFP4_SVD" }, { WORD_ALGO, "NVFP4_SVDQUANT" }), {
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(U8), HAS(F4), HAS_FLOAT8), .becomes = ".weight",
-        .companions = { COMPANION(".svdquant_lora_a", ANY, EVIDENCE, STATE, .left = LEFT_SCALES),
-            COMPANION(".svdquant_lora_b", ANY, OPTIONAL, STATE, .left = LEFT_SCALES) },
+        WITH(COMPANION(".svdquant_lora_a", ANY, EVIDENCE, STATE, .left = LEFT_SCALES),
+            COMPANION(".svdquant_lora_b", ANY, OPTIONAL, STATE, .left = LEFT_SCALES)),
         ALSO(BELONGS(".weight_scale", SCALE), BELONGS(".weight_scale_2", SCALE), BELONGS(".pre_quant_scale", SCALE)) }),
     { .code = SCHEME_NVFP4_COMFY, .name = "ComfyUI nvfp4", .fit = fp4_fit_comfy, FP4_BY_ROWS, ROWS({
-        WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", .companions = { NVFP4_PARTS } }) },
+        WEIGHT, .is = is_comfy, .fits = comfy_fits, .shapes = "one weight_scale_2", WITH(NVFP4_PARTS) }) },
     { .code = "nvfp4-swizzled", .name = "NVFP4 in ComfyUI's order, without its marker", .describe = table_describe,
         .ask = "give --input-scheme " SCHEME_NVFP4_COMFY " if it is in that order", ROWS({
-        WEIGHT, .is = is_swizzled, .companions = { NVFP4_NAMES } }) },
+        WEIGHT, .is = is_swizzled, WITH(NVFP4_NAMES) }) },
     { .code = "nvfp4-either", .name = "NVFP4 of ModelOpt or ComfyUI", .describe = table_describe,
         .ask = "give config.json (--config), or --input-scheme " SCHEME_NVFP4 " or " SCHEME_NVFP4_COMFY, ROWS({
-        WEIGHT, .is = is_either, .companions = { NVFP4_NAMES } }) },
+        WEIGHT, .is = is_either, WITH(NVFP4_NAMES) }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_transposed,
         .need = { NEED_AGAIN, NEED_RUN, NEED_RUN, NEED_RUN }, .run = fp4_run,
         .room = sizeof(struct fp4_room), .decode = fp4_decode,
         .describe = fp4_describe, ROWS(
         { WEIGHT, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one per expert",
-            .companions = { NVFP4_PARTS } },
+            WITH(NVFP4_PARTS) },
         { EXPERTS, .is = is_transposed, .fits = comfy_fits, .shapes = "one weight_scale_2, or one per expert",
-            .companions = { EXPERT_PARTS } }) },
+            WITH(EXPERT_PARTS) }) },
     { .code = SCHEME_NVFP4, .name = "ModelOpt NVFP4", .fit = fit_nvfp4_modelopt, FP4_BY_ROWS,
         WORDS({ WORD_METHOD, "modelopt" }, { WORD_METHOD, "modelopt_fp4" }, { WORD_METHOD, "modelopt_fp8" },
             { WORD_METHOD, "modelopt_mixed" }, { WORD_METHOD, "petit_nvfp4" }, { WORD_ALGO, "NVFP4" },
             { WORD_ALGO, "W4A16_NVFP4" }, { WORD_ALGO, "NVFP4_AWQ" }, { WORD_ALGO, "W4A8_NVFP4_FP8" }), ROWS(
         { WEIGHT, .fits = modelopt_fits, .shapes = "[out, in/2], weight_scale [out, in/16] or [out, in/32], one weight_scale_2",
-            .companions = { NVFP4_PARTS } },
+            WITH(NVFP4_PARTS) },
         { EXPERTS, .fits = experts_fit, .shapes = "[E, out, in/2], weight_scale [E, out, in/16] or [E, out, in/32], one "
-            "weight_scale_2, or one per expert", .companions = { EXPERT_PARTS } },
-        { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], scale [E, out, in/16], scale2 [E]", .companions = {
-            SCALE(".scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
-            SCALE(".scale2", IS(F32), EVIDENCE, .part = FP4_SCALE_2) },
+            "weight_scale_2, or one per expert", WITH(EXPERT_PARTS) },
+        { EXPERTS, .fits = nvfp4_fits, .shapes = "[E, out, in/2], scale [E, out, in/16], scale2 [E]", WITH(SCALE(".scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
+            SCALE(".scale2", IS(F32), EVIDENCE, .part = FP4_SCALE_2)),
             ALSO(BELONGS(".input_amax", ACTIVATION), BELONGS(".original_shape", SHAPE)) }) },
     { .code = "mxfp4-dual-scale", .name = "ModelSlim MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
         WORDS({ WORD_DESCRIPTION, "W4A4_MXFP4_DUALSCALE" }, { WORD_METHOD, "mxfp8_mxfp4_dualscale" }), ROWS({
         WEIGHT, .fits = dual_fits,
-        .shapes = "[out, in/2], weight_scale [out, in/32], weight_dual_scale [out, in/512, 1]", .companions = {
-            SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
-            SCALE(".weight_dual_scale", IS(F32), EVIDENCE, .part = FP4_DUAL) } }) },
+        .shapes = "[out, in/2], weight_scale [out, in/32], weight_dual_scale [out, in/512, 1]", WITH(SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
+            SCALE(".weight_dual_scale", IS(F32), EVIDENCE, .part = FP4_DUAL)) }) },
     { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
         WORDS({ WORD_METHOD, "quark" }, { WORD_ALGO, "MXFP4" }, { WORD_ALGO, "W4A8_MXFP4_FP8" },
             { WORD_ALGO, "W4A16_MXFP4" }, { WORD_PACK_METHOD, "order" }, { WORD_PACK_METHOD, "reorder" }), ROWS(
-        { WEIGHT, .is = is_mxfp4, .companions = { SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
-            SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH) } },
-        { EXPERTS, .is = is_mxfp4, .companions = { SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE) } }) },
+        { WEIGHT, .is = is_mxfp4, WITH(SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
+            SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH)) },
+        { EXPERTS, .is = is_mxfp4, WITH(SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE)) }) },
     RECOGNISED(NULL, "MXFP4 or MXFP6", {
         WEIGHT, .fits = table_never, .shapes = "16 or 24 bytes of codes for each weight_scale",
-        .companions = { SCALE(".weight_scale", E8M0, EVIDENCE) } }),
+        WITH(SCALE(".weight_scale", E8M0, EVIDENCE)) }),
     { .code = "fp4-deepseek", .name = "DeepSeek FP4", .fit = fit_deepseek, FP4_BY_ROWS, ROWS({
         .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(F4)), .becomes = ".weight", .fits = deepseek_fits,
         .shapes = "16, 32 or 128 codes, two per byte, for each scale",
-        .companions = { SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE) } }) },
+        WITH(SCALE(".scale", IS(F8_E8M0), EVIDENCE, .part = FP4_SCALE)) }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", WORDS({ WORD_METHOD, "mxfp4" }, { WORD_METHOD, "gpt_oss_mxfp4" }),
         .fit = fit_gptoss, .need = { NEED_STRIP, NEED_STRIP },
         .strip = strip_gptoss, .room = sizeof(struct fp4_room), .decode = fp4_decode, .describe = fp4_describe,
         .grid = fp4_grid, .upright = upright_gptoss, ROWS({
         .codes = "_blocks", .dtypes = IS(U8), .becomes = "", .left = LEFT_PACKED, .fits = gptoss_fits,
         .shapes = GPTOSS_SHAPES,
-        .companions = { SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID) } }) },
+        WITH(SCALE("_scales", IS(U8), EVIDENCE, .part = FP4_SCALE, .left = LEFT_GRID)) }) },
     { .code = "mxfp4-gpt-oss", .name = "gpt-oss MXFP4", .fit = fit_gptoss_original, FP4_BY_ROWS, ROWS({
         .codes = ".blocks", .dtypes = IS(U8), .becomes = "", .fits = gptoss_fits, .shapes = GPTOSS_SHAPES,
-        .companions = { SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE) } }) },
+        WITH(SCALE(".scales", IS(U8), EVIDENCE, .part = FP4_SCALE)) }) },
     { 0 },
 };

@@ -161,7 +161,7 @@ is_mxfp6(const struct table_match *f)
 }
 
 #define MXFP6(codes_) ROWS({ .codes = codes_, .dtypes = IS(U8), .becomes = ".weight", .is = is_mxfp6, \
-    .companions = { COMPANION(".weight_scale", E8M0, EVIDENCE, SCALE, .part = SCALE) } }), \
+    WITH(COMPANION(".weight_scale", E8M0, EVIDENCE, SCALE, .part = SCALE)) }), \
     .need = { NEED_RUN, NEED_RUN }, .run = run, .room = sizeof(struct fp6_room), .decode = decode, \
     .describe = describe
 

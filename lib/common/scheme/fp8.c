@@ -380,18 +380,16 @@ grid(const struct weight *w, struct weight_grid *g)
 #define ZERO_POINT_PART COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT), OR(".weight_offset")
 
 static const struct scheme_row rows[] = {
-    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .companions = {
-        COMPANION(".weight_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES),
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", WITH(COMPANION(".weight_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES),
         OR(".weight_scale", .left = LEFT_BLOCK_SCALES), OR(".weight_scales_inv"), OR(".weight_weight_scale"),
         OR(".scale"), OR(".qscale_weight", .left = LEFT_SCALES), OR(".scale_weight", .left = LEFT_SCALES),
-        SMOOTH_PART, ZERO_POINT_PART } },
-    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .companions = {
-        COMPANION("_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES), OR("_scale"),
-        OR("_scales_inv"), OR("_weight_scale") } },
+        SMOOTH_PART, ZERO_POINT_PART) },
+    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, WITH(COMPANION("_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES), OR("_scale"),
+        OR("_scales_inv"), OR("_weight_scale")) },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_fused,
-        .companions = { SMOOTH_PART, ZERO_POINT_PART } },
+        WITH(SMOOTH_PART, ZERO_POINT_PART) },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_of_table },
-    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .companions = { SMOOTH_PART } },
+    { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", WITH(SMOOTH_PART) },
     { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .is = is_cast },
 };
 

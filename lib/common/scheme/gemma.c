@@ -164,9 +164,9 @@ const struct scheme gemma_schemes[] = {
         .name = "Gemma INT",
         WORDS({ WORD_METHOD, "gemma" }),
         ROWS({ .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", .choose = choose,
-                .companions = { COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE) } },
+                WITH(COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE)) },
             { .codes = ".embedding_quantized", .dtypes = BYTES, .becomes = ".weight", .choose = choose, .left = LEFT_PACKED,
-                .companions = { COMPANION(".embedding_scale", FLOAT_16, REQUIRED, SCALE, .part = SCALE) } }),
+                WITH(COMPANION(".embedding_scale", FLOAT_16, REQUIRED, SCALE, .part = SCALE)) }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = run,
@@ -176,11 +176,10 @@ const struct scheme gemma_schemes[] = {
         .grid = grid,
     },
     RECOGNISED("gemma", "Gemma INT8, INT4 or INT2", {
-        .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", .companions = {
-            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
+        .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
             COMPANION(".input_activation_scale", FLOAT, EVIDENCE, ACTIVATION),
-            COMPANION(".output_activation_scale", FLOAT, OPTIONAL, ACTIVATION) } }, {
+            COMPANION(".output_activation_scale", FLOAT, OPTIONAL, ACTIVATION)) }, {
         .codes = ".embedding_quantized", .dtypes = BYTES, .becomes = ".weight",
-        .companions = { COMPANION(".embedding_scale", FLOAT, EVIDENCE, SCALE) } }),
+        WITH(COMPANION(".embedding_scale", FLOAT, EVIDENCE, SCALE)) }),
     { 0 },
 };

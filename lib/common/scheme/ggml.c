@@ -306,12 +306,10 @@ const struct scheme ggml_schemes[] = {
     {
         .code = "gguf",
         .name = "GGUF",
-        ROWS({ .codes = ".weight", .dtypes = IS(NVFP4), .becomes = ".weight", .companions = {
-            COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE), OR(".weight.scale"),
-            COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
-            { .codes = "", .dtypes = IS(NVFP4), .becomes = "", .companions = {
-            COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE),
-            COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION) } },
+        ROWS({ .codes = ".weight", .dtypes = IS(NVFP4), .becomes = ".weight", WITH(COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE), OR(".weight.scale"),
+            COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION)) },
+            { .codes = "", .dtypes = IS(NVFP4), .becomes = "", WITH(COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE),
+            COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION)) },
             { .codes = "", .dtypes = BLOCKS, .becomes = "", .is = is_decoded }),
         .fit = fit,
         .need = { NEED_RUN, NEED_RUN, NEED_AGAIN },

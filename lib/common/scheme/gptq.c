@@ -397,10 +397,9 @@ const struct scheme gptq_schemes[] = {
             { WORD_DATA_TYPE, "opt_rtn_int_sym_neuqi" }, { WORD_DATA_TYPE, "opt_rtn_int_asym" },
             { WORD_DATA_TYPE, "opt_rtn_int_asym_float_zp" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .is = is_gptq,
-            .fits = fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]", .companions = {
-            COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
+            .fits = fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]", WITH(COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
             COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS, .left = LEFT_SCALES),
-            COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES) } }),
+            COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES)) }),
         .fit = fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP, [G_IDX] = NEED_WHOLE },
         .strip = strip,

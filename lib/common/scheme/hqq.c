@@ -311,16 +311,15 @@ static const struct companion fields[] = {
 const struct scheme hqq_schemes[] = {
     DECLARED("sinq", "SINQ", WORDS({ WORD_METHOD, "sinq" }), {
         .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight",
-        .companions = { COMPANION(".scale2", ANY, EVIDENCE, SCALE), OR(".scale_2") }, .also = fields }),
+        WITH(COMPANION(".scale2", ANY, EVIDENCE, SCALE), OR(".scale_2")), .also = fields }),
     {
         .code = "hqq",
         .name = "HQQ",
         WORDS({ WORD_METHOD, "hqq" }),
         ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = fits,
-            .shapes = "scale and zero", .companions = {
-            COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
+            .shapes = "scale and zero", WITH(COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
             COMPANION(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
-            COMPANION(".scale_q", ANY, OPTIONAL, SCALE), COMPANION(".zero_q", ANY, OPTIONAL, ZERO_POINT) },
+            COMPANION(".scale_q", ANY, OPTIONAL, SCALE), COMPANION(".zero_q", ANY, OPTIONAL, ZERO_POINT)),
             .also = fields }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_AGAIN, [ZERO] = NEED_AGAIN },

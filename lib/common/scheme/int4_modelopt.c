@@ -116,11 +116,10 @@ const struct scheme int4_modelopt_schemes[] = {
         .code = "int4-modelopt",
         .name = "ModelOpt INT4",
         WORDS({ WORD_ALGO, "W4A16_AWQ" }, { WORD_ALGO, "W4A8_AWQ" }, { WORD_ALGO, "INT4_AWQ" }),
-        ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int4, .companions = {
-            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
+        ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int4, WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
             COMPANION(".weight_scale_2", FLOAT, OPTIONAL, SCALE),
             COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH),
-            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
+            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)) }),
         .fit = fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SMOOTH] = NEED_RUN },
         .run = run,

@@ -156,9 +156,9 @@ grid(const struct weight *w, struct weight_grid *g)
     COMPANION(".weight_offset", FLOAT, OPTIONAL, ZERO_POINT)
 
 /* The first row is ModelSlim's W8A8_MIX. */
-#define INT8_ROWS(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { INT8_PARTS, \
-    COMPANION(".deq_scale", ANY, EVIDENCE, ACTIVATION) }, ALSO(BELONGS(".quant_bias", ACTIVATION)) }, { \
-    .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { INT8_PARTS } })
+#define INT8_ROWS(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(INT8_PARTS, \
+    COMPANION(".deq_scale", ANY, EVIDENCE, ACTIVATION)), ALSO(BELONGS(".quant_bias", ACTIVATION)) }, { \
+    .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(INT8_PARTS) })
 
 const struct scheme int8_schemes[] = {
     {

@@ -403,16 +403,14 @@ const struct scheme mlx_schemes[] = {
             { WORD_MODE, "nvfp4" }, { WORD_MODE, "mxfp8" }),
         ROWS({ .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = floats_fit,
             .shapes = "[out, words], scales [out, groups] of 2, 4 or 8 words, no biases; one global_scale with 2 words",
-            .companions = {
-            COMPANION(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), COMPANION(".biases", ANY, OPTIONAL, ZERO_POINT),
-            COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL) } }, {
+            WITH(COMPANION(".scales", IS(U8), EVIDENCE, SCALE, .part = SCALES), COMPANION(".biases", ANY, OPTIONAL, ZERO_POINT),
+            COMPANION(".global_scale", IS(F32), OPTIONAL, SCALE, .part = GLOBAL)) }, {
             .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight", .fits = affine_fits,
-            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases of the same shape", .companions = {
-            COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
-            COMPANION(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases") } })),
+            .shapes = "[out, words], scales [out, groups] of 32, 64 or 128 codes, biases of the same shape", WITH(COMPANION(".scales", FLOAT_16, NAMED, SCALE, .part = SCALES),
+            COMPANION(".biases", FLOAT_16, REQUIRED, ZERO_POINT, .part = BIASES), OR(".qbiases")) })),
     RECOGNISED("mlx-incomplete", "MLX without scales", {
         .codes = ".weight", .dtypes = IS(U32), .becomes = ".weight",
-        .companions = { COMPANION(".biases", FLOAT, EVIDENCE, ZERO_POINT) } }),
+        WITH(COMPANION(".biases", FLOAT, EVIDENCE, ZERO_POINT)) }),
     MLX_BITS(2), MLX_BITS(3), MLX_BITS(4), MLX_BITS(5), MLX_BITS(6), MLX_BITS(8),
     { 0 },
 };

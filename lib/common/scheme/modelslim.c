@@ -146,9 +146,9 @@ grid(const struct weight *w, struct weight_grid *g)
         codes_grid(g, 4, own->blocks.b1, w->part[SCALE], NULL);
 }
 
-#define W4A8(is_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, .companions = { \
+#define W4A8(is_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(\
     [WITH_SCALE] = COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
-    [WITH_OFFSET] = COMPANION(".weight_offset", FLOAT, offset_, ZERO_POINT), __VA_ARGS__ }, \
+    [WITH_OFFSET] = COMPANION(".weight_offset", FLOAT, offset_, ZERO_POINT), __VA_ARGS__), \
     ALSO(BELONGS(".scale_bias", ACTIVATION)) }
 
 const struct scheme modelslim_schemes[] = {

@@ -292,9 +292,8 @@ const struct scheme quanto_schemes[] = {
         .name = "quanto",
         WORDS({ WORD_METHOD, "quanto" }),
         ROWS({ .codes = "._data", .dtypes = DTYPE_SET(HAS(I8), HAS_FLOAT8), .becomes = "", .fits = bytes_fit,
-            .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", .companions = {
-            COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
-            COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
+            .is = has_no_shift, .shapes = "[out, ..], _scale of one or [out, 1 ..]", WITH(COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
+            COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT)) }),
         .fit = fit_bytes,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = run,
@@ -307,9 +306,8 @@ const struct scheme quanto_schemes[] = {
         .name = "quanto",
         .ask = "give config.json (--config), or decode it as [groups, group] with --input-scheme quanto",
         ROWS({ .codes = "._data._data", .dtypes = IS(U8), .becomes = "", .fits = bits_fit,
-            .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", .companions = {
-            COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
-            COMPANION("._shift", DTYPE_SET(HAS_FLOAT_16, HAS(U8), HAS(I8)), REQUIRED, ZERO_POINT, .part = SHIFT) } }),
+            .shapes = "[rows / 2 or 4, group], _scale and _shift [rows, 1]", WITH(COMPANION("._scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE),
+            COMPANION("._shift", DTYPE_SET(HAS_FLOAT_16, HAS(U8), HAS(I8)), REQUIRED, ZERO_POINT, .part = SHIFT)) }),
         .fit = fit_bits,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SHIFT] = NEED_RUN },
         .run = run,
@@ -318,9 +316,7 @@ const struct scheme quanto_schemes[] = {
         .describe = describe_bits,
     },
     RECOGNISED("quanto", "quanto", {
-        .codes = "._data", .dtypes = SCALARS, .becomes = "", .companions = {
-            COMPANION("._scale", FLOAT, EVIDENCE, SCALE), COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT) } }, {
-        .codes = "._data._data", .dtypes = SCALARS, .becomes = "", .companions = {
-            COMPANION("._scale", FLOAT, EVIDENCE, SCALE), COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT) } }),
+        .codes = "._data", .dtypes = SCALARS, .becomes = "", WITH(COMPANION("._scale", FLOAT, EVIDENCE, SCALE), COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT)) }, {
+        .codes = "._data._data", .dtypes = SCALARS, .becomes = "", WITH(COMPANION("._scale", FLOAT, EVIDENCE, SCALE), COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT)) }),
     { 0 },
 };

@@ -284,8 +284,8 @@ grid(const struct weight *w, struct weight_grid *g)
 /* What the two schemes share. */
 #define INT4 .name = "Quark INT4", .room = sizeof(struct codes_piece), .describe = describe, .grid = grid, \
     ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_int4, \
-    .companions = { COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
-    COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO) } })
+    WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
+    COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO)) })
 
 const struct scheme quark_schemes[] = {
     {
@@ -305,8 +305,7 @@ const struct scheme quark_schemes[] = {
         .decode = decode_channels,
     },
     RECOGNISED("uint8-quark", "Quark UINT8", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_uint8, .companions = {
-            COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
-            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT) } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_uint8, WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),
+            COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)) }),
     { 0 },
 };

@@ -37,20 +37,20 @@ const struct scheme block_schemes[] = {
     DECLARED("ct-marlin-24", "compressed-tensors marlin-24",
         WORDS({ WORD_FORMAT, "marlin-24" }, { WORD_METHOD, "gptq_marlin_24" }), {
         .codes = ".weight_packed", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED,
-        .companions = { COMPANION(".scale_packed", ANY, EVIDENCE, SCALE), COMPANION(".meta", ANY, EVIDENCE, STATE) } }),
+        WITH(COMPANION(".scale_packed", ANY, EVIDENCE, SCALE), COMPANION(".meta", ANY, EVIDENCE, STATE)) }),
     DECLARED("nvfp4-transformers", "transformers NVFP4", WORDS({ WORD_METHOD, "nvfp4" }), {
         .codes = ".weight", .dtypes = FP4, .becomes = ".weight",
-        .companions = { COMPANION(".weight_sf", ANY, EVIDENCE, SCALE) },
+        WITH(COMPANION(".weight_sf", ANY, EVIDENCE, SCALE)),
         ALSO(BELONGS(".weight_sf_rowmajor", SCALE), BELONGS(".weight_global_scale", SCALE)) }),
     RECOGNISED("gemma-or-int3", "Gemma INT4 or INT2, or Quark INT3 or UINT8", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, .companions = { INT4_PARTS } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_by_rows, WITH(INT4_PARTS) }),
     RECOGNISED("int3-quark", "Quark INT3", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int3, .companions = { INT4_PARTS } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_int3, WITH(INT4_PARTS) }),
     RECOGNISED("uint8-quark", "Quark UINT8", {
-        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_uint8, .companions = { INT4_PARTS } }),
+        .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_uint8, WITH(INT4_PARTS) }),
     RECOGNISED(NULL, "ModelOpt INT4, Quark INT3 or BitNet", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .fits = table_never,
-        .shapes = "the shapes of one of them", .companions = { INT4_PARTS } }),
+        .shapes = "the shapes of one of them", WITH(INT4_PARTS) }),
     ONLY_DECLARED("static INT8 of ModelSlim", { WORD_DESCRIPTION, "W8A8" }, { WORD_DESCRIPTION, "W8A8_STATIC" }),
     ONLY_DECLARED("weights of ModelSlim that are rotated or have factors", { WORD_DESCRIPTION, "*FLATQUANT*" },
         { WORD_DESCRIPTION, "*SVD*" }),

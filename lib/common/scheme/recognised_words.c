@@ -23,8 +23,7 @@ is_ternary(const struct table_match *f)
 
 const struct scheme paroquant_schemes[] = {
     DECLARED("paroquant", "ParoQuant", WORDS({ WORD_METHOD, "paroquant" }, { WORD_FORMAT, "paroquant" }), {
-        .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .companions = {
-            COMPANION(".theta", ANY, EVIDENCE, STATE), COMPANION(".pairs", ANY, EVIDENCE, G_IDX) },
+        .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, WITH(COMPANION(".theta", ANY, EVIDENCE, STATE), COMPANION(".pairs", ANY, EVIDENCE, G_IDX)),
         ALSO(BELONGS(".channel_scales", SCALE), BELONGS(".scales", SCALE), BELONGS(".qzeros", ZERO_POINT),
             BELONGS(".g_idx", G_IDX)) }),
     { 0 },
@@ -33,38 +32,38 @@ const struct scheme paroquant_schemes[] = {
 const struct scheme word_schemes[] = {
     DECLARED("svdquant", "SVDQuant", WORDS({ WORD_METHOD, "svdquant" }, { WORD_METHOD, "nunchaku" }), {
         .codes = ".qweight", .dtypes = DTYPE_SET(HAS(I8), HAS(I32)), .becomes = ".weight",
-        .companions = { COMPANION(".wscales", ANY, EVIDENCE, SCALE) },
+        WITH(COMPANION(".wscales", ANY, EVIDENCE, SCALE)),
         ALSO(BELONGS(".wzeros", ZERO_POINT), BELONGS(".wcscales", SCALE), BELONGS(".wtscale", SCALE),
             BELONGS(".smooth_factor", SCALE), BELONGS(".smooth_factor_orig", SCALE), BELONGS(".smooth", SCALE),
             BELONGS(".smooth_orig", SCALE), BELONGS(".proj_down", STATE), BELONGS(".proj_up", STATE),
             BELONGS(".lora_down", STATE), BELONGS(".lora_up", STATE)) }),
     RECOGNISED(NULL, "GPTQ or AWQ", {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .fits = table_never,
-        .shapes = "the shape of one of them", .companions = { GPTQ_PARTS } }),
+        .shapes = "the shape of one of them", WITH(GPTQ_PARTS) }),
     DECLARED("qserve", "QServe", WORDS({ WORD_METHOD, "qoq" }, { WORD_METHOD, "qserve" }), {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight", .fits = table_row_scales,
-        .shapes = "[out, in/2], s1_scales [out]", .companions = { COMPANION(".s1_scales", FLOAT, EVIDENCE, SCALE) },
+        .shapes = "[out, in/2], s1_scales [out]", WITH(COMPANION(".s1_scales", FLOAT, EVIDENCE, SCALE)),
         ALSO(BELONGS(".s1_szeros", ZERO_POINT), BELONGS(".s2_scales", SCALE), BELONGS(".s2_zeros", ZERO_POINT)) }),
     DECLARED("bitblas", "BitBLAS",
         WORDS({ WORD_METHOD, "bitblas" }, { WORD_METHOD, "gptq_bitblas" }, { WORD_FORMAT, "bitblas" }), {
         .codes = ".qweight", .dtypes = IS(I8), .becomes = ".weight",
-        .companions = { COMPANION(".scales", FLOAT, EVIDENCE, SCALE) },
+        WITH(COMPANION(".scales", FLOAT, EVIDENCE, SCALE)),
         ALSO(BELONGS(".zeros", ZERO_POINT), BELONGS(".qzeros", ZERO_POINT), BELONGS(".g_idx", G_IDX)) }),
     RECOGNISED("thrush-ternary", "thrush-ternary", {
         .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight", .is = is_ternary,
-        .companions = { COMPANION(".scales", IS(F16), EVIDENCE, SCALE) } }),
+        WITH(COMPANION(".scales", IS(F16), EVIDENCE, SCALE)) }),
     DECLARED("fp-quant", "FP-Quant", WORDS({ WORD_METHOD, "fp_quant" }), {
         .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight",
-        .companions = { COMPANION(".scales", ANY, EVIDENCE, SCALE) },
+        WITH(COMPANION(".scales", ANY, EVIDENCE, SCALE)),
         ALSO(BELONGS(".forward_hadamard_matrix", STATE), BELONGS(".backward_hadamard_matrix", STATE),
             BELONGS(".weight_global_scale", SCALE), BELONGS(".act_global_scale", ACTIVATION),
             BELONGS(".global_scale", SCALE)) }),
     DECLARED("four-over-six", "Four Over Six", WORDS({ WORD_METHOD, "fouroversix" }), {
         .codes = ".quantized_weight_values", .dtypes = IS(U8), .becomes = ".weight",
-        .companions = { COMPANION(".quantized_weight_scale_factors", ANY, REQUIRED, SCALE) },
+        WITH(COMPANION(".quantized_weight_scale_factors", ANY, REQUIRED, SCALE)),
         ALSO(BELONGS(".quantized_weight_amax", SCALE), BELONGS(".quantized_weight_metadata", STATE)) }, {
         .codes = ".weight_e2m1", .dtypes = IS(U8), .becomes = ".weight",
-        .companions = { COMPANION(".weight_sf", ANY, REQUIRED, SCALE) },
+        WITH(COMPANION(".weight_sf", ANY, REQUIRED, SCALE)),
         ALSO(BELONGS(".weight_amax", SCALE), BELONGS(".weight_normconst", SCALE)) }),
     { 0 },
 };

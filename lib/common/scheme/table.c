@@ -150,7 +150,7 @@ table_left_names(struct left_name names[LEFT_NAMES])
         for (size_t j = 0; j < s->nrows; j++) {
             const struct scheme_row *r = &s->rows[j];
             n = add_left(names, n, r->codes, r->becomes, r->left);
-            for (const struct companion *b = r->companions; b < r->companions + COMPANIONS && b->suffix; b++)
+            for (const struct companion *b = r->companions; b && b->suffix; b++)
                 n = add_left(names, n, b->suffix, r->becomes, b->left);
         }
     return n;
@@ -241,7 +241,7 @@ bad_shapes(const struct table_match *f, struct err *err)
     char name[STR_SHOWN], shape[SHAPE_TEXT], found[3 * SHAPE_TEXT] = "";
     const char *forced = f->claims->forced;
     size_t n = 0;
-    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
+    for (size_t i = 0; table_has(f->row, i); i++)
         if (f->with[i] && n < sizeof found)
             n += (size_t)snprintf(found + n, sizeof found - n, "%s %s %s %s", n ? "," : "; found",
                 f->row->companions[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
@@ -256,10 +256,10 @@ static enum claim
 find_companions(struct table_match *f, struct err *err)
 {
     const struct companion *with = f->row->companions;
-    for (size_t head = 0, next; head < COMPANIONS && with[head].suffix; head = next) {
+    for (size_t head = 0, next; table_has(f->row, head); head = next) {
         f->with[head] = NULL;
         for (next = head; next == head
-                || (next < COMPANIONS && with[next].suffix && with[next].presence == ALIAS); next++) {
+                || (table_has(f->row, next) && with[next].presence == ALIAS); next++) {
             const struct tensor *t = claims_find(f->claims, f->base.base, f->base.base_len, with[next].suffix);
             if (next != head)
                 f->with[next] = NULL;
@@ -282,7 +282,7 @@ check_companions(const struct table_match *f, struct err *err)
 {
     const struct companion *with = f->row->companions;
     char name[STR_SHOWN];
-    for (size_t i = 0; i < COMPANIONS && with[i].suffix; i++) {
+    for (size_t i = 0; table_has(f->row, i); i++) {
         if (!f->with[i] && with[i].presence == REQUIRED)
             return claims_missing(f->claims, f->codes->extent.at, err,
                 "tensor %s: quantized (%s), but has no %s",
@@ -305,7 +305,7 @@ table_look(struct table_match *f, struct weight *w, struct err *err)
         return CLAIM_FAIL;
     w->scheme = f->scheme;
     w->vague = !f->scheme->decode;
-    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
+    for (size_t i = 0; table_has(f->row, i); i++)
         if (f->row->companions[i].part != 0)
             w->part[f->row->companions[i].part] = f->with[i];
     if (f->scheme->fit && !f->scheme->fit(f, w, err))
@@ -318,7 +318,7 @@ bool
 table_take(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct scheme_row *row = f->row;
-    for (size_t i = 0; i < COMPANIONS && row->companions[i].suffix; i++)
+    for (size_t i = 0; table_has(row, i); i++)
         if (f->with[i] && !claims_take(f->claims, f->with[i], f->codes, row->companions[i].role, err))
             return false;
     for (const struct companion *also = row->also; also && also->suffix; also++) {
@@ -332,7 +332,7 @@ table_take(struct table_match *f, struct weight *w, struct err *err)
 const struct tensor *
 table_found(const struct table_match *f, enum role role)
 {
-    for (size_t i = 0; i < COMPANIONS && f->row->companions[i].suffix; i++)
+    for (size_t i = 0; table_has(f->row, i); i++)
         if (f->with[i] && f->row->companions[i].role == role)
             return f->with[i];
     return NULL;

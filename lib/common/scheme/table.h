@@ -51,7 +51,7 @@ struct companion {
     unsigned shapes;            /* a set whose meaning the scheme's fit() defines */
 };
 
-enum { COMPANIONS = 10 };
+enum { COMPANIONS = 10 };      /* of a row, at most */
 
 struct scheme_row {
     const char *codes;          /* suffix of the codes' name; the base is what precedes it. NULL: another row of the file
@@ -66,7 +66,7 @@ struct scheme_row {
     bool (*is)(const struct table_match *f);          /* returns true if the shapes fit this row; may be NULL */
     bool (*fits)(const struct table_match *f);        /* checks the shapes; false is ERR_MALFORMED; may be NULL */
     const char *shapes;                         /* the expected shapes, for the error: "scales of ..." */
-    struct companion companions[COMPANIONS];
+    const struct companion *companions;         /* up to one without a suffix; NULL: none */
     const struct companion *also;               /* further tensors of the weight, matched by name only; or NULL */
 };
 
@@ -76,6 +76,7 @@ struct scheme_row {
     .role = ROLE_##role_, __VA_ARGS__ }
 #define OR(suffix_, ...) { .suffix = suffix_, .presence = ALIAS, __VA_ARGS__ }
 #define BELONGS(suffix_, role_) { .suffix = suffix_, .dtypes = ANY, .presence = OPTIONAL, .role = ROLE_##role_ }
+#define WITH(...) .companions = (const struct companion[]){ __VA_ARGS__, { 0 } }
 #define ALSO(...) .also = (const struct companion[]){ __VA_ARGS__, { 0 } }
 
 /* The rows of a scheme. */
@@ -91,6 +92,13 @@ struct scheme_row {
 #define DECLARED(code_, name_, words_, ...) { .code = code_, .name = name_, .describe = table_describe, words_, \
     ROWS(__VA_ARGS__) }
 #define ONLY_DECLARED(name_, ...) { .name = name_, .describe = table_describe, WORDS(__VA_ARGS__) }
+
+/* Returns true if the row has companion i, and those before. */
+static inline bool
+table_has(const struct scheme_row *row, size_t i)
+{
+    return row->companions && i < COMPANIONS && row->companions[i].suffix;
+}
 
 /* A candidate weight while a row is matched. */
 struct table_match {

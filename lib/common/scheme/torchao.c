@@ -405,11 +405,10 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static const struct scheme_row rows[] = {
-    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .choose = choose, .companions = {
-        COMPANION("_scale", ANY, OPTIONAL, SCALE, .part = SCALE),
+    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .choose = choose, WITH(COMPANION("_scale", ANY, OPTIONAL, SCALE, .part = SCALE),
         COMPANION("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
         COMPANION("_per_tensor_scale", ANY, OPTIONAL, SCALE, .part = WHOLE_SCALE),
-        COMPANION("_act_pre_scale", ANY, OPTIONAL, SCALE) },
+        COMPANION("_act_pre_scale", ANY, OPTIONAL, SCALE)),
         ALSO(BELONGS("_scale_and_zero", SCALE), BELONGS("_act_per_tensor_scale", ACTIVATION),
             BELONGS("_act_quant_scale", ACTIVATION), BELONGS("_act_quant_zero_point", ACTIVATION)) },
 };

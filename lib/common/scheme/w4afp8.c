@@ -72,7 +72,7 @@ const struct scheme w4afp8_schemes[] = {
         .name = "W4AFP8",
         WORDS({ WORD_METHOD, "w4afp8" }),
         ROWS({ .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8)), .becomes = ".weight",
-            .companions = { COMPANION(".weight_scale_inv", FLOAT, EVIDENCE, SCALE, .part = SCALE) } }),
+            WITH(COMPANION(".weight_scale_inv", FLOAT, EVIDENCE, SCALE, .part = SCALE)) }),
         .fit = fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = run,
