@@ -157,6 +157,6 @@ write("m.safetensors", [("model.layers.%d.%s.weight" % (i, k), "F32", [16, 32], 
     try 66 amn diff a.safetensors nothing
     head -c 100 a.safetensors >cut
     try 65 amn diff a.safetensors cut
-    grep -q '^amn-inspect: cut: ' err
+    grep -q '^amn diff: cut: ' err
     [ ! -s out ]
 }
