@@ -16,7 +16,7 @@ struct loss_item {
     struct loss loss;
 };
 
-/* Those with the lowest SQNR, lowest first; NaN comes before all. Zeroed: none. */
+/* The items with the lowest SQNR, lowest first; NaN comes before all. Zeroed: none. */
 enum { LOSS_WORST = 10 };
 struct loss_worst {
     size_t n;
