@@ -82,8 +82,7 @@ struct encode_hints {
     const float *pack;              /* for move(); the lists above are NULL then */
     struct exact_fail *fail;
     enum exact_way *way;            /* or NULL */
-    /* Reads the scales alone of elements that would go to x, each for the first of 16 neighbours that share it; false if the
-     * source has none. `of` is run->of. */
+    /* Reads the scales alone of elements that would go to x; false if the source has none. `of` is run->of. */
     bool (*scales)(void *of, uint64_t first, size_t count, const float *x, struct err *err);
 };
 

@@ -1,9 +1,11 @@
 #include "encode/move.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "dtype/float8.h"
 #include "kernel/encode_fp8.h"
 
@@ -61,6 +63,30 @@ move_is_int(const struct encoding *e)
 {
     const struct exact_source *s = &e->exact->source;
     return s->codes == EXACT_INT && s->bits == 4 && !s->two;
+}
+
+bool
+move_scale_range(int *least, int *most, const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end,
+    struct err *err)
+{
+    const uint64_t group = e->exact->source.group;
+    int t;
+    *least = INT_MAX;
+    *most = INT_MIN;
+    if (!move_is_e2m1(e) || group == 0 || group % HINT_PACKED != 0)
+        return false;
+    for (uint64_t n; first < end; first += n) {
+        n = num_min(end - first, MOST);
+        if (!run->hints.scales(run->of, first, (size_t)n, run->x, err))
+            return false;
+        for (uint64_t i = 0; i < n; i += HINT_PACKED) {
+            if (!move_power(&t, run->hints.scale[i]))
+                return false;
+            *most = t > *most ? t : *most;
+            *least = t < *least ? t : *least;
+        }
+    }
+    return true;
 }
 
 /* The number of the value 0 of E2M1 is 12. */

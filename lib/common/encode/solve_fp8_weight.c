@@ -60,25 +60,13 @@ static bool
 foresee_run(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t first, uint64_t end, float *f,
     struct err *err)
 {
-    float most = -FLT_MAX, least = FLT_MAX;
-    int t;
-    if (how->codes != DTYPE_F8_E4M3 || !move_is_e2m1(e) || e->exact->source.group == 0 || e->exact->source.group % 32 != 0)
+    int least, most;
+    if (how->codes != DTYPE_F8_E4M3 || !move_scale_range(&least, &most, e, run, first, end, err))
         return false;
-    for (uint64_t n; first < end; first += n) {
-        n = num_min(end - first, ENCODE_MOVED);
-        if (!run->hints.scales(run->of, first, (size_t)n, run->x, err))
-            return false;
-        for (uint64_t i = 0; i < n; i += 32) {
-            if (!move_power(&t, run->hints.scale[i]))
-                return false;
-            most = (float)t > most ? (float)t : most;
-            least = (float)t < least ? (float)t : least;
-        }
-    }
     f[HINT] = NAN;
-    f[MOST_HINT] = most;
-    f[LO] = most - 6;
-    f[HI] = least + 8;
+    f[MOST_HINT] = (float)most;
+    f[LO] = (float)(most - 6);
+    f[HI] = (float)(least + 8);
     f[FLAGS] = ANY | DIFFER | SEEN;
     return most - least <= 14;
 }

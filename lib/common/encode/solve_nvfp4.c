@@ -75,26 +75,13 @@ copy_of(const struct encoding *e, float *facts)
 static bool
 foresee_region(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t end, float *f, struct err *err)
 {
-    const struct exact_source *s = &e->exact->source;
-    float most = -FLT_MAX, least = FLT_MAX;
-    if (s->codes != EXACT_E2M1 || s->scale != DTYPE_F8_E8M0 || s->two || s->group == 0 || s->group % BLOCK != 0)
+    int least, most;
+    if (!move_scale_range(&least, &most, e, run, first, end, err) || least == -127 || most - least > 17)
         return false;
-    for (size_t n; first < end; first += n) {
-        n = (size_t)num_min(end - first, ENCODE_MOVED);
-        if (!run->hints.scales(run->of, first, n, run->x, err))
-            return false;
-        for (size_t i = 0; i < n; i += BLOCK) {
-            int t;
-            if (!solve_is_power(run->hints.scale[i], &t) || t == -127 || t > SOLVE_MX_FINITE)
-                return false;
-            most = (float)t > most ? (float)t : most;
-            least = (float)t < least ? (float)t : least;
-        }
-    }
-    f[MOST_LO] = f[MOST_HINT] = most;
-    f[LEAST_HI] = least;
+    f[MOST_LO] = f[MOST_HINT] = (float)most;
+    f[LEAST_HI] = (float)least;
     f[BITS] = f[MOST] = 0;
-    return most - least <= 17;
+    return true;
 }
 
 /* In place of the largest magnitude: survey values, not only scales; look for the first block that leaves no scale. */

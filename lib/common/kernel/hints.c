@@ -46,23 +46,6 @@ spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t 
     }
 }
 
-/* Writes only every 16th element if groups are multiples of 16. */
-static void
-spread_first(float *restrict y, const float *of_group, size_t first, size_t n, size_t group)
-{
-    if (!of_group || group % HINT_PACKED != 0 || first % HINT_PACKED != 0) {
-        spread(y, of_group, first, n, group);
-        return;
-    }
-    for (size_t i = 0, left = group - first % group; i < n; i += HINT_PACKED) {
-        y[i] = *of_group;
-        if ((left -= HINT_PACKED) == 0) {
-            left = group;
-            of_group++;
-        }
-    }
-}
-
 /* Subtracts the zero points of groups. */
 static void
 less_zeros(float *restrict y, const float *zeros, size_t first, size_t n, size_t group)
@@ -215,24 +198,10 @@ codes4_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t 
 }
 
 static void
-codes4_first(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
-{
-    (void)x;
-    spread_first(y, c->scales, first, n, c->group);
-}
-
-static void
 codes4_zero(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
     (void)x;
     spread(y, c->zeros, first, n, c->group);
-}
-
-static void
-codes4_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
-{
-    (void)x, (void)first, (void)c;
-    fill(y, 0.0f, n);
 }
 
 static void
@@ -258,14 +227,6 @@ lanes_scale(float *restrict y, size_t stride, const struct codes4_lanes *l)
     for (size_t r = 0; r < l->rows; r++)
         for (size_t c = 0; c < l->cols; c++)
             y[r * stride + c] = l->scales[c];
-}
-
-static void
-lanes_none(float *restrict y, size_t stride, const struct codes4_lanes *l)
-{
-    for (size_t r = 0; r < l->rows; r++)
-        for (size_t c = 0; c < l->cols; c++)
-            y[r * stride + c] = 0.0f;
 }
 
 static inline unsigned
@@ -301,24 +262,10 @@ codes8_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t 
 }
 
 static void
-codes8_first(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
-{
-    (void)x;
-    spread_first(y, c->scales, first, n, c->group);
-}
-
-static void
 codes8_zero(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
 {
     (void)x;
     spread(y, c->zeros, first, n, c->group);
-}
-
-static void
-codes8_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
-{
-    (void)x, (void)first, (void)c;
-    fill(y, 0.0f, n);
 }
 
 static void
@@ -352,18 +299,19 @@ affine_term(float *restrict y, const uint8_t *restrict x, size_t first, size_t n
 }
 
 static void
-affine_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
-{
-    (void)x, (void)first, (void)a;
-    fill(y, 0.0f, n);
-}
-
-static void
 affine_unit(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
 {
     (void)first, (void)a;
     for (size_t i = 0; i < n; i++)
         y[i] = (float)x[i];
+}
+
+/* For zero points and packs: integers with one scale may be decoded as a form of these. */
+static void
+affine_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
+{
+    (void)x, (void)first, (void)a;
+    fill(y, 0.0f, n);
 }
 
 /* --- fp8 */
@@ -373,14 +321,6 @@ fp8_scale(float *restrict y, size_t stride, const struct fp8_rows *m)
 {
     for (size_t r = 0; r < m->rows; r++)
         spread(y + r * stride, m->scales, 0, m->cols, m->scale_cols);
-}
-
-static void
-fp8_none(float *restrict y, size_t stride, const struct fp8_rows *m)
-{
-    for (size_t r = 0; r < m->rows; r++)
-        for (size_t c = 0; c < m->cols; c++)
-            y[r * stride + c] = 0.0f;
 }
 
 static void
@@ -523,20 +463,6 @@ nvfp4_unit(float *restrict y, const uint8_t *restrict x, size_t n)
         y[i] = 0.5f * (float)fp4_levels[(int)y[i]];
 }
 
-static void
-zero32(float *restrict y, const uint8_t *restrict x, size_t n)
-{
-    (void)x;
-    fill(y, 0.0f, 32 * n);
-}
-
-static void
-zero64(float *restrict y, const uint8_t *restrict x, size_t n)
-{
-    (void)x;
-    fill(y, 0.0f, NVFP4_ELEMS * n);
-}
-
 /* --- the rest has no hints */
 
 static void
@@ -554,47 +480,46 @@ convrot_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t 
     fill(y, NAN, n);
 }
 
-/* The kernels of a block type, by hint. */
+/* The kernels of a block type, by hint. Here and below, those of hints that such codes do not have are left out: nobody reads these. */
 static const struct hint_blocks {
     enum dtype type;
     kernel_block_f32 *kernel[HINTS];
 } blocks[] = {
-    { DTYPE_Q4_0, { q4_0_scale, zero32, zero32, q4_0_unit, zero32, q4_0_pack } },
-    { DTYPE_Q4_1, { q4_1_scale, q4_1_term, zero32, q4_1_unit, zero32 } },
-    { DTYPE_Q5_0, { q5_0_scale, zero32, zero32, q5_0_unit, zero32 } },
-    { DTYPE_Q5_1, { q5_1_scale, q5_1_term, zero32, q5_1_unit, zero32 } },
-    { DTYPE_Q8_0, { q8_0_scale, zero32, zero32, q8_0_unit, zero32 } },
-    { DTYPE_Q4_K, { q4_k_scale, q4_k_term, NULL, q4_k_unit, NULL } },
-    { DTYPE_Q5_K, { q5_k_scale, q5_k_term, NULL, q5_k_unit, NULL } },
-    { DTYPE_MXFP4, { mxfp4_factor, zero32, zero32, mxfp4_unit, mxfp4_code, mxfp4_pack } },
-    { DTYPE_NVFP4, { nvfp4_factor, zero64, zero64, nvfp4_unit, nvfp4_code, nvfp4_pack } },
+    { DTYPE_Q4_0, { [HINT_SCALE] = q4_0_scale, [HINT_UNIT] = q4_0_unit, [HINT_PACK] = q4_0_pack } },
+    { DTYPE_Q4_1, { [HINT_SCALE] = q4_1_scale, [HINT_TERM] = q4_1_term, [HINT_UNIT] = q4_1_unit } },
+    { DTYPE_Q5_0, { [HINT_SCALE] = q5_0_scale, [HINT_UNIT] = q5_0_unit } },
+    { DTYPE_Q5_1, { [HINT_SCALE] = q5_1_scale, [HINT_TERM] = q5_1_term, [HINT_UNIT] = q5_1_unit } },
+    { DTYPE_Q8_0, { [HINT_SCALE] = q8_0_scale, [HINT_UNIT] = q8_0_unit } },
+    { DTYPE_Q4_K, { [HINT_SCALE] = q4_k_scale, [HINT_TERM] = q4_k_term, [HINT_UNIT] = q4_k_unit } },
+    { DTYPE_Q5_K, { [HINT_SCALE] = q5_k_scale, [HINT_TERM] = q5_k_term, [HINT_UNIT] = q5_k_unit } },
+    { DTYPE_MXFP4, { [HINT_SCALE] = mxfp4_factor, [HINT_UNIT] = mxfp4_unit, [HINT_CODE] = mxfp4_code, [HINT_PACK] = mxfp4_pack } },
+    { DTYPE_NVFP4, { [HINT_SCALE] = nvfp4_factor, [HINT_UNIT] = nvfp4_unit, [HINT_CODE] = nvfp4_code, [HINT_PACK] = nvfp4_pack } },
 };
 
 static void
 make_hint(struct kernels *set, const struct kernels *base, enum hint hint)
 {
-    static kernel_codes4_f32 *const four[HINTS] = { codes4_scale, codes4_none, codes4_zero, codes4_unit, codes4_code, codes4_pack,
-        codes4_first };
-    static kernel_codes4_lanes_f32 *const lanes[HINTS] = { lanes_scale, lanes_none, lanes_none, lanes_unit, lanes_code, lanes_pack,
-        lanes_scale };
-    static kernel_codes8_f32 *const eight[HINTS] = { codes8_scale, codes8_none, codes8_zero, codes8_unit, codes8_none, codes8_pack,
-        codes8_first };
-    static kernel_affine_f32 *const affine[HINTS] = { affine_scale, affine_term, affine_none, affine_unit, affine_none, affine_none,
-        affine_scale };
-    static kernel_fp8_f32 *const fp8[HINTS] = { fp8_scale, fp8_none, fp8_none, fp8_unit, fp8_none, fp8_none, fp8_scale };
+    static kernel_codes4_f32 *const four[HINTS] = { [HINT_SCALE] = codes4_scale, [HINT_ZERO] = codes4_zero, [HINT_UNIT] = codes4_unit,
+        [HINT_CODE] = codes4_code, [HINT_PACK] = codes4_pack };
+    static kernel_codes4_lanes_f32 *const lanes[HINTS] = { [HINT_SCALE] = lanes_scale, [HINT_UNIT] = lanes_unit, [HINT_CODE] = lanes_code,
+        [HINT_PACK] = lanes_pack };
+    static kernel_codes8_f32 *const eight[HINTS] = { [HINT_SCALE] = codes8_scale, [HINT_ZERO] = codes8_zero, [HINT_UNIT] = codes8_unit,
+        [HINT_PACK] = codes8_pack };
+    static kernel_affine_f32 *const affine[HINTS] = { [HINT_SCALE] = affine_scale, [HINT_TERM] = affine_term, [HINT_ZERO] = affine_none,
+        [HINT_UNIT] = affine_unit, [HINT_PACK] = affine_none };
+    static kernel_fp8_f32 *const fp8[HINTS] = { [HINT_SCALE] = fp8_scale, [HINT_UNIT] = fp8_unit };
     *set = *base;
     set->raw = hint == HINT_PACK;
-    set->codes4_f32 = four[hint];
-    set->codes4_lanes_f32 = lanes[hint];
-    set->codes8_f32 = eight[hint];
-    set->affine_f32 = affine[hint];
-    set->fp8_f32 = fp8[hint];
+    set->codes4_f32 = four[hint] ? four[hint] : base->codes4_f32;
+    set->codes4_lanes_f32 = lanes[hint] ? lanes[hint] : base->codes4_lanes_f32;
+    set->codes8_f32 = eight[hint] ? eight[hint] : base->codes8_f32;
+    set->affine_f32 = affine[hint] ? affine[hint] : base->affine_f32;
+    set->fp8_f32 = fp8[hint] ? fp8[hint] : base->fp8_f32;
     set->int8_row_f32 = int8_row_none;
     set->convrot_f32 = convrot_none;
-    const enum hint of_block = hint == HINT_FIRST ? HINT_SCALE : hint;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        if (blocks[i].kernel[of_block])
-            set->block_f32[blocks[i].type] = blocks[i].kernel[of_block];
+        if (blocks[i].kernel[hint])
+            set->block_f32[blocks[i].type] = blocks[i].kernel[hint];
 }
 
 struct kernels *

@@ -7,7 +7,6 @@
  *     HINT_UNIT       the value of the code without factor and term, less the zero point
  *     HINT_CODE       the stored code of an E2M1 element, 0 to 15
  *     HINT_PACK       16 elements at a time, struct hint_pack or codes of a byte in place of the first floats
- *     HINT_FIRST      HINT_SCALE, but perhaps only for the first of 16 neighbours that share it
  *
  * Only decoding to F32 is replaced. Values of encodings without a single factor, such as K-quants, are NaN, which callers
  * treat as "no hint".
@@ -19,7 +18,7 @@
 
 #include "kernel/kernels.h"
 
-enum hint { HINT_SCALE, HINT_TERM, HINT_ZERO, HINT_UNIT, HINT_CODE, HINT_PACK, HINT_FIRST, HINTS };
+enum hint { HINT_SCALE, HINT_TERM, HINT_ZERO, HINT_UNIT, HINT_CODE, HINT_PACK, HINTS };
 
 /* The codes of 16 neighbours that share a scale. */
 enum { HINT_PACKED = 16, HINT_MARK = 0x6B636170, HINT_MARK_BYTES = 0x65747962 };

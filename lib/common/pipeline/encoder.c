@@ -61,7 +61,7 @@ wanted(const struct exact_terms *exact)
 static bool
 read_hint(const struct encoder_reader *r, enum hint hint, uint64_t first, size_t n, float *x, struct err *err)
 {
-    bool factors = hint == HINT_SCALE || hint == HINT_TERM || hint == HINT_ZERO || hint == HINT_FIRST;
+    bool factors = hint == HINT_SCALE || hint == HINT_TERM || hint == HINT_ZERO;
     struct reading how = r->how;
     how.kernels = &r->exact->hints[hint];
     how.what = factors ? READING_FACTORS : READING_HINTS;
@@ -119,7 +119,7 @@ read_scales(void *of, uint64_t first, size_t count, const float *x, struct err *
     const struct encoder_reader *r = of;
     size_t at = (size_t)(x - r->how.b->floats);
     return wanted(r->exact) >> HINT_SCALE & 1
-        && read_hint(r, HINT_FIRST, first, count, r->how.b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
+        && read_hint(r, HINT_SCALE, first, count, r->how.b->hints + HINT_SCALE * ENCODE_FLOATS + at, err);
 }
 
 /* Implements read() of struct encode_run. */
