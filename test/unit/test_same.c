@@ -77,7 +77,8 @@ test_products(const struct kernels *k)
                 x[i] = kind == 0 ? (float)(wanted[i] - 16) * d : (float)wanted[i] * d + m;
                 x[i] = kind == 0 && rounds ? bfloat16_to_float(bfloat16_of_float(x[i])) : x[i];
             }
-#define FOUND(top) (kind == 0 ? k->same_products(q, x, N, d, 16, 0, top, rounds) : k->same_steps(q, x, N, d, m, top))
+#define FOUND(top_) k->same_products(q, x, N, kind == 0 ? &(struct same_codes){ .d = d, .zero = 16, .top = top_, .rounds = rounds } \
+    : &(struct same_codes){ .d = d, .m = m, .top = top_ })
             ok = ok && FOUND(31) && memcmp(q, wanted, N) == 0;
             size_t at = fence_random() % N;
             float was = x[at];

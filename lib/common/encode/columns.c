@@ -207,6 +207,7 @@ resolve(struct encoding *e, float *facts, struct exact_fail *fail)
     (void)fail;
     for (uint64_t i = 1; i < e->nfacts; i++)
         facts[0] = fmaxf(facts[0], facts[i]);
+    e->solved = true;
     return true;
 }
 
@@ -451,7 +452,7 @@ static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_, ...) { .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .resolve = resolve, .surveyed = true, .joint = true, \
+    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .resolve = resolve, .joint = true, \
     .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, __VA_ARGS__ } }
 
 const struct encoder encode_columns[] = {

@@ -177,7 +177,6 @@ struct encoder {
      * values: returns false, without a cause, if some block needs solve(). Compares the codes that it writes with the source's
      * codes. y NULL: only says whether it could. NULL: never. */
     bool (*move)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y);
-    bool surveyed;                  /* if the survey of an exact encoding succeeds, solve() does */
     bool seconds;                   /* stacked matrices may have second scales of their own (struct exact_source) */
 };
 

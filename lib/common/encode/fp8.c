@@ -356,7 +356,8 @@ static bool
 resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     const struct solve_fp8 how = exact_of(e);
-    return solve_fp8_resolve(e, &how, facts, fail);
+    e->solved = solve_fp8_resolve(e, &how, facts, fail);
+    return e->solved;
 }
 
 static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED }, fine_e5m2 = { DTYPE_F8_E5M2, FP8_BLOCKS, FP8_DIVIDED },
@@ -369,15 +370,15 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED 
     .survey = survey, .settle = settle, .encode = encode, .solve = solve, .resolve = resolve, .move = move
 
 const struct encoder encode_fp8[] = {
-    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .grid.offer = 7, .stacks = true, .surveyed = true },
-    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true, .surveyed = true },
-    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true, .surveyed = true },
-    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true, .surveyed = true },
-    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true, .surveyed = true },
-    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .grid.offer = 6, .stacks = true, .surveyed = true },
+    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .grid.offer = 7, .stacks = true },
+    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true },
+    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true },
+    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
+    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
+    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .grid.offer = 6, .stacks = true },
     { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), .grid.types = true },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2), .grid.types = true },
-    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .grid.types = true, .fuses = true, .surveyed = true },
+    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .grid.types = true, .fuses = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2), .grid.types = true },
     { .name = NULL },
 };

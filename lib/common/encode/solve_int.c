@@ -13,7 +13,8 @@ bool
 solve_int_fast(const struct solve_block *b, const struct solve_int *how, float d, float zero, uint8_t *q)
 {
     float top = (float)((1u << how->bits) - 1), low = how->asymmetric ? 0 : (float)how->lowest + (float)(1u << (how->bits - 1));
-    return b->kernels->same_products(q, b->x, b->n, d, zero, low, top, b->level == EXACT_BF16);
+    return b->kernels->same_products(q, b->x, b->n, &(struct same_codes){ .d = d, .zero = zero, .low = low, .top = top,
+        .rounds = b->level == EXACT_BF16 });
 }
 
 /* Returns true if the values are codes times d, with this field as the code of 0, and sets the fields. */

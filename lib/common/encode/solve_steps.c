@@ -25,7 +25,8 @@ try_steps(const struct solve_block *b, const struct solve_steps *how, double d, 
     if (!solve_is_of(how->type, d) || !solve_is_of(how->type, m))
         return false;
     /* with such steps no other code is as near */
-    if (plain && b->n % 32 == 0 && fabs(d) >= 0x1p-18 * fabs(m) && b->kernels->same_steps(q, b->x, b->n, (float)d, (float)m, (float)top)) {
+    const struct same_codes codes = { .d = (float)d, .m = (float)m, .top = (float)top };
+    if (plain && b->n % 32 == 0 && fabs(d) >= 0x1p-18 * fabs(m) && b->kernels->same_products(q, b->x, b->n, &codes)) {
         *g = (struct int_group){ (float)d, (float)m };
         return true;
     }

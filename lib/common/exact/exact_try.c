@@ -207,8 +207,7 @@ try_all(struct exact_pass *s, const struct chosen *c, struct err *err)
         if (!run_pass(s, err))
             return false;
     }
-    bool surveyed = e->solved || (e->encoder->surveyed && e->nfacts != 0);
-    if (fail->cause == EXACT_HOLDS && !surveyed && !check(s, err))
+    if (fail->cause == EXACT_HOLDS && !e->solved && !check(s, err))
         return false;
     return fail->cause != EXACT_HOLDS || keep_facts(e, s->trial.facts, err);
 }

@@ -61,7 +61,6 @@ use_scalar(struct kernels *k)
     k->q_join = q_join;
     k->q_split = q_split;
     k->same_products = same_products;
-    k->same_steps = same_steps;
     k->same_extent = same_extent;
     k->same_rounded = same_rounded;
     k->same_fp8 = same_fp8;

@@ -142,8 +142,7 @@ typedef void kernel_wide_to(float *x, const double *v, size_t n);
 typedef size_t kernel_wide_beyond(const double *v, size_t n, double most);
 
 /* same.h */
-typedef bool kernel_same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, bool rounds);
-typedef bool kernel_same_steps(uint8_t *q, const float *x, size_t n, float d, float m, float top);
+typedef bool kernel_same_products(uint8_t *q, const float *x, size_t n, const struct same_codes *c);
 typedef struct same_extent kernel_same_extent(const float *x, size_t n);
 typedef bool kernel_same_rounded(enum dtype type, const float *x, const float *y, size_t n);
 typedef size_t kernel_same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale);
@@ -211,7 +210,6 @@ struct kernels {
     kernel_q_join *q_join;
     kernel_q_split *q_split;
     kernel_same_products *same_products;
-    kernel_same_steps *same_steps;
     kernel_same_extent *same_extent;
     kernel_same_rounded *same_rounded;
     kernel_same_fp8 *same_fp8;

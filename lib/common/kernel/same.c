@@ -73,14 +73,14 @@ same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scal
 enum { AT_ONCE = 32 };
 
 static inline bool
-same_put_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, const enum dtype type)
+same_put_products(uint8_t *q, const float *x, size_t n, const struct same_codes c, const enum dtype type)
 {
     const float magic = 0x1.8p23f;              /* rounds to the nearest integer, ties to even */
     for (; n != 0; n -= AT_ONCE, x += AT_ONCE, q += AT_ONCE) {
         int wrong = 0, field[AT_ONCE];
         for (int i = 0; i < AT_ONCE; i++) {
-            float r = x[i] / d + magic - magic, f = r + zero;
-            int out = (f >= low) & (f <= top) & (same_near(type, r * d) == x[i]);
+            float r = (x[i] - c.m) / c.d + magic - magic, f = r + c.zero;
+            int out = (f >= c.low) & (f <= c.top) & (same_near(type, r * c.d + c.m) == x[i]);
             wrong |= !out;
             field[i] = (int)(out ? f : 0.0f);
         }
@@ -93,29 +93,9 @@ same_put_products(uint8_t *q, const float *x, size_t n, float d, float zero, flo
 }
 
 bool
-same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, bool rounds)
+same_products(uint8_t *q, const float *x, size_t n, const struct same_codes *c)
 {
-    return rounds ? same_put_products(q, x, n, d, zero, low, top, DTYPE_BF16) : same_put_products(q, x, n, d, zero, low, top, DTYPE_F32);
-}
-
-bool
-same_steps(uint8_t *q, const float *x, size_t n, float d, float m, float top)
-{
-    const float magic = 0x1.8p23f;
-    for (; n != 0; n -= AT_ONCE, x += AT_ONCE, q += AT_ONCE) {
-        int wrong = 0, field[AT_ONCE];
-        for (int i = 0; i < AT_ONCE; i++) {
-            float r = (x[i] - m) / d + magic - magic;
-            int out = (r >= 0) & (r <= top) & (r * d + m == x[i]);
-            wrong |= !out;
-            field[i] = (int)(out ? r : 0.0f);
-        }
-        if (wrong)
-            return false;
-        for (int i = 0; i < AT_ONCE; i++)
-            q[i] = (uint8_t)field[i];
-    }
-    return true;
+    return c->rounds ? same_put_products(q, x, n, *c, DTYPE_BF16) : same_put_products(q, x, n, *c, DTYPE_F32);
 }
 
 struct same_extent

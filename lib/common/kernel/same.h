@@ -15,13 +15,15 @@ bool same_rounded(enum dtype type, const float *x, const float *y, size_t n);
  * compared with the product of one code, that nearest to x[i] * (1 / scale). |x[i]| and scale are below 2^100, scale at least 2^-100. */
 size_t same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale);
 
-/* Sets q[i] to the integer nearest to x[i] / d, plus `zero`. Returns true if all are within [low, top] and
- * (q[i] - zero) * d == x[i], after rounding to BF16 if `rounds`. n is a multiple of 32. */
-bool same_products(uint8_t *q, const float *x, size_t n, float d, float zero, float low, float top, bool rounds);
+/* Values (q - zero) * d + m of codes q within [low, top], each operation rounded to F32, the result to BF16 if `rounds`. */
+struct same_codes {
+    float d, m, zero, low, top;
+    bool rounds;
+};
 
-/* Sets q[i] to the integer nearest to (x[i] - m) / d. Returns true if all are within [0, top] and q[i] * d + m == x[i], with two roundings
- * to F32. n is a multiple of 32. */
-bool same_steps(uint8_t *q, const float *x, size_t n, float d, float m, float top);
+/* Sets q[i] to the integer nearest to (x[i] - m) / d, plus `zero`. Returns true if all are codes with the values x[i]. n is a multiple of
+ * 32. */
+bool same_products(uint8_t *q, const float *x, size_t n, const struct same_codes *c);
 
 /* What some floats are. */
 struct same_extent {

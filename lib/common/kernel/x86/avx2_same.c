@@ -4,7 +4,6 @@
 #include "kernel/x86/x86_priv.h"
 
 static kernel_same_products avx2_same_products;
-static kernel_same_steps avx2_same_steps;
 static kernel_same_extent avx2_same_extent;
 static kernel_same_rounded avx2_same_rounded;
 static kernel_same_fp8 avx2_same_fp8;
@@ -19,7 +18,6 @@ void
 avx2_use_same(struct kernels *k)
 {
     k->same_products = avx2_same_products;
-    k->same_steps = avx2_same_steps;
     k->same_extent = avx2_same_extent;
     k->same_rounded = avx2_same_rounded;
     k->same_fp8 = avx2_same_fp8;
@@ -33,7 +31,6 @@ avx2_use_same(struct kernels *k)
 }
 
 #define same_products avx2_same_products
-#define same_steps avx2_same_steps
 #define same_extent(...) avx2_same_extent(__VA_ARGS__)      /* not the struct */
 #define same_rounded avx2_same_rounded
 #define same_fp8(...) avx2_same_fp8(__VA_ARGS__)
