@@ -20,7 +20,8 @@ same_find_scales(struct same_scales *s, const struct same_nvfp4 *how)
         const float ratio = float_of_bits((uint32_t)s->most[i]) * inverse;
         const int u = (int)bits_of_float(ratio), normal = ((u + (u >> 20 & 1) + 0x7FFFF) >> 20) - (120 << 3);
         const int small = (int)(bits_of_float(ratio + magic) - bits_of_float(magic)), near = u < 0x3C800000 ? small : normal;
-        const int of = powers ? s->code[i] : near > 0x7E ? 0 : near, code = s->most[i] == 0 ? 1 : of;
+        const int of = powers ? s->code[i] : near > 0x7E ? 0 : near;
+        const int code = s->most[i] == 0 ? 1 : of;
         const float large = float_of_bits(((uint32_t)code << 20) + (120u << 23)), tiny = (float)code * 0x1p-9f;
         const float v = same_select(code >= 8, large, tiny), product = v * how->second, quotient = v / how->second;
         const float unit = same_select(divides, quotient, product);
