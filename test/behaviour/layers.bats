@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Includes and tags that test/layers.awk and test/tags.awk must refuse.
+# Includes, tags and statements that test/layers.awk, test/tags.awk and test/ternaries.awk must refuse.
 load helper
 
 setup() {
@@ -108,4 +108,48 @@ refuses() {
     printf 'enum twice { B };\n' >>lib/common/cli/cli.c
     try 1 awk -f "$tests/tags.awk" $(find lib amn-* -name '*.[ch]')
     grep -qE '^lib/common/(base/str|cli/cli).c:[0-9]+: (struct|enum) twice is also defined at ' out
+}
+
+@test "no statement has three conditional operators" {
+    try 0 awk -f "$tests/ternaries.awk" $(find lib amn-* -name '*.[ch]')
+    grep -qE '[1-9][0-9]* passed, 0 failed' out
+    cat >two.c <<'END'
+/* a ? b : c ? d : e ? f : g; */
+const char *const text = "a ? b : c ? d : e ? f : g", mark = '?', quote = '"';
+#define PICK(a, b, c) ((a) ? (b) : (c) ? (a) : \
+    (b))
+int
+two(int a, int b)
+{
+    for (int i = a ? b : 0; i < (b ? a : 1); i++)
+        a += i ? 1 : 2;
+    if (a ? b : a) {
+        return a ? b : a;
+    }
+    return a ? b : b ? a : 0;
+}
+END
+    try 0 awk -f "$tests/ternaries.awk" two.c
+    [ "$(cat out)" = '6 passed, 0 failed' ]
+    cat >three.c <<'END'
+#define PICK(a, b, c) ((a) ? (b) : (c) ? (a) : \
+    (b) ? (c) : 0)
+static const struct row {
+    int a, b;
+} rows[] = { { A ? 1 : 2, B ? 1 : 2 },
+    { C ? 1 : 2, 0 } };
+int
+three(int a)
+{
+    return a ? 1
+        : f(a ? 2 : 3, a ? 4 : 5);
+}
+END
+    try 1 awk -f "$tests/ternaries.awk" three.c
+    diff out - <<'END'
+three.c:1: a statement with 3 ?:
+three.c:5: a statement with 3 ?:
+three.c:10: a statement with 3 ?:
+0 passed, 3 failed
+END
 }
