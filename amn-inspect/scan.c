@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/folder.h"
 #include "base/names.h"
@@ -122,16 +123,41 @@ list_folder(struct names *names, const char *dir, struct err *err)
     return ok && err->kind == ERR_NONE;
 }
 
+/* Returns true if standard output is this file: a shell made it in the folder that is scanned. */
+static bool
+is_output(const struct stat *st)
+{
+    struct stat out;
+    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
+}
+
 /* Scans a directory entry; skips what is not a regular file. */
 static bool
 scan_entry(struct scanning *scan, const char *path, struct err *err)
 {
     struct stat st;
     if (stat(path, &st) == 0)
-        return !S_ISREG(st.st_mode) || scan_file(scan, path, path, LISTED, err);
+        return !S_ISREG(st.st_mode) || is_output(&st) || scan_file(scan, path, path, LISTED, err);
     char shown[STR_SHOWN];
     err_sys(err, ERR_OPEN, errno, "%s", "");
     return err_in_file(err, str_shown(shown, path, strlen(path)));
+}
+
+/* Says that a directory has Python code, which no verdict is about. */
+static void
+tell_code(const struct scanning *scan, const char *dir, const struct names *names)
+{
+    const char *first = NULL;
+    char folder[STR_SHOWN], shown[STR_SHOWN];
+    size_t n = 0;
+    for (size_t i = 0; i < names->n; i++)
+        if (str_ends(names->name[i], ".py")) {
+            first = first ? first : names->name[i];
+            n++;
+        }
+    if (n != 0)
+        cli_warn(scan->cli, str_shown(folder, dir, strlen(dir)), "Python code is not scanned: %zu file%s, such as %s, which loaders run "
+            "with trust_remote_code", n, str_plural(n), str_shown(shown, first, strlen(first)));
 }
 
 /* Scans all files of a directory and reports each; skips what is neither a model nor a pickle. */
@@ -140,6 +166,8 @@ scan_folder(struct scanning *scan, const char *dir, struct err *err)
 {
     struct names names = { 0 };
     bool ok = list_folder(&names, dir, err);
+    if (ok)
+        tell_code(scan, dir, &names);
     for (size_t i = 0; ok && i < names.n && !ferror(stdout); i++) {
         char *path = folder_path(dir, strlen(dir), names.name[i], err);
         struct err fault;

@@ -705,3 +705,17 @@ END
         tail -c +$((n + 1)) joined.gguf | cmp - "$fx/good-gguf.gguf"
     done
 }
+
+@test "amn scan of a folder skips its own output, and says that code is not scanned" {
+    mkdir m
+    cp "$fx/good-plain.safetensors" m/
+    cd m
+    amn scan . >scan.json
+    [ "$(jq -s length scan.json)" -eq 1 ]
+    touch modeling_a.py configuration_a.py
+    try 0 amn scan .
+    grep -qF 'Python code is not scanned: 2 files, such as configuration_a.py' err
+    cd ..
+    try 0 amn scan m/good-plain.safetensors
+    [ ! -s err ]
+}
