@@ -719,3 +719,16 @@ END
     try 0 amn scan m/good-plain.safetensors
     [ ! -s err ]
 }
+
+@test "one of several model-parallel parts is refused, alone and in its directory" {
+    mkdir m
+    "$helpers/checkpoint" m/consolidated.00.pth views
+    try 0 amn parse m
+    cp m/consolidated.00.pth m/consolidated.01.pth
+    for in in m m/consolidated.00.pth m/consolidated.01.pth; do
+        try 69 amn parse $in
+        grep -q 'model-parallel parts, each with a slice of every matrix' err
+        try 69 amn convert -o x.gguf $in
+    done
+    [ ! -e x.gguf ]
+}

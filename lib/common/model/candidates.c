@@ -1,5 +1,6 @@
 #include "model/candidates.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -249,6 +250,34 @@ is_one_model(const struct candidates *c, const struct candidate_step *step, cons
     return true;
 }
 
+/* Returns the two digits in consolidated.00.pth, or NULL for other names. */
+static const char *
+parallel_number(const char *name)
+{
+    static const char head[] = "consolidated.";
+    const char *p = name + sizeof head - 1;
+    bool is = strncmp(name, head, sizeof head - 1) == 0 && isdigit((unsigned char)p[0]) && isdigit((unsigned char)p[1]);
+    return is && strcmp(p + 2, ".pth") == 0 ? p : NULL;
+}
+
+static const char parallel_parts[] = "model-parallel parts, each with a slice of every matrix, which are not joined; use the "
+    "Hugging Face copy of the model";
+
+bool
+candidates_check_parallel(const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/'), *digits = parallel_number(slash ? slash + 1 : path);
+    char *other = digits ? strdup(path) : NULL;
+    struct stat st;
+    if (digits && !other)
+        return err_memory(err, strlen(path) + 1);
+    if (other)
+        memcpy(other + (digits - path), strncmp(digits, "00", 2) == 0 ? "01" : "00", 2);
+    bool several = other && stat(other, &st) == 0;
+    free(other);
+    return !several || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is one of several %s", parallel_parts);
+}
+
 /* Recognizes shard-00001-model-00001-of-00002.safetensors, of torch's HuggingFaceStorageWriter: rank, then file of the rank. */
 static bool
 is_slice(const char *name)
@@ -279,6 +308,8 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     else if (is_slice(first))
         err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the directory has the slices of a distributed checkpoint (%s), which are not "
             "supported: " CONTAINER_DCP_CONSOLIDATE, words.p);
+    else if (n > 1 && parallel_number(first))
+        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the directory has %s (%s)", parallel_parts, words.p);
     else if (configs_shard(&part, first))
         err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several model files (%s) and no index of shards: add "
             "the model's .index.json, or give one file", words.p);

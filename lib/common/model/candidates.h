@@ -28,6 +28,10 @@ bool candidates_other(const struct candidates *c, size_t i);
  * the choice; NULL after the last. */
 const char *candidates_usual(size_t i);
 
+/* Fails with ERR_UNSUPPORTED if the file is one of several model-parallel parts, consolidated.00.pth and so on: each has a slice of every
+ * matrix, so that one alone is a wrong model. */
+bool candidates_check_parallel(const char *path, struct err *err);
+
 /* Returns true if a file of this name in a directory is a model or a shard. */
 bool candidates_is_model(const char *name);
 

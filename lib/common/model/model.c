@@ -266,7 +266,7 @@ open_file(struct model *m, const char *path, bool pipe_ok, struct err *err)
 {
     if (path && str_ends(path, ".index.json"))
         return open_index(m, path, err);
-    if (!add_file(m, path, pipe_ok, err))
+    if ((path && !m->inputs.fetch && !candidates_check_parallel(path, err)) || !add_file(m, path, pipe_ok, err))
         return false;
     source_promise(m->src[0], model_end(m));
     return (!path || catalog_facts_of(m->catalog)->split_count == 0 || open_parts(m, path, err))
