@@ -10,13 +10,14 @@ struct digesting {
     const struct hash *hash;
 };
 
-/* As sha256sum does: a name with a backslash or a line feed is escaped, and the line begins with a backslash. */
+/* A line like those of sha256sum --tag, with what was digested in place of the algorithm: nobody takes it for the digest of the file.
+ * A name with a backslash or a line feed is escaped, and the line then begins with a backslash. */
 static void
-add_line(struct str *out, const uint8_t digest[SHA256_BYTES], const char *name)
+add_line(struct str *out, const char *what, const uint8_t digest[SHA256_BYTES], const char *name)
 {
     char hex[SHA256_HEX];
     bool escape = strpbrk(name, "\\\n\r") != NULL;
-    str_format(out, "%s%s  ", escape ? "\\" : "", sha256_hex(hex, digest));
+    str_format(out, "%sAMN-%s (", escape ? "\\" : "", what);
     for (; *name; name++)
         switch (*name) {
         case '\\':
@@ -31,7 +32,7 @@ add_line(struct str *out, const uint8_t digest[SHA256_BYTES], const char *name)
         default:
             str_add(out, name, 1);
         }
-    str_text(out, "\n");
+    str_format(out, ") = %s\n", sha256_hex(hex, digest));
 }
 
 static bool
@@ -46,7 +47,7 @@ print_digest(void *own, const struct operand *operand, struct err *err)
     if (ok && d->cli->form == CLI_JSON)
         parse_add_model(operand->page, &digests, name);
     else if (ok)
-        add_line(&operand->page->text, stored ? digests.model.stored : digests.model.values, name);
+        add_line(&operand->page->text, stored ? "STORED" : "VALUES", stored ? digests.model.stored : digests.model.values, name);
     digests_clear(&digests);
     return ok;
 }

@@ -63,26 +63,26 @@ PYTHON
     amn-convert -q -o split.gguf --shard-size 500K m.safetensors
     gzip -c m.gguf >m.gz
     want=$(amn hash m.safetensors)
-    want=${want%% *}
+    want=${want##* }
     for in in m.gguf m.npz shards split-00001-of-*.gguf m.gz; do
-        [ "$(amn hash "$in")" = "$want  $in" ]
-        [ "$(amn hash -j 1 "$in")" = "$want  $in" ]
+        [ "$(amn hash "$in")" = "AMN-VALUES ($in) = $want" ]
+        [ "$(amn hash -j 1 "$in")" = "AMN-VALUES ($in) = $want" ]
     done
     for in in m.safetensors m.gguf m.npz m.gz; do
-        [ "$(amn hash <"$in")" = "$want  -" ]
-        cat "$in" | amn-inspect --hash - | grep -qx "$want  -"
+        [ "$(amn hash <"$in")" = "AMN-VALUES (-) = $want" ]
+        cat "$in" | amn-inspect --hash - | grep -qxF "AMN-VALUES (-) = $want"
         cat "$in" | amn-parse --hash | jq -es --arg want "$want" 'last.values_sha256 == $want'
     done
-    AMN_CPU=scalar amn hash m.npz | grep -q "^$want "
+    AMN_CPU=scalar amn hash m.npz | grep -q " = $want$"
 }
 
 @test "a PyTorch checkpoint has the digest of its safetensors: views, Fortran order, big-endian" {
     "$helpers/checkpoint" zip.pth views
     amn-convert -q -o m.safetensors zip.pth
-    [ "$(amn hash zip.pth | cut -c 1-64)" = "$(amn hash m.safetensors | cut -c 1-64)" ]
-    [ "$(amn hash --stored zip.pth | cut -c 1-64)" = "$(amn hash --stored m.safetensors | cut -c 1-64)" ]
+    [ "$(amn hash zip.pth | sed 's/.* = //')" = "$(amn hash m.safetensors | sed 's/.* = //')" ]
+    [ "$(amn hash --stored zip.pth | sed 's/.* = //')" = "$(amn hash --stored m.safetensors | sed 's/.* = //')" ]
     amn-remember -q --to f32 -o big.safetensors "$corpus/gguf-good/v3-big-endian.gguf"
-    [ "$(amn hash "$corpus/gguf-good/v3-big-endian.gguf" | cut -c 1-64)" = "$(amn hash big.safetensors | cut -c 1-64)" ]
+    [ "$(amn hash "$corpus/gguf-good/v3-big-endian.gguf" | sed 's/.* = //')" = "$(amn hash big.safetensors | sed 's/.* = //')" ]
 }
 
 # bats test_tags=full
@@ -90,7 +90,7 @@ PYTHON
     n=0
     for in in "$corpus"/safetensors-good/*.safetensors "$corpus"/gguf-good/*.gguf "$fx"/good-gguf*.gguf "$fx/good-sharded"; do
         amn-remember -q --to f32 -o whole.safetensors "$in" 2>err || continue
-        [ "$(amn hash "$in" | cut -c 1-64)" = "$(amn hash whole.safetensors | cut -c 1-64)" ] || { echo "$in"; return 1; }
+        [ "$(amn hash "$in" | sed 's/.* = //')" = "$(amn hash whole.safetensors | sed 's/.* = //')" ] || { echo "$in"; return 1; }
         amn-parse -q --hash "$in" >manifest
         amn check -q manifest whole.safetensors >out || { cat out; echo "$in"; return 1; }
         n=$((n + 1))
@@ -98,13 +98,14 @@ PYTHON
     [ "$n" -gt 50 ]
 }
 
-@test "amn hash prints lines like sha256sum, and with --stored the digest of the stored bytes" {
+@test "amn hash prints lines like sha256sum --tag, and with --stored the digest of the stored bytes" {
     model m.safetensors
     cp m.safetensors 'back\slash'
     try 0 amn hash m.safetensors 'back\slash'
-    grep -qx '[0-9a-f]\{64\}  m.safetensors' out
-    grep -qx '\\[0-9a-f]\{64\}  back\\\\slash' out
-    [ "$(amn hash --stored m.safetensors | cut -c 1-64)" = "$(digests m.safetensors | tail -n 1)" ]
+    grep -qx 'AMN-VALUES (m.safetensors) = [0-9a-f]\{64\}' out
+    grep -qx '\\AMN-VALUES (back\\\\slash) = [0-9a-f]\{64\}' out
+    amn hash --stored m.safetensors | grep -qx 'AMN-STORED (m.safetensors) = [0-9a-f]\{64\}'
+    [ "$(amn hash --stored m.safetensors | sed 's/.* = //')" = "$(digests m.safetensors | tail -n 1)" ]
     try 0 amn hash --json m.safetensors
     "$helpers/json-keys" 'HASH OF A MODEL' < <(cat out; amn-parse --hash --stored <m.safetensors | tail -n 1; amn hash --json --stored m.safetensors)
 }

@@ -104,7 +104,7 @@ serve() {
     [ "$(grep -c / log)" -eq 0 ]
     grep -qx config.json log
     mkdir srv/other && cp srv/hf/model-00001-of-00004.safetensors srv/other/model.safetensors
-    [ "$(amn hash --fetch "$local" other/ | cut -c 1-64)" = "$(amn hash srv/other/model.safetensors | cut -c 1-64)" ]
+    [ "$(amn hash --fetch "$local" other/ | sed 's/.* = //')" = "$(amn hash srv/other/model.safetensors | sed 's/.* = //')" ]
     try 66 amn-inspect --fetch "$local" none/
     grep -q 'no model in the directory under a usual name' err
     amn-convert -q -o want.npz srv/m.gguf srv/hf/model-00001-of-00004.safetensors

@@ -732,3 +732,19 @@ END
     done
     [ ! -e x.gguf ]
 }
+
+@test "amn hash cannot be taken for sha256sum, and amn check names the other kinds of lists" {
+    model
+    refute test "$(amn hash --stored in/model.safetensors)" = "$(sha256sum in/model.safetensors)"
+    amn hash in | grep -qx 'AMN-VALUES (in) = [0-9a-f]*'
+    amn hash in >m
+    try 65 amn check m in
+    grep -qF "this is the output of amn hash" err
+    sha256sum in/model.safetensors >SHA256SUMS
+    try 65 amn check SHA256SUMS in
+    grep -qF "use 'sha256sum -c' with it" err
+    try 2 amn check in
+    grep -qF "a manifest comes first: amn check MANIFEST in" err
+    amn parse --hash in >m
+    try 0 amn check m in
+}

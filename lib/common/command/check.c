@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "model/manifest.h"
 #include "report/ndjson.h"
@@ -199,8 +200,12 @@ check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
     struct err err;
     err_init(&err);
     enum cli_status status;
+    struct stat st;
     if (cli->noperands == 0)
-        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check requires a manifest and a model: amn-inspect --check MANIFEST FILE");
+        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check requires a manifest and a model: amn check MANIFEST FILE");
+    else if (stat(cli->operands[0], &st) == 0 && S_ISDIR(st.st_mode))
+        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check: %s is a directory, and a manifest comes first: amn check MANIFEST %s",
+            cli->operands[0], cli->operands[0]);
     else if (operands_stdin_once(cli, &err))
         manifest_read(&c.manifest, strcmp(cli->operands[0], "-") == 0 ? NULL : cli->operands[0], !hash->stored, &cli->limits, &err);
     if (err.kind == ERR_NONE && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0)

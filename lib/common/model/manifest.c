@@ -1,5 +1,6 @@
 #include "model/manifest.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,9 +190,26 @@ read_line(struct manifest_reader *r, const char *text, size_t n, uint64_t number
 
 /* --- the file */
 
+/* Fails for a list of digests of whole files or models, which other programs write. */
+static bool
+check_kind(const struct manifest_reader *r, const char *text, size_t n)
+{
+    static const char own[] = "AMN-";
+    size_t hex = 0;
+    while (hex < n && isxdigit((unsigned char)text[hex]))
+        hex++;
+    if (n > sizeof own && memcmp(text, own, sizeof own - 1) == 0)
+        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "this is the output of amn hash, which has one digest for a model: compare it "
+            "with 'amn hash', or make a manifest with 'amn parse --hash'");
+    return hex != SHA256_HEX - 1 || err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "this is a list of digests of files: use "
+        "'sha256sum -c' with it; a manifest is the output of 'amn parse --hash'");
+}
+
 static bool
 read_lines(struct manifest_reader *r, const char *text, size_t n)
 {
+    if (!check_kind(r, text, n))
+        return false;
     for (uint64_t number = 1; n != 0; number++) {
         const char *end = memchr(text, '\n', n);
         size_t len = end ? (size_t)(end - text) : n;
