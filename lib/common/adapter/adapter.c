@@ -3,6 +3,8 @@
 
 #include "adapter/match.h"
 
+enum { IDLE_MAX = 256, IDLE_BYTES = 8 << 20 };     /* factors without users that are kept */
+
 struct adapters {
     struct adapter *list;               /* n of them; owned */
     size_t n;
@@ -128,9 +130,9 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     struct match_job m = { .job = job, .choice = choice, .owner = &all->owner, .head = WEIGHT_NONE, .effects = &all->effects,
         .change = calloc(choice->n + 1, sizeof *m.change), .replaced = calloc(choice->n + 1, sizeof *m.replaced) };
     m.towers = towers_new(choice);
-    all->owner = (struct change_owner){ job->model, job->kernels, residents_new(err) };
+    all->owner = (struct change_owner){ job->model, job->kernels, cache_new(IDLE_MAX, IDLE_BYTES, err) };
     m.list = all->list = calloc(args->n, sizeof *all->list);
-    bool ok = all->owner.residents && ((all->list && m.change && m.replaced) || err_memory(err, choice->n * sizeof *m.change));
+    bool ok = all->owner.resident && ((all->list && m.change && m.replaced) || err_memory(err, choice->n * sizeof *m.change));
     ok = ok && (m.towers || err_memory(err, 1));
     ok = ok && (m.names = weight_names_new(choice, err)) != NULL && open_all(all, args, job, err);
     m.n = all->n;
@@ -160,7 +162,7 @@ adapters_free(struct adapters *all)
         adapter_clear(&all->list[i]);
     for (size_t i = 0; all->change && i < all->nchange; i++)
         change_free(all->change[i]);
-    residents_free(all->owner.residents);
+    cache_free(all->owner.resident);
     free(all->list);
     free(all->change);
     free(all->delta);

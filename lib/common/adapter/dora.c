@@ -131,8 +131,9 @@ sum_columns(const struct norming *of, double *sum, double *v, struct err *err)
 
 /* Reads the whole weight, and sets the factor of each column, as doubles. */
 static bool
-load_columns(const void *norming, float *p, struct err *err)
+load_columns(const void *norming, uint64_t part, float *p, struct err *err)
 {
+    (void)part;
     const struct norming *of = norming;
     const struct dora *dora = of->step->dora;
     size_t n = (size_t)(of->step->rows.cols / dora->each);
@@ -173,8 +174,9 @@ scale_part(const struct norming *of, const struct product_part *part, const doub
 {
     const struct dora *dora = of->step->dora;
     size_t n = (size_t)(of->step->rows.cols / dora->each);
+    const struct cache_fill fill = { 2 * n, 1, load_columns, NULL, of };
     const float *held = NULL;
-    if (dora->columns && !(held = residents_take(of->c->owner->residents, dora, 2 * n, load_columns, of, err)))
+    if (dora->columns && !(held = cache_take(of->c->owner->resident, dora, &fill, err)))
         return false;
     const double *columns = (const double *)(const void *)held;
     bool ok = true;
@@ -186,7 +188,7 @@ scale_part(const struct norming *of, const struct product_part *part, const doub
                 dora->c);
     }
     if (held)
-        residents_release(of->c->owner->residents, held);
+        cache_release(of->c->owner->resident, held);
     return ok;
 }
 

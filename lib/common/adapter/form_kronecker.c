@@ -39,8 +39,9 @@ struct loading {
 };
 
 static bool
-load_side(const void *loading, float *out, struct err *err)
+load_side(const void *loading, uint64_t part, float *out, struct err *err)
 {
+    (void)part;
     const struct loading *of = loading;
     size_t cols = (size_t)of->side->cols, rows = (size_t)of->side->rows;
     double *t = malloc(cols * sizeof *t);
@@ -75,8 +76,8 @@ apply(const struct change_owner *o, const struct change_step *step, const struct
     float *two = malloc(cols * sizeof *two);
     double *t = malloc(cols * sizeof *t);
     bool ok = (two && t) || err_memory(err, cols * sizeof *t);
-    size_t held = (size_t)(kron->one.rows * kron->one.cols);
-    const float *one = ok ? residents_take(o->residents, kron, held, load_side, &loading, err) : NULL;
+    const struct cache_fill fill = { (size_t)(kron->one.rows * kron->one.cols), 1, load_side, NULL, &loading };
+    const float *one = ok ? cache_take(o->resident, kron, &fill, err) : NULL;
     ok = one != NULL;
     for (size_t i = 0; ok && i < part->rows; i++) {
         uint64_t row = part->row + i;
@@ -85,7 +86,7 @@ apply(const struct change_owner *o, const struct change_step *step, const struct
             add_row(part, part->v + i * part->stride, step->s, one + row / kron->two.rows * kron->one.cols, two, cols);
     }
     if (one)
-        residents_release(o->residents, one);
+        cache_release(o->resident, one);
     free(two);
     free(t);
     return ok;

@@ -58,8 +58,9 @@ load_core(const struct right *of, float *p, float *core, float *b, struct err *e
 }
 
 static bool
-load_right(const void *of_right, float *p, struct err *err)
+load_right(const void *of_right, uint64_t part, float *p, struct err *err)
 {
+    (void)part;
     const struct right *of = of_right;
     size_t rank = (size_t)of->p->rank, cols = (size_t)of->p->cols;
     size_t some = num_min(rank, num_max(SLAB / num_max(cols, 1), 1)), core = (size_t)(of->p->inner * of->p->positions);
@@ -67,7 +68,6 @@ load_right(const void *of_right, float *p, struct err *err)
     float *x = malloc(n * sizeof *x);
     if (!x)
         return err_memory(err, n * sizeof *x);
-    memset(p, 0, lowrank_floats(rank, cols) * sizeof *p);
     bool ok = of->p->core ? load_core(of, p, x, x + core, err) : load_plain(of, p, x, some, err);
     free(x);
     return ok;
@@ -108,11 +108,12 @@ static bool
 make(const struct change_owner *o, const struct product *p, struct product_part part, const double *s, struct err *err)
 {
     const struct right right = { o, p };
+    const struct cache_fill fill = { lowrank_floats((size_t)p->rank, (size_t)p->cols), 1, load_right, NULL, &right };
     size_t rank = (size_t)p->rank, end = part.rows, some = num_min(part.rows, num_max(SLAB / rank, 6)), n = some * rank;
     float *narrow = malloc(n * sizeof *narrow);
     double *l = malloc(n * sizeof *l);
     bool ok = (narrow && l) || err_memory(err, n * sizeof *l);
-    const float *r = ok ? residents_take(o->residents, p, lowrank_floats(rank, (size_t)p->cols), load_right, &right, err) : NULL;
+    const float *r = ok ? cache_take(o->resident, p, &fill, err) : NULL;
     ok = r != NULL;
     for (size_t i = 0; ok && i < end; i += some) {
         part.rows = num_min(some, end - i);
@@ -124,7 +125,7 @@ make(const struct change_owner *o, const struct product *p, struct product_part 
             part.v += part.rows * part.stride;
     }
     if (r)
-        residents_release(o->residents, r);
+        cache_release(o->resident, r);
     free(narrow);
     free(l);
     return ok;

@@ -4,13 +4,13 @@
 #define ADAPTER_PRODUCT_H
 
 #include "adapter/factor.h"
-#include "adapter/resident.h"
+#include "base/cache.h"
 
 /* What all changes of a job share. */
 struct change_owner {
     const struct model *model;
     const struct kernels *k;
-    struct residents *residents;
+    struct cache *resident;             /* factors that all workers use while they change a weight */
 };
 
 struct product {

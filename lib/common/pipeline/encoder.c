@@ -8,7 +8,6 @@
 #include "encode/losses.h"
 #include "kernel/hints.h"
 #include "kernel/rounded.h"
-#include "pipeline/surveys.h"
 #include "plan/fused.h"
 
 /* Elements of a run and their decoded values, in the order of comparisons. */
@@ -235,11 +234,19 @@ lend(struct encoder_reader *r, const float *facts)
         .room = r->how.b->floats + 2 * ENCODE_FLOATS };
 }
 
-/* Implements struct surveyor: surveys a region of a weight, or of one of several fused weights. */
+/* A weight, or several fused weights, that a reader surveys. */
+struct surveyed {
+    struct encoder_reader r;
+    const struct encoding *e;
+};
+
+/* Surveys a region of a weight, or of one of several fused weights. */
 static bool
-survey_region(void *of, const struct encoding *e, uint64_t region, float *facts, struct err *err)
+survey_region(const void *surveyed, uint64_t region, float *facts, struct err *err)
 {
-    struct encoder_reader r = *(const struct encoder_reader *)of;
+    const struct surveyed *of = surveyed;
+    struct encoder_reader r = of->r;
+    const struct encoding *e = of->e;
     if (r.fused) {
         const struct chosen *member = e->fused->member;
         for (; region >= member->encoding->nregions; member++) {
@@ -251,6 +258,14 @@ survey_region(void *of, const struct encoding *e, uint64_t region, float *facts,
     }
     const struct encode_run run = lend(&r, NULL);
     return e->encoder->survey(e, &run, region, facts, err);
+}
+
+static void
+settle(const void *surveyed, float *facts)
+{
+    const struct surveyed *of = surveyed;
+    if (of->e->encoder->settle)
+        of->e->encoder->settle(of->e, facts);
 }
 
 static bool
@@ -372,19 +387,19 @@ shadow_compare(const struct encoder_reader *r, const struct encoded *of, uint64_
 {
     const struct encoding *e = of->encoding;
     const float *facts = e->facts;
-    struct surveys *surveys = r->how.p->bare_surveys;
+    struct cache *cache = r->how.p->bare_facts;
     struct encoder_reader bare = *r;
     bare.how.what = READING_BARE;
     bare.loss = NULL;
     bare.compared = 0;
     uint8_t *y = malloc((size_t)(to - from) + 1);
     bool ok = (y || err_memory(err, to - from))
-        && (e->nfacts == 0 || facts || (facts = encoder_facts(&bare.how, of, surveys, err)) != NULL);
+        && (e->nfacts == 0 || facts || (facts = encoder_facts(&bare.how, of, cache, err)) != NULL);
     r->how.b->grain.encoding = NULL;
     ok = ok && make(&bare, of, facts, from, to, y, err) && (bare.failed.kind == ERR_NONE || (*err = bare.failed, false));
     r->how.b->grain.encoding = NULL;
     if (facts && facts != e->facts)
-        surveys_release(surveys, facts);
+        cache_release(cache, facts);
     free(y);
     return ok;
 }
@@ -435,13 +450,12 @@ reader_of(const struct reading *how, const struct encoded *of)
 }
 
 const float *
-encoder_facts(const struct reading *how, const struct encoded *of, struct surveys *surveys, struct err *err)
+encoder_facts(const struct reading *how, const struct encoded *of, struct cache *facts, struct err *err)
 {
-    struct encoder_reader r = reader_of(how, of);
-    const struct surveyor by = { survey_region, &r };
-    const struct encoding *e = of->fused ? &of->encoding->fused->all : of->encoding;
-    r.fused = of->fused;
-    return find_room(how->b, of->encoding, err) ? surveys_take(surveys, e, &by, err) : NULL;
+    struct surveyed s = { reader_of(how, of), of->fused ? &of->encoding->fused->all : of->encoding };
+    const struct cache_fill fill = { (size_t)s.e->nfacts, s.e->nregions, survey_region, settle, &s };
+    s.r.fused = of->fused;
+    return find_room(how->b, of->encoding, err) ? cache_take(facts, s.e, &fill, err) : NULL;
 }
 
 bool
@@ -449,18 +463,18 @@ encoder_bytes(const struct reading *how, const struct piece *piece, uint64_t fro
 {
     const struct encoded *of = piece->of.encoded;
     const struct encoding *e = of->encoding;
-    struct surveys *surveys = how->p->surveys;
+    struct cache *cache = how->p->facts;
     struct encoder_reader r = reader_of(how, of);
     if (e->part[of->part].bytes) {
         memcpy(y, e->part[of->part].bytes + from, (size_t)(to - from));
         return true;
     }
     const float *facts = e->facts;
-    if (!find_room(how->b, e, err) || (e->nfacts != 0 && !facts && !(facts = encoder_facts(how, of, surveys, err))))
+    if (!find_room(how->b, e, err) || (e->nfacts != 0 && !facts && !(facts = encoder_facts(how, of, cache, err))))
         return false;
     bool ok = make_counted(&r, of, facts, piece->at, from, to, y, err);
     if (facts != e->facts)
-        surveys_release(surveys, facts);
+        cache_release(cache, facts);
     return ok;
 }
 

@@ -7,8 +7,11 @@
 
 pipeline_encode encoder_bytes;
 
-/* Returns the facts of a weight, or of all weights it is fused with; NULL on failure. Release them with surveys_release(). */
-const float *encoder_facts(const struct reading *how, const struct encoded *of, struct surveys *surveys, struct err *err);
+enum { ENCODER_IDLE = 2 };              /* weights without users whose facts are kept */
+
+/* Returns the facts of a weight, or of all weights it is fused with, from a cache that keeps ENCODER_IDLE; NULL on failure.
+ * cache_release() releases them. A thread must release facts before it takes more. */
+const float *encoder_facts(const struct reading *how, const struct encoded *of, struct cache *facts, struct err *err);
 
 /* An attempt to encode a weight exactly. */
 struct encoder_trial {

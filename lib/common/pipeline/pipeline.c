@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "base/trim.h"
 #include "pipeline/block.h"
-#include "pipeline/surveys.h"
+#include "pipeline/encoder.h"
 #include "pipeline/ticket.h"
 #include "pipeline/verify.h"
 #include "plan/streaming.h"
@@ -246,13 +246,13 @@ run_blocks(struct pipeline *p, void *of, struct err *err)
     list_hooks(&s, hooks, n);
     list_hooks(&s, p->hooks, p->nhooks);
     s.panels = panels_new(p, err);
-    p->surveys = surveys_new(err);
+    p->facts = cache_new(ENCODER_IDLE, SIZE_MAX, err);
     bool again = p->shifts && shifts_again(p->shifts);
-    p->bare_surveys = again ? surveys_new(err) : NULL;
-    bool ok = s.panels && p->surveys && (p->bare_surveys || !again) && run_workers(&s, err);
-    surveys_free(p->surveys);
-    surveys_free(p->bare_surveys);
-    p->surveys = p->bare_surveys = NULL;
+    p->bare_facts = again ? cache_new(ENCODER_IDLE, SIZE_MAX, err) : NULL;
+    bool ok = s.panels && p->facts && (p->bare_facts || !again) && run_workers(&s, err);
+    cache_free(p->facts);
+    cache_free(p->bare_facts);
+    p->facts = p->bare_facts = NULL;
     panels_free(s.panels);
     return ok;
 }

@@ -12,6 +12,7 @@
 #ifndef PIPELINE_PIPELINE_H
 #define PIPELINE_PIPELINE_H
 
+#include "base/cache.h"
 #include "base/err.h"
 #include "model/model.h"
 #include "kernel/kernels.h"
@@ -58,8 +59,8 @@ struct pipeline {
     struct losses *losses;              /* accumulates the quantization error, or NULL; borrowed */
     struct shifts *shifts;              /* accumulates how deltas show in the output, or NULL; borrowed */
     struct verify *verify;              /* set during a run */
-    struct surveys *surveys;            /* set during a run, for quantizing */
-    struct surveys *bare_surveys;       /* set during a run, for values without their deltas, if shifts_again() */
+    struct cache *facts;                /* set during a run, for quantizing: encoder_facts() */
+    struct cache *bare_facts;           /* set during a run, for values without their deltas, if shifts_again() */
     const struct hook *hooks;           /* nhooks, at most PIECES_HOOKS, in addition to the pieces' own */
     size_t nhooks;
     struct changed_values changed;      /* out: values of changed weights that are NaN or infinite */

@@ -6,13 +6,12 @@
 #include "base/num.h"
 #include "base/thread.h"
 #include "pipeline/encoder.h"
-#include "pipeline/surveys.h"
 
 /* A weight that several threads survey. */
 struct task {
     const struct pipeline *p;
     struct panels *panels;
-    struct surveys *surveys;
+    struct cache *cache;
     struct encoded of;
 };
 
@@ -23,7 +22,7 @@ take(const struct task *t, struct err *err)
     struct workspace bench = { 0 };
     const struct reading how = { .p = t->p, .panels = t->panels, .b = &bench, .kernels = t->p->kernels,
         .nonfinite = t->p->nonfinite_ok };
-    const float *facts = workspace_init(&bench, 0, err) ? encoder_facts(&how, &t->of, t->surveys, err) : NULL;
+    const float *facts = workspace_init(&bench, 0, err) ? encoder_facts(&how, &t->of, t->cache, err) : NULL;
     workspace_clear(&bench);
     return facts;
 }
@@ -36,7 +35,7 @@ help(void *of)
     err_init(&ignored);
     const float *facts = take(t, &ignored);
     if (facts)
-        surveys_release(t->surveys, facts);
+        cache_release(t->cache, facts);
     return NULL;
 }
 
@@ -55,7 +54,7 @@ survey(const struct task *t, unsigned jobs, struct err *err)
         pthread_join(threads[i], NULL);
     bool ok = facts && e->encoder->survey_first(e, facts, err);        /* changes what the threads have read */
     if (facts)
-        surveys_release(t->surveys, facts);
+        cache_release(t->cache, facts);
     free(threads);
     return ok;
 }
@@ -63,9 +62,9 @@ survey(const struct task *t, unsigned jobs, struct err *err)
 /* Surveys the weight of one encoding. Panels identify their piece by address, so they must not outlive it: the allocator may
  * reuse the address for the next piece. */
 static bool
-survey_one(const struct pipeline *p, const struct chosen *c, struct surveys *surveys, unsigned jobs, struct err *err)
+survey_one(const struct pipeline *p, const struct chosen *c, struct cache *cache, unsigned jobs, struct err *err)
 {
-    const struct task task = { p, panels_new(p, err), surveys, { .elements = piece_elements(c, err), .encoding = c->encoding } };
+    const struct task task = { p, panels_new(p, err), cache, { .elements = piece_elements(c, err), .encoding = c->encoding } };
     bool ok = task.panels && task.of.elements && survey(&task, jobs, err);
     panels_free(task.panels);
     piece_free((void *)task.of.elements);
@@ -73,14 +72,14 @@ survey_one(const struct pipeline *p, const struct chosen *c, struct surveys *sur
 }
 
 static bool
-survey_all(const struct pipeline *p, const struct choice *choice, struct surveys *surveys, struct err *err)
+survey_all(const struct pipeline *p, const struct choice *choice, struct cache *cache, struct err *err)
 {
     unsigned jobs = (unsigned)num_max(1, num_min(p->jobs ? p->jobs : PIPELINE_JOBS, cpus_count()));
     bool ok = true;
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
         if (c->encoding && c->part == 0 && c->encoding->encoder->survey_first)
-            ok = survey_one(p, c, surveys, jobs, err);
+            ok = survey_one(p, c, cache, jobs, err);
     }
     return ok;
 }
@@ -93,8 +92,8 @@ survey_first(const struct pipeline *p, const struct choice *choice, struct err *
         any = any || (choice->list[i].encoding && choice->list[i].encoding->encoder->survey_first);
     if (!any)
         return true;
-    struct surveys *surveys = surveys_new(err);
-    bool ok = surveys && model_spool(p->model, err) && survey_all(p, choice, surveys, err);
-    surveys_free(surveys);
+    struct cache *cache = cache_new(ENCODER_IDLE, SIZE_MAX, err);
+    bool ok = cache && model_spool(p->model, err) && survey_all(p, choice, cache, err);
+    cache_free(cache);
     return ok;
 }
