@@ -18,3 +18,15 @@ array_grow(void *array, size_t n, size_t *room, size_t size, struct err *err)
         err_memory(err, more * size);
     return moved;
 }
+
+bool
+array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    const char *p = array;
+    for (size_t i = 1; i < n; i++, p += size)
+        if (compare(p, p + size) > 0) {
+            qsort(array, n, size, compare);
+            return true;
+        }
+    return false;
+}

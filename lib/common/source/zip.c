@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
 #include "base/num.h"
 #include "base/str.h"
@@ -345,16 +346,6 @@ compare_place(const void *pa, const void *pb)
     return (a->header_at > b->header_at) - (a->header_at < b->header_at);
 }
 
-static void
-sort_members(struct zip *zip)
-{
-    for (size_t i = 1; i < zip->n; i++)
-        if (compare_place(&zip->member[i - 1], &zip->member[i]) > 0) {
-            qsort(zip->member, zip->n, sizeof *zip->member, compare_place);
-            return;
-        }
-}
-
 /* --- names -------------------------------------------------------------------------------------------------- */
 
 static const char *
@@ -427,7 +418,7 @@ zip_read(struct zip *zip, struct source *src, struct budget *budget, struct err 
     if (!find_end(src, &end, err) || !load_directory(zip, src, &end, budget, err))
         return false;
     zip->comment_len = end.comment_len;
-    sort_members(zip);
+    array_sort(zip->member, zip->n, sizeof *zip->member, compare_place);
     return zip_read_locals(zip, src, end.at, err) && index_names(&zip->table, zip, "duplicate member name", err);
 }
 

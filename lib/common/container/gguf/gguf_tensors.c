@@ -181,18 +181,6 @@ compare_offsets(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Sorts the infos by data offset. Returns true if they were not sorted before. */
-static bool
-sort_infos(struct infos *infos)
-{
-    for (size_t i = 1; i < infos->count; i++)
-        if (compare_offsets(&infos->info[i - 1], &infos->info[i]) > 0) {
-            qsort(infos->info, infos->count, sizeof *infos->info, compare_offsets);
-            return true;
-        }
-    return false;
-}
-
 /* Sets an error about tensor t. Adds a hint if the type of `suspect`, t or the one before it, may mean another block format. */
 static bool
 fail_layout(struct gguf *g, const struct info *t, const struct info *suspect, struct err *err, const char *text)
@@ -283,19 +271,19 @@ check_forms(struct gguf *g, struct infos *infos, uint64_t start, struct err *err
 {
     struct err try;
     err_init(&try);
-    sort_infos(infos);
+    array_sort(infos->info, infos->count, sizeof *infos->info, compare_offsets);
     if (!set_q2_0(infos, DTYPE_Q2_0))
         return check_layout(g, infos, start, err);
     if (check_layout(g, infos, start, &try))
         return true;
     err_init(&try);
     if (set_q2_0(infos, DTYPE_PQ2_0)) {
-        sort_infos(infos);
+        array_sort(infos->info, infos->count, sizeof *infos->info, compare_offsets);
         if (check_layout(g, infos, start, &try))
             return true;
     }
     set_q2_0(infos, DTYPE_Q2_0);
-    sort_infos(infos);
+    array_sort(infos->info, infos->count, sizeof *infos->info, compare_offsets);
     return check_layout(g, infos, start, err);
 }
 
@@ -344,7 +332,7 @@ compare_records(const void *pa, const void *pb)
 static bool
 check_data(struct gguf *g, struct infos *infos, uint64_t start, struct err *err)
 {
-    bool moved = sort_infos(infos);
+    bool moved = array_sort(infos->info, infos->count, sizeof *infos->info, compare_offsets);
     if (moved)
         catalog_note(g->catalog, "tensors are not stored in the order listed: llama.cpp cannot load this file");
     set_float8(g, infos, start, FLOAT8_E4M3, DTYPE_F8_E4M3);

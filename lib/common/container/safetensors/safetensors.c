@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/num.h"
 
@@ -30,16 +31,6 @@ compare_offsets(const void *pa, const void *pb)
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
     return (a->name > b->name) - (a->name < b->name);       /* header order: names point into one buffer */
-}
-
-static void
-sort_entries(struct safetensors_reader *r)
-{
-    for (size_t i = 1; i < r->count; i++)
-        if (compare_offsets(&r->entries[i - 1], &r->entries[i]) > 0) {
-            qsort(r->entries, r->count, sizeof *r->entries, compare_offsets);
-            return;
-        }
 }
 
 /* Sets the error for tensor i, which does not begin where the previous one ends, or ends before it begins. */
@@ -123,7 +114,7 @@ lay_out(struct safetensors_reader *r, uint64_t *data_end)
     uint8_t *packed = malloc(room);
     bool ok = packed || err_memory(r->err, room);
 
-    sort_entries(r);
+    array_sort(r->entries, r->count, sizeof *r->entries, compare_offsets);
     *data_end = r->data_at;
     for (size_t i = 0; ok && i < r->count; i++) {
         const struct safetensors_entry *e = &r->entries[i];
