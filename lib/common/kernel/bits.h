@@ -10,6 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Returns the code of 1 to 8 bits that begins at bit `at` of x: a code of a stream, or of any field. */
+static inline unsigned
+bits_code(const uint8_t *x, uint64_t at, unsigned bits)
+{
+    unsigned code = x[at / 8] >> at % 8;
+
+    if (at % 8 + bits > 8)
+        code |= (unsigned)x[at / 8 + 1] << (8 - at % 8);
+    return code & ((1U << bits) - 1);
+}
+
 /* Unpacks codes [first, first + n) of a stream of 1 to 8 bits each.
  *
  *     y    n codes; must not overlap x

@@ -26,6 +26,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "kernel/bits.h"
 #include "scheme/codes.h"
 #include "scheme/declared.h"
 #include "scheme/dim.h"
@@ -178,10 +179,7 @@ static unsigned
 lane_of(const uint8_t *unit, uint64_t row, uint32_t bits)
 {
     static const uint8_t place[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
-    unsigned at = place[row % 8] * bits, code = unit[at / 8] >> at % 8;
-    if (at % 8 + bits > 8)
-        code |= (unsigned)unit[at / 8 + 1] << (8 - at % 8);
-    return code & ((1U << bits) - 1);
+    return bits_code(unit, place[row % 8] * bits, bits);
 }
 
 static uint64_t

@@ -22,6 +22,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "kernel/bits.h"
 #include "scheme/dim.h"
 #include "scheme/perm.h"
 #include "scheme/scale.h"
@@ -207,12 +208,8 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         own->scales[g] = group_scale(l, scales, g, row % 8);
     for (size_t i = 0; i < n; i++) {
         uint32_t place = perm_at(d->w->part[INVPERM], d->in[INVPERM].p, col + i), unit = place / UNIT;
-        uint32_t bits = l->unit[unit].bits, bit = place % UNIT * bits;
-        const uint8_t *p = codes + l->unit[unit].at + bit / 8;
-        uint32_t pair = p[0];
-        if (bit % 8 + bits > 8)
-            pair |= (uint32_t)p[1] << 8;
-        own->x[i] = (uint8_t)(pair >> bit % 8 & ((1U << bits) - 1));
+        uint32_t bits = l->unit[unit].bits;
+        own->x[i] = (uint8_t)bits_code(codes + l->unit[unit].at, place % UNIT * bits, bits);
         own->factors[i] = own->scales[l->unit[unit].group];
         own->terms[i] = (float)(1U << (bits - 1));
     }

@@ -20,6 +20,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "kernel/bits.h"
 #include "scheme/codes.h"
 #include "scheme/declared.h"
 #include "scheme/dim.h"
@@ -275,18 +276,7 @@ strip(struct strip *s, const struct weight *w, unsigned p)
     }
 }
 
-/* Returns code i of a bit stream. */
-static uint32_t
-code_at(const uint8_t *p, uint64_t i, uint32_t bits)
-{
-    uint64_t at = i * bits;
-    uint32_t code = p[at / 8] >> at % 8;
-    if (at % 8 + bits > 8)
-        code |= (uint32_t)p[at / 8 + 1] << (8 - at % 8);
-    return code & ((1U << bits) - 1);
-}
-
-/* Like code_at, for planar codes. */
+/* Returns planar code i. */
 static uint32_t
 planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
 {
@@ -295,7 +285,7 @@ planar_at(const uint8_t *p, uint64_t i, uint32_t bits)
     uint32_t code = 0, shift = 0;
     p += i / 32 * 4 * bits;
     for (const uint8_t *width = planes[bits]; shift < bits; width++) {
-        code |= code_at(p, i % 32, *width) << shift;
+        code |= bits_code(p, i % 32 * *width, *width) << shift;
         p += 4 * *width;
         shift += *width;
     }
@@ -312,7 +302,7 @@ zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
     const uint8_t *unit = zeros + g * (per * bits / 8);
     if (q->carries && !q->v2)
         return (float)((load_le32(unit) + UINT32_MAX / mask) >> lane * bits & mask);
-    uint32_t field = q->planar ? planar_at(unit, lane, bits) : code_at(unit, lane, bits);
+    uint32_t field = q->planar ? planar_at(unit, lane, bits) : bits_code(unit, lane * bits, bits);
     return (float)(q->v2 ? field : (field + 1) & mask);
 }
 

@@ -6,14 +6,8 @@
 void
 bits_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t at = (first % 8 + i) * bits;
-        unsigned code = x[at / 8] >> at % 8;
-
-        if (at % 8 + bits > 8)
-            code |= (unsigned)x[at / 8 + 1] << (8 - at % 8);
-        y[i] = (uint8_t)(code & ((1U << bits) - 1));
-    }
+    for (size_t i = 0; i < n; i++)
+        y[i] = (uint8_t)bits_code(x, (first % 8 + i) * bits, bits);
 }
 
 void
