@@ -32,6 +32,9 @@
 #include "kernel/wide.h"
 #include "kernel/lowrank.h"
 
+/* Kernels are templates: once the pieces are inlined, the differences between types are constants. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* Rounds n floats to 16-bit codes, to nearest, ties to even, keeping subnormals. */
 typedef void kernel_round16(uint16_t *restrict y, const float *restrict x, size_t n);
 

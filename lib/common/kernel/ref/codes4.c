@@ -1,8 +1,7 @@
 /* codes4: a group of several elements computes a table of the values of all codes first, then looks the codes up. */
 #include "kernel/codes4.h"
 
-#include "dtype/bfloat16.h"
-#include "kernel/nan.h"
+#include "kernel/ref/put.h"
 
 enum { CODES = 16, TABLE_PAYS = 2 * CODES };
 
@@ -18,7 +17,7 @@ value_of(const struct codes4 *c, size_t g, unsigned code)
 {
     float value = c->zeros ? c->map[code] - c->zeros[g] : c->map[code];
 
-    return nan_canonical(value * c->scales[g]);
+    return value * c->scales[g];
 }
 
 /* Returns how many of the n elements of a run are in its first group. */
@@ -30,54 +29,30 @@ in_group(size_t n, size_t first, size_t group)
     return n < left ? n : left;
 }
 
-/* Decodes without a table up to a byte boundary, then a byte at a time. low_first is a constant once inlined. */
-static inline void
-run_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
+/* Decodes without a table up to a byte boundary, then a byte at a time. The flags are constants once inlined. */
+static ALWAYS_INLINE void
+run(void *restrict y, const bool bf16, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
     const bool low_first)
 {
-    size_t at = first % 2;
+    const size_t skip = first % 2;
+    size_t at = skip;
 
     for (size_t g = 0, len; n > 0; g++, first += len, n -= len) {
-        float value[CODES];
+        union { float f32[CODES]; uint16_t bf16[CODES]; } value;
         size_t stop;
 
         len = in_group(n, first, c->group);
         stop = at + len;
         for (; at < stop && (len < TABLE_PAYS || at % 2 != 0); at++)
-            *y++ = value_of(c, g, code_of(x, at, low_first));
+            put(y, at - skip, value_of(c, g, code_of(x, at, low_first)), bf16);
         for (unsigned code = 0; at < stop && code < CODES; code++)
-            value[code] = value_of(c, g, code);
-        for (; stop - at >= 2; at += 2, y += 2) {
-            y[0] = value[code_of(x, at, low_first)];
-            y[1] = value[code_of(x, at + 1, low_first)];
+            put(&value, code, value_of(c, g, code), bf16);
+        for (; stop - at >= 2; at += 2) {
+            put_entry(y, at - skip, &value, code_of(x, at, low_first), bf16);
+            put_entry(y, at + 1 - skip, &value, code_of(x, at + 1, low_first), bf16);
         }
         for (; at < stop; at++)
-            *y++ = value[code_of(x, at, low_first)];
-    }
-}
-
-static inline void
-run_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
-    const bool low_first)
-{
-    size_t at = first % 2;
-
-    for (size_t g = 0, len; n > 0; g++, first += len, n -= len) {
-        uint16_t value[CODES];
-        size_t stop;
-
-        len = in_group(n, first, c->group);
-        stop = at + len;
-        for (; at < stop && (len < TABLE_PAYS || at % 2 != 0); at++)
-            *y++ = bfloat16_of_float(value_of(c, g, code_of(x, at, low_first)));
-        for (unsigned code = 0; at < stop && code < CODES; code++)
-            value[code] = bfloat16_of_float(value_of(c, g, code));
-        for (; stop - at >= 2; at += 2, y += 2) {
-            y[0] = value[code_of(x, at, low_first)];
-            y[1] = value[code_of(x, at + 1, low_first)];
-        }
-        for (; at < stop; at++)
-            *y++ = value[code_of(x, at, low_first)];
+            put_entry(y, at - skip, &value, code_of(x, at, low_first), bf16);
     }
 }
 
@@ -85,40 +60,39 @@ void
 codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
     if (c->low_first)
-        run_f32(y, x, first, n, c, true);
+        run(y, false, x, first, n, c, true);
     else
-        run_f32(y, x, first, n, c, false);
+        run(y, false, x, first, n, c, false);
 }
 
 void
 codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
     if (c->low_first)
-        run_bf16(y, x, first, n, c, true);
+        run(y, true, x, first, n, c, true);
     else
-        run_bf16(y, x, first, n, c, false);
+        run(y, true, x, first, n, c, false);
 }
 
-static inline float
-lane_value(const struct codes4_lanes *l, size_t r, size_t c)
+static ALWAYS_INLINE void
+lanes(void *restrict y, const bool bf16, size_t y_stride, const struct codes4_lanes *l)
 {
-    unsigned byte = l->x[(l->first + r) / 2 * l->x_stride + c];
+    for (size_t r = 0; r < l->rows; r++)
+        for (size_t c = 0; c < l->cols; c++) {
+            unsigned byte = l->x[(l->first + r) / 2 * l->x_stride + c];
 
-    return nan_canonical(l->map[(l->first + r) % 2 ? byte >> 4 : byte & 15] * l->scales[c]);
+            put(y, r * y_stride + c, l->map[(l->first + r) % 2 ? byte >> 4 : byte & 15] * l->scales[c], bf16);
+        }
 }
 
 void
 codes4_lanes_f32(float *restrict y, size_t y_stride, const struct codes4_lanes *l)
 {
-    for (size_t r = 0; r < l->rows; r++)
-        for (size_t c = 0; c < l->cols; c++)
-            y[r * y_stride + c] = lane_value(l, r, c);
+    lanes(y, false, y_stride, l);
 }
 
 void
 codes4_lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
 {
-    for (size_t r = 0; r < l->rows; r++)
-        for (size_t c = 0; c < l->cols; c++)
-            y[r * y_stride + c] = bfloat16_of_float(lane_value(l, r, c));
+    lanes(y, true, y_stride, l);
 }

@@ -1,8 +1,7 @@
 /* convrot: the definition, a fast Hadamard transform of integers that computes the four sums of a digit at a time. */
 #include "kernel/convrot.h"
 
-#include "dtype/bfloat16.h"
-#include "kernel/nan.h"
+#include "kernel/ref/put.h"
 
 /* Transforms n sums in place, in groups no larger than a tile. */
 static void
@@ -39,42 +38,36 @@ sums(int32_t *s, const uint8_t *x, const struct convrot_tile *t, size_t group)
     transform(s, t->len, group);
 }
 
-static inline float
-value_of(int32_t sum, float scale, float shrink)
+static ALWAYS_INLINE void
+row(void *restrict y, const bool bf16, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
+    struct convrot_room *room)
 {
-    float v = (float)sum * scale;
+    float shrink = convrot_shrink(group);
+    struct convrot_tile t;
+    const int32_t *s = room->sums;
 
-    return nan_canonical((v + (sum == 0 ? 0.0f : -0.0f)) * shrink);
+    for (size_t at = first % group, done = 0; done < n; at += t.n, done += t.n) {
+        t = convrot_tile(at, n - done, group);
+        sums(room->sums, x, &t, group);
+        for (size_t i = 0; i < t.n; i++) {
+            int32_t sum = s[t.skip + i];
+            float v = (float)sum * scale;
+
+            put(y, done + i, (v + (sum == 0 ? 0.0f : -0.0f)) * shrink, bf16);
+        }
+    }
 }
 
 void
 convrot_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
     struct convrot_room *room)
 {
-    float shrink = convrot_shrink(group);
-    struct convrot_tile t;
-    int32_t *s = room->sums;
-
-    for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
-        t = convrot_tile(at, n, group);
-        sums(s, x, &t, group);
-        for (size_t i = 0; i < t.n; i++)
-            y[i] = value_of(s[t.skip + i], scale, shrink);
-    }
+    row(y, false, x, first, n, group, scale, room);
 }
 
 void
 convrot_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, size_t group, float scale,
     struct convrot_room *room)
 {
-    float shrink = convrot_shrink(group);
-    struct convrot_tile t;
-    int32_t *s = room->sums;
-
-    for (size_t at = first % group; n > 0; at += t.n, n -= t.n, y += t.n) {
-        t = convrot_tile(at, n, group);
-        sums(s, x, &t, group);
-        for (size_t i = 0; i < t.n; i++)
-            y[i] = bfloat16_of_float(value_of(s[t.skip + i], scale, shrink));
-    }
+    row(y, true, x, first, n, group, scale, room);
 }

@@ -3,9 +3,8 @@
 #include "kernel/fp8.h"
 
 #include "base/num.h"
-#include "dtype/bfloat16.h"
 #include "dtype/float8.h"
-#include "kernel/nan.h"
+#include "kernel/ref/put.h"
 
 enum {
     CODES = 256,
@@ -38,78 +37,53 @@ values_of(enum dtype dtype)
     }
 }
 
-static void
-tile_f32(const float value[CODES], float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
+/* The products of all codes with a scale. */
+union products {
+    float f32[CODES];
+    uint16_t bf16[CODES];
+};
+
+static ALWAYS_INLINE void
+tile(const float value[CODES], void *restrict y, const bool bf16, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
     size_t rows, size_t cols, float scale)
 {
-    float product[CODES];
+    union products product;
 
     if (rows == 0 || cols < TABLE_PAYS / rows) {
         for (size_t r = 0; r < rows; r++)
             for (size_t c = 0; c < cols; c++)
-                y[r * y_stride + c] = nan_canonical(value[x[r * x_stride + c]] * scale);
+                put(y, r * y_stride + c, value[x[r * x_stride + c]] * scale, bf16);
         return;
     }
-    for (int code = 0; code < CODES; code++)
-        product[code] = nan_canonical(value[code] * scale);
+    for (size_t code = 0; code < CODES; code++)
+        put(&product, code, value[code] * scale, bf16);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < cols; c++)
-            y[r * y_stride + c] = product[x[r * x_stride + c]];
+            put_entry(y, r * y_stride + c, &product, x[r * x_stride + c], bf16);
 }
 
-static void
-rows_f32(const float value[CODES], float *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride,
-    size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
+static ALWAYS_INLINE void
+decode(void *restrict y, const bool bf16, size_t y_stride, const struct fp8_rows *m)
 {
-    const size_t height = scale_cols < TILE_COLS ? 1 : rows;
+    const float *value = values_of(m->dtype);
+    const size_t height = m->scale_cols < TILE_COLS ? 1 : m->rows;
 
-    for (size_t r = 0; r < rows; r += height)
-        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
-            n = num_min(scale_cols, cols - c);
-            tile_f32(value, y + r * y_stride + c, y_stride, x + r * x_stride + c, x_stride, height, n, scales[i]);
-        }
-}
-
-static void
-tile_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x,
-    size_t x_stride, size_t rows, size_t cols, float scale)
-{
-    uint16_t product[CODES];
-
-    if (rows == 0 || cols < TABLE_PAYS / rows) {
-        for (size_t r = 0; r < rows; r++)
-            for (size_t c = 0; c < cols; c++)
-                y[r * y_stride + c] = bfloat16_of_float(value[x[r * x_stride + c]] * scale);
-        return;
-    }
-    for (int code = 0; code < CODES; code++)
-        product[code] = bfloat16_of_float(value[code] * scale);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < cols; c++)
-            y[r * y_stride + c] = product[x[r * x_stride + c]];
-}
-
-static void
-rows_bf16(const float value[CODES], uint16_t *restrict y, size_t y_stride, const uint8_t *restrict x,
-    size_t x_stride, size_t rows, size_t cols, const float *restrict scales, size_t scale_cols)
-{
-    const size_t height = scale_cols < TILE_COLS ? 1 : rows;
-
-    for (size_t r = 0; r < rows; r += height)
-        for (size_t c = 0, i = 0, n; c < cols; c += n, i++) {
-            n = num_min(scale_cols, cols - c);
-            tile_bf16(value, y + r * y_stride + c, y_stride, x + r * x_stride + c, x_stride, height, n, scales[i]);
+    for (size_t r = 0; r < m->rows; r += height)
+        for (size_t c = 0, i = 0, n; c < m->cols; c += n, i++) {
+            n = num_min(m->scale_cols, m->cols - c);
+            tile(value, put_at(y, r * y_stride + c, bf16), bf16, y_stride, m->x + r * m->x_stride + c, m->x_stride, height, n,
+                m->scales[i]);
         }
 }
 
 void
 fp8_f32(float *restrict y, size_t y_stride, const struct fp8_rows *m)
 {
-    rows_f32(values_of(m->dtype), y, y_stride, m->x, m->x_stride, m->rows, m->cols, m->scales, m->scale_cols);
+    decode(y, false, y_stride, m);
 }
 
 void
 fp8_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m)
 {
-    rows_bf16(values_of(m->dtype), y, y_stride, m->x, m->x_stride, m->rows, m->cols, m->scales, m->scale_cols);
+    decode(y, true, y_stride, m);
 }

@@ -4,9 +4,6 @@
 
 #include "kernel/kernels.h"
 
-/* Kernels are templates: once the pieces are inlined, the differences between types are constants. */
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
 /* F32 to 16 bits */
 void avx2_use_round(struct kernels *k);
 
