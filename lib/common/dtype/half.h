@@ -36,6 +36,13 @@ half_to_float(uint16_t h)
     return float_of_bits(sign | bits_of_float(f));
 }
 
+/* Returns the value of a code at any address. */
+static inline float
+half_load(const uint8_t *p)
+{
+    return half_to_float(load_le16(p));
+}
+
 /* Rounds to nearest, ties to even; 65520 and above become infinity. */
 static inline uint16_t
 half_of_float(float f)

@@ -191,7 +191,7 @@ number_at(enum dtype dtype, const uint8_t *p)
     double x;
     switch (dtype) {
     case DTYPE_F16:
-        return half_to_float(load_le16(p));
+        return half_load(p);
     case DTYPE_BF16:
         return bfloat16_to_float(load_le16(p));
     case DTYPE_F32:

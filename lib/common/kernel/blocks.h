@@ -46,4 +46,20 @@ mxfp4_scale(uint8_t e)
     return float_of_bits(e >= 2 ? (uint32_t)(e - 1) << 23 : (uint32_t)0x00200000 << e);
 }
 
+/* The 8 scales and 8 mins of 6 bits of Q4_K and Q5_K, j < 4:
+ *
+ *     scales[j]         7 6: upper bits of scale j + 4     5 .. 0: scale j
+ *     scales[4 + j]     7 6: upper bits of min j + 4       5 .. 0: min j
+ *     scales[8 + j]     7 .. 4: low bits of min j + 4      3 .. 0: low bits of scale j + 4 */
+static inline void
+blocks_k_scales(uint8_t scale[8], uint8_t min[8], const uint8_t *restrict scales)
+{
+    for (int j = 0; j < 4; j++) {
+        scale[j] = scales[j] & 63;
+        min[j] = scales[j + 4] & 63;
+        scale[j + 4] = (uint8_t)((scales[j + 8] & 15) | scales[j] >> 6 << 4);
+        min[j + 4] = (uint8_t)(scales[j + 8] >> 4 | scales[j + 4] >> 6 << 4);
+    }
+}
+
 #endif

@@ -9,6 +9,7 @@
 #define KERNEL_ENCODE_K_FINISH_H
 
 #include "dtype/ggml_block.h"
+#include "kernel/blocks.h"
 #include "kernel/encode_math.h"
 #include "kernel/encode_search.h"
 
@@ -238,18 +239,6 @@ q45_k_put_scales(uint8_t s[12], const uint8_t scale[8], const uint8_t min[8])
     }
 }
 
-/* Reads the integers back: a search may have found some that do not fit their fields, and the stored ones count. */
-static inline void
-q45_k_get_scales(uint8_t scale[8], uint8_t min[8], const uint8_t s[12])
-{
-    for (int j = 0; j < 4; j++) {
-        scale[j] = s[j] & 63;
-        min[j] = s[j + 4] & 63;
-        scale[j + 4] = (uint8_t)((s[j + 8] & 15) | s[j] >> 6 << 4);
-        min[j + 4] = (uint8_t)(s[j + 8] >> 4 | s[j + 4] >> 6 << 4);
-    }
-}
-
 /* Limits integers to 6 bits. A search may yield negative integers that wrapped, such as 229 for -27. */
 static inline void
 q5_k_clamp(uint8_t integers[8])
@@ -280,7 +269,7 @@ q45_k_head(uint8_t *restrict y, struct k_groups *restrict groups, const float *r
     store_half(y, d);
     store_half(y + 2, dmin);
     q45_k_put_scales(y + 4, scales, mins);
-    q45_k_get_scales(scales, mins, y + 4);
+    blocks_k_scales(scales, mins, y + 4);       /* a search may find some that do not fit: the stored ones count */
     d = through_half(d);
     dmin = through_half(dmin);
     for (int g = 0; g < 8; g++)

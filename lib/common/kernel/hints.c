@@ -166,7 +166,7 @@ static void
 q4_0_pack(float *restrict y, const uint8_t *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++, x += Q4_0_BYTES)
-        put_halves(y + 32 * i, x + 2, half_to_float(load_le16(x)), 8);
+        put_halves(y + 32 * i, x + 2, half_load(x), 8);
 }
 
 static void

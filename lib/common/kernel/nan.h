@@ -3,7 +3,7 @@
 #ifndef KERNEL_NAN_H
 #define KERNEL_NAN_H
 
-#include "base/bytes.h"
+#include "dtype/half.h"
 
 #include <stddef.h>
 
@@ -20,6 +20,14 @@ nan_canonical_all(float *y, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         y[i] = nan_canonical(y[i]);
+}
+
+/* The same for n products of a factor, a binary16 at `factor`. Only a factor that is not finite has any. */
+static inline void
+nan_canonical_by(float *y, size_t n, const uint8_t *factor)
+{
+    if (!half_is_finite(load_le16(factor)))
+        nan_canonical_all(y, n);
 }
 
 #endif

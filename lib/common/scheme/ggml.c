@@ -163,7 +163,7 @@ row_scale(const struct decoding *d, uint64_t row)
     if (size == 0)
         return 0;
     const uint8_t *p = decoding_bytes(d, apart ? PREFIX : CODES, at);
-    return size == 2 ? half_to_float(load_le16(p)) : float_of_bits(load_le32(p));
+    return size == 2 ? half_load(p) : float_of_bits(load_le32(p));
 }
 
 /* Decodes elements of one row: whole blocks directly, partial ones through floats. */

@@ -15,7 +15,7 @@ scale_value(enum dtype dtype, const uint8_t *p, uint64_t i)
     switch (dtype) {
     case DTYPE_F32:  return float_of_bits(load_le32(p + 4 * i));
     case DTYPE_BF16: return bfloat16_to_float(load_le16(p + 2 * i));
-    case DTYPE_F16:  return half_to_float(load_le16(p + 2 * i));
+    case DTYPE_F16:  return half_load(p + 2 * i);
     default:         return float8_e8m0(p[i]);
     }
 }

@@ -32,11 +32,8 @@ void
 iq4_nl_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ4_NL_BYTES, y += IQ4_NL_ELEMS) {
-        uint16_t scale = load_le16(src);
-
-        run(y, src + 2, half_to_float(scale));
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, IQ4_NL_ELEMS);
+        run(y, src + 2, half_load(src));
+        nan_canonical_by(y, IQ4_NL_ELEMS, src);
     }
 }
 
@@ -44,16 +41,15 @@ void
 iq4_xs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ4_XS_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src), high = load_le16(src + 2);
         const uint8_t *low = src + 4, *qs = src + 8;
-        float d = half_to_float(scale);
+        float d = half_load(src);
+        uint16_t high = load_le16(src + 2);
 
         for (int b = 0; b < 8; b++) {
             int ls = (low[b / 2] >> 4 * (b % 2) & 15) | (high >> 2 * b & 3) << 4;
 
             run(y + 32 * b, qs + 16 * b, d * (float)(ls - 32));
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src);
     }
 }

@@ -48,8 +48,7 @@ void
 iq2_xxs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ2_XXS_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src);
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int b = 0; b < 8; b++) {
             const uint8_t *index = src + 2 + 8 * b;
@@ -59,8 +58,7 @@ iq2_xxs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblock
             for (int k = 0; k < 4; k++)
                 signed_group(y + 32 * b + 8 * k, iq_grids.iq2xxs[index[k]], even_signs(aux >> 7 * k & 127), db, 8);
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src);
     }
 }
 
@@ -71,9 +69,8 @@ void
 iq2_xs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ2_XS_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qs = src + 2, *scales = src + 66;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int k = 0; k < 32; k++) {
             unsigned word = load_le16(qs + 2 * k);
@@ -82,8 +79,7 @@ iq2_xs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks
 
             signed_group(y + 8 * k, iq_grids.iq2xs[word & 511], even_signs(word >> 9), db, 8);
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src);
     }
 }
 
@@ -93,9 +89,8 @@ void
 iq2_s_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ2_S_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qs = src + 2, *signs = src + 34, *qh = src + 66, *scales = src + 74;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int k = 0; k < 32; k++) {
             int index = qs[k] | (qh[k / 4] >> 2 * (k % 4) & 3) << 8;
@@ -104,8 +99,7 @@ iq2_s_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 
             signed_group(y + 8 * k, iq_grids.iq2s[index], signs[k], db, 8);
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src);
     }
 }
 
@@ -115,9 +109,8 @@ void
 iq3_xxs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ3_XXS_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qs = src + 2;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int b = 0; b < 8; b++) {
             uint32_t aux = load_le32(src + 66 + 4 * b);
@@ -132,8 +125,7 @@ iq3_xxs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblock
                 signed_group(group + 4, iq_grids.iq3xxs[index[1]], signs >> 4, db, 4);
             }
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src);
     }
 }
 
@@ -144,9 +136,8 @@ void
 iq3_s_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ3_S_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qs = src + 2, *qh = src + 66, *signs = src + 74, *scales = src + 106;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int m = 0; m < 64; m++) {
             int index = qs[m] | (qh[m / 8] >> m % 8 & 1) << 8;
@@ -155,8 +146,7 @@ iq3_s_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 
             signed_group(y + 4 * m, iq_grids.iq3s[index], (unsigned)signs[m / 2] >> 4 * (m % 2), db, 4);
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src);
     }
 }
 
@@ -175,9 +165,8 @@ void
 iq1_s_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ1_S_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qs = src + 2;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int b = 0; b < 8; b++) {
             unsigned h = load_le16(src + 34 + 2 * b);
@@ -190,8 +179,7 @@ iq1_s_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
                 shifted_group(y + 32 * b + 8 * k, iq_grids.iq1s[index], delta, dl);
             }
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src);
     }
 }
 

@@ -32,7 +32,7 @@ static inline void
 groups(float *restrict y, const uint8_t *restrict q, const uint8_t *block, const int s[GROUPS], const int8_t *levels,
     int second)
 {
-    float d = half_to_float(load_le16(block));
+    float d = half_load(block);
     unsigned x = load_le16(block + 2);
 
     for (int g = 0; g < GROUPS; g++)
@@ -129,7 +129,7 @@ iq6_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ6_K_BYTES, y += QK_K) {
         const uint8_t *scales = src + 4, *qh = src + 148;
-        float d = half_to_float(load_le16(src));
+        float d = half_load(src);
         unsigned x = load_le16(src + 2);
         uint8_t q[QK_K], high[QK_K];
 

@@ -88,7 +88,7 @@ nibble64(const uint8_t *p, unsigned a)
 static inline void
 half_of(float *y, const uint8_t q[HALF], const uint8_t *block, int h, unsigned k, int s, const int8_t *levels, int second)
 {
-    float d = half_to_float(load_le16(block + 2 * k));
+    float d = half_load(block + 2 * k);
     bool is_second = block[8 + k + 4 * (unsigned)(h % 2)] >> h / 2 & 1;
 
     iqk_group(y + HALF * h, q, HALF, d * (float)s, iqk_table(levels, second, is_second));

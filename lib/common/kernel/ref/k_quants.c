@@ -45,11 +45,9 @@ void
 q2_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q2_K_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src + 80), min = load_le16(src + 82);
-
-        q2_k_block(y, src, src + 16, half_to_float(scale), half_to_float(min));
-        if (!half_is_finite(scale) || !half_is_finite(min))
-            nan_canonical_all(y, QK_K);
+        q2_k_block(y, src, src + 16, half_load(src + 80), half_load(src + 82));
+        nan_canonical_by(y, QK_K, src + 80);
+        nan_canonical_by(y, QK_K, src + 82);
     }
 }
 
@@ -92,38 +90,20 @@ void
 q3_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q3_K_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src + 108);
-
-        q3_k_block(y, src, src + 32, src + 96, half_to_float(scale));
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
-    }
-}
-
-/* The 8 scales and 8 mins of 6 bits of Q4_K and Q5_K, j < 4:
- *
- *     scales[j]         7 6: upper bits of scale j + 4     5 .. 0: scale j
- *     scales[4 + j]     7 6: upper bits of min j + 4       5 .. 0: min j
- *     scales[8 + j]     7 .. 4: low bits of min j + 4      3 .. 0: low bits of scale j + 4 */
-static void
-k_scales(uint8_t scale[8], uint8_t min[8], const uint8_t *restrict scales)
-{
-    for (int j = 0; j < 4; j++) {
-        scale[j] = scales[j] & 63;
-        min[j] = scales[j + 4] & 63;
-        scale[j + 4] = (uint8_t)((scales[j + 8] & 15) | scales[j] >> 6 << 4);
-        min[j + 4] = (uint8_t)(scales[j + 8] >> 4 | scales[j + 4] >> 6 << 4);
+        q3_k_block(y, src, src + 32, src + 96, half_load(src + 108));
+        nan_canonical_by(y, QK_K, src + 108);
     }
 }
 
 /* Byte 32p + l of qs, p < 4, l < 32:  7 6 5 4: element 64p + 32 + l    3 2 1 0: element 64p + l
- * Scale and min j = e / 32. */
-static void
-q4_k_block(float *restrict y, const uint8_t *restrict scales, const uint8_t *restrict qs, float d, float dmin)
+ * Scale and min j = e / 32. Q5_K: bit e / 32 of qh[e % 32] is bit 4 of element e. Q4_K has no qh. */
+static ALWAYS_INLINE void
+q45_k_block(float *restrict y, const uint8_t *restrict scales, const uint8_t *restrict qh,
+    const uint8_t *restrict qs, float d, float dmin)
 {
     uint8_t scale[8], min[8];
 
-    k_scales(scale, min, scales);
+    blocks_k_scales(scale, min, scales);
     for (int j = 0; j < 8; j++, y += 32) {
         const uint8_t *q = qs + 32 * (j / 2);
         int shift = 4 * (j % 2);
@@ -131,51 +111,32 @@ q4_k_block(float *restrict y, const uint8_t *restrict scales, const uint8_t *res
         float ml = dmin * (float)min[j];
 
         for (int l = 0; l < 32; l++)
-            y[l] = dl * (float)(q[l] >> shift & 15) - ml;
+            y[l] = dl * (float)((q[l] >> shift & 15) | (qh ? (qh[l] >> j & 1) << 4 : 0)) - ml;
+    }
+}
+
+static ALWAYS_INLINE void
+q45_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks, const size_t nbytes)
+{
+    const bool fifth = nbytes == Q5_K_BYTES;
+
+    for (size_t i = 0; i < nblocks; i++, src += nbytes, y += QK_K) {
+        q45_k_block(y, src + 4, fifth ? src + 16 : NULL, src + (fifth ? 48 : 16), half_load(src), half_load(src + 2));
+        nan_canonical_by(y, QK_K, src);
+        nan_canonical_by(y, QK_K, src + 2);
     }
 }
 
 void
 q4_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    for (size_t i = 0; i < nblocks; i++, src += Q4_K_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src), min = load_le16(src + 2);
-
-        q4_k_block(y, src + 4, src + 16, half_to_float(scale), half_to_float(min));
-        if (!half_is_finite(scale) || !half_is_finite(min))
-            nan_canonical_all(y, QK_K);
-    }
-}
-
-/* Same as Q4_K; bit e / 32 of qh[e % 32] is bit 4 of element e. */
-static void
-q5_k_block(float *restrict y, const uint8_t *restrict scales, const uint8_t *restrict qh,
-    const uint8_t *restrict qs, float d, float dmin)
-{
-    uint8_t scale[8], min[8];
-
-    k_scales(scale, min, scales);
-    for (int j = 0; j < 8; j++, y += 32) {
-        const uint8_t *q = qs + 32 * (j / 2);
-        int shift = 4 * (j % 2);
-        float dl = d * (float)scale[j];
-        float ml = dmin * (float)min[j];
-
-        for (int l = 0; l < 32; l++)
-            y[l] = dl * (float)((q[l] >> shift & 15) | (qh[l] >> j & 1) << 4) - ml;
-    }
+    q45_k_dequantize(y, src, nblocks, Q4_K_BYTES);
 }
 
 void
 q5_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    for (size_t i = 0; i < nblocks; i++, src += Q5_K_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src), min = load_le16(src + 2);
-
-        q5_k_block(y, src + 4, src + 16, src + 48, half_to_float(scale), half_to_float(min));
-        if (!half_is_finite(scale) || !half_is_finite(min))
-            nan_canonical_all(y, QK_K);
-    }
+    q45_k_dequantize(y, src, nblocks, Q5_K_BYTES);
 }
 
 /* Halves h of 128 elements, quarters t of 32, l < 32; element 128h + 32t + l:
@@ -204,11 +165,8 @@ void
 q6_k_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q6_K_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src + 208);
-
-        q6_k_block(y, src, src + 128, src + 192, half_to_float(scale));
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        q6_k_block(y, src, src + 128, src + 192, half_load(src + 208));
+        nan_canonical_by(y, QK_K, src + 208);
     }
 }
 

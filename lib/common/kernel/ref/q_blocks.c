@@ -30,16 +30,14 @@ void
 q4_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q4_0_BYTES, y += Q4_0_ELEMS) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qs = src + 2;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int j = 0; j < 16; j++) {
             y[j] = (float)((qs[j] & 15) - 8) * d;
             y[j + 16] = (float)((qs[j] >> 4) - 8) * d;
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, Q4_0_ELEMS);
+        nan_canonical_by(y, Q4_0_ELEMS, src);
     }
 }
 
@@ -48,16 +46,15 @@ void
 q4_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q4_1_BYTES, y += Q4_1_ELEMS) {
-        uint16_t scale = load_le16(src), min = load_le16(src + 2);
         const uint8_t *qs = src + 4;
-        float d = half_to_float(scale), m = half_to_float(min);
+        float d = half_load(src), m = half_load(src + 2);
 
         for (int j = 0; j < 16; j++) {
             y[j] = (float)(qs[j] & 15) * d + m;
             y[j + 16] = (float)(qs[j] >> 4) * d + m;
         }
-        if (!half_is_finite(scale) || !half_is_finite(min))
-            nan_canonical_all(y, Q4_1_ELEMS);
+        nan_canonical_by(y, Q4_1_ELEMS, src);
+        nan_canonical_by(y, Q4_1_ELEMS, src + 2);
     }
 }
 
@@ -78,15 +75,13 @@ void
 q5_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q5_0_BYTES, y += Q5_0_ELEMS) {
-        uint16_t scale = load_le16(src);
-        float d = half_to_float(scale);
+        float d = half_load(src);
         uint8_t q[Q5_0_ELEMS];
 
         q5_codes(q, src + 2, src + 6);
         for (int j = 0; j < Q5_0_ELEMS; j++)
             y[j] = (float)(q[j] - 16) * d;
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, Q5_0_ELEMS);
+        nan_canonical_by(y, Q5_0_ELEMS, src);
     }
 }
 
@@ -95,15 +90,14 @@ void
 q5_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q5_1_BYTES, y += Q5_1_ELEMS) {
-        uint16_t scale = load_le16(src), min = load_le16(src + 2);
-        float d = half_to_float(scale), m = half_to_float(min);
+        float d = half_load(src), m = half_load(src + 2);
         uint8_t q[Q5_1_ELEMS];
 
         q5_codes(q, src + 4, src + 8);
         for (int j = 0; j < Q5_1_ELEMS; j++)
             y[j] = (float)q[j] * d + m;
-        if (!half_is_finite(scale) || !half_is_finite(min))
-            nan_canonical_all(y, Q5_1_ELEMS);
+        nan_canonical_by(y, Q5_1_ELEMS, src);
+        nan_canonical_by(y, Q5_1_ELEMS, src + 2);
     }
 }
 
@@ -112,9 +106,8 @@ void
 q6_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q6_0_BYTES, y += Q6_0_ELEMS) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qh = src + 2, *qs = src + 10;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int j = 0; j < 16; j++) {
             int high = qh[j % 8] >> 4 * (j / 8);
@@ -122,28 +115,26 @@ q6_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
             y[j] = (float)(((qs[j] & 15) | (high & 3) << 4) - 32) * d;
             y[j + 16] = (float)((qs[j] >> 4 | (high >> 2 & 3) << 4) - 32) * d;
         }
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, Q6_0_ELEMS);
+        nan_canonical_by(y, Q6_0_ELEMS, src);
     }
 }
 
 /* y[e] = q * d, for the 32 signed bytes at qs */
 static inline void
-q8_block(float *restrict y, const uint8_t *restrict qs, uint16_t scale)
+q8_block(float *restrict y, const uint8_t *restrict qs, const uint8_t *restrict factor)
 {
-    float d = half_to_float(scale);
+    float d = half_load(factor);
 
     for (int j = 0; j < 32; j++)
         y[j] = (float)(int8_t)qs[j] * d;
-    if (!half_is_finite(scale))
-        nan_canonical_all(y, 32);
+    nan_canonical_by(y, 32, factor);
 }
 
 void
 q8_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q8_0_BYTES, y += Q8_0_ELEMS)
-        q8_block(y, src + 2, load_le16(src));
+        q8_block(y, src + 2, src);
 }
 
 /* s, the sum of the block for dot products, is not used. */
@@ -151,7 +142,7 @@ void
 q8_1_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q8_1_BYTES, y += Q8_1_ELEMS)
-        q8_block(y, src + 4, load_le16(src));
+        q8_block(y, src + 4, src);
 }
 
 /* Element e is bit e % 8 of byte e / 8: 1 is +d, 0 is -d. */
@@ -159,15 +150,13 @@ void
 q1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += Q1_0_BYTES, y += Q1_0_ELEMS) {
-        uint16_t scale = load_le16(src);
         const uint8_t *qs = src + 2;
-        float d = half_to_float(scale);
+        float d = half_load(src);
 
         for (int j = 0; j < Q1_0_ELEMS / 8; j++)
             for (int bit = 0; bit < 8; bit++)
                 y[8 * j + bit] = qs[j] & 1 << bit ? d : -d;
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, Q1_0_ELEMS);
+        nan_canonical_by(y, Q1_0_ELEMS, src);
     }
 }
 
@@ -175,15 +164,13 @@ q1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 static inline void
 pairs(float *restrict y, const uint8_t *restrict src, int elems)
 {
-    uint16_t scale = load_le16(src);
     const uint8_t *qs = src + 2;
-    float d = half_to_float(scale);
+    float d = half_load(src);
 
     for (int j = 0; j < elems / 4; j++)
         for (int k = 0; k < 4; k++)
             y[4 * j + k] = (float)((qs[j] >> 2 * k & 3) - 1) * d;
-    if (!half_is_finite(scale))
-        nan_canonical_all(y, (size_t)elems);
+    nan_canonical_by(y, (size_t)elems, src);
 }
 
 void

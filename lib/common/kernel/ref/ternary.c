@@ -27,7 +27,7 @@
 #include "kernel/nan.h"
 
 /* y[n * width + j] = (digit n of q[j] - 1) * d. Returns the end of y. */
-static inline float *
+static ALWAYS_INLINE float *
 digits(float *restrict y, const uint8_t *restrict q, int width, int count, float d)
 {
     static const uint8_t power[5] = { 1, 3, 9, 27, 81 };
@@ -41,47 +41,43 @@ digits(float *restrict y, const uint8_t *restrict q, int width, int count, float
     return y;
 }
 
+/* Blocks of 8 * width elements: runs of `width`, width / 2 and width / 8 bytes, and d. */
+static ALWAYS_INLINE void
+base3_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks, const int width)
+{
+    const int end = width + width / 2 + width / 8;
+
+    for (size_t i = 0; i < nblocks; i++, src += end + 2, y += 8 * width) {
+        float d = half_load(src + end);
+
+        float *at = digits(y, src, width, 5, d);
+        at = digits(at, src + width, width / 2, 5, d);
+        digits(at, src + end - width / 8, width / 8, 4, d);
+        nan_canonical_by(y, 8 * (size_t)width, src + end);
+    }
+}
+
 void
 tq1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    for (size_t i = 0; i < nblocks; i++, src += TQ1_0_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src + 52);
-        float d = half_to_float(scale);
-
-        float *at = digits(y, src, 32, 5, d);
-        at = digits(at, src + 32, 16, 5, d);
-        digits(at, src + 48, 4, 4, d);
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
-    }
+    base3_dequantize(y, src, nblocks, 32);
 }
 
 void
 ptq1_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
-    for (size_t i = 0; i < nblocks; i++, src += PTQ1_0_BYTES, y += PTQ1_0_ELEMS) {
-        uint16_t scale = load_le16(src + 26);
-        float d = half_to_float(scale);
-
-        float *at = digits(y, src, 16, 5, d);
-        at = digits(at, src + 16, 8, 5, d);
-        digits(at, src + 24, 2, 4, d);
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, PTQ1_0_ELEMS);
-    }
+    base3_dequantize(y, src, nblocks, 16);
 }
 
 void
 tq2_0_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += TQ2_0_BYTES, y += QK_K) {
-        uint16_t scale = load_le16(src + 64);
-        float d = half_to_float(scale);
+        float d = half_load(src + 64);
 
         for (int run = 0; run < 8; run++)               /* 32 elements each */
             for (int l = 0; l < 32; l++)
                 y[32 * run + l] = (float)((src[32 * (run / 4) + l] >> 2 * (run % 4) & 3) - 1) * d;
-        if (!half_is_finite(scale))
-            nan_canonical_all(y, QK_K);
+        nan_canonical_by(y, QK_K, src + 64);
     }
 }

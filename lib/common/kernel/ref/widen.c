@@ -26,7 +26,7 @@ void
 widen_f16(float *restrict y, const uint8_t *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = half_to_float(load_le16(x + i * 2));
+        y[i] = half_load(x + i * 2);
 }
 
 void
