@@ -28,47 +28,24 @@ add(struct nonfinite *sum, uint64_t code, uint64_t infinity)
     sum->infinite += code == infinity;
 }
 
-static void
-add16(struct nonfinite *sum, uint16_t infinity, const uint8_t *x, size_t n)
-{
-    uint16_t v, any = 0;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&v, x + i * sizeof v, sizeof v);
-        any |= (uint16_t)((v & (SIGN16 - 1)) + (SIGN16 - infinity));
+/* Counts the values of a run whose type has this many bits. */
+#define DEFINE_ADD(bits, sign) \
+    static void \
+    add##bits(struct nonfinite *sum, uint##bits##_t infinity, const uint8_t *x, size_t n) \
+    { \
+        uint##bits##_t v, any = 0; \
+        for (size_t i = 0; i < n; i++) { \
+            memcpy(&v, x + i * sizeof v, sizeof v); \
+            any |= (uint##bits##_t)((v & (sign - 1)) + (sign - infinity)); \
+        } \
+        for (size_t i = 0; any & sign && i < n; i++) { \
+            memcpy(&v, x + i * sizeof v, sizeof v); \
+            add(sum, v & (sign - 1), infinity); \
+        } \
     }
-    for (size_t i = 0; any & SIGN16 && i < n; i++) {
-        memcpy(&v, x + i * sizeof v, sizeof v);
-        add(sum, v & (SIGN16 - 1), infinity);
-    }
-}
-
-static void
-add32(struct nonfinite *sum, uint32_t infinity, const uint8_t *x, size_t n)
-{
-    uint32_t v, any = 0;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&v, x + i * sizeof v, sizeof v);
-        any |= (v & (SIGN32 - 1)) + (SIGN32 - infinity);
-    }
-    for (size_t i = 0; any & SIGN32 && i < n; i++) {
-        memcpy(&v, x + i * sizeof v, sizeof v);
-        add(sum, v & (SIGN32 - 1), infinity);
-    }
-}
-
-static void
-add64(struct nonfinite *sum, uint64_t infinity, const uint8_t *x, size_t n)
-{
-    uint64_t v, any = 0;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&v, x + i * sizeof v, sizeof v);
-        any |= (v & (SIGN64 - 1)) + (SIGN64 - infinity);
-    }
-    for (size_t i = 0; any & SIGN64 && i < n; i++) {
-        memcpy(&v, x + i * sizeof v, sizeof v);
-        add(sum, v & (SIGN64 - 1), infinity);
-    }
-}
+DEFINE_ADD(16, SIGN16)
+DEFINE_ADD(32, SIGN32)
+DEFINE_ADD(64, SIGN64)
 
 size_t
 nonfinite_size(enum dtype dtype)
