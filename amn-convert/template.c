@@ -10,7 +10,7 @@ print(const struct command *cmd, const char *directory, struct err *err)
     struct model model = { 0 };
     struct str text = { 0 };
     if (cmd->cli.noperands != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--family-template DIR takes no other operand");
+        return err_set(err, ERR_USAGE, "--family-template DIR takes no other operand");
     bool ok = model_open(&model, directory, &how, err) && family_template(&text, &model, err);
     if (ok)
         fwrite(text.p, 1, text.len, stdout);

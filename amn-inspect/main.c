@@ -51,7 +51,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
         return tool->diff = true;
     case CLI_OPT_REPORT:
         tool->report = arg;
-        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--report: empty file name");
+        return *arg || err_set(err, ERR_USAGE, "--report: empty file name");
     case CLI_OPT_HASH:
     case CLI_OPT_STORED:
     case 'j':

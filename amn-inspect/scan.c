@@ -216,7 +216,7 @@ scan_path(struct scanning *scan, const char *path, const char *operand, struct e
 {
     struct stat st;
     if (scan->fetch && model_is_fetched_directory(path))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scan: a fetched directory cannot be listed; give its index or files");
+        return err_set(err, ERR_USAGE, "--scan: a fetched directory cannot be listed; give its index or files");
     if (!scan->fetch && path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return scan_folder(scan, path, err);
     if (scan->fetch && path && str_ends(path, ".index.json"))

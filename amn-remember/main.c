@@ -11,7 +11,7 @@ take(void *own, const struct cli_option *option, const char *arg, struct err *er
     if (option->key != CLI_OPT_TO)
         return command_take(cmd, option, arg, err);
     if (command_is_format(arg))
-        return strcasecmp(arg, "safetensors") == 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--to %s: amn-remember writes "
+        return strcasecmp(arg, "safetensors") == 0 || err_set(err, ERR_USAGE, "--to %s: amn-remember writes "
             "safetensors; use amn-convert --to %s", arg, arg);
     if (!cli_choice(&choice, option, arg, err))
         return false;

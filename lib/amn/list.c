@@ -265,7 +265,7 @@ enumerate(struct names *operands, struct str *where, const struct cli *cli, stru
         else
             str_format(where, "%s %s", there ? "none in" : "no", path);
         if (!there && cli->noperands != 0 && err->kind == ERR_NONE) {
-            err_set(err, ERR_OPEN, ERR_NO_OFFSET, root.len ? "no such directory; to set the location of %s:, see "
+            err_set(err, ERR_OPEN, root.len ? "no such directory; to set the location of %s:, see "
                 "ENVIRONMENT in amn(7)" : "unknown location of %s:; to set it, see ENVIRONMENT in amn(7)", store_word(i));
             err_in_file(err, path);
         }
@@ -302,7 +302,7 @@ list_names(const struct cli *cli, struct err *err)
 {
     for (size_t i = 0; i < cli->noperands; i++)
         if (!vocabulary_has(cli->operands[i]))
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'%s' lists models and the others names; give them in two commands",
+            return err_set(err, ERR_USAGE, "'%s' lists models and the others names; give them in two commands",
                 cli->operands[i]);
     for (size_t i = 0; i < cli->noperands; i++)
         if (!vocabulary_print(stdout, cli->operands[i], !cli_human(cli), err))

@@ -85,7 +85,7 @@ help(const char *folder, char *const *words, struct err *err)
         return print_verbs(folder, err);
     }
     if (words[1])
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': 'amn help' takes one topic",
+        return err_set(err, ERR_USAGE, "unexpected argument '%s': 'amn help' takes one topic",
             str_shown(shown, words[1], strlen(words[1])));
     return strcmp(words[0], "topics") == 0 ? manual_topics(err) : manual_show(folder, words[0], err);
 }
@@ -117,7 +117,7 @@ unknown(const char *folder, const char *word, struct err *err)
     else
         nearest_hint(&hint, "", word, (const char *const *)words.name, words.n);
     if (ok)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown %s '%s'%s", option ? "option" : "command", shown,
+        err_set(err, ERR_USAGE, "unknown %s '%s'%s", option ? "option" : "command", shown,
             hint.p ? hint.p : "; try 'amn --help'");
     str_clear(&hint);
     names_clear(&words);
@@ -138,7 +138,7 @@ become(const char *folder, const char *typed, char **words, struct err *err)
         err_sys(err, ERR_OPEN, errno, "cannot execute");
         err_in_file(err, str_shown(shown, file.p, file.len));
     } else if (err->kind == ERR_NONE && tool) {
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s found neither next to amn nor in PATH; reinstall amn",
+        err_set(err, ERR_OPEN, "%s found neither next to amn nor in PATH; reinstall amn",
             tool->name);
     } else if (err->kind == ERR_NONE) {
         unknown(folder, words[0], err);

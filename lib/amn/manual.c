@@ -69,7 +69,7 @@ unknown(const char *folder, const char *topic, struct err *err)
         ok = names_add(&words, topics[i].word, strlen(topics[i].word), err);
     nearest_hint(&hint, "", topic, (const char *const *)words.name, words.n);
     if (ok)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no manual page for '%s'%s", str_shown(shown, topic, strlen(topic)),
+        err_set(err, ERR_USAGE, "no manual page for '%s'%s", str_shown(shown, topic, strlen(topic)),
             hint.p ? hint.p : "; try 'amn help'");
     str_clear(&hint);
     names_clear(&words);
@@ -171,7 +171,7 @@ cannot_show(const struct manual_page *page, const char *folder, bool man, bool f
         str_text(&why, man ? " or by man" : ", and man is not installed");
     if (page->verb.p)
         str_format(&why, "; for the options, run 'amn %s --help'", page->verb.p);
-    err_set(err, ERR_OPEN, ERR_NO_OFFSET, "manual page %s(%d) %s", page->name.p, page->section, why.p ? why.p : "");
+    err_set(err, ERR_OPEN, "manual page %s(%d) %s", page->name.p, page->section, why.p ? why.p : "");
     str_clear(&why);
     return false;
 }

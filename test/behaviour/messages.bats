@@ -17,7 +17,7 @@ teardown_file() { :; }
 static bool
 wrong(struct err *err, const char *what)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s", what);
+    return err_set(err, ERR_MALFORMED, "%s", what);
 }
 static bool
 deeper(struct err *err, int n, const char *why)
@@ -28,8 +28,8 @@ static const char *const table[] = { "a phrase that speaks of nothing" };
 bool
 bad(struct cli *cli, struct err *err, bool odd, uint64_t n)
 {
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "It begins so");
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, BEGIN "ends with a period.", "x");
+    err_set(err, ERR_USAGE, "It begins so");
+    err_set(err, ERR_USAGE, BEGIN "ends with a period.", "x");
     err_sys(err, ERR_OPEN, 1, "%" PRIu64 " is no "
         "number", n);
     cli_warn(cli, NULL, odd ? "good" : "there are no models");
@@ -56,9 +56,9 @@ bool
 good(struct err *err, uint64_t n)
 {
     /* What is no message may be called as it wants. */
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--part %" PRIu64 " requires a total: 1/N, or --part-size ...", n);
-    err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header: it is no longer supported");
-    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "PyTorch checkpoint: name the one that you want");
+    err_set(err, ERR_USAGE, "--part %" PRIu64 " requires a total: 1/N, or --part-size ...", n);
+    err_set(err, ERR_LIMIT, "GGUF header: it is no longer supported");
+    return err_set(err, ERR_OPEN, "PyTorch checkpoint: name the one that you want");
 }
 END
     try 0 "$helpers/messages" good.c

@@ -27,7 +27,7 @@ model_contents(void *of, const struct tensor *t, void *buf, struct err *err)
 {
     const struct model_bytes *m = of;
     if (t->extent.at > m->n || t->extent.nbytes > m->n - t->extent.at)
-        return err_set(err, ERR_MALFORMED, m->n, "it ends");
+        return err_at(err, ERR_MALFORMED, m->n, "it ends");
     memcpy(buf, m->p + t->extent.at, (size_t)t->extent.nbytes);
     return true;
 }

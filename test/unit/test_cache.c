@@ -21,7 +21,7 @@ part(const void *of, uint64_t number, float *p, struct err *err)
     struct filling *f = (struct filling *)of;
     f->calls++;
     p[number] += (float)(number + 1);
-    return number < f->fails || err_set(err, ERR_MALFORMED, number, "part %d", (int)number);
+    return number < f->fails || err_at(err, ERR_MALFORMED, number, "part %d", (int)number);
 }
 
 static void

@@ -413,16 +413,16 @@ test_err_tensor(void)
 {
     struct err err;
     err_init(&err);
-    CHECK(!err_set(&err, ERR_MALFORMED, 7, ERR_TENSOR "is %d", "a: b: ", 5));
+    CHECK(!err_at(&err, ERR_MALFORMED, 7, ERR_TENSOR "is %d", "a: b: ", 5));
     CHECK(strcmp(err.tensor, "a: b: ") == 0 && strcmp(err.text, "tensor a: b: : is 5") == 0 && err.at == 7);
-    CHECK(!err_set(&err, ERR_MALFORMED, 7, ERR_TENSOR "is %d", "other", 6));
+    CHECK(!err_at(&err, ERR_MALFORMED, 7, ERR_TENSOR "is %d", "other", 6));
     CHECK(strcmp(err.tensor, "a: b: ") == 0);           /* the first failure is kept */
 
     err_init(&err);
-    CHECK(!err_set(&err, ERR_LIMIT, 7, ERR_TENSORS "one name", "a", "b"));
+    CHECK(!err_at(&err, ERR_LIMIT, 7, ERR_TENSORS "one name", "a", "b"));
     CHECK(strcmp(err.tensor, "a") == 0 && strcmp(err.text, "tensors a and b: one name") == 0);
     err_init(&err);
-    CHECK(!err_set(&err, ERR_LIMIT, 7, "%s", "tensor a: text that only looks like it"));
+    CHECK(!err_at(&err, ERR_LIMIT, 7, "%s", "tensor a: text that only looks like it"));
     CHECK(err.tensor[0] == '\0');
     err_init(&err);
     CHECK(!set_behind(&err, ERR_TENSOR "%d", "a", 1));

@@ -155,7 +155,7 @@ static bool
 fail_to_read(void *of, size_t part, uint64_t first, uint64_t n, uint8_t *y, struct err *err)
 {
     (void)of, (void)part, (void)first, (void)n, (void)y;
-    return err_set(err, ERR_IO, ERR_NO_OFFSET, "nothing is read");
+    return err_set(err, ERR_IO, "nothing is read");
 }
 
 static void

@@ -112,7 +112,7 @@ convert(struct family_config *config, struct keys *keys, const struct hf_folder 
     if (!family_config_open(config, &folder->file[HF_CONFIG], NULL, err))
         return false;
     config->scope.file_type = FILE_TYPE;
-    return (config->family || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "no architectures"))
+    return (config->family || err_set(err, ERR_MALFORMED, "no architectures"))
         && family_config_read(config, folder, NULL, err) && family_config_refuse(config, err)
         && family_config_keys(keys, config, err);
 }

@@ -28,16 +28,16 @@ adapter_check_gguf(const struct adapter *a, struct err *err)
     if (a->family != ADAPTER_GGUF)
         return true;
     if (!word || n != 4 || memcmp(word, "lora", 4) != 0 || catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "only GGUF adapters of type lora are merged");
+        return err_set(err, ERR_UNSUPPORTED, "only GGUF adapters of type lora are merged");
     if (alpha && alpha->value.type != META_F32 && alpha->value.type != META_F64)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter.lora.alpha is not a floating-point number");
+        return err_set(err, ERR_MALFORMED, "adapter.lora.alpha is not a floating-point number");
     for (size_t i = 0; i < catalog_meta_count(a->file.catalog); i++) {
         const struct meta *meta = catalog_meta_at(a->file.catalog, i);
         bool found = strncmp(meta->key, "adapter.", 8) != 0;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             found = found || strcmp(meta->key, known[k]) == 0;
         if (!found)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key %s is unknown and could change the weights", str_shown(shown,
+            return err_set(err, ERR_UNSUPPORTED, "key %s is unknown and could change the weights", str_shown(shown,
                 meta->key, meta->key_len));
     }
     return true;
@@ -54,12 +54,12 @@ check_gguf_base(const struct adapter *a, const struct adapter_job *job, struct e
     if (a->family != ADAPTER_GGUF)
         return true;
     if (strcmp(catalog_facts_of(job->model->catalog)->format, "GGUF") != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "a GGUF adapter needs a GGUF base: convert the base first, or give the "
+        return err_set(err, ERR_UNSUPPORTED, "a GGUF adapter needs a GGUF base: convert the base first, or give the "
             "adapter in its original form");
     const char *one = own ? meta_bytes(&own->value, &m) : NULL, *two = base ? meta_bytes(&base->value, &k) : NULL;
     if (!one)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has no general.architecture");
-    return (two && m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter belongs to a model of "
+        return err_set(err, ERR_MALFORMED, "the adapter has no general.architecture");
+    return (two && m == k && memcmp(one, two, m) == 0) || err_set(err, ERR_MALFORMED, "the adapter belongs to a model of "
         "another general.architecture, %s", str_shown(shown, one, m));
 }
 

@@ -49,11 +49,11 @@ adapter_argument_add(struct adapter_arguments *args, const char *arg, struct err
             n = (size_t)(colon - arg);
         }
         if (!isfinite(scale) || (n == strlen(arg) && is_other_number(colon + 1)))
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: invalid scale '%s': expected a finite decimal number",
+            return err_set(err, ERR_USAGE, "--adapter: invalid scale '%s': expected a finite decimal number",
                 str_shown(shown, colon + 1, strlen(colon + 1)));
     }
     if (n == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: empty path");
+        return err_set(err, ERR_USAGE, "--adapter: empty path");
     struct adapter_argument *list = array_grow(args->list, args->n, &args->room, sizeof *list, err);
     if (!list)
         return false;

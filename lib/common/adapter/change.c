@@ -197,7 +197,7 @@ change_step_add(struct change *c, const struct change_step *step, struct err *er
     c->norms = c->norms || step->dora;
     c->several = c->several || (at != 0 && step->adapter != c->step[0].adapter);
     if (c->norms && c->several)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "DoRA and another adapter on one weight are not merged together: merge "
+        return err_set(err, ERR_UNSUPPORTED, "DoRA and another adapter on one weight are not merged together: merge "
             "them in two runs");
     struct change_step *list = array_grow(c->step, c->n, &c->room, sizeof *list, err);
     if (!list)

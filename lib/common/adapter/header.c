@@ -110,7 +110,7 @@ find_number(const char **name, double *value, const struct adapter *a, const cha
         if (!read_number(&one, catalog_meta_find(a->file.catalog, names[i])))
             continue;
         if (*name && one != *value)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the header declares %s %g and %s %g", *name, *value, names[i], one);
+            return err_set(err, ERR_MALFORMED, "the header declares %s %g and %s %g", *name, *value, names[i], one);
         *name = names[i];
         *value = one;
     }
@@ -150,7 +150,7 @@ check_unknown(const struct adapter *a, struct err *err)
         for (size_t k = 0; alphas[k]; k++)
             known = known || strcmp(alphas[k], meta->key) == 0;
         if (!known && is_scale(meta))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the header declares %s, which could change the weights: add alpha instead, "
+            return err_set(err, ERR_UNSUPPORTED, "the header declares %s, which could change the weights: add alpha instead, "
                 "or remove it if it does not", str_shown(shown, meta->key, meta->key_len));
     }
     return true;

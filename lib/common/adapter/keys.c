@@ -148,7 +148,7 @@ see_variant(struct adapter *a, const char *p, size_t n, struct err *err)
 {
     char one[STR_SHOWN], two[STR_SHOWN];
     if (a->variant && str_compare(a->variant, a->nvariant, p, n) != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the file contains several adapters, %s and %s: save them one by one",
+        return err_set(err, ERR_UNSUPPORTED, "the file contains several adapters, %s and %s: save them one by one",
             str_shown(one, a->variant, a->nvariant), str_shown(two, p, n));
     a->variant = p;
     a->nvariant = n;
@@ -163,8 +163,8 @@ unknown(const struct tensor *t, struct err *err)
     str_shown(shown, t->name, t->name_len);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (memmem(t->name, t->name_len, refused[i], strlen(refused[i])))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "this form of adapter is not merged", shown);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "not a part of an adapter", shown);
+            return err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "this form of adapter is not merged", shown);
+    return err_set(err, ERR_MALFORMED, ERR_TENSOR "not a part of an adapter", shown);
 }
 
 /* Finds the word of a name without its tail, the last component or the one before, which the name of the adapter follows. */
@@ -347,7 +347,7 @@ read_tensor(struct adapter *a, const struct tensor *t, const struct adapter_job 
     char shown[STR_SHOWN];
     bool integer = t->dtype == DTYPE_I64 && !t->big_endian && str_ends(t->name, ".alpha");
     if (!factor_decodes(job->kernels, t) && !integer)
-        return err_set(err, t->dtype < DTYPE_SCALARS ? ERR_MALFORMED : ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "factors of type %s "
+        return err_set(err, t->dtype < DTYPE_SCALARS ? ERR_MALFORMED : ERR_UNSUPPORTED, ERR_TENSOR "factors of type %s "
             "are not supported", str_shown(shown, t->name, t->name_len), dtype_name(t->dtype));
     return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err)
         : read_key(a, t, job->model->catalog, err);
@@ -373,7 +373,7 @@ adapter_read_keys(struct adapter *a, const struct adapter_job *job, struct err *
     for (size_t i = 0; bare && i < a->n; i++)
         bare = a->module[i].factor[FACTOR_ALPHA] == NULL;
     if (bare && catalog_meta_count(a->file.catalog) <= 1)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json is missing beside this file: rank and alpha are "
+        return err_set(err, ERR_MALFORMED, "adapter_config.json is missing beside this file: rank and alpha are "
             "unknown");
-    return a->n != 0 || (a->faults && a->faults->n != 0) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file has no tensors");
+    return a->n != 0 || (a->faults && a->faults->n != 0) || err_set(err, ERR_MALFORMED, "the file has no tensors");
 }

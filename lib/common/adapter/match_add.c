@@ -38,7 +38,7 @@ take(const struct match_job *m, size_t index, struct err *err)
     if (m->change[index])
         return m->change[index];
     if (c->copy && !c->kept && !dtype_is_float(c->copy->dtype)) {
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "an adapter changes it, but its type is %s", str_shown(shown, t.name,
+        err_set(err, ERR_MALFORMED, ERR_TENSOR "an adapter changes it, but its type is %s", str_shown(shown, t.name,
             t.name_len), dtype_name(c->copy->dtype));
         return NULL;
     }

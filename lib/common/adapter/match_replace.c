@@ -138,7 +138,7 @@ check_head(const struct match_job *m, struct err *err)
 {
     const struct tensor head = m->head != WEIGHT_NONE ? chosen_source(&m->choice->list[m->head]) : (struct tensor){ 0 };
     return m->head == WEIGHT_NONE || m->effects->vocabulary == 0 || shape_dim(&head.shape, 0) == m->effects->vocabulary
-        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the adapter has an embedding of %" PRIu64 " rows, but no head, which the "
+        || err_set(err, ERR_MALFORMED, "the adapter has an embedding of %" PRIu64 " rows, but no head, which the "
             "base ties to one of %" PRIu64, m->effects->vocabulary, shape_dim(&head.shape, 0));
 }
 

@@ -173,7 +173,7 @@ part_head(struct match_job *m, size_t embedding, const char *name, struct err *e
 {
     const struct chosen chosen = m->choice->list[embedding];
     if (!m->job->gguf && !m->job->dir && strcmp(name, "output.weight") != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the head of the model is tied to its embedding, and the adapter changes them "
+        return err_set(err, ERR_USAGE, "the head of the model is tied to its embedding, and the adapter changes them "
             "differently: config.json has to say so, so write a directory with -o DIR/");
     static const char other[] = "lm_head.weight";       /* the name of it in adapters for a GGUF base */
     m->effects->untied = true;

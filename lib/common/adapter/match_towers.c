@@ -43,7 +43,7 @@ check_tower(const struct match_job *m, const struct adapter *a, const struct tow
         return true;
     str_shown(shown, count->first->name, count->first->len);
     if (count->missing < count->n || !found)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the base has no weight for %zu of %zu modules of the %s model, such as %s: the "
+        return err_set(err, ERR_MALFORMED, "the base has no weight for %zu of %zu modules of the %s model, such as %s: the "
             "adapter belongs to another model, or the names of its family are not known", count->missing, count->n, towers_name(tower),
             shown);
     for (size_t i = 0; i < a->n; i++)

@@ -104,11 +104,11 @@ check_member(const char *name, const json_t *value, const char *where, struct er
     if (is_empty(value) || (row && row->types == ANY))
         return true;
     if (!row)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: member %s is unknown and could change the weights: remove it if it does not",
+        return err_set(err, ERR_UNSUPPORTED, "%s: member %s is unknown and could change the weights: remove it if it does not",
             where, str_shown(shown, name, strlen(name)));
     if (row->types == EMPTY)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: adapters with %s are not merged", where, name);
-    return (row->types & type_of(value)) != 0 || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: the value of %s is not %s", where, name,
+        return err_set(err, ERR_UNSUPPORTED, "%s: adapters with %s are not merged", where, name);
+    return (row->types & type_of(value)) != 0 || err_set(err, ERR_MALFORMED, "%s: the value of %s is not %s", where, name,
         type_word(row->types));
 }
 
@@ -127,14 +127,14 @@ check_initial(const json_t *config, const char *where, struct err *err)
     for (size_t i = 0; initial && residual[i]; i++)
         from_base = from_base || strncmp(initial, residual[i], strlen(residual[i])) == 0;
     if (from_base)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "init_lora_weights %s: the factors belong to a base from which "
+        return err_set(err, ERR_UNSUPPORTED, "init_lora_weights %s: the factors belong to a base from which "
             "their initial values were taken; convert the adapter with peft's save_pretrained(path_initial_model_for_weight_conversion"
             "=...), or merge it into the saved residual base with init_lora_weights true",
             is_empty(kasa) ? str_shown(shown, initial, strlen(initial)) : "kasa");
     for (size_t i = 0; initial && own[i]; i++)
         if (strcasecmp(initial, own[i]) == 0)
             initial = NULL;
-    return !initial || !*initial || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: init_lora_weights %s is unknown: its factors could "
+    return !initial || !*initial || err_set(err, ERR_UNSUPPORTED, "%s: init_lora_weights %s is unknown: its factors could "
         "belong to another base", where, str_shown(shown, initial, strlen(initial)));
 }
 
@@ -144,8 +144,7 @@ check_layout(const json_t *config, const char *where, struct err *err)
 {
     const char *word = json_string_value(json_object_get(config, ADAPTER_B_LAYOUT));
     char shown[STR_SHOWN];
-    return !word || !*word || strcmp(word, "rank_major") == 0 || strcmp(word, ADAPTER_B_GROUPED) == 0 || err_set(err, ERR_UNSUPPORTED,
-        ERR_NO_OFFSET, "%s: " ADAPTER_B_LAYOUT " %s is unknown: expected rank_major or " ADAPTER_B_GROUPED, where,
+    return !word || !*word || strcmp(word, "rank_major") == 0 || strcmp(word, ADAPTER_B_GROUPED) == 0 || err_set(err, ERR_UNSUPPORTED, "%s: " ADAPTER_B_LAYOUT " %s is unknown: expected rank_major or " ADAPTER_B_GROUPED, where,
         str_shown(shown, word, strlen(word)));
 }
 
@@ -176,17 +175,17 @@ check_mlx(const struct adapter *a, struct err *err)
     char shown[STR_SHOWN];
     json_t *value;
     if (type && !(word && (strcmp(word, "lora") == 0 || strcmp(word, "dora") == 0 || strcmp(word, "full") == 0)))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: fine_tune_type %s is unknown: expected lora, dora or full",
+        return err_set(err, ERR_UNSUPPORTED, "adapter_config.json: fine_tune_type %s is unknown: expected lora, dora or full",
             word ? str_shown(shown, word, strlen(word)) : "of another type than text");
     if (!is_empty(alpha) && !json_equal(alpha, rank) && json_number_value(alpha) != json_number_value(rank))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has alpha, which early versions of mlx-lm "
+        return err_set(err, ERR_UNSUPPORTED, "adapter_config.json: lora_parameters has alpha, which early versions of mlx-lm "
             "divided by the rank and multiplied by scale, and later ones ignore: set scale to the product, and remove alpha");
     json_object_foreach((json_t *)parameters, name, value) {
         size_t i = 0;
         while (idle[i] && strcmp(idle[i], name) != 0)
             i++;
         if (!idle[i] && !is_empty(value) && value != alpha)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: member %s of lora_parameters is unknown and could "
+            return err_set(err, ERR_UNSUPPORTED, "adapter_config.json: member %s of lora_parameters is unknown and could "
                 "change the weights: remove it if it does not", str_shown(shown, name, strlen(name)));
     }
     return true;
@@ -206,7 +205,7 @@ adapter_check_config(const struct adapter *a, struct err *err)
     while (type && types[i] && strcmp(types[i], type) != 0)
         i++;
     if (!type || !types[i])
-        return err_set(err, type ? ERR_UNSUPPORTED : ERR_MALFORMED, ERR_NO_OFFSET, "peft_type %s is not merged: supported are LORA, "
+        return err_set(err, type ? ERR_UNSUPPORTED : ERR_MALFORMED, "peft_type %s is not merged: supported are LORA, "
             "LOHA, LOKR, IA3, TRAINABLE_TOKENS and LN_TUNING", type ? str_shown(shown, type, strlen(type)) : "without a name");
     return adapter_check_members(a->config, "adapter_config.json", err);
 }

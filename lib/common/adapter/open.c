@@ -56,9 +56,9 @@ find_only(char **path, const char *dir, struct err *err)
             str_text(&found, name);
     closedir(d);
     bool ok = err->kind == ERR_NONE && (!found.failed || err_memory(err, found.room))
-        && (n != 0 || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s contains no adapter: expected adapter_model.safetensors, "
+        && (n != 0 || err_set(err, ERR_OPEN, "%s contains no adapter: expected adapter_model.safetensors, "
             "adapter_model.bin, adapters.safetensors or pytorch_lora_weights.safetensors", shown))
-        && (n == 1 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: %s contains %zu files that can be adapters: give one of "
+        && (n == 1 || err_set(err, ERR_USAGE, "--adapter: %s contains %zu files that can be adapters: give one of "
             "them", shown, n));
     *path = ok ? folder_path(dir, strlen(dir), found.p, err) : NULL;
     str_clear(&found);
@@ -85,13 +85,13 @@ locate(char **path, const char *arg, struct err *err)
     char shown[STR_SHOWN];
     *path = NULL;
     if (strcmp(arg, "-") == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: an adapter cannot come from standard input: give a file");
+        return err_set(err, ERR_USAGE, "--adapter: an adapter cannot come from standard input: give a file");
     if (stat(arg, &st) != 0)
         return err_sys(err, ERR_OPEN, errno, "adapter %s", str_shown(shown, arg, strlen(arg)));
     if (S_ISREG(st.st_mode))
         return (*path = strdup(arg)) != NULL || err_memory(err, strlen(arg) + 1);
     if (!S_ISDIR(st.st_mode))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--adapter: %s is not a regular file", str_shown(shown, arg, strlen(arg)));
+        return err_set(err, ERR_USAGE, "--adapter: %s is not a regular file", str_shown(shown, arg, strlen(arg)));
     return find_usual(path, arg, err) && (*path || find_only(path, arg, err));
 }
 
@@ -145,7 +145,7 @@ adapter_check_gguf_target(const struct catalog *c, struct err *err)
     for (size_t i = 0; i < catalog_count(c); i++)
         if (towers_of(catalog_at(c, i)->name, catalog_at(c, i)->name_len) != TOWER_NONE)
             return true;
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the input is an adapter, which is not converted to GGUF: merge it into its base "
+    return err_set(err, ERR_UNSUPPORTED, "the input is an adapter, which is not converted to GGUF: merge it into its base "
         "with --adapter, or make a GGUF adapter with llama.cpp's convert_lora_to_gguf.py");
 }
 
@@ -203,17 +203,16 @@ find_family(struct adapter *a, struct err *err)
         size_t n;
         const char *p = type ? meta_bytes(&type->value, &n) : NULL;
         a->family = ADAPTER_GGUF;
-        return (p && type->value.type == META_STRING && n == 7 && memcmp(p, "adapter", 7) == 0) || err_set(err, ERR_MALFORMED,
-            ERR_NO_OFFSET, "not an adapter: its general.type is not \"adapter\"");
+        return (p && type->value.type == META_STRING && n == 7 && memcmp(p, "adapter", 7) == 0) || err_set(err, ERR_MALFORMED, "not an adapter: its general.type is not \"adapter\"");
     }
     a->family = !a->config ? ADAPTER_SINGLE
         : json_object_get(a->config, "fine_tune_type") || json_object_get(a->config, "lora_parameters") ? ADAPTER_MLX
         : ADAPTER_PEFT;
     if (a->family == ADAPTER_PEFT && !json_object_get(a->config, "peft_type") && json_is_number(json_object_get(a->config, "rank"))
             && json_is_number(json_object_get(a->config, "alpha")))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "an adapter of mlx-vlm (rank and alpha, factors .A and .B) is not merged: "
+        return err_set(err, ERR_UNSUPPORTED, "an adapter of mlx-vlm (rank and alpha, factors .A and .B) is not merged: "
             "versions of mlx-vlm differ in whether its scale is alpha or alpha / rank; fuse it with the version that trained it");
-    return a->family != ADAPTER_PEFT || json_object_get(a->config, "peft_type") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+    return a->family != ADAPTER_PEFT || json_object_get(a->config, "peft_type") || err_set(err, ERR_MALFORMED,
         "adapter_config.json has no peft_type");
 }
 
@@ -231,8 +230,7 @@ adapter_open(struct adapter *a, const struct adapter_argument *arg, const struct
     a->folder = n != 0 ? strndup(path, n) : strdup(".");
     if (!a->shown || !a->folder)
         return err_memory(err, n + sizeof shown);
-    bool ok = model_open(&a->file, path, &how, err) && (source_seekable(a->file.src[0]) || err_set(err, ERR_UNSUPPORTED,
-            ERR_NO_OFFSET, "compressed adapters are not supported: decompress the file first"))
+    bool ok = model_open(&a->file, path, &how, err) && (source_seekable(a->file.src[0]) || err_set(err, ERR_UNSUPPORTED, "compressed adapters are not supported: decompress the file first"))
         && model_spool(&a->file, err) && read_config(a, job, err)
         && exists(&a->tokenizer, path, n, "tokenizer_config.json", err) && find_family(a, err)
         && model_join(job->model, &a->file, &a->first, err);

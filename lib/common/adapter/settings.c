@@ -28,12 +28,12 @@ adapter_matches(bool *yes, const char *name, size_t n, const char *format, const
     str_text(&text, expression);
     str_text(&text, hole + 2);
     bool ok = (!text.failed && !strstr(expression, "(?") && matcher_read(matcher, text.p, text.len, false)) || err_set(err,
-        ERR_UNSUPPORTED, ERR_NO_OFFSET, "adapter_config.json: %s: the expression %s is not supported", member, str_shown(shown,
+        ERR_UNSUPPORTED, "adapter_config.json: %s: the expression %s is not supported", member, str_shown(shown,
             expression, strlen(expression)));
     *yes = ok && matcher_match(matcher, name, n, &left);
     str_clear(&text);
     free(matcher);
-    return ok && (left != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "adapter_config.json: %s takes too long to match", member));
+    return ok && (left != 0 || err_set(err, ERR_LIMIT, "adapter_config.json: %s takes too long to match", member));
 }
 
 /* Sets *out to the value of the first key of a pattern object that fits the module; leaves it alone if none does. */
@@ -64,9 +64,9 @@ adapter_configure(struct adapter_module *m, const struct adapter *a, const char 
         return false;
     bool stored = !r && a->family == ADAPTER_SINGLE && m->rank != 0;
     if (!stored && (!json_is_integer(r) || json_integer_value(r) < 1))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: r is not a positive integer", where);
+        return err_set(err, ERR_MALFORMED, "%s: r is not a positive integer", where);
     if (!json_is_number(alpha) || !isfinite(json_number_value(alpha)))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is missing or not a number", where, strcmp(
+        return err_set(err, ERR_MALFORMED, "%s: %s is missing or not a number", where, strcmp(
             json_string_value(adapter_member(a, "peft_type")), "LORA") == 0 ? "lora_alpha" : "alpha");
     m->rank = stored ? m->rank : (uint64_t)json_integer_value(r);
     m->alpha = json_number_value(alpha);
@@ -193,7 +193,7 @@ scale_short(struct adapter_module *m, const struct adapter *a, struct err *err)
         m->whole_scale = m->alpha / (double)m->rank;
     }
     if (a->family == ADAPTER_MLX && is_scaled(m) && !json_is_number(scale))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "adapter_config.json: lora_parameters has no scale");
+        return err_set(err, ERR_MALFORMED, "adapter_config.json: lora_parameters has no scale");
     if (a->family == ADAPTER_MLX && is_scaled(m))
         m->whole_scale = json_number_value(scale);
     return true;
@@ -268,6 +268,6 @@ adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct 
             return false;
         dora = dora || a->module[i].factor[FACTOR_MAGNITUDE];
     }
-    return dora || a->family != ADAPTER_PEFT || !adapter_flag(a, "use_dora") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+    return dora || a->family != ADAPTER_PEFT || !adapter_flag(a, "use_dora") || err_set(err, ERR_MALFORMED,
         "adapter_config.json has use_dora, but the file has no lora_magnitude_vector");
 }

@@ -261,7 +261,7 @@ add_file(struct tower *t, const struct tower_row *row, const struct choice *choi
             names = before;
         }
     if (!ok || !names)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "families/names/%s.names is wrong at byte %zu", file->name,
+        return err_set(err, ERR_BUG, "families/names/%s.names is wrong at byte %zu", file->name,
             (size_t)(at - file->text));
     if (strlen(row->name) != ntower || memcmp(row->name, tower, ntower) != 0 || !detected || excluded)
         return true;
@@ -388,7 +388,7 @@ resolve(struct tower_hit hit[TOWER_HITS], size_t *n, const struct tower_names *n
     for (;;) {
         bool parts = first->reverse && (first->kind == NAMES_PART || first->kind == NAMES_REST);
         if (name != first && (!parts || *n + 2 > TOWER_HITS))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s could be %s or %s", str_shown(buf, shown, nshown),
+            return err_set(err, ERR_MALFORMED, "%s could be %s or %s", str_shown(buf, shown, nshown),
                 str_shown(one, first->module->p, first->module->n), str_shown(two, name->module->p, name->module->n));
         add_hits(hit, n, name);
         if (name->next == UINT32_MAX)

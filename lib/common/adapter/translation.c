@@ -157,6 +157,6 @@ translation_place(struct weight_place *place, const struct translation *t, size_
     char shown[STR_SHOWN];
     *place = (struct weight_place){ .shape = of.shape };
     return ((!c->composed || part != &whole) && !part->repack && (part->copy || part->decode) && set_place(place, t, part))
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: the base stores it in an order in which adapters are not merged",
+        || err_set(err, ERR_UNSUPPORTED, "%s: the base stores it in an order in which adapters are not merged",
             str_shown(shown, of.name, of.name_len));
 }

@@ -161,6 +161,6 @@ weight_names_find(size_t *found, const struct weight_names *w, const char *name,
         return true;
     const struct tensor a = chosen_tensor(&w->choice->list[one->index]), b = chosen_tensor(&w->choice->list[one->second]);
     char shown[STR_SHOWN], first[STR_SHOWN], second[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s could be %s or %s", str_shown(shown, name, n),
+    return err_set(err, ERR_MALFORMED, "%s could be %s or %s", str_shown(shown, name, n),
         str_shown(first, a.name, a.name_len), str_shown(second, b.name, b.name_len));
 }

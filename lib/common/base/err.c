@@ -44,7 +44,17 @@ err_vset(struct err *err, enum err_kind kind, uint64_t at, const char *before, c
 }
 
 bool
-err_set(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
+err_set(struct err *err, enum err_kind kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err_vset(err, kind, ERR_NO_OFFSET, "", format, args);
+    va_end(args);
+    return false;
+}
+
+bool
+err_at(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -76,7 +86,7 @@ err_absent(int sys)
 bool
 err_memory(struct err *err, uint64_t n)
 {
-    return err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "out of memory: cannot allocate %llu bytes",
+    return err_set(err, ERR_MEMORY, "out of memory: cannot allocate %llu bytes",
         (unsigned long long)n);
 }
 

@@ -46,15 +46,18 @@ struct err {
 void err_init(struct err *err);
 
 /* Records a failure, unless one is recorded already. Always returns false. The text is used as is, truncated at ERR_TEXT, so
- * names from a file must come through str_shown() (base/str.h). `at` is the byte offset of the failure, or ERR_NO_OFFSET. A
- * format that begins with ERR_TENSOR or ERR_TENSORS sets err->tensor to its first argument. Every failure about a tensor has
- * such a format. */
-bool err_set(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
+ * names from a file must come through str_shown() (base/str.h). A format that begins with ERR_TENSOR or ERR_TENSORS sets
+ * err->tensor to its first argument. Every failure about a tensor has such a format. */
+bool err_set(struct err *err, enum err_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* err_set() at a byte offset of the file, which may be ERR_NO_OFFSET. */
+bool err_at(struct err *err, enum err_kind kind, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 #define ERR_TENSOR "tensor %s: "
 #define ERR_TENSORS "tensors %s and %s: "
 
-/* err_set() with `before` at the beginning of the text; `format` sets the tensor here, too. */
+/* err_at() with `before` at the beginning of the text; `format` sets the tensor here, too. */
 bool err_vset(struct err *err, enum err_kind kind, uint64_t at, const char *before, const char *format, va_list args)
     __attribute__((format(printf, 5, 0)));
 

@@ -13,7 +13,7 @@ expression_read(regex_t *re, const char *text, int flags, const char *option, st
     if (code == 0 || code == REG_ESPACE)
         return code == 0 || err_memory(err, strlen(text));
     regerror(code, re, why, sizeof why);
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s: '%s': %s", option, str_shown(shown, text, strlen(text)), why);
+    return err_set(err, ERR_USAGE, "%s: '%s': %s", option, str_shown(shown, text, strlen(text)), why);
 }
 
 int

@@ -16,7 +16,7 @@ limits_check(uint64_t n, uint64_t max, const char *what, struct err *err)
 {
     if (n <= max)
         return true;
-    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 " exceeds the limit of %" PRIu64, what, n, max);
+    return err_set(err, ERR_LIMIT, "%s: %" PRIu64 " exceeds the limit of %" PRIu64, what, n, max);
 }
 
 const char *
@@ -29,7 +29,7 @@ limits_origin(uint64_t max, uint64_t ceiling, const char *option)
 static bool
 refuse(uint64_t n, const char *unit, uint64_t max, uint64_t ceiling, const char *option, const char *what, struct err *err)
 {
-    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: %" PRIu64 "%s exceeds the limit of %" PRIu64 " (%s)", what, n, unit,
+    return err_set(err, ERR_LIMIT, "%s: %" PRIu64 "%s exceeds the limit of %" PRIu64 " (%s)", what, n, unit,
         max, limits_origin(max, ceiling, option));
 }
 

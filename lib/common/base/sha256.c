@@ -50,8 +50,8 @@ failed(struct err *err)
     int sys = errno;
     const char *why = dlerror();
     if (sys == ENOMEM)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while loading libcrypto");
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "SHA-256 needs libcrypto, which cannot be loaded (%s); install it "
+        return err_set(err, ERR_LIMIT, "out of memory while loading libcrypto");
+    return err_set(err, ERR_UNSUPPORTED, "SHA-256 needs libcrypto, which cannot be loaded (%s); install it "
         "(Debian: apt-get install libssl3)", why ? why : file_names[0]);
 }
 

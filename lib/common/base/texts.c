@@ -21,7 +21,7 @@ texts_check(const struct texts *texts, struct err *err)
     for (size_t i = 0; i < texts->n; i++) {
         const struct str *text = &texts->list[i].text;
         if (text->full)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s would exceed %zu bytes", texts->list[i].name, text->max);
+            return err_set(err, ERR_LIMIT, "%s would exceed %zu bytes", texts->list[i].name, text->max);
         if (text->failed)
             return err_memory(err, text->room);
     }

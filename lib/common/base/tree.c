@@ -60,19 +60,19 @@ tree_read(json_t **root, const char *text, size_t n, const char *what, struct er
     *root = NULL;
     const char *zero = n != 0 ? memchr(text, 0, n) : NULL;
     if (zero)       /* jansson ignores one that follows a number or a word */
-        return err_set(err, ERR_MALFORMED, (uint64_t)(zero - text), "%s is not valid JSON: it contains a NUL byte", what);
+        return err_at(err, ERR_MALFORMED, (uint64_t)(zero - text), "%s is not valid JSON: it contains a NUL byte", what);
     if (most_memory(text, n) > TREE_BUDGET)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s is too large: parsing it could take more than %d bytes of "
+        return err_set(err, ERR_LIMIT, "%s is too large: parsing it could take more than %d bytes of "
             "memory", what, TREE_BUDGET);
     tree_guard();
     *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
     char shown[STR_SHOWN];
     if (!*root)
-        return err_set(err, ERR_MALFORMED, (uint64_t)why.position, "%s is not valid JSON: line %d: %s", what, why.line,
+        return err_at(err, ERR_MALFORMED, (uint64_t)why.position, "%s is not valid JSON: line %d: %s", what, why.line,
             str_shown(shown, why.text, strlen(why.text)));
     if (json_is_object(*root))
         return true;
     json_decref(*root);
     *root = NULL;
-    return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object, expected { ... }", what);
+    return err_at(err, ERR_MALFORMED, 0, "%s is not a JSON object, expected { ... }", what);
 }

@@ -280,7 +280,7 @@ catalog_seal(struct catalog *c, struct err *err)
             return false;
         char shown[STR_SHOWN];
         if (again)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate name: two tensors of the model have "
+            return err_set(err, ERR_MALFORMED, ERR_TENSOR "duplicate name: two tensors of the model have "
                 "it", str_shown(shown, t->name, t->name_len));
     }
     return true;
@@ -370,7 +370,7 @@ bool
 catalog_add_config(struct catalog *c, const struct catalog_config *config, struct err *err)
 {
     if (c->nconfigs == CATALOG_CONFIGS)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "too many configs: the limit is %d", CATALOG_CONFIGS);
+        return err_set(err, ERR_BUG, "too many configs: the limit is %d", CATALOG_CONFIGS);
     struct catalog_config copy = { .n = config->n };
     copy.name = copy_text(c, config->name, strlen(config->name), err);
     copy.text = copy_text(c, config->text, config->n, err);
@@ -450,7 +450,7 @@ catalog_tell(struct catalog *c, const char *format, ...)
 bool
 catalog_remarks_kept(const struct catalog *c, struct err *err)
 {
-    return !c->lost || err_set(err, ERR_MEMORY, ERR_NO_OFFSET, "out of memory while recording a remark about the input");
+    return !c->lost || err_set(err, ERR_MEMORY, "out of memory while recording a remark about the input");
 }
 
 size_t

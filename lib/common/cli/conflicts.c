@@ -156,7 +156,7 @@ conflicts_check(const struct cli *cli, struct err *err)
         bool applies = c->tools >> cli->id & 1 && (any != 0 || !c->any);
         bool fails = with != 0 || (c->without && count(cli, c->without, &key) == 0) || (c->one && any > 1);
         if (applies && fails)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, c->text, name_of(cli, other));
+            return err_set(err, ERR_USAGE, c->text, name_of(cli, other));
     }
     return true;
 }

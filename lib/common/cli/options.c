@@ -164,7 +164,7 @@ cli_size(uint64_t *out, const struct cli_option *option, const char *arg, struct
     char shown[STR_SHOWN];
     if (str_to_size(out, arg))
         return true;
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is not a size such as 4096, 64K, 16M or 4.5G",
+    return err_set(err, ERR_USAGE, "--%s: '%s' is not a size such as 4096, 64K, 16M or 4.5G",
         option->name, str_shown(shown, arg, strlen(arg)));
 }
 
@@ -178,7 +178,7 @@ cli_number(uint64_t *out, const struct cli_option *option, const char *arg, uint
         *out = n;
         return true;
     }
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64,
+    return err_set(err, ERR_USAGE, "--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64,
         option->name, str_shown(shown, arg, strlen(arg)), min, max);
 }
 
@@ -203,7 +203,7 @@ cli_choice(unsigned *out, const struct cli_option *option, const char *arg, stru
     struct str hint = { 0 };
     bool found = find_word(out, option->words, option->words == dtype_targets ? foreign_names_type(arg) : arg, &hint);
     if (!found)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown value '%s'%s", option->name, str_shown(shown, arg, strlen(arg)),
+        err_set(err, ERR_USAGE, "--%s: unknown value '%s'%s", option->name, str_shown(shown, arg, strlen(arg)),
             hint.p ? hint.p : "");
     str_clear(&hint);
     return found;
@@ -245,10 +245,10 @@ take_glob(struct cli *cli, const struct cli_option *option, const char *arg, str
 {
     struct matcher glob;
     if (cli->nallow_unclaimed == CLI_GLOBS)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: use at most %d", option->name, CLI_GLOBS);
+        return err_set(err, ERR_USAGE, "--%s: use at most %d", option->name, CLI_GLOBS);
     cli->allow_unclaimed[cli->nallow_unclaimed++] = arg;
     return matcher_read(&glob, arg, strlen(arg), true)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
+        || err_set(err, ERR_USAGE, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
             option->name, arg);
 }
 
@@ -262,17 +262,17 @@ take_common(struct cli *cli, const struct cli_option *option, const char *arg, b
     case 'v':                 cli->verbose++; return true;
     case CLI_OPT_CONFIG:
         cli->config = arg;
-        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--config: empty file name");
+        return *arg != '\0' || err_set(err, ERR_USAGE, "--config: empty file name");
     case CLI_OPT_ROOT:
         cli->root = arg;
-        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--root: empty path");
+        return *arg != '\0' || err_set(err, ERR_USAGE, "--root: empty path");
     case CLI_OPT_STRICT:      cli->strict = true; return true;
     case CLI_OPT_FETCH:
         cli->fetch = arg;
-        return *arg != '\0' || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--fetch: empty command");
+        return *arg != '\0' || err_set(err, ERR_USAGE, "--fetch: empty command");
     case CLI_OPT_FETCH_WINDOW:
         return cli_size(&cli->fetch_window, option, arg, err) && (cli->fetch_window - 1 < FETCH_WINDOW_MAX || err_set(err,
-            ERR_USAGE, ERR_NO_OFFSET, "--fetch-window: '%s' is not a size from 1 to 1G", arg));
+            ERR_USAGE, "--fetch-window: '%s' is not a size from 1 to 1G", arg));
     case CLI_OPT_INPUT_SCHEME: cli->input_scheme = arg; return true;
     case CLI_OPT_ALLOW_UNCLAIMED: return take_glob(cli, option, arg, err);
     case CLI_OPT_JSON_ERRORS: cli->json_errors = true; return true;
@@ -382,7 +382,7 @@ complain_of_name(const struct cli *cli, const struct getopt_form *form, const ch
     if (hint.len == 0)
         str_format(&hint, "; try '%s --help'", cli_name(cli));
     str_shown(shown, arg, ambiguous ? strcspn(arg, "=") : strlen(arg));
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s option '%s'%s", n != 0 ? "ambiguous" : "unknown", shown, hint.p ? hint.p : "");
+    err_set(err, ERR_USAGE, "%s option '%s'%s", n != 0 ? "ambiguous" : "unknown", shown, hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
 }
@@ -406,14 +406,14 @@ complain_of_tool(const struct cli *cli, const struct cli_option *option, struct 
     size_t n = 0, said = 0;
     for (size_t i = 0; i < sizeof substitutes / sizeof *substitutes; i++)
         if (substitutes[i].tool == tool && substitutes[i].key == option->key)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; use %s", cli_name(cli), option->name,
+            return err_set(err, ERR_USAGE, "%s has no option --%s; use %s", cli_name(cli), option->name,
                 substitutes[i].use);
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         n += find(i, option->key) != NULL;
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         if (find(i, option->key))
             str_format(&others, "%s%s", nearest_separator(said++, n), cli_tools[i].name);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s has no option --%s; it belongs to %s", cli_name(cli), option->name,
+    err_set(err, ERR_USAGE, "%s has no option --%s; it belongs to %s", cli_name(cli), option->name,
         others.p ? others.p : "");
     str_clear(&others);
     return false;
@@ -429,11 +429,11 @@ complain(const struct cli *cli, const struct getopt_form *form, int result, char
     if (o && !cli_has(cli->id, o))
         return complain_of_tool(cli, o, err);
     if (o && result == ':')
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s requires an argument: --%s=%s", o->name, o->name, o->arg);
+        return err_set(err, ERR_USAGE, "option --%s requires an argument: --%s=%s", o->name, o->name, o->arg);
     if (o)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "option --%s takes no argument", o->name);
+        return err_set(err, ERR_USAGE, "option --%s takes no argument", o->name);
     if (optopt)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown option '-%s'; try '%s --help'", str_shown(shown, &letter, 1),
+        return err_set(err, ERR_USAGE, "unknown option '-%s'; try '%s --help'", str_shown(shown, &letter, 1),
             cli_name(cli));
     return complain_of_name(cli, form, argv[optind - 1], err);
 }
@@ -458,7 +458,7 @@ take_option(struct cli *cli, cli_take *take, void *own, const struct cli_option 
     }
     if (key == 'h') {
         if (optarg && strcasecmp(optarg, "all") != 0)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid argument '%s' (did you mean --help=all?)",
+            return err_set(err, ERR_USAGE, "invalid argument '%s' (did you mean --help=all?)",
                 str_shown(shown, optarg, strlen(optarg)));
         print_help(cli, optarg != NULL);
         finish(cli);
@@ -482,7 +482,7 @@ check_operand(const struct cli_tool *tool, const char *operand, struct err *err)
     unsigned n;
     bool found = find_word(&n, tool->words, operand, &hint);
     if (!found)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown argument '%s'%s", str_shown(shown, operand, strlen(operand)),
+        err_set(err, ERR_USAGE, "unknown argument '%s'%s", str_shown(shown, operand, strlen(operand)),
             hint.p ? hint.p : "");
     str_clear(&hint);
     return found;
@@ -510,12 +510,12 @@ complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *er
     str_shown(shown, extra, strlen(extra));
     for (size_t i = 0; scheme && cli_exact_words[i]; i++)
         if (strcasecmp(scheme, cli_exact_words[i]) == 0)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (did you mean --exact=%s?)", shown, shown);
+            return err_set(err, ERR_USAGE, "unexpected argument '%s' (did you mean --exact=%s?)", shown, shown);
     if (scheme)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (did you mean --scheme %s?)", shown, shown);
+        return err_set(err, ERR_USAGE, "unexpected argument '%s' (did you mean --scheme %s?)", shown, shown);
     if (access(extra, F_OK) != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s' (the output is given with -o)", shown);
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unexpected argument '%s': %s takes one model; convert several with "
+        return err_set(err, ERR_USAGE, "unexpected argument '%s' (the output is given with -o)", shown);
+    return err_set(err, ERR_USAGE, "unexpected argument '%s': %s takes one model; convert several with "
         "--output-dir DIR, merge them with amn-convert", shown, cli_name(cli));
 }
 
@@ -529,7 +529,7 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
     if (cli->noperands > tool->max_operands && !cli->many)
         return complain_of_operand(cli, id, err);
     if (!cli->operand && tool->reads_stdin && cli_stdin_is_terminal())
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        return err_set(err, ERR_USAGE,
             "no input: give a FILE or pipe one in (standard input is a terminal)");
     for (size_t i = 0; tool->words && i < cli->noperands; i++)
         if (!check_operand(tool, cli->operands[i], err))

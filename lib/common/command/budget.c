@@ -153,7 +153,7 @@ pick(const struct encoder **assigned, struct costs *costs, struct job *job, stru
     if ((!fits && err->kind != ERR_NONE) || !try_picks(&n, assigned, costs, job, err))
         return false;
     if (n > target)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--target-%s too small: the smallest possible output of these --candidates is %"
+        return err_set(err, ERR_USAGE, "--target-%s too small: the smallest possible output of these --candidates is %"
             PRIu64 " bytes, the target is %" PRIu64, cmd->target_size != 0 ? "size" : "bpw", n, target);
     for (uint64_t most = least + (target - n);;) {
         if (!assign_encoders(costs->pick, costs->options, choice->n, cmd->ncandidates, most, &least, err)
@@ -211,5 +211,5 @@ budget_print(FILE *out, const struct command *cmd, const struct choice *choice, 
         budget_print_expression(out, t.name, t.name_len);
         fprintf(out, "=%s'\n", (c->encoding ? c->encoding->encoder : encode_ggml_of(t.dtype))->name);
     }
-    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write to standard output");
+    return !ferror(out) || err_set(err, ERR_IO, "cannot write to standard output");
 }

@@ -156,7 +156,7 @@ find_missing(struct checking *c, struct err *err)
         if (!name || c->seen[i] || !naming_keeps(c->naming, &t))
             continue;
         if (!c->common) {
-            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "line %" PRIu64 " lists %s, but the model has no tensor of the manifest; "
+            err_set(err, ERR_MALFORMED, "line %" PRIu64 " lists %s, but the model has no tensor of the manifest; "
                 "use --rename if its names differ", m->entry[i].line, str_shown(shown, name, strlen(name)));
             return err_in_file(err, m->path);
         }
@@ -202,14 +202,14 @@ check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
     enum cli_status status;
     struct stat st;
     if (cli->noperands == 0)
-        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check requires a manifest and a model: amn check MANIFEST FILE");
+        err_set(&err, ERR_USAGE, "--check requires a manifest and a model: amn check MANIFEST FILE");
     else if (stat(cli->operands[0], &st) == 0 && S_ISDIR(st.st_mode))
-        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check: %s is a directory, and a manifest comes first: amn check MANIFEST %s",
+        err_set(&err, ERR_USAGE, "--check: %s is a directory, and a manifest comes first: amn check MANIFEST %s",
             cli->operands[0], cli->operands[0]);
     else if (operands_stdin_once(cli, &err))
         manifest_read(&c.manifest, strcmp(cli->operands[0], "-") == 0 ? NULL : cli->operands[0], !hash->stored, &cli->limits, &err);
     if (err.kind == ERR_NONE && cli->noperands == 1 && strcmp(cli->operands[0], "-") == 0)
-        err_set(&err, ERR_USAGE, ERR_NO_OFFSET, "--check: standard input is the manifest; give the model: --check - FILE");
+        err_set(&err, ERR_USAGE, "--check: standard input is the manifest; give the model: --check - FILE");
     if (err.kind == ERR_NONE) {
         cli->operands++;
         cli->noperands--;

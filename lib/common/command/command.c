@@ -60,7 +60,7 @@ open_gguf(struct job *job, struct err *err)
         return false;
     if (hf->family)
         job->given.own = &hf->keys;
-    return hf->family || !option || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s has no effect: the input is not a "
+    return hf->family || !option || err_set(err, ERR_USAGE, "--%s has no effect: the input is not a "
         "model directory that is converted by its class", option);
 }
 

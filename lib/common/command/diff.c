@@ -133,7 +133,7 @@ static bool
 check(const struct cli *cli, struct err *err)
 {
     if (cli->noperands != 2)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--diff requires two models: amn-inspect --diff FILE FILE");
+        return err_set(err, ERR_USAGE, "--diff requires two models: amn-inspect --diff FILE FILE");
     return operands_stdin_once(cli, err) && scheme_known(cli->input_scheme, err);
 }
 

@@ -58,7 +58,7 @@ name_outputs(struct str *path, const struct command *cmd, struct err *err)
             return false;
         for (size_t k = 0; k < i; k++)
             if (strcmp(path[k].p, path[i].p) == 0)
-                return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s and %s would both be written to %s; use -o for one of them",
+                return err_set(err, ERR_USAGE, "%s and %s would both be written to %s; use -o for one of them",
                     str_shown(a, cmd->cli.operands[k], strlen(cmd->cli.operands[k])),
                     str_shown(b, cmd->cli.operands[i], strlen(cmd->cli.operands[i])), str_shown(c, path[i].p, path[i].len));
     }
@@ -72,7 +72,7 @@ prepare(struct str *path, const struct command *cmd, struct err *err)
         return false;
     for (size_t i = 0; i == 0 || i < cmd->cli.noperands; i++)
         if (cmd->cli.noperands == 0 || strcmp(cmd->cli.operands[i], "-") == 0)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir requires files: standard input has no name; use -o FILE");
+            return err_set(err, ERR_USAGE, "--output-dir requires files: standard input has no name; use -o FILE");
     if (!name_outputs(path, cmd, err))
         return false;
     return mkdir(cmd->output_dir, 0777) == 0 || errno == EEXIST || err_sys(err, ERR_CREATE, errno, "%s", cmd->output_dir);

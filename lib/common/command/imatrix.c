@@ -50,7 +50,7 @@ add_sums(struct importance *out, struct model *m, const struct tensor *sums, siz
     char shown[STR_SHOWN];
     if (!counts || sums->dtype != DTYPE_F32 || counts->dtype != DTYPE_F32 || !shape_numel(&sums->shape, &n)
         || !shape_numel(&counts->shape, &ncounts) || ncounts == 0 || n == 0 || n % ncounts != 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: missing or mismatched .counts tensor",
+        return err_set(err, ERR_MALFORMED, "tensor %s: missing or mismatched .counts tensor",
             str_shown(shown, sums->name, sums->name_len));
     float *values = catalog_alloc(memory, (size_t)n * sizeof *values, err);
     float *count = values ? catalog_alloc(memory, (size_t)ncounts * sizeof *count, err) : NULL;
@@ -94,7 +94,7 @@ add_entry(struct importance *out, struct cursor *c, struct catalog *memory, stru
     uint32_t calls = cursor_u32(c), n = cursor_u32(c);
     const uint8_t *p = name && !c->bad && calls <= INT32_MAX && n <= INT32_MAX ? cursor_take(c, (uint64_t)n * 4) : NULL;
     if (!p || len == 0 || n == 0)
-        return err_set(err, ERR_MALFORMED, at, "an entry of the importance matrix is truncated, or has no name or values");
+        return err_at(err, ERR_MALFORMED, at, "an entry of the importance matrix is truncated, or has no name or values");
     float *values = catalog_alloc(memory, (size_t)n * sizeof *values, err);
     char *copy = values ? catalog_alloc(memory, len + 1, err) : NULL;
     if (!copy)
@@ -115,7 +115,7 @@ read_dat(struct importance *out, const char *text, size_t n, struct catalog *mem
     struct cursor c = { .p = (const uint8_t *)text, .left = n };
     uint32_t entries = cursor_u32(&c);
     if (c.bad || entries == 0 || entries > n / 16)
-        return err_set(err, ERR_MALFORMED, 0, "not an importance matrix: neither GGUF nor the older .dat format");
+        return err_at(err, ERR_MALFORMED, 0, "not an importance matrix: neither GGUF nor the older .dat format");
     for (uint32_t i = 0; i < entries; i++)
         if (!add_entry(out, &c, memory, err))
             return false;
@@ -135,7 +135,7 @@ imatrix_read(struct importance *out, const char *path, const struct limits *limi
         ok = n >= 4 && memcmp(text, "GGUF", 4) == 0 ? read_gguf(out, path, limits, memory, err)
             : read_dat(out, text, n, memory, err);
     if (ok && out->n == 0)
-        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the importance matrix has no entries");
+        ok = err_set(err, ERR_MALFORMED, "the importance matrix has no entries");
     source_close(src);
     char shown[STR_SHOWN];
     return ok || err_in_file(err, str_shown(shown, path, strlen(path)));

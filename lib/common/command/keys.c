@@ -34,7 +34,7 @@ read_value(char **pair, struct model *model, struct err *err)
     bool ok = small_file_open(&src, value + 1, true, SMALL_FILE_MAX, catalog_budget(model->catalog), "--gguf-kv bytes", &p, &n,
         &model->inputs, err);
     if (ok && (memchr(p, '\0', n) || !str_is_utf8(p, n)))
-        ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-kv: %s is not text in UTF-8", str_shown(shown, value + 1, strlen(value + 1)));
+        ok = err_set(err, ERR_USAGE, "--gguf-kv: %s is not text in UTF-8", str_shown(shown, value + 1, strlen(value + 1)));
     if (ok) {
         str_add(&text, *pair, (size_t)(value - *pair));
         str_add(&text, p, n);

@@ -36,9 +36,9 @@ check(const struct manifest_file *m, struct err *err)
 {
     const struct command *cmd = m->job->cmd;
     if (cmd->writer == &writer_raw || cmd->writer == &writer_npy)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires a format with names of tensors, not %s",
+        return err_set(err, ERR_USAGE, "--manifest requires a format with names of tensors, not %s",
             cmd->writer->name);
-    return is_files(cmd) || !has_quantized(&m->job->choice) || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--manifest requires -o FILE for "
+    return is_files(cmd) || !has_quantized(&m->job->choice) || err_set(err, ERR_USAGE, "--manifest requires -o FILE for "
         "an output with quantized weights, whose values are read again from the file");
 }
 
@@ -155,7 +155,7 @@ manifest_file_commit(struct manifest_file *m, struct err *err)
     err_init(&own);
     if (!m->sink || (write_lines(m, &own) && outputs_commit(&m->job->outputs, m->sink, &own)))
         return true;
-    err_set(err, ERR_IO, own.at, "the output is complete, but its manifest is not: %s", own.text);
+    err_at(err, ERR_IO, own.at, "the output is complete, but its manifest is not: %s", own.text);
     return err_in_file(err, own.file);
 }
 

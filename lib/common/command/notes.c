@@ -220,7 +220,7 @@ command_tell_dequantized(const struct command *cmd, const char *file, const stru
     bool reversed = d.first->part[0]->big_endian && cmd->writer->keeps == KEEPS_BLOCKS;
     snprintf(why, sizeof why, "%s cannot hold %s", cmd->writer->name, reversed ? "big-endian blocks" : "them");
     if (cmd->keep_quantized)
-        return err_set(err, ERR_UNSUPPORTED, d.first->part[0]->extent.at, ERR_TENSOR "quantized as %s: %s; without "
+        return err_at(err, ERR_UNSUPPORTED, d.first->part[0]->extent.at, ERR_TENSOR "quantized as %s: %s; without "
             "--keep-quantized it is dequantized", str_shown(shown, d.first->name, d.first->name_len), kind_of(d.first), why);
     if (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN)
         cli_say(&cmd->cli, file, "%zu quantized weight%s (%s) dequantized to %s: %s", d.n, str_plural(d.n), kinds(text, &d),

@@ -14,7 +14,7 @@ operands_stdin_once(const struct cli *cli, struct err *err)
     size_t n = 0;
     for (size_t i = 0; i < cli->noperands; i++)
         n += strcmp(cli->operands[i], "-") == 0;
-    return n < 2 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "'-' given %zu times, but standard input can be read only "
+    return n < 2 || err_set(err, ERR_USAGE, "'-' given %zu times, but standard input can be read only "
         "once; use file names", n);
 }
 

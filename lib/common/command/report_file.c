@@ -101,7 +101,7 @@ report_file_commit(struct report_file *r, struct err *err)
     bool ok = own->kind == ERR_NONE && (r->written || fill(r, own)) && outputs_commit(&r->job->outputs, r->sink, own);
     if (ok)
         return true;
-    err_set(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but the report is not: ", own->text);
+    err_at(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but the report is not: ", own->text);
     err->sys = test ? own->sys : 0;     /* EPIPE would end the tool without a message, although the output is complete */
     return err_in_file(err, own->file);
 }

@@ -21,7 +21,7 @@ take_real(double *out, const struct cli_option *option, const char *arg, struct 
 {
     char *end;
     *out = strtod(arg, &end);
-    return (*end == '\0' && *arg && *out > 0 && *out <= 64) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+    return (*end == '\0' && *arg && *out > 0 && *out <= 64) || err_set(err, ERR_USAGE,
         "--%s: invalid number of bits '%s': expected more than 0, at most 64", option->name, arg);
 }
 
@@ -91,15 +91,14 @@ take_row(struct command *cmd, const struct take_row *row, const struct cli_optio
         *(uint64_t *)member = 1;
         return true;
     case TAKE_SIZE:
-        return cli_size((uint64_t *)member, option, arg, err) && (*(uint64_t *)member != 0 || err_set(err, ERR_USAGE,
-            ERR_NO_OFFSET, "--%s must be at least 1 byte", option->name));
+        return cli_size((uint64_t *)member, option, arg, err) && (*(uint64_t *)member != 0 || err_set(err, ERR_USAGE, "--%s must be at least 1 byte", option->name));
     case TAKE_INSTEAD:
         cmd->instead = (enum command_instead)row->at;
         return true;
     default:
         *(const char **)member = arg;
         return row->kind == TAKE_TEXT || *arg
-            || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: empty %s", option->name, row->what);
+            || err_set(err, ERR_USAGE, "--%s: empty %s", option->name, row->what);
     }
 }
 
@@ -152,7 +151,7 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
     case CLI_OPT_OUTPUT_DIR:
         cmd->cli.many = true;
         cmd->output_dir = arg;
-        return *arg || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: empty file name", option->name);
+        return *arg || err_set(err, ERR_USAGE, "--%s: empty file name", option->name);
     case CLI_OPT_ADAPTER:
         return adapter_argument_add(&cmd->adapters, arg, err);
     case CLI_OPT_INCLUDE:
@@ -175,10 +174,10 @@ command_take(void *of, const struct cli_option *option, const char *arg, struct 
     case CLI_OPT_GGUF_UNSET:
         return keys_unset(&cmd->keys, option->name, arg, err);
     case CLI_OPT_PART:
-        return byte_range_read_part(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        return byte_range_read_part(&cmd->cut, arg) || err_set(err, ERR_USAGE,
             "--part: invalid part '%s': expected I/N with 1 <= I <= N", arg);
     case CLI_OPT_RANGE:
-        return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        return byte_range_read_range(&cmd->cut, arg) || err_set(err, ERR_USAGE,
             "--range: invalid range '%s': expected A-B with A <= B, A- or -N", arg);
     case CLI_OPT_EXACT:
         cmd->is_exact = true;
@@ -211,13 +210,13 @@ check_format(const struct command *cmd, struct err *err)
     enum keys_kind kind = cmd->writer->keys;
     const char *option = cmd->layout.order != WRITER_ORDER_INPUT ? "order name" : conflicts_first(&cmd->cli, text);
     if (option && kind != KEYS_TEXT)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s requires safetensors output, but the output is %s", option,
+        return err_set(err, ERR_USAGE, "--%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
     option = cmd->to_hf ? NULL : command_hf_option(cmd);
     option = option ? option : conflicts_first(&cmd->cli, typed);
     if (option && kind != KEYS_TYPED)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s requires GGUF output, but the output is %s", option, cmd->writer->name);
-    return !cmd->dir.path || cmd->writer == &writer_safetensors || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        return err_set(err, ERR_USAGE, "--%s requires GGUF output, but the output is %s", option, cmd->writer->name);
+    return !cmd->dir.path || cmd->writer == &writer_safetensors || err_set(err, ERR_USAGE,
         "-o DIR/ writes safetensors, not %s; give -o FILE instead%s", cmd->writer->name,
         cmd->writer == &writer_gguf ? ", with --shard-size SIZE to split it" : "");
 }
@@ -226,7 +225,7 @@ bool
 command_check(const struct command *cmd, struct err *err)
 {
     if (!cmd->writer)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown output format: use -o FILE.gguf (or .safetensors, .npz, .npy, "
+        return err_set(err, ERR_USAGE, "unknown output format: use -o FILE.gguf (or .safetensors, .npz, .npy, "
             ".raw) or --to FORMAT");
     return check_format(cmd, err) && operands_stdin_once(&cmd->cli, err) && byte_range_check(&cmd->cut, err);
 }

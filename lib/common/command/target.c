@@ -65,7 +65,7 @@ command_unknown_scheme(const char *option, const char *arg, bool formats, struct
             hint.len = 0;
             str_format(&hint, " (did you mean --dtype %s?)", dtype_targets[i]);
         }
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
+    err_set(err, ERR_USAGE, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
         str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; amn list schemes shows all");
     str_clear(&hint);
     return false;
@@ -123,15 +123,15 @@ find_candidates(struct command *cmd, struct err *err)
         if (!e || n >= sizeof name)
             return command_unknown_scheme("candidates", name, false, err);
         if (cmd->ncandidates == COMMAND_CANDIDATES)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: at most %d schemes", COMMAND_CANDIDATES);
+            return err_set(err, ERR_USAGE, "--candidates: at most %d schemes", COMMAND_CANDIDATES);
         if (cmd->ncandidates != 0 && e->held != cmd->candidates[0]->held)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: %s (%s) and %s (%s) cannot be mixed in one file",
+            return err_set(err, ERR_USAGE, "--candidates: %s (%s) and %s (%s) cannot be mixed in one file",
                 cmd->candidates[0]->name, command_format_of(cmd->candidates[0])->name, e->name, command_format_of(e)->name);
         cmd->candidates[cmd->ncandidates++] = e;
     }
     if (cmd->ncandidates != 0 && !cmd->scheme)
         cmd->scheme = cmd->candidates[0]->name;
-    return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--candidates: empty list");
+    return cmd->ncandidates != 0 || err_set(err, ERR_USAGE, "--candidates: empty list");
 }
 
 /* Fails for a scheme that has no encoder: it is a target of --exact, a list, or unknown. */
@@ -139,9 +139,9 @@ static bool
 refuse_scheme(const char *name, struct err *err)
 {
     if (encode_exact_find(name, KEEPS_CODES))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme %s requires --exact", name);
+        return err_set(err, ERR_USAGE, "--scheme %s requires --exact", name);
     if (strchr(name, ','))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: a list of schemes requires --exact");
+        return err_set(err, ERR_USAGE, "--scheme: a list of schemes requires --exact");
     return command_unknown_scheme("scheme", name, false, err);
 }
 
@@ -157,10 +157,10 @@ find_encoder(struct command *cmd, struct err *err)
     if (!cmd->writer)
         cmd->writer = needs;
     if (cmd->writer != needs)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; use -o FILE.%s",
+        return err_set(err, ERR_USAGE, "scheme %s produces %s, but the output is %s; use -o FILE.%s",
             encoder->name, needs->name, cmd->writer->name, word_of(needs));
     if (cmd->imatrix && encoder->held != KEEPS_BLOCKS)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--imatrix is not supported by %s", encoder->label);
+        return err_set(err, ERR_USAGE, "--imatrix is not supported by %s", encoder->label);
     return reduction_settle(&cmd->reduction, err);
 }
 
@@ -261,9 +261,9 @@ check_extension(const struct command *cmd, struct err *err)
         return true;
     str_shown(shown, cmd->output.path, strlen(cmd->output.path));
     if (cmd->dequantizes)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "amn-remember writes safetensors, but %s names %s; use amn-convert "
+        return err_set(err, ERR_USAGE, "amn-remember writes safetensors, but %s names %s; use amn-convert "
             "-o %s", shown, named->name, shown);
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the output format is %s, but %s names %s; use -o FILE.%s",
+    return err_set(err, ERR_USAGE, "the output format is %s, but %s names %s; use -o FILE.%s",
         cmd->writer->name, shown, named->name, word_of(cmd->writer));
 }
 
@@ -285,10 +285,10 @@ check_written(const struct command *cmd, struct err *err)
     str_shown(shown, dot, strlen(dot));
     for (size_t i = 0; i < sizeof not_written / sizeof *not_written; i++)
         if (strcasecmp(dot, not_written[i]) == 0)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o: %s files are not written; use -o FILE.safetensors, .gguf, .npz or .npy, "
+            return err_set(err, ERR_USAGE, "-o: %s files are not written; use -o FILE.safetensors, .gguf, .npz or .npy, "
                 "or -o DIR/", shown);
     const struct encoder *scheme = encode_find(dot + 1, KEEPS_BLOCKS);
-    return !scheme || scheme->held != KEEPS_BLOCKS || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "-o: '%s' is a scheme, and files have no such extension (did you mean --scheme %s -o FILE.gguf?)", shown, dot + 1);
+    return !scheme || scheme->held != KEEPS_BLOCKS || err_set(err, ERR_USAGE, "-o: '%s' is a scheme, and files have no such extension (did you mean --scheme %s -o FILE.gguf?)", shown, dot + 1);
 }
 
 /* Fails if the last of several operands does not exist and has the name of an output. */
@@ -302,7 +302,7 @@ check_operands(const struct command *cmd, struct err *err)
     if (!last || cmd->cli.fetch || cmd->output.path || !writer_of(last) || stat(last, &st) == 0)
         return true;
     str_shown(shown, last, strlen(last));
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s does not exist; if it is the output, give it with -o %s", shown, shown);
+    return err_set(err, ERR_USAGE, "%s does not exist; if it is the output, give it with -o %s", shown, shown);
 }
 
 /* amn-convert: GGUF gets BF16 or, where nothing is lost, the codes that a weight has. BF16 is what the weights would be dequantized to. */
@@ -340,7 +340,7 @@ command_name_output(struct str *path, const struct command *cmd, const char *ope
     const struct writer *writer = format_of_all(cmd);
     size_t n = strlen(operand), start;
     if (!writer)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--output-dir requires a format: use --to safetensors, gguf, npz, npy or "
+        return err_set(err, ERR_USAGE, "--output-dir requires a format: use --to safetensors, gguf, npz, npy or "
             "raw");
     while (n > 1 && operand[n - 1] == '/')
         n--;

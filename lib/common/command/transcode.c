@@ -31,20 +31,20 @@ add_name(struct command *cmd, const char *name, struct err *err)
     if (!e && block && block->held == KEEPS_BLOCKS)        /* a target of weights that have it already */
         e = block;
     if (!e && block)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact: '%s' is not a target of exact transcoding; amn-forget(1) lists them",
+        return err_set(err, ERR_USAGE, "--exact: '%s' is not a target of exact transcoding; amn-forget(1) lists them",
             str_shown(shown, name, strlen(name)));
     if (!e)
         return *name ? command_unknown_scheme("scheme", name, false, err)
-            : err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty name in a list: expected NAME,NAME");
+            : err_set(err, ERR_USAGE, "--scheme: empty name in a list: expected NAME,NAME");
     if (x->n == EXACT_NAMES)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: at most %d names", EXACT_NAMES);
+        return err_set(err, ERR_USAGE, "--scheme: at most %d names", EXACT_NAMES);
     if (e->held == KEEPS_NONE) {
         x->name[x->n++] = e;
         return true;
     }
     const struct writer *needs = command_format_of(e);
     if (cmd->writer && cmd->writer != needs)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "scheme %s produces %s, but the output is %s; choose names of one "
+        return err_set(err, ERR_USAGE, "scheme %s produces %s, but the output is %s; choose names of one "
             "format", e->name, needs->name,
             cmd->writer->name);
     cmd->writer = needs;
@@ -59,7 +59,7 @@ transcode_settle(struct command *cmd, struct err *err)
 {
     const char *p = cmd->scheme;
     if (!p && (!cmd->writer || cmd->writer->keeps != KEEPS_BLOCKS))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--exact requires --scheme NAME[,NAME...] or --to gguf");
+        return err_set(err, ERR_USAGE, "--exact requires --scheme NAME[,NAME...] or --to gguf");
     if (!p)
         add_offered(cmd);
     for (size_t n; p && *p; p += n + (p[n] == ',')) {
@@ -70,16 +70,16 @@ transcode_settle(struct command *cmd, struct err *err)
             return false;
     }
     if (cmd->exact.n == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--scheme: empty list");
+        return err_set(err, ERR_USAGE, "--scheme: empty list");
     bool fuses = false, groups = cmd->reduction.how.group_size == 0;
     for (size_t i = 0; i < cmd->exact.n; i++) {
         fuses = fuses || cmd->exact.name[i]->fuses;
         groups = groups || cmd->exact.name[i]->grid.groups != GROUPS_OWN;
     }
     if (!groups)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size is not supported by %s", cmd->exact.name[0]->label);
+        return err_set(err, ERR_USAGE, "--group-size is not supported by %s", cmd->exact.name[0]->label);
     if (cmd->reduction.apart && !fuses)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of these schemes");
+        return err_set(err, ERR_USAGE, "--no-fuse has no effect: loaders fuse no scales of these schemes");
     cmd->writer = cmd->writer ? cmd->writer : &writer_safetensors;
     return true;
 }
@@ -253,5 +253,5 @@ transcode_print(FILE *out, const struct job *job, struct err *err)
         budget_print_expression(out, r->name, r->name_len);
         fprintf(out, "=%s'\n", r->to);
     }
-    return !ferror(out) || err_set(err, ERR_IO, ERR_NO_OFFSET, "cannot write to standard output");
+    return !ferror(out) || err_set(err, ERR_IO, "cannot write to standard output");
 }

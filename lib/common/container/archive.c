@@ -56,9 +56,9 @@ refuse_archive(const struct zip *zip, struct err *err)
     for (size_t i = 0; i < zip->n; i++)
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++)
             if (strstr(zip->member[i].name, rows[j].member))
-                return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this ZIP archive is %s, which is not supported: look for "
+                return err_set(err, ERR_UNSUPPORTED, "this ZIP archive is %s, which is not supported: look for "
                     "the same model in safetensors or GGUF format", rows[j].format);
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this ZIP archive is neither a PyTorch checkpoint nor an NPZ file: "
+    return err_set(err, ERR_UNSUPPORTED, "this ZIP archive is neither a PyTorch checkpoint nor an NPZ file: "
         "extract it with 'unzip FILE' and give the model in it");
 }
 
@@ -97,7 +97,7 @@ archive_read(struct catalog *c, struct source *src, uint32_t file, const struct 
     struct zip zip = { 0 };
     bool done;
     if (str_ends(source_name(src), ".distcp"))          /* archives of single tensors, one after another */
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is one file of a distributed checkpoint (torch.distributed.checkpoint), "
+        return err_set(err, ERR_UNSUPPORTED, "this is one file of a distributed checkpoint (torch.distributed.checkpoint), "
             "which has pieces of tensors and is not "
             "supported: " CONTAINER_DCP_MERGE);
     bool ok = go_forward(c, src, file, options, &done, err)

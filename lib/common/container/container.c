@@ -33,7 +33,7 @@ container_detect(const struct container **out, struct source *src, struct err *e
     if (!source_head(src, FOREIGN_PROBE, &head, &have, err))
         return false;
     if (have == 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, source_is_file(src) ? "file is empty: download or copy it again"
+        return err_set(err, ERR_MALFORMED, source_is_file(src) ? "file is empty: download or copy it again"
             : "input is empty: the command that feeds the pipe failed, or its output went elsewhere");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i]->probe(head, (size_t)have, source_size(src))) {
@@ -43,7 +43,7 @@ container_detect(const struct container **out, struct source *src, struct err *e
     if (!foreign_check(head, (size_t)have, err))
         return false;
     if (!might_be_safetensors(head, have))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "not a model file: expected safetensors, GGUF, a PyTorch checkpoint, "
+        return err_set(err, ERR_MALFORMED, "not a model file: expected safetensors, GGUF, a PyTorch checkpoint, "
             "NPY or NPZ; download it again, or give another file");
     *out = &container_safetensors;
     return true;

@@ -16,7 +16,7 @@
 static bool
 refuse(struct err *err, enum err_kind kind, const char *text)
 {
-    return err_set(err, kind, ERR_NO_OFFSET, "%s", text);
+    return err_set(err, kind, "%s", text);
 }
 
 static bool
@@ -292,7 +292,7 @@ foreign_check_pointer(const uint8_t *head, size_t n, struct err *err)
         digits[i] = (char)*p++;
     if (str_to_u64(&nbytes, digits))
         str_size(size, nbytes);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is a Git LFS pointer to a file of %s, not the file itself: run "
+    return err_set(err, ERR_MALFORMED, "this is a Git LFS pointer to a file of %s, not the file itself: run "
         "'git lfs pull' in its directory, or use a download link with /resolve/ instead of /raw/",
         size);
 }
@@ -372,7 +372,7 @@ refuse_json(const uint8_t *p, size_t n, struct err *err)
     for (size_t i = 0; i < sizeof json_files / sizeof *json_files; i++)
         if (holds(p, n, json_files[i].key))
             return refuse(err, json_files[i].kind, json_files[i].text);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is JSON" NO_MODEL "; it begins: %s",
+    return err_set(err, ERR_MALFORMED, "this is JSON" NO_MODEL "; it begins: %s",
         beginning(shown, p, n));
 }
 
@@ -390,7 +390,7 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
             "downloading, or use the link of the file, not of its page (on Hugging Face, /resolve/ instead of /blob/)");
     if (n >= 2 && p[0] == '{' && (p[1] == '"' || p[1] == '}' || isspace(p[1])))
         return refuse_json(p, n, err);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "this is text" NO_MODEL "; it begins: %s",
+    return err_set(err, ERR_MALFORMED, "this is text" NO_MODEL "; it begins: %s",
         beginning(shown, p, n));
 }
 

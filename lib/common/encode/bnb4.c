@@ -55,7 +55,7 @@ take_blocksize(const struct encoding *e, const struct encode_options *options, u
 {
     uint64_t n = *blocksize = options->group_size != 0 ? options->group_size : 64;
     return encode_plain(e, options, true, err) && ((n >= 32 && n <= 4096 && (n & (n - 1)) == 0)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size %llu: %s supports powers of two from 32 to 4096",
+        || err_set(err, ERR_USAGE, "--group-size %llu: %s supports powers of two from 32 to 4096",
             (unsigned long long)n, e->encoder->label));
 }
 

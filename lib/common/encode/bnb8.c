@@ -53,7 +53,7 @@ check(const struct encoding *e, const struct encode_run *run, uint64_t row, cons
     if (!isinf(absmax))
         return true;
     run->kernels->encode_absmax(&most, x, (size_t)e->cols, (size_t)e->cols);
-    return !isfinite(most) || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %g in row %" PRIu64 " exceeds 65504, "
+    return !isfinite(most) || err_set(err, ERR_UNSUPPORTED, "tensor %s: %g in row %" PRIu64 " exceeds 65504, "
         "the F16 limit of bitsandbytes INT8; skip the tensor with --exclude", str_shown(name, e->weight.name,
         e->weight.name_len), (double)most, row);
 }

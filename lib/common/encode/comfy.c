@@ -146,7 +146,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
     if (fit != ENCODE_YES)
         return fit;
     if (rotates && __builtin_ctz(group) % 2 != 0) {
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size %u: the group size of %s is a power of 4", (unsigned)group,
+        err_set(err, ERR_USAGE, "--group-size %u: the group size of %s is a power of 4", (unsigned)group,
             e->encoder->label);
         return ENCODE_FAIL;
     }

@@ -30,7 +30,7 @@ encode_plain(const struct encoding *e, const struct encode_options *options, boo
         name = "--symmetric";
     else if (options->convrot)
         name = "--convrot";
-    return !name || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is not supported by %s", name, e->encoder->label);
+    return !name || err_set(err, ERR_USAGE, "%s is not supported by %s", name, e->encoder->label);
 }
 
 struct encode_part *

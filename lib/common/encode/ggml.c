@@ -60,7 +60,7 @@ static bool
 too_large(const struct encoding *e, const struct stretch *s, uint64_t i, struct err *err)
 {
     char name[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: values in row %" PRIu64 " are too large for %s",
+    return err_set(err, ERR_UNSUPPORTED, "tensor %s: values in row %" PRIu64 " are too large for %s",
         str_shown(name, e->weight.name, e->weight.name_len), (s->first + i) * s->cols / e->cols, dtype_name(e->encoder->type));
 }
 

@@ -13,7 +13,7 @@ enum { REGION = 8 * ENCODE_FLOATS };
 static bool
 refuse(const struct encoding *e, const char *option, const char *why, struct err *err)
 {
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s is not supported by %s: %s", option, e->encoder->label, why);
+    return err_set(err, ERR_USAGE, "%s is not supported by %s: %s", option, e->encoder->label, why);
 }
 
 static bool
@@ -34,7 +34,7 @@ choose(const struct encoding *e, const struct encode_options *options, const str
         return refuse(e, "--group-size", "its group size is fixed", err);
     if (wanted < choice->least || wanted > choice->most || (wanted / choice->least & (wanted / choice->least - 1)) != 0
         || wanted % choice->least != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--group-size %" PRIu64 ": %s supports powers of two from %"
+        return err_set(err, ERR_USAGE, "--group-size %" PRIu64 ": %s supports powers of two from %"
             PRIu32 " to %" PRIu32, wanted, e->encoder->label, choice->least, choice->most);
     *group = (uint32_t)wanted;
     return true;
@@ -161,6 +161,6 @@ groups_scale_fits(const struct encoding *e, float scale, enum dtype dtype, const
     for (size_t i = 0; i < n; i++)
         if (!isfinite(x[i]))
             return true;
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: values in row %" PRIu64 " are too large for "
+    return err_set(err, ERR_UNSUPPORTED, "tensor %s: values in row %" PRIu64 " are too large for "
         "a scale of type %s", str_shown(name, e->weight.name, e->weight.name_len), first / e->cols, dtype_name(dtype));
 }

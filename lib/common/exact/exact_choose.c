@@ -126,12 +126,12 @@ take_inexact(struct exact_attempt *a, struct err *err)
         return true;
     }
     if (!e->encode)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--inexact: %s has no encoder that rounds", e->name);
+        return err_set(err, ERR_USAGE, "--inexact: %s has no encoder that rounds", e->name);
     c->dtype = e->held == KEEPS_BLOCKS ? DTYPE_F32 : c->decode ? DTYPE_BF16 : c->dtype;
     if (!reduction_try(job->reduction, c, a->place, &job->reduction->how, e, NULL, c->dtype, job->p->model->catalog, err))
         return false;
     const struct tensor t = chosen_source(c);
-    return c->encoding || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "%s does not hold it: %s",
+    return c->encoding || err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "%s does not hold it: %s",
         str_shown(name, t.name, t.name_len), e->name, c->why ? c->why : "its shape does not fit");
 }
 
@@ -213,7 +213,7 @@ find_ruled(const struct exact_attempt *a, const struct encoder **ruled, struct e
     const struct exact_job *job = a->job;
     if (!reduction_ruled(job->reduction, &a->trial, job->held, ruled, err))
         return false;
-    return !*ruled || (*ruled)->held == KEEPS_NONE || (*ruled)->held == job->held || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+    return !*ruled || (*ruled)->held == KEEPS_NONE || (*ruled)->held == job->held || err_set(err, ERR_USAGE,
         "--tensor-type: '%s' is not a scheme that can share a file with %s", (*ruled)->name, job->name[0]->label);
 }
 

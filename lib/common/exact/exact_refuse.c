@@ -144,14 +144,14 @@ exact_refuse(struct exact_attempt *a, struct err *err)
     make_witness(&a->job->witness, a, &t, cols, levels, holder);
     str_shown(name, t.name, t.name_len);
     if (broken)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "element [%" PRIu64 ",%" PRIu64 "] is NaN or infinite, or has such "
+        return err_set(err, ERR_MALFORMED, ERR_TENSOR "element [%" PRIu64 ",%" PRIu64 "] is NaN or infinite, or has such "
             "a scale: nonfinite", name, f->index / cols, f->index % cols);
     add_fault(&s, a, cols);
     if (level)
         str_format(&s, "; --exact=%s accepts it", level);
     if (holder)
         str_format(&s, "; %s holds it", holder);
-    err_set(err, ERR_INEXACT, ERR_NO_OFFSET, ERR_TENSOR "%s", name, s.failed ? "not held" : s.p);
+    err_set(err, ERR_INEXACT, ERR_TENSOR "%s", name, s.failed ? "not held" : s.p);
     str_clear(&s);
     return false;
 }

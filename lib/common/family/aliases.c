@@ -26,7 +26,7 @@ cut(struct family_source *e, const struct family_source *whole, uint64_t *from, 
     uint32_t rank = whole->t.shape.rank;
     uint8_t *packed = catalog_alloc(memory, (size_t)rank * SHAPE_DIM, err);
     if (!packed || !shape_numel(&whole->t.shape, &numel))
-        return packed ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "too many elements") : false;
+        return packed ? err_set(err, ERR_LIMIT, "too many elements") : false;
     for (uint32_t i = 0; i < rank; i++)
         dim[i] = i == 0 ? rows : shape_dim(&whole->t.shape, i);
     shape_pack(packed, dim, rank);
@@ -53,7 +53,7 @@ count_rows(uint64_t *rows, const struct family_stored *row, const struct family_
             sum = UINT64_MAX;
     if (sum == all && e->t.shape.rank <= LAYOUT_RANK)
         return true;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "it has %" PRIu64 " rows, but those of %s and the others of its "
+    return err_set(err, ERR_MALFORMED, ERR_TENSOR "it has %" PRIu64 " rows, but those of %s and the others of its "
         "layer are %" PRIu64 " by the keys", str_shown(shown, e->name, e->name_len), all, row->part[0].name, sum);
 }
 

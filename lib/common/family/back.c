@@ -37,7 +37,7 @@ unknown_arch(const struct hf_string *arch, struct err *err)
     struct str known = { 0 };
     char shown[STR_SHOWN];
     list_archs(&known);
-    err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no family for architecture '%s'; --family FILE reads one (known: %s)",
+    err_set(err, ERR_UNSUPPORTED, "no family for architecture '%s'; --family FILE reads one (known: %s)",
         str_shown(shown, arch->p, arch->n), known.p ? known.p : "");
     str_clear(&known);
     return false;
@@ -100,14 +100,14 @@ choose_family(struct back_model *back, const struct model *model, struct err *er
     const char *format = catalog_facts_of(model->catalog)->format;
     const struct hf_string arch = back_key_string(model->catalog, "general.architecture");
     if (!format || strcmp(format, "GGUF") != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "--to hf reads GGUF files, but the input is %s", format ? format : "unknown");
+        return err_set(err, ERR_UNSUPPORTED, "--to hf reads GGUF files, but the input is %s", format ? format : "unknown");
     if (arch.n == 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the file has no general.architecture, so its family is unknown");
+        return err_set(err, ERR_UNSUPPORTED, "the file has no general.architecture, so its family is unknown");
     if (!back->options->how->family)
         return find_family(back, &arch, err);
     char shown[STR_SHOWN];
     return family_open(&back->family, back->options->how->family, err) && (family_has_arch(back->family, arch.p, arch.n)
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the family of --family is for architecture %s, but the file has '%s'",
+        || err_set(err, ERR_UNSUPPORTED, "the family of --family is for architecture %s, but the file has '%s'",
             back->family->arch, str_shown(shown, arch.p, arch.n)));
 }
 

@@ -96,7 +96,7 @@ find_lengths(uint64_t *length, struct back_joint *j, const struct family_row *ro
         if (!verbs_length(&length[i], &v, err))
             return false;
         if (length[i] == 0 && open != row->nparts)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: two parts without explicit sizes", row->where);
+            return err_set(err, ERR_UNSUPPORTED, "%s: two parts without explicit sizes", row->where);
         open = length[i] == 0 ? i : open;
         if (!num_add(&sum, sum, length[i]))
             return rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err);
@@ -170,7 +170,7 @@ compare_parts(const void *pa, const void *pb)
 static bool
 uncovered(const struct back_joint *j, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: the parts of %s do not cover it", j->part[0].v.row->where,
+    return err_set(err, ERR_MALFORMED, "%s: the parts of %s do not cover it", j->part[0].v.row->where,
         j->part[0].v.row->hf);
 }
 
@@ -204,7 +204,7 @@ make_units(struct composed_part *part, struct back_joint *j, struct back_part *o
     const struct repack repack = { j->form == BACK_CODES ? REPACK_MXFP4_CODES : REPACK_MXFP4_SCALES,
         { of->tensor->chosen.decode->part[0] } };
     return compose_units(part, &fits, &of->v, &repack, j->w->memory, err) && (fits
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s does not move whole blocks", of->v.row->where));
+        || err_set(err, ERR_UNSUPPORTED, "%s does not move whole blocks", of->v.row->where));
 }
 
 /* Makes the parts of the composed tensor. */
@@ -219,7 +219,7 @@ compose(struct composed *composed, struct back_joint *j, struct err *err)
         struct verbs *v = &j->part[i].v;
         uint64_t run = alternates ? moves_run(&v->moves) : 0;
         if (run % elems != 0)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s does not move whole blocks", v->row->where);
+            return err_set(err, ERR_UNSUPPORTED, "%s does not move whole blocks", v->row->where);
         if (j->form != BACK_ELEMENTS ? !make_units(&list[i], j, &j->part[i], err)
                 : !compose_elements(&list[i], v, j->part[i].tensor, memory, err))
             return false;

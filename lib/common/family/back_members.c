@@ -32,7 +32,7 @@ one_value(json_t **value, json_t *stored, const char *name, struct err *err)
         if (json_number_value(next) == 0)
             continue;
         if (json_number_value(one) != 0 && !json_equal(one, next))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key %s differs between layers, but config.json has one value for all",
+            return err_set(err, ERR_UNSUPPORTED, "key %s differs between layers, but config.json has one value for all",
                 name);
         one = next;
     }
@@ -208,7 +208,7 @@ set_class(struct scope *scope, struct err *err)
     if (!back_members_class(&hf, scope, err))
         return false;
     if (!hf)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "family %s has no class for this model (hf)", scope->family->name);
+        return err_set(err, ERR_UNSUPPORTED, "family %s has no class for this model (hf)", scope->family->name);
     json_t *classes = json_array();
     json_array_append_new(classes, json_string(hf->class));
     return back_set(scope->config, "architectures", classes, err)

@@ -22,7 +22,7 @@ back_read_check(struct scope *scope, const json_t *keys, struct model *model, bo
                 || catalog_meta_find(model->catalog, name))
             continue;
         if (!allow)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: missing, but required by family %s (%s); --allow-missing "
+            return err_set(err, ERR_MALFORMED, "key %s: missing, but required by family %s (%s); --allow-missing "
                 "converts without it", name, family->name, expr_text(row->value));
         catalog_warn(model->catalog, "key %s: missing, but required by family %s (%s)", name, family->name, expr_text(row->value));
     }

@@ -31,7 +31,7 @@ add_pattern(struct str *s, struct back_work *w, uint32_t number, struct err *err
         if (!expr_size(&at0, e, w->scope, 0, err) || !expr_size(&at1, e, w->scope, 1, err))
             return false;
         if (at1 != at0 && (at1 != at0 + 1 || (any && back->shift != at0)))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: the layer cannot be found from the number in a GGUF name",
+            return err_set(err, ERR_UNSUPPORTED, "%s: the layer cannot be found from the number in a GGUF name",
                 row->where);
         if (at1 == at0) {
             str_format(s, "%" PRIu64, at0);
@@ -73,7 +73,7 @@ add_to_group(struct back_work *w, struct table *plain, struct table *kept, uint3
         w->row[*last].next = number;
     }
     return ++w->group[group].nrows <= GROUP_ROWS
-        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d rows of one source", row->where, GROUP_ROWS);
+        || err_set(err, ERR_LIMIT, "%s: more than %d rows of one source", row->where, GROUP_ROWS);
 }
 
 static bool

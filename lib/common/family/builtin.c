@@ -53,7 +53,7 @@ family_builtin(struct model_family **family, const char *name, struct err *err)
     char file[64];
     *family = NULL;
     if (!text)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "no built-in family of this name");
+        return err_set(err, ERR_BUG, "no built-in family of this name");
     snprintf(file, sizeof file, "%s.family", text->name);
     return family_read(family, file, text->text, text->n, include_builtin, NULL, err);
 }

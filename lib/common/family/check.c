@@ -194,7 +194,7 @@ check_rows(struct family_reader *r)
 static bool
 lacks(struct family_reader *r, const char *word)
 {
-    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found the end of the file, expected the statement '%s'",
+    return err_set(r->err, ERR_MALFORMED, "%s: found the end of the file, expected the statement '%s'",
         r->where, word);
 }
 

@@ -43,7 +43,7 @@ config_is(const json_t *value, const char *word)
 bool
 config_wrong(const char *name, const char *expected, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not %s", file, name, expected);
+    return err_set(err, ERR_MALFORMED, "%s: %s is not %s", file, name, expected);
 }
 
 /* --- the class */
@@ -68,7 +68,7 @@ unknown_class(const char *class, size_t n, struct err *err)
     if (ok)
         nearest_hint(&hint, "", shown, (const char *const *)known.name, known.n);
     if (ok)
-        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: unknown model class '%s'%s; use --family FILE to give its family, or "
+        err_set(err, ERR_UNSUPPORTED, "%s: unknown model class '%s'%s; use --family FILE to give its family, or "
             "--config none to keep the tensor names", file, shown, hint.p && !hint.failed ? hint.p : "");
     names_clear(&known);
     str_clear(&hint);
@@ -81,10 +81,10 @@ find_family(struct family_config *c, struct model_family *given, struct err *err
     const json_t *classes = first_class(c->members), *class = json_array_get(classes, 0);
     c->family = given;
     if (!classes)               /* a diffusers model has _class_name, and no family */
-        return given || json_object_get(c->members, "_class_name") || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+        return given || json_object_get(c->members, "_class_name") || err_set(err, ERR_MALFORMED,
             "%s: architectures, the model class, is missing; use --config none to keep the tensor names", file);
     if (!json_is_string(class))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: architectures is not a list of strings", file);
+        return err_set(err, ERR_MALFORMED, "%s: architectures is not a list of strings", file);
     c->class = strdup(json_string_value(class));
     if (!c->class)
         return err_memory(err, json_string_length(class));
@@ -152,9 +152,9 @@ require(uint64_t *out, const struct family_config *c, const char *name, struct e
     if (!value && !layers && !family_uses(c->family, name))
         return true;
     if (!value)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is missing", file, name);
+        return err_set(err, ERR_MALFORMED, "%s: %s is missing", file, name);
     if (json_is_integer(value) && n == 0)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is 0", file, name);
+        return err_set(err, ERR_MALFORMED, "%s: %s is 0", file, name);
     return (*out != 0 && *out <= UINT32_MAX) || config_wrong(name, "an integer from 0 to 4294967295", err);
 }
 
@@ -166,7 +166,7 @@ check_sizes(const struct family_config *c, struct err *err)
     if (dim && !(json_integer_value(dim) > 0))
         return config_wrong("head_dim", "a positive integer", err);
     bool derived = c->heads != 0 && (!dim || (uint64_t)json_integer_value(dim) == c->hidden_size / c->heads);
-    return !derived || c->hidden_size % c->heads == 0 || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: hidden_size %" PRIu64
+    return !derived || c->hidden_size % c->heads == 0 || err_set(err, ERR_MALFORMED, "%s: hidden_size %" PRIu64
         " is not a multiple of num_attention_heads %" PRIu64, file, c->hidden_size, c->heads);
 }
 

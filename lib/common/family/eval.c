@@ -42,7 +42,7 @@ bool
 scope_steps(struct scope *scope, size_t n, struct err *err)
 {
     if (n > EXPR_STEPS - scope->steps)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "family %s: its expressions take more than %u steps", scope->family->name,
+        return err_set(err, ERR_LIMIT, "family %s: its expressions take more than %u steps", scope->family->name,
             (unsigned)EXPR_STEPS);
     scope->steps += (uint32_t)n;
     return true;
@@ -230,7 +230,7 @@ expr_node_value(json_t **value, const struct expr *e, uint32_t node, struct scop
 {
     *value = NULL;
     if (scope->depth >= EXPR_DEPTH)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: '%s' is nested too deep; a let may refer to itself", e->where,
+        return err_set(err, ERR_MALFORMED, "%s: '%s' is nested too deep; a let may refer to itself", e->where,
             e->text);
     scope->depth++;
     bool ok = scope_steps(scope, 1, err) && node_value(value, e, &e->node[node], scope, b, err);
@@ -271,7 +271,7 @@ expr_number(double *x, const struct expr *e, struct scope *scope, uint64_t b, st
     const char *found = json_is_null(value) ? "null" : "another type";
     *x = json_number_value(value);
     json_decref(value);
-    return ok || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: '%s' is %s, expected a number", e->where,
+    return ok || err_set(err, ERR_MALFORMED, "%s: '%s' is %s, expected a number", e->where,
         str_shown(shown, e->text, strlen(e->text)), found);
 }
 
@@ -284,7 +284,7 @@ expr_size(uint64_t *n, const struct expr *e, struct scope *scope, uint64_t b, st
     if (!expr_number(&x, e, scope, b, err))
         return false;
     if (!(x >= 0 && x < EXACT) || x != floor(x))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: '%s' is %g, expected a non-negative integer", e->where,
+        return err_set(err, ERR_MALFORMED, "%s: '%s' is %g, expected a non-negative integer", e->where,
             str_shown(shown, e->text, strlen(e->text)), x);
     *n = (uint64_t)x;
     return true;

@@ -25,9 +25,9 @@ expected(struct expr_reader *r, const char *what)
     while (r->p + n < r->end && !isspace((unsigned char)r->p[n]))
         n++;
     if (n == 0)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found the end of expression '%s', expected %s", r->e->where,
+        return err_set(r->err, ERR_MALFORMED, "%s: found the end of expression '%s', expected %s", r->e->where,
             str_shown(shown, r->e->text, strlen(r->e->text)), what);
-    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found '%s', expected %s", r->e->where, str_shown(shown, r->p, n),
+    return err_set(r->err, ERR_MALFORMED, "%s: found '%s', expected %s", r->e->where, str_shown(shown, r->p, n),
         what);
 }
 
@@ -174,7 +174,7 @@ parse_arguments(struct expr_reader *r, uint32_t function, uint32_t *out)
         last = arg;
     }
     if (n < fewest || n > most)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %u arguments of %s(), expected %u to %u", r->e->where,
+        return err_set(r->err, ERR_MALFORMED, "%s: found %u arguments of %s(), expected %u to %u", r->e->where,
             n, name, fewest, most);
     return add(r, (struct expr_node){ .kind = NODE_CALL, .height = height + 1, .function = function, .a = first, .b = EXPR_NONE,
         .c = EXPR_NONE }, out);

@@ -93,7 +93,7 @@ read_pooling(struct family_config *c, struct model *model, struct err *err)
     }
     unsigned kind = pooling_kind(json_object_get(config, "x"));
     if (ok && config && kind == 0)
-        ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: found another pooling than mean, cls or lasttoken", path.p);
+        ok = err_set(err, ERR_UNSUPPORTED, "%s: found another pooling than mean, cls or lasttoken", path.p);
     if (ok && kind != 0)
         ok = config_set(c->file, "pooling", json_integer(kind), err);
     str_clear(&path);

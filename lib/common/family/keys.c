@@ -87,7 +87,7 @@ put_list(struct keys *keys, const char *prefix, const struct family_key *key, co
         struct meta_value value;
         if (!value_of(&value, key->type, json_array_get(list, i))) {
             str_clear(&bytes);
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: element %zu of %s is not %s", i, name,
+            return err_set(err, ERR_MALFORMED, "config.json: element %zu of %s is not %s", i, name,
                 expected_of(key->type));
         }
         add_element(&bytes, &value);
@@ -155,7 +155,7 @@ no_value(const struct family_config *c, const struct family_key *row, const char
     size_t n;
     if (family_lacking(&lacking, &n, row->value, scope, err)) {
         const char *what = n != 0 ? lacking.p : expr_text(row->value);
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s %s missing, but family %s makes key %s of %s",
+        err_set(err, ERR_MALFORMED, "config.json: %s %s missing, but family %s makes key %s of %s",
             what, n < 2 ? "is" : "are", c->family->name, name, n < 2 ? "it" : "one of them");
     }
     str_clear(&lacking);
@@ -273,7 +273,7 @@ family_config_refuse(struct family_config *c, struct err *err)
         if (!applies)
             continue;
         if (fill(&text, row->text, c, err))
-            err_set(err, row->malformed ? ERR_MALFORMED : ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s%s", subject(row), text.p ? text.p : "");
+            err_set(err, row->malformed ? ERR_MALFORMED : ERR_UNSUPPORTED, "%s%s", subject(row), text.p ? text.p : "");
         str_clear(&text);
         return false;
     }

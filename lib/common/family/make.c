@@ -28,10 +28,10 @@ make_llama3(struct family_made *made, struct family_config *c, struct err *err)
             || !read_number(&r.length, rope, "original_max_position_embeddings", 8192, err))
         return false;
     if (!(r.theta > 0 && r.factor > 0 && r.low > 0 && r.high >= r.low && r.length > 0))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: rope_type llama3 requires positive rope_theta, factor, "
+        return err_set(err, ERR_MALFORMED, "config.json: rope_type llama3 requires positive rope_theta, factor, "
             "low_freq_factor and original_max_position_embeddings, and high_freq_factor not below low_freq_factor");
     if (n == 0 || n % 2 != 0 || n / 2 > FAMILY_MADE_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %" PRIu64 " is not an even number from 2 to "
+        return err_set(err, ERR_MALFORMED, "config.json: head size %" PRIu64 " is not an even number from 2 to "
             "%d", n, 2 * FAMILY_MADE_MAX);
     made->n = n / 2;
     for (uint64_t i = 0; i < n / 2; i++)
@@ -69,7 +69,7 @@ make_proportional(struct family_made *made, struct family_config *c, struct err 
     double factor = partial ? json_number_value(partial) : 0.25, n = trunc(h * factor / 2);
     json_decref(value);
     if (!(h >= 2 && h / 2 <= FAMILY_MADE_MAX) || h != 2 * floor(h / 2) || !(n >= 0 && n <= h / 2))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: head size %g is not an even number from 2 to %d, or "
+        return err_set(err, ERR_MALFORMED, "config.json: head size %g is not an even number from 2 to %d, or "
             "partial_rotary_factor %g not from 0 to 1", h, 2 * FAMILY_MADE_MAX, factor);
     made->n = (size_t)(h / 2);
     for (size_t i = 0; i < made->n; i++)
@@ -92,5 +92,5 @@ family_make(struct family_made *made, struct family_config *c, const struct fami
     case MAKE_PROPORTIONAL:
         return make_proportional(made, c, err);
     }
-    return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%s: function without code", make->where);
+    return err_set(err, ERR_BUG, "%s: function without code", make->where);
 }

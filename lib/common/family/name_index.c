@@ -85,14 +85,14 @@ read_pattern(struct str *key, struct indexed_name *name, uint32_t *numbers, cons
     for (const char *p = pattern; *p;) {
         bool hole = strncmp(p, "{b}", 3) == 0 || strncmp(p, "{x}", 3) == 0;
         if (hole && ((p > pattern && (is_digit(p[-1]) || p[-1] == '}')) || is_digit(p[3])))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found a digit or brace beside %.3s, expected other text",
+            return err_set(err, ERR_MALFORMED, "%s: found a digit or brace beside %.3s, expected other text",
                 where, p);
         if (!hole && !is_digit(*p)) {
             str_add(key, p++, 1);
             continue;
         }
         if (*numbers == NAME_INDEX_NUMBERS)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d numbers in a name", where, NAME_INDEX_NUMBERS);
+            return err_set(err, ERR_LIMIT, "%s: more than %d numbers in a name", where, NAME_INDEX_NUMBERS);
         uint32_t bit = UINT32_C(1) << (*numbers)++;
         if (hole) {
             *(p[1] == 'b' ? &name->layer : &name->expert) |= bit;
@@ -113,7 +113,7 @@ add_places(struct name_index *index, const struct indexed_name *name, uint32_t n
         if (index->places[i].set == places.set && (places.set == 0 || index->places[i].numbers == numbers))
             return true;
     if (index->nplaces == NAME_INDEX_HOLES)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d arrangements of {b} and {x} in names", where,
+        return err_set(err, ERR_LIMIT, "%s: more than %d arrangements of {b} and {x} in names", where,
             NAME_INDEX_HOLES);
     index->places[index->nplaces++] = places;
     return true;

@@ -84,7 +84,7 @@ bool
 family_expected(struct family_reader *r, const char *found, size_t n, const char *expected)
 {
     char shown[STR_SHOWN];
-    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found '%s', expected %s", r->where, str_shown(shown, found, n),
+    return err_set(r->err, ERR_MALFORMED, "%s: found '%s', expected %s", r->where, str_shown(shown, found, n),
         expected);
 }
 
@@ -92,7 +92,7 @@ bool
 family_miscounted(struct family_reader *r, const char *word, size_t n, size_t fewest, size_t most)
 {
     const char *bound = n < fewest ? "at least " : "at most ";
-    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu arguments of '%s', expected %s%zu", r->where, n, word,
+    return err_set(r->err, ERR_MALFORMED, "%s: found %zu arguments of '%s', expected %s%zu", r->where, n, word,
         fewest == most ? "" : bound, n < fewest ? fewest : most);
 }
 
@@ -121,7 +121,7 @@ family_words_expr(struct family_reader *r, struct expr **e, size_t first)
 {
     const struct family_word *last = &r->word[r->nwords - 1];
     if (first >= r->nwords)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found the end of the line, expected an expression", r->where);
+        return err_set(r->err, ERR_MALFORMED, "%s: found the end of the line, expected an expression", r->where);
     return family_expr(r, e, r->word[first].p, (size_t)(last->p + last->n - r->word[first].p));
 }
 
@@ -194,17 +194,17 @@ read_line(struct family_reader *r, const char *p, const char *end)
     if (end > p && end[-1] == '\r')
         end--;
     if (end - p > FAMILY_LINE)
-        return err_set(r->err, ERR_LIMIT, ERR_NO_OFFSET, "%s: found a line of %zu bytes, expected at most %d", r->where,
+        return err_set(r->err, ERR_LIMIT, "%s: found a line of %zu bytes, expected at most %d", r->where,
             (size_t)(end - p), FAMILY_LINE);
     if (memchr(p, '\0', (size_t)(end - p)) || !str_is_utf8(p, (size_t)(end - p)))
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found bytes that are not UTF-8 text, expected UTF-8",
+        return err_set(r->err, ERR_MALFORMED, "%s: found bytes that are not UTF-8 text, expected UTF-8",
             r->where);
     if (!split(r, p, end))
         return false;
     if (r->nwords == 0 && !r->rest.p)
         return true;
     if (++r->statements > FAMILY_STATEMENTS)
-        return err_set(r->err, ERR_LIMIT, ERR_NO_OFFSET, "%s: found more than %d statements", r->where, FAMILY_STATEMENTS);
+        return err_set(r->err, ERR_LIMIT, "%s: found more than %d statements", r->where, FAMILY_STATEMENTS);
     return family_statement(r);
 }
 
@@ -214,7 +214,7 @@ read_text(struct family_reader *r, const char *file, const char *text, size_t n)
     const char *end = text + n;
     size_t line = 0;
     if (n > FAMILY_TEXT)
-        return err_set(r->err, ERR_LIMIT, ERR_NO_OFFSET, "%s: found %zu bytes, expected at most %d", file, n, FAMILY_TEXT);
+        return err_set(r->err, ERR_LIMIT, "%s: found %zu bytes, expected at most %d", file, n, FAMILY_TEXT);
     for (const char *p = text, *next; p < end || line == 0; p = next) {
         const char *stop = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
         stop = stop ? stop : end;

@@ -48,7 +48,7 @@ rope_type(const char **type, const json_t *rope, struct err *err)
             *type = types[i];
             return true;
         }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: unknown rope_type '%s'",
+    return err_set(err, ERR_UNSUPPORTED, "config.json: unknown rope_type '%s'",
         str_shown(shown, json_string_value(said), json_string_length(said)));
 }
 
@@ -69,7 +69,7 @@ put_scaling(struct keys *keys, const struct family_config *c, const json_t *rope
     for (size_t i = 0; i < n; i++) {
         const char *member = rows[i].member;
         if (strcmp(member, original) == 0 && !config_get(rope, member))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: %s is missing", member);
+            return err_set(err, ERR_MALFORMED, "config.json: %s is missing", member);
         /* A null attention_factor hides attn_factor, as in the converter. */
         if (strcmp(member, "attention_factor") == 0 && !json_object_get(rope, member))
             member = "attn_factor";
@@ -170,7 +170,7 @@ read_factors(float x[FAMILY_MADE_MAX], size_t *n, struct model *model, struct er
     if (!t)
         return true;
     if (t->dtype != DTYPE_F32 || !shape_numel(&t->shape, &numel) || numel == 0 || numel > FAMILY_MADE_MAX)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "expected 1 to %d elements of F32", factors_name, FAMILY_MADE_MAX);
+        return err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "expected 1 to %d elements of F32", factors_name, FAMILY_MADE_MAX);
     if (!model_read(model, t, bytes, err))
         return false;
     *n = (size_t)numel;
@@ -190,7 +190,7 @@ llama3(json_t *rope, struct model *model, struct err *err)
     if (!read_factors(x, &n, model, err) || n == 0)
         return err->kind == ERR_NONE;
     if (!llama3_solve(&r, x, n))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "not the frequency factors of rope_type llama3", factors_name);
+        return err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "not the frequency factors of rope_type llama3", factors_name);
     return back_set(rope, "rope_type", json_string("llama3"), err) && back_set(rope, "factor", json_real(push_real_of((float)r.factor)), err)
         && back_set(rope, "low_freq_factor", json_real(r.low), err) && back_set(rope, "high_freq_factor", json_real(r.high), err)
         && back_set(rope, "original_max_position_embeddings", json_integer((json_int_t)r.length), err);

@@ -99,7 +99,7 @@ read_permutation(struct family_reader *r, struct verb *verb, size_t first, size_
 {
     unsigned seen = 0;
     if (n != verb->nargs - 1)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: found %zu numbers after ':', expected %u, as many as sizes",
+        return err_set(r->err, ERR_MALFORMED, "%s: found %zu numbers after ':', expected %u, as many as sizes",
             r->where, n, verb->nargs - 1);
     for (size_t i = 0; i < n; i++) {
         const struct family_word *w = &r->word[first + i];

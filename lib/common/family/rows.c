@@ -37,7 +37,7 @@ twice(const struct row_output *out, const struct row_match *match, struct err *e
 {
     char a[STR_SHOWN], b[STR_SHOWN], shown[STR_SHOWN];
     const struct family_source *x = out->match.source, *y = match->source;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensors %s and %s: both would be %s", str_shown(a, x->name, x->name_len),
+    return err_set(err, ERR_MALFORMED, "tensors %s and %s: both would be %s", str_shown(a, x->name, x->name_len),
         str_shown(b, y->name, y->name_len), str_shown(shown, out->name, out->name_len));
 }
 
@@ -243,7 +243,7 @@ begin(struct rows_work *w, const struct choice *choice, struct err *err)
 {
     const struct model_family *f = w->family;
     if (f->mtp.n + f->drop.n + f->zero.n + f->same.n > PATTERNS_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "family %s: more than %d patterns", f->name, PATTERNS_MAX);
+        return err_set(err, ERR_LIMIT, "family %s: more than %d patterns", f->name, PATTERNS_MAX);
     if (!family_sources_of_choice(&w->sources, f, choice, w->how->model, err))
         return false;
     w->scope->tensors = family_sources_scope(w->sources);

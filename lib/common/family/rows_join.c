@@ -139,7 +139,7 @@ check_members(bool *whole, const struct rows_work *w, const struct row_output *o
         return true;
     }
     rows_needs_hf_name(lacks, &w->family->rows.at[out->row], out->match.b, first);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the model has only %s, and lacks %s; --allow-missing converts it",
+    return err_set(err, ERR_MALFORMED, "tensor %s: the model has only %s, and lacks %s; --allow-missing converts it",
         name, what, lacks);
 }
 
@@ -233,7 +233,7 @@ rows_join(struct chosen *chosen, const struct rows_work *w, const struct row_out
         return false;
     str_shown(name, out->name, out->name_len);
     if (row->kept)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %s does not move whole blocks", name, row->where);
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: %s does not move whole blocks", name, row->where);
     catalog_warn(w->memory, "tensor %s is dequantized: %s does not move whole blocks of %s", name, row->where,
         dtype_name(blocks));
     return join_as(chosen, &unfit, w, out, DTYPE_UNKNOWN, err);

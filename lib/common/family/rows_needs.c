@@ -127,10 +127,10 @@ missing(const struct rows_needs *n, const struct family_row *row, uint64_t b, co
     const char *layout = u ? layout_of(n->family, u) : NULL;
     str_shown(shown, name, len);
     if (!u)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: missing, but required by family %s (%s); --allow-missing "
+        return err_set(err, ERR_MALFORMED, "tensor %s: missing, but required by family %s (%s); --allow-missing "
             "converts without it", shown, n->family->name, hf);
     str_shown(other, u->name, u->name_len);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: missing, but required by family %s (%s), which has no row for %s "
+    return err_set(err, ERR_MALFORMED, "tensor %s: missing, but required by family %s (%s), which has no row for %s "
         "beside it; looks like %s", shown, n->family->name, hf, other, layout ? layout : "another layout than the family has");
 }
 

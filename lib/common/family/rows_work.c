@@ -9,7 +9,7 @@ bool
 rows_fail(const struct family_source *source, enum err_kind kind, const char *what, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
-    return err_set(err, kind, ERR_NO_OFFSET, "tensor %s: shape %s: %s", str_shown(name, source->name, source->name_len),
+    return err_set(err, kind, "tensor %s: shape %s: %s", str_shown(name, source->name, source->name_len),
         shape_text(shape, &source->t.shape), what);
 }
 

@@ -180,7 +180,7 @@ scope_layers(uint64_t *n, const char *name, struct scope *scope, struct err *err
     bool ok = json_is_number(value) && x >= 0 && x <= SCOPE_LAYERS_MAX && x == floor(x);
     *n = ok ? (uint64_t)x : 0;
     json_decref(value);
-    return ok || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET,
+    return ok || err_set(err, ERR_MALFORMED,
         "the number of layers ('%s' of family %s) is not an integer from 0 to %d",
         name, scope->family->name, SCOPE_LAYERS_MAX);
 }

@@ -53,7 +53,7 @@ rename_source(const struct family_sources *s, struct family_source *e, struct st
             changed = true;
         }
     if (a->full || b->full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: a renamed tensor has a name longer than %d bytes", s->family->name,
+        return err_set(err, ERR_LIMIT, "%s: a renamed tensor has a name longer than %d bytes", s->family->name,
             META_KEY_MAX);
     if (a->failed || b->failed)
         return err_memory(err, e->name_len);
@@ -90,7 +90,7 @@ static bool
 settle(struct family_sources *s, struct err *err)
 {
     struct str a = { .max = META_KEY_MAX }, b = { .max = META_KEY_MAX };
-    bool ok = !s->family || s->family->renames.n <= RENAMES_MAX || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: more than %d "
+    bool ok = !s->family || s->family->renames.n <= RENAMES_MAX || err_set(err, ERR_LIMIT, "%s: more than %d "
         "renames", s->family->name, RENAMES_MAX);
     if (s->n != 0)
         qsort(s->list, s->n, sizeof *s->list, compare);
@@ -214,7 +214,7 @@ family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t f
     const struct family_source *e = family_sources_find(s, t->name, t->name_len);
     const struct tensor *stored = e && e->chosen.copy ? e->chosen.copy : t;
     if (!dtype_is_float(stored->dtype) || (e && !e->chosen.copy))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: its values are needed, but it is not stored as floats",
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: its values are needed, but it is not stored as floats",
             str_shown(name, t->name, t->name_len));
     if (!model_spool(s->model, err))
         return false;

@@ -303,13 +303,13 @@ family_template(struct str *out, struct model *model, struct err *err)
     json_t *members = NULL;
     char class[64], type[64];
     if (!config)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "found no config.json, which declares the class of a model");
+        return err_set(err, ERR_MALFORMED, "found no config.json, which declares the class of a model");
     if (!tree_read(&members, config->text, config->n, config->name, err))
         return false;
     const json_t *text = json_object_get(members, "text_config");
     const char *said = json_string_value(json_array_get(json_object_get(members, "architectures"), 0));
     const char *model_type = json_string_value(json_object_get(json_is_object(text) ? text : members, "model_type"));
-    bool ok = said || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json: architectures, the model class, is missing");
+    bool ok = said || err_set(err, ERR_MALFORMED, "config.json: architectures, the model class, is missing");
     if (ok) {
         snprintf(class, sizeof class, "%.*s", (int)strcspn(said, " \t\r\n"), said);
         copy_word(type, sizeof type, model_type ? model_type : said);

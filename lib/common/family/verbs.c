@@ -11,7 +11,7 @@ static bool
 misfit(const struct verbs *v, const struct verb *verb, const char *what, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: shape %s: %s: %s: %s", str_shown(name, v->tensor->name,
+    return err_set(err, ERR_MALFORMED, "tensor %s: shape %s: %s: %s: %s", str_shown(name, v->tensor->name,
         v->tensor->name_len), shape_text(shape, &v->tensor->shape), v->row->where, verb->word, what);
 }
 
@@ -19,7 +19,7 @@ misfit(const struct verbs *v, const struct verb *verb, const char *what, struct 
 static bool
 knotted(const struct verbs *v, const struct verb *verb, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: %s: a dimension that was reordered cannot be divided into these "
+    return err_set(err, ERR_UNSUPPORTED, "%s: %s: a dimension that was reordered cannot be divided into these "
         "sizes", v->row->where, verb->word);
 }
 
@@ -106,7 +106,7 @@ view(struct verbs *v, const struct verb *verb, uint32_t d, uint64_t *size, uint3
         else if (size[i] != 1)
             main = i;
     if (i != n)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: parts of a dimension that is divided before cannot be joined",
+        return err_set(err, ERR_UNSUPPORTED, "%s: parts of a dimension that is divided before cannot be joined",
             v->row->where);
     main = main == n ? 0 : main;
     bool ok = true;
@@ -157,7 +157,7 @@ reorder(struct verbs *v, const struct verb *verb, bool back, struct err *err)
         return misfit(v, verb, "the tensor has fewer dimensions", err);
     uint64_t all = moves_size(&v->moves, d);
     if (moves_is_open(&v->moves, d))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: parts of a dimension in another order cannot be joined",
+        return err_set(err, ERR_UNSUPPORTED, "%s: parts of a dimension in another order cannot be joined",
             v->row->where);
     if (!resolve(size, n, all))
         return bad_sizes(v, verb, all, size, n, err);
@@ -212,7 +212,7 @@ open(struct verbs *v, const struct verb *verb, struct err *err)
     uint32_t d;
     uint64_t n = 0;
     if (v->count != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s: a part of a part cannot be put back", v->row->where);
+        return err_set(err, ERR_UNSUPPORTED, "%s: a part of a part cannot be put back", v->row->where);
     if (!dimension(&d, v, verb, 0, v->moves.rank, err) || !size_of(&v->from, v, verb->arg[1], err)
             || (verb->arg[2] && !size_of(&n, v, verb->arg[2], err)))
         return false;

@@ -100,8 +100,8 @@ drop_quantization(struct str *out, const struct catalog_config *config, bool *ex
     bool ok = edit(&e);
     *experts = e.experts;
     if (!ok && e.json.fault)
-        return err_set(err, ERR_MALFORMED, pull_fault_at(&e.json), "config.json is not a JSON object: %s", pull_explain(why, &e.json));
-    return ok || err_set(err, ERR_MALFORMED, 0, "config.json is not a JSON object");
+        return err_at(err, ERR_MALFORMED, pull_fault_at(&e.json), "config.json is not a JSON object: %s", pull_explain(why, &e.json));
+    return ok || err_at(err, ERR_MALFORMED, 0, "config.json is not a JSON object");
 }
 
 /* Inserts an object as the first member of a text. */
@@ -178,7 +178,7 @@ hf_config_change(struct str *text, const struct hf_config_changes *changes, stru
         return true;
     pull_init(&e.json, text->p, text->len, 0);
     e.json.words = true;
-    bool ok = set_values(&e, changes, &tied, &sized) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "config.json is not a JSON object"
+    bool ok = set_values(&e, changes, &tied, &sized) || err_set(err, ERR_MALFORMED, "config.json is not a JSON object"
         "%s%s", e.json.fault ? ": " : "", e.json.fault ? pull_explain(why, &e.json) : "");
     if (ok && !sized) {
         str_format(&value, "%" PRIu64, changes->vocabulary);

@@ -110,11 +110,11 @@ list_templates(struct names *names, const char *path, struct err *err)
     const char *name;
     bool ok = true;
     if (!d)
-        return errno == ENOENT || errno == ENOTDIR || err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s", path, strerror(errno));
+        return errno == ENOENT || errno == ENOTDIR || err_set(err, ERR_OPEN, "%s: %s", path, strerror(errno));
     while (ok && (name = folder_next(d, err)) != NULL)
         if (strlen(name) > 6 && str_ends(name, ".jinja"))
             ok = names->n < HF_TEMPLATES_MAX ? names_add(names, name, strlen(name), err)
-                : err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s has more than %d templates", path, HF_TEMPLATES_MAX);
+                : err_set(err, ERR_LIMIT, "%s has more than %d templates", path, HF_TEMPLATES_MAX);
     closedir(d);
     names_sort(names);
     return ok && err->kind == ERR_NONE;

@@ -30,7 +30,7 @@ static const struct generation_row {
 static bool
 wrong(const char *name, const char *expected, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: %s is not %s", file, name, expected);
+    return err_set(err, ERR_MALFORMED, "%s: %s is not %s", file, name, expected);
 }
 
 static bool

@@ -80,15 +80,15 @@ hf_value_fault(const struct pull *json, const struct hf_value *value, const char
 {
     char why[PULL_EXPLAIN];
     if (json->fault != PULL_OK)
-        return err_set(err, ERR_MALFORMED, pull_fault_at(json), "%s is not valid JSON: %s", value->file,
+        return err_at(err, ERR_MALFORMED, pull_fault_at(json), "%s is not valid JSON: %s", value->file,
             pull_explain(why, json));
-    return err_set(err, ERR_MALFORMED, pull_token_at(json), "%s: %s: expected %s", value->file, value->name, expected);
+    return err_at(err, ERR_MALFORMED, pull_token_at(json), "%s: %s: expected %s", value->file, value->name, expected);
 }
 
 bool
 hf_value_wrong(const struct hf_value *value, const char *expected, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, value->at, "%s: %s is not %s", value->file, value->name, expected);
+    return err_at(err, ERR_MALFORMED, value->at, "%s: %s is not %s", value->file, value->name, expected);
 }
 
 bool
@@ -133,7 +133,7 @@ static bool
 take_member(struct hf_value *out, struct pull *json, const struct hf_value *object, struct err *err)
 {
     if (out->p)
-        return err_set(err, ERR_MALFORMED, pull_token_at(json), "%s: duplicate member %s", object->file,
+        return err_at(err, ERR_MALFORMED, pull_token_at(json), "%s: duplicate member %s", object->file,
             out->name);
     if (!pull_value_text(json, &out->p, &out->n))
         return hf_value_fault(json, object, "a value", err);

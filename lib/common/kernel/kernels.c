@@ -128,9 +128,9 @@ kernels_choose(const struct kernels *scalar, const struct kernels *avx2, const c
     if (strcmp(amn_cpu, "scalar") == 0)
         return scalar;
     if (strcmp(amn_cpu, "avx2") != 0)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown AMN_CPU '%s': expected scalar or avx2", amn_cpu);
+        err_set(err, ERR_USAGE, "unknown AMN_CPU '%s': expected scalar or avx2", amn_cpu);
     else if (fast == NULL)
-        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "AMN_CPU=avx2 is not supported by this CPU");
+        err_set(err, ERR_UNSUPPORTED, "AMN_CPU=avx2 is not supported by this CPU");
     else
         return fast;
     return NULL;

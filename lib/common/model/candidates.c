@@ -228,7 +228,7 @@ refuse_missing(const struct candidates *c, const char *name, struct err *err)
     if (words.failed || file.failed)
         err_memory(err, words.room);
     else
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory has only %" PRIu64 " of the %" PRIu64 " shards of a model, "
+        err_set(err, ERR_OPEN, "the directory has only %" PRIu64 " of the %" PRIu64 " shards of a model, "
             "missing: %s", part.count - n, part.count, words.p);
     str_clear(&file);
     str_clear(&words);
@@ -275,7 +275,7 @@ candidates_check_parallel(const char *path, struct err *err)
         memcpy(other + (digits - path), strncmp(digits, "00", 2) == 0 ? "01" : "00", 2);
     bool several = other && stat(other, &st) == 0;
     free(other);
-    return !several || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is one of several %s", parallel_parts);
+    return !several || err_set(err, ERR_UNSUPPORTED, "this is one of several %s", parallel_parts);
 }
 
 /* Recognizes shard-00001-model-00001-of-00002.safetensors, of torch's HuggingFaceStorageWriter: rank, then file of the rank. */
@@ -306,15 +306,15 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     if (words.failed)
         err_memory(err, words.room);
     else if (is_slice(first))
-        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the directory has the slices of a distributed checkpoint (%s), which are not "
+        err_set(err, ERR_UNSUPPORTED, "the directory has the slices of a distributed checkpoint (%s), which are not "
             "supported: " CONTAINER_DCP_CONSOLIDATE, words.p);
     else if (n > 1 && parallel_number(first))
-        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the directory has %s (%s)", parallel_parts, words.p);
+        err_set(err, ERR_UNSUPPORTED, "the directory has %s (%s)", parallel_parts, words.p);
     else if (configs_shard(&part, first))
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several model files (%s) and no index of shards: add "
+        err_set(err, ERR_USAGE, "the directory has several model files (%s) and no index of shards: add "
             "the model's .index.json, or give one file", words.p);
     else
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the directory has several models (%s): give one of them, such as %s%s%s",
+        err_set(err, ERR_USAGE, "the directory has several models (%s): give one of them, such as %s%s%s",
             words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
             str_shown(file, first, strlen(first)));
     str_clear(&words);
@@ -337,10 +337,10 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         best = step;
     }
     if (ok && !best && c->distributed)
-        err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
+        err_set(err, ERR_UNSUPPORTED, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
             "supported: " CONTAINER_DCP_MERGE);
     else if (ok && !best)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the directory has no model file: expected model.safetensors, "
+        err_set(err, ERR_OPEN, "the directory has no model file: expected model.safetensors, "
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
     else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))
         c->shards = part.count;

@@ -54,7 +54,7 @@ gather_elements(struct gather_window *w, const struct tensor *t, uint64_t first,
     size_t item = dtype_facts(t->dtype)->bytes;
     uint64_t extent;
     if (!layout_extent(l, &extent))
-        return err_set(err, ERR_BUG, t->extent.at, "tensor extent overflows 64 bits");
+        return err_at(err, ERR_BUG, t->extent.at, "tensor extent overflows 64 bits");
     uint64_t end = t->extent.at + extent * item, step = inner.stride * item, reach = find_reach(l, item);
     for (uint64_t run; count != 0; first += run, count -= run) {
         uint64_t at = t->extent.at + layout_at(l, first) * item;

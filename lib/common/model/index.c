@@ -20,7 +20,7 @@ static bool
 broken(struct index_reader *r)
 {
     char why[PULL_EXPLAIN];
-    return err_set(r->err, ERR_MALFORMED, pull_fault_at(&r->json), "invalid JSON in the index: %s",
+    return err_at(r->err, ERR_MALFORMED, pull_fault_at(&r->json), "invalid JSON in the index: %s",
         pull_explain(why, &r->json));
 }
 
@@ -29,7 +29,7 @@ unexpected(struct index_reader *r, const char *what)
 {
     if (r->json.fault != PULL_OK)
         return broken(r);
-    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json), "not a model index: %s", what);
+    return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json), "not a model index: %s", what);
 }
 
 /* Appends the last token, a string, to the texts, followed by a NUL. */
@@ -84,7 +84,7 @@ read_map(struct index_reader *r)
         e.shard = keep(r, &n);
         if (!is_plain_name(e.shard, n)) {
             char shown[STR_SHOWN];
-            return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+            return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
                 "invalid shard name %s in the index: expected a file in the same directory", str_shown(shown, e.shard, n));
         }
         if (!add(r, &e))
@@ -114,7 +114,7 @@ arrange(struct index *x, struct err *err)
     for (size_t i = 1; i < x->count; i++)
         if (compare_tensor(&x->entry[i - 1], &x->entry[i]) == 0) {
             char shown[STR_SHOWN];
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate entry in the index",
+            return err_set(err, ERR_MALFORMED, ERR_TENSOR "duplicate entry in the index",
                 str_shown(shown, x->entry[i].tensor, x->entry[i].tensor_len));
         }
     x->shard = malloc((x->count + 1) * sizeof *x->shard);
@@ -222,7 +222,7 @@ refuse_lacking(const struct index *x, const struct index_entry *e, struct err *e
     char name[STR_SHOWN], file[STR_SHOWN], other[STR_SHOWN] = "";
     if (e->found == INDEX_ELSEWHERE)
         str_shown(other, x->shard[e->elsewhere], strlen(x->shard[e->elsewhere]));
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "not in %s, where the index lists it%s%s; the index and the "
+    return err_set(err, ERR_MALFORMED, ERR_TENSOR "not in %s, where the index lists it%s%s; the index and the "
         "shards may come from different downloads", str_shown(name, e->tensor, e->tensor_len),
         str_shown(file, e->shard, strlen(e->shard)), *other ? ", but in " : "", other);
 }
@@ -236,7 +236,7 @@ index_apply(struct index *x, struct catalog *catalog, bool strict, struct err *e
         if (x->entry[i].found != INDEX_LISTED)
             return refuse_lacking(x, &x->entry[i], err);
     if (a.unlisted.n != 0 && strict)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "in %s, but not in the index (%zu such tensors): add it to "
+        return err_set(err, ERR_MALFORMED, ERR_TENSOR "in %s, but not in the index (%zu such tensors): add it to "
             "the index, or omit --strict to read it", a.unlisted.name, a.unlisted.file, a.unlisted.n);
     if (a.unlisted.n != 0)
         catalog_warn(catalog, "tensors that are in the shards, but not in the index: %zu (first: %s in %s); they are read "

@@ -66,7 +66,7 @@ manifest_clear(struct manifest *m)
 static bool
 wrong(struct manifest_reader *r, uint64_t line, const char *why)
 {
-    return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "line %" PRIu64 " is not a line of amn-parse --hash: %s", line, why);
+    return err_set(r->err, ERR_MALFORMED, "line %" PRIu64 " is not a line of amn-parse --hash: %s", line, why);
 }
 
 static bool
@@ -199,9 +199,9 @@ check_kind(const struct manifest_reader *r, const char *text, size_t n)
     while (hex < n && isxdigit((unsigned char)text[hex]))
         hex++;
     if (n > sizeof own && memcmp(text, own, sizeof own - 1) == 0)
-        return err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "this is the output of amn hash, which has one digest for a model: compare it "
+        return err_set(r->err, ERR_MALFORMED, "this is the output of amn hash, which has one digest for a model: compare it "
             "with 'amn hash', or make a manifest with 'amn parse --hash'");
-    return hex != SHA256_HEX - 1 || err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "this is a list of digests of files: use "
+    return hex != SHA256_HEX - 1 || err_set(r->err, ERR_MALFORMED, "this is a list of digests of files: use "
         "'sha256sum -c' with it; a manifest is the output of 'amn parse --hash'");
 }
 
@@ -218,7 +218,7 @@ read_lines(struct manifest_reader *r, const char *text, size_t n)
         text += len + (end != NULL);
         n -= len + (end != NULL);
     }
-    return r->manifest->n != 0 || r->ended || err_set(r->err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest lists no tensor; expected the "
+    return r->manifest->n != 0 || r->ended || err_set(r->err, ERR_MALFORMED, "the manifest lists no tensor; expected the "
         "output of amn-parse --hash");
 }
 

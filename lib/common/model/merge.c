@@ -110,7 +110,7 @@ add_configs(struct catalog *all, const struct catalog *of, const char *name, str
         if (!there || (there->n == config->n && memcmp(there->text, config->text, config->n) == 0))
             continue;
         if (mentions_quantization(there) || mentions_quantization(config)) {
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "its %s differs from that of an earlier operand and affects how"
+            err_set(err, ERR_UNSUPPORTED, "its %s differs from that of an earlier operand and affects how"
                 " quantized weights are read: give one for all operands with --config FILE, or ignore them with --config"
                 " none",
                 config->name);

@@ -26,7 +26,7 @@ check_plain(const struct model *m, uint32_t i, struct err *err)
 {
     if (m->nfiles < 2 || source_seekable(m->src[i]))
         return true;
-    err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, source_is_file(m->src[i])
+    err_set(err, ERR_UNSUPPORTED, source_is_file(m->src[i])
         ? "compressed shards are not supported: decompress the file first"
         : "shards must be regular files: copy this one to a file first");
     return err_in_file(err, source_name(m->src[i]));
@@ -36,8 +36,7 @@ check_plain(const struct model *m, uint32_t i, struct err *err)
 static bool
 check_root(const struct model *m, struct err *err)
 {
-    return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE,
-        ERR_NO_OFFSET, "--root applies to PyTorch checkpoints only, but the input is %s",
+    return !m->how.root || strcmp(catalog_facts_of(m->catalog)->format, "PyTorch") == 0 || err_set(err, ERR_USAGE, "--root applies to PyTorch checkpoints only, but the input is %s",
         catalog_facts_of(m->catalog)->format);
 }
 
@@ -47,7 +46,7 @@ static bool
 check_format(const struct model *m, const char *first, struct err *err)
 {
     const char *format = catalog_facts_of(m->catalog)->format;
-    return !first || strcmp(first, format) == 0 || err_set(err, ERR_MALFORMED, 0, "mixed formats: this file is %s, the "
+    return !first || strcmp(first, format) == 0 || err_at(err, ERR_MALFORMED, 0, "mixed formats: this file is %s, the "
         "first file of the model is %s", format, first);
 }
 
@@ -115,7 +114,7 @@ report_duplicate(const struct model *m, const char *advice, struct err *err)
     for (size_t i = 0; i < catalog_count(m->catalog); i++) {
         const struct tensor *t = catalog_at(m->catalog, i), *twin = catalog_find(m->catalog, t->name, t->name_len);
         if (twin != t) {
-            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "duplicate name, also in %s: %s",
+            err_set(err, ERR_MALFORMED, ERR_TENSOR "duplicate name, also in %s: %s",
                 str_shown(shown, t->name, t->name_len), source_name(m->src[twin->extent.file]), advice);
             return err_in_file(err, source_name(m->src[t->extent.file]));
         }
@@ -193,7 +192,7 @@ check_part(const struct model *m, const struct catalog_facts *first, uint32_t no
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
     if (f->split_no == no && f->split_count == first->split_count)
         return true;
-    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file declares part %" PRIu64 " of %" PRIu64 ", expected part %"
+    err_set(err, ERR_MALFORMED, "the file declares part %" PRIu64 " of %" PRIu64 ", expected part %"
         PRIu32 " of %" PRIu64, f->split_no + 1, f->split_count, no + 1, first->split_count);
     return err_in_file(err, source_name(m->src[no]));
 }
@@ -206,7 +205,7 @@ check_total(const struct model *m, struct err *err)
     uint64_t n;
     if (!total || !meta_as_u64(&total->value, &n) || n == catalog_count(m->catalog))
         return true;
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the parts have %zu tensors, but split.tensors.count is %" PRIu64 ":"
+    return err_set(err, ERR_MALFORMED, "the parts have %zu tensors, but split.tensors.count is %" PRIu64 ":"
         " are they parts of the same model?", catalog_count(m->catalog), n);
 }
 
@@ -223,7 +222,7 @@ open_parts(struct model *m, const char *path, struct err *err)
         || !limits_check(part.count, INDEX_SHARDS_MAX, "files of the model", err))
         return false;
     if (part.count != first.split_count)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the file name indicates %" PRIu64 " parts, but split.count is"
+        return err_set(err, ERR_MALFORMED, "the file name indicates %" PRIu64 " parts, but split.count is"
             " %" PRIu64, part.count, first.split_count);
     bool ok = true;
     for (uint32_t i = 1; ok && i < part.count; i++)
@@ -309,7 +308,7 @@ open_fetched_directory(struct model *m, const char *dir, const struct model_opti
         there = path && small_file_exists(path, &m->inputs, err);
     }
     bool ok = there ? keep_folder(m, dir, n, err) && open_file(m, path, false, err) && add_configs(m, path, options, err)
-        : err->kind != ERR_NONE ? false : err_set(err, ERR_OPEN, ERR_NO_OFFSET, "the fetch command found no model in the directory "
+        : err->kind != ERR_NONE ? false : err_set(err, ERR_OPEN, "the fetch command found no model in the directory "
             "under a usual name, such as model.safetensors.index.json: give the file");
     free(path);
     return ok;
@@ -372,7 +371,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
     if (absent && !err_absent(errno))
         err_sys(err, ERR_OPEN, errno, "%s", "");
     else if (absent && !stored && is_like_stored(path))
-        ok = err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no such file or directory; a model in a local store is hf:%s or ollama:%s",
+        ok = err_set(err, ERR_OPEN, "no such file or directory; a model in a local store is hf:%s or ollama:%s",
             m->name, m->name);
     else if (there && S_ISDIR(st.st_mode))
         ok = open_directory(m, path, options, err);
@@ -534,7 +533,7 @@ model_complete(struct model *m, struct err *err)
     const struct catalog_facts *f = catalog_facts_of(m->catalog);
     bool ended;
     if (f->split_count != 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is part %" PRIu64 " of %" PRIu64 " of a split model: "
+        return err_set(err, ERR_UNSUPPORTED, "this is part %" PRIu64 " of %" PRIu64 " of a split model: "
             "give the first part (-00001-of-%05" PRIu64 ".gguf) or the directory", f->split_no + 1,
             f->split_count, f->split_count);
     if (source_seekable(m->src[0]))

@@ -40,7 +40,7 @@ store_resolve(struct str *path, const char *operand, struct inputs *inputs, stru
 {
     const struct store *store = store_of(operand);
     if (!store)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "not a store operand");
+        return err_set(err, ERR_BUG, "not a store operand");
     return store->find(path, operand + strlen(store->word) + 1, inputs, catalog, err);
 }
 
@@ -82,7 +82,7 @@ store_root(struct str *root, const struct store_place places[STORE_PLACES], stru
             return store_check_text(root, err);
         }
     }
-    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no location for the store: neither %s nor %s is set",
+    return err_set(err, ERR_OPEN, "no location for the store: neither %s nor %s is set",
         places[0].variable, places[last].variable);
 }
 
@@ -129,7 +129,7 @@ store_require(const struct str *path, const char *get, struct err *err)
         return false;
     if (store_exists(stat(path->p, &st), path->p, err))
         return true;
-    return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: %s; download the model with: %s",
+    return err_set(err, ERR_OPEN, "%s: %s; download the model with: %s",
         str_shown(shown, path->p, path->len), strerror(errno), str_shown(how, get, strlen(get)));
 }
 

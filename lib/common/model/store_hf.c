@@ -37,7 +37,7 @@ static bool
 unfit(const char *p, size_t n, const char *what, struct err *err)
 {
     char shown[STR_SHOWN];
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid %s '%s', expected hf:ORG/NAME[/FILE][@REV]",
+    return err_set(err, ERR_USAGE, "invalid %s '%s', expected hf:ORG/NAME[/FILE][@REV]",
         what, str_shown(shown, p, n));
 }
 
@@ -120,7 +120,7 @@ read_ref(char commit[COMMIT + 1], const char *path, struct inputs *inputs, struc
         for (; n != 0 && memchr(space, *text, sizeof space - 1); n--)
             text++;
         if (n != COMMIT || !store_hex(commit, text, COMMIT)) {
-            err_set(err, ERR_MALFORMED, 0, "invalid ref: expected a commit of %d hexadecimal digits", COMMIT);
+            err_at(err, ERR_MALFORMED, 0, "invalid ref: expected a commit of %d hexadecimal digits", COMMIT);
             ok = err_in_file(err, source_name(src));
         }
     }
@@ -141,12 +141,12 @@ find_commit(char commit[COMMIT + 1], const char *repo, const char *rev, const ch
     bool is_ref = ok && store_exists(stat(path.p, &st), path.p, err) && S_ISREG(st.st_mode);
     ok = ok && err->kind == ERR_NONE;
     if (is_ref && st.st_size > REF_MAX) {
-        err_set(err, ERR_MALFORMED, REF_MAX, "invalid ref: longer than %d bytes", REF_MAX);
+        err_at(err, ERR_MALFORMED, REF_MAX, "invalid ref: longer than %d bytes", REF_MAX);
         ok = err_in_file(err, str_shown(shown, path.p, path.len));
     } else if (is_ref) {
         ok = read_ref(commit, path.p, inputs, budget, err);
     } else if (ok && (strlen(rev) != COMMIT || !store_hex(commit, rev, COMMIT))) {
-        ok = store_require(&path, get, err) && err_set(err, ERR_OPEN, ERR_NO_OFFSET, "%s: not a regular file",
+        ok = store_require(&path, get, err) && err_set(err, ERR_OPEN, "%s: not a regular file",
             str_shown(shown, path.p, path.len));
     }
     str_clear(&path);

@@ -36,7 +36,7 @@ set_part(struct ollama_name *name, int i, const char *p, size_t n, struct err *e
     static const char *const words[PARTS] = { "HOST", "NAMESPACE", "MODEL", "TAG" };
     char shown[STR_SHOWN];
     if (!store_is_part(p, n, PART_MAX) || (i == NAMESPACE && memchr(p, '.', n)))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "invalid %s '%s', expected ollama:[HOST/][NAMESPACE/]MODEL[:TAG]",
+        return err_set(err, ERR_USAGE, "invalid %s '%s', expected ollama:[HOST/][NAMESPACE/]MODEL[:TAG]",
             words[i], str_shown(shown, p, n));
     memcpy(name->part[i], p, n);
     name->part[i][n] = '\0';
@@ -55,7 +55,7 @@ name_parse(struct ollama_name *name, const char *spec, struct err *err)
         while (p > spec && p[-1] != '/')
             p--;
         if (i < HOST)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+            return err_set(err, ERR_USAGE,
                 "too many parts in the name: expected ollama:[HOST/][NAMESPACE/]MODEL[:TAG]");
         if (!set_part(name, i, p, (size_t)(end - p), err))
             return false;
@@ -96,14 +96,14 @@ find_host(struct ollama_name *name, const struct str *dir, const char *get, stru
         ok = ok && err->kind == ERR_NONE;
         str_clear(&library);
         if (holds && *host)
-            ok = err_set(err, ERR_USAGE, ERR_NO_OFFSET, "both %s and %s have a library/ folder: give the HOST, too, as "
+            ok = err_set(err, ERR_USAGE, "both %s and %s have a library/ folder: give the HOST, too, as "
                 "in ollama:%s/%s/%s", host, entry, host, name->part[NAMESPACE], name->part[MODEL]);
         else if (holds)
             memcpy(host, entry, strlen(entry) + 1);
     }
     if (d)
         closedir(d);
-    return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN, ERR_NO_OFFSET,
+    return ok && err->kind == ERR_NONE && (*host || err_set(err, ERR_OPEN,
         "%s: no host with a library/ folder; download the model with: %s", str_shown(shown, dir->p, dir->len), get));
 }
 
@@ -114,7 +114,7 @@ search(struct str *found, struct str *dir, const struct ollama_name *name, int i
 {
     if (i == PARTS && found->len != 0) {
         char a[STR_SHOWN], b[STR_SHOWN];
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "the name matches both %s and %s: give the exact name",
+        return err_set(err, ERR_USAGE, "the name matches both %s and %s: give the exact name",
             str_shown(a, found->p, found->len), str_shown(b, dir->p, dir->len));
     }
     if (i == PARTS) {
@@ -175,10 +175,10 @@ blob_path(struct str *path, const char *root, const json_t *layer, struct err *e
     size_t head = sizeof digest_head - 1;
     char hex[HEX + 1], shown[STR_SHOWN];
     if (!text)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is not a string");
+        return err_set(err, ERR_MALFORMED, "the digest of the model layer is not a string");
     if (json_string_length(digest) != head + HEX || memcmp(text, digest_head, head) != 0
         || !store_hex(hex, text + head, HEX))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the digest of the model layer is '%s', expected %s followed "
+        return err_set(err, ERR_MALFORMED, "the digest of the model layer is '%s', expected %s followed "
             "by %d hexadecimal digits", str_shown(shown, text, json_string_length(digest)), digest_head, HEX);
     str_format(path, "%s/blobs/sha256-%s", root, hex);
     return store_check_text(path, err);
@@ -229,7 +229,7 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
 {
     const json_t *layers = json_object_get(manifest, "layers"), *model = NULL;
     if (!json_is_array(layers)) {
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no array of layers");
+        err_set(err, ERR_MALFORMED, "the manifest has no array of layers");
         return NULL;
     }
     for (size_t i = 0; i < json_array_size(layers); i++) {
@@ -237,12 +237,12 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
         const char *type = json_string_value(json_object_get(layer, "mediaType"));
         bool is_model = type && strcmp(type, "application/vnd.ollama.image.model") == 0;
         if (!type)
-            err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "layer %zu of the manifest has no mediaType", i);
+            err_set(err, ERR_MALFORMED, "layer %zu of the manifest has no mediaType", i);
         else if (strcmp(type, "application/vnd.ollama.image.tensor") == 0)
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "not supported: the model is stored as one layer per tensor, "
+            err_set(err, ERR_UNSUPPORTED, "not supported: the model is stored as one layer per tensor, "
                 "not as a GGUF file");
         else if (is_model && model)
-            err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the manifest has more than one model layer");
+            err_set(err, ERR_UNSUPPORTED, "the manifest has more than one model layer");
         else if (strcmp(type, "application/vnd.ollama.image.projector") == 0)
             note_other(catalog, "a projector", root, layer, err);
         else if (strcmp(type, "application/vnd.ollama.image.adapter") == 0)
@@ -252,7 +252,7 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
         model = is_model ? layer : model;
     }
     if (!model)
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the manifest has no model layer");
+        err_set(err, ERR_MALFORMED, "the manifest has no model layer");
     note_texts(catalog, layers);
     return model;
 }
@@ -267,13 +267,13 @@ check_blob(const char *path, const json_t *layer, struct inputs *inputs, struct 
     uint64_t have;
     bool ok = source_open(&src, path, false, inputs, err);
     if (ok && !json_is_integer(size))
-        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the model layer of the manifest has no size");
+        ok = err_set(err, ERR_MALFORMED, "the model layer of the manifest has no size");
     if (ok && (json_integer_value(size) < 0 || (uint64_t)json_integer_value(size) != source_size(src)))
-        ok = err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "size is %" PRIu64 " bytes, but the manifest declares %"
+        ok = err_set(err, ERR_MALFORMED, "size is %" PRIu64 " bytes, but the manifest declares %"
             JSON_INTEGER_FORMAT, source_size(src), json_integer_value(size));
     ok = ok && source_head(src, 4, &head, &have, err)
         && ((have >= 4 && memcmp(head, "GGUF", 4) == 0)
-            || err_set(err, ERR_MALFORMED, 0, "the model layer is not a GGUF file: it does not begin with 'GGUF'"));
+            || err_at(err, ERR_MALFORMED, 0, "the model layer is not a GGUF file: it does not begin with 'GGUF'"));
     if (!ok && src)
         err_in_file(err, source_name(src));
     source_close(src);

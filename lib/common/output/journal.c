@@ -28,7 +28,7 @@ static bool
 refused(const struct journal *j, const char *why, struct err *err)
 {
     char shown[STR_SHOWN];
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "%s", why);
+    err_set(err, ERR_CREATE, "%s", why);
     return err_in_file(err, str_shown(shown, j->path, strlen(j->path)));
 }
 

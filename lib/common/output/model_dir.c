@@ -118,9 +118,9 @@ check_entries(const struct model_dir_job *job, struct err *err)
     if (err->kind != ERR_NONE)
         return false;
     if (found.journal && !job->dir->resume && !job->dir->force)
-        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "directory contains an unfinished model; continue it with "
+        return err_set(err, ERR_CREATE, "directory contains an unfinished model; continue it with "
             "--resume, start over with -f, or choose an empty directory");
-    return !found.why || err_set(err, ERR_CREATE, ERR_NO_OFFSET, "%s (%s); %s", found.why, found.name, found.advice);
+    return !found.why || err_set(err, ERR_CREATE, "%s (%s); %s", found.why, found.name, found.advice);
 }
 
 static bool
@@ -155,7 +155,7 @@ check_dir(const struct model_dir_job *job, struct err *err)
     if (stat(dir->path, &st) != 0)
         return errno == ENOENT || err_sys(err, ERR_CREATE, errno, "%s", "");
     if (is_input(job->p->model, &st))
-        return err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output directory is the input directory; choose another");
+        return err_set(err, ERR_CREATE, "the output directory is the input directory; choose another");
     if (dir->resume && has_file(dir, JOURNAL_NAME, &n, err) && n != 0)
         return true;
     job->dir->outputs->compares = dir->resume
@@ -239,7 +239,7 @@ make_file(struct model_dir_job *job, const char *path, uint32_t *crc, struct err
     struct checksum sum = { .kernels = p.kernels };
     struct hook hooks[PIECES_HOOKS];
     if (p.nhooks == PIECES_HOOKS)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "no room for one more hook");
+        return err_set(err, ERR_BUG, "no room for one more hook");
     for (size_t i = 0; i < p.nhooks; i++)
         hooks[i] = p.hooks[i];
     hooks[p.nhooks++] = checksum_hook(&sum);

@@ -127,7 +127,7 @@ check_others(const struct outputs *outputs, const struct output *o, const struct
             other = &outputs->list[i];
     if (!other)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "two outputs are the same file; use different names");
+    err_set(err, ERR_CREATE, "two outputs are the same file; use different names");
     return err_in_file(err, o->shown);
 }
 

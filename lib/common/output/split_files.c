@@ -42,7 +42,7 @@ check_absent(const char *path, struct err *err)
     char shown[STR_SHOWN];
     if (lstat(path, &st) != 0)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "file exists, and files of a split model are not overwritten; remove it or "
+    err_set(err, ERR_CREATE, "file exists, and files of a split model are not overwritten; remove it or "
         "choose another name");
     return err_in_file(err, str_shown(shown, path, strlen(path)));
 }
@@ -52,7 +52,7 @@ static bool
 survey(struct split_job *job, struct err *err)
 {
     if (job->shards.n > UINT16_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%zu files exceed the limit of %d (split.count); use a larger "
+        return err_set(err, ERR_LIMIT, "%zu files exceed the limit of %d (split.count); use a larger "
             "--shard-size", job->shards.n, UINT16_MAX);
     job->part = calloc(job->shards.n, sizeof *job->part);
     if (!job->part)

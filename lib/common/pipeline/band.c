@@ -70,7 +70,7 @@ bands_find(struct bands *b, const struct piece *piece, uint64_t from, uint64_t t
     const struct tensor *codes = piece_input(piece, 0);
     char name[STR_SHOWN];
     if (bytes > ROW_MAX)
-        return err_set(err, ERR_LIMIT, codes->extent.at, "tensor %s: an output row needs %" PRIu64
+        return err_at(err, ERR_LIMIT, codes->extent.at, "tensor %s: an output row needs %" PRIu64
             " bytes of strided input, which exceeds the limit of %d", str_shown(name, codes->name, codes->name_len), bytes,
             ROW_MAX);
     if (piece->kind == PIECE_DECODE)        /* the last units may cover more rows than exist */

@@ -155,7 +155,7 @@ decode_some(const struct reading *how, const struct piece *piece, enum dtype to,
     n = panel ? num_min(n, panel->end - first) : n;
     while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
         if ((n /= 2) == 0)
-            return err_set(err, ERR_BUG, w->part[0]->extent.at, "one element exceeds the window");
+            return err_at(err, ERR_BUG, w->part[0]->extent.at, "one element exceeds the window");
     for (unsigned p = 0; panel && p < SCHEME_PARTS; p++)
         in[p] = panel_part(panel, p, first);
     if (!find_room(how->b, w->scheme->room, err) || !read_spans(how, w, spans, in, err))
@@ -666,7 +666,7 @@ all_finite(const struct kernels *k, const struct piece *elements, uint64_t first
     while (isfinite(x[i]))
         i++;
     piece_output(&t, elements);
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: element %" PRIu64 " is %s, which cannot be "
+    return err_set(err, ERR_MALFORMED, "tensor %s: element %" PRIu64 " is %s, which cannot be "
         "encoded; --allow-nonfinite encodes it as the reference does", str_shown(name, t.name, t.name_len), first + i,
         isnan(x[i]) ? "NaN" : "infinite");
 }

@@ -59,7 +59,7 @@ has_bytes(const struct tensor *t, struct err *err)
     bool whole;
     char name[STR_SHOWN];
     return (t->dtype != DTYPE_UNKNOWN && shape_nbytes(&t->shape, t->dtype, &nbytes, &whole) && whole)
-        || err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: type %s has no digest, because its size in bytes is unknown",
+        || err_at(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: type %s has no digest, because its size in bytes is unknown",
             str_shown(name, t->name, t->name_len), dtype_name(t->dtype));
 }
 

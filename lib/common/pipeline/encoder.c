@@ -289,9 +289,9 @@ encode(struct encoder_reader *r, const struct encoding *e, const struct encode_r
     if (!e->exact)
         return e->encoder->encode(e, run, part, first, count, y, err);
     if (!e->encoder->solve(e, run, part, first, count, y, err))
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, ERR_TENSOR "element %" PRIu64 " was %s in the survey, and is not now",
+        return err_set(err, ERR_BUG, ERR_TENSOR "element %" PRIu64 " was %s in the survey, and is not now",
             str_shown(name, e->weight.name, e->weight.name_len), r->fail.index, "exact");
-    return r->wrong == UINT64_MAX || err_set(err, ERR_BUG, ERR_NO_OFFSET, ERR_TENSOR "element %" PRIu64 " of the output has "
+    return r->wrong == UINT64_MAX || err_set(err, ERR_BUG, ERR_TENSOR "element %" PRIu64 " of the output has "
         "another value than that of the input", str_shown(name, e->weight.name, e->weight.name_len), r->wrong);
 }
 
@@ -526,6 +526,6 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
     bool ok = (run.n == 0 || read_floats(&r, first * part->elems, run.n, run.x, err))
         && e->encoder->solve(e, &run, t->of.part, first, count, y, err);
     *fail = r.fail;
-    return ok || (err->kind == ERR_NONE && r.fail.cause != EXACT_HOLDS) || err_set(err, ERR_BUG, ERR_NO_OFFSET, "a solver fails "
+    return ok || (err->kind == ERR_NONE && r.fail.cause != EXACT_HOLDS) || err_set(err, ERR_BUG, "a solver fails "
         "without a reason");
 }

@@ -212,7 +212,7 @@ compare_crc(const struct verify *v, const struct verify_member *c, struct err *e
     char name[STR_SHOWN];
     if (c->n != 1 || c->run[0].to - c->run[0].from != c->check->extent.nbytes || c->run[0].crc == c->check->crc)
         return true;
-    err_set(err, ERR_MALFORMED, c->check->extent.at, "tensor %s: CRC-32 mismatch: expected %08" PRIx32 ", found "
+    err_at(err, ERR_MALFORMED, c->check->extent.at, "tensor %s: CRC-32 mismatch: expected %08" PRIx32 ", found "
         "%08" PRIx32 "; the file is damaged, download it again (--no-verify reads it anyway)",
         str_shown(name, c->tensor->name, c->tensor->name_len), c->check->crc, c->run[0].crc);
     return err_in_file(err, source_name(v->model->src[c->check->extent.file]));

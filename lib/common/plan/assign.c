@@ -80,7 +80,7 @@ assign_encoders(size_t *pick, const struct assign_option *options, size_t n, siz
         pick[i] = smallest(o, each);
         if (pick[i] == each)
             continue;
-        ok = num_add(&used, used, o[pick[i]].nbytes) || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "more than 2^64 bytes");
+        ok = num_add(&used, used, o[pick[i]].nbytes) || err_set(err, ERR_LIMIT, "more than 2^64 bytes");
         nsteps += hull(steps + nsteps, o, each, i, pick[i]);
     }
     *least = used;

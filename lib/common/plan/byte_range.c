@@ -43,7 +43,7 @@ byte_range_read_part(struct byte_range *c, const char *text)
 bool
 byte_range_check(const struct byte_range *c, struct err *err)
 {
-    return c->part == 0 || c->parts != 0 || c->part_size != 0 || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+    return c->part == 0 || c->parts != 0 || c->part_size != 0 || err_set(err, ERR_USAGE,
         "--part %" PRIu64 " needs a total: use --part %" PRIu64 "/N, or add --part-size SIZE", c->part, c->part);
 }
 
@@ -77,7 +77,7 @@ find_part(const struct byte_range *c, uint64_t size, uint64_t block, uint64_t *f
     }
     uint64_t parts = byte_range_parts(c, size);
     if (c->part > parts || (c->parts != 0 && c->parts != parts))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--part: the output has only %" PRIu64 " parts of %" PRIu64 " bytes",
+        return err_set(err, ERR_USAGE, "--part: the output has only %" PRIu64 " parts of %" PRIu64 " bytes",
             parts, c->part_size);
     *from = (c->part - 1) * c->part_size;
     *to = size - *from < c->part_size ? size : *from + c->part_size;
@@ -99,6 +99,6 @@ byte_range_find(const struct byte_range *c, uint64_t size, uint64_t block, uint6
         *from = c->first;
     if (c->has_first && c->has_last && c->last < size)
         *to = c->last + 1;
-    return *from <= size || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--range: the output has only %" PRIu64
+    return *from <= size || err_set(err, ERR_USAGE, "--range: the output has only %" PRIu64
         " bytes, the range begins at %" PRIu64, size, *from);
 }

@@ -144,10 +144,10 @@ choice_nbytes(const struct choice *choice, uint64_t *nbytes, struct err *err)
         uint64_t n = 0;
         bool whole = true, fits = shape_nbytes(&t.shape, t.dtype, &n, &whole);
         if (!whole)
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the elements of an output tensor do not fill "
+            return err_set(err, ERR_UNSUPPORTED, "the elements of an output tensor do not fill "
                 "whole bytes");
         if (!fits || !num_add(nbytes, *nbytes, n) || *nbytes > INT64_MAX)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output size exceeds 2^63 bytes");
+            return err_set(err, ERR_LIMIT, "output size exceeds 2^63 bytes");
     }
     return true;
 }
@@ -172,7 +172,7 @@ choice_distinct_or(const struct choice *choice, enum err_kind kind, const char *
         const struct tensor t = chosen_tensor(&choice->list[i]);
         uint32_t number = (uint32_t)i;
         ok = table_add(&table, output_name, choice, t.name, t.name_len, &number, &again, err)
-            && (!again || err_set(err, kind, ERR_NO_OFFSET, "two output tensors would be named %s: %s",
+            && (!again || err_set(err, kind, "two output tensors would be named %s: %s",
                 str_shown(shown, t.name, t.name_len), why));
     }
     table_clear(&table);

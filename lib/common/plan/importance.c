@@ -25,7 +25,7 @@ importance_add(struct importance *im, const struct importance_entry *entry, stru
     uint32_t number = (uint32_t)im->n;
     for (uint64_t i = 0; i < entry->n; i++)
         if (!isfinite(entry->values[i]) || entry->values[i] < 0)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: importance of column %" PRIu64 " is negative or "
+            return err_set(err, ERR_MALFORMED, "tensor %s: importance of column %" PRIu64 " is negative or "
                 "not a number", str_shown(shown, entry->name, entry->name_len), i);
     struct importance_entry *list = array_grow(im->list, im->n, &im->room, sizeof *list, err);
     if (!list)
@@ -34,7 +34,7 @@ importance_add(struct importance *im, const struct importance_entry *entry, stru
     if (!table_add(&im->names, name_of, im, entry->name, entry->name_len, &number, &again, err))
         return false;
     if (again)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: duplicate entry in the importance matrix",
+        return err_set(err, ERR_MALFORMED, "tensor %s: duplicate entry in the importance matrix",
             str_shown(shown, entry->name, entry->name_len));
     list[im->n++] = *entry;
     return true;
@@ -60,7 +60,7 @@ importance_of(const struct importance *im, const struct tensor *t, uint64_t cols
     *matrices = entry->n == cols ? 1 : many;
     if (num_mul(&all, cols, *matrices) && entry->n == all)
         return entry->values;
-    err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tensor %s: the importance matrix has %" PRIu64 " columns, the tensor %" PRIu64
+    err_set(err, ERR_MALFORMED, "tensor %s: the importance matrix has %" PRIu64 " columns, the tensor %" PRIu64
         " (importance matrix of another model?)", str_shown(shown, t->name, t->name_len), entry->n, cols);
     return NULL;
 }

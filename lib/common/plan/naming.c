@@ -36,7 +36,7 @@ naming_match(struct naming *naming, const char *option, const char *text, bool i
     naming->globs = list;
     list[naming->nglobs] = (struct naming_glob){ .option = option, .text = text, .include = include };
     return matcher_read(&list[naming->nglobs++].matcher, text, strlen(text), true)
-        || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
+        || err_set(err, ERR_USAGE, "--%s: invalid or too long pattern '%s': expected * ? [a-z] or [!a-z]",
             option, text);
 }
 
@@ -101,9 +101,9 @@ naming_rename(struct naming *naming, const char *text, struct err *err)
     if (re.failed || step.text.failed)
         ok = err_memory(err, strlen(text));
     else if (!ok)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--rename: '%s' is not s/EXPRESSION/TEXT/ or s/EXPRESSION/TEXT/g", text);
+        err_set(err, ERR_USAGE, "--rename: '%s' is not s/EXPRESSION/TEXT/ or s/EXPRESSION/TEXT/g", text);
     bool compiled = ok && expression_read(&step.re, re.p ? re.p : "", 0, "--rename", err);
-    ok = compiled && (groups_are_there(&step) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+    ok = compiled && (groups_are_there(&step) || err_set(err, ERR_USAGE,
         "--rename: '%s': the replacement refers to a group that the expression does not have", text));
     ok = ok && add_step(naming, &step, err);
     if (!ok && compiled)
@@ -230,10 +230,10 @@ no_match(const struct naming_glob *g, const struct choice *choice, struct err *e
     str_shown(shown, g->text, strlen(g->text));
     add_nearest(&hint, g->text, choice);
     if (find_like(g->text, choice).name)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s', which is only a part of names (did you mean '*%s*'?)",
+        err_set(err, ERR_USAGE, "--%s: no tensor matches '%s', which is only a part of names (did you mean '*%s*'?)",
             g->option, shown, shown);
     else
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s: no tensor matches '%s'%s; patterns match the whole name, such as '*norm*'",
+        err_set(err, ERR_USAGE, "--%s: no tensor matches '%s'%s; patterns match the whole name, such as '*norm*'",
             g->option, shown, hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
@@ -288,10 +288,10 @@ no_tensor(const char *name, const struct choice *choice, struct err *err)
     str_shown(shown, name, strlen(name));
     add_nearest(&hint, name, choice);
     if (t.name)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s (did you mean %s?)", shown,
+        err_set(err, ERR_USAGE, "--tensor: no output tensor is named %s (did you mean %s?)", shown,
             str_shown(like, t.name, t.name_len));
     else
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor: no output tensor is named %s%s ('amn-parse' lists the names)", shown,
+        err_set(err, ERR_USAGE, "--tensor: no output tensor is named %s%s ('amn-parse' lists the names)", shown,
             hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
@@ -385,7 +385,7 @@ naming_name(const struct naming *naming, struct choice *choice, struct chosen *c
         const struct naming_step *step = &naming->steps[i];
         const char *name = now.p ? now.p : "";
         if (step->kind == RENAME && strlen(name) != now.len)
-            ok = err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: --rename cannot change a name that contains NUL",
+            ok = err_set(err, ERR_UNSUPPORTED, "tensor %s: --rename cannot change a name that contains NUL",
                 str_shown(shown, t.name, t.name_len));
         take_step(&next, step, name, now.len);
         str_clear(&now);

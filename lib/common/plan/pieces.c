@@ -90,7 +90,7 @@ add(struct pieces *p, const struct piece *piece, struct err *err)
 {
     uint64_t end;
     if (!num_add(&end, p->nbytes, piece->nbytes) || end > INT64_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "output size exceeds 2^63 bytes");
+        return err_set(err, ERR_LIMIT, "output size exceeds 2^63 bytes");
     struct piece *list = array_grow(p->list, p->n, &p->room, sizeof *list, err);
     if (!list)
         return false;
@@ -186,7 +186,7 @@ find_elements(struct piece *piece, struct piece_view *view, struct layout *order
     piece->name = chosen->name;
     piece->name_len = chosen->name_len;
     return (shape_nbytes(&t.shape, t.dtype, &piece->nbytes, &whole) && whole)
-        || err_set(err, ERR_BUG, ERR_NO_OFFSET, "a tensor without a size is laid out");
+        || err_set(err, ERR_BUG, "a tensor without a size is laid out");
 }
 
 static size_t
@@ -445,7 +445,7 @@ pieces_next_late(const struct pieces *p, uint64_t at)
 bool
 pieces_can_make(const struct pieces *p, uint64_t from, uint64_t to, struct err *err)
 {
-    return from == 0 || pieces_next_late(p, from) >= to || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET,
+    return from == 0 || pieces_next_late(p, from) >= to || err_set(err, ERR_UNSUPPORTED,
         "--range and --part are not supported for this format: its checksums depend on all preceding bytes");
 }
 

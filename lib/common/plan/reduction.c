@@ -38,7 +38,7 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
         return false;
     r->rules = rules;
     if (!equals || equals == text || equals[1] == '\0')
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not REGEX=SCHEME",
+        return err_set(err, ERR_USAGE, "--tensor-type: '%s' is not REGEX=SCHEME",
             str_shown(shown, text, strlen(text)));
     str_add(&re, text, (size_t)(equals - text));
     bool ok = re.failed ? err_memory(err, re.len)
@@ -65,11 +65,11 @@ reduction_settle(struct reduction *r, struct err *err)
         rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, r->encoder->held);
         rule->plain = dtype_targets[plain] ? dtype_target(plain) : DTYPE_UNKNOWN;
         if (!dtype_targets[plain] && (!rule->encoder || rule->encoder->held != r->encoder->held))
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not a scheme that can share a file with %s",
+            return err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a scheme that can share a file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
         fuses = fuses || (rule->encoder && rule->encoder->fuses);
     }
-    return !r->apart || fuses || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--no-fuse has no effect: loaders fuse no scales of %s",
+    return !r->apart || fuses || err_set(err, ERR_USAGE, "--no-fuse has no effect: loaders fuse no scales of %s",
         r->encoder->label);
 }
 
@@ -230,7 +230,7 @@ weigh(struct encoding *e, const struct reduction *r, struct err *err)
     e->matrix_rows = matrices > 1 ? e->rows / matrices : 0;
     if (err->kind != ERR_NONE)
         return false;
-    return e->importance || !encode_needs_importance(e->encoder->type) || err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+    return e->importance || !encode_needs_importance(e->encoder->type) || err_set(err, ERR_USAGE,
         "tensor %s: %s requires an importance matrix%s", str_shown(shown, e->weight.name, e->weight.name_len), e->encoder->label,
         r->importance.n != 0 ? ", and --imatrix has no entry for it" : ": use --imatrix FILE");
 }
@@ -417,7 +417,7 @@ check_rules(const struct reduction *r, struct err *err)
     char shown[STR_SHOWN];
     for (size_t i = 0; i < r->nrules; i++)
         if (!r->rules[i].matches)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type '%s': no tensor matches", str_shown(shown, r->rules[i].text,
+            return err_set(err, ERR_USAGE, "--tensor-type '%s': no tensor matches", str_shown(shown, r->rules[i].text,
                 strlen(r->rules[i].text)));
     return true;
 }
@@ -613,14 +613,14 @@ check_encoded(const struct reduction *r, const struct choice *choice, const stru
     if (choice->encoded != 0 || choice->same != 0)
         return true;
     if (n != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "tensor %s: %s supports only matrices, not experts in one "
+        return err_set(err, ERR_USAGE, "tensor %s: %s supports only matrices, not experts in one "
             "three-dimensional tensor: use --scheme fp8", shown, r->encoder->label);
     if (misfits->n != 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight can be quantized as %s: %s (%zu weight%s, the first: %s %s); "
+        return err_set(err, ERR_USAGE, "no weight can be quantized as %s: %s (%zu weight%s, the first: %s %s); "
             "choose another --scheme",
             r->encoder->label, misfits->why, misfits->n, str_plural(misfits->n),
             str_shown(shown, misfits->first.name, misfits->first.name_len), shape_text(shape, &misfits->first.shape));
-    return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no weight to quantize as %s; use --include GLOB to select tensors that are skipped "
+    return err_set(err, ERR_USAGE, "no weight to quantize as %s; use --include GLOB to select tensors that are skipped "
         "by default", r->encoder->label);
 }
 
@@ -662,7 +662,7 @@ reduction_ruled(const struct reduction *r, const struct chosen *c, enum keeps he
     if (!rule)
         return true;
     *encoder = encode_exact_find(rule->scheme, held);
-    return *encoder || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--tensor-type: '%s' is not a target of --exact",
+    return *encoder || err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a target of --exact",
         str_shown(shown, rule->scheme, strlen(rule->scheme)));
 }
 

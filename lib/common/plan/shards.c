@@ -21,7 +21,7 @@ add(struct shards *s, size_t *room, size_t first, struct err *err)
         return NULL;
     s->list = list;
     if (s->n == SHARDS_MAX) {
-        err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "the model would have more than %d files: use a larger --shard-size",
+        err_set(err, ERR_LIMIT, "the model would have more than %d files: use a larger --shard-size",
             SHARDS_MAX);
         return NULL;
     }

@@ -228,5 +228,5 @@ pickles_scan(struct pickles *p, struct source *src, const struct limits *limits,
         return true;
     }
     return container_detect(&container, src, err)
-        && err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "neither a model file of a known format nor a pickle");
+        && err_set(err, ERR_MALFORMED, "neither a model file of a known format nor a pickle");
 }

@@ -78,7 +78,7 @@ check_parts(const struct claims *c, const struct weight *w, uint64_t blocks, uin
     str_shown(b, absmax->name, absmax->name_len);
     for (size_t i = 0; i < 2; i++)
         if (second[i] && !is_nested(w))
-            return err_set(err, ERR_MALFORMED, second[i]->extent.at, "tensor %s: expected %s to be U8, found "
+            return err_at(err, ERR_MALFORMED, second[i]->extent.at, "tensor %s: expected %s to be U8, found "
                 "F32", str_shown(a, second[i]->name, second[i]->name_len), b);
         else if (!second[i] && is_nested(w))
             return claims_missing(c, absmax->extent.at, err, "tensor %s: U8, but has no %s", b,
@@ -104,7 +104,7 @@ define(struct weight *w, struct bnb4_weight *b, const char *type, struct claims 
     if (!bnb4_state_read(&s, c, blob, type, w->part[CODES], err))
         return false;
     if (s.nested != is_nested(w))
-        return err_set(err, ERR_MALFORMED, blob->extent.at, "tensor %s: declares %s absmax, but absmax is %s",
+        return err_at(err, ERR_MALFORMED, blob->extent.at, "tensor %s: declares %s absmax, but absmax is %s",
             str_shown(name, blob->name, blob->name_len), s.nested ? "nested" : "plain",
             dtype_name(w->part[ABSMAX]->dtype));
     uint64_t blocks = num_ceil_div(s.numel, s.blocksize);

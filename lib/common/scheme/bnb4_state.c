@@ -43,7 +43,7 @@ wrong(const struct bnb4_reading *r, int key, const char *expected)
     char name[STR_SHOWN], value[STR_SHOWN] = "missing";
     if (r->value[key].p)
         str_shown(value, r->value[key].p, r->value[key].n);
-    return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: %s is %s, expected %s",
+    return err_at(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: %s is %s, expected %s",
         str_shown(name, r->blob->name, r->blob->name_len), keys[key], value, expected);
 }
 
@@ -147,8 +147,8 @@ not_an_object(const struct bnb4_reading *r, const struct pull *json)
     char name[STR_SHOWN], why[PULL_EXPLAIN];
     str_shown(name, r->blob->name, r->blob->name_len);
     if (json->fault == PULL_OK)
-        return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not a JSON object", name);
-    return err_set(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not valid JSON: %s", name,
+        return err_at(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not a JSON object", name);
+    return err_at(r->err, ERR_MALFORMED, r->blob->extent.at, "tensor %s: not valid JSON: %s", name,
         pull_explain(why, json));
 }
 

@@ -47,8 +47,8 @@ check_format(const struct claims *c, const struct tensor *format, const struct t
     if (!contents->read(contents->of, format, &layout, err))
         return false;
     if (layout >= sizeof tiled / sizeof *tiled)
-        return err_set(err, ERR_MALFORMED, format->extent.at, "tensor %s: expected 0 to 3, found %u", name, layout);
-    return layout == 0 || err_set(err, ERR_UNSUPPORTED, format->extent.at, "tensor %s: layout %u (%s) is not supported, "
+        return err_at(err, ERR_MALFORMED, format->extent.at, "tensor %s: expected 0 to 3, found %u", name, layout);
+    return layout == 0 || err_at(err, ERR_UNSUPPORTED, format->extent.at, "tensor %s: layout %u (%s) is not supported, "
         "only 0 (row)", name, layout, tiled[layout]);
 }
 

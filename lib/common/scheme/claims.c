@@ -114,7 +114,7 @@ claimed_twice(const struct claims *c, const struct tensor *companion, const stru
 {
     char a[STR_SHOWN], b[STR_SHOWN], other[STR_SHOWN];
     const struct tensor *first = c->roles->weights[c->roles->owner[catalog_index(c->catalog, companion)] - 1].part[0];
-    return err_set(err, ERR_MALFORMED, companion->extent.at,
+    return err_at(err, ERR_MALFORMED, companion->extent.at,
         "tensor %s: belongs to two quantized weights, %s and %s",
         str_shown(a, companion->name, companion->name_len), str_shown(b, first->name, first->name_len),
         str_shown(other, codes->name, codes->name_len));

@@ -123,7 +123,7 @@ static bool
 bad_codes(const struct comfy_checked *w, const char *format, const char *expected, struct err *err)
 {
     char name[STR_SHOWN], shape[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: expected %s for ComfyUI %s, found %s %s",
+    return err_at(err, ERR_MALFORMED, w->codes->extent.at, "tensor %s: expected %s for ComfyUI %s, found %s %s",
         str_shown(name, w->codes->name, w->codes->name_len), expected, format, dtype_name(w->codes->dtype),
         shape_text(shape, &w->codes->shape));
 }
@@ -423,7 +423,7 @@ check_tensor(const struct claims *c, const struct tensor *t, struct err *err)
     struct part_name p;
     char name[STR_SHOWN];
     return !claims_strip_name(t, ".comfy_quant", &p) || claims_find(c, p.base, p.base_len, ".weight")
-        || err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: marks a weight that is not in the model; if the "
+        || err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: marks a weight that is not in the model; if the "
             "model has several files, give the directory or the index", str_shown(name, t->name, t->name_len));
 }
 
@@ -439,7 +439,7 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
     const struct shape *s = &t->shape;
     str_shown(name, t->name, t->name_len);
     if (!codes || !dtype_is_float8(codes->dtype))
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected an F8 weight for this scale, found %s", name,
+        return err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected an F8 weight for this scale, found %s", name,
             codes ? dtype_name(codes->dtype) : "none");
     bool one = s->rank == 0 || (s->rank == 1 && shape_dim(s, 0) == 1);
     return (one && t->dtype == DTYPE_F32) || table_wrong(t, codes, err, "one F32");

@@ -42,14 +42,14 @@ struct comfy_markers {
 static bool
 bad_metadata(const char *what, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata key %s: %s", metadata_key, what);
+    return err_set(err, ERR_MALFORMED, "metadata key %s: %s", metadata_key, what);
 }
 
 static bool
 bad_json(const struct pull *json, struct err *err)
 {
     char why[PULL_EXPLAIN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "metadata key %s: not valid JSON: %s", metadata_key,
+    return err_set(err, ERR_MALFORMED, "metadata key %s: not valid JSON: %s", metadata_key,
         pull_explain(why, json));
 }
 
@@ -220,7 +220,7 @@ comfy_marker_wrong(const struct comfy_marker *m, const struct tensor *codes, con
     size_t n = found ? json_dumpb(found, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT) : 0;
     if (n != 0)
         str_shown(shown, text, num_min(n, sizeof text));
-    return err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: %s in its ComfyUI marker is %s, expected %s",
+    return err_at(err, ERR_MALFORMED, codes->extent.at, "tensor %s: %s in its ComfyUI marker is %s, expected %s",
         str_shown(name, codes->name, codes->name_len), key, shown, expected);
 }
 
@@ -272,7 +272,7 @@ read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor 
     char name[STR_SHOWN], what[STR_SHOWN + 16], shape[SHAPE_TEXT];
     snprintf(what, sizeof what, "tensor %s", str_shown(name, t->name, t->name_len));
     if (t->dtype != DTYPE_U8 || t->shape.rank != 1)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected U8 [n], found %s %s", name,
+        return err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected U8 [n], found %s %s", name,
             dtype_name(t->dtype), shape_text(shape, &t->shape));
     if (!limits_check(n, MARKER_MAX, "bytes of a comfy_quant", err))
         return false;
@@ -300,7 +300,7 @@ comfy_marker_read(struct comfy_marker *m, const struct claims *c, const struct t
     m->unread = false;
     if (ok && of == &second && strcmp(m->format, second.format) != 0) {
         char name[STR_SHOWN], a[STR_SHOWN], b[STR_SHOWN];
-        ok = err_set(err, ERR_MALFORMED, codes->extent.at, "tensor %s: comfy_quant declares %s, but the metadata declares %s",
+        ok = err_at(err, ERR_MALFORMED, codes->extent.at, "tensor %s: comfy_quant declares %s, but the metadata declares %s",
             str_shown(name, codes->name, codes->name_len), str_shown(a, m->format, strlen(m->format)),
             str_shown(b, second.format, strlen(second.format)));
     }

@@ -143,13 +143,13 @@ read_blocks(struct config *config, struct words *words, const struct catalog_con
     json.words = true;
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT && token != PULL_BAD)
-        return err_set(err, ERR_MALFORMED, 0, "%s is not a JSON object", text->name);
+        return err_at(err, ERR_MALFORMED, 0, "%s is not a JSON object", text->name);
     bool ok = look_for_blocks(&f, &json, 0) && pull_next(&json) == PULL_END;
     if (!ok && json.fault == PULL_OK)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s declares the quantization of the model twice",
+        return err_set(err, ERR_MALFORMED, "%s declares the quantization of the model twice",
             text->name);
     if (!ok)
-        return err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
+        return err_at(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", text->name,
             pull_explain(why, &json));
     if (*f.model_type)
         memcpy(config->model_type, f.model_type, sizeof f.model_type);

@@ -177,7 +177,7 @@ wrong_shape(const struct table_match *f, const uint64_t *dim, struct err *err)
     uint8_t packed[RANK_MAX * SHAPE_DIM];
     struct shape shape = { f->codes->shape.rank, packed };
     shape_pack(packed, dim, shape.rank);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: shape %s does not fit its weight %s I32 %s in any packing "
+    return err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: shape %s does not fit its weight %s I32 %s in any packing "
         "of 1 to 8 bits", str_shown(name, t->name, t->name_len), shape_text(expected, &shape),
         str_shown(weight, f->codes->name, f->codes->name_len), shape_text(codes, &f->codes->shape));
 }

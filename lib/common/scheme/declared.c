@@ -23,7 +23,7 @@ refuse(const struct weight *w, struct err *err)
     const struct tensor *t = why->doubt.tensor;
     const char *axis = why->rows ? "rows" : "columns";
     char name[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: %" PRIu64 " scales for %" PRIu64 " %s, but blocks of %" PRIu64
+    return err_at(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: %" PRIu64 " scales for %" PRIu64 " %s, but blocks of %" PRIu64
         " as declared in config.json would have %" PRIu64 "; correct config.json, or use another version of the model",
         str_shown(name, t->name, t->name_len), why->found, why->n, axis, why->block, num_ceil_div(why->n, why->block));
 }

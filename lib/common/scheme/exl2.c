@@ -90,10 +90,10 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
     for (uint64_t g = 0, before = 0; ok && g < count; g++, before = end) {
         uint32_t bits = group_at(p, g, count, words, &first, &end);
         if (bits < 2 || bits == 7 || bits > last)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " has %" PRIu32 " bits, expected "
+            ok = err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " has %" PRIu32 " bits, expected "
                 "2, 3, 4, 5, 6 or 8, and no more than the group before", name, g, bits);
         else if (first != before || end <= first || end > words || (end - first) % bits != 0)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " of %" PRIu32 " bits has rows %"
+            ok = err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: group %" PRIu64 " of %" PRIu32 " bits has rows %"
                 PRIu64 " to %" PRIu64 " of %s, expected a multiple of %" PRIu32 " of its %" PRIu64 " rows, starting at %"
                 PRIu64, name, g, bits, first, end, codes, bits, words, before);
         else
@@ -101,7 +101,7 @@ check_groups(const struct claims *c, const struct weight *w, uint64_t in, struct
         last = bits;
     }
     if (ok && (inputs != in || (count == 0 && words != 0)))
-        ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: the %" PRIu64 " groups of %s have %" PRIu64
+        ok = err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: the %" PRIu64 " groups of %s have %" PRIu64
             " inputs, expected %" PRIu64 " as in q_invperm", name, count, codes, inputs, in);
     free(p);
     return ok;

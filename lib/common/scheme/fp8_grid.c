@@ -64,7 +64,7 @@ misfit(const struct weight *w, const char *hint, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_MALFORMED, scale->extent.at, "tensor %s: scale %s %s does not fit its weight %s %s%s",
+    return err_at(err, ERR_MALFORMED, scale->extent.at, "tensor %s: scale %s %s does not fit its weight %s %s%s",
         str_shown(a, scale->name, scale->name_len), dtype_name(scale->dtype), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), hint);
 }
@@ -81,7 +81,7 @@ unclear(const struct claims *c, const struct weight *w, struct fp8_weight *f, co
         return true;
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     char a[STR_SHOWN], b[STR_SHOWN], sa[SHAPE_TEXT], sb[SHAPE_TEXT];
-    return err_set(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: scale %s of weight %s %s may be %s; %s",
+    return err_at(err, ERR_UNSUPPORTED, scale->extent.at, "tensor %s: scale %s of weight %s %s may be %s; %s",
         str_shown(a, scale->name, scale->name_len), shape_text(sa, &scale->shape),
         str_shown(b, codes->name, codes->name_len), shape_text(sb, &codes->shape), readings, ask);
 }

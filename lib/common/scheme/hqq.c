@@ -127,7 +127,7 @@ read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struc
     for (size_t i = 0; i < n; i += 8) {
         uint64_t dim = load_le64(p + i);
         if (dim > INT64_MAX)
-            return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected 0 or more",
+            return err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %zu is %" PRId64 ", expected 0 or more",
                 str_shown(name, t->name, t->name_len), i / 8, (int64_t)dim);
         end += shape_pack(end, &dim, 1);
     }

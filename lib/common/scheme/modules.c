@@ -52,7 +52,7 @@ add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err
     }
     m->nmatchers++;
     if (matcher->nstates > m->cost->states)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: the expressions in its module lists are too "
+        return err_set(err, ERR_LIMIT, "config.json: the expressions in its module lists are too "
             "complex (limit: %" PRIu64 " states); --config none ignores the file",
             modules_cost_most.states);
     m->cost->states -= matcher->nstates;
@@ -159,7 +159,7 @@ has_plain(const struct modules *m, const char *module, size_t n)
 bool
 modules_cost_left(const struct modules_cost *cost, struct err *err)
 {
-    return cost->steps != 0 || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "config.json: matching the expressions in its "
+    return cost->steps != 0 || err_set(err, ERR_LIMIT, "config.json: matching the expressions in its "
         "module lists exceeds the limit of %" PRIu64 " steps; --config none ignores the file",
         modules_cost_most.steps);
 }
@@ -177,7 +177,7 @@ modules_have(const struct modules *m, const char *module, size_t n, bool *have, 
     if (*have || !m->unknown)
         return true;
     char shown[STR_SHOWN], text[STR_SHOWN];
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "config.json: expression %s, which may match module %s, is not "
+    return err_set(err, ERR_UNSUPPORTED, "config.json: expression %s, which may match module %s, is not "
         "supported; --config none ignores the file", str_shown(text, m->unknown, strlen(m->unknown)),
         str_shown(shown, module, n));
 }

@@ -19,7 +19,7 @@ perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct er
     for (uint64_t i = 0; ok && i < n; i++) {
         uint32_t k = perm_at(t, p, i);
         if (k >= n || (seen[k / 8] >> k % 8 & 1) != 0)
-            ok = err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRIu32 "%s, expected each "
+            ok = err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRIu32 "%s, expected each "
                 "of 0 to %" PRIu64 " once", str_shown(name, t->name, t->name_len), i, k, k < n ? " (duplicate)" : "", n - 1);
         else
             seen[k / 8] |= (uint8_t)(1 << k % 8);
@@ -40,7 +40,7 @@ perm_read_groups(const struct claims *c, const struct tensor *t, uint64_t n, uin
         unused += !wraps && g == -1;
         bool ok = unused != 0 ? unused == i + 1 : g < (int64_t)groups && g >= (wraps ? -(int64_t)groups : 0);
         if (!ok) {
-            err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId64 ", expected one of %" PRIu64
+            err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: item %" PRIu64 " is %" PRId64 ", expected one of %" PRIu64
                 " groups%s", str_shown(name, t->name, t->name_len), i, g, groups, wraps ? "" : ", or -1 for all items");
             free(p);
             p = NULL;

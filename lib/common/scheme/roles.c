@@ -51,7 +51,7 @@ static bool
 same_name(const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char first[STR_SHOWN], second[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s would have the same name after dequantizing",
+    return err_at(err, ERR_MALFORMED, b->extent.at, "tensors %s and %s would have the same name after dequantizing",
         str_shown(first, a->name, a->name_len), str_shown(second, b->name, b->name_len));
 }
 
@@ -92,7 +92,7 @@ check_forced(const struct claims *c, struct err *err)
     for (size_t i = 0; i < r->nweights && !used; i++)
         used = r->weights[i].scheme->code && (claims_is_forced(c, r->weights[i].scheme->code)
             || str_same_word(c->forced, scheme_word(&r->weights[i], word)));
-    return used || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--input-scheme %s: no weight in the model can have this scheme",
+    return used || err_set(err, ERR_USAGE, "--input-scheme %s: no weight in the model can have this scheme",
         c->forced);
 }
 
@@ -226,7 +226,7 @@ check_signs(const struct weight *w, struct err *err)
     for (unsigned p = 0; p < SCHEME_PARTS; p++) {
         const struct tensor *t = w->part[p];
         if (t && t->sign != 0)
-            return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: negated or conjugated storage is not supported "
+            return err_at(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: negated or conjugated storage is not supported "
                 "for parts of a quantized weight", str_shown(shown, t->name, t->name_len));
     }
     return true;
@@ -262,7 +262,7 @@ check_weight(const struct roles *r, const struct weight *w, struct err *err)
     w->scheme->describe(w, detail);
     if (*detail)
         snprintf(within, sizeof within, " (%s)", detail);
-    return err_set(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s cannot be decoded%s%s",
+    return err_at(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s cannot be decoded%s%s",
         str_shown(shown, w->name, w->name_len), w->scheme->name, within,
         ask ? "; " : " yet; use the unquantized model or another quantization of it", ask ? ask : "");
 }
@@ -303,6 +303,6 @@ roles_decodable(const struct roles *r, enum keeps keeps, const struct roles_left
             return false;
     if (words)
         return words_refuse(&r->words, err);
-    return !decodes || !r->rotated || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the weights are rotated (found %s), so "
+    return !decodes || !r->rotated || err_set(err, ERR_UNSUPPORTED, "the weights are rotated (found %s), so "
         "dequantizing would not restore the model; use one without rotation, or the unquantized model", r->rotated);
 }

@@ -216,7 +216,7 @@ refuse(const struct weight *w, struct err *err)
     const struct tensor *t = w->doubt->tensor;
     char name[STR_SHOWN], weight[STR_SHOWN], detail[SCHEME_DETAIL];
     w->scheme->describe(w, detail);
-    return err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: is stored beside weight %s, but %s%s%s%s has no such part, so the weight "
+    return err_at(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: is stored beside weight %s, but %s%s%s%s has no such part, so the weight "
         "may be wrong without it; use another version of the model, or copy it as it is with --allow-unclaimed GLOB",
         str_shown(name, t->name, t->name_len), str_shown(weight, w->name, w->name_len), w->scheme->name, *detail ? " (" : "",
         detail, *detail ? ")" : "");
@@ -276,7 +276,7 @@ check_globs(const struct claims *c, const struct siblings_found *found, struct e
 {
     for (size_t i = 0; i < c->options->nallowed; i++)
         if (found->used[i] == 0)
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--allow-unclaimed %s: no tensor beside a quantized weight that would "
+            return err_set(err, ERR_USAGE, "--allow-unclaimed %s: no tensor beside a quantized weight that would "
                 "be refused has such a name", c->options->allowed[i]);
     return true;
 }

@@ -122,7 +122,7 @@ scheme_known(const char *name, struct err *err)
     if (!name)
         return true;
     nearest_or_all(&hint, name, codes, n);
-    err_set(err, ERR_USAGE, ERR_NO_OFFSET, "unknown scheme '%s'%s", str_shown(shown, name, strlen(name)),
+    err_set(err, ERR_USAGE, "unknown scheme '%s'%s", str_shown(shown, name, strlen(name)),
         hint.p ? hint.p : "");
     str_clear(&hint);
     return false;
@@ -190,7 +190,7 @@ static void
 has_both(const struct table_match *f, const struct tensor *a, const struct tensor *b, struct err *err)
 {
     char name[STR_SHOWN], first[STR_SHOWN], second[STR_SHOWN];
-    err_set(err, ERR_MALFORMED, b->extent.at, "tensor %s: %s and %s both exist, but they are two names of one part "
+    err_at(err, ERR_MALFORMED, b->extent.at, "tensor %s: %s and %s both exist, but they are two names of one part "
         "of %s", str_shown(name, f->codes->name, f->codes->name_len), str_shown(first, a->name, a->name_len),
         str_shown(second, b->name, b->name_len), f->scheme->name);
 }
@@ -206,9 +206,9 @@ table_wrong(const struct tensor *t, const struct tensor *codes, struct err *err,
     str_shown(name, t->name, t->name_len);
     shape_text(shape, &t->shape);
     if (t == codes)
-        return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected %s, found %s %s", name, text,
+        return err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected %s, found %s %s", name, text,
             dtype_name(t->dtype), shape);
-    return err_set(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected %s for its weight %s (%s %s), found %s %s",
+    return err_at(err, ERR_MALFORMED, t->extent.at, "tensor %s: expected %s for its weight %s (%s %s), found %s %s",
         name, text, str_shown(weight, codes->name, codes->name_len), dtype_name(codes->dtype),
         shape_text(of, &codes->shape), dtype_name(t->dtype), shape);
 }
@@ -245,7 +245,7 @@ bad_shapes(const struct table_match *f, struct err *err)
         if (f->with[i] && n < sizeof found)
             n += (size_t)snprintf(found + n, sizeof found - n, "%s %s %s %s", n ? "," : "; found",
                 f->row->companions[i].suffix + 1, dtype_name(f->with[i]->dtype), shape_text(shape, &f->with[i]->shape));
-    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
+    return err_at(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
         shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, forced ? "; --input-scheme is " : "",
         forced ? forced : "");

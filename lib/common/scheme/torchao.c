@@ -91,7 +91,7 @@ static bool
 wrong(const struct table_match *f, const char *key, const char *expected, struct err *err)
 {
     char name[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its torchao metadata is not %s",
+    return err_at(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its torchao metadata is not %s",
         str_shown(name, f->codes->name, f->codes->name_len), key, expected);
 }
 

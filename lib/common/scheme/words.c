@@ -196,7 +196,7 @@ words_read_description(struct words *words, const struct catalog *catalog, const
         const struct pull_text value = { .p = p + 1, .n = n >= 2 ? n - 2 : 0, .escaped = *p != '"' || memchr(p, '\\', n) };
         read_member(words, catalog, file->name, &name, &value);
     }
-    return json.fault == PULL_OK || err_set(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", file->name,
+    return json.fault == PULL_OK || err_at(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", file->name,
         pull_explain(why, &json));
 }
 
@@ -248,6 +248,6 @@ words_read_keys(struct words *words, const struct catalog *catalog)
 bool
 words_refuse(const struct words *words, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s; %suse the unquantized model or another quantization of it",
+    return err_set(err, ERR_UNSUPPORTED, "%s; %suse the unquantized model or another quantization of it",
         words->text, words->fault == WORDS_UNKNOWN && words->hint ? words->hint : "");
 }

@@ -27,6 +27,6 @@ zeros_check(const struct claims *c, const struct tensor *t, const char *weight, 
     char name[STR_SHOWN];
     if (t && !zeros_test(c, t, &zero, err))
         return false;
-    return zero || err_set(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: %s with a nonzero zero point is not supported",
+    return zero || err_at(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: %s with a nonzero zero point is not supported",
         str_shown(name, t->name, t->name_len), weight);
 }

@@ -206,7 +206,7 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
     bool ok = err->kind == ERR_NONE
         && (options->path ? open_path(s, options->path, err) : open_descriptor(s, STDOUT_FILENO, err));
     if (ok && !options->terminal_ok && isatty(s->fd))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET,
+        return err_set(err, ERR_USAGE,
             "not writing binary data to a terminal; redirect it, use -o FILE, or force it with -f");
     return ok;
 }
@@ -215,7 +215,7 @@ sink_open(struct sink **out, const struct sink_options *options, struct err *err
 static bool
 differs(const struct sink *s, uint64_t at, struct err *err)
 {
-    err_set(err, ERR_CREATE, at, "differs from the output of this job (other input, options or amn version?); choose another "
+    err_at(err, ERR_CREATE, at, "differs from the output of this job (other input, options or amn version?); choose another "
         "%s", s->resumes ? "name, or leave --resume out to replace it" : "directory");
     return err_in_file(err, s->name);
 }
@@ -412,7 +412,7 @@ bool
 sink_commit(struct sink *s, struct err *err)
 {
     if (s->expects && s->done != s->expected)
-        return err_set(err, ERR_BUG, ERR_NO_OFFSET, "%" PRIu64 " bytes written, expected %" PRIu64,
+        return err_set(err, ERR_BUG, "%" PRIu64 " bytes written, expected %" PRIu64,
             (uint64_t)s->done, s->expected);
     if (s->nowhere)
         return true;

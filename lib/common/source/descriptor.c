@@ -34,7 +34,7 @@ file_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got,
     if (r < 0)
         return err_sys(err, ERR_IO, errno, "read failed");
     if (r == 0)
-        return err_set(err, ERR_IO, at, "file shrank while being read (is it still being written?)");
+        return err_at(err, ERR_IO, at, "file shrank while being read (is it still being written?)");
     *got = (size_t)r;
     return true;
 }
@@ -66,7 +66,7 @@ descriptor_unchanged(const struct source_layer *l, struct err *err)
         return err_sys(err, ERR_IO, errno, "cannot get the file status");
     if (is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec
         || is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
-        return err_set(err, ERR_IO, ERR_NO_OFFSET, "file changed while being read (is it still being written?)");
+        return err_set(err, ERR_IO, "file changed while being read (is it still being written?)");
     return true;
 }
 
@@ -117,9 +117,9 @@ look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *input
         return true;
     }
     if (S_ISDIR(st->st_mode))
-        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "is a directory");
+        return err_set(err, ERR_OPEN, "is a directory");
     if (!pipe_ok)
-        return err_set(err, ERR_OPEN, ERR_NO_OFFSET, "not a regular file");
+        return err_set(err, ERR_OPEN, "not a regular file");
     int flags = fcntl(d->fd, F_GETFL);
     if (d->own && flags >= 0)
         fcntl(d->fd, F_SETFL, flags & ~O_NONBLOCK);
@@ -145,9 +145,9 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     int sys = errno;
     bool dangles = d->fd < 0 && sys == ENOENT && lstat(path, &st) == 0;
     if (dangles)
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "dangling symbolic link");
+        err_set(err, ERR_OPEN, "dangling symbolic link");
     else if (d->fd < 0 && sys == ENOENT && strstr(path, "://"))
-        err_set(err, ERR_OPEN, ERR_NO_OFFSET, "no such file; to read a URL, use a pipe: curl -L URL | amn ...");
+        err_set(err, ERR_OPEN, "no such file; to read a URL, use a pipe: curl -L URL | amn ...");
     else if (d->fd < 0)
         err_sys(err, ERR_OPEN, sys, "%s", "");
     else if (look(d, pipe_ok, shown, inputs, err))

@@ -117,7 +117,7 @@ fill(struct fetch_slot *s)
             return true;
         }
         if (s->err.kind == ERR_NONE)
-            err_set(&s->err, ERR_IO, run.at + run.got, "the fetch command returned %zu of %zu bytes that the %s promises",
+            err_at(&s->err, ERR_IO, run.at + run.got, "the fetch command returned %zu of %zu bytes that the %s promises",
                 run.got, need + before, before ? "range before" : "header");
         if (s->of->once || atomic_load(&f->stop) || atomic_load(&s->dropped))
             break;

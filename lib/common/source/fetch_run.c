@@ -155,7 +155,7 @@ failed(const struct fetch_run *r, int status, const char *said, size_t nsaid, st
         snprintf(how, sizeof how, "ended by signal %d", WTERMSIG(status));
     else
         snprintf(how, sizeof how, "failed with status %d", WEXITSTATUS(status));
-    return err_set(err, ERR_IO, r->at, "the fetch command %s after %zu bytes%s%s", how, r->got, nsaid != 0 ? ": " : "",
+    return err_at(err, ERR_IO, r->at, "the fetch command %s after %zu bytes%s%s", how, r->got, nsaid != 0 ? ": " : "",
         str_shown(shown, said, nsaid));
 }
 
@@ -181,7 +181,7 @@ run(struct fetch_run *r, int out[2], int said_pipe[2], char **environment, struc
     atomic_store(r->pid, 0);
     read_rest(said_pipe[0], said, &nsaid);
     if (more)
-        return err_set(err, ERR_IO, r->at, "the fetch command returned more than the %zu bytes that it was asked for: does the "
+        return err_at(err, ERR_IO, r->at, "the fetch command returned more than the %zu bytes that it was asked for: does the "
             "server support ranges?", r->n);
     return status == 0 || failed(r, status, said, nsaid, err);
 }

@@ -98,7 +98,7 @@ read_kept(struct source *src, uint64_t at, uint8_t *buf, size_t n, struct err *e
     size_t i = search_end_after(src->kept, src->nkept, end_of, at);
     const struct kept *k = &src->kept[i];
     if (i == src->nkept || at < k->at || n > k->at + k->n - at)
-        return err_set(err, ERR_BUG, at, "read of bytes that have passed and were not kept");
+        return err_at(err, ERR_BUG, at, "read of bytes that have passed and were not kept");
     memcpy(buf, k->p + (at - k->at), n);
     return true;
 }
@@ -128,7 +128,7 @@ forward_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *e
     }
     if (n == 0)
         return true;
-    err_set(err, ERR_MALFORMED, src->pos, SOURCE_TRUNCATED, src->pos, num_max(end, src->top->promised));
+    err_at(err, ERR_MALFORMED, src->pos, SOURCE_TRUNCATED, src->pos, num_max(end, src->top->promised));
     return err_in_file(err, src->name);
 }
 

@@ -149,7 +149,7 @@ parse_padding(struct frames *f, struct err *err)
     if (memcmp(f->header, zeros, sizeof zeros) == 0)
         return frames_next(f, 0, sizeof magic, parse_padding);
     return memcmp(f->header, magic, sizeof magic) == 0 ? frames_next(f, 0, STREAM_HEADER - sizeof magic, parse_flags)
-        : err_set(err, ERR_MALFORMED, f->at - sizeof magic, "trailing data after the xz stream");
+        : err_at(err, ERR_MALFORMED, f->at - sizeof magic, "trailing data after the xz stream");
 }
 
 void

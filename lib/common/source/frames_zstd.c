@@ -66,7 +66,7 @@ parse_window(struct frames *f, struct err *err)
     if (single)
         window = number(p, content_bytes(f->kind)) + (f->kind >> 6 == 1 ? 256 : 0);
     if (dictionary != 0)
-        return err_set(err, ERR_UNSUPPORTED, f->at, "not supported: the zstd stream requires dictionary %" PRIu64, dictionary);
+        return err_at(err, ERR_UNSUPPORTED, f->at, "not supported: the zstd stream requires dictionary %" PRIu64, dictionary);
     return limits_check(window, f->window, "zstd window bytes", err)
         && frames_next(f, 0, BLOCK, parse_block);
 }
@@ -95,7 +95,7 @@ parse_magic(struct frames *f, struct err *err)
         return frames_next(f, 0, 1, parse_descriptor);
     if (magic >> 4 == 0x184D2A5)
         return frames_next(f, 0, 4, parse_size);
-    return err_set(err, ERR_MALFORMED, f->at - MAGIC, "trailing data after the zstd stream");
+    return err_at(err, ERR_MALFORMED, f->at - MAGIC, "trailing data after the zstd stream");
 }
 
 void

@@ -74,7 +74,7 @@ read_under(void *of, uint64_t at, void *buf, size_t n, struct err *err)
         } else if (!under->kind->some(under, at, to, n, &got, err)) {
             return false;
         } else if (got == 0) {
-            return err_set(err, ERR_BUG, at, "read past the end");
+            return err_at(err, ERR_BUG, at, "read past the end");
         }
     }
     return true;
@@ -315,7 +315,7 @@ check_output(const struct zip *zip, uint64_t size, struct err *err)
         most = UINT64_MAX;
     for (size_t i = 0; i < zip->n; i++)
         sum += zip->member[i].deflated ? zip->member[i].nbytes : 0;     /* cannot overflow: zip_read() has checked the sum */
-    return sum <= most || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "inflated bytes: %" PRIu64 " from an archive of %"
+    return sum <= most || err_set(err, ERR_LIMIT, "inflated bytes: %" PRIu64 " from an archive of %"
         PRIu64 " bytes exceeds the limit of %" PRIu64 " (built in)", sum, size, most);
 }
 

@@ -66,7 +66,7 @@ static bool
 bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
 {
     char shown[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, at, "member %s: %s", str_shown(shown, m->name, m->name_len), text);
+    return err_at(err, ERR_MALFORMED, at, "member %s: %s", str_shown(shown, m->name, m->name_len), text);
 }
 
 bool

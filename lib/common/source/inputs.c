@@ -42,7 +42,7 @@ inputs_check(const struct inputs *list, uint64_t dev, uint64_t ino, struct err *
     const char *name = inputs_find(list, dev, ino);
     if (!name)
         return true;
-    err_set(err, ERR_CREATE, ERR_NO_OFFSET, "the output would overwrite this input: choose another file");
+    err_set(err, ERR_CREATE, "the output would overwrite this input: choose another file");
     return err_in_file(err, name);
 }
 

@@ -80,8 +80,8 @@ failed(const char *packing, struct err *err)
     int sys = errno;
     const char *why = dlerror();
     if (sys == ENOMEM)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while loading libarchive");
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, but libarchive cannot be loaded (%s); "
+        return err_set(err, ERR_LIMIT, "out of memory while loading libarchive");
+    return err_set(err, ERR_UNSUPPORTED, "compressed with %s, but libarchive cannot be loaded (%s); "
         "install it, or use: %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
 }
 

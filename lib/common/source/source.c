@@ -137,7 +137,7 @@ grow_head(struct source *src, uint64_t n, struct err *err)
 {
     uint64_t most = num_min(src->size, src->gone + SOURCE_HEAD_MAX);
     if (n > src->gone + SOURCE_HEAD_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "header bytes: size exceeds the limit of %" PRIu64 " (built in)",
+        return err_set(err, ERR_LIMIT, "header bytes: size exceeds the limit of %" PRIu64 " (built in)",
             (uint64_t)SOURCE_HEAD_MAX);
     while (src->have < n && !src->ended) {
         uint64_t end = num_min(num_max(n, src->have + HEAD_STEP), most);
@@ -299,11 +299,11 @@ source_read(struct source *src, uint64_t at, void *buf, size_t n, struct err *er
         if (!src->top->kind->some(src->top, at, to, n, &got, err))
             return err_in_file(err, src->name);
         if (got == 0 && src->size == SOURCE_SIZE_UNKNOWN) {
-            err_set(err, ERR_IO, at, "the input ends at byte %" PRIu64 ", before data that its header declares", at);
+            err_at(err, ERR_IO, at, "the input ends at byte %" PRIu64 ", before data that its header declares", at);
             return err_in_file(err, src->name);
         }
         if (got == 0)
-            return err_set(err, ERR_BUG, at, "read past the end");
+            return err_at(err, ERR_BUG, at, "read past the end");
         to += got;
         at += got;
         n -= got;
@@ -341,9 +341,9 @@ source_finish(struct source *src, uint64_t end, bool tail_ok, struct err *err)
     if (src->seekable && size == SOURCE_SIZE_UNKNOWN)
         return true;            /* a fetched file: what its header declares was there */
     if (size < end)
-        err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
+        err_at(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
     else if (size > end && !tail_ok)
-        err_set(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes of trailing data after the last tensor "
+        err_at(err, ERR_MALFORMED, end, "%s%" PRIu64 " bytes of trailing data after the last tensor "
             "(MetadataIncompleteBuffer)",
             src->seekable || src->ended ? "" : "at least ", size - end);
     return err->kind == ERR_NONE || err_in_file(err, src->name);

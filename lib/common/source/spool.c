@@ -130,8 +130,8 @@ forbidden(const struct source *src, struct err *err)
 {
     const char *instead = source_is_file(src) ? "decompress it first" : "give a file name instead of a pipe";
     if (src->twice)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s reads its input twice: %s, or drop --no-spool", src->twice, instead);
-    return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "spool: reading the input out of order requires a temporary file, "
+        return err_set(err, ERR_UNSUPPORTED, "%s reads its input twice: %s, or drop --no-spool", src->twice, instead);
+    return err_set(err, ERR_LIMIT, "spool: reading the input out of order requires a temporary file, "
         "but --no-spool is given: %s", instead);
 }
 

@@ -67,7 +67,7 @@ unpack_name(const uint8_t *p, size_t n)
 bool
 unpack_refuse_twice(const char *inner, const char *outer, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed twice, with %s and then with %s, which is not "
+    return err_set(err, ERR_UNSUPPORTED, "compressed twice, with %s and then with %s, which is not "
         "supported: %s -dc FILE | amn-inspect", inner, outer, outer);
 }
 
@@ -93,9 +93,9 @@ unpack_truncated(const struct unpack *u, uint64_t made, struct err *err)
 {
     uint64_t size = u->in_at + u->nin;
     if (u->layer.promised <= made)
-        return err_set(err, ERR_MALFORMED, size, "the %s stream is truncated after %" PRIu64 " bytes (incomplete "
+        return err_at(err, ERR_MALFORMED, size, "the %s stream is truncated after %" PRIu64 " bytes (incomplete "
             "download or copy?)", u->packing->name, size);
-    return err_set(err, ERR_MALFORMED, size, "the %s stream ends after %" PRIu64 " bytes; its contents are "
+    return err_at(err, ERR_MALFORMED, size, "the %s stream ends after %" PRIu64 " bytes; its contents are "
         SOURCE_TRUNCATED, u->packing->name, size, made, u->layer.promised);
 }
 
@@ -109,7 +109,7 @@ unpack_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *go
     u->made += *got;
     if (u->made <= SOURCE_RATIO_FREE || (u->ratio != 0 && u->made / u->ratio <= u->used))
         return true;
-    return err_set(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s expand to %" PRIu64 " or more, which exceeds"
+    return err_at(err, ERR_LIMIT, u->used, "ratio: %" PRIu64 " bytes of %s expand to %" PRIu64 " or more, which exceeds"
         " the limit of %" PRIu64 " to 1: is this a model?", u->used, u->packing->name, u->made, u->ratio);
 }
 
@@ -145,7 +145,7 @@ unpack_open(struct source_layer **layer, struct source_layer *under, const uint8
     if (!packing)
         return true;
     if (!packing->open)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, which is not supported: %s FILE | "
+        return err_set(err, ERR_UNSUPPORTED, "compressed with %s, which is not supported: %s FILE | "
             "amn-inspect", packing->name, packing->command);
     struct unpack *u = calloc(1, sizeof *u);
     if (!u)

@@ -46,12 +46,12 @@ failed(struct unpack *u, struct err *err)
     if (err->kind != ERR_NONE)          /* the read callback has set it */
         return false;
     if (sys == ENOMEM || s->lib.error_number(s->archive) == ENOMEM)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "out of memory while decompressing %s", u->packing->name);
+        return err_set(err, ERR_LIMIT, "out of memory while decompressing %s", u->packing->name);
     if (u->in_ended)
         return unpack_truncated(u, u->made, err);
     la_int64_t at = s->lib.filter_bytes(s->archive, -1);
     const char *why = s->lib.error_string(s->archive);
-    return err_set(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "corrupt %s stream, here or within the next 64 "
+    return err_at(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "corrupt %s stream, here or within the next 64 "
         "KiB: %s", u->packing->name, why ? why : "unknown error");
 }
 
@@ -67,7 +67,7 @@ set_up(struct unpack *u, struct err *err)
     int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
         : lib->read_support_filter_zstd(s->archive);
     if (r == ARCHIVE_WARN)              /* it would run a program */
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with %s, which this libarchive does not support:"
+        return err_set(err, ERR_UNSUPPORTED, "compressed with %s, which this libarchive does not support:"
             " %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
         && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
@@ -93,7 +93,7 @@ archive_begin(struct unpack *u, struct err *err)
      * passes unknown data through. */
     int filters = s->lib.filter_count(s->archive);
     if (filters < 2)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "compressed with a variant of %s that this libarchive does "
+        return err_set(err, ERR_UNSUPPORTED, "compressed with a variant of %s that this libarchive does "
             "not support: %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     if (filters > 2)
         return unpack_refuse_twice(u->packing->name, u->packing->name, err);

@@ -62,10 +62,10 @@ find_member(struct unpack *u, bool *more, struct err *err)
     while (take_input(u, more, err) && *more) {
         if (*g->z.next_in == 0x1f && !padded) {
             g->between = false;
-            return inflateReset(&g->z) == Z_OK || err_set(err, ERR_BUG, u->used, "zlib reset failed");
+            return inflateReset(&g->z) == Z_OK || err_at(err, ERR_BUG, u->used, "zlib reset failed");
         }
         if (*g->z.next_in != 0)
-            return err_set(err, ERR_MALFORMED, u->used, "trailing data after the gzip stream");
+            return err_at(err, ERR_MALFORMED, u->used, "trailing data after the gzip stream");
         padded = true;
         g->z.next_in++;
         g->z.avail_in--;
@@ -99,7 +99,7 @@ gzip_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err)
         else if (r == Z_MEM_ERROR)
             err_memory(err, 0);
         else if (r != Z_OK)
-            err_set(err, ERR_MALFORMED, u->used, "corrupt gzip stream: %s", g->z.msg ? g->z.msg : "no progress");
+            err_at(err, ERR_MALFORMED, u->used, "corrupt gzip stream: %s", g->z.msg ? g->z.msg : "no progress");
         if (err->kind != ERR_NONE)
             break;
     }

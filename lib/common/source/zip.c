@@ -41,20 +41,20 @@ struct end {
 static bool
 bad_archive(struct err *err, uint64_t at, const char *text)
 {
-    return err_set(err, ERR_MALFORMED, at, "ZIP archive: %s", text);
+    return err_at(err, ERR_MALFORMED, at, "ZIP archive: %s", text);
 }
 
 static bool
 is_part(struct err *err, uint64_t at)
 {
-    return err_set(err, ERR_UNSUPPORTED, at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
+    return err_at(err, ERR_UNSUPPORTED, at, "one part of a split ZIP archive: join the parts first (zip -s 0)");
 }
 
 bool
 zip_bad_member(struct err *err, const struct zip_member *m, uint64_t at, const char *text)
 {
     char shown[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, at, "member %s: %s", str_shown(shown, m->name, m->name_len), text);
+    return err_at(err, ERR_MALFORMED, at, "member %s: %s", str_shown(shown, m->name, m->name_len), text);
 }
 
 /* --- the end ------------------------------------------------------------------------------------------------ */
@@ -77,7 +77,7 @@ read_record(struct source *src, uint64_t at, struct end *end, struct err *err)
     uint64_t record_at = cursor_u64(&c);
     uint32_t disks = cursor_u32(&c);
     if (disk != 0 || disks > 1)
-        return err_set(err, ERR_UNSUPPORTED, at - LOCATOR, "one of %" PRIu32 " parts of a split ZIP archive: join them "
+        return err_at(err, ERR_UNSUPPORTED, at - LOCATOR, "one of %" PRIu32 " parts of a split ZIP archive: join them "
             "first (zip -s 0)", disks);
     if (n < sizeof raw || record_at != at - sizeof raw || !zip_is(raw, sig_record))
         return bad_archive(err, at - LOCATOR, "no ZIP64 end record right before its locator");
@@ -117,7 +117,7 @@ read_end(struct source *src, const uint8_t *p, uint64_t at, struct end *end, str
     if (end->wide)
         return is_part(err, at);
     if (end->at > end->end_at || end->size != end->end_at - end->at)
-        return err_set(err, ERR_MALFORMED, at, "ZIP archive: the directory, %" PRIu64 " bytes at %" PRIu64 ", does not "
+        return err_at(err, ERR_MALFORMED, at, "ZIP archive: the directory, %" PRIu64 " bytes at %" PRIu64 ", does not "
             "end at %" PRIu64 " as expected: data was prepended, or the file is damaged", end->size,
             end->at, end->end_at);
     return true;
@@ -145,7 +145,7 @@ find_end(struct source *src, struct end *end, struct err *err)
         n = most;
     }
     free(p);
-    return ok && (found || err_set(err, ERR_MALFORMED, size, "ZIP archive: no end record (incomplete download or copy, "
+    return ok && (found || err_at(err, ERR_MALFORMED, size, "ZIP archive: no end record (incomplete download or copy, "
         "or trailing data?)"));
 }
 
@@ -213,7 +213,7 @@ check_name(const struct zip_member *m, uint64_t at, struct err *err)
     if (m->name_len == 0)
         return bad_archive(err, at, "a member has no name");
     if (m->name_len > ZIP_NAME_MAX)
-        return err_set(err, ERR_LIMIT, at, "bytes of a member name: %" PRIu32 " exceeds the limit of %d", m->name_len,
+        return err_at(err, ERR_LIMIT, at, "bytes of a member name: %" PRIu32 " exceeds the limit of %d", m->name_len,
             ZIP_NAME_MAX);
     for (uint32_t i = 0; i < m->name_len; i++)
         ascii = ascii && (uint8_t)m->name[i] < 0x80;
@@ -247,7 +247,7 @@ check_sizes(const struct zip_entry *e, uint64_t at, const struct limits *limits,
     if (e->method == STORED && m->stored != m->nbytes)
         return zip_bad_member(err, m, at, "stored, but its two sizes differ");
     if (e->method == DEFLATED && m->nbytes > SOURCE_RATIO_FREE && (ratio == 0 || m->nbytes / ratio > m->stored))
-        return err_set(err, ERR_LIMIT, at, "ratio: member %s: %" PRIu64 " bytes expand to %" PRIu64 ", which exceeds the"
+        return err_at(err, ERR_LIMIT, at, "ratio: member %s: %" PRIu64 " bytes expand to %" PRIu64 ", which exceeds the"
             " limit of %" PRIu64 " to 1 (%s)", str_shown(shown, m->name, m->name_len), m->stored, m->nbytes, ratio,
             limits_origin(limits->ratio, ZIP_RATIO_MAX, "--max-ratio"));
     return true;
@@ -319,7 +319,7 @@ load_directory(struct zip *zip, struct source *src, const struct end *end, struc
         || !limits_check(end->size, ZIP_DIRECTORY_MAX, "bytes of the ZIP directory", err))
         return false;
     if (end->count > end->size / ENTRY)
-        return err_set(err, ERR_MALFORMED, end->at, "ZIP archive: a directory of %" PRIu64 " bytes is too small for %"
+        return err_at(err, ERR_MALFORMED, end->at, "ZIP archive: a directory of %" PRIu64 " bytes is too small for %"
             PRIu64 " members of at least %d bytes", end->size, end->count, ENTRY);
     /* Each name is shorter than its entry, so the names fit into the size of the directory. */
     uint64_t names = end->size - end->count * ENTRY + end->count, members = end->count * sizeof *zip->member;

@@ -82,10 +82,10 @@ check_method(const struct zip_member *m, uint16_t method, struct err *err)
 {
     char shown[STR_SHOWN];
     if (m->flags & FLAGS_SECRET)
-        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: encrypted: decrypt it first",
+        return err_at(err, ERR_UNSUPPORTED, m->header_at, "member %s: encrypted: decrypt it first",
             str_shown(shown, m->name, m->name_len));
     if (method != STORED && method != DEFLATED)
-        return err_set(err, ERR_UNSUPPORTED, m->header_at, "member %s: compression method %u is not supported, only "
+        return err_at(err, ERR_UNSUPPORTED, m->header_at, "member %s: compression method %u is not supported, only "
             "stored (0) and deflated (8): repack the archive", str_shown(shown, m->name, m->name_len), method);
     return true;
 }
@@ -161,7 +161,7 @@ zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *e
     }
     uint64_t first = zip->n != 0 ? zip->member[0].header_at : end;
     if (ok && first != 0)
-        ok = err_set(err, ERR_MALFORMED, 0, "ZIP archive: %" PRIu64 " bytes before the first member", first);
+        ok = err_at(err, ERR_MALFORMED, 0, "ZIP archive: %" PRIu64 " bytes before the first member", first);
     for (size_t i = 0; ok && i < zip->n; i++) {
         struct zip_member *m = &zip->member[i];
         bool last = i + 1 == zip->n;

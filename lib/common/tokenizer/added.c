@@ -109,6 +109,6 @@ added_next(struct added_walk *walk, struct vocab *v, struct added_token *added, 
         || !hf_value_bool(&added->normalized, &member[2], !added->special, err))
         return false;
     if (!added->text.p || added->text.n == 0 || added->text.n > UINT32_MAX)
-        return err_set(err, ERR_MALFORMED, one.at, "%s: %s: a token has no content", one.file, one.name);
+        return err_at(err, ERR_MALFORMED, one.at, "%s: %s: a token has no content", one.file, one.name);
     return walk->form == HF_ADDED_BY_ID || hf_value_u64(&added->id, &member[3], err);
 }

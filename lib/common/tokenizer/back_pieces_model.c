@@ -136,7 +136,7 @@ check_scores(const struct back_tokens *tokens, struct err *err)
             return true;
         first = first ? first : t;
     }
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tokenizer.ggml.scores has one value for all tokens, so the order of merges is "
+    return err_set(err, ERR_UNSUPPORTED, "tokenizer.ggml.scores has one value for all tokens, so the order of merges is "
         "lost; --no-tokenizer writes the model without it");
 }
 

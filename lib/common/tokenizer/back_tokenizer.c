@@ -49,10 +49,10 @@ find_split(struct back_split *split, const struct back_tokens *tokens, const str
     struct hf_string pre = pre_of(tokens, options);
     char shown[STR_SHOWN];
     if (pre.n == 0)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "the tokenizer has no tokenizer.ggml.pre; give llama.cpp's name of its "
+        return err_set(err, ERR_UNSUPPORTED, "the tokenizer has no tokenizer.ggml.pre; give llama.cpp's name of its "
             "pre-tokenizer with --pre, or --no-tokenizer");
     return back_split_find(split, &pre, options->pre_row, options->npre)
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "unknown pre-tokenizer '%s'; give the name of one that splits alike with "
+        || err_set(err, ERR_UNSUPPORTED, "unknown pre-tokenizer '%s'; give the name of one that splits alike with "
             "--pre, or --no-tokenizer", str_shown(shown, pre.p, pre.n));
 }
 
@@ -68,7 +68,7 @@ back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct bac
     while (i < n && !hf_string_is(&tokens->model, kinds[i].model))
         i++;
     if (i == n)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "unknown tokenizer.ggml.model '%s'; --no-tokenizer writes the model "
+        return err_set(err, ERR_UNSUPPORTED, "unknown tokenizer.ggml.model '%s'; --no-tokenizer writes the model "
             "without a tokenizer", str_shown(shown, tokens->model.p ? tokens->model.p : "", tokens->model.n));
     bool pieces = kinds[i].pieces;
     enum back_kind kind = kinds[i].kind;

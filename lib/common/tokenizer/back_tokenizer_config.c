@@ -13,7 +13,7 @@ static bool
 check_text(const struct hf_string *text, const char *key, struct err *err)
 {
     return str_is_utf8(text->p ? text->p : "", text->n)
-        || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s is not UTF-8", key);
+        || err_set(err, ERR_MALFORMED, "key %s is not UTF-8", key);
 }
 
 static void
@@ -39,7 +39,7 @@ put_named(struct push *json, const struct catalog *catalog, const struct meta_ar
         str_text(&key, TEMPLATE ".");
         str_add(&key, name.as.s.p, name.as.s.n);
         ok = (!key.failed || err_memory(err, key.room)) && (str_is_utf8(key.p, key.len)
-            || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tokenizer.chat_templates contains a name that is not UTF-8"));
+            || err_set(err, ERR_MALFORMED, "tokenizer.chat_templates contains a name that is not UTF-8"));
         if (ok) {
             const struct hf_string text = back_key_string(catalog, key.p);
             ok = check_text(&text, TEMPLATE "s", err);
@@ -200,7 +200,7 @@ back_generation_config(struct str *out, const struct back_tokens *tokens, const 
         if (!m || m->value.type == META_ARRAY || m->value.type == META_BOOL)
             continue;
         if (m->value.type == META_STRING && !str_is_utf8(m->value.as.s.p ? m->value.as.s.p : "", m->value.as.s.n))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s is not UTF-8", key);
+            return err_set(err, ERR_MALFORMED, "key %s is not UTF-8", key);
         if (json.depth == 0) {
             push_object(&json);
             put_flag(&json, "do_sample", true, true);

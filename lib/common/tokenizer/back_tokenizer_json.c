@@ -91,13 +91,13 @@ check_merges(bool *pairs, const struct back_tokens *tokens, struct err *err)
     char shown[STR_SHOWN];
     *pairs = false;
     if (!tokens->merges)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key tokenizer.ggml.merges is missing, which the tokenizer %.*s "
+        return err_set(err, ERR_UNSUPPORTED, "key tokenizer.ggml.merges is missing, which the tokenizer %.*s "
             "requires; --no-tokenizer writes the model without it", (int)tokens->model.n, tokens->model.p);
     struct meta_iter it = meta_first(tokens->merges);
     for (uint64_t i = 0; meta_next(&it, &merge); i++) {
         bool other = false;
         if (first_of(&merge, &other) == 0 || !str_is_utf8(merge.as.s.p, merge.as.s.n))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "merge %" PRIu64 ", '%s', is not two texts of UTF-8 separated by a "
+            return err_set(err, ERR_MALFORMED, "merge %" PRIu64 ", '%s', is not two texts of UTF-8 separated by a "
                 "space", i, str_shown(shown, merge.as.s.p, merge.as.s.n));
         *pairs = *pairs || other;
     }

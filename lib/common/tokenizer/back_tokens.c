@@ -71,9 +71,9 @@ find_array(const struct meta_array **array, const struct catalog *catalog, const
     if (!m)
         return true;
     if (m->value.type != META_ARRAY || m->value.as.a.type != type)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s is not an array of %s", key, meta_type_name(type));
+        return err_set(err, ERR_MALFORMED, "key %s is not an array of %s", key, meta_type_name(type));
     *array = &m->value.as.a;
-    return m->value.as.a.count == n || n == UINT64_MAX || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s has %" PRIu64
+    return m->value.as.a.count == n || n == UINT64_MAX || err_set(err, ERR_MALFORMED, "key %s has %" PRIu64
         " elements, expected %" PRIu64 ", one per token", key, m->value.as.a.count, n);
 }
 
@@ -97,7 +97,7 @@ register_text(struct back_tokens *tokens, size_t id, struct err *err)
     char shown[STR_SHOWN];
     if (!table_add(&tokens->texts, text_of, tokens, t->p, t->n, &number, &again, err))
         return false;
-    return !again || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "tokens %" PRIu32 " and %zu are both '%s'", number, id,
+    return !again || err_set(err, ERR_MALFORMED, "tokens %" PRIu32 " and %zu are both '%s'", number, id,
         str_shown(shown, t->p, t->n));
 }
 
@@ -130,10 +130,10 @@ read_text(struct back_tokens *tokens, size_t id, const struct meta_value *value,
     char shown[STR_SHOWN];
     t->p = value->as.s.n != 0 ? value->as.s.p : "";
     if (value->as.s.n > META_KEY_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "token %zu has %zu bytes; built in: %d", id, value->as.s.n, META_KEY_MAX);
+        return err_set(err, ERR_LIMIT, "token %zu has %zu bytes; built in: %d", id, value->as.s.n, META_KEY_MAX);
     t->n = (uint32_t)value->as.s.n;
     if (!str_is_utf8(t->p, t->n))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "token %zu, '%s', is not UTF-8", id, str_shown(shown, t->p, t->n));
+        return err_set(err, ERR_MALFORMED, "token %zu, '%s', is not UTF-8", id, str_shown(shown, t->p, t->n));
     return (!pieces || unmark(tokens, t, err)) && (t->type == TOKEN_UNUSED || register_text(tokens, id, err));
 }
 
@@ -143,7 +143,7 @@ read_list(struct back_tokens *tokens, struct catalog *catalog, const struct meta
     const struct meta_array *types, *scores;
     bool pieces = hf_string_is(&tokens->model, "bert");
     if (texts->count > TOKENS_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens; built in: %d", texts->count, TOKENS_MAX);
+        return err_set(err, ERR_LIMIT, "%" PRIu64 " tokens; built in: %d", texts->count, TOKENS_MAX);
     uint64_t size = texts->count * sizeof *tokens->list;
     if (!find_array(&types, catalog, KEYS "token_type", META_I32, texts->count, err)
         || !find_array(&scores, catalog, KEYS "scores", META_F32, texts->count, err)

@@ -31,14 +31,14 @@ read_parts(struct bpe *b, struct vocab *v, const char *want, struct err *err)
     char shown[STR_SHOWN];
     *b = (struct bpe){ .v = v };
     if (!v->json.p && (!v->model[HF_VOCAB].p || !v->folder->file[HF_MERGES].p))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "no tokenizer: expected %s, or vocab.json and merges.txt; "
+        return err_set(err, ERR_UNSUPPORTED, "no tokenizer: expected %s, or vocab.json and merges.txt; "
             "--no-tokenizer converts without it", v->json.file);
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err)
         || !has_type(&b->by_alphabet, v, &v->part[HF_DECODER], "ByteLevel", err))
         return false;
     b->by_alphabet = b->by_alphabet || !v->json.p;      /* as in the classes that read vocab.json and merges.txt */
     if (type.p && !hf_string_is(&type, want))
-        return err_set(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type %s, found \"%s\"; "
+        return err_at(err, ERR_UNSUPPORTED, v->model[HF_TYPE].at, "%s: expected a tokenizer of type %s, found \"%s\"; "
             "--no-tokenizer converts without it", v->json.file, want, str_shown(shown, type.p, type.n));
     return v->model[HF_VOCAB].p || hf_value_wrong(&v->model[HF_VOCAB], "an object", err);
 }
@@ -68,14 +68,14 @@ set_token(struct bpe *b, const struct hf_string *text, uint64_t id, uint64_t at,
     char shown[STR_SHOWN];
     str_shown(shown, text->p, text->n);
     if (text->n > UINT32_MAX || (size != 0 && id >= size))
-        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", but config.json declares vocab_size "
+        return err_at(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", but config.json declares vocab_size "
             "%" PRIu64, file, shown, id, size);
     if (id >= most)             /* no file has this many tokens; do not allocate for it */
-        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is out of range", file, shown, id);
+        return err_at(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is out of range", file, shown, id);
     if (id >= v->n && !tokens_resize(v, size != 0 ? size : num_max(id + 1, num_min(2 * id, TOKENS_MAX)), err))
         return false;
     if (v->token[id].p)
-        return err_set(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is already used",
+        return err_at(err, ERR_MALFORMED, at, "%s: token \"%s\" has id %" PRIu64 ", which is already used",
             file, shown, id);
     v->token[id] = (struct vocab_token){ .p = text->p, .n = (uint32_t)text->n, .score = TOKEN_SCORE_ADDED,
         .type = TOKEN_NORMAL };
@@ -107,7 +107,7 @@ bpe_add(struct bpe *b, const struct added_token *a, const char *file, struct err
     if (!known)
         id = (size_t)b->next;
     if (a->id != UINT64_MAX && a->id != id)
-        return err_set(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", expected %zu (%s)", file,
+        return err_at(err, ERR_MALFORMED, a->at, "%s: token \"%s\" has id %" PRIu64 ", expected %zu (%s)", file,
             str_shown(shown, a->text.p, a->text.n), a->id, id, known ? "its id elsewhere" : "the next free id");
     if (!known && !set_token(b, &a->text, id, a->at, err))
         return false;
@@ -149,7 +149,7 @@ take_texts(struct bpe *b, const struct added_token *list, size_t n, const char *
         if (!b->v->json.p && !bpe_add(b, &list[i], file, err))
             return false;
         if (b->v->json.p && (!tokens_find(b->v, &list[i].text, &known) || known != list[i].id))
-            return err_set(err, ERR_MALFORMED, list[i].at, "%s: token \"%s\" is missing or has another id in %s", file,
+            return err_at(err, ERR_MALFORMED, list[i].at, "%s: token \"%s\" is missing or has another id in %s", file,
                 str_shown(shown, list[i].text.p, list[i].text.n), b->v->json.file);
     }
     return true;
@@ -174,7 +174,7 @@ read_texts(struct bpe *b, struct err *err)
         list = grown;
         list[n++] = a;
         if (a.text.n == 0)
-            err_set(err, ERR_MALFORMED, a.at, "%s: a token has no text", all.file);
+            err_at(err, ERR_MALFORMED, a.at, "%s: a token has no text", all.file);
     }
     if (n != 0)
         qsort(list, n, sizeof *list, by_id);
@@ -229,7 +229,7 @@ find_pre(const char **pre, const struct bpe *b, struct vocab *v, struct err *err
     if (v->json.p)
         return pre_find(pre, v, err);
     *pre = pre_named(v, b->class == CLASS_QWEN ? "qwen2" : b->class == CLASS_GPT ? "gpt-2" : NULL);
-    return *pre || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s without tokenizer.json is supported only for "
+    return *pre || err_set(err, ERR_UNSUPPORTED, "%s without tokenizer.json is supported only for "
         "Qwen2Tokenizer and GPT2Tokenizer; for others, name the pre-tokenizer with --pre", v->model[HF_VOCAB].file);
 }
 

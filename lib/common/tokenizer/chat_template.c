@@ -128,7 +128,7 @@ static bool
 text_of(struct hf_string *out, struct vocab *v, const struct hf_text *file, struct err *err)
 {
     if (!str_is_utf8(file->p, file->n))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s is not UTF-8", file->name);
+        return err_set(err, ERR_MALFORMED, "%s is not UTF-8", file->name);
     char *p = hf_chars_room(&v->chars, file->n, err);
     if (!p)
         return false;

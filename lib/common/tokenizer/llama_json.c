@@ -139,7 +139,7 @@ llama_json_settle(struct bpe *b, bool by_flag, struct err *err)
     for (size_t i = 0; i < b->next; i++) {
         struct vocab_token *t = &v->token[i];
         if (i >= v->n || !t->p)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: no token has id %zu", v->json.file, i);
+            return err_set(err, ERR_MALFORMED, "%s: no token has id %zu", v->json.file, i);
         t->type = (uint8_t)type_of(t, i < b->count, by_flag);
     }
     return true;

@@ -201,7 +201,7 @@ merges_put(struct keys *keys, struct vocab *v, struct err *err)
     const struct hf_text *file = &v->folder->file[HF_MERGES];
     bool ok = read_json(&s, &count, v, err);
     if (ok && count == 0 && file->p) {
-        ok = str_is_utf8(file->p, file->n) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s is not UTF-8", file->name);
+        ok = str_is_utf8(file->p, file->n) || err_set(err, ERR_MALFORMED, "%s is not UTF-8", file->name);
         if (ok)
             read_lines(&s, &count, file);
     }

@@ -195,7 +195,7 @@ unknown(const struct str *steps, const struct hf_value *pre_tokenizer, struct er
 {
     struct str shown = { 0 };
     str_add_escaped(&shown, steps->p ? steps->p : "", steps->len < 1024 ? steps->len : 1024);
-    err_set(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: unknown pre-tokenizer; give its llama.cpp name with --pre, or convert "
+    err_at(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: unknown pre-tokenizer; give its llama.cpp name with --pre, or convert "
         "without a tokenizer with --no-tokenizer; its steps are: %s", pre_tokenizer->file, shown.p ? shown.p : "");
     str_clear(&shown);
     return false;

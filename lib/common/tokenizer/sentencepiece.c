@@ -29,7 +29,7 @@ struct protobuf_field {
 static bool
 bad(const struct message *m, uint64_t at, const char *what, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, at, "%s is not a SentencePiece model: %s", m->file->name, what);
+    return err_at(err, ERR_MALFORMED, at, "%s is not a SentencePiece model: %s", m->file->name, what);
 }
 
 static bool

@@ -86,7 +86,7 @@ put_id(struct keys *keys, struct special *s, enum special_role role, uint64_t id
         return true;
     s->found[role] = true;
     if (id > UINT32_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: id %" PRIu64 " overflows 32 bits",
+        return err_set(err, ERR_MALFORMED, "%s: id %" PRIu64 " overflows 32 bits",
             config_members[role], id);
     return !role_keys[role] || keys_put_u32(keys, "tokenizer.ggml", role_keys[role], (uint32_t)id, err);
 }
@@ -144,13 +144,13 @@ put_by_family(struct keys *keys, struct special *s, struct err *err)
         uint64_t id;
         bool found;
         if (!role_of_word(&role, row->role))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "unknown role '%s' of a special token", row->role);
+            return err_set(err, ERR_MALFORMED, "unknown role '%s' of a special token", row->role);
         if (s->found[role])
             continue;
         if (!find_added(&id, &found, s->v, &text, err))
             return false;
         if (!found)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the tokenizer has no token \"%s\", which a %s needs", row->text,
+            return err_set(err, ERR_MALFORMED, "the tokenizer has no token \"%s\", which a %s needs", row->text,
                 options->class);
         if (!put_id(keys, s, role, id, err))
             return false;

@@ -35,11 +35,11 @@ read_pieces(struct vocab *v, struct err *err)
             return false;
     }
     if (unknown != 1)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: expected one piece for unknown text, found %zu", file->name,
+        return err_set(err, ERR_MALFORMED, "%s: expected one piece for unknown text, found %zu", file->name,
             unknown);
     uint64_t size = v->options->size;
     if (v->phi3 && size != 0 && n > size)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s has %zu pieces, but config.json declares vocab_size %" PRIu64,
+        return err_set(err, ERR_MALFORMED, "%s has %zu pieces, but config.json declares vocab_size %" PRIu64,
             file->name, n, size);
     v->n = n;
     return tokens_resize(v, size != 0 ? size : n, err);
@@ -59,7 +59,7 @@ add_texts(struct vocab *v, struct err *err)
         if (a.id >= v->n)
             continue;
         if (v->token[a.id].added)
-            return err_set(err, ERR_MALFORMED, a.at, "%s: duplicate id %" PRIu64 "", all.file, a.id);
+            return err_at(err, ERR_MALFORMED, a.at, "%s: duplicate id %" PRIu64 "", all.file, a.id);
         set_token(v, (size_t)a.id, &a.text, TOKEN_SCORE_ADDED, TOKEN_USER_DEFINED);
         v->token[a.id].added = true;
     }
@@ -77,7 +77,7 @@ add_described(struct vocab *v, const struct hf_value *list, enum added_form form
         return false;
     while (added_next(&walk, v, &a, &end, err) && !end) {
         if (a.id >= v->n && v->phi3)
-            return err_set(err, ERR_MALFORMED, a.at, "%s: %s: id %" PRIu64 " is out of range for vocab_size %zu",
+            return err_at(err, ERR_MALFORMED, a.at, "%s: %s: id %" PRIu64 " is out of range for vocab_size %zu",
                 list->file, list->name, a.id, v->n);
         if (a.id >= v->n)
             continue;

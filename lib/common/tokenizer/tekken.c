@@ -32,7 +32,7 @@ struct tekken {
 static bool
 bad(const struct tekken *t, uint64_t at, const char *what, struct err *err)
 {
-    return err_set(err, ERR_MALFORMED, at, "%s: %s", t->file, what);
+    return err_at(err, ERR_MALFORMED, at, "%s: %s", t->file, what);
 }
 
 /* --- special tokens */
@@ -110,7 +110,7 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
             return bad(t, one.at, "the ranks in vocab are not consecutive from 0", err);
         t->v->token[id] = (struct vocab_token){ .p = text.p, .n = (uint32_t)text.n, .type = TOKEN_NORMAL };
         if (text.n > TOKEN_SPLIT_MAX)
-            return err_set(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, TOKEN_SPLIT_MAX);
+            return err_at(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, TOKEN_SPLIT_MAX);
         if (!tokens_register(t->v, t->file, &text, (size_t)id, one.at, err))
             return false;
     }
@@ -211,7 +211,7 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
     if (t->size > t->v->folder->file[HF_TEKKEN].n || t->nspecial > t->size || t->size - t->nspecial < BYTES)
         return bad(t, config->at, "default_vocab_size or default_num_special_tokens is out of range", err);
     if (all != 0 && t->size > all)
-        return err_set(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64,
+        return err_at(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64,
             t->file, t->size, all);
     return tokens_resize(t->v, num_max(t->size, all), err);
 }

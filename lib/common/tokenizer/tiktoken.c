@@ -14,7 +14,7 @@ static bool
 bad(const struct vocab *v, const char *at, const char *what, struct err *err)
 {
     const struct hf_text *file = &v->folder->file[HF_TIKTOKEN];
-    return err_set(err, ERR_MALFORMED, (uint64_t)(at - file->p), "%s: %s", file->name, what);
+    return err_at(err, ERR_MALFORMED, (uint64_t)(at - file->p), "%s: %s", file->name, what);
 }
 
 /* Makes room for a token. An id is below the size of the file plus the size of tokenizer_config.json, or it is out of range. */
@@ -23,10 +23,10 @@ make_room(struct vocab *v, uint64_t id, struct err *err)
 {
     uint64_t size = v->options->size, most = v->folder->file[HF_TIKTOKEN].n + v->config.n;
     if (size != 0 && id >= size)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: id %" PRIu64 " is out of range for vocab_size %" PRIu64,
+        return err_set(err, ERR_MALFORMED, "%s: id %" PRIu64 " is out of range for vocab_size %" PRIu64,
             v->folder->file[HF_TIKTOKEN].name, id, size);
     if (id >= most)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "%s: id %" PRIu64 " is out of range",
+        return err_set(err, ERR_MALFORMED, "%s: id %" PRIu64 " is out of range",
             v->folder->file[HF_TIKTOKEN].name, id);
     return id < v->n || tokens_resize(v, size != 0 ? size : 2 * id < TOKENS_MAX ? 2 * id + 1 : id + 1, err);
 }
@@ -50,7 +50,7 @@ read_line(struct vocab *v, const char *p, size_t n, struct err *err)
     if (text.n == 0)
         return bad(v, p, "a token is not base64", err);
     if (text.n > TOKEN_SPLIT_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%s: a token is longer than %d bytes",
+        return err_set(err, ERR_LIMIT, "%s: a token is longer than %d bytes",
             v->folder->file[HF_TIKTOKEN].name, TOKEN_SPLIT_MAX);
     if (!make_room(v, rank, err))
         return false;
@@ -175,7 +175,7 @@ read_special(struct vocab *v, struct err *err)
         if (!make_room(v, a.id, err))
             return false;
         if (v->token[a.id].p)
-            return err_set(err, ERR_MALFORMED, a.at, "%s: id %" PRIu64 " is already used", list.file, a.id);
+            return err_at(err, ERR_MALFORMED, a.at, "%s: id %" PRIu64 " is already used", list.file, a.id);
         v->token[a.id] = (struct vocab_token){ .p = a.text.p, .n = (uint32_t)a.text.n, .type = TOKEN_CONTROL };
     }
     return err->kind == ERR_NONE;

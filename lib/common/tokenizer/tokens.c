@@ -23,7 +23,7 @@ bool
 tokens_resize(struct vocab *v, uint64_t n, struct err *err)
 {
     if (n > TOKENS_MAX)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "%" PRIu64 " tokens exceed the limit of %d", n,
+        return err_set(err, ERR_LIMIT, "%" PRIu64 " tokens exceed the limit of %d", n,
             TOKENS_MAX);
     size_t room = n != 0 ? (size_t)n : 1;
     struct vocab_token *token = realloc(v->token, room * sizeof *token);
@@ -45,7 +45,7 @@ tokens_register(struct vocab *v, const char *file, const struct hf_string *text,
     char shown[STR_SHOWN];
     if (!table_add(&v->ids, text_of, v, text->p, text->n, &number, &again, err))
         return false;
-    return !again || err_set(err, ERR_MALFORMED, at, "%s: duplicate token \"%s\"", file,
+    return !again || err_at(err, ERR_MALFORMED, at, "%s: duplicate token \"%s\"", file,
         str_shown(shown, text->p, text->n));
 }
 

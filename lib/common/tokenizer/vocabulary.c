@@ -6,7 +6,7 @@
 static bool
 lacks(const struct vocab *v, enum hf_file file, struct err *err)
 {
-    return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "%s is missing, which contains the tokenizer of a %s; "
+    return err_set(err, ERR_UNSUPPORTED, "%s is missing, which contains the tokenizer of a %s; "
         "--no-tokenizer converts without it",
         v->folder->file[file].name, v->options->class);
 }
@@ -159,7 +159,7 @@ put_vocabulary(struct keys *keys, struct vocab *v, struct err *err)
     for (size_t i = 0; i < options->nkinds; i++) {
         const struct tokenizer_kind *kind = find_kind(options->kinds[i]);
         if (!kind)
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "unknown kind of tokenizer '%s'", options->kinds[i]);
+            return err_set(err, ERR_MALFORMED, "unknown kind of tokenizer '%s'", options->kinds[i]);
         if (!kind->fits(&fits, v, err))
             return false;
         if (fits)

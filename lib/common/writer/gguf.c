@@ -47,7 +47,7 @@ put_keys(struct str *out, const struct keys *keys, size_t more, struct err *err)
         const struct meta *m = &keys->list[i];
         char shown[STR_SHOWN];
         if (m->key_len == 0 || m->key_len > META_KEY_MAX || memchr(m->key, '\0', m->key_len))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "key '%s': GGUF keys have 1 to %d bytes, none of them NUL",
+            return err_set(err, ERR_UNSUPPORTED, "key '%s': GGUF keys have 1 to %d bytes, none of them NUL",
                 str_shown(shown, m->key, m->key_len), META_KEY_MAX);
         put_counted(out, m->key, m->key_len);
         put(out, m->value.type, 4);
@@ -90,14 +90,14 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
     bool whole = true;
     str_shown(name, t->name, t->name_len);
     if (t->name_len > NAME_MAX_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: name exceeds GGUF's limit of %d bytes", name,
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: name exceeds GGUF's limit of %d bytes", name,
             NAME_MAX_BYTES);
     if (t->shape.rank > RANK_MAX)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %" PRIu32 " dimensions exceed GGUF's limit of %d", name,
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: %" PRIu32 " dimensions exceed GGUF's limit of %d", name,
             t->shape.rank, RANK_MAX);
     if (dtype_facts(t->dtype)->ggml == DTYPE_NO_GGML)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: GGUF has no type for %s", name, dtype_name(t->dtype));
-    return (shape_nbytes(&t->shape, t->dtype, nbytes, &whole) && whole) || err_set(err, ERR_LIMIT, ERR_NO_OFFSET,
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: GGUF has no type for %s", name, dtype_name(t->dtype));
+    return (shape_nbytes(&t->shape, t->dtype, nbytes, &whole) && whole) || err_set(err, ERR_LIMIT,
         "tensor %s: size overflows 64 bits", name);
 }
 
@@ -119,7 +119,7 @@ put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uin
     put(out, (uint64_t)dtype_facts(t.dtype)->ggml, 4);
     put(out, *at, 8);
     return (num_add(at, *at, nbytes) && num_align(at, *at, alignment))
-        || err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "size of the output overflows 64 bits");
+        || err_set(err, ERR_LIMIT, "size of the output overflows 64 bits");
 }
 
 static bool
@@ -140,7 +140,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
         if (!put_tensor(out, &choice->list[i], alignment_of(keys), &at, err))
             return false;
     if (out->full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "GGUF header of the output exceeds the limit of %zu bytes (%s)", out->max,
+        return err_set(err, ERR_LIMIT, "GGUF header of the output exceeds the limit of %zu bytes (%s)", out->max,
             limits_origin(out->max, limits_default.alloc, "--max-alloc"));
     return !out->failed || err_memory(err, out->len);
 }
@@ -157,7 +157,7 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
 {
     struct str header = { 0 };
     if (options->order != WRITER_ORDER_INPUT)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--order name is not supported for GGUF, which keeps the order of the "
+        return err_set(err, ERR_USAGE, "--order name is not supported for GGUF, which keeps the order of the "
             "input");
     const struct keys *keys = !options->split || options->split->no == 0 ? options->keys : NULL;
     uint64_t alignment = alignment_of(keys);

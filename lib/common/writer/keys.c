@@ -82,7 +82,7 @@ keys_own(struct keys *keys, struct str *s, struct err *err)
 bool
 keys_no_room(const struct str *bytes, struct err *err)
 {
-    return bytes->full ? err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "metadata of the output: a value exceeds the limit of %zu "
+    return bytes->full ? err_set(err, ERR_LIMIT, "metadata of the output: a value exceeds the limit of %zu "
         "bytes (%s)", bytes->max, limits_origin(bytes->max, limits_default.alloc, "--max-alloc")) : err_memory(err, bytes->len);
 }
 
@@ -221,12 +221,12 @@ restore(struct making *m, const char *key, size_t n, const char *type, struct er
     if (!v && catalog_meta_find(m->choice->input, key))
         return true;            /* dropped, because it is no longer true */
     if (!v)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists key %s, which does not exist", types_key, shown);
+        return err_set(err, ERR_MALFORMED, "key %s: lists key %s, which does not exist", types_key, shown);
     if (v->type != META_STRING || !v->as.s.p)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: lists key %s twice", types_key, shown);
+        return err_set(err, ERR_MALFORMED, "key %s: lists key %s twice", types_key, shown);
     bool ok = meta_read_text(v, &bytes, type, v->as.s.p, v->as.s.n, &why);
     if (!ok && why)
-        err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: value is not of type %s, which %s declares: %s", shown, shown_type,
+        err_set(err, ERR_MALFORMED, "key %s: value is not of type %s, which %s declares: %s", shown, shown_type,
             types_key, why);
     else if (!ok)
         keys_no_room(&bytes, err);
@@ -253,7 +253,7 @@ restore_all(struct making *m, const struct meta *types, struct err *err)
         if (!(type = take_string(m->keys, &json.token, &ntype, err)) || !restore(m, key, n, type, err))
             return false;
     }
-    return (token == PULL_OBJECT && pull_next(&json) == PULL_END) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: not "
+    return (token == PULL_OBJECT && pull_next(&json) == PULL_END) || err_set(err, ERR_MALFORMED, "key %s: not "
         "a JSON object of keys and types", types_key);
 }
 
@@ -328,7 +328,7 @@ keys_give(struct keys_given *given, enum keys_kind kind, const char *option, con
     else if (kind == KEYS_TYPED)
         keys_refused(arg, n, &why);
     if (why)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s '%s': %s", option, str_shown(shown, arg, n), why);
+        return err_set(err, ERR_USAGE, "--%s '%s': %s", option, str_shown(shown, arg, n), why);
     return names_add(kind == KEYS_TEXT ? &given->text : &given->typed, arg, all, err);
 }
 
@@ -338,7 +338,7 @@ keys_unset(struct keys_given *given, const char *option, const char *key, struct
     char shown[STR_SHOWN];
     const char *why;
     if (keys_refused(key, strlen(key), &why))
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--%s '%s': %s", option, str_shown(shown, key, strlen(key)), why);
+        return err_set(err, ERR_USAGE, "--%s '%s': %s", option, str_shown(shown, key, strlen(key)), why);
     return names_add(&given->unset, key, strlen(key), err);
 }
 
@@ -381,7 +381,7 @@ set_text(const struct making *m, const char *key, size_t n, const char *text, st
         return keys_set(keys, key, n, &value, err);
     bool ok = !type.failed && meta_read_text(&value, &bytes, type.p, text, strlen(text), &why);
     if (!ok && why)
-        err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s %s: value is not of type %s, the type of this key: %s",
+        err_set(err, ERR_USAGE, "%s %s: value is not of type %s, the type of this key: %s",
             m->kind == KEYS_TEXT ? "--metadata" : "--gguf-kv", str_shown(shown, key, n), type.p, why);
     else if (!ok)
         keys_no_room(&bytes, err);
@@ -413,7 +413,7 @@ check_unset(const struct making *m, struct err *err)
     for (size_t i = 0; i < given->unset.n; i++) {
         const char *key = given->unset.name[i];
         if (!catalog_meta_find(m->choice->input, key) && !(given->own && keys_find(given->own, key)))
-            return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "--gguf-unset %s: the output has no such key",
+            return err_set(err, ERR_USAGE, "--gguf-unset %s: the output has no such key",
                 str_shown(shown, key, strlen(key)));
     }
     return true;

@@ -86,7 +86,7 @@ static bool
 bad_value(const char *key, size_t n, const char *why, struct err *err)
 {
     char shown[STR_SHOWN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: %s", str_shown(shown, key, n), why);
+    return err_set(err, ERR_MALFORMED, "key %s: %s", str_shown(shown, key, n), why);
 }
 
 enum { TYPE_MAX = 4096 };
@@ -195,11 +195,11 @@ keys_add_file(struct keys *keys, const struct keys_given *given, struct err *err
     pull_init(&json, given->json, given->njson, 0);
     enum pull_token token = pull_next(&json);
     if (token != PULL_OBJECT && !json.fault)
-        ok = err_set(err, ERR_MALFORMED, 0, "found %s, expected a JSON object of keys and values", pull_token_name(token));
+        ok = err_at(err, ERR_MALFORMED, 0, "found %s, expected a JSON object of keys and values", pull_token_name(token));
     while (ok && (token = pull_next(&json)) == PULL_KEY)
         ok = add_member(keys, &mine, &json, err);
     if (ok && (token != PULL_OBJECT_END || pull_next(&json) != PULL_END))
-        ok = err_set(err, ERR_MALFORMED, pull_fault_at(&json), "not valid JSON: %s", pull_explain(explained, &json));
+        ok = err_at(err, ERR_MALFORMED, pull_fault_at(&json), "not valid JSON: %s", pull_explain(explained, &json));
     keys_clear(&mine);
     char shown[STR_SHOWN];
     return ok || err_in_file(err, str_shown(shown, given->path, strlen(given->path)));

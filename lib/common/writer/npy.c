@@ -37,12 +37,12 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
     bool whole;
     str_shown(name, t->name, t->name_len);
     if (!descr(t->dtype))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: NumPy has no type for %s", name, dtype_name(t->dtype));
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: NumPy has no type for %s", name, dtype_name(t->dtype));
     if (t->shape.rank > RANK_MAX)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %" PRIu32 " dimensions exceed NumPy's limit of %d",
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: %" PRIu32 " dimensions exceed NumPy's limit of %d",
             name, t->shape.rank, RANK_MAX);
     return (shape_nbytes(&t->shape, t->dtype, nbytes, &whole) && whole && *nbytes <= INT64_MAX)
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: shape %s is too large for a NumPy array", name,
+        || err_set(err, ERR_UNSUPPORTED, "tensor %s: shape %s is too large for a NumPy array", name,
             shape_text(text, &t->shape));
 }
 

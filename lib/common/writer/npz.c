@@ -227,10 +227,10 @@ check_name(const struct tensor *t, struct err *err)
     char name[STR_SHOWN];
     str_shown(name, t->name, t->name_len);
     if (t->name_len > NAME_MAX_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: name exceeds the limit of %d bytes in an NPZ file",
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: name exceeds the limit of %d bytes in an NPZ file",
             name, NAME_MAX_BYTES);
     return (str_is_utf8(t->name, t->name_len) && !memchr(t->name, '\0', t->name_len))
-        || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: names in an NPZ file must be valid UTF-8 without NUL",
+        || err_set(err, ERR_UNSUPPORTED, "tensor %s: names in an NPZ file must be valid UTF-8 without NUL",
             name);
 }
 
@@ -259,7 +259,7 @@ add_directory(struct pieces *pieces, struct npz_writer *z, struct err *err)
 {
     put_end(&z->directory, z->n, pieces_nbytes(pieces));
     if (z->directory.full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "ZIP directory of the output exceeds the limit of %zu bytes (%s)",
+        return err_set(err, ERR_LIMIT, "ZIP directory of the output exceeds the limit of %zu bytes (%s)",
             z->directory.max, limits_origin(z->directory.max, limits_default.alloc, "--max-alloc"));
     if (z->directory.failed)
         return err_memory(err, z->directory.len);

@@ -8,7 +8,7 @@
 static inline bool
 one_tensor(const struct choice *choice, const char *format, struct err *err)
 {
-    return choice->n == 1 || err_set(err, ERR_USAGE, ERR_NO_OFFSET, "%s holds one tensor, but %zu are selected; choose one "
+    return choice->n == 1 || err_set(err, ERR_USAGE, "%s holds one tensor, but %zu are selected; choose one "
         "with --tensor NAME", format, choice->n);
 }
 

@@ -13,7 +13,7 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
         return false;
     const struct tensor t = chosen_tensor(&choice->list[0]);
     if (!shape_nbytes(&t.shape, t.dtype, &nbytes, &whole) || !whole)
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: %s of %s is not a whole number of bytes, or overflows "
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: %s of %s is not a whole number of bytes, or overflows "
             "64 bits", str_shown(name, t.name, t.name_len), shape_text(text, &t.shape), dtype_name(t.dtype));
     return pieces_chosen(pieces, &choice->list[0], err);
 }

@@ -90,7 +90,7 @@ add_metadata(struct str *out, const struct keys *keys, struct err *err)
         const struct meta *m = &keys->list[i];
         char shown[STR_SHOWN];
         if (!str_is_utf8(m->key, m->key_len))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "key %s: not valid UTF-8, which safetensors requires; "
+            return err_set(err, ERR_MALFORMED, "key %s: not valid UTF-8, which safetensors requires; "
                 "--no-metadata drops all keys", str_shown(shown, m->key, m->key_len));
         typed = typed || !is_plain(&m->value);
         add_key(out, &any, m->key, m->key_len);
@@ -124,15 +124,15 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
     if (!shape_nbytes(&t->shape, t->dtype, nbytes, &whole) || !whole) {
         /* An empty tensor has only a shape to refuse; otherwise the size is too large. */
         enum err_kind kind = shape_is_empty(&t->shape) || !whole ? ERR_UNSUPPORTED : ERR_LIMIT;
-        return err_set(err, kind, ERR_NO_OFFSET, "tensor %s: safetensors cannot store shape %s of %s", name,
+        return err_set(err, kind, "tensor %s: safetensors cannot store shape %s of %s", name,
             shape_text(text, &t->shape), dtype_name(t->dtype));
     }
     if (!str_is_utf8(t->name, t->name_len))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: names in a safetensors file must be valid UTF-8", name);
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: names in a safetensors file must be valid UTF-8", name);
     if (text_is(t->name, t->name_len, metadata_name))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET,
+        return err_set(err, ERR_UNSUPPORTED,
             "tensor %s: this name is reserved in safetensors", metadata_name);
-    return t->dtype < DTYPE_SCALARS || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "tensor %s: safetensors has no type for %s",
+    return t->dtype < DTYPE_SCALARS || err_set(err, ERR_UNSUPPORTED, "tensor %s: safetensors has no type for %s",
         name, dtype_name(t->dtype));
 }
 
@@ -145,7 +145,7 @@ add_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct er
     if (!measure(&t, &nbytes, err))
         return false;
     if (!num_add(&end, *at, nbytes))
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "size of the output overflows 64 bits");
+        return err_set(err, ERR_LIMIT, "size of the output overflows 64 bits");
     str_add(out, ",", 1);
     add_string(out, t.name, t.name_len);
     str_format(out, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(t.dtype));
@@ -184,7 +184,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
     while (!out->failed && out->len % ALIGN != 0)
         str_add(out, " ", 1);
     if (out->full)
-        return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "safetensors header of the output exceeds the limit of %" PRIu64 " "
+        return err_set(err, ERR_LIMIT, "safetensors header of the output exceeds the limit of %" PRIu64 " "
             "bytes (%s)", most, limits_origin(most, META_JSON_MAX, "--max-alloc"));
     if (out->failed)
         return err_memory(err, out->len);

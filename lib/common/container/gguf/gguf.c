@@ -38,12 +38,12 @@ gguf_fail(const struct gguf *g, struct err *err, enum err_kind kind, uint64_t at
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (!g->item)
-        return err_set(err, kind, at, "%s", text);
+        return err_at(err, kind, at, "%s", text);
     if (g->name_at == 0)
-        return err_set(err, kind, at, "%s number %" PRIu64 ": %s", g->item, g->index + 1, text);
+        return err_at(err, kind, at, "%s number %" PRIu64 ": %s", g->item, g->index + 1, text);
     str_shown(shown, gguf_at(g, g->name_at), g->name_len);
-    return strcmp(g->item, "tensor") == 0 ? err_set(err, kind, at, ERR_TENSOR "%s", shown, text)
-        : err_set(err, kind, at, "%s %s: %s", g->item, shown, text);
+    return strcmp(g->item, "tensor") == 0 ? err_at(err, kind, at, ERR_TENSOR "%s", shown, text)
+        : err_at(err, kind, at, "%s %s: %s", g->item, shown, text);
 }
 
 const char *
@@ -131,9 +131,9 @@ static bool
 check_count(struct gguf *g, const char *what, uint64_t n, uint64_t least, uint64_t at, struct err *err)
 {
     if (n > INT64_MAX)
-        return err_set(err, ERR_MALFORMED, at, "negative count of %s: %" PRId64, what, (int64_t)n);
+        return err_at(err, ERR_MALFORMED, at, "negative count of %s: %" PRId64, what, (int64_t)n);
     if (g->size != SOURCE_SIZE_UNKNOWN && n > (g->size - HEADER) / least)
-        return err_set(err, ERR_MALFORMED, at, "header declares %" PRIu64 " %s of at least %" PRIu64 " bytes each, but only %"
+        return err_at(err, ERR_MALFORMED, at, "header declares %" PRIu64 " %s of at least %" PRIu64 " bytes each, but only %"
             PRIu64 " bytes follow: the file is truncated or damaged", n, what, least, g->size - HEADER);
     return budget_items(catalog_budget(g->catalog), n, "tensors and keys", err);
 }
@@ -145,11 +145,11 @@ read_header(struct gguf *g, uint32_t *version, uint64_t *ntensors, uint64_t *nke
         return false;
     const uint8_t *magic = cursor_take(&g->c, 4);
     if (!gguf_probe(magic, 4, g->size))
-        return err_set(err, ERR_MALFORMED, 0, "not a GGUF file: the magic GGUF is missing");
+        return err_at(err, ERR_MALFORMED, 0, "not a GGUF file: the magic GGUF is missing");
     g->c.big = magic[0] == 'F' || (load_le32(g->c.p) & 0xffff) == 0;
     *version = cursor_u32(&g->c);
     if (*version != 2 && *version != 3)
-        return err_set(err, ERR_UNSUPPORTED, 4, "GGUF version %" PRIu32 "%s, expected 2 or 3", *version,
+        return err_at(err, ERR_UNSUPPORTED, 4, "GGUF version %" PRIu32 "%s, expected 2 or 3", *version,
             g->c.big ? " (big-endian)" : "");
     if (!gguf_need(g, HEADER - PREFIX, err))
         return false;
@@ -166,10 +166,10 @@ check_split(const struct gguf *g, struct err *err)
     if (g->split_count <= 1)
         return true;
     if (!g->split_no_given)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.count is %" PRIu64 ", but split.no is missing",
+        return err_set(err, ERR_MALFORMED, "split.count is %" PRIu64 ", but split.no is missing",
             g->split_count);
     if (g->split_no >= g->split_count)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "split.no is %" PRIu64 ", expected less than split.count (%" PRIu64
+        return err_set(err, ERR_MALFORMED, "split.no is %" PRIu64 ", expected less than split.count (%" PRIu64
             ")", g->split_no, g->split_count);
     return true;
 }

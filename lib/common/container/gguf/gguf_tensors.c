@@ -379,7 +379,7 @@ check_end(const struct gguf *g, uint64_t at, struct err *err)
         return true;
     if (!source_read(g->src, at, magic, sizeof magic, err))
         return false;
-    return !container_gguf.probe(magic, sizeof magic, g->size) || err_set(err, ERR_MALFORMED, at, "another GGUF file begins after the data: "
+    return !container_gguf.probe(magic, sizeof magic, g->size) || err_at(err, ERR_MALFORMED, at, "another GGUF file begins after the data: "
         "files were joined, as by cat; 'head -c %" PRIu64 "' takes the first, 'tail -c +%" PRIu64 "' the others", at, at + 1);
 }
 

@@ -62,9 +62,9 @@ check_end(struct catalog *c, const struct npy *npy, uint64_t from, uint64_t size
     uint64_t end = 0;
     bool fits = num_add(&end, from, npy->nbytes);
     if (size == SOURCE_SIZE_UNKNOWN)
-        return fits || err_set(err, ERR_MALFORMED, 0, "size of the array overflows 64 bits");
+        return fits || err_at(err, ERR_MALFORMED, 0, "size of the array overflows 64 bits");
     if (!fits || size < end)
-        return err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, fits ? end : UINT64_MAX);
+        return err_at(err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, fits ? end : UINT64_MAX);
     if (size > end && npy->sized)
         catalog_warn(c, "ignored %" PRIu64 " trailing bytes after the array", size - end);
     return true;

@@ -15,7 +15,7 @@ npy_bad(const struct npy_bytes *in, size_t i, struct err *err, enum err_kind kin
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return err_set(err, kind, in->at == ERR_NO_OFFSET ? ERR_NO_OFFSET : in->at + i, ERR_TENSOR "%s",
+    return err_at(err, kind, in->at == ERR_NO_OFFSET ? ERR_NO_OFFSET : in->at + i, ERR_TENSOR "%s",
         str_shown(shown, in->name, in->name_len), text);
 }
 

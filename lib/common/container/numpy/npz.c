@@ -91,7 +91,7 @@ add_array(const struct npz_reader *z, const struct zip_member *m, struct err *er
     if (!read_header(z, m, &in, &npy, &length, err))
         return false;
     if (npy.sized && (!num_add(&need, length, npy.nbytes) || need != m->nbytes))
-        return err_set(err, ERR_MALFORMED, in.at, ERR_TENSOR "its member has %" PRIu64 " bytes, expected %" PRIu64 " of "
+        return err_at(err, ERR_MALFORMED, in.at, ERR_TENSOR "its member has %" PRIu64 " bytes, expected %" PRIu64 " of "
             "header plus %" PRIu64 " of data", str_shown(shown, in.name, in.name_len), m->nbytes, length, npy.nbytes);
     const struct extent data = { z->file, (z->inflates ? m->out_at : m->at) + length, m->nbytes - length };
     return npy_add(z->catalog, &npy, &in, &data, err) && add_check(z, m, err);

@@ -41,13 +41,13 @@ bad_offset(struct safetensors_reader *r, size_t i, uint64_t expected)
     char name[STR_SHOWN], before[STR_SHOWN];
     entry_shown(r, name, e);
     if (e->begin == expected)
-        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+        return err_at(r->err, ERR_MALFORMED, entry_at(r, e),
             "tensor %s: data ends at %" PRIu64 ", before its start at %" PRIu64 " (InvalidOffset)", name, e->end, e->begin);
     if (e->begin > expected)
-        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+        return err_at(r->err, ERR_MALFORMED, entry_at(r, e),
             "tensor %s: data starts at %" PRIu64 ", expected %" PRIu64 ": no tensor uses the bytes in between (InvalidOffset)",
             name, e->begin, expected);
-    return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+    return err_at(r->err, ERR_MALFORMED, entry_at(r, e),
         "tensor %s: data starts at %" PRIu64 ", expected %" PRIu64 ": it overlaps the data of %s (InvalidOffset)", name,
         e->begin, expected, entry_shown(r, before, &r->entries[i - 1]));
 }
@@ -75,15 +75,15 @@ check_size(struct safetensors_reader *r, const struct safetensors_entry *e, cons
     const char *dtype = dtype_name((enum dtype)e->dtype);
     char name[STR_SHOWN], dims[SHAPE_TEXT];
     if (!shape_nbytes(shape, (enum dtype)e->dtype, &need, &whole))
-        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+        return err_at(r->err, ERR_MALFORMED, entry_at(r, e),
             "tensor %s: size of %s %s overflows 64 bits (ValidationOverflow)", entry_shown(r, name, e), dtype,
             shape_text(dims, shape));
     if (!whole)
-        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+        return err_at(r->err, ERR_MALFORMED, entry_at(r, e),
             "tensor %s: %s %s is not a whole number of bytes (MisalignedSlice)", entry_shown(r, name, e), dtype,
             shape_text(dims, shape));
     if (e->end - e->begin != need)
-        return err_set(r->err, ERR_MALFORMED, entry_at(r, e),
+        return err_at(r->err, ERR_MALFORMED, entry_at(r, e),
             "tensor %s: %" PRIu64 " bytes of data, expected %" PRIu64 " for %s %s (TensorInvalidInfo)", entry_shown(r, name, e),
             e->end - e->begin, need, dtype, shape_text(dims, shape));
     return true;
@@ -127,7 +127,7 @@ lay_out(struct safetensors_reader *r, uint64_t *data_end)
         pack_shape(packed, e);
         ok = check_size(r, e, &shape)
             && (num_add(data_end, r->data_at, expected)
-                || err_set(r->err, ERR_MALFORMED, entry_at(r, e), "data would end at %" PRIu64 " + %" PRIu64 ", which "
+                || err_at(r->err, ERR_MALFORMED, entry_at(r, e), "data would end at %" PRIu64 " + %" PRIu64 ", which "
                     "overflows 64 bits: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
             && add_tensor(r, e, &shape);
     }
@@ -144,12 +144,12 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
     if (!source_head(src, PREFIX, p, &have, err))
         return false;
     if (have < PREFIX)
-        return err_set(err, ERR_MALFORMED, 0,
+        return err_at(err, ERR_MALFORMED, 0,
             "file has only %" PRIu64 " bytes, too few for any model (incomplete download or copy?) (HeaderTooSmall)", have);
     *n = load_le64(*p);
     uint64_t most = num_min(META_JSON_MAX, limits->alloc);
     if (*n > most)
-        return err_set(err, ERR_LIMIT, 0,
+        return err_at(err, ERR_LIMIT, 0,
             "header length %" PRIu64 " exceeds the limit of %" PRIu64 " (%s) (HeaderTooLarge)", *n, most,
             limits_origin(most, META_JSON_MAX, "--max-alloc"));
     if (size != SOURCE_SIZE_UNKNOWN && size < PREFIX + *n)
@@ -158,7 +158,7 @@ take_header(struct source *src, const struct limits *limits, struct budget *budg
         || !source_head(src, PREFIX + *n, p, &have, err))
         return false;
     if (have < PREFIX + *n)
-        return err_set(err, ERR_MALFORMED, have, SOURCE_TRUNCATED " (InvalidHeaderLength)", have, PREFIX + *n);
+        return err_at(err, ERR_MALFORMED, have, SOURCE_TRUNCATED " (InvalidHeaderLength)", have, PREFIX + *n);
     return true;
 }
 
@@ -169,8 +169,8 @@ check_end(struct source *src, uint64_t data_end, struct err *err)
     if (size == SOURCE_SIZE_UNKNOWN || size == data_end)
         return true;
     if (size < data_end)
-        return err_set(err, ERR_MALFORMED, size, SOURCE_TRUNCATED " (MetadataIncompleteBuffer)", size, data_end);
-    return err_set(err, ERR_MALFORMED, data_end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing "
+        return err_at(err, ERR_MALFORMED, size, SOURCE_TRUNCATED " (MetadataIncompleteBuffer)", size, data_end);
+    return err_at(err, ERR_MALFORMED, data_end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing "
         "bytes after the last tensor (MetadataIncompleteBuffer)", size, data_end, size - data_end);
 }
 
@@ -217,7 +217,7 @@ refuse_uqff(const struct safetensors_reader *r, struct source *src, struct err *
         is = r->entries[0].end >= START && have >= r->data_at + START && p[0] < PATCHES && p[1] >= 1 && p[1] <= 2 && p[2] == 0
             && p[3] == 0 && p[4] < KINDS;
     }
-    return !is || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a UQFF file of mistral.rs, whose tensors are blobs of its "
+    return !is || err_set(err, ERR_UNSUPPORTED, "this is a UQFF file of mistral.rs, whose tensors are blobs of its "
         "own, which is not supported: look for the same model in safetensors or GGUF format");
 }
 

@@ -14,7 +14,7 @@ json_fault(struct safetensors_reader *r)
     char text[PULL_EXPLAIN];
     enum err_kind kind = r->json.fault == PULL_TOO_DEEP ? ERR_LIMIT : ERR_MALFORMED;
     const char *name = r->json.fault == PULL_NOT_UTF8 ? "InvalidHeader" : "InvalidHeaderDeserialization";
-    return err_set(r->err, kind, pull_fault_at(&r->json), "header is not valid JSON: %s (%s)", pull_explain(text, &r->json),
+    return err_at(r->err, kind, pull_fault_at(&r->json), "header is not valid JSON: %s (%s)", pull_explain(text, &r->json),
         name);
 }
 
@@ -87,7 +87,7 @@ bad_field(struct safetensors_reader *r, const struct safetensors_entry *e, const
 {
     char name[STR_SHOWN], found[STR_SHOWN];
     str_shown(found, r->json.start, (size_t)(r->json.p - r->json.start));
-    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+    return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
         "tensor %s: %s: found %s, expected %s (InvalidHeaderDeserialization)", entry_shown(r, name, e), what,
         found, expected);
 }
@@ -96,7 +96,7 @@ static bool
 given_twice(struct safetensors_reader *r, const struct safetensors_entry *e, const char *what)
 {
     char name[STR_SHOWN];
-    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+    return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
         "tensor %s: duplicate key %s (InvalidHeaderDeserialization)", entry_shown(r, name, e), what);
 }
 
@@ -135,7 +135,7 @@ read_dtype(struct safetensors_reader *r, struct safetensors_entry *e)
     if (!p)
         return false;
     if (!dtype_from_tag(&dtype, p, n))
-        return err_set(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json),
+        return err_at(r->err, ERR_UNSUPPORTED, pull_token_at(&r->json),
             "tensor %s: unknown dtype %s, expected one that safetensors defines (InvalidHeaderDeserialization)",
             entry_shown(r, name, e), shown(r, tag, &text));
     e->dtype = (uint8_t)dtype;
@@ -156,7 +156,7 @@ read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
         if (!read_u64(r, e, "shape", token, &dim))
             return false;
         if (++rank > LAYOUT_RANK)
-            return err_set(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: number of dimensions exceeds the limit of "
+            return err_at(r->err, ERR_LIMIT, pull_token_at(&r->json), "tensor %s: number of dimensions exceeds the limit of "
                 "%d", entry_shown(r, name, e), LAYOUT_RANK);
     }
     e->rank = (uint32_t)rank;
@@ -244,11 +244,11 @@ add_key(struct safetensors_reader *r, const struct meta *m, uint64_t at)
     char key[STR_SHOWN];
     static const char slices[] = "DCP_SHARDING_INFO";
     if (m->key_len == sizeof slices - 1 && memcmp(m->key, slices, m->key_len) == 0)
-        return err_set(r->err, ERR_UNSUPPORTED, at, "this file has one rank's slices of tensors, as torch.distributed.checkpoint writes "
+        return err_at(r->err, ERR_UNSUPPORTED, at, "this file has one rank's slices of tensors, as torch.distributed.checkpoint writes "
             "them, with saved_offsets under %s, and is not supported: " CONTAINER_DCP_CONSOLIDATE, slices);
     if (!catalog_add_meta(r->catalog, m, &again, r->err))
         return false;
-    return again != r->file || err_set(r->err, ERR_MALFORMED, at, "__metadata__: duplicate key %s",
+    return again != r->file || err_at(r->err, ERR_MALFORMED, at, "__metadata__: duplicate key %s",
         str_shown(key, m->key, m->key_len));
 }
 
@@ -257,7 +257,7 @@ bad_metadata(struct safetensors_reader *r, enum pull_token found, const char *ex
 {
     if (found == PULL_BAD)
         return json_fault(r);
-    return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+    return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
         "__metadata__: found %s, expected %s (InvalidHeaderDeserialization)", pull_token_name(found), expected);
 }
 
@@ -266,7 +266,7 @@ static bool
 read_metadata(struct safetensors_reader *r)
 {
     if (r->has_metadata)
-        return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+        return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
             "duplicate key __metadata__ (InvalidHeaderDeserialization)");
     r->has_metadata = true;
     enum pull_token token = pull_next(&r->json);
@@ -298,7 +298,7 @@ safetensors_read_header(struct safetensors_reader *r)
     static const char metadata[] = "__metadata__";
     enum pull_token token = pull_next(&r->json);
     if (token != PULL_OBJECT && token != PULL_BAD)
-        return err_set(r->err, ERR_MALFORMED, pull_token_at(&r->json),
+        return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
             "header is %s, expected an object, { ... } (InvalidHeaderDeserialization)", pull_token_name(token));
     while ((token = pull_next(&r->json)) == PULL_KEY) {
         size_t n;

@@ -16,7 +16,7 @@ static bool
 bad_id(struct err *err, const char *what, const struct pickle_value *found, const char *expected)
 {
     char shown[PICKLE_SHOWN];
-    return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle has a storage with %s that is %s, expected %s", what,
+    return err_set(err, ERR_MALFORMED, "pickle has a storage with %s that is %s, expected %s", what,
         pickle_shown(shown, found), expected);
 }
 
@@ -54,7 +54,7 @@ read_view(struct storage_id *id, const struct pickle_value *view, struct err *er
     id->view_offset = (uint64_t)item[1]->of.integer;
     id->view_numel = (uint64_t)item[2]->of.integer;
     if (!num_add(&end, id->view_offset, id->view_numel) || end > id->numel)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle has a view of %" PRIu64 " elements from element %" PRIu64 " "
+        return err_set(err, ERR_MALFORMED, "pickle has a view of %" PRIu64 " elements from element %" PRIu64 " "
             "of a storage of %" PRIu64, id->view_numel, id->view_offset, id->numel);
     return true;
 }
@@ -78,7 +78,7 @@ storage_id_read(const struct checkpoint *c, const struct pickle_value *persisten
     id->untyped = class->of.name->facts.untyped;
     id->numel = (uint64_t)numel->of.integer;
     if (id->numel > INT64_MAX / id->type->item)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "size of a storage overflows 63 bits: %" PRIu64 " elements of %d "
+        return err_set(err, ERR_MALFORMED, "size of a storage overflows 63 bits: %" PRIu64 " elements of %d "
             "bytes", id->numel, id->type->item);
     return read_key(id, v->of.item[2], err) && (!c->options.stacked || read_view(id, v->of.item[5], err));
 }
@@ -114,7 +114,7 @@ add_storage(struct checkpoint *c, const struct storage_id *id, struct budget *bu
     if (!table_add(&c->keys, name_of_storage, c, key, id->key_len, &i, &again, err))
         return false;
     if (again)
-        return (storage[i].numel == id->numel && storage[i].type == id->type) || err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle declares storage %s twice: with %" PRIu64 " elements of %s "
+        return (storage[i].numel == id->numel && storage[i].type == id->type) || err_set(err, ERR_MALFORMED, "pickle declares storage %s twice: with %" PRIu64 " elements of %s "
                 "and with %" PRIu64 " of %s",
                 pickle_quoted(shown, (const uint8_t *)key, id->key_len), storage[i].numel,
                 storage[i].untyped ? "no type" : storage[i].type->name, id->numel, id->untyped ? "no type" : id->type->name);
@@ -157,7 +157,7 @@ check_expansion(const struct checkpoint *c, struct err *err)
     struct rebuilt r;
     for (size_t i = 0; i < c->nstorages; i++)
         if (!num_add(&stored, stored, c->storage[i].nbytes))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "total size of the storages overflows 64 bits");
+            return err_set(err, ERR_MALFORMED, "total size of the storages overflows 64 bits");
     if (!num_mul(&max, stored, SHARED_MAX) || !num_add(&max, max, FREE_ALL))
         max = UINT64_MAX;
     for (size_t i = 0; i < c->ntensors; i++) {
@@ -169,11 +169,11 @@ check_expansion(const struct checkpoint *c, struct err *err)
         if (!num_mul(&most, r.storage->nbytes, EXPAND_MAX) || !num_add(&most, most, FREE_EACH))
             most = UINT64_MAX;
         if (r.nbytes > most)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, ERR_TENSOR "size of %" PRIu64 " bytes, expanded from a storage of %"
+            return err_set(err, ERR_LIMIT, ERR_TENSOR "size of %" PRIu64 " bytes, expanded from a storage of %"
                 PRIu64 ", exceeds the limit of %d times that plus 1 MiB (expand, built in)", name, r.nbytes, r.storage->nbytes,
                 EXPAND_MAX);
         if (!num_add(&made, made, r.nbytes) || made > max)
-            return err_set(err, ERR_LIMIT, ERR_NO_OFFSET, "total size of the tensors exceeds the limit of %" PRIu64 " bytes "
+            return err_set(err, ERR_LIMIT, "total size of the tensors exceeds the limit of %" PRIu64 " bytes "
                 "(storage size %" PRIu64 " times %d, plus 64 MiB; shared, built in)", max, stored, SHARED_MAX);
     }
     return true;
@@ -208,7 +208,7 @@ static bool
 check_order(const struct rebuilt *r, const char *name, struct err *err)
 {
     uint8_t class = r->storage->type->word;
-    return class == r->type->word || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "dtype %s in a storage of %s in "
+    return class == r->type->word || err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "dtype %s in a storage of %s in "
         "a big-endian file is not supported: torch does not swap these bytes either, so their order is unknown", name,
         r->type->name, r->storage->untyped ? "no type" : r->storage->type->name);
 }

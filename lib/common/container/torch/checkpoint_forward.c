@@ -265,7 +265,7 @@ predict_offset(struct predicted *s, const struct begin *b, uint64_t *at, struct 
     s->header_at = *at;
     s->at = num_ceil_div(begin, b->align) * b->align;
     if (!num_add(at, s->at, s->nbytes) || *at > INT64_MAX / 2)
-        return err_set(err, ERR_LIMIT, s->header_at, "total size of the storages exceeds the limit of 2^62 bytes");
+        return err_at(err, ERR_LIMIT, s->header_at, "total size of the storages exceeds the limit of 2^62 bytes");
     *at += s->nbytes == 0 ? 0 : large || far ? DESCRIPTOR_LONG : DESCRIPTOR;
     return true;
 }
@@ -315,7 +315,7 @@ check_header(const struct pass *p, const struct predicted *s, struct source *kep
         && s->header_at + HEADER + n + load_le16(h + 28) == s->at && memcmp(name, p->prefix, p->begin.prefix_len) == 0
         && memcmp(name + p->begin.prefix_len, "/data/", 6) == 0
         && memcmp(name + n - s->key_len, p->keys + s->key, s->key_len) == 0;
-    return same || err_set(err, ERR_UNSUPPORTED, s->header_at, "storage %s is not where torch.save writes it, so the archive "
+    return same || err_at(err, ERR_UNSUPPORTED, s->header_at, "storage %s is not where torch.save writes it, so the archive "
         "cannot be read from a pipe: give a file name instead", str_shown(shown, p->keys + s->key, s->key_len));
 }
 
@@ -337,7 +337,7 @@ keep_gap(struct pass *p, uint64_t at, const uint8_t *bytes, size_t n, struct err
     bool last = p->next == p->n;
     uint64_t most = last ? num_min(TAIL + p->n * ENTRY, TAIL + ZIP_DIRECTORY_MAX) : GAP, done = at - p->gap_at;
     if (done + n > most && last)
-        return err_set(err, ERR_UNSUPPORTED, at, "more than %" PRIu64 " bytes follow the last storage that the tensors need, "
+        return err_at(err, ERR_UNSUPPORTED, at, "more than %" PRIu64 " bytes follow the last storage that the tensors need, "
             "so it cannot be read from a pipe: give a file name instead", most);
     return done >= most || parts_keep(&p->kept, at, bytes, (size_t)num_min(n, most - done), err);
 }
@@ -374,9 +374,9 @@ check_storage(const struct pass *p, const struct archive *a, const struct predic
         return false;
     str_shown(shown, p->keys + s->key, s->key_len);
     if (m->deflated || m->at != s->at)
-        return err_set(err, ERR_MALFORMED, m->header_at, "the ZIP directory has storage %s at byte %" PRIu64 ", but it was "
+        return err_at(err, ERR_MALFORMED, m->header_at, "the ZIP directory has storage %s at byte %" PRIu64 ", but it was "
             "found at byte %" PRIu64, shown, m->at, s->at);
-    return p->no_verify || m->crc == 0 || m->crc == s->crc || err_set(err, ERR_MALFORMED, s->at, "CRC-32 of storage %s is %08"
+    return p->no_verify || m->crc == 0 || m->crc == s->crc || err_at(err, ERR_MALFORMED, s->at, "CRC-32 of storage %s is %08"
         PRIx32 ", expected %08" PRIx32 ": the data is damaged (--no-verify skips this check)", shown, s->crc, m->crc);
 }
 
@@ -391,7 +391,7 @@ check_all(struct pass *p, struct source *kept, struct zip *zip, struct err *err)
     const struct zip_member *object = &zip->member[0];
     if (object->deflated || object->at != p->begin.object_at || object->nbytes != p->begin.object_n
         || object->crc != p->begin.object_crc || a.big_endian != p->begin.big_endian)
-        return err_set(err, ERR_MALFORMED, object->header_at, "the ZIP directory contradicts the headers of the first members");
+        return err_at(err, ERR_MALFORMED, object->header_at, "the ZIP directory contradicts the headers of the first members");
     for (size_t i = 0; i < p->n; i++)
         if (!check_storage(p, &a, &p->list[i], err))
             return false;
@@ -405,7 +405,7 @@ ended(void *of, uint64_t at, struct err *err)
     struct source *kept = NULL;
     struct zip zip = { 0 };
     if (p->next < p->n)
-        return err_set(err, ERR_MALFORMED, at, SOURCE_TRUNCATED, at, p->list[p->n - 1].at + p->list[p->n - 1].nbytes);
+        return err_at(err, ERR_MALFORMED, at, SOURCE_TRUNCATED, at, p->list[p->n - 1].at + p->list[p->n - 1].nbytes);
     bool ok = source_of_parts(&kept, &p->kept, at, p->name, err) && check_all(p, kept, &zip, err);
     zip_clear(&zip);
     source_close(kept);

@@ -68,7 +68,7 @@ charge_text(struct walker *w, size_t n)
 {
     uint64_t max = TEXT_RATIO * w->c->pickle->size + TEXT_FREE;
     w->text += n;
-    return w->text <= max || err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "total length of the tensor names exceeds the limit of "
+    return w->text <= max || err_set(w->err, ERR_LIMIT, "total length of the tensor names exceeds the limit of "
         "%" PRIu64 " bytes, %d times the size of the pickle (built in)", max, TEXT_RATIO);
 }
 
@@ -163,10 +163,10 @@ enter(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
     char shown[STR_SHOWN];
     for (unsigned i = 0; i < w->depth; i++)
         if (w->frame[i].v == v)
-            return err_set(w->err, ERR_MALFORMED, ERR_NO_OFFSET, "pickle is cyclic: %s contains itself",
+            return err_set(w->err, ERR_MALFORMED, "pickle is cyclic: %s contains itself",
                 w->path.len != 0 ? str_shown(shown, w->path.p, w->path.len) : "the root");
     if (w->depth >= DEEPEST)
-        return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "nesting of dictionaries and lists in the pickle exceeds the limit "
+        return err_set(w->err, ERR_LIMIT, "nesting of dictionaries and lists in the pickle exceeds the limit "
             "of %d levels (walk_depth, built in)", DEEPEST);
     w->frame[w->depth++] = (struct frame){ .v = v, .path = w->path.len, .unnamed = unnamed };
     return true;
@@ -203,7 +203,7 @@ walk(struct walker *w, const struct pickle_value *root)
             continue;
         }
         if (++w->nodes > NODES_MAX)
-            return err_set(w->err, ERR_LIMIT, ERR_NO_OFFSET, "number of values in the pickle exceeds the limit of %d, "
+            return err_set(w->err, ERR_LIMIT, "number of values in the pickle exceeds the limit of %d, "
                 "counting shared ones each time (walk_nodes, built in)", NODES_MAX);
         if (is_container(value) || pickle_is_opaque(value) || value->kind == PICKLE_GLOBAL || rebuild_is_tensor(w->c, value))
             ok = extend(w, f, key, i, &unnamed);
@@ -290,7 +290,7 @@ refuse_object(const struct checkpoint *c, const struct checkpoint_tensor *t, str
     const struct pickle_name *name = bare ? t->value->of.name : t->value->of.item[0]->of.name;
     if (!pickle_role_is_opaque(name->facts.role) && c->pickle->opaque)
         name = c->pickle->opaque;
-    return err_set(err, ERR_UNSAFE, ERR_NO_OFFSET, "references %s, which torch.load(weights_only=True) would reject%s%s; choose "
+    return err_set(err, ERR_UNSAFE, "references %s, which torch.load(weights_only=True) would reject%s%s; choose "
         "other tensors with --root, or run 'amn-inspect --scan FILE' to list all references",
         str_shown(shown, name->text, strlen(name->text)), bare ? "" : ", for an object that holds tensors",
         named_after(path, ", at ", c, t));
@@ -308,7 +308,7 @@ check_named(const struct checkpoint *c, const struct checkpoint_tensor *t, struc
     char shown[STR_SHOWN + 16];
     if (t->unnamed == UNNAMED_OBJECT)
         return refuse_object(c, t, err);
-    return t->unnamed == NAMED || err_set(err, t->unnamed == UNNAMED_LONG ? ERR_LIMIT : ERR_UNSUPPORTED, ERR_NO_OFFSET,
+    return t->unnamed == NAMED || err_set(err, t->unnamed == UNNAMED_LONG ? ERR_LIMIT : ERR_UNSUPPORTED,
         "a tensor %s%s, and so has no name", why[t->unnamed], named_after(shown, ", below ", c, t));
 }
 
@@ -332,7 +332,7 @@ check_names(const struct checkpoint *c, struct err *err)
         size_t n;
         const char *name = name_of_tensor(c, number, &n);
         ok = check_named(c, &c->tensor[i], err) && table_add(&names, name_of_tensor, c, name, n, &number, &again, err)
-            && (!again || err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, ERR_TENSOR "two tensors have this name, because keys "
+            && (!again || err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "two tensors have this name, because keys "
                 "are joined by dots and may contain dots themselves", str_shown(shown, name, n)));
     }
     table_clear(&names);
@@ -372,7 +372,7 @@ checkpoint_choose(struct checkpoint *c, struct err *err)
         c->tensor[kept++] = t;
     }
     if (root && kept == 0)
-        return err_set(err, ERR_USAGE, ERR_NO_OFFSET, "no tensor under '%s', given as --root",
+        return err_set(err, ERR_USAGE, "no tensor under '%s', given as --root",
             str_shown(shown, root, strlen(root)));
     c->ntensors = kept;
     return ((!c->names.failed && !c->array.failed) || err_memory(err, c->names.room)) && check_names(c, err);

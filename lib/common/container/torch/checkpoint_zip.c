@@ -47,13 +47,13 @@ check_names(struct archive *a, struct err *err)
         str_shown(shown, m->name, m->name_len);
         if (n == SIZE_MAX || n == 0 || n + 1 == m->name_len || climbs(m->name, m->name_len)
             || memchr(m->name, '\\', m->name_len))
-            return err_set(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected FOLDER/NAME as "
+            return err_at(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected FOLDER/NAME as "
                 "torch.save writes it", shown);
         if (i == 0) {
             a->prefix = m->name;
             a->prefix_len = n;
         } else if (n != a->prefix_len || memcmp(m->name, a->prefix, n) != 0) {
-            return err_set(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected all members under "
+            return err_at(err, ERR_MALFORMED, m->header_at, "unexpected member %s in the archive, expected all members under "
                 "%s/", shown, str_shown(prefix, a->prefix, a->prefix_len));
         }
     }
@@ -103,14 +103,14 @@ check_version(const struct archive *a, struct source *src, struct err *err)
     if (!m)
         m = find(a, ".data/version", 13);
     if (!m)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no version, which torch.save writes last "
+        return err_set(err, ERR_MALFORMED, "the archive has no version, which torch.save writes last "
             "(incomplete download or copy?)");
     if (!read_small(src, m, text, err))
         return false;
     text[strcspn(text, "\n")] = '\0';
     if (!str_to_u64(&version, text))
-        return err_set(err, ERR_MALFORMED, m->at, "version is not a number on one line, expected %d to %d", OLDEST, NEWEST);
-    return (version >= OLDEST && version <= NEWEST) || err_set(err, ERR_UNSUPPORTED, m->at, "version is %" PRIu64 ", expected "
+        return err_at(err, ERR_MALFORMED, m->at, "version is not a number on one line, expected %d to %d", OLDEST, NEWEST);
+    return (version >= OLDEST && version <= NEWEST) || err_at(err, ERR_UNSUPPORTED, m->at, "version is %" PRIu64 ", expected "
         "%d to %d", version, OLDEST, NEWEST);
 }
 
@@ -139,7 +139,7 @@ read_byte_order(struct archive *a, struct source *src, struct err *err)
     if (!read_small(src, m, text, err))
         return false;
     a->big_endian = m->nbytes == 3 && memcmp(text, "big", 3) == 0;
-    return a->big_endian || (m->nbytes == 6 && memcmp(text, "little", 6) == 0) || err_set(err, ERR_MALFORMED, m->at,
+    return a->big_endian || (m->nbytes == 6 && memcmp(text, "little", 6) == 0) || err_at(err, ERR_MALFORMED, m->at,
         "byteorder is neither \"little\" nor \"big\"");
 }
 
@@ -155,7 +155,7 @@ refuse_program(const struct archive *a, struct err *err)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (find(a, kinds[i].record, strlen(kinds[i].record)))
-            return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is %s", kinds[i].what);
+            return err_set(err, ERR_UNSUPPORTED, "this is %s", kinds[i].what);
     return true;
 }
 
@@ -168,10 +168,10 @@ archive_check(struct archive *a, struct source *src, const struct zip *zip, stru
     if (!find(a, data_pkl, sizeof data_pkl - 1) && !refuse_program(a, err))
         return false;
     if (!find(a, data_pkl, sizeof data_pkl - 1))
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no data.pkl: the program that saved it was "
+        return err_set(err, ERR_MALFORMED, "the archive has no data.pkl: the program that saved it was "
             "interrupted or failed");
     if (find(a, "constants.pkl", 13))
-        return err_set(err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a TorchScript archive, a program with its weights, which "
+        return err_set(err, ERR_UNSUPPORTED, "this is a TorchScript archive, a program with its weights, which "
             "is not supported: load it with torch.jit.load and save its state_dict()");
     return check_version(a, src, err) && read_byte_order(a, src, err);
 }
@@ -186,7 +186,7 @@ archive_object(struct pickle **pickle, struct checkpoint *checkpoint, const uint
     const struct pickle_value *root;
     size_t used;
     return pickle_run(pickle, &root, p, n, &used, at, budget, err)
-        && (used == n || err_set(err, ERR_MALFORMED, at + used, "%zu trailing bytes after the pickle in data.pkl", n - used))
+        && (used == n || err_at(err, ERR_MALFORMED, at + used, "%zu trailing bytes after the pickle in data.pkl", n - used))
         && checkpoint_read(checkpoint, *pickle, &how, budget, err);
 }
 
@@ -203,9 +203,9 @@ archive_storage(const struct zip_member **m, const struct archive *a, const char
         *m = find(a, record, key_len + 5);
     }
     if (!*m)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, "the archive has no storage %s, which the tensors need (member "
+        return err_set(err, ERR_MALFORMED, "the archive has no storage %s, which the tensors need (member "
             "data/%s)", shown, shown);
-    return (*m)->nbytes == nbytes || err_set(err, ERR_MALFORMED, (*m)->at, "storage %s has %" PRIu64 " bytes, expected %"
+    return (*m)->nbytes == nbytes || err_at(err, ERR_MALFORMED, (*m)->at, "storage %s has %" PRIu64 " bytes, expected %"
         PRIu64, shown, (*m)->nbytes, nbytes);
 }
 

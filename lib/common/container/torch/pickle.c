@@ -34,7 +34,7 @@ fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return err_set(m->err, kind, m->k->at, "pickle: %s %s", pickle_op(m->step.byte)->name, text);
+    return err_at(m->err, kind, m->k->at, "pickle: %s %s", pickle_op(m->step.byte)->name, text);
 }
 
 /* --- the stack */
@@ -630,9 +630,9 @@ static bool
 refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
 {
     if (left == 0)
-        return err_set(m->err, ERR_MALFORMED, m->k->at, "pickle ends without STOP: the file is truncated or damaged");
+        return err_at(m->err, ERR_MALFORMED, m->k->at, "pickle ends without STOP: the file is truncated or damaged");
     if (end == STEP_UNKNOWN)
-        return err_set(m->err, ERR_MALFORMED, m->k->at, "pickle has byte 0x%02x where an opcode is expected", m->step.byte);
+        return err_at(m->err, ERR_MALFORMED, m->k->at, "pickle has byte 0x%02x where an opcode is expected", m->step.byte);
     if (!run[m->step.byte])
         return fail(m, ERR_UNSUPPORTED, "is an opcode that checkpoints do not need and torch.load(weights_only=True) does not "
             "read: load the file with torch and save it again");
@@ -656,7 +656,7 @@ run_all(struct pickle_machine *m, const uint8_t *p, size_t n, size_t *used)
         if (end != STEP_WHOLE || (!run[m->step.byte] && !stop))
             return refuse(m, end, n - *used);
         if (++m->nops > m->k->limits->ops)
-            return err_set(m->err, ERR_LIMIT, m->k->at, "number of opcodes in the pickle exceeds the limit of %" PRIu64 " "
+            return err_at(m->err, ERR_LIMIT, m->k->at, "number of opcodes in the pickle exceeds the limit of %" PRIu64 " "
                 "(built in)", m->k->limits->ops);
         *used += m->step.size;
         if (stop)

@@ -24,7 +24,7 @@ charge(struct pickle *k, uint64_t n)
 {
     uint64_t max = k->limits->heap;
     if (n > max || k->used > max - n)
-        return err_set(k->err, ERR_LIMIT, k->at, "size of the values in the pickle exceeds the limit of %" PRIu64 " bytes "
+        return err_at(k->err, ERR_LIMIT, k->at, "size of the values in the pickle exceeds the limit of %" PRIu64 " bytes "
             "(pickle_heap, built in)", max);
     k->used += n;
     return budget_bytes(k->budget, n, "pickle values", k->err);
@@ -99,7 +99,7 @@ deepen(struct pickle *k, struct pickle_value *v, const struct pickle_value *item
     if (item->depth < v->depth)
         return true;
     if (item->depth >= PICKLE_DEPTH_MAX)
-        return err_set(k->err, ERR_LIMIT, k->at, "nesting of values in the pickle exceeds the limit of %d levels (built in)",
+        return err_at(k->err, ERR_LIMIT, k->at, "nesting of values in the pickle exceeds the limit of %d levels (built in)",
             PICKLE_DEPTH_MAX);
     v->depth = (uint16_t)(item->depth + 1);
     return true;
@@ -216,7 +216,7 @@ number_float(struct pickle *k, struct pickle_value *v)
     const double most = 9223372036854775808.0;
     double x = v->of.real;
     if (isnan(x) || (!isinf(x) && fabs(x) >= most))
-        return err_set(k->err, ERR_UNSUPPORTED, k->at, "pickle uses a float as a dictionary key that is %s",
+        return err_at(k->err, ERR_UNSUPPORTED, k->at, "pickle uses a float as a dictionary key that is %s",
             isnan(x) ? "not a number" : "outside 64 bits");
     int64_t integer = isinf(x) ? 0 : (int64_t)x;
     return !isinf(x) && (double)integer == x ? number_form(k, v, 'I', &integer, sizeof integer)
@@ -266,7 +266,7 @@ number_one(struct pickle *k, struct pickle_value *v)
     case PICKLE_SET:
         break;
     }
-    return err_set(k->err, ERR_MALFORMED, k->at, "pickle has a %s as a dictionary key or in a set, expected an immutable value",
+    return err_at(k->err, ERR_MALFORMED, k->at, "pickle has a %s as a dictionary key or in a set, expected an immutable value",
         v->kind == PICKLE_LIST ? "list" : v->kind == PICKLE_DICT ? "dictionary" : "set");
 }
 
@@ -299,7 +299,7 @@ number_key(struct pickle *k, struct pickle_value *key)
         struct pickle_value *v = path[depth - 1].v;
         struct pickle_value *part = is_numbered(v) ? NULL : next_unnumbered(v, &path[depth - 1].i);
         if (part && depth == DEEPEST)
-            return err_set(k->err, ERR_LIMIT, k->at, "nesting of tuples in a key of the pickle exceeds the limit of %d levels",
+            return err_at(k->err, ERR_LIMIT, k->at, "nesting of tuples in a key of the pickle exceeds the limit of %d levels",
                 DEEPEST);
         if (part) {
             path[depth].v = part;

@@ -8,7 +8,7 @@ pickle_refuse(struct err *err, uint64_t at, const uint8_t *module, size_t module
 {
     char shown_module[PICKLE_SHOWN], shown_name[PICKLE_SHOWN];
     const char dot[2] = { name_len != 0 ? '.' : '\0' };
-    return err_set(err, ERR_UNSAFE, at, "references %.*s%s%.*s, which torch.load(weights_only=True) would reject; run "
+    return err_at(err, ERR_UNSAFE, at, "references %.*s%s%.*s, which torch.load(weights_only=True) would reject; run "
         "'amn-inspect --scan FILE' to list all references", STR_SHOWN, pickle_quoted(shown_module, module, module_len),
         dot, STR_SHOWN, pickle_quoted(shown_name, name, name_len));
 }

@@ -39,7 +39,7 @@ bad(const struct rebuild_job *j, enum err_kind kind, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return err_set(j->err, kind, ERR_NO_OFFSET, ERR_TENSOR "%s", j->name, text);
+    return err_set(j->err, kind, ERR_TENSOR "%s", j->name, text);
 }
 
 static bool
@@ -180,12 +180,12 @@ rebuild_check(struct rebuilt *r, const char *name, struct err *err)
         return true;
     for (uint32_t i = 0; i < r->rank; i++)
         if (!num_mul(&r->numel, r->numel, r->size[i]))
-            return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "number of elements overflows 64 bits", name);
+            return err_set(err, ERR_MALFORMED, ERR_TENSOR "number of elements overflows 64 bits", name);
     if (!torch_type_bytes(&r->nbytes, r->type, r->numel) || r->nbytes > INT64_MAX)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size of %" PRIu64 " elements overflows 63 bits", name,
+        return err_set(err, ERR_MALFORMED, ERR_TENSOR "size of %" PRIu64 " elements overflows 63 bits", name,
             r->numel);
     if (!find_end(r, &end) || !torch_type_bytes(&end, r->type, end) || end > r->room)
-        return err_set(err, ERR_MALFORMED, ERR_NO_OFFSET, ERR_TENSOR "size, strides and offset %" PRIu64 " reach beyond its "
+        return err_set(err, ERR_MALFORMED, ERR_TENSOR "size, strides and offset %" PRIu64 " reach beyond its "
             "storage of %" PRIu64 " bytes", name, r->offset, r->room);
     return true;
 }

@@ -52,13 +52,13 @@ grow_head(struct stacked *s, uint64_t begin)
 {
     uint64_t want = num_max(2 * s->have, STEP), before = s->have;
     if (s->have - begin > PICKLE_MAX)
-        return err_set(s->err, ERR_LIMIT, begin, "size of the pickles exceeds the limit of %d bytes (built in)", PICKLE_MAX);
+        return err_at(s->err, ERR_LIMIT, begin, "size of the pickles exceeds the limit of %d bytes (built in)", PICKLE_MAX);
     if (!budget_bytes(catalog_budget(s->catalog), want - before, "pickle bytes", s->err)
         || !source_head(s->src, num_min(want, SOURCE_HEAD_MAX), &s->head, &s->have, s->err))
         return false;
     if (s->have < want && s->have < SOURCE_HEAD_MAX)
         s->size = s->have;
-    return s->have > before || err_set(s->err, ERR_MALFORMED, s->have, "truncated in the pickles, after %" PRIu64 " bytes "
+    return s->have > before || err_at(s->err, ERR_MALFORMED, s->have, "truncated in the pickles, after %" PRIu64 " bytes "
         "(incomplete download or copy?)", s->have);
 }
 
@@ -103,9 +103,9 @@ check_facts(struct stacked *s)
     char shown[PICKLE_SHOWN];
     const struct pickle_value *version = s->root[VERSION];
     if (version->kind != PICKLE_INT || version->of.integer != PROTOCOL_VERSION)
-        return err_set(s->err, ERR_UNSUPPORTED, s->begin[VERSION], "protocol version is %s, expected %d",
+        return err_at(s->err, ERR_UNSUPPORTED, s->begin[VERSION], "protocol version is %s, expected %d",
             pickle_shown(shown, version), PROTOCOL_VERSION);
-    return s->root[MACHINE]->kind == PICKLE_DICT || err_set(s->err, ERR_MALFORMED, s->begin[MACHINE], "description of the "
+    return s->root[MACHINE]->kind == PICKLE_DICT || err_at(s->err, ERR_MALFORMED, s->begin[MACHINE], "description of the "
         "machine that wrote it is %s, expected a dictionary", pickle_shown(shown, s->root[MACHINE]));
 }
 
@@ -120,7 +120,7 @@ take_key(struct stacked *s, const struct pickle_value *key)
         ? checkpoint_find(&s->checkpoint, (const char *)key->of.text, key->n) : NULL;
     if (storage && storage->at == 0)
         return storage;
-    err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages has %s, %s", pickle_shown(shown, key),
+    err_at(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages has %s, %s", pickle_shown(shown, key),
         storage ? "twice" : "which the object does not use");
     return NULL;
 }
@@ -135,14 +135,14 @@ place(struct stacked *s, uint64_t *end)
     char shown[PICKLE_SHOWN];
     *end = s->begin[PICKLES];
     if (list->kind != PICKLE_LIST || list->n != s->checkpoint.nstorages)
-        return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages is %s, expected a list of the %zu that the "
+        return err_at(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages is %s, expected a list of the %zu that the "
             "object uses", pickle_shown(shown, list), s->checkpoint.nstorages);
     while (pickle_next(s->pickle[KEYS], list, &walk, &none, &key)) {
         struct checkpoint_storage *storage = take_key(s, key);
         if (!storage)
             return false;
         if (!num_add(&storage->at, *end, COUNT) || !num_add(end, storage->at, storage->nbytes))
-            return err_set(s->err, ERR_MALFORMED, s->begin[KEYS], "total size of the storages overflows 64 bits");
+            return err_at(s->err, ERR_MALFORMED, s->begin[KEYS], "total size of the storages overflows 64 bits");
     }
     return true;
 }
@@ -181,7 +181,7 @@ static bool
 check_count(const struct count *count, const uint8_t *p, struct err *err)
 {
     uint64_t numel = load_le64(p);
-    return numel == count->numel || err_set(err, ERR_MALFORMED, count->at, "storage is preceded by the count %" PRId64 ", but "
+    return numel == count->numel || err_at(err, ERR_MALFORMED, count->at, "storage is preceded by the count %" PRId64 ", but "
         "has %" PRIu64 " elements in the pickle", (int64_t)numel, count->numel);
 }
 
@@ -206,7 +206,7 @@ static bool
 see_end(void *of, uint64_t at, struct err *err)
 {
     const struct counts *c = of;
-    return c->next == c->n || err_set(err, ERR_MALFORMED, at, "truncated after %" PRIu64 " bytes, before storage %zu of %zu "
+    return c->next == c->n || err_at(err, ERR_MALFORMED, at, "truncated after %" PRIu64 " bytes, before storage %zu of %zu "
         "(incomplete download or copy?)", at, c->next + 1, c->n);
 }
 
@@ -234,8 +234,8 @@ check_end(struct stacked *s, uint64_t end)
     if (size == SOURCE_SIZE_UNKNOWN || size == end)
         return true;
     if (size < end)
-        return err_set(s->err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
-    return err_set(s->err, ERR_MALFORMED, end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing bytes "
+        return err_at(s->err, ERR_MALFORMED, size, SOURCE_TRUNCATED, size, end);
+    return err_at(s->err, ERR_MALFORMED, end, "file has %" PRIu64 " bytes, expected %" PRIu64 ": %" PRIu64 " trailing bytes "
         "after the last storage", size, end, size - end);
 }
 

@@ -86,7 +86,7 @@ tar_form_probe(const uint8_t *head, size_t n, uint64_t size)
 static bool
 bad_tar(struct tar_form *f, uint64_t at, const char *what)
 {
-    return err_set(f->err, ERR_MALFORMED, at, "tar archive %s: the file is truncated or damaged", what);
+    return err_at(f->err, ERR_MALFORMED, at, "tar archive %s: the file is truncated or damaged", what);
 }
 
 /* Checks that an extended header gives only times, as Python writes them, and does not change the name or size of the header
@@ -103,7 +103,7 @@ check_extended(struct tar_form *f, const struct tar_member *m)
     bool ok = source_read(f->src, m->at, text, (size_t)size, f->err);
     if (ok && (memmem(text, (size_t)size, " size=", 6) || memmem(text, (size_t)size, " path=", 6)
             || memmem(text, (size_t)size, " GNU.sparse", 11)))
-        ok = err_set(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "tar archive has a member with a long name or over 8 GiB, "
+        ok = err_at(f->err, ERR_UNSUPPORTED, m->at - TAR_BLOCK, "tar archive has a member with a long name or over 8 GiB, "
             "which is not supported: load the file with torch and save it again");
     free(text);
     return ok;
@@ -121,9 +121,9 @@ take_member(struct tar_form *f, const struct tar_member *m)
         if (!is_named(m->head, member_names[i]) || m->head[TAR_PREFIX_AT] != '\0')
             continue;
         if (type != '0' && type != '\0')
-            return err_set(f->err, ERR_MALFORMED, at, "member %s of the tar archive is not a file", member_names[i]);
+            return err_at(f->err, ERR_MALFORMED, at, "member %s of the tar archive is not a file", member_names[i]);
         if (f->member[i].at != 0)
-            return err_set(f->err, ERR_MALFORMED, at, "duplicate member %s in the tar archive", member_names[i]);
+            return err_at(f->err, ERR_MALFORMED, at, "duplicate member %s in the tar archive", member_names[i]);
         f->member[i] = (struct tar_place){ m->at, m->end };
     }
     return true;
@@ -142,7 +142,7 @@ check_first(struct tar_form *f)
         if (!source_head(f->src, at + TAR_BLOCK, &head, &have, f->err))
             return false;
     }
-    return (have >= at + TAR_BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, ERR_NO_OFFSET, "this is a tar "
+    return (have >= at + TAR_BLOCK && is_ours(head + at)) || err_set(f->err, ERR_UNSUPPORTED, "this is a tar "
         "archive, which is not supported: extract it with 'tar -xf FILE' and give the model in it");
 }
 
@@ -166,7 +166,7 @@ find_members(struct tar_form *f)
     }
     for (int i = 0; i < MEMBERS; i++)
         if (f->member[i].at == 0)
-            return err_set(f->err, ERR_MALFORMED, ERR_NO_OFFSET, "tar archive has no member %s, expected storages, tensors "
+            return err_set(f->err, ERR_MALFORMED, "tar archive has no member %s, expected storages, tensors "
                 "and pickle, as in checkpoints of torch before 0.1.10", member_names[i]);
     return true;
 }
@@ -212,7 +212,7 @@ static bool
 bad_value(struct tar_form *f, uint64_t at, const char *what, const struct pickle_value *v, const char *expected)
 {
     char shown[PICKLE_SHOWN];
-    return err_set(f->err, ERR_MALFORMED, at, "%s is %s, expected %s", what, pickle_shown(shown, v), expected);
+    return err_at(f->err, ERR_MALFORMED, at, "%s is %s, expected %s", what, pickle_shown(shown, v), expected);
 }
 
 static bool
@@ -239,7 +239,7 @@ add_key(struct tar_form *f, struct names *names, struct table *table, int64_t ke
     bool again;
     return budget_items(f->budget, 1, "storages and tensors", f->err)
         && table_add(table, name_of_list, names, text, n, &number, &again, f->err)
-        && (!again || err_set(f->err, ERR_MALFORMED, at, "duplicate key %s", text))
+        && (!again || err_at(f->err, ERR_MALFORMED, at, "duplicate key %s", text))
         && names_add(names, text, n, f->err);
 }
 
@@ -300,7 +300,7 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
         c->storage = storage;
         *at += sizeof count;
         numel = load_le64(count);
-        ok = numel <= (end - *at) / type->item || err_set(f->err, ERR_MALFORMED, *at - sizeof count, "storage of %" PRId64 " "
+        ok = numel <= (end - *at) / type->item || err_at(f->err, ERR_MALFORMED, *at - sizeof count, "storage of %" PRId64 " "
             "elements of %d bytes, but only %" PRIu64 " bytes follow", (int64_t)numel, type->item, end - *at);
         const struct tar_part part = { .storage = (uint32_t)c->nstorages, .numel = numel };
         ok = ok && add_part(f, v->of.item[0]->of.integer, &part, begin);
@@ -323,7 +323,7 @@ read_view(struct tar_form *f, const struct pickle_value *v, uint64_t at)
         return bad_value(f, at, "a view", v, "a key, the key of a storage, an offset and a length");
     struct tar_part part = { f->part[root].storage, (uint64_t)v->of.item[2]->of.integer, (uint64_t)v->of.item[3]->of.integer };
     if (part.offset > f->part[root].numel || part.numel > f->part[root].numel - part.offset)
-        return err_set(f->err, ERR_MALFORMED, at, "view of %" PRId64 " elements from element %" PRId64 " of a storage of %"
+        return err_at(f->err, ERR_MALFORMED, at, "view of %" PRId64 " elements from element %" PRId64 " of a storage of %"
             PRIu64, v->of.item[3]->of.integer, v->of.item[2]->of.integer, f->part[root].numel);
     part.offset += f->part[root].offset;
     return add_part(f, v->of.item[0]->of.integer, &part, at);
@@ -412,7 +412,7 @@ read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
         *used += RANK + EACH * (size_t)rank + OFFSET;
         snprintf(key, sizeof key, "%" PRId64, v->of.item[0]->of.integer);
         ok = (read_geometry(f, &records[f->record_names.n], &rebuilt)
-            || err_set(f->err, ERR_MALFORMED, at, "a tensor has a negative size, stride or offset"))
+            || err_at(f->err, ERR_MALFORMED, at, "a tensor has a negative size, stride or offset"))
             && rebuild_check(&rebuilt, key, f->err)
             && add_key(f, &f->record_names, &f->records, v->of.item[0]->of.integer, at);
     }
