@@ -8,7 +8,7 @@ struct converting {
 };
 
 static bool
-take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+convert_take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct converting *c = own;
     switch (option->key) {
@@ -29,6 +29,6 @@ int
 main(int argc, char **argv)
 {
     struct converting c = { .cmd = { .to = DTYPE_BF16 } };
-    cli_options(&c.cmd.cli, CLI_CONVERT, take, &c, argc, argv);
+    cli_options(&c.cmd.cli, CLI_CONVERT, convert_take, &c, argc, argv);
     return c.family_template ? template_run(&c.cmd, c.family_template) : command_run(&c.cmd);
 }

@@ -2,7 +2,7 @@
 #include "command/command.h"
 
 static bool
-take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+forget_take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct command *cmd = own;
     switch (option->key) {
@@ -20,6 +20,6 @@ int
 main(int argc, char **argv)
 {
     struct command cmd = { .to = DTYPE_BF16, .needs_scheme = true };
-    cli_options(&cmd.cli, CLI_FORGET, take, &cmd, argc, argv);
+    cli_options(&cmd.cli, CLI_FORGET, forget_take, &cmd, argc, argv);
     return command_run(&cmd);
 }

@@ -13,7 +13,7 @@ struct digesting {
 /* A line like those of sha256sum --tag, with what was digested in place of the algorithm: nobody takes it for the digest of the file.
  * A name with a backslash or a line feed is escaped, and the line then begins with a backslash. */
 static void
-add_line(struct str *out, const char *what, const uint8_t digest[SHA256_BYTES], const char *name)
+digest_add_line(struct str *out, const char *what, const uint8_t digest[SHA256_BYTES], const char *name)
 {
     char hex[SHA256_HEX];
     bool escape = strpbrk(name, "\\\n\r") != NULL;
@@ -47,7 +47,8 @@ print_digest(void *own, const struct operand *operand, struct err *err)
     if (ok && d->cli->form == CLI_JSON)
         parse_add_model(operand->page, &digests, name);
     else if (ok)
-        add_line(&operand->page->text, stored ? "STORED" : "VALUES", stored ? digests.model.stored : digests.model.values, name);
+        digest_add_line(&operand->page->text, stored ? "STORED" : "VALUES", stored ? digests.model.stored : digests.model.values,
+            name);
     digests_clear(&digests);
     return ok;
 }

@@ -32,7 +32,7 @@ struct tool {
 };
 
 static bool
-take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+inspect_take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct tool *tool = own;
     unsigned choice;
@@ -94,7 +94,7 @@ measure_file(struct inspect_dequantized *r, struct choice *choice, struct err *w
 
 /* Computes what amn-remember would write. A model that it rejects has no such size, which is not a failure here. */
 static bool
-measure(struct inspect_dequantized *r, const struct inspect *in, bool size, struct err *err)
+inspect_measure(struct inspect_dequantized *r, const struct inspect *in, bool size, struct err *err)
 {
     struct choice choice = { 0 };
     struct err *why = &r->refusal;
@@ -125,7 +125,7 @@ report(void *own, const struct operand *operand, struct err *err)
         .first = operand->first,
         .remembered.to = tool->to,
     };
-    return measure(&in.remembered, &in, tool->size, err)
+    return inspect_measure(&in.remembered, &in, tool->size, err)
         && (cli_human(&tool->cli) ? inspect_text : inspect_json)(operand->page, &in, err);
 }
 
@@ -137,7 +137,7 @@ report_grid(void *own, const struct operand *operand, struct err *err)
 }
 
 static enum cli_status
-run(struct tool *tool, struct err *err)
+inspect_run(struct tool *tool, struct err *err)
 {
     if (tool->scan)
         return scan_operands(&tool->cli);
@@ -161,8 +161,8 @@ main(int argc, char **argv)
     struct tool tool = { .to = DTYPE_BF16 };
     struct err err;
     err_init(&err);
-    cli_options(&tool.cli, CLI_INSPECT, take, &tool, argc, argv);
-    enum cli_status status = conflicts_check(&tool.cli, &err) ? run(&tool, &err) : cli_fail(&tool.cli, &err);
+    cli_options(&tool.cli, CLI_INSPECT, inspect_take, &tool, argc, argv);
+    enum cli_status status = conflicts_check(&tool.cli, &err) ? inspect_run(&tool, &err) : cli_fail(&tool.cli, &err);
     naming_clear(&tool.naming);
     return status;
 }

@@ -15,7 +15,7 @@ struct parse_tool {
 };
 
 static bool
-take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+parse_take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct parse_tool *tool = own;
     return hash_take(&tool->hash, option, arg, err);
@@ -59,7 +59,7 @@ main(int argc, char **argv)
     struct parse_tool tool = { 0 };
     struct err err;
     err_init(&err);
-    cli_options(&tool.cli, CLI_PARSE, take, &tool, argc, argv);
+    cli_options(&tool.cli, CLI_PARSE, parse_take, &tool, argc, argv);
     if (!conflicts_check(&tool.cli, &err))
         return cli_fail(&tool.cli, &err);
     return tool.hash.wanted ? operands_weights(&tool.cli, list, &tool) : operands_adapters(&tool.cli, list, &tool);

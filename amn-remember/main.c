@@ -4,7 +4,7 @@
 #include "command/command.h"
 
 static bool
-take(void *own, const struct cli_option *option, const char *arg, struct err *err)
+remember_take(void *own, const struct cli_option *option, const char *arg, struct err *err)
 {
     struct command *cmd = own;
     unsigned choice;
@@ -23,6 +23,6 @@ int
 main(int argc, char **argv)
 {
     struct command cmd = { .writer = &writer_safetensors, .to = DTYPE_BF16, .dequantizes = true };
-    cli_options(&cmd.cli, CLI_REMEMBER, take, &cmd, argc, argv);
+    cli_options(&cmd.cli, CLI_REMEMBER, remember_take, &cmd, argc, argv);
     return command_run(&cmd);
 }

@@ -95,7 +95,7 @@ add_shown(struct str *cell, const char *text)
 }
 
 static bool
-add_row(struct model_list *l, const struct list_entry *f, struct err *err)
+list_add_row(struct model_list *l, const struct list_entry *f, struct err *err)
 {
     struct row *rows = array_grow(l->rows, l->n, &l->room, sizeof *rows, err);
     char text[STR_SIZE];
@@ -155,7 +155,7 @@ add_model(struct model_list *l, const char *operand, struct err *err)
         note(&l->cli, &found);
     bool ok = err->kind == ERR_NONE && model_check_overwrite(&model, err);
     if (ok && cli_human(&l->cli))
-        ok = add_row(l, &found, err);
+        ok = list_add_row(l, &found, err);
     else if (ok)
         add_json(&l->page, &found);
     summary_clear(&summary);
@@ -182,7 +182,7 @@ pad(struct str *out, size_t n)
 /* Adds a row. `below`: the path, the last cell, does not fit and goes to the next line. It is not shortened, so that it can be
  * copied. */
 static void
-add_text(struct model_list *l, const struct row *row, const size_t width[CELLS], bool below)
+list_add_text(struct model_list *l, const struct row *row, const size_t width[CELLS], bool below)
 {
     struct str *out = &l->page.text;
     for (size_t i = 0; i < PATH; i++) {
@@ -217,10 +217,10 @@ add_table(struct model_list *l)
     if (all > l->page.screen.columns)
         width[NAME] = num_max(width[NAME] - num_min(all - l->page.screen.columns, width[NAME]), NAME_MIN);
     screen_begin(&l->page.text, &l->page.screen, SCREEN_HEADING);
-    add_text(l, &heading, width, below);
+    list_add_text(l, &heading, width, below);
     screen_end(&l->page.text, &l->page.screen, SCREEN_HEADING);
     for (size_t k = 0; k < l->n; k++)
-        add_text(l, &l->rows[k], width, below);
+        list_add_text(l, &l->rows[k], width, below);
     for (size_t i = 0; i < CELLS; i++)
         str_clear(&heading.cell[i]);
 }

@@ -99,7 +99,7 @@ print_version(struct err *err)
 }
 
 static bool
-unknown(const char *folder, const char *word, struct err *err)
+amn_unknown(const char *folder, const char *word, struct err *err)
 {
     static const char *const options[] = { "help", "version" };
     char shown[STR_SHOWN];
@@ -141,7 +141,7 @@ become(const char *folder, const char *typed, char **words, struct err *err)
         err_set(err, ERR_OPEN, "%s found neither next to amn nor in PATH; reinstall amn",
             tool->name);
     } else if (err->kind == ERR_NONE) {
-        unknown(folder, words[0], err);
+        amn_unknown(folder, words[0], err);
     }
     str_clear(&file);
     str_clear(&name);

@@ -59,7 +59,7 @@ static const struct topic {
 enum { TOPICS = sizeof topics / sizeof *topics };
 
 static bool
-unknown(const char *folder, const char *topic, struct err *err)
+manual_unknown(const char *folder, const char *topic, struct err *err)
 {
     char shown[STR_SHOWN];
     struct names words = { 0 };
@@ -97,7 +97,7 @@ page_of(struct manual_page *page, const char *folder, const char *topic, struct 
         if (strcmp(word, topics[i].word) == 0)
             other = &topics[i];
     if (!other && !tool && !verbs_find(&page->path, folder, word, err))
-        return err->kind == ERR_NONE && unknown(folder, topic, err);
+        return err->kind == ERR_NONE && manual_unknown(folder, topic, err);
     page->path.len = 0;
     page->section = other ? other->section : 1;
     if (!other)

@@ -51,7 +51,7 @@ adapter_form_name(enum adapter_form form)
 
 /* Sets *copy to a text, escaped; NULL if it has no text. */
 static bool
-keep(char **copy, const char *p, size_t n, struct err *err)
+describe_keep(char **copy, const char *p, size_t n, struct err *err)
 {
     struct str s = { 0 };
     if (p)
@@ -64,7 +64,7 @@ static bool
 keep_member(char **copy, const json_t *object, const char *name, struct err *err)
 {
     const json_t *value = json_object_get(object, name);
-    return keep(copy, json_string_value(value), json_string_length(value), err);
+    return describe_keep(copy, json_string_value(value), json_string_length(value), err);
 }
 
 static bool
@@ -73,7 +73,7 @@ keep_meta(char **copy, const struct adapter *a, const char *name, struct err *er
     const struct meta *meta = catalog_meta_find(a->file.catalog, name);
     size_t n = 0;
     const char *p = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
-    return keep(copy, p, n, err);
+    return describe_keep(copy, p, n, err);
 }
 
 /* Finds kind, type and base model. */
@@ -195,8 +195,8 @@ place(struct adapter_facts *f, const struct adapter *a, const struct adapter_mod
 }
 
 static bool
-describe(struct adapter_facts *f, const char *file, struct model *model, const struct kernels *k, const struct limits *limits,
-    struct err *err)
+describe_describe(struct adapter_facts *f, const char *file, struct model *model, const struct kernels *k,
+    const struct limits *limits, struct err *err)
 {
     struct adapter *a = f->adapter;
     const struct adapter_argument arg = { (char *)file, 1 };
@@ -230,7 +230,7 @@ adapter_describe(const char *file, struct model *model, const struct kernels *k,
     if (f)
         f->adapter = calloc(1, sizeof *f->adapter);
     bool ok = (f && f->adapter) || err_memory(err, sizeof *f);
-    if (ok && describe(f, file, model, k, limits, err))
+    if (ok && describe_describe(f, file, model, k, limits, err))
         return f;
     adapter_facts_free(f);
     return NULL;

@@ -7,7 +7,7 @@ enum { ROWS = 16 };                     /* rows that are made at a time */
 
 /* Adds s * t1 * t2 to some rows. */
 static void
-add(const struct product_part *part, double s, const double *t1, const double *t2)
+form_hadamard_add(const struct product_part *part, double s, const double *t1, const double *t2)
 {
     for (size_t i = 0; i < part->rows; i++) {
         double *v = part->v + i * part->stride;
@@ -19,7 +19,7 @@ add(const struct product_part *part, double s, const double *t1, const double *t
 }
 
 static bool
-apply(const struct change_owner *o, const struct change_step *step, const struct product_part *whole, struct err *err)
+form_hadamard_apply(const struct change_owner *o, const struct change_step *step, const struct product_part *whole, struct err *err)
 {
     const struct product *p = step->own;
     size_t most = whole->rows < ROWS ? whole->rows : ROWS, size = most * whole->cols;
@@ -37,13 +37,13 @@ apply(const struct change_owner *o, const struct change_step *step, const struct
         two.v = t + size;
         ok = product_set(o, &p[0], &one, err) && product_set(o, &p[1], &two, err);
         if (ok)
-            add(&part, step->s, one.v, two.v);
+            form_hadamard_add(&part, step->s, one.v, two.v);
     }
     free(t);
     return ok;
 }
 
-static const struct change_form hadamard = { "LoHa", CHANGE_ADD, apply };
+static const struct change_form hadamard = { "LoHa", CHANGE_ADD, form_hadamard_apply };
 
 bool
 form_hadamard(struct change_step *step, const struct arranging *w, struct err *err)

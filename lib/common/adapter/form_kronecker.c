@@ -54,7 +54,7 @@ load_side(const void *loading, uint64_t part, float *out, struct err *err)
 
 /* Adds one row: `one` is a row of w1, `two` one of w2. */
 static void
-add_row(const struct product_part *part, double *v, double s, const float *one, const float *two, size_t cols2)
+form_kronecker_add_row(const struct product_part *part, double *v, double s, const float *one, const float *two, size_t cols2)
 {
     for (size_t j = 0, n; j < part->cols; j += n) {
         size_t col = (size_t)part->col + j, skip = col % cols2;
@@ -68,7 +68,7 @@ add_row(const struct product_part *part, double *v, double s, const float *one, 
 }
 
 static bool
-apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
+form_kronecker_apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
 {
     const struct kron *kron = step->own;
     const struct loading loading = { o, &kron->one };
@@ -83,7 +83,7 @@ apply(const struct change_owner *o, const struct change_step *step, const struct
         uint64_t row = part->row + i;
         ok = side_rows(o, &kron->two, row % kron->two.rows, 1, two, t, err);
         if (ok)
-            add_row(part, part->v + i * part->stride, step->s, one + row / kron->two.rows * kron->one.cols, two, cols);
+            form_kronecker_add_row(part, part->v + i * part->stride, step->s, one + row / kron->two.rows * kron->one.cols, two, cols);
     }
     if (one)
         cache_release(o->resident, one);
@@ -92,11 +92,11 @@ apply(const struct change_owner *o, const struct change_step *step, const struct
     return ok;
 }
 
-static const struct change_form kronecker = { "LoKr", CHANGE_ADD, apply };
+static const struct change_form kronecker = { "LoKr", CHANGE_ADD, form_kronecker_apply };
 
 /* Sets the size of a side from its factors. Returns false if they have none. */
 static bool
-measure(struct side *s, const struct tensor *a, const struct tensor *b, const struct tensor *core)
+form_kronecker_measure(struct side *s, const struct tensor *a, const struct tensor *b, const struct tensor *core)
 {
     uint64_t na, nb, nc = 1, r = core && core->shape.rank >= 2 ? shape_dim(&core->shape, 0) : 0;
     if (s->whole) {
@@ -119,7 +119,7 @@ set_side(struct side *s, const struct arranging *w, enum factor_role whole, stru
     const struct tensor *const *f = w->module->factor;
     const struct tensor *a = f[whole + 1], *b = f[whole + 2], *core = whole == FACTOR_LOKR_2 ? f[FACTOR_LOKR_T2] : NULL;
     *s = (struct side){ .whole = f[whole] };
-    if (!measure(s, a, b, core))
+    if (!form_kronecker_measure(s, a, b, core))
         return form_misfit(w, s->whole ? s->whole : b, err);
     const struct product_parts parts = { a, b, core, s->rows, s->cols, core };
     return s->whole || form_product(&s->product, &parts, w, err);

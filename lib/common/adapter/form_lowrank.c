@@ -5,12 +5,12 @@
 #include "base/num.h"
 
 static bool
-apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
+form_lowrank_apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
 {
     return product_add(o, step->own, part, step->s, err);
 }
 
-static const struct change_form lowrank = { "LoRA", CHANGE_ADD, apply };
+static const struct change_form lowrank = { "LoRA", CHANGE_ADD, form_lowrank_apply };
 
 /* Returns the dimension of a factor that is the rank. */
 static uint64_t

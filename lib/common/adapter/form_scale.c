@@ -51,13 +51,13 @@ apply_columns(const struct change_owner *o, const struct scale *scale, const str
 }
 
 static bool
-apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
+form_scale_apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
 {
     const struct scale *scale = step->own;
     return scale->columns ? apply_columns(o, scale, part, err) : apply_rows(o, scale, part, err);
 }
 
-static const struct change_form ia3 = { "IA3", CHANGE_ADD, apply };
+static const struct change_form ia3 = { "IA3", CHANGE_ADD, form_scale_apply };
 
 /* Sets *yes if the config declares a module as one whose inputs are scaled: the path ends with one of a list, or matches an
  * expression. */

@@ -19,7 +19,7 @@ static const char *const ranks[] = { "network_dim", "ss_network_dim", NULL };
 
 /* Adds a member TOWER.NAME to the config of its tower; one without a tower counts for all. */
 static bool
-add_member(json_t *towers, const char *key, json_t *value)
+header_add_member(json_t *towers, const char *key, json_t *value)
 {
     const char *dot = strrchr(key, '.');
     char *tower = strndup(key, dot ? (size_t)(dot - key) : 0);
@@ -42,7 +42,7 @@ read_towers(struct adapter *a, struct err *err)
     a->towers = json_object();
     bool ok = (a->towers || err_memory(err, 0)) && tree_read(&members, text, n, metadata, err);
     json_object_foreach(members, key, value)
-        ok = ok && (add_member(a->towers, key, value) || err_memory(err, 0));
+        ok = ok && (header_add_member(a->towers, key, value) || err_memory(err, 0));
     json_decref(members);
     json_object_foreach(a->towers, key, value)
         ok = ok && adapter_check_members(value, metadata, err);
@@ -88,7 +88,7 @@ adapter_tower(const struct adapter *a, const struct adapter_module *m, bool *nam
 
 /* Sets *value to the number that a text of the header is. */
 static bool
-read_number(double *value, const struct meta *meta)
+header_read_number(double *value, const struct meta *meta)
 {
     char text[NUMBER_MAX], *end;
     size_t n = 0;
@@ -107,7 +107,7 @@ find_number(const char **name, double *value, const struct adapter *a, const cha
 {
     double one;
     for (size_t i = 0; names[i]; i++) {
-        if (!read_number(&one, catalog_meta_find(a->file.catalog, names[i])))
+        if (!header_read_number(&one, catalog_meta_find(a->file.catalog, names[i])))
             continue;
         if (*name && one != *value)
             return err_set(err, ERR_MALFORMED, "the header declares %s %g and %s %g", *name, *value, names[i], one);
@@ -128,7 +128,7 @@ is_scale(const struct meta *meta)
     size_t n = 0;
     const char *text = meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
     double value = 0;
-    bool number = read_number(&value, meta), says = false;
+    bool number = header_read_number(&value, meta), says = false;
     for (size_t i = 0; words[i]; i++)
         says = says || strcasestr(name, words[i]);
     for (size_t i = 0; text && none[i]; i++)

@@ -63,7 +63,7 @@ adapter_fail(const struct adapter_module *m, enum err_kind kind, struct err *err
 }
 
 static const char *
-name_of(const void *owner, uint32_t number, size_t *n)
+keys_name_of(const void *owner, uint32_t number, size_t *n)
 {
     const struct adapter *a = owner;
     *n = a->module[number].len;
@@ -106,7 +106,7 @@ adapter_module_of(struct adapter *a, const char *name, size_t n, struct err *err
     if (!list)
         return NULL;
     a->module = list;
-    if (!table_add(&a->names, name_of, a, name, n, &number, &again, err))
+    if (!table_add(&a->names, keys_name_of, a, name, n, &number, &again, err))
         return NULL;
     if (!again)
         list[a->n++] = (struct adapter_module){ .name = name, .len = (uint32_t)n };
@@ -157,7 +157,7 @@ see_variant(struct adapter *a, const char *p, size_t n, struct err *err)
 
 /* Fails about a tensor that has no place in an adapter. */
 static bool
-unknown(const struct tensor *t, struct err *err)
+keys_unknown(const struct tensor *t, struct err *err)
 {
     char shown[STR_SHOWN];
     str_shown(shown, t->name, t->name_len);
@@ -208,16 +208,16 @@ adapter_names_factor(const struct tensor *t)
 
 /* Adds a factor to its module: `role` as for a weight. */
 static bool
-add(struct adapter *a, const struct tensor *t, const char *name, size_t n, enum factor_role role, enum factor_order order,
+keys_add(struct adapter *a, const struct tensor *t, const char *name, size_t n, enum factor_role role, enum factor_order order,
     enum key_tail tail, struct err *err)
 {
     static const enum factor_role bias_of[FACTOR_ROLES] = { [FACTOR_B] = FACTOR_B_BIAS, [FACTOR_BASE] = FACTOR_BASE_BIAS,
         [FACTOR_SET] = FACTOR_SET_BIAS };
     if (tail == TAIL_BIAS && (role = bias_of[role]) == 0)
-        return unknown(t, err);
+        return keys_unknown(t, err);
     struct adapter_module *m = n != 0 ? adapter_module_of(a, name, n, err) : NULL;
     if (!m)
-        return n == 0 ? unknown(t, err) : false;
+        return n == 0 ? keys_unknown(t, err) : false;
     if (role == FACTOR_A || role == FACTOR_B)
         m->order = order;
     if (m->factor[role] && (role == FACTOR_SET || role == FACTOR_SET_BIAS)) {
@@ -257,7 +257,7 @@ read_nested(bool *nested, struct adapter *a, const struct tensor *t, const char 
         return false;
     memcpy(own, p, front);
     memcpy(own + front, rest, len - front);
-    return see_variant(a, name, (size_t)(rest - name), err) && add(a, t, own, len, FACTOR_SET, ORDER_LINEAR, tail, err);
+    return see_variant(a, name, (size_t)(rest - name), err) && keys_add(a, t, own, len, FACTOR_SET, ORDER_LINEAR, tail, err);
 }
 
 /* Reads a name of PEFT, kohya, LyCORIS or diffusers. */
@@ -275,7 +275,7 @@ read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, stru
     enum key_tail tail = str_strip(p, &n, ".weight") ? TAIL_WEIGHT : str_strip(p, &n, ".bias") ? TAIL_BIAS : TAIL_NONE;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_strip(p, &n, endings[i].ending))
-            return add(a, t, p, n, endings[i].role, ORDER_LINEAR, tail, err);
+            return keys_add(a, t, p, n, endings[i].role, ORDER_LINEAR, tail, err);
     bool nested;
     if (memmem(p, n, ".original_module.", 17))
         return true;                            /* a part of an untrained copy */
@@ -286,13 +286,13 @@ read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, stru
         return false;
     if (!word)
         return a->family == ADAPTER_PEFT && tail != TAIL_NONE && !is_of_other_form(p, n)
-            ? add(a, t, p, n, FACTOR_SET, ORDER_LINEAR, tail, err) : unknown(t, err);
+            ? keys_add(a, t, p, n, FACTOR_SET, ORDER_LINEAR, tail, err) : keys_unknown(t, err);
     if (word->role == FACTOR_ROLES)
         return true;                            /* the untrained copy */
     module -= module != 0;
     if (word->role == FACTOR_TOKENS)
         str_strip(p, &module, tokens);
-    return add(a, t, p, module, word->role, word->order, tail, err);
+    return keys_add(a, t, p, module, word->role, word->order, tail, err);
 }
 
 /* Removes the end of a name of MLX or GGUF that says what the tensor is. */
@@ -318,8 +318,8 @@ read_short_key(struct adapter *a, const struct tensor *t, struct err *err)
     if (role == FACTOR_SET && !gguf)
         tail = str_strip(p, &n, ".weight") ? TAIL_WEIGHT : str_strip(p, &n, ".bias") ? TAIL_BIAS : TAIL_NONE;
     if (role == FACTOR_SET && !gguf && tail == TAIL_NONE)
-        return unknown(t, err);
-    if (!add(a, t, p, n, role, gguf ? ORDER_LINEAR : ORDER_MLX, tail, err))
+        return keys_unknown(t, err);
+    if (!keys_add(a, t, p, n, role, gguf ? ORDER_LINEAR : ORDER_MLX, tail, err))
         return false;
     struct adapter_module *m = adapter_module_of(a, p, n, err);
     static const char embedding[] = "token_embd.weight";
@@ -342,7 +342,7 @@ adapter_tolerates(struct adapter *a, struct err *err)
 }
 
 static bool
-read_tensor(struct adapter *a, const struct tensor *t, const struct adapter_job *job, struct err *err)
+keys_read_tensor(struct adapter *a, const struct tensor *t, const struct adapter_job *job, struct err *err)
 {
     char shown[STR_SHOWN];
     bool integer = t->dtype == DTYPE_I64 && !t->big_endian && str_ends(t->name, ".alpha");
@@ -367,7 +367,7 @@ adapter_read_keys(struct adapter *a, const struct adapter_job *job, struct err *
         *t = *catalog_at(a->file.catalog, i);
         t->extent.file += a->first;
         bare = bare && t->name_len > 17 && memcmp(t->name, "base_model.model.", 17) == 0;
-        if (!read_tensor(a, t, job, err) && !adapter_tolerates(a, err))
+        if (!keys_read_tensor(a, t, job, err) && !adapter_tolerates(a, err))
             return false;
     }
     for (size_t i = 0; bare && i < a->n; i++)

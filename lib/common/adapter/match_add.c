@@ -29,7 +29,7 @@ match_append(size_t *index, struct match_job *m, const struct chosen *chosen, co
 
 /* Returns the change of a chosen tensor, making it if necessary. NULL on failure. */
 static struct change *
-take(const struct match_job *m, size_t index, struct err *err)
+match_add_take(const struct match_job *m, size_t index, struct err *err)
 {
     struct chosen *c = &m->choice->list[index];
     const struct tensor t = chosen_source(c);
@@ -110,7 +110,7 @@ match_add(struct match_job *m, const struct adapter *a, const struct adapter_mod
         return true;
     if (step->form->phase != CHANGE_REPLACE && place->nops != 0)
         return adapter_fail(module, ERR_UNSUPPORTED, err, "the base stores this weight transformed (such as norm + 1)");
-    struct change *change = take(m, place->index, err);
+    struct change *change = match_add_take(m, place->index, err);
     for (size_t i = 0; change && step->form->phase == CHANGE_TOKENS && i < change->n; i++)
         if (change->step[i].form->phase == CHANGE_TOKENS && form_tokens_overlap(&change->step[i], step))
             return adapter_fail(module, ERR_MALFORMED, err, "two adapters replace one row");

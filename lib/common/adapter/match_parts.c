@@ -73,8 +73,8 @@ add_product(struct match_job *m, const struct adapter *a, const struct adapter_m
 
 /* Adds a tensor times s. */
 static bool
-add_tensor(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct tensor *t, double s,
-    bool bias, struct err *err)
+match_parts_add_tensor(struct match_job *m, const struct adapter *a, const struct adapter_module *module, const struct tensor *t,
+    double s, bool bias, struct err *err)
 {
     uint64_t n, rows = t->shape.rank != 0 ? shape_dim(&t->shape, 0) : 0;
     if (rows == 0 || !shape_numel(&t->shape, &n) || n == 0)
@@ -106,7 +106,7 @@ match_parts(struct match_job *m, const struct adapter *a, const struct adapter_m
         return adapter_fail(module, ERR_UNSUPPORTED, err, "the weight of the base is stored transposed: only products of two factors are "
             "merged then");
     return (!f[FACTOR_A] || add_product(m, a, module, err))
-        && (!f[FACTOR_DIFF] || add_tensor(m, a, module, f[FACTOR_DIFF], a->c, false, err))
-        && (!f[FACTOR_DIFF_BIAS] || add_tensor(m, a, module, f[FACTOR_DIFF_BIAS], a->c, true, err))
-        && (!f[FACTOR_B_BIAS] || add_tensor(m, a, module, f[FACTOR_B_BIAS], module->scale, true, err));
+        && (!f[FACTOR_DIFF] || match_parts_add_tensor(m, a, module, f[FACTOR_DIFF], a->c, false, err))
+        && (!f[FACTOR_DIFF_BIAS] || match_parts_add_tensor(m, a, module, f[FACTOR_DIFF_BIAS], a->c, true, err))
+        && (!f[FACTOR_B_BIAS] || match_parts_add_tensor(m, a, module, f[FACTOR_B_BIAS], module->scale, true, err));
 }

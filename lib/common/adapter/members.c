@@ -65,7 +65,7 @@ static const struct config_member {
 
 /* Returns the type of a value as a bit, or 0. */
 static unsigned
-type_of(const json_t *value)
+members_type_of(const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_TRUE:
@@ -108,7 +108,7 @@ check_member(const char *name, const json_t *value, const char *where, struct er
             where, str_shown(shown, name, strlen(name)));
     if (row->types == EMPTY)
         return err_set(err, ERR_UNSUPPORTED, "%s: adapters with %s are not merged", where, name);
-    return (row->types & type_of(value)) != 0 || err_set(err, ERR_MALFORMED, "%s: the value of %s is not %s", where, name,
+    return (row->types & members_type_of(value)) != 0 || err_set(err, ERR_MALFORMED, "%s: the value of %s is not %s", where, name,
         type_word(row->types));
 }
 

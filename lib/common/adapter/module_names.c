@@ -109,7 +109,7 @@ read_expression(struct expression *e, const char *p, size_t *n)
 
 /* Finds the letters of an expression in a number. */
 static bool
-solve(struct found *f, const struct expression *e, uint64_t number)
+module_names_solve(struct found *f, const struct expression *e, uint64_t number)
 {
     if (number < e->plus || (e->minor < 0 && (number - e->plus) % e->times != 0))
         return false;
@@ -121,7 +121,7 @@ solve(struct found *f, const struct expression *e, uint64_t number)
 
 /* Reads a decimal number without leading zeros. */
 static bool
-read_number(uint64_t *number, const char *p, size_t n, size_t *len)
+module_names_read_number(uint64_t *number, const char *p, size_t n, size_t *len)
 {
     *number = 0;
     for (*len = 0; *len < n && p[*len] >= '0' && p[*len] <= '9' && *number < NUMBER_MAX; (*len)++)
@@ -141,7 +141,8 @@ match(struct found *f, const char *pattern, size_t npattern, const char *name, s
                 return false;
             continue;
         }
-        if (!read_expression(&e, pattern + i, &len) || !read_number(&number, name + at, n - at, &digits) || !solve(f, &e, number))
+        if (!read_expression(&e, pattern + i, &len) || !module_names_read_number(&number, name + at, n - at, &digits)
+            || !module_names_solve(f, &e, number))
             return false;
         i += len;
         at += digits;

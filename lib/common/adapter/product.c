@@ -105,7 +105,7 @@ make_rows(const struct change_owner *o, const struct product *p, const struct pr
 
 /* Makes the product a few rows at a time; adds it with *s if s is not NULL. */
 static bool
-make(const struct change_owner *o, const struct product *p, struct product_part part, const double *s, struct err *err)
+product_make(const struct change_owner *o, const struct product *p, struct product_part part, const double *s, struct err *err)
 {
     const struct right right = { o, p };
     const struct cache_fill fill = { lowrank_floats((size_t)p->rank, (size_t)p->cols), 1, load_right, NULL, &right };
@@ -134,11 +134,11 @@ make(const struct change_owner *o, const struct product *p, struct product_part 
 bool
 product_set(const struct change_owner *o, const struct product *p, const struct product_part *part, struct err *err)
 {
-    return make(o, p, *part, NULL, err);
+    return product_make(o, p, *part, NULL, err);
 }
 
 bool
 product_add(const struct change_owner *o, const struct product *p, const struct product_part *part, double s, struct err *err)
 {
-    return make(o, p, *part, &s, err);
+    return product_make(o, p, *part, &s, err);
 }

@@ -241,7 +241,7 @@ scale_peft(struct adapter_module *m, const struct adapter *a, struct err *err)
 
 /* Sets rank and scale of one module. */
 static bool
-settle(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
+settings_settle(struct adapter_module *m, const struct adapter *a, const struct adapter_job *job, struct err *err)
 {
     if (!check_pairs(m, err))
         return false;
@@ -264,7 +264,7 @@ adapter_settle_modules(struct adapter *a, const struct adapter_job *job, struct 
     if (!adapter_read_header(a, err) && !adapter_tolerates(a, err))
         return false;
     for (size_t i = 0; i < a->n; i++) {
-        if (!settle(&a->module[i], a, job, err) && !adapter_tolerates(a, err))
+        if (!settings_settle(&a->module[i], a, job, err) && !adapter_tolerates(a, err))
             return false;
         dora = dora || a->module[i].factor[FACTOR_MAGNITUDE];
     }

@@ -120,7 +120,7 @@ set_add(struct tower_set *set, const struct tensor *t, size_t prefix, size_t ind
 
 /* Collects the modules whose names have a prefix; *n tensors have it. NULL on failure. */
 static struct tower_set *
-collect(const struct choice *choice, const char *prefix, size_t *n, struct err *err)
+towers_collect(const struct choice *choice, const char *prefix, size_t *n, struct err *err)
 {
     size_t len = strlen(prefix);
     struct tower_set *set = calloc(1, sizeof *set);
@@ -154,7 +154,7 @@ free_sets(struct tower_set *set)
 /* --- names */
 
 static const char *
-name_of(const void *owner, uint32_t number, size_t *n)
+towers_name_of(const void *owner, uint32_t number, size_t *n)
 {
     const struct tower_names *names = owner;
     *n = names->item[number].n;
@@ -162,7 +162,7 @@ name_of(const void *owner, uint32_t number, size_t *n)
 }
 
 static bool
-add_name(struct tower_names *names, const char *p, size_t n, bool flat, struct tower_name name, struct err *err)
+towers_add_name(struct tower_names *names, const char *p, size_t n, bool flat, struct tower_name name, struct err *err)
 {
     uint32_t number = (uint32_t)names->n, first = number;
     bool again = false;
@@ -178,7 +178,7 @@ add_name(struct tower_names *names, const char *p, size_t n, bool flat, struct t
     if (!name.p)
         return err_memory(err, n + 1);
     item[names->n++] = name;
-    if (!table_add(&names->table, name_of, names, name.p, n, &first, &again, err))
+    if (!table_add(&names->table, towers_name_of, names, name.p, n, &first, &again, err))
         return false;
     if (again) {                                /* after the first one */
         item[number].next = item[first].next;
@@ -191,18 +191,19 @@ static const struct tower_name *
 find_name(const struct tower_names *names, const char *p, size_t n)
 {
     uint32_t number;
-    return table_find(&names->table, name_of, names, p, n, &number) ? &names->item[number] : NULL;
+    return table_find(&names->table, towers_name_of, names, p, n, &number) ? &names->item[number] : NULL;
 }
 
 static bool
 add_both(struct tower *t, bool other, const char *p, size_t n, const struct tower_name *name, struct err *err)
 {
-    return add_name(&t->names[other][0], p, n, false, *name, err) && add_name(&t->names[other][1], p, n, true, *name, err);
+    return towers_add_name(&t->names[other][0], p, n, false, *name, err)
+        && towers_add_name(&t->names[other][1], p, n, true, *name, err);
 }
 
 /* Adds the names that a line gives to modules of the base. */
 static bool
-add_line(struct tower *t, const struct tower_set *set, const struct module_names_line *line, struct err *err)
+towers_add_line(struct tower *t, const struct tower_set *set, const struct module_names_line *line, struct err *err)
 {
     struct str other = { 0 };
     bool ok = true;
@@ -249,7 +250,7 @@ add_file(struct tower *t, const struct tower_row *row, const struct choice *choi
         } else if (line.statement == LINE_PREFIX) {
             char prefix[128];
             snprintf(prefix, sizeof prefix, "%.*s", (int)line.none, line.one);
-            if (!(own = collect(choice, prefix, &n, err)))
+            if (!(own = towers_collect(choice, prefix, &n, err)))
                 return false;
             own->next = t->sets->next;
             set = t->sets->next = own;
@@ -266,7 +267,7 @@ add_file(struct tower *t, const struct tower_row *row, const struct choice *choi
     if (strlen(row->name) != ntower || memcmp(row->name, tower, ntower) != 0 || !detected || excluded)
         return true;
     while (module_names_next(&line, &names, &ok))
-        if (line.statement == LINE_NAME && !add_line(t, set, &line, err))
+        if (line.statement == LINE_NAME && !towers_add_line(t, set, &line, err))
             return false;
     return true;
 }
@@ -282,7 +283,7 @@ prepare(struct towers *all, int number, struct err *err)
         return true;
     for (size_t i = 0; n == 0; i++) {
         free_sets(t->sets);
-        if (!(t->sets = collect(all->choice, row->base[i] ? row->base[i] : "", &n, err)))
+        if (!(t->sets = towers_collect(all->choice, row->base[i] ? row->base[i] : "", &n, err)))
             return false;
         if (!row->base[i])
             break;
@@ -380,8 +381,8 @@ add_hits(struct tower_hit hit[TOWER_HITS], size_t *n, const struct tower_name *n
 
 /* Turns all that have a name into hits. */
 static bool
-resolve(struct tower_hit hit[TOWER_HITS], size_t *n, const struct tower_names *names, const struct tower_name *name, const char *shown,
-    size_t nshown, struct err *err)
+towers_resolve(struct tower_hit hit[TOWER_HITS], size_t *n, const struct tower_names *names, const struct tower_name *name,
+    const char *shown, size_t nshown, struct err *err)
 {
     char buf[STR_SHOWN], one[STR_SHOWN], two[STR_SHOWN];
     const struct tower_name *first = name;
@@ -451,5 +452,5 @@ towers_find(struct tower_hit hit[TOWER_HITS], size_t *n, struct towers *all, con
         found = look_up(t, name + prefix, len - prefix, false, &in);
         found = found ? found : look_up_processor(t, name + prefix, len - prefix, &in, err);
     }
-    return err->kind == ERR_NONE && (!found || resolve(hit, n, in, found, name, len, err));
+    return err->kind == ERR_NONE && (!found || towers_resolve(hit, n, in, found, name, len, err));
 }

@@ -27,7 +27,7 @@ struct weight_names {
 };
 
 static const char *
-name_of(const void *owner, uint32_t number, size_t *n)
+weight_names_name_of(const void *owner, uint32_t number, size_t *n)
 {
     const struct name_list *list = owner;
     *n = list->item[number].n;
@@ -43,7 +43,7 @@ list_add(struct name_list *l, const char *p, size_t n, size_t index, struct err 
     if (!item)
         return false;
     l->item = item;
-    if (!table_add(&l->table, name_of, l, p, n, &number, &again, err))
+    if (!table_add(&l->table, weight_names_name_of, l, p, n, &number, &again, err))
         return false;
     if (!again)
         item[l->n++] = (struct weight_name){ p, n, index, WEIGHT_NONE };
@@ -56,7 +56,7 @@ static const struct weight_name *
 list_find(const struct name_list *l, const char *p, size_t n)
 {
     uint32_t number;
-    return table_find(&l->table, name_of, l, p, n, &number) ? &l->item[number] : NULL;
+    return table_find(&l->table, weight_names_name_of, l, p, n, &number) ? &l->item[number] : NULL;
 }
 
 /* Drops the components in front that versions of transformers add and remove. */

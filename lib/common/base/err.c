@@ -11,7 +11,7 @@ err_init(struct err *err)
 }
 
 static bool
-begins(const char *text, const char *with)
+err_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -19,11 +19,11 @@ begins(const char *text, const char *with)
 /* Records the failure and returns the length of its text, so that the caller can append. The
  * format, not the text, decides whether a tensor is named, because a name may contain anything. */
 static size_t
-keep(struct err *err, enum err_kind kind, const char *before, const char *format, va_list args)
+err_keep(struct err *err, enum err_kind kind, const char *before, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    if (begins(format, ERR_TENSOR) || begins(format, ERR_TENSORS))
+    if (err_begins(format, ERR_TENSOR) || err_begins(format, ERR_TENSORS))
         snprintf(err->tensor, sizeof err->tensor, "%s", va_arg(again, const char *));
     va_end(again);
     snprintf(err->text, sizeof err->text, "%s", before);
@@ -38,7 +38,7 @@ err_vset(struct err *err, enum err_kind kind, uint64_t at, const char *before, c
 {
     if (err->kind != ERR_NONE)
         return false;
-    keep(err, kind, before, format, args);
+    err_keep(err, kind, before, format, args);
     err->at = at;
     return false;
 }
@@ -70,7 +70,7 @@ err_sys(struct err *err, enum err_kind kind, int sys, const char *format, ...)
         return false;
     va_list args;
     va_start(args, format);
-    size_t n = keep(err, kind, "", format, args);
+    size_t n = err_keep(err, kind, "", format, args);
     va_end(args);
     snprintf(err->text + n, sizeof err->text - n, "%s%s", n ? ": " : "", strerror(sys));
     err->sys = sys;

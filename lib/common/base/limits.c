@@ -27,7 +27,7 @@ limits_origin(uint64_t max, uint64_t ceiling, const char *option)
 
 /* Reports that a limit is exceeded that an option can lower. */
 static bool
-refuse(uint64_t n, const char *unit, uint64_t max, uint64_t ceiling, const char *option, const char *what, struct err *err)
+limits_refuse(uint64_t n, const char *unit, uint64_t max, uint64_t ceiling, const char *option, const char *what, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "%s: %" PRIu64 "%s exceeds the limit of %" PRIu64 " (%s)", what, n, unit,
         max, limits_origin(max, ceiling, option));
@@ -36,7 +36,7 @@ refuse(uint64_t n, const char *unit, uint64_t max, uint64_t ceiling, const char 
 bool
 budget_allows(const struct budget *b, uint64_t n, const char *what, struct err *err)
 {
-    return n <= b->limits.alloc || refuse(n, "", b->limits.alloc, limits_default.alloc, "--max-alloc", what, err);
+    return n <= b->limits.alloc || limits_refuse(n, "", b->limits.alloc, limits_default.alloc, "--max-alloc", what, err);
 }
 
 bool
@@ -48,7 +48,7 @@ budget_bytes(struct budget *b, uint64_t n, const char *what, struct err *err)
     if (!num_add(&sum, b->bytes, n))
         sum = UINT64_MAX;
     if (sum > b->limits.total)
-        return refuse(sum, " bytes in total", b->limits.total, limits_default.total, "--max-total", what, err);
+        return limits_refuse(sum, " bytes in total", b->limits.total, limits_default.total, "--max-total", what, err);
     b->bytes = sum;
     return true;
 }
@@ -60,7 +60,7 @@ budget_items(struct budget *b, uint64_t n, const char *what, struct err *err)
     if (!num_add(&sum, b->items, n))
         sum = UINT64_MAX;
     if (sum > b->limits.items)
-        return refuse(sum, "", b->limits.items, limits_default.items, "--max-items", what, err);
+        return limits_refuse(sum, "", b->limits.items, limits_default.items, "--max-items", what, err);
     b->items = sum;
     return true;
 }

@@ -22,7 +22,7 @@ names_add(struct names *list, const char *p, size_t n, struct err *err)
 }
 
 static int
-compare(const void *a, const void *b)
+names_compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -33,7 +33,7 @@ names_sort(struct names *list)
     size_t kept = 0;
     if (list->n == 0)
         return;
-    qsort(list->name, list->n, sizeof *list->name, compare);
+    qsort(list->name, list->n, sizeof *list->name, names_compare);
     for (size_t i = 1; i < list->n; i++) {
         if (strcmp(list->name[kept], list->name[i]) == 0)
             free(list->name[i]);

@@ -14,7 +14,7 @@
 enum { FIRST_ITEM, ITEM, FIRST_KEY, KEY, AFTER, DONE };
 
 static enum pull_token
-fail(struct pull *json, enum pull_fault fault, const char *where, const char *want)
+pull_fail(struct pull *json, enum pull_fault fault, const char *where, const char *want)
 {
     json->fault = fault;
     json->fault_p = where;
@@ -54,7 +54,7 @@ pull_init(struct pull *json, const char *text, size_t n, uint64_t at)
     };
     const char *bad = find_not_utf8(text, n);
     if (bad)
-        fail(json, PULL_NOT_UTF8, bad, "UTF-8");
+        pull_fail(json, PULL_NOT_UTF8, bad, "UTF-8");
 }
 
 static bool
@@ -83,7 +83,7 @@ static enum pull_token
 open_level(struct pull *json, bool array)
 {
     if (json->depth == PULL_DEPTH_MAX)
-        return fail(json, PULL_TOO_DEEP, json->p, NULL);
+        return pull_fail(json, PULL_TOO_DEEP, json->p, NULL);
     uint32_t level = json->depth++;
     uint64_t bit = UINT64_C(1) << level % 64;
     if (array)
@@ -160,13 +160,13 @@ scan_string(struct pull *json)
         while (s < end && (uint8_t)*s >= 0x20 && *s != '"' && *s != '\\')
             s++;
         if (s == end || (uint8_t)*s < 0x20)
-            return fail(json, PULL_SYNTAX, s, "the rest of a string");
+            return pull_fail(json, PULL_SYNTAX, s, "the rest of a string");
         if (*s == '"')
             break;
         uint32_t code;
         size_t len = escape(s, (size_t)(end - s), &code);
         if (len == 0)
-            return fail(json, PULL_SYNTAX, s, "a valid escape sequence");
+            return pull_fail(json, PULL_SYNTAX, s, "a valid escape sequence");
         json->token.escaped = true;
         s += len;
     }
@@ -179,13 +179,13 @@ static enum pull_token
 read_key(struct pull *json)
 {
     if (peek(json) != '"')
-        return fail(json, PULL_SYNTAX, json->p, json->state == KEY ? "a key" : "a key or '}'");
+        return pull_fail(json, PULL_SYNTAX, json->p, json->state == KEY ? "a key" : "a key or '}'");
     if (!scan_string(json))
         return PULL_BAD;
     const char *start = json->start;
     skip_space(json);
     if (peek(json) != ':')
-        return fail(json, PULL_SYNTAX, json->p, "':'");
+        return pull_fail(json, PULL_SYNTAX, json->p, "':'");
     json->p++;
     json->start = start;
     json->state = ITEM;
@@ -255,7 +255,7 @@ scan_exponent(const char **s, const char *end, int64_t *exponent)
 
 /* -? (0 | [1-9][0-9]*) (.[0-9]+)? ([eE][+-]?[0-9]+)? */
 static enum pull_token
-read_number(struct pull *json)
+pull_read_number(struct pull *json)
 {
     const char *end = json->end, *s = json->p + (*json->p == '-'), *digits = s;
     s = s < end && *s == '0' ? s + 1 : skip_digits(s, end);
@@ -269,9 +269,9 @@ read_number(struct pull *json)
     int64_t exponent = 0;
     ok = ok && scan_exponent(&s, end, &exponent);
     if (!ok)
-        return fail(json, PULL_SYNTAX, s, "a digit");
+        return pull_fail(json, PULL_SYNTAX, s, "a digit");
     if ((exponent != 0 || s - digits > 300) && !in_double_range(digits, mantissa_end, exponent))
-        return fail(json, PULL_RANGE, json->p, "a number that a double can hold");
+        return pull_fail(json, PULL_RANGE, json->p, "a number that a double can hold");
     json->token = (struct pull_text){ .p = json->p, .n = (size_t)(s - json->p) };
     json->p = s;
     json->state = json->depth != 0 ? AFTER : DONE;
@@ -283,7 +283,7 @@ read_literal(struct pull *json, const char *word, enum pull_token token)
 {
     size_t n = strlen(word);
     if ((size_t)(json->end - json->p) < n || memcmp(json->p, word, n) != 0)
-        return fail(json, PULL_SYNTAX, json->p, "a value");
+        return pull_fail(json, PULL_SYNTAX, json->p, "a value");
     json->p += n;
     json->state = json->depth != 0 ? AFTER : DONE;
     return token;
@@ -330,8 +330,8 @@ read_value(struct pull *json)
         return read_literal(json, "null", PULL_NULL);
     default:
         if (c == '-' || (c >= '0' && c <= '9'))
-            return read_number(json);
-        return fail(json, PULL_SYNTAX, json->p, json->state == FIRST_ITEM ? "a value or ']'" : "a value");
+            return pull_read_number(json);
+        return pull_fail(json, PULL_SYNTAX, json->p, json->state == FIRST_ITEM ? "a value or ']'" : "a value");
     }
 }
 
@@ -343,7 +343,7 @@ pull_next(struct pull *json)
     skip_space(json);
     if (json->state == DONE) {
         if (json->p < json->end)
-            return fail(json, PULL_SYNTAX, json->p, "only white space after the value");
+            return pull_fail(json, PULL_SYNTAX, json->p, "only white space after the value");
         return PULL_END;
     }
     bool may_close = json->state == FIRST_ITEM || json->state == FIRST_KEY || json->state == AFTER;
@@ -351,7 +351,7 @@ pull_next(struct pull *json)
         return close_level(json);
     if (json->state == AFTER) {
         if (peek(json) != ',')
-            return fail(json, PULL_SYNTAX, json->p, in_array(json) ? "',' or ']'" : "',' or '}'");
+            return pull_fail(json, PULL_SYNTAX, json->p, in_array(json) ? "',' or ']'" : "',' or '}'");
         json->p++;
         skip_space(json);
         json->state = in_array(json) ? ITEM : KEY;

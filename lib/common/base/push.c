@@ -34,7 +34,7 @@ value(struct push *p)
 }
 
 static void
-begin(struct push *p, bool array)
+push_begin(struct push *p, bool array)
 {
     value(p);
     str_text(p->out, array ? "[" : "{");
@@ -50,13 +50,13 @@ begin(struct push *p, bool array)
 void
 push_object(struct push *p)
 {
-    begin(p, false);
+    push_begin(p, false);
 }
 
 void
 push_array(struct push *p)
 {
-    begin(p, true);
+    push_begin(p, true);
 }
 
 void

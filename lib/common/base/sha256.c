@@ -14,7 +14,7 @@ int SHA256_Update(void *, const void *, size_t);
 int SHA256_Final(uint8_t *, void *);
 
 static bool
-load(struct sha256_library *library, struct err *err)
+sha256_load(struct sha256_library *library, struct err *err)
 {
     (void)err;
     library->init = SHA256_Init;
@@ -36,7 +36,7 @@ static const char *const file_names[] = {
 
 /* Loads a function. Returns false if the library lacks it. */
 static bool
-find(void *function, const struct sha256_library *library, const char *name)
+sha256_find(void *function, const struct sha256_library *library, const char *name)
 {
     void *found = dlsym(library->handle, name);
     memcpy(function, &found, sizeof found);
@@ -45,7 +45,7 @@ find(void *function, const struct sha256_library *library, const char *name)
 
 /* The loader reports the reason only as text. errno was set to 0 before, and malloc() sets it to ENOMEM. */
 static bool
-failed(struct err *err)
+sha256_failed(struct err *err)
 {
     int sys = errno;
     const char *why = dlerror();
@@ -56,13 +56,14 @@ failed(struct err *err)
 }
 
 static bool
-load(struct sha256_library *library, struct err *err)
+sha256_load(struct sha256_library *library, struct err *err)
 {
     errno = 0;
     for (size_t i = 0; !library->handle && i < sizeof file_names / sizeof *file_names; i++)
         library->handle = dlopen(file_names[i], RTLD_LAZY | RTLD_LOCAL);
-    return (library->handle && find(&library->init, library, "SHA256_Init") && find(&library->update, library, "SHA256_Update")
-        && find(&library->final, library, "SHA256_Final")) || failed(err);
+    return (library->handle && sha256_find(&library->init, library, "SHA256_Init")
+        && sha256_find(&library->update, library, "SHA256_Update")
+        && sha256_find(&library->final, library, "SHA256_Final")) || sha256_failed(err);
 }
 
 #endif
@@ -73,7 +74,7 @@ sha256_open(struct sha256_library *library, struct err *err)
     void *volatile room = malloc(LIBRARY_ROOM);         /* volatile keeps the pair from being optimised away */
     free(room);
     *library = (struct sha256_library){ 0 };
-    return room ? load(library, err) : err_memory(err, LIBRARY_ROOM);
+    return room ? sha256_load(library, err) : err_memory(err, LIBRARY_ROOM);
 }
 
 void

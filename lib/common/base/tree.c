@@ -9,7 +9,7 @@ void (*tree_no_memory)(size_t n);
 
 /* jansson 2.14 continues with a token that did not fit into its buffer, and copies what follows the buffer. */
 static void *
-take(size_t n)
+tree_take(size_t n)
 {
     void *p = malloc(n);
     if (!p && tree_no_memory)
@@ -50,7 +50,7 @@ most_memory(const char *text, size_t n)
 void
 tree_guard(void)
 {
-    json_set_alloc_funcs(take, free);
+    json_set_alloc_funcs(tree_take, free);
 }
 
 bool

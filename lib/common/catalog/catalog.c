@@ -94,7 +94,7 @@ new_chunk(size_t room, struct catalog_chunk *next, struct err *err)
 /* Allocates n bytes aligned to `align`, a power of two up to 8. A large piece gets a chunk of its own, after the one that
  * still has room. */
 static void *
-take(struct catalog *c, size_t n, size_t align, struct err *err)
+catalog_take(struct catalog *c, size_t n, size_t align, struct err *err)
 {
     if (!budget_bytes(&c->budget, n, "names, shapes and metadata", err))
         return NULL;
@@ -121,14 +121,14 @@ take(struct catalog *c, size_t n, size_t align, struct err *err)
 void *
 catalog_alloc(struct catalog *c, size_t n, struct err *err)
 {
-    return take(c, n, 8, err);
+    return catalog_take(c, n, 8, err);
 }
 
 /* Copies n bytes and appends a NUL. */
 static char *
 copy_text(struct catalog *c, const char *p, size_t n, struct err *err)
 {
-    char *copy = take(c, n + 1, 1, err);
+    char *copy = catalog_take(c, n + 1, 1, err);
     if (copy) {
         if (n != 0)
             memcpy(copy, p, n);
@@ -157,7 +157,7 @@ catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
     c->tensors = tensors;
     struct tensor copy = *t;
     size_t n = shape_packed_len(&t->shape);
-    uint8_t *packed = take(c, n, 1, err);
+    uint8_t *packed = catalog_take(c, n, 1, err);
     copy.name = packed ? copy_text(c, t->name, t->name_len, err) : NULL;
     if (!copy.name)
         return false;

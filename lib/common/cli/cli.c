@@ -43,7 +43,7 @@ cli_status(enum err_kind kind)
 
 /* Appends null if the value is NULL or empty. */
 static void
-add_member(struct str *s, const char *name, const char *value)
+cli_add_member(struct str *s, const char *name, const char *value)
 {
     str_format(s, ",\"%s\":", name);
     if (!value || !value[0]) {
@@ -59,15 +59,15 @@ static void
 add_json(struct str *s, const struct cli *cli, const struct remark *r)
 {
     str_format(s, "{\"report\":%d", VERSION_REPORT);
-    add_member(s, "tool", cli->tool);
-    add_member(s, "kind", r->word);
+    cli_add_member(s, "tool", cli->tool);
+    cli_add_member(s, "kind", r->word);
     if (r->status == CLI_OK)
         str_text(s, ",\"status\":null");
     else
         str_format(s, ",\"status\":%d", r->status);
-    add_member(s, "file", r->file);
-    add_member(s, "tensor", r->tensor);
-    add_member(s, "message", r->text);
+    cli_add_member(s, "file", r->file);
+    cli_add_member(s, "tensor", r->tensor);
+    cli_add_member(s, "message", r->text);
     if (r->json && r->json[0])
         str_format(s, ",%s", r->json);
     if (r->at == ERR_NO_OFFSET)
@@ -86,7 +86,7 @@ cli_name(const struct cli *cli)
 
 /* Escapes the texts again: a text may have been cut inside a character. Escaping what is already escaped changes nothing. */
 static void
-add_line(struct str *s, const struct cli *cli, const struct remark *r)
+cli_add_line(struct str *s, const struct cli *cli, const struct remark *r)
 {
     char at[48] = "";
     if (r->at != ERR_NO_OFFSET)
@@ -122,7 +122,7 @@ say(const struct cli *cli, const struct remark *r)
     if (cli->json_errors)
         add_json(&s, cli, r);
     else
-        add_line(&s, cli, r);
+        cli_add_line(&s, cli, r);
     str_text(&s, "\n");
     cli_progress_hold(cli->bar);
     if (s.failed)

@@ -131,7 +131,7 @@ count(const struct cli *cli, const int *keys, int *first)
 
 /* Returns the name of an option of this tool; "" for a fact. */
 static const char *
-name_of(const struct cli *cli, int key)
+conflicts_name_of(const struct cli *cli, int key)
 {
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
         if (o->key == key && cli_offers(cli->id, o))
@@ -143,7 +143,7 @@ const char *
 conflicts_first(const struct cli *cli, const int *keys)
 {
     int key = 0;
-    return count(cli, keys, &key) != 0 ? name_of(cli, key) : NULL;
+    return count(cli, keys, &key) != 0 ? conflicts_name_of(cli, key) : NULL;
 }
 
 bool
@@ -156,7 +156,7 @@ conflicts_check(const struct cli *cli, struct err *err)
         bool applies = c->tools >> cli->id & 1 && (any != 0 || !c->any);
         bool fails = with != 0 || (c->without && count(cli, c->without, &key) == 0) || (c->one && any > 1);
         if (applies && fails)
-            return err_set(err, ERR_USAGE, c->text, name_of(cli, other));
+            return err_set(err, ERR_USAGE, c->text, conflicts_name_of(cli, other));
     }
     return true;
 }

@@ -66,7 +66,7 @@ gauge_init(struct gauge *g, const struct meter_reading *r)
 
 /* Joins the words that are present. Returns the length. */
 static size_t
-join(char buf[GAUGE_ROOM], const struct gauge *g, const char *between)
+gauge_join(char buf[GAUGE_ROOM], const struct gauge *g, const char *between)
 {
     size_t n = 0;
     buf[0] = '\0';
@@ -97,14 +97,14 @@ gauge_line(char buf[GAUGE_ROOM], const struct meter_reading *r, unsigned width)
     static const enum word leave[] = { BYTES, PHASE, RATE, LEFT, FIGURE };
     struct gauge g;
     gauge_init(&g, r);
-    size_t n = join(buf, &g, "  ");
+    size_t n = gauge_join(buf, &g, "  ");
     if (n <= width)
         add_bar(&g, r, width - n);
     for (size_t i = 0; n > width && i < sizeof leave / sizeof *leave; i++) {
         g.word[leave[i]][0] = '\0';
-        n = join(buf, &g, "  ");
+        n = gauge_join(buf, &g, "  ");
     }
-    join(buf, &g, "  ");
+    gauge_join(buf, &g, "  ");
     return buf;
 }
 
@@ -113,6 +113,6 @@ gauge_words(char buf[GAUGE_ROOM], const struct meter_reading *r)
 {
     struct gauge g;
     gauge_init(&g, r);
-    join(buf, &g, ", ");
+    gauge_join(buf, &g, ", ");
     return buf;
 }

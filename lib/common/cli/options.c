@@ -24,7 +24,7 @@ enum { OPTIONS_MAX = 160 };     /* at least the number of table rows */
 
 /* Returns the option of a tool with this key, or NULL. */
 static const struct cli_option *
-find(enum cli_tool_id tool, int key)
+options_find(enum cli_tool_id tool, int key)
 {
     const struct cli_option *o = cli_options_of_all;
     while (o->name && (o->key != key || !cli_has(tool, o)))
@@ -36,9 +36,9 @@ find(enum cli_tool_id tool, int key)
 static const struct cli_option *
 find_anywhere(enum cli_tool_id tool, int key)
 {
-    const struct cli_option *o = find(tool, key);
+    const struct cli_option *o = options_find(tool, key);
     for (unsigned i = 0; !o && i < CLI_TOOLS; i++)
-        o = find(i, key);
+        o = options_find(i, key);
     return o;
 }
 
@@ -141,7 +141,7 @@ print_help(const struct cli *cli, bool all)
 
     printf("Usage: %s [OPTION]... %s\n", cli_name(cli), form ? form->operands : tool->operands);
     if (form) {
-        const char *what = find(cli->id, form->key)->help;
+        const char *what = options_find(cli->id, form->key)->help;
         printf("%c%s.\n", toupper((unsigned char)*what), what + 1);
     } else {
         puts(tool->summary);
@@ -409,9 +409,9 @@ complain_of_tool(const struct cli *cli, const struct cli_option *option, struct 
             return err_set(err, ERR_USAGE, "%s has no option --%s; use %s", cli_name(cli), option->name,
                 substitutes[i].use);
     for (unsigned i = 0; i < CLI_TOOLS; i++)
-        n += find(i, option->key) != NULL;
+        n += options_find(i, option->key) != NULL;
     for (unsigned i = 0; i < CLI_TOOLS; i++)
-        if (find(i, option->key))
+        if (options_find(i, option->key))
             str_format(&others, "%s%s", nearest_separator(said++, n), cli_tools[i].name);
     err_set(err, ERR_USAGE, "%s has no option --%s; it belongs to %s", cli_name(cli), option->name,
         others.p ? others.p : "");
@@ -439,7 +439,7 @@ complain(const struct cli *cli, const struct getopt_form *form, int result, char
 }
 
 static _Noreturn void
-finish(const struct cli *cli)
+options_finish(const struct cli *cli)
 {
     struct err err;
     err_init(&err);
@@ -461,11 +461,11 @@ take_option(struct cli *cli, cli_take *take, void *own, const struct cli_option 
             return err_set(err, ERR_USAGE, "invalid argument '%s' (did you mean --help=all?)",
                 str_shown(shown, optarg, strlen(optarg)));
         print_help(cli, optarg != NULL);
-        finish(cli);
+        options_finish(cli);
     }
     if (key == 'V') {
         printf("%s %s\n", cli->tool, CLI_VERSION);
-        finish(cli);
+        options_finish(cli);
     }
     cli->given[key] = true;
     const bool to_stdout = (key == CLI_OPT_REPORT || key == CLI_OPT_MANIFEST) && strcmp(optarg, "-") == 0;
@@ -573,7 +573,7 @@ cli_options(struct cli *cli, enum cli_tool_id tool, cli_take *take, void *own, i
         if (key == '?' || key == ':')
             complain(cli, &form, key, argv, &err);
         else
-            take_option(cli, take, own, at < 0 ? find(tool, key) : find_named(tool, form.longs[at].name), &err);
+            take_option(cli, take, own, at < 0 ? options_find(tool, key) : find_named(tool, form.longs[at].name), &err);
     }
     getopt_form_clear(&form);
 

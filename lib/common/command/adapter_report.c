@@ -147,7 +147,7 @@ adapter_inspect_text(const struct operand *operand)
 /* --- amn-parse */
 
 static void
-add_tensor(struct page *j, const struct operand *operand, size_t i)
+adapter_report_add_tensor(struct page *j, const struct operand *operand, size_t i)
 {
     const struct tensor *t = catalog_at(operand->model->catalog, i);
     const struct adapter_place *place = &operand->adapter->place[i];
@@ -170,7 +170,7 @@ void
 adapter_parse_json(const struct operand *operand)
 {
     for (size_t i = 0; i < catalog_count(operand->model->catalog) && operand->page->sys == 0; i++)
-        add_tensor(operand->page, operand, i);
+        adapter_report_add_tensor(operand->page, operand, i);
 }
 
 /* Implements struct listing. */

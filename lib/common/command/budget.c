@@ -48,7 +48,7 @@ nbytes_of(const struct encoding *e)
 
 /* Encodes all weights of the copy and records size and error as candidate k. */
 static bool
-run(struct costs *costs, const struct job *job, struct choice *copy, size_t k, struct err *err)
+budget_run(struct costs *costs, const struct job *job, struct choice *copy, size_t k, struct err *err)
 {
     const struct pipeline *p = &job->p;
     struct pieces *pieces = pieces_new(err);
@@ -75,7 +75,7 @@ run(struct costs *costs, const struct job *job, struct choice *copy, size_t k, s
 }
 
 static bool
-measure(struct costs *costs, const struct job *job, struct err *err)
+budget_measure(struct costs *costs, const struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
     bool ok = true;
@@ -84,7 +84,7 @@ measure(struct costs *costs, const struct job *job, struct err *err)
     for (size_t k = 0; ok && k < cmd->ncandidates; k++) {
         struct choice copy;
         meter_phase(job->model.meter, "measuring", 0);
-        ok = try_candidate(&copy, job, NULL, cmd->candidates[k], err) && run(costs, job, &copy, k, err);
+        ok = try_candidate(&copy, job, NULL, cmd->candidates[k], err) && budget_run(costs, job, &copy, k, err);
         free(copy.list);
     }
     return ok;
@@ -173,7 +173,7 @@ budget_assign(const struct encoder ***out, struct job *job, struct err *err)
     struct costs costs = { calloc(n, sizeof *costs.options), calloc(n, sizeof *costs.of), calloc(n, sizeof *costs.pick) };
     const struct encoder **assigned = calloc(choice->n + 1, sizeof *assigned);
     bool ok = (costs.options && costs.of && costs.pick && assigned) || err_memory(err, n * sizeof *costs.options);
-    ok = ok && model_spool(&job->model, err) && measure(&costs, job, err) && pick(assigned, &costs, job, err);
+    ok = ok && model_spool(&job->model, err) && budget_measure(&costs, job, err) && pick(assigned, &costs, job, err);
     free(costs.options);
     free(costs.of);
     free(costs.pick);

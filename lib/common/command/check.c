@@ -103,7 +103,7 @@ compare_entry(const struct manifest_entry *e, bool values, const char *shape, co
 
 /* Compares one tensor, under its new name, with its entry. */
 static bool
-compare(struct checking *c, const struct tensor *t, const uint8_t *digest, struct err *err)
+check_compare(struct checking *c, const struct tensor *t, const uint8_t *digest, struct err *err)
 {
     bool values = !c->hash->stored;
     struct str name = { 0 }, shape = { 0 };
@@ -138,7 +138,7 @@ compare_all(struct checking *c, const struct digests *d, struct err *err)
         ok = naming_name(c->naming, &renamed, &chosen, err);
         t = chosen_tensor(&chosen);
         if (ok && naming_keeps(c->naming, &t))
-            ok = compare(c, &t, c->hash->stored ? d->list[i].stored : d->list[i].values, err);
+            ok = check_compare(c, &t, c->hash->stored ? d->list[i].stored : d->list[i].values, err);
     }
     names_clear(&renamed.names);
     return ok;

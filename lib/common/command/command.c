@@ -118,7 +118,7 @@ choose_back(struct job *job, struct err *err)
 
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
-choose(struct job *job, struct err *err)
+command_choose(struct job *job, struct err *err)
 {
     const struct command *cmd = job->cmd;
     struct model *model = &job->model;
@@ -224,7 +224,7 @@ decide(struct job *job, struct fetch *fetch, struct err *err)
         && command_keys_read(job, err)
         && open_hf(job, err)
         && roles_assign(&job->roles, job->model.catalog, &reading, &contents, err)
-        && choose(job, err)
+        && command_choose(job, err)
         && reduce(job, err)
         && tell_loaders(job, err)
         && command_keys(job, err);
@@ -273,7 +273,7 @@ run(struct job *job, struct err *err)
 
 /* Begins a job with what the user said. */
 static void
-begin(struct job *job, const struct command *cmd, const struct kernels *kernels)
+command_begin(struct job *job, const struct command *cmd, const struct kernels *kernels)
 {
     *job = (struct job){ .cmd = cmd, .reduction = cmd->reduction, .exact = cmd->exact, .hf = cmd->hf, .given = cmd->keys,
         .layout = cmd->layout, .dir = cmd->dir, .split = cmd->split };
@@ -319,7 +319,7 @@ command_run(struct command *cmd)
     cli_progress_start(&progress, &cmd->cli, true);
     const struct kernels *kernels = kernels_pick(getenv("AMN_CPU"), &err);
     bool ok = kernels && command_settle(cmd, &err);
-    begin(&job, cmd, kernels);
+    command_begin(&job, cmd, kernels);
     ok = ok && run(&job, &err);
     cli_progress_stop(&progress);
     clear(cmd);

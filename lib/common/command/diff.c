@@ -130,7 +130,7 @@ run(struct diff_job *job, struct err *err)
 }
 
 static bool
-check(const struct cli *cli, struct err *err)
+diff_check(const struct cli *cli, struct err *err)
 {
     if (cli->noperands != 2)
         return err_set(err, ERR_USAGE, "--diff requires two models: amn-inspect --diff FILE FILE");
@@ -145,7 +145,7 @@ diff_run(struct cli *cli, const struct diff *diff)
     struct err err;
     err_init(&err);
     cli_progress_start(&progress, cli, true);
-    bool ok = check(cli, &err) && run(&job, &err) && cli_finish_stdout(&err);
+    bool ok = diff_check(cli, &err) && run(&job, &err) && cli_finish_stdout(&err);
     cli_progress_stop(&progress);
     const struct differences *d = &job.differences;
     bool equal = d->count[DIFFERENCE_EQUAL] + d->count[DIFFERENCE_VALUES] == d->n;

@@ -6,7 +6,7 @@
 #include "report/ndjson.h"
 
 static void
-add_text(void *of, const struct tensor *t, const struct exact_grid *g)
+grids_add_text(void *of, const struct tensor *t, const struct exact_grid *g)
 {
     struct str *text = &((struct page *)of)->text;
     str_add_escaped(text, t->name, t->name_len);
@@ -33,5 +33,5 @@ add_json(void *of, const struct tensor *t, const struct exact_grid *g)
 bool
 grids_print(const struct operand *operand, const struct kernels *kernels, const struct cli *cli, struct err *err)
 {
-    return exact_grid_each(operand->model, operand->roles, kernels, cli_human(cli) ? add_text : add_json, operand->page, err);
+    return exact_grid_each(operand->model, operand->roles, kernels, cli_human(cli) ? grids_add_text : add_json, operand->page, err);
 }

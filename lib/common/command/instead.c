@@ -37,7 +37,7 @@ print_plan(const struct pipeline *p, struct err *err)
 
 /* Prepares standard output for text: removes the bar and checks that no input is overwritten. */
 static bool
-begin(const struct job *job, struct err *err)
+instead_begin(const struct job *job, struct err *err)
 {
     cli_progress_no_bar(job->cmd->cli.bar);
     meter_phase(job->model.meter, "writing", 0);
@@ -69,7 +69,7 @@ command_print(const struct job *job, struct err *err)
     const struct command *cmd = job->cmd;
     const struct pipeline *p = &job->p;
     const struct preview preview = { .choice = &job->choice, .size = pieces_nbytes(p->pieces) };
-    bool ok = begin(job, err);
+    bool ok = instead_begin(job, err);
     if (cmd->instead == COMMAND_PLAN)
         ok = ok && print_plan(p, err);
     else if (cmd->instead == COMMAND_DRY_RUN)
@@ -113,7 +113,7 @@ command_preview_files(const struct job *job, struct err *err)
     if (ok)
         shards.stem = hf_shard_stem(source_name(job->model.src[0]));
     ok = ok && (files || err_memory(err, shards.n * sizeof *files))
-        && survey_files(job, &in, files, &in.size, err) && begin(job, err) && print_preview(job, &in, err)
+        && survey_files(job, &in, files, &in.size, err) && instead_begin(job, err) && print_preview(job, &in, err)
         && cli_finish_stdout(err);
     for (size_t i = 0; files && i < shards.n; i++)
         str_clear(&files[i]);

@@ -32,7 +32,7 @@ has_quantized(const struct choice *choice)
 }
 
 static bool
-check(const struct manifest_file *m, struct err *err)
+manifest_file_check(const struct manifest_file *m, struct err *err)
 {
     const struct command *cmd = m->job->cmd;
     if (cmd->writer == &writer_raw || cmd->writer == &writer_npy)
@@ -48,7 +48,7 @@ manifest_file_open(struct manifest_file *m, struct err *err)
     const struct sink_options options = { .path = m->job->cmd->manifest, .direct = SINK_DIRECT_NEVER };
     if (!m->job->cmd->manifest)
         return true;
-    if (!check(m, err) || !sha256_open(&m->library, err) || !outputs_add(&m->job->outputs, options.path, err))
+    if (!manifest_file_check(m, err) || !sha256_open(&m->library, err) || !outputs_add(&m->job->outputs, options.path, err))
         return false;
     outputs_sweep(&m->job->outputs);
     m->hook = output_digests_hook(&m->digests, &m->job->p, &m->library);
@@ -76,8 +76,8 @@ take_known(struct digests *d, const struct output_digests *from)
 
 /* Writes the lines of the model, whose files can be read unless it has none. */
 static bool
-fill(const struct manifest_file *m, struct page *page, struct model *model, const struct roles *roles, const char *const *files,
-    struct err *err)
+manifest_file_fill(const struct manifest_file *m, struct page *page, struct model *model, const struct roles *roles,
+    const char *const *files, struct err *err)
 {
     struct digests d = { 0 };
     bool ok = digests_init(&d, model->catalog, roles, DIGESTS_STORED | DIGESTS_VALUES, err);
@@ -109,7 +109,7 @@ fill_from_files(const struct manifest_file *m, struct page *page, struct err *er
         str_text(&path, cmd->dir.path ? cmd->dir.path : cmd->output.path);
     ok = ok && (!path.failed || err_memory(err, path.room)) && model_open(&model, path.p, &how, err)
         && roles_assign(&roles, model.catalog, NULL, &contents, err) && (files = model_files(&model, err)) != NULL
-        && fill(m, page, &model, roles, files, err);
+        && manifest_file_fill(m, page, &model, roles, files, err);
     free(files);
     roles_free(roles);
     model_clear(&model);
@@ -129,7 +129,7 @@ fill_from_stream(const struct manifest_file *m, struct page *page, struct err *e
     if (ok)
         catalog_facts(model.catalog)->format = m->job->cmd->writer->name;
     ok = ok && catalog_seal(model.catalog, err) && roles_assign(&roles, model.catalog, NULL, NULL, err)
-        && fill(m, page, &model, roles, NULL, err);
+        && manifest_file_fill(m, page, &model, roles, NULL, err);
     roles_free(roles);
     catalog_free(model.catalog);
     return ok;

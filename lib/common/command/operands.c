@@ -19,7 +19,7 @@ operands_stdin_once(const struct cli *cli, struct err *err)
 }
 
 static void
-fail(enum cli_status *worst, const struct cli *cli, const struct err *err)
+operands_fail(enum cli_status *worst, const struct cli *cli, const struct err *err)
 {
     enum cli_status status = cli_fail(cli, err);
     if (status > *worst)
@@ -37,13 +37,13 @@ each(const struct cli *cli, operands_job *job, void *own)
         if (job(own, cli->noperands ? cli->operands[i] : NULL, &err))
             done++;
         else
-            fail(&worst, cli, &err);
+            operands_fail(&worst, cli, &err);
         if (ferror(stdout))
             return worst;
     }
     err_init(&err);
     if (done != 0 && !cli_finish_stdout(&err))      /* a failure to write is reported even if all jobs succeeded */
-        fail(&worst, cli, &err);
+        operands_fail(&worst, cli, &err);
     return worst;
 }
 
@@ -78,7 +78,7 @@ operands_reading(const struct cli *cli)
 
 /* Implements struct contents. */
 static bool
-read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
+operands_read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 {
     return model_read(model, t, buf, err);
 }
@@ -86,7 +86,7 @@ read_tensor(void *model, const struct tensor *t, void *buf, struct err *err)
 struct contents
 operands_contents(struct model *model)
 {
-    return (struct contents){ read_tensor, model };
+    return (struct contents){ operands_read_tensor, model };
 }
 
 struct reporting {
@@ -98,7 +98,7 @@ struct reporting {
 
 /* Describes an operand that is an adapter; leaves *facts alone otherwise. */
 static bool
-describe(struct adapter_facts **facts, const char *file, struct model *model, const struct cli *cli, struct err *err)
+operands_describe(struct adapter_facts **facts, const char *file, struct model *model, const struct cli *cli, struct err *err)
 {
     bool is;
     const struct kernels *k;
@@ -128,7 +128,7 @@ report_on(void *of, const char *name, struct err *err)
     ok = ok && model_open(&model, path, &how, err)
         && model_check_overwrite(&model, err)
         && (!r->reads || model_complete(&model, err))
-        && (!adapters || describe(&facts, path, &model, cli, err))
+        && (!adapters || operands_describe(&facts, path, &model, cli, err))
         && (facts || roles_assign(&roles, model.catalog, &reading, r->reads ? &contents : NULL, err));
     if (ok) {
         struct page page;

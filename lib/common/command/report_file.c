@@ -48,7 +48,7 @@ fill_exact(struct page *page, const struct report_file *r, bool html)
 
 /* Writes the whole report to its sink. */
 static bool
-fill(const struct report_file *r, struct err *err)
+report_file_fill(const struct report_file *r, struct err *err)
 {
     const struct job *job = r->job;
     const struct losses *losses = job->p.losses;
@@ -72,7 +72,7 @@ write_early(void *of)
 {
     struct report_file *r = of;
     if (sink_path(r->sink))
-        r->written = fill(r, &r->err);
+        r->written = report_file_fill(r, &r->err);
 }
 
 bool
@@ -98,7 +98,7 @@ report_file_commit(struct report_file *r, struct err *err)
     struct err *own = &r->err;
     if (!r->sink)
         return true;
-    bool ok = own->kind == ERR_NONE && (r->written || fill(r, own)) && outputs_commit(&r->job->outputs, r->sink, own);
+    bool ok = own->kind == ERR_NONE && (r->written || report_file_fill(r, own)) && outputs_commit(&r->job->outputs, r->sink, own);
     if (ok)
         return true;
     err_at(err, ERR_IO, own->at, "%s%s", test ? "" : "the output is complete, but the report is not: ", own->text);
@@ -116,7 +116,7 @@ report_file_refuse(struct job *job)
     err_init(&err);
     if (!cmd->report)
         return;
-    if (!report_file_open(&report, &err) || !fill(&report, &err) || !outputs_commit(&job->outputs, report.sink, &err))
+    if (!report_file_open(&report, &err) || !report_file_fill(&report, &err) || !outputs_commit(&job->outputs, report.sink, &err))
         cli_warn(&cmd->cli, job->model.name, "the report %s is not written: %s", str_shown(shown, cmd->report, strlen(cmd->report)),
             err.text);
     report_file_close(&report);

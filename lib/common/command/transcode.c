@@ -23,7 +23,7 @@ add_offered(struct command *cmd)
 }
 
 static bool
-add_name(struct command *cmd, const char *name, struct err *err)
+transcode_add_name(struct command *cmd, const char *name, struct err *err)
 {
     struct exact_job *x = &cmd->exact;
     char shown[STR_SHOWN];
@@ -66,7 +66,7 @@ transcode_settle(struct command *cmd, struct err *err)
         char name[64];
         n = strcspn(p, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
-        if (!add_name(cmd, name, err))
+        if (!transcode_add_name(cmd, name, err))
             return false;
     }
     if (cmd->exact.n == 0)

@@ -11,7 +11,7 @@
 
 /* Prints one name. bits: of an element, or 0 if that does not apply. exact: only --exact takes the name. */
 static void
-put(FILE *out, bool json, const char *name, double bits, bool more, bool exact, const char *like, const char *readers)
+vocabulary_put(FILE *out, bool json, const char *name, double bits, bool more, bool exact, const char *like, const char *readers)
 {
     char text[24] = "";
     if (bits != 0)
@@ -75,7 +75,8 @@ put_scheme(FILE *out, bool json, const struct encoder *e, bool exact, struct cat
     bool blocks = e->held == KEEPS_BLOCKS;
     while (*o->label && (blocks || strncmp(e->label, o->label, strlen(o->label)) != 0))
         o++;
-    put(out, json, e->name, bits_of(e, 2, memory, err), blocks && strcasecmp(e->name, e->label) != 0, exact, o->like, o->readers);
+    vocabulary_put(out, json, e->name, bits_of(e, 2, memory, err), blocks && strcasecmp(e->name, e->label) != 0, exact, o->like,
+        o->readers);
 }
 
 static bool
@@ -99,7 +100,8 @@ put_dtypes(FILE *out, bool json, struct err *err)
 {
     (void)err;
     for (unsigned i = 0; dtype_targets[i]; i++)
-        put(out, json, dtype_targets[i], dtype_facts(dtype_target(i))->bytes * 8.0, false, false, dtype_name(dtype_target(i)), "");
+        vocabulary_put(out, json, dtype_targets[i], dtype_facts(dtype_target(i))->bytes * 8.0, false, false,
+            dtype_name(dtype_target(i)), "");
     return true;
 }
 
@@ -111,7 +113,7 @@ put_formats(FILE *out, bool json, struct err *err)
         "any program, no header", "transformers, from GGUF" };
     (void)err;
     for (unsigned i = 0; cli_format_words[i]; i++)
-        put(out, json, cli_format_words[i], 0, false, false, "", readers[i]);
+        vocabulary_put(out, json, cli_format_words[i], 0, false, false, "", readers[i]);
     return true;
 }
 
@@ -119,7 +121,7 @@ static void
 put_class(FILE *out, bool json, const char *class, const char *arch)
 {
     if (json)
-        put(out, json, class, 0, false, false, arch, "llama.cpp, Ollama");
+        vocabulary_put(out, json, class, 0, false, false, arch, "llama.cpp, Ollama");
     else
         fprintf(out, "%-39s %s\n", class, arch);
 }
@@ -147,7 +149,7 @@ static const struct vocabulary {
 };
 
 static const struct vocabulary *
-find(const char *word)
+vocabulary_find(const char *word)
 {
     for (size_t i = 0; i < sizeof vocabularies / sizeof *vocabularies; i++)
         if (strcasecmp(vocabularies[i].word, word) == 0)
@@ -158,11 +160,11 @@ find(const char *word)
 bool
 vocabulary_has(const char *word)
 {
-    return find(word) != NULL;
+    return vocabulary_find(word) != NULL;
 }
 
 bool
 vocabulary_print(FILE *out, const char *word, bool json, struct err *err)
 {
-    return find(word)->put(out, json, err);
+    return vocabulary_find(word)->put(out, json, err);
 }

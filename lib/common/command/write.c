@@ -18,7 +18,7 @@ struct write_seen {
 };
 
 static bool
-see(struct write_seen *seen, const struct command *cmd, const struct pipeline *p, struct err *err)
+write_see(struct write_seen *seen, const struct command *cmd, const struct pipeline *p, struct err *err)
 {
     *seen = (struct write_seen){ .sum.kernels = p->kernels };
     for (size_t i = 0; i < p->nhooks; i++)
@@ -51,7 +51,7 @@ write_output(struct job *job, struct err *err)
     bool test = cmd->instead == COMMAND_TEST;
     char shown[STR_SHOWN];
     struct write_seen seen;
-    bool ok = see(&seen, cmd, p, err);
+    bool ok = write_see(&seen, cmd, p, err);
     p->hooks = seen.hooks;
     p->nhooks = seen.nhooks;
     meter_phase(p->model->meter, "opening the output", 0);

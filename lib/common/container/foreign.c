@@ -14,7 +14,7 @@
 #define NO_MODEL ", not a model: give a .safetensors or .gguf file, or a directory that contains one"
 
 static bool
-refuse(struct err *err, enum err_kind kind, const char *text)
+foreign_refuse(struct err *err, enum err_kind kind, const char *text)
 {
     return err_set(err, kind, "%s", text);
 }
@@ -371,7 +371,7 @@ refuse_json(const uint8_t *p, size_t n, struct err *err)
     char shown[STR_SHOWN];
     for (size_t i = 0; i < sizeof json_files / sizeof *json_files; i++)
         if (holds(p, n, json_files[i].key))
-            return refuse(err, json_files[i].kind, json_files[i].text);
+            return foreign_refuse(err, json_files[i].kind, json_files[i].text);
     return err_set(err, ERR_MALFORMED, "this is JSON" NO_MODEL "; it begins: %s",
         beginning(shown, p, n));
 }
@@ -386,7 +386,7 @@ refuse_text(const uint8_t *p, size_t n, struct err *err)
     if (!foreign_check_pointer(p, n, err))
         return false;
     if (is_html(p, n))
-        return refuse(err, ERR_MALFORMED, "this is a web page (HTML), not a model: log in or accept the model's terms before "
+        return foreign_refuse(err, ERR_MALFORMED, "this is a web page (HTML), not a model: log in or accept the model's terms before "
             "downloading, or use the link of the file, not of its page (on Hugging Face, /resolve/ instead of /blob/)");
     if (n >= 2 && p[0] == '{' && (p[1] == '"' || p[1] == '}' || isspace(p[1])))
         return refuse_json(p, n, err);
@@ -409,6 +409,6 @@ foreign_check(const uint8_t *head, size_t n, struct err *err)
     n = (size_t)num_min(n, FOREIGN_PROBE);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (matches(&table[i], head, n))
-            return refuse(err, table[i].kind, table[i].text);
+            return foreign_refuse(err, table[i].kind, table[i].text);
     return n < 8 || !is_text(head, n) || refuse_text(head, n, err);
 }

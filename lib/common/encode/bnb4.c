@@ -118,7 +118,7 @@ add_absmax(struct encoding *e, struct err *err)
     if (!part)
         return false;
     if (form(e)->nested)
-        part->grain = BNB4_NESTED;          /* encode() reads the elements */
+        part->grain = BNB4_NESTED;          /* bnb4_encode() reads the elements */
     else
         part->elems = (uint32_t)own(e)->blocksize;
     return true;
@@ -133,7 +133,7 @@ add_nested(struct encoding *e, struct err *err)
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+bnb4_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     uint64_t numel = e->rows * e->cols, dim[] = { num_ceil_div(numel, 2), 1 };
     struct bnb4_encoding *b = encode_alloc(e, sizeof *b, err);
@@ -198,7 +198,7 @@ read_absmax(const struct encoding *e, const struct encode_run *run, uint64_t fir
 /* --- mean of all absmax values */
 
 static bool
-survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+bnb4_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
     uint64_t first, end;
     float *absmax = run->room;
@@ -215,7 +215,7 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
 }
 
 static void
-settle(const struct encoding *e, float *facts)
+bnb4_settle(const struct encoding *e, float *facts)
 {
     facts[0] = bnb4_sum_mean(&own(e)->sum, facts + 1);
 }
@@ -304,7 +304,7 @@ encode_nested(const struct encoding *e, const struct encode_run *run, unsigned p
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+bnb4_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     if (part == CODES)
@@ -362,7 +362,7 @@ solve_blocks(const struct encoding *e, const struct encode_run *run, const float
 
 /* Solves blocks, and decodes them while they are in the cache. */
 static bool
-solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+bnb4_solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     const uint64_t size = own(e)->blocksize, at = first * size, step = num_max(size, SOLVED);
@@ -389,10 +389,10 @@ static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cp
     fp4_nested = { FP4, true }, fp4_cpu_nested = { FP4_CPU, true };
 
 #define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &form, \
-    .fit = fit, .encode = encode
+    .fit = bnb4_fit, .encode = bnb4_encode
 #define PLAIN(code, text, form) { BNB4(code, text, form) }
-#define EXACT(code, text, form) { BNB4(code, text, form), .grid.groups = GROUPS_ALIKE, .solve = solve }
-#define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = survey, .settle = settle, \
+#define EXACT(code, text, form) { BNB4(code, text, form), .grid.groups = GROUPS_ALIKE, .solve = bnb4_solve }
+#define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = bnb4_survey, .settle = bnb4_settle, \
     .survey_first = survey_first }
 
 /* "fp4" rounds like the CUDA kernel of bitsandbytes, "fp4-cpu" like its CPU kernel. */

@@ -137,7 +137,7 @@ map_value(unsigned code)
 /* Returns the number of midpoints of the map that are below y, with y in [-1, 1] first rounded to one of the library's 65536
  * places. */
 static uint8_t
-code_of(float y)
+bnb4_nested_code_of(float y)
 {
     int place = (int)((y + 1.0f) * 0.5f * 65535.0f + 0.5f);
     float at = -1.0f + (float)(2 * place) / 65535.0f;
@@ -158,7 +158,7 @@ bnb4_nested_codes(uint8_t *codes, const float *absmax, size_t n, float mean, flo
     float inverse = 1.0f / most;
     for (size_t i = 0; i < n; i++) {
         float y = (absmax[i] - mean) * inverse, near = y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
-        codes[i] = !(most > 0.0f) || y != y ? 0 : code_of(near);
+        codes[i] = !(most > 0.0f) || y != y ? 0 : bnb4_nested_code_of(near);
     }
 }
 

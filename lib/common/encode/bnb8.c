@@ -18,7 +18,7 @@
 enum { CODES, SCB };
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+bnb8_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     static const uint8_t row_major[] = { 0 };
     size_t module = encode_module(e);
@@ -46,7 +46,7 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
 /* Fails if a row of finite values has an infinite absmax in F16, because all its codes would be 0. A row with infinite
  * values is encoded as in the reference. */
 static bool
-check(const struct encoding *e, const struct encode_run *run, uint64_t row, const float *x, float absmax, struct err *err)
+bnb8_check(const struct encoding *e, const struct encode_run *run, uint64_t row, const float *x, float absmax, struct err *err)
 {
     char name[STR_SHOWN];
     float most;
@@ -67,7 +67,7 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
         const float *x = run->x + r * cols;
         uint8_t *codes = y + r * cols;
         float absmax = run->kernels->encode_int8_row((int8_t *)codes, x, cols);
-        if (!check(e, run, first + r, x, absmax, err))
+        if (!bnb8_check(e, run, first + r, x, absmax, err))
             return false;
         if (run->compare)
             run->kernels->int8_row_f32(run->back + r * cols, codes, cols, absmax);
@@ -78,7 +78,7 @@ encode_codes(const struct encoding *e, const struct encode_run *run, uint64_t fi
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+bnb8_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     if (part == CODES)
@@ -88,13 +88,14 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
         float absmax;
         run->kernels->encode_absmax(&absmax, x, (size_t)e->cols, (size_t)e->cols);
         absmax = half_to_float(half_of_float(absmax));
-        if (!check(e, run, first + i, x, absmax, err))
+        if (!bnb8_check(e, run, first + i, x, absmax, err))
             return false;
         memcpy(y, &absmax, sizeof absmax);
     }
     return true;
 }
 
-#define BNB8(code) { .name = code, .label = "bitsandbytes INT8", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit, .encode = encode }
+#define BNB8(code) { .name = code, .label = "bitsandbytes INT8", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, \
+    .fit = bnb8_fit, .encode = bnb8_encode }
 
 const struct encoder encode_bnb8[] = { BNB8("int8"), BNB8("bnb-int8"), { .name = NULL } };

@@ -67,7 +67,7 @@ form_of(const struct encoding *e, enum columns_kind kind)
 }
 
 static bool
-add(struct encoding *e, enum columns_kind kind, const char *suffix, enum dtype dtype, uint32_t rank, struct err *err)
+columns_add(struct encoding *e, enum columns_kind kind, const char *suffix, enum dtype dtype, uint32_t rank, struct err *err)
 {
     struct columns_own *own = e->own;
     struct columns_form form = form_of(e, kind);
@@ -86,7 +86,7 @@ region_rows(const struct encoding *e)
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+columns_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const struct columns_numbers *n = numbers_of(e);
     const struct groups_choice choice = { 128, 32, GROUPS_MOST, .symmetric = !n->awq, .asymmetric = true };
@@ -111,8 +111,8 @@ fit(struct encoding *e, const struct encode_options *options, struct err *err)
         e->nfacts = e->order ? e->nregions : 1;
     }
     *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, e->options.asymmetric }, .group = group };
-    return (n->awq || add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && add(e, SCALES, ".scales", DTYPE_F16, 2, err)
-        && add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err) && add(e, CODES, ".qweight", DTYPE_I32, 2, err)
+    return (n->awq || columns_add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && columns_add(e, SCALES, ".scales", DTYPE_F16, 2, err)
+        && columns_add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err) && columns_add(e, CODES, ".qweight", DTYPE_I32, 2, err)
         ? ENCODE_YES : ENCODE_FAIL;
 }
 
@@ -176,7 +176,7 @@ is_hinted(const struct encoding *e, const struct solve_block *b, const struct in
 
 /* Solves all groups of some rows. The result, if the groups are ordered, is 1 if one has not the scale or zero point of the source. */
 static bool
-survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+columns_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
     uint64_t group = ((const struct columns_own *)e->own)->group, most = e->order ? e->cols : num_max(1, ENCODE_MOVED / group) * group;
     uint64_t first = region * region_rows(e) * e->cols, end = num_min(e->rows * e->cols, first + region_rows(e) * e->cols);
@@ -202,7 +202,7 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
 
 /* Leaves at facts[0] what any region has. */
 static bool
-resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+columns_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     (void)fail;
     for (uint64_t i = 1; i < e->nfacts; i++)
@@ -427,7 +427,7 @@ put_known(const struct encoding *e, enum columns_kind kind, uint64_t first, uint
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+columns_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
     const struct columns_own *own = e->own;
@@ -452,7 +452,7 @@ static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_, ...) { .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = fit, .encode = encode, .solve = encode, .survey = survey, .resolve = resolve, .joint = true, \
+    .fit = columns_fit, .encode = columns_encode, .solve = columns_encode, .survey = columns_survey, .resolve = columns_resolve, .joint = true, \
     .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, __VA_ARGS__ } }
 
 const struct encoder encode_columns[] = {

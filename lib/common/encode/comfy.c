@@ -130,7 +130,7 @@ add_parts(struct encoding *e, struct err *err)
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+comfy_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     static const uint32_t blocks[] = { 0, 0, 32, 16 };
     enum comfy_kind kind = kind_of(e);
@@ -200,7 +200,7 @@ block_scale(const struct encoding *e, const struct encode_run *run, uint8_t code
 /* --- exact */
 
 static bool
-survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+comfy_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
     return !e->exact ? groups_absmax(e, run, region, facts, err) : kind_of(e) == FP8
         ? solve_fp8_survey(e, &exact_fp8, run, region, facts, err)
@@ -208,14 +208,14 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
 }
 
 static void
-settle(const struct encoding *e, float *facts)
+comfy_settle(const struct encoding *e, float *facts)
 {
     if (!e->exact)
         groups_absmax_settle(e, facts);
 }
 
 static bool
-resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+comfy_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     return kind_of(e) == FP8 ? solve_fp8_resolve(e, &exact_fp8, facts, fail)
         : solve_nvfp4_settle(e, SOLVE_NVFP4_MULTIPLIES, facts, fail);
@@ -279,7 +279,7 @@ solve_codes(const struct encoding *e, const struct encode_run *run, size_t n, ui
 
 /* Moves the codes of NVFP4; the high nibble comes first here. */
 static bool
-move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+comfy_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
     struct move_nvfp4 m;
     (void)first, (void)count;
@@ -387,7 +387,7 @@ grid_run(const struct encoding *e, const struct encode_run *run, uint64_t row, u
 }
 
 static bool
-grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y,
+comfy_grid(const struct encoding *e, const struct encode_run *run, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     const struct comfy_own *own = e->own;
@@ -546,7 +546,7 @@ int8_rows(const struct encoding *e, const struct encode_run *run, bool codes, ui
 
 /* The codes are the last part and the marker is the first; NVFP4 has the tensor's scale before the grid. */
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+comfy_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
     bool codes = part + 1 == e->nparts;
@@ -556,7 +556,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     if (kind == INT8)
         return int8_rows(e, run, codes, first, count, y, err);
     if (!codes && e->part[part].grain == TILE)
-        return grid(e, run, first, count, y, err);
+        return comfy_grid(e, run, first, count, y, err);
     if (!codes) {
         groups_store(y, DTYPE_F32, e->exact ? run->facts[0] : tensor_scale(e, run->facts));
         return true;
@@ -579,9 +579,9 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 static const enum comfy_kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
 
-#define BLOCKS(code, label_, kind) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = fit, \
-    .encode = encode, .solve = encode, .move = move
-#define OF_TENSOR .survey = survey, .settle = settle, .resolve = resolve
+#define BLOCKS(code, label_, kind) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = comfy_fit, \
+    .encode = comfy_encode, .solve = comfy_encode, .move = comfy_move
+#define OF_TENSOR .survey = comfy_survey, .settle = comfy_settle, .resolve = comfy_resolve
 
 const struct encoder encode_comfy[] = {
     { BLOCKS("comfy-fp8", "ComfyUI FP8", fp8), OF_TENSOR },

@@ -30,7 +30,7 @@ struct ct_own {
 };
 
 static bool
-add(struct encoding *e, enum ct_kind kind, const char *suffix, enum dtype dtype, uint64_t rows, uint64_t cols,
+ct_add(struct encoding *e, enum ct_kind kind, const char *suffix, enum dtype dtype, uint64_t rows, uint64_t cols,
     uint32_t elems, uint32_t grain, struct err *err)
 {
     struct ct_own *own = e->own;
@@ -43,7 +43,7 @@ static bool
 add_shape(struct encoding *e, struct err *err)
 {
     uint8_t *bytes = encode_alloc(e, 16, err);
-    if (!bytes || !add(e, SHAPE, ".weight_shape", DTYPE_I64, 2, 0, 0, 16, err))
+    if (!bytes || !ct_add(e, SHAPE, ".weight_shape", DTYPE_I64, 2, 0, 0, 16, err))
         return false;
     store_le64(bytes, e->rows);
     store_le64(bytes + 8, e->cols);
@@ -75,9 +75,9 @@ fit_channel(struct encoding *e, const struct encode_options *options, struct err
     }
     struct ct_own *own = own_of(e, 8, cols, options, err);
     enum dtype d = groups_dtype(e);
-    return own && add(e, SCALES, ".weight_scale", d, e->rows, 1, cols, dtype_facts(d)->bytes, err)
-        && (!own->rule.asymmetric || add(e, ZEROS, ".weight_zero_point", DTYPE_I8, e->rows, 1, cols, 1, err))
-        && add(e, CODES, ".weight", DTYPE_I8, e->rows, e->cols, cols, cols, err) ? ENCODE_YES : ENCODE_FAIL;
+    return own && ct_add(e, SCALES, ".weight_scale", d, e->rows, 1, cols, dtype_facts(d)->bytes, err)
+        && (!own->rule.asymmetric || ct_add(e, ZEROS, ".weight_zero_point", DTYPE_I8, e->rows, 1, cols, 1, err))
+        && ct_add(e, CODES, ".weight", DTYPE_I8, e->rows, e->cols, cols, cols, err) ? ENCODE_YES : ENCODE_FAIL;
 }
 
 static enum encode_fit
@@ -97,11 +97,11 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
-    return own && add_shape(e, err) && (!ordered || add(e, INDEX, ".weight_g_idx", DTYPE_I32, e->cols, 0, 0, 4, err))
-        && add(e, SCALES, ".weight_scale", d, e->rows, groups, elems, elems / group * dtype_facts(d)->bytes, err)
+    return own && add_shape(e, err) && (!ordered || ct_add(e, INDEX, ".weight_g_idx", DTYPE_I32, e->cols, 0, 0, 4, err))
+        && ct_add(e, SCALES, ".weight_scale", d, e->rows, groups, elems, elems / group * dtype_facts(d)->bytes, err)
         && (!own->rule.asymmetric
-            || add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
-        && add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, elems, elems / 2, err)
+            || ct_add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
+        && ct_add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, elems, elems / 2, err)
         ? ENCODE_YES : ENCODE_FAIL;
 }
 
@@ -246,7 +246,7 @@ encode_rows(const struct encoding *e, const struct encode_run *run, enum ct_kind
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+ct_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
     const struct ct_own *own = e->own;
@@ -276,7 +276,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 /* Moves groups of int4-group without zero points. */
 static bool
-move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+ct_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
     const struct ct_own *own = e->own;
     enum ct_kind kind = own->kind[part];
@@ -301,8 +301,9 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
 
 const struct encoder encode_ct[] = {
     { .name = "int8-channel", .label = "compressed-tensors INT8", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_channel,
-        .grid = { .zeros = true, .types = true, .offer = 9 }, .encode = encode, .solve = encode, .move = move },
+        .grid = { .zeros = true, .types = true, .offer = 9 }, .encode = ct_encode, .solve = ct_encode, .move = ct_move },
     { .name = "int4-group", .label = "compressed-tensors INT4", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .fit = fit_group,
-        .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, .zeros = true, .types = true, .offer = 2 }, .encode = encode, .solve = encode, .move = move },
+        .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, .zeros = true, .types = true, .offer = 2 }, .encode = ct_encode,
+        .solve = ct_encode, .move = ct_move },
     { .name = NULL },
 };

@@ -138,7 +138,7 @@ fit_form(struct encoding *e, const struct encode_options *options, struct err *e
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+fp8_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     enum encode_fit fit = fit_form(e, options, err);
     if (fit != ENCODE_YES || !e->exact)
@@ -240,7 +240,7 @@ survey_run(const struct encoding *e, const struct encode_run *run, uint64_t firs
 }
 
 static bool
-survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
+fp8_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
     const struct solve_fp8 how = exact_of(e);
     if (e->exact)
@@ -251,7 +251,7 @@ survey(const struct encoding *e, const struct encode_run *run, uint64_t region, 
 
 /* Converts magnitudes to factors. The factor of a tensor is facts[0]. */
 static void
-settle(const struct encoding *e, float *facts)
+fp8_settle(const struct encoding *e, float *facts)
 {
     bool one = fp8_form(e)->share == FP8_TENSOR;
     if (e->exact)
@@ -318,7 +318,7 @@ store(uint8_t *y, enum dtype type, float scale)
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+fp8_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     (void)err;
@@ -335,7 +335,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 }
 
 static bool
-solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+fp8_solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     const struct solve_fp8 how = exact_of(e);
@@ -345,7 +345,7 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
 }
 
 static bool
-move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+fp8_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
     const struct solve_fp8 how = exact_of(e);
     (void)count;
@@ -353,7 +353,7 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
 }
 
 static bool
-resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+fp8_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     const struct solve_fp8 how = exact_of(e);
     e->solved = solve_fp8_resolve(e, &how, facts, fail);
@@ -365,9 +365,9 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED 
     rows = { DTYPE_F8_E4M3, FP8_ROWS, FP8_COMPRESSED }, rows_e5m2 = { DTYPE_F8_E5M2, FP8_ROWS, FP8_COMPRESSED },
     tensor = { DTYPE_F8_E4M3, FP8_TENSOR, FP8_COMPRESSED }, tensor_e5m2 = { DTYPE_F8_E5M2, FP8_TENSOR, FP8_COMPRESSED };
 
-/* Schemes by rows have survey() too, but no regions to survey. */
-#define FP8(code, text, form) .name = code, .label = text, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fit, \
-    .survey = survey, .settle = settle, .encode = encode, .solve = solve, .resolve = resolve, .move = move
+/* Schemes by rows have fp8_survey() too, but no regions to survey. */
+#define FP8(code, text, form) .name = code, .label = text, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fp8_fit, \
+    .survey = fp8_survey, .settle = fp8_settle, .encode = fp8_encode, .solve = fp8_solve, .resolve = fp8_resolve, .move = fp8_move
 
 const struct encoder encode_fp8[] = {
     { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .grid.offer = 7, .stacks = true },

@@ -17,7 +17,7 @@ run_of(const struct encoding *e)
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+ggml_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const struct dtype_facts *f = dtype_facts(e->encoder->type);
     if (!encode_plain(e, options, false, err))
@@ -66,7 +66,7 @@ too_large(const struct encoding *e, const struct stretch *s, uint64_t i, struct 
 
 /* Fails for the first run that the kernel cannot encode, found by encoding the runs one by one. */
 static bool
-refuse(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y, struct err *err)
+ggml_refuse(const struct encoding *e, const struct encode_run *run, const struct stretch *s, uint8_t *y, struct err *err)
 {
     uint64_t i = 0;
     for (struct stretch one = *s; i + 1 < s->n; i++, one.x += s->cols) {
@@ -99,7 +99,7 @@ check_factors(const struct encoding *e, const struct stretch *s, const uint8_t *
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+ggml_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     enum dtype type = e->encoder->type;
@@ -114,7 +114,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
             s.importance = e->importance + (e->matrix_rows != 0 ? s.first / matrix * cols : 0);
         }
         if (!encode_stretch(e, run, &s, y))
-            return refuse(e, run, &s, y, err);
+            return ggml_refuse(e, run, &s, y, err);
         if (!check_factors(e, &s, y, err))
             return false;
         y += s.n * e->part[0].grain;
@@ -127,9 +127,11 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
     return true;
 }
 
-#define GGML(code, dtype) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, .fit = fit, .encode = encode }
+#define GGML(code, dtype) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, \
+    .fit = ggml_fit, .encode = ggml_encode }
 
-#define EXACT(code, dtype, offer_, ...) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, .fit = fit, .encode = encode, \
+#define EXACT(code, dtype, offer_, ...) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, \
+    .fit = ggml_fit, .encode = ggml_encode, \
     .solve = solve_ggml, .move = solve_ggml_move, .grid.offer = offer_, __VA_ARGS__ }
 
 const struct encoder encode_ggml[] = {

@@ -11,27 +11,27 @@
 enum { REGION = 8 * ENCODE_FLOATS };
 
 static bool
-refuse(const struct encoding *e, const char *option, const char *why, struct err *err)
+groups_refuse(const struct encoding *e, const char *option, const char *why, struct err *err)
 {
     return err_set(err, ERR_USAGE, "%s is not supported by %s: %s", option, e->encoder->label, why);
 }
 
 static bool
-choose(const struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
+groups_choose(const struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
     uint32_t *group, struct err *err)
 {
     uint64_t wanted = options->group_size;
     if (options->symmetric && !choice->symmetric)
-        return refuse(e, "--symmetric", "its codes always have zero points", err);
+        return groups_refuse(e, "--symmetric", "its codes always have zero points", err);
     if (options->asymmetric && !choice->asymmetric)
-        return refuse(e, "--asymmetric", "it has no zero points", err);
+        return groups_refuse(e, "--asymmetric", "it has no zero points", err);
     if (options->convrot && !choice->convrot)
-        return refuse(e, "--convrot", "its weights are not rotated", err);
+        return groups_refuse(e, "--convrot", "its weights are not rotated", err);
     *group = choice->group;
     if (wanted == 0 || wanted == choice->group)
         return true;
     if (choice->least == 0)
-        return refuse(e, "--group-size", "its group size is fixed", err);
+        return groups_refuse(e, "--group-size", "its group size is fixed", err);
     if (wanted < choice->least || wanted > choice->most || (wanted / choice->least & (wanted / choice->least - 1)) != 0
         || wanted % choice->least != 0)
         return err_set(err, ERR_USAGE, "--group-size %" PRIu64 ": %s supports powers of two from %"
@@ -51,7 +51,7 @@ enum encode_fit
 groups_fit(struct encoding *e, const struct encode_options *options, const struct groups_choice *choice,
     uint32_t *group, struct err *err)
 {
-    if (!choose(e, options, choice, group, err))
+    if (!groups_choose(e, options, choice, group, err))
         return ENCODE_FAIL;
     bool stack = choice->stacks && e->weight.shape.rank == 3;
     if (e->weight.shape.rank != 2 && !stack)

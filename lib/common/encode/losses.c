@@ -63,7 +63,7 @@ add_lanes(struct exact_sum *to, const double lanes[LOSS_LANES])
 }
 
 static void
-join(struct loss_sums *to, const struct loss_sums *from)
+losses_join(struct loss_sums *to, const struct loss_sums *from)
 {
     to->n += from->n;
     to->most = from->most > to->most ? from->most : to->most;
@@ -84,7 +84,7 @@ losses_sqnr(double signal, double noise)
 }
 
 static struct loss
-value_of(const struct loss_sums *s)
+losses_value_of(const struct loss_sums *s)
 {
     double noise = exact_sum_value(&s->noise), signal = exact_sum_value(&s->signal), back = exact_sum_value(&s->back);
     double length = sqrt(signal) * sqrt(back);
@@ -103,8 +103,8 @@ value_of(const struct loss_sums *s)
 static void
 complete(struct losses *l, struct weight_loss *w)
 {
-    w->loss = value_of(w->sums);
-    join(&l->all, w->sums);
+    w->loss = losses_value_of(w->sums);
+    losses_join(&l->all, w->sums);
     free(w->sums);
     w->sums = NULL;
 }
@@ -146,5 +146,5 @@ losses_of(const struct losses *l, size_t number)
 struct loss
 losses_all(const struct losses *l)
 {
-    return value_of(&l->all);
+    return losses_value_of(&l->all);
 }

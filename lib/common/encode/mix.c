@@ -50,7 +50,7 @@ mix_find(const char *name)
 
 /* Reads a number of the architecture: the first one of an array, which has one for each layer. */
 static uint64_t
-number(const struct catalog *c, const char *architecture, size_t n, const char *suffix)
+mix_number(const struct catalog *c, const char *architecture, size_t n, const char *suffix)
 {
     struct str key = { 0 };
     uint64_t out = 0;
@@ -70,7 +70,7 @@ number(const struct catalog *c, const char *architecture, size_t n, const char *
 }
 
 static bool
-is_one_of(const char *p, size_t n, const char *const names[])
+mix_is_one_of(const char *p, size_t n, const char *const names[])
 {
     for (; *names; names++)
         if (strlen(*names) == n && memcmp(p, *names, n) == 0)
@@ -86,10 +86,10 @@ mix_model_of(const struct catalog *c)
     if (!m || m->value.type != META_STRING)
         return model;
     model.arch = meta_bytes(&m->value, &model.n);
-    model.layers = number(c, model.arch, model.n, ".block_count");
-    model.experts = number(c, model.arch, model.n, ".expert_count");
-    model.heads = number(c, model.arch, model.n, ".attention.head_count");
-    model.kv_heads = number(c, model.arch, model.n, ".attention.head_count_kv");
+    model.layers = mix_number(c, model.arch, model.n, ".block_count");
+    model.experts = mix_number(c, model.arch, model.n, ".expert_count");
+    model.heads = mix_number(c, model.arch, model.n, ".attention.head_count");
+    model.kv_heads = mix_number(c, model.arch, model.n, ".attention.head_count_kv");
     return model;
 }
 
@@ -99,8 +99,8 @@ mix_begin(struct mix_state *s, const struct mix *mix, const struct mix_model *mo
     static const char *const falcon[] = { "falcon", NULL }, *const sized[] = { "llama", "qwen2", "qwen2vl", "deci", NULL };
     *s = (struct mix_state){ .mix = mix, .importance = importance, .tied = true, .layers = model->layers,
         .experts = model->experts, .gqa = model->kv_heads != 0 ? model->heads / model->kv_heads : 1 };
-    s->falcon = is_one_of(model->arch, model->n, falcon);
-    s->big = is_one_of(model->arch, model->n, sized) && s->layers == 80 && s->gqa > 1;
+    s->falcon = mix_is_one_of(model->arch, model->n, falcon);
+    s->big = mix_is_one_of(model->arch, model->n, sized) && s->layers == 80 && s->gqa > 1;
 }
 
 /* --- names */
@@ -114,7 +114,7 @@ has(const struct tensor *t, const char *word)
 }
 
 static bool
-is(const struct tensor *t, const char *name)
+mix_is(const struct tensor *t, const char *name)
 {
     return t->name_len == strlen(name) && memcmp(t->name, name, t->name_len) == 0;
 }
@@ -130,9 +130,9 @@ kind_of(const struct tensor *t)
         { "attn_q.weight", QUERY }, { "attn_output.weight", ATTENTION }, { "ffn_up", UP }, { "ffn_gate", GATE },
         { "ffn_down", DOWN },
     };
-    if (is(t, "output.weight"))
+    if (mix_is(t, "output.weight"))
         return OUTPUT;
-    if (is(t, "token_embd.weight") || is(t, "per_layer_token_embd.weight"))
+    if (mix_is(t, "token_embd.weight") || mix_is(t, "per_layer_token_embd.weight"))
         return EMBEDDING;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (has(t, words[i].word))
@@ -172,7 +172,7 @@ mix_exempts(const struct tensor *t)
         return "not a matrix";
     if (!str_strip(t->name, &n, "weight"))
         return "name does not end in weight";
-    if (is(t, "position_embd.weight") || is(t, "token_types.weight"))
+    if (mix_is(t, "position_embd.weight") || mix_is(t, "token_types.weight"))
         return "a position or token-type embedding";
     for (size_t i = 0; i < sizeof spared / sizeof *spared; i++)
         for (const char *const *word = spared[i].words; *word; word++)

@@ -27,7 +27,7 @@ bits_of(const struct encoding *e)
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+mlx_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const struct groups_choice choice = { 64, 32, MLX_MOST, .asymmetric = true, .stacks = e->exact != NULL };
     unsigned bits = bits_of(e);
@@ -66,7 +66,7 @@ solve_group(const struct encoding *e, const struct encode_run *run, const float 
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+mlx_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
     const struct mlx_own *own = e->own;
@@ -103,7 +103,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
 
 /* Moves groups of integers, whose bias makes the code of 0 the middle one, and of E2M1, as solve_steps() does. */
 static bool
-move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
+mlx_move(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y)
 {
     const struct mlx_own *own = e->own;
     const unsigned n = own->group, size = n / 8 * own->rule.bits;
@@ -152,7 +152,7 @@ move(const struct encoding *e, const struct encode_run *run, unsigned part, uint
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
 #define MLX(code, n, offer_) { .name = code, .label = "MLX " #n "-bit", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = fit, .encode = encode, .solve = encode, .move = move, \
+    .numbers = &bits[n - 2 - (n > 6)], .fit = mlx_fit, .encode = mlx_encode, .solve = mlx_encode, .move = mlx_move, \
     .grid = { .groups = GROUPS_CHOSEN, .most_group = 128, .types = true, .as_stored = true, .offer = offer_ } }
 
 const struct encoder encode_mlx[] = {

@@ -133,7 +133,7 @@ fit_stack(struct encoding *e, const struct encode_options *options, struct err *
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+mx_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     const struct groups_choice choice = { .group = block_of(e), .symmetric = true, .stacks = numbers_of(e)->form == MLX };
     uint32_t block;
@@ -193,7 +193,7 @@ nvfp4_modelopt(float most, float scale_2)
 /* --- all */
 
 static struct mx_block
-find(const struct encoding *e, const struct encode_run *run, const float *x)
+mx_find(const struct encoding *e, const struct encode_run *run, const float *x)
 {
     const struct mx_numbers *n = numbers_of(e);
     enum dtype d = groups_dtype(e);
@@ -227,7 +227,7 @@ put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first
     struct encode_e2m1 how = { .quotient = n->kind == MXFP4 && n->form != MODELOPT ? d : DTYPE_F32,
         .rule = n->kind == MXFP4 && n->form == MODELOPT ? E2M1_DOWN : E2M1_PLAIN, .plus_zero = n->kind == NVFP4 && n->form == MODELOPT };
     for (size_t i = 0; i < run->n; i += block) {
-        struct mx_block b = find(e, run, run->x + i);
+        struct mx_block b = mx_find(e, run, run->x + i);
         float *back = run->compare ? run->back + i : NULL;
         how.scale = b.scale;
         if (n->kind == MXFP8)
@@ -241,7 +241,7 @@ put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first
 }
 
 static bool
-encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+mx_encode(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
     uint8_t *y, struct err *err)
 {
     (void)err;
@@ -254,7 +254,7 @@ encode(const struct encoding *e, const struct encode_run *run, unsigned part, ui
         return true;
     }
     for (uint64_t i = 0; i < count; i++)
-        y[i] = find(e, run, run->x + i * block_of(e)).code;
+        y[i] = mx_find(e, run, run->x + i * block_of(e)).code;
     return true;
 }
 
@@ -275,7 +275,7 @@ solve_settle(const struct encoding *e, float *facts)
 
 /* Leaves the scale of the whole weight out if it is what MLX takes without one. */
 static bool
-resolve(struct encoding *e, float *facts, struct exact_fail *fail)
+mx_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
     if (!solve_nvfp4_settle(e, reader_of(e), facts, fail))
         return false;
@@ -353,7 +353,7 @@ prove(const struct encoding *e, const struct encode_run *run, const uint8_t *sca
 enum { AT_ONCE = 128 };
 
 static bool
-solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+mx_solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     const size_t block = block_of(e), size = numbers_of(e)->kind == MXFP8 ? block : block / 2, all = run->n / block;
@@ -438,9 +438,9 @@ static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvf
     mxfp4_modelopt = { MXFP4, MODELOPT }, nvfp4_modelopt_row = { NVFP4, MODELOPT }, deepseek_fp4 = { MXFP4, DEEPSEEK },
     gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
 
-#define MX(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .encode = encode, .solve = solve, .move = move_blocks
-#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = resolve
+#define MX(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = mx_fit, \
+    .encode = mx_encode, .solve = mx_solve, .move = move_blocks
+#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = mx_resolve
 
 const struct encoder encode_mx[] = {
     { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), .grid.offer = 1 },
@@ -451,8 +451,8 @@ const struct encoder encode_mx[] = {
     { .name = NULL },
 };
 
-#define EXACT(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = fit, \
-    .solve = solve, .move = move_blocks
+#define EXACT(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = mx_fit, \
+    .solve = mx_solve, .move = move_blocks
 
 const struct encoder encode_mx_exact[] = {
     { EXACT("deepseek-fp4", "DeepSeek FP4", deepseek_fp4) },

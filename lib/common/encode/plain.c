@@ -15,7 +15,7 @@ encode_plain_type(const struct encoder *e)
 }
 
 static enum encode_fit
-fit(struct encoding *e, const struct encode_options *options, struct err *err)
+plain_fit(struct encoding *e, const struct encode_options *options, struct err *err)
 {
     enum dtype type = encode_plain_type(e->encoder);
     struct encode_part *part = &e->part[e->nparts++];
@@ -34,7 +34,7 @@ is_value(const struct solve_block *b, double v, float number)
 
 /* Writes each value as the type rounds it, or, if the level then rounds it to something else, as the level does. */
 static bool
-solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
+plain_solve(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y,
     struct err *err)
 {
     enum dtype type = encode_plain_type(e->encoder);
@@ -56,7 +56,7 @@ solve(const struct encoding *e, const struct encode_run *run, unsigned part, uin
 
 static const enum dtype bf16 = DTYPE_BF16, f16 = DTYPE_F16, f32 = DTYPE_F32;
 
-#define PLAIN(code, type_, offer_) { .name = code, .label = #type_, .type = DTYPE_UNKNOWN, .numbers = &type_, .fit = fit, .solve = solve, \
+#define PLAIN(code, type_, offer_) { .name = code, .label = #type_, .type = DTYPE_UNKNOWN, .numbers = &type_, .fit = plain_fit, .solve = plain_solve, \
     .stacks = true, .grid.offer = offer_ }
 
 const struct encoder encode_plain_exact[] = { PLAIN("bf16", bf16, 10), PLAIN("f16", f16, 11), PLAIN("f32", f32, 12), { .name = NULL } };

@@ -22,18 +22,18 @@ struct fp8_seen {
 };
 
 static float *
-place_of(struct fp8_seen *s, float v)
+solve_fp8_weight_place_of(struct fp8_seen *s, float v)
 {
     return &s->by_bits[(bits_of_float(v) >> 16 ^ bits_of_float(v)) % 512];
 }
 
 /* Adds the magnitudes of a block. Fails if there are too many. */
 static bool
-collect(struct fp8_seen *s, const struct solve_block *b)
+solve_fp8_weight_collect(struct fp8_seen *s, const struct solve_block *b)
 {
     struct solve_set more;
     size_t i = 0;
-    while (i < b->n && !b->unit && (b->x[i] == 0 || *place_of(s, b->x[i]) == b->x[i]))
+    while (i < b->n && !b->unit && (b->x[i] == 0 || *solve_fp8_weight_place_of(s, b->x[i]) == b->x[i]))
         i++;
     if (i == b->n)
         return true;
@@ -43,7 +43,7 @@ collect(struct fp8_seen *s, const struct solve_block *b)
         if (!solve_insert(&s->set, more.v[i], 1, SOLVE_FP8_CODES))
             return solve_fail(b, EXACT_SPAN, 0, NAN);
     for (i = 0; i < b->n; i++)
-        *place_of(s, b->x[i]) = b->x[i];
+        *solve_fp8_weight_place_of(s, b->x[i]) = b->x[i];
     return true;
 }
 
@@ -129,7 +129,7 @@ solve_fp8_survey_weight(const struct encoding *e, const struct solve_fp8 *how, c
         for (size_t i = 0, now; i < n; i += now) {
             now = (size_t)num_min(n - i, TILE);
             solve_begin(&b, e, run, run->x + i, now, first + i);
-            if (again && !collect(&seen, &b)) {
+            if (again && !solve_fp8_weight_collect(&seen, &b)) {
                 run->hints.fail->block = 0;
                 return false;
             }
@@ -147,7 +147,7 @@ solve_fp8_survey_weight(const struct encoding *e, const struct solve_fp8 *how, c
 
 /* Joins the magnitudes of all regions. */
 static bool
-join(struct solve_set *set, const struct encoding *e, const float *facts)
+solve_fp8_weight_join(struct solve_set *set, const struct encoding *e, const float *facts)
 {
     set->n = 0;
     for (uint64_t i = 0; i < e->nregions; i++, facts += FACTS_OF_WEIGHT)
@@ -163,7 +163,7 @@ settle_dense(const struct encoding *e, const struct solve_fp8 *how, float *facts
 {
     struct solve_set set;
     float scale;
-    if (!solve_fp8_is_dense(e) || !join(&set, e, facts) || !solve_fp8_search(how, &set, e->exact->level, &scale))
+    if (!solve_fp8_is_dense(e) || !solve_fp8_weight_join(&set, e, facts) || !solve_fp8_search(how, &set, e->exact->level, &scale))
         return false;
     for (uint64_t i = 0; i < e->nregions; i++) {
         float found = facts[i * FACTS_OF_WEIGHT + SCALE];
@@ -196,7 +196,7 @@ solve_fp8_resolve_weight(struct encoding *e, const struct solve_fp8 *how, float 
         *collects(e, facts) = 1;
         return false;
     }
-    if (join(&set, e, facts) && solve_fp8_search(how, &set, e->exact->level, &facts[SCALE]))
+    if (solve_fp8_weight_join(&set, e, facts) && solve_fp8_search(how, &set, e->exact->level, &facts[SCALE]))
         return true;
     *fail = (struct exact_fail){ .cause = EXACT_SPAN, .value = set.n != 0 ? set.v[0] : 0, .nearest = (double)NAN };
     return false;

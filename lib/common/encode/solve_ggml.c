@@ -84,7 +84,7 @@ put_mxfp4(const struct solve_block *b, uint8_t *y)
 
 /* Puts the low halves of eight bytes next to each other. */
 static inline uint32_t
-join(uint64_t v)
+solve_ggml_join(uint64_t v)
 {
     v &= UINT64_C(0x0F0F0F0F0F0F0F0F);
     v = (v | v >> 4) & UINT64_C(0x00FF00FF00FF00FF);
@@ -373,7 +373,7 @@ move_blocks_nvfp4(const struct encoding *e, const struct encode_run *run, uint64
         to[i % 4] = scale;
         uint64_t halves = solve_mx_halves(load_le64(pack.code));
         store_le64(codes, halves);
-        if (join(halves) != load_le32(pack.code) || join(halves >> 4) != load_le32(pack.code + 4))
+        if (solve_ggml_join(halves) != load_le32(pack.code) || solve_ggml_join(halves >> 4) != load_le32(pack.code + 4))
             return false;
     }
     return true;

@@ -8,7 +8,7 @@
 enum { CODES = 16, ZERO = 7 };
 
 static float
-value_of(unsigned code)
+solve_nf4_value_of(unsigned code)
 {
     return float_of_bits(bnb_nf4_map[code]);
 }
@@ -17,7 +17,7 @@ static uint8_t
 nearest(double y)
 {
     unsigned code = 0;
-    while (code + 1 < CODES && ((double)value_of(code) + (double)value_of(code + 1)) / 2 < y)
+    while (code + 1 < CODES && ((double)solve_nf4_value_of(code) + (double)solve_nf4_value_of(code + 1)) / 2 < y)
         code++;
     return (uint8_t)code;
 }
@@ -30,7 +30,7 @@ try_absmax(const struct solve_block *b, double absmax, uint8_t *q)
     for (size_t i = 0; i < b->n; i++) {
         double v = solve_value(b, i);
         q[i] = nearest(v / absmax);
-        if (!solve_same(b->level, v, (double)value_of(q[i]) * absmax))
+        if (!solve_same(b->level, v, (double)solve_nf4_value_of(q[i]) * absmax))
             return false;
     }
     return true;
@@ -38,16 +38,16 @@ try_absmax(const struct solve_block *b, double absmax, uint8_t *q)
 
 /* Searches the scales whose products round to the values. */
 static bool
-search(const struct solve_block *b, double *absmax)
+solve_nf4_search(const struct solve_block *b, double *absmax)
 {
     double up[CODES], down[CODES];
     struct solve_set set, signs = { .n = 0 };
     if (!solve_collect(&set, b, CODES))
         return false;
     for (unsigned i = 0; i < ZERO; i++)
-        down[i] = -(double)value_of(ZERO - 1 - i);
+        down[i] = -(double)solve_nf4_value_of(ZERO - 1 - i);
     for (unsigned i = ZERO + 1; i < CODES; i++)
-        up[i - ZERO - 1] = (double)value_of(i);
+        up[i - ZERO - 1] = (double)solve_nf4_value_of(i);
     const struct solve_codes codes = { up, down, CODES - ZERO - 1, ZERO };
     for (size_t i = 0; i < set.n; i++)
         for (uint8_t sign = 1; sign <= 2; sign++)       /* but for 1 and -1, other codes: rounded values can be each other's negatives */
@@ -78,7 +78,7 @@ solve_nf4(const struct solve_block *b, float *absmax, uint8_t *q)
     *absmax = most == 0 ? b->source.codes == EXACT_NF4 && isfinite(hint) ? hint : 0.0f : (float)most;
     if (most == 0 || try_absmax(b, most, q))
         return true;
-    if (!search(b, &found))
+    if (!solve_nf4_search(b, &found))
         return false;
     *absmax = (float)found;
     return try_absmax(b, found, q) || solve_fail(b, EXACT_SPAN, solve_most(b), NAN);

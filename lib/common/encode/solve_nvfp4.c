@@ -420,7 +420,7 @@ static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1
 
 /* Moves the codes of a block of NVFP4. */
 static bool
-move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
+solve_nvfp4_move(const struct solve_block *b, enum solve_nvfp4_reader reader, float second, uint8_t *scale, uint8_t q[16])
 {
     bool blocks = reader == SOLVE_NVFP4_BLOCKS, real = b->level == EXACT_REAL;
     bool factor = !real || solve_nvfp4_is_same_real(&b->source, reader, second);
@@ -526,7 +526,7 @@ solve_nvfp4(const struct solve_block *b, enum solve_nvfp4_reader reader, float s
     if (!solve_finite(b))
         return false;
     if (is_nvfp4(&b->source) && b->scale && b->code)
-        return move(b, reader, second, scale, q);
+        return solve_nvfp4_move(b, reader, second, scale, q);
     if (is_power && (solve_powers(b, reader, m, scale, q) || b->source.codes != EXACT_DENSE))
         return b->fail->cause == EXACT_HOLDS;
     struct solve_nvfp4_run run = solve_nvfp4_only(reader, second);      /* a copy, whose scale can be a power of two, too */

@@ -54,7 +54,7 @@ narrow(struct solve_nvfp4_run *run, enum solve_nvfp4_reader reader, enum exact_l
 
 /* Returns the number of a scale. */
 static uint32_t
-number_of(enum solve_nvfp4_reader reader, float second)
+solve_nvfp4_copy_number_of(enum solve_nvfp4_reader reader, float second)
 {
     uint32_t bits = bits_of_float(second);
     return reader == SOLVE_NVFP4_DIVIDES ? LAST - bits : bits;
@@ -63,7 +63,7 @@ number_of(enum solve_nvfp4_reader reader, float second)
 struct solve_nvfp4_run
 solve_nvfp4_only(enum solve_nvfp4_reader reader, float second)
 {
-    return (struct solve_nvfp4_run){ number_of(reader, second), number_of(reader, second) };
+    return (struct solve_nvfp4_run){ solve_nvfp4_copy_number_of(reader, second), solve_nvfp4_copy_number_of(reader, second) };
 }
 
 /* All known quantizers choose the scale for all blocks so that the largest scale of a block is 448, with three exceptions: ggml
@@ -103,7 +103,7 @@ solve_nvfp4_add_pairs(struct solve_nvfp4_run *run, struct solve_nvfp4_pairs *pai
             const float scale = float8_to_float(DTYPE_F8_E4M3, (uint8_t)s);
             if (!(pairs->seen[s] >> c & 1))
                 continue;
-            double v = value_at(reader, level, values[c], scale, number_of(reader, second));
+            double v = value_at(reader, level, values[c], scale, solve_nvfp4_copy_number_of(reader, second));
             if (value_at(reader, level, values[c], scale, run->lo) != v || value_at(reader, level, values[c], scale, run->hi) != v)
                 narrow(run, reader, level, values[c], scale, v);
         }
@@ -120,7 +120,7 @@ solve_nvfp4_pick(enum solve_nvfp4_reader reader, struct solve_nvfp4_run run)
 
 /* Returns the magnitude code nearest to y. */
 static uint8_t
-code_of(double y)
+solve_nvfp4_copy_code_of(double y)
 {
     uint8_t code = 0;
     while (code < 7 && ((double)values[code] + (double)values[code + 1]) / 2 < y)
@@ -135,7 +135,7 @@ try_scale(const struct solve_block *b, enum solve_nvfp4_reader reader, float sca
     struct solve_nvfp4_run own = *run;
     for (size_t i = 0; i < BLOCK; i++) {
         double v = solve_value(b, i), unit = (double)solve_nvfp4_value(reader, 1, scale, scale_of(reader, own.lo));
-        q[i] = code_of(fabs(v) / unit);
+        q[i] = solve_nvfp4_copy_code_of(fabs(v) / unit);
         if (v != 0 && (q[i] == 0 || !narrow(&own, reader, b->level, values[q[i]], scale, fabs(v))))
             return false;
         q[i] |= signbit(b->x[i]) ? 8 : 0;

@@ -97,7 +97,7 @@ codes_for(const struct solve_codes *codes, uint8_t sign, const double **list)
 
 /* Joins run n, of smaller numbers, with the one before it if they touch: several codes may denote a value that was rounded. */
 static bool
-join(struct run *runs, size_t n)
+solve_run_join(struct run *runs, size_t n)
 {
     if (n == 0 || runs[n].hi + 1 < runs[n - 1].lo)
         return false;
@@ -123,7 +123,7 @@ narrow_all(struct run runs[RUNS], size_t n, const struct solve_codes *codes, dou
                 lo = middle + 1;
         }
         for (; lo < ncodes && nkept < RUNS && product(list[lo], type, runs[r].lo, level) <= v; lo++)
-            nkept += narrow(&kept[nkept], list[lo], v, type, level, runs[r]) && !join(kept, nkept);
+            nkept += narrow(&kept[nkept], list[lo], v, type, level, runs[r]) && !solve_run_join(kept, nkept);
     }
     memcpy(runs, kept, nkept * sizeof *runs);
     return nkept;

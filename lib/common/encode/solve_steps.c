@@ -144,7 +144,8 @@ try_one(const struct solve_block *b, const struct solve_steps *how, struct int_g
 }
 
 static bool
-search(const struct solve_block *b, const struct solve_steps *how, const struct steps_found *f, struct int_group *g, uint8_t *q)
+solve_steps_search(const struct solve_block *b, const struct solve_steps *how, const struct steps_found *f, struct int_group *g,
+    uint8_t *q)
 {
     uint64_t top = (1u << how->bits) - 1;
     for (uint64_t j = top / f->most; j >= 1; j--) {
@@ -190,7 +191,7 @@ solve_steps(const struct solve_block *b, const struct solve_steps *how, struct i
         single = solve_value(b, i) == solve_value(b, 0);
     if (single && try_one(b, how, g, q))
         return true;
-    if (f.fits && f.most <= (1u << how->bits) - 1 && search(b, how, &f, g, q))
+    if (f.fits && f.most <= (1u << how->bits) - 1 && solve_steps_search(b, how, &f, g, q))
         return true;
     bool span = !single && (!f.fits || f.most > (1u << how->bits) - 1);
     return solve_fail(b, span ? EXACT_SPAN : EXACT_SCALE, span ? solve_most(b) : 0, NAN);

@@ -18,7 +18,7 @@ chosen_of(const struct exact_attempt *a)
 
 /* Adds the row of the weight. */
 static bool
-add_row(struct exact_attempt *a, struct err *err)
+exact_choose_add_row(struct exact_attempt *a, struct err *err)
 {
     struct exact_job *job = a->job;
     const struct tensor t = chosen_source(chosen_of(a));
@@ -51,7 +51,7 @@ add_tried(struct exact_attempt *a, struct err *err)
 
 /* Keeps a weight that has the scheme already. */
 static void
-keep(struct exact_attempt *a, const struct encoder *e)
+exact_choose_keep(struct exact_attempt *a, const struct encoder *e)
 {
     struct chosen *c = chosen_of(a);
     c->kept = c->decode;
@@ -83,7 +83,7 @@ is_rounded_twice(enum exact_level level, enum dtype type)
 
 /* Takes the encoding that holds the weight. */
 static void
-take(struct exact_attempt *a)
+exact_choose_take(struct exact_attempt *a)
 {
     struct chosen *c = chosen_of(a);
     struct exact_row *row = a->row;
@@ -91,7 +91,7 @@ take(struct exact_attempt *a)
     row->cols = a->trial.encoding->cols;
     if (a->stored) {
         c->stored = a->trial.encoding;
-        keep(a, a->last);
+        exact_choose_keep(a, a->last);
         return;
     }
     set_view(a, c, a->last);
@@ -154,7 +154,7 @@ count_blocks(const struct encoding *e)
 }
 
 static bool
-describe(struct exact_attempt *a, struct err *err)
+exact_choose_describe(struct exact_attempt *a, struct err *err)
 {
     struct exact_row *row = a->row;
     const enum exact_level level = a->terms->level;
@@ -182,7 +182,7 @@ keep_same(struct exact_attempt *a)
         const struct encoder *e = job->name[k];
         if (e->held != KEEPS_BLOCKS || e->type != w->part[0]->dtype)
             continue;
-        keep(a, e);
+        exact_choose_keep(a, e);
         return true;
     }
     return false;
@@ -219,15 +219,15 @@ find_ruled(const struct exact_attempt *a, const struct encoder **ruled, struct e
 
 /* Tries names `from` and later for a weight, or `ruled` alone. */
 static bool
-choose(struct exact_attempt *a, const struct encoder *ruled, size_t from, struct err *err)
+exact_choose_choose(struct exact_attempt *a, const struct encoder *ruled, size_t from, struct err *err)
 {
     const struct exact_job *job = a->job;
     for (size_t k = from; k < (ruled ? 1 : job->n); k++) {
         if (!exact_attempt_name(a, ruled ? ruled : job->name[k], err))
             return false;
         if (a->out.fail.cause == EXACT_HOLDS) {
-            take(a);
-            return !job->describes || describe(a, err);
+            exact_choose_take(a);
+            return !job->describes || exact_choose_describe(a, err);
         }
         if (!add_tried(a, err))
             return false;
@@ -246,8 +246,8 @@ exact_choose(struct exact_job *job, size_t place, struct err *err)
 {
     struct exact_attempt a = { .job = job, .place = place };
     const struct encoder *ruled = NULL;
-    return exact_attempt_begin(&a, err) && add_row(&a, err) && find_ruled(&a, &ruled, err)
-        && (keep_same(&a) || choose(&a, ruled, 0, err));
+    return exact_attempt_begin(&a, err) && exact_choose_add_row(&a, err) && find_ruled(&a, &ruled, err)
+        && (keep_same(&a) || exact_choose_choose(&a, ruled, 0, err));
 }
 
 bool
@@ -256,7 +256,7 @@ exact_choose_type(struct exact_job *job, size_t place, struct err *err)
     static const char *const names[] = { "bf16", "f16", "f32" };
     struct exact_attempt a = { .job = job, .place = place };
     struct chosen *c = chosen_of(&a);
-    if (!exact_attempt_begin(&a, err) || !add_row(&a, err))
+    if (!exact_attempt_begin(&a, err) || !exact_choose_add_row(&a, err))
         return false;
     a.row->kept = true;
     if (a.trial.decode && roles_is_kept(c->decode, job->reduction->keeps)) {
@@ -268,7 +268,7 @@ exact_choose_type(struct exact_job *job, size_t place, struct err *err)
             return false;
         if (a.out.fail.cause == EXACT_HOLDS) {
             a.row->kept = false;
-            take(&a);
+            exact_choose_take(&a);
             return true;
         }
     }
@@ -286,5 +286,5 @@ exact_choose_after(struct exact_attempt *a, struct err *err)
         k++;
     a->row->to = NULL;
     a->row->way = EXACT_MOVED;
-    return choose(a, ruled, k + 1, err);
+    return exact_choose_choose(a, ruled, k + 1, err);
 }

@@ -24,7 +24,7 @@ static const struct grid_name {
 
 /* Finds the first scheme that holds a weight. */
 static bool
-find(struct exact_grid *g, struct exact_attempt *a, struct err *err)
+exact_grid_find(struct exact_grid *g, struct exact_attempt *a, struct err *err)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct encode_options how = { .group_size = names[i].group, .scale_type = names[i].wide ? 1 + (uint64_t)DTYPE_F32 : 0 };
@@ -60,7 +60,7 @@ exact_grid_each(struct model *model, const struct roles *roles, const struct ker
             continue;
         terms.level = t.dtype == DTYPE_BF16 ? EXACT_BF16 : t.dtype == DTYPE_F16 ? EXACT_F16 : EXACT_F32;
         struct exact_grid g = { .level = terms.level };
-        ok = find(&g, &a, err);
+        ok = exact_grid_find(&g, &a, err);
         if (ok)
             see(of, &t, &g);
     }

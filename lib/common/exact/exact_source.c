@@ -112,7 +112,7 @@ describe_order(struct exact_source *s, const struct weight_grid *g, const struct
 
 /* Describes one quantized weight. */
 static bool
-describe(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
+exact_source_describe(struct exact_source *s, const struct weight *w, const struct exact_reader *reader, struct err *err)
 {
     static const enum exact_codes codes[] = { [GRID_OTHER] = EXACT_OTHER, [GRID_INT] = EXACT_INT, [GRID_AFFINE] = EXACT_AFFINE,
         [GRID_E2M1] = EXACT_E2M1, [GRID_FP8] = EXACT_FP8, [GRID_NF4] = EXACT_NF4 };
@@ -172,7 +172,7 @@ describe_stack(struct exact_source *s, const struct composed *c, const struct ex
         return false;
     for (size_t i = 0; whole && i < c->n; i++) {
         struct exact_source one;
-        if (!describe(&one, c->part[i].decode, reader, err))
+        if (!exact_source_describe(&one, c->part[i].decode, reader, err))
             return false;
         whole = add_seconds(seconds, inputs, &one, each, composed_begin(c, i), c->part[i].end);
     }
@@ -199,7 +199,7 @@ describe_composed(struct exact_source *s, const struct composed *c, const struct
         struct exact_source one = { .codes = EXACT_OTHER };
         if (i == 0 && !w)
             return true;
-        if (w && !describe(&one, w, reader, err))
+        if (w && !exact_source_describe(&one, w, reader, err))
             return false;
         *s = i == 0 ? one : *s;
         alike = alike && c->part[i].nops == 0 && (i == 0 || s->codes == EXACT_OTHER || is_alike(&one, s));
@@ -216,7 +216,8 @@ bool
 exact_source_find(struct exact_source *s, const struct chosen *c, const struct exact_reader *reader, struct err *err)
 {
     *s = (struct exact_source){ .codes = EXACT_DENSE };
-    if (c->decode ? !describe(s, c->decode, reader, err) : c->composed && !describe_composed(s, c->composed, reader, err))
+    if (c->decode ? !exact_source_describe(s, c->decode, reader, err) : c->composed && !describe_composed(s, c->composed, reader,
+        err))
         return false;
     if (s->codes == EXACT_OTHER && s->has_input)
         s->input_why = "its scale of activations does not fit: parts of the weight have none, or other blocks";

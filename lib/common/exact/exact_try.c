@@ -110,7 +110,7 @@ exact_try_codes(const struct encoding *e)
 }
 
 static bool
-check(struct exact_pass *s, struct err *err)
+exact_try_check(struct exact_pass *s, struct err *err)
 {
     const struct encoding *e = s->trial.of.encoding;
     s->checks = true;
@@ -207,7 +207,7 @@ try_all(struct exact_pass *s, const struct chosen *c, struct err *err)
         if (!run_pass(s, err))
             return false;
     }
-    if (fail->cause == EXACT_HOLDS && !e->solved && !check(s, err))
+    if (fail->cause == EXACT_HOLDS && !e->solved && !exact_try_check(s, err))
         return false;
     return fail->cause != EXACT_HOLDS || keep_facts(e, s->trial.facts, err);
 }

@@ -78,7 +78,7 @@ split(struct family_sources *s, size_t i, const struct family_stored *row, struc
 
 /* Applies the first statement that a tensor matches. */
 static bool
-apply(struct family_sources *s, size_t i, struct scope *scope, struct err *err)
+aliases_apply(struct family_sources *s, size_t i, struct scope *scope, struct err *err)
 {
     const struct family_source *e = &s->list[i];
     for (size_t k = 0; k < scope->family->stored.n; k++) {
@@ -101,6 +101,6 @@ sources_alias(struct family_sources *s, struct scope *scope, struct err *err)
 {
     bool ok = true;
     for (size_t i = 0, n = s->n; ok && i < n; i++)
-        ok = apply(s, i, scope, err);
+        ok = aliases_apply(s, i, scope, err);
     return ok;
 }

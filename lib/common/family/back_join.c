@@ -137,7 +137,7 @@ begin_part(struct back_joint *j, const struct family_row *row, size_t i, const s
 
 /* Adds the parts that one tensor has of the source. */
 static bool
-add_tensor(struct back_joint *j, const struct family_row *row, const struct family_source *tensor, struct err *err)
+back_join_add_tensor(struct back_joint *j, const struct family_row *row, const struct family_source *tensor, struct err *err)
 {
     uint32_t rank = tensor->t.shape.rank, first = row->stacks;
     uint64_t numel, from = 0, *length = NULL;
@@ -245,7 +245,7 @@ set_name(struct chosen *chosen, const struct back_joint *j, struct err *err)
 }
 
 static bool
-finish(struct chosen *chosen, struct back_joint *j, struct err *err)
+back_join_finish(struct chosen *chosen, struct back_joint *j, struct err *err)
 {
     struct composed parts = { 0 };
     if (!cover(j, err) || !compose(&parts, j, err))
@@ -276,8 +276,8 @@ back_join(struct chosen *chosen, struct back_work *w, const struct back_source *
     if (!j.part)
         return err_memory(err, (most + 1) * sizeof *j.part);
     for (size_t i = 0; ok && i < source->n; i++)
-        ok = add_tensor(&j, &w->family->rows.at[source->row[i]], source->tensor[i], err);
-    ok = ok && finish(chosen, &j, err);
+        ok = back_join_add_tensor(&j, &w->family->rows.at[source->row[i]], source->tensor[i], err);
+    ok = ok && back_join_finish(chosen, &j, err);
     free(j.part);
     return ok;
 }

@@ -94,7 +94,7 @@ index_rows(struct back_work *w, struct err *err)
 }
 
 static bool
-begin(struct back_work *w, const struct choice *choice, struct err *err)
+back_rows_begin(struct back_work *w, const struct choice *choice, struct err *err)
 {
     size_t rows = w->family->rows.n;
     w->scope->keys = w->keys;
@@ -115,7 +115,7 @@ begin(struct back_work *w, const struct choice *choice, struct err *err)
 /* --- sources */
 
 static size_t
-number_of(const struct back_work *w, const struct family_source *tensor)
+back_rows_number_of(const struct back_work *w, const struct family_source *tensor)
 {
     return (size_t)(tensor - family_sources_at(w->tensors, 0));
 }
@@ -129,7 +129,7 @@ struct back_set {
 
 /* Finds the tensors that the rows of a group make for layer b. Sets *complete if all exist and are free. */
 static bool
-collect(bool *complete, struct back_set *set, struct back_work *w, uint32_t group, uint64_t b, struct err *err)
+back_rows_collect(bool *complete, struct back_set *set, struct back_work *w, uint32_t group, uint64_t b, struct err *err)
 {
     *complete = true;
     set->n = 0;
@@ -147,7 +147,7 @@ collect(bool *complete, struct back_set *set, struct back_work *w, uint32_t grou
         if (!rows_output_name(&name, &n, w->scope, row, b, w->memory, err))
             return false;
         const struct family_source *tensor = family_sources_find(w->tensors, name, n);
-        *complete = tensor && !w->state[number_of(w, tensor)].taken && (!row->kept || back_rows_is_kept(w, tensor, row->kept));
+        *complete = tensor && !w->state[back_rows_number_of(w, tensor)].taken && (!row->kept || back_rows_is_kept(w, tensor, row->kept));
         set->row[set->n] = i;
         set->tensor[set->n++] = tensor;
     }
@@ -164,7 +164,7 @@ back_rows_is_kept(const struct back_work *w, const struct family_source *tensor,
 }
 
 static bool
-fail(const struct family_source *tensor, enum err_kind kind, const char *what, struct err *err)
+back_rows_fail(const struct family_source *tensor, enum err_kind kind, const char *what, struct err *err)
 {
     return rows_fail(tensor, kind, what, err);
 }
@@ -179,7 +179,7 @@ back_rows_new(struct back_work *w, struct err *err)
 
 /* Adds a source: one tensor, or the codes and the scales of kept blocks. */
 static bool
-add(struct back_work *w, const struct back_source *source, struct err *err)
+back_rows_add(struct back_work *w, const struct back_source *source, struct err *err)
 {
     bool kept = w->family->rows.at[source->row[0]].kept != NULL;
     for (unsigned i = 0; i < (kept ? 2 : 1); i++) {
@@ -195,24 +195,24 @@ add(struct back_work *w, const struct back_source *source, struct err *err)
 
 /* Makes the source of a group, or all sources if it stacks, and takes the tensors. */
 static bool
-make(struct back_work *w, const struct back_set *set, uint64_t b, struct err *err)
+back_rows_make(struct back_work *w, const struct back_set *set, uint64_t b, struct err *err)
 {
     const struct family_row *row = &w->family->rows.at[set->row[0]];
     struct back_source source = { .row = set->row, .tensor = set->tensor, .n = set->n, .b = b };
     for (size_t i = 0; i < set->n; i++) {
         const struct family_source *t = set->tensor[i];
-        w->state[number_of(w, t)].taken = true;
+        w->state[back_rows_number_of(w, t)].taken = true;
         if (!dtype_is_float(t->chosen.dtype))
-            return fail(t, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
+            return back_rows_fail(t, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
         if (!row->stacks)
             continue;
         uint64_t n = t->t.shape.rank != 0 ? shape_dim(&t->t.shape, 0) : 0;
         if (n == 0 || (i != 0 && n != source.stack))
-            return fail(t, ERR_MALFORMED, "expected as many experts as the other tensors of the layer", err);
+            return back_rows_fail(t, ERR_MALFORMED, "expected as many experts as the other tensors of the layer", err);
         source.stack = n;
     }
     for (source.x = 0; source.x < (row->stacks ? source.stack : 1); source.x++)
-        if (!add(w, &source, err))
+        if (!back_rows_add(w, &source, err))
             return false;
     return true;
 }
@@ -230,7 +230,7 @@ is_generated(const struct back_work *w, const struct tensor *t)
 
 /* Notes a tensor that does not become a source. `row`: a row matches, but more of its tensors are missing. */
 static bool
-unknown(struct back_work *w, const struct family_source *t, bool row, struct err *err)
+back_rows_unknown(struct back_work *w, const struct family_source *t, bool row, struct err *err)
 {
     char name[STR_SHOWN];
     if (w->how->skip_unknown)
@@ -265,10 +265,10 @@ apply_rows(bool *done, bool *any, struct back_work *w, const struct family_sourc
             continue;
         uint64_t b = number - w->row[row].shift;
         *any = true;
-        if (!collect(done, &set, w, w->row[row].group, b, err))
+        if (!back_rows_collect(done, &set, w, w->row[row].group, b, err))
             return false;
         *done = *done && contains(&set, t);
-        if (*done && !make(w, &set, b, err))
+        if (*done && !back_rows_make(w, &set, b, err))
             return false;
     }
     return true;
@@ -309,7 +309,7 @@ warn_towers(const struct back_work *w, struct err *err)
 
 /* Makes the sources that a tensor belongs to, unless it is taken. */
 static bool
-add_tensor(struct back_work *w, size_t i, struct err *err)
+back_rows_add_tensor(struct back_work *w, size_t i, struct err *err)
 {
     const struct family_source *t = family_sources_at(w->tensors, i);
     bool done = w->state[i].taken || is_generated(w, &t->t), any = false;
@@ -317,7 +317,7 @@ add_tensor(struct back_work *w, size_t i, struct err *err)
         return false;
     if (!done && !apply_rows(&done, &any, w, t, false, err))
         return false;
-    return done || is_tower(w, t) || unknown(w, t, any, err);
+    return done || is_tower(w, t) || back_rows_unknown(w, t, any, err);
 }
 
 /* --- all of them */
@@ -349,7 +349,7 @@ check_all(struct back_work *w, struct err *err)
         return false;
     snprintf(text, sizeof text, "family %s has no row for it%s; --skip-unknown leaves it out", w->family->name,
         left == &w->incomplete ? ", or not all tensors that the row needs" : "");
-    return left->n == 0 || w->how->skip_unknown || fail(left->at[0], ERR_MALFORMED, text, err);
+    return left->n == 0 || w->how->skip_unknown || back_rows_fail(left->at[0], ERR_MALFORMED, text, err);
 }
 
 bool
@@ -359,9 +359,9 @@ back_rows_choose(struct choice *choice, const struct family_tensors *how, struct
     const struct scope_tensors was = how->scope->tensors;
     w.keys = how->scope->keys;
     how->scope->keys = NULL;            /* names in rows are members */
-    bool ok = begin(&w, choice, err);
+    bool ok = back_rows_begin(&w, choice, err);
     for (size_t i = 0; ok && i < family_sources_count(w.tensors); i++)
-        ok = add_tensor(&w, i, err);
+        ok = back_rows_add_tensor(&w, i, err);
     ok = ok && check_all(&w, err) && warn_towers(&w, err) && back_values_add(&w, err);
     if (ok) {
         if (w.nout != 0)

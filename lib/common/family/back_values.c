@@ -27,7 +27,7 @@ find_value(const char **name, uint32_t *rank, const struct expr *e)
 
 /* Adds a tensor of one number: of the element type, unless that would change it. */
 static bool
-add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t *value, uint64_t b, struct err *err)
+back_values_add_value(struct back_work *w, const char *pattern, uint32_t rank, const json_t *value, uint64_t b, struct err *err)
 {
     static const uint64_t ones[VALUE_RANK] = { 1, 1, 1, 1 };
     float x = (float)json_number_value(value);
@@ -60,7 +60,7 @@ back_values_add(struct back_work *w, struct err *err)
         size_t n = key->each ? json_array_size(value) : 1;
         for (size_t b = 0; b < n && b < SCOPE_LAYERS_MAX; b++) {
             const json_t *one = key->each ? json_array_get(value, b) : value;
-            if (json_is_number(one) && !add_value(w, pattern, rank, one, b, err))
+            if (json_is_number(one) && !back_values_add_value(w, pattern, rank, one, b, err))
                 return false;
         }
     }

@@ -175,7 +175,7 @@ call(json_t **value, const struct expr *e, const struct expr_node *node, struct 
 
 /* Evaluates an operation whose first operand decides which of the rest is evaluated. */
 static bool
-choose(json_t **value, const struct expr *e, const struct expr_node *node, struct scope *scope, uint64_t b, struct err *err)
+eval_choose(json_t **value, const struct expr *e, const struct expr_node *node, struct scope *scope, uint64_t b, struct err *err)
 {
     json_t *first;
     if (!expr_node_value(&first, e, node->a, scope, b, err))
@@ -208,7 +208,7 @@ node_value(json_t **value, const struct expr *e, const struct expr_node *node, s
     case NODE_AND:
     case NODE_OR:
     case NODE_ELSE:
-        return choose(value, e, node, scope, b, err);
+        return eval_choose(value, e, node, scope, b, err);
     case NODE_MINUS:
         if (!expr_node_value(&left, e, node->a, scope, b, err))
             return false;

@@ -42,7 +42,7 @@ skip_blanks(struct expr_reader *r)
 
 /* Takes a symbol if it is next. One that is the beginning of a longer symbol is not taken. */
 static bool
-take(struct expr_reader *r, const char *symbol)
+expr_take(struct expr_reader *r, const char *symbol)
 {
     size_t n = strlen(symbol);
     skip_blanks(r);
@@ -70,7 +70,7 @@ height_of(const struct expr *e, uint32_t node)
 }
 
 static bool
-add(struct expr_reader *r, struct expr_node node, uint32_t *out)
+expr_add(struct expr_reader *r, struct expr_node node, uint32_t *out)
 {
     struct expr *e = r->e;
     const uint32_t below[] = { node.a, node.b, node.c };
@@ -93,15 +93,15 @@ add(struct expr_reader *r, struct expr_node node, uint32_t *out)
 static bool
 add_operation(struct expr_reader *r, enum node_kind kind, uint32_t a, uint32_t b, uint32_t *out)
 {
-    return add(r, (struct expr_node){ .kind = kind, .a = a, .b = b, .c = EXPR_NONE }, out);
+    return expr_add(r, (struct expr_node){ .kind = kind, .a = a, .b = b, .c = EXPR_NONE }, out);
 }
 
 static bool
-add_value(struct expr_reader *r, json_t *value, uint32_t *out)
+expr_add_value(struct expr_reader *r, json_t *value, uint32_t *out)
 {
     if (!value)
         return err_memory(r->err, 0);
-    return add(r, (struct expr_node){ .kind = NODE_VALUE, .value = value, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE },
+    return expr_add(r, (struct expr_node){ .kind = NODE_VALUE, .value = value, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE },
         out);
 }
 
@@ -121,7 +121,7 @@ parse_string(struct expr_reader *r, uint32_t *out)
     json_error_t why;
     json_t *value = json_loadb(begin, (size_t)(r->p - begin), JSON_DECODE_ANY, &why);
     if (value)
-        return add_value(r, value, out);
+        return expr_add_value(r, value, out);
     r->p = begin;
     return expected(r, "a string with the escapes of JSON");
 }
@@ -150,7 +150,7 @@ parse_number(struct expr_reader *r, uint32_t *out)
     if (x > 1e300 || (whole && x > 9007199254740992.0))
         return expected(r, whole ? "an integer up to 2^53" : "a number up to 1e300");
     r->p = p;
-    return add_value(r, whole ? json_integer((json_int_t)x) : json_real(x), out);
+    return expr_add_value(r, whole ? json_integer((json_int_t)x) : json_real(x), out);
 }
 
 static bool
@@ -160,9 +160,9 @@ parse_arguments(struct expr_reader *r, uint32_t function, uint32_t *out)
     uint32_t first = EXPR_NONE, last = EXPR_NONE;
     const char *name = expr_function_arguments(function, &fewest, &most);
     unsigned height = 0;
-    while (!take(r, ")")) {
+    while (!expr_take(r, ")")) {
         uint32_t arg;
-        if (n != 0 && !take(r, ","))
+        if (n != 0 && !expr_take(r, ","))
             return expected(r, "',' or ')'");
         if (!parse_if(r, &arg))
             return false;
@@ -176,7 +176,7 @@ parse_arguments(struct expr_reader *r, uint32_t function, uint32_t *out)
     if (n < fewest || n > most)
         return err_set(r->err, ERR_MALFORMED, "%s: found %u arguments of %s(), expected %u to %u", r->e->where,
             n, name, fewest, most);
-    return add(r, (struct expr_node){ .kind = NODE_CALL, .height = height + 1, .function = function, .a = first, .b = EXPR_NONE,
+    return expr_add(r, (struct expr_node){ .kind = NODE_CALL, .height = height + 1, .function = function, .a = first, .b = EXPR_NONE,
         .c = EXPR_NONE }, out);
 }
 
@@ -191,11 +191,11 @@ parse_name(struct expr_reader *r, uint32_t *out)
     }
     size_t n = (size_t)(r->p - begin);
     if (n == 4 && memcmp(begin, "true", n) == 0)
-        return add_value(r, json_true(), out);
+        return expr_add_value(r, json_true(), out);
     if (n == 5 && memcmp(begin, "false", n) == 0)
-        return add_value(r, json_false(), out);
+        return expr_add_value(r, json_false(), out);
     if (n == 4 && memcmp(begin, "null", n) == 0)
-        return add_value(r, json_null(), out);
+        return expr_add_value(r, json_null(), out);
     if (r->p < r->end && *r->p == '(') {
         uint32_t function = expr_function(begin, n);
         r->p = function == EXPR_NONE ? begin : r->p + 1;
@@ -206,7 +206,7 @@ parse_name(struct expr_reader *r, uint32_t *out)
         return err_memory(r->err, n + 1);
     memcpy(name, begin, n);
     name[n] = '\0';
-    return add(r, (struct expr_node){ .kind = NODE_NAME, .name = name, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE }, out);
+    return expr_add(r, (struct expr_node){ .kind = NODE_NAME, .name = name, .a = EXPR_NONE, .b = EXPR_NONE, .c = EXPR_NONE }, out);
 }
 
 static bool
@@ -220,9 +220,9 @@ parse_value(struct expr_reader *r, uint32_t *out)
         return parse_number(r, out);
     if (is_name(c, true))
         return parse_name(r, out);
-    if (!take(r, "("))
+    if (!expr_take(r, "("))
         return expected(r, "a value");
-    return parse_if(r, out) && (take(r, ")") || expected(r, "')'"));
+    return parse_if(r, out) && (expr_take(r, ")") || expected(r, "')'"));
 }
 
 /* --- operations */
@@ -232,14 +232,14 @@ parse_unary(struct expr_reader *r, uint32_t *out)
 {
     if (++r->depth > EXPR_HEIGHT)
         return expected(r, "fewer operations inside each other");
-    bool ok, minus = take(r, "-"), not = !minus && take(r, "!");
+    bool ok, minus = expr_take(r, "-"), not = !minus && expr_take(r, "!");
     if (minus || not)
         ok = parse_unary(r, out) && add_operation(r, minus ? NODE_MINUS : NODE_NOT, *out, EXPR_NONE, out);
     else
         ok = parse_value(r, out);
-    while (ok && !minus && !not && take(r, "[")) {
+    while (ok && !minus && !not && expr_take(r, "[")) {
         uint32_t index;
-        ok = parse_if(r, &index) && (take(r, "]") || expected(r, "']'")) && add_operation(r, NODE_INDEX, *out, index, out);
+        ok = parse_if(r, &index) && (expr_take(r, "]") || expected(r, "']'")) && add_operation(r, NODE_INDEX, *out, index, out);
     }
     r->depth--;
     return ok;
@@ -262,7 +262,7 @@ static const struct expr_operator *
 take_operator(struct expr_reader *r, unsigned least)
 {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (operators[i].level >= least && take(r, operators[i].symbol))
+        if (operators[i].level >= least && expr_take(r, operators[i].symbol))
             return &operators[i];
     return NULL;
 }
@@ -293,9 +293,9 @@ parse_if(struct expr_reader *r, uint32_t *out)
     if (++r->depth > EXPR_HEIGHT)
         return expected(r, "fewer operations inside each other");
     bool ok = parse_operations(r, 0, out);
-    if (ok && take(r, "?")) {
+    if (ok && expr_take(r, "?")) {
         node.a = *out;
-        ok = parse_if(r, &node.b) && (take(r, ":") || expected(r, "':'")) && parse_if(r, &node.c) && add(r, node, out);
+        ok = parse_if(r, &node.b) && (expr_take(r, ":") || expected(r, "':'")) && parse_if(r, &node.c) && expr_add(r, node, out);
     }
     r->depth--;
     return ok;

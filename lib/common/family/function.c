@@ -40,7 +40,7 @@ give_number(struct function_call *c, double x)
 
 /* Returns a number, or NaN for any other value. */
 static double
-number_of(const struct function_call *c, size_t i)
+function_number_of(const struct function_call *c, size_t i)
 {
     return json_is_number(c->arg[i]) ? json_number_value(c->arg[i]) : NAN;
 }
@@ -48,32 +48,32 @@ number_of(const struct function_call *c, size_t i)
 static bool
 run_int(struct function_call *c)
 {
-    return give_number(c, trunc(number_of(c, 0)));
+    return give_number(c, trunc(function_number_of(c, 0)));
 }
 
 static bool
 run_round(struct function_call *c)
 {
-    return give_number(c, floor(number_of(c, 0) + 0.5));
+    return give_number(c, floor(function_number_of(c, 0) + 0.5));
 }
 
 static bool
 run_log(struct function_call *c)
 {
-    double x = number_of(c, 0);
+    double x = function_number_of(c, 0);
     return give_number(c, x > 0 && isfinite(x) ? real_log2(x) * M_LN2 : NAN);
 }
 
 static bool
 run_sqrt(struct function_call *c)
 {
-    return give_number(c, sqrt(number_of(c, 0)));
+    return give_number(c, sqrt(function_number_of(c, 0)));
 }
 
 static bool
 run_pow(struct function_call *c)
 {
-    return give_number(c, real_power(number_of(c, 0), number_of(c, 1)));
+    return give_number(c, real_power(function_number_of(c, 0), function_number_of(c, 1)));
 }
 
 /* --- lists */
@@ -115,7 +115,7 @@ static bool
 run_max(struct function_call *c)
 {
     const json_t *x = c->arg[0];
-    double most = json_is_array(x) ? -INFINITY : number_of(c, 0);
+    double most = json_is_array(x) ? -INFINITY : function_number_of(c, 0);
     if (!scope_steps(c->scope, json_array_size(x), c->err))
         return false;
     for (size_t i = 0; i < json_array_size(x); i++) {
@@ -157,7 +157,7 @@ run_list(struct function_call *c)
 
 /* Sets *t to the tensor named by the first argument, in which "{b}" is the layer; NULL if it does not exist. */
 static bool
-find(struct function_call *c, const struct tensor **t)
+function_find(struct function_call *c, const struct tensor **t)
 {
     const struct scope_tensors *tensors = &c->scope->tensors;
     const char *text = json_string_value(c->arg[0]), *hole = text ? strstr(text, "{b}") : NULL;
@@ -180,14 +180,14 @@ static bool
 run_has(struct function_call *c)
 {
     const struct tensor *t;
-    return find(c, &t) && give(c, json_boolean(t != NULL));
+    return function_find(c, &t) && give(c, json_boolean(t != NULL));
 }
 
 static bool
 give_dim(struct function_call *c, double i)
 {
     const struct tensor *t;
-    if (!find(c, &t))
+    if (!function_find(c, &t))
         return false;
     return !t || !(i >= 0 && i < t->shape.rank) || give_number(c, (double)shape_dim(&t->shape, (uint32_t)i));
 }
@@ -195,7 +195,7 @@ give_dim(struct function_call *c, double i)
 static bool
 run_dim(struct function_call *c)
 {
-    return give_dim(c, number_of(c, 1));
+    return give_dim(c, function_number_of(c, 1));
 }
 
 static bool
@@ -258,7 +258,7 @@ read_elements(struct function_call *c, double **x, size_t *n, uint64_t most)
     uint64_t numel = 0;
     *x = NULL;
     *n = 0;
-    if (!find(c, &t))
+    if (!function_find(c, &t))
         return false;
     if (!t || !tensors->read || !shape_numel(&t->shape, &numel) || numel == 0)
         return true;

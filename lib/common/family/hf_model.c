@@ -142,7 +142,7 @@ size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
 
 /* Applies the rows `refuse` and `warn`, which can ask about tensors as they are after dequantization. */
 static bool
-check(struct hf_model *hf, struct model *model, const struct choice *choice, struct err *err)
+hf_model_check(struct hf_model *hf, struct model *model, const struct choice *choice, struct err *err)
 {
     struct family_sources *sources;
     if (!family_sources_of_choice(&sources, hf->family, choice, model, err))
@@ -164,7 +164,7 @@ hf_model_choose(struct hf_model *hf, struct model *model, struct choice *choice,
     char label[48];
     if (!hf->family)
         return true;
-    if (!check(hf, model, choice, err) || !rows_choose(choice, &how, err))
+    if (!hf_model_check(hf, model, choice, err) || !rows_choose(choice, &how, err))
         return false;
     size_label(label, sizeof label, choice, choice->model.experts);
     return tensor_extra_keys(&hf->keys, choice, model->catalog, err)

@@ -20,7 +20,7 @@ expected_of(enum meta_type type)
 
 /* Sets *value to a JSON value as a key's type. Strings are borrowed. An integer written as a fraction does not fit. */
 static bool
-value_of(struct meta_value *value, enum meta_type type, const json_t *json)
+keys_value_of(struct meta_value *value, enum meta_type type, const json_t *json)
 {
     json_int_t n = json_integer_value(json);
     float x = (float)json_number_value(json);
@@ -85,7 +85,7 @@ put_list(struct keys *keys, const char *prefix, const struct family_key *key, co
         return config_wrong(name, "a list", err);
     for (size_t i = 0; i < n; i++) {
         struct meta_value value;
-        if (!value_of(&value, key->type, json_array_get(list, i))) {
+        if (!keys_value_of(&value, key->type, json_array_get(list, i))) {
             str_clear(&bytes);
             return err_set(err, ERR_MALFORMED, "config.json: element %zu of %s is not %s", i, name,
                 expected_of(key->type));
@@ -102,7 +102,7 @@ config_put(struct keys *keys, const char *prefix, const struct family_key *key, 
     struct meta_value v;
     if (key->array)
         return put_list(keys, prefix, key, value, name, err);
-    if (!value_of(&v, key->type, value))
+    if (!keys_value_of(&v, key->type, value))
         return config_wrong(name, expected_of(key->type), err);
     if (key->type != META_STRING)
         return keys_put(keys, prefix, key->name, &v, err);
@@ -238,7 +238,7 @@ subject(const struct family_text *row)
 
 /* Replaces each {NAME} in a text. */
 static bool
-fill(struct str *out, const char *text, struct family_config *c, struct err *err)
+keys_fill(struct str *out, const char *text, struct family_config *c, struct err *err)
 {
     while (*text != '\0') {
         const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
@@ -272,7 +272,7 @@ family_config_refuse(struct family_config *c, struct err *err)
             return false;
         if (!applies)
             continue;
-        if (fill(&text, row->text, c, err))
+        if (keys_fill(&text, row->text, c, err))
             err_set(err, row->malformed ? ERR_MALFORMED : ERR_UNSUPPORTED, "%s%s", subject(row), text.p ? text.p : "");
         str_clear(&text);
         return false;
@@ -294,7 +294,7 @@ family_config_warn(struct family_config *c, struct catalog *catalog, struct err 
         bool applies;
         if (!expr_true(&applies, row->when, &c->scope, 0, err))
             return false;
-        bool ok = !applies || fill(&text, row->text, c, err);
+        bool ok = !applies || keys_fill(&text, row->text, c, err);
         if (ok && applies)
             catalog_warn(catalog, "%s%s", subject(row), text.p ? text.p : "");
         str_clear(&text);

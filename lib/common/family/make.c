@@ -9,7 +9,7 @@
 
 /* Reads a number of rope_parameters. The default applies if it is missing; null is an error. */
 static bool
-read_number(double *out, const json_t *rope, const char *name, double missing, struct err *err)
+make_read_number(double *out, const json_t *rope, const char *name, double missing, struct err *err)
 {
     const json_t *value = json_object_get(rope, name);
     *out = value ? json_number_value(value) : missing;
@@ -22,10 +22,10 @@ make_llama3(struct family_made *made, struct family_config *c, struct err *err)
     const json_t *rope = c->scope.rope, *head_dim = config_get(c->members, "head_dim");
     struct llama3_rope r;
     uint64_t n = head_dim ? (uint64_t)json_integer_value(head_dim) : c->heads != 0 ? c->hidden_size / c->heads : 0;
-    if (!read_number(&r.theta, rope, "rope_theta", 10000, err) || !read_number(&r.factor, rope, "factor", 8, err)
-            || !read_number(&r.low, rope, "low_freq_factor", 1, err)
-            || !read_number(&r.high, rope, "high_freq_factor", 4, err)
-            || !read_number(&r.length, rope, "original_max_position_embeddings", 8192, err))
+    if (!make_read_number(&r.theta, rope, "rope_theta", 10000, err) || !make_read_number(&r.factor, rope, "factor", 8, err)
+            || !make_read_number(&r.low, rope, "low_freq_factor", 1, err)
+            || !make_read_number(&r.high, rope, "high_freq_factor", 4, err)
+            || !make_read_number(&r.length, rope, "original_max_position_embeddings", 8192, err))
         return false;
     if (!(r.theta > 0 && r.factor > 0 && r.low > 0 && r.high >= r.low && r.length > 0))
         return err_set(err, ERR_MALFORMED, "config.json: rope_type llama3 requires positive rope_theta, factor, "

@@ -16,7 +16,7 @@ moves_init(struct moves *m, const uint64_t *dim, uint32_t rank)
 
 /* Returns the first dimension of `s` that belongs to dimension d. */
 static uint32_t
-first_of(const struct moves *m, uint32_t d)
+moves_first_of(const struct moves *m, uint32_t d)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < d; i++)
@@ -36,14 +36,14 @@ product(const struct moves *m, uint32_t from, uint32_t to)
 uint64_t
 moves_size(const struct moves *m, uint32_t d)
 {
-    uint32_t at = first_of(m, d);
+    uint32_t at = moves_first_of(m, d);
     return product(m, at, at + m->width[d]);
 }
 
 bool
 moves_is_open(const struct moves *m, uint32_t d)
 {
-    uint32_t at = first_of(m, d);
+    uint32_t at = moves_first_of(m, d);
     return m->open != MOVES_CLOSED && m->open >= at && m->open < at + m->width[d];
 }
 
@@ -55,7 +55,7 @@ struct regroup {
 };
 
 static bool
-take(struct regroup *r, uint32_t of, uint64_t n, uint64_t stride)
+moves_take(struct regroup *r, uint32_t of, uint64_t n, uint64_t stride)
 {
     if (r->n == 2 * LAYOUT_RANK || r->width[of] == LAYOUT_RANK)
         return false;
@@ -80,12 +80,12 @@ distribute(struct regroup *r, const struct moves *m, uint32_t at, uint32_t width
             if (have.n == 1)
                 continue;
             uint64_t some = have.n % want == 0 ? want : have.n;
-            if (want % some != 0 || !take(r, j, some, have.stride))
+            if (want % some != 0 || !moves_take(r, j, some, have.stride))
                 return false;
             have = (struct layout_dim){ have.n / some, have.stride * some };
             want /= some;
         }
-        if (r->width[j] == 0 && !take(r, j, 1, 1))
+        if (r->width[j] == 0 && !moves_take(r, j, 1, 1))
             return false;
     }
     return true;
@@ -95,7 +95,7 @@ bool
 moves_view(struct moves *m, uint32_t d, const uint64_t *size, uint32_t n)
 {
     struct layout *l = &m->s.layout;
-    uint32_t at = first_of(m, d), width = m->width[d];
+    uint32_t at = moves_first_of(m, d), width = m->width[d];
     uint64_t all = 1;
     struct regroup r = { .n = 0 };
     for (uint32_t i = 0; i < n; i++)
@@ -122,7 +122,7 @@ static void
 coalesce(struct moves *m, uint32_t d)
 {
     struct layout *l = &m->s.layout;
-    uint32_t at = first_of(m, d), end = at + m->width[d], to = at;
+    uint32_t at = moves_first_of(m, d), end = at + m->width[d], to = at;
     for (uint32_t i = at + 1; i < end; i++) {
         struct layout_dim *a = &l->dim[to], b = l->dim[i];
         if (a->n == 1)
@@ -155,8 +155,8 @@ void
 moves_permute(struct moves *m, uint32_t d, const uint32_t *from, uint32_t n)
 {
     const struct moves was = *m;
-    for (uint32_t i = 0, to = first_of(m, d); i < n; i++) {
-        uint32_t at = first_of(&was, d + from[i]), width = was.width[d + from[i]];
+    for (uint32_t i = 0, to = moves_first_of(m, d); i < n; i++) {
+        uint32_t at = moves_first_of(&was, d + from[i]), width = was.width[d + from[i]];
         memcpy(&m->s.layout.dim[to], &was.s.layout.dim[at], width * sizeof *was.s.layout.dim);
         m->width[d + i] = (uint8_t)width;
         if (was.open != MOVES_CLOSED && was.open >= at && was.open < at + width)
@@ -179,7 +179,7 @@ moves_swap(struct moves *m, uint32_t d, uint32_t e)
 bool
 moves_slice(struct moves *m, uint32_t d, uint64_t from, uint64_t n)
 {
-    uint32_t at = first_of(m, d), end = at + m->width[d];
+    uint32_t at = moves_first_of(m, d), end = at + m->width[d];
     while (at + 1 < end && m->s.layout.dim[at].n == 1)
         at++;
     uint64_t inner = product(m, at + 1, end);
@@ -190,7 +190,7 @@ bool
 moves_insert(struct moves *m, uint32_t d)
 {
     struct layout *l = &m->s.layout;
-    uint32_t at = first_of(m, d);
+    uint32_t at = moves_first_of(m, d);
     if (l->rank == LAYOUT_RANK || m->rank == LAYOUT_RANK)
         return false;
     memmove(&l->dim[at + 1], &l->dim[at], (l->rank - at) * sizeof *l->dim);
@@ -217,7 +217,7 @@ moves_shift(struct moves *m)
 void
 moves_set_open(struct moves *m, uint32_t d)
 {
-    m->open = first_of(m, d);
+    m->open = moves_first_of(m, d);
     m->nopen = m->width[d];
 }
 

@@ -59,12 +59,12 @@ add_lacking(struct lacking *l, const char *name, struct err *err)
 }
 
 static bool
-collect(struct lacking *l, const struct expr *e, unsigned deep, struct err *err)
+needed_collect(struct lacking *l, const struct expr *e, unsigned deep, struct err *err)
 {
     const char *name;
     for (size_t i = 0; (name = expr_name_at(e, i)) != NULL; i++) {
         const struct expr *let = let_of(l->scope->family, name);
-        if (let ? deep < LETS_DEEP && !collect(l, let, deep + 1, err) : !add_lacking(l, name, err))
+        if (let ? deep < LETS_DEEP && !needed_collect(l, let, deep + 1, err) : !add_lacking(l, name, err))
             return false;
     }
     return true;
@@ -74,7 +74,7 @@ bool
 family_lacking(struct str *out, size_t *n, const struct expr *e, struct scope *scope, struct err *err)
 {
     struct lacking l = { .scope = scope };
-    if (!collect(&l, e, 0, err))
+    if (!needed_collect(&l, e, 0, err))
         return false;
     for (size_t i = 0; i < l.n; i++)
         str_format(out, "%s%s", i == 0 ? "" : i + 1 == l.n ? " and " : ", ", l.name[i]);

@@ -32,7 +32,7 @@ rope_begin(struct family_config *c, struct err *err)
 
 /* Returns the value of the first member that exists, or NULL if it is null or none exists. */
 static json_t *
-first_of(const json_t *members, const char *const names[])
+rope_first_of(const json_t *members, const char *const names[])
 {
     for (; *names; names++)
         if (json_object_get(members, *names))
@@ -51,7 +51,7 @@ set_sliding(json_t *rope, const json_t *members, struct err *err)
 {
     static const char *const locals[] = { "local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta",
         "rope_local_base_freq", NULL };
-    json_t *local = first_of(members, locals);
+    json_t *local = rope_first_of(members, locals);
     if (!local || json_object_get(rope, "sliding_attention"))
         return true;
     return config_set(rope, "sliding_attention", json_pack("{s:O}", "rope_theta", local), err);
@@ -88,9 +88,9 @@ set_flat(struct family_config *c, json_t *rope, struct err *err)
     static const char *const thetas[] = { "global_rope_theta", "rope_global_theta", "rope_theta_global", "rope_theta",
         "rotary_emb_base", NULL };
     static const char *const partials[] = { "partial_rotary_factor", "rope_pct", "rope_percent", NULL };
-    return set_sliding(rope, c->members, err) && set_default(rope, "rope_theta", first_of(c->members, thetas), err)
+    return set_sliding(rope, c->members, err) && set_default(rope, "rope_theta", rope_first_of(c->members, thetas), err)
         && set_default(rope, "rope_type", config_get(rope, "type"), err)
-        && set_default(rope, "partial_rotary_factor", first_of(c->members, partials), err) && set_original(c, rope, err);
+        && set_default(rope, "partial_rotary_factor", rope_first_of(c->members, partials), err) && set_original(c, rope, err);
 }
 
 /* Reads a family whose class has rope_parameters for each layer type, which it declares by a default of that name.

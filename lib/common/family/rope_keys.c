@@ -208,7 +208,7 @@ rotates(const struct model_family *family, const struct model *model)
 }
 
 static bool
-fill(json_t *rope, const json_t *keys, const struct model_family *family, struct model *model, struct err *err)
+rope_keys_fill(json_t *rope, const json_t *keys, const struct model_family *family, struct model *model, struct err *err)
 {
     const json_t *type = family_key_value(keys, family, "rope.scaling.type");
     const char *word = json_string_value(type);
@@ -224,7 +224,7 @@ bool
 rope_keys_back(json_t *config, const json_t *keys, const struct model_family *family, struct model *model, struct err *err)
 {
     json_t *rope = json_object(), *local = family_key_value(keys, family, "rope.freq_base_swa");
-    if (!rope || !fill(rope, keys, family, model, err)) {
+    if (!rope || !rope_keys_fill(rope, keys, family, model, err)) {
         json_decref(rope);
         return rope || err_memory(err, 1);
     }

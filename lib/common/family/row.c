@@ -196,7 +196,7 @@ has_part(const struct row_part *part)
 /* --- rows */
 
 static bool
-add_row(struct family_reader *r, struct family_row *row, const char *gguf, size_t n)
+row_add_row(struct family_reader *r, struct family_row *row, const char *gguf, size_t n)
 {
     bool has_layer = false;
     row->gguf = family_copy(r, gguf, n);
@@ -220,7 +220,7 @@ add_both(struct family_reader *r, const struct family_word *hf, const struct fam
     str_add(&b, gguf->p, gguf->n - 1);
     str_text(&b, suffix);
     row.bias = strcmp(suffix, "bias") == 0;
-    bool ok = a.failed || b.failed ? err_memory(r->err, 0) : split_kept(r, &row, a.p, a.len) && add_row(r, &row, b.p, b.len);
+    bool ok = a.failed || b.failed ? err_memory(r->err, 0) : split_kept(r, &row, a.p, a.len) && row_add_row(r, &row, b.p, b.len);
     str_clear(&a);
     str_clear(&b);
     return ok;
@@ -241,5 +241,5 @@ family_tensor(struct family_reader *r, struct expr *when)
         return family_expected(r, gguf->p, gguf->n, "'.*' at the end of both names, or of none");
     if (ends_open(hf))
         return add_both(r, hf, gguf, "weight", when) && add_both(r, hf, gguf, "bias", when);
-    return split_kept(r, &row, hf->p, hf->n) && add_row(r, &row, gguf->p, gguf->n);
+    return split_kept(r, &row, hf->p, hf->n) && row_add_row(r, &row, gguf->p, gguf->n);
 }

@@ -74,7 +74,7 @@ find_group(uint32_t *number, struct rows_work *w, const struct family_row *row, 
 }
 
 static bool
-add_member(struct rows_work *w, uint32_t output, const struct row_match *match, struct err *err)
+rows_add_member(struct rows_work *w, uint32_t output, const struct row_match *match, struct err *err)
 {
     struct row_member *member = array_grow(w->member, w->nmembers, &w->member_room, sizeof *member, err);
     if (!member)
@@ -86,7 +86,7 @@ add_member(struct rows_work *w, uint32_t output, const struct row_match *match, 
 
 /* Adds what a row makes of a source. */
 static bool
-add_row(struct rows_work *w, uint32_t number, const struct row_match *match, size_t place, struct err *err)
+rows_add_row(struct rows_work *w, uint32_t number, const struct row_match *match, size_t place, struct err *err)
 {
     const struct family_row *row = &w->family->rows.at[number];
     struct row_output *list = array_grow(w->out, w->nout, &w->room, sizeof *list, err);
@@ -104,7 +104,7 @@ add_row(struct rows_work *w, uint32_t number, const struct row_match *match, siz
     if (again && (!row->stacks || list[output].row != number || list[output].group != out->group))
         return twice(&list[output], match, err);
     w->nout += !again;
-    return !row->stacks || add_member(w, output, match, err);
+    return !row->stacks || rows_add_member(w, output, match, err);
 }
 
 /* Returns true if a row makes the embedding, the last norm or the head, which a file of multi-token prediction has too. */
@@ -156,7 +156,7 @@ apply_rows(bool *any, struct rows_work *w, size_t place, const char *tag, bool s
         *any = *any || applies;
         if (applies && !dtype_is_float(match.source->chosen.dtype))
             return rows_fail(match.source, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
-        if (applies && (!shared || is_shared(r)) && !add_row(w, row, &match, place, err))
+        if (applies && (!shared || is_shared(r)) && !rows_add_row(w, row, &match, place, err))
             return false;
     }
     return *any || shared || tag || unknown(w, match.source, beyond, err);
@@ -239,7 +239,7 @@ add_source(struct rows_work *w, size_t place, struct err *err)
 enum { PATTERNS_MAX = 256 };
 
 static bool
-begin(struct rows_work *w, const struct choice *choice, struct err *err)
+rows_begin(struct rows_work *w, const struct choice *choice, struct err *err)
 {
     const struct model_family *f = w->family;
     if (f->mtp.n + f->drop.n + f->zero.n + f->same.n > PATTERNS_MAX)
@@ -313,7 +313,7 @@ rows_choose(struct choice *choice, const struct family_tensors *how, struct err 
 {
     struct rows_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
-    bool ok = begin(&w, choice, err);
+    bool ok = rows_begin(&w, choice, err);
     w.matrices = ok ? rows_list_type(&w) : DTYPE_UNKNOWN;
     for (size_t i = 0; ok && i < family_sources_count(w.sources); i++)
         ok = add_source(&w, i, err);

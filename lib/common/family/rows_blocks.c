@@ -50,7 +50,7 @@ add_scale(struct row_scales *scales, size_t at, size_t count, const struct tenso
 /* Collects a scale of all members: the second scale of the weights, or the scale of their inputs. A single member may be a stack
  * of experts. */
 static bool
-collect(struct row_scales *scales, const struct rows_work *w, const struct row_output *out, bool inputs, struct err *err)
+rows_blocks_collect(struct row_scales *scales, const struct rows_work *w, const struct row_output *out, bool inputs, struct err *err)
 {
     struct str name = { 0 };
     size_t each = out->nmembers > 1 ? 1 : scales->n;
@@ -127,7 +127,7 @@ rows_blocks_add_scales(struct chosen *list, size_t *n, struct rows_work *w, cons
         scales.set = 0;
         for (size_t k = 0; k < scales.n; k++)
             scales.x[k] = 1;
-        ok = collect(&scales, w, out, i == 1, err) && add_scales(list, n, w, out, &scales, suffixes[i], err);
+        ok = rows_blocks_collect(&scales, w, out, i == 1, err) && add_scales(list, n, w, out, &scales, suffixes[i], err);
     }
     free(scales.x);
     return ok;

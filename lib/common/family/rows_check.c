@@ -45,7 +45,7 @@ rows_check_number(uint64_t *n, const struct model_family *family, struct scope *
 
 /* Compares a source with another one. Quantized weights are not compared, and fail too. */
 static bool
-compare(const struct rows_work *w, const struct family_source *source, const struct family_same *row, struct err *err)
+rows_check_compare(const struct rows_work *w, const struct family_source *source, const struct family_same *row, struct err *err)
 {
     const struct family_source *other = family_sources_find(w->sources, row->other, strlen(row->other));
     char what[STR_SHOWN + 64], name[STR_SHOWN];
@@ -70,7 +70,7 @@ rows_check_same(bool *same, const struct rows_work *w, const struct family_sourc
         if (!expr_true(&applies, row->when, w->scope, 0, err))
             return false;
         *same = *same || applies;
-        if (applies && !compare(w, source, row, err))
+        if (applies && !rows_check_compare(w, source, row, err))
             return false;
     }
     return true;

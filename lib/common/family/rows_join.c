@@ -83,7 +83,7 @@ add_part(struct row_joint *j, struct verbs *v, const struct family_source *sourc
 
 /* Makes the parts of one member, and compares its shape with the shape of the others. */
 static bool
-add_member(struct row_joint *j, const struct row_match *match, bool first, struct err *err)
+rows_join_add_member(struct row_joint *j, const struct row_match *match, bool first, struct err *err)
 {
     uint64_t dim[LAYOUT_RANK], was[LAYOUT_RANK];
     uint32_t rank = j->rank, source_rank = match->source->t.shape.rank;
@@ -156,7 +156,7 @@ check_experts(const struct row_joint *j, struct err *err)
 
 /* Returns the type of an output: F32 for what llama.cpp requires in F32, else the type of the matrices. */
 static enum dtype
-type_of(const struct row_joint *j, uint32_t rank)
+rows_join_type_of(const struct row_joint *j, uint32_t rank)
 {
     enum dtype own = j->out->match.source->chosen.dtype;
     if (j->blocks != DTYPE_UNKNOWN)
@@ -169,7 +169,7 @@ type_of(const struct row_joint *j, uint32_t rank)
 }
 
 static bool
-finish(struct chosen *chosen, struct row_joint *j, struct err *err)
+rows_join_finish(struct chosen *chosen, struct row_joint *j, struct err *err)
 {
     bool stacks = j->row->stacks;
     uint64_t dim[LAYOUT_RANK + 1];
@@ -179,7 +179,7 @@ finish(struct chosen *chosen, struct row_joint *j, struct err *err)
     const struct composed parts = { .part = j->part, .n = j->n };
     if (!compose_tensor(chosen, &parts, dim, rank, j->out->match.source, j->w->memory, err))
         return false;
-    chosen->dtype = type_of(j, rank);
+    chosen->dtype = rows_join_type_of(j, rank);
     chosen->name = j->out->name;
     chosen->name_len = j->out->name_len;
     return true;
@@ -198,9 +198,9 @@ join_as(struct chosen *chosen, bool *unfit, const struct rows_work *w, const str
     j.part = catalog_alloc(w->memory, size, err);
     bool ok = j.part != NULL;
     for (size_t i = 0; ok && i < members; i++)
-        ok = add_member(&j, rows_member(w, out, i), i == 0, err);
+        ok = rows_join_add_member(&j, rows_member(w, out, i), i == 0, err);
     *unfit = j.unfit;
-    return ok && check_experts(&j, err) && finish(chosen, &j, err);
+    return ok && check_experts(&j, err) && rows_join_finish(chosen, &j, err);
 }
 
 /* Returns the type of the blocks that all members are kept as, or DTYPE_UNKNOWN. MXFP4 is kept by its own rows only. */

@@ -51,7 +51,7 @@ give_number(json_t **value, uint64_t n, struct err *err)
 /* --- built-ins */
 
 static bool
-is(const char *name, size_t n, const char *word)
+scope_is(const char *name, size_t n, const char *word)
 {
     return strlen(word) == n && memcmp(name, word, n) == 0;
 }
@@ -78,7 +78,7 @@ builtin_object(const struct scope *s, const char *name, size_t n, bool *known)
         { "tokenizer_config", s->tokenizer_config }, { "generation_config", s->generation_config }, { "file", s->file } };
     *known = true;
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
-        if (is(name, n, objects[i].name))
+        if (scope_is(name, n, objects[i].name))
             return objects[i].object;
     *known = false;
     return NULL;
@@ -89,21 +89,21 @@ static bool
 builtin(json_t **value, const struct scope *s, const char *name, size_t n, uint64_t b, struct err *err)
 {
     *value = NULL;
-    if (is(name, n, "b"))
+    if (scope_is(name, n, "b"))
         return give_number(value, b, err);
-    if (is(name, n, "file_type"))
+    if (scope_is(name, n, "file_type"))
         return give_number(value, s->file_type, err);
-    if (is(name, n, "tokens"))
+    if (scope_is(name, n, "tokens"))
         return give_number(value, s->tokens, err);
-    if (is(name, n, "vocab_rows"))
+    if (scope_is(name, n, "vocab_rows"))
         return give_number(value, s->vocab_rows, err);
-    if (is(name, n, "mtp"))
+    if (scope_is(name, n, "mtp"))
         *value = json_boolean(s->mtp);
-    if (is(name, n, "arch"))
+    if (scope_is(name, n, "arch"))
         *value = json_string(s->family->arch);
-    if (is(name, n, "class"))
+    if (scope_is(name, n, "class"))
         *value = s->class ? json_string(s->class) : json_null();
-    return *value || !(is(name, n, "class") || is(name, n, "arch")) || err_memory(err, 0);
+    return *value || !(scope_is(name, n, "class") || scope_is(name, n, "arch")) || err_memory(err, 0);
 }
 
 /* --- lets and members */

@@ -70,7 +70,7 @@ rename_source(const struct family_sources *s, struct family_source *e, struct st
 }
 
 static const char *
-name_of(const void *of, uint32_t number, size_t *n)
+sources_name_of(const void *of, uint32_t number, size_t *n)
 {
     const struct family_sources *s = of;
     *n = s->list[number].t.name_len;
@@ -78,7 +78,7 @@ name_of(const void *of, uint32_t number, size_t *n)
 }
 
 static int
-compare(const void *pa, const void *pb)
+sources_compare(const void *pa, const void *pb)
 {
     const struct family_source *a = pa, *b = pb;
     uint32_t fa = a->t.extent.file, fb = b->t.extent.file;
@@ -87,19 +87,19 @@ compare(const void *pa, const void *pb)
 
 /* Sorts, renames and indexes the list. */
 static bool
-settle(struct family_sources *s, struct err *err)
+sources_settle(struct family_sources *s, struct err *err)
 {
     struct str a = { .max = META_KEY_MAX }, b = { .max = META_KEY_MAX };
     bool ok = !s->family || s->family->renames.n <= RENAMES_MAX || err_set(err, ERR_LIMIT, "%s: more than %d "
         "renames", s->family->name, RENAMES_MAX);
     if (s->n != 0)
-        qsort(s->list, s->n, sizeof *s->list, compare);
+        qsort(s->list, s->n, sizeof *s->list, sources_compare);
     ok = ok && table_reserve(&s->names, s->n, err);
     for (size_t i = 0; ok && i < s->n; i++) {
         uint32_t number = (uint32_t)i;
         bool again;
         ok = rename_source(s, &s->list[i], &a, &b, err)
-            && table_add(&s->names, name_of, s, s->list[i].t.name, s->list[i].t.name_len, &number, &again, err);
+            && table_add(&s->names, sources_name_of, s, s->list[i].t.name, s->list[i].t.name_len, &number, &again, err);
     }
     str_clear(&a);
     str_clear(&b);
@@ -108,7 +108,7 @@ settle(struct family_sources *s, struct err *err)
 
 /* Makes a list of tensors, of a choice or of the catalog. */
 static bool
-make(struct family_sources **out, const struct model_family *family, struct scope *gguf, const struct choice *choice,
+sources_make(struct family_sources **out, const struct model_family *family, struct scope *gguf, const struct choice *choice,
     struct model *model, struct err *err)
 {
     struct family_sources *s = calloc(1, sizeof *s);
@@ -126,7 +126,7 @@ make(struct family_sources **out, const struct model_family *family, struct scop
         e->name = e->t.name;
         e->name_len = e->t.name_len;
     }
-    if (ok && (!gguf || sources_alias(s, gguf, err)) && settle(s, err))
+    if (ok && (!gguf || sources_alias(s, gguf, err)) && sources_settle(s, err))
         return true;
     family_sources_free(s);
     *out = NULL;
@@ -137,20 +137,20 @@ bool
 family_sources_of_choice(struct family_sources **s, const struct model_family *family, const struct choice *choice,
     struct model *model, struct err *err)
 {
-    return make(s, family, NULL, choice, model, err);
+    return sources_make(s, family, NULL, choice, model, err);
 }
 
 bool
 family_sources_of_catalog(struct family_sources **s, const struct model_family *family, struct model *model, struct err *err)
 {
-    return make(s, family, NULL, NULL, model, err);
+    return sources_make(s, family, NULL, NULL, model, err);
 }
 
 bool
 family_sources_of_gguf(struct family_sources **s, struct scope *scope, const struct choice *choice, struct model *model,
     struct err *err)
 {
-    return make(s, NULL, scope, choice, model, err);
+    return sources_make(s, NULL, scope, choice, model, err);
 }
 
 void
@@ -179,7 +179,7 @@ const struct family_source *
 family_sources_find(const struct family_sources *s, const char *name, size_t n)
 {
     uint32_t number;
-    return table_find(&s->names, name_of, s, name, n, &number) ? &s->list[number] : NULL;
+    return table_find(&s->names, sources_name_of, s, name, n, &number) ? &s->list[number] : NULL;
 }
 
 /* --- values */
@@ -249,7 +249,7 @@ each_tensor(void *of, bool (*see)(void *see_of, const char *name, size_t n), voi
 }
 
 static bool
-read_tensor(void *of, const struct tensor *t, double *x, size_t n, struct err *err)
+sources_read_tensor(void *of, const struct tensor *t, double *x, size_t n, struct err *err)
 {
     return family_sources_read(of, t, 0, x, n, err);
 }
@@ -257,13 +257,13 @@ read_tensor(void *of, const struct tensor *t, double *x, size_t n, struct err *e
 struct scope_tensors
 family_sources_scope(struct family_sources *s)
 {
-    return (struct scope_tensors){ s, find_tensor, each_tensor, read_tensor };
+    return (struct scope_tensors){ s, find_tensor, each_tensor, sources_read_tensor };
 }
 
 /* --- names that no family converts */
 
 static bool
-begins(const char *name, size_t n, const char *text)
+sources_begins(const char *name, size_t n, const char *text)
 {
     return strlen(text) <= n && memcmp(name, text, strlen(text)) == 0;
 }
@@ -282,7 +282,7 @@ family_sources_drops(const char *name, size_t n, bool *media)
         if (str_strip(name, &(size_t){ n }, buffers[i]))
             return true;
     for (size_t i = 0; i < sizeof starts / sizeof *starts && !*media; i++)
-        *media = begins(name, n, starts[i]);
+        *media = sources_begins(name, n, starts[i]);
     for (size_t i = 0; i < sizeof anywhere / sizeof *anywhere && !*media; i++)
         *media = memmem(name, n, anywhere[i], strlen(anywhere[i])) != NULL;
     return *media;

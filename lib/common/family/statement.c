@@ -18,7 +18,7 @@ copy(struct family_reader *r, size_t word)
 
 /* Sets *out to a copy of a word. */
 static bool
-take(struct family_reader *r, const char **out, size_t word)
+statement_take(struct family_reader *r, const char **out, size_t word)
 {
     *out = copy(r, word);
     return *out != NULL;
@@ -41,7 +41,7 @@ once(struct family_reader *r, const char **out, const char *what)
 {
     char expected[64];
     snprintf(expected, sizeof expected, "only one statement '%s'", what);
-    return *out ? family_expected(r, r->word[1].p, r->word[1].n, expected) : take(r, out, 1);
+    return *out ? family_expected(r, r->word[1].p, r->word[1].n, expected) : statement_take(r, out, 1);
 }
 
 static bool
@@ -83,7 +83,7 @@ static bool
 run_hf(struct family_reader *r, struct expr *when)
 {
     struct family_hf hf = { .when = when };
-    return take(r, &hf.class, 1) && take(r, &hf.model_type, 2) && FAMILY_ADD(r, r->family->hf, hf);
+    return statement_take(r, &hf.class, 1) && statement_take(r, &hf.model_type, 2) && FAMILY_ADD(r, r->family->hf, hf);
 }
 
 static bool
@@ -93,7 +93,7 @@ run_include(struct family_reader *r, struct expr *when)
     (void)when;
     if (r->word[1].p[0] != '_' || !is_plain_name(r->word[1].p, r->word[1].n))
         return family_expected(r, r->word[1].p, r->word[1].n, "the name of a fragment, which begins with '_'");
-    return take(r, &name, 1) && family_read_include(r, name);
+    return statement_take(r, &name, 1) && family_read_include(r, name);
 }
 
 /* --- tokenizer */
@@ -123,7 +123,7 @@ run_pre(struct family_reader *r, struct expr *when)
 {
     struct tokenizer_pre pre;
     (void)when;
-    return take(r, &pre.name, 1) && take(r, &pre.split, 2) && FAMILY_ADD(r, r->family->pre, pre);
+    return statement_take(r, &pre.name, 1) && statement_take(r, &pre.split, 2) && FAMILY_ADD(r, r->family->pre, pre);
 }
 
 static bool
@@ -131,7 +131,7 @@ run_special(struct family_reader *r, struct expr *when)
 {
     struct tokenizer_special special;
     (void)when;
-    return take(r, &special.role, 1) && family_string(r, &special.text, 2) && FAMILY_ADD(r, r->family->special, special);
+    return statement_take(r, &special.role, 1) && family_string(r, &special.text, 2) && FAMILY_ADD(r, r->family->special, special);
 }
 
 /* --- members */
@@ -148,7 +148,7 @@ static bool
 take_member(struct family_reader *r, struct family_member *m, struct expr *when)
 {
     *m = (struct family_member){ .when = when, .where = r->where };
-    return take(r, &m->name, 1) && take_value(r, &m->each, &m->value, 2);
+    return statement_take(r, &m->name, 1) && take_value(r, &m->each, &m->value, 2);
 }
 
 static bool
@@ -169,7 +169,7 @@ static bool
 run_fallback(struct family_reader *r, struct expr *when)
 {
     struct family_member m = { .when = when, .where = r->where };
-    return take(r, &m.name, 1) && take_value(r, &m.each, &m.value, 2) && FAMILY_ADD(r, r->family->fallbacks, m);
+    return statement_take(r, &m.name, 1) && take_value(r, &m.each, &m.value, 2) && FAMILY_ADD(r, r->family->fallbacks, m);
 }
 
 static bool
@@ -179,7 +179,7 @@ run_const(struct family_reader *r, struct expr *when)
     size_t n = (size_t)(last->p + last->n - first->p);
     struct family_const c = { .when = when };
     json_error_t why;
-    if (!take(r, &c.name, 1))
+    if (!statement_take(r, &c.name, 1))
         return false;
     c.value = json_loadb(first->p, n, JSON_DECODE_ANY, &why);
     if (!c.value)
@@ -210,7 +210,7 @@ run_let(struct family_reader *r, struct expr *when)
         return family_expected(r, name->p, name->n, "a name of letters, digits and '_'");
     if (!family_word_is(r, 2, "="))
         return family_expected(r, r->word[2].p, r->word[2].n, "'='");
-    if (!take(r, &let.name, 1))
+    if (!statement_take(r, &let.name, 1))
         return false;
     if (scope_is_builtin(let.name))
         return family_expected(r, name->p, name->n, "a name that is not built in");
@@ -236,7 +236,7 @@ run_rename(struct family_reader *r, struct expr *when)
     if (w.n == 0)
         return family_expected(r, r->word[1].p, r->word[1].n, "the text to rename");
     rename.from = family_copy(r, w.p, w.n);
-    return rename.from && (r->nwords == 2 || take(r, &rename.to, 2)) && FAMILY_ADD(r, r->family->renames, rename);
+    return rename.from && (r->nwords == 2 || statement_take(r, &rename.to, 2)) && FAMILY_ADD(r, r->family->renames, rename);
 }
 
 /* Checks that the only holes are {b}. */
@@ -258,7 +258,7 @@ static bool
 take_pattern(struct family_reader *r, struct family_pattern *pattern, size_t i, struct expr *when)
 {
     *pattern = (struct family_pattern){ .when = when, .where = r->where };
-    return check_pattern(r, i) && take(r, &pattern->text, i);
+    return check_pattern(r, i) && statement_take(r, &pattern->text, i);
 }
 
 static bool
@@ -285,7 +285,7 @@ static bool
 run_same(struct family_reader *r, struct expr *when)
 {
     struct family_same same = { .when = when };
-    return take(r, &same.name, 1) && take(r, &same.other, 2) && FAMILY_ADD(r, r->family->same, same);
+    return statement_take(r, &same.name, 1) && statement_take(r, &same.other, 2) && FAMILY_ADD(r, r->family->same, same);
 }
 
 static bool
@@ -303,7 +303,7 @@ run_need(struct family_reader *r, struct expr *when)
 {
     for (size_t i = 1; i < r->nwords; i++) {
         struct family_need need = { .when = when, .optional = family_word_is(r, 0, "optional") };
-        if (!check_pattern(r, i) || !take(r, &need.gguf, i) || !FAMILY_ADD(r, r->family->needs, need))
+        if (!check_pattern(r, i) || !statement_take(r, &need.gguf, i) || !FAMILY_ADD(r, r->family->needs, need))
             return false;
     }
     return true;
@@ -314,7 +314,7 @@ run_older(struct family_reader *r, struct expr *when)
 {
     struct family_older older;
     (void)when;
-    return check_pattern(r, 1) && take(r, &older.text, 1) && family_string(r, &older.layout, 2)
+    return check_pattern(r, 1) && statement_take(r, &older.text, 1) && family_string(r, &older.layout, 2)
         && FAMILY_ADD(r, r->family->older, older);
 }
 
@@ -330,7 +330,7 @@ run_make(struct family_reader *r, struct expr *when)
     if (i == sizeof names / sizeof *names)
         return family_expected(r, r->word[2].p, r->word[2].n, "llama3, long_factor, short_factor or proportional");
     make.function = (enum make_function)i;
-    return take(r, &make.gguf, 1) && FAMILY_ADD(r, r->family->makes, make);
+    return statement_take(r, &make.gguf, 1) && FAMILY_ADD(r, r->family->makes, make);
 }
 
 /* --- names in GGUF files */
@@ -450,7 +450,7 @@ static bool
 run_key(struct family_reader *r, struct expr *when)
 {
     struct family_key key = { .when = when, .early = r->family->vocab.n == 0, .where = r->where };
-    if (!take(r, &key.name, 1))
+    if (!statement_take(r, &key.name, 1))
         return false;
     if (r->nwords == 3 && family_word_is(r, 2, "-") && !when) {
         remove_key(r->family, key.name);
@@ -468,7 +468,7 @@ run_ignore(struct family_reader *r, struct expr *when)
 {
     for (size_t i = 1; i < r->nwords; i++) {
         struct family_ignore ignore = { .when = when };
-        if (!take(r, &ignore.key, i) || !FAMILY_ADD(r, r->family->ignores, ignore))
+        if (!statement_take(r, &ignore.key, i) || !FAMILY_ADD(r, r->family->ignores, ignore))
             return false;
     }
     return true;

@@ -30,7 +30,7 @@ struct template_match {
 };
 
 static const char *
-name_of(const void *of, uint32_t i, size_t *n)
+template_name_of(const void *of, uint32_t i, size_t *n)
 {
     const struct template_names *names = of;
     *n = strlen(names->list.name[i]);
@@ -39,11 +39,11 @@ name_of(const void *of, uint32_t i, size_t *n)
 
 /* Adds a name; sets *i to its number. */
 static bool
-add_name(struct template_names *names, const char *p, size_t n, uint32_t *i, struct err *err)
+template_add_name(struct template_names *names, const char *p, size_t n, uint32_t *i, struct err *err)
 {
     bool again = false;
     *i = (uint32_t)names->list.n;
-    return table_add(&names->ids, name_of, names, p, n, i, &again, err) && (again || names_add(&names->list, p, n, err));
+    return table_add(&names->ids, template_name_of, names, p, n, i, &again, err) && (again || names_add(&names->list, p, n, err));
 }
 
 static void
@@ -81,7 +81,7 @@ add_rows(struct template_match *m, struct err *err)
         struct str name = { 0 };
         const char *hf = m->family->rows.at[i].hf;
         add_holes(&name, hf, strlen(hf));
-        bool ok = name.failed ? err_memory(err, name.room) : add_name(&m->rows, name.p, name.len, &id, err);
+        bool ok = name.failed ? err_memory(err, name.room) : template_add_name(&m->rows, name.p, name.len, &id, err);
         str_clear(&name);
         if (!ok)
             return false;
@@ -112,11 +112,11 @@ match_tensor(struct template_match *m, const struct tensor *t, struct err *err)
     uint32_t id;
     add_holes(&name, t->name, t->name_len);
     bool ok = !name.failed || err_memory(err, name.room);
-    if (ok && table_find(&m->rows.ids, name_of, &m->rows, name.p ? name.p : "", name.len, &id)) {
+    if (ok && table_find(&m->rows.ids, template_name_of, &m->rows, name.p ? name.p : "", name.len, &id)) {
         m->used[id] = true;
         m->matches++;
     } else if (ok && !drops(m->family, t->name, t->name_len))
-        ok = add_name(&m->without, name.p ? name.p : "", name.len, &id, err);
+        ok = template_add_name(&m->without, name.p ? name.p : "", name.len, &id, err);
     str_clear(&name);
     return ok;
 }
@@ -190,7 +190,7 @@ add_pattern(struct str *out, const char *name)
 }
 
 static bool
-begins(const char *line, const char *word)
+template_begins(const char *line, const char *word)
 {
     size_t n = strlen(word);
     return strncmp(line, word, n) == 0 && (line[n] == ' ' || line[n] == '\t');
@@ -205,11 +205,11 @@ add_file(struct str *out, const char *text, const char *class, const char *type)
         end = p + strcspn(p, "\n");
         if (strncmp(p, "# verified", 10) == 0 || strncmp(p, "# unverified", 12) == 0)
             continue;
-        if (begins(p, "family") || begins(p, "arch"))
-            str_format(out, "%-7s %s\n", begins(p, "arch") ? "arch" : "family", type);
-        else if (begins(p, "class"))
+        if (template_begins(p, "family") || template_begins(p, "arch"))
+            str_format(out, "%-7s %s\n", template_begins(p, "arch") ? "arch" : "family", type);
+        else if (template_begins(p, "class"))
             str_format(out, "class   %s\nhf      %s %s\n", class, class, type);
-        else if (!begins(p, "hf")) {
+        else if (!template_begins(p, "hf")) {
             str_add(out, p, (size_t)(end - p));
             str_text(out, "\n");
         }
@@ -283,7 +283,7 @@ copy_word(char *out, size_t room, const char *from)
 
 /* Compares all families with the tensors after dequantization, without the companions of weights. */
 static bool
-find(struct template_match *best, struct model *model, const char *class, struct err *err)
+template_find(struct template_match *best, struct model *model, const char *class, struct err *err)
 {
     struct roles *roles = NULL;
     struct choice choice = { 0 };
@@ -314,7 +314,7 @@ family_template(struct str *out, struct model *model, struct err *err)
         snprintf(class, sizeof class, "%.*s", (int)strcspn(said, " \t\r\n"), said);
         copy_word(type, sizeof type, model_type ? model_type : said);
     }
-    ok = ok && find(&best, model, class, err);
+    ok = ok && template_find(&best, model, class, err);
     if (ok) {
         add_file(out, family_builtin_text(best.family->name)->text, class, type);
         add_matches(out, &best);

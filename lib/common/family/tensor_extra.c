@@ -81,7 +81,7 @@ add_string(struct str *s, const char *text)
 }
 
 static bool
-put(struct keys *keys, const struct names *names, struct err *err)
+tensor_extra_put(struct keys *keys, const struct names *names, struct err *err)
 {
     struct str texts = { 0 }, flags = { 0 };
     for (size_t i = 0; i < names->n; i++) {
@@ -105,7 +105,7 @@ tensor_extra_keys(struct keys *keys, const struct choice *choice, const struct c
         if (is_a16(&d, &choice->list[i]))
             ok = names_add(&names, choice->list[i].name, choice->list[i].name_len, err);
     names_sort(&names);
-    ok = ok && (names.n == 0 || put(keys, &names, err));
+    ok = ok && (names.n == 0 || tensor_extra_put(keys, &names, err));
     names_clear(&names);
     json_decref(d.root);
     return ok;

@@ -73,7 +73,7 @@ sizes(uint64_t *size, const struct verbs *v, const struct verb *verb, uint32_t a
 
 /* Replaces the one '*' by the size that remains of `all`. */
 static bool
-resolve(uint64_t *size, uint32_t n, uint64_t all)
+verbs_resolve(uint64_t *size, uint32_t n, uint64_t all)
 {
     uint64_t known = 1, *star = NULL;
     for (uint32_t i = 0; i < n; i++) {
@@ -96,7 +96,7 @@ view(struct verbs *v, const struct verb *verb, uint32_t d, uint64_t *size, uint3
     uint64_t all = moves_size(&v->moves, d);
     uint32_t main = n, i = 0;
     if (!moves_is_open(&v->moves, d)) {
-        if (!resolve(size, n, all))
+        if (!verbs_resolve(size, n, all))
             return bad_sizes(v, verb, all, size, n, err);
         return moves_view(&v->moves, d, size, n) || knotted(v, verb, err);
     }
@@ -159,7 +159,7 @@ reorder(struct verbs *v, const struct verb *verb, bool back, struct err *err)
     if (moves_is_open(&v->moves, d))
         return err_set(err, ERR_UNSUPPORTED, "%s: parts of a dimension in another order cannot be joined",
             v->row->where);
-    if (!resolve(size, n, all))
+    if (!verbs_resolve(size, n, all))
         return bad_sizes(v, verb, all, size, n, err);
     for (uint32_t i = 0; i < n; i++) {
         moved[i] = size[perm[i]];
@@ -238,7 +238,7 @@ operate(struct verbs *v, const struct verb *verb, bool back, struct err *err)
 }
 
 static bool
-apply(struct verbs *v, const struct verb *verb, bool back, struct err *err)
+verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err)
 {
     switch (verb->kind) {
     case VERB_VIEW: case VERB_MERGE:
@@ -263,7 +263,7 @@ bool
 verbs_forward(struct verbs *v, struct err *err)
 {
     for (size_t i = 0; i < v->part->n; i++)
-        if (!apply(v, &v->part->verb[i], false, err))
+        if (!verbs_apply(v, &v->part->verb[i], false, err))
             return false;
     return true;
 }
@@ -272,7 +272,7 @@ bool
 verbs_backward(struct verbs *v, struct err *err)
 {
     for (size_t i = v->part->n; i-- > 0;)
-        if (!apply(v, &v->part->verb[i], true, err))
+        if (!verbs_apply(v, &v->part->verb[i], true, err))
             return false;
     return true;
 }
@@ -305,7 +305,7 @@ follow(uint64_t *n, const struct verbs *v, const struct verb *verb, struct err *
         return false;
     if (verb->kind == VERB_VIEW) {
         if (*n != 0)
-            resolve(size, count, *n);
+            verbs_resolve(size, count, *n);
         *n = size[0];
         return true;
     }

@@ -28,13 +28,13 @@ static const struct generation_row {
 };
 
 static bool
-wrong(const char *name, const char *expected, struct err *err)
+generation_wrong(const char *name, const char *expected, struct err *err)
 {
     return err_set(err, ERR_MALFORMED, "%s: %s is not %s", file, name, expected);
 }
 
 static bool
-put(struct keys *keys, const struct generation_row *row, const char *name, const json_t *value, struct err *err)
+generation_put(struct keys *keys, const struct generation_row *row, const char *name, const json_t *value, struct err *err)
 {
     static const char prefix[] = "general.sampling";
     json_int_t n = json_integer_value(value);
@@ -42,15 +42,16 @@ put(struct keys *keys, const struct generation_row *row, const char *name, const
     switch (row->kind) {
     case I32:
         return json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX
-            ? keys_put_i32(keys, prefix, row->key, (int32_t)n, err) : wrong(name, "an integer from -2147483648 to 2147483647", err);
+            ? keys_put_i32(keys, prefix, row->key, (int32_t)n, err) : generation_wrong(name,
+            "an integer from -2147483648 to 2147483647", err);
     case F32:
         return json_is_number(value) && isfinite(x) ? keys_put_f32(keys, prefix, row->key, x, err)
-            : wrong(name, "a number in the range of F32", err);
+            : generation_wrong(name, "a number in the range of F32", err);
     case TEXT:
         break;
     }
     if (!json_is_string(value))
-        return wrong(name, "a string", err);
+        return generation_wrong(name, "a string", err);
     return json_string_length(value) == 0
         || keys_put_text(keys, prefix, row->key, json_string_value(value), json_string_length(value), err);
 }
@@ -62,7 +63,7 @@ hf_generation_keys(struct keys *keys, const json_t *generation, struct err *err)
         const struct generation_row *row = &rows[i];
         const char *name = row->other && !json_object_get(generation, row->name) ? row->other : row->name;
         const json_t *value = json_object_get(generation, name);
-        if (value && !json_is_null(value) && !put(keys, row, name, value, err))
+        if (value && !json_is_null(value) && !generation_put(keys, row, name, value, err))
             return false;
     }
     return true;

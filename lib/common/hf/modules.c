@@ -22,7 +22,7 @@ last_part(const char *module)
 }
 
 static bool
-is_one_of(const char *name, const char *const list[])
+modules_is_one_of(const char *name, const char *const list[])
 {
     while (*list && strcmp(*list, name) != 0)
         list++;
@@ -34,7 +34,7 @@ hf_modules_is_embedding(const char *module)
 {
     static const char *const list[] = { "embed_tokens", "wte", "wpe", "word_embeddings", "position_embeddings",
         "token_type_embeddings", "embed_positions", "embed_in", "tok_embeddings", NULL };
-    return is_one_of(last_part(module), list);
+    return modules_is_one_of(last_part(module), list);
 }
 
 /* Names of modules tied to embeddings in nearly all models of transformers (_tied_weights_keys). */
@@ -43,7 +43,7 @@ static const char *const heads[] = { "lm_head", "embed_out", "proj_out", "cls.pr
 bool
 hf_modules_is_head(const char *module)
 {
-    return is_one_of(last_part(module), heads) || is_one_of(module, heads) || strcmp(module, "output") == 0;
+    return modules_is_one_of(last_part(module), heads) || modules_is_one_of(module, heads) || strcmp(module, "output") == 0;
 }
 
 /* --- text */
@@ -113,7 +113,7 @@ hf_modules_expression(struct str *out, const char *before, const char *name)
 
 /* Returns the index of `key`, or where it would be inserted. */
 static size_t
-place_of(const struct names *list, const char *key)
+modules_place_of(const struct names *list, const char *key)
 {
     size_t low = 0, high = list->n;
     while (low < high) {
@@ -129,14 +129,14 @@ place_of(const struct names *list, const char *key)
 static bool
 is_in(const struct names *list, const char *key)
 {
-    size_t i = place_of(list, key);
+    size_t i = modules_place_of(list, key);
     return i < list->n && strcmp(list->name[i], key) == 0;
 }
 
 static bool
 is_prefix_of_one(const struct names *list, const char *key)
 {
-    size_t i = place_of(list, key);
+    size_t i = modules_place_of(list, key);
     return i < list->n && strncmp(list->name[i], key, strlen(key)) == 0;
 }
 
@@ -271,7 +271,7 @@ hf_modules_ignored(struct str *out, const struct hf_modules *m)
 /* --- GPTQModel and optimum */
 
 static void
-add_member(struct str *out, bool *first, const char *before, const char *name, bool any, const char *value)
+modules_add_member(struct str *out, bool *first, const char *before, const char *name, bool any, const char *value)
 {
     str_text(out, *first ? "" : ", ");
     *first = false;
@@ -302,12 +302,12 @@ hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, con
         const char *form = out->failed ? "" : shared.name[shared.n - 1];
         if (out->failed || (strcmp(form, names->name[i]) != 0 && !is_in(&others, form)))
             continue;           /* it has numbers, and no other list contains the same form */
-        add_member(out, first, before, names->name[i], false, value);
+        modules_add_member(out, first, before, names->name[i], false, value);
         free(shared.name[--shared.n]);
     }
     names_sort(&shared);
     for (size_t i = 0; i < shared.n; i++)
-        add_member(out, first, before, shared.name[i], true, value);
+        modules_add_member(out, first, before, shared.name[i], true, value);
     names_clear(&others);
     names_clear(&shared);
 }
@@ -316,7 +316,7 @@ enum { ENDS_MOST = 64 };        /* enough for a model with uniform layers */
 
 /* Returns the part of a form after its last number. */
 static const char *
-end_of(const char *form)
+modules_end_of(const char *form)
 {
     const char *number = strrchr(form, '#');
     return number && number[1] == '.' && number[2] != '\0' ? number + 2 : form;
@@ -337,7 +337,7 @@ hf_modules_ends(struct str *out, const struct hf_modules *m)
     struct names forms = { 0 }, ends = { 0 };
     all_encoded(&forms, m, mask_numbers, out);
     for (size_t i = 0; i < forms.n; i++)
-        add_changed(&ends, end_of(forms.name[i]), NULL, out);
+        add_changed(&ends, modules_end_of(forms.name[i]), NULL, out);
     names_sort(&ends);
     bool apart = ends.n <= ENDS_MOST;
     for (size_t i = 0; apart && i < ends.n; i++)

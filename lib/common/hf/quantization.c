@@ -191,7 +191,7 @@ find_head(struct hf_modules *m)
 }
 
 static bool
-collect(struct collected *c, const struct choice *choice, const struct encoder *named, struct err *err)
+quantization_collect(struct collected *c, const struct choice *choice, const struct encoder *named, struct err *err)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < choice->n; i++) {
@@ -356,7 +356,7 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
 {
     struct collected c = { .m.catalog = catalog };
     char shown[STR_SHOWN];
-    bool ok = collect(&c, choice, named, err);
+    bool ok = quantization_collect(&c, choice, named, err);
     if (ok)
         warn_of_undeclared(&c, catalog);
     if (ok && c.m.n != 0) {
@@ -378,7 +378,7 @@ bool
 hf_quantization_of_files(struct str *out, const struct choice *choice, const struct encoder *named, struct err *err)
 {
     struct collected c = { .m.n = 0 };
-    bool ok = collect(&c, choice, named, err);
+    bool ok = quantization_collect(&c, choice, named, err);
     size_t n = 0;
     for (size_t i = 0; i < c.m.n; i++) {
         struct hf_module_group group = c.m.group[i];

@@ -44,7 +44,7 @@ struct shard_index_line {
 };
 
 static int
-compare(const void *pa, const void *pb)
+shard_index_compare(const void *pa, const void *pb)
 {
     const struct shard_index_line *a = pa, *b = pb;
     return str_compare(a->name, a->len, b->name, b->len);
@@ -63,7 +63,7 @@ sorted(const struct choice *choice, const struct shards *shards, struct err *err
             const struct tensor t = chosen_tensor(&choice->list[i]);
             list[i] = (struct shard_index_line){ t.name, t.name_len, s };
         }
-    qsort(list, choice->n, sizeof *list, compare);
+    qsort(list, choice->n, sizeof *list, shard_index_compare);
     return list;
 }
 

@@ -17,7 +17,7 @@ code4(const struct codes4 *c, const uint8_t *x, size_t at)
 }
 
 static inline void
-fill(float *restrict y, float v, size_t n)
+hints_fill(float *restrict y, float v, size_t n)
 {
     for (; n >= 8; n -= 8, y += 8)
         for (int i = 0; i < 8; i++)
@@ -31,7 +31,7 @@ static void
 spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t group)
 {
     if (!of_group) {
-        fill(y, 0.0f, n);
+        hints_fill(y, 0.0f, n);
         return;
     }
     if (group == 1) {
@@ -40,7 +40,7 @@ spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t 
     }
     for (size_t left = group - first % group; n != 0; of_group++, left = group) {
         size_t now = n < left ? n : left;
-        fill(y, *of_group, now);
+        hints_fill(y, *of_group, now);
         y += now;
         n -= now;
     }
@@ -283,7 +283,7 @@ affine_scale(float *restrict y, const uint8_t *restrict x, size_t first, size_t 
 {
     (void)x;
     if (a->fused || a->term_first)
-        fill(y, NAN, n);
+        hints_fill(y, NAN, n);
     else
         spread(y, a->factors, first, n, a->group);
 }
@@ -293,7 +293,7 @@ affine_term(float *restrict y, const uint8_t *restrict x, size_t first, size_t n
 {
     (void)x;
     if (a->fused || a->term_first)
-        fill(y, NAN, n);
+        hints_fill(y, NAN, n);
     else
         spread(y, a->terms, first, n, a->group);
 }
@@ -311,7 +311,7 @@ static void
 affine_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
 {
     (void)x, (void)first, (void)a;
-    fill(y, 0.0f, n);
+    hints_fill(y, 0.0f, n);
 }
 
 /* --- fp8 */
@@ -338,7 +338,7 @@ fp8_unit(float *restrict y, size_t stride, const struct fp8_rows *m)
     static void name(float *restrict y, const uint8_t *restrict x, size_t n) \
     { \
         for (size_t i = 0; i < n; i++) \
-            fill(y + 32 * i, half_to_float(load_le16(x + (bytes) * i + (at))), 32); \
+            hints_fill(y + 32 * i, half_to_float(load_le16(x + (bytes) * i + (at))), 32); \
     }
 BLOCK_HALF(q4_0_scale, Q4_0_BYTES, 0)
 BLOCK_HALF(q4_1_scale, Q4_1_BYTES, 0)
@@ -390,7 +390,7 @@ static void
 mxfp4_factor(float *restrict y, const uint8_t *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++, x += MXFP4_BYTES)
-        fill(y + MXFP4_ELEMS * i, 2 * mxfp4_scale(x[0]), MXFP4_ELEMS);
+        hints_fill(y + MXFP4_ELEMS * i, 2 * mxfp4_scale(x[0]), MXFP4_ELEMS);
 }
 
 static void
@@ -398,7 +398,7 @@ nvfp4_factor(float *restrict y, const uint8_t *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++, x += NVFP4_BYTES)
         for (int s = 0; s < 4; s++)
-            fill(y + NVFP4_ELEMS * i + 16 * s, x[s] == 0x7F ? 0.0f : float8_to_float(DTYPE_F8_E4M3, x[s] & 0x7F), 16);
+            hints_fill(y + NVFP4_ELEMS * i + 16 * s, x[s] == 0x7F ? 0.0f : float8_to_float(DTYPE_F8_E4M3, x[s] & 0x7F), 16);
 }
 
 /* Writes the value that a type's decoder yields for a copy of the blocks with other factors: `d` at the beginning, and a
@@ -469,7 +469,7 @@ static void
 int8_row_none(float *restrict y, const uint8_t *restrict x, size_t n, float absmax)
 {
     (void)x, (void)absmax;
-    fill(y, NAN, n);
+    hints_fill(y, NAN, n);
 }
 
 static void
@@ -477,7 +477,7 @@ convrot_none(float *restrict y, const uint8_t *restrict x, size_t first, size_t 
     struct convrot_room *room)
 {
     (void)x, (void)first, (void)group, (void)scale, (void)room;
-    fill(y, NAN, n);
+    hints_fill(y, NAN, n);
 }
 
 /* The kernels of a block type, by hint. Here and below, those of hints that such codes do not have are left out: nobody reads these. */

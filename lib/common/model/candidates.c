@@ -194,7 +194,7 @@ list(struct candidates *c, const char *dir, struct err *err)
 enum { NAMES_MAX = 4 };
 
 static void
-add_name(struct str *words, size_t i, const char *name)
+candidates_add_name(struct str *words, size_t i, const char *name)
 {
     char shown[STR_SHOWN];
     if (i < NAMES_MAX)
@@ -222,7 +222,7 @@ refuse_missing(const struct candidates *c, const char *name, struct err *err)
         file.len = 0;
         configs_part_name(&file, name, &part, i);
         if (!file.failed)
-            add_name(&words, n++, file.p);
+            candidates_add_name(&words, n++, file.p);
     }
     add_count(&words, n);
     if (words.failed || file.failed)
@@ -300,7 +300,7 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     for (size_t i = 0; i < c->names.n; i++)
         if (step_of(c, c->names.name[i]) == step) {
             first = first ? first : c->names.name[i];
-            add_name(&words, n++, c->names.name[i]);
+            candidates_add_name(&words, n++, c->names.name[i]);
         }
     add_count(&words, n);
     if (words.failed)
@@ -410,7 +410,7 @@ candidates_warn(const struct candidates *c, const char *dir, const struct inputs
         bool other = candidates_other(c, i);
         ok = !other || check_other(&other, dir, c->names.name[i], inputs, err);
         if (other)
-            add_name(&words, n++, c->names.name[i]);
+            candidates_add_name(&words, n++, c->names.name[i]);
     }
     add_count(&words, n);
     ok = ok && (!words.failed || err_memory(err, words.room));

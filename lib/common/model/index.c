@@ -34,7 +34,7 @@ unexpected(struct index_reader *r, const char *what)
 
 /* Appends the last token, a string, to the texts, followed by a NUL. */
 static const char *
-keep(struct index_reader *r, size_t *n)
+index_keep(struct index_reader *r, size_t *n)
 {
     char *p = r->free;
     *n = pull_unescape(p, &r->json.token);
@@ -55,7 +55,7 @@ is_plain_name(const char *name, size_t n)
 }
 
 static bool
-add(struct index_reader *r, const struct index_entry *e)
+index_add(struct index_reader *r, const struct index_entry *e)
 {
     struct index *x = r->index;
     if (!limits_check(x->count + 1, r->budget->limits.items, "tensors in the index", r->err)
@@ -78,16 +78,16 @@ read_map(struct index_reader *r)
     while ((token = pull_next(&r->json)) == PULL_KEY) {
         struct index_entry e = { 0 };
         size_t n;
-        e.tensor = keep(r, &e.tensor_len);
+        e.tensor = index_keep(r, &e.tensor_len);
         if (pull_next(&r->json) != PULL_STRING)
             return unexpected(r, "a value in weight_map is not a string, expected a file name");
-        e.shard = keep(r, &n);
+        e.shard = index_keep(r, &n);
         if (!is_plain_name(e.shard, n)) {
             char shown[STR_SHOWN];
             return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
                 "invalid shard name %s in the index: expected a file in the same directory", str_shown(shown, e.shard, n));
         }
-        if (!add(r, &e))
+        if (!index_add(r, &e))
             return false;
     }
     return token == PULL_OBJECT_END || broken(r);

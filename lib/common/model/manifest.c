@@ -64,7 +64,7 @@ manifest_clear(struct manifest *m)
 /* --- one line */
 
 static bool
-wrong(struct manifest_reader *r, uint64_t line, const char *why)
+manifest_wrong(struct manifest_reader *r, uint64_t line, const char *why)
 {
     return err_set(r->err, ERR_MALFORMED, "line %" PRIu64 " is not a line of amn-parse --hash: %s", line, why);
 }
@@ -81,12 +81,12 @@ copy_text(struct manifest_reader *r, char **copy, const char *text)
 
 /* Reads an array of dimensions as "2,3". */
 static bool
-read_shape(struct manifest_reader *r, char **shape, const json_t *array, uint64_t line)
+manifest_read_shape(struct manifest_reader *r, char **shape, const json_t *array, uint64_t line)
 {
     struct str text = { 0 };
     size_t i;
     json_t *dim;
-    bool ok = json_is_array(array) || wrong(r, line, "it has no shape");
+    bool ok = json_is_array(array) || manifest_wrong(r, line, "it has no shape");
     json_array_foreach(array, i, dim) {
         str_text(&text, i == 0 ? "" : ",");
         if (json_is_string(dim))                /* beyond 2^53 */
@@ -94,7 +94,7 @@ read_shape(struct manifest_reader *r, char **shape, const json_t *array, uint64_
         else if (json_is_integer(dim))
             str_format(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(dim));
         else
-            ok = ok && wrong(r, line, "its shape is not an array of integers");
+            ok = ok && manifest_wrong(r, line, "its shape is not an array of integers");
     }
     ok = ok && !text.failed ? copy_text(r, shape, text.p ? text.p : "") : ok && err_memory(r->err, text.room);
     str_clear(&text);
@@ -112,7 +112,7 @@ read_digest(struct manifest_reader *r, bool *has, uint8_t digest[SHA256_BYTES], 
     if ((!text || json_is_null(text)) || (*has && sha256_from_hex(digest, json_string_value(text), json_string_length(text))))
         return true;
     snprintf(why, sizeof why, "its %s is not 64 hexadecimal digits", key);
-    return wrong(r, number, why);
+    return manifest_wrong(r, number, why);
 }
 
 static bool
@@ -122,21 +122,22 @@ read_members(struct manifest_reader *r, struct manifest_entry *e, const json_t *
     const json_t *role = json_object_get(line, "role"), *values = json_object_get(line, "values_shape");
     bool is_weight = json_is_string(role) && strcmp(json_string_value(role), "weight") == 0;
     bool companion = json_is_string(role) && !is_weight && strcmp(json_string_value(role), "plain") != 0;
-    if (!copy_text(r, &e->name, json_string_value(name)) || !read_shape(r, &e->shape, json_object_get(line, "shape"), e->line)
+    if (!copy_text(r, &e->name, json_string_value(name)) || !manifest_read_shape(r, &e->shape, json_object_get(line, "shape"),
+        e->line)
         || !read_digest(r, &e->has_stored, e->stored, line, "sha256", e->line)
         || !read_digest(r, &e->has_values, e->values, line, "values_sha256", e->line))
         return false;
     if (!r->values && !e->has_stored)
-        return wrong(r, e->line, "it has no sha256");
+        return manifest_wrong(r, e->line, "it has no sha256");
     if (!r->values || companion)
         return true;
     if (!e->has_values)
-        return wrong(r, e->line, e->has_stored ? "it has no values_sha256, only sha256, which --stored compares"
+        return manifest_wrong(r, e->line, e->has_stored ? "it has no values_sha256, only sha256, which --stored compares"
             : "it has no values_sha256");
     if (is_weight && !json_is_string(weight))
-        return wrong(r, e->line, "the weight has no name");
+        return manifest_wrong(r, e->line, "the weight has no name");
     return copy_text(r, &e->values_name, json_string_value(is_weight ? weight : name))
-        && read_shape(r, &e->values_shape, values ? values : json_object_get(line, "shape"), e->line);
+        && manifest_read_shape(r, &e->values_shape, values ? values : json_object_get(line, "shape"), e->line);
 }
 
 /* Adds an entry to the tables, whose names are unique. */
@@ -155,7 +156,7 @@ index_entry(struct manifest_reader *r, const struct manifest_entry *e)
     }
     char shown[STR_SHOWN], why[STR_SHOWN + WHAT];
     snprintf(why, sizeof why, "line %" PRIu64 " lists %s, too", m->entry[number].line, str_shown(shown, e->name, strlen(e->name)));
-    return !again || wrong(r, e->line, why);
+    return !again || manifest_wrong(r, e->line, why);
 }
 
 static bool
@@ -169,10 +170,10 @@ read_line(struct manifest_reader *r, const char *text, size_t n, uint64_t number
         return false;
     bool ok = true;
     if (!json_is_string(json_object_get(line, "name"))) {
-        ok = json_object_get(line, "tensors") || wrong(r, number, "it has no name");
+        ok = json_object_get(line, "tensors") || manifest_wrong(r, number, "it has no name");
         r->ended = true;
     } else if (r->ended) {
-        ok = wrong(r, number, "it follows that of the model; a manifest describes one model");
+        ok = manifest_wrong(r, number, "it follows that of the model; a manifest describes one model");
     } else {
         struct manifest_entry *list = NULL;
         ok = budget_items(&r->budget, 1, "lines of the manifest", r->err)

@@ -210,7 +210,7 @@ add_operand(struct names *list, struct snapshot *s, const char *name, struct err
 /* Records a failure during a listing, which then continues: keeps the first failure, and returns false only if out of
  * memory. */
 static bool
-keep(struct err *err, const struct err *why)
+store_hf_keep(struct err *err, const struct err *why)
 {
     if (why->kind == ERR_MEMORY || err->kind == ERR_NONE)
         *err = *why;
@@ -235,7 +235,7 @@ list_models(struct names *list, struct snapshot *s, struct err *err)
         else
             ok = add_operand(list, s, in.names.name[i], err);
     }
-    ok = ok && ((why.kind != ERR_MEMORY && why.sys == 0) || keep(err, &why)) && (!whole || add_operand(list, s, "", err));
+    ok = ok && ((why.kind != ERR_MEMORY && why.sys == 0) || store_hf_keep(err, &why)) && (!whole || add_operand(list, s, "", err));
     candidates_clear(&in);
     return ok;
 }
@@ -272,7 +272,7 @@ list_folder(struct names *names, struct str *path, size_t top, bool (*fits)(cons
     if (d)
         closedir(d);
     names_sort(names);
-    return ok && (why.kind == ERR_NONE || keep(err, &why));
+    return ok && (why.kind == ERR_NONE || store_hf_keep(err, &why));
 }
 
 /* Returns true for a directory that is not a symbolic link, so that no folder is visited twice. */
@@ -357,7 +357,7 @@ find_snapshot(bool *found, struct str *path, const char *rev, struct names *done
     *found = check_path(rev, strlen(rev), "", &why) && find_commit(commit, path->p, rev, "", &inputs, budget, &why);
     inputs_clear(&inputs);
     if (!*found)
-        return (why.kind != ERR_MEMORY && why.sys == 0) || keep(err, &why);
+        return (why.kind != ERR_MEMORY && why.sys == 0) || store_hf_keep(err, &why);
     for (size_t i = 0; *found && i < done->n; i++)
         *found = strcmp(done->name[i], commit) != 0;
     if (!*found)
@@ -366,7 +366,7 @@ find_snapshot(bool *found, struct str *path, const char *rev, struct names *done
     if (!store_check_text(path, err))
         return false;
     *found = is_folder(path->p, &why);
-    return (why.kind == ERR_NONE || keep(err, &why)) && (!*found || names_add(done, commit, COMMIT, err));
+    return (why.kind == ERR_NONE || store_hf_keep(err, &why)) && (!*found || names_add(done, commit, COMMIT, err));
 }
 
 /* Lists all models of the repository whose folder is `path`. */
@@ -437,7 +437,7 @@ store_hf_list(struct names *list, const char *root, const struct limits *limits,
             && set_path(&path, strlen(root), "", err);
     }
     if (why.kind != ERR_NONE)
-        keep(err, &why);
+        store_hf_keep(err, &why);
     if (d)
         closedir(d);
     str_clear(&path);

@@ -110,7 +110,7 @@ find_host(struct ollama_name *name, const struct str *dir, const char *get, stru
 /* Searches dir for paths that match the name from part i on, ignoring ASCII case. Appends the first to *found; a second is
  * ERR_USAGE. Recurses at most PARTS levels. */
 static bool
-search(struct str *found, struct str *dir, const struct ollama_name *name, int i, struct err *err)
+store_ollama_search(struct str *found, struct str *dir, const struct ollama_name *name, int i, struct err *err)
 {
     if (i == PARTS && found->len != 0) {
         char a[STR_SHOWN], b[STR_SHOWN];
@@ -129,7 +129,7 @@ search(struct str *found, struct str *dir, const struct ollama_name *name, int i
         if (strcasecmp(entry, name->part[i]) != 0)
             continue;
         str_format(dir, "/%s", entry);
-        ok = store_check_text(dir, err) && search(found, dir, name, i + 1, err);
+        ok = store_check_text(dir, err) && store_ollama_search(found, dir, name, i + 1, err);
         dir->len = len;
         dir->p[len] = '\0';
     }
@@ -153,7 +153,7 @@ find_manifest(struct str *path, struct ollama_name *name, const char *root, cons
     }
     if (ok && !store_exists(lstat(path->p, &st), path->p, err)) {
         struct str other = { 0 };
-        ok = err->kind == ERR_NONE && search(&other, &dir, name, HOST, err);
+        ok = err->kind == ERR_NONE && store_ollama_search(&other, &dir, name, HOST, err);
         if (ok && other.len != 0) {
             path->len = 0;
             str_add(path, other.p, other.len);

@@ -16,7 +16,7 @@
 enum { LINE = 160 };
 
 static bool
-failed(const struct journal *j, const char *what, int sys, struct err *err)
+journal_failed(const struct journal *j, const char *what, int sys, struct err *err)
 {
     char shown[STR_SHOWN];
     err_sys(err, ERR_IO, sys, "%s", what);
@@ -35,7 +35,7 @@ refused(const struct journal *j, const char *why, struct err *err)
 /* --- reading */
 
 static bool
-keep(struct journal *j, const struct journal_entry *entry, struct err *err)
+journal_keep(struct journal *j, const struct journal_entry *entry, struct err *err)
 {
     struct journal_entry *list = array_grow(j->entry, j->n, &j->room, sizeof *list, err);
     if (!list)
@@ -54,7 +54,7 @@ read_lines(struct journal *j, FILE *file, uint64_t job, size_t files, bool *ours
     *ours = fgets(line, sizeof line, file) && strcmp(line, first) == 0;
     while (*ours && fgets(line, sizeof line, file) && strchr(line, '\n')) {
         struct journal_entry e;
-        if (sscanf(line, "%63s %" SCNu64 " %" SCNx32, e.name, &e.nbytes, &e.crc) == 3 && !keep(j, &e, err))
+        if (sscanf(line, "%63s %" SCNu64 " %" SCNx32, e.name, &e.nbytes, &e.crc) == 3 && !journal_keep(j, &e, err))
             return false;
     }
     return true;
@@ -67,7 +67,7 @@ read_journal(struct journal *j, uint64_t job, size_t files, struct err *err)
     int fd = dup(j->fd - 1);
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (!file) {
-        failed(j, "read failed", errno, err);
+        journal_failed(j, "read failed", errno, err);
         if (fd >= 0)
             close(fd);
         return false;
@@ -87,11 +87,11 @@ put_line(struct journal *j, const char *line, struct err *err)
     for (size_t n = strlen(line); n != 0;) {
         ssize_t put = write(j->fd - 1, line, n);
         if (put < 0 && errno != EINTR)
-            return failed(j, "write failed", errno, err);
+            return journal_failed(j, "write failed", errno, err);
         line += put > 0 ? put : 0;
         n -= put > 0 ? (size_t)put : 0;
     }
-    return fsync(j->fd - 1) == 0 || failed(j, "fsync failed", errno, err);
+    return fsync(j->fd - 1) == 0 || journal_failed(j, "fsync failed", errno, err);
 }
 
 /* Opens the journal with an exclusive lock, if the file system supports locks. */
@@ -103,11 +103,11 @@ open_locked(struct journal *j, int flags, struct stat *st, struct err *err)
     if (fd < 0 && errno == EEXIST)
         return refused(j, "another job has just started to write this directory", err);
     if (fd < 0)
-        return failed(j, "open failed", errno, err);
+        return journal_failed(j, "open failed", errno, err);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return refused(j, "another job is writing this directory; wait for it or stop it", err);
     if (fstat(fd, st) != 0)
-        return failed(j, "stat failed", errno, err);
+        return journal_failed(j, "stat failed", errno, err);
     if (!S_ISREG(st->st_mode))
         return refused(j, "not a regular file; choose an empty directory", err);
     return st->st_nlink != 0 || refused(j, "another job has just finished this directory", err);
@@ -123,7 +123,7 @@ journal_open(struct journal *j, const char *dir, uint64_t job, size_t files, enu
         return false;
     if (start == JOURNAL_AGAIN && st.st_size != 0) {
         if (ftruncate(j->fd - 1, 0) != 0)
-            return failed(j, "cannot be emptied", errno, err);
+            return journal_failed(j, "cannot be emptied", errno, err);
         st.st_size = 0;
     }
     if (st.st_size != 0)        /* ends a truncated last line, which is then ignored */
@@ -155,7 +155,7 @@ journal_add(struct journal *j, const struct journal_entry *e, struct err *err)
 bool
 journal_remove(struct journal *j, struct err *err)
 {
-    return unlink(j->path) == 0 || failed(j, "cannot remove the journal", errno, err);
+    return unlink(j->path) == 0 || journal_failed(j, "cannot remove the journal", errno, err);
 }
 
 void

@@ -191,7 +191,7 @@ add_outputs(const struct model_dir_job *job, struct err *err)
 
 /* Lays out the pieces of file i. */
 static struct pieces *
-lay_out(const struct model_dir_job *job, size_t i, struct err *err)
+model_dir_lay_out(const struct model_dir_job *job, size_t i, struct err *err)
 {
     return lay_out_file(&writer_safetensors, job->choice, &job->shards, i, job->options, err);
 }
@@ -275,7 +275,7 @@ write_file(struct model_dir_job *job, size_t i, struct err *err)
 {
     struct journal_entry e = { 0 };
     bool complete = job->dir->outputs->compares, finished = false;
-    struct pieces *pieces = lay_out(job, i, err);
+    struct pieces *pieces = model_dir_lay_out(job, i, err);
     if (!pieces)
         return false;
     hf_shard_name(e.name, &job->shards, i);
@@ -317,13 +317,13 @@ add_source(struct fingerprint *f, const struct model *m, uint32_t i, struct err 
 /* Computes the fingerprint of everything that determines the bytes of the directory: the amn version, the plan of each file,
  * config.json, and the inputs. Also adds up the file sizes. */
 static bool
-measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
+model_dir_measure(struct model_dir_job *job, struct fingerprint *f, struct err *err)
 {
     const struct model *m = job->p->model;
     const struct hf_quantization *q = job->dir->quantization;
     fingerprint_add(f, job->dir->release, strlen(job->dir->release));
     for (size_t i = 0; i < job->shards.n; i++) {
-        struct pieces *pieces = lay_out(job, i, err);
+        struct pieces *pieces = model_dir_lay_out(job, i, err);
         if (!pieces)
             return false;
         fingerprint_pieces(f, pieces);
@@ -362,7 +362,7 @@ write_index(const struct model_dir_job *job, struct err *err)
 
 /* Opens the journal and writes the small files. After a failure, removes the journal unless some files were finished before. */
 static bool
-begin(struct model_dir_job *job, uint64_t fingerprint, struct err *err)
+model_dir_begin(struct model_dir_job *job, uint64_t fingerprint, struct err *err)
 {
     if (job->dir->outputs->compares)
         return side_files_write(&job->side, err);
@@ -399,8 +399,8 @@ write_all(struct model_dir_job *job, struct err *err)
     bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err);
     job->shards.stem = hf_shard_stem(source_name(job->p->model->src[0]));
     ok = ok && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
-        && model_spool(job->p->model, err) && measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
-        && add_outputs(job, err) && begin(job, f.hash, err);
+        && model_spool(job->p->model, err) && model_dir_measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
+        && add_outputs(job, err) && model_dir_begin(job, f.hash, err);
     meter_phase(meter, job->dir->outputs->compares ? "comparing" : "writing", job->dir->nbytes);
     job->p->one_of_many = true;
     for (size_t i = 0; ok && i < job->shards.n; i++)

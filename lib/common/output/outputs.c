@@ -95,7 +95,7 @@ is_same(const struct output *a, const struct output *b)
 /* --- all of them */
 
 static const char *
-place_of(const void *outputs, uint32_t number, size_t *n)
+outputs_place_of(const void *outputs, uint32_t number, size_t *n)
 {
     const struct output *o = &((const struct outputs *)outputs)->list[number];
     *n = o->place.len;
@@ -104,10 +104,10 @@ place_of(const void *outputs, uint32_t number, size_t *n)
 
 /* Returns the output with a place, or NULL. */
 static struct output *
-find(const struct outputs *outputs, const struct str *place)
+outputs_find(const struct outputs *outputs, const struct str *place)
 {
     uint32_t number;
-    return place->len != 0 && table_find(&outputs->places, place_of, outputs, place->p, place->len, &number)
+    return place->len != 0 && table_find(&outputs->places, outputs_place_of, outputs, place->p, place->len, &number)
         ? &outputs->list[number] : NULL;
 }
 
@@ -121,7 +121,7 @@ check_inputs(const struct outputs *outputs, const struct output *o, struct err *
 static bool
 check_others(const struct outputs *outputs, const struct output *o, const struct output *own, struct err *err)
 {
-    const struct output *other = own ? NULL : find(outputs, &o->place);
+    const struct output *other = own ? NULL : outputs_find(outputs, &o->place);
     for (size_t i = 0; !other && o->known && i < outputs->n; i++)
         if (&outputs->list[i] != own && is_same(&outputs->list[i], o))
             other = &outputs->list[i];
@@ -132,7 +132,7 @@ check_others(const struct outputs *outputs, const struct output *o, const struct
 }
 
 static bool
-keep(struct outputs *outputs, const struct output *o, struct err *err)
+outputs_keep(struct outputs *outputs, const struct output *o, struct err *err)
 {
     uint32_t number = (uint32_t)outputs->n;
     bool again;
@@ -141,7 +141,7 @@ keep(struct outputs *outputs, const struct output *o, struct err *err)
         return false;
     outputs->list = list;
     if (o->place.len != 0
-        && !table_add(&outputs->places, place_of, outputs, o->place.p, o->place.len, &number, &again, err))
+        && !table_add(&outputs->places, outputs_place_of, outputs, o->place.p, o->place.len, &number, &again, err))
         return false;
     list[outputs->n++] = *o;
     return true;
@@ -152,7 +152,7 @@ outputs_add(struct outputs *outputs, const char *path, struct err *err)
 {
     struct output o;
     bool ok = identify(&o, path, err) && check_inputs(outputs, &o, err) && check_others(outputs, &o, NULL, err)
-        && keep(outputs, &o, err);
+        && outputs_keep(outputs, &o, err);
     if (!ok)
         clear(&o);
     return ok;
@@ -177,7 +177,7 @@ is_ours(const struct outputs *outputs, const struct output *o, const char *name)
     struct str place = { 0 };
     str_add(&place, o->place.p, o->name);
     str_text(&place, name);
-    bool ours = !place.failed && find(outputs, &place);
+    bool ours = !place.failed && outputs_find(outputs, &place);
     for (size_t i = 0; !ours && place.len == o->name + SINK_TEMP_NAME - 1 && i < outputs->n; i++)
         ours = outputs->list[i].place.len > place.len && memcmp(outputs->list[i].place.p, place.p, place.len) == 0;
     str_clear(&place);
@@ -238,7 +238,7 @@ outputs_commit(struct outputs *outputs, struct sink *sink, struct err *err)
     if (!path)
         return sink_commit(sink, err);
     bool ok = identify(&now, path, err);
-    struct output *own = ok ? find(outputs, &now.place) : NULL;
+    struct output *own = ok ? outputs_find(outputs, &now.place) : NULL;
     ok = ok && check_inputs(outputs, &now, err) && check_others(outputs, &now, own, err);
     bool known = ok && own && sink_identity(sink, id);
     ok = ok && sink_commit(sink, err);

@@ -49,7 +49,7 @@ check_absent(const char *path, struct err *err)
 
 /* Determines names and sizes before any file is created. */
 static bool
-survey(struct split_job *job, struct err *err)
+split_files_survey(struct split_job *job, struct err *err)
 {
     if (job->shards.n > UINT16_MAX)
         return err_set(err, ERR_LIMIT, "%zu files exceed the limit of %d (split.count); use a larger "
@@ -95,7 +95,7 @@ static bool
 write_all(struct split_job *job, struct err *err)
 {
     bool ok = shards_cut(&job->shards, job->choice, job->split->size, job->split->writer->align, err)
-        && survey(job, err) && model_spool(job->p->model, err);
+        && split_files_survey(job, err) && model_spool(job->p->model, err);
     if (ok)
         outputs_sweep(job->split->outputs);
     meter_phase(job->p->model->meter, "writing", job->split->nbytes);

@@ -11,7 +11,7 @@ digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 }
 
 static void
-see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
+checksum_see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
     struct checksum *c = of;
     (void)at, (void)p;
@@ -21,5 +21,5 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 struct hook
 checksum_hook(struct checksum *checksum)
 {
-    return (struct hook){ .digest = digest, .see = see, .of = checksum };
+    return (struct hook){ .digest = digest, .see = checksum_see, .of = checksum };
 }

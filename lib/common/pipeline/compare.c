@@ -61,7 +61,7 @@ enter(void *of, struct err *err)
 }
 
 static uint64_t
-end_of(const void *list, size_t i)
+compare_end_of(const void *list, size_t i)
 {
     return ((const struct compare_pair *)list)[i].end;
 }
@@ -83,7 +83,8 @@ add_results(struct compare_job *job, size_t number, const struct compare_block *
 
 /* Makes elements [first, first + n) of a piece. Returns them, or NULL on failure. */
 static const uint8_t *
-make(const struct pipeline *p, struct panels *panels, struct workspace *w, size_t piece, uint64_t first, size_t n, struct err *err)
+compare_make(const struct pipeline *p, struct panels *panels, struct workspace *w, size_t piece, uint64_t first, size_t n,
+    struct err *err)
 {
     const struct piece *of = pieces_at(p->pieces, piece);
     size_t size = dtype_facts(of->to)->bytes;
@@ -101,7 +102,7 @@ compare_unit(void *of, void *own, uint64_t unit, struct err *err)
 {
     struct compare_job *job = of;
     struct comparer *c = own;
-    size_t i = search_end_after(job->pair, job->n, end_of, unit);
+    size_t i = search_end_after(job->pair, job->n, compare_end_of, unit);
     const struct difference *one = &job->d->list[job->pair[i].number];
     uint64_t first = (unit - (i != 0 ? job->pair[i - 1].end : 0)) * ELEMENTS;
     struct compare_block *block = &c->block;
@@ -111,8 +112,8 @@ compare_unit(void *of, void *own, uint64_t unit, struct err *err)
     block->n = (size_t)num_min(one->n - first, ELEMENTS);
     block->a_type = pieces_at(job->a.pieces, i)->to;
     block->b_type = pieces_at(job->b.pieces, i)->to;
-    block->a = make(&job->a, job->panels_a, &c->a, i, first, block->n, err);
-    block->b = block->a ? make(&job->b, job->panels_b, &c->b, i, first, block->n, err) : NULL;
+    block->a = compare_make(&job->a, job->panels_a, &c->a, i, first, block->n, err);
+    block->b = block->a ? compare_make(&job->b, job->panels_b, &c->b, i, first, block->n, err) : NULL;
     if (!block->b)
         return false;
     compare_block(block);

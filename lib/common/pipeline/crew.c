@@ -16,7 +16,7 @@ struct crew_run {
 };
 
 static void
-fail(struct crew_run *run, uint64_t unit, const struct err *err)
+crew_fail(struct crew_run *run, uint64_t unit, const struct err *err)
 {
     pthread_mutex_lock(&run->lock);
     if (!atomic_load(&run->stop) || unit < run->failed) {
@@ -36,7 +36,7 @@ work(struct crew_run *run, void *own)
     err_init(&err);
     while (!atomic_load(&run->stop) && (unit = atomic_fetch_add(&run->next, 1)) < crew->units)
         if (!crew->work(crew->of, own, unit, &err)) {
-            fail(run, unit, &err);
+            crew_fail(run, unit, &err);
             return;
         }
 }

@@ -65,7 +65,7 @@ has_bytes(const struct tensor *t, struct err *err)
 
 /* Adds the units of a tensor. A plain one is read once for both digests. */
 static bool
-add_tensor(struct digest_job *job, size_t i, struct err *err)
+digest_add_tensor(struct digest_job *job, size_t i, struct err *err)
 {
     const struct digests *d = job->digests;
     const struct tensor *t = catalog_at(d->catalog, i);
@@ -184,7 +184,7 @@ digest_model(struct digests *d, struct model *model, const struct kernels *kerne
     bool ok = job.unit ? job.pieces != NULL : err_memory(err, room);
     ok = ok && sha256_open(&job.library, err) && (!(d->which & DIGESTS_VALUES) || roles_decodable(d->roles, KEEPS_NONE, NULL, err));
     for (size_t i = 0; ok && i < count; i++)
-        ok = add_tensor(&job, i, err);
+        ok = digest_add_tensor(&job, i, err);
     job.p.to = ok ? pieces_nbytes(job.pieces) : 0;
     if (ok)
         meter_phase(model->meter, "hashing", job.p.to);

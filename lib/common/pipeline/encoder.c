@@ -172,7 +172,7 @@ shadow_add(struct shadow *s, const float *x, const float *back, size_t n, struct
 
 /* Implements compare() of struct encode_run. The elements of a bare reader are those without the change. */
 static void
-compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
+encoder_compare(void *of, uint64_t first, const float *x, const float *back, size_t n)
 {
     struct encoder_reader *r = of;
     struct shadow *s = r->shadow;
@@ -230,7 +230,7 @@ lend(struct encoder_reader *r, const float *facts)
                 .zero = hint_of(r, HINT_ZERO), .unit = hint_of(r, HINT_UNIT), .code = hint_of(r, HINT_CODE), .fail = &r->fail,
                 .way = r->way, .scales = read_scales } };
     return (struct encode_run){ .kernels = r->how.kernels, .read = read_floats, .of = r, .facts = facts, .x = r->how.b->floats,
-        .compare = r->compares ? compare : NULL, .back = r->how.b->floats + ENCODE_FLOATS,
+        .compare = r->compares ? encoder_compare : NULL, .back = r->how.b->floats + ENCODE_FLOATS,
         .room = r->how.b->floats + 2 * ENCODE_FLOATS };
 }
 
@@ -261,7 +261,7 @@ survey_region(const void *surveyed, uint64_t region, float *facts, struct err *e
 }
 
 static void
-settle(const void *surveyed, float *facts)
+encoder_settle(const void *surveyed, float *facts)
 {
     const struct surveyed *of = surveyed;
     if (of->e->encoder->settle)
@@ -281,8 +281,8 @@ find_room(struct workspace *b, const struct encoding *e, struct err *err)
 
 /* Encodes grains whose elements are in the buffer. An exact encoding was surveyed, so its solvers do not fail here. */
 static bool
-encode(struct encoder_reader *r, const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
-    uint8_t *y, struct err *err)
+encoder_encode(struct encoder_reader *r, const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first,
+    uint64_t count, uint8_t *y, struct err *err)
 {
     char name[STR_SHOWN];
     r->wrong = UINT64_MAX;
@@ -316,7 +316,7 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
         n = part->elems ? num_min(count, num_max(1, (e->exact ? ENCODE_MOVED : ENCODE_FLOATS) / part->elems)) : count;
         run.n = (size_t)(part->elems ? num_min(n * part->elems, numel - first * part->elems) : 0);
         if (!(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
-            || !encode(r, e, &run, of->part, first, n, y, err))
+            || !encoder_encode(r, e, &run, of->part, first, n, y, err))
             return false;
     }
     return true;
@@ -353,7 +353,7 @@ cut_grain(struct encoder_reader *r, const struct encoded *of, const float *facts
 }
 
 static bool
-make(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y,
+encoder_make(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t from, uint64_t to, uint8_t *y,
     struct err *err)
 {
     uint32_t size = of->encoding->part[of->part].grain, skip = (uint32_t)(from % size);
@@ -396,7 +396,7 @@ shadow_compare(const struct encoder_reader *r, const struct encoded *of, uint64_
     bool ok = (y || err_memory(err, to - from))
         && (e->nfacts == 0 || facts || (facts = encoder_facts(&bare.how, of, cache, err)) != NULL);
     r->how.b->grain.encoding = NULL;
-    ok = ok && make(&bare, of, facts, from, to, y, err) && (bare.failed.kind == ERR_NONE || (*err = bare.failed, false));
+    ok = ok && encoder_make(&bare, of, facts, from, to, y, err) && (bare.failed.kind == ERR_NONE || (*err = bare.failed, false));
     r->how.b->grain.encoding = NULL;
     if (facts && facts != e->facts)
         cache_release(cache, facts);
@@ -404,7 +404,7 @@ shadow_compare(const struct encoder_reader *r, const struct encoded *of, uint64_
     return ok;
 }
 
-/* Like make(), and accumulates the error, and how a change shows, in runs that do not depend on the block size. */
+/* Like encoder_make(), and accumulates the error, and how a change shows, in runs that do not depend on the block size. */
 static bool
 make_counted(struct encoder_reader *r, const struct encoded *of, const float *facts, uint64_t at, uint64_t from, uint64_t to,
     uint8_t *y, struct err *err)
@@ -417,7 +417,7 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
     r->compares = losses || delta;
     r->wide = of->wide;
     if (!r->compares)
-        return make(r, of, facts, from, to, y, err);
+        return encoder_make(r, of, facts, from, to, y, err);
     err_init(&r->failed);
     for (uint64_t end; ok && from < to; y += end - from, from = end) {
         struct loss_lanes loss = { .distance = { 0 } };
@@ -427,7 +427,7 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
         r->shift = delta ? &shift : NULL;
         r->shadow = delta && shifts_again(p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
         r->compared = shadow.n = shadow.at = 0;
-        ok = make(r, of, facts, from, end, y, err) && (r->failed.kind == ERR_NONE || (*err = r->failed, false))
+        ok = encoder_make(r, of, facts, from, end, y, err) && (r->failed.kind == ERR_NONE || (*err = r->failed, false))
             && (!r->shadow || r->compared == 0 || shadow_compare(r, of, from, end, err));
         if (ok && r->compared != 0 && r->loss)
             losses_add(p->losses, e->number, &loss, r->compared, e->rows * e->cols);
@@ -453,7 +453,7 @@ const float *
 encoder_facts(const struct reading *how, const struct encoded *of, struct cache *facts, struct err *err)
 {
     struct surveyed s = { reader_of(how, of), of->fused ? &of->encoding->fused->all : of->encoding };
-    const struct cache_fill fill = { (size_t)s.e->nfacts, s.e->nregions, survey_region, settle, &s };
+    const struct cache_fill fill = { (size_t)s.e->nfacts, s.e->nregions, survey_region, encoder_settle, &s };
     s.r.fused = of->fused;
     return find_room(how->b, of->encoding, err) ? cache_take(facts, s.e, &fill, err) : NULL;
 }

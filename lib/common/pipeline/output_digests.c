@@ -9,7 +9,7 @@
 enum { WIDE = 1024 };           /* values that are converted at a time */
 
 static const char *
-name_of(const void *of, uint32_t number, size_t *n)
+output_digests_name_of(const void *of, uint32_t number, size_t *n)
 {
     const struct output_digests *d = of;
     *n = d->list[number].t.name_len;
@@ -20,7 +20,7 @@ const struct output_digest *
 output_digests_find(const struct output_digests *d, const char *name, size_t n)
 {
     uint32_t number;
-    return table_find(&d->names, name_of, d, name, n, &number) ? &d->list[number] : NULL;
+    return table_find(&d->names, output_digests_name_of, d, name, n, &number) ? &d->list[number] : NULL;
 }
 
 void
@@ -36,7 +36,7 @@ output_digests_clear(struct output_digests *d)
 
 /* Adds the tensor of a piece to the list. */
 static bool
-begin(struct output_digests *d, const struct tensor *t, const struct piece *piece, struct err *err)
+output_digests_begin(struct output_digests *d, const struct tensor *t, const struct piece *piece, struct err *err)
 {
     bool again = false;
     uint32_t number = (uint32_t)d->n;
@@ -55,7 +55,7 @@ begin(struct output_digests *d, const struct tensor *t, const struct piece *piec
     d->ntail = 0;
     sha256_begin(&d->stored, d->library);
     sha256_begin(&d->values, d->library);
-    return table_add(&d->names, name_of, d, t->name, t->name_len, &number, &again, err);
+    return table_add(&d->names, output_digests_name_of, d, t->name, t->name_len, &number, &again, err);
 }
 
 /* Adds n values of two bytes. */
@@ -71,7 +71,7 @@ add_values(struct output_digests *d, enum dtype dtype, const uint8_t *p, size_t 
 }
 
 static void
-add(struct output_digests *d, const uint8_t *p, size_t n)
+output_digests_add(struct output_digests *d, const uint8_t *p, size_t n)
 {
     enum dtype dtype = d->list[d->n].t.dtype;
     sha256_add(&d->stored, p, n);
@@ -102,7 +102,7 @@ end(struct output_digests *d)
 
 /* In turn. The last bytes of a file also complete the empty tensors at its end. */
 static void
-see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
+output_digests_see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
     struct output_digests *d = of;
     const struct pieces *pieces = d->p->pieces;
@@ -119,12 +119,12 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
         if (piece->at >= to && to != pieces_nbytes(pieces))
             break;
         bool is_tensor = piece_output(&t, piece);
-        if (is_tensor && !d->begun && !begin(d, &t, piece, &d->err))
+        if (is_tensor && !d->begun && !output_digests_begin(d, &t, piece, &d->err))
             break;
         d->begun = is_tensor;
         uint64_t from = num_max(at, piece->at), until = num_min(to, piece_end);
         if (is_tensor && from < until)
-            add(d, p + (from - at), (size_t)(until - from));
+            output_digests_add(d, p + (from - at), (size_t)(until - from));
         if (piece_end > to)
             break;
         if (is_tensor)
@@ -138,5 +138,5 @@ output_digests_hook(struct output_digests *d, const struct pipeline *p, const st
 {
     d->p = p;
     d->library = library;
-    return (struct hook){ .see = see, .of = d };
+    return (struct hook){ .see = output_digests_see, .of = d };
 }

@@ -244,7 +244,7 @@ make_room(struct panels *panels, size_t size, bool *wait, struct err *err)
 
 /* Starts loading the panel that contains this element. Sets *slot to NULL if it must wait. Returns false on failure. */
 static bool
-begin(struct panels *panels, const struct piece *piece, uint64_t element, struct slot **slot, struct err *err)
+panel_begin(struct panels *panels, const struct piece *piece, uint64_t element, struct slot **slot, struct err *err)
 {
     struct slot plan = { .piece = piece, .state = LOADING, .failed = UINT64_MAX };
     struct bands b;
@@ -273,7 +273,7 @@ begin(struct panels *panels, const struct piece *piece, uint64_t element, struct
 
 /* Loads chunks until the panel is complete, together with the other callers. */
 static void
-load(struct panels *panels, struct slot *s, uint8_t *staging)
+panel_load(struct panels *panels, struct slot *s, uint8_t *staging)
 {
     while (s->state == LOADING) {
         if (s->next == s->chunks) {
@@ -328,12 +328,12 @@ panels_take(struct panels *panels, const struct piece *piece, uint64_t element, 
     struct slot *s;
     pthread_mutex_lock(&panels->lock);
     bool ok = true;
-    while ((s = find_slot(panels, piece, element)) == NULL && (ok = begin(panels, piece, element, &s, err)) && !s)
+    while ((s = find_slot(panels, piece, element)) == NULL && (ok = panel_begin(panels, piece, element, &s, err)) && !s)
         pthread_cond_wait(&panels->changed, &panels->lock);
     if (ok) {
         s->users++;
         s->stamp = ++panels->stamp;
-        load(panels, s, staging);
+        panel_load(panels, s, staging);
         if (s->state == FAILED) {
             *err = s->err;
             release(panels, s);

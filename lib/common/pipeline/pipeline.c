@@ -91,7 +91,7 @@ make_late(const struct shared *s, const struct pipeline_block *b)
 
 /* Out of turn: generates all of a block except LATE pieces. */
 static bool
-make(const struct shared *s, struct workspace *bench, struct pipeline_block *b, struct err *err)
+pipeline_make(const struct shared *s, struct workspace *bench, struct pipeline_block *b, struct err *err)
 {
     b->p = bench->out;
     b->late = pieces_next_late(s->p->pieces, b->from) < b->to;
@@ -117,7 +117,7 @@ take_turn(const struct shared *s, const struct pipeline_block *b, struct err *er
 
 /* Records a failed block. Earlier blocks may still be in progress; if one of them fails, its error replaces this one. */
 static void
-fail(struct shared *s, uint64_t block, const struct err *err)
+pipeline_fail(struct shared *s, uint64_t block, const struct err *err)
 {
     pthread_mutex_lock(&s->ticket.lock);
     if (!atomic_load(&s->stop) || block < s->failed) {
@@ -139,16 +139,16 @@ work(struct shared *s, struct workspace *bench)
     while (!atomic_load(&s->stop) && (i = atomic_fetch_add(&s->next, 1)) < s->nblocks) {
         struct pipeline_block b = { .from = p->from + i * s->block };
         b.to = num_min(p->to, b.from + s->block);
-        bool made = make(s, bench, &b, &err);
+        bool made = pipeline_make(s, bench, &b, &err);
         ticket_wait(&s->ticket, i);
         bool wanted = !atomic_load(&s->stop), ok = !wanted || (made && take_turn(s, &b, &err));
         if (!ok)
-            fail(s, i, &err);
+            pipeline_fail(s, i, &err);
         ticket_pass(&s->ticket, i);
         if (!ok || !wanted)
             continue;
         if (s->direct && !sink_write_at(p->sink, b.from - p->from, b.p, (size_t)(b.to - b.from), &err))
-            fail(s, i, &err);
+            pipeline_fail(s, i, &err);
         else
             meter_add(p->model->meter, b.to - b.from);
     }

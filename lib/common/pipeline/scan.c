@@ -76,7 +76,7 @@ keep_tail(struct nonfinite_scan *scan, const uint8_t *p, size_t n)
 
 /* In turn: scans the value that starts before these bytes and ends in them. */
 static void
-see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
+scan_see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
     struct nonfinite_scan *scan = of;
     size_t i = pieces_find(scan->pieces, at);
@@ -96,7 +96,7 @@ see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 struct hook
 scan_hook(struct nonfinite_scan *scan)
 {
-    return (struct hook){ .digest = digest, .see = see, .of = scan };
+    return (struct hook){ .digest = digest, .see = scan_see, .of = scan };
 }
 
 struct nonfinite

@@ -17,7 +17,7 @@ struct task {
 
 /* Takes part in the survey and returns the facts. Every thread of a failed survey gets the same error. */
 static const float *
-take(const struct task *t, struct err *err)
+survey_first_take(const struct task *t, struct err *err)
 {
     struct workspace bench = { 0 };
     const struct reading how = { .p = t->p, .panels = t->panels, .b = &bench, .kernels = t->p->kernels,
@@ -33,14 +33,14 @@ help(void *of)
     const struct task *t = of;
     struct err ignored;
     err_init(&ignored);
-    const float *facts = take(t, &ignored);
+    const float *facts = survey_first_take(t, &ignored);
     if (facts)
         cache_release(t->cache, facts);
     return NULL;
 }
 
 static bool
-survey(const struct task *t, unsigned jobs, struct err *err)
+survey_first_survey(const struct task *t, unsigned jobs, struct err *err)
 {
     struct encoding *e = t->of.encoding;
     pthread_t *threads = calloc(jobs, sizeof *threads);
@@ -49,7 +49,7 @@ survey(const struct task *t, unsigned jobs, struct err *err)
         return err_memory(err, jobs * sizeof *threads);
     while (started + 1 < jobs && thread_start(&threads[started], help, (void *)t))
         started++;
-    const float *facts = take(t, err);
+    const float *facts = survey_first_take(t, err);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     bool ok = facts && e->encoder->survey_first(e, facts, err);        /* changes what the threads have read */
@@ -65,7 +65,7 @@ static bool
 survey_one(const struct pipeline *p, const struct chosen *c, struct cache *cache, unsigned jobs, struct err *err)
 {
     const struct task task = { p, panels_new(p, err), cache, { .elements = piece_elements(c, err), .encoding = c->encoding } };
-    bool ok = task.panels && task.of.elements && survey(&task, jobs, err);
+    bool ok = task.panels && task.of.elements && survey_first_survey(&task, jobs, err);
     panels_free(task.panels);
     piece_free((void *)task.of.elements);
     return ok;

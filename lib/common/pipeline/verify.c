@@ -37,7 +37,7 @@ struct verify {
 
 /* Returns the checked extent that contains a byte of a file, or NULL. */
 static struct verify_member *
-find(struct verify *v, uint32_t file, uint64_t at)
+verify_find(struct verify *v, uint32_t file, uint64_t at)
 {
     size_t lo = 0, hi = v->n;           /* the first extent that starts after it */
     while (lo < hi) {
@@ -59,7 +59,7 @@ find_of_piece(struct verify *v, const struct piece *piece)
 {
     for (unsigned part = 0; part < SCHEME_PARTS; part++) {
         const struct tensor *t = piece_input(piece, part);
-        struct verify_member *c = t && t->extent.nbytes != 0 ? find(v, t->extent.file, t->extent.at) : NULL;
+        struct verify_member *c = t && t->extent.nbytes != 0 ? verify_find(v, t->extent.file, t->extent.at) : NULL;
         if (c && !c->tensor)
             c->tensor = t;
     }
@@ -121,7 +121,7 @@ verify_free(struct verify *v)
 /* Returns the index at which to insert a run that starts at `from`. Searches from the end, because runs arrive nearly in
  * order. */
 static size_t
-place_of(const struct verify_member *c, uint64_t from)
+verify_place_of(const struct verify_member *c, uint64_t from)
 {
     size_t i = c->n;
     while (i != 0 && c->run[i - 1].from >= from)
@@ -131,7 +131,7 @@ place_of(const struct verify_member *c, uint64_t from)
 
 /* Merges run i + 1 into run i if they are adjacent. */
 static void
-join(struct verify_member *c, size_t i)
+verify_join(struct verify_member *c, size_t i)
 {
     struct verify_run *a = &c->run[i], *b = a + 1;
     if (i + 1 >= c->n || a->to != b->from)
@@ -146,7 +146,7 @@ join(struct verify_member *c, size_t i)
 static bool
 add(struct verify_member *c, const struct verify_run *run, struct err *err)
 {
-    size_t i = place_of(c, run->from);
+    size_t i = verify_place_of(c, run->from);
     if ((i != 0 && c->run[i - 1].to > run->from) || (i < c->n && c->run[i].from < run->to))
         return true;
     if (!c->run && (c->run = malloc(sizeof *c->run)) != NULL)
@@ -158,16 +158,16 @@ add(struct verify_member *c, const struct verify_run *run, struct err *err)
     memmove(list + i + 1, list + i, (c->n - i) * sizeof *list);
     list[i] = *run;
     c->n++;
-    join(c, i);
+    verify_join(c, i);
     if (i != 0)
-        join(c, i - 1);
+        verify_join(c, i - 1);
     return true;
 }
 
 bool
 verify_add(struct verify *v, uint32_t file, uint64_t at, const uint8_t *p, size_t n, struct err *err)
 {
-    struct verify_member *c = find(v, file, at);
+    struct verify_member *c = verify_find(v, file, at);
     if (!c || !c->tensor || n == 0)
         return true;
     const struct verify_run run = { at - c->check->extent.at, at - c->check->extent.at + n, v->kernels->crc(0, p, n) };

@@ -56,7 +56,7 @@ hull(struct assign_step *step, const struct assign_option *o, size_t each, size_
 }
 
 static int
-compare(const void *pa, const void *pb)
+assign_compare(const void *pa, const void *pb)
 {
     const struct assign_step *a = pa, *b = pb;
     if (a->gain != b->gain)
@@ -86,7 +86,7 @@ assign_encoders(size_t *pick, const struct assign_option *options, size_t n, siz
     *least = used;
     ok = ok && used <= most;
     if (ok)
-        qsort(steps, nsteps, sizeof *steps, compare);
+        qsort(steps, nsteps, sizeof *steps, assign_compare);
     for (size_t i = 0; ok && i < nsteps; i++) {
         const struct assign_step *s = &steps[i];
         if (taken[s->weight] != s->order || s->nbytes > most - used) {

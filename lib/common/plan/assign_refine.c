@@ -182,7 +182,7 @@ prepare(struct stage *stages, struct ranked *ranked, const size_t *pick, const s
 
 /* Tries the options of all stages, depth first. stages[count] has neither cost nor bytes. */
 static void
-search(size_t *pick, struct stage *stages, size_t count, uint64_t most, double price, double best)
+assign_refine_search(size_t *pick, struct stage *stages, size_t count, uint64_t most, double price, double best)
 {
     struct stage *s = stages;
     s->left = most;
@@ -226,7 +226,7 @@ refine_by_search(size_t *pick, const struct assign_option *options, size_t n, si
     for (size_t i = 0; i < count; i++)
         noise += options[stages[i].weight * each + pick[stages[i].weight]].noise;
     if (count != 0)
-        search(pick, stages, count, most, price, noise);
+        assign_refine_search(pick, stages, count, most, price, noise);
     free(stages);
     free(ranked);
     return ok;

@@ -8,7 +8,7 @@
 
 /* Parses the number before `end` in text. */
 static bool
-number(uint64_t *n, const char *text, const char *end)
+byte_range_number(uint64_t *n, const char *text, const char *end)
 {
     char digits[24];
     if ((size_t)(end - text) >= sizeof digits)
@@ -27,7 +27,7 @@ byte_range_read_range(struct byte_range *c, const char *text)
     c->range = true;
     c->has_first = dash != text;
     c->has_last = dash[1] != '\0';
-    return (c->has_first || c->has_last) && (!c->has_first || number(&c->first, text, dash))
+    return (c->has_first || c->has_last) && (!c->has_first || byte_range_number(&c->first, text, dash))
         && (!c->has_last || str_to_u64(&c->last, dash + 1)) && !(c->has_first && c->has_last && c->first > c->last);
 }
 
@@ -36,7 +36,7 @@ byte_range_read_part(struct byte_range *c, const char *text)
 {
     const char *slash = strchr(text, '/'), *end = slash ? slash : text + strlen(text);
     c->parts = 0;
-    return number(&c->part, text, end) && c->part != 0
+    return byte_range_number(&c->part, text, end) && c->part != 0
         && (!slash || (str_to_u64(&c->parts, slash + 1) && c->part <= c->parts));
 }
 

@@ -91,7 +91,7 @@ operation_inverse(struct operation operation)
 }
 
 static float
-apply(struct operation op, float x)
+composed_apply(struct operation op, float x)
 {
     switch (op.kind) {
     case OPERATION_ADD:             return x + op.value;
@@ -107,7 +107,7 @@ operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bo
 {
     for (size_t k = 0; k < nops; k++)
         for (size_t i = 0; i < n; i++) {
-            x[i] = apply(op[k], x[i]);
+            x[i] = composed_apply(op[k], x[i]);
             x[i] = half ? half_to_float(half_of_float(x[i])) : x[i];
         }
 }
@@ -208,7 +208,7 @@ composed_part_make(struct composed_part *part, const struct tensor *copy, const 
 }
 
 static uint64_t
-end_of(const void *of, size_t i)
+composed_end_of(const void *of, size_t i)
 {
     const struct composed *composed = of;
     return composed->part[i].end;
@@ -224,7 +224,7 @@ composed_size(const struct composed *composed, enum dtype dtype)
 size_t
 composed_find(const struct composed *composed, uint64_t element)
 {
-    return search_end_after(composed, composed->n, end_of, composed->period != 0 ? element % composed->period : element);
+    return search_end_after(composed, composed->n, composed_end_of, composed->period != 0 ? element % composed->period : element);
 }
 
 uint64_t

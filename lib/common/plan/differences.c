@@ -41,7 +41,7 @@ difference_is_pair(const struct difference *d)
 
 /* Chooses all tensors of a model, under their new names if it is A, and keeps those that the patterns select. */
 static bool
-choose(struct choice *choice, const struct catalog *catalog, const struct roles *roles, const struct naming *naming,
+differences_choose(struct choice *choice, const struct catalog *catalog, const struct roles *roles, const struct naming *naming,
     bool renames, struct err *err)
 {
     bool ok = choice_make(choice, catalog, roles, KEEPS_NONE, DTYPE_F32, false, err);
@@ -157,7 +157,7 @@ differences_pair(struct differences *d, const struct catalog *a, const struct ro
 {
     struct table table = { 0 };
     *d = (struct differences){ 0 };
-    if (!choose(&d->a, a, of_a, naming, true, err) || !choose(&d->b, b, of_b, naming, false, err)
+    if (!differences_choose(&d->a, a, of_a, naming, true, err) || !differences_choose(&d->b, b, of_b, naming, false, err)
         || !check_patterns(d, naming, err))
         return false;
     keep_selected(&d->a, naming);

@@ -50,7 +50,7 @@ compare_lines(const void *pa, const void *pb)
 }
 
 static void
-add_line(struct sha256 *s, const struct digest_line *line)
+digests_add_line(struct sha256 *s, const struct digest_line *line)
 {
     char hex[SHA256_HEX], dim[24];
     sha256_add(s, line->t.name, line->t.name_len);
@@ -85,7 +85,7 @@ digests_total(struct digests *d, const struct sha256_library *library, struct er
         qsort(lines, used, sizeof *lines, compare_lines);
         sha256_begin(&s, library);
         for (size_t i = 0; i < used; i++)
-            add_line(&s, &lines[i]);
+            digests_add_line(&s, &lines[i]);
         sha256_end(&s, which == DIGESTS_STORED ? d->model.stored : d->model.values);
     }
     free(lines);

@@ -16,7 +16,7 @@ fingerprint_add(struct fingerprint *f, const void *p, size_t n)
     fingerprint_add(f, (const uint64_t[]){ __VA_ARGS__ }, sizeof (const uint64_t[]){ __VA_ARGS__ })
 
 static void
-add_text(struct fingerprint *f, const char *text)
+fingerprint_add_text(struct fingerprint *f, const char *text)
 {
     fingerprint_add(f, text, text ? strlen(text) : 0);
 }
@@ -43,7 +43,7 @@ static void
 add_form(struct fingerprint *f, const struct tensor *t)
 {
     fingerprint_add(f, t->name, t->name_len);
-    add_text(f, t->type_name);
+    fingerprint_add_text(f, t->type_name);
     ADD_NUMBERS(f, t->dtype, t->ggml_id, t->big_endian, t->sign);
     add_shape(f, &t->shape);
 }
@@ -72,7 +72,7 @@ add_view(struct fingerprint *f, const struct piece_view *view)
 static void
 add_weight(struct fingerprint *f, const struct weight *w)
 {
-    add_text(f, w->scheme->code);
+    fingerprint_add_text(f, w->scheme->code);
     fingerprint_add(f, w->name, w->name_len);
     add_shape(f, &w->shape);
     for (unsigned i = 0; i < SCHEME_PARTS; i++)
@@ -96,7 +96,7 @@ add_built(struct fingerprint *f, const struct built *built)
         add_layout(f, part->layout);
         add_piece(f, built->part[i]);
     }
-    add_text(f, composed->name);
+    fingerprint_add_text(f, composed->name);
     if (composed->numbers && shape_numel(&composed->shape, &n))
         fingerprint_add(f, composed->numbers, (size_t)n * sizeof *composed->numbers);
 }
@@ -107,7 +107,7 @@ static void
 add_encoding(struct fingerprint *f, const struct encoding *e)
 {
     uint64_t values = !e->importance ? 0 : e->matrix_rows != 0 ? e->cols * (e->rows / e->matrix_rows) : e->cols;
-    add_text(f, e->encoder->name);
+    fingerprint_add_text(f, e->encoder->name);
     fingerprint_add(f, &e->options, sizeof e->options);
     add_form(f, &e->weight);
     ADD_NUMBERS(f, e->rows, e->cols, e->nparts, e->nfacts, e->nregions, e->matrix_rows);

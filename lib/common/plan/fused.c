@@ -60,7 +60,7 @@ compare_keys(const struct candidate *a, const struct candidate *b)
 }
 
 static int
-compare(const void *pa, const void *pb)
+fused_compare(const void *pa, const void *pb)
 {
     const struct candidate *a = pa, *b = pb;
     int order = compare_keys(a, b);
@@ -69,7 +69,7 @@ compare(const void *pa, const void *pb)
 
 /* Makes a group of n candidates. */
 static bool
-join(const struct candidate *list, size_t n, struct catalog *memory, struct err *err)
+fused_join(const struct candidate *list, size_t n, struct catalog *memory, struct err *err)
 {
     struct fused *fused = catalog_alloc(memory, sizeof *fused + n * sizeof *fused->member, err);
     if (!fused)
@@ -101,11 +101,11 @@ fused_find(const struct choice *choice, struct catalog *memory, struct err *err)
         list[n].chosen = &choice->list[i];
         n += e && e->encoder->fuses && find_set(&list[n], e);
     }
-    qsort(list, n, sizeof *list, compare);
+    qsort(list, n, sizeof *list, fused_compare);
     for (size_t i = 0, end; ok && i < n; i = end) {
         for (end = i + 1; end < n && compare_keys(&list[i], &list[end]) == 0; end++)
             ;
-        ok = end - i < 2 || join(list + i, end - i, memory, err);
+        ok = end - i < 2 || fused_join(list + i, end - i, memory, err);
     }
     free(list);
     return ok;

@@ -10,7 +10,7 @@
 
 /* for struct table */
 static const char *
-name_of(const void *of, uint32_t number, size_t *n)
+importance_name_of(const void *of, uint32_t number, size_t *n)
 {
     const struct importance *i = of;
     *n = i->list[number].name_len;
@@ -31,7 +31,7 @@ importance_add(struct importance *im, const struct importance_entry *entry, stru
     if (!list)
         return false;
     im->list = list;
-    if (!table_add(&im->names, name_of, im, entry->name, entry->name_len, &number, &again, err))
+    if (!table_add(&im->names, importance_name_of, im, entry->name, entry->name_len, &number, &again, err))
         return false;
     if (again)
         return err_set(err, ERR_MALFORMED, "tensor %s: duplicate entry in the importance matrix",
@@ -54,7 +54,7 @@ importance_of(const struct importance *im, const struct tensor *t, uint64_t cols
     uint32_t number;
     uint64_t many = t->shape.rank >= 3 ? shape_dim(&t->shape, t->shape.rank - 3) : 1, all;
     char shown[STR_SHOWN];
-    if (!table_find(&im->names, name_of, im, t->name, t->name_len, &number))
+    if (!table_find(&im->names, importance_name_of, im, t->name, t->name_len, &number))
         return NULL;
     const struct importance_entry *entry = &im->list[number];
     *matrices = entry->n == cols ? 1 : many;

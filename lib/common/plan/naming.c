@@ -298,7 +298,7 @@ no_tensor(const char *name, const struct choice *choice, struct err *err)
 }
 
 static bool
-choose(const struct naming *naming, struct choice *choice, struct err *err)
+naming_choose(const struct naming *naming, struct choice *choice, struct err *err)
 {
     size_t n = 0;
     bool *stays;
@@ -318,7 +318,7 @@ choose(const struct naming *naming, struct choice *choice, struct err *err)
 
 /* Appends TEXT, expanded for a match in `name`. */
 static void
-add_text(struct str *out, const struct str *text, const char *name, const regmatch_t *m)
+naming_add_text(struct str *out, const struct str *text, const char *name, const regmatch_t *m)
 {
     for (const char *p = text->p; p && *p; p++) {
         int group = *p == '&' ? 0 : -1;
@@ -344,7 +344,7 @@ rename_by(struct str *out, const struct naming_step *step, const char *name)
         const char *from = p + m[0].rm_so, *to = p + m[0].rm_eo;
         str_add(out, p, (size_t)(from - p));
         if (from != to || from != end)
-            add_text(out, &step->text, p, m);
+            naming_add_text(out, &step->text, p, m);
         end = p = to;
         if (!step->all || (from == to && *p == '\0'))
             break;
@@ -407,7 +407,7 @@ naming_name(const struct naming *naming, struct choice *choice, struct chosen *c
 bool
 naming_apply(const struct naming *naming, struct choice *choice, struct err *err)
 {
-    if ((naming->nglobs != 0 || naming->only) && !choose(naming, choice, err))
+    if ((naming->nglobs != 0 || naming->only) && !naming_choose(naming, choice, err))
         return false;
     if (naming->nsteps == 0)
         return true;

@@ -86,7 +86,7 @@ pieces_free(struct pieces *p)
 }
 
 static bool
-add(struct pieces *p, const struct piece *piece, struct err *err)
+pieces_add(struct pieces *p, const struct piece *piece, struct err *err)
 {
     uint64_t end;
     if (!num_add(&end, p->nbytes, piece->nbytes) || end > INT64_MAX)
@@ -106,7 +106,7 @@ bool
 pieces_text(struct pieces *p, struct str *text, struct err *err)
 {
     const struct piece piece = { .kind = PIECE_TEXT, .nbytes = text->len, .of.text = text->p };
-    if (!add(p, &piece, err))
+    if (!pieces_add(p, &piece, err))
         return false;
     *text = (struct str){ 0 };
     return true;
@@ -248,12 +248,12 @@ static bool
 add_elements(struct pieces *p, struct piece *piece, struct err *err)
 {
     if (piece->kind != PIECE_VIEW)
-        return add(p, piece, err);
+        return pieces_add(p, piece, err);
     void *memory = malloc(view_size(piece->of.view));
     if (!memory)
         return err_memory(err, view_size(piece->of.view));
     piece->of.view = copy_view(memory, piece->of.view);
-    if (add(p, piece, err))
+    if (pieces_add(p, piece, err))
         return true;
     free(memory);
     return false;
@@ -337,7 +337,7 @@ add_encoded(struct pieces *p, const struct chosen *chosen, struct err *err)
         encoded->fused = before->of.encoded->fused;
     }
     piece.of.encoded = encoded;
-    if ((shares || find_encoded(encoded, chosen, err)) && add(p, &piece, err))
+    if ((shares || find_encoded(encoded, chosen, err)) && pieces_add(p, &piece, err))
         return true;
     free_encoded(encoded);
     return false;
@@ -373,13 +373,13 @@ pieces_view(struct pieces *p, const struct piece_view *view, struct err *err)
 bool
 pieces_zero(struct pieces *p, uint64_t nbytes, struct err *err)
 {
-    return nbytes == 0 || add(p, &(const struct piece){ .kind = PIECE_ZERO, .nbytes = nbytes }, err);
+    return nbytes == 0 || pieces_add(p, &(const struct piece){ .kind = PIECE_ZERO, .nbytes = nbytes }, err);
 }
 
 bool
 pieces_late(struct pieces *p, const struct late *late, uint64_t nbytes, struct err *err)
 {
-    return add(p, &(const struct piece){ .kind = PIECE_LATE, .nbytes = nbytes, .of.late = late }, err);
+    return pieces_add(p, &(const struct piece){ .kind = PIECE_LATE, .nbytes = nbytes, .of.late = late }, err);
 }
 
 void
@@ -421,7 +421,7 @@ pieces_at(const struct pieces *p, size_t i)
 }
 
 static uint64_t
-end_of(const void *list, size_t i)
+pieces_end_of(const void *list, size_t i)
 {
     const struct piece *p = &((const struct piece *)list)[i];
     return p->at + p->nbytes;
@@ -430,7 +430,7 @@ end_of(const void *list, size_t i)
 size_t
 pieces_find(const struct pieces *p, uint64_t at)
 {
-    return search_end_after(p->list, p->n, end_of, at);
+    return search_end_after(p->list, p->n, pieces_end_of, at);
 }
 
 uint64_t

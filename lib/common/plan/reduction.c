@@ -164,7 +164,7 @@ struct one {
 
 /* Checks everything that does not depend on the type; sets *stays if the tensor is not encoded. */
 static bool
-look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
+reduction_look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
 {
     const struct tensor *t = &one->t;
     bool blocks = r->encoder->held == KEEPS_BLOCKS;
@@ -222,7 +222,7 @@ decide(struct one *one, const struct reduction *r, struct mix_state *mix)
 
 /* Looks up the tensor's importance. Fails with ERR_USAGE if the encoder requires it and there is none. */
 static bool
-weigh(struct encoding *e, const struct reduction *r, struct err *err)
+reduction_weigh(struct encoding *e, const struct reduction *r, struct err *err)
 {
     uint64_t matrices = 1;
     char shown[STR_SHOWN];
@@ -237,12 +237,12 @@ weigh(struct encoding *e, const struct reduction *r, struct err *err)
 
 /* Sets up the encoding of a tensor; none, with a reason, if it does not fit. Returns false on failure. */
 static bool
-encode(struct one *one, const struct reduction *r, const struct exact_terms *exact, struct catalog *memory, struct err *err)
+reduction_encode(struct one *one, const struct reduction *r, const struct exact_terms *exact, struct catalog *memory, struct err *err)
 {
     struct encode_part parts[ENCODE_PARTS];
     struct encoding e = { .encoder = one->encoder, .options = r->how, .memory = memory, .weight = one->t, .rows = one->rows, .cols = one->cols,
         .part = parts, .place = one->place, .exact = exact };
-    if (!exact && e.encoder->held == KEEPS_BLOCKS && (!weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
+    if (!exact && e.encoder->held == KEEPS_BLOCKS && (!reduction_weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
     enum encode_fit fit = e.encoder->fit(&e, &r->how, err);
     one->chosen->why = one->misfit = fit == ENCODE_NO ? e.why : NULL;
@@ -325,7 +325,7 @@ keep_stored(const struct reduction *r, struct choice *choice, struct err *err)
 /* Keeps a quantized weight as it is stored if it is not encoded, or if its block type is the one it would get. While the
  * candidates of a target are measured, each is encoded. */
 static void
-keep(struct one *one, const struct reduction *r, struct choice *choice)
+reduction_keep(struct one *one, const struct reduction *r, struct choice *choice)
 {
     const struct weight *w = one->chosen->decode;
     bool same = one->encoder && w && one->encoder->type == w->part[0]->dtype && (!r->uniform || r->assigned);
@@ -367,7 +367,7 @@ warn_of_few_bits(const struct reduction *r, const struct one *list, size_t n, st
 
 /* Returns the type of a weight that is not encoded with the wanted one, for messages. */
 static const char *
-type_of(const struct one *one)
+reduction_type_of(const struct one *one)
 {
     return one->chosen->encoding ? one->chosen->encoding->encoder->label : dtype_name(one->chosen->dtype);
 }
@@ -376,7 +376,7 @@ type_of(const struct one *one)
 static bool
 is_alike(const struct one *a, const struct one *b)
 {
-    return a->misfit == b->misfit && strcmp(type_of(a), type_of(b)) == 0;
+    return a->misfit == b->misfit && strcmp(reduction_type_of(a), reduction_type_of(b)) == 0;
 }
 
 /* Warns of weights that are not quantized, or get another type, because of their shape: once for each reason. */
@@ -405,7 +405,7 @@ warn_of_misfits(const struct reduction *r, const struct one *list, size_t n, str
                 one->misfit, shown, one->rows, one->cols);
         else
             catalog_warn(memory, "%zu of %zu weights written as %s instead of %s: their rows are not multiples of %" PRIu32
-                " (first: %s, %" PRIu64 " x %" PRIu64 ")", alike, all, type_of(one), dtype_name(one->instead_of),
+                " (first: %s, %" PRIu64 " x %" PRIu64 ")", alike, all, reduction_type_of(one), dtype_name(one->instead_of),
                 (uint32_t)dtype_facts(one->instead_of)->elems, shown, one->rows, one->cols);
     }
 }
@@ -423,7 +423,7 @@ check_rules(const struct reduction *r, struct err *err)
 }
 
 static int
-compare(const void *a, const void *b)
+reduction_compare(const void *a, const void *b)
 {
     return mix_order(&((const struct one *)a)->t, &((const struct one *)b)->t);
 }
@@ -462,18 +462,18 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
         list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i,
             .instead_of = DTYPE_UNKNOWN };
     if (mixed)
-        qsort(list, choice->n, sizeof *list, compare);
+        qsort(list, choice->n, sizeof *list, reduction_compare);
     for (size_t i = 0; mixed && i < choice->n; i++)
         mix_count(&state, &list[i].t);
     for (size_t i = 0; ok && i < choice->n; i++) {
         bool stays;
-        ok = look(&list[i], &stays, r, keyed, err);
+        ok = reduction_look(&list[i], &stays, r, keyed, err);
         if (ok && !stays) {
             decide(&list[i], r, mixed ? &state : NULL);
             choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
-        keep(&list[i], r, choice);
-        ok = ok && (!list[i].encoder || encode(&list[i], r, NULL, memory, err));
+        reduction_keep(&list[i], r, choice);
+        ok = ok && (!list[i].encoder || reduction_encode(&list[i], r, NULL, memory, err));
     }
     ok = ok && keep_stored(r, choice, err);
     ok = ok && (r->uniform || check_rules(r, err));
@@ -644,7 +644,7 @@ reduction_offers(const struct reduction *r, const struct choice *choice, size_t 
     bool stays = true, quantized = chosen_is_quantized(&copy);
     if (quantized)
         stays = !dtype_is_float(one.t.dtype) || one.t.shape.rank < 2 || !naming_keeps(&r->which, &one.t);
-    else if (!look(&one, &stays, r, r->encoder->held == KEEPS_BLOCKS && model.arch, err))
+    else if (!reduction_look(&one, &stays, r, r->encoder->held == KEEPS_BLOCKS && model.arch, err))
         return false;
     *offers = !stays;
     return true;
@@ -681,7 +681,7 @@ reduction_try(const struct reduction *r, struct chosen *c, size_t place, const s
         return true;
     }
     one.rows = numel / one.cols;
-    return encode(&one, &own, exact, memory, err);
+    return reduction_encode(&one, &own, exact, memory, err);
 }
 
 bool

@@ -14,7 +14,7 @@ tensor_nbytes(uint64_t *nbytes, const struct chosen *chosen, uint64_t align, str
 }
 
 static struct shard *
-add(struct shards *s, size_t *room, size_t first, struct err *err)
+shards_add(struct shards *s, size_t *room, size_t first, struct err *err)
 {
     struct shard *list = array_grow(s->list, s->n, room, sizeof *list, err);
     if (!list)
@@ -34,13 +34,13 @@ shards_cut(struct shards *s, const struct choice *choice, uint64_t most, uint64_
 {
     size_t room = 0;
     *s = (struct shards){ 0 };
-    struct shard *shard = add(s, &room, 0, err);
+    struct shard *shard = shards_add(s, &room, 0, err);
     for (size_t i = 0; shard && i < choice->n; i++) {
         uint64_t nbytes, sum;
         if (!tensor_nbytes(&nbytes, &choice->list[i], align, err))
             return false;
         if (shard->n != 0 && (!num_add(&sum, shard->nbytes, nbytes) || sum > most)
-            && !(shard = add(s, &room, i, err)))
+            && !(shard = shards_add(s, &room, i, err)))
             return false;
         shard->n++;
         shard->nbytes += nbytes;

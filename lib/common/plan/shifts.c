@@ -60,7 +60,7 @@ shifts_again(const struct shifts *s)
 }
 
 static struct shift
-value_of(const struct shift_sums *s)
+shifts_value_of(const struct shift_sums *s)
 {
     double base = exact_sum_value(&s->sum[BASE]), change = exact_sum_value(&s->sum[CHANGE]);
     struct shift shift = { .n = s->n, .kept = NAN, .noise = NAN, .changed = s->n != 0 ? (double)s->moved / (double)s->n : 0 };
@@ -95,7 +95,7 @@ shifts_add(struct shifts *s, const struct delta *delta, const struct shift_lanes
         add(&s->all, sum, n);
     }
     if (d->sums && d->sums->n >= total) {        /* the sums are large, so they do not stay */
-        d->shift = value_of(d->sums);
+        d->shift = shifts_value_of(d->sums);
         free(d->sums);
         d->sums = NULL;
     }
@@ -112,5 +112,5 @@ struct shift
 shifts_of(const struct shifts *s, const struct delta *delta)
 {
     const struct delta_shift *d = delta ? &s->list[delta->number] : NULL;
-    return !d ? value_of(&s->all) : d->sums ? value_of(d->sums) : d->shift;
+    return !d ? shifts_value_of(&s->all) : d->sums ? shifts_value_of(d->sums) : d->shift;
 }

@@ -5,7 +5,7 @@
 #include "base/array.h"
 
 static int
-compare(const void *pa, const void *pb)
+streaming_compare(const void *pa, const void *pb)
 {
     const struct extent *a = pa, *b = pb;
     return (a->at > b->at) - (a->at < b->at);
@@ -57,7 +57,7 @@ sort(struct streaming *a)
 {
     size_t n = 0;
     if (a->n != 0)
-        qsort(a->keep, a->n, sizeof *a->keep, compare);
+        qsort(a->keep, a->n, sizeof *a->keep, streaming_compare);
     for (size_t i = 0; i < a->n; i++) {
         if (n != 0 && a->keep[i].at == a->keep[n - 1].at)
             continue;

@@ -75,7 +75,7 @@ columns_total(struct columns *c, const char *key, const char *heading, uint64_t 
 }
 
 static void
-add_text(struct columns *c, const char *key, const char *heading, const char *class, const char *p, size_t n)
+columns_add_text(struct columns *c, const char *key, const char *heading, const char *class, const char *p, size_t n)
 {
     struct str *out = columns_cell(c, heading, true);
     if (c->form == COLUMNS_JSON && key)
@@ -90,18 +90,18 @@ add_text(struct columns *c, const char *key, const char *heading, const char *cl
 void
 columns_name(struct columns *c, const char *key, const char *heading, const char *p, size_t n)
 {
-    add_text(c, key, heading, "name", p, n);
+    columns_add_text(c, key, heading, "name", p, n);
 }
 
 void
 columns_text(struct columns *c, const char *key, const char *heading, const char *text)
 {
-    add_text(c, key, heading, "text", text, text ? strlen(text) : 0);
+    columns_add_text(c, key, heading, "text", text, text ? strlen(text) : 0);
 }
 
 /* Adds a cell with a number: its text and, as data-v, the value by which the script of the page sorts. */
 static void
-add_value(struct str *out, double v, columns_show *show)
+columns_add_value(struct str *out, double v, columns_show *show)
 {
     str_text(out, "<td data-v=\"");
     if (isfinite(v))
@@ -122,7 +122,7 @@ columns_figure(struct columns *c, const char *key, const char *heading, double v
     if (out && c->unknown)
         str_text(out, "<td></td>");
     else if (out)
-        add_value(out, v, show);
+        columns_add_value(out, v, show);
 }
 
 void

@@ -140,7 +140,7 @@ add_number(struct str *out, double v, int digits)
 
 /* Adds the figures first, so that names of any length do not move them. */
 static void
-add_row(struct page *page, const struct differences *d, size_t i)
+diff_report_add_row(struct page *page, const struct differences *d, size_t i)
 {
     struct str *out = &page->text;
     const struct tensor t = difference_tensor(&d->list[i]);
@@ -175,10 +175,10 @@ add_worst(struct page *page, const struct diff_report *r)
     screen_end(&page->text, &page->screen, SCREEN_HEADING);
     str_text(&page->text, "\n");
     for (size_t i = 0; !r->all && i < worst.n; i++)
-        add_row(page, r->d, worst.number[i]);
+        diff_report_add_row(page, r->d, worst.number[i]);
     for (size_t i = 0; r->all && i < r->d->n; i++)
         if (r->d->list[i].status == DIFFERENCE_SOME)
-            add_row(page, r->d, i);
+            diff_report_add_row(page, r->d, i);
 }
 
 /* Lists the tensors with a status by name, the first ones or all. */

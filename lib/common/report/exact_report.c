@@ -8,7 +8,7 @@
 /* --- JSON */
 
 static void
-add_line(struct page *j, const struct exact_row *r)
+exact_report_add_line(struct page *j, const struct exact_row *r)
 {
     ndjson_begin(j);
     ndjson_bytes(j, "name", r->name, r->name_len);
@@ -42,7 +42,7 @@ void
 exact_report_json(struct page *page, const struct exact_report *report)
 {
     for (size_t i = 0; i < report->n && page->sys == 0; i++)
-        add_line(page, &report->rows[i]);
+        exact_report_add_line(page, &report->rows[i]);
 }
 
 /* --- HTML */
@@ -60,7 +60,7 @@ add_begin(struct str *out, const struct exact_report *report)
 }
 
 static void
-add_row(struct str *out, const struct exact_row *r)
+exact_report_add_row(struct str *out, const struct exact_row *r)
 {
     const char *between = "";
     str_text(out, "<tr><td class=\"name\">");
@@ -84,7 +84,7 @@ exact_report_page(struct page *page, const struct exact_report *report)
 {
     add_begin(&page->text, report);
     for (size_t i = 0; i < report->n && page->sys == 0; i++) {
-        add_row(&page->text, &report->rows[i]);
+        exact_report_add_row(&page->text, &report->rows[i]);
         page_turn(page);
     }
     str_text(&page->text, "</tbody></table></div>\n");

@@ -8,7 +8,7 @@
 enum { KEY_ROOM = 256 };
 
 static const struct meta_value *
-value_of(const struct catalog *catalog, const char *key)
+gguf_facts_value_of(const struct catalog *catalog, const char *key)
 {
     const struct meta *meta = catalog_meta_find(catalog, key);
     return meta ? &meta->value : NULL;
@@ -24,7 +24,7 @@ value_of_arch(const struct catalog *catalog, const struct meta_value *arch, cons
     if (arch->as.s.n + 1 + strlen(what) >= sizeof key)
         return NULL;
     snprintf(key, sizeof key, "%.*s.%s", (int)arch->as.s.n, arch->as.s.p, what);
-    return value_of(catalog, key);
+    return gguf_facts_value_of(catalog, key);
 }
 
 /* Returns the most frequent tensor type, the first one to reach the maximum, as llama.cpp counts; F32 for a file
@@ -60,7 +60,7 @@ is_mxfp4_of_ollama(const struct catalog *catalog, uint64_t id)
 static void
 find_file_type(struct gguf_facts *facts, const struct catalog *catalog)
 {
-    const struct meta_value *value = value_of(catalog, "general.file_type");
+    const struct meta_value *value = gguf_facts_value_of(catalog, "general.file_type");
     uint64_t id;
     facts->file_type_guessed = !(value && meta_as_u64(value, &id));
     facts->file_type = facts->file_type_guessed ? gguf_names_guess(commonest_dtype(catalog))
@@ -71,7 +71,7 @@ find_file_type(struct gguf_facts *facts, const struct catalog *catalog)
 static void
 find_vocabulary(struct gguf_facts *facts, const struct catalog *catalog)
 {
-    const struct meta_value *tokens = value_of(catalog, "tokenizer.ggml.tokens");
+    const struct meta_value *tokens = gguf_facts_value_of(catalog, "tokenizer.ggml.tokens");
     const struct meta_value *size = value_of_arch(catalog, facts->architecture, "vocab_size");
     if (tokens && tokens->type == META_ARRAY) {
         facts->vocabulary = tokens->as.a.count;
@@ -87,16 +87,16 @@ gguf_facts_find(struct gguf_facts *facts, const struct catalog *catalog)
     *facts = (struct gguf_facts){ 0 };
     if (strcmp(catalog_facts_of(catalog)->format, "GGUF") != 0)
         return false;
-    const struct meta_value *arch = value_of(catalog, "general.architecture");
+    const struct meta_value *arch = gguf_facts_value_of(catalog, "general.architecture");
     facts->architecture = arch;
-    facts->name = value_of(catalog, "general.name");
+    facts->name = gguf_facts_value_of(catalog, "general.name");
     facts->context_length = value_of_arch(catalog, arch, "context_length");
     facts->embedding_length = value_of_arch(catalog, arch, "embedding_length");
     facts->block_count = value_of_arch(catalog, arch, "block_count");
     facts->head_count = value_of_arch(catalog, arch, "attention.head_count");
     facts->head_count_kv = value_of_arch(catalog, arch, "attention.head_count_kv");
-    facts->tokenizer = value_of(catalog, "tokenizer.ggml.model");
-    facts->pre_tokenizer = value_of(catalog, "tokenizer.ggml.pre");
+    facts->tokenizer = gguf_facts_value_of(catalog, "tokenizer.ggml.model");
+    facts->pre_tokenizer = gguf_facts_value_of(catalog, "tokenizer.ggml.pre");
     find_vocabulary(facts, catalog);
     find_file_type(facts, catalog);
     return true;

@@ -59,7 +59,7 @@ columns_of(const struct str *cell)
 
 /* A name wider than COLUMN_MAX shifts only its own row. */
 static void
-measure(struct listing_row *r)
+listing_measure(struct listing_row *r)
 {
     for (int c = 0; c < COLUMNS; c++) {
         size_t width = columns_of(&r->cell[c]);
@@ -70,7 +70,7 @@ measure(struct listing_row *r)
 
 /* Divides the columns that the other cells leave between names and the last column. */
 static void
-fit(struct listing_row *r, const struct screen *screen)
+listing_fit(struct listing_row *r, const struct screen *screen)
 {
     size_t others = r->width[TYPE] + r->width[SHAPE] + r->width[SIZE] + (COLUMNS - 1) * GAP, room, last = r->width[LAST];
     if (screen->columns == SIZE_MAX)
@@ -123,15 +123,15 @@ listing_add(struct page *page, const struct listing *list)
     struct listing_row r = { 0 };
     set_titles(&r);
     str_text(&r.cell[LAST], list->title);
-    measure(&r);
+    listing_measure(&r);
     set_totals(&r, list);
-    measure(&r);
+    listing_measure(&r);
     for (size_t i = 0; i < list->n; i++) {
         set_tensor(&r, list, i);
         list->add_last(&r.cell[LAST], list->own, i);
-        measure(&r);
+        listing_measure(&r);
     }
-    fit(&r, &page->screen);
+    listing_fit(&r, &page->screen);
     set_titles(&r);
     print_text(page, &r, list->title, SCREEN_HEADING);
     for (size_t i = 0; i < list->n && page->sys == 0; i++) {

@@ -12,7 +12,7 @@ sqnr_of(const struct loss_cell *cell)
 }
 
 static const char *
-type_of(const struct loss_cell *cell)
+loss_charts_type_of(const struct loss_cell *cell)
 {
     return cell->type ? cell->type : "mixed";
 }
@@ -80,7 +80,7 @@ add_cell(struct str *out, const struct loss_map *map, const struct loss_cell *ce
     if (map->scheme && cell->n != 0 && isfinite(sqnr_of(cell)))
         str_format(out, ">%.1f</td>", sqnr_of(cell));
     else
-        str_format(out, ">%s</td>", type_of(cell));
+        str_format(out, ">%s</td>", loss_charts_type_of(cell));
 }
 
 /* Appends the head of a heat map: a column for each kind. */
@@ -267,7 +267,7 @@ add_points(struct str *out, const struct loss_map *map, const struct panel_axis 
         const struct loss_cell *cell = &map->cells[c - 1];
         if (isfinite(sqnr_of(cell)))
             str_format(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"><title>layer %" PRIu64 ": %.2f dB, %s</title></circle>\n",
-                x_of(axis, cell->layer), y_of(map, sqnr_of(cell)), cell->layer, sqnr_of(cell), type_of(cell));
+                x_of(axis, cell->layer), y_of(map, sqnr_of(cell)), cell->layer, sqnr_of(cell), loss_charts_type_of(cell));
     }
 }
 

@@ -42,7 +42,7 @@ compare_cells(const void *a, const void *b)
 
 /* Adds a cell to another of the same layer and kind. */
 static void
-join(struct loss_cell *to, const struct loss_cell *from)
+loss_map_join(struct loss_cell *to, const struct loss_cell *from)
 {
     to->noise += from->noise;
     to->signal += from->signal;
@@ -62,7 +62,7 @@ order_cells(struct loss_map *map)
         const struct loss_cell *cell = &map->cells[i], *last = n != 0 ? &map->cells[n - 1] : NULL;
         struct loss_stack *stack = &map->stacks[cell->stack];
         if (last && last->kind == cell->kind && last->layer == cell->layer) {
-            join(&map->cells[n - 1], cell);
+            loss_map_join(&map->cells[n - 1], cell);
             continue;
         }
         if (stack->ncells == 0)

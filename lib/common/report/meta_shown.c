@@ -18,7 +18,7 @@ struct line {
 
 /* Marks a position at which the text may be cut. */
 static void
-keep(struct line *l)
+meta_shown_keep(struct line *l)
 {
     if (!l->full && l->used + DOTS <= l->columns)
         l->keep = l->page->text.len;
@@ -26,7 +26,7 @@ keep(struct line *l)
 
 /* Keeps what was appended from `from` on if it fits. */
 static void
-settle(struct line *l, size_t from)
+meta_shown_settle(struct line *l, size_t from)
 {
     struct str *text = &l->page->text;
     if (l->columns == WHOLE) {
@@ -39,59 +39,59 @@ settle(struct line *l, size_t from)
     if (l->full)
         text->len = l->keep;
     else if (l->loose)
-        keep(l);
+        meta_shown_keep(l);
 }
 
 static void
-add_text(struct line *l, const char *text)
+meta_shown_add_text(struct line *l, const char *text)
 {
     size_t from = l->page->text.len;
     if (l->full)
         return;
     str_text(&l->page->text, text);
-    settle(l, from);
+    meta_shown_settle(l, from);
 }
 
 /* Appends character by character, because the text may be cut between characters but not inside an escape sequence. */
 static void
 add_string(struct line *l, const char *p, size_t n)
 {
-    add_text(l, "\"");
+    meta_shown_add_text(l, "\"");
     while (n != 0 && !l->full) {
         uint32_t code;
         size_t from = l->page->text.len, len = str_utf8_char(p, n, &code);
         len += len == 0;
         str_add_json(&l->page->text, p, len, true);
-        settle(l, from);
+        meta_shown_settle(l, from);
         p += len;
         n -= len;
     }
-    add_text(l, "\"");
+    meta_shown_add_text(l, "\"");
 }
 
-static void add_value(struct line *l, const struct meta_value *value, bool outer);
+static void meta_shown_add_value(struct line *l, const struct meta_value *value, bool outer);
 
 static void
 add_array(struct line *l, const struct meta_array *array, bool outer)
 {
     struct meta_iter it = meta_first(array);
     struct meta_value element;
-    add_text(l, "[");
+    meta_shown_add_text(l, "[");
     for (uint64_t i = 0; !l->full && meta_next(&it, &element); i++) {
         if (i != 0)
-            add_text(l, ", ");
+            meta_shown_add_text(l, ", ");
         if (i != 0 && outer) {
             l->loose = false;
-            keep(l);
+            meta_shown_keep(l);
         }
-        add_value(l, &element, false);
+        meta_shown_add_value(l, &element, false);
     }
-    add_text(l, "]");
+    meta_shown_add_text(l, "]");
 }
 
 /* Recursion is at most META_DEPTH_MAX deep, which the container has checked. */
 static void
-add_value(struct line *l, const struct meta_value *value, bool outer)
+meta_shown_add_value(struct line *l, const struct meta_value *value, bool outer)
 {
     char text[32] = "";
     switch (value->type) {
@@ -116,14 +116,14 @@ add_value(struct line *l, const struct meta_value *value, bool outer)
     case META_TYPES:
         return;
     }
-    add_text(l, text);
+    meta_shown_add_text(l, text);
 }
 
 void
 meta_shown_value(struct page *page, const struct meta_value *value, size_t columns)
 {
     struct line l = { .page = page, .columns = columns, .keep = page->text.len, .loose = true };
-    add_value(&l, value, true);
+    meta_shown_add_value(&l, value, true);
     if (l.full)
         str_text(&page->text, value->type == META_STRING ? "\"..." : "...]");
 }
@@ -158,7 +158,7 @@ widen(struct widths *w, const struct meta_value *value, struct str *type)
 }
 
 static void
-add_line(struct page *page, const struct meta *meta, const struct widths *w, struct str *type, size_t i, bool arrays)
+meta_shown_add_line(struct page *page, const struct meta *meta, const struct widths *w, struct str *type, size_t i, bool arrays)
 {
     char key[STR_SHOWN];
     struct str *text = &page->text;
@@ -185,6 +185,6 @@ meta_shown_all(struct page *page, const struct catalog *catalog, bool arrays)
     for (size_t i = 0; i < n; i++)
         widen(&w, &catalog_meta_at(catalog, i)->value, &type);
     for (size_t i = 0; i < n && page->sys == 0; i++)
-        add_line(page, catalog_meta_at(catalog, i), &w, &type, i, arrays);
+        meta_shown_add_line(page, catalog_meta_at(catalog, i), &w, &type, i, arrays);
     str_clear(&type);
 }

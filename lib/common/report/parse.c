@@ -64,7 +64,7 @@ parse_add_model(struct page *page, const struct digests *d, const char *model)
 }
 
 static void
-add_tensor(struct page *j, const struct parse *in, size_t i, bool gguf)
+parse_add_tensor(struct page *j, const struct parse *in, size_t i, bool gguf)
 {
     char dtype[SUMMARY_DTYPE];
     uint64_t parameters;
@@ -95,7 +95,7 @@ parse_json(struct page *page, const struct parse *in)
 {
     bool gguf = strcmp(catalog_facts_of(in->catalog)->format, "GGUF") == 0;
     for (size_t i = 0; i < catalog_count(in->catalog) && page->sys == 0; i++)
-        add_tensor(page, in, i, gguf);
+        parse_add_tensor(page, in, i, gguf);
     if (in->digests)
         parse_add_model(page, in->digests, in->model);
 }

@@ -66,7 +66,7 @@ file_of(const struct preview *in, size_t *at, size_t i)
 /* --- JSON */
 
 static void
-add_tensor(struct page *j, const struct chosen *chosen, const struct str *file)
+preview_add_tensor(struct page *j, const struct chosen *chosen, const struct str *file)
 {
     const struct tensor t = chosen_tensor(chosen), old = unnamed(chosen);
     char word[SCHEME_WORD];
@@ -89,7 +89,7 @@ preview_json(struct page *page, const struct preview *in)
 {
     size_t file = 0;
     for (size_t i = 0; i < in->choice->n && page->sys == 0; i++)
-        add_tensor(page, &in->choice->list[i], file_of(in, &file, i));
+        preview_add_tensor(page, &in->choice->list[i], file_of(in, &file, i));
     ndjson_begin(page);
     ndjson_u64(page, "tensors", in->choice->n);
     ndjson_u64(page, "nbytes", nbytes_of_all(in->choice));

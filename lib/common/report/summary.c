@@ -71,7 +71,7 @@ named_by_type(const struct tensor *codes)
 
 /* as in "FP8" or "GGUF Q4_K" */
 static const char *
-name_of(char buf[SUMMARY_LABEL], const struct weight *w)
+summary_name_of(char buf[SUMMARY_LABEL], const struct weight *w)
 {
     char type[SUMMARY_DTYPE];
     if (named_by_type(w->part[0]))
@@ -103,7 +103,7 @@ const char *
 summary_label(char buf[SUMMARY_LABEL], const struct weight *w)
 {
     char detail[SCHEME_DETAIL];
-    size_t n = strlen(name_of(buf, w));
+    size_t n = strlen(summary_name_of(buf, w));
     if (summary_describe(detail, w)[0])
         snprintf(buf + n, SUMMARY_LABEL - n, " (%s)", detail);
     return buf;
@@ -141,12 +141,12 @@ add_part(struct summary *s, const struct weight *w, bool codes, uint64_t nbytes,
     scheme->nbytes = add_up(scheme->nbytes, nbytes);
     if (!tally_add(&scheme->labels, summary_label(label, w), codes, nbytes, err))
         return false;
-    return !codes || (tally_add(&s->names, name_of(label, w), 1, nbytes, err)
+    return !codes || (tally_add(&s->names, summary_name_of(label, w), 1, nbytes, err)
         && (!summary_describe(detail, w)[0] || tally_add(&s->details, detail, 1, nbytes, err)));
 }
 
 static bool
-add_tensor(struct summary *s, const struct catalog *catalog, const struct roles *roles, size_t i, struct err *err)
+summary_add_tensor(struct summary *s, const struct catalog *catalog, const struct roles *roles, size_t i, struct err *err)
 {
     char dtype[SUMMARY_DTYPE];
     const struct tensor *t = catalog_at(catalog, i);
@@ -189,7 +189,7 @@ summary_make(struct summary *s, const struct catalog *catalog, const struct role
 {
     *s = (struct summary){ 0 };
     for (size_t i = 0; i < catalog_count(catalog); i++)
-        if (!add_tensor(s, catalog, roles, i, err))
+        if (!summary_add_tensor(s, catalog, roles, i, err))
             return false;
     s->mix = find_mix(s, catalog);
     return true;

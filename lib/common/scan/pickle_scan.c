@@ -98,7 +98,7 @@ name(struct scan_machine *m, uint32_t *number, uint8_t opcode, const struct str 
         .why = "name cannot be determined without running the pickle" };
     const char none = '\0';
     size_t before = m->texts.len;
-    f.module = module && module->p ? module->p : module ? "" : NULL;        /* settle() sets the final pointers */
+    f.module = module && module->p ? module->p : module ? "" : NULL;        /* pickle_scan_settle() sets the final pointers */
     f.name = attribute && attribute->p ? attribute->p : attribute ? "" : NULL;
     f.module_len = module ? (size_t)num_min(module->len, NAME_CUT) : 1;
     f.name_len = attribute ? (size_t)num_min(attribute->len, NAME_CUT) : 1;
@@ -303,7 +303,7 @@ is_magic(const struct pickle_step *step)
 }
 
 static bool
-number(struct scan_machine *m, const struct pickle_step *step)
+pickle_scan_number(struct scan_machine *m, const struct pickle_step *step)
 {
     if (m->ops_but_proto == 1) {
         m->scan->plain_int = true;
@@ -366,7 +366,7 @@ run_other(struct scan_machine *m, const struct pickle_step *step)
 
 /* Runs opcodes that make a value. False without memory. */
 static bool
-run(struct scan_machine *m, const struct pickle_step *step)
+pickle_scan_run(struct scan_machine *m, const struct pickle_step *step)
 {
     switch (step->byte) {
     case OP_PROTO:
@@ -377,7 +377,7 @@ run(struct scan_machine *m, const struct pickle_step *step)
     case OP_EMPTY_LIST: case OP_EMPTY_DICT: case OP_EMPTY_SET:
         return scan_push_kind(m, OTHER, 1);
     case OP_INT: case OP_BININT: case OP_BININT1: case OP_BININT2: case OP_LONG: case OP_LONG1: case OP_LONG4:
-        return number(m, step);
+        return pickle_scan_number(m, step);
     case OP_BINBYTES: case OP_SHORT_BINBYTES: case OP_BINBYTES8: case OP_BYTEARRAY8:
         return scan_look_inside(m, step), scan_push_kind(m, OTHER, 1);
     case OP_BINSTRING: case OP_SHORT_BINSTRING:
@@ -449,7 +449,7 @@ look_back(struct scan_machine *m)
 
 /* Sets the pointers of the findings, now that the texts no longer move. */
 static void
-settle(struct pickle_scan *s, struct str *texts)
+pickle_scan_settle(struct pickle_scan *s, struct str *texts)
 {
     for (size_t i = 0; i < s->nfindings; i++) {
         struct pickle_finding *f = &s->finding[i];
@@ -472,7 +472,7 @@ pickle_scan(struct pickle_scan *scan, struct window *window, struct err *err)
     while (ok && !scan->stopped && next(&m, window, &step)) {
         scan->opcodes++;
         m.ops_but_proto += step.byte != OP_PROTO && step.byte != OP_FRAME;
-        ok = run(&m, &step);
+        ok = pickle_scan_run(&m, &step);
         scan->stopped = step.byte == OP_STOP;
         m.at += scan->stopped ? 0 : step.size;
     }
@@ -480,7 +480,7 @@ pickle_scan(struct pickle_scan *scan, struct window *window, struct err *err)
     if (ok)
         look_back(&m);
     scan->length = m.at + scan->stopped;
-    settle(scan, &m.texts);
+    pickle_scan_settle(scan, &m.texts);
     free(m.stack);
     free(m.memo);
     table_clear(&m.by_index);

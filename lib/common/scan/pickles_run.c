@@ -180,7 +180,7 @@ next_begin(struct window *w, bool *ok, struct err *err)
 
 /* Searches the remaining bytes for pickles. Most candidates have no PROTO, so only those that would do harm count. */
 static bool
-search(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p)
+pickles_run_search(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p)
 {
     bool ok = true;
     while (ok && next_begin(w, &ok, s->err)) {
@@ -201,7 +201,7 @@ search(struct scanner *s, const struct pickles_run *run, struct window *w, struc
 
 /* Notes trailing bytes after the pickles of a run, and searches them. */
 static bool
-finish(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p, bool any)
+pickles_run_finish(struct scanner *s, const struct pickles_run *run, struct window *w, struct progress *p, bool any)
 {
     if (!window_hold(w, 1, s->err) || !any || run->aside || p->stacked)
         return s->err->kind == ERR_NONE;
@@ -210,7 +210,7 @@ finish(struct scanner *s, const struct pickles_run *run, struct window *w, struc
             "damaged): what follows cannot be scanned reliably");
     else if (w->n != 0)
         pickles_fault(s, run->member, run->member_len, ERR_MALFORMED, w->at, "trailing bytes after the last pickle");
-    return search(s, run, w, p);
+    return pickles_run_search(s, run, w, p);
 }
 
 bool
@@ -231,13 +231,13 @@ pickles_run(struct scanner *s, const struct pickles_run *run, struct window *w)
         p.stopped = p.reported ? p.stopped : stopped;
     }
     if (ok && run->gaps)
-        return search(s, run, w, &p);
+        return pickles_run_search(s, run, w, &p);
     if (ok && p.stacked) {
         bool accounted;
         ok = pickles_account(s, &container_stacked, &accounted)
-            && (accounted || search(s, run, w, &p));
+            && (accounted || pickles_run_search(s, run, w, &p));
     }
-    return ok && finish(s, run, w, &p, any);
+    return ok && pickles_run_finish(s, run, w, &p, any);
 }
 
 bool

@@ -42,7 +42,7 @@ is_aqlm(const struct table_match *f)
 }
 
 static bool
-fits(const struct table_match *f)
+aqlm_fits(const struct table_match *f)
 {
     const struct shape *codes = &f->codes->shape, *books = &f->with[0]->shape, *scales = &f->with[1]->shape;
     return codes->rank == 3 && books->rank == 4 && scales->rank == 4 && shape_dim(books, 0) == shape_dim(codes, 2)
@@ -61,7 +61,7 @@ code_bits(const struct aqlm *q)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+aqlm_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct shape *codes = &f->codes->shape, *books = &w->part[BOOKS]->shape;
     struct aqlm *q = claims_alloc(f->claims, sizeof *q, err);
@@ -89,7 +89,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 /* --- decoding */
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+aqlm_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct aqlm *q = w->own;
     uint64_t cols = q->vectors * q->ig, last = first + count - 1, row = first / cols, end = last / cols;
@@ -132,7 +132,7 @@ round_sum(enum dtype type, float v)
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+aqlm_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct aqlm *q = d->w->own;
     enum dtype type = d->w->part[BOOKS]->dtype;
@@ -152,7 +152,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+aqlm_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct aqlm *q = w->own;
     if (q->open)
@@ -168,15 +168,15 @@ const struct scheme aqlm_schemes[] = {
         .code = "aqlm",
         .name = "AQLM",
         WORDS({ WORD_METHOD, "aqlm" }),
-        ROWS({ .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .is = is_aqlm, .fits = fits,
+        ROWS({ .codes = ".codes", .dtypes = SCALARS, .becomes = ".weight", .is = is_aqlm, .fits = aqlm_fits,
             .shapes = "[out/og, in/ig, n], codebooks [n, entries, og, ig], scales [out/og, 1, 1, 1]", WITH(COMPANION(".codebooks", FLOAT_16, NAMED, CODEBOOK, .part = BOOKS),
             COMPANION(".scales", FLOAT_16, REQUIRED, SCALE, .part = SCALES)) }),
-        .fit = fit,
+        .fit = aqlm_fit,
         .need = { [CODES] = NEED_AGAIN, [BOOKS] = NEED_WHOLE, [SCALES] = NEED_AGAIN },
-        .run = run,
+        .run = aqlm_run,
         .room = PIECE * sizeof(float),
-        .decode = decode,
-        .describe = describe,
+        .decode = aqlm_decode,
+        .describe = aqlm_describe,
     },
     { 0 },
 };

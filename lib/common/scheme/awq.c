@@ -373,7 +373,7 @@ fast_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+awq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct awq *awq = w->own;
     int n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", awq->bits);
@@ -384,7 +384,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 #define ZEROS_PART COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS)
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+awq_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct awq *awq = w->own;
     codes_grid(g, awq->bits, awq->blocks.b1, w->part[SCALES], w->part[ZEROS]);
@@ -405,8 +405,8 @@ const struct scheme awq_schemes[] = {
         .strip = gemm_strip,
         .room = sizeof(struct codes_piece),
         .decode = gemm_decode,
-        .describe = describe,
-        .grid = grid,
+        .describe = awq_describe,
+        .grid = awq_grid,
     },
     {
         .code = "awq-gemv",
@@ -420,8 +420,8 @@ const struct scheme awq_schemes[] = {
         .run = gemv_run,
         .room = sizeof(struct codes_piece),
         .decode = gemv_decode,
-        .describe = describe,
-        .grid = grid,
+        .describe = awq_describe,
+        .grid = awq_grid,
     },
     {
         .code = "awq-gemv-fast",
@@ -436,7 +436,7 @@ const struct scheme awq_schemes[] = {
         .strip = table_strip,
         .room = sizeof(struct codes_piece),
         .decode = fast_decode,
-        .describe = describe,
+        .describe = awq_describe,
     },
     RECOGNISED("awq-marlin", "AWQ Marlin", {
         .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .is = is_marlin,

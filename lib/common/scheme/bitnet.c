@@ -29,7 +29,7 @@ struct bitnet {
 };
 
 static bool
-is_one_of(const json_t *block, const char *key, const char *a, bool absent)
+bitnet_is_one_of(const json_t *block, const char *key, const char *a, bool absent)
 {
     const json_t *v = json_object_get(block, key);
     return !v ? absent : json_is_string(v) && strcmp(json_string_value(v), a) == 0;
@@ -42,10 +42,10 @@ find_scaling(const struct config *config)
     const json_t *block = config_block(config);
     if (!config_method_is(config, methods))
         return SCALING_OPEN;
-    if (is_one_of(block, "linear_class", "bitlinear", true))
+    if (bitnet_is_one_of(block, "linear_class", "bitlinear", true))
         return SCALING_DIVIDES;
-    bool multiplies = is_one_of(block, "linear_class", "autobitlinear", false)
-        && is_one_of(block, "quantization_mode", "offline", true);
+    bool multiplies = bitnet_is_one_of(block, "linear_class", "autobitlinear", false)
+        && bitnet_is_one_of(block, "quantization_mode", "offline", true);
     return multiplies ? SCALING_MULTIPLIES : SCALING_OPEN;
 }
 
@@ -56,7 +56,7 @@ is_bitnet(const struct table_match *f)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+bitnet_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct bitnet *b = claims_alloc(f->claims, sizeof *b, err);
     if (!b)
@@ -72,14 +72,14 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+bitnet_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct bitnet *b = w->own;
     *s = part == CODES ? planes_run(&b->planes, first, count) : (struct span){ .len = w->part[part]->extent.nbytes };
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+bitnet_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const float one = 1;
     const struct bitnet *b = d->w->own;
@@ -92,7 +92,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+bitnet_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     static const char *const words[] = { [SCALING_OPEN] = "may divide or multiply", [SCALING_DIVIDES] = "divides",
         [SCALING_MULTIPLIES] = "multiplies" };
@@ -108,12 +108,12 @@ const struct scheme bitnet_schemes[] = {
         .ask = "give config.json (--config): its linear_class decides",
         ROWS({ .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .is = is_bitnet,
             WITH(COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE)) }),
-        .fit = fit,
+        .fit = bitnet_fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN },
-        .run = run,
+        .run = bitnet_run,
         .room = sizeof(struct step_room),
-        .decode = decode,
-        .describe = describe,
+        .decode = bitnet_decode,
+        .describe = bitnet_describe,
     },
     { 0 },
 };

@@ -116,7 +116,7 @@ define(struct weight *w, struct bnb4_weight *b, const char *type, struct claims 
 
 /* Skips most tensors quickly: codes are bytes, or one column of another type that the bytes are stored as. */
 static enum claim
-choose(struct table_match *f, struct weight *w, struct err *err)
+bnb4_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *t = f->codes;
     bool bytes = t->dtype == DTYPE_U8 || t->dtype == DTYPE_I8;
@@ -125,7 +125,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+bnb4_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *blob = table_found(f, ROLE_STATE);
     struct part_name ignored;
@@ -219,14 +219,14 @@ bnb4_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
-variant(const struct weight *w, char buf[SCHEME_WORD])
+bnb4_variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     if (own(w)->type != TYPE_UNREAD)
         snprintf(buf, SCHEME_WORD, "%s%s", own(w)->type == TYPE_NF4 ? "nf4" : "fp4", is_nested(w) ? "-double-quant" : "");
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+bnb4_grid(const struct weight *w, struct weight_grid *g)
 {
     if (own(w)->type == TYPE_NF4)
         *g = (struct weight_grid){ .codes = GRID_NF4, .bits = 4, .group = own(w)->blocksize, .scale = DTYPE_F32 };
@@ -238,27 +238,28 @@ const struct scheme bnb4_schemes[] = {
         .name = "bitsandbytes 4-bit",
         WORDS({ WORD_METHOD, "bitsandbytes" }, { WORD_METHOD, "bitsandbytes_4bit" }, { WORD_FORMAT, "bitsandbytes" },
             { WORD_QUANT_TYPE, "nf4" }, { WORD_QUANT_TYPE, "fp4" }),
-        ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, WITH(COMPANION(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
+        ROWS({ .codes = "", .dtypes = SCALARS, .becomes = "", .choose = bnb4_choose,
+        WITH(COMPANION(".quant_state.bitsandbytes__nf4", IS(U8), EVIDENCE, STATE, .left = LEFT_PACKED),
             OR(".quant_state.bitsandbytes__fp4", .left = LEFT_PACKED),
             COMPANION(".absmax", DTYPE_SET(HAS(F32), HAS(U8)), REQUIRED, SCALE, .part = ABSMAX, .left = LEFT_PACKED),
             COMPANION(".quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
             COMPANION(".nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX, .left = LEFT_PACKED),
             COMPANION(".nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP, .left = LEFT_PACKED)) }, {
             /* GPTQModel's names */
-            .codes = "", .dtypes = SCALARS, .becomes = "", .choose = choose, WITH(COMPANION("_quant_state", IS(U8), EVIDENCE, STATE),
-            COMPANION("_absmax", DTYPE_SET(HAS(F32), HAS(U8)), REQUIRED, SCALE, .part = ABSMAX),
+            .codes = "", .dtypes = SCALARS, .becomes = "", .choose = bnb4_choose, WITH(COMPANION("_quant_state", IS(U8),
+                EVIDENCE, STATE), COMPANION("_absmax", DTYPE_SET(HAS(F32), HAS(U8)), REQUIRED, SCALE, .part = ABSMAX),
             COMPANION("_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = QUANT_MAP),
             COMPANION("_nested_absmax", IS(F32), OPTIONAL, SCALE, .part = NESTED_ABSMAX),
             COMPANION("_nested_quant_map", IS(F32), OPTIONAL, CODEBOOK, .part = NESTED_MAP)) }),
-        .fit = fit,
+        .fit = bnb4_fit,
         .need = { [CODES] = NEED_RUN, [ABSMAX] = NEED_RUN, [QUANT_MAP] = NEED_WHOLE, [NESTED_ABSMAX] = NEED_RUN,
             [NESTED_MAP] = NEED_WHOLE },
         .run = bnb4_run,
         .room = sizeof(struct bnb4_room),
         .decode = bnb4_decode,
         .describe = bnb4_describe,
-        .variant = variant,
-        .grid = grid,
+        .variant = bnb4_variant,
+        .grid = bnb4_grid,
     },
     { 0 },
 };

@@ -38,7 +38,7 @@ struct bnb4_reading {
 };
 
 static bool
-wrong(const struct bnb4_reading *r, int key, const char *expected)
+bnb4_state_wrong(const struct bnb4_reading *r, int key, const char *expected)
 {
     char name[STR_SHOWN], value[STR_SHOWN] = "missing";
     if (r->value[key].p)
@@ -49,7 +49,7 @@ wrong(const struct bnb4_reading *r, int key, const char *expected)
 
 /* Returns true if the value is this text, quotes included. */
 static bool
-is(const struct bnb4_reading *r, int key, const char *text)
+bnb4_state_is(const struct bnb4_reading *r, int key, const char *text)
 {
     size_t n = strlen(text);
     return r->value[key].p && r->value[key].n == n && memcmp(r->value[key].p, text, n) == 0;
@@ -68,11 +68,11 @@ open_value(struct pull *json, const struct bnb4_reading *r, int key)
 static bool
 read_type(struct bnb4_state *s, const struct bnb4_reading *r, const char *type)
 {
-    s->fp4 = is(r, QUANT_TYPE, "\"fp4\"");
-    if (!s->fp4 && !is(r, QUANT_TYPE, "\"nf4\""))
-        return wrong(r, QUANT_TYPE, "\"nf4\" or \"fp4\"");
+    s->fp4 = bnb4_state_is(r, QUANT_TYPE, "\"fp4\"");
+    if (!s->fp4 && !bnb4_state_is(r, QUANT_TYPE, "\"nf4\""))
+        return bnb4_state_wrong(r, QUANT_TYPE, "\"nf4\" or \"fp4\"");
     if (type && s->fp4 != (strcmp(type, "fp4") == 0))
-        return wrong(r, QUANT_TYPE, s->fp4 ? "\"nf4\", as in the tensor's name" : "\"fp4\", as in the tensor's name");
+        return bnb4_state_wrong(r, QUANT_TYPE, s->fp4 ? "\"nf4\", as in the tensor's name" : "\"fp4\", as in the tensor's name");
     return true;
 }
 
@@ -80,8 +80,8 @@ read_type(struct bnb4_state *s, const struct bnb4_reading *r, const char *type)
 static bool
 check_dtype(const struct bnb4_reading *r)
 {
-    return is(r, DTYPE, "\"bfloat16\"") || is(r, DTYPE, "\"float16\"") || is(r, DTYPE, "\"float32\"")
-        || wrong(r, DTYPE, "\"bfloat16\", \"float16\" or \"float32\"");
+    return bnb4_state_is(r, DTYPE, "\"bfloat16\"") || bnb4_state_is(r, DTYPE, "\"float16\"") || bnb4_state_is(r, DTYPE, "\"float32\"")
+        || bnb4_state_wrong(r, DTYPE, "\"bfloat16\", \"float16\" or \"float32\"");
 }
 
 static bool
@@ -91,18 +91,18 @@ read_blocksize(uint64_t *blocksize, const struct bnb4_reading *r, int key)
     uint64_t n;
     if (open_value(&json, r, key) != PULL_NUMBER || !pull_as_u64(&json, &n) || n < BLOCK_MIN || n > BLOCK_MAX
         || (n & (n - 1)) != 0)
-        return wrong(r, key, "a power of two from 32 to 4096");
+        return bnb4_state_wrong(r, key, "a power of two from 32 to 4096");
     *blocksize = n;
     return true;
 }
 
 static bool
-read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c, const struct tensor *codes)
+bnb4_state_read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c, const struct tensor *codes)
 {
     struct pull json;
     enum pull_token token;
     if (open_value(&json, r, SHAPE) != PULL_ARRAY)
-        return wrong(r, SHAPE, "an array");
+        return bnb4_state_wrong(r, SHAPE, "an array");
     uint64_t rank = 0, dim;
     uint8_t *packed = claims_alloc(c, LAYOUT_RANK * SHAPE_DIM, r->err), *end = packed;
     if (!packed)
@@ -111,7 +111,7 @@ read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c,
         if (!limits_check(rank + 1, LAYOUT_RANK, "dimensions of a quant_state", r->err))
             return false;
         if (token != PULL_NUMBER || !pull_as_u64(&json, &dim))
-            return wrong(r, SHAPE, "non-negative integers");
+            return bnb4_state_wrong(r, SHAPE, "non-negative integers");
         end += shape_pack(end, &dim, 1);
     }
     s->shape = (struct shape){ .rank = (uint32_t)rank, .packed = packed };
@@ -120,7 +120,7 @@ read_shape(struct bnb4_state *s, const struct bnb4_reading *r, struct claims *c,
     char expected[STR_SHOWN + 64], name[STR_SHOWN];
     snprintf(expected, sizeof expected, "two elements for each of the %" PRIu64 " bytes of %s", codes->extent.nbytes,
         str_shown(name, codes->name, codes->name_len));
-    return wrong(r, SHAPE, expected);
+    return bnb4_state_wrong(r, SHAPE, expected);
 }
 
 static bool
@@ -133,12 +133,12 @@ read_nested(struct bnb4_state *s, const struct bnb4_reading *r)
         return true;
     if (!read_blocksize(&s->nested_blocksize, r, NESTED_BLOCKSIZE))
         return false;
-    if (!is(r, NESTED_DTYPE, "\"float32\""))
-        return wrong(r, NESTED_DTYPE, "\"float32\"");
+    if (!bnb4_state_is(r, NESTED_DTYPE, "\"float32\""))
+        return bnb4_state_wrong(r, NESTED_DTYPE, "\"float32\"");
     if (open_value(&json, r, NESTED_OFFSET) != PULL_NUMBER || !pull_as_double(&json, &offset))
-        return wrong(r, NESTED_OFFSET, "an F32 number");
+        return bnb4_state_wrong(r, NESTED_OFFSET, "an F32 number");
     s->nested_offset = (float)offset;           /* rounded to nearest, as torch does */
-    return isinf(s->nested_offset) && isfinite(offset) ? wrong(r, NESTED_OFFSET, "an F32 number") : true;
+    return isinf(s->nested_offset) && isfinite(offset) ? bnb4_state_wrong(r, NESTED_OFFSET, "an F32 number") : true;
 }
 
 static bool
@@ -167,7 +167,7 @@ parse(struct bnb4_reading *r, const char *text, size_t n)
         while (key < KEYS && !pull_text_is(&json.token, keys[key]))
             key++;
         if (key < KEYS && r->value[key].p)
-            return wrong(r, key, "a single entry");
+            return bnb4_state_wrong(r, key, "a single entry");
         const char *p;
         size_t len;
         if (!pull_value_text(&json, &p, &len))
@@ -194,7 +194,7 @@ bnb4_state_read(struct bnb4_state *s, struct claims *c, const struct tensor *blo
     char *text = malloc(n + 1);
     bool ok = (text ? true : err_memory(err, n)) && contents->read(contents->of, blob, text, err)
         && parse(&r, text, (size_t)n) && read_type(s, &r, type) && read_blocksize(&s->blocksize, &r, BLOCKSIZE)
-        && check_dtype(&r) && read_shape(s, &r, c, codes) && read_nested(s, &r);
+        && check_dtype(&r) && bnb4_state_read_shape(s, &r, c, codes) && read_nested(s, &r);
     free(text);
     return ok;
 }

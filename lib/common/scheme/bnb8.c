@@ -53,14 +53,14 @@ check_format(const struct claims *c, const struct tensor *format, const struct t
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+bnb8_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *format = table_found(f, ROLE_STATE);
     return check_scb(f->codes, w->part[SCB], err) && (!format || check_format(f->claims, format, f->codes, err));
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+bnb8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     uint64_t cols = shape_dim(&w->shape, 1), from = first / cols, to = (first + count - 1) / cols;
     if (part == CODES)
@@ -72,7 +72,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 enum { STEP = 2048 };           /* elements at a time when they are converted through floats */
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+bnb8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     uint64_t cols = shape_dim(&d->w->shape, 1), n = num_min(count, cols - at % cols);
     const uint8_t *codes = decoding_bytes(d, CODES, at);
@@ -88,7 +88,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+bnb8_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     (void)w;
     snprintf(buf, SCHEME_DETAIL, "per-row scale");
@@ -101,12 +101,12 @@ const struct scheme bnb8_schemes[] = {
         WORDS({ WORD_METHOD, "bitsandbytes_8bit" }),
         ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", WITH(COMPANION(".SCB", IS(F32), NAMED, SCALE, .part = SCB, .left = LEFT_SCALES), OR(".weight_scb"),
             COMPANION(".weight_format", IS(U8), OPTIONAL, STATE)) }),
-        .fit = fit,
+        .fit = bnb8_fit,
         .need = { [CODES] = NEED_RUN, [SCB] = NEED_RUN },
-        .run = run,
+        .run = bnb8_run,
         .room = STEP * sizeof(float),
-        .decode = decode,
-        .describe = describe,
+        .decode = bnb8_decode,
+        .describe = bnb8_describe,
     },
     { 0 },
 };

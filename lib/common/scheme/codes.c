@@ -35,7 +35,7 @@ codes_fill_zeros(struct codes_piece *p, float zero)
 
 /* Applies the smoothing factors and rounds the values into y. */
 static void
-finish(struct codes_piece *p, const struct decoding *d, uint8_t *y)
+codes_finish(struct codes_piece *p, const struct decoding *d, uint8_t *y)
 {
     smooth_apply(d, p->smooth, p->v, p->col, p->n);
     kernels_round(d->k, d->to, y, p->v, p->n);
@@ -50,7 +50,7 @@ codes_emit(struct codes_piece *p, const struct decoding *d, const uint8_t *codes
         step_codes8(d, y, codes, (size_t)p->col, p->n, &c, p->v);
     } else {
         d->k->codes8_f32(p->v, codes, (size_t)p->col, p->n, &c);
-        finish(p, d, y);
+        codes_finish(p, d, y);
     }
     return p->n;
 }

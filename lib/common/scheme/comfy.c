@@ -65,18 +65,18 @@ struct comfy_format {
 };
 
 static bool
-wrong(const struct comfy_checked *w, const char *key, const char *expected, struct err *err)
+comfy_wrong(const struct comfy_checked *w, const char *key, const char *expected, struct err *err)
 {
     return comfy_marker_wrong(w->marker, w->codes, key, expected, err);
 }
 
 /* Reads a positive integer from the marker; `fallback` is its default. */
 static bool
-number(const struct comfy_checked *w, const char *key, uint64_t fallback, uint64_t *out, struct err *err)
+comfy_number(const struct comfy_checked *w, const char *key, uint64_t fallback, uint64_t *out, struct err *err)
 {
     const json_t *v = comfy_marker_get(w->marker, key);
     *out = v ? (uint64_t)json_integer_value(v) : fallback;
-    return !v || (json_is_integer(v) && json_integer_value(v) > 0) || wrong(w, key, "a positive integer", err);
+    return !v || (json_is_integer(v) && json_integer_value(v) > 0) || comfy_wrong(w, key, "a positive integer", err);
 }
 
 static bool
@@ -84,7 +84,7 @@ flag(const struct comfy_checked *w, const char *key, bool *out, struct err *err)
 {
     const json_t *v = comfy_marker_get(w->marker, key);
     *out = v && json_is_true(v);
-    return !v || json_is_boolean(v) || wrong(w, key, "true or false", err);
+    return !v || json_is_boolean(v) || comfy_wrong(w, key, "true or false", err);
 }
 
 /* Reads the group of a rotated weight, 4^k columns. */
@@ -93,7 +93,7 @@ rotation(struct comfy_checked *w, struct err *err)
 {
     static const char key[] = "convrot_groupsize";
     uint64_t g, power = 4;
-    if (!number(w, key, 256, &g, err))
+    if (!comfy_number(w, key, 256, &g, err))
         return false;
     w->rotated = g;
     if (w->marker->unread)
@@ -103,7 +103,7 @@ rotation(struct comfy_checked *w, struct err *err)
     char expected[80];
     snprintf(expected, sizeof expected, "a power of 4 up to %d that divides %" PRIu64 " columns", CONVROT_MOST,
         w->cols);
-    return (power == g && w->cols % g == 0) || wrong(w, key, expected, err);
+    return (power == g && w->cols % g == 0) || comfy_wrong(w, key, expected, err);
 }
 
 static bool
@@ -161,10 +161,10 @@ w4a8_params(struct comfy_checked *w, struct err *err)
 {
     const struct tensor *scale = table_found(w->f, ROLE_SCALE);
     uint64_t gs;
-    if (!number(w, "group_size", 16, &gs, err))
+    if (!comfy_number(w, "group_size", 16, &gs, err))
         return false;
     if (!w4a8_group(gs))
-        return wrong(w, "group_size", "4, 8 or a multiple of 16", err);
+        return comfy_wrong(w, "group_size", "4, 8 or a multiple of 16", err);
     if (scale->shape.rank == 0)                 /* reported with the companions */
         return true;
     if (w->marker->unread)
@@ -177,11 +177,11 @@ static bool
 awq_params(struct comfy_checked *w, struct err *err)
 {
     uint64_t groups = dim_rows(table_found(w->f, ROLE_SCALE));
-    if (!number(w, "group_size", 64, &w->block, err))
+    if (!comfy_number(w, "group_size", 64, &w->block, err))
         return false;
     if (w->marker->unread && groups != 0 && w->cols % groups == 0)
         w->block = num_max(w->cols / groups, 1);
-    return w->cols % w->block == 0 || wrong(w, "group_size", "a divisor of the number of columns", err);
+    return w->cols % w->block == 0 || comfy_wrong(w, "group_size", "a divisor of the number of columns", err);
 }
 
 /* Checks nf4: the codes of a matrix as one column of bytes, whose shape is in the marker. */
@@ -192,15 +192,15 @@ nf4_params(struct comfy_checked *w, struct err *err)
     const json_t *dtype = comfy_marker_get(w->marker, "dtype"), *twice = comfy_marker_get(w->marker, "double_quant");
     uint64_t dim[2], n;
     if (size && json_integer_value(size) != 64)
-        return wrong(w, "blocksize", "64", err);
+        return comfy_wrong(w, "blocksize", "64", err);
     if (dtype && (!json_is_string(dtype) || strcmp(json_string_value(dtype), "bfloat16") != 0))
-        return wrong(w, "dtype", "\"bfloat16\"", err);
+        return comfy_wrong(w, "dtype", "\"bfloat16\"", err);
     if (twice && !json_is_false(twice))
-        return wrong(w, "double_quant", "false", err);
+        return comfy_wrong(w, "double_quant", "false", err);
     for (size_t i = 0; i < 2; i++) {
         const json_t *item = json_array_get(shape, i);
         if (json_array_size(shape) != 2 || !json_is_integer(item) || json_integer_value(item) < 0)
-            return wrong(w, "shape", "two non-negative integers", err);
+            return comfy_wrong(w, "shape", "two non-negative integers", err);
         dim[i] = (uint64_t)json_integer_value(item);
     }
     if (!num_mul(&n, dim[0], dim[1]) || w->stacked || w->stored != 1 || w->rows != num_ceil_div(n, 2))
@@ -286,7 +286,7 @@ companion_fits(const struct comfy_checked *w, size_t i, struct err *err)
 
 /* Derives rows and columns from the shape of the codes. */
 static bool
-measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
+comfy_measure(struct comfy_checked *w, const struct comfy_format *f, struct err *err)
 {
     const struct shape *s = &w->codes->shape;
     if (!table_check_type(w->f, w->codes, w->f->row->dtypes, ROLE_WEIGHT, err))
@@ -360,12 +360,12 @@ define_nf4(const struct comfy_checked *checked, struct table_match *f, struct we
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+comfy_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct comfy_checked checked = { .marker = f->hint, .f = f, .codes = f->codes };
     if (f->scheme == comfy_schemes)     /* an unknown format */
         return true;
-    if (!measure(&checked, &formats[f->scheme - comfy_schemes - 1], err))
+    if (!comfy_measure(&checked, &formats[f->scheme - comfy_schemes - 1], err))
         return false;
     for (size_t i = 0; table_has(f->row, i); i++)
         if (f->with[i] && !companion_fits(&checked, i, err))
@@ -447,7 +447,7 @@ check_old(const struct claims *c, const struct tensor *t, struct err *err)
 
 /* The marker defines what a weight is, so no companion serves as evidence. */
 static enum claim
-choose(struct table_match *f, struct weight *w, struct err *err)
+comfy_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     struct comfy_marker marker;
     if (!comfy_markers_any(f->claims->comfy) || !comfy_marker_is_there(f->claims, f->codes))
@@ -487,16 +487,16 @@ static const struct companion also[] = {
 };
 
 #define ROW_OF(dtypes_, ...) ROWS({ .dtypes = dtypes_, .becomes = ".weight", .also = also, WITH(__VA_ARGS__) })
-#define COMFY(code_, name_, how, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = fit, how, \
+#define COMFY(code_, name_, how, dtypes_, ...) { .code = code_, .name = "ComfyUI " name_, .fit = comfy_fit, how, \
     ROW_OF(dtypes_, __VA_ARGS__) }
 #define NAMED_ONLY .describe = table_describe
 #define ONE_SCALE(name, ...) COMPANION(name, IS(F32), REQUIRED, SCALE, .shapes = ONE, __VA_ARGS__)
 
 const struct scheme comfy_schemes[] = {
-    { .code = "comfy", .name = "ComfyUI", .fit = fit, .describe = table_describe, ROWS(
+    { .code = "comfy", .name = "ComfyUI", .fit = comfy_fit, .describe = table_describe, ROWS(
         { .becomes = ".weight", .also = also },
         { .codes = "", .dtypes = ANY, .becomes = "", .choose = check_marks },
-        { .codes = ".weight", .dtypes = SCALARS, .becomes = ".weight", .choose = choose }) },
+        { .codes = ".weight", .dtypes = SCALARS, .becomes = ".weight", .choose = comfy_choose }) },
     [1 + E4M3] = COMFY(NULL, "float8_e4m3fn", NAMED_ONLY, IS(F8_E4M3), ONE_SCALE(".weight_scale")),
     [1 + E5M2] = COMFY(NULL, "float8_e5m2", NAMED_ONLY, IS(F8_E5M2), ONE_SCALE(".weight_scale")),
     [1 + MXFP8] = COMFY(NULL, "mxfp8", NAMED_ONLY, IS(F8_E4M3),

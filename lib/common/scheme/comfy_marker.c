@@ -264,7 +264,7 @@ read_layer(struct comfy_marker *m, const struct comfy_layer *layer, struct err *
 }
 
 static bool
-read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor *codes, struct err *err)
+comfy_marker_read_tensor(struct comfy_marker *m, const struct claims *c, const struct tensor *codes, struct err *err)
 {
     const struct contents *contents = c->contents;
     const struct tensor *t = m->tensor;
@@ -291,7 +291,7 @@ comfy_marker_read(struct comfy_marker *m, const struct claims *c, const struct t
 {
     const struct comfy_layer *layer = find_layer(c->comfy, codes);
     *m = (struct comfy_marker){ .tensor = find_tensor(c, codes) };
-    if (m->tensor && !read_tensor(m, c, codes, err))
+    if (m->tensor && !comfy_marker_read_tensor(m, c, codes, err))
         return false;
     if (!layer)
         return true;

@@ -216,7 +216,7 @@ check_shapes(const struct table_match *f, struct err *err)
 
 /* Reads weight_shape into dim, which keeps the first dimension of the codes if the tensor leaves it out. */
 static bool
-read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
+ct_packed_read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct err *err)
 {
     enum { MOST = 1 << 20 };
     const struct tensor *t = table_found(f, ROLE_SHAPE);
@@ -324,7 +324,7 @@ fit_shape(struct table_match *f, struct weight *w, struct ct *ct, const uint64_t
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+ct_packed_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes;
     struct ct *ct = claims_alloc(f->claims, sizeof *ct, err);
@@ -337,7 +337,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     w->own = ct;
     for (uint32_t i = 0; i < codes->shape.rank; i++)
         dim[i] = shape_dim(&codes->shape, i);
-    if (f->claims->contents ? !read_shape(f, dim, err) : !find_cols(w, bits, group, &dim[codes->shape.rank - 1])) {
+    if (f->claims->contents ? !ct_packed_read_shape(f, dim, err) : !find_cols(w, bits, group, &dim[codes->shape.rank - 1])) {
         w->vague = !f->claims->contents;
         return w->vague;
     }
@@ -394,7 +394,7 @@ scale_run(const struct ct *ct, uint64_t first, uint64_t count, uint64_t *from, u
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+ct_packed_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct ct *ct = w->own;
     uint64_t cols = ct->blocks.cols, last = first + count - 1, from, to, ignored;
@@ -431,7 +431,7 @@ zero_of(const struct decoding *d, uint64_t row, uint64_t group, uint64_t scale)
 }
 
 static void
-fill(const struct decoding *d, struct codes_piece *p)
+ct_packed_fill(const struct decoding *d, struct codes_piece *p)
 {
     const struct ct *ct = d->w->own;
     uint64_t base = blocks_at(&ct->blocks, p->row, 0);
@@ -460,13 +460,13 @@ unpack_padded(struct codes_piece *p, uint32_t bits, const uint8_t *x)
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+ct_packed_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct ct *ct = d->w->own;
     struct codes_piece *p = codes_begin(d, at, count, ct->blocks.cols, ct->shuffled ? 1 : ct->blocks.b1);
     uint64_t from, ignored;
     p->narrow = ct->packing.bits <= 4;
-    fill(d, p);
+    ct_packed_fill(d, p);
     code_bytes(ct, p->col, p->col + p->n, &from, &ignored);
     const uint8_t *x = decoding_bytes(d, CODES, p->row * ct->words * 4 + from);
     if (ct->packing.bits == 4)
@@ -479,7 +479,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+ct_packed_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct ct *ct = w->own;
     int n = 0;
@@ -491,7 +491,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
-variant(const struct weight *w, char buf[SCHEME_WORD])
+ct_packed_variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     const struct ct *ct = w->own;
     if (ct->packing.bits == 4 && !ct->open && ct->blocks.b0 == 1 && ct->blocks.b1 < ct->blocks.cols)
@@ -499,7 +499,7 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+ct_packed_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct ct *ct = w->own;
     codes_grid(g, ct->packing.bits, ct->shuffled ? 0 : ct->blocks.b1, w->part[SCALE], w->part[ZERO]);
@@ -520,14 +520,14 @@ const struct scheme ct_packed_schemes[] = {
             .codes = "_packed", .dtypes = IS(I32), .becomes = "", WITH(COMPANION("_shape", DTYPE_SET(HAS(I64), HAS(I32)), EVIDENCE, SHAPE),
             COMPANION("_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
             COMPANION("_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO)) }),
-        .fit = fit,
+        .fit = ct_packed_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },
-        .run = run,
+        .run = ct_packed_run,
         .room = sizeof(struct codes_piece),
-        .decode = decode,
-        .describe = describe,
-        .grid = grid,
-        .variant = variant,
+        .decode = ct_packed_decode,
+        .describe = ct_packed_describe,
+        .grid = ct_packed_grid,
+        .variant = ct_packed_variant,
     },
     { 0 },
 };

@@ -17,7 +17,7 @@ struct contradiction {
 
 /* Names both numbers. */
 static bool
-refuse(const struct weight *w, struct err *err)
+declared_refuse(const struct weight *w, struct err *err)
 {
     const struct contradiction *why = (const struct contradiction *)w->doubt;
     const struct tensor *t = why->doubt.tensor;
@@ -46,13 +46,13 @@ declared_blocks(const struct doubt **out, struct claims *c, const struct tensor 
     *out = NULL;
     for (unsigned i = 0; i < 2; i++)
         if (num_ceil_div(n[i], block[i]) != k[i])
-            return contradict(out, c, &(struct contradiction){ { refuse, scale }, n[i], block[i], k[i], i == 0 }, err);
+            return contradict(out, c, &(struct contradiction){ { declared_refuse, scale }, n[i], block[i], k[i], i == 0 }, err);
     return true;
 }
 
 /* Collects the sizes of groups of weights: *first is the first one, *fitting the first that gives k groups of n columns. */
 static void
-collect(const json_t *block, uint64_t n, uint64_t k, uint64_t *first, uint64_t *fitting, unsigned depth)
+declared_collect(const json_t *block, uint64_t n, uint64_t k, uint64_t *first, uint64_t *fitting, unsigned depth)
 {
     static const char *const others[] = { "activations", "kv_cache" };
     const char *key;
@@ -67,7 +67,7 @@ collect(const json_t *block, uint64_t n, uint64_t k, uint64_t *first, uint64_t *
             if (*fitting == 0 && num_ceil_div(n, size) == k)
                 *fitting = size;
         } else if (!other && depth < DEPTH) {
-            collect(value, n, k, first, fitting, depth + 1);
+            declared_collect(value, n, k, first, fitting, depth + 1);
         }
     }
 }
@@ -87,7 +87,7 @@ declared_groups(uint64_t *size, const struct doubt **out, struct claims *c, cons
     *size = 0;
     *out = NULL;
     if (!declared_by_module(c)) {
-        collect(block, n, k, &first, size, 0);
+        declared_collect(block, n, k, &first, size, 0);
     } else if (!config_weights(c->config, module->base, module->base_len, "group_size", &value, err)) {
         return false;
     } else if (json_integer_value(value) > 0) {
@@ -96,5 +96,5 @@ declared_groups(uint64_t *size, const struct doubt **out, struct claims *c, cons
     }
     if (first == 0 || *size != 0)
         return true;
-    return contradict(out, c, &(struct contradiction){ { refuse, scale }, n, first, k, false }, err);
+    return contradict(out, c, &(struct contradiction){ { declared_refuse, scale }, n, first, k, false }, err);
 }

@@ -28,14 +28,14 @@ struct eetq {
 };
 
 static bool
-fits(const struct table_match *f)
+eetq_fits(const struct table_match *f)
 {
     const struct tensor *scales = f->with[0];
     return f->codes->shape.rank == 2 && scales->shape.rank == 1 && shape_dim(&scales->shape, 0) == dim_cols(f->codes);
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+eetq_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct eetq *e = claims_alloc(f->claims, sizeof *e, err);
     if (!e)
@@ -56,7 +56,7 @@ turn_at(const struct eetq *e, uint64_t row, uint64_t col)
 
 /* Within one row, needs the runs it touches; for several rows, all of their runs. */
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+eetq_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct eetq *e = w->own;
     uint64_t last = first + count - 1, row = first / e->in, end = last / e->in, size = dtype_facts(w->part[part]->dtype)->bytes;
@@ -69,7 +69,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+eetq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const float middle = 128;
     const struct eetq *e = d->w->own;
@@ -91,7 +91,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+eetq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     snprintf(buf, SCHEME_DETAIL, "8-bit, per-channel scale%s", w->vague ? ", unknown layout" : "");
 }
@@ -101,14 +101,14 @@ const struct scheme eetq_schemes[] = {
         .code = "eetq",
         .name = "EETQ",
         WORDS({ WORD_METHOD, "eetq" }),
-        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = fits,
+        ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .fits = eetq_fits,
             .shapes = "[in, out], weight_scales [out]", WITH(COMPANION(".weight_scales", FLOAT_16, NAMED, SCALE, .part = SCALES)) }),
-        .fit = fit,
+        .fit = eetq_fit,
         .need = { [CODES] = NEED_AGAIN, [SCALES] = NEED_RUN },
-        .run = run,
+        .run = eetq_run,
         .room = sizeof(struct step_room),
-        .decode = decode,
-        .describe = describe,
+        .decode = eetq_decode,
+        .describe = eetq_describe,
     },
     { 0 },
 };

@@ -51,7 +51,7 @@ padded(uint64_t out)
 }
 
 static bool
-fits(const struct table_match *f)
+exl2_fits(const struct table_match *f)
 {
     const struct tensor *codes = f->codes, *const *with = f->with;
     enum { SCALES_AT, MOST_AT, GROUPS_AT, INVPERM_AT };
@@ -124,7 +124,7 @@ find_rows(const struct table_match *f, bool *known)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+exl2_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct exl2 *q = claims_alloc(f->claims, sizeof *q, err);
     bool known;
@@ -193,7 +193,7 @@ struct exl2_room {
 
 /* Decodes some elements of one output row. */
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+exl2_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct exl2 *q = d->w->own;
     uint64_t top = d->first / q->in, row = at / q->in, col = at % q->in;
@@ -218,7 +218,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+exl2_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct exl2 *q = w->own;
     uint64_t words = dim_rows(w->part[CODES]), groups = dim_cols(w->part[MOST]);
@@ -239,17 +239,17 @@ const struct scheme exl2_schemes[] = {
         .code = "exl2",
         .name = "EXL2",
         WORDS({ WORD_METHOD, "exl2" }),
-        ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = fits,
+        ROWS({ .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", .fits = exl2_fits,
             .shapes = "[words, out], q_scale [G, out/8], q_scale_max [G], q_groups [2*G], q_invperm [in]", WITH(COMPANION(".q_scale", IS(I32), NAMED, SCALE, .part = SCALES), OTHER_PARTS) }, {
             .codes = ".q_weight", .dtypes = IS(I32), .becomes = ".weight", WITH(/* without its scales */
             COMPANION(".q_groups", ANY, EVIDENCE, STATE), COMPANION(".q_scale", IS(I32), REQUIRED, SCALE)) }),
-        .fit = fit,
+        .fit = exl2_fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [MOST] = NEED_WHOLE, [GROUPS] = NEED_WHOLE,
             [INVPERM] = NEED_WHOLE },
         .strip = strip,
         .room = sizeof(struct exl2_room),
-        .decode = decode,
-        .describe = describe,
+        .decode = exl2_decode,
+        .describe = exl2_describe,
     },
     { 0 },
 };

@@ -40,7 +40,7 @@ struct fp4_place {
 };
 
 static struct fp4_place
-place_of(const struct fp4 *f, uint64_t element)
+fp4_decode_place_of(const struct fp4 *f, uint64_t element)
 {
     return (struct fp4_place){ element / f->cols, element % f->cols };
 }
@@ -93,7 +93,7 @@ void
 fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct fp4 *f = w->own;
-    struct fp4_place a = place_of(f, first), b = place_of(f, first + count - 1);
+    struct fp4_place a = fp4_decode_place_of(f, first), b = fp4_decode_place_of(f, first + count - 1);
     uint32_t per = part == FP4_CODES ? 2 : f->group;
     if (part == FP4_SCALE_2 && dim_is_one(w->part[part]))
         *s = (struct span){ .len = 4 };
@@ -247,7 +247,7 @@ uint64_t
 fp4_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct fp4 *f = d->w->own;
-    struct fp4_place p = place_of(f, at);
+    struct fp4_place p = fp4_decode_place_of(f, at);
     uint64_t rows = 1, n = num_min(count, f->cols - p.col);
     if (at == d->first || p.row / f->rows != ((const struct fp4_room *)d->room)->expert)
         find_scales(d, p.row / f->rows);

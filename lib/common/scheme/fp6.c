@@ -35,7 +35,7 @@ struct fp6 {
 /* --- the type */
 
 static bool
-find_type(const struct claims *c, const struct tensor *codes, enum fp6_type *type, struct err *err)
+fp6_find_type(const struct claims *c, const struct tensor *codes, enum fp6_type *type, struct err *err)
 {
     const json_t *weight;
     if (!quark_weight(c, codes, &weight, err))
@@ -71,7 +71,7 @@ static bool
 fit_quark(struct table_match *f, struct weight *w, struct err *err)
 {
     enum fp6_type type;
-    return find_type(f->claims, f->codes, &type, err) && define(f->claims, w, type, err);
+    return fp6_find_type(f->claims, f->codes, &type, err) && define(f->claims, w, type, err);
 }
 
 static bool
@@ -83,7 +83,7 @@ fit_ct(struct table_match *f, struct weight *w, struct err *err)
 /* --- decoding */
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+fp6_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     (void)w;
     if (part == SCALE)
@@ -124,7 +124,7 @@ struct fp6_room {
 };
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+fp6_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct fp6 *f = d->w->own;
     struct fp6_room *own = d->room;
@@ -146,7 +146,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+fp6_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     static const char *const types[] = { [TYPE_OPEN] = "E2M3 or E3M2", [TYPE_E2M3] = "E2M3", [TYPE_E3M2] = "E3M2" };
     const struct fp6 *f = w->own;
@@ -162,8 +162,8 @@ is_mxfp6(const struct table_match *f)
 
 #define MXFP6(codes_) ROWS({ .codes = codes_, .dtypes = IS(U8), .becomes = ".weight", .is = is_mxfp6, \
     WITH(COMPANION(".weight_scale", E8M0, EVIDENCE, SCALE, .part = SCALE)) }), \
-    .need = { NEED_RUN, NEED_RUN }, .run = run, .room = sizeof(struct fp6_room), .decode = decode, \
-    .describe = describe
+    .need = { NEED_RUN, NEED_RUN }, .run = fp6_run, .room = sizeof(struct fp6_room), .decode = fp6_decode, \
+    .describe = fp6_describe
 
 const struct scheme fp6_schemes[] = {
     { .code = "mxfp6", .name = "Quark MXFP6", WORDS({ WORD_METHOD, "quark" }),

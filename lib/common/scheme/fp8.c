@@ -153,7 +153,7 @@ is_marker(const struct tensor *t)
 
 /* Skips markers, which are not weights. */
 static enum claim
-choose(struct table_match *f, struct weight *w, struct err *err)
+fp8_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     return is_marker(f->codes) ? CLAIM_NO : table_match(f, w, err);
 }
@@ -224,7 +224,7 @@ is_inverse(const struct claims *c, const struct tensor *scale)
 }
 
 static bool
-fit(struct table_match *found, struct weight *w, struct err *err)
+fp8_fit(struct table_match *found, struct weight *w, struct err *err)
 {
     struct claims *c = found->claims;
     struct fp8_weight f = { 0 };
@@ -315,7 +315,7 @@ is_in_parts(const struct weight *w)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+fp8_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const char *type = dtype_name(w->part[CODES]->dtype) + 3;
     const struct fp8_weight *f = fp8_own(w);
@@ -339,7 +339,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 /* A scale of type E8M0 makes the blocks fp8-ue8m0, which has no form with E5M2. A scale [1, 1] belongs to one block. */
 static void
-variant(const struct weight *w, char buf[SCHEME_WORD])
+fp8_variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     const struct fp8_weight *f = fp8_own(w);
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
@@ -384,19 +384,20 @@ static const struct scheme_row rows[] = {
         OR(".weight_scale", .left = LEFT_BLOCK_SCALES), OR(".weight_scales_inv"), OR(".weight_weight_scale"),
         OR(".scale"), OR(".qscale_weight", .left = LEFT_SCALES), OR(".scale_weight", .left = LEFT_SCALES),
         SMOOTH_PART, ZERO_POINT_PART) },
-    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, WITH(COMPANION("_scale_inv", SCALE_TYPES, NAMED, SCALE, .part = SCALE, .left = LEFT_SCALES), OR("_scale"),
+    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = fp8_choose, WITH(COMPANION("_scale_inv", SCALE_TYPES, NAMED, SCALE,
+    .part = SCALE, .left = LEFT_SCALES), OR("_scale"),
         OR("_scales_inv"), OR("_weight_scale")) },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_fused,
         WITH(SMOOTH_PART, ZERO_POINT_PART) },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", .is = is_of_table },
     { .codes = ".weight", .dtypes = FLOAT8, .becomes = ".weight", WITH(SMOOTH_PART) },
-    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = choose, .is = is_cast },
+    { .codes = "", .dtypes = FLOAT8, .becomes = "", .choose = fp8_choose, .is = is_cast },
 };
 
 #define NEED_RUNS .need = { NEED_RUN, NEED_RUN, NEED_RUN }
 /* Without .need. */
-#define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fit, .run = fp8_run, .room = sizeof(struct fp8_room), \
-    .decode = fp8_decode, .describe = describe, .grid = grid, __VA_ARGS__ }
+#define FP8(code_, name_, ...) { .code = code_, .name = name_, .fit = fp8_fit, .run = fp8_run, .room = sizeof(struct fp8_room), \
+    .decode = fp8_decode, .describe = fp8_describe, .grid = grid, __VA_ARGS__ }
 
 /* The first scheme finds all weights; fp8_grid.c decides which scheme they belong to. */
 const struct scheme fp8_schemes[] = {
@@ -415,7 +416,7 @@ const struct scheme fp8_schemes[] = {
             { WORD_DATA_TYPE, "fp8_gaudi3_sym" }, { WORD_DATA_TYPE, "fp8_to_int_sym" },
             { WORD_DATA_TYPE, "fp8_dynamic" }, { WORD_DATA_TYPE, "block_fp8" }, { WORD_DATA_TYPE, "block_fp8_sym" },
             { WORD_DATA_TYPE, "block_fp8_e4m3" }),
-        .variant = variant, .rows = rows, .nrows = sizeof rows / sizeof *rows),
+        .variant = fp8_variant, .rows = rows, .nrows = sizeof rows / sizeof *rows),
     [FP8_FBGEMM] = FP8("fp8-fbgemm", "FP8", NEED_RUNS, WORDS({ WORD_METHOD, "fbgemm_fp8" })),
     [FP8_MX] = FP8(SCHEME_MXFP8, "MXFP8", NEED_RUNS,
         WORDS({ WORD_METHOD, "modelopt_mxfp8" }, { WORD_DESCRIPTION, "W8A8_MXFP8" }, { WORD_METHOD, "mxfp8" },

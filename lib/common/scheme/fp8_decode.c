@@ -14,7 +14,7 @@ struct fp8_place {
 };
 
 static struct fp8_place
-place_of(const struct fp8_weight *f, uint64_t i)
+fp8_decode_place_of(const struct fp8_weight *f, uint64_t i)
 {
     uint64_t matrix = f->rows * f->cols;
     return (struct fp8_place){ i / matrix, i % matrix / f->cols, i % f->cols };
@@ -32,7 +32,7 @@ scale_index(const struct fp8_weight *f, const struct fp8_place *p)
 static void
 scale_run(const struct fp8_weight *f, uint64_t first, uint64_t count, uint64_t *from, uint64_t *to)
 {
-    struct fp8_place a = place_of(f, first), b = place_of(f, first + count - 1);
+    struct fp8_place a = fp8_decode_place_of(f, first), b = fp8_decode_place_of(f, first + count - 1);
     uint64_t blocks = num_ceil_div(f->cols, f->b1);
     bool one_row = a.expert == b.expert && a.row == b.row;
     if (!one_row) {             /* whole rows in between: from the first to the last column */
@@ -152,7 +152,7 @@ uint64_t
 fp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct fp8_weight *f = fp8_own(d->w);
-    struct fp8_place p = place_of(f, at);
+    struct fp8_place p = fp8_decode_place_of(f, at);
     float *scales = ((struct fp8_room *)d->room)->scales;
     bool cut = p.col != 0 || count < f->cols, direct = is_direct(d);
     uint64_t rows = cut ? 1 : num_min(num_min(count / f->cols, f->rows - p.row), f->b0 - (f->row0 + p.row) % f->b0);

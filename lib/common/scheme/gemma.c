@@ -65,7 +65,7 @@ find_bits(const struct claims *c, const struct part_name *module, uint32_t *bits
 }
 
 static enum claim
-choose(struct table_match *f, struct weight *w, struct err *err)
+gemma_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const methods[] = { "gemma", NULL };
     return config_method_is(f->claims->config, methods) ? table_match(f, w, err) : CLAIM_NO;
@@ -86,7 +86,7 @@ columns(const struct claims *c, uint64_t width, uint32_t per)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+gemma_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE];
     struct gemma *own = claims_alloc(f->claims, sizeof *own, err);
@@ -113,7 +113,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 /* --- decoding */
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+gemma_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct gemma *g = w->own;
     uint64_t last = first + count - 1, per = 8 / g->bits;
@@ -126,7 +126,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+gemma_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct gemma *g = d->w->own;
     struct codes_piece *p = codes_begin(d, at, count, g->blocks.cols, g->blocks.b1);
@@ -142,7 +142,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+gemma_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct gemma *g = w->own;
     int n = w->vague ? 0 : snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", g->bits);
@@ -150,7 +150,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+gemma_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct gemma *own = w->own;
     codes_grid(g, own->bits, own->blocks.b1, w->part[SCALE], NULL);
@@ -163,17 +163,17 @@ const struct scheme gemma_schemes[] = {
         .code = "gemma",
         .name = "Gemma INT",
         WORDS({ WORD_METHOD, "gemma" }),
-        ROWS({ .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", .choose = choose,
+        ROWS({ .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", .choose = gemma_choose,
                 WITH(COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE)) },
-            { .codes = ".embedding_quantized", .dtypes = BYTES, .becomes = ".weight", .choose = choose, .left = LEFT_PACKED,
+            { .codes = ".embedding_quantized", .dtypes = BYTES, .becomes = ".weight", .choose = gemma_choose, .left = LEFT_PACKED,
                 WITH(COMPANION(".embedding_scale", FLOAT_16, REQUIRED, SCALE, .part = SCALE)) }),
-        .fit = fit,
+        .fit = gemma_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
-        .run = run,
+        .run = gemma_run,
         .room = sizeof(struct codes_piece),
-        .decode = decode,
-        .describe = describe,
-        .grid = grid,
+        .decode = gemma_decode,
+        .describe = gemma_describe,
+        .grid = gemma_grid,
     },
     RECOGNISED("gemma", "Gemma INT8, INT4 or INT2", {
         .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE),

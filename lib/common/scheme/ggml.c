@@ -56,7 +56,7 @@ fit_rows(struct weight *w)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+ggml_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = w->part[CODES], *scale = w->part[SCALE];
     const struct shape *s = &codes->shape;
@@ -118,7 +118,7 @@ run_prefix(const struct tensor *codes, uint64_t first)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+ggml_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct tensor *codes = w->part[CODES];
     if (part == CODES && in_rows(codes->dtype))
@@ -191,7 +191,7 @@ decode_row(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 /* Decodes whole blocks directly. Partial blocks, and blocks with a scale or in another byte order, are converted through
  * floats. */
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+ggml_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct tensor *codes = d->w->part[CODES];
     const struct dtype_facts *f = dtype_facts(codes->dtype);
@@ -220,19 +220,19 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+ggml_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     snprintf(buf, SCHEME_DETAIL, "%s%s", dtype_name(w->part[CODES]->dtype), w->part[SCALE] ? " with scale" : "");
 }
 
 static void
-variant(const struct weight *w, char buf[SCHEME_WORD])
+ggml_variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     str_lower(buf, SCHEME_WORD, dtype_name(w->part[CODES]->dtype));
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+ggml_grid(const struct weight *w, struct weight_grid *g)
 {
     static const struct weight_grid grids[] = {
         { .codes = GRID_INT, .bits = 4, .group = 32, .scale = DTYPE_F16, .exact = true }, { .codes = GRID_AFFINE, .bits = 4, .group = 32, .scale = DTYPE_F16 },
@@ -311,14 +311,14 @@ const struct scheme ggml_schemes[] = {
             { .codes = "", .dtypes = IS(NVFP4), .becomes = "", WITH(COMPANION(".scale", IS(F32), OPTIONAL, SCALE, .part = SCALE),
             COMPANION(".input_scale", ANY, OPTIONAL, ACTIVATION)) },
             { .codes = "", .dtypes = BLOCKS, .becomes = "", .is = is_decoded }),
-        .fit = fit,
+        .fit = ggml_fit,
         .need = { NEED_RUN, NEED_RUN, NEED_AGAIN },
-        .run = run,
+        .run = ggml_run,
         .room = sizeof(struct ggml_room),
-        .decode = decode,
-        .describe = describe,
-        .variant = variant,
-        .grid = grid,
+        .decode = ggml_decode,
+        .describe = ggml_describe,
+        .variant = ggml_variant,
+        .grid = ggml_grid,
     }, {
         .code = "unknown-type",
         .name = "type",

@@ -27,7 +27,7 @@ struct ggml_stored_room {
 
 /* Returns the type of GPTQModel's blocks, or DTYPE_UNKNOWN. */
 static enum dtype
-type_of(const struct config *config)
+ggml_stored_type_of(const struct config *config)
 {
     static const struct { const char *begin; uint64_t bits; enum dtype type; } types[] = {
         { "q_0", 4, DTYPE_Q4_0 }, { "q_0", 8, DTYPE_Q8_0 },
@@ -43,7 +43,7 @@ type_of(const struct config *config)
 }
 
 static bool
-keep(struct table_match *f, struct weight *w, enum dtype type, struct err *err)
+ggml_stored_keep(struct table_match *f, struct weight *w, enum dtype type, struct err *err)
 {
     struct ggml_stored *own = claims_alloc(f->claims, sizeof *own, err);
     if (!own)
@@ -57,10 +57,10 @@ keep(struct table_match *f, struct weight *w, enum dtype type, struct err *err)
 static bool
 fit_gptqmodel(struct table_match *f, struct weight *w, struct err *err)
 {
-    enum dtype type = type_of(f->claims->config);
+    enum dtype type = ggml_stored_type_of(f->claims->config);
     const struct dtype_facts *facts = dtype_facts(type);
     uint64_t bytes = dim_cols(f->codes), cols;
-    if (!keep(f, w, type, err) || w->vague)
+    if (!ggml_stored_keep(f, w, type, err) || w->vague)
         return w->own != NULL;
     if (f->codes->shape.rank != 2 || bytes % facts->bytes != 0 || !num_mul(&cols, bytes / facts->bytes, facts->elems))
         return table_wrong(f->codes, f->codes, err, "whole blocks of %u bytes, as %s has,", facts->bytes, facts->name);
@@ -98,7 +98,7 @@ static bool
 fit_modelopt(struct table_match *f, struct weight *w, struct err *err)
 {
     uint64_t dim[2] = { dim_back(f->codes, 2), 0 };
-    if (!keep(f, w, type_by_length(f->codes), err) || w->vague)
+    if (!ggml_stored_keep(f, w, type_by_length(f->codes), err) || w->vague)
         return w->own != NULL;
     if (!num_mul(&dim[1], dim_rows(f->codes), ELEMS))
         return table_wrong(f->codes, f->codes, err, "fewer than 2^64 elements");
@@ -106,14 +106,14 @@ fit_modelopt(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+ggml_stored_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     return f->row->choose == choose_modelopt ? fit_modelopt(f, w, err) : fit_gptqmodel(f, w, err);
 }
 
 /* A row consists of whole blocks, so the blocks of all rows follow each other. */
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+ggml_stored_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct dtype_facts *facts = dtype_facts(((const struct ggml_stored *)w->own)->type);
     uint64_t from = first / facts->elems, to = num_ceil_div(first + count, facts->elems);
@@ -122,7 +122,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+ggml_stored_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     enum dtype type = ((const struct ggml_stored *)d->w->own)->type;
     const struct dtype_facts *facts = dtype_facts(type);
@@ -140,7 +140,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+ggml_stored_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     enum dtype type = ((const struct ggml_stored *)w->own)->type;
     snprintf(buf, SCHEME_DETAIL, "%s", w->vague ? "of an unknown type" : dtype_name(type));
@@ -154,12 +154,12 @@ const struct scheme ggml_stored_schemes[] = {
             { WORD_ALGO, "IQ2_XS" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_gptqmodel, .left = LEFT_PACKED },
             { .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .choose = choose_modelopt }),
-        .fit = fit,
+        .fit = ggml_stored_fit,
         .need = { NEED_RUN },
-        .run = run,
+        .run = ggml_stored_run,
         .room = sizeof(struct ggml_stored_room),
-        .decode = decode,
-        .describe = describe,
+        .decode = ggml_stored_decode,
+        .describe = ggml_stored_describe,
     },
     { 0 },
 };

@@ -84,7 +84,7 @@ is_gptq(const struct table_match *f)
 
 /* Returns true if some number of bits fits all tensors. */
 static bool
-fits(const struct table_match *f)
+gptq_fits(const struct table_match *f)
 {
     const struct tensor *scales = f->with[WITH_SCALES], *zeros = zeros_of(f), *g_idx = f->with[WITH_G_IDX];
     if (f->codes->shape.rank != 2 || scales->shape.rank != 2 || dim_cols(scales) != dim_cols(f->codes)
@@ -224,7 +224,7 @@ find_format(const struct claims *c, struct gptq *q)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+gptq_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const gptq[] = { "gptq", "auto-round", NULL };
     struct claims *c = f->claims;
@@ -308,7 +308,7 @@ zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
 
 /* Fills in the scales and zero points of a piece. */
 static void
-fill(const struct decoding *d, struct codes_piece *p)
+gptq_fill(const struct decoding *d, struct codes_piece *p)
 {
     const struct gptq *q = d->w->own;
     uint64_t top = d->first / q->in, per = zeros_per_unit(q);
@@ -322,14 +322,14 @@ fill(const struct decoding *d, struct codes_piece *p)
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+gptq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct gptq *q = d->w->own;
     uint32_t bits = q->bits;
     struct codes_piece *p = codes_begin(d, at, count, q->in, q->shuffled ? 1 : q->group);
     const uint8_t *codes = decoding_unit(d, CODES, p->row - d->first / q->in);
     p->narrow = bits <= 4;
-    fill(d, p);
+    gptq_fill(d, p);
     if (bits == 4)
         return codes_emit4(p, d, codes + p->col / 2, y);
     if (!q->planar)
@@ -340,7 +340,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+gptq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct gptq *q = w->own;
     int n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", q->bits);
@@ -353,14 +353,14 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
-variant(const struct weight *w, char buf[SCHEME_WORD])
+gptq_variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     if (((const struct gptq *)w->own)->bits == 8)
         snprintf(buf, SCHEME_WORD, "gptq-8bit");
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+gptq_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct gptq *q = w->own;
     codes_grid(g, q->bits, q->shuffled ? 0 : q->group, w->part[SCALES], w->part[ZEROS]);
@@ -387,17 +387,18 @@ const struct scheme gptq_schemes[] = {
             { WORD_DATA_TYPE, "opt_rtn_int_sym_neuqi" }, { WORD_DATA_TYPE, "opt_rtn_int_asym" },
             { WORD_DATA_TYPE, "opt_rtn_int_asym_float_zp" }),
         ROWS({ .codes = ".qweight", .dtypes = IS(I32), .becomes = ".weight", .left = LEFT_PACKED, .is = is_gptq,
-            .fits = fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]", WITH(COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
+            .fits = gptq_fits, .shapes = "[in*bits/32, out], scales [G, out], qzeros [G, out*bits/32], g_idx [in]",
+            WITH(COMPANION(".scales", FLOAT, EVIDENCE, SCALE, .part = SCALES),
             COMPANION(".qzeros", IS(I32), OPTIONAL, ZERO_POINT, .part = ZEROS, .left = LEFT_SCALES),
             COMPANION(".g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES)) }),
-        .fit = fit,
+        .fit = gptq_fit,
         .need = { [CODES] = NEED_STRIP, [SCALES] = NEED_STRIP, [ZEROS] = NEED_STRIP, [G_IDX] = NEED_WHOLE },
         .strip = strip,
         .room = sizeof(struct codes_piece),
-        .decode = decode,
-        .describe = describe,
-        .variant = variant,
-        .grid = grid,
+        .decode = gptq_decode,
+        .describe = gptq_describe,
+        .variant = gptq_variant,
+        .grid = gptq_grid,
     },
     { 0 },
 };

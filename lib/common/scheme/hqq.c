@@ -51,7 +51,7 @@ is_hqq(const struct table_match *f)
 }
 
 static bool
-fits(const struct table_match *f)
+hqq_fits(const struct table_match *f)
 {
     return (f->with[WITH_SCALE] || f->with[WITH_SCALE_Q]) && (f->with[WITH_ZERO] || f->with[WITH_ZERO_Q]);
 }
@@ -110,7 +110,7 @@ read_word(const struct table_match *f, const char *suffix, const char *const wor
 
 /* Reads the shape of the weight and its number of elements. */
 static bool
-read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struct err *err)
+hqq_read_shape(const struct table_match *f, struct weight *w, uint64_t *numel, struct err *err)
 {
     static const char expected[] = "1 to 8 dimensions in I64";
     const struct tensor *t = field(f, ".shape");
@@ -170,7 +170,7 @@ find_axis(const struct table_match *f, const struct weight *w, struct hqq *q, un
 
 /* Finds C. The default is the type of the scales, because models store them in C. */
 static bool
-find_type(const struct table_match *f, const struct weight *w, struct hqq *q, struct err *err)
+hqq_find_type(const struct table_match *f, const struct weight *w, struct hqq *q, struct err *err)
 {
     static const char *const words[] = { "torch.float16", "torch.bfloat16", "torch.float32" };
     static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32 };
@@ -209,7 +209,7 @@ find_packing(const struct table_match *f, struct hqq *q, bool *viewed, struct er
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+hqq_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     bool viewed = false, nested = f->with[WITH_SCALE_Q] || f->with[WITH_ZERO_Q];
     uint64_t numel = 0;
@@ -227,17 +227,17 @@ fit(struct table_match *f, struct weight *w, struct err *err)
         q->open = "with quantized scales or zeros";
         return true;
     }
-    if (!find_packing(f, q, &viewed, err) || !find_type(f, w, q, err))
+    if (!find_packing(f, q, &viewed, err) || !hqq_find_type(f, w, q, err))
         return false;
     w->vague = q->open != NULL;
-    return w->vague || (read_shape(f, w, &numel, err) && find_matrix(f, q, numel, viewed, err)
+    return w->vague || (hqq_read_shape(f, w, &numel, err) && find_matrix(f, q, numel, viewed, err)
         && find_axis(f, w, q, SCALE, err) && find_axis(f, w, q, ZERO, err));
 }
 
 /* --- decoding */
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+hqq_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct hqq *q = w->own;
     uint64_t from = first / q->cols, to = (first + count - 1) / q->cols;
@@ -252,7 +252,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 
 /* Reads the scales or zeros of n elements (`each`) or of n rows, starting at element `at`. */
 static void
-fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t n, bool each)
+hqq_fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t n, bool each)
 {
     const struct hqq *q = d->w->own;
     enum dtype type = d->w->part[part]->dtype;
@@ -270,7 +270,7 @@ fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t n, b
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+hqq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct hqq *q = d->w->own;
     struct step_room *own = d->room;
@@ -280,14 +280,14 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         .narrow = q->planes.bits <= 4 };
     size_t n = planes_unpack(own->codes, &q->planes, d, CODES, at, (size_t)num_min(count, STEP));
     size_t groups = (size_t)((at + n - 1) / group - at / group + 1);
-    fill(own->scales, d, SCALE, at, groups, each);
-    fill(own->terms, d, ZERO, at, groups, each);
+    hqq_fill(own->scales, d, SCALE, at, groups, each);
+    hqq_fill(own->terms, d, ZERO, at, groups, each);
     step_affine(d, y, own->codes, (size_t)(at % group), n, &a, own->v);
     return n;
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+hqq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct hqq *q = w->own;
     if (q->open)
@@ -316,17 +316,17 @@ const struct scheme hqq_schemes[] = {
         .code = "hqq",
         .name = "HQQ",
         WORDS({ WORD_METHOD, "hqq" }),
-        ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = fits,
+        ROWS({ .codes = ".W_q", .dtypes = SCALARS, .becomes = ".weight", .is = is_hqq, .fits = hqq_fits,
             .shapes = "scale and zero", WITH(COMPANION(".scale", FLOAT_16, OPTIONAL, SCALE, .part = SCALE),
             COMPANION(".zero", FLOAT_16, OPTIONAL, ZERO_POINT, .part = ZERO),
             COMPANION(".scale_q", ANY, OPTIONAL, SCALE), COMPANION(".zero_q", ANY, OPTIONAL, ZERO_POINT)),
             .also = fields }),
-        .fit = fit,
+        .fit = hqq_fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_AGAIN, [ZERO] = NEED_AGAIN },
-        .run = run,
+        .run = hqq_run,
         .room = sizeof(struct step_room),
-        .decode = decode,
-        .describe = describe,
+        .decode = hqq_decode,
+        .describe = hqq_describe,
     },
     { 0 },
 };

@@ -36,7 +36,7 @@ is_int4(const struct table_match *f)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+int4_modelopt_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE];
     uint32_t rank = codes->shape.rank;
@@ -64,7 +64,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 
 /* Returns whole rows of bytes; for a run within one row, only the columns it touches. */
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+int4_modelopt_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct blocks *b = &((const struct int4 *)w->own)->blocks;
     uint64_t last = first + count - 1, row = first / b->cols, end = last / b->cols;
@@ -91,7 +91,7 @@ add8(uint8_t codes[CODES_STEP], size_t n)
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+int4_modelopt_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct blocks *b = &((const struct int4 *)d->w->own)->blocks;
     struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
@@ -105,7 +105,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+int4_modelopt_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct int4 *own = w->own;
     blocks_describe(&own->blocks, own->open, buf, 0);
@@ -120,12 +120,12 @@ const struct scheme int4_modelopt_schemes[] = {
             COMPANION(".weight_scale_2", FLOAT, OPTIONAL, SCALE),
             COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH),
             COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT)) }),
-        .fit = fit,
+        .fit = int4_modelopt_fit,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SMOOTH] = NEED_RUN },
-        .run = run,
+        .run = int4_modelopt_run,
         .room = sizeof(struct codes_piece),
-        .decode = decode,
-        .describe = describe,
+        .decode = int4_modelopt_decode,
+        .describe = int4_modelopt_describe,
     },
     { 0 },
 };

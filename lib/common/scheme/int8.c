@@ -33,7 +33,7 @@ struct int8 {
 };
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+int8_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
     struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
@@ -57,7 +57,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+int8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct int8 *own = w->own;
     if (part == CODES)
@@ -69,7 +69,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+int8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct weight *w = d->w;
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
@@ -128,14 +128,14 @@ transposed_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+int8_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct int8 *own = w->own;
     blocks_describe(&own->blocks, own->open, buf, 0);
 }
 
 static void
-variant(const struct weight *w, char buf[SCHEME_WORD])
+int8_variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
     if (b->b1 < b->cols)
@@ -143,7 +143,7 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+int8_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct blocks *b = &((const struct int8 *)w->own)->blocks;
     if (!w->part[SMOOTH])
@@ -170,8 +170,8 @@ const struct scheme int8_schemes[] = {
         .strip = table_strip,
         .room = sizeof(struct codes_piece),
         .decode = transposed_decode,
-        .describe = describe,
-        .grid = grid,
+        .describe = int8_describe,
+        .grid = int8_grid,
     },
     {
         .code = "int8-channel",
@@ -181,14 +181,14 @@ const struct scheme int8_schemes[] = {
             { WORD_METHOD, "w8a8_int8" }, { WORD_DESCRIPTION, "W8A8_DYNAMIC" }, { WORD_DESCRIPTION, "W8A16" },
             { WORD_DESCRIPTION, "W8A8_MIX" }, { WORD_DESCRIPTION, "W4A4_DYNAMIC" }, { WORD_DESCRIPTION, "W4A16" }),
         INT8_ROWS(NULL),
-        .fit = fit,
+        .fit = int8_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [SMOOTH] = NEED_RUN },
-        .run = run,
+        .run = int8_run,
         .room = sizeof(struct codes_piece),
-        .decode = decode,
-        .describe = describe,
-        .grid = grid,
-        .variant = variant,
+        .decode = int8_decode,
+        .describe = int8_describe,
+        .grid = int8_grid,
+        .variant = int8_variant,
     },
     { 0 },
 };

@@ -122,7 +122,7 @@ floats_fit(const struct table_match *f)
 }
 
 static uint64_t
-number(const json_t *block, const char *key)
+mlx_number(const json_t *block, const char *key)
 {
     const json_t *v = json_object_get(block, key);
     return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
@@ -132,7 +132,7 @@ number(const json_t *block, const char *key)
 static uint64_t
 group_size(const json_t *block)
 {
-    return json_is_null(json_object_get(block, "group_size")) ? sizes[0] : number(block, "group_size");
+    return json_is_null(json_object_get(block, "group_size")) ? sizes[0] : mlx_number(block, "group_size");
 }
 
 /* Returns the entry of module P in a block, or else the block itself. */
@@ -149,7 +149,7 @@ find_block(const struct claims *c, const json_t *block, const struct part_name *
 static bool
 take_block(struct mlx *m, const json_t *block, uint64_t product)
 {
-    uint64_t bits = number(block, "bits"), group = group_size(block);
+    uint64_t bits = mlx_number(block, "bits"), group = group_size(block);
     bool known = bits >= 1 && bits <= 8 && bits != 7 && (group == 32 || group == 64 || group == 128);
     if (!known || (product != bits * group && product != 0))
         return false;
@@ -207,7 +207,7 @@ take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t pro
 static bool
 check_declared(struct table_match *f, const struct weight *w, const json_t *block, uint64_t group, struct err *err)
 {
-    uint64_t bits = number(block, "bits"), words = dim_cols(w->part[CODES]);
+    uint64_t bits = mlx_number(block, "bits"), words = dim_cols(w->part[CODES]);
     if (bits == 0 || group == 0 || is_empty(w->part[CODES], w->part[SCALES]))
         return true;
     const uint64_t n[2] = { 1, words > UINT64_MAX / 32 ? 0 : words * 32 / bits }, size[2] = { 1, group };
@@ -242,11 +242,11 @@ check_kind(struct table_match *f, const struct weight *w, const struct kind *kin
 {
     const json_t *block = find_block(f->claims, config_block(f->claims->config), &f->base);
     const char *mode = json_string_value(json_object_get(block, "mode"));
-    return !mode || strcmp(mode, kind->name) != 0 || check_declared(f, w, block, number(block, "group_size"), err);
+    return !mode || strcmp(mode, kind->name) != 0 || check_declared(f, w, block, mlx_number(block, "group_size"), err);
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+mlx_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     struct part_name ignored;
     uint64_t in;
@@ -274,7 +274,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 /* --- decoding */
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+mlx_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct mlx *m = w->own;
     uint64_t end = first + count, from = first / m->group, to = (end - 1) / m->group;
@@ -336,7 +336,7 @@ read_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 
 /* Decodes whole groups, or elements within one group. */
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+mlx_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct mlx *m = d->w->own;
     struct step_room *own = d->room;
@@ -354,7 +354,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+mlx_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct mlx *m = w->own;
     size_t n = 0;
@@ -369,7 +369,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
-variant(const struct weight *w, char buf[SCHEME_WORD])
+mlx_variant(const struct weight *w, char buf[SCHEME_WORD])
 {
     const struct mlx *m = w->own;
     if (!m->kind && m->open == 0)
@@ -377,7 +377,7 @@ variant(const struct weight *w, char buf[SCHEME_WORD])
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+mlx_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct mlx *m = w->own;
     if (m->open != 0)
@@ -390,9 +390,9 @@ grid(const struct weight *w, struct weight_grid *g)
     }
 }
 
-#define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
-    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = run, .room = sizeof(struct step_room), .decode = decode, \
-    .describe = describe, .variant = variant, .grid = grid, __VA_ARGS__ }
+#define MLX(code_, ...) { .code = code_, .name = "MLX", .fit = mlx_fit, .need = { [CODES] = NEED_RUN, [SCALES] = NEED_RUN, \
+    [BIASES] = NEED_RUN, [GLOBAL] = NEED_RUN }, .run = mlx_run, .room = sizeof(struct step_room), .decode = mlx_decode, \
+    .describe = mlx_describe, .variant = mlx_variant, .grid = mlx_grid, __VA_ARGS__ }
 #define MLX_BITS(bits) MLX("mlx-" #bits "bit")
 #define ASK "give config.json with --config, or the scheme with --input-scheme mlx-4bit, mlx-8bit etc."
 

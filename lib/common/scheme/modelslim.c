@@ -47,7 +47,7 @@ is_seconded(const struct table_match *f)
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+modelslim_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE], *second = w->part[SECOND];
     struct w4a8 *own = claims_alloc(f->claims, sizeof *own, err);
@@ -78,7 +78,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+modelslim_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct w4a8 *own = w->own;
     uint64_t cols = own->blocks.cols, last = first + count - 1, row = first / cols, end = last / cols;
@@ -109,7 +109,7 @@ multiply(const struct decoding *d, struct codes_piece *p)
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+modelslim_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct w4a8 *own = d->w->own;
     struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
@@ -129,7 +129,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+modelslim_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct w4a8 *own = w->own;
     int n = own->open ? 0 : snprintf(buf, SCHEME_DETAIL, own->paired ? "two rows in a byte, " : "one code in a byte, ");
@@ -139,7 +139,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+modelslim_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct w4a8 *own = w->own;
     if (!w->part[SECOND])
@@ -159,13 +159,13 @@ const struct scheme modelslim_schemes[] = {
         ROWS(W4A8(is_seconded, OPTIONAL, COMPANION(".weight_scale_second", FLOAT_16, EVIDENCE, SCALE, .part = SECOND),
                 COMPANION(".weight_offset_second", FLOAT, OPTIONAL, ZERO_POINT)),
             W4A8(is_paired, EVIDENCE, { 0 })),
-        .fit = fit,
+        .fit = modelslim_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [SECOND] = NEED_RUN },
-        .run = run,
+        .run = modelslim_run,
         .room = sizeof(struct codes_piece),
-        .decode = decode,
-        .describe = describe,
-        .grid = grid,
+        .decode = modelslim_decode,
+        .describe = modelslim_describe,
+        .grid = modelslim_grid,
     },
     { 0 },
 };

@@ -15,20 +15,20 @@ enum {
 const struct modules_cost modules_cost_most = { .states = 4096, .steps = 1 << 28 };
 
 static int
-compare(const void *pa, const void *pb)
+modules_compare(const void *pa, const void *pb)
 {
     const struct module_name *a = pa, *b = pb;
     return str_compare(a->p, a->n, b->p, b->n);
 }
 
 static bool
-begins(const struct module_name *name, const char *p, size_t n)
+modules_begins(const struct module_name *name, const char *p, size_t n)
 {
     return name->n >= n && memcmp(name->p, p, n) == 0;
 }
 
 static bool
-add_name(struct module_name **list, size_t *count, size_t *room, struct module_name name, struct err *err)
+modules_add_name(struct module_name **list, size_t *count, size_t *room, struct module_name name, struct err *err)
 {
     struct module_name *moved = array_grow(*list, *count, room, sizeof *moved, err);
     if (!moved)
@@ -70,27 +70,27 @@ modules_add(struct modules *m, const json_t *entry, struct err *err)
         return add_matcher(m, p + 3, n - 3, false, err);
     size_t wild = strcspn(p, "*?[");
     if (wild == n - 1 && p[wild] == '*')
-        return add_name(&m->prefix, &m->nprefix, &m->room_prefix, (struct module_name){ p, n - 1 }, err);
+        return modules_add_name(&m->prefix, &m->nprefix, &m->room_prefix, (struct module_name){ p, n - 1 }, err);
     if (wild < n)
         return add_matcher(m, p, n, true, err);
     for (; n != 0 && p[n - 1] == '.'; n--)
         ;
     for (; n != 0 && *p == '.'; p++, n--)
         ;
-    return n == 0 || add_name(&m->plain, &m->nplain, &m->room_plain, (struct module_name){ p, n }, err);
+    return n == 0 || modules_add_name(&m->plain, &m->nplain, &m->room_plain, (struct module_name){ p, n }, err);
 }
 
 void
 modules_seal(struct modules *m)
 {
     if (m->nplain != 0)
-        qsort(m->plain, m->nplain, sizeof *m->plain, compare);
+        qsort(m->plain, m->nplain, sizeof *m->plain, modules_compare);
     if (m->nprefix != 0)
-        qsort(m->prefix, m->nprefix, sizeof *m->prefix, compare);
+        qsort(m->prefix, m->nprefix, sizeof *m->prefix, modules_compare);
     /* Drop prefixes that start with another. After that, only the last one that sorts up to a name can be its prefix. */
     size_t kept = 0;
     for (size_t i = 0; i < m->nprefix; i++)
-        if (kept == 0 || !begins(&m->prefix[i], m->prefix[kept - 1].p, m->prefix[kept - 1].n))
+        if (kept == 0 || !modules_begins(&m->prefix[i], m->prefix[kept - 1].p, m->prefix[kept - 1].n))
             m->prefix[kept++] = m->prefix[i];
     m->nprefix = kept;
 }
@@ -129,7 +129,7 @@ has_run(const struct modules *m, const char *p, const char *end)
         const char *dot = memchr(stop, '.', (size_t)(end - stop));
         stop = dot ? dot : end;
         size_t n = (size_t)(stop - p), at = rank(m->plain, m->nplain, p, n, false);
-        if (at == m->nplain || !begins(&m->plain[at], p, n))
+        if (at == m->nplain || !modules_begins(&m->plain[at], p, n))
             return false;                   /* no longer run can match either */
         if (m->plain[at].n == n)
             return true;
@@ -144,7 +144,7 @@ has_plain(const struct modules *m, const char *module, size_t n)
 {
     const char *end = module + n;
     size_t at = rank(m->plain, m->nplain, module, n, false);
-    if (at < m->nplain && m->plain[at].n == n && begins(&m->plain[at], module, n))
+    if (at < m->nplain && m->plain[at].n == n && modules_begins(&m->plain[at], module, n))
         return true;                        /* the module itself, with any number of parts */
     for (const char *p = module; m->nplain != 0; p++) {
         if (has_run(m, p, end))
@@ -169,7 +169,7 @@ modules_have(const struct modules *m, const char *module, size_t n, bool *have, 
 {
     size_t at = rank(m->prefix, m->nprefix, module, n, true);
     struct module_name name = { module, n };
-    *have = (at != 0 && begins(&name, m->prefix[at - 1].p, m->prefix[at - 1].n)) || has_plain(m, module, n);
+    *have = (at != 0 && modules_begins(&name, m->prefix[at - 1].p, m->prefix[at - 1].n)) || has_plain(m, module, n);
     for (size_t i = 0; i < m->nmatchers && !*have && m->cost->steps != 0; i++)
         *have = matcher_match(&m->matchers[i], module, n, &m->cost->steps);
     if (!modules_cost_left(m->cost, err))

@@ -212,7 +212,7 @@ fit_bits(struct table_match *f, struct weight *w, struct err *err)
 /* --- decoding */
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+quanto_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct quanto *q = w->own;
     uint64_t from = first / q->cols, to = (first + count - 1) / q->cols;
@@ -296,7 +296,7 @@ const struct scheme quanto_schemes[] = {
             COMPANION("._shift", ANY, OPTIONAL, ZERO_POINT)) }),
         .fit = fit_bytes,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
-        .run = run,
+        .run = quanto_run,
         .room = sizeof(struct step_room),
         .decode = decode_bytes,
         .describe = describe_bytes,
@@ -310,7 +310,7 @@ const struct scheme quanto_schemes[] = {
             COMPANION("._shift", DTYPE_SET(HAS_FLOAT_16, HAS(U8), HAS(I8)), REQUIRED, ZERO_POINT, .part = SHIFT)) }),
         .fit = fit_bits,
         .need = { [CODES] = NEED_AGAIN, [SCALE] = NEED_RUN, [SHIFT] = NEED_RUN },
-        .run = run,
+        .run = quanto_run,
         .room = sizeof(struct step_room),
         .decode = decode_bits,
         .describe = describe_bits,

@@ -137,7 +137,7 @@ read_declared(struct quark_int4 *own, const struct table_match *f, const struct 
 
 /* Completes the numbers of a weight and its shape. */
 static bool
-keep(struct table_match *f, struct weight *w, const struct quark_int4 *numbers, struct err *err)
+quark_keep(struct table_match *f, struct weight *w, const struct quark_int4 *numbers, struct err *err)
 {
     const uint64_t dim[2] = { numbers->blocks.rows, numbers->blocks.cols };
     struct quark_int4 *own = claims_alloc(f->claims, sizeof *own, err);
@@ -166,7 +166,7 @@ fit_groups(struct table_match *f, struct weight *w, struct err *err)
     if (declared == 0 && !f->doubt && groups != 0 && in % groups != 0)
         return table_wrong(scale, codes, err, "[G, out] with G dividing in");
     own.blocks.b1 = declared != 0 ? declared : num_max(in / num_max(groups, 1), 1);
-    return keep(f, w, &own, err);
+    return quark_keep(f, w, &own, err);
 }
 
 static bool
@@ -184,7 +184,7 @@ fit_channels(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(zero, codes, err, "[ceil(out/8)]");
     own.blocks.b1 = num_max(own.blocks.cols, 1);
     own.blocks.per_row = each;
-    return keep(f, w, &own, err);
+    return quark_keep(f, w, &own, err);
 }
 
 static void
@@ -207,7 +207,7 @@ shift_of(const struct quark_int4 *own, uint64_t i)
 
 /* Returns a code from its word, with the sign flipped if it is signed, so that 0 is stored as 8. */
 static unsigned
-code_of(const struct quark_int4 *own, const uint8_t *word, uint64_t i)
+quark_code_of(const struct quark_int4 *own, const uint8_t *word, uint64_t i)
 {
     unsigned shift = shift_of(own, i);
     return (word[shift / 8] >> shift % 8 & 15) ^ (own->is_signed ? 8U : 0);
@@ -232,7 +232,7 @@ decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     p->narrow = true;
     for (size_t i = 0; i < p->groups; i++) {
         p->scales[i] = scale_value(d->w->part[SCALE]->dtype, scales, g + i);
-        p->zeros[i] = (float)(zeros ? code_of(own, zeros + (g + i) * 4, p->row) : no_zero(own));
+        p->zeros[i] = (float)(zeros ? quark_code_of(own, zeros + (g + i) * 4, p->row) : no_zero(own));
     }
     d->k->bits_lane(p->codes, decoding_unit(d, CODES, unit) + p->col * 4, p->n, 4, shift_of(own, p->row), 4);
     for (size_t i = 0; own->is_signed && i < p->n; i++)
@@ -241,7 +241,7 @@ decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+quark_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct quark_int4 *own = w->own;
     if (part == CODES)
@@ -257,15 +257,15 @@ decode_channels(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *
     struct codes_piece *p = codes_begin(d, at, count, own->blocks.cols, own->blocks.b1);
     uint64_t scale = own->blocks.per_row * p->row;
     codes_scales(p, d, &own->blocks, SCALE);
-    codes_fill_zeros(p, (float)(d->w->part[ZERO] ? code_of(own, d->in[ZERO].p + scale / 8 * 4, scale) : no_zero(own)));
+    codes_fill_zeros(p, (float)(d->w->part[ZERO] ? quark_code_of(own, d->in[ZERO].p + scale / 8 * 4, scale) : no_zero(own)));
     p->narrow = true;
     for (size_t i = 0; i < p->n; i++)
-        p->codes[i] = (uint8_t)code_of(own, decoding_bytes(d, CODES, (at + i) / 8 * 4), at + i);
+        p->codes[i] = (uint8_t)quark_code_of(own, decoding_bytes(d, CODES, (at + i) / 8 * 4), at + i);
     return codes_emit(p, d, p->codes, false, true, y);
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+quark_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct quark_int4 *own = w->own;
     int n = 0;
@@ -275,14 +275,14 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+quark_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct quark_int4 *own = w->own;
     codes_grid(g, 4, own->blocks.b1, w->part[SCALE], w->part[ZERO]);
 }
 
 /* What the two schemes share. */
-#define INT4 .name = "Quark INT4", .room = sizeof(struct codes_piece), .describe = describe, .grid = grid, \
+#define INT4 .name = "Quark INT4", .room = sizeof(struct codes_piece), .describe = quark_describe, .grid = quark_grid, \
     ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_int4, \
     WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
     COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO)) })
@@ -301,7 +301,7 @@ const struct scheme quark_schemes[] = {
         INT4,
         .fit = fit_channels,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_WHOLE },
-        .run = run,
+        .run = quark_run,
         .decode = decode_channels,
     },
     RECOGNISED("uint8-quark", "Quark UINT8", {

@@ -98,7 +98,7 @@ is_scaled(enum dtype codes)
 
 /* Returns false for a type that is not supported. */
 static bool
-find_type(struct sdnq_type *type, const char *name)
+sdnq_find_type(struct sdnq_type *type, const char *name)
 {
     static const struct { const char *name; struct sdnq_type type; } plain[] = {
         { "int8", { 8, true, false, DTYPE_I8, 0 } },               { "uint8", { 8, false, false, DTYPE_U8, 0 } },
@@ -133,7 +133,7 @@ knows(enum word_place place, const char *word)
 {
     struct sdnq_type ignored;
     char lower[SCHEME_WORD];
-    return place == WORD_WEIGHTS_DTYPE && find_type(&ignored, str_lower(lower, sizeof lower, word));
+    return place == WORD_WEIGHTS_DTYPE && sdnq_find_type(&ignored, str_lower(lower, sizeof lower, word));
 }
 
 /* --- the configuration */
@@ -251,7 +251,7 @@ configure(struct module *m, struct err *err)
             m->name = key;
             break;
         }
-        if (m->name && find_type(&type, m->name) && type.bits < least) {
+        if (m->name && sdnq_find_type(&type, m->name) && type.bits < least) {
             snprintf(m->made, sizeof m->made, "%sint%u", !is_signed || least <= 4 ? "u" : "", least);
             m->name = m->made;
             break;
@@ -296,7 +296,7 @@ unsupported_part(const struct module *m)
     if (json_is_true(setting(m, "quant_conv")) && s->rank >= 2 && shape_dim(s, 0) == 1 && shape_dim(s, 1) != 1
         && (s->rank == 3 || json_is_true(setting(m, "use_quantized_matmul_conv"))))
         return "of a possible convolution (quant_conv)";
-    if (!m->name || !find_type(&type, m->name))
+    if (!m->name || !sdnq_find_type(&type, m->name))
         return NULL;
     if (type.bits == 1 && m->codes->dtype != type.stored)
         return "in bytes";
@@ -306,7 +306,7 @@ unsupported_part(const struct module *m)
 }
 
 static bool
-bad(const struct module *m, const struct tensor *t, const char *expected, struct err *err)
+sdnq_bad(const struct module *m, const struct tensor *t, const char *expected, struct err *err)
 {
     char shown[STR_SHOWN];
     return table_wrong(t, m->codes, err, "%s (SDNQ %.40s)", expected, str_shown(shown, m->name, strlen(m->name)));
@@ -320,17 +320,17 @@ check_companions(const struct module *m, const struct sdnq_type *type, struct er
     bool grouped = s->rank == 3 && shape_dim(s, 2) == 1 && shape_dim(s, 1) > 1;
     char name[STR_SHOWN];
     if (!dtype_in(FLOAT_16, m->scale->dtype))
-        return bad(m, m->scale, "F32, BF16 or F16", err);
+        return sdnq_bad(m, m->scale, "F32, BF16 or F16", err);
     if (type->stored != m->codes->dtype)
-        return bad(m, m->codes, "codes of the type in the configuration", err);
+        return sdnq_bad(m, m->codes, "codes of the type in the configuration", err);
     if (m->zero && type->is_signed)
-        return bad(m, m->zero, "no zero_point with a signed type", err);
+        return sdnq_bad(m, m->zero, "no zero_point with a signed type", err);
     if (!m->zero && !type->is_signed)
         return claims_missing(m->claims, m->codes->extent.at, err, "tensor %s: SDNQ %s has no zero_point",
             str_shown(name, m->codes->name, m->codes->name_len), m->name);
     if (m->zero && (m->zero->dtype != m->scale->dtype || !dim_same_shape(m->zero, m->scale)))
-        return bad(m, m->zero, "the dtype and shape of the scale", err);
-    return grouped || s->rank == 2 || bad(m, m->scale, "[out, 1] or [out, groups, 1]", err);
+        return sdnq_bad(m, m->zero, "the dtype and shape of the scale", err);
+    return grouped || s->rank == 2 || sdnq_bad(m, m->scale, "[out, 1] or [out, groups, 1]", err);
 }
 
 /* Finds rows, columns and groups of packed codes. Fails if the scales do not divide them. */
@@ -341,11 +341,11 @@ fit_packed(const struct module *m, struct sdnq *q, uint64_t dim[2], struct err *
     const struct shape *s = &m->scale->shape;
     uint64_t nbytes = m->codes->extent.nbytes / word_bytes(&q->type), bits = q->type.bits, groups = s->rank == 3 ? shape_dim(s, 1) : 1, n;
     if (nbytes % pack[bits] != 0 || !num_mul(&n, nbytes, 8))
-        return bad(m, m->codes, "whole packs of codes", err);
+        return sdnq_bad(m, m->codes, "whole packs of codes", err);
     n /= bits;
     dim[0] = shape_dim(s, 0);
     if (shape_dim(s, s->rank - 1) != 1 || dim[0] == 0 || n % dim[0] != 0 || n / dim[0] % groups != 0)
-        return bad(m, m->scale, "[out, 1] or [out, groups, 1] with sizes that divide the codes", err);
+        return sdnq_bad(m, m->scale, "[out, 1] or [out, groups, 1] with sizes that divide the codes", err);
     dim[1] = n / dim[0];
     q->group = dim[1] / groups;
     return true;
@@ -365,7 +365,7 @@ fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *transpo
     }
     if (s->rank != 2 || w->rank != 2 || (across == 1 ? rows != shape_dim(w, 0) && rows != 1
             : rows != 1 || across != shape_dim(w, 1)))
-        return bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] for codes [in, out]", err);
+        return sdnq_bad(m, m->scale, "[out, 1], [out, groups, 1], [1, 1], or [1, out] for codes [in, out]", err);
     *transposed = across != 1;
     dim[0] = shape_dim(w, *transposed ? 1 : 0);
     dim[1] = shape_dim(w, *transposed ? 0 : 1);
@@ -388,7 +388,7 @@ set_text(const struct module *m, struct claims *c, struct sdnq *q, struct err *e
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+sdnq_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct module *m = f->hint;
     struct sdnq *q = claims_alloc(f->claims, sizeof *q, err);
@@ -399,7 +399,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     *q = (struct sdnq){ .open = false };
     if (!set_text(m, f->claims, q, err))
         return false;
-    q->open = m->open || !m->name || !find_type(&q->type, m->name);
+    q->open = m->open || !m->name || !sdnq_find_type(&q->type, m->name);
     w->own = q;
     w->vague = q->open;
     if (q->open)
@@ -420,7 +420,7 @@ choose_unscaled(const struct module *m, struct err *err)
     char name[STR_SHOWN];
     struct sdnq_type type;
     bool ignored = true;
-    if (!m->name || !find_type(&type, m->name) || type.stored != m->codes->dtype
+    if (!m->name || !sdnq_find_type(&type, m->name) || type.stored != m->codes->dtype
         || claims_is_report_on_shard(m->claims))
         return CLAIM_NO;
     if (!config_ignores(m->claims->config, m->p.base, m->p.base_len, &ignored, err))
@@ -451,7 +451,7 @@ choose_unconfigured(struct table_match *f, struct module *m, struct weight *w, s
 #define ALWAYS_CODES DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8)
 
 static enum claim
-choose(struct table_match *f, struct weight *w, struct err *err)
+sdnq_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct config *config = f->claims->config;
     struct module m = { .claims = f->claims, .codes = f->codes, .p = f->base };
@@ -470,7 +470,7 @@ choose(struct table_match *f, struct weight *w, struct err *err)
     struct sdnq_type type;
     bool ignored = false;
     if (!dtype_in(ALWAYS_CODES, f->codes->dtype)) {
-        if (!m.scale || !m.name || !find_type(&type, m.name) || type.stored != f->codes->dtype)
+        if (!m.scale || !m.name || !sdnq_find_type(&type, m.name) || type.stored != f->codes->dtype)
             return CLAIM_NO;
         if (!config_ignores(config, f->base.base, f->base.base_len, &ignored, err))
             return CLAIM_FAIL;
@@ -496,7 +496,7 @@ pack_bytes(unsigned bits, uint64_t n)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+sdnq_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct sdnq *q = w->own;
     uint64_t end = first + count, from = first / q->group, to = (end - 1) / q->group;
@@ -601,7 +601,7 @@ decode_scaled(const struct decoding *d, const uint8_t *x, size_t n, const float 
 
 /* Uses the faster kernels for signed types, unless T, the type of the scales, requires a second rounding. */
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+sdnq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct sdnq *q = d->w->own;
     const struct sdnq_type *type = &q->type;
@@ -633,7 +633,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+sdnq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct sdnq *q = w->own;
     if (q->open)
@@ -646,7 +646,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 
 static const struct scheme_row rows[] = {
     { .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8), HAS_FLOAT8, HAS(I64), HAS_FLOAT_16, HAS(F8_E8M0)),
-      .becomes = ".weight", .choose = choose,
+      .becomes = ".weight", .choose = sdnq_choose,
       WITH(COMPANION(".scale", ANY, EVIDENCE, SCALE, .part = SCALE),
         COMPANION(".zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO)),
         ALSO(BELONGS(".svd_up", STATE), BELONGS(".svd_down", STATE), BELONGS(".scale_2", SCALE),
@@ -654,15 +654,15 @@ static const struct scheme_row rows[] = {
             BELONGS(".zero_point_2", ZERO_POINT)) },
 };
 
-#define SDNQ(...) { .code = "sdnq", .name = "SDNQ", .describe = describe, .room = sizeof(struct sdnq_room), \
+#define SDNQ(...) { .code = "sdnq", .name = "SDNQ", .describe = sdnq_describe, .room = sizeof(struct sdnq_room), \
     __VA_ARGS__ }
 
 /* The first scheme finds the weights of all. */
 const struct scheme sdnq_schemes[] = {
     [IN_ROWS] = SDNQ(WORDS({ WORD_METHOD, "sdnq" }), .knows = knows, .rows = rows, .nrows = sizeof rows / sizeof *rows,
-        .fit = fit, .run = run, .decode = decode,
+        .fit = sdnq_fit, .run = sdnq_run, .decode = sdnq_decode,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
-    [IN_COLUMNS] = SDNQ(.run = run, .strip = table_strip, .decode = decode,
+    [IN_COLUMNS] = SDNQ(.run = sdnq_run, .strip = table_strip, .decode = sdnq_decode,
         .need = { [CODES] = NEED_STRIP, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN }),
     [UNCONFIGURED] = SDNQ(.ask = "its type is in config.json or quantization_config.json: give the directory, or one of "
         "these with --config"),

@@ -211,7 +211,7 @@ struct siblings_found {
 
 /* Names the weight, the tensor beside it and the scheme. */
 static bool
-refuse(const struct weight *w, struct err *err)
+siblings_refuse(const struct weight *w, struct err *err)
 {
     const struct tensor *t = w->doubt->tensor;
     char name[STR_SHOWN], weight[STR_SHOWN], detail[SCHEME_DETAIL];
@@ -248,7 +248,7 @@ examine(struct claims *c, const struct sibling *s, struct siblings_found *found,
     found->first = found->unclaimed++ == 0 ? s->t : found->first;
     struct doubt *doubt = s->w->doubt ? NULL : claims_alloc(c, sizeof *doubt, err);
     if (doubt) {
-        *doubt = (struct doubt){ refuse, s->t };
+        *doubt = (struct doubt){ siblings_refuse, s->t };
         s->w->doubt = doubt;
     }
     return s->w->doubt != NULL;

@@ -88,7 +88,7 @@ logical_name(char *out, const struct part_name *base)
 }
 
 static bool
-wrong(const struct table_match *f, const char *key, const char *expected, struct err *err)
+torchao_wrong(const struct table_match *f, const char *key, const char *expected, struct err *err)
 {
     char name[STR_SHOWN];
     return err_at(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s in its torchao metadata is not %s",
@@ -110,7 +110,7 @@ read_block(const struct table_match *f, struct torchao *t, const json_t *v, stru
         ok = json_integer_value(json_array_get(v, i)) == 1 || (f->with[WITH_SCALE] && dim_is_one(f->with[WITH_SCALE]));
     t->b0 = ok && above ? (uint64_t)json_integer_value(above) : 1;
     t->b1 = ok ? (uint64_t)json_integer_value(last) : 1;
-    return ok || wrong(f, "block_size", "a number for each dimension, 1 for experts, or one for the last", err);
+    return ok || torchao_wrong(f, "block_size", "a number for each dimension, 1 for experts, or one for the last", err);
 }
 
 /* Checks that elem_dtype, which only MXTensor has, matches the codes. FP6 is not decoded. */
@@ -122,7 +122,7 @@ check_elements(const struct table_match *f, struct torchao *t, const json_t *ele
     const char *name = json_string_value(json_is_object(elem) ? json_object_get(elem, "_data") : elem);
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i].name) == 0)
-            return known[i].dtype == f->codes->dtype || wrong(f, "elem_dtype", "the type of qdata", err);
+            return known[i].dtype == f->codes->dtype || torchao_wrong(f, "elem_dtype", "the type of qdata", err);
     if (elem)
         t->open = "with elements other than FP8 or FP4";
     return true;
@@ -130,7 +130,7 @@ check_elements(const struct table_match *f, struct torchao *t, const json_t *ele
 
 /* Finds the type of the weight. Sets t->open if it cannot be decoded. */
 static void
-find_type(const struct table_match *f, struct torchao *t, const char *name, const json_t *data)
+torchao_find_type(const struct table_match *f, struct torchao *t, const char *name, const json_t *data)
 {
     char shown[STR_SHOWN];
     snprintf(t->name, sizeof t->name, "%.40s", str_shown(shown, name, strlen(name)));
@@ -159,9 +159,9 @@ read_metadata(const struct table_match *f, struct torchao *t, const struct meta 
         return false;
     const json_t *data = json_object_get(root, "_data");
     const char *name = json_string_value(json_object_get(root, "_type"));
-    bool ok = name || wrong(f, "_type", "a string", err);
+    bool ok = name || torchao_wrong(f, "_type", "a string", err);
     if (ok)
-        find_type(f, t, name, data);
+        torchao_find_type(f, t, name, data);
     ok = ok && (t->open || (check_elements(f, t, json_object_get(data, "elem_dtype"), err)
         && read_block(f, t, json_object_get(data, "block_size"), err)));
     json_decref(root);
@@ -224,7 +224,7 @@ check_parts(const struct table_match *f, const struct weight *w, struct torchao 
         t->b1 = num_max(t->cols, 1);
     }
     if ((t->type->per_item != 1 && t->b1 % 2 != 0) || (t->type->columns && t->b0 != 1))
-        return wrong(f, "block_size", "an even part of a row, as 4-bit codes require", err);
+        return torchao_wrong(f, "block_size", "an even part of a row, as 4-bit codes require", err);
     if (w->part[WHOLE_SCALE] && (!dtype_in(t->type->scales, DTYPE_F8_E4M3) || !dim_is_one(w->part[WHOLE_SCALE])
             || w->part[WHOLE_SCALE]->dtype != DTYPE_F32))
         return table_wrong(w->part[WHOLE_SCALE], f->codes, err, "one F32 in an NVFP4Tensor");
@@ -233,7 +233,7 @@ check_parts(const struct table_match *f, const struct weight *w, struct torchao 
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+torchao_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct meta *meta = f->hint;
     struct torchao *t = claims_alloc(f->claims, sizeof *t, err);
@@ -252,7 +252,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 
 /* Claims a weight that the metadata describes, and restores its logical name. */
 static enum claim
-choose(struct table_match *f, struct weight *w, struct err *err)
+torchao_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     struct claims *c = f->claims;
     struct part_name weight;
@@ -304,7 +304,7 @@ per_byte(const struct torchao *t)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+torchao_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct torchao *t = w->own;
     uint64_t size = dtype_facts(w->part[part]->dtype)->bytes;
@@ -339,7 +339,7 @@ decode_int4(const struct decoding *d, const uint8_t *x, size_t first, size_t n, 
 
 /* Reads scales and zero points of n blocks of a row, starting at column `col`. */
 static void
-fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
+torchao_fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
 {
     const struct torchao *t = d->w->own;
     const struct tensor *const *part = d->w->part;
@@ -361,7 +361,7 @@ fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
 
 /* Decodes elements of one row: whole blocks, or elements within one. */
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+torchao_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const float maps[][16] = {
         [KIND_FP4] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 },
@@ -377,7 +377,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const float *zeros = d->w->part[ZERO] && t->type->kind != KIND_INT4 ? own->terms : NULL;
     const struct codes8 bytes = { zeros, own->scales, group, .is_signed = true };
     const struct codes4 nibbles = { maps[t->type->kind], zeros, own->scales, group, .low_first = true };
-    fill(d, at / t->cols, col, (size_t)num_ceil_div(first + n, t->b1));
+    torchao_fill(d, at / t->cols, col, (size_t)num_ceil_div(first + n, t->b1));
     if (t->type->kind == KIND_F8)
         step_fp8(d, y, d->w->part[CODES]->dtype, x, n, own->scales, group, own->v);
     else if (t->type->kind == KIND_I8)
@@ -390,7 +390,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+torchao_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct torchao *t = w->own;
     if (t->open)
@@ -405,16 +405,16 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 static const struct scheme_row rows[] = {
-    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .choose = choose, WITH(COMPANION("_scale", ANY, OPTIONAL, SCALE, .part = SCALE),
-        COMPANION("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
+    { .codes = "_qdata", .dtypes = SCALARS, .becomes = "", .choose = torchao_choose, WITH(COMPANION("_scale", ANY, OPTIONAL,
+        SCALE, .part = SCALE), COMPANION("_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO),
         COMPANION("_per_tensor_scale", ANY, OPTIONAL, SCALE, .part = WHOLE_SCALE),
         COMPANION("_act_pre_scale", ANY, OPTIONAL, SCALE)),
         ALSO(BELONGS("_scale_and_zero", SCALE), BELONGS("_act_per_tensor_scale", ACTIVATION),
             BELONGS("_act_quant_scale", ACTIVATION), BELONGS("_act_quant_zero_point", ACTIVATION)) },
 };
 
-#define TORCHAO(...) { .code = "torchao", .name = "torchao", .fit = fit, .run = run, .decode = decode, \
-    .room = sizeof(struct step_room), .describe = describe, __VA_ARGS__ }
+#define TORCHAO(...) { .code = "torchao", .name = "torchao", .fit = torchao_fit, .run = torchao_run, .decode = torchao_decode, \
+    .room = sizeof(struct step_room), .describe = torchao_describe, __VA_ARGS__ }
 
 /* The first scheme finds the weights of both. */
 const struct scheme torchao_schemes[] = {

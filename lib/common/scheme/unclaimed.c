@@ -73,7 +73,7 @@ owners_of(const struct tensor *t, struct owner out[2])
 
 /* Sorts by name; for equal names P before P.x, and scales first. */
 static int
-compare(const void *pa, const void *pb)
+unclaimed_compare(const void *pa, const void *pb)
 {
     const struct owner *a = pa, *b = pb;
     int by = str_compare(a->p, a->n, b->p, b->n);
@@ -90,7 +90,7 @@ list_owners(struct owners *o, const struct roles *roles, const struct catalog *c
     for (size_t i = 0; i < n; i++)
         if (!roles_is_companion(roles, i))
             o->count += owners_of(catalog_at(catalog, i), &o->list[o->count]);
-    qsort(o->list, o->count, sizeof *o->list, compare);
+    qsort(o->list, o->count, sizeof *o->list, unclaimed_compare);
     return true;
 }
 
@@ -102,7 +102,7 @@ find_owner(const struct owners *o, const char *p, size_t n, bool module)
     size_t lo = 0, hi = o->count;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (compare(&o->list[mid], &key) < 0)
+        if (unclaimed_compare(&o->list[mid], &key) < 0)
             lo = mid + 1;
         else
             hi = mid;
@@ -123,7 +123,7 @@ is_code(const struct tensor *t)
 enum { CODES, COMPANION };
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+unclaimed_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct tensor *companion = w->part[COMPANION];
     const char *type = dtype_name(w->part[CODES]->dtype);
@@ -139,7 +139,7 @@ describe(const struct weight *w, char buf[SCHEME_DETAIL])
 }
 
 const struct scheme unclaimed_schemes[] = {
-    { .code = "unknown", .name = "unknown", .describe = describe, .ask = "its quantization scheme is not recognised: "
+    { .code = "unknown", .name = "unknown", .describe = unclaimed_describe, .ask = "its quantization scheme is not recognised: "
         "use the unquantized model or another quantization of it" },
     { 0 },
 };

@@ -65,7 +65,7 @@ main_of(const json_t *layer, const char *key, size_t which)
 }
 
 static uint64_t
-number_of(const json_t *layer, const char *key)
+vptq_number_of(const json_t *layer, const char *key)
 {
     json_int_t v = json_integer_value(json_object_get(layer, key));
     return v > 0 ? (uint64_t)v : 0;
@@ -95,9 +95,9 @@ why_open(const struct table_match *f, const json_t *layer)
         return "with unpacked indices";
     if (main_of(layer, "vector_lens", 0) > 1 && main_of(layer, "num_centroids", 0) != 0)
         return "with outliers";
-    if (number_of(layer, "group_num") != 1)
+    if (vptq_number_of(layer, "group_num") != 1)
         return "with several groups";
-    if (number_of(layer, "norm_dim") != 0)
+    if (vptq_number_of(layer, "norm_dim") != 0)
         return "with norms of outputs";
     if (dim && strcmp(dim, "out") != 0)
         return "with vectors along the inputs";
@@ -147,7 +147,7 @@ check_shapes(const struct table_match *f, const struct weight *w, const struct v
     uint64_t words = num_ceil_div(q->in * (q->bits + q->res_bits), 32), residuals = UINT64_C(1) << q->res_bits;
     bool norm = json_is_true(json_object_get(layer, "enable_norm"));
     if (q->length == 0 || q->length > LENGTH_MAX || q->in == 0 || q->in > PERM_MAX || q->out == 0
-            || number_of(layer, "group_size") != q->in)
+            || vptq_number_of(layer, "group_size") != q->in)
         return table_wrong(codes, codes, err, "valid numbers for its layer in config.json");
     if (codes->shape.rank != 3 || shape_dim(&codes->shape, 0) != 1 || dim_cols(codes) != words
             || dim_rows(codes) != num_ceil_div(q->out, q->length))
@@ -164,7 +164,7 @@ check_shapes(const struct table_match *f, const struct weight *w, const struct v
 }
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+vptq_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const json_t *layer = find_layer(f);
     struct vptq *q = claims_alloc(f->claims, sizeof *q, err);
@@ -175,8 +175,8 @@ fit(struct table_match *f, struct weight *w, struct err *err)
     w->vague = q->open != NULL;
     if (w->vague)
         return true;
-    q->in = number_of(layer, "in_features");
-    q->out = number_of(layer, "out_features");
+    q->in = vptq_number_of(layer, "in_features");
+    q->out = vptq_number_of(layer, "out_features");
     q->length = (uint32_t)num_min(main_of(layer, "vector_lens", 1), LENGTH_MAX + 1);
     q->bits = index_bits(main_of(layer, "num_centroids", 1));
     q->res_bits = main_of(layer, "num_res_centroids", 1) != 0 ? index_bits(main_of(layer, "num_res_centroids", 1)) : 0;
@@ -187,7 +187,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 /* --- decoding */
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+vptq_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     const struct vptq *q = w->own;
     uint64_t from = first / q->in / q->length, to = (first + count - 1) / q->in / q->length;
@@ -234,7 +234,7 @@ element_at(const struct decoding *d, const uint8_t *row, uint64_t j, uint32_t la
 
 /* Decodes elements of one row. With a permutation, looks at all columns and writes only the requested ones. */
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+vptq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct vptq *q = d->w->own;
     const struct tensor *perm = d->w->part[PERM];
@@ -260,7 +260,7 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+vptq_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct vptq *q = w->own;
     if (q->open)
@@ -282,13 +282,13 @@ const struct scheme vptq_schemes[] = {
             COMPANION(".weight_bias", FLOAT_16, OPTIONAL, ZERO_POINT, .part = BIAS)),
             ALSO(BELONGS(".res_indices", STATE), BELONGS(".outlier_indices", STATE),
                 BELONGS(".outlier_centroids.weight", CODEBOOK)) }),
-        .fit = fit,
+        .fit = vptq_fit,
         .need = { [CODES] = NEED_AGAIN, [CENTROIDS] = NEED_WHOLE, [RESIDUALS] = NEED_WHOLE, [PERM] = NEED_WHOLE,
             [SCALE] = NEED_WHOLE, [BIAS] = NEED_WHOLE },
-        .run = run,
+        .run = vptq_run,
         .room = sizeof(struct vptq_batch),
-        .decode = decode,
-        .describe = describe,
+        .decode = vptq_decode,
+        .describe = vptq_describe,
     },
     { 0 },
 };

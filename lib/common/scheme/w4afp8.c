@@ -17,7 +17,7 @@
 enum { CODES, SCALE };                                  /* parts */
 
 static bool
-fit(struct table_match *f, struct weight *w, struct err *err)
+w4afp8_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *codes = f->codes, *scale = w->part[SCALE];
     struct blocks *b = claims_alloc(f->claims, sizeof *b, err);
@@ -34,7 +34,7 @@ fit(struct table_match *f, struct weight *w, struct err *err)
 }
 
 static void
-run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
+w4afp8_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     if (part == CODES)
         *s = (struct span){ first / 2, num_ceil_div(first + count, 2) - first / 2 };
@@ -43,7 +43,7 @@ run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint6
 }
 
 static uint64_t
-decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
+w4afp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     static const float map[16] = { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 };
     const struct blocks *b = d->w->own;
@@ -55,13 +55,13 @@ decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 }
 
 static void
-describe(const struct weight *w, char buf[SCHEME_DETAIL])
+w4afp8_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     blocks_describe(w->own, w->vague ? "with scales of F64" : NULL, buf, 0);
 }
 
 static void
-grid(const struct weight *w, struct weight_grid *g)
+w4afp8_grid(const struct weight *w, struct weight_grid *g)
 {
     codes_grid(g, 4, ((const struct blocks *)w->own)->b1, w->part[SCALE], NULL);
 }
@@ -73,13 +73,13 @@ const struct scheme w4afp8_schemes[] = {
         WORDS({ WORD_METHOD, "w4afp8" }),
         ROWS({ .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8)), .becomes = ".weight",
             WITH(COMPANION(".weight_scale_inv", FLOAT, EVIDENCE, SCALE, .part = SCALE)) }),
-        .fit = fit,
+        .fit = w4afp8_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
-        .run = run,
+        .run = w4afp8_run,
         .room = sizeof(struct codes_piece),
-        .decode = decode,
-        .describe = describe,
-        .grid = grid,
+        .decode = w4afp8_decode,
+        .describe = w4afp8_describe,
+        .grid = w4afp8_grid,
     },
     { 0 },
 };

@@ -70,7 +70,7 @@ has_word(const struct scheme_word_row *list, enum word_place place, const char *
 /* Finds the scheme that a word declares, preferably one that is decoded. Returns false if no row knows the word. *scheme is
  * NULL for a general word. */
 static bool
-find(enum word_place place, const char *word, const struct scheme **scheme)
+words_find(enum word_place place, const char *word, const struct scheme **scheme)
 {
     const struct scheme *s;
     *scheme = NULL;
@@ -88,7 +88,7 @@ judge(struct words *words, enum word_place place, const char *word, const char *
 {
     const struct scheme *scheme;
     char shown[STR_SHOWN];
-    bool known = find(place, word, &scheme);
+    bool known = words_find(place, word, &scheme);
     int fault = !known ? WORDS_UNKNOWN : scheme && !scheme->decode ? WORDS_UNDECODED : WORDS_GOOD;
     if (fault <= (int)words->fault)
         return;
@@ -113,7 +113,7 @@ struct words_walk {
 };
 
 static void
-look(struct words_walk *walk, const struct place *place, const char *word, size_t depth)
+words_look(struct words_walk *walk, const struct place *place, const char *word, size_t depth)
 {
     char where[WORDS_TEXT / 2], shown[STR_SHOWN];
     size_t n = 0;
@@ -146,7 +146,7 @@ follow(struct words_walk *walk, const struct place *place, size_t depth, const j
     if (!last)
         follow(walk, place, depth + 1, child);
     else if (json_is_string(child) && (!place->beside || json_object_get(v, place->beside)))
-        look(walk, place, json_string_value(child), depth + 1);
+        words_look(walk, place, json_string_value(child), depth + 1);
 }
 
 void
@@ -173,7 +173,7 @@ read_member(struct words *words, const struct catalog *catalog, const char *file
         return;
     snprintf(where, sizeof where, "%s: %s", file, str_shown(shown, name->p, name->n));
     snprintf(word, sizeof word, "%.*s", (int)value->n, value->p);
-    if (pull_text_is(name, "model_quant_type") && find(WORD_DESCRIPTION, word, &ignored))
+    if (pull_text_is(name, "model_quant_type") && words_find(WORD_DESCRIPTION, word, &ignored))
         return;
     words->hint = hint;
     judge(words, WORD_DESCRIPTION, word, where, "word");
@@ -211,7 +211,7 @@ is_known_anywhere(const char *word)
     const struct scheme *ignored;
     bool known = false;
     for (enum word_place p = 1; p < WORD_PLACES && !known; p++)
-        known = find(p, word, &ignored);
+        known = words_find(p, word, &ignored);
     for (size_t i = 0; !known && scheme_code(i); i++)
         known = scheme_is_called(word, scheme_code(i));
     return known;

@@ -38,7 +38,7 @@ struct sink {
 
 /* Sets an error for the output, with the text of errno. */
 static bool
-failed(const char *name, struct err *err, enum err_kind kind, const char *what)
+sink_failed(const char *name, struct err *err, enum err_kind kind, const char *what)
 {
     if (err->kind != ERR_NONE)
         return false;
@@ -79,7 +79,7 @@ open_temp(struct sink *s, struct err *err)
         return err_memory(err, strlen(s->path));
     s->fd = temp_make(name.p);
     if (s->fd < 0) {
-        failed(s->name, err, ERR_CREATE, "");
+        sink_failed(s->name, err, ERR_CREATE, "");
         str_clear(&name);
         return false;
     }
@@ -95,11 +95,11 @@ open_descriptor(struct sink *s, int fd, struct err *err)
     int flags = fcntl(fd, F_GETFL);
     /* A descriptor with FD_CLOEXEC is our own, such as an input that happens to have this number. */
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl(fd, F_GETFD) & FD_CLOEXEC || fstat(fd, &st) != 0)
-        return errno = EBADF, failed(s->name, err, ERR_CREATE, "not open for writing");
+        return errno = EBADF, sink_failed(s->name, err, ERR_CREATE, "not open for writing");
     /* Duplicates any descriptor except standard output, which is ours to close: messages may still be written to it. */
     s->fd = fd == STDOUT_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (s->fd < 0)
-        return failed(s->name, err, ERR_CREATE, "cannot duplicate the descriptor");
+        return sink_failed(s->name, err, ERR_CREATE, "cannot duplicate the descriptor");
     if (S_ISREG(st.st_mode)) {
         off_t at = flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
         s->is_file = true;
@@ -117,21 +117,21 @@ open_path(struct sink *s, const char *path, struct err *err)
         return open_descriptor(s, descriptor, err);
     bool there = stat(path, &st) == 0;
     if (!there && errno != ENOENT)
-        return failed(s->name, err, ERR_CREATE, "");
+        return sink_failed(s->name, err, ERR_CREATE, "");
     if (!there && lstat(path, &st) == 0)
-        return errno = ENOENT, failed(s->name, err, ERR_CREATE, "dangling symbolic link");
+        return errno = ENOENT, sink_failed(s->name, err, ERR_CREATE, "dangling symbolic link");
     if (there && S_ISDIR(st.st_mode))
-        return errno = EISDIR, failed(s->name, err, ERR_CREATE, "");
+        return errno = EISDIR, sink_failed(s->name, err, ERR_CREATE, "");
     if (there && !S_ISREG(st.st_mode)) {        /* a device or FIFO is not replaced */
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return s->fd >= 0 || failed(s->name, err, ERR_CREATE, "");
+        return s->fd >= 0 || sink_failed(s->name, err, ERR_CREATE, "");
     }
     mode_t mask = umask(0);
     umask(mask);
     s->mode = there ? st.st_mode & 0777 : 0666 & ~mask;     /* without setuid: its contents are no longer the trusted ones */
     s->path = there ? realpath(path, NULL) : strdup(path);
     if (!s->path)
-        return failed(s->name, err, ERR_CREATE, "cannot resolve its path");
+        return sink_failed(s->name, err, ERR_CREATE, "cannot resolve its path");
     s->is_file = true;
     return open_temp(s, err);
 }
@@ -145,7 +145,7 @@ sink_check(const struct sink_options *options, struct err *err)
     if (!options->no_clobber || !path || descriptor_of(path) >= 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return true;
     errno = EEXIST;
-    return failed(shown_name(name, options), err, ERR_CREATE, "not overwritten (-n)");
+    return sink_failed(shown_name(name, options), err, ERR_CREATE, "not overwritten (-n)");
 }
 
 static struct sink *
@@ -184,7 +184,7 @@ open_to_resume(struct sink *s, const char *path, struct err *err)
         return false;
     s->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (s->fd < 0)
-        return failed(s->name, err, ERR_CREATE, "cannot open it to resume");
+        return sink_failed(s->name, err, ERR_CREATE, "cannot open it to resume");
     s->compares = s->resumes = s->is_file = true;
     return true;
 }
@@ -233,7 +233,7 @@ sink_compare(struct sink **out, const char *path, struct err *err)
     if (s->fd < 0 && errno == ENOENT)
         return differs(s, ERR_NO_OFFSET, err);
     if (s->fd < 0)
-        return failed(s->name, err, ERR_CREATE, "cannot open it to compare");
+        return sink_failed(s->name, err, ERR_CREATE, "cannot open it to compare");
     return (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) || differs(s, ERR_NO_OFFSET, err);
 }
 
@@ -251,14 +251,14 @@ compare(struct sink *s, const void *p, size_t n, struct err *err)
 {
     uint64_t same;
     if (!compare_bytes(s->fd, s->done, p, n, &same))
-        return failed(s->name, err, ERR_IO, "read failed");
+        return sink_failed(s->name, err, ERR_IO, "read failed");
     s->done += same;
     if (same == n)
         return true;
     if (!s->resumes || !is_at_end(s))
         return differs(s, s->done, err);
     if (lseek(s->fd, (off_t)(uint64_t)s->done, SEEK_SET) < 0)
-        return failed(s->name, err, ERR_IO, "lseek failed");
+        return sink_failed(s->name, err, ERR_IO, "lseek failed");
     s->compares = false;
     return sink_write(s, (const uint8_t *)p + same, n - (size_t)same, err);
 }
@@ -350,7 +350,7 @@ sink_write(struct sink *s, const void *p, size_t n, struct err *err)
         if (put < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (put < 0)
-            return failed(s->name, err, ERR_IO, "write failed");
+            return sink_failed(s->name, err, ERR_IO, "write failed");
         from += put;
         n -= (size_t)put;
         s->done += (uint64_t)put;
@@ -367,7 +367,7 @@ sink_write_at(struct sink *s, uint64_t at, const void *p, size_t n, struct err *
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return failed(s->name, err, ERR_IO, "write failed");
+            return sink_failed(s->name, err, ERR_IO, "write failed");
         from += put;
         at += (uint64_t)put;
         n -= (size_t)put;
@@ -394,15 +394,15 @@ name_file(struct sink *s, struct err *err)
 {
     int folder = s->sync ? open_folder(s->path) : -1;
     if (s->sync && folder < 0)
-        return failed(s->name, err, ERR_IO, "cannot open its directory for fsync");
+        return sink_failed(s->name, err, ERR_IO, "cannot open its directory for fsync");
     bool ok = temp_rename(s->temp, s->path, s->no_clobber)
-        || failed(s->name, err, ERR_CREATE, "cannot rename the temporary file");
+        || sink_failed(s->name, err, ERR_CREATE, "cannot rename the temporary file");
     if (ok) {
         free(s->temp);
         s->temp = NULL;
     }
     if (ok && s->sync && fsync(folder) != 0 && errno != EINVAL)     /* EINVAL: not supported by this file system */
-        ok = failed(s->name, err, ERR_IO, "fsync of its directory failed");
+        ok = sink_failed(s->name, err, ERR_IO, "fsync of its directory failed");
     if (folder >= 0)
         close(folder);
     return ok;
@@ -419,13 +419,13 @@ sink_commit(struct sink *s, struct err *err)
     if (s->compares)
         return is_at_end(s) || differs(s, s->done, err);
     if (s->temp && fchmod(s->fd, s->mode) != 0)
-        return failed(s->name, err, ERR_IO, "cannot set its permissions");
+        return sink_failed(s->name, err, ERR_IO, "cannot set its permissions");
     if (s->sync && s->is_file && fsync(s->fd) != 0)
-        return failed(s->name, err, ERR_IO, "fsync failed");
+        return sink_failed(s->name, err, ERR_IO, "fsync failed");
     int fd = s->fd, held = s->temp ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;     /* keeps the lock */
     s->fd = -1;
     bool closed = direct_close(&s->direct);
-    bool ok = (close(fd) == 0 && closed) || failed(s->name, err, ERR_IO, "close failed");
+    bool ok = (close(fd) == 0 && closed) || sink_failed(s->name, err, ERR_IO, "close failed");
     s->reserved = s->reserved && !ok;
     ok = ok && (!s->temp || name_file(s, err));
     if (held >= 0)

@@ -103,7 +103,7 @@ static const struct layer_kind pipe_kind = {
 
 /* Decides what kind of input the descriptor is. */
 static bool
-look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err)
+descriptor_look(struct descriptor *d, bool pipe_ok, const char *shown, struct inputs *inputs, struct err *err)
 {
     struct stat *st = &d->opened;
     if (fstat(d->fd, st) != 0)
@@ -150,7 +150,7 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
         err_set(err, ERR_OPEN, "no such file; to read a URL, use a pipe: curl -L URL | amn ...");
     else if (d->fd < 0)
         err_sys(err, ERR_OPEN, sys, "%s", "");
-    else if (look(d, pipe_ok, shown, inputs, err))
+    else if (descriptor_look(d, pipe_ok, shown, inputs, err))
         return &d->layer;
     descriptor_close(&d->layer);
     return NULL;

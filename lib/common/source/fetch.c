@@ -98,7 +98,7 @@ least(const struct fetched *file, uint64_t at, uint64_t window)
 /* Fetches the window of a slot, with retries. Called without the lock. Where the file may end, the last byte of
  * the window before is fetched, too: servers refuse a range that begins at the end. */
 static bool
-fill(struct fetch_slot *s)
+fetch_fill(struct fetch_slot *s)
 {
     const struct fetch *f = s->fetch;
     size_t need = least(s->of, s->at, f->window), before = need == 0 && s->at != 0;
@@ -127,9 +127,9 @@ fill(struct fetch_slot *s)
 
 /* Fetches, and publishes the result. */
 static void
-load(struct fetch_slot *s)
+fetch_load(struct fetch_slot *s)
 {
-    bool ok = fill(s);
+    bool ok = fetch_fill(s);
     pthread_mutex_lock(&s->fetch->lock);
     s->state = ok ? FETCH_READY : FETCH_FAILED;
     pthread_cond_broadcast(&s->fetch->changed);
@@ -139,14 +139,14 @@ load(struct fetch_slot *s)
 static void *
 load_ahead(void *of)
 {
-    load(of);
+    fetch_load(of);
     return NULL;
 }
 
 /* --- slots; the caller holds the lock */
 
 static struct fetch_slot *
-find(struct fetch *f, const struct fetched *file, uint64_t at)
+fetch_find(struct fetch *f, const struct fetched *file, uint64_t at)
 {
     for (int i = 0; i < SLOTS; i++)
         if (f->slot[i].state != FETCH_EMPTY && f->slot[i].of == file && f->slot[i].at == at)
@@ -190,11 +190,11 @@ loading(const struct fetch *f)
 static void
 look_ahead(struct fetch *f, const struct fetched *file, uint64_t at)
 {
-    if (at != 0 && !find(f, file, at - f->window))
+    if (at != 0 && !fetch_find(f, file, at - f->window))
         return;
     for (uint64_t i = 1; i <= AHEAD && loading(f) < AHEAD; i++) {
         uint64_t next = at + i * f->window;
-        struct fetch_slot *s = least(file, next, f->window) != 0 && !find(f, file, next) ? take_slot(f, file, next) : NULL;
+        struct fetch_slot *s = least(file, next, f->window) != 0 && !fetch_find(f, file, next) ? take_slot(f, file, next) : NULL;
         if (!s)
             continue;
         s->threaded = thread_start(&s->thread, load_ahead, s);
@@ -214,14 +214,14 @@ static struct fetch_slot *
 take_window(struct fetch *f, const struct fetched *file, uint64_t at, struct err *err)
 {
     struct fetch_slot *s;
-    while ((s = find(f, file, at)) == NULL || s->state == FETCH_LOADING || is_short(s)) {
+    while ((s = fetch_find(f, file, at)) == NULL || s->state == FETCH_LOADING || is_short(s)) {
         if (s && s->state == FETCH_READY && s->users == 0) {
             s->state = FETCH_EMPTY;     /* the header promises more than came when it was not known */
             continue;
         }
         if (!s && (s = take_slot(f, file, at)) != NULL) {
             pthread_mutex_unlock(&f->lock);
-            load(s);
+            fetch_load(s);
             pthread_mutex_lock(&f->lock);
         } else {
             pthread_cond_wait(&f->changed, &f->lock);

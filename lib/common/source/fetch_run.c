@@ -146,7 +146,7 @@ read_rest(int fd, char said[SAID], size_t *nsaid)
 }
 
 static bool
-failed(const struct fetch_run *r, int status, const char *said, size_t nsaid, struct err *err)
+fetch_run_failed(const struct fetch_run *r, int status, const char *said, size_t nsaid, struct err *err)
 {
     char shown[STR_SHOWN], how[64];
     while (nsaid != 0 && (said[nsaid - 1] == '\n' || said[nsaid - 1] == '\r'))
@@ -161,7 +161,7 @@ failed(const struct fetch_run *r, int status, const char *said, size_t nsaid, st
 
 /* Runs the command with open pipes. */
 static bool
-run(struct fetch_run *r, int out[2], int said_pipe[2], char **environment, struct err *err)
+fetch_run_run(struct fetch_run *r, int out[2], int said_pipe[2], char **environment, struct err *err)
 {
     char said[SAID] = "";
     size_t nsaid = 0;
@@ -183,7 +183,7 @@ run(struct fetch_run *r, int out[2], int said_pipe[2], char **environment, struc
     if (more)
         return err_at(err, ERR_IO, r->at, "the fetch command returned more than the %zu bytes that it was asked for: does the "
             "server support ranges?", r->n);
-    return status == 0 || failed(r, status, said, nsaid, err);
+    return status == 0 || fetch_run_failed(r, status, said, nsaid, err);
 }
 
 bool
@@ -194,7 +194,7 @@ fetch_run(struct fetch_run *r, struct err *err)
     r->got = 0;
     bool ok = environment_make(&e, r, err)
         && ((pipe2(out, O_CLOEXEC) == 0 && pipe2(said, O_CLOEXEC) == 0) || err_sys(err, ERR_IO, errno, "cannot make a pipe"));
-    ok = ok && run(r, out, said, e.list, err);
+    ok = ok && fetch_run_run(r, out, said, e.list, err);
     for (int i = 0; i < 2; i++) {
         if (out[i] >= 0)
             close(out[i]);

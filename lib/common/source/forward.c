@@ -85,7 +85,7 @@ forward_skip(struct source *src, uint64_t to, struct err *err)
 }
 
 static uint64_t
-end_of(const void *kept, size_t i)
+forward_end_of(const void *kept, size_t i)
 {
     const struct kept *k = &((const struct kept *)kept)[i];
     return k->at + k->n;
@@ -95,7 +95,7 @@ end_of(const void *kept, size_t i)
 static bool
 read_kept(struct source *src, uint64_t at, uint8_t *buf, size_t n, struct err *err)
 {
-    size_t i = search_end_after(src->kept, src->nkept, end_of, at);
+    size_t i = search_end_after(src->kept, src->nkept, forward_end_of, at);
     const struct kept *k = &src->kept[i];
     if (i == src->nkept || at < k->at || n > k->at + k->n - at)
         return err_at(err, ERR_BUG, at, "read of bytes that have passed and were not kept");

@@ -31,7 +31,7 @@ parse_block(struct frames *f, struct err *err)
 }
 
 static uint64_t
-number(const uint8_t *p, size_t n)
+frames_zstd_number(const uint8_t *p, size_t n)
 {
     uint64_t v = 0;
     for (size_t i = 0; i < n; i++)
@@ -61,10 +61,10 @@ parse_window(struct frames *f, struct err *err)
         window += window / 8 * (*p & 7);
         p++;
     }
-    uint64_t dictionary = number(p, dictionary_bytes[f->kind & 3]);
+    uint64_t dictionary = frames_zstd_number(p, dictionary_bytes[f->kind & 3]);
     p += dictionary_bytes[f->kind & 3];
     if (single)
-        window = number(p, content_bytes(f->kind)) + (f->kind >> 6 == 1 ? 256 : 0);
+        window = frames_zstd_number(p, content_bytes(f->kind)) + (f->kind >> 6 == 1 ? 256 : 0);
     if (dictionary != 0)
         return err_at(err, ERR_UNSUPPORTED, f->at, "not supported: the zstd stream requires dictionary %" PRIu64, dictionary);
     return limits_check(window, f->window, "zstd window bytes", err)

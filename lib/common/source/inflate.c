@@ -105,7 +105,7 @@ is_past(const struct ring *r)
 
 /* Inflates into the ring, at most `room` bytes at offset r->made. The caller does not hold the lock. */
 static bool
-fill(struct ring *r, size_t room, size_t *got)
+inflate_fill(struct ring *r, size_t room, size_t *got)
 {
     size_t from = (size_t)(r->made % RING);
     return inflater_some(r->inflater, read_under, r->of, r->p + from, (size_t)num_min(num_min(room, RING - from), OUT_STEP),
@@ -127,7 +127,7 @@ inflate_ahead(void *of)
                 continue;
             }
             pthread_mutex_unlock(&l->lock);
-            bool ok = fill(r, room, &got);
+            bool ok = inflate_fill(r, room, &got);
             pthread_mutex_lock(&l->lock);
             r->failed = !ok;
             r->made += ok ? got : 0;
@@ -260,7 +260,7 @@ inflate_some(struct source_layer *layer, uint64_t at, void *buf, size_t n, size_
 }
 
 static uint64_t
-end_of(const void *members, size_t i)
+inflate_end_of(const void *members, size_t i)
 {
     const struct zip_member *m = &((const struct zip_member *)members)[i];
     return m->out_at + m->nbytes;
@@ -271,7 +271,7 @@ static uint64_t
 inflate_skip(struct source_layer *layer, uint64_t to)
 {
     struct inflate *l = (struct inflate *)layer;
-    size_t i = search_end_after(l->zip.member, l->zip.n, end_of, to);
+    size_t i = search_end_after(l->zip.member, l->zip.n, inflate_end_of, to);
     if (i > l->i)
         go_to_member(l, i);
     return l->i == l->zip.n ? l->nbytes : l->zip.member[l->i].out_at + l->given;

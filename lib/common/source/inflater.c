@@ -63,7 +63,7 @@ zip_crc(uint32_t crc, const uint8_t *p, size_t n)
 
 /* Reports that the member differs from what the archive declares. */
 static bool
-bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
+inflater_bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
 {
     char shown[STR_SHOWN];
     return err_at(err, ERR_MALFORMED, at, "member %s: %s", str_shown(shown, m->name, m->name_len), text);
@@ -72,7 +72,7 @@ bad(const struct zip_member *m, uint64_t at, struct err *err, const char *text)
 bool
 inflater_bad_crc(const struct zip_member *m, struct err *err)
 {
-    return bad(m, m->at, err, "CRC-32 mismatch: the file is damaged");
+    return inflater_bad(m, m->at, err, "CRC-32 mismatch: the file is damaged");
 }
 
 /* Inflates until the output is full or the stream ends. */
@@ -95,9 +95,9 @@ run_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
         if (r == Z_MEM_ERROR)
             return err_memory(err, 0);
         if (r == Z_BUF_ERROR)
-            return bad(m, at, err, "truncated deflate stream");
+            return inflater_bad(m, at, err, "truncated deflate stream");
         if (r != Z_OK && r != Z_STREAM_END)
-            return bad(m, at, err, "corrupt deflate stream");
+            return inflater_bad(m, at, err, "corrupt deflate stream");
     }
     return true;
 }
@@ -112,9 +112,9 @@ end_stream(struct inflater *f, read_archive *read, void *of, struct err *err)
     if (!run_stream(f, read, of, err))
         return false;
     if (f->z.avail_out == 0)
-        return bad(f->m, f->m->at, err, "inflates to more bytes than its header declares");
+        return inflater_bad(f->m, f->m->at, err, "inflates to more bytes than its header declares");
     if (f->z.avail_in != 0 || f->taken != f->m->stored)
-        return bad(f->m, f->m->at + f->taken - f->z.avail_in, err, "trailing data after its deflate stream");
+        return inflater_bad(f->m, f->m->at + f->taken - f->z.avail_in, err, "trailing data after its deflate stream");
     return !f->check || f->crc == f->m->crc || inflater_bad_crc(f->m, err);
 }
 
@@ -131,7 +131,7 @@ inflater_some(struct inflater *f, read_archive *read, void *of, uint8_t *buf, si
     if (f->check)
         f->crc = zip_crc(f->crc, buf, *got);
     if (f->ended && f->made != f->m->nbytes)
-        return bad(f->m, f->m->at, err, "inflates to fewer bytes than its header declares");
+        return inflater_bad(f->m, f->m->at, err, "inflates to fewer bytes than its header declares");
     return f->made != f->m->nbytes || end_stream(f, read, of, err);
 }
 

@@ -22,7 +22,7 @@ find_room(struct err *err)
 #ifdef LIBARCHIVE_LINKED                /* linked into a static program, which has no loader */
 
 static bool
-load(struct libarchive *lib, const char *packing, struct err *err)
+libarchive_load(struct libarchive *lib, const char *packing, struct err *err)
 {
     (void)packing, (void)err;
     *lib = (struct libarchive){
@@ -75,7 +75,7 @@ static const struct {
 
 /* The loader reports the reason only as text. errno was set to 0 before, and malloc() sets it to ENOMEM. */
 static bool
-failed(const char *packing, struct err *err)
+libarchive_failed(const char *packing, struct err *err)
 {
     int sys = errno;
     const char *why = dlerror();
@@ -86,16 +86,16 @@ failed(const char *packing, struct err *err)
 }
 
 static bool
-load(struct libarchive *lib, const char *packing, struct err *err)
+libarchive_load(struct libarchive *lib, const char *packing, struct err *err)
 {
     errno = 0;
     lib->handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle)
-        return failed(packing, err);
+        return libarchive_failed(packing, err);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         void *call = dlsym(lib->handle, calls[i].name);
         if (!call)
-            return failed(packing, err);
+            return libarchive_failed(packing, err);
         memcpy((uint8_t *)lib + calls[i].at, &call, sizeof call);
     }
     return true;
@@ -106,7 +106,7 @@ load(struct libarchive *lib, const char *packing, struct err *err)
 bool
 libarchive_open(struct libarchive *lib, const char *packing, struct err *err)
 {
-    return find_room(err) && load(lib, packing, err);
+    return find_room(err) && libarchive_load(lib, packing, err);
 }
 
 void

@@ -60,7 +60,7 @@ struct parts_layer {
 };
 
 static uint64_t
-end_of(const void *parts, size_t i)
+parts_end_of(const void *parts, size_t i)
 {
     const struct part *p = &((const struct parts *)parts)->part[i];
     return p->at + p->n;
@@ -70,7 +70,7 @@ static bool
 parts_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct parts *p = ((const struct parts_layer *)l)->parts;
-    size_t i = search_end_after(p, p->nparts, end_of, at);
+    size_t i = search_end_after(p, p->nparts, parts_end_of, at);
     const struct part *part = i < p->nparts ? &p->part[i] : NULL;
     (void)err;
     *got = 0;

@@ -22,7 +22,7 @@ struct spool {
 
 /* Reports a failed call on the file, with its directory and errno. */
 static bool
-failed(const char *dir, struct err *err, const char *what)
+spool_failed(const char *dir, struct err *err, const char *what)
 {
     if (err->kind != ERR_NONE)
         return false;
@@ -38,7 +38,7 @@ spool_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got
     while ((r = pread(s->fd, buf, n, (off_t)(at - s->base))) < 0 && errno == EINTR)
         ;
     if (r < 0)
-        return failed(s->dir, err, "read");
+        return spool_failed(s->dir, err, "read");
     *got = (size_t)r;
     return true;
 }
@@ -85,7 +85,7 @@ open_nameless(char shown[STR_SHOWN], struct err *err)
         unlink(path.p);
     signals_release(&old);
     if (fd < 0)
-        failed(shown, err, "create");
+        spool_failed(shown, err, "create");
     str_clear(&path);
     return fd;
 }
@@ -98,7 +98,7 @@ write_fully(const struct spool *s, const uint8_t *p, size_t n, struct err *err)
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return failed(s->dir, err, "write");
+            return spool_failed(s->dir, err, "write");
         p += put;
         n -= (size_t)put;
     }
@@ -107,7 +107,7 @@ write_fully(const struct spool *s, const uint8_t *p, size_t n, struct err *err)
 
 /* Copies the rest of src to the file, up to offset `end`. */
 static bool
-fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
+spool_fill(const struct spool *s, struct source *src, uint64_t end, struct err *err)
 {
     uint8_t *buf = malloc(SPOOL_STEP);
     if (!buf)
@@ -148,7 +148,7 @@ source_spool(struct source *src, uint64_t end, bool tail_ok, struct err *err)
     s->layer = (struct source_layer){ .kind = &spool_kind, .under = src->top };
     s->base = src->pos;
     s->fd = open_nameless(s->dir, err);
-    if (s->fd < 0 || !fill(s, src, end, err)
+    if (s->fd < 0 || !spool_fill(s, src, end, err)
         || (end != SOURCE_SIZE_UNKNOWN && !source_finish(src, end, tail_ok, err))) {
         spool_close(&s->layer);
         return false;

@@ -11,7 +11,7 @@ static const uint8_t zeros[TAR_BLOCK];
 /* Parses a number like tarfile: octal digits as int() accepts them, up to a NUL, or binary after a byte 0x80. An empty field
  * is 0. */
 static bool
-number(uint64_t *value, const uint8_t *p, size_t n)
+tar_number(uint64_t *value, const uint8_t *p, size_t n)
 {
     const uint8_t *end = memchr(p, '\0', n);
     *value = 0;
@@ -38,7 +38,7 @@ number(uint64_t *value, const uint8_t *p, size_t n)
 bool
 tar_size(const uint8_t head[TAR_BLOCK], uint64_t *size)
 {
-    return number(size, head + TAR_SIZE_AT, SIZE_LEN);
+    return tar_number(size, head + TAR_SIZE_AT, SIZE_LEN);
 }
 
 /* Verifies the checksum: the sum of all bytes, signed or unsigned, with blanks in place of the checksum field. */
@@ -53,7 +53,7 @@ checksum_matches(const uint8_t *p)
         with_signs += (int8_t)byte;
     }
     uint64_t said, size;
-    return number(&said, p + SUM_AT, SUM_LEN) && (said == plain || (int64_t)said == with_signs) && tar_size(p, &size);
+    return tar_number(&said, p + SUM_AT, SUM_LEN) && (said == plain || (int64_t)said == with_signs) && tar_size(p, &size);
 }
 
 bool

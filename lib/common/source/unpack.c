@@ -42,17 +42,17 @@ static const struct packing *const rows[] = {
 };
 
 static bool
-begins(const uint8_t *p, size_t n, const struct packing *row)
+unpack_begins(const uint8_t *p, size_t n, const struct packing *row)
 {
     return n >= row->len && ((p[0] ^ (uint8_t)row->magic[0]) & ~row->loose) == 0
         && memcmp(p + 1, row->magic + 1, row->len - 1) == 0;
 }
 
 static const struct packing *
-find(const uint8_t *p, size_t n)
+unpack_find(const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (begins(p, n, rows[i]) && !is_safetensors(p, n))
+        if (unpack_begins(p, n, rows[i]) && !is_safetensors(p, n))
             return rows[i];
     return NULL;
 }
@@ -60,7 +60,7 @@ find(const uint8_t *p, size_t n)
 const char *
 unpack_name(const uint8_t *p, size_t n)
 {
-    const struct packing *packing = find(p, n);
+    const struct packing *packing = unpack_find(p, n);
     return packing ? packing->name : NULL;
 }
 
@@ -140,7 +140,7 @@ bool
 unpack_open(struct source_layer **layer, struct source_layer *under, const uint8_t *p, size_t n, const struct limits *limits,
     struct err *err)
 {
-    const struct packing *packing = find(p, n);
+    const struct packing *packing = unpack_find(p, n);
     *layer = NULL;
     if (!packing)
         return true;

@@ -39,7 +39,7 @@ read_callback(struct archive *archive, void *of, const void **p)
 /* Reports a failed libarchive call. It does not always say that it ran out of memory; but malloc() leaves ENOMEM in errno,
  * which was set to 0. */
 static bool
-failed(struct unpack *u, struct err *err)
+unpack_archive_failed(struct unpack *u, struct err *err)
 {
     struct archive_state *s = u->engine;
     int sys = errno;
@@ -70,7 +70,7 @@ set_up(struct unpack *u, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, "compressed with %s, which this libarchive does not support:"
             " %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);
     return (r == ARCHIVE_OK && lib->read_support_format_raw(s->archive) == ARCHIVE_OK
-        && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || failed(u, err);
+        && lib->read_support_format_empty(s->archive) == ARCHIVE_OK) || unpack_archive_failed(u, err);
 }
 
 static bool
@@ -88,7 +88,7 @@ archive_begin(struct unpack *u, struct err *err)
     if (!set_up(u, err))
         return false;
     if (s->lib.read_open(s->archive, u, NULL, read_callback, NULL) != ARCHIVE_OK)
-        return failed(u, err);
+        return unpack_archive_failed(u, err);
     /* Checks that the filter chain is this compression and nothing else. libarchive also decompresses a second layer, and
      * passes unknown data through. */
     int filters = s->lib.filter_count(s->archive);
@@ -99,7 +99,7 @@ archive_begin(struct unpack *u, struct err *err)
         return unpack_refuse_twice(u->packing->name, u->packing->name, err);
     int r = s->lib.read_next_header(s->archive, &entry);
     if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
-        return failed(u, err);
+        return unpack_archive_failed(u, err);
     s->ended = r == ARCHIVE_EOF;
     return true;
 }
@@ -115,7 +115,7 @@ archive_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err
     while (s->n == 0 && !s->ended) {
         int r = s->lib.read_data_block(s->archive, &p, &s->n, &at);
         if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
-            return failed(u, err);
+            return unpack_archive_failed(u, err);
         s->p = p;
         s->ended = r == ARCHIVE_EOF;
         if (s->ended)

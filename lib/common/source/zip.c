@@ -349,7 +349,7 @@ compare_place(const void *pa, const void *pb)
 /* --- names -------------------------------------------------------------------------------------------------- */
 
 static const char *
-name_of(const void *zip, uint32_t i, size_t *n)
+zip_name_of(const void *zip, uint32_t i, size_t *n)
 {
     const struct zip_member *m = &((const struct zip *)zip)->member[i];
     *n = m->name_len;
@@ -366,7 +366,7 @@ index_names(struct table *table, const struct zip *zip, const char *what, struct
         const struct zip_member *m = &zip->member[i];
         uint32_t number = i;
         bool again;
-        if (!table_add(table, name_of, zip, m->name, m->name_len, &number, &again, err))
+        if (!table_add(table, zip_name_of, zip, m->name, m->name_len, &number, &again, err))
             return false;
         if (again)
             return zip_bad_member(err, m, m->header_at, what);
@@ -405,7 +405,7 @@ const struct zip_member *
 zip_find(const struct zip *zip, const char *name, size_t n)
 {
     uint32_t i;
-    return table_find(&zip->table, name_of, zip, name, n, &i) ? &zip->member[i] : NULL;
+    return table_find(&zip->table, zip_name_of, zip, name, n, &i) ? &zip->member[i] : NULL;
 }
 
 /* --- */

@@ -31,7 +31,7 @@ struct finder {
 
 /* Calls zip_look(). Clears f->ok if reading failed. */
 static const uint8_t *
-look(struct finder *f, uint64_t at, size_t n, size_t more)
+zip_loose_look(struct finder *f, uint64_t at, size_t n, size_t more)
 {
     const uint8_t *p = zip_look(&f->view, at, n, more, f->err);
     f->ok = f->ok && f->err->kind == ERR_NONE;
@@ -46,7 +46,7 @@ keep_name(struct finder *f, uint64_t at, size_t n)
     n = (size_t)num_min(n, NAME_MAX_SHOWN);
     for (size_t done = 0; done < n;) {
         size_t step = (size_t)num_min(n - done, 1 << 10);
-        const uint8_t *p = look(f, at + done, step, step);
+        const uint8_t *p = zip_loose_look(f, at + done, step, step);
         if (!p)
             break;
         str_add(&f->zip->names, (const char *)p, step);
@@ -59,7 +59,7 @@ keep_name(struct finder *f, uint64_t at, size_t n)
 
 /* Adds a member, whose name is the last one kept. */
 static void
-add(struct finder *f, struct zip_loose_member m)
+zip_loose_add(struct finder *f, struct zip_loose_member m)
 {
     struct zip_loose *zip = f->zip;
     m.name_len = (uint32_t)(zip->names.len - m.name);
@@ -82,13 +82,13 @@ static void
 read_wide(struct finder *f, uint64_t at, size_t n, uint64_t *const values[], size_t count)
 {
     while (n >= 4 && f->ok) {
-        const uint8_t *p = look(f, at, 4, 256);
+        const uint8_t *p = zip_loose_look(f, at, 4, 256);
         if (!p)
             return;
         size_t len = load_le16(p + 2);
         if (load_le16(p) == ZIP64_FIELD) {
             for (size_t i = 0, from = 4; i < count && from + 8 <= 4 + len; i++)
-                if (*values[i] == UINT32_MAX && (p = look(f, at + from, 8, 64))) {
+                if (*values[i] == UINT32_MAX && (p = zip_loose_look(f, at + from, 8, 64))) {
                     *values[i] = load_le64(p);
                     from += 8;
                 }
@@ -107,7 +107,7 @@ read_wide(struct finder *f, uint64_t at, size_t n, uint64_t *const values[], siz
 static bool
 read_local(struct finder *f, uint64_t at, struct zip_loose_member *m, uint64_t *stored, uint64_t *name_at)
 {
-    const uint8_t *p = look(f, at, LOCAL, 512);
+    const uint8_t *p = zip_loose_look(f, at, LOCAL, 512);
     if (!zip_is(p, "PK\3\4"))
         return false;
     uint64_t nbytes = load_le32(p + 22);
@@ -136,7 +136,7 @@ add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t
     e.end = num_add(&end, e.at, num_max(stored, local_stored)) ? num_min(end, size) : size;
     size_t name_len = e.name_len;
     e.name = keep_name(f, name_at, name_len);
-    add(f, e);
+    zip_loose_add(f, e);
     if (!found || !f->ok)
         return;
     local.at = e.at;
@@ -148,7 +148,7 @@ add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t
     if (same && local.deflated == e.deflated)
         f->zip->names.len = mine;
     else
-        add(f, local);
+        zip_loose_add(f, local);
 }
 
 /* Walks the consecutive entries from `at` on, unless that was done before. Some readers that find them `shift` bytes after
@@ -161,7 +161,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
             return;
     if (f->nstarts == sizeof f->starts / sizeof *f->starts)
         return;
-    if (f->only_starts && !zip_is(look(f, at, ENTRY, ENTRY), "PK\1\2"))
+    if (f->only_starts && !zip_is(zip_loose_look(f, at, ENTRY, ENTRY), "PK\1\2"))
         return;
     f->starts[f->nstarts].at = at;
     f->starts[f->nstarts++].shift = shift;
@@ -169,7 +169,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
         return;
     while (f->ok && !f->zip->cut) {
         /* The window has moved to the local header, so the entry is read again. */
-        const uint8_t *p = look(f, at, ENTRY, 1 << 10);
+        const uint8_t *p = zip_loose_look(f, at, ENTRY, 1 << 10);
         if (!zip_is(p, "PK\1\2"))
             return;
         uint64_t stored = load_le32(p + 20), nbytes = load_le32(p + 24), header = load_le32(p + 42);
@@ -179,7 +179,7 @@ walk_directory(struct finder *f, uint64_t at, uint64_t shift)
         e.header_at = header;
         if (!e.deflated)
             stored = num_max(stored, nbytes);
-        if (shift == 0 || zip_is(look(f, header, 4, LOCAL), "PK\3\4"))
+        if (shift == 0 || zip_is(zip_loose_look(f, header, 4, LOCAL), "PK\3\4"))
             add_entry(f, e, stored, at + ENTRY);
         if (shift != 0 && num_add(&e.header_at, header, shift))
             add_entry(f, e, stored, at + ENTRY);
@@ -202,11 +202,11 @@ walk_end(struct finder *f, uint64_t at, const uint8_t *p)
 {
     uint64_t size = load_le32(p + 12), start = load_le32(p + 16);
     walk_claims(f, start, size, at);
-    if (at < LOCATOR || !zip_is(p = look(f, at - LOCATOR, LOCATOR, LOCATOR), "PK\6\7"))
+    if (at < LOCATOR || !zip_is(p = zip_loose_look(f, at - LOCATOR, LOCATOR, LOCATOR), "PK\6\7"))
         return;
     const uint64_t records[] = { load_le64(p + 8), at - LOCATOR >= RECORD ? at - LOCATOR - RECORD : 0 };
     for (size_t i = 0; i < 2 && f->ok; i++)
-        if (zip_is(p = look(f, records[i], RECORD, RECORD), "PK\6\6"))
+        if (zip_is(p = zip_loose_look(f, records[i], RECORD, RECORD), "PK\6\6"))
             walk_claims(f, load_le64(p + 48), load_le64(p + 40), records[i]);
 }
 
@@ -230,7 +230,7 @@ is_inner(struct finder *f, uint64_t at)
 {
     for (size_t i = 0; i < f->zip->n && f->ok; i++) {
         const struct zip_loose_member *m = &f->zip->member[i];
-        if (!m->deflated && m->at <= at && at < m->end && zip_is(look(f, m->at, 4, 4), "PK\3\4"))
+        if (!m->deflated && m->at <= at && at < m->end && zip_is(zip_loose_look(f, m->at, 4, 4), "PK\3\4"))
             return true;
     }
     return false;
@@ -273,7 +273,7 @@ static uint64_t
 find_local(struct finder *f, uint64_t at, uint64_t to)
 {
     while (f->ok && at + 4 <= to) {
-        const uint8_t *p = look(f, at, 4, STEP);
+        const uint8_t *p = zip_loose_look(f, at, 4, STEP);
         if (!p)
             return to;
         size_t n = (size_t)num_min(f->view.n - (size_t)(at - f->view.at), to - at);
@@ -296,13 +296,13 @@ next_local(struct finder *f, uint64_t end, uint64_t to)
 {
     static const unsigned descriptors[] = { 0, 16, 24, 12, 20 };
     for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
-        if (zip_is(look(f, end + descriptors[i], 4, 512), "PK\3\4"))
+        if (zip_is(zip_loose_look(f, end + descriptors[i], 4, 512), "PK\3\4"))
             return end + descriptors[i];
     return find_local(f, end, to);
 }
 
 static int
-compare(const void *pa, const void *pb)
+zip_loose_compare(const void *pa, const void *pb)
 {
     const struct zip_loose_member *a = pa, *b = pb;
     if (a->header_at != b->header_at)
@@ -316,7 +316,7 @@ walk_locals(struct finder *f, size_t known)
 {
     uint64_t first = f->view.end;      /* the beginning of the first directory, or the end of the file */
     for (size_t i = 0; i < f->nstarts; i++)
-        if (zip_is(look(f, f->starts[i].at, 4, 4), "PK\1\2"))
+        if (zip_is(zip_loose_look(f, f->starts[i].at, 4, 4), "PK\1\2"))
             first = num_min(first, f->starts[i].at);
     uint64_t at = next_local(f, 0, first);
     for (size_t i = 0; f->ok && !f->zip->cut && at < first;) {
@@ -339,7 +339,7 @@ walk_locals(struct finder *f, size_t known)
             end = next;
             size_t name_len = m.name_len;
             m.name = keep_name(f, name_at, name_len);
-            add(f, m);
+            zip_loose_add(f, m);
         } else {
             return;
         }
@@ -361,11 +361,11 @@ zip_loose_find(struct zip_loose *zip, struct source *src, const struct limits *l
     else
         walk_directories(f);
     if (zip->n > 1)
-        qsort(zip->member, zip->n, sizeof *zip->member, compare);
+        qsort(zip->member, zip->n, sizeof *zip->member, zip_loose_compare);
     if (f->ok)
         walk_locals(f, zip->n);
     if (zip->n > 1)
-        qsort(zip->member, zip->n, sizeof *zip->member, compare);
+        qsort(zip->member, zip->n, sizeof *zip->member, zip_loose_compare);
     bool ok = f->ok && err->kind == ERR_NONE;
     free(f);
     return ok;

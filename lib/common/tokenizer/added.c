@@ -4,7 +4,7 @@
 #include <string.h>
 
 static bool
-is(const struct hf_string *text, const char *begin, const char *end)
+added_is(const struct hf_string *text, const char *begin, const char *end)
 {
     size_t nb = strlen(begin), ne = strlen(end);
     return text->n >= nb && text->n >= ne && memcmp(text->p, begin, nb) == 0
@@ -18,7 +18,7 @@ added_looks_special(const struct hf_string *text)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (hf_string_is(text, names[i]))
             return true;
-    return is(text, "<|", "|>") || is(text, "<\xEF\xBD\x9C", "\xEF\xBD\x9C>") || is(text, "<unused", ">");
+    return added_is(text, "<|", "|>") || added_is(text, "<\xEF\xBD\x9C", "\xEF\xBD\x9C>") || added_is(text, "<unused", ">");
 }
 
 bool

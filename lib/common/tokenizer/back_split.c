@@ -24,7 +24,7 @@ static const struct {
 };
 
 static bool
-is_one_of(const struct hf_string *name, const char *const *names, size_t n)
+back_split_is_one_of(const struct hf_string *name, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n && names[i]; i++)
         if (hf_string_is(name, names[i]))
@@ -40,7 +40,7 @@ word_of(const struct hf_string *name, const struct tokenizer_pre *rows, size_t n
         if (hf_string_is(name, rows[i].name) && strcmp(rows[i].split, "*") != 0)
             return rows[i].split;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (is_one_of(name, aliases[i].names, sizeof aliases[i].names / sizeof *aliases[i].names))
+        if (back_split_is_one_of(name, aliases[i].names, sizeof aliases[i].names / sizeof *aliases[i].names))
             return aliases[i].split;
     return NULL;
 }
@@ -57,8 +57,8 @@ back_split_find(struct back_split *split, const struct hf_string *name, const st
     if (!split->steps)
         return false;
     split->literal = strcmp(word, "deepseek-v3") == 0 || strcmp(word, "seed-coder") == 0;
-    split->composes = is_one_of(name, composed, sizeof composed / sizeof *composed);
-    split->ignores_merges = is_one_of(name, whole, sizeof whole / sizeof *whole);
+    split->composes = back_split_is_one_of(name, composed, sizeof composed / sizeof *composed);
+    split->ignores_merges = back_split_is_one_of(name, whole, sizeof whole / sizeof *whole);
     if (name->n < sizeof text) {
         memcpy(text, name->p, name->n);
         text[name->n] = '\0';

@@ -70,7 +70,7 @@ put_vocabulary(struct push *json, const struct back_tokens *tokens, size_t n)
 
 /* Returns the length of the first text of a merge: up to a space that is not the first character, as in llama.cpp. 0: none. */
 static size_t
-first_of(const struct meta_value *merge, bool *other_spaces)
+back_tokenizer_json_first_of(const struct meta_value *merge, bool *other_spaces)
 {
     const char *p = merge->as.s.p;
     size_t n = merge->as.s.n;
@@ -96,7 +96,7 @@ check_merges(bool *pairs, const struct back_tokens *tokens, struct err *err)
     struct meta_iter it = meta_first(tokens->merges);
     for (uint64_t i = 0; meta_next(&it, &merge); i++) {
         bool other = false;
-        if (first_of(&merge, &other) == 0 || !str_is_utf8(merge.as.s.p, merge.as.s.n))
+        if (back_tokenizer_json_first_of(&merge, &other) == 0 || !str_is_utf8(merge.as.s.p, merge.as.s.n))
             return err_set(err, ERR_MALFORMED, "merge %" PRIu64 ", '%s', is not two texts of UTF-8 separated by a "
                 "space", i, str_shown(shown, merge.as.s.p, merge.as.s.n));
         *pairs = *pairs || other;
@@ -116,7 +116,7 @@ put_merges(struct push *json, const struct back_tokens *tokens, struct err *err)
     struct meta_iter it = meta_first(tokens->merges);
     while (meta_next(&it, &merge)) {
         const char *p = merge.as.s.p;
-        size_t n = merge.as.s.n, first = pairs ? first_of(&merge, &other) : 0;
+        size_t n = merge.as.s.n, first = pairs ? back_tokenizer_json_first_of(&merge, &other) : 0;
         if (!pairs) {
             push_string(json, p, n);
             continue;

@@ -16,7 +16,7 @@ put_text(struct keys *keys, const struct hf_string *text, struct err *err)
 
 /* Appends a name for use in a key: each character other than an ASCII letter or digit becomes '_'. */
 static bool
-name_of(struct str *out, const struct hf_string *name)
+chat_template_name_of(struct str *out, const struct hf_string *name)
 {
     uint32_t code;
     for (size_t i = 0; i < name->n;) {
@@ -68,7 +68,7 @@ put_one(struct keys *keys, struct listed *l, const struct hf_string *name, const
         l->fallback = *template;
         return true;
     }
-    bool ok = name_of(&key, name) ? put_named(keys, l, &key, template, err) : err_memory(err, key.len);
+    bool ok = chat_template_name_of(&key, name) ? put_named(keys, l, &key, template, err) : err_memory(err, key.len);
     str_clear(&key);
     return ok;
 }

@@ -34,7 +34,7 @@ only_roles(struct vocab *v, struct err *err)
  * tokenizer.json, as Gemma's tags and runs of spaces require. Without it, such a token is formed by merges, as in the
  * converter, which does not support Gemma. */
 static enum token_type
-type_of(const struct vocab_token *t, bool in_vocab, bool by_flag)
+llama_json_type_of(const struct vocab_token *t, bool in_vocab, bool by_flag)
 {
     const struct hf_string text = { t->p, t->n };
     if (is_byte(t) && in_vocab)
@@ -140,7 +140,7 @@ llama_json_settle(struct bpe *b, bool by_flag, struct err *err)
         struct vocab_token *t = &v->token[i];
         if (i >= v->n || !t->p)
             return err_set(err, ERR_MALFORMED, "%s: no token has id %zu", v->json.file, i);
-        t->type = (uint8_t)type_of(t, i < b->count, by_flag);
+        t->type = (uint8_t)llama_json_type_of(t, i < b->count, by_flag);
     }
     return true;
 }

@@ -15,7 +15,7 @@ spaces_in(const struct hf_string *s)
 }
 
 static void
-add_member(struct str *s, const struct hf_string *member)
+merges_add_member(struct str *s, const struct hf_string *member)
 {
     for (size_t i = 0; i < member->n; i++)
         if (member->p[i] == ' ')
@@ -38,7 +38,7 @@ struct merge {
 
 /* Starts the walk; sets *none if the list is missing or null. */
 static bool
-begin(struct merge_walk *walk, const struct hf_value *list, bool *none, struct err *err)
+merges_begin(struct merge_walk *walk, const struct hf_value *list, bool *none, struct err *err)
 {
     enum pull_token kind = hf_value_kind(list);
     *walk = (struct merge_walk){ .list = list, .kind = PULL_END };
@@ -102,7 +102,7 @@ read_json(struct str *s, uint64_t *count, struct vocab *v, struct err *err)
     struct merge_walk walk;
     struct merge m;
     bool end;
-    if (!begin(&walk, &v->model[HF_MERGE_LIST], &end, err))
+    if (!merges_begin(&walk, &v->model[HF_MERGE_LIST], &end, err))
         return false;
     for (; !end; ++*count) {
         if (!next(&m, &end, &walk, &v->chars, err))
@@ -110,9 +110,9 @@ read_json(struct str *s, uint64_t *count, struct vocab *v, struct err *err)
         if (end)
             break;
         put(s, m.a.n + m.b.n + 1 + spaces_in(&m.a) + spaces_in(&m.b), 8);
-        add_member(s, &m.a);
+        merges_add_member(s, &m.a);
         str_add(s, " ", 1);
-        add_member(s, &m.b);
+        merges_add_member(s, &m.b);
     }
     return true;
 }
@@ -123,7 +123,7 @@ merges_score(struct vocab *v, struct err *err)
     struct merge_walk walk;
     struct merge m;
     struct str both = { 0 };
-    bool end, ok = begin(&walk, &v->model[HF_MERGE_LIST], &end, err);
+    bool end, ok = merges_begin(&walk, &v->model[HF_MERGE_LIST], &end, err);
     for (size_t rank = 0; ok && !end; rank++) {
         size_t id;
         ok = next(&m, &end, &walk, &v->chars, err);

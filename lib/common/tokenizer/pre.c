@@ -170,7 +170,7 @@ pre_steps(const char *split)
 
 /* Finds the name of a way of splitting: the family's, else `otherwise`. `split` is NULL for an unknown way. */
 static const char *
-name_of(const struct vocab *v, const char *split, const char *otherwise)
+pre_name_of(const struct vocab *v, const char *split, const char *otherwise)
 {
     for (size_t i = 0; i < v->options->npre; i++) {
         const struct tokenizer_pre *row = &v->options->pre[i];
@@ -187,11 +187,11 @@ pre_named(const struct vocab *v, const char *otherwise)
     for (size_t i = 0; otherwise && !split && i < KNOWN; i++)
         if (strcmp(known[i].name, otherwise) == 0)
             split = known[i].split;
-    return v->options->pre_name ? v->options->pre_name : name_of(v, split, otherwise);
+    return v->options->pre_name ? v->options->pre_name : pre_name_of(v, split, otherwise);
 }
 
 static bool
-unknown(const struct str *steps, const struct hf_value *pre_tokenizer, struct err *err)
+pre_unknown(const struct str *steps, const struct hf_value *pre_tokenizer, struct err *err)
 {
     struct str shown = { 0 };
     str_add_escaped(&shown, steps->p ? steps->p : "", steps->len < 1024 ? steps->len : 1024);
@@ -219,8 +219,8 @@ pre_find(const char **pre, struct vocab *v, struct err *err)
             *pre = known[i].name;
         }
     if (ok) {
-        *pre = name_of(v, split, *pre);
-        ok = *pre || unknown(&steps, pre_tokenizer, err);
+        *pre = pre_name_of(v, split, *pre);
+        ok = *pre || pre_unknown(&steps, pre_tokenizer, err);
     }
     str_clear(&steps);
     return ok;

@@ -124,7 +124,7 @@ role_of_class(const struct bpe *b, size_t role)
 }
 
 static bool
-begins(const char *text, const char *with)
+roles_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -137,7 +137,7 @@ is_generic(const char *model)
     static const char *const models[] = { "Olmo2", "Olmo3", "Granite", "Mistral", "Ministral3", "Mixtral", "Ernie4_5", "Glm4Moe",
         "MiniMaxM2", "ModernBert", "StableLm", "Phi3", "InternLM3", "KimiK25" };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (begins(model, models[i]))
+        if (roles_begins(model, models[i]))
             return true;
     return false;
 }
@@ -154,7 +154,7 @@ class_of_model(const char *model)
         { "Bert", CLASS_BERT },
     };
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (begins(model, models[i].begin))
+        if (roles_begins(model, models[i].begin))
             return models[i].class;
     return CLASS_PLAIN;
 }
@@ -187,7 +187,7 @@ read_class(struct bpe *b, const struct hf_value *value, bool characters, struct 
     if (!hf_value_string(&name, &b->v->chars, value, err))
         return false;
     b->class = is_generic(model) ? CLASS_PLAIN : name.p ? class_of_name(&name) : class_of_model(model);
-    if (begins(model, "Qwen2For") && b->class != CLASS_GPT)
+    if (roles_begins(model, "Qwen2For") && b->class != CLASS_GPT)
         b->class = CLASS_QWEN;
     if (!characters && b->class >= CLASS_LLAMA)
         b->class = CLASS_PLAIN;

@@ -27,7 +27,7 @@ struct protobuf_field {
 };
 
 static bool
-bad(const struct message *m, uint64_t at, const char *what, struct err *err)
+sentencepiece_bad(const struct message *m, uint64_t at, const char *what, struct err *err)
 {
     return err_at(err, ERR_MALFORMED, at, "%s is not a SentencePiece model: %s", m->file->name, what);
 }
@@ -39,12 +39,12 @@ read_varint(struct message *m, uint64_t *out, struct err *err)
     for (unsigned shift = 0; shift < 70 && m->at < m->end; shift += 7) {
         uint8_t byte = (uint8_t)m->file->p[m->at++];
         if (shift == 63 && byte > 1)
-            return bad(m, m->at - 1, "a number overflows 64 bits", err);
+            return sentencepiece_bad(m, m->at - 1, "a number overflows 64 bits", err);
         *out |= (uint64_t)(byte & 127) << shift;
         if (byte < 128)
             return true;
     }
-    return bad(m, m->at, "truncated number", err);
+    return sentencepiece_bad(m, m->at, "truncated number", err);
 }
 
 static bool
@@ -55,16 +55,16 @@ read_field(struct message *m, struct protobuf_field *f, struct err *err)
         return false;
     *f = (struct protobuf_field){ .number = tag >> 3, .wire = (enum wire)(tag & 7), .at = begin };
     if (f->number == 0 || f->number >= 1 << 29)
-        return bad(m, begin, "invalid field number", err);
+        return sentencepiece_bad(m, begin, "invalid field number", err);
     if (f->wire == WIRE_VARINT)
         return read_varint(m, &f->value, err);
     if (f->wire == WIRE_BYTES && !read_varint(m, &f->value, err))
         return false;
     uint64_t n = f->wire == WIRE_BYTES ? f->value : f->wire == WIRE_8 ? 8 : 4;
     if (f->wire != WIRE_BYTES && f->wire != WIRE_8 && f->wire != WIRE_4)
-        return bad(m, begin, "unknown wire type", err);
+        return sentencepiece_bad(m, begin, "unknown wire type", err);
     if (n > m->end - m->at)
-        return bad(m, begin, "a field extends past the end", err);
+        return sentencepiece_bad(m, begin, "a field extends past the end", err);
     f->at = m->at;
     if (f->wire == WIRE_4)
         f->value = load_le32((const uint8_t *)m->file->p + m->at);
@@ -73,13 +73,13 @@ read_field(struct message *m, struct protobuf_field *f, struct err *err)
 }
 
 static bool
-take(struct sentencepiece *piece, struct message *m, const struct protobuf_field *f, struct err *err)
+sentencepiece_take(struct sentencepiece *piece, struct message *m, const struct protobuf_field *f, struct err *err)
 {
     static const enum wire wires[] = { [PIECE_TEXT] = WIRE_BYTES, [PIECE_SCORE] = WIRE_4, [PIECE_TYPE] = WIRE_VARINT };
     if (f->number > PIECE_TYPE)
         return true;
     if (f->wire != wires[f->number])
-        return bad(m, f->at, "a field of a piece has the wrong wire type", err);
+        return sentencepiece_bad(m, f->at, "a field of a piece has the wrong wire type", err);
     if (f->number == PIECE_TEXT) {
         piece->text = m->file->p + f->at;
         piece->n = (size_t)f->value;
@@ -88,7 +88,7 @@ take(struct sentencepiece *piece, struct message *m, const struct protobuf_field
     else if (f->value >= TOKEN_NORMAL && f->value <= TOKEN_BYTE)
         piece->type = (enum token_type)f->value;
     else
-        return bad(m, f->at, "a piece has an unknown type", err);
+        return sentencepiece_bad(m, f->at, "a piece has an unknown type", err);
     return true;
 }
 
@@ -98,11 +98,11 @@ read_piece(struct sentencepiece *piece, struct message m, struct err *err)
     struct protobuf_field f;
     *piece = (struct sentencepiece){ .type = TOKEN_NORMAL, .at = m.at };
     while (m.at < m.end)
-        if (!read_field(&m, &f, err) || !take(piece, &m, &f, err))
+        if (!read_field(&m, &f, err) || !sentencepiece_take(piece, &m, &f, err))
             return false;
     if (piece->n == 0)
-        return bad(&m, piece->at, "a piece has no text", err);
-    return str_is_utf8(piece->text, piece->n) || bad(&m, piece->at, "a piece is not UTF-8", err);
+        return sentencepiece_bad(&m, piece->at, "a piece has no text", err);
+    return str_is_utf8(piece->text, piece->n) || sentencepiece_bad(&m, piece->at, "a piece is not UTF-8", err);
 }
 
 bool
@@ -118,7 +118,7 @@ sentencepiece_next(struct sentencepieces *pieces, struct sentencepiece *piece, b
         pieces->at = all.at;
         *end = false;
         if (f.wire != WIRE_BYTES)
-            return bad(&all, f.at, "a piece is not a message", err);
+            return sentencepiece_bad(&all, f.at, "a piece is not a message", err);
         return read_piece(piece, (struct message){ pieces->file, f.at, f.at + f.value }, err);
     }
     *end = true;

@@ -131,7 +131,7 @@ take_template(struct special *s, const struct hf_value *single, const struct hf_
 
 /* Reads the string of [text, id]. */
 static bool
-first_of(struct hf_string *out, struct special *s, const struct hf_value *value, struct err *err)
+special_post_first_of(struct hf_string *out, struct special *s, const struct hf_value *value, struct err *err)
 {
     struct pull json;
     if (!hf_array_begin(&json, value, err))
@@ -155,7 +155,7 @@ take_roberta(struct special *s, const struct hf_value *cls, const struct hf_valu
             continue;
         if (!value[i]->p)
             *name = s->name[others[i]];
-        else if (!first_of(&text, s, value[i], err))
+        else if (!special_post_first_of(&text, s, value[i], err))
             return false;
         else
             *name = plain(&text);

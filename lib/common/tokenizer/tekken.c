@@ -30,7 +30,7 @@ struct tekken {
 };
 
 static bool
-bad(const struct tekken *t, uint64_t at, const char *what, struct err *err)
+tekken_bad(const struct tekken *t, uint64_t at, const char *what, struct err *err)
 {
     return err_at(err, ERR_MALFORMED, at, "%s: %s", t->file, what);
 }
@@ -69,18 +69,18 @@ read_special(struct tekken *t, const struct hf_value *list, struct err *err)
     if (!list->p || hf_value_kind(list) == PULL_NULL) {
         for (; n < nearly && n < t->nspecial; n++)
             set_special(t->v, n, early[n], strlen(early[n]));
-        return n == nearly ? fill_special(t, n, err) : bad(t, 0, "default_num_special_tokens is too small", err);
+        return n == nearly ? fill_special(t, n, err) : tekken_bad(t, 0, "default_num_special_tokens is too small", err);
     }
     if (!hf_array_begin(&json, list, err))
         return false;
     while (hf_array_next(&one, &end, &json, list, err) && !end) {
         struct hf_string text;
         if (n == t->nspecial)
-            return bad(t, one.at, "more special_tokens than default_num_special_tokens", err);
+            return tekken_bad(t, one.at, "more special_tokens than default_num_special_tokens", err);
         if (!hf_value_members(&m, names, 1, &one, err) || !hf_value_string(&text, &t->v->chars, &m, err))
             return false;
         if (text.n == 0 || text.n > UINT32_MAX)
-            return bad(t, one.at, "a special token has no text", err);
+            return tekken_bad(t, one.at, "a special token has no text", err);
         set_special(t->v, n++, text.p, text.n);
     }
     return err->kind == ERR_NONE && fill_special(t, n, err);
@@ -105,16 +105,16 @@ read_vocab(struct tekken *t, const struct hf_value *list, struct err *err)
             || !bytes_of_base64(&text, &t->v->chars, base64.p, base64.n, err))
             return false;
         if (text.n == 0)
-            return bad(t, one.at, base64.n == 0 ? "a token has no bytes" : "token_bytes is not base64", err);
+            return tekken_bad(t, one.at, base64.n == 0 ? "a token has no bytes" : "token_bytes is not base64", err);
         if (rank != id - t->nspecial)
-            return bad(t, one.at, "the ranks in vocab are not consecutive from 0", err);
+            return tekken_bad(t, one.at, "the ranks in vocab are not consecutive from 0", err);
         t->v->token[id] = (struct vocab_token){ .p = text.p, .n = (uint32_t)text.n, .type = TOKEN_NORMAL };
         if (text.n > TOKEN_SPLIT_MAX)
             return err_at(err, ERR_LIMIT, one.at, "%s: a token is longer than %d bytes", t->file, TOKEN_SPLIT_MAX);
         if (!tokens_register(t->v, t->file, &text, (size_t)id, one.at, err))
             return false;
     }
-    return err->kind == ERR_NONE && (id == t->size || bad(t, list->at, "vocab has fewer tokens than config declares", err));
+    return err->kind == ERR_NONE && (id == t->size || tekken_bad(t, list->at, "vocab has fewer tokens than config declares", err));
 }
 
 /* --- merges */
@@ -145,7 +145,7 @@ put_pairs(struct str *s, uint64_t *count, const struct tekken *t, size_t id, str
             pair[n++] = (struct token_pair){ (uint32_t)left, (uint32_t)right };
     }
     if (n == 0)
-        return bad(t, ERR_NO_OFFSET, "a token in vocab is not the concatenation of two others", err);
+        return tekken_bad(t, ERR_NO_OFFSET, "a token in vocab is not the concatenation of two others", err);
     qsort(pair, n, sizeof *pair, by_left);
     for (size_t i = 0; i < n; i++, ++*count) {
         const struct vocab_token *a = &v->token[pair[i].a], *b = &v->token[pair[i].b];
@@ -181,7 +181,7 @@ put_role(struct keys *keys, const struct tekken *t, const char *text, const char
             if (hf_string_is(&one, text))
                 return keys_put_u32(keys, ggml, key, (uint32_t)id, err);
         }
-    return bad(t, ERR_NO_OFFSET, "missing special token: <s>, </s> or <unk>", err);
+    return tekken_bad(t, ERR_NO_OFFSET, "missing special token: <s>, </s> or <unk>", err);
 }
 
 /* Puts llama.cpp's built-in chat template name for early versions. Later versions use the directory's own template, because
@@ -209,7 +209,7 @@ read_config(struct tekken *t, const struct hf_value *config, struct err *err)
         || !hf_value_string(&t->version, &t->v->chars, &m[2], err))
         return false;
     if (t->size > t->v->folder->file[HF_TEKKEN].n || t->nspecial > t->size || t->size - t->nspecial < BYTES)
-        return bad(t, config->at, "default_vocab_size or default_num_special_tokens is out of range", err);
+        return tekken_bad(t, config->at, "default_vocab_size or default_num_special_tokens is out of range", err);
     if (all != 0 && t->size > all)
         return err_at(err, ERR_MALFORMED, m[0].at, "%s has %" PRIu64 " tokens, but config.json declares vocab_size %" PRIu64,
             t->file, t->size, all);

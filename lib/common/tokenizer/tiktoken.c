@@ -11,7 +11,7 @@
 #include "writer/put.h"
 
 static bool
-bad(const struct vocab *v, const char *at, const char *what, struct err *err)
+tiktoken_bad(const struct vocab *v, const char *at, const char *what, struct err *err)
 {
     const struct hf_text *file = &v->folder->file[HF_TIKTOKEN];
     return err_at(err, ERR_MALFORMED, (uint64_t)(at - file->p), "%s: %s", file->name, what);
@@ -39,23 +39,23 @@ read_line(struct vocab *v, const char *p, size_t n, struct err *err)
     struct hf_string text;
     uint64_t rank = 0;
     if (!space || space + 1 == end || end - space > 11)
-        return bad(v, p, "expected lines of base64 and a rank", err);
+        return tiktoken_bad(v, p, "expected lines of base64 and a rank", err);
     for (const char *c = space + 1; c < end; c++) {
         if (*c < '0' || *c > '9')
-            return bad(v, c, "a rank is not a number", err);
+            return tiktoken_bad(v, c, "a rank is not a number", err);
         rank = rank * 10 + (uint64_t)(*c - '0');
     }
     if (!bytes_of_base64(&text, &v->chars, p, (size_t)(space - p), err))
         return false;
     if (text.n == 0)
-        return bad(v, p, "a token is not base64", err);
+        return tiktoken_bad(v, p, "a token is not base64", err);
     if (text.n > TOKEN_SPLIT_MAX)
         return err_set(err, ERR_LIMIT, "%s: a token is longer than %d bytes",
             v->folder->file[HF_TIKTOKEN].name, TOKEN_SPLIT_MAX);
     if (!make_room(v, rank, err))
         return false;
     if (v->token[rank].p)
-        return bad(v, p, "duplicate rank", err);
+        return tiktoken_bad(v, p, "duplicate rank", err);
     v->token[rank] = (struct vocab_token){ .p = text.p, .n = (uint32_t)text.n, .type = TOKEN_NORMAL };
     return tokens_register(v, v->folder->file[HF_TIKTOKEN].name, &text, (size_t)rank,
         (uint64_t)(p - v->folder->file[HF_TIKTOKEN].p), err);
@@ -74,7 +74,7 @@ read_lines(struct vocab *v, struct err *err)
         if (stop > p && !read_line(v, p, (size_t)(stop - p), err))
             return false;
     }
-    return v->n != 0 || bad(v, file->p, "no tokens", err);
+    return v->n != 0 || tiktoken_bad(v, file->p, "no tokens", err);
 }
 
 /* --- merges */

@@ -84,7 +84,7 @@ alignment_of(const struct keys *keys)
 
 /* Computes the size of a tensor, if the format can store it. */
 static bool
-measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
+gguf_measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 {
     char name[STR_SHOWN];
     bool whole = true;
@@ -108,7 +108,7 @@ put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uin
     const struct tensor t = chosen_tensor(chosen);
     uint32_t rank = t.shape.rank;
     uint64_t nbytes;
-    if (!measure(&t, &nbytes, err))
+    if (!gguf_measure(&t, &nbytes, err))
         return false;
     put_counted(out, t.name, t.name_len);
     put(out, rank ? rank : 1, 4);
@@ -153,7 +153,7 @@ pad(struct pieces *pieces, uint64_t alignment, struct err *err)
 }
 
 static bool
-lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+gguf_lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
 {
     struct str header = { 0 };
     if (options->order != WRITER_ORDER_INPUT)
@@ -170,4 +170,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
 }
 
 const struct writer writer_gguf = { .name = "GGUF", .align = ALIGNMENT, .keeps = KEEPS_BLOCKS, .keys = KEYS_TYPED,
-    .lay_out = lay_out };
+    .lay_out = gguf_lay_out };

@@ -15,7 +15,7 @@
 static const char types_key[] = META_TEXT_TYPES, pt[] = "pt";
 
 static bool
-is(const char *key, size_t n, const char *name)
+keys_is(const char *key, size_t n, const char *name)
 {
     return n == strlen(name) && memcmp(key, name, n) == 0;
 }
@@ -23,7 +23,7 @@ is(const char *key, size_t n, const char *name)
 static bool
 is_key(const struct meta *m, const char *name)
 {
-    return is(m->key, m->key_len, name);
+    return keys_is(m->key, m->key_len, name);
 }
 
 /* --- the list */
@@ -109,7 +109,7 @@ static bool
 is_unset(const struct keys_given *given, const char *key, size_t n)
 {
     for (size_t i = 0; i < given->unset.n; i++)
-        if (is(key, n, given->unset.name[i]))
+        if (keys_is(key, n, given->unset.name[i]))
             return true;
     return false;
 }
@@ -306,7 +306,7 @@ keys_refused(const char *key, size_t n, const char **why)
     else if (n >= 5 && memcmp(key, "GGUF.", 5) == 0)
         *why = "GGUF.* keys describe the file header, which is generated";
     for (size_t i = 0; i < sizeof split / sizeof *split; i++)
-        if (is(key, n, split[i]))
+        if (keys_is(key, n, split[i]))
             *why = "split keys are generated";
     return *why != NULL;
 }
@@ -323,7 +323,7 @@ keys_give(struct keys_given *given, enum keys_kind kind, const char *option, con
         why = "empty key";
     else if (!str_is_utf8(arg, all))
         why = "not valid UTF-8";
-    else if (kind == KEYS_TEXT && is(arg, n, types_key))
+    else if (kind == KEYS_TEXT && keys_is(arg, n, types_key))
         why = "this key describes the types of the others and is generated";
     else if (kind == KEYS_TYPED)
         keys_refused(arg, n, &why);
@@ -353,7 +353,7 @@ keys_given_clear(struct keys_given *given)
 
 /* Writes the type of a key: that in the output or the input, or else, for typed keys, the known one; none means a string. */
 static void
-find_type(struct str *type, const struct making *m, const char *key, size_t n)
+keys_find_type(struct str *type, const struct making *m, const char *key, size_t n)
 {
     const struct meta_value *old = find(m->keys, key, n);
     const struct catalog *input = m->choice->input;
@@ -376,7 +376,7 @@ set_text(const struct making *m, const char *key, size_t n, const char *text, st
     struct str type = { 0 }, bytes = { .max = keys->max };
     char shown[STR_SHOWN];
     const char *why = NULL;
-    find_type(&type, m, key, n);
+    keys_find_type(&type, m, key, n);
     if (type.len == 0 && !type.failed)
         return keys_set(keys, key, n, &value, err);
     bool ok = !type.failed && meta_read_text(&value, &bytes, type.p, text, strlen(text), &why);

@@ -16,7 +16,7 @@ struct keys_seen {
 };
 
 static void
-look(struct keys_seen *seen, const struct pull *json, enum pull_token token)
+keys_file_look(struct keys_seen *seen, const struct pull *json, enum pull_token token)
 {
     struct pull number = *json;
     uint64_t n = 0;
@@ -43,7 +43,7 @@ look(struct keys_seen *seen, const struct pull *json, enum pull_token token)
 
 /* Returns the type of a value, or of an array; NULL if they have no common type. */
 static const char *
-type_of(const struct keys_seen *s, bool array)
+keys_file_type_of(const struct keys_seen *s, bool array)
 {
     bool number = s->real || s->integer;
     if (s->other || s->string + s->boolean + number != 1)
@@ -76,10 +76,10 @@ infer(struct pull json)
     bool array = token == PULL_ARRAY;
     if (array)
         while ((token = pull_next(&json)) != PULL_ARRAY_END && token != PULL_BAD && !seen.other)
-            look(&seen, &json, token);
+            keys_file_look(&seen, &json, token);
     else
-        look(&seen, &json, token);
-    return type_of(&seen, array);
+        keys_file_look(&seen, &json, token);
+    return keys_file_type_of(&seen, array);
 }
 
 static bool
@@ -125,7 +125,7 @@ check_alignment(const struct meta_value *v, const char **why)
 
 /* Reads the next value and sets the key to it. */
 static bool
-add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struct err *err)
+keys_file_add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struct err *err)
 {
     static const char alignment[] = "general.alignment";
     struct pull ahead = *json, value = *json;
@@ -162,7 +162,7 @@ add_value(struct keys *keys, const char *key, size_t n, struct pull *json, struc
 
 /* Reads the current key and its value. `mine` has the keys of this file, to detect duplicates. */
 static bool
-add_member(struct keys *keys, struct keys *mine, struct pull *json, struct err *err)
+keys_file_add_member(struct keys *keys, struct keys *mine, struct pull *json, struct err *err)
 {
     struct str name = { .max = keys->max };
     const char *why;
@@ -182,7 +182,7 @@ add_member(struct keys *keys, struct keys *mine, struct pull *json, struct err *
     if (keys_refused(key, n, &why))
         return bad_value(key, n, why, err);
     return keys_set(mine, key, n, &none, err) && (mine->n != before || bad_value(key, n, "duplicate key", err))
-        && add_value(keys, key, n, json, err);
+        && keys_file_add_value(keys, key, n, json, err);
 }
 
 bool
@@ -197,7 +197,7 @@ keys_add_file(struct keys *keys, const struct keys_given *given, struct err *err
     if (token != PULL_OBJECT && !json.fault)
         ok = err_at(err, ERR_MALFORMED, 0, "found %s, expected a JSON object of keys and values", pull_token_name(token));
     while (ok && (token = pull_next(&json)) == PULL_KEY)
-        ok = add_member(keys, &mine, &json, err);
+        ok = keys_file_add_member(keys, &mine, &json, err);
     if (ok && (token != PULL_OBJECT_END || pull_next(&json) != PULL_END))
         ok = err_at(err, ERR_MALFORMED, pull_fault_at(&json), "not valid JSON: %s", pull_explain(explained, &json));
     keys_clear(&mine);

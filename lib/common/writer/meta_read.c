@@ -243,7 +243,7 @@ is_type(const char *type)
 
 /* Decodes the bytes appended so far into a value. */
 static bool
-decode(struct meta_value *value, struct meta_reading *r, const char *type)
+meta_read_decode(struct meta_value *value, struct meta_reading *r, const char *type)
 {
     size_t n;
     bool odd;
@@ -254,9 +254,9 @@ decode(struct meta_value *value, struct meta_reading *r, const char *type)
 }
 
 static bool
-finish(struct meta_value *value, struct meta_reading *r, const char *type, bool ok, const char **why)
+meta_read_finish(struct meta_value *value, struct meta_reading *r, const char *type, bool ok, const char **why)
 {
-    ok = ok && decode(value, r, type);
+    ok = ok && meta_read_decode(value, r, type);
     *why = r->why;
     str_clear(&r->text);
     return ok;
@@ -267,7 +267,7 @@ meta_read_json(struct meta_value *value, struct str *bytes, const char *type, st
 {
     struct meta_reading r = { .json = json, .out = bytes, .text.max = bytes->max };
     bool ok = is_type(type) ? put_value(&r, type, pull_next(json)) : no(&r, "unknown type");
-    return finish(value, &r, type, ok, why);
+    return meta_read_finish(value, &r, type, ok, why);
 }
 
 bool
@@ -277,7 +277,7 @@ meta_read_text(struct meta_value *value, struct str *bytes, const char *type, co
     if (strncmp(type, "str", 3) == 0 && is_type(type)) {
         struct meta_reading r = { .out = bytes, .text.max = bytes->max };
         str_add(&r.text, text, n);
-        return finish(value, &r, type, put_text(&r, type[3] == 'x'), why);
+        return meta_read_finish(value, &r, type, put_text(&r, type[3] == 'x'), why);
     }
     pull_init(&json, text, n, 0);
     json.words = true;

@@ -90,7 +90,7 @@ add_quoted(struct str *s, const struct meta_value *v, bool odd)
 }
 
 static void
-add_value(struct str *s, const struct meta_value *v, bool odd)
+meta_text_add_value(struct str *s, const struct meta_value *v, bool odd)
 {
     switch (v->type) {
     case META_U8: case META_U16: case META_U32: case META_U64:
@@ -116,7 +116,7 @@ add_value(struct str *s, const struct meta_value *v, bool odd)
         for (uint64_t i = 0; !s->failed && meta_next(&it, &item); i++) {
             if (i != 0)
                 str_text(s, ",");
-            add_value(s, &item, odd);
+            meta_text_add_value(s, &item, odd);
         }
         str_text(s, "]");
     }
@@ -127,7 +127,7 @@ void
 meta_text(struct str *s, const struct meta_value *value)
 {
     if (value->type != META_STRING)
-        add_value(s, value, false);
+        meta_text_add_value(s, value, false);
     else if (str_is_utf8(value->as.s.p, value->as.s.n))
         str_add(s, value->as.s.p, value->as.s.n);
     else

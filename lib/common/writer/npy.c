@@ -31,7 +31,7 @@ descr(enum dtype dtype)
 }
 
 static bool
-measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
+npy_measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 {
     char name[STR_SHOWN], text[SHAPE_TEXT];
     bool whole;
@@ -68,7 +68,7 @@ npy_header(struct str *out, const struct tensor *t, uint64_t *nbytes, struct err
 {
     static const char spaces[] = "                                                                ";
     struct str text = { 0 };
-    if (!measure(t, nbytes, err))
+    if (!npy_measure(t, nbytes, err))
         return false;
     str_format(&text, "{'descr': '%s', 'fortran_order': False, 'shape': ", descr(t->dtype));
     size_t digits = add_tuple(&text, &t->shape);
@@ -86,7 +86,7 @@ npy_header(struct str *out, const struct tensor *t, uint64_t *nbytes, struct err
 }
 
 static bool
-lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+npy_lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
 {
     struct str header = { 0 };
     uint64_t nbytes;
@@ -101,4 +101,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return ok;
 }
 
-const struct writer writer_npy = { .name = "NPY", .align = 1, .lay_out = lay_out };
+const struct writer writer_npy = { .name = "NPY", .align = 1, .lay_out = npy_lay_out };

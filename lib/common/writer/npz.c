@@ -66,7 +66,7 @@ npz_free(void *of)
 /* --- checksums */
 
 static uint64_t
-end_of(const void *members, size_t i)
+npz_end_of(const void *members, size_t i)
 {
     return ((const struct npz_member *)members)[i].to;
 }
@@ -76,7 +76,7 @@ end_of(const void *members, size_t i)
 static struct npz_member *
 find_member(const struct npz_writer *z, uint64_t at, size_t n, size_t *skip)
 {
-    size_t i = search_end_after(z->member, z->n, end_of, at);
+    size_t i = search_end_after(z->member, z->n, npz_end_of, at);
     if (i == z->n || z->member[i].from >= at + n)
         return NULL;
     *skip = z->member[i].from > at ? (size_t)(z->member[i].from - at) : 0;
@@ -92,7 +92,7 @@ digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 }
 
 static void
-see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
+npz_see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
 {
     size_t skip;
     struct npz_member *m = find_member(of, at, n, &skip);
@@ -235,7 +235,7 @@ check_name(const struct tensor *t, struct err *err)
 }
 
 static bool
-add_member(struct pieces *pieces, struct npz_writer *z, const struct chosen *chosen, struct err *err)
+npz_add_member(struct pieces *pieces, struct npz_writer *z, const struct chosen *chosen, struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
     struct npz_member *m = &z->member[z->n++];
@@ -268,7 +268,7 @@ add_directory(struct pieces *pieces, struct npz_writer *z, struct err *err)
 }
 
 static bool
-lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+npz_lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
 {
     struct npz_writer *z = calloc(1, sizeof *z);
     if (!z)
@@ -280,10 +280,10 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     if (!z->member)
         return err_memory(err, (choice->n + 1) * sizeof *z->member);
     for (size_t i = 0; i < choice->n; i++)
-        if (!add_member(pieces, z, &choice->list[i], err))
+        if (!npz_add_member(pieces, z, &choice->list[i], err))
             return false;
-    pieces_hook(pieces, &(const struct hook){ digest, see, z });
+    pieces_hook(pieces, &(const struct hook){ digest, npz_see, z });
     return add_directory(pieces, z, err);
 }
 
-const struct writer writer_npz = { .name = "NPZ", .align = 1, .lay_out = lay_out };
+const struct writer writer_npz = { .name = "NPZ", .align = 1, .lay_out = npz_lay_out };

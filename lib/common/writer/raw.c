@@ -3,7 +3,7 @@
 #include "writer/writer.h"
 
 static bool
-lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+raw_lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
 {
     char name[STR_SHOWN], text[SHAPE_TEXT];
     uint64_t nbytes;
@@ -18,4 +18,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
     return pieces_chosen(pieces, &choice->list[0], err);
 }
 
-const struct writer writer_raw = { .name = "raw", .align = 1, .lay_out = lay_out };
+const struct writer writer_raw = { .name = "raw", .align = 1, .lay_out = raw_lay_out };

@@ -116,7 +116,7 @@ add_metadata(struct str *out, const struct keys *keys, struct err *err)
 
 /* Computes the size of a tensor, if the format can store it. */
 static bool
-measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
+safetensors_measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 {
     char name[STR_SHOWN], text[SHAPE_TEXT];
     bool whole = true;
@@ -138,11 +138,11 @@ measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 
 /* Appends the entry of a tensor whose data begins at *at, and advances *at to its end. */
 static bool
-add_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct err *err)
+safetensors_add_tensor(struct str *out, const struct chosen *chosen, uint64_t *at, struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
     uint64_t nbytes, end;
-    if (!measure(&t, &nbytes, err))
+    if (!safetensors_measure(&t, &nbytes, err))
         return false;
     if (!num_add(&end, *at, nbytes))
         return err_set(err, ERR_LIMIT, "size of the output overflows 64 bits");
@@ -178,7 +178,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
     if (!add_metadata(out, keys, err))
         return false;
     for (size_t i = 0; i < choice->n; i++)
-        if (!add_tensor(out, &choice->list[i], &at, err))
+        if (!safetensors_add_tensor(out, &choice->list[i], &at, err))
             return false;
     str_add(out, "}", 1);
     while (!out->failed && out->len % ALIGN != 0)
@@ -193,7 +193,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
 }
 
 static bool
-lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
+safetensors_lay_out(struct pieces *pieces, struct choice *choice, const struct writer_options *options, struct err *err)
 {
     struct str header = { 0 };
     if (options->order == WRITER_ORDER_NAME && choice->n != 0)
@@ -206,4 +206,4 @@ lay_out(struct pieces *pieces, struct choice *choice, const struct writer_option
 }
 
 const struct writer writer_safetensors = { .name = "safetensors", .align = 1, .keeps = KEEPS_CODES, .keys = KEYS_TEXT,
-    .lay_out = lay_out };
+    .lay_out = safetensors_lay_out };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 static bool
-is_one_of(const struct meta *m, const char *const names[])
+stale_is_one_of(const struct meta *m, const char *const names[])
 {
     for (; *names; names++)
         if (m->key_len == strlen(*names) && memcmp(m->key, *names, m->key_len) == 0)
@@ -37,6 +37,6 @@ stale_key(const struct meta *m, const struct choice *choice)
     static const char *const quantized[] = { "general.file_type", "general.quantization_version", "quantization_config",
         "quantization", "quantization_level", "_quantization_metadata", "auto_gptq_version", "tensor_names", NULL };
     static const char *const prefixes[] = { "quantize.imatrix.", "gptq_", NULL };
-    return is_one_of(m, layout)
-        || (choice->decodes && (is_one_of(m, quantized) || begins_with_one_of(m, prefixes) || is_of_torchao(m)));
+    return stale_is_one_of(m, layout)
+        || (choice->decodes && (stale_is_one_of(m, quantized) || begins_with_one_of(m, prefixes) || is_of_torchao(m)));
 }

@@ -76,7 +76,7 @@ read_name(struct gguf *g, struct info *t, struct err *err)
 
 /* Looks up the type of an id, which is at byte `at`. */
 static bool
-find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
+gguf_tensors_find_type(struct gguf *g, struct info *t, uint64_t at, struct err *err)
 {
     const char *removed = dtype_ggml_removed(t->id);
     if (removed)
@@ -149,7 +149,7 @@ read_info(struct gguf *g, struct info *t, struct err *err)
     at = g->c.at;
     t->id = cursor_u32(&g->c);
     t->offset = cursor_u64(&g->c);
-    if (!find_type(g, t, at, err) || !check_size(g, t, err))
+    if (!gguf_tensors_find_type(g, t, at, err) || !check_size(g, t, err))
         return false;
     if (t->offset % g->alignment != 0)
         return gguf_fail(g, err, ERR_MALFORMED, at + 4, "offset %" PRIu64 " is not a multiple of the alignment %" PRIu64,

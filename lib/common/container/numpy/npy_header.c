@@ -21,7 +21,7 @@
 static const uint8_t magic[6] = "\x93NUMPY";
 
 static bool
-is(const struct npy_text *t, const char *word)
+npy_header_is(const struct npy_text *t, const char *word)
 {
     return t->n == strlen(word) && memcmp(t->from, word, t->n) == 0;
 }
@@ -248,13 +248,13 @@ read_fortran(struct npy *npy, struct npy_text *t)
 {
     if (!npy_next(t))
         return false;
-    npy->fortran = t->word == NPY_NAME && is(t, "True");
-    return npy->fortran || (t->word == NPY_NAME && is(t, "False"))
+    npy->fortran = t->word == NPY_NAME && npy_header_is(t, "True");
+    return npy->fortran || (t->word == NPY_NAME && npy_header_is(t, "False"))
         || npy_fail(t, ERR_MALFORMED, "fortran_order is neither True nor False");
 }
 
 static bool
-read_shape(struct npy *npy, struct npy_text *t)
+npy_header_read_shape(struct npy *npy, struct npy_text *t)
 {
     bool comma = true;          /* an item may follow */
     uint64_t rank = 0;
@@ -308,7 +308,7 @@ read_dict(struct npy *npy, struct npy_text *t)
             break;
         if (t->word == NPY_TEXT && !comma && descr)
             return npy_fail(t, ERR_UNSUPPORTED, "adjacent strings, which NumPy never writes");
-        while (key < NKEYS && !(t->word == NPY_TEXT && is(t, keys[key])))
+        while (key < NKEYS && !(t->word == NPY_TEXT && npy_header_is(t, keys[key])))
             key++;
         if (key == NKEYS || have[key] || !comma)
             return npy_fail(t, ERR_MALFORMED, "unexpected or duplicate key; expected descr, fortran_order and shape, each "
@@ -319,7 +319,7 @@ read_dict(struct npy *npy, struct npy_text *t)
         if (t->mark != ':')
             return t->word == NPY_TEXT ? npy_fail(t, ERR_UNSUPPORTED, "adjacent strings, which NumPy never writes")
                 : npy_fail(t, ERR_MALFORMED, "a key has no value");
-        if (!(key == 0 ? read_descr(npy, t) : key == 1 ? read_fortran(npy, t) : read_shape(npy, t)))
+        if (!(key == 0 ? read_descr(npy, t) : key == 1 ? read_fortran(npy, t) : npy_header_read_shape(npy, t)))
             return false;
         comma = false;
         descr = key == 0;
@@ -360,7 +360,7 @@ npy_length(uint64_t *length, const struct npy_bytes *in, struct err *err)
 
 /* Computes the numbers of elements and bytes. The product of all nonzero sizes must fit in 63 bits, as in NumPy. */
 static bool
-measure(struct npy *npy, const struct npy_text *t)
+npy_header_measure(struct npy *npy, const struct npy_text *t)
 {
     uint64_t numel = 1;
     bool empty = false;
@@ -392,5 +392,5 @@ npy_read(struct npy *npy, const struct npy_bytes *in, struct err *err)
     struct npy_text t = { .p = in->p + fixed, .end = in->p + length, .in = in, .longs = npy->version < 3, .err = err };
     if (npy->version == 3 && !str_is_utf8((const char *)t.p, (size_t)(t.end - t.p)))
         return npy_fail(&t, ERR_MALFORMED, "not UTF-8, which version 3.0 requires");
-    return read_dict(npy, &t) && measure(npy, &t);
+    return read_dict(npy, &t) && npy_header_measure(npy, &t);
 }

@@ -71,7 +71,7 @@ read_text(struct npy_text *t)
 }
 
 static bool
-read_number(struct npy_text *t)
+npy_words_read_number(struct npy_text *t)
 {
     t->word = NPY_NUMBER;
     t->number = 0;
@@ -104,7 +104,7 @@ npy_next(struct npy_text *t)
     if (*t->p == '\'' || *t->p == '"')
         return read_text(t);
     if (is_digit(t, 0))
-        return read_number(t);
+        return npy_words_read_number(t);
     if (is_letter(t)) {
         t->word = NPY_NAME;
         while (is_letter(t) || is_digit(t, 0))

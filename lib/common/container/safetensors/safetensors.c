@@ -90,7 +90,7 @@ check_size(struct safetensors_reader *r, const struct safetensors_entry *e, cons
 }
 
 static bool
-add_tensor(struct safetensors_reader *r, const struct safetensors_entry *e, const struct shape *shape)
+safetensors_add_tensor(struct safetensors_reader *r, const struct safetensors_entry *e, const struct shape *shape)
 {
     size_t name_len;
     const char *name = entry_decoded(r, e, &name_len);
@@ -107,7 +107,7 @@ add_tensor(struct safetensors_reader *r, const struct safetensors_entry *e, cons
 /* Checks that the tensors tile the data, and adds them to the catalog in offset order. Sets *data_end to the file offset
  * where the last one ends. */
 static bool
-lay_out(struct safetensors_reader *r, uint64_t *data_end)
+safetensors_lay_out(struct safetensors_reader *r, uint64_t *data_end)
 {
     uint64_t expected = 0;
     size_t room = ((size_t)r->rank_max + 1) * SHAPE_DIM;
@@ -129,7 +129,7 @@ lay_out(struct safetensors_reader *r, uint64_t *data_end)
             && (num_add(data_end, r->data_at, expected)
                 || err_at(r->err, ERR_MALFORMED, entry_at(r, e), "data would end at %" PRIu64 " + %" PRIu64 ", which "
                     "overflows 64 bits: the file is damaged (MetadataIncompleteBuffer)", r->data_at, expected))
-            && add_tensor(r, e, &shape);
+            && safetensors_add_tensor(r, e, &shape);
     }
     free(packed);
     return ok;
@@ -237,7 +237,7 @@ safetensors_read(struct catalog *c, struct source *src, uint32_t file, const str
     catalog_facts(c)->format = container_safetensors.name;
     catalog_facts(c)->header_end = r.data_at;
 
-    bool ok = safetensors_read_header(&r) && lay_out(&r, &data_end) && check_end(src, data_end, err)
+    bool ok = safetensors_read_header(&r) && safetensors_lay_out(&r, &data_end) && check_end(src, data_end, err)
         && refuse_uqff(&r, src, err);
     free(r.text.p);
     free(r.key.p);

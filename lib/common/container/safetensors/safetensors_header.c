@@ -144,7 +144,7 @@ read_dtype(struct safetensors_reader *r, struct safetensors_entry *e)
 
 /* Checks and counts the dimensions; pack_shape() reads them later. */
 static bool
-read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
+safetensors_header_read_shape(struct safetensors_reader *r, struct safetensors_entry *e)
 {
     uint64_t dim, rank = 0;
     enum pull_token token;
@@ -183,7 +183,7 @@ static bool
 read_field(struct safetensors_reader *r, struct safetensors_entry *e, bool seen[FIELDS])
 {
     static bool (*const read[FIELDS])(struct safetensors_reader *, struct safetensors_entry *)
-        = { read_dtype, read_shape, read_offsets };
+        = { read_dtype, safetensors_header_read_shape, read_offsets };
     size_t n;
     const char *key = decoded(r, &r->json.token, &n);
     if (!key)
@@ -214,7 +214,7 @@ new_entry(struct safetensors_reader *r)
 
 /* Reads the entry of the tensor whose name was just read. */
 static bool
-read_tensor(struct safetensors_reader *r)
+safetensors_header_read_tensor(struct safetensors_reader *r)
 {
     bool seen[FIELDS] = { false };
     enum pull_token token;
@@ -306,7 +306,7 @@ safetensors_read_header(struct safetensors_reader *r)
         if (!key)
             return false;
         bool is_metadata = n == sizeof metadata - 1 && memcmp(key, metadata, n) == 0;
-        if (is_metadata ? !read_metadata(r) : !read_tensor(r))
+        if (is_metadata ? !read_metadata(r) : !safetensors_header_read_tensor(r))
             return false;
     }
     return (token != PULL_BAD && pull_next(&r->json) == PULL_END) || json_fault(r);

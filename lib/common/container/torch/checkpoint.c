@@ -235,7 +235,7 @@ unpair(struct rebuilt *r, const struct layout *layout)
 }
 
 static bool
-add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct catalog *catalog, uint32_t file,
+checkpoint_add_tensor(const struct checkpoint *c, const struct checkpoint_tensor *t, struct catalog *catalog, uint32_t file,
     bool big_endian, struct err *err)
 {
     uint8_t packed[LAYOUT_RANK * SHAPE_DIM];
@@ -272,7 +272,7 @@ checkpoint_add(const struct checkpoint *c, struct catalog *catalog, uint32_t fil
 {
     char shown[STR_SHOWN];
     for (size_t i = 0; i < c->ntensors; i++)
-        if (!add_tensor(c, &c->tensor[i], catalog, file, big_endian, err))
+        if (!checkpoint_add_tensor(c, &c->tensor[i], catalog, file, big_endian, err))
             return false;
     if (c->narrays != 0)
         catalog_warn(catalog, "left out arrays of NumPy, which are not tensors: %" PRIu64 " (the first is %s)", c->narrays,

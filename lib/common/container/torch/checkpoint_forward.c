@@ -343,7 +343,7 @@ keep_gap(struct pass *p, uint64_t at, const uint8_t *bytes, size_t n, struct err
 }
 
 static bool
-see(void *of, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
+checkpoint_forward_see(void *of, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
 {
     struct pass *p = of;
     for (size_t some; n != 0 || (p->next < p->n && at >= p->list[p->next].at && p->list[p->next].nbytes == 0);
@@ -417,7 +417,7 @@ ended(void *of, uint64_t at, struct err *err)
 static bool
 watch(struct pass *p, struct source *src, struct err *err)
 {
-    const struct watcher watcher = { see, ended, free_pass, p };
+    const struct watcher watcher = { checkpoint_forward_see, ended, free_pass, p };
     const uint8_t *head;
     uint64_t have, object_end = p->begin.object_at + p->begin.object_n;
     p->gap_at = p->begin.end;

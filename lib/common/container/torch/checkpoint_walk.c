@@ -142,7 +142,7 @@ is_of_object(const struct walker *w, const struct pickle_value *v)
 }
 
 static bool
-add_tensor(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
+checkpoint_walk_add_tensor(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
 {
     struct checkpoint *c = w->c;
     struct checkpoint_tensor *tensor = budget_items(w->budget, 1, "tensors", w->err)
@@ -176,15 +176,16 @@ static bool
 visit(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
 {
     if (rebuild_is_tensor(w->c, v))
-        return add_tensor(w, v, w->c->pickle->opaque && v->kind == PICKLE_CALL && parts_hold(w, v, is_of_object, 0) ? UNNAMED_OBJECT : unnamed);
+        return checkpoint_walk_add_tensor(w, v, w->c->pickle->opaque && v->kind == PICKLE_CALL && parts_hold(w, v, is_of_object,
+            0) ? UNNAMED_OBJECT : unnamed);
     if (is_container(v))
         return enter(w, v, unnamed);
     if (pickle_is_opaque(v) && parts_hold(w, v, is_of_tensor, 0))
-        return add_tensor(w, v, UNNAMED_OBJECT);
+        return checkpoint_walk_add_tensor(w, v, UNNAMED_OBJECT);
     if (v->kind == PICKLE_GLOBAL && pickle_role_is_opaque(v->of.name->facts.role))
-        return add_tensor(w, v, UNNAMED_OBJECT);
+        return checkpoint_walk_add_tensor(w, v, UNNAMED_OBJECT);
     if (pickle_is_opaque(v) && pickle_role(v) == GLOBAL_ARRAY)
-        return add_tensor(w, v, UNNAMED_ARRAY);
+        return checkpoint_walk_add_tensor(w, v, UNNAMED_ARRAY);
     w->c->others++;
     return true;
 }

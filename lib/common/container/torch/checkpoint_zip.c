@@ -61,7 +61,7 @@ check_names(struct archive *a, struct err *err)
 }
 
 static const struct zip_member *
-find(const struct archive *a, const char *record, size_t n)
+checkpoint_zip_find(const struct archive *a, const char *record, size_t n)
 {
     char name[STR_SHOWN * 4 + RECORD];
     if (a->prefix_len + 1 + n <= sizeof name) {
@@ -99,9 +99,9 @@ check_version(const struct archive *a, struct source *src, struct err *err)
     enum { OLDEST = 1, NEWEST = 10 };
     char text[SMALL + 1];
     uint64_t version;
-    const struct zip_member *m = find(a, "version", 7);
+    const struct zip_member *m = checkpoint_zip_find(a, "version", 7);
     if (!m)
-        m = find(a, ".data/version", 13);
+        m = checkpoint_zip_find(a, ".data/version", 13);
     if (!m)
         return err_set(err, ERR_MALFORMED, "the archive has no version, which torch.save writes last "
             "(incomplete download or copy?)");
@@ -154,7 +154,7 @@ refuse_program(const struct archive *a, struct err *err)
             "torch.package and save the state_dict() of the model" },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (find(a, kinds[i].record, strlen(kinds[i].record)))
+        if (checkpoint_zip_find(a, kinds[i].record, strlen(kinds[i].record)))
             return err_set(err, ERR_UNSUPPORTED, "this is %s", kinds[i].what);
     return true;
 }
@@ -165,12 +165,12 @@ archive_check(struct archive *a, struct source *src, const struct zip *zip, stru
     *a = (struct archive){ .zip = zip };
     if (!zip_cases_differ(zip, budget, err) || !check_names(a, err))
         return false;
-    if (!find(a, data_pkl, sizeof data_pkl - 1) && !refuse_program(a, err))
+    if (!checkpoint_zip_find(a, data_pkl, sizeof data_pkl - 1) && !refuse_program(a, err))
         return false;
-    if (!find(a, data_pkl, sizeof data_pkl - 1))
+    if (!checkpoint_zip_find(a, data_pkl, sizeof data_pkl - 1))
         return err_set(err, ERR_MALFORMED, "the archive has no data.pkl: the program that saved it was "
             "interrupted or failed");
-    if (find(a, "constants.pkl", 13))
+    if (checkpoint_zip_find(a, "constants.pkl", 13))
         return err_set(err, ERR_UNSUPPORTED, "this is a TorchScript archive, a program with its weights, which "
             "is not supported: load it with torch.jit.load and save its state_dict()");
     return check_version(a, src, err) && read_byte_order(a, src, err);
@@ -200,7 +200,7 @@ archive_storage(const struct zip_member **m, const struct archive *a, const char
     if (key_len <= sizeof record - 5) {
         memcpy(record, "data/", 5);
         memcpy(record + 5, key, key_len);
-        *m = find(a, record, key_len + 5);
+        *m = checkpoint_zip_find(a, record, key_len + 5);
     }
     if (!*m)
         return err_set(err, ERR_MALFORMED, "the archive has no storage %s, which the tensors need (member "
@@ -292,7 +292,7 @@ checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint
     struct zip_storage found = { 0 };
     uint8_t *object = NULL;
     bool ok = archive_check(&a, src, zip, budget, err);
-    const struct zip_member *m = ok ? find(&a, data_pkl, sizeof data_pkl - 1) : NULL;
+    const struct zip_member *m = ok ? checkpoint_zip_find(&a, data_pkl, sizeof data_pkl - 1) : NULL;
     ok = ok && read_object(&object, src, m, budget, err)
         && archive_object(&pickle, &cp, object, (size_t)m->nbytes, m->at, options, budget, err)
         && find_storages(&found, &a, &cp, err);

@@ -126,7 +126,7 @@ below(const char *path, const char *p, size_t n)
 }
 
 static void
-join(struct path *path, const char *module, size_t module_len, const uint8_t *name, size_t name_len)
+dangerous_join(struct path *path, const char *module, size_t module_len, const uint8_t *name, size_t name_len)
 {
     memcpy(path->p, module, module_len);
     path->p[module_len] = '.';
@@ -214,11 +214,11 @@ dangerous_verdict(const char **why, const uint8_t *module, size_t module_len, co
         return VERDICT_DANGEROUS;
     if (pickle_global_find(&global, module, module_len, name, name_len) && global.role != GLOBAL_NESTED)
         return VERDICT_ALLOWED;
-    join(&path, (const char *)module, module_len, name, name_len);
+    dangerous_join(&path, (const char *)module, module_len, name, name_len);
     *why = danger(&path);
     if (!*why) {
         const char *today = module_today((const char *)module, &module_len);
-        join(&path, today, module_len, name, name_len);
+        dangerous_join(&path, today, module_len, name, name_len);
         *why = danger(&path);
     }
     if (*why)

@@ -27,7 +27,7 @@ struct pickle_machine {
 };
 
 static bool
-fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
+pickle_fail(struct pickle_machine *m, enum err_kind kind, const char *format, ...)
 {
     char text[ERR_TEXT];
     va_list args;
@@ -60,7 +60,7 @@ height(const struct pickle_machine *m)
 static bool
 has(struct pickle_machine *m, size_t n)
 {
-    return height(m) >= n || fail(m, ERR_MALFORMED, "finds %zu values on the stack, expected %zu", height(m), n);
+    return height(m) >= n || pickle_fail(m, ERR_MALFORMED, "finds %zu values on the stack, expected %zu", height(m), n);
 }
 
 static struct pickle_value *
@@ -74,7 +74,7 @@ static struct pickle_value **
 take_mark(struct pickle_machine *m, size_t *n)
 {
     if (m->nmarks == 0) {
-        fail(m, ERR_MALFORMED, "finds no MARK on the stack");
+        pickle_fail(m, ERR_MALFORMED, "finds no MARK on the stack");
         return NULL;
     }
     *n = height(m);
@@ -94,7 +94,7 @@ static bool
 op_mark(struct pickle_machine *m)
 {
     if (m->nmarks >= PICKLE_MARKS_MAX)
-        return fail(m, ERR_LIMIT, "exceeds the limit of %d open marks (built in)", PICKLE_MARKS_MAX);
+        return pickle_fail(m, ERR_LIMIT, "exceeds the limit of %d open marks (built in)", PICKLE_MARKS_MAX);
     size_t *mark = heap_grow(m->k, m->mark, m->nmarks, &m->room_marks, sizeof *mark);
     if (!mark)
         return false;
@@ -131,7 +131,7 @@ memo_set(struct pickle_machine *m, uint64_t i)
     if (!has(m, 1))
         return false;
     if (i > num_max(m->nops, SHORT_MEMO))       /* writers count from 0: allocate no more than they can have set */
-        return fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
+        return pickle_fail(m, ERR_LIMIT, "sets memo entry %" PRIu64 ", which exceeds the limit of %" PRIu64 ", the number of opcodes "
             "so far", i, m->nops);
     while (i >= m->room_memo) {
         size_t before = m->room_memo;
@@ -163,7 +163,7 @@ op_get(struct pickle_machine *m)
 {
     uint64_t i = m->step.number;
     if (i >= m->room_memo || !m->memo[i])
-        return fail(m, ERR_MALFORMED, "reads memo entry %" PRIu64 ", which is not set", i);
+        return pickle_fail(m, ERR_MALFORMED, "reads memo entry %" PRIu64 ", which is not set", i);
     return push(m, m->memo[i]);
 }
 
@@ -173,7 +173,7 @@ static bool
 op_proto(struct pickle_machine *m)
 {
     return m->step.number <= LATEST_PROTOCOL
-        || fail(m, ERR_MALFORMED, "declares protocol %" PRIu64 ", expected at most %d", m->step.number, LATEST_PROTOCOL);
+        || pickle_fail(m, ERR_MALFORMED, "declares protocol %" PRIu64 ", expected at most %d", m->step.number, LATEST_PROTOCOL);
 }
 
 static bool
@@ -216,7 +216,7 @@ push_bytes(struct pickle_machine *m, enum pickle_kind kind, const uint8_t *p, ui
 {
     struct pickle_value *v;
     if (n > PICKLE_STRING_MAX)
-        return fail(m, ERR_LIMIT, "length %" PRIu64 " exceeds the limit of %d bytes (built in)", n, PICKLE_STRING_MAX);
+        return pickle_fail(m, ERR_LIMIT, "length %" PRIu64 " exceeds the limit of %d bytes (built in)", n, PICKLE_STRING_MAX);
     v = heap_value(m->k, kind);
     if (v) {
         v->n = (uint32_t)n;
@@ -284,7 +284,7 @@ op_text(struct pickle_machine *m)
     bool odd = false, bytes = m->step.byte == OP_BINSTRING || m->step.byte == OP_SHORT_BINSTRING;
     if (m->step.text_len <= PICKLE_STRING_MAX
         && (!is_text(m->step.text, m->step.text_len, &odd) || (odd && bytes)))
-        return fail(m, ERR_MALFORMED, "has a text of %" PRIu64 " bytes that is not UTF-8", m->step.text_len);
+        return pickle_fail(m, ERR_MALFORMED, "has a text of %" PRIu64 " bytes that is not UTF-8", m->step.text_len);
     return push_bytes(m, PICKLE_TEXT, m->step.text, m->step.text_len, odd);
 }
 
@@ -314,7 +314,7 @@ op_container(struct pickle_machine *m)
 
 /* Stores a value in an opaque object, in no particular place. */
 static bool
-keep(struct pickle_machine *m, struct pickle_value *object, struct pickle_value *value)
+pickle_keep(struct pickle_machine *m, struct pickle_value *object, struct pickle_value *value)
 {
     if (!object->of.item[2])
         object->of.item[2] = heap_container(m->k, PICKLE_LIST);
@@ -325,13 +325,13 @@ keep(struct pickle_machine *m, struct pickle_value *object, struct pickle_value 
 static bool
 append(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *value)
 {
-    return pickle_is_opaque(to) ? keep(m, to, value) : heap_append(m->k, to, value);
+    return pickle_is_opaque(to) ? pickle_keep(m, to, value) : heap_append(m->k, to, value);
 }
 
 static bool
 set_key(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *key, struct pickle_value *value)
 {
-    return pickle_is_opaque(to) ? keep(m, to, key) && keep(m, to, value) : heap_set(m->k, to, key, value);
+    return pickle_is_opaque(to) ? pickle_keep(m, to, key) && pickle_keep(m, to, value) : heap_set(m->k, to, key, value);
 }
 
 /* Returns v, the container that the values above it go into, if it is of this kind, or an opaque object. */
@@ -341,7 +341,7 @@ target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, 
     char shown[PICKLE_SHOWN];
     if (v->kind == kind || pickle_is_opaque(v))
         return v;
-    fail(m, ERR_MALFORMED, "is applied to %s, expected %s", pickle_shown(shown, v), expected);
+    pickle_fail(m, ERR_MALFORMED, "is applied to %s, expected %s", pickle_shown(shown, v), expected);
     return NULL;
 }
 
@@ -387,7 +387,7 @@ op_setitems(struct pickle_machine *m)
     if (!item || !has(m, 1) || !target(m, top(m, 0), PICKLE_DICT, "a dictionary"))
         return false;
     if (n % 2 != 0)
-        return fail(m, ERR_MALFORMED, "has an odd number of values (%zu), expected pairs", n);
+        return pickle_fail(m, ERR_MALFORMED, "has an odd number of values (%zu), expected pairs", n);
     for (size_t i = 0; i < n; i += 2)
         if (!set_key(m, top(m, 0), item[i], item[i + 1]))
             return false;
@@ -402,10 +402,10 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
     struct pickle_global facts;
     bool odd;
     if (module_len > LINE_MAX_BYTES || name_len > LINE_MAX_BYTES)
-        return fail(m, ERR_LIMIT, "name of %" PRIu64 " bytes exceeds the limit of %d (built in)", num_max(module_len, name_len),
-            LINE_MAX_BYTES);
+        return pickle_fail(m, ERR_LIMIT, "name of %" PRIu64 " bytes exceeds the limit of %d (built in)", num_max(module_len,
+            name_len), LINE_MAX_BYTES);
     if (!is_text(module, module_len, &odd) || !is_text(name, name_len, &odd))
-        return fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
+        return pickle_fail(m, ERR_MALFORMED, "has a name that is not UTF-8");
     if (!pickle_name_find(&facts, m->k, module, (size_t)module_len, name, (size_t)name_len, m->err))
         return false;
     struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
@@ -438,7 +438,7 @@ op_stack_global(struct pickle_machine *m)
         return false;
     const struct pickle_value *module = top(m, 1), *name = top(m, 0);
     if (module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT)
-        return fail(m, ERR_UNSAFE, "references a name that is %s, expected a text",
+        return pickle_fail(m, ERR_UNSAFE, "references a name that is %s, expected a text",
             pickle_shown(shown, module->kind != PICKLE_TEXT ? module : name));
     m->nstack -= 2;
     return push_global(m, module->of.text, module->n, name->of.text, name->n);
@@ -452,7 +452,7 @@ split_pair(struct pickle_machine *m, const struct pickle_value *pair, struct pic
     struct pickle_value *key;
     char shown[PICKLE_SHOWN];
     if ((pair->kind != PICKLE_TUPLE && pair->kind != PICKLE_LIST) || pair->n != 2)
-        return fail(m, ERR_MALFORMED, "makes a dictionary of %s, expected pairs", pickle_shown(shown, pair));
+        return pickle_fail(m, ERR_MALFORMED, "makes a dictionary of %s, expected pairs", pickle_shown(shown, pair));
     return pickle_next(m->k, pair, &walk, &key, &part[0]) && pickle_next(m->k, pair, &walk, &key, &part[1]);
 }
 
@@ -470,7 +470,7 @@ call_dict(struct pickle_machine *m, const struct pickle_value *args, bool pairs)
     dict->odd = true;
     if (args->n > 1 || (from && from->kind != PICKLE_DICT
         && !(pairs && (from->kind == PICKLE_LIST || from->kind == PICKLE_TUPLE)))) {
-        fail(m, ERR_MALFORMED, "makes a dictionary of %s, expected %s", pickle_shown(shown, from ? from : args),
+        pickle_fail(m, ERR_MALFORMED, "makes a dictionary of %s, expected %s", pickle_shown(shown, from ? from : args),
             pairs ? "nothing, a dictionary or a list of pairs" : "nothing or a dictionary");
         return NULL;
     }
@@ -488,7 +488,7 @@ call_set(struct pickle_machine *m, const struct pickle_value *args)
     struct pickle_walk walk = { 0 };
     char shown[PICKLE_SHOWN];
     if (set && (args->n > 1 || (from && from->kind != PICKLE_LIST && from->kind != PICKLE_TUPLE))) {
-        fail(m, ERR_MALFORMED, "makes a set of %s, expected a list", pickle_shown(shown, from ? from : args));
+        pickle_fail(m, ERR_MALFORMED, "makes a set of %s, expected a list", pickle_shown(shown, from ? from : args));
         return NULL;
     }
     while (set && from && pickle_next(m->k, from, &walk, &key, &item))
@@ -504,7 +504,7 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
     const struct pickle_value *text = args->n == 2 ? args->of.item[0] : NULL;
     uint32_t code;
     if (!text || text->kind != PICKLE_TEXT || text->odd || !pickle_is_text(args->of.item[1], "latin1")) {
-        fail(m, ERR_UNSUPPORTED, "calls encode with unexpected arguments: expected a text and 'latin1', as Python writes "
+        pickle_fail(m, ERR_UNSUPPORTED, "calls encode with unexpected arguments: expected a text and 'latin1', as Python writes "
             "bytes");
         return NULL;
     }
@@ -516,7 +516,7 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
     for (uint32_t i = 0; i < text->n; p[v->n++] = (uint8_t)code) {
         i += (uint32_t)str_utf8_char((const char *)text->of.text + i, text->n - i, &code);
         if (code > 0xFF) {
-            fail(m, ERR_MALFORMED, "encodes a text as Latin-1 that has other characters");
+            pickle_fail(m, ERR_MALFORMED, "encodes a text as Latin-1 that has other characters");
             return NULL;
         }
     }
@@ -533,19 +533,20 @@ op_call(struct pickle_machine *m)
         return false;
     struct pickle_value *callee = top(m, 1), *args = top(m, 0), *const parts[] = { callee, args, NULL };
     if (callee->kind != PICKLE_GLOBAL || callee->of.name->facts.role >= GLOBAL_DTYPE)
-        return (callee->kind != PICKLE_PERSISTENT || pickle_is_plain(m->k, m->err)) && fail(m, ERR_MALFORMED, "calls %s, expected a function or a class", pickle_shown(shown, callee));
+        return (callee->kind != PICKLE_PERSISTENT || pickle_is_plain(m->k, m->err)) && pickle_fail(m, ERR_MALFORMED,
+            "calls %s, expected a function or a class", pickle_shown(shown, callee));
     enum pickle_role role = callee->of.name->facts.role;
     if (m->step.byte == OP_NEWOBJ && !pickle_role_is_class(role))
-        return fail(m, ERR_MALFORMED, "instantiates %s, expected a class", pickle_shown(shown, callee));
+        return pickle_fail(m, ERR_MALFORMED, "instantiates %s, expected a class", pickle_shown(shown, callee));
     if (args->kind != PICKLE_TUPLE)
-        return fail(m, ERR_MALFORMED, "calls %s with %s, expected a tuple", callee->of.name->text,
+        return pickle_fail(m, ERR_MALFORMED, "calls %s with %s, expected a tuple", callee->of.name->text,
             pickle_shown(shown, args));
     if (role == GLOBAL_UNKNOWN && m->step.byte == OP_REDUCE)
         return pickle_refuse(m->err, m->k->at, (const uint8_t *)callee->of.name->text, strlen(callee->of.name->text), NULL, 0);
     switch (role) {
     case GLOBAL_FIRST_ARGUMENT:
         if (args->n == 0)
-            return fail(m, ERR_MALFORMED, "calls %s without arguments", callee->of.name->text);
+            return pickle_fail(m, ERR_MALFORMED, "calls %s without arguments", callee->of.name->text);
         v = args->of.item[0];
         break;
     case GLOBAL_ORDERED_DICT:
@@ -577,7 +578,7 @@ op_build(struct pickle_machine *m)
     bool made = role == GLOBAL_TENSOR_CLASS || role == GLOBAL_PARAMETER;
     if (pickle_is_opaque(of)) {
         m->nstack--;
-        return keep(m, of, state);
+        return pickle_keep(m, of, state);
     }
     if (of->kind == PICKLE_DICT && of->odd && state->kind == PICKLE_DICT) {
         m->nstack--;
@@ -589,7 +590,7 @@ op_build(struct pickle_machine *m)
         return true;
     }
     const char *what = state->kind == PICKLE_TUPLE ? "a tuple" : state->kind == PICKLE_DICT ? "a dictionary" : "neither";
-    return fail(m, ERR_MALFORMED, "gives %s the state %s, expected a tensor or an OrderedDict, and a tuple or a dictionary",
+    return pickle_fail(m, ERR_MALFORMED, "gives %s the state %s, expected a tensor or an OrderedDict, and a tuple or a dictionary",
         of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of), what);
 }
 
@@ -634,14 +635,14 @@ refuse(struct pickle_machine *m, enum pickle_step_end end, uint64_t left)
     if (end == STEP_UNKNOWN)
         return err_at(m->err, ERR_MALFORMED, m->k->at, "pickle has byte 0x%02x where an opcode is expected", m->step.byte);
     if (!run[m->step.byte])
-        return fail(m, ERR_UNSUPPORTED, "is an opcode that checkpoints do not need and torch.load(weights_only=True) does not "
+        return pickle_fail(m, ERR_UNSUPPORTED, "is an opcode that checkpoints do not need and torch.load(weights_only=True) does not "
             "read: load the file with torch and save it again");
     if (end == STEP_NEGATIVE)
-        return fail(m, ERR_MALFORMED, "declares %" PRId64 " bytes", (int64_t)m->step.number);
+        return pickle_fail(m, ERR_MALFORMED, "declares %" PRId64 " bytes", (int64_t)m->step.number);
     if (m->step.text_len != 0)
-        return fail(m, ERR_MALFORMED, "declares %" PRIu64 " bytes, but only %" PRIu64 " are left in the pickle, opcode "
+        return pickle_fail(m, ERR_MALFORMED, "declares %" PRIu64 " bytes, but only %" PRIu64 " are left in the pickle, opcode "
             "included", m->step.text_len, left);
-    return fail(m, ERR_MALFORMED, "is truncated: only %" PRIu64 " bytes are left in the pickle, opcode included", left);
+    return pickle_fail(m, ERR_MALFORMED, "is truncated: only %" PRIu64 " bytes are left in the pickle, opcode included", left);
 }
 
 /* Runs opcodes up to STOP; *used: bytes consumed. */

@@ -32,7 +32,7 @@ struct rebuild_job {
 };
 
 static bool
-bad(const struct rebuild_job *j, enum err_kind kind, const char *format, ...)
+rebuild_bad(const struct rebuild_job *j, enum err_kind kind, const char *format, ...)
 {
     char text[ERR_TEXT];
     va_list args;
@@ -46,7 +46,7 @@ static bool
 bad_value(const struct rebuild_job *j, const char *what, const struct pickle_value *found, const char *expected)
 {
     char shown[PICKLE_SHOWN];
-    return bad(j, ERR_MALFORMED, "%s is %s, expected %s", what, pickle_shown(shown, found), expected);
+    return rebuild_bad(j, ERR_MALFORMED, "%s is %s, expected %s", what, pickle_shown(shown, found), expected);
 }
 
 bool
@@ -84,7 +84,7 @@ take_counts(const struct rebuild_job *j, const struct pickle_value *v, const cha
     if (v->kind != PICKLE_TUPLE && v->kind != PICKLE_LIST)
         return bad_value(j, what, v, "a tuple of integers");
     if (v->n > LAYOUT_RANK)
-        return bad(j, ERR_LIMIT, "%s has %u dimensions, which exceeds the limit of %" PRIu64 " (built in)", what,
+        return rebuild_bad(j, ERR_LIMIT, "%s has %u dimensions, which exceeds the limit of %" PRIu64 " (built in)", what,
             (unsigned)v->n, LAYOUT_RANK);
     for (*rank = 0; pickle_next(j->c->pickle, v, &walk, &key, &item); ++*rank)
         if (!take_count(j, item, what, &n[*rank]))
@@ -141,7 +141,7 @@ take_metadata(const struct rebuild_job *j, const struct pickle_value *v)
             j->r->sign |= value->of.integer ? keys[i].sign : 0;
         }
     if (j->r->sign & TENSOR_CONJUGATED && !strstr(j->r->type->name, "complex"))
-        return bad(j, ERR_MALFORMED, "marked as conjugate, but dtype is %s, expected a complex one", j->r->type->name);
+        return rebuild_bad(j, ERR_MALFORMED, "marked as conjugate, but dtype is %s, expected a complex one", j->r->type->name);
     return true;
 }
 
@@ -202,14 +202,14 @@ take_geometry(const struct rebuild_job *j, const struct pickle_value *args, cons
         || !take_counts(j, args->of.item[3], "stride", r->stride, &strides))
         return false;
     if (strides != r->rank)
-        return bad(j, ERR_MALFORMED, "%u dimensions and %u strides, expected the same number of each", (unsigned)r->rank,
+        return rebuild_bad(j, ERR_MALFORMED, "%u dimensions and %u strides, expected the same number of each", (unsigned)r->rank,
             (unsigned)strides);
     if (type)
         r->type = type;
     if (r->type->item == 0)             /* torch never writes it, so its format is unknown */
-        return bad(j, ERR_UNSUPPORTED, "dtype is %s, which torch cannot save", r->type->name);
+        return rebuild_bad(j, ERR_UNSUPPORTED, "dtype is %s, which torch cannot save", r->type->name);
     if (begin % r->type->item != 0 || !num_add(&r->offset, r->offset, begin / r->type->item * r->type->codes))
-        return bad(j, ERR_MALFORMED, "offset is not a multiple of the element size, or overflows");
+        return rebuild_bad(j, ERR_MALFORMED, "offset is not a multiple of the element size, or overflows");
     return rebuild_check(r, j->name, j->err);
 }
 
@@ -220,7 +220,7 @@ check_args(const struct rebuild_job *j, const struct pickle_value *args, uint32_
 {
     if (args->kind == PICKLE_TUPLE && args->n >= least && args->n <= most)
         return true;
-    return bad(j, ERR_MALFORMED, "rebuilt from %u arguments, expected %u to %u", args->kind == PICKLE_TUPLE
+    return rebuild_bad(j, ERR_MALFORMED, "rebuilt from %u arguments, expected %u to %u", args->kind == PICKLE_TUPLE
         ? (unsigned)args->n : 0, (unsigned)least, (unsigned)most);
 }
 
@@ -296,13 +296,13 @@ take_old(const struct rebuild_job *j, const struct call *call, const struct pick
         return bad_value(j, "state", state, "a storage, an offset, a size and strides");
     if (state && state->n == GEOMETRY)
         return take_geometry(j, state, NULL) && (!call->type || call->type == j->r->type
-            || bad(j, ERR_MALFORMED, "its class is for %s, but its storage has %s", call->type->name, j->r->type->name));
+            || rebuild_bad(j, ERR_MALFORMED, "its class is for %s, but its storage has %s", call->type->name, j->r->type->name));
     if (call->role == GLOBAL_PARAMETER && state && state->n == VARIABLE)
         *inner = state->of.item[0];
     else if (call->role == GLOBAL_PARAMETER && call->args->n != 0)
         *inner = call->args->of.item[0];
     else
-        return bad(j, ERR_UNSUPPORTED, "created by a call of its class, without any data");
+        return rebuild_bad(j, ERR_UNSUPPORTED, "created by a call of its class, without any data");
     return true;
 }
 
@@ -342,9 +342,9 @@ take_call(const struct rebuild_job *j, struct call *call, const struct pickle_va
     case GLOBAL_TENSOR_CLASS:
         return take_old(j, call, inner);
     case GLOBAL_NESTED:
-        return bad(j, ERR_UNSUPPORTED, "nested tensors (rows of different lengths) are not supported");
+        return rebuild_bad(j, ERR_UNSUPPORTED, "nested tensors (rows of different lengths) are not supported");
     default:
-        return bad(j, ERR_UNSUPPORTED, "tensors made from a NumPy array are not supported");
+        return rebuild_bad(j, ERR_UNSUPPORTED, "tensors made from a NumPy array are not supported");
     }
 }
 
@@ -385,9 +385,9 @@ rebuild(const struct checkpoint *c, const struct pickle_value *v, const char *na
         if (!take_call(&j, &call, &inner))
             return false;
         if (!inner)
-            return !expected || expected == r->type || bad(&j, ERR_MALFORMED, "dtype is %s, but it is copied from %s",
+            return !expected || expected == r->type || rebuild_bad(&j, ERR_MALFORMED, "dtype is %s, but it is copied from %s",
                 expected->name, r->type ? r->type->name : "none");
         v = inner;
     }
-    return bad(&j, ERR_LIMIT, "nesting of wrappers exceeds the limit of %d levels", WRAPPED_MOST);
+    return rebuild_bad(&j, ERR_LIMIT, "nesting of wrappers exceeds the limit of %d levels", WRAPPED_MOST);
 }

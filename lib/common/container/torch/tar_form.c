@@ -385,7 +385,7 @@ tensor_of(const void *of, const struct pickle_value *id, struct rebuilt *r)
 
 /* Reads (key, key of the storage, class) | rank | sizes | strides | offset from p[0..n), starting at *used. */
 static bool
-read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
+tar_form_read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *used)
 {
     enum { RANK = 8, EACH = 16, OFFSET = 8 };
     uint64_t at = f->member[TENSORS].at + *used;
@@ -431,7 +431,7 @@ read_tensors(struct tar_form *f, const uint8_t *p, size_t n)
     int64_t count = ok ? r.root->of.integer : 0;
     reading_clear(&r);
     for (int64_t i = 0; ok && i < count; i++)
-        ok = read_tensor(f, p, n, &used);
+        ok = tar_form_read_tensor(f, p, n, &used);
     return ok && (used == n || bad_tar(f, f->member[TENSORS].at + used, "has trailing bytes after its tensors"));
 }
 

@@ -15,7 +15,7 @@ rounded_canonical(enum dtype in, float v)
 
 /* Returns the value of element i of the run. */
 static inline float
-value_of(const struct affine *a, size_t first, size_t i, uint8_t code)
+affine_value_of(const struct affine *a, size_t first, size_t i, uint8_t code)
 {
     size_t g = (first % a->group + i) / a->group;
     float v = a->map ? a->map[code] : (float)code;
@@ -31,14 +31,14 @@ void
 affine_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = value_of(a, first, i, x[i]);
+        y[i] = affine_value_of(a, first, i, x[i]);
 }
 
 void
 affine_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct affine *a)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = bfloat16_of_float(value_of(a, first, i, x[i]));
+        y[i] = bfloat16_of_float(affine_value_of(a, first, i, x[i]));
 }
 
 void
@@ -47,6 +47,6 @@ affine4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size
     for (size_t i = 0; i < n; i++) {
         size_t at = first % 2 + i;
 
-        y[i] = bfloat16_of_float(value_of(a, first, i, x[at / 2] >> at % 2 * 4 & 15));
+        y[i] = bfloat16_of_float(affine_value_of(a, first, i, x[at / 2] >> at % 2 * 4 & 15));
     }
 }

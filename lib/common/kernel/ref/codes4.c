@@ -7,13 +7,13 @@ enum { CODES = 16, TABLE_PAYS = 2 * CODES };
 
 /* Returns the code of element i, counted from the first nibble of x[0]. */
 static inline unsigned
-code_of(const uint8_t *x, size_t i, bool low_first)
+codes4_code_of(const uint8_t *x, size_t i, bool low_first)
 {
     return (i % 2 == 0) == low_first ? x[i / 2] & 15 : x[i / 2] >> 4;
 }
 
 static inline float
-value_of(const struct codes4 *c, size_t g, unsigned code)
+codes4_value_of(const struct codes4 *c, size_t g, unsigned code)
 {
     float value = c->zeros ? c->map[code] - c->zeros[g] : c->map[code];
 
@@ -31,7 +31,7 @@ in_group(size_t n, size_t first, size_t group)
 
 /* Decodes without a table up to a byte boundary, then a byte at a time. The flags are constants once inlined. */
 static ALWAYS_INLINE void
-run(void *restrict y, const bool bf16, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
+codes4_run(void *restrict y, const bool bf16, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c,
     const bool low_first)
 {
     const size_t skip = first % 2;
@@ -44,15 +44,15 @@ run(void *restrict y, const bool bf16, const uint8_t *restrict x, size_t first, 
         len = in_group(n, first, c->group);
         stop = at + len;
         for (; at < stop && (len < TABLE_PAYS || at % 2 != 0); at++)
-            put(y, at - skip, value_of(c, g, code_of(x, at, low_first)), bf16);
+            put(y, at - skip, codes4_value_of(c, g, codes4_code_of(x, at, low_first)), bf16);
         for (unsigned code = 0; at < stop && code < CODES; code++)
-            put(&value, code, value_of(c, g, code), bf16);
+            put(&value, code, codes4_value_of(c, g, code), bf16);
         for (; stop - at >= 2; at += 2) {
-            put_entry(y, at - skip, &value, code_of(x, at, low_first), bf16);
-            put_entry(y, at + 1 - skip, &value, code_of(x, at + 1, low_first), bf16);
+            put_entry(y, at - skip, &value, codes4_code_of(x, at, low_first), bf16);
+            put_entry(y, at + 1 - skip, &value, codes4_code_of(x, at + 1, low_first), bf16);
         }
         for (; at < stop; at++)
-            put_entry(y, at - skip, &value, code_of(x, at, low_first), bf16);
+            put_entry(y, at - skip, &value, codes4_code_of(x, at, low_first), bf16);
     }
 }
 
@@ -60,18 +60,18 @@ void
 codes4_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
     if (c->low_first)
-        run(y, false, x, first, n, c, true);
+        codes4_run(y, false, x, first, n, c, true);
     else
-        run(y, false, x, first, n, c, false);
+        codes4_run(y, false, x, first, n, c, false);
 }
 
 void
 codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes4 *c)
 {
     if (c->low_first)
-        run(y, true, x, first, n, c, true);
+        codes4_run(y, true, x, first, n, c, true);
     else
-        run(y, true, x, first, n, c, false);
+        codes4_run(y, true, x, first, n, c, false);
 }
 
 static ALWAYS_INLINE void

@@ -5,7 +5,7 @@
 #include "kernel/nan.h"
 
 static inline float
-value_of(const struct codes8 *c, size_t g, uint8_t code)
+codes8_value_of(const struct codes8 *c, size_t g, uint8_t code)
 {
     float value = c->is_signed ? (float)(int8_t)code : (float)code;
 
@@ -25,12 +25,12 @@ void
 codes8_f32(float *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = value_of(c, group_of(c, first, i), x[i]);
+        y[i] = codes8_value_of(c, group_of(c, first, i), x[i]);
 }
 
 void
 codes8_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, const struct codes8 *c)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = bfloat16_of_float(value_of(c, group_of(c, first, i), x[i]));
+        y[i] = bfloat16_of_float(codes8_value_of(c, group_of(c, first, i), x[i]));
 }

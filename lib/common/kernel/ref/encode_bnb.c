@@ -53,7 +53,7 @@ code_fp4_cpu(float x, float y)
 }
 
 static void
-encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block,
+encode_bnb_encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block,
     uint8_t code_of(float x, float y))
 {
     for (size_t i = 0; i < n; i++) {
@@ -74,19 +74,19 @@ encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, siz
 void
 encode_nf4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
 {
-    encode(y, absmax, x, n, block, code_nf4);
+    encode_bnb_encode(y, absmax, x, n, block, code_nf4);
 }
 
 void
 encode_fp4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
 {
-    encode(y, absmax, x, n, block, code_fp4);
+    encode_bnb_encode(y, absmax, x, n, block, code_fp4);
 }
 
 void
 encode_fp4_cpu(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
 {
-    encode(y, absmax, x, n, block, code_fp4_cpu);
+    encode_bnb_encode(y, absmax, x, n, block, code_fp4_cpu);
 }
 
 float

@@ -108,7 +108,7 @@ sort(uint8_t *order, const float *x, int n)
 
 /* Fits the scale of a run to its codes. Keeps the old scale if the new one would not be positive. */
 static void
-fit(struct iq1_run *run, const uint16_t *code)
+encode_iq1_fit(struct iq1_run *run, const uint16_t *code)
 {
     const struct encode_grid *g = &encode_grids[GRID_IQ1];
     float qx = 0, q2 = 0;
@@ -150,7 +150,7 @@ codes_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code)
             return false;
     }
     if (near)
-        fit(run, code);
+        encode_iq1_fit(run, code);
     return true;
 }
 
@@ -179,7 +179,7 @@ run_make(const struct iq1_how *how, struct iq1_run *run, uint16_t *code, float l
 }
 
 static void
-weigh(float *w, const float *x, const float *importance)
+encode_iq1_weigh(float *w, const float *x, const float *importance)
 {
     if (importance != NULL)
         weigh_by_importance(w, x, importance, 2 * sum_of_squares(x, QK_K) / QK_K, QK_K);
@@ -201,7 +201,7 @@ block_make(const struct iq1_how *how, struct iq1_block *b, int n, float least, c
     float w[QK_K], most = 0;
 
     assert(encode_grids[GRID_IQ1].lists != NULL);
-    weigh(w, x, importance);
+    encode_iq1_weigh(w, x, importance);
     for (int g = 0; g < QK_K / n; g++) {
         struct iq1_run *run = &b->run[g];
 

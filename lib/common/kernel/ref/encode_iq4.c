@@ -18,7 +18,7 @@
 const float iq4_between[15] = { -115.5f, -93.5f, -74, -57, -42, -28.5f, -16, -4.5f, 7, 19, 31.5f, 45.5f, 61, 79, 101 };
 
 static int
-code_of(float v)
+encode_iq4_code_of(float v)
 {
     int code = 0;
 
@@ -37,7 +37,7 @@ sums_with(const float *x, const float *w, float id)
     struct iq4_sums s = { 0, 0 };
 
     for (int i = 0; i < IQ4_RUN; i++) {
-        float q = iq4_levels[code_of(id * x[i])];
+        float q = iq4_levels[encode_iq4_code_of(id * x[i])];
 
         s.qx += w[i] * q * x[i];
         s.q2 += w[i] * q * q;
@@ -76,14 +76,14 @@ static void
 codes(uint8_t *qs, const float *x, float id)
 {
     for (int j = 0; j < 16; j++)
-        qs[j] = (uint8_t)(code_of(id * x[j]) | code_of(id * x[j + 16]) << 4);
+        qs[j] = (uint8_t)(encode_iq4_code_of(id * x[j]) | encode_iq4_code_of(id * x[j + 16]) << 4);
 }
 
 static const struct iq4_how one_by_one = { scales, codes };
 
 /* Computes the weights of the n elements of a block. */
 static void
-weigh(float *w, const float *x, const float *importance, int n)
+encode_iq4_weigh(float *w, const float *x, const float *importance, int n)
 {
     if (importance != NULL)
         weigh_by_importance(w, x, importance, sum_of_squares(x, (size_t)n) * (2.0f / (float)n), n);
@@ -103,7 +103,7 @@ iq4_nl_row(const struct iq4_how *how, uint8_t *y, const float *x, size_t nblocks
         memset(eight, 0, sizeof eight);
         memcpy(eight, x, now * IQ4_RUN * sizeof *x);
         for (size_t b = 0; b < now; b++)
-            weigh(w + IQ4_RUN * b, x + IQ4_RUN * b, importance == NULL ? NULL : importance + IQ4_RUN * b, IQ4_RUN);
+            encode_iq4_weigh(w + IQ4_RUN * b, x + IQ4_RUN * b, importance == NULL ? NULL : importance + IQ4_RUN * b, IQ4_RUN);
         how->scales(scale, eight, w);
         for (size_t b = 0; b < now; b++, y += IQ4_NL_BYTES, x += IQ4_RUN) {
             store_half(y, scale[b]);
@@ -121,7 +121,7 @@ iq4_xs_block(const struct iq4_how *how, uint8_t *y, const float *x, const float 
     float w[QK_K], scale[IQ4_RUNS];
     unsigned high = 0;
 
-    weigh(w, x, importance, QK_K);
+    encode_iq4_weigh(w, x, importance, QK_K);
     how->scales(scale, x, w);
 
     float d = -extreme(scale, IQ4_RUNS) / 32, id = inverse_or_0(d);

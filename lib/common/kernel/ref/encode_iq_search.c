@@ -40,7 +40,7 @@ grid_nearest(const struct encode_grid *g, uint32_t where, const float *x, const 
 }
 
 static bool
-search(struct iq_run *run, const struct iq_type *type)
+encode_iq_search_search(struct iq_run *run, const struct iq_type *type)
 {
     const struct encode_grid *g = &encode_grids[type->grid];
     float best = 0, most_level = (float)(2 * g->levels - 1);
@@ -78,7 +78,7 @@ search(struct iq_run *run, const struct iq_type *type)
 /* --- runs of a block ------------------------------------------------------------------------------------------ */
 
 static void
-weigh(float *w, const float *x, const float *importance, const struct iq_type *type)
+encode_iq_search_weigh(float *w, const float *x, const float *importance, const struct iq_type *type)
 {
     float sigma = (float)type->sigma * sum_of_squares(x, QK_K) / QK_K;
 
@@ -170,7 +170,7 @@ block_make(struct iq_block *b, const struct iq_type *type, iq_search *search, co
     int n = type->run;
 
     assert(encode_grids[type->grid].lists != NULL);
-    weigh(w, x, importance, type);
+    encode_iq_search_weigh(w, x, importance, type);
     for (int i = 0; i < QK_K / n; i++) {
         if (!run_make(&b->run[i], type, search, x + n * i, w + n * i))
             return false;
@@ -328,5 +328,5 @@ bool
 encode_iq(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t rows, size_t cols,
     const float *restrict importance)
 {
-    return encode_iq_by(search, dtype, y, x, rows, cols, importance);
+    return encode_iq_by(encode_iq_search_search, dtype, y, x, rows, cols, importance);
 }

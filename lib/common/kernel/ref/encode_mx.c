@@ -67,7 +67,7 @@ magnitude_down(float a)
 }
 
 static inline unsigned
-code_of(float x, const struct encode_e2m1 *how)
+encode_mx_code_of(float x, const struct encode_e2m1 *how)
 {
     float v = rounded(how->quotient, x / how->scale), a = fabsf(v);
     switch (how->rule) {
@@ -83,7 +83,7 @@ encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, 
     static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
 
     for (size_t i = 0; i < n; i += 2) {
-        unsigned q[2] = { code_of(x[i], how), code_of(x[i + 1], how) };
+        unsigned q[2] = { encode_mx_code_of(x[i], how), encode_mx_code_of(x[i + 1], how) };
 
         y[i / 2] = (uint8_t)(how->high_first ? q[0] << 4 | q[1] : q[0] | q[1] << 4);
         for (unsigned j = 0; back && j < 2; j++)

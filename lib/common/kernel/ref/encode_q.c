@@ -89,7 +89,7 @@ q_split(enum dtype type, uint8_t *restrict q, uint16_t *restrict factor, const u
 
 /* Returns the low byte, taken as signed and limited to `most`. */
 static uint8_t
-code_of(float v, int most)
+encode_q_code_of(float v, int most)
 {
     int code = (int8_t)truncated_int(v);
 
@@ -104,7 +104,7 @@ symmetric_codes(uint8_t codes[ELEMS], const float *restrict x, int top)
     float inverse = inverse_or_0(factor);
 
     for (int j = 0; j < ELEMS; j++)
-        codes[j] = code_of(x[j] * inverse + ((float)top + 0.5f), 2 * top - 1);
+        codes[j] = encode_q_code_of(x[j] * inverse + ((float)top + 0.5f), 2 * top - 1);
     return factor;
 }
 
@@ -124,7 +124,7 @@ min_codes(uint8_t codes[ELEMS], float *min, const float *restrict x, int top)
     for (int j = 0; j < ELEMS; j++) {
         float v = (x[j] - low) * inverse + 0.5f;
 
-        codes[j] = top == 15 ? code_of(v, top) : (uint8_t)truncated_int(v);     /* ggml limits only Q4_1 codes */
+        codes[j] = top == 15 ? encode_q_code_of(v, top) : (uint8_t)truncated_int(v);     /* ggml limits only Q4_1 codes */
     }
     *min = -low;
     return factor;

@@ -7,7 +7,7 @@
 enum { CODES = 256, TABLE_PAYS = 2 * CODES };
 
 static inline float
-value_of(uint8_t code, float absmax)
+int8_row_value_of(uint8_t code, float absmax)
 {
     return (float)(int8_t)code * absmax * INT8_ROW_PER_127;
 }
@@ -16,7 +16,7 @@ void
 int8_row_f32(float *restrict y, const uint8_t *restrict x, size_t n, float absmax)
 {
     for (size_t i = 0; i < n; i++)
-        y[i] = nan_canonical(value_of(x[i], absmax));
+        y[i] = nan_canonical(int8_row_value_of(x[i], absmax));
 }
 
 void
@@ -26,11 +26,11 @@ int8_row_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t n, float a
 
     if (n < TABLE_PAYS) {
         for (size_t i = 0; i < n; i++)
-            y[i] = bfloat16_of_float(value_of(x[i], absmax));
+            y[i] = bfloat16_of_float(int8_row_value_of(x[i], absmax));
         return;
     }
     for (int c = 0; c < CODES; c++)
-        value[c] = bfloat16_of_float(value_of((uint8_t)c, absmax));
+        value[c] = bfloat16_of_float(int8_row_value_of((uint8_t)c, absmax));
     for (size_t i = 0; i < n; i++)
         y[i] = value[x[i]];
 }

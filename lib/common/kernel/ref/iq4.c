@@ -20,7 +20,7 @@
 const int8_t iq4_levels[16] = { -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113 };
 
 static inline void
-run(float *restrict y, const uint8_t *restrict qs, float d)
+iq4_run(float *restrict y, const uint8_t *restrict qs, float d)
 {
     for (int j = 0; j < 16; j++) {
         y[j] = d * (float)iq4_levels[qs[j] & 15];
@@ -32,7 +32,7 @@ void
 iq4_nl_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
 {
     for (size_t i = 0; i < nblocks; i++, src += IQ4_NL_BYTES, y += IQ4_NL_ELEMS) {
-        run(y, src + 2, half_load(src));
+        iq4_run(y, src + 2, half_load(src));
         nan_canonical_by(y, IQ4_NL_ELEMS, src);
     }
 }
@@ -48,7 +48,7 @@ iq4_xs_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks
         for (int b = 0; b < 8; b++) {
             int ls = (low[b / 2] >> 4 * (b % 2) & 15) | (high >> 2 * b & 3) << 4;
 
-            run(y + 32 * b, qs + 16 * b, d * (float)(ls - 32));
+            iq4_run(y + 32 * b, qs + 16 * b, d * (float)(ls - 32));
         }
         nan_canonical_by(y, QK_K, src);
     }

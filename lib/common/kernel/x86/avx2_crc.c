@@ -25,7 +25,7 @@ fold(__m128i a, __m128i by, __m128i next)
 }
 
 static ALWAYS_INLINE __m128i
-load(const uint8_t *x)
+avx2_crc_load(const uint8_t *x)
 {
     return _mm_loadu_si128((const __m128i *)x);
 }
@@ -36,13 +36,13 @@ avx2_crc(uint32_t before, const uint8_t *x, size_t n)
     const __m128i by512 = _mm_set_epi64x(0x1C6E41596, 0x154442BD4), by128 = _mm_set_epi64x(0x0CCAA009E, 0x1751997D0);
     if (n < 2 * STEP)
         return crc_add(before, x, n);
-    __m128i a = load(x), b = load(x + 16), c = load(x + 32), d = load(x + 48);
+    __m128i a = avx2_crc_load(x), b = avx2_crc_load(x + 16), c = avx2_crc_load(x + 32), d = avx2_crc_load(x + 48);
     a = _mm_xor_si128(a, _mm_cvtsi32_si128((int)~before));
     for (x += STEP, n -= STEP; n >= STEP; x += STEP, n -= STEP) {
-        a = fold(a, by512, load(x));
-        b = fold(b, by512, load(x + 16));
-        c = fold(c, by512, load(x + 32));
-        d = fold(d, by512, load(x + 48));
+        a = fold(a, by512, avx2_crc_load(x));
+        b = fold(b, by512, avx2_crc_load(x + 16));
+        c = fold(c, by512, avx2_crc_load(x + 32));
+        d = fold(d, by512, avx2_crc_load(x + 48));
     }
     a = fold(fold(fold(a, by128, b), by128, c), by128, d);
     uint8_t last[16];

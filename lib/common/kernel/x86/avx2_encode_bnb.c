@@ -96,7 +96,7 @@ bytes16(const float *x, __m256 a, bool divides, const struct bnb_limits *l, enum
 
 /* Encodes n values, a whole block or its end, starting at an even place. */
 static ALWAYS_INLINE void
-run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divides, const struct bnb_limits *l,
+avx2_encode_bnb_run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divides, const struct bnb_limits *l,
     enum bnb_rule rule)
 {
     const __m256 v = _mm256_set1_ps(a);
@@ -114,7 +114,7 @@ run(uint8_t *restrict y, const float *restrict x, size_t n, float a, bool divide
 }
 
 static ALWAYS_INLINE void
-encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block,
+avx2_encode_bnb_encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block,
     enum bnb_rule rule)
 {
     const struct bnb_limits l = limits_of(rule);
@@ -122,32 +122,32 @@ encode(uint8_t *restrict y, float *restrict absmax, const float *restrict x, siz
     for (size_t i = 0; i < whole; i++) {
         avx2_encode_absmax(absmax + i, x + i * block, block, block);
         float least = absmax[i] < ENCODE_BNB_LEAST ? ENCODE_BNB_LEAST : absmax[i];
-        run(y + i * (block / 2), x + i * block, block, 1.0f / least, false, &l, rule);
+        avx2_encode_bnb_run(y + i * (block / 2), x + i * block, block, 1.0f / least, false, &l, rule);
     }
     if (rest != 0) {
         avx2_encode_absmax(absmax + whole, x + whole * block, rest, block);
         if (absmax[whole] < ENCODE_BNB_LEAST)
             absmax[whole] = ENCODE_BNB_LEAST;
-        run(y + whole * (block / 2), x + whole * block, rest, absmax[whole], true, &l, rule);
+        avx2_encode_bnb_run(y + whole * (block / 2), x + whole * block, rest, absmax[whole], true, &l, rule);
     }
 }
 
 static void
 avx2_encode_nf4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
 {
-    encode(y, absmax, x, n, block, NF4);
+    avx2_encode_bnb_encode(y, absmax, x, n, block, NF4);
 }
 
 static void
 avx2_encode_fp4(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
 {
-    encode(y, absmax, x, n, block, FP4);
+    avx2_encode_bnb_encode(y, absmax, x, n, block, FP4);
 }
 
 static void
 avx2_encode_fp4_cpu(uint8_t *restrict y, float *restrict absmax, const float *restrict x, size_t n, size_t block)
 {
-    encode(y, absmax, x, n, block, FP4_CPU);
+    avx2_encode_bnb_encode(y, absmax, x, n, block, FP4_CPU);
 }
 
 /* Rounds 32 floats to F16, multiplies them by r and rounds to integers. */

@@ -55,7 +55,8 @@ codes32(const float *x, const struct encode_fp8 how, const struct encode_fp8_for
 }
 
 static ALWAYS_INLINE void
-run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 how, const struct encode_fp8_form f)
+avx2_encode_fp8_run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 how,
+    const struct encode_fp8_form f)
 {
     size_t i = 0;
     for (; n - i >= 32; i += 32)
@@ -70,27 +71,28 @@ run(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_
 
 /* Compiles a loop for each combination that quantizers use. */
 static ALWAYS_INLINE void
-encode(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how, const struct encode_fp8_form f)
+avx2_encode_fp8_encode(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how,
+    const struct encode_fp8_form f)
 {
     const float scale = how->scale;
     if (how->quotient == DTYPE_F32 && !how->adds_zero && !how->multiplies)
-        run(y, x, n, (struct encode_fp8){ scale, false, false, DTYPE_F32 }, f);
+        avx2_encode_fp8_run(y, x, n, (struct encode_fp8){ scale, false, false, DTYPE_F32 }, f);
     else if (how->quotient == DTYPE_BF16 && how->adds_zero && !how->multiplies)
-        run(y, x, n, (struct encode_fp8){ scale, false, true, DTYPE_BF16 }, f);
+        avx2_encode_fp8_run(y, x, n, (struct encode_fp8){ scale, false, true, DTYPE_BF16 }, f);
     else
-        run(y, x, n, *how, f);
+        avx2_encode_fp8_run(y, x, n, *how, f);
 }
 
 static void
 avx2_encode_e4m3(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how)
 {
-    encode(y, x, n, how, E4M3);
+    avx2_encode_fp8_encode(y, x, n, how, E4M3);
 }
 
 static void
 avx2_encode_e5m2(uint8_t *restrict y, const float *restrict x, size_t n, const struct encode_fp8 *how)
 {
-    encode(y, x, n, how, E5M2);
+    avx2_encode_fp8_encode(y, x, n, how, E5M2);
 }
 
 static ALWAYS_INLINE __m256i

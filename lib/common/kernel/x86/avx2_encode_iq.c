@@ -88,7 +88,7 @@ eight_tries(struct iq_tries *t, int from, int lanes, const struct iq_run *run, c
 }
 
 static ALWAYS_INLINE bool
-search(struct iq_run *run, const struct iq_type *type, const int n, const int digits, grid_nearest_fn *nearest)
+avx2_encode_iq_search(struct iq_run *run, const struct iq_type *type, const int n, const int digits, grid_nearest_fn *nearest)
 {
     const struct encode_grid *g = &encode_grids[type->grid];
     float best = 0, most_level = (float)(2 * g->levels - 1);
@@ -123,8 +123,8 @@ static bool
 search_any(struct iq_run *run, const struct iq_type *type)
 {
     if (encode_grids[type->grid].digits == 4)
-        return search(run, type, 32, 4, nearest4);
-    return type->run == 16 ? search(run, type, 16, 8, nearest8) : search(run, type, 32, 8, nearest8);
+        return avx2_encode_iq_search(run, type, 32, 4, nearest4);
+    return type->run == 16 ? avx2_encode_iq_search(run, type, 16, 8, nearest8) : avx2_encode_iq_search(run, type, 32, 8, nearest8);
 }
 
 static bool

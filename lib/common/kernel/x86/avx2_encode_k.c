@@ -22,7 +22,7 @@ all_finite(const float *x)
 
 /* Computes the weights of eight groups, and their sums. */
 static ALWAYS_INLINE void
-weigh(__m256 *weights, float sums[LANES], const __m256 *x, const float *importance, float s, const int n)
+avx2_encode_k_weigh(__m256 *weights, float sums[LANES], const __m256 *x, const float *importance, float s, const int n)
 {
     lanes_weigh(weights, x, importance, s, n);
     _mm256_storeu_ps(sums, lanes_sum(weights, n));
@@ -40,7 +40,7 @@ q2_k_search(struct k_groups *groups, const float *restrict x, const float *restr
 
         lanes_load(v, x + 16 * g, 16);
         if (importance != NULL)
-            weigh(weights, groups->weight + g, v, importance + 16 * g, s, 16);
+            avx2_encode_k_weigh(weights, groups->weight + g, v, importance + 16 * g, s, 16);
         else
             for (int i = 0; i < 16; i++)
                 weights[i] = lanes_abs(v[i]);
@@ -64,7 +64,7 @@ q3_k_search(struct k_groups *groups, const float *restrict x, const float *restr
 
         lanes_load(v, x + 16 * g, 16);
         if (importance != NULL) {
-            weigh(weights, groups->weight + g, v, importance + 16 * g, s, 16);
+            avx2_encode_k_weigh(weights, groups->weight + g, v, importance + 16 * g, s, 16);
             if (!lanes_search_symmetric(codes, groups->scale + g, v, weights, 16, 4))
                 return false;
         } else if (!lanes_search_symmetric_q3(codes, groups->scale + g, v))
@@ -101,7 +101,7 @@ q45_k_search(struct k_groups *groups, const float *restrict x, const float *rest
 
     lanes_load(v, x, 32);
     if (importance != NULL)
-        weigh(weights, groups->weight, v, importance, 2.0f * sum_of_squares(x, QK_K) / (float)QK_K, 32);
+        avx2_encode_k_weigh(weights, groups->weight, v, importance, 2.0f * sum_of_squares(x, QK_K) / (float)QK_K, 32);
     else {
         for (int i = 0; i < 32; i++)
             weights[i] = _mm256_mul_ps(v[i], v[i]);

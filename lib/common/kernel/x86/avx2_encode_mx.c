@@ -61,7 +61,7 @@ nibbles8(__m256i q, bool high_first)
 }
 
 static ALWAYS_INLINE void
-run(uint8_t *restrict y, float *restrict back, const float *restrict x, size_t n, const struct encode_e2m1 *how,
+avx2_encode_mx_run(uint8_t *restrict y, float *restrict back, const float *restrict x, size_t n, const struct encode_e2m1 *how,
     const enum encode_e2m1_rule rule, const enum dtype quotient)
 {
     const __m256 scale = _mm256_set1_ps(how->scale);
@@ -83,15 +83,15 @@ avx2_encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restric
     const struct encode_e2m1 *how)
 {
     if (how->rule == E2M1_DOWN)
-        run(y, back, x, n, how, E2M1_DOWN, DTYPE_F32);
+        avx2_encode_mx_run(y, back, x, n, how, E2M1_DOWN, DTYPE_F32);
     else if (how->rule == E2M1_SIGNED)
-        run(y, back, x, n, how, E2M1_SIGNED, DTYPE_F32);
+        avx2_encode_mx_run(y, back, x, n, how, E2M1_SIGNED, DTYPE_F32);
     else if (how->quotient == DTYPE_BF16)
-        run(y, back, x, n, how, E2M1_PLAIN, DTYPE_BF16);
+        avx2_encode_mx_run(y, back, x, n, how, E2M1_PLAIN, DTYPE_BF16);
     else if (how->quotient == DTYPE_F16)
-        run(y, back, x, n, how, E2M1_PLAIN, DTYPE_F16);
+        avx2_encode_mx_run(y, back, x, n, how, E2M1_PLAIN, DTYPE_F16);
     else
-        run(y, back, x, n, how, E2M1_PLAIN, DTYPE_F32);
+        avx2_encode_mx_run(y, back, x, n, how, E2M1_PLAIN, DTYPE_F32);
 }
 
 /* The maximum of a NaN and a number is the second operand. */

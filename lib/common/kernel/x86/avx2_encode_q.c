@@ -45,7 +45,7 @@ extremes(__m128 *high, __m128 *minus_low, const float *x)
 
 /* Returns the first value of this magnitude in a block, which must have one. */
 static float
-first_of(const float *x, float magnitude)
+avx2_encode_q_first_of(const float *x, float magnitude)
 {
     while (fabsf(*x) != magnitude)
         x++;
@@ -66,7 +66,7 @@ farther(__m128 high, __m128 minus_low, const float *x)
         _mm_storeu_ps(f, value);
         for (int b = 0; b < BATCH; b++)
             if (equal >> b & 1)
-                f[b] = first_of(x + b * ELEMS, f[b]);
+                f[b] = avx2_encode_q_first_of(x + b * ELEMS, f[b]);
         value = _mm_loadu_ps(f);
     }
     return value;
@@ -247,7 +247,8 @@ all_finite(const __m256 x[ELEMS])
 
 /* Encodes eight blocks; x and importance are their elements. */
 static ALWAYS_INLINE bool
-search(struct q_searched *searched, const float *x, const float *importance, float mean_square, const struct encode_q_type t)
+avx2_encode_q_search(struct q_searched *searched, const float *x, const float *importance, float mean_square,
+    const struct encode_q_type t)
 {
     __m256 v[ELEMS], weights[ELEMS];
 
@@ -273,7 +274,7 @@ search_rest(struct q_searched *searched, const float *x, const float *importance
         memcpy(xs + b * ELEMS, x + from, ELEMS * sizeof *x);
         memcpy(of + b * ELEMS, importance + from, ELEMS * sizeof *of);
     }
-    return search(searched, xs, of, mean_square, t);
+    return avx2_encode_q_search(searched, xs, of, mean_square, t);
 }
 
 static ALWAYS_INLINE bool
@@ -286,7 +287,7 @@ encode_row(uint8_t *restrict y, const float *restrict x, size_t cols, const floa
     for (size_t c = 0; c < cols; c += EIGHT) {
         size_t count = cols - c < EIGHT ? (cols - c) / ELEMS : LANES;
 
-        if (!(count == LANES ? search(&s, x + c, importance + c, mean_square, t)
+        if (!(count == LANES ? avx2_encode_q_search(&s, x + c, importance + c, mean_square, t)
                 : search_rest(&s, x + c, importance + c, count, mean_square, t)))
             return false;
         for (size_t b = 0; b < count; b++, y += t.nbytes)
@@ -373,7 +374,8 @@ avx2_encode_q8_0(enum dtype dtype, uint8_t *restrict y, const float *restrict x,
 /* --- codes and factors */
 
 static ALWAYS_INLINE void
-join(uint8_t *restrict y, const uint8_t *restrict q, const uint16_t *restrict factor, size_t nblocks, const struct encode_q_type t)
+avx2_encode_q_join(uint8_t *restrict y, const uint8_t *restrict q, const uint16_t *restrict factor, size_t nblocks,
+    const struct encode_q_type t)
 {
     for (size_t i = 0; i < nblocks; i++, y += t.nbytes, q += ELEMS, factor += 2)
         put_block(y, factor[0], factor[1], load256(q), t);
@@ -383,10 +385,10 @@ static void
 avx2_q_join(enum dtype type, uint8_t *restrict y, const uint8_t *restrict q, const uint16_t *restrict factor, size_t nblocks)
 {
     switch (type) {
-    case DTYPE_Q4_0: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q4_0)); break;
-    case DTYPE_Q4_1: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q4_1)); break;
-    case DTYPE_Q5_0: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q5_0)); break;
-    case DTYPE_Q5_1: join(y, q, factor, nblocks, encode_q_type(DTYPE_Q5_1)); break;
+    case DTYPE_Q4_0: avx2_encode_q_join(y, q, factor, nblocks, encode_q_type(DTYPE_Q4_0)); break;
+    case DTYPE_Q4_1: avx2_encode_q_join(y, q, factor, nblocks, encode_q_type(DTYPE_Q4_1)); break;
+    case DTYPE_Q5_0: avx2_encode_q_join(y, q, factor, nblocks, encode_q_type(DTYPE_Q5_0)); break;
+    case DTYPE_Q5_1: avx2_encode_q_join(y, q, factor, nblocks, encode_q_type(DTYPE_Q5_1)); break;
     default: q_join(type, y, q, factor, nblocks);
     }
 }

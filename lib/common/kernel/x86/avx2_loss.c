@@ -11,7 +11,7 @@ struct loss_half {
 };
 
 static ALWAYS_INLINE struct loss_half
-load(const struct loss_lanes *s, unsigned at)
+avx2_loss_load(const struct loss_lanes *s, unsigned at)
 {
     return (struct loss_half){ _mm256_loadu_pd(s->distance + at), _mm256_loadu_pd(s->noise + at),
         _mm256_loadu_pd(s->signal + at), _mm256_loadu_pd(s->back + at), _mm256_loadu_pd(s->both + at) };
@@ -28,7 +28,7 @@ store(struct loss_lanes *s, unsigned at, struct loss_half h)
 }
 
 static ALWAYS_INLINE void
-add(struct loss_half *h, __m128 distance, __m128 x, __m128 back)
+avx2_loss_add(struct loss_half *h, __m128 distance, __m128 x, __m128 back)
 {
     __m256d d = _mm256_cvtps_pd(distance), a = _mm256_cvtps_pd(x), b = _mm256_cvtps_pd(back);
     h->distance = _mm256_add_pd(h->distance, d);
@@ -41,15 +41,15 @@ add(struct loss_half *h, __m128 distance, __m128 x, __m128 back)
 static void
 avx2_loss(struct loss_lanes *sum, const float *x, const float *back, size_t n)
 {
-    struct loss_half lo = load(sum, 0), hi = load(sum, 4);
+    struct loss_half lo = avx2_loss_load(sum, 0), hi = avx2_loss_load(sum, 4);
     __m256 most = _mm256_loadu_ps(sum->most), sign = _mm256_set1_ps(-0.0f);
     size_t i = 0;
     for (; i + LOSS_LANES <= n; i += LOSS_LANES) {
         __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(back + i);
         __m256 d = _mm256_andnot_ps(sign, _mm256_sub_ps(a, b));
         most = _mm256_max_ps(d, most);          /* yields the second operand for NaN */
-        add(&lo, _mm256_castps256_ps128(d), _mm256_castps256_ps128(a), _mm256_castps256_ps128(b));
-        add(&hi, _mm256_extractf128_ps(d, 1), _mm256_extractf128_ps(a, 1), _mm256_extractf128_ps(b, 1));
+        avx2_loss_add(&lo, _mm256_castps256_ps128(d), _mm256_castps256_ps128(a), _mm256_castps256_ps128(b));
+        avx2_loss_add(&hi, _mm256_extractf128_ps(d, 1), _mm256_extractf128_ps(a, 1), _mm256_extractf128_ps(b, 1));
     }
     store(sum, 0, lo);
     store(sum, 4, hi);

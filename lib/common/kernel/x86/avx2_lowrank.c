@@ -106,7 +106,7 @@ make_rest(double *v, size_t stride, const struct lowrank *p, const double *l, co
 }
 
 static ALWAYS_INLINE void
-make(double *v, size_t stride, const struct lowrank *p, bool add)
+avx2_lowrank_make(double *v, size_t stride, const struct lowrank *p, bool add)
 {
     for (size_t col = p->first, end = p->first + p->cols, next; col < end; col = next) {
         size_t base = col / LOWRANK_PANEL * LOWRANK_PANEL, i = 0;
@@ -122,13 +122,13 @@ make(double *v, size_t stride, const struct lowrank *p, bool add)
 static void
 avx2_lowrank_product(double *v, size_t stride, const struct lowrank *p)
 {
-    make(v, stride, p, false);
+    avx2_lowrank_make(v, stride, p, false);
 }
 
 static void
 avx2_lowrank_add(double *v, size_t stride, const struct lowrank *p)
 {
-    make(v, stride, p, true);
+    avx2_lowrank_make(v, stride, p, true);
 }
 
 #define FLT_MAX_BITS 0x7F7FFFFFu

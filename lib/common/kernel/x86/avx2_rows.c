@@ -26,7 +26,7 @@ pick(const float *map, const uint8_t *x)
 }
 
 static ALWAYS_INLINE void
-put(void *y, const enum avx2_to format, __m256 lo, __m256 hi)
+avx2_rows_put(void *y, const enum avx2_to format, __m256 lo, __m256 hi)
 {
     if (format == TO_F32) {
         _mm256_storeu_ps(y, lo);
@@ -71,7 +71,7 @@ no_nan(const struct row_op op, __m256 v)
     return op.finite ? v : canonical256(v);
 }
 
-/* Checks that the operation ends with a rounding of its own, which put() does not do: it makes NaN canonical. */
+/* Checks that the operation ends with a rounding of its own, which avx2_rows_put() does not do: it makes NaN canonical. */
 static ALWAYS_INLINE bool
 is_rounded(const struct row_op op, const enum avx2_to format)
 {
@@ -87,7 +87,7 @@ last(const struct row_op op, const enum avx2_to format, __m256 v)
 }
 
 static ALWAYS_INLINE __m256
-apply(const struct row_op op, const enum avx2_to format, __m256 v, __m256 a, __m256 b)
+avx2_rows_apply(const struct row_op op, const enum avx2_to format, __m256 v, __m256 a, __m256 b)
 {
     switch (op.kind) {
     case TERM_LAST: return last(op, format, _mm256_add_ps(rounded256(_mm256_mul_ps(v, b), op.in), a));
@@ -106,7 +106,7 @@ values_of(const struct row_op op, const uint8_t *x)
 
 /* Loads a parameter for LANES codes. */
 static ALWAYS_INLINE __m256
-number_of(const struct row_op op, const float *p)
+avx2_rows_number_of(const struct row_op op, const float *p)
 {
     return op.each ? _mm256_loadu_ps(p) : _mm256_broadcast_ss(p);
 }
@@ -118,11 +118,11 @@ step(void *y, const enum avx2_to format, const uint8_t *x, const struct row_op o
 
     for (size_t i = 0; i < 2; i++) {
         const size_t next = op.each ? i * LANES : 0;
-        __m256 term = op.a ? number_of(op, a + next) : _mm256_setzero_ps();
+        __m256 term = op.a ? avx2_rows_number_of(op, a + next) : _mm256_setzero_ps();
 
-        v[i] = apply(op, format, values_of(op, x + i * LANES), term, number_of(op, b + next));
+        v[i] = avx2_rows_apply(op, format, values_of(op, x + i * LANES), term, avx2_rows_number_of(op, b + next));
     }
-    put(y, format, v[0], v[1]);
+    avx2_rows_put(y, format, v[0], v[1]);
 }
 
 /* Dequantizes codes below 16 of one group to BF16, a multiple of TABLE of them. Returns their number. */
@@ -145,8 +145,8 @@ table_run(uint16_t *restrict y, const uint8_t *restrict x, size_t n, const struc
 
 /* Dequantizes n codes of one group, or n codes with a pair each. */
 static ALWAYS_INLINE void
-run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, const struct row_op op, const float *a,
-    const float *b)
+avx2_rows_run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, size_t n, const struct row_op op,
+    const float *a, const float *b)
 {
     const size_t size = size_of(format), each = op.each ? 1 : 0;
     size_t i = op.narrow && format == TO_BF16 && n >= 2 * TABLE ? table_run((uint16_t *)y, x, n, op, a, b) : 0;
@@ -176,10 +176,10 @@ group_run(char *restrict y, const enum avx2_to format, const uint8_t *restrict x
     if (!is_rounded(op, format) && op.kind != TERM_FIRST && !op.map && exponents_within(b, 1, 0, 254)
         && (!a || exponents_within(a, 1, 0, 254))) {
         op.finite = true;
-        run(y, format, x, n, op, a, b);
+        avx2_rows_run(y, format, x, n, op, a, b);
     } else {
         op.finite = false;
-        run(y, format, x, n, op, a, b);
+        avx2_rows_run(y, format, x, n, op, a, b);
     }
 }
 
@@ -192,7 +192,7 @@ groups(void *restrict y, const enum avx2_to format, const uint8_t *restrict x, s
     size_t len = group - first % group;             /* elements in the group */
 
     if (op.each) {
-        run(to, format, x, n, op, op.a, op.b);
+        avx2_rows_run(to, format, x, n, op, op.a, op.b);
         return;
     }
     for (size_t g = 0; n > 0; g++, n -= len, x += len, to += len * size, len = group) {

@@ -246,7 +246,7 @@ try_codes(struct eight_searches *s, const struct eight_bounds *b, __m256 half, c
 
 /* Finds the scales of eight blocks. */
 static ALWAYS_INLINE void
-search(struct eight_searches *s, const struct eight_bounds *b, const unsigned bits)
+avx2_same_int_rounded_search(struct eight_searches *s, const struct eight_bounds *b, const unsigned bits)
 {
     const __m256 half = _mm256_set1_ps((float)(1u << (bits - 1)));
     const __m256i none = _mm256_setzero_si256();
@@ -282,7 +282,7 @@ find_eight(uint8_t *q, uint16_t *factor, const float *x, size_t n, const unsigne
     float inverse[LANES];
     uint32_t pattern[LANES];
     bounds_of(&b, x);
-    search(&s, &b, bits);
+    avx2_same_int_rounded_search(&s, &b, bits);
     __m256 d = _mm256_blendv_ps(of_halves(s.pattern), _mm256_set1_ps(1), floats(b.zero));
     _mm256_storeu_ps(inverse, _mm256_div_ps(_mm256_set1_ps(1), d));
     _mm256_storeu_si256((__m256i *)(void *)pattern, _mm256_blendv_epi8(_mm256_set1_epi32(SAME_NONE), s.pattern, s.found));

@@ -11,7 +11,7 @@ struct shift_half {
 };
 
 static ALWAYS_INLINE struct shift_half
-load(const struct shift_lanes *s, unsigned at)
+avx2_shift_load(const struct shift_lanes *s, unsigned at)
 {
     return (struct shift_half){ _mm256_loadu_pd(s->base + at), _mm256_loadu_pd(s->change + at), _mm256_loadu_pd(s->both + at),
         _mm256_loadu_pd(s->rest + at) };
@@ -28,7 +28,7 @@ store(struct shift_lanes *s, unsigned at, struct shift_half h)
 
 /* Returns the lanes whose r is not 0, or NaN, as bits. */
 static ALWAYS_INLINE unsigned
-add(struct shift_half *h, const float *w, const float *v, const float *before, const float *after)
+avx2_shift_add(struct shift_half *h, const float *w, const float *v, const float *before, const float *after)
 {
     __m256d base = _mm256_cvtps_pd(_mm_loadu_ps(w)), d = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(v)), base);
     __m256d r = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(after)), _mm256_cvtps_pd(_mm_loadu_ps(before))), rest = _mm256_sub_pd(r, d);
@@ -42,10 +42,11 @@ add(struct shift_half *h, const float *w, const float *v, const float *before, c
 static void
 avx2_shift(struct shift_lanes *sum, const float *w, const float *v, const float *before, const float *after, size_t n)
 {
-    struct shift_half lo = load(sum, 0), hi = load(sum, 4);
+    struct shift_half lo = avx2_shift_load(sum, 0), hi = avx2_shift_load(sum, 4);
     size_t i = 0;
     for (; i + SHIFT_LANES <= n; i += SHIFT_LANES) {
-        unsigned a = add(&lo, w + i, v + i, before + i, after + i), b = add(&hi, w + i + 4, v + i + 4, before + i + 4, after + i + 4);
+        unsigned a = avx2_shift_add(&lo, w + i, v + i, before + i, after + i), b = avx2_shift_add(&hi, w + i + 4, v + i + 4,
+            before + i + 4, after + i + 4);
         sum->moved += (unsigned)__builtin_popcount(a | b << 4);
     }
     store(sum, 0, lo);
