@@ -89,9 +89,11 @@ PKG_LIBS   = $(eval PKG_LIBS := $$(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIB
 frame_flags := $(if $(SANITIZE)$(FUZZ),,-Wframe-larger-than=8192) $(shell \
 	$(CC) -Werror -fstack-clash-protection -S -x c -o /dev/null /dev/null 2>/dev/null && echo -fstack-clash-protection)
 
-# probe FLAGS: these flags, if the compiler and the linker know them.
+# probe FLAGS: these flags, if the compiler and the linker know them, and the program runs: packed addresses also need a loader
+# that knows them.
 comma = ,
-probe = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -o /dev/null -x c - 2>/dev/null && echo '$(1)')
+probe = $(shell t=$$(mktemp) && echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -o $$t -x c - 2>/dev/null && $$t \
+	&& echo '$(1)'; rm -f $$t)
 
 # A program has only the functions and tables that it reaches. It has no unwind tables, since nothing throws and debuggers have
 # better ones, and addresses in its tables are packed. Outside of kernels no loop is worth the padding before it.
