@@ -748,3 +748,27 @@ END
     amn parse --hash in >m
     try 0 amn check m in
 }
+
+@test "a directory of models names them; a projector is not the model; spelling and read-only schemes are told" {
+    mkdir -p pipe/unet pipe/vae pipe/scheduler gg
+    cp "$fx/good-plain.safetensors" pipe/unet/
+    cp "$fx/good-plain.safetensors" pipe/vae/
+    for in in pipe pipe/; do
+        try 66 amn inspect $in
+        grep -qF 'its subdirectories have (unet, vae): give one of them, such as pipe/unet' err
+    done
+    try 66 amn inspect pipe/scheduler
+    grep -qF 'the directory has no model file: expected model.safetensors' err
+    cp "$fx/good-gguf.gguf" gg/model.gguf
+    cp "$fx/good-gguf.gguf" gg/mmproj-model-f16.gguf
+    try 2 amn inspect gg
+    grep -qF 'give one of them, such as gg/model.gguf' err
+    try 2 amn quantize --scheme q4km gg/model.gguf
+    grep -qF 'did you mean q4_k_m?' err
+    for scheme in exl2 hqq aqlm; do
+        try 2 amn quantize --scheme $scheme gg/model.gguf
+        grep -qF "unknown scheme '$scheme', which is read but not written" err
+    done
+    try 0 amn list schemes --human
+    head -n 1 out | grep -qE '^NAME +BITS +AS WRITTEN BY +READ BY$'
+}

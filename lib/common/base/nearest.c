@@ -46,6 +46,20 @@ distance(const char *a, size_t na, const char *b, size_t nb)
     return above[nb];
 }
 
+/* Returns true if two words differ only in case and in '-' and '_', such as q4km and Q4_K_M. */
+static bool
+is_spelled_alike(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "-_");
+        b += strspn(b, "-_");
+        if (folded(*a) != folded(*b))
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
 unsigned
 nearest_distance(const char *a, const char *b)
 {
@@ -70,6 +84,8 @@ nearest_hint(struct str *hint, const char *prefix, const char *typed, const char
     for (size_t i = 0; i < nwords; i++) {
         size_t word_len = strlen(words[i]);
         unsigned d = word_len <= WORD_MAX ? distance(typed, len, words[i], word_len) : WORD_MAX;
+        if (is_spelled_alike(typed, words[i]))
+            d = 0;
         bool again = false;
         for (size_t k = 0; k < n; k++)
             again |= strcmp(near[k], words[i]) == 0;

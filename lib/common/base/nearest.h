@@ -11,8 +11,8 @@
 unsigned nearest_distance(const char *a, const char *b);
 
 /* Appends to `hint` the words nearest to what was typed, each after `prefix`: "; did you mean --part or --parts?". A word is
- * near if at most a third of its letters are inserted, deleted, changed or swapped with a neighbour; case does not count,
- * nor does '-' for '_'. Appends nothing if no word is near. Duplicate words are allowed. */
+ * near if at most a third of its letters are inserted, deleted, changed or swapped with a neighbour; case, '-' and '_'
+ * do not count if they are all the difference. Appends nothing if no word is near. Duplicate words are allowed. */
 void nearest_hint(struct str *hint, const char *prefix, const char *typed, const char *const words[], size_t nwords);
 
 /* Appends the nearest words like nearest_hint(), or all of them if none is near: ": expected auto, always or never". */

@@ -65,6 +65,11 @@ command_unknown_scheme(const char *option, const char *arg, bool formats, struct
             hint.len = 0;
             str_format(&hint, " (did you mean --dtype %s?)", dtype_targets[i]);
         }
+    const char *read = NULL;
+    for (size_t i = 0; hint.len == 0 && !read && scheme_code(i); i++)
+        read = str_same_word(arg, scheme_code(i)) ? scheme_code(i) : NULL;
+    if (read)
+        str_text(&hint, ", which is read but not written; amn list schemes shows what is written");
     err_set(err, ERR_USAGE, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
         str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; amn list schemes shows all");
     str_clear(&hint);

@@ -85,6 +85,8 @@ put_schemes(FILE *out, bool json, struct err *err)
     struct limits limits = limits_default;
     struct catalog *memory = catalog_new(&limits, err);
     const struct encoder *e;
+    if (!json)
+        fprintf(out, "%-24s %-6s %-18s %s\n", "NAME", "BITS", "AS WRITTEN BY", "READ BY");
     for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_at(i)) != NULL; i++)
         put_scheme(out, json, e, false, memory, err);
     for (size_t i = 0; memory && err->kind == ERR_NONE && (e = encode_exact_at(i)) != NULL; i++)

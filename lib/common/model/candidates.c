@@ -296,10 +296,12 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
     struct configs_part part;
     char folder[STR_SHOWN], file[STR_SHOWN];
     const char *first = NULL;
+    bool projector = false;
     size_t n = 0;
     for (size_t i = 0; i < c->names.n; i++)
         if (step_of(c, c->names.name[i]) == step) {
-            first = first ? first : c->names.name[i];
+            first = first && !projector ? first : c->names.name[i];
+            projector = strncmp(first, "mmproj", 6) == 0;
             candidates_add_name(&words, n++, c->names.name[i]);
         }
     add_count(&words, n);
@@ -317,6 +319,54 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
         err_set(err, ERR_USAGE, "the directory has several models (%s): give one of them, such as %s%s%s",
             words.p, str_shown(folder, dir, strlen(dir)), str_ends(dir, "/") ? "" : "/",
             str_shown(file, first, strlen(first)));
+    str_clear(&words);
+    return false;
+}
+
+/* Returns true if a subdirectory has a model file. One that cannot be listed has none. */
+static bool
+holds_model(const char *dir, const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", dir, name) < 0)
+        return false;
+    DIR *d = opendir(path);
+    const struct dirent *e;
+    bool found = false;
+    while (d && !found && (e = readdir(d)) != NULL)
+        found = candidates_is_model(e->d_name);
+    if (d)
+        closedir(d);
+    free(path);
+    return found;
+}
+
+/* Fails for a directory without a model, and names its subdirectories that have one: parts of a pipeline, several adapters. */
+static bool
+refuse_none(const char *dir, struct err *err)
+{
+    struct names folders = { 0 };
+    struct str words = { 0 };
+    char folder[STR_SHOWN], shown[STR_SHOWN];
+    size_t n = strlen(dir);
+    DIR *d = opendir(dir);
+    const struct dirent *e;
+    while (d && (e = readdir(d)) != NULL)
+        if (e->d_name[0] != '.' && holds_model(dir, e->d_name))
+            names_add(&folders, e->d_name, strlen(e->d_name), err);
+    if (d)
+        closedir(d);
+    names_sort(&folders);
+    for (size_t i = 0; i < folders.n; i++)
+        candidates_add_name(&words, i, folders.name[i]);
+    add_count(&words, folders.n);
+    if (folders.n == 0 || words.failed)
+        err_set(err, ERR_OPEN, "the directory has no model file: expected model.safetensors, "
+            "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
+    else
+        err_set(err, ERR_OPEN, "the directory has no model file, but its subdirectories have (%s): give one of them, such as %s/%s", words.p,
+            str_shown(folder, dir, n > 1 && dir[n - 1] == '/' ? n - 1 : n), str_shown(shown, folders.name[0], strlen(folders.name[0])));
+    names_clear(&folders);
     str_clear(&words);
     return false;
 }
@@ -340,8 +390,7 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         err_set(err, ERR_UNSUPPORTED, "this is a distributed checkpoint (torch.distributed.checkpoint), which is not "
             "supported: " CONTAINER_DCP_MERGE);
     else if (ok && !best)
-        err_set(err, ERR_OPEN, "the directory has no model file: expected model.safetensors, "
-            "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
+        refuse_none(dir, err);
     else if (ok && best->shards && c->chosen && configs_shard(&part, c->chosen))
         c->shards = part.count;
     else if (ok && !best->shards && is_one_model(c, best, &shard) && !is_indexed(c, shard)) {
