@@ -37,11 +37,11 @@ print_tools(const char *folder, struct err *err)
         else
             printf("  %-*s  %s\n", (int)width, names.p, tool->purpose);
     }
-    for (size_t i = 0; verbs_form_at(i) && !names.failed; i++) {
+    for (const struct cli_verb *form = cli_verbs; form->verb && !names.failed; form++) {
         names.len = 0;
-        str_format(&names, "amn %s", verbs_form_at(i)->verb);
+        str_format(&names, "amn %s", form->verb);
         if (!names.failed)
-            printf("  %-*s  %s\n", (int)width, names.p, verbs_form_at(i)->purpose);
+            printf("  %-*s  %s\n", (int)width, names.p, form->purpose);
     }
     printf("  %-*s  %s\n", (int)width, "amn help", "manual page of a command or topic");
     str_clear(&names);
@@ -156,22 +156,24 @@ is_option(const char *word, const char *letter, const char *name)
 
 /* Runs the tool of a short form, with its option before the other words. */
 static bool
-become_form(const char *folder, const struct verb_form *form, char **words, struct err *err)
+become_form(const char *folder, const struct cli_verb *form, char **words, struct err *err)
 {
     size_t n = 0;
     while (words[n])
         n++;
-    char **all = calloc(n + 2, sizeof *all), *tool = strdup(form->tool), *option = strdup(form->option);
-    bool ok = (all && tool && option) || err_memory(err, n + 2);
+    char **all = calloc(n + 2, sizeof *all), *tool = strdup(verbs_word(cli_tools[CLI_INSPECT].name));
+    struct str option = { 0 };
+    str_format(&option, "--%s", form->verb);
+    bool ok = (all && tool && !option.failed) || err_memory(err, n + 2);
     if (ok) {
         all[0] = tool;
-        all[1] = option;
+        all[1] = option.p;
         memcpy(all + 2, words + 1, (n - 1) * sizeof *all);
         ok = become(folder, words[0], all, err);
     }
     free(all);
     free(tool);
-    free(option);
+    str_clear(&option);
     return ok;
 }
 
@@ -186,7 +188,7 @@ front(const char *folder, char **words, struct err *err)
         return help(folder, words + 1, err);
     if (is_option(word, "-V", "--version") || strcmp(word, "version") == 0)
         return print_version(err);
-    const struct verb_form *form = verbs_form(word);
+    const struct cli_verb *form = verbs_form(word);
     return form ? become_form(folder, form, words, err) : become(folder, word, words, err);
 }
 

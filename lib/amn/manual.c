@@ -90,8 +90,8 @@ static bool
 page_of(struct manual_page *page, const char *folder, const char *topic, struct err *err)
 {
     const char *word = strncmp(topic, "amn-", 4) == 0 ? verbs_word(topic) : topic;
-    const struct verb_form *form = verbs_form(word);
-    const struct cli_tool *tool = verbs_tool(form ? form->tool : word);
+    const struct cli_verb *form = verbs_form(word);
+    const struct cli_tool *tool = form ? &cli_tools[CLI_INSPECT] : verbs_tool(word);
     const struct topic *other = NULL;
     for (size_t i = 0; i < TOPICS; i++)
         if (strcmp(word, topics[i].word) == 0)

@@ -120,27 +120,13 @@ verbs_tool(const char *verb)
     return NULL;
 }
 
-static const struct verb_form forms[] = {
-    { "hash", "inspect", "--hash", "print the SHA-256 digest of a model's values" },
-    { "check", "inspect", "--check", "compare a model with a manifest of digests" },
-    { "diff", "inspect", "--diff", "compare the values of two models" },
-    { "scan", "inspect", "--scan", "report what pickles would run if loaded" },
-};
-
-const struct verb_form *
-verbs_form_at(size_t i)
-{
-    return i < sizeof forms / sizeof *forms ? &forms[i] : NULL;
-}
-
-const struct verb_form *
+const struct cli_verb *
 verbs_form(const char *verb)
 {
-    const struct verb_form *form;
-    for (size_t i = 0; (form = verbs_form_at(i)) != NULL; i++)
-        if (strcmp(verb, form->verb) == 0)
-            return form;
-    return NULL;
+    const struct cli_verb *form = cli_verbs;
+    while (form->verb && strcmp(verb, form->verb) != 0)
+        form++;
+    return form->verb ? form : NULL;
 }
 
 /* Adds the programs in a folder that could be commands. A folder that cannot be read has none. */
@@ -183,8 +169,8 @@ bool
 verbs_all(struct names *words, const char *folder, struct err *err)
 {
     bool ok = names_add(words, "help", strlen("help"), err);
-    for (size_t i = 0; ok && verbs_form_at(i); i++)
-        ok = names_add(words, verbs_form_at(i)->verb, strlen(verbs_form_at(i)->verb), err);
+    for (const struct cli_verb *form = cli_verbs; ok && form->verb; form++)
+        ok = names_add(words, form->verb, strlen(form->verb), err);
     for (size_t i = 0; ok && i < CLI_TOOLS; i++) {
         const char *word = verbs_word(cli_tools[i].name), *also = cli_tools[i].also;
         ok = names_add(words, word, strlen(word), err)

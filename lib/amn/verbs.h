@@ -25,14 +25,8 @@ const char *verbs_word(const char *tool);
 /* Returns the tool for a verb, which may be its second name; or NULL. */
 const struct cli_tool *verbs_tool(const char *verb);
 
-/* A verb that is short for an option of a tool: `amn scan` for `amn-inspect --scan`. */
-struct verb_form {
-    const char *verb, *tool, *option, *purpose;
-};
-
-/* Returns the form of a verb, or NULL; and form i, or NULL after the last. */
-const struct verb_form *verbs_form(const char *verb);
-const struct verb_form *verbs_form_at(size_t i);
+/* Returns the short form with this verb, or NULL. */
+const struct cli_verb *verbs_form(const char *verb);
 
 /* Adds the verbs of programs that are not part of the suite. */
 bool verbs_others(struct names *others, const char *folder, struct err *err);

@@ -27,14 +27,16 @@ put_names(const struct cli_tool *tool, const char *before, bool verbs)
         printf("%s%s", before, tool->also + skip);
 }
 
-/* Prints the case label for a tool in the shell functions below: amn-VERB, even if that is not a program, and its second
- * name. */
+/* Prints the case label for a tool in the shell functions below: amn-VERB, even if that is not a program, its second name, and
+ * those of its short forms. */
 static void
 put_case(const struct cli_tool *tool)
 {
     printf("    amn-%s", verb_of(tool));
     if (tool->also)
         printf(" | %s", tool->also);
+    for (const struct cli_verb *form = cli_verbs; tool == &cli_tools[CLI_INSPECT] && form->verb; form++)
+        printf(" | amn-%s", form->verb);
     puts(")");
 }
 
@@ -44,6 +46,8 @@ put_all_names(const char *before, bool verbs)
 {
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         put_names(&cli_tools[i], before, verbs);
+    for (const struct cli_verb *form = cli_verbs; verbs && form->verb; form++)
+        printf("%s%s", before, form->verb);
 }
 
 /* Returns true if an option of a tool takes a list of words, with commas: with --exact, --scheme does. */
@@ -91,7 +95,7 @@ static void
 put_pages(void)
 {
     static const char *const others[] = { "amn", "adapters", "exact", "family", "formats", "json", "memory", "schemes",
-        "writers", "help", NULL };
+        "writers", "help", "topics", NULL };
     put_list(others);
     put_all_names(" ", true);
 }
@@ -273,6 +277,8 @@ put_zsh(void)
     puts("_amn()\n{\n    local -a verbs pages\n    verbs=(");
     for (unsigned i = 0; i < CLI_TOOLS; i++)
         zsh_verb(&cli_tools[i]);
+    for (const struct cli_verb *form = cli_verbs; form->verb; form++)
+        printf("        \"%s:%s\"\n", form->verb, form->purpose);
     puts("        'help:show a manual page'\n    )");
     fputs("    pages=(", stdout);
     put_pages();
@@ -317,13 +323,18 @@ static void
 fish_tool(unsigned i)
 {
     const struct cli_tool *tool = &cli_tools[i];
-    char of[256];
-    int n = snprintf(of, sizeof of, "-c amn -n '__fish_seen_subcommand_from %s%s%s'", verb_of(tool), tool->also ? " " : "",
-        tool->also ? tool->also + strlen("amn-") : "");
+    const bool inspect = i == CLI_INSPECT;
+    char of[256], forms[64] = "";
+    for (const struct cli_verb *form = cli_verbs; inspect && form->verb; form++)
+        snprintf(forms + strlen(forms), sizeof forms - strlen(forms), " %s", form->verb);
+    int n = snprintf(of, sizeof of, "-c amn -n '__fish_seen_subcommand_from %s%s%s%s'", verb_of(tool), tool->also ? " " : "",
+        tool->also ? tool->also + strlen("amn-") : "", forms);
     if (n < 0 || (size_t)n >= sizeof of)
         return;
     printf("\n# amn %s\n", verb_of(tool));
     printf("complete -c amn -n __fish_use_subcommand -f -a %s -d '%s'\n", verb_of(tool), tool->purpose);
+    for (const struct cli_verb *form = cli_verbs; inspect && form->verb; form++)
+        printf("complete -c amn -n __fish_use_subcommand -f -a %s -d \"%s\"\n", form->verb, form->purpose);
     if (tool->also)
         printf("complete -c %s -w %s\n", tool->also, tool->name);
     if (tool->words) {

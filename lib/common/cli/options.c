@@ -77,32 +77,21 @@ print_option(const struct cli_option *o, int width)
     printf("%*s  %s\n", width > help_width(o) ? width - help_width(o) : 0, "", o->help);
 }
 
-/* Options of amn-inspect that make another command of it, for which `amn VERB` stands. */
-static const struct help_form {
-    int key;
-    const char *operands;
-} help_forms[] = {
-    { CLI_OPT_SCAN, "[FILE]..." },
-    { CLI_OPT_HASH, "[FILE]..." },
-    { CLI_OPT_CHECK, "MANIFEST FILE" },
-    { CLI_OPT_DIFF, "FILE FILE" },
-};
-
 /* Returns the form that was given before --help, or NULL. */
-static const struct help_form *
+static const struct cli_verb *
 form_of(const struct cli *cli)
 {
-    for (size_t i = 0; cli->id == CLI_INSPECT && i < sizeof help_forms / sizeof *help_forms; i++)
-        if (cli->given[help_forms[i].key])
-            return &help_forms[i];
-    return NULL;
+    const struct cli_verb *form = cli_verbs;
+    while (form->verb && !cli->given[form->key])
+        form++;
+    return cli->id == CLI_INSPECT && form->verb ? form : NULL;
 }
 
 /* Returns true if the help shows an option: not one that the form excludes, or is. */
 static bool
 is_shown(const struct cli *cli, const struct cli_option *o, bool all)
 {
-    const struct help_form *form = form_of(cli);
+    const struct cli_verb *form = form_of(cli);
     struct err err;
     err_init(&err);
     bool rare = o->rare >> cli->id & 1 && !(form && o->group == CLI_GROUP_REPORT);
@@ -133,7 +122,7 @@ static void
 print_help(const struct cli *cli, bool all)
 {
     const struct cli_tool *tool = &cli_tools[cli->id];
-    const struct help_form *form = form_of(cli);
+    const struct cli_verb *form = form_of(cli);
     int width = 0;
     for (const struct cli_option *o = cli_options_of_all; o->name; o++)
         if (is_shown(cli, o, all) && help_width(o) > width && help_width(o) <= HELP_WIDEST)

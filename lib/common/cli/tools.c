@@ -82,6 +82,14 @@ enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_R
 enum { REPORTS = PARSE | INSPECT | LIST, ENCODE = FORGET | CONVERT, WRITE = REMEMBER | ENCODE, OF_ONE = PARSE | INSPECT | WRITE,
     ALL = (1 << CLI_TOOLS) - 1 };
 
+const struct cli_verb cli_verbs[] = {
+    { "hash", CLI_OPT_HASH, "[FILE]...", "print the SHA-256 digest of a model's values" },
+    { "check", CLI_OPT_CHECK, "MANIFEST FILE", "compare a model with a manifest of digests" },
+    { "diff", CLI_OPT_DIFF, "FILE FILE", "compare the values of two models" },
+    { "scan", CLI_OPT_SCAN, "[FILE]...", "report what pickles would run if loaded" },
+    { NULL, 0, NULL, NULL }
+};
+
 /* key, tools, tools that list it only under --help=all, group, name, argument, words, help; for a synonym: the name that
  * replaces it, or "" */
 const struct cli_option cli_options_of_all[] = {

@@ -22,6 +22,15 @@ struct cli_tool {
 
 extern const struct cli_tool cli_tools[CLI_TOOLS];
 
+/* A verb of amn that is short for an option of amn-inspect with the same name: `amn scan` for `amn-inspect --scan`. The table ends
+ * with a NULL verb. */
+struct cli_verb {
+    const char *verb;
+    int key;
+    const char *operands, *purpose;
+};
+extern const struct cli_verb cli_verbs[];
+
 /* The key of an option is its letter, or CLI_LONG and above for options without one. */
 enum { CLI_LONG = 256 };
 enum cli_key {
