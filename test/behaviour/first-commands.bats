@@ -772,3 +772,21 @@ END
     try 0 amn list schemes --human
     head -n 1 out | grep -qE '^NAME +BITS +AS WRITTEN BY +READ BY$'
 }
+
+@test "a written directory declares the type that was chosen for its floats" {
+    "$tests/make/examples" .
+    jq '.dtype = "bfloat16" | .torch_dtype = "bfloat16" | .text_config = { dtype: "bfloat16", n: 1 } | .other = { a: { dtype: "bfloat16" } }' \
+        model/config.json >c
+    mv c model/config.json
+    for job in "convert --dtype" "dequantize --to"; do
+        for type in f32:float32 f16:float16 bf16:bfloat16; do
+            rm -rf out
+            amn $job ${type%:*} -q -o out/ model
+            [ "$(jq -r '[.dtype, .torch_dtype, .text_config.dtype, .other.a.dtype] | join(" ")' out/config.json)" = \
+                "${type#*:} ${type#*:} ${type#*:} bfloat16" ]
+        done
+    done
+    rm -rf out
+    amn dequantize -q -o out/ model
+    [ "$(jq -r .dtype out/config.json)" = bfloat16 ]
+}

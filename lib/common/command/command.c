@@ -86,6 +86,15 @@ keeps(const struct command *cmd)
     return none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES) ? KEEPS_NONE : cmd->writer->keeps;
 }
 
+/* Returns the type that config.json of a directory declares if the user chose one for all floats; else NULL. */
+static const char *
+written_type(const struct command *cmd)
+{
+    static const char *const words[] = { [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16", [DTYPE_F32] = "float32" };
+    bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO]);
+    return chosen && cmd->dir.path && !cmd->to_hf ? words[cmd->to] : NULL;
+}
+
 /* Applies the adapters, which can change members of config.json and bring a tokenizer. */
 static bool
 adapt(struct job *job, struct err *err)
@@ -96,7 +105,7 @@ adapt(struct job *job, struct err *err)
     if (!adapters_apply(&job->adapters, &cmd->adapters, &job->adapting, &job->choice, err))
         return false;
     const struct adapter_effects effects = adapters_effects(job->adapters);
-    job->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary };
+    job->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary, written_type(cmd) };
     job->dir.tokenizer = job->model.inputs.local = effects.tokenizer;
     return cmd->to_hf || hf_config_apply(job->model.catalog, &job->changes, err);
 }

@@ -132,11 +132,34 @@ is_language_model(const struct pull_text *key)
     return pull_text_is(key, "text_config") || pull_text_is(key, "language_config") || pull_text_is(key, "llm_config");
 }
 
+/* Returns true if a value is a type in which a model is loaded. */
+static bool
+is_float_type(const char *p, size_t n)
+{
+    static const char *const words[] = { "\"bfloat16\"", "\"float16\"", "\"float32\"" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (n == strlen(words[i]) && memcmp(p, words[i], n) == 0)
+            return true;
+    return false;
+}
+
+/* Appends the new value of a member. */
+static void
+put_value(struct edit *e, const struct hf_config_changes *changes, bool tie, bool type)
+{
+    if (tie)
+        str_text(e->out, "false");
+    else if (type)
+        str_format(e->out, "\"%s\"", changes->dtype);
+    else
+        str_format(e->out, "%" PRIu64, changes->vocabulary);
+}
+
 /* Replaces the values of a text that change. Sets what it finds: *tied at the top level, *sized anywhere. */
 static bool
 set_values(struct edit *e, const struct hf_config_changes *changes, bool *tied, bool *sized)
 {
-    bool inner = false;
+    bool inner = false, quantization = false;
     const char *p;
     size_t n;
     if (pull_next(&e->json) != PULL_OBJECT)
@@ -149,16 +172,18 @@ set_values(struct edit *e, const struct hf_config_changes *changes, bool *tied, 
         const bool top = e->json.depth == 1, here = top || (e->json.depth == 2 && inner);
         const bool tie = here && changes->untied && pull_text_is(&e->json.token, "tie_word_embeddings");
         const bool size = here && changes->vocabulary != 0 && pull_text_is(&e->json.token, "vocab_size");
+        const bool type = changes->dtype && (top || (e->json.depth == 2 && !quantization))
+            && (pull_text_is(&e->json.token, "dtype") || pull_text_is(&e->json.token, "torch_dtype"));
         inner = top ? is_language_model(&e->json.token) : inner;
-        if (!tie && !size)
+        quantization = top ? is_about_quantization(&e->json.token) : quantization;
+        if (!tie && !size && !type)
             continue;
         if (!pull_value_text(&e->json, &p, &n))
             return false;
+        if (type && !is_float_type(p, n))
+            continue;
         copy_to(e, p);
-        if (tie)
-            str_text(e->out, "false");
-        else
-            str_format(e->out, "%" PRIu64, changes->vocabulary);
+        put_value(e, changes, tie, type);
         e->done = p + n;
         *tied = *tied || (tie && top);
         *sized = *sized || size;
@@ -174,7 +199,7 @@ hf_config_change(struct str *text, const struct hf_config_changes *changes, stru
     struct str out = { 0 }, value = { 0 };
     struct edit e = { .out = &out, .done = text->p };
     bool tied = !changes->untied, sized = changes->vocabulary == 0;
-    if (tied && sized)
+    if (tied && sized && !changes->dtype)
         return true;
     pull_init(&e.json, text->p, text->len, 0);
     e.json.words = true;
@@ -203,7 +228,7 @@ hf_config_apply(struct catalog *catalog, const struct hf_config_changes *changes
 {
     const struct catalog_config *config = hf_folder_config(catalog);
     struct str text = { 0 };
-    if (!config || (!changes->untied && changes->vocabulary == 0))
+    if (!config || (!changes->untied && changes->vocabulary == 0 && !changes->dtype))
         return true;
     str_add(&text, config->text, config->n);
     bool ok = (!text.failed || err_memory(err, config->n)) && hf_config_change(&text, changes, err)

@@ -9,10 +9,11 @@
 struct hf_config_changes {
     bool untied;                /* tie_word_embeddings is false */
     uint64_t vocabulary;        /* vocab_size; 0: as before */
+    const char *dtype;          /* dtype or torch_dtype where the config has them: "float32"; NULL: as before */
 };
 
 /* Sets these members in a text, or in the config.json of a catalog if it has one: at the top level and in the object of the language
- * model. Fails with ERR_MALFORMED if it is not a JSON object. */
+ * model, the type in all objects of the top level. Fails with ERR_MALFORMED if it is not a JSON object. */
 bool hf_config_change(struct str *text, const struct hf_config_changes *changes, struct err *err);
 bool hf_config_apply(struct catalog *catalog, const struct hf_config_changes *changes, struct err *err);
 
