@@ -92,8 +92,8 @@ frame_flags := $(if $(SANITIZE)$(FUZZ),,-Wframe-larger-than=8192) $(shell \
 # probe FLAGS: these flags, if the compiler and the linker know them, and the program runs: packed addresses also need a loader
 # that knows them.
 comma = ,
-probe = $(shell t=$$(mktemp) && echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -o $$t -x c - 2>/dev/null && $$t \
-	&& echo '$(1)'; rm -f $$t)
+probe = $(shell { t=$$(mktemp) && echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -o $$t -x c - && $$t && echo '$(1)'; \
+	rm -f "$$t"; } 2>/dev/null)
 
 # A program has only the functions and tables that it reaches. It has no unwind tables, since nothing throws and debuggers have
 # better ones, and addresses in its tables are packed. Outside of kernels no loop is worth the padding before it.

@@ -789,4 +789,10 @@ END
     rm -rf out
     amn dequantize -q -o out/ model
     [ "$(jq -r .dtype out/config.json)" = bfloat16 ]
+    mv out plain
+    try 0 amn dequantize --to f32 -o again/ plain
+    [ "$(jq -r .dtype again/config.json)" = bfloat16 ]
+    grep -q 'no weight is quantized, so nothing became F32; amn convert --dtype converts all floats' err
+    try 0 amn dequantize --to f32 -o f32/ model
+    refute grep -q 'nothing became' err
 }

@@ -88,10 +88,10 @@ keeps(const struct command *cmd)
 
 /* Returns the type that config.json of a directory declares if the user chose one for all floats; else NULL. */
 static const char *
-written_type(const struct command *cmd)
+written_type(const struct command *cmd, const struct choice *choice)
 {
     static const char *const words[] = { [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16", [DTYPE_F32] = "float32" };
-    bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO]);
+    bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && choice->decodes);
     return chosen && cmd->dir.path && !cmd->to_hf ? words[cmd->to] : NULL;
 }
 
@@ -105,7 +105,7 @@ adapt(struct job *job, struct err *err)
     if (!adapters_apply(&job->adapters, &cmd->adapters, &job->adapting, &job->choice, err))
         return false;
     const struct adapter_effects effects = adapters_effects(job->adapters);
-    job->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary, written_type(cmd) };
+    job->changes = (struct hf_config_changes){ effects.untied, effects.vocabulary, written_type(cmd, &job->choice) };
     job->dir.tokenizer = job->model.inputs.local = effects.tokenizer;
     return cmd->to_hf || hf_config_apply(job->model.catalog, &job->changes, err);
 }

@@ -210,6 +210,9 @@ bool
 command_tell_dequantized(const struct command *cmd, const char *file, const struct choice *choice, struct err *err)
 {
     char shown[STR_SHOWN], why[96], text[KINDS];
+    if (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && !cmd->cast && !choice->decodes && cmd->instead == COMMAND_OUTPUT)
+        cli_say(&cmd->cli, file, "no weight is quantized, so nothing became %s; amn convert --dtype converts all floats",
+            dtype_name(cmd->to));
     if (cmd->dequantizes || cmd->dequantize || cmd->cast || cmd->scheme)
         return true;
     const struct dequantized d = find_dequantized(choice, false);
