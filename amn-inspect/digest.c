@@ -10,8 +10,8 @@ struct digesting {
     const struct hash *hash;
 };
 
-/* A line like those of sha256sum --tag, with what was digested in place of the algorithm: nobody takes it for the digest of the file.
- * A name with a backslash or a line feed is escaped, and the line then begins with a backslash. */
+/* A line like those of sha256sum --tag, with AMN-VALUES or AMN-STORED as the algorithm, so that nobody takes it for the digest of
+ * the file. A name with a backslash or a line feed is escaped, and the line then begins with a backslash. */
 static void
 digest_add_line(struct str *out, const char *what, const uint8_t digest[SHA256_BYTES], const char *name)
 {

@@ -143,7 +143,7 @@ scan_entry(struct scanning *scan, const char *path, struct err *err)
     return err_in_file(err, str_shown(shown, path, strlen(path)));
 }
 
-/* Says that a directory has Python code, which no verdict is about. */
+/* Says that a directory has Python code, for which there is no verdict. */
 static void
 tell_code(const struct scanning *scan, const char *dir, const struct names *names)
 {

@@ -229,7 +229,7 @@ manual_show(const char *folder, const char *topic, struct err *err)
     bool terminal = cli_stdout_is_terminal();
     bool known = page_of(&page, folder, topic, err), has_man = known && verbs_program(&man, NULL, "man", err);
     bool found = known && (find_beside(&page, folder, err) || (has_man && find_by_man(&page, err)));
-    setenv("MANROFFOPT", "-Wbreak", false);     /* lines that cannot be broken are no news to the reader */
+    setenv("MANROFFOPT", "-Wbreak", false);     /* readers need not know which lines cannot be broken */
     if (found && has_man)
         execl(man.p, "man", page.path.p, (char *)NULL);
     bool text = known && find_file(&page.text, &page, folder, "share/amn", ".txt", err);

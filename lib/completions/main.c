@@ -28,7 +28,7 @@ put_names(const struct cli_tool *tool, const char *before, bool verbs)
 }
 
 /* Prints the case label for a tool in the shell functions below: amn-VERB, even if that is not a program, its second name, and
- * those of its short forms. */
+ * the verbs that are short for its options. */
 static void
 put_case(const struct cli_tool *tool)
 {

@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/matcher.h"
 #include "base/nearest.h"
 #include "base/num.h"
@@ -530,10 +531,9 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
 static const char *
 typed_name(const struct cli_tool *tool, const char *argv0)
 {
-    const char *slash = argv0 ? strrchr(argv0, '/') : NULL, *base = slash ? slash + 1 : argv0;
-    if (argv0 && strncmp(argv0, "amn ", 4) == 0)
+    if (!argv0 || strncmp(argv0, "amn ", 4) == 0)
         return argv0;
-    return base && tool->also && strcmp(base, tool->also) == 0 ? tool->also : NULL;
+    return tool->also && strcmp(folder_name(argv0), tool->also) == 0 ? tool->also : NULL;
 }
 
 /* Parses on after a usage error, so that a later --json-errors still takes effect; the first error is kept. */

@@ -266,7 +266,7 @@ static const char parallel_parts[] = "model-parallel parts, each with a slice of
 bool
 candidates_check_parallel(const char *path, struct err *err)
 {
-    const char *slash = strrchr(path, '/'), *digits = parallel_number(slash ? slash + 1 : path);
+    const char *digits = parallel_number(folder_name(path));
     char *other = digits ? strdup(path) : NULL;
     struct stat st;
     if (digits && !other)
@@ -327,14 +327,14 @@ refuse_several(const struct candidates *c, const struct candidate_step *step, co
 static bool
 holds_model(const char *dir, const char *name)
 {
-    char *path;
-    if (asprintf(&path, "%s/%s", dir, name) < 0)
-        return false;
-    DIR *d = opendir(path);
-    const struct dirent *e;
+    struct err ignored;
+    err_init(&ignored);
+    char *path = folder_path(dir, strlen(dir), name, &ignored);
+    DIR *d = path ? opendir(path) : NULL;
+    const char *file;
     bool found = false;
-    while (d && !found && (e = readdir(d)) != NULL)
-        found = candidates_is_model(e->d_name);
+    while (d && !found && (file = folder_next(d, &ignored)) != NULL)
+        found = candidates_is_model(file);
     if (d)
         closedir(d);
     free(path);
@@ -350,10 +350,10 @@ refuse_none(const char *dir, struct err *err)
     char folder[STR_SHOWN], shown[STR_SHOWN];
     size_t n = strlen(dir);
     DIR *d = opendir(dir);
-    const struct dirent *e;
-    while (d && (e = readdir(d)) != NULL)
-        if (e->d_name[0] != '.' && holds_model(dir, e->d_name))
-            names_add(&folders, e->d_name, strlen(e->d_name), err);
+    const char *name;
+    while (d && (name = folder_next(d, err)) != NULL)
+        if (name[0] != '.' && holds_model(dir, name))
+            names_add(&folders, name, strlen(name), err);
     if (d)
         closedir(d);
     names_sort(&folders);

@@ -383,7 +383,7 @@ check_end(const struct gguf *g, uint64_t at, struct err *err)
         "files were joined, as by cat; 'head -c %" PRIu64 "' takes the first, 'tail -c +%" PRIu64 "' the others", at, at + 1);
 }
 
-/* Fails if another GGUF file follows the data, with its padding or without. Of a pipe that is not known. */
+/* Fails if another GGUF file follows the data, with its padding or without. The end of a pipe is not known. */
 static bool
 check_alone(const struct gguf *g, const struct infos *infos, uint64_t start, struct err *err)
 {
