@@ -10,8 +10,12 @@ array_grow(void *array, size_t n, size_t *room, size_t size, struct err *err)
 {
     if (n < *room)
         return array;
-    size_t more = *room ? 2 * *room : LEAST;
-    void *moved = more <= SIZE_MAX / 2 / size ? realloc(array, more * size) : NULL;
+    size_t more = LEAST;
+    if (*room)
+        more = 2 * *room;
+    void *moved = NULL;
+    if (more <= SIZE_MAX / 2 / size)
+        moved = realloc(array, more * size);
     if (moved)
         *room = more;
     else

@@ -62,7 +62,8 @@ drop_idle(struct cache *c)
         struct cached *a = *at;
         if (a->users != 0 || (n < c->idle && a->size <= c->idle_bytes - bytes)) {
             n += a->users == 0;
-            bytes += a->users == 0 ? a->size : 0;
+            if (a->users == 0)
+                bytes += a->size;
             at = &a->next;
             continue;
         }
@@ -148,7 +149,9 @@ cache_take(struct cache *c, const void *key, const struct cache_fill *fill, stru
         a = NULL;
     }
     pthread_mutex_unlock(&c->lock);
-    return a ? a->p : NULL;
+    if (a)
+        return a->p;
+    return NULL;
 }
 
 void

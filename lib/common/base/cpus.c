@@ -12,5 +12,7 @@ cpus_count(void)
         return (uint64_t)CPU_COUNT(&set);
 #endif
     long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (uint64_t)n : 1;
+    if (n > 0)
+        return (uint64_t)n;
+    return 1;
 }

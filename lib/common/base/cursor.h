@@ -38,28 +38,42 @@ static inline uint8_t
 cursor_u8(struct cursor *c)
 {
     const uint8_t *p = cursor_take(c, 1);
-    return p ? *p : 0;
+    if (p)
+        return *p;
+    return 0;
 }
 
 static inline uint16_t
 cursor_u16(struct cursor *c)
 {
     const uint8_t *p = cursor_take(c, 2);
-    return !p ? 0 : c->big ? load_be16(p) : load_le16(p);
+    if (!p)
+        return 0;
+    if (c->big)
+        return load_be16(p);
+    return load_le16(p);
 }
 
 static inline uint32_t
 cursor_u32(struct cursor *c)
 {
     const uint8_t *p = cursor_take(c, 4);
-    return !p ? 0 : c->big ? load_be32(p) : load_le32(p);
+    if (!p)
+        return 0;
+    if (c->big)
+        return load_be32(p);
+    return load_le32(p);
 }
 
 static inline uint64_t
 cursor_u64(struct cursor *c)
 {
     const uint8_t *p = cursor_take(c, 8);
-    return !p ? 0 : c->big ? load_be64(p) : load_le64(p);
+    if (!p)
+        return 0;
+    if (c->big)
+        return load_be64(p);
+    return load_le64(p);
 }
 
 #endif

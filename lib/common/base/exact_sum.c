@@ -41,10 +41,14 @@ exact_sum_value(const struct exact_sum *sum)
     double v = 0;
     for (int i = 0; i < BINS; i++) {
         digit[i] = sum->bin[i] + carry;
-        carry = i + 1 < BINS ? digit[i] >> STEP : 0;
+        carry = 0;
+        if (i + 1 < BINS)
+            carry = digit[i] >> STEP;
         digit[i] -= carry * ((__int128)1 << STEP);
     }
     for (int i = BINS; i-- > 0;)
         v += ldexp((double)digit[i], i * STEP + LEAST);
-    return sum->lost ? NAN : v;
+    if (sum->lost)
+        return NAN;
+    return v;
 }

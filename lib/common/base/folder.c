@@ -12,7 +12,9 @@ folder_next(DIR *d, struct err *err)
     const struct dirent *e = readdir(d);
     if (!e && errno != 0)
         err_sys(err, ERR_IO, errno, "cannot list the directory");
-    return e ? e->d_name : NULL;
+    if (e)
+        return e->d_name;
+    return NULL;
 }
 
 char *
@@ -32,12 +34,16 @@ size_t
 folder_len(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + (slash == path) : 0;
+    if (slash)
+        return (size_t)(slash - path) + (slash == path);
+    return 0;
 }
 
 const char *
 folder_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    if (slash)
+        return slash + 1;
+    return path;
 }

@@ -22,7 +22,9 @@ limits_check(uint64_t n, uint64_t max, const char *what, struct err *err)
 const char *
 limits_origin(uint64_t max, uint64_t ceiling, const char *option)
 {
-    return max < ceiling ? option : "built in";
+    if (max < ceiling)
+        return option;
+    return "built in";
 }
 
 /* Reports that a limit is exceeded that an option can lower. */

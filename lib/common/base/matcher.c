@@ -35,7 +35,9 @@ static uint16_t *
 target(struct parser *r, uint16_t end)
 {
     struct matcher_state *s = &r->p->state[end / 2];
-    return end % 2 ? &s->or_to : &s->to;
+    if (end % 2)
+        return &s->or_to;
+    return &s->to;
 }
 
 /* Connects all open ends of a list to a state. */
@@ -367,7 +369,10 @@ match_at(const struct matcher *p, const char *name, size_t n, size_t from, uint6
             return false;
         struct walk next = { .n = 0 };
         uint64_t cost = 1 + now.n;
-        *left = *left > cost ? *left - cost : 0;
+        if (*left > cost)
+            *left = *left - cost;
+        else
+            *left = 0;
         if (*left == 0)
             return false;
         for (size_t k = 0; k < now.n; k++) {

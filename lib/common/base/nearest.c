@@ -12,13 +12,17 @@ enum { WORD_MAX = 64, HINTS = 4 };
 static int
 folded(char c)
 {
-    return c == '_' ? '-' : tolower((unsigned char)c);
+    if (c == '_')
+        return '-';
+    return tolower((unsigned char)c);
 }
 
 static unsigned
 least(unsigned a, unsigned b)
 {
-    return a < b ? a : b;
+    if (a < b)
+        return a;
+    return b;
 }
 
 /* Returns the number of letters inserted, deleted, changed or swapped with the next (optimal string alignment) between a and
@@ -64,13 +68,19 @@ unsigned
 nearest_distance(const char *a, const char *b)
 {
     size_t na = strlen(a), nb = strlen(b);
-    return na <= WORD_MAX && nb <= WORD_MAX ? distance(a, na, b, nb) : UINT_MAX;
+    if (na <= WORD_MAX && nb <= WORD_MAX)
+        return distance(a, na, b, nb);
+    return UINT_MAX;
 }
 
 const char *
 nearest_separator(size_t i, size_t n)
 {
-    return i == 0 ? "" : i + 1 == n ? " or " : ", ";
+    if (i == 0)
+        return "";
+    if (i + 1 == n)
+        return " or ";
+    return ", ";
 }
 
 void
@@ -83,7 +93,9 @@ nearest_hint(struct str *hint, const char *prefix, const char *typed, const char
     unsigned best = (unsigned)num_max(1, len / 3);
     for (size_t i = 0; i < nwords; i++) {
         size_t word_len = strlen(words[i]);
-        unsigned d = word_len <= WORD_MAX ? distance(typed, len, words[i], word_len) : WORD_MAX;
+        unsigned d = WORD_MAX;
+        if (word_len <= WORD_MAX)
+            d = distance(typed, len, words[i], word_len);
         if (is_spelled_alike(typed, words[i]))
             d = 0;
         bool again = false;

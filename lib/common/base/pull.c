@@ -76,7 +76,9 @@ skip_space(struct pull *json)
 static char
 peek(const struct pull *json)
 {
-    return json->p < json->end ? *json->p : '\0';
+    if (json->p < json->end)
+        return *json->p;
+    return '\0';
 }
 
 static enum pull_token
@@ -86,22 +88,29 @@ open_level(struct pull *json, bool array)
         return pull_fail(json, PULL_TOO_DEEP, json->p, NULL);
     uint32_t level = json->depth++;
     uint64_t bit = UINT64_C(1) << level % 64;
-    if (array)
-        json->is_array[level / 64] |= bit;
-    else
-        json->is_array[level / 64] &= ~bit;
-    json->state = array ? FIRST_ITEM : FIRST_KEY;
     json->p++;
-    return array ? PULL_ARRAY : PULL_OBJECT;
+    if (array) {
+        json->is_array[level / 64] |= bit;
+        json->state = FIRST_ITEM;
+        return PULL_ARRAY;
+    }
+    json->is_array[level / 64] &= ~bit;
+    json->state = FIRST_KEY;
+    return PULL_OBJECT;
 }
 
 static enum pull_token
 close_level(struct pull *json)
 {
-    enum pull_token token = in_array(json) ? PULL_ARRAY_END : PULL_OBJECT_END;
+    enum pull_token token = PULL_OBJECT_END;
+    if (in_array(json))
+        token = PULL_ARRAY_END;
     json->p++;
     json->depth--;
-    json->state = json->depth != 0 ? AFTER : DONE;
+    if (json->depth != 0)
+        json->state = AFTER;
+    else
+        json->state = DONE;
     return token;
 }
 
@@ -258,7 +267,10 @@ static enum pull_token
 pull_read_number(struct pull *json)
 {
     const char *end = json->end, *s = json->p + (*json->p == '-'), *digits = s;
-    s = s < end && *s == '0' ? s + 1 : skip_digits(s, end);
+    if (s < end && *s == '0')
+        s = s + 1;
+    else
+        s = skip_digits(s, end);
     bool ok = s > digits;
     if (ok && s < end && *s == '.') {
         const char *fraction = s + 1;
@@ -274,7 +286,10 @@ pull_read_number(struct pull *json)
         return pull_fail(json, PULL_RANGE, json->p, "a number that a double can hold");
     json->token = (struct pull_text){ .p = json->p, .n = (size_t)(s - json->p) };
     json->p = s;
-    json->state = json->depth != 0 ? AFTER : DONE;
+    if (json->depth != 0)
+        json->state = AFTER;
+    else
+        json->state = DONE;
     return PULL_NUMBER;
 }
 
@@ -285,7 +300,10 @@ read_literal(struct pull *json, const char *word, enum pull_token token)
     if ((size_t)(json->end - json->p) < n || memcmp(json->p, word, n) != 0)
         return pull_fail(json, PULL_SYNTAX, json->p, "a value");
     json->p += n;
-    json->state = json->depth != 0 ? AFTER : DONE;
+    if (json->depth != 0)
+        json->state = AFTER;
+    else
+        json->state = DONE;
     return token;
 }
 
@@ -300,7 +318,10 @@ read_word(struct pull *json)
             continue;
         json->token = (struct pull_text){ .p = json->p, .n = n };
         json->p += n;
-        json->state = json->depth != 0 ? AFTER : DONE;
+        if (json->depth != 0)
+            json->state = AFTER;
+        else
+            json->state = DONE;
         return true;
     }
     return false;
@@ -320,7 +341,10 @@ read_value(struct pull *json)
     case '"':
         if (!scan_string(json))
             return PULL_BAD;
-        json->state = json->depth != 0 ? AFTER : DONE;
+        if (json->depth != 0)
+            json->state = AFTER;
+        else
+            json->state = DONE;
         return PULL_STRING;
     case 't':
         return read_literal(json, "true", PULL_TRUE);
@@ -354,9 +378,14 @@ pull_next(struct pull *json)
             return pull_fail(json, PULL_SYNTAX, json->p, in_array(json) ? "',' or ']'" : "',' or '}'");
         json->p++;
         skip_space(json);
-        json->state = in_array(json) ? ITEM : KEY;
+        if (in_array(json))
+            json->state = ITEM;
+        else
+            json->state = KEY;
     }
-    return json->state == KEY || json->state == FIRST_KEY ? read_key(json) : read_value(json);
+    if (json->state == KEY || json->state == FIRST_KEY)
+        return read_key(json);
+    return read_value(json);
 }
 
 bool

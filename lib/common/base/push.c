@@ -43,7 +43,10 @@ push_begin(struct push *p, bool array)
         return;
     }
     p->depth++;
-    p->arrays = array ? p->arrays | UINT64_C(1) << p->depth : p->arrays & ~(UINT64_C(1) << p->depth);
+    if (array)
+        p->arrays = p->arrays | UINT64_C(1) << p->depth;
+    else
+        p->arrays = p->arrays & ~(UINT64_C(1) << p->depth);
     p->filled = false;
 }
 

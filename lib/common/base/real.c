@@ -43,7 +43,9 @@ real_log2(double x)
 static float
 exp2_times(__int128 l, int64_t m, int exponent)
 {
-    int shift = 24 - exponent < 127 ? 24 - exponent : 127;
+    int shift = 127;
+    if (24 - exponent < 127)
+        shift = 24 - exponent;
     __int128 power = l * m >> shift, whole = power >> FRACTION;
     uint64_t part = (uint64_t)(power - whole * ((__int128)1 << FRACTION));
     return ldexpf((float)exp2_fixed(part), (int)whole - 62);
@@ -74,7 +76,9 @@ real_power(double base, double x)
         return 1;
     if (fabs(x) * fabs((double)l) >= ldexp(MOST, FRACTION))
         return (x > 0) == (l > 0) ? INFINITY : 0;
-    int shift = DIGITS - exponent < 127 ? DIGITS - exponent : 127;
+    int shift = 127;
+    if (DIGITS - exponent < 127)
+        shift = DIGITS - exponent;
     __int128 power = shift >= 0 ? l * m >> shift : l * m * ((__int128)1 << -shift), whole = power >> FRACTION;
     uint64_t part = (uint64_t)(power - whole * ((__int128)1 << FRACTION));
     return ldexp((double)exp2_fixed(part), (int)whole - 62);

@@ -11,7 +11,9 @@ size_t
 screen_window(int fd)
 {
     struct winsize size;
-    return ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 ? USUAL : size.ws_col;
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return USUAL;
+    return size.ws_col;
 }
 
 struct screen

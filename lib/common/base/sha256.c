@@ -74,7 +74,9 @@ sha256_open(struct sha256_library *library, struct err *err)
     void *volatile room = malloc(LIBRARY_ROOM);         /* volatile keeps the pair from being optimised away */
     free(room);
     *library = (struct sha256_library){ 0 };
-    return room ? sha256_load(library, err) : err_memory(err, LIBRARY_ROOM);
+    if (room)
+        return sha256_load(library, err);
+    return err_memory(err, LIBRARY_ROOM);
 }
 
 void
@@ -124,7 +126,9 @@ sha256_from_hex(uint8_t digest[SHA256_BYTES], const char *text, size_t n)
         return false;
     for (size_t i = 0; i < n; i++) {
         char lower = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] + ('a' - 'A')) : text[i];
-        const char *at = lower != '\0' ? strchr(digits, lower) : NULL;
+        const char *at = NULL;
+        if (lower != '\0')
+            at = strchr(digits, lower);
         if (!at)
             return false;
         digest[i / 2] = (uint8_t)(digest[i / 2] << 4 | (at - digits));

@@ -25,7 +25,9 @@ reserve(struct str *s, size_t n)
         return false;
     if (s->p && n < s->room - s->len)
         return true;
-    size_t room = s->room ? s->room : 64;
+    size_t room = 64;
+    if (s->room)
+        room = s->room;
     while (room - s->len <= n) {
         if (room > SIZE_MAX / 2) {
             s->failed = true;
@@ -68,7 +70,9 @@ str_format(struct str *s, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    size_t left = s->p && !s->failed ? s->room - s->len : 0;
+    size_t left = 0;
+    if (s->p && !s->failed)
+        left = s->room - s->len;
     int n = vsnprintf(left ? s->p + s->len : NULL, left, format, args);
     va_end(args);
     if (n >= 0 && reserve(s, (size_t)n)) {
@@ -84,9 +88,13 @@ str_format(struct str *s, const char *format, ...)
 int
 str_compare(const char *a, size_t na, const char *b, size_t nb)
 {
-    size_t n = na < nb ? na : nb;
-    int by = n != 0 ? memcmp(a, b, n) : 0;
-    return by ? by : (na > nb) - (na < nb);
+    size_t n = (size_t)num_min(na, nb);
+    int by = 0;
+    if (n != 0)
+        by = memcmp(a, b, n);
+    if (by)
+        return by;
+    return (na > nb) - (na < nb);
 }
 
 bool
@@ -175,9 +183,13 @@ escape_char(char out[ESCAPED], size_t *len, const char *p, size_t n)
         *len = took;
         return took;
     }
-    *len = (size_t)(took == 0 ? snprintf(out, ESCAPED, "\\x%02x", (uint8_t)p[0])
-        : snprintf(out, ESCAPED, "\\u{%x}", (unsigned)code));
-    return took ? took : 1;
+    if (took == 0)
+        *len = (size_t)snprintf(out, ESCAPED, "\\x%02x", (uint8_t)p[0]);
+    else
+        *len = (size_t)snprintf(out, ESCAPED, "\\u{%x}", (unsigned)code);
+    if (took)
+        return took;
+    return 1;
 }
 
 void
@@ -322,11 +334,17 @@ str_to_size(uint64_t *out, const char *text)
     uint64_t v, part = 0;
     if (!digits(&v, &text))
         return false;
-    const char *places = *text == '.' ? text + 1 : NULL;
+    const char *places = NULL;
+    if (*text == '.')
+        places = text + 1;
     if (places)
         text += 1 + strspn(places, "0123456789");
-    const char *unit = *text ? strchr(units, toupper((unsigned char)*text)) : NULL;
-    uint64_t scale = unit ? UINT64_C(1) << 10 * (unit - units + 1) : 1;
+    const char *unit = NULL;
+    if (*text)
+        unit = strchr(units, toupper((unsigned char)*text));
+    uint64_t scale = 1;
+    if (unit)
+        scale = UINT64_C(1) << 10 * (unit - units + 1);
     if (places && (!unit || !fraction(&part, scale, &places)))
         return false;
     if (!num_mul(&v, v, scale) || !num_add(&v, v, part))

@@ -67,7 +67,9 @@ const char *str_size(char buf[STR_SIZE], uint64_t nbytes);
 static inline const char *
 str_plural(uint64_t n)
 {
-    return n == 1 ? "" : "s";
+    if (n == 1)
+        return "";
+    return "s";
 }
 
 /* Returns true if two words differ at most in case and in '-' for '_'. */

@@ -49,7 +49,9 @@ rebuild(struct table *t, size_t nslots, struct err *err)
 bool
 table_reserve(struct table *t, size_t more, struct err *err)
 {
-    size_t nslots = t->slots ? t->mask + 1 : LEAST;
+    size_t nslots = LEAST;
+    if (t->slots)
+        nslots = t->mask + 1;
     while (nslots / 4 * 3 < t->count + more)
         nslots *= 2;
     return !is_full(t, t->count + more) || rebuild(t, nslots, err);

@@ -21,7 +21,9 @@ static size_t
 library_share(void)
 {
     long n = sysconf(_SC_THREAD_STACK_MIN);
-    return n > 0 ? (size_t)n : PTHREAD_STACK_MIN;
+    if (n > 0)
+        return (size_t)n;
+    return PTHREAD_STACK_MIN;
 }
 
 bool

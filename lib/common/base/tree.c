@@ -42,7 +42,8 @@ most_memory(const char *text, size_t n)
             while (i + 1 < n && !strchr("{[,:\"", text[i + 1]))
                 i++;
         }
-        longest = i - from > longest ? i - from : longest;
+        if (i - from > longest)
+            longest = i - from;
     }
     return most + TOKEN * (uint64_t)(longest + 16);
 }
@@ -58,7 +59,9 @@ tree_read(json_t **root, const char *text, size_t n, const char *what, struct er
 {
     json_error_t why;
     *root = NULL;
-    const char *zero = n != 0 ? memchr(text, 0, n) : NULL;
+    const char *zero = NULL;
+    if (n != 0)
+        zero = memchr(text, 0, n);
     if (zero)       /* jansson ignores one that follows a number or a word */
         return err_at(err, ERR_MALFORMED, (uint64_t)(zero - text), "%s is not valid JSON: it contains a NUL byte", what);
     if (most_memory(text, n) > TREE_BUDGET)
