@@ -106,7 +106,9 @@ catalog_take(struct catalog *c, size_t n, size_t align, struct err *err)
         c->chunks->next = own;
         return own->bytes;
     }
-    size_t at = c->chunks ? (c->chunks->used + align - 1) & ~(align - 1) : 0;
+    size_t at = 0;
+    if (c->chunks)
+        at = (c->chunks->used + align - 1) & ~(align - 1);
     if (!c->chunks || at > c->chunks->room || n > c->chunks->room - at) {
         struct catalog_chunk *chunk = new_chunk(n > CHUNK ? n : CHUNK, c->chunks, err);
         if (!chunk)
@@ -150,15 +152,19 @@ copy_layout(struct catalog *c, const struct layout *layout, struct err *err)
 bool
 catalog_add(struct catalog *c, const struct tensor *t, struct err *err)
 {
-    struct tensor *tensors = budget_bytes(&c->budget, sizeof *t, "tensors", err)
-        ? array_grow(c->tensors, c->ntensors, &c->room_tensors, sizeof *tensors, err) : NULL;
+    struct tensor *tensors = NULL;
+    if (budget_bytes(&c->budget, sizeof *t, "tensors", err))
+        tensors = array_grow(c->tensors, c->ntensors, &c->room_tensors, sizeof *tensors, err);
     if (!tensors)
         return false;
     c->tensors = tensors;
     struct tensor copy = *t;
     size_t n = shape_packed_len(&t->shape);
     uint8_t *packed = catalog_take(c, n, 1, err);
-    copy.name = packed ? copy_text(c, t->name, t->name_len, err) : NULL;
+    if (packed)
+        copy.name = copy_text(c, t->name, t->name_len, err);
+    else
+        copy.name = NULL;
     if (!copy.name)
         return false;
     if (n != 0)
@@ -198,15 +204,17 @@ catalog_add_meta(struct catalog *c, const struct meta *m, uint32_t *again, struc
 {
     uint32_t i = (uint32_t)c->nmetas;
     bool there;
-    struct meta *metas = budget_bytes(&c->budget, sizeof *m, "metadata keys", err)
-        ? array_grow(c->metas, c->nmetas, &c->room_metas, sizeof *metas, err) : NULL;
+    struct meta *metas = NULL;
+    if (budget_bytes(&c->budget, sizeof *m, "metadata keys", err))
+        metas = array_grow(c->metas, c->nmetas, &c->room_metas, sizeof *metas, err);
     if (!metas)
         return false;
     c->metas = metas;
     if (!table_add(&c->keys, name_of_key, c, m->key, m->key_len, &i, &there, err))
         return false;
-    *again = there ? metas[i].file : META_NO_FILE;
+    *again = META_NO_FILE;
     if (there) {
+        *again = metas[i].file;
         metas[i].file = m->file;
         return true;
     }
@@ -227,7 +235,9 @@ compare_extent(const struct extent *a, const struct extent *b)
     int by = compare_u64(a->file, b->file);
     if (by == 0)
         by = compare_u64(a->at, b->at);
-    return by ? by : compare_u64(a->nbytes, b->nbytes);
+    if (by)
+        return by;
+    return compare_u64(a->nbytes, b->nbytes);
 }
 
 static int
@@ -235,7 +245,9 @@ compare_position(const void *pa, const void *pb)
 {
     const struct tensor *a = pa, *b = pb;
     int by = compare_extent(&a->extent, &b->extent);
-    return by ? by : compare_u64(a->listed, b->listed);
+    if (by)
+        return by;
+    return compare_u64(a->listed, b->listed);
 }
 
 static int
@@ -308,7 +320,9 @@ const struct tensor *
 catalog_find(const struct catalog *c, const char *name, size_t n)
 {
     uint32_t i;
-    return table_find(&c->names, name_of_tensor, c, name, n, &i) ? &c->tensors[i] : NULL;
+    if (table_find(&c->names, name_of_tensor, c, name, n, &i))
+        return &c->tensors[i];
+    return NULL;
 }
 
 size_t
@@ -327,7 +341,9 @@ const struct meta *
 catalog_meta_find(const struct catalog *c, const char *key)
 {
     uint32_t i;
-    return table_find(&c->keys, name_of_key, c, key, strlen(key), &i) ? &c->metas[i] : NULL;
+    if (table_find(&c->keys, name_of_key, c, key, strlen(key), &i))
+        return &c->metas[i];
+    return NULL;
 }
 
 struct catalog_facts *
@@ -345,8 +361,9 @@ catalog_facts_of(const struct catalog *c)
 bool
 catalog_add_check(struct catalog *c, const struct extent *extent, uint32_t crc, struct err *err)
 {
-    struct catalog_check *checks = budget_bytes(&c->budget, sizeof *checks, "members", err)
-        ? array_grow(c->checks, c->nchecks, &c->room_checks, sizeof *checks, err) : NULL;
+    struct catalog_check *checks = NULL;
+    if (budget_bytes(&c->budget, sizeof *checks, "members", err))
+        checks = array_grow(c->checks, c->nchecks, &c->room_checks, sizeof *checks, err);
     if (!checks)
         return false;
     c->checks = checks;

@@ -14,7 +14,9 @@ layout_make(struct layout *layout, const uint64_t *size, const uint64_t *stride,
             return;
     for (uint32_t i = 0; i < rank; i++) {
         const struct layout_dim dim = { size[i], stride[i] };
-        struct layout_dim *outer = n != 0 ? &layout->dim[n - 1] : NULL;
+        struct layout_dim *outer = NULL;
+        if (n != 0)
+            outer = &layout->dim[n - 1];
         uint64_t run;
         if (dim.n == 1)
             continue;
@@ -64,7 +66,9 @@ layout_bounds(const struct layout *layout, uint64_t first, uint64_t count, uint6
     *from = *to = 0;
     for (uint32_t d = 0; d < layout->rank; d++) {
         inner /= layout->dim[d].n;
-        uint64_t a = apart ? 0 : first / inner % layout->dim[d].n;
+        uint64_t a = 0;
+        if (!apart)
+            a = first / inner % layout->dim[d].n;
         uint64_t b = apart ? layout->dim[d].n - 1 : last / inner % layout->dim[d].n;
         *from += a * layout->dim[d].stride;
         *to += b * layout->dim[d].stride;

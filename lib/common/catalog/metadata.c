@@ -27,21 +27,32 @@ static const struct { const char *name; size_t size; } types[META_TYPES] = {
 size_t
 meta_type_size(enum meta_type type)
 {
-    return (unsigned)type < META_TYPES ? types[type].size : 0;
+    if ((unsigned)type < META_TYPES)
+        return types[type].size;
+    return 0;
 }
 
 const char *
 meta_type_name(enum meta_type type)
 {
-    return (unsigned)type < META_TYPES ? types[type].name : "unknown";
+    if ((unsigned)type < META_TYPES)
+        return types[type].name;
+    return "unknown";
 }
 
 const void *
 meta_bytes(const struct meta_value *value, size_t *n)
 {
-    bool text = value->type == META_STRING, array = value->type == META_ARRAY;
-    *n = text ? value->as.s.n : array ? (size_t)value->as.a.nbytes : 0;
-    return text ? (const void *)value->as.s.p : array ? value->as.a.p : NULL;
+    if (value->type == META_STRING) {
+        *n = value->as.s.n;
+        return value->as.s.p;
+    }
+    if (value->type == META_ARRAY) {
+        *n = (size_t)value->as.a.nbytes;
+        return value->as.a.p;
+    }
+    *n = 0;
+    return NULL;
 }
 
 void

@@ -73,7 +73,9 @@ shape_numel(const struct shape *shape, uint64_t *numel)
 static uint64_t
 row_of(const struct shape *shape, enum dtype dtype, uint64_t numel)
 {
-    return dtype_facts(dtype)->kind == DTYPE_IS_BLOCK && shape->rank != 0 ? shape_dim(shape, shape->rank - 1) : numel;
+    if (dtype_facts(dtype)->kind == DTYPE_IS_BLOCK && shape->rank != 0)
+        return shape_dim(shape, shape->rank - 1);
+    return numel;
 }
 
 bool
