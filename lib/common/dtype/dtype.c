@@ -165,7 +165,9 @@ static uint32_t
 rows_together(enum dtype dtype)
 {
     uint32_t n = dtype_facts(dtype)->interleaved;
-    return n != 0 ? n : 1;
+    if (n != 0)
+        return n;
+    return 1;
 }
 
 uint64_t
@@ -199,7 +201,9 @@ dtype_ggml_removed(uint32_t id)
         [4] = "Q4_2",      [5] = "Q4_3",         [31] = "Q4_0_4_4",     [32] = "Q4_0_4_8",
         [33] = "Q4_0_8_8",
     };
-    return id < sizeof removed / sizeof *removed ? removed[id] : NULL;
+    if (id < sizeof removed / sizeof *removed)
+        return removed[id];
+    return NULL;
 }
 
 bool

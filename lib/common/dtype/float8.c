@@ -37,7 +37,9 @@ finite(uint8_t code, int mantissa_bits, int bias)
     float magnitude = e == 0 ? (float)m * power_of_two(1 - bias - mantissa_bits)
         : (float)(one + m) * power_of_two(e - bias - mantissa_bits);
 
-    return code & 0x80 ? -magnitude : magnitude;
+    if (code & 0x80)
+        return -magnitude;
+    return magnitude;
 }
 
 float
@@ -47,7 +49,9 @@ float8_to_float(enum dtype dtype, uint8_t code)
 
     switch (dtype) {
     case DTYPE_F8_E4M3:
-        return magnitude == 0x7F ? float_of_bits(FLOAT_NAN) : finite(code, 3, 7);
+        if (magnitude == 0x7F)
+            return float_of_bits(FLOAT_NAN);
+        return finite(code, 3, 7);
     case DTYPE_F8_E5M2:
         if (magnitude > 0x7C)
             return float_of_bits(FLOAT_NAN);
@@ -55,9 +59,13 @@ float8_to_float(enum dtype dtype, uint8_t code)
             return float_of_bits((uint32_t)(code & 0x80) << 24 | FLOAT_INF);
         return finite(code, 2, 15);
     case DTYPE_F8_E4M3FNUZ:
-        return code == 0x80 ? float_of_bits(FLOAT_NAN) : finite(code, 3, 8);
+        if (code == 0x80)
+            return float_of_bits(FLOAT_NAN);
+        return finite(code, 3, 8);
     case DTYPE_F8_E5M2FNUZ:
-        return code == 0x80 ? float_of_bits(FLOAT_NAN) : finite(code, 2, 16);
+        if (code == 0x80)
+            return float_of_bits(FLOAT_NAN);
+        return finite(code, 2, 16);
     case DTYPE_F8_E8M0:
         return float8_e8m0(code);
     default:
