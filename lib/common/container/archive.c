@@ -18,7 +18,9 @@ static size_t
 prefix_len(const struct zip_member *m)
 {
     const char *slash = strchr(m->name, '/');
-    return slash ? (size_t)(slash - m->name) : 0;
+    if (slash)
+        return (size_t)(slash - m->name);
+    return 0;
 }
 
 /* Returns true for an archive with a data.pkl anywhere. Also for one whose data.pkl is missing: all members in one folder,
@@ -27,7 +29,9 @@ static bool
 is_checkpoint(const struct zip *zip)
 {
     static const char *const torch[] = { "/version", "/.data/version", "/byteorder", "/.format_version", "/constants.pkl" };
-    size_t len = zip->n != 0 ? prefix_len(&zip->member[0]) : 0;
+    size_t len = 0;
+    if (zip->n != 0)
+        len = prefix_len(&zip->member[0]);
     bool one = len != 0, known = false;
     for (size_t i = 0; i < zip->n; i++) {
         const struct zip_member *m = &zip->member[i];
@@ -75,7 +79,9 @@ read_archive(struct catalog *c, struct source *src, struct zip *zip, uint32_t fi
         return checkpoint_zip_read(c, src, zip, file, options, err);
     if (!npz_probe(zip, src, &npz, err))
         return false;
-    return npz ? npz_read(c, src, zip, file, options, err) : refuse_archive(zip, err);
+    if (npz)
+        return npz_read(c, src, zip, file, options, err);
+    return refuse_archive(zip, err);
 }
 
 /* Reads an input that is not seekable. A small one is read to its end; a checkpoint laid out as torch writes it is read in

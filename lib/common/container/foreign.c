@@ -132,7 +132,11 @@ map_head(const uint8_t *head, size_t n)
         return 0;
     if (head[0] > 0x80 && head[0] <= 0x8F)
         return 1;
-    return head[0] == 0xDE ? 3 : head[0] == 0xDF ? 5 : 0;
+    if (head[0] == 0xDE)
+        return 3;
+    if (head[0] == 0xDF)
+        return 5;
+    return 0;
 }
 
 /* Recognizes a map whose first key is text and whose first value is a map, a tensor (an extension) or an array: what
@@ -159,7 +163,9 @@ is_msgpack(const uint8_t *head, size_t n)
 static bool
 is_ctranslate2(const uint8_t *head, size_t n)
 {
-    size_t len = n >= 6 && load_le32(head) >= 2 && load_le32(head) <= 6 ? load_le16(head + 4) : 0;
+    size_t len = 0;
+    if (n >= 6 && load_le32(head) >= 2 && load_le32(head) <= 6)
+        len = load_le16(head + 4);
     return len > 5 && len < 64 && n >= 6 + len && memcmp(head + 6 + len - 5, "Spec", 5) == 0;
 }
 
@@ -323,7 +329,10 @@ beginning(char buf[STR_SHOWN], const uint8_t *p, size_t n)
     bool gap = false;
     for (size_t i = 0, len = 1; i < n && used < MOST; i += len) {
         bool space = isspace(p[i]);
-        len = space ? 1 : str_utf8_char((const char *)p + i, n - i, &code);
+        if (space)
+            len = 1;
+        else
+            len = str_utf8_char((const char *)p + i, n - i, &code);
         if (len == 0)                   /* cut off */
             break;
         if (!space && gap)
@@ -380,7 +389,9 @@ static bool
 refuse_text(const uint8_t *p, size_t n, struct err *err)
 {
     char shown[STR_SHOWN];
-    size_t mark = starts(p, n, "\xef\xbb\xbf") ? 3 : 0;
+    size_t mark = 0;
+    if (starts(p, n, "\xef\xbb\xbf"))
+        mark = 3;
     for (p += mark, n -= mark; n != 0 && isspace(*p); p++, n--)
         ;
     if (!foreign_check_pointer(p, n, err))

@@ -61,8 +61,9 @@ check_value(struct proto_view *v, const struct proto_field *f, uint64_t nbytes)
     size_t n = (size_t)num_min(nbytes, v->n - v->at);
     const struct proto_view inner = { .p = v->p + v->at, .n = n, .nbytes = nbytes };
     v->at += n;
-    return f->kind == PROTO_MESSAGE ? is_message(inner, f->of, false)
-        : f->kind != PROTO_TEXT || is_text(inner.p, n, n == nbytes);
+    if (f->kind == PROTO_MESSAGE)
+        return is_message(inner, f->of, false);
+    return f->kind != PROTO_TEXT || is_text(inner.p, n, n == nbytes);
 }
 
 /* Reads one field, and marks it in *seen. */

@@ -42,8 +42,9 @@ gguf_fail(const struct gguf *g, struct err *err, enum err_kind kind, uint64_t at
     if (g->name_at == 0)
         return err_at(err, kind, at, "%s number %" PRIu64 ": %s", g->item, g->index + 1, text);
     str_shown(shown, gguf_at(g, g->name_at), g->name_len);
-    return strcmp(g->item, "tensor") == 0 ? err_at(err, kind, at, ERR_TENSOR "%s", shown, text)
-        : err_at(err, kind, at, "%s %s: %s", g->item, shown, text);
+    if (strcmp(g->item, "tensor") == 0)
+        return err_at(err, kind, at, ERR_TENSOR "%s", shown, text);
+    return err_at(err, kind, at, "%s %s: %s", g->item, shown, text);
 }
 
 const char *

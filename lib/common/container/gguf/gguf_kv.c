@@ -122,7 +122,12 @@ read_array(struct gguf *g, struct meta_array *a, uint64_t depth, struct err *err
     a->count = cursor_u64(&g->c);
 
     size_t size = meta_type_size(a->type);
-    least = size ? size : a->type == META_STRING ? STRING_LEAST : ARRAY_HEAD;
+    if (size)
+        least = size;
+    else if (a->type == META_STRING)
+        least = STRING_LEAST;
+    else
+        least = ARRAY_HEAD;
     if (!num_mul(&least, a->count, least))
         return gguf_fail(g, err, ERR_MALFORMED, at + 4, "size of an array of %" PRIu64 " elements overflows 64 bits: the file "
             "is damaged", a->count);
@@ -270,8 +275,9 @@ check_new(struct gguf *g, struct gguf_keys *keys, const struct meta *m, uint64_t
 {
     uint32_t number = (uint32_t)keys->count;
     bool again;
-    struct key *key = budget_bytes(catalog_budget(g->catalog), sizeof *key, "keys", err)
-        ? array_grow(keys->key, keys->count, &keys->room, sizeof *key, err) : NULL;
+    struct key *key = NULL;
+    if (budget_bytes(catalog_budget(g->catalog), sizeof *key, "keys", err))
+        key = array_grow(keys->key, keys->count, &keys->room, sizeof *key, err);
     if (!key)
         return false;
     keys->key = key;

@@ -120,13 +120,18 @@ check_size(struct gguf *g, struct info *t, struct err *err)
     if (row % type->elems != 0)
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "row length %" PRIu64 " is not a multiple of %u, the block size of %s",
             row, type->elems, type->name);
-    uint64_t rows = t->rank > 1 ? t->dim[t->rank - 2] : 1;
+    uint64_t rows = 1;
+    if (t->rank > 1)
+        rows = t->dim[t->rank - 2];
     if (type->interleaved != 0 && rows % type->interleaved != 0)
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "%" PRIu64 " rows are not a multiple of %u, the rows that %s "
             "interleaves", rows, type->interleaved, type->name);
     if (!count_elements(t, &numel) || !dtype_rows_bytes(&t->nbytes, t->dtype, row != 0 ? numel / row : 0, row))
         return gguf_fail(g, err, ERR_MALFORMED, t->at, "size of %s %s overflows 64 bits", type->name, shape_text(text, &shape));
-    t->least = t->dtype == DTYPE_UNKNOWN ? numel != 0 : t->nbytes;
+    if (t->dtype == DTYPE_UNKNOWN)
+        t->least = numel != 0;
+    else
+        t->least = t->nbytes;
     return true;
 }
 
@@ -160,8 +165,9 @@ read_info(struct gguf *g, struct info *t, struct err *err)
 static struct info *
 add_info(struct infos *infos, struct budget *budget, struct err *err)
 {
-    struct info *info = budget_bytes(budget, sizeof *info, "tensors", err)
-        ? array_grow(infos->info, infos->count, &infos->room, sizeof *info, err) : NULL;
+    struct info *info = NULL;
+    if (budget_bytes(budget, sizeof *info, "tensors", err))
+        info = array_grow(infos->info, infos->count, &infos->room, sizeof *info, err);
     if (!info)
         return NULL;
     infos->info = info;

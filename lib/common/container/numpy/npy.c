@@ -17,7 +17,9 @@ fortran_layout(struct layout *layout, const struct npy *npy)
         step *= npy->dim[i] != 0 ? npy->dim[i] : 1;     /* measure() has checked the product */
     }
     layout_make(layout, npy->dim, stride, npy->rank);
-    return layout_is_plain(layout) ? NULL : layout;
+    if (layout_is_plain(layout))
+        return NULL;
+    return layout;
 }
 
 bool

@@ -81,7 +81,10 @@ split_simple(struct simple *s, const uint8_t *p, size_t n)
     *s = (struct simple){ .order = '<' };
     if (p < end && memchr("<>=|", *p, 4))
         s->order = *p++ == '>' ? '>' : '<';
-    s->letter = p < end ? (char)*p++ : '\0';
+    if (p < end)
+        s->letter = (char)*p++;
+    else
+        s->letter = '\0';
     for (; p < end && *p >= '0' && *p <= '9'; p++, number = true)
         if (!num_mul(&s->number, s->number, 10) || !num_add(&s->number, s->number, *p - '0') || s->number > INT64_MAX / 4)
             return false;
@@ -121,7 +124,10 @@ read_simple(struct npy *npy, const struct npy_text *t, const struct simple *s)
             continue;
         bool bytes = k->unit == 1 || s->number == 1;
         npy->dtype = DTYPE_UNKNOWN;
-        npy->item = k->unit != 0 ? k->unit * s->number : s->number;
+        if (k->unit != 0)
+            npy->item = k->unit * s->number;
+        else
+            npy->item = s->number;
         snprintf(npy->type_name, sizeof npy->type_name, "%c%c%" PRIu64 "%.*s", bytes && s->letter != 'U' ? '|' : s->order,
             s->letter == 'a' ? 'S' : s->letter, s->number, (int)s->unit_len, (const char *)s->unit);
         return true;
@@ -153,8 +159,16 @@ static enum npy_place
 place_in(const struct open *o, uint32_t *least, uint32_t *most)
 {
     static const enum npy_place field[] = { NAME, DESCR, DIMS };
-    *least = o->of == FIELD || o->of == NAME || o->of == DESCR ? 2 : 0;
-    *most = o->of == FIELD ? 3 : *least != 0 ? 2 : UINT32_MAX;
+    if (o->of == FIELD || o->of == NAME || o->of == DESCR)
+        *least = 2;
+    else
+        *least = 0;
+    if (o->of == FIELD)
+        *most = 3;
+    else if (*least != 0)
+        *most = 2;
+    else
+        *most = UINT32_MAX;
     switch (o->of) {
     case FIELDS: return FIELD;
     case FIELD:  return field[o->items < 3 ? o->items : 2];
@@ -170,7 +184,10 @@ read_item(struct npy_text *t, enum npy_place place, bool *opens, enum npy_place 
 {
     struct simple s;
     *opens = t->mark == '(' || t->mark == '[';
-    *of = place == DESCR && t->mark == '[' ? FIELDS : place;
+    if (place == DESCR && t->mark == '[')
+        *of = FIELDS;
+    else
+        *of = place;
     if (t->mark == '(' && place != SIZE)
         return true;
     if (t->mark == '[' && place == DESCR)
@@ -197,7 +214,9 @@ read_structured(struct npy_text *t)
         struct open *o = &open[n - 1];
         uint32_t least, most;
         enum npy_place place = place_in(o, &least, &most);
-        char close = o->of == FIELDS ? ']' : ')';
+        char close = ')';
+        if (o->of == FIELDS)
+            close = ']';
         if (!npy_next(t))
             return false;
         if (o->comma && t->mark == ',') {
@@ -238,7 +257,9 @@ read_descr(struct npy *npy, struct npy_text *t)
     if (!split_simple(&s, t->from, t->n))
         return npy_bad(t->in, (size_t)(t->from - t->in->p), t->err, ERR_UNSUPPORTED, "type is %s, expected one such as <f4",
             str_shown(shown, (const char *)t->from, t->n));
-    return s.letter == 'O' ? refuse_objects(t) : read_simple(npy, t, &s);
+    if (s.letter == 'O')
+        return refuse_objects(t);
+    return read_simple(npy, t, &s);
 }
 
 /* --- the other keys ----------------------------------------------------------------------------------------- */
@@ -381,7 +402,9 @@ npy_read(struct npy *npy, const struct npy_bytes *in, struct err *err)
     if (!npy_length(&length, in, err))
         return false;
     npy->version = in->p[6];
-    size_t fixed = npy->version == 1 ? NPY_FIXED - 2 : NPY_FIXED;
+    size_t fixed = NPY_FIXED;
+    if (npy->version == 1)
+        fixed = NPY_FIXED - 2;
     uint64_t most = fixed + NPY_HEADER_MAX;
     if (length > most && in->n >= most)
         return npy_bad(in, 0, err, ERR_LIMIT, "header length %" PRIu64 " exceeds the limit of %d bytes (built in)",

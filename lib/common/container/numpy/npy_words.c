@@ -110,8 +110,9 @@ npy_next(struct npy_text *t)
         while (is_letter(t) || is_digit(t, 0))
             t->p++;
         t->n = (size_t)(t->p - t->from);
-        return (t->p < t->end && (*t->p == '\'' || *t->p == '"'))
-            ? npy_fail(t, ERR_UNSUPPORTED, "a string with a prefix, which NumPy never writes") : true;
+        if (t->p < t->end && (*t->p == '\'' || *t->p == '"'))
+            return npy_fail(t, ERR_UNSUPPORTED, "a string with a prefix, which NumPy never writes");
+        return true;
     }
     if (*t->p == '+')
         return npy_fail(t, ERR_UNSUPPORTED, "a sign or an expression, which NumPy never writes");

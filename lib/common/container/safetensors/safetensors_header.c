@@ -12,8 +12,12 @@ static bool
 json_fault(struct safetensors_reader *r)
 {
     char text[PULL_EXPLAIN];
-    enum err_kind kind = r->json.fault == PULL_TOO_DEEP ? ERR_LIMIT : ERR_MALFORMED;
-    const char *name = r->json.fault == PULL_NOT_UTF8 ? "InvalidHeader" : "InvalidHeaderDeserialization";
+    enum err_kind kind = ERR_MALFORMED;
+    if (r->json.fault == PULL_TOO_DEEP)
+        kind = ERR_LIMIT;
+    const char *name = "InvalidHeaderDeserialization";
+    if (r->json.fault == PULL_NOT_UTF8)
+        name = "InvalidHeader";
     return err_at(r->err, kind, pull_fault_at(&r->json), "header is not valid JSON: %s (%s)", pull_explain(text, &r->json),
         name);
 }
@@ -52,7 +56,9 @@ shown(struct safetensors_reader *r, char buf[STR_SHOWN], const struct pull_text 
 {
     size_t n;
     const char *p = decoded(r, text, &n);
-    return p ? str_shown(buf, p, n) : "?";
+    if (p)
+        return str_shown(buf, p, n);
+    return "?";
 }
 
 static struct pull_text
@@ -107,7 +113,9 @@ expect(struct safetensors_reader *r, const struct safetensors_entry *e, const ch
     enum pull_token found = pull_next(&r->json);
     if (found == token)
         return true;
-    return found == PULL_BAD ? json_fault(r) : bad_field(r, e, what, pull_token_name(token));
+    if (found == PULL_BAD)
+        return json_fault(r);
+    return bad_field(r, e, what, pull_token_name(token));
 }
 
 /* Converts the token just read to an integer in 0 .. 2^64-1. */
@@ -203,9 +211,9 @@ static struct safetensors_entry *
 new_entry(struct safetensors_reader *r)
 {
     struct budget *budget = catalog_budget(r->catalog);
-    struct safetensors_entry *entries = budget_items(budget, 1, "tensors and keys", r->err)
-            && budget_bytes(budget, sizeof *entries, "tensors", r->err)
-        ? array_grow(r->entries, r->count, &r->room, sizeof *entries, r->err) : NULL;
+    struct safetensors_entry *entries = NULL;
+    if (budget_items(budget, 1, "tensors and keys", r->err) && budget_bytes(budget, sizeof *entries, "tensors", r->err))
+        entries = array_grow(r->entries, r->count, &r->room, sizeof *entries, r->err);
     if (!entries)
         return NULL;
     r->entries = entries;

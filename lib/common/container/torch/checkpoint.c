@@ -95,7 +95,9 @@ struct checkpoint_storage *
 checkpoint_find(const struct checkpoint *c, const char *key, size_t n)
 {
     uint32_t i;
-    return table_find(&c->keys, name_of_storage, c, key, n, &i) ? &c->storage[i] : NULL;
+    if (table_find(&c->keys, name_of_storage, c, key, n, &i))
+        return &c->storage[i];
+    return NULL;
 }
 
 /* Adds a storage. One that exists already must have the same type and size. Bytes without a type and uint8 are the same:
@@ -217,7 +219,9 @@ check_order(const struct rebuilt *r, const char *name, struct err *err)
 static uint64_t
 begin_of(const struct rebuilt *r)
 {
-    return r->numel != 0 ? r->offset / r->type->codes * r->type->item : 0;
+    if (r->numel != 0)
+        return r->offset / r->type->codes * r->type->item;
+    return 0;
 }
 
 /* Counts single elements in the last dimension of a tensor whose elements are pairs for torch, as safetensors does: [2, 4] is
@@ -260,9 +264,15 @@ checkpoint_add_tensor(const struct checkpoint *c, const struct checkpoint_tensor
     };
     if (held) {
         tensor.dtype = r.type->dtype;
-        tensor.layout = layout_is_plain(&layout) ? NULL : &layout;
+        if (layout_is_plain(&layout))
+            tensor.layout = NULL;
+        else
+            tensor.layout = &layout;
     } else {
-        tensor.type_name = r.form ? r.form : r.type->name;
+        if (r.form)
+            tensor.type_name = r.form;
+        else
+            tensor.type_name = r.type->name;
     }
     return catalog_add(catalog, &tensor, err);
 }

@@ -348,10 +348,15 @@ checkpoint_forward_see(void *of, uint64_t at, const uint8_t *bytes, size_t n, st
     struct pass *p = of;
     for (size_t some; n != 0 || (p->next < p->n && at >= p->list[p->next].at && p->list[p->next].nbytes == 0);
             at += some, bytes += some, n -= some) {
-        struct predicted *s = p->next < p->n ? &p->list[p->next] : NULL;
+        struct predicted *s = NULL;
+        if (p->next < p->n)
+            s = &p->list[p->next];
         if (s && at >= s->at) {
             some = (size_t)num_min(n, s->at + s->nbytes - at);
-            s->crc = p->no_verify ? 0 : zip_crc(s->crc, bytes, some);
+            if (p->no_verify)
+                s->crc = 0;
+            else
+                s->crc = zip_crc(s->crc, bytes, some);
             if (at + some == s->at + s->nbytes) {
                 p->next++;
                 p->gap_at = at + some;

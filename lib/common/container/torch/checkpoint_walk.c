@@ -49,7 +49,9 @@ key_text(const struct pickle_value *key, char buf[NUMBER], size_t *n, uint8_t *u
         else if (key->kind == PICKLE_BYTES && !str_is_utf8((const char *)key->of.text, key->n))
             *unnamed = UNNAMED_KEY;
         *n = key->n;
-        return *unnamed ? NULL : (const char *)key->of.text;
+        if (*unnamed)
+            return NULL;
+        return (const char *)key->of.text;
     case PICKLE_INT:
         *n = (size_t)snprintf(buf, NUMBER, "%" PRId64, key->of.integer);
         return buf;
@@ -145,9 +147,9 @@ static bool
 checkpoint_walk_add_tensor(struct walker *w, const struct pickle_value *v, uint8_t unnamed)
 {
     struct checkpoint *c = w->c;
-    struct checkpoint_tensor *tensor = budget_items(w->budget, 1, "tensors", w->err)
-        && budget_bytes(w->budget, sizeof *tensor, "tensors", w->err)
-        ? array_grow(c->tensor, c->ntensors, &c->room_tensors, sizeof *tensor, w->err) : NULL;
+    struct checkpoint_tensor *tensor = NULL;
+    if (budget_items(w->budget, 1, "tensors", w->err) && budget_bytes(w->budget, sizeof *tensor, "tensors", w->err))
+        tensor = array_grow(c->tensor, c->ntensors, &c->room_tensors, sizeof *tensor, w->err);
     if (!tensor || !charge_text(w, w->path.len))
         return false;
     c->tensor = tensor;
@@ -263,7 +265,9 @@ below(struct checkpoint_tensor *t, const char *name, const char *root, size_t n)
 {
     if (t->name_len < n || memcmp(name, root, n) != 0 || (t->name_len > n && name[n] != '.'))
         return false;
-    size_t cut = t->name_len > n ? n + 1 : n;
+    size_t cut = n;
+    if (t->name_len > n)
+        cut = n + 1;
     t->name_at += cut;
     t->name_len -= (uint32_t)cut;
     if (cut == n && t->unnamed == NAMED)

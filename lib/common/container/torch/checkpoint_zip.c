@@ -19,7 +19,9 @@ static size_t
 prefix_of(const struct zip_member *m)
 {
     const char *slash = memchr(m->name, '/', m->name_len);
-    return slash ? (size_t)(slash - m->name) : SIZE_MAX;
+    if (slash)
+        return (size_t)(slash - m->name);
+    return SIZE_MAX;
 }
 
 /* Returns true if a path has a component "..". */
@@ -28,7 +30,10 @@ climbs(const char *p, size_t n)
 {
     for (size_t i = 0, end; i < n; i = end + 1) {
         const char *slash = memchr(p + i, '/', n - i);
-        end = slash ? (size_t)(slash - p) : n;
+        if (slash)
+            end = (size_t)(slash - p);
+        else
+            end = n;
         if (end - i == 2 && memcmp(p + i, "..", 2) == 0)
             return true;
     }
@@ -249,7 +254,10 @@ place_storages(const struct zip_storage *f, struct catalog *c, struct checkpoint
     for (size_t i = 0; i < cp->nstorages; i++) {
         const struct zip_member *m = f->member[i];
         const struct extent e = { .file = file, .at = m->at, .nbytes = m->nbytes };
-        cp->storage[i].at = f->deflated ? m->out_at : m->at;
+        if (f->deflated)
+            cp->storage[i].at = m->out_at;
+        else
+            cp->storage[i].at = m->at;
         if (!f->deflated && m->crc != 0 && m->nbytes != 0 && !catalog_add_check(c, &e, m->crc, err))
             return false;
     }
@@ -278,7 +286,9 @@ read_object(uint8_t **p, struct source *src, const struct zip_member *m, struct 
         || !budget_bytes(budget, m->nbytes, "pickle bytes", err))
         return false;
     *p = malloc((size_t)m->nbytes + 1);
-    return *p ? zip_head(src, m, *p, (size_t)m->nbytes, &got, err) : err_memory(err, m->nbytes);
+    if (*p)
+        return zip_head(src, m, *p, (size_t)m->nbytes, &got, err);
+    return err_memory(err, m->nbytes);
 }
 
 bool
@@ -292,7 +302,9 @@ checkpoint_zip_read(struct catalog *c, struct source *src, struct zip *zip, uint
     struct zip_storage found = { 0 };
     uint8_t *object = NULL;
     bool ok = archive_check(&a, src, zip, budget, err);
-    const struct zip_member *m = ok ? checkpoint_zip_find(&a, data_pkl, sizeof data_pkl - 1) : NULL;
+    const struct zip_member *m = NULL;
+    if (ok)
+        m = checkpoint_zip_find(&a, data_pkl, sizeof data_pkl - 1);
     ok = ok && read_object(&object, src, m, budget, err)
         && archive_object(&pickle, &cp, object, (size_t)m->nbytes, m->at, options, budget, err)
         && find_storages(&found, &a, &cp, err);

@@ -85,13 +85,17 @@ verdict_name(enum verdict verdict)
 const char *
 dangerous_module(size_t i)
 {
-    return i < LENGTH(modules) ? modules[i] : NULL;
+    if (i < LENGTH(modules))
+        return modules[i];
+    return NULL;
 }
 
 const char *
 dangerous_old_module(size_t i)
 {
-    return i < LENGTH(old) ? old[i][0] : NULL;
+    if (i < LENGTH(old))
+        return old[i][0];
+    return NULL;
 }
 
 /* Returns true if p[0..n) is in a sorted list. */
@@ -114,7 +118,9 @@ static size_t
 part_len(const char *p, size_t n)
 {
     const char *dot = memchr(p, '.', n);
-    return dot ? (size_t)(dot - p) : n;
+    if (dot)
+        return (size_t)(dot - p);
+    return n;
 }
 
 /* Returns true if p[0..n) is this path, or something inside it. */

@@ -42,7 +42,9 @@ pickle_fail(struct pickle_machine *m, enum err_kind kind, const char *format, ..
 static bool
 push(struct pickle_machine *m, struct pickle_value *v)
 {
-    struct pickle_value **stack = v ? heap_grow(m->k, m->stack, m->nstack, &m->room_stack, sizeof *stack) : NULL;
+    struct pickle_value **stack = NULL;
+    if (v)
+        stack = heap_grow(m->k, m->stack, m->nstack, &m->room_stack, sizeof *stack);
     if (!stack)
         return false;
     m->stack = stack;
@@ -293,7 +295,9 @@ op_text(struct pickle_machine *m)
 static bool
 op_tuple_n(struct pickle_machine *m)
 {
-    size_t n = m->step.byte == OP_EMPTY_TUPLE ? 0 : (size_t)m->step.byte - OP_TUPLE1 + 1;
+    size_t n = 0;
+    if (m->step.byte != OP_EMPTY_TUPLE)
+        n = (size_t)m->step.byte - OP_TUPLE1 + 1;
     return has(m, n) && replace(m, n, heap_tuple(m->k, PICKLE_TUPLE, m->stack + m->nstack - n, n));
 }
 
@@ -325,13 +329,17 @@ pickle_keep(struct pickle_machine *m, struct pickle_value *object, struct pickle
 static bool
 append(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *value)
 {
-    return pickle_is_opaque(to) ? pickle_keep(m, to, value) : heap_append(m->k, to, value);
+    if (pickle_is_opaque(to))
+        return pickle_keep(m, to, value);
+    return heap_append(m->k, to, value);
 }
 
 static bool
 set_key(struct pickle_machine *m, struct pickle_value *to, struct pickle_value *key, struct pickle_value *value)
 {
-    return pickle_is_opaque(to) ? pickle_keep(m, to, key) && pickle_keep(m, to, value) : heap_set(m->k, to, key, value);
+    if (pickle_is_opaque(to))
+        return pickle_keep(m, to, key) && pickle_keep(m, to, value);
+    return heap_set(m->k, to, key, value);
 }
 
 /* Returns v, the container that the values above it go into, if it is of this kind, or an opaque object. */
@@ -348,7 +356,9 @@ target(struct pickle_machine *m, struct pickle_value *v, enum pickle_kind kind, 
 static bool
 op_append(struct pickle_machine *m)
 {
-    struct pickle_value *list = has(m, 2) ? target(m, top(m, 1), PICKLE_LIST, "a list") : NULL;
+    struct pickle_value *list = NULL;
+    if (has(m, 2))
+        list = target(m, top(m, 1), PICKLE_LIST, "a list");
     if (!list || !append(m, list, top(m, 0)))
         return false;
     m->nstack--;
@@ -372,7 +382,9 @@ op_appends(struct pickle_machine *m)           /* and ADDITEMS */
 static bool
 op_setitem(struct pickle_machine *m)
 {
-    struct pickle_value *dict = has(m, 3) ? target(m, top(m, 2), PICKLE_DICT, "a dictionary") : NULL;
+    struct pickle_value *dict = NULL;
+    if (has(m, 3))
+        dict = target(m, top(m, 2), PICKLE_DICT, "a dictionary");
     if (!dict || !set_key(m, dict, top(m, 1), top(m, 0)))
         return false;
     m->nstack -= 2;
@@ -409,7 +421,9 @@ push_global(struct pickle_machine *m, const uint8_t *module, uint64_t module_len
     if (!pickle_name_find(&facts, m->k, module, (size_t)module_len, name, (size_t)name_len, m->err))
         return false;
     struct pickle_value *v = heap_value(m->k, PICKLE_GLOBAL);
-    struct pickle_name *own = v ? heap_take(m->k, sizeof *own) : NULL;
+    struct pickle_name *own = NULL;
+    if (v)
+        own = heap_take(m->k, sizeof *own);
     if (!own)
         return false;
     size_t n = (size_t)module_len;
@@ -461,7 +475,9 @@ static struct pickle_value *
 call_dict(struct pickle_machine *m, const struct pickle_value *args, bool pairs)
 {
     struct pickle_value *dict = heap_container(m->k, PICKLE_DICT);
-    const struct pickle_value *from = args->n == 1 ? args->of.item[0] : NULL;
+    const struct pickle_value *from = NULL;
+    if (args->n == 1)
+        from = args->of.item[0];
     struct pickle_walk walk = { 0 };
     struct pickle_value *part[2];
     char shown[PICKLE_SHOWN];
@@ -484,7 +500,9 @@ static struct pickle_value *
 call_set(struct pickle_machine *m, const struct pickle_value *args)
 {
     struct pickle_value *set = heap_container(m->k, PICKLE_SET), *key, *item;
-    const struct pickle_value *from = args->n == 1 ? args->of.item[0] : NULL;
+    const struct pickle_value *from = NULL;
+    if (args->n == 1)
+        from = args->of.item[0];
     struct pickle_walk walk = { 0 };
     char shown[PICKLE_SHOWN];
     if (set && (args->n > 1 || (from && from->kind != PICKLE_LIST && from->kind != PICKLE_TUPLE))) {
@@ -501,7 +519,9 @@ call_set(struct pickle_machine *m, const struct pickle_value *args)
 static struct pickle_value *
 call_encode(struct pickle_machine *m, const struct pickle_value *args)
 {
-    const struct pickle_value *text = args->n == 2 ? args->of.item[0] : NULL;
+    const struct pickle_value *text = NULL;
+    if (args->n == 2)
+        text = args->of.item[0];
     uint32_t code;
     if (!text || text->kind != PICKLE_TEXT || text->odd || !pickle_is_text(args->of.item[1], "latin1")) {
         pickle_fail(m, ERR_UNSUPPORTED, "calls encode with unexpected arguments: expected a text and 'latin1', as Python writes "
@@ -509,7 +529,9 @@ call_encode(struct pickle_machine *m, const struct pickle_value *args)
         return NULL;
     }
     struct pickle_value *v = heap_value(m->k, PICKLE_BYTES);
-    uint8_t *p = v ? heap_take(m->k, text->n) : NULL;
+    uint8_t *p = NULL;
+    if (v)
+        p = heap_take(m->k, text->n);
     if (!p)
         return NULL;
     v->of.text = p;
@@ -574,7 +596,9 @@ op_build(struct pickle_machine *m)
     if (!has(m, 2))
         return false;
     struct pickle_value *of = top(m, 1), *state = top(m, 0);
-    enum pickle_role role = of->kind == PICKLE_CALL ? pickle_role(of) : GLOBAL_VALUE;
+    enum pickle_role role = GLOBAL_VALUE;
+    if (of->kind == PICKLE_CALL)
+        role = pickle_role(of);
     bool made = role == GLOBAL_TENSOR_CLASS || role == GLOBAL_PARAMETER;
     if (pickle_is_opaque(of)) {
         m->nstack--;
@@ -597,8 +621,9 @@ op_build(struct pickle_machine *m)
 static bool
 op_persistent(struct pickle_machine *m)
 {
-    struct pickle_value **list = has(m, 1)
-        ? heap_grow(m->k, m->k->persistent, m->k->npersistent, &m->k->room_persistent, sizeof *list) : NULL;
+    struct pickle_value **list = NULL;
+    if (has(m, 1))
+        list = heap_grow(m->k, m->k->persistent, m->k->npersistent, &m->k->room_persistent, sizeof *list);
     struct pickle_value *v = list ? heap_tuple(m->k, PICKLE_PERSISTENT, &(struct pickle_value *){ top(m, 0) }, 1) : NULL;
     if (list)
         m->k->persistent = list;

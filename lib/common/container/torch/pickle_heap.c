@@ -36,16 +36,22 @@ heap_grow(struct pickle *k, void *array, size_t n, size_t *room, size_t size)
     enum { LEAST = 64 };
     if (n < *room)
         return array;
-    return charge(k, (*room ? *room : LEAST) * size) ? array_grow(array, n, room, size, k->err) : NULL;
+    if (charge(k, (*room ? *room : LEAST) * size))
+        return array_grow(array, n, room, size, k->err);
+    return NULL;
 }
 
 static bool
 add_chunk(struct pickle *k, size_t least)
 {
-    size_t room = k->chunks ? (size_t)num_min(2 * k->chunks->room, LARGEST_CHUNK) : LEAST_CHUNK;
+    size_t room = LEAST_CHUNK;
+    if (k->chunks)
+        room = (size_t)num_min(2 * k->chunks->room, LARGEST_CHUNK);
     if (room < least)
         room = least;
-    struct heap_chunk *chunk = charge(k, room) ? malloc(sizeof *chunk + room) : NULL;
+    struct heap_chunk *chunk = NULL;
+    if (charge(k, room))
+        chunk = malloc(sizeof *chunk + room);
     if (!chunk)
         return err_memory(k->err, room);
     *chunk = (struct heap_chunk){ .next = k->chunks, .room = room };
@@ -109,7 +115,9 @@ struct pickle_value *
 heap_tuple(struct pickle *k, enum pickle_kind kind, struct pickle_value *const *item, size_t n)
 {
     struct pickle_value *v = heap_value(k, kind);
-    struct pickle_value **own = v ? heap_take(k, n * sizeof *own) : NULL;
+    struct pickle_value **own = NULL;
+    if (v)
+        own = heap_take(k, n * sizeof *own);
     if (!own)
         return NULL;
     v->n = (uint32_t)n;
@@ -218,9 +226,12 @@ number_float(struct pickle *k, struct pickle_value *v)
     if (isnan(x) || (!isinf(x) && fabs(x) >= most))
         return err_at(k->err, ERR_UNSUPPORTED, k->at, "pickle uses a float as a dictionary key that is %s",
             isnan(x) ? "not a number" : "outside 64 bits");
-    int64_t integer = isinf(x) ? 0 : (int64_t)x;
-    return !isinf(x) && (double)integer == x ? number_form(k, v, 'I', &integer, sizeof integer)
-        : number_form(k, v, 'F', &x, sizeof x);
+    int64_t integer = 0;
+    if (!isinf(x))
+        integer = (int64_t)x;
+    if (!isinf(x) && (double)integer == x)
+        return number_form(k, v, 'I', &integer, sizeof integer);
+    return number_form(k, v, 'F', &x, sizeof x);
 }
 
 /* The form is the numbers of its items, which get theirs first. */
@@ -297,7 +308,9 @@ number_key(struct pickle *k, struct pickle_value *key)
     path[0].i = 0;
     while (depth != 0) {
         struct pickle_value *v = path[depth - 1].v;
-        struct pickle_value *part = is_numbered(v) ? NULL : next_unnumbered(v, &path[depth - 1].i);
+        struct pickle_value *part = NULL;
+        if (!is_numbered(v))
+            part = next_unnumbered(v, &path[depth - 1].i);
         if (part && depth == DEEPEST)
             return err_at(k->err, ERR_LIMIT, k->at, "nesting of tuples in a key of the pickle exceeds the limit of %d levels",
                 DEEPEST);
@@ -323,7 +336,9 @@ bool
 heap_set(struct pickle *k, struct pickle_value *dict, struct pickle_value *key, struct pickle_value *value)
 {
     enum { SLOTS = 16 };
-    uint32_t i = (uint32_t)(k->ncells ? k->ncells : 1);
+    uint32_t i = 1;
+    if (k->ncells)
+        i = (uint32_t)k->ncells;
     bool again;
     if (!number_key(k, key) || !deepen(k, dict, key) || !deepen(k, dict, value) || !charge(k, SLOTS))
         return false;
@@ -401,7 +416,10 @@ pickle_next(const struct pickle *k, const struct pickle_value *v, struct pickle_
         *value = v->of.item[walk->i++];
         return true;
     }
-    walk->cell = walk->i++ == 0 ? v->of.cells.first : k->cell[walk->cell].next;
+    if (walk->i++ == 0)
+        walk->cell = v->of.cells.first;
+    else
+        walk->cell = k->cell[walk->cell].next;
     *key = k->cell[walk->cell].key;
     *value = k->cell[walk->cell].value;
     return true;

@@ -85,7 +85,9 @@ pickle_op(uint8_t byte)
 static bool
 take_line(const uint8_t **text, uint64_t *len, const uint8_t *p, size_t n, size_t *size)
 {
-    const uint8_t *end = n != 0 ? memchr(p, '\n', n) : NULL;
+    const uint8_t *end = NULL;
+    if (n != 0)
+        end = memchr(p, '\n', n);
     if (!end)
         return false;
     *text = p;
@@ -109,9 +111,13 @@ number_at(const uint8_t *p, enum pickle_arg arg)
     case 2:
         return load_le16(p);
     case 4:
-        return arg == ARG_I32 || arg == ARG_BYTES_I32 ? (uint64_t)(int64_t)(int32_t)load_le32(p) : load_le32(p);
+        if (arg == ARG_I32 || arg == ARG_BYTES_I32)
+            return (uint64_t)(int64_t)(int32_t)load_le32(p);
+        return load_le32(p);
     default:
-        return arg == ARG_DOUBLE ? load_be64(p) : load_le64(p);
+        if (arg == ARG_DOUBLE)
+            return load_be64(p);
+        return load_le64(p);
     }
 }
 
@@ -160,5 +166,7 @@ pickle_length(const uint8_t *p, size_t n, size_t *from)
         if (step.byte == OP_STOP)
             return *from;
     }
-    return end == STEP_CUT ? 0 : *from + 1;
+    if (end == STEP_CUT)
+        return 0;
+    return *from + 1;
 }

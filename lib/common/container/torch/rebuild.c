@@ -113,7 +113,10 @@ take_storage(const struct rebuild_job *j, const struct pickle_value *v, uint64_t
     const struct checkpoint_storage *s = checkpoint_find(j->c, id.key ? id.key : id.number, id.key_len);
     j->r->storage = s;
     j->r->type = id.type;
-    j->r->room = id.view ? (id.view_offset + id.view_numel) * id.type->item : s->nbytes;
+    if (id.view)
+        j->r->room = (id.view_offset + id.view_numel) * id.type->item;
+    else
+        j->r->room = s->nbytes;
     *begin = id.view_offset * id.type->item;
     return true;
 }
@@ -138,7 +141,8 @@ take_metadata(const struct rebuild_job *j, const struct pickle_value *v)
                 continue;
             if (value->kind != PICKLE_BOOL)
                 return bad_value(j, keys[i].key, value, "True or False");
-            j->r->sign |= value->of.integer ? keys[i].sign : 0;
+            if (value->of.integer)
+                j->r->sign |= keys[i].sign;
         }
     if (j->r->sign & TENSOR_CONJUGATED && !strstr(j->r->type->name, "complex"))
         return rebuild_bad(j, ERR_MALFORMED, "marked as conjugate, but dtype is %s, expected a complex one", j->r->type->name);
@@ -262,7 +266,9 @@ take_sparse(const struct rebuild_job *j, const struct pickle_value *args)
     if (layout->kind == PICKLE_CALL && pickle_role(layout) == GLOBAL_LAYOUT && layout->of.item[1]->n == 1)
         layout = layout->of.item[1]->of.item[0];
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        uint32_t size_at = i == 0 ? 2 : 3;
+        uint32_t size_at = 3;
+        if (i == 0)
+            size_at = 2;
         if (!pickle_is_text(layout, layouts[i]))
             continue;
         return check_args(j, data, size_at + 1, 4)
@@ -355,7 +361,9 @@ open_function(const struct rebuild_job *j, struct call *call)
     if (!check_args(j, call->args, 4, 4))
         return false;
     const struct pickle_value *function = call->args->of.item[0], *args = call->args->of.item[2];
-    enum pickle_role role = function->kind == PICKLE_GLOBAL ? function->of.name->facts.role : GLOBAL_VALUE;
+    enum pickle_role role = GLOBAL_VALUE;
+    if (function->kind == PICKLE_GLOBAL)
+        role = function->of.name->facts.role;
     if (role < GLOBAL_TENSOR || role > GLOBAL_FROM_TYPE)
         return bad_value(j, "function", function, "a function that makes a tensor");
     if (args->kind != PICKLE_TUPLE)

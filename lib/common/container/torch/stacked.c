@@ -38,7 +38,9 @@ stacked_probe(const uint8_t *head, size_t n, uint64_t size)
 {
     static const uint8_t magic[] = { OP_LONG1, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, OP_STOP };
     enum { PROTO = 2, FRAME = 9 };
-    size_t at = n > PROTO && head[PROTO] == OP_FRAME ? PROTO + FRAME : PROTO;
+    size_t at = PROTO;
+    if (n > PROTO && head[PROTO] == OP_FRAME)
+        at = PROTO + FRAME;
     (void)size;
     return n > at && head[0] == OP_PROTO && head[1] >= 2 && head[1] <= 5
         && memcmp(head + at, magic, (size_t)num_min(n - at, sizeof magic)) == 0;
@@ -116,8 +118,9 @@ static struct checkpoint_storage *
 take_key(struct stacked *s, const struct pickle_value *key)
 {
     char shown[PICKLE_SHOWN];
-    struct checkpoint_storage *storage = key->kind == PICKLE_TEXT
-        ? checkpoint_find(&s->checkpoint, (const char *)key->of.text, key->n) : NULL;
+    struct checkpoint_storage *storage = NULL;
+    if (key->kind == PICKLE_TEXT)
+        storage = checkpoint_find(&s->checkpoint, (const char *)key->of.text, key->n);
     if (storage && storage->at == 0)
         return storage;
     err_at(s->err, ERR_MALFORMED, s->begin[KEYS], "list of storages has %s, %s", pickle_shown(shown, key),
@@ -165,7 +168,9 @@ static struct counts *
 make_counts(struct stacked *s)
 {
     size_t n = s->checkpoint.nstorages, size = sizeof(struct counts) + n * sizeof(struct count);
-    struct counts *counts = budget_bytes(catalog_budget(s->catalog), size, "storages", s->err) ? malloc(size) : NULL;
+    struct counts *counts = NULL;
+    if (budget_bytes(catalog_budget(s->catalog), size, "storages", s->err))
+        counts = malloc(size);
     if (!counts) {
         err_memory(s->err, size);
         return NULL;

@@ -193,7 +193,9 @@ read_pickle(struct tar_form *f, struct tar_reading *r, uint64_t *at, uint64_t en
 {
     size_t n = (size_t)num_min(end - *at, SMALL_PICKLE), from = 0, used;
     for (;; n = (size_t)num_min(end - *at, 2 * (uint64_t)n)) {
-        uint8_t *more = budget_bytes(f->budget, n, "pickle bytes", f->err) ? realloc(r->bytes, n + 1) : NULL;
+        uint8_t *more = NULL;
+        if (budget_bytes(f->budget, n, "pickle bytes", f->err))
+            more = realloc(r->bytes, n + 1);
         if (!more)
             return err_memory(f->err, n);
         r->bytes = more;
@@ -293,8 +295,9 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
         || bad_value(f, begin, "a storage", v, "a key, a location and a class"))
         && (end - *at >= sizeof count || bad_tar(f, *at, "has truncated storages"))
         && source_read(f->src, *at, count, sizeof count, f->err);
-    struct checkpoint_storage *storage = ok ? array_grow(c->storage, c->nstorages, &c->room_storages, sizeof *storage, f->err)
-        : NULL;
+    struct checkpoint_storage *storage = NULL;
+    if (ok)
+        storage = array_grow(c->storage, c->nstorages, &c->room_storages, sizeof *storage, f->err);
     if (storage) {
         const struct torch_type *type = v->of.item[2]->of.name->facts.type;
         c->storage = storage;
@@ -307,7 +310,8 @@ read_storage(struct tar_form *f, uint64_t *at, uint64_t end)
         if (ok)
             storage[c->nstorages++] = (struct checkpoint_storage){ .key = "", .type = type, .numel = numel,
                 .nbytes = numel * type->item, .at = *at };
-        *at += ok ? numel * type->item : 0;
+        if (ok)
+            *at += numel * type->item;
     }
     reading_clear(&r);
     return ok && storage;
@@ -402,10 +406,14 @@ tar_form_read_tensor(struct tar_form *f, const uint8_t *p, size_t n, size_t *use
         || bad_value(f, at, "a tensor", v, "a key, the key of a storage and a class"));
     *used += len;
     ok = ok && (n - *used >= RANK || bad_tar(f, at, "has truncated tensors"));
-    const uint64_t rank = ok ? load_le32(p + *used) : 0;
+    uint64_t rank = 0;
+    if (ok)
+        rank = load_le32(p + *used);
     ok = ok && limits_check(rank, LAYOUT_RANK, "dimensions of a tensor", f->err)
         && (n - *used >= RANK + EACH * rank + OFFSET || bad_tar(f, at, "has truncated tensors"));
-    struct record *records = ok ? array_grow(f->record, f->record_names.n, &f->room_records, sizeof *records, f->err) : NULL;
+    struct record *records = NULL;
+    if (ok)
+        records = array_grow(f->record, f->record_names.n, &f->room_records, sizeof *records, f->err);
     if (records) {
         f->record = records;
         records[f->record_names.n] = (struct record){ f->part[part], p + *used };
@@ -428,7 +436,9 @@ read_tensors(struct tar_form *f, const uint8_t *p, size_t n)
     bool ok = pickle_run(&r.pickle, &r.root, p, n, &used, f->member[TENSORS].at, f->budget, f->err)
         && pickle_is_plain(r.pickle, f->err) && ((is_int(r.root) && r.root->of.integer >= 0)
             || bad_value(f, f->member[TENSORS].at, "a count", r.root, "an integer of 0 or more"));
-    int64_t count = ok ? r.root->of.integer : 0;
+    int64_t count = 0;
+    if (ok)
+        count = r.root->of.integer;
     reading_clear(&r);
     for (int64_t i = 0; ok && i < count; i++)
         ok = tar_form_read_tensor(f, p, n, &used);
