@@ -139,9 +139,14 @@ descriptor_open(const char *path, bool pipe_ok, const char *shown, struct inputs
     drop_init(&d->drop);
     /* Opening a FIFO for reading waits for a writer; opening any other special file must not block. */
     struct stat st;
-    int wait = !path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)) ? 0 : O_NONBLOCK;
+    int wait = O_NONBLOCK;
+    if (!path || (pipe_ok && stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
+        wait = 0;
     d->own = path != NULL;
-    d->fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait) : STDIN_FILENO;
+    if (path)
+        d->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait);
+    else
+        d->fd = STDIN_FILENO;
     int sys = errno;
     bool dangles = d->fd < 0 && sys == ENOENT && lstat(path, &st) == 0;
     if (dangles)

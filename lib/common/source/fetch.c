@@ -62,7 +62,10 @@ fetch_new(const char *command, uint64_t window, struct err *err)
         return NULL;
     }
     f->command = command;
-    f->window = window != 0 ? window : FETCH_WINDOW;
+    if (window != 0)
+        f->window = window;
+    else
+        f->window = FETCH_WINDOW;
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     for (int i = 0; i < SLOTS; i++)
@@ -92,7 +95,9 @@ static size_t
 least(const struct fetched *file, uint64_t at, uint64_t window)
 {
     uint64_t promised = file->layer.promised;
-    return promised > at ? (size_t)num_min(promised - at, window) : 0;
+    if (promised > at)
+        return (size_t)num_min(promised - at, window);
+    return 0;
 }
 
 /* Fetches the window of a slot, with retries. Called without the lock. Where the file may end, the last byte of
@@ -131,7 +136,10 @@ fetch_load(struct fetch_slot *s)
 {
     bool ok = fetch_fill(s);
     pthread_mutex_lock(&s->fetch->lock);
-    s->state = ok ? FETCH_READY : FETCH_FAILED;
+    if (ok)
+        s->state = FETCH_READY;
+    else
+        s->state = FETCH_FAILED;
     pthread_cond_broadcast(&s->fetch->changed);
     pthread_mutex_unlock(&s->fetch->lock);
 }
@@ -194,7 +202,9 @@ look_ahead(struct fetch *f, const struct fetched *file, uint64_t at)
         return;
     for (uint64_t i = 1; i <= AHEAD && loading(f) < AHEAD; i++) {
         uint64_t next = at + i * f->window;
-        struct fetch_slot *s = least(file, next, f->window) != 0 && !fetch_find(f, file, next) ? take_slot(f, file, next) : NULL;
+        struct fetch_slot *s = NULL;
+        if (least(file, next, f->window) != 0 && !fetch_find(f, file, next))
+            s = take_slot(f, file, next);
         if (!s)
             continue;
         s->threaded = thread_start(&s->thread, load_ahead, s);
@@ -301,7 +311,9 @@ static const struct layer_kind fetched_kind = { .seekable = true, .fetches = tru
 uint64_t
 fetch_end(const struct source_layer *l)
 {
-    return l->kind == &fetched_kind ? ((const struct fetched *)l)->end : l->size;
+    if (l->kind == &fetched_kind)
+        return ((const struct fetched *)l)->end;
+    return l->size;
 }
 
 struct source_layer *

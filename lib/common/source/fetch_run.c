@@ -82,9 +82,12 @@ start(const struct fetch_run *r, char **environment, int out, int said, pid_t *p
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     sys = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    sys = sys ? sys : posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-    sys = sys ? sys : posix_spawn_file_actions_adddup2(&files, said, STDERR_FILENO);
-    sys = sys ? sys : posix_spawn(pid, "/bin/sh", &files, &attributes, words, environment);
+    if (!sys)
+        sys = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    if (!sys)
+        sys = posix_spawn_file_actions_adddup2(&files, said, STDERR_FILENO);
+    if (!sys)
+        sys = posix_spawn(pid, "/bin/sh", &files, &attributes, words, environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return sys;

@@ -15,8 +15,11 @@ enum { SKIP_STEP = 64 << 10 };
 static void
 keep_back(struct source *src, const uint8_t *p, size_t n)
 {
-    size_t old = n < SOURCE_BACK ? (size_t)num_min(src->nback, SOURCE_BACK - n) : 0;
-    size_t new = n < SOURCE_BACK ? n : SOURCE_BACK;
+    size_t old = 0, new = SOURCE_BACK;
+    if (n < SOURCE_BACK) {
+        old = (size_t)num_min(src->nback, SOURCE_BACK - n);
+        new = n;
+    }
     memmove(src->back, src->back + src->nback - old, old);
     memcpy(src->back + old, p + n - new, new);
     src->nback = old + new;
@@ -70,7 +73,9 @@ skip_unneeded(struct source *src, uint64_t to)
 bool
 forward_skip(struct source *src, uint64_t to, struct err *err)
 {
-    uint8_t *scratch = src->pos < to && !src->ended ? malloc(SKIP_STEP) : NULL;
+    uint8_t *scratch = NULL;
+    if (src->pos < to && !src->ended)
+        scratch = malloc(SKIP_STEP);
     if (!scratch)
         return src->pos >= to || src->ended || err_memory(err, SKIP_STEP);
     bool ok = true;

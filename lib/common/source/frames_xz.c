@@ -47,7 +47,10 @@ parse_index(struct frames *f, struct err *err)
     f->count++;
     if (f->shift < 63) {                        /* the first number: how many pairs follow */
         f->numbers |= (uint64_t)(byte & 0x7F) << f->shift;
-        f->shift = byte & 0x80 ? f->shift + 7 : 63;
+        if (byte & 0x80)
+            f->shift = f->shift + 7;
+        else
+            f->shift = 63;
         if (f->shift == 63 && f->numbers > UINT64_MAX / 4)
             return lose(f);
         f->numbers *= f->shift == 63 ? 2 : 1;
@@ -94,8 +97,11 @@ parse_chunk(struct frames *f, struct err *err)
     f->count++;
     if (control == 0)
         return frames_next(f, padding(f) + check_bytes[f->kind], 1, parse_block_size);
-    return control <= 2 ? frames_next(f, 0, 2, parse_chunk_size)
-        : control >= 0x80 ? frames_next(f, 0, 4, parse_chunk_size) : lose(f);
+    if (control <= 2)
+        return frames_next(f, 0, 2, parse_chunk_size);
+    if (control >= 0x80)
+        return frames_next(f, 0, 4, parse_chunk_size);
+    return lose(f);
 }
 
 static bool
@@ -112,7 +118,9 @@ parse_block_header(struct frames *f, struct err *err)
             return lose(f);
     if (id != LZMA2 || n != 1 || p[-1] > DICTIONARY_BITS_MAX)
         return lose(f);
-    uint64_t dictionary = p[-1] == DICTIONARY_BITS_MAX ? UINT32_MAX : (2 | (UINT64_C(1) & p[-1])) << (p[-1] / 2 + 11);
+    uint64_t dictionary = UINT32_MAX;
+    if (p[-1] != DICTIONARY_BITS_MAX)
+        dictionary = (2 | (UINT64_C(1) & p[-1])) << (p[-1] / 2 + 11);
     f->count = 0;
     return limits_check(dictionary, f->window, "xz dictionary bytes", err)
         && frames_next(f, 0, 1, parse_chunk);
@@ -148,8 +156,9 @@ parse_padding(struct frames *f, struct err *err)
     static const uint8_t zeros[4], magic[4] = { 0xFD, '7', 'z', 'X' };
     if (memcmp(f->header, zeros, sizeof zeros) == 0)
         return frames_next(f, 0, sizeof magic, parse_padding);
-    return memcmp(f->header, magic, sizeof magic) == 0 ? frames_next(f, 0, STREAM_HEADER - sizeof magic, parse_flags)
-        : err_at(err, ERR_MALFORMED, f->at - sizeof magic, "trailing data after the xz stream");
+    if (memcmp(f->header, magic, sizeof magic) == 0)
+        return frames_next(f, 0, STREAM_HEADER - sizeof magic, parse_flags);
+    return err_at(err, ERR_MALFORMED, f->at - sizeof magic, "trailing data after the xz stream");
 }
 
 void

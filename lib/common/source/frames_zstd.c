@@ -27,7 +27,9 @@ parse_block(struct frames *f, struct err *err)
     (void)err;
     if (type == BAD_BLOCK)
         return frames_next(f, FRAMES_LOST, 1, parse_block);
-    return last ? frames_next(f, size + (checksum ? 4 : 0), MAGIC, parse_magic) : frames_next(f, size, BLOCK, parse_block);
+    if (last)
+        return frames_next(f, size + (checksum ? 4 : 0), MAGIC, parse_magic);
+    return frames_next(f, size, BLOCK, parse_block);
 }
 
 static uint64_t
@@ -46,7 +48,9 @@ static size_t
 content_bytes(uint8_t descriptor)
 {
     bool single = descriptor & 0x20;
-    return single && descriptor >> 6 == 0 ? 1 : size_bytes[descriptor >> 6];
+    if (single && descriptor >> 6 == 0)
+        return 1;
+    return size_bytes[descriptor >> 6];
 }
 
 /* Parses what follows the descriptor. In a single-segment frame, the window is as large as the content. */

@@ -130,7 +130,8 @@ inflate_ahead(void *of)
             bool ok = inflate_fill(r, room, &got);
             pthread_mutex_lock(&l->lock);
             r->failed = !ok;
-            r->made += ok ? got : 0;
+            if (ok)
+                r->made += got;
             pthread_cond_signal(&l->more);
         }
     }
@@ -225,7 +226,10 @@ some_stored(struct inflate *l, const struct zip_member *m, uint8_t *buf, size_t 
     if (!read_under(l, m->at + l->given, buf, n, err))
         return false;
     *got = n;
-    l->crc = l->check ? zip_crc(l->crc, buf, n) : m->crc;
+    if (l->check)
+        l->crc = zip_crc(l->crc, buf, n);
+    else
+        l->crc = m->crc;
     return l->given + n < m->nbytes || l->crc == m->crc
         || inflater_bad_crc(m, err);
 }
@@ -255,7 +259,8 @@ inflate_some(struct source_layer *layer, uint64_t at, void *buf, size_t n, size_
     const struct zip_member *m = &l->zip.member[l->i];
     n = (size_t)num_min(num_min(n, OUT_STEP), m->nbytes - l->given);
     bool ok = m->deflated ? some_deflated(l, m, buf, n, got, err) : some_stored(l, m, buf, n, got, err);
-    l->given += ok ? *got : 0;
+    if (ok)
+        l->given += *got;
     return ok;
 }
 
@@ -274,7 +279,9 @@ inflate_skip(struct source_layer *layer, uint64_t to)
     size_t i = search_end_after(l->zip.member, l->zip.n, inflate_end_of, to);
     if (i > l->i)
         go_to_member(l, i);
-    return l->i == l->zip.n ? l->nbytes : l->zip.member[l->i].out_at + l->given;
+    if (l->i == l->zip.n)
+        return l->nbytes;
+    return l->zip.member[l->i].out_at + l->given;
 }
 
 static void
@@ -327,14 +334,19 @@ source_inflate(struct source *src, struct zip *zip, bool check, struct err *err)
     struct inflate *l = calloc(1, sizeof *l);
     if (!l)
         return err_memory(err, sizeof *l);
-    const struct zip_member *last = zip->n != 0 ? &zip->member[zip->n - 1] : NULL;
+    const struct zip_member *last = NULL;
+    if (zip->n != 0)
+        last = &zip->member[zip->n - 1];
     zip->lent = true;
     l->layer = (struct source_layer){ .kind = &inflate_kind, .under = src->top, .size = SOURCE_SIZE_UNKNOWN };
     l->zip = *zip;
     l->check = check;
     l->head = src->head;
     l->have = src->have;
-    l->nbytes = last ? last->out_at + last->nbytes : 0;
+    if (last)
+        l->nbytes = last->out_at + last->nbytes;
+    else
+        l->nbytes = 0;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->more, NULL);
     pthread_cond_init(&l->room, NULL);

@@ -8,9 +8,13 @@
 struct fetch *
 inputs_fetch(const struct inputs *list, const char *path)
 {
-    size_t n = list->local ? strlen(list->local) : 0;
+    size_t n = 0;
+    if (list->local)
+        n = strlen(list->local);
     bool local = n != 0 && strncmp(path, list->local, n) == 0 && path[n] == '/';
-    return local ? NULL : list->fetch;
+    if (local)
+        return NULL;
+    return list->fetch;
 }
 
 bool

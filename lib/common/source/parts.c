@@ -25,7 +25,9 @@ reserve(struct parts *p, size_t n, struct err *err)
 bool
 parts_keep(struct parts *p, uint64_t at, const uint8_t *bytes, size_t n, struct err *err)
 {
-    struct part *last = p->nparts != 0 ? &p->part[p->nparts - 1] : NULL;
+    struct part *last = NULL;
+    if (p->nparts != 0)
+        last = &p->part[p->nparts - 1];
     if (n == 0)
         return true;
     if (!reserve(p, n, err))
@@ -71,7 +73,9 @@ parts_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got
 {
     const struct parts *p = ((const struct parts_layer *)l)->parts;
     size_t i = search_end_after(p, p->nparts, parts_end_of, at);
-    const struct part *part = i < p->nparts ? &p->part[i] : NULL;
+    const struct part *part = NULL;
+    if (i < p->nparts)
+        part = &p->part[i];
     (void)err;
     *got = 0;
     if (at >= l->size)

@@ -12,7 +12,10 @@ small_file_open(struct source **src, const char *path, bool pipe_ok, uint64_t ma
     const uint8_t *p = NULL;
     uint64_t have = 0;
     struct fetch *fetch = inputs->fetch;        /* of the model, but not of a file that an option names */
-    inputs->fetch = pipe_ok ? NULL : fetch;
+    if (pipe_ok)
+        inputs->fetch = NULL;
+    else
+        inputs->fetch = fetch;
     bool ok = source_open(src, path, pipe_ok, inputs, err);
     inputs->fetch = fetch;
     if (ok && source_size(*src) != SOURCE_SIZE_UNKNOWN)

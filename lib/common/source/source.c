@@ -21,7 +21,9 @@ shown_name(const char *path)
         str_add_escaped(&s, path, strlen(path));
     else
         str_text(&s, "(standard input)");
-    return s.failed ? NULL : s.p;
+    if (s.failed)
+        return NULL;
+    return s.p;
 }
 
 bool
@@ -34,8 +36,13 @@ source_open(struct source **out, const char *path, bool pipe_ok, struct inputs *
     src->name = shown_name(path);
     if (!src->name)
         return err_memory(err, path ? strlen(path) : 0);
-    struct fetch *fetch = path && inputs ? inputs_fetch(inputs, path) : NULL;
-    src->top = fetch ? fetch_open(fetch, path, err) : descriptor_open(path, pipe_ok, src->name, inputs, err);
+    struct fetch *fetch = NULL;
+    if (path && inputs)
+        fetch = inputs_fetch(inputs, path);
+    if (fetch)
+        src->top = fetch_open(fetch, path, err);
+    else
+        src->top = descriptor_open(path, pipe_ok, src->name, inputs, err);
     if (!src->top)
         return err_in_file(err, src->name);
     src->seekable = src->top->kind->seekable;
@@ -110,7 +117,9 @@ source_size(const struct source *src)
 uint64_t
 source_file_size(const struct source *src)
 {
-    return src->top ? bottom(src)->size : SOURCE_SIZE_UNKNOWN;
+    if (src->top)
+        return bottom(src)->size;
+    return SOURCE_SIZE_UNKNOWN;
 }
 
 /* --- the head -------------------------------------------------------------------------------------------- */
@@ -164,7 +173,10 @@ source_head(struct source *src, uint64_t n, const uint8_t **p, uint64_t *have, s
     if (!grow_head(src, n, err))
         return err_in_file(err, src->name);
     static const uint8_t nothing[1];
-    *p = src->head ? src->head : nothing;
+    if (src->head)
+        *p = src->head;
+    else
+        *p = nothing;
     *have = src->have;
     return true;
 }
@@ -177,14 +189,17 @@ source_head_done(struct source *src, uint64_t end)
     if (left != 0) {
         memmove(src->head, src->head + (end - src->gone), left);
         uint8_t *head = realloc(src->head, left);
-        src->room = head ? left : src->room;
-        src->head = head ? head : src->head;
+        if (head) {
+            src->room = left;
+            src->head = head;
+        }
     } else {
         free(src->head);
         src->head = NULL;
         src->room = 0;
     }
-    src->have = again ? 0 : src->have;
+    if (again)
+        src->have = 0;
     src->gone = src->have - left;
     if (src->top->kind->head_done)
         src->top->kind->head_done(src->top);
@@ -203,7 +218,10 @@ source_settle_size(struct source *src)
 {
     src->size = src->top->size = fetch_end(src->top);
     src->seekable = src->size != SOURCE_SIZE_UNKNOWN;
-    src->pos = src->seekable ? 0 : src->have;
+    if (src->seekable)
+        src->pos = 0;
+    else
+        src->pos = src->have;
 }
 
 bool
@@ -364,6 +382,9 @@ source_stamp(const struct source *src, uint64_t stamp[2])
     const struct source_layer *l = src->top;
     while (l->under)
         l = l->under;
-    stamp[0] = l->changed ? l->size : 0;
+    if (l->changed)
+        stamp[0] = l->size;
+    else
+        stamp[0] = 0;
     stamp[1] = l->changed;
 }

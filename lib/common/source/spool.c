@@ -128,7 +128,9 @@ spool_fill(const struct spool *s, struct source *src, uint64_t end, struct err *
 static bool
 forbidden(const struct source *src, struct err *err)
 {
-    const char *instead = source_is_file(src) ? "decompress it first" : "give a file name instead of a pipe";
+    const char *instead = "give a file name instead of a pipe";
+    if (source_is_file(src))
+        instead = "decompress it first";
     if (src->twice)
         return err_set(err, ERR_UNSUPPORTED, "%s reads its input twice: %s, or drop --no-spool", src->twice, instead);
     return err_set(err, ERR_LIMIT, "spool: reading the input out of order requires a temporary file, "

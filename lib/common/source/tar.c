@@ -20,7 +20,8 @@ tar_number(uint64_t *value, const uint8_t *p, size_t n)
             *value = *value << 8 | p[i];
         return n <= 9 || (p[1] | p[2] | p[3]) == 0;
     }
-    n = end ? (size_t)(end - p) : n;
+    if (end)
+        n = (size_t)(end - p);
     while (n != 0 && memchr(" \t\n\r\f\v", p[n - 1], 6))
         n--;
     while (n != 0 && memchr(" \t\n\r\f\v+", *p, 7))

@@ -61,7 +61,9 @@ const char *
 unpack_name(const uint8_t *p, size_t n)
 {
     const struct packing *packing = unpack_find(p, n);
-    return packing ? packing->name : NULL;
+    if (packing)
+        return packing->name;
+    return NULL;
 }
 
 bool

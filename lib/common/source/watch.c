@@ -15,7 +15,9 @@ watch_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got
     const struct watcher *w = &((const struct watch *)l)->watcher;
     if (!l->under->kind->some(l->under, at, buf, n, got, err))
         return false;
-    return *got != 0 ? w->see(w->of, at, buf, *got, err) : w->ended(w->of, at, err);
+    if (*got != 0)
+        return w->see(w->of, at, buf, *got, err);
+    return w->ended(w->of, at, err);
 }
 
 static void
@@ -42,7 +44,9 @@ static const struct layer_kind watch_kind = {
 bool
 source_watch(struct source *src, uint64_t from, const struct watcher *watcher, struct err *err)
 {
-    struct watch *w = src->seekable ? NULL : malloc(sizeof *w);
+    struct watch *w = NULL;
+    if (!src->seekable)
+        w = malloc(sizeof *w);
     if (!w) {
         watcher->free(watcher->of);
         return src->seekable || err_memory(err, sizeof *w);

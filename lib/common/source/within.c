@@ -16,7 +16,10 @@ static bool
 within_some(struct source_layer *l, uint64_t at, void *buf, size_t n, size_t *got, struct err *err)
 {
     const struct within_layer *w = (const struct within_layer *)l;
-    *got = at < l->size ? (size_t)num_min(n, l->size - at) : 0;
+    if (at < l->size)
+        *got = (size_t)num_min(n, l->size - at);
+    else
+        *got = 0;
     if (w->whole)
         return *got == 0 || source_read(w->whole, w->at + at, buf, *got, err);
     if (*got != 0)

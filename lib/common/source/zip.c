@@ -332,7 +332,10 @@ load_directory(struct zip *zip, struct source *src, const struct end *end, struc
     uint8_t *p = malloc((size_t)end->size);
     zip->member = calloc((size_t)end->count, sizeof *zip->member);
     zip->names = malloc((size_t)names);
-    zip->n = zip->member ? (size_t)end->count : 0;
+    if (zip->member)
+        zip->n = (size_t)end->count;
+    else
+        zip->n = 0;
     bool ok = (p && zip->member && zip->names) || err_memory(err, end->size + members + names);
     ok = ok && source_read(src, end->at, p, (size_t)end->size, err) && read_directory(zip, p, end, limits, err);
     free(p);
@@ -405,7 +408,9 @@ const struct zip_member *
 zip_find(const struct zip *zip, const char *name, size_t n)
 {
     uint32_t i;
-    return table_find(&zip->table, zip_name_of, zip, name, n, &i) ? &zip->member[i] : NULL;
+    if (table_find(&zip->table, zip_name_of, zip, name, n, &i))
+        return &zip->member[i];
+    return NULL;
 }
 
 /* --- */

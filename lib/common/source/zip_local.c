@@ -96,7 +96,9 @@ read_local(struct zip_window *w, const struct zip *zip, size_t i, struct err *er
 {
     struct zip_member *m = &zip->member[i];
     uint16_t method = (uint16_t)m->at;
-    uint64_t left = w->end > m->header_at ? w->end - m->header_at : 0;
+    uint64_t left = 0;
+    if (w->end > m->header_at)
+        left = w->end - m->header_at;
     if (left < LOCAL + (uint64_t)m->name_len)
         return zip_bad_member(err, m, m->header_at, "the local header is outside of the member area");
     const uint8_t *p = zip_look(w, m->header_at, LOCAL + m->name_len, near_end(zip, i) - m->header_at, err);
@@ -159,7 +161,9 @@ zip_read_locals(struct zip *zip, struct source *src, uint64_t end, struct err *e
         w->end = end;
         w->at = w->n = 0;
     }
-    uint64_t first = zip->n != 0 ? zip->member[0].header_at : end;
+    uint64_t first = end;
+    if (zip->n != 0)
+        first = zip->member[0].header_at;
     if (ok && first != 0)
         ok = err_at(err, ERR_MALFORMED, 0, "ZIP archive: %" PRIu64 " bytes before the first member", first);
     for (size_t i = 0; ok && i < zip->n; i++) {

@@ -67,7 +67,9 @@ zip_loose_add(struct finder *f, struct zip_loose_member m)
         zip->cut = true;
         return;
     }
-    struct zip_loose_member *all = f->ok ? array_grow(zip->member, zip->n, &zip->room, sizeof *all, f->err) : NULL;
+    struct zip_loose_member *all = NULL;
+    if (f->ok)
+        all = array_grow(zip->member, zip->n, &zip->room, sizeof *all, f->err);
     if (!all) {
         f->ok = false;
         return;
@@ -130,10 +132,16 @@ add_entry(struct finder *f, struct zip_loose_member e, uint64_t stored, uint64_t
     struct zip_loose_member local;
     uint64_t size = f->view.end, local_stored = 0, local_name, end;
     bool found = e.header_at < size && read_local(f, e.header_at, &local, &local_stored, &local_name);
-    e.at = found ? local.at : num_min(num_add(&end, e.header_at, LOCAL + e.name_len) ? end : size, size);
+    if (found)
+        e.at = local.at;
+    else
+        e.at = num_min(num_add(&end, e.header_at, LOCAL + e.name_len) ? end : size, size);
     if (e.at > size)
         e.at = size;
-    e.end = num_add(&end, e.at, num_max(stored, local_stored)) ? num_min(end, size) : size;
+    if (num_add(&end, e.at, num_max(stored, local_stored)))
+        e.end = num_min(end, size);
+    else
+        e.end = size;
     size_t name_len = e.name_len;
     e.name = keep_name(f, name_at, name_len);
     zip_loose_add(f, e);
@@ -335,7 +343,10 @@ walk_locals(struct finder *f, size_t known)
                 : find_local(f, num_min(m.at, limit), limit);
             m.at = num_min(m.at, next);
             m.open = next != end;
-            m.end = m.open ? limit : end;
+            if (m.open)
+                m.end = limit;
+            else
+                m.end = end;
             end = next;
             size_t name_len = m.name_len;
             m.name = keep_name(f, name_at, name_len);
