@@ -105,7 +105,11 @@ aqlm_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
 static uint64_t
 code_at(const uint8_t *p, uint32_t size)
 {
-    return size == 1 ? *p : size == 2 ? load_le16(p) : load_le32(p);
+    if (size == 1)
+        return *p;
+    if (size == 2)
+        return load_le16(p);
+    return load_le32(p);
 }
 
 /* Sums the codebook entries of a vector, for n elements of its row x from element y. */
@@ -128,7 +132,9 @@ sum_entries(float *v, const struct decoding *d, const uint8_t *codes, uint64_t x
 static float
 round_sum(enum dtype type, float v)
 {
-    return type == DTYPE_BF16 && !isnan(v) ? float_of_bits((bits_of_float(v) + 0x8000u) & 0xFFFF0000u) : scale_round(type, v);
+    if (type == DTYPE_BF16 && !isnan(v))
+        return float_of_bits((bits_of_float(v) + 0x8000u) & 0xFFFF0000u);
+    return scale_round(type, v);
 }
 
 static uint64_t

@@ -93,7 +93,10 @@ group_hint(const struct claims *c)
     uint64_t n = 0;
     for (size_t i = 0; i < 2 && n == 0; i++) {
         json_int_t nested = json_integer_value(json_object_get(inner, keys[i]));
-        n = nested > 0 ? (uint64_t)nested : config_number(c->config, keys[i]);
+        if (nested > 0)
+            n = (uint64_t)nested;
+        else
+            n = config_number(c->config, keys[i]);
     }
     return n;
 }
@@ -101,7 +104,9 @@ group_hint(const struct claims *c)
 static const char *
 why_open(const struct weight *w)
 {
-    return w->part[SCALES]->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+    if (w->part[SCALES]->dtype == DTYPE_F64)
+        return "with scales of F64";
+    return NULL;
 }
 
 /* Sets the shape of the weight and stores its numbers. */
@@ -139,7 +144,9 @@ gemm_group(const struct table_match *f)
     uint64_t in = dim_rows(f->codes), groups = dim_rows(f->with[WITH_SCALES]), group = group_hint(f->claims);
     if (group != 0 && num_ceil_div(in, group) == groups)
         return group;
-    return groups != 0 && in % groups == 0 ? num_max(in / groups, 1) : in == 0;
+    if (groups != 0 && in % groups == 0)
+        return num_max(in / groups, 1);
+    return in == 0;
 }
 
 static bool
@@ -192,11 +199,16 @@ gemm_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     struct codes_piece *p = codes_begin(d, at, count, cols, awq->blocks.b1);
     uint64_t unit = p->row / 8 - top / 8, g = p->col / awq->blocks.b1;
     const uint8_t *codes = decoding_unit(d, CODES, unit) + p->col * bits, *scales = decoding_unit(d, SCALES, p->row - top);
-    const uint8_t *zeros = d->w->part[ZEROS] ? decoding_unit(d, ZEROS, unit) : NULL;
+    const uint8_t *zeros = NULL;
+    if (d->w->part[ZEROS])
+        zeros = decoding_unit(d, ZEROS, unit);
     p->narrow = bits <= 4;
     for (size_t i = 0; i < p->groups; i++) {
         p->scales[i] = scale_value(d->w->part[SCALES]->dtype, scales, g + i);
-        p->zeros[i] = (float)(zeros ? lane_of(zeros + (g + i) * bits, p->row, bits) : 1U << (bits - 1));
+        if (zeros)
+            p->zeros[i] = (float)lane_of(zeros + (g + i) * bits, p->row, bits);
+        else
+            p->zeros[i] = (float)(1U << (bits - 1));
     }
     if (bits == 4)
         d->k->bits_lane(p->codes, codes, p->n, 4, shift[p->row % 8], 4);
@@ -213,7 +225,9 @@ width_is(uint64_t in, uint64_t group, uint64_t words)
 {
     if ((group < 128 && group != 64 && group != 32) || in % group != 0)
         return false;
-    uint64_t multiple = group < 128 ? 128 / group : 1;
+    uint64_t multiple = 1;
+    if (group < 128)
+        multiple = 128 / group;
     uint64_t base = num_ceil_div(in / group, 8);
     return num_ceil_div(base, multiple) * multiple == words;
 }
@@ -245,7 +259,9 @@ static uint64_t
 gemv_group(const struct table_match *f, const char **open)
 {
     uint64_t in;
-    return num_mul(&in, dim_cols(f->codes), 8) ? padded_group(f->claims, in, dim_cols(f->with[WITH_ZEROS]), open) : 0;
+    if (num_mul(&in, dim_cols(f->codes), 8))
+        return padded_group(f->claims, in, dim_cols(f->with[WITH_ZEROS]), open);
+    return 0;
 }
 
 static bool
@@ -332,8 +348,11 @@ static void
 fast_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, uint64_t count)
 {
     uint64_t cols = shape_dim(&w->shape, 1), last = first + count - 1, row = first / cols, end = last / cols;
-    uint64_t from = row == end ? first % cols / FAST_INPUTS * FAST_INPUTS : 0;
-    uint64_t to = row == end ? (last % cols / FAST_INPUTS + 1) * FAST_INPUTS : cols;
+    uint64_t from = 0, to = cols;
+    if (row == end) {
+        from = first % cols / FAST_INPUTS * FAST_INPUTS;
+        to = (last % cols / FAST_INPUTS + 1) * FAST_INPUTS;
+    }
     (void)part;
     s->at = 2 * (row / FAST_ROWS * cols + from);
     s->len = 2 * (end / FAST_ROWS * cols + to) - s->at;

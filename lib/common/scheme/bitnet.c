@@ -32,7 +32,9 @@ static bool
 bitnet_is_one_of(const json_t *block, const char *key, const char *a, bool absent)
 {
     const json_t *v = json_object_get(block, key);
-    return !v ? absent : json_is_string(v) && strcmp(json_string_value(v), a) == 0;
+    if (!v)
+        return absent;
+    return json_is_string(v) && strcmp(json_string_value(v), a) == 0;
 }
 
 static enum scaling
@@ -46,7 +48,9 @@ find_scaling(const struct config *config)
         return SCALING_DIVIDES;
     bool multiplies = bitnet_is_one_of(block, "linear_class", "autobitlinear", false)
         && bitnet_is_one_of(block, "quantization_mode", "offline", true);
-    return multiplies ? SCALING_MULTIPLIES : SCALING_OPEN;
+    if (multiplies)
+        return SCALING_MULTIPLIES;
+    return SCALING_OPEN;
 }
 
 static bool

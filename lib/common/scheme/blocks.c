@@ -50,8 +50,9 @@ find_blocks(struct blocks *b, enum blocks_result *result, struct table_match *f,
     bool known;
     if (!find_declared(block, &known, b, f, scale, k, err))
         return false;
-    *result = f->doubt ? BLOCKS_OPEN : BLOCKS_FOUND;
+    *result = BLOCKS_FOUND;
     if (f->doubt) {
+        *result = BLOCKS_OPEN;
         block[0] = block[1] = 1;
     } else if (!known && k[0] == b->rows && (k[1] != 0 ? b->cols % k[1] == 0 : b->cols == 0)) {
         block[1] = b->cols / num_max(k[1], 1);          /* without other information, groups divide the columns */
@@ -61,8 +62,12 @@ find_blocks(struct blocks *b, enum blocks_result *result, struct table_match *f,
         enum dim_axis rows = dim_axis(b->rows, k[0], &block[0]), cols = dim_axis(b->cols, k[1], &block[1]);
         /* could also be one per row, transposed */
         bool transposed = k[0] == 1 && k[1] == b->rows && k[1] > 1 && block[1] != DIM_USUAL;
-        *result = rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE ? BLOCKS_WRONG
-            : rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO || transposed ? BLOCKS_OPEN : BLOCKS_FOUND;
+        if (rows == DIM_AXIS_NONE || cols == DIM_AXIS_NONE)
+            *result = BLOCKS_WRONG;
+        else if (rows == DIM_AXIS_TWO || cols == DIM_AXIS_TWO || transposed)
+            *result = BLOCKS_OPEN;
+        else
+            *result = BLOCKS_FOUND;
     }
     set(b, block[0], block[1], k[1], k[0] * k[1]);
     return true;

@@ -121,7 +121,9 @@ bnb4_choose(struct table_match *f, struct weight *w, struct err *err)
     const struct tensor *t = f->codes;
     bool bytes = t->dtype == DTYPE_U8 || t->dtype == DTYPE_I8;
     bool column = t->shape.rank == 2 && shape_dim(&t->shape, 1) == 1;
-    return bytes || column ? table_match(f, w, err) : CLAIM_NO;
+    if (bytes || column)
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 static bool

@@ -138,7 +138,9 @@ read_nested(struct bnb4_state *s, const struct bnb4_reading *r)
     if (open_value(&json, r, NESTED_OFFSET) != PULL_NUMBER || !pull_as_double(&json, &offset))
         return bnb4_state_wrong(r, NESTED_OFFSET, "an F32 number");
     s->nested_offset = (float)offset;           /* rounded to nearest, as torch does */
-    return isinf(s->nested_offset) && isfinite(offset) ? bnb4_state_wrong(r, NESTED_OFFSET, "an F32 number") : true;
+    if (isinf(s->nested_offset) && isfinite(offset))
+        return bnb4_state_wrong(r, NESTED_OFFSET, "an F32 number");
+    return true;
 }
 
 static bool

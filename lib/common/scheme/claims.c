@@ -30,7 +30,9 @@ bool
 claims_shape(struct claims *c, struct weight *w, uint32_t from, const uint64_t *dim, uint32_t n, struct err *err)
 {
     uint8_t *packed = claims_alloc(c, (size_t)(from + n) * SHAPE_DIM, err), *end = packed;
-    const uint8_t *dims = from != 0 ? w->part[0]->shape.packed : NULL;
+    const uint8_t *dims = NULL;
+    if (from != 0)
+        dims = w->part[0]->shape.packed;
     if (!packed)
         return false;
     for (uint32_t i = 0; i < from; i++)
@@ -44,7 +46,9 @@ uint8_t *
 claims_read(const struct claims *c, const struct tensor *t, uint64_t most, const char *what, struct err *err)
 {
     uint64_t n = t->extent.nbytes;
-    uint8_t *p = limits_check(n, most, what, err) ? malloc((size_t)n + 1) : NULL;
+    uint8_t *p = NULL;
+    if (limits_check(n, most, what, err))
+        p = malloc((size_t)n + 1);
     if (p && c->contents->read(c->contents->of, t, p, err))
         return p;
     if (!p && n <= most)

@@ -75,7 +75,10 @@ static bool
 comfy_number(const struct comfy_checked *w, const char *key, uint64_t fallback, uint64_t *out, struct err *err)
 {
     const json_t *v = comfy_marker_get(w->marker, key);
-    *out = v ? (uint64_t)json_integer_value(v) : fallback;
+    if (v)
+        *out = (uint64_t)json_integer_value(v);
+    else
+        *out = fallback;
     return !v || (json_is_integer(v) && json_integer_value(v) > 0) || comfy_wrong(w, key, "a positive integer", err);
 }
 
@@ -153,7 +156,11 @@ w4a8_guess(struct comfy_checked *w, const struct tensor *scale, uint64_t fallbac
     uint64_t groups = num_max(dim_cols(scale), 1), four = w->stored / groups * 2, six = w->stored / 3 * 4 / groups;
     bool is_four = w4a8_group(four) && w4a8_fits(w, scale, four), is_six = w4a8_group(six) && w4a8_fits(w, scale, six);
     w->open = is_four && is_six;
-    return is_four ? four : is_six ? six : fallback;
+    if (is_four)
+        return four;
+    if (is_six)
+        return six;
+    return fallback;
 }
 
 static bool
@@ -169,8 +176,9 @@ w4a8_params(struct comfy_checked *w, struct err *err)
         return true;
     if (w->marker->unread)
         gs = w4a8_guess(w, scale, gs);
-    return w4a8_fits(w, scale, gs) ? rotation(w, err) : bad_codes(w, "asym_w4a8_int8",
-        "4 or 6 bits per column (group_size times the columns of weight_s_rel)", err);
+    if (w4a8_fits(w, scale, gs))
+        return rotation(w, err);
+    return bad_codes(w, "asym_w4a8_int8", "4 or 6 bits per column (group_size times the columns of weight_s_rel)", err);
 }
 
 static bool
@@ -251,12 +259,21 @@ first_dim(const struct comfy_checked *w, unsigned shape, uint64_t block)
 static uint32_t
 expected_dims(const struct comfy_checked *w, unsigned shape, uint64_t dim[2])
 {
-    uint64_t block = w->block ? w->block : 1;
+    uint64_t block = 1;
+    if (w->block)
+        block = w->block;
     dim[0] = first_dim(w, shape, block);
-    dim[1] = shape == GROUPS ? w->cols / block : shape == GROUPS_T ? w->rows : 1;
+    if (shape == GROUPS)
+        dim[1] = w->cols / block;
+    else if (shape == GROUPS_T)
+        dim[1] = w->rows;
+    else
+        dim[1] = 1;
     if (shape == GRID && !swizzle_grid(dim, w->rows, w->cols / block))
         dim[0] = dim[1] = UINT64_MAX;
-    return shape & (GRID | GROUPS | GROUPS_T | ROW_1) ? 2 : 1;
+    if (shape & (GRID | GROUPS | GROUPS_T | ROW_1))
+        return 2;
+    return 1;
 }
 
 static bool
@@ -267,7 +284,9 @@ shape_is(const struct comfy_checked *w, unsigned shape, const struct shape *s)
         return s->rank == 0
             || (s->rank == 1 && (shape_dim(s, 0) == 1 || (w->stacked && shape_dim(s, 0) == w->experts)));
     uint32_t rank = expected_dims(w, shape, dim);
-    uint32_t lead = w->stacked && shape & (GRID | GROUPS | GROUPS_T | ROW | ROW_1) ? 1 : 0;
+    uint32_t lead = 0;
+    if (w->stacked && shape & (GRID | GROUPS | GROUPS_T | ROW | ROW_1))
+        lead = 1;
     return s->rank == lead + rank && (lead == 0 || shape_dim(s, 0) == w->experts)
         && shape_dim(s, lead) == dim[0] && (rank == 1 || shape_dim(s, lead + 1) == dim[1]);
 }
@@ -292,7 +311,10 @@ comfy_measure(struct comfy_checked *w, const struct comfy_format *f, struct err 
     if (!table_check_type(w->f, w->codes, w->f->row->dtypes, ROLE_WEIGHT, err))
         return false;
     w->stacked = s->rank == 3;
-    w->experts = w->stacked ? shape_dim(s, 0) : 1;
+    if (w->stacked)
+        w->experts = shape_dim(s, 0);
+    else
+        w->experts = 1;
     w->block = f->block;
     if (s->rank == 2 || s->rank == 3) {
         w->rows = shape_dim(s, s->rank - 2);
@@ -410,7 +432,9 @@ add_words(const struct table_match *f, struct weight *w, struct err *err)
         str_shown(shown, m->format, strlen(m->format));
     int n = snprintf(text, sizeof text, "%s%s%s", shown, *shown && corrected ? " " : "",
         corrected ? "with weight_correction" : "");
-    char *own = n > 0 ? claims_alloc(f->claims, (size_t)n + 1, err) : NULL;
+    char *own = NULL;
+    if (n > 0)
+        own = claims_alloc(f->claims, (size_t)n + 1, err);
     if (own)
         w->own = memcpy(own, text, (size_t)n + 1);
     return n == 0 || own;
@@ -472,7 +496,9 @@ static enum claim
 check_marks(struct table_match *f, struct weight *w, struct err *err)
 {
     (void)w;
-    return check_tensor(f->claims, f->codes, err) && check_old(f->claims, f->codes, err) ? CLAIM_NO : CLAIM_FAIL;
+    if (check_tensor(f->claims, f->codes, err) && check_old(f->claims, f->codes, err))
+        return CLAIM_NO;
+    return CLAIM_FAIL;
 }
 
 /* Parts of any format, so that a format that is not decoded leaves no tensor over. */

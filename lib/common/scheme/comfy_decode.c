@@ -122,7 +122,9 @@ unpack_six(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
     struct comfy_room *room = d->room;
     uint64_t cols = own(d->w)->scale.cols, base = row * (cols / 4 * 3);
     uint8_t *codes = room->codes, *high = room->high;
-    unsigned in = d->in[COMFY_HIGH].p ? COMFY_HIGH : COMFY_CODES;
+    unsigned in = COMFY_CODES;
+    if (d->in[COMFY_HIGH].p)
+        in = COMFY_HIGH;
     d->k->bits_stream(codes, decoding_bytes(d, COMFY_CODES, base + col / 8 * 4), (size_t)col, n, 4);
     d->k->bits_stream(high, decoding_bytes(d, in, base + cols / 2 + col / 8 * 2), (size_t)col, n, 2);
     size_t i = 0;

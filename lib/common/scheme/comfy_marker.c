@@ -127,7 +127,10 @@ read_metadata(struct comfy_markers *m, struct claims *c, const char *text, size_
         if (layers && found)
             return bad_metadata("duplicate key layers", err);
         found = found || layers;
-        ok = layers ? read_layers(m, c, &json, err) : pull_skip(&json) || bad_json(&json, err);
+        if (layers)
+            ok = read_layers(m, c, &json, err);
+        else
+            ok = pull_skip(&json) || bad_json(&json, err);
     }
     ok = ok && (token == PULL_OBJECT_END || bad_json(&json, err))
         && (pull_next(&json) == PULL_END || bad_json(&json, err)) && (found || bad_metadata("layers is missing", err));
@@ -185,15 +188,18 @@ static const struct comfy_layer *
 find_layer(const struct comfy_markers *m, const struct tensor *weight)
 {
     struct comfy_layer key = { .weight = weight };
-    return m->n ? bsearch(&key, m->layers, m->n, sizeof key, compare_layers) : NULL;
+    if (m->n)
+        return bsearch(&key, m->layers, m->n, sizeof key, compare_layers);
+    return NULL;
 }
 
 static const struct tensor *
 find_tensor(const struct claims *c, const struct tensor *codes)
 {
     struct part_name p;
-    return c->comfy->tensors && claims_strip_name(codes, ".weight", &p)
-        ? claims_find(c, p.base, p.base_len, marker_suffix) : NULL;
+    if (c->comfy->tensors && claims_strip_name(codes, ".weight", &p))
+        return claims_find(c, p.base, p.base_len, marker_suffix);
+    return NULL;
 }
 
 bool
@@ -208,7 +214,9 @@ comfy_marker_get(const struct comfy_marker *m, const char *key)
     const json_t *v = json_object_get(m->root, key);
     if (!v || json_is_null(v))
         v = json_object_get(json_object_get(m->root, "params"), key);
-    return v && json_is_null(v) ? NULL : v;
+    if (v && json_is_null(v))
+        return NULL;
+    return v;
 }
 
 bool
@@ -217,7 +225,9 @@ comfy_marker_wrong(const struct comfy_marker *m, const struct tensor *codes, con
 {
     char name[STR_SHOWN], shown[STR_SHOWN] = "missing", text[STR_SHOWN];
     const json_t *found = comfy_marker_get(m, key);
-    size_t n = found ? json_dumpb(found, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT) : 0;
+    size_t n = 0;
+    if (found)
+        n = json_dumpb(found, text, sizeof text, JSON_ENCODE_ANY | JSON_COMPACT);
     if (n != 0)
         str_shown(shown, text, num_min(n, sizeof text));
     return err_at(err, ERR_MALFORMED, codes->extent.at, "tensor %s: %s in its ComfyUI marker is %s, expected %s",

@@ -249,7 +249,9 @@ read_metadata(struct config *config, struct words *words, const struct catalog *
     struct err ignored;
     size_t n;
     err_init(&ignored);
-    const char *text = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
+    const char *text = NULL;
+    if (meta && meta->value.type == META_STRING)
+        text = meta_bytes(&meta->value, &n);
     if (text && tree_read(&config->metadata, text, n, "quantization_config", &ignored))
         words_read_block(words, "the metadata", "quantization_config", config->metadata);
 }
@@ -312,7 +314,9 @@ const char *
 config_method(const struct config *config)
 {
     const char *method = json_string_value(json_object_get(config->block, "quant_method"));
-    return method || !json_is_string(json_object_get(config->block, "quant_algo")) ? method : "modelopt";
+    if (method || !json_is_string(json_object_get(config->block, "quant_algo")))
+        return method;
+    return "modelopt";
 }
 
 bool
@@ -329,7 +333,9 @@ uint64_t
 config_number(const struct config *config, const char *key)
 {
     json_int_t v = json_integer_value(json_object_get(config->block, key));
-    return v > 0 ? (uint64_t)v : 0;
+    if (v > 0)
+        return (uint64_t)v;
+    return 0;
 }
 
 uint64_t
@@ -382,7 +388,8 @@ look_up(const struct config *config, const char *module, size_t n, const char *k
         agree = !*value || (agree && json_equal(*value, declared));
         *value = *value ? *value : declared;
     }
-    *value = agree ? *value : NULL;
+    if (!agree)
+        *value = NULL;
     return true;
 }
 
@@ -420,7 +427,10 @@ read_group(const struct config *config, const char *module, size_t n, uint64_t b
         return false;
     *known = json_is_string(strategy) && strcmp(json_string_value(strategy), "group") == 0 && json_integer_value(size) > 0;
     block[0] = 1;
-    block[1] = *known ? (uint64_t)json_integer_value(size) : 0;
+    if (*known)
+        block[1] = (uint64_t)json_integer_value(size);
+    else
+        block[1] = 0;
     return true;
 }
 

@@ -59,7 +59,9 @@ struct ct {
 static uint64_t
 words_of(struct ct_packing p, uint64_t n)
 {
-    return p.padded ? num_ceil_div(n, 32 / p.bits) : n / 32 * p.bits + num_ceil_div(n % 32 * p.bits, 32);
+    if (p.padded)
+        return num_ceil_div(n, 32 / p.bits);
+    return n / 32 * p.bits + num_ceil_div(n % 32 * p.bits, 32);
 }
 
 /* Returns the word in which code i starts; *shift is its lowest bit there. */
@@ -67,8 +69,12 @@ static uint64_t
 word_at(struct ct_packing p, uint64_t i, uint32_t *shift)
 {
     uint64_t per = 32 / p.bits, bit = i % 32 * p.bits;
-    *shift = (uint32_t)(p.padded ? i % per * p.bits : bit % 32);
-    return p.padded ? i / per : i / 32 * p.bits + bit / 32;
+    if (p.padded) {
+        *shift = (uint32_t)(i % per * p.bits);
+        return i / per;
+    }
+    *shift = (uint32_t)(bit % 32);
+    return i / 32 * p.bits + bit / 32;
 }
 
 static bool
@@ -112,7 +118,8 @@ find_packing(const struct weight *w, uint64_t in, uint64_t hint, bool *several)
         for (p = (struct ct_packing){ 1, padded != 0 }; p.bits <= 8; p.bits++)
             if (packing_fits(w, p, in)) {
                 *several = found.bits != 0 && in != 0 && dim_rows(w->part[CODES]) != 0;
-                found = found.bits != 0 ? found : p;
+                if (found.bits == 0)
+                    found = p;
             }
     return found;
 }
@@ -124,7 +131,10 @@ find_hint(uint64_t *hint, const struct table_match *f, const char *key, struct e
     const json_t *value;
     if (!config_weights(f->claims->config, f->base.base, f->base.base_len, key, &value, err))
         return false;
-    *hint = json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+    if (json_integer_value(value) > 0)
+        *hint = (uint64_t)json_integer_value(value);
+    else
+        *hint = 0;
     return true;
 }
 
@@ -138,7 +148,8 @@ cols_fit(const struct weight *w, struct ct_packing p, uint64_t groups, uint64_t 
     uint64_t words = dim_cols(w->part[CODES]), most;
     if (!num_mul(&most, words, 32) || (group != 0 && !num_mul(in, groups, group)))
         return false;
-    *in = group != 0 ? *in : (p.padded ? words * (32 / p.bits) : most / p.bits) / groups * groups;
+    if (group == 0)
+        *in = (p.padded ? words * (32 / p.bits) : most / p.bits) / groups * groups;
     *alone = group != 0 || *in < groups || words_of(p, *in - groups) != words;
     return packing_fits(w, p, *in);
 }
@@ -228,7 +239,8 @@ ct_packed_read_shape(const struct table_match *f, uint64_t dim[RANK_MAX], struct
         uint64_t at = from + i % n;
         bool first = i < n;
         ok = v <= INT64_MAX && (at == rank - 1 || v == shape_dim(&f->codes->shape, (uint32_t)at)) && (first || v == dim[at]);
-        dim[at] = first ? v : dim[at];
+        if (first)
+            dim[at] = v;
         ok = ok || wrong_shape(f, dim, err);
     }
     free(bytes);
@@ -354,8 +366,13 @@ static void
 code_bytes(const struct ct *ct, uint64_t col, uint64_t end, uint64_t *from, uint64_t *to)
 {
     uint64_t bits = ct->packing.bits, per = 32 / bits;
-    *from = ct->packing.padded ? col / per * 4 : col / 8 * bits;
-    *to = ct->packing.padded ? num_ceil_div(end, per) * 4 : end / 8 * bits + num_ceil_div(end % 8 * bits, 8);
+    if (ct->packing.padded) {
+        *from = col / per * 4;
+        *to = num_ceil_div(end, per) * 4;
+    } else {
+        *from = col / 8 * bits;
+        *to = end / 8 * bits + num_ceil_div(end % 8 * bits, 8);
+    }
 }
 
 /* Returns the first row of packed zero points that a row of the weight needs, counted over all matrices. */
@@ -503,7 +520,10 @@ ct_packed_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct ct *ct = w->own;
     codes_grid(g, ct->packing.bits, ct->shuffled ? 0 : ct->blocks.b1, w->part[SCALE], w->part[ZERO]);
-    g->g_idx = ct->shuffled ? w->part[G_IDX] : NULL;
+    if (ct->shuffled)
+        g->g_idx = w->part[G_IDX];
+    else
+        g->g_idx = NULL;
     g->groups = ct->groups;
 }
 

@@ -21,7 +21,9 @@ declared_refuse(const struct weight *w, struct err *err)
 {
     const struct contradiction *why = (const struct contradiction *)w->doubt;
     const struct tensor *t = why->doubt.tensor;
-    const char *axis = why->rows ? "rows" : "columns";
+    const char *axis = "columns";
+    if (why->rows)
+        axis = "rows";
     char name[STR_SHOWN];
     return err_at(err, ERR_UNSUPPORTED, t->extent.at, "tensor %s: %" PRIu64 " scales for %" PRIu64 " %s, but blocks of %" PRIu64
         " as declared in config.json would have %" PRIu64 "; correct config.json, or use another version of the model",
@@ -63,7 +65,8 @@ declared_collect(const json_t *block, uint64_t n, uint64_t k, uint64_t *first, u
         bool is_size = strcmp(key, "group_size") == 0 || strcmp(key, "q_group_size") == 0;
         if (is_size && json_integer_value(value) > 0) {
             uint64_t size = (uint64_t)json_integer_value(value);
-            *first = *first != 0 ? *first : size;
+            if (*first == 0)
+                *first = size;
             if (*fitting == 0 && num_ceil_div(n, size) == k)
                 *fitting = size;
         } else if (!other && depth < DEPTH) {
@@ -92,7 +95,10 @@ declared_groups(uint64_t *size, const struct doubt **out, struct claims *c, cons
         return false;
     } else if (json_integer_value(value) > 0) {
         first = (uint64_t)json_integer_value(value);
-        *size = num_ceil_div(n, first) == k ? first : 0;
+        if (num_ceil_div(n, first) == k)
+            *size = first;
+        else
+            *size = 0;
     }
     if (first == 0 || *size != 0)
         return true;

@@ -5,7 +5,9 @@
 uint64_t
 dim_back(const struct tensor *t, uint32_t i)
 {
-    return t->shape.rank > i ? shape_dim(&t->shape, t->shape.rank - 1 - i) : 1;
+    if (t->shape.rank > i)
+        return shape_dim(&t->shape, t->shape.rank - 1 - i);
+    return 1;
 }
 
 bool
@@ -61,7 +63,12 @@ dim_axis(uint64_t n, uint64_t k, uint64_t *block)
     if (k > n || (k == 0 && n != 0))
         return DIM_AXIS_NONE;
     bool power_of_two = (n & (n - 1)) == 0;
-    *block = k == n ? 1 : k == 1 ? n : DIM_USUAL;
+    if (k == n)
+        *block = 1;
+    else if (k == 1)
+        *block = n;
+    else
+        *block = DIM_USUAL;
     if (k == n || num_ceil_div(n, DIM_USUAL) == k || (k == 1 && power_of_two))
         return DIM_AXIS_ONE;
     if (k == 1)             /* a single scale where blocks of the usual size have several: half of a grid */
@@ -71,8 +78,15 @@ dim_axis(uint64_t n, uint64_t k, uint64_t *block)
         power *= 2;
     if (num_ceil_div(n, power) != k)
         power = 0;
-    *block = power ? power : even;
-    return power && even && power != even ? DIM_AXIS_TWO : *block ? DIM_AXIS_ONE : DIM_AXIS_NONE;
+    if (power)
+        *block = power;
+    else
+        *block = even;
+    if (power && even && power != even)
+        return DIM_AXIS_TWO;
+    if (*block)
+        return DIM_AXIS_ONE;
+    return DIM_AXIS_NONE;
 }
 
 bool

@@ -62,7 +62,10 @@ eetq_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, 
     uint64_t last = first + count - 1, row = first / e->in, end = last / e->in, size = dtype_facts(w->part[part]->dtype)->bytes;
     uint64_t from = row * size, to = (end + 1) * size;
     if (part == CODES) {
-        from = row == end ? turn_at(e, row, first % e->in) : turn_at(e, row / 2 * 2, 0);
+        if (row == end)
+            from = turn_at(e, row, first % e->in);
+        else
+            from = turn_at(e, row / 2 * 2, 0);
         to = TURN + (row == end ? turn_at(e, end, last % e->in) : turn_at(e, end | 1, e->in - 1));
     }
     *s = (struct span){ from, to - from };

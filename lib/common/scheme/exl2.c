@@ -69,7 +69,10 @@ static uint32_t
 group_at(const uint8_t *groups, uint64_t g, uint64_t count, uint64_t words, uint64_t *first, uint64_t *end)
 {
     *first = load_le16(groups + 4 * g + 2);
-    *end = g + 1 < count ? load_le16(groups + 4 * g + 6) : words;
+    if (g + 1 < count)
+        *end = load_le16(groups + 4 * g + 6);
+    else
+        *end = words;
     return load_le16(groups + 4 * g);
 }
 
@@ -120,7 +123,9 @@ find_rows(const struct table_match *f, bool *known)
     if (!str_strip(f->base.base, &n, "lm_head") || (n != 0 && f->base.base[n - 1] != '.'))
         return out;
     *known = vocab != 0;
-    return padded(vocab) == out ? vocab : out;
+    if (padded(vocab) == out)
+        return vocab;
+    return out;
 }
 
 static bool
@@ -139,7 +144,10 @@ exl2_fit(struct table_match *f, struct weight *w, struct err *err)
     if (!check_groups(f->claims, w, q->in, err) || !perm_check(f->claims, w->part[INVPERM], q->in, err))
         return false;
     const uint64_t dim[2] = { find_rows(f, &known), q->in };
-    q->open = known ? NULL : "padding of rows unknown without vocab_size of config.json (--config)";
+    if (known)
+        q->open = NULL;
+    else
+        q->open = "padding of rows unknown without vocab_size of config.json (--config)";
     w->vague = !known;
     return claims_shape(f->claims, w, 0, dim, 2, err);
 }
@@ -150,7 +158,10 @@ static void
 strip(struct strip *s, const struct weight *w, unsigned p)
 {
     table_strip(s, w, p);
-    s->unit_rows = p == SCALES ? 8 : 1;
+    if (p == SCALES)
+        s->unit_rows = 8;
+    else
+        s->unit_rows = 1;
 }
 
 /* The groups of a weight, indexed so that an input finds its own. */

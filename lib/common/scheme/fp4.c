@@ -183,7 +183,9 @@ static void
 strip_gptoss(struct strip *strip, const struct weight *w, unsigned part)
 {
     const struct fp4 *f = w->own;
-    uint32_t unit_rows = part == FP4_CODES ? 2 : BLOCK;
+    uint32_t unit_rows = BLOCK;
+    if (part == FP4_CODES)
+        unit_rows = 2;
     *strip = (struct strip){ .matrices = shape_dim(&w->shape, 0), .rows = f->cols, .units = f->rows / unit_rows,
         .unit_rows = unit_rows, .unit_bytes = 1 };
 }
@@ -232,7 +234,9 @@ e5m3_fits(const struct table_match *f)
 {
     const struct tensor *scale = f->with[0];
     uint64_t codes = f->codes->extent.nbytes, scales = scale->extent.nbytes;
-    uint64_t each = scales != 0 && codes % scales == 0 ? codes / scales : 0;
+    uint64_t each = 0;
+    if (scales != 0 && codes % scales == 0)
+        each = codes / scales;
     bool column = scale->shape.rank == 2 && dim_cols(scale) == 1 && f->codes->shape.rank == 2;
     return (each == 8 || each == 16) && dim_cols(f->codes) % each == 0 && (column || dim_scale_each(f->codes, scale, each));
 }
@@ -271,7 +275,9 @@ choose_e5m3(struct table_match *f, struct weight *w, struct err *err)
     bool declared = (format && str_same_word(format, "nvfp4-e5m3-pack-quantized"))
         || config_says(config, "packing_format", "auto_round:llm_compressor_nvfp4_e5m3")
         || config_says(config, "data_type", "nvfp4_v2");
-    return declared ? table_match(f, w, err) : CLAIM_NO;
+    if (declared)
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 static enum claim
@@ -279,7 +285,9 @@ choose_mxint4(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct config *config = f->claims->config;
     bool declared = config_says(config, "data_type", "mx_int") || config_says(config, "data_type", "mx_int4");
-    return declared ? table_match(f, w, err) : CLAIM_NO;
+    if (declared)
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 static bool

@@ -29,7 +29,11 @@ map_of(const struct fp4 *f)
     static const float plus_zero[] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
     static const float integers[] = { 0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f,
         -0.0f, -0.25f, -0.5f, -0.75f, -1, -1.25f, -1.5f, -1.75f };
-    return f->integers ? integers : f->plus_zero ? plus_zero : fp4_values;
+    if (f->integers)
+        return integers;
+    if (f->plus_zero)
+        return plus_zero;
+    return fp4_values;
 }
 
 /* --- the bytes of a run */
@@ -94,7 +98,9 @@ fp4_run(struct span *s, const struct weight *w, unsigned part, uint64_t first, u
 {
     const struct fp4 *f = w->own;
     struct fp4_place a = fp4_decode_place_of(f, first), b = fp4_decode_place_of(f, first + count - 1);
-    uint32_t per = part == FP4_CODES ? 2 : f->group;
+    uint32_t per = 2;
+    if (part != FP4_CODES)
+        per = f->group;
     if (part == FP4_SCALE_2 && dim_is_one(w->part[part]))
         *s = (struct span){ .len = 4 };
     else if (part == FP4_SCALE_2)
@@ -122,7 +128,9 @@ e5m3_value(unsigned code)
     unsigned e = code >> 3, m = code & 7;
     if (code == 0xff)
         return NAN;
-    return e != 0 ? ldexpf((float)(8 + m), (int)e - 18) : ldexpf((float)m, 1 - 18);
+    if (e != 0)
+        return ldexpf((float)(8 + m), (int)e - 18);
+    return ldexpf((float)m, 1 - 18);
 }
 
 /* Computes the scales of an expert. */
@@ -132,11 +140,18 @@ find_scales(const struct decoding *d, uint64_t expert)
     const struct fp4 *f = d->w->own;
     const struct tensor *t = d->w->part[FP4_SCALE_2];
     struct fp4_room *room = d->room;
-    float second = t && !d->plain ? scale_at(d, FP4_SCALE_2, dim_is_one(t) ? 0 : expert) : 1;
+    float second = 1;
+    if (t && !d->plain)
+        second = scale_at(d, FP4_SCALE_2, dim_is_one(t) ? 0 : expert);
     room->expert = expert;
     for (unsigned code = 0; code < FP4_SCALES; code++) {
         float v = f->e5m3 ? e5m3_value(code) : float8_to_float(f->scale, (uint8_t)code);
-        room->of_code[code] = !t || d->plain ? v : f->divides ? v / second : v * second;
+        if (!t || d->plain)
+            room->of_code[code] = v;
+        else if (f->divides)
+            room->of_code[code] = v / second;
+        else
+            room->of_code[code] = v * second;
     }
 }
 
@@ -166,7 +181,8 @@ row_scales(const struct decoding *d, uint64_t row, uint64_t b, size_t n)
     const uint8_t *p = decoding_bytes(d, FP4_SCALE, grid_at(f, row, b));
     for (size_t i = 0; i < n; i++, p++, b++) {
         room->scales[i] = room->of_code[*p];
-        p += f->tiles != 0 && b % TILE_BLOCKS == TILE_BLOCKS - 1 ? TILE - TILE_BLOCKS : 0;
+        if (f->tiles != 0 && b % TILE_BLOCKS == TILE_BLOCKS - 1)
+            p += TILE - TILE_BLOCKS;
     }
 }
 
@@ -232,10 +248,11 @@ decode_lanes(const struct decoding *d, uint64_t row, uint64_t end, uint64_t col,
         for (uint64_t r = row; r < end; r += l.rows, to += l.rows * f->cols * size) {
             l.x = lane_at(d, FP4_CODES, r, col, 2);
             l.first = r % 2;
-            l.rows = is_direct(d) ? (size_t)(end - r) : 1;
             if (is_direct(d)) {
+                l.rows = (size_t)(end - r);
                 d->k->codes4_lanes_bf16((void *)to, f->cols, &l);
             } else {
+                l.rows = 1;
                 d->k->codes4_lanes_f32(room->v, n, &l);
                 emit(d, to, room->v, r % f->rows, (size_t)n);
             }

@@ -128,7 +128,9 @@ fp6_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
 {
     const struct fp6 *f = d->w->own;
     struct fp6_room *own = d->room;
-    const float more = f->type == TYPE_E2M3 ? 64 : 16;
+    float more = 16;
+    if (f->type == TYPE_E2M3)
+        more = 64;
     size_t n = (size_t)num_min(count, at % GROUP != 0 ? GROUP - at % GROUP : STEP);        /* whole groups, or a part of one */
     const uint8_t *p = decoding_bytes(d, SCALE, at / GROUP);
     d->k->bits_stream(own->codes, decoding_bytes(d, CODES, at / 8 * 8 / PACK * PACK_BYTES), (size_t)at, n, BITS);

@@ -103,7 +103,9 @@ find_fused(const struct claims *c, const struct tensor *codes, struct fp8_cover 
             continue;
         *m = (struct fp8_cover){ .experts = shape_dim(&t->shape, 0), .rows = m->rows, .cols = m->cols, .stacked = true,
             .expert = expert, .row0 = kind == UP ? m->rows : 0, .split = true };
-        return kind == DOWN || num_mul(&m->rows, m->rows, 2) ? t : NULL;
+        if (kind == DOWN || num_mul(&m->rows, m->rows, 2))
+            return t;
+        return NULL;
     }
     return NULL;
 }
@@ -125,7 +127,9 @@ fp8_fused_is_unused(const struct claims *c, const struct tensor *scale)
     size_t fused = 0, names = 2 * FUSED_NAMES;
     while (fused < names && !claims_strip_name(scale, fused_names[fused / FUSED_NAMES][fused % FUSED_NAMES], &p))
         fused++;
-    uint64_t experts = fused < names && scale->shape.rank != 0 ? shape_dim(&scale->shape, 0) : 0;
+    uint64_t experts = 0;
+    if (fused < names && scale->shape.rank != 0)
+        experts = shape_dim(&scale->shape, 0);
     for (size_t style = 0; style < EXPERT_NAMES; style += EXPERT_KINDS) {
         bool all = experts != 0;
         enum expert first = fused < FUSED_NAMES ? GATE : DOWN, last = fused < FUSED_NAMES ? UP : DOWN;
@@ -155,7 +159,9 @@ is_marker(const struct tensor *t)
 static enum claim
 fp8_choose(struct table_match *f, struct weight *w, struct err *err)
 {
-    return is_marker(f->codes) ? CLAIM_NO : table_match(f, w, err);
+    if (is_marker(f->codes))
+        return CLAIM_NO;
+    return table_match(f, w, err);
 }
 
 static bool
@@ -184,7 +190,9 @@ find_of_table(const struct claims *c, const struct tensor *codes)
     if (len == 0 || claims_find(c, p.base, len, "weight"))
         return NULL;
     const struct tensor *t = claims_find(c, p.base, len, "weight_scale");
-    return t && dtype_is_float(t->dtype) && shape_numel(&t->shape, &n) && n == 1 ? t : NULL;
+    if (t && dtype_is_float(t->dtype) && shape_numel(&t->shape, &n) && n == 1)
+        return t;
+    return NULL;
 }
 
 static bool
@@ -244,7 +252,9 @@ fp8_fit(struct table_match *found, struct weight *w, struct err *err)
         && zeros_check(c, zero, "an FP8 weight", err);
     f.comfy = ok && comfy_marker_is_there(c, found->codes);
     f.divides = ok && is_inverse(c, w->part[SCALE]);
-    struct fp8_weight *own = ok ? claims_alloc(c, sizeof *own, err) : NULL;
+    struct fp8_weight *own = NULL;
+    if (ok)
+        own = claims_alloc(c, sizeof *own, err);
     if (own)
         *own = f;
     w->own = own;

@@ -93,7 +93,10 @@ read_scales(const struct decoding *d, const struct fp8_place *p, float *scales, 
         scales[i] = 1;
     for (size_t i = 0; f->tiles != 0 && i < n; i++, b++) {
         uint8_t code = *decoding_bytes(d, SCALE, at);
-        scales[i] = code != 0 ? float8_e8m0(code) : 0;
+        if (code != 0)
+            scales[i] = float8_e8m0(code);
+        else
+            scales[i] = 0;
         at += b % TILE_BLOCKS == TILE_BLOCKS - 1 ? TILE - TILE_BLOCKS + 1 : 1;
     }
 }
@@ -155,7 +158,9 @@ fp8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     struct fp8_place p = fp8_decode_place_of(f, at);
     float *scales = ((struct fp8_room *)d->room)->scales;
     bool cut = p.col != 0 || count < f->cols, direct = is_direct(d);
-    uint64_t rows = cut ? 1 : num_min(num_min(count / f->cols, f->rows - p.row), f->b0 - (f->row0 + p.row) % f->b0);
+    uint64_t rows = 1;
+    if (!cut)
+        rows = num_min(num_min(count / f->cols, f->rows - p.row), f->b0 - (f->row0 + p.row) % f->b0);
     uint64_t end = num_min(f->cols, p.col + count), n = rows * (end - p.col), base = at - p.col, cols;
     uint64_t b1 = num_min(f->b1, f->cols);
     uint64_t most = direct ? FP8_STEP * b1 : b1 < FP8_STEP ? FP8_STEP / b1 * b1 : FP8_STEP;     /* columns */

@@ -46,7 +46,9 @@ static uint32_t
 squeeze(const struct shape *s, bool own, uint64_t out[2])
 {
     uint32_t first = own, n = 0;
-    uint32_t extra = s->rank - first > 2 ? s->rank - first - 2 : 0;
+    uint32_t extra = 0;
+    if (s->rank - first > 2)
+        extra = s->rank - first - 2;
     for (uint32_t i = first; i < s->rank; i++) {
         if (extra > 0 && i > first && shape_dim(s, i) == 1) {
             extra--;
@@ -141,7 +143,10 @@ find_blocks(struct claims *c, struct weight *w, struct fp8_weight *f, const stru
     if (known) {
         bool same = unique && num_min(advised[0], m->rows) == num_min(block[0], m->rows)
             && num_min(advised[1], m->cols) == num_min(block[1], m->cols);
-        f->advice = unique && !same ? ADVICE_TAKEN : ADVICE_NONE;
+        if (unique && !same)
+            f->advice = ADVICE_TAKEN;
+        else
+            f->advice = ADVICE_NONE;
         memcpy(block, advised, sizeof advised);
         return true;
     }
@@ -152,7 +157,10 @@ find_blocks(struct claims *c, struct weight *w, struct fp8_weight *f, const stru
     if (unique && transposed)
         return unclear(c, w, f, "one per row, transposed, or blocks", ASK_CONFIG, err);
     bool usual = is_usual(m->rows, grid[0], block[0]) || is_usual(m->cols, grid[1], block[1]);
-    f->advice = usual ? ADVICE_MISSED : ADVICE_NONE;
+    if (usual)
+        f->advice = ADVICE_MISSED;
+    else
+        f->advice = ADVICE_NONE;
     return unique || unclear(c, w, f, "blocks of a power of two or an even division", ASK_CONFIG, err);
 }
 

@@ -48,7 +48,10 @@ find_expected(const struct config *config, const struct weight *w, enum expected
         return true;
     if (!config_ignores(config, p.base, p.base_len, &ignored, err))
         return false;
-    *expected = ignored ? SCALE_EXCLUDED : SCALE_EXPECTED;
+    if (ignored)
+        *expected = SCALE_EXCLUDED;
+    else
+        *expected = SCALE_EXPECTED;
     return true;
 }
 

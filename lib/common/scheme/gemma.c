@@ -57,10 +57,16 @@ find_bits(const struct claims *c, const struct part_name *module, uint32_t *bits
             continue;
         first = at;
         number = json_object_get(own, "num_bits");
-        number = number ? number : json_object_get(block, "num_bits");
+        if (!number)
+            number = json_object_get(block, "num_bits");
     }
-    json_int_t value = number ? json_integer_value(number) : 4;
-    *bits = value == 2 || value == 4 || value == 8 ? (uint32_t)value : 0;
+    json_int_t value = 4;
+    if (number)
+        value = json_integer_value(number);
+    if (value == 2 || value == 4 || value == 8)
+        *bits = (uint32_t)value;
+    else
+        *bits = 0;
     return true;
 }
 
@@ -68,7 +74,9 @@ static enum claim
 gemma_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const methods[] = { "gemma", NULL };
-    return config_method_is(f->claims->config, methods) ? table_match(f, w, err) : CLAIM_NO;
+    if (config_method_is(f->claims->config, methods))
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 /* Returns the columns of a row of `width` bytes: all that it holds, unless a size of the model ends in its last byte. */
@@ -145,7 +153,9 @@ static void
 gemma_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct gemma *g = w->own;
-    int n = w->vague ? 0 : snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", g->bits);
+    int n = 0;
+    if (!w->vague)
+        n = snprintf(buf, SCHEME_DETAIL, "%" PRIu32 "-bit, ", g->bits);
     blocks_describe(&g->blocks, w->vague ? "bits not given by config.json" : NULL, buf, n);
 }
 

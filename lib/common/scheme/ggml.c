@@ -71,7 +71,10 @@ ggml_fit(struct table_match *f, struct weight *w, struct err *err)
     uint64_t *own = claims_alloc(f->claims, sizeof *own, err);
     if (!own)
         return false;
-    *own = numel == 1 ? total : shape_dim(s, s->rank - 1) * shape_dim(s, s->rank - 2);
+    if (numel == 1)
+        *own = total;
+    else
+        *own = shape_dim(s, s->rank - 1) * shape_dim(s, s->rank - 2);
     w->own = own;
     return true;
 }
@@ -163,7 +166,9 @@ row_scale(const struct decoding *d, uint64_t row)
     if (size == 0)
         return 0;
     const uint8_t *p = decoding_bytes(d, apart ? PREFIX : CODES, at);
-    return size == 2 ? half_load(p) : float_of_bits(load_le32(p));
+    if (size == 2)
+        return half_load(p);
+    return float_of_bits(load_le32(p));
 }
 
 /* Decodes elements of one row: whole blocks directly, partial ones through floats. */
@@ -205,7 +210,9 @@ ggml_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
         kernels_block(d->k, codes->dtype, d->to, y, x, (size_t)whole);
         return whole * f->elems;
     }
-    uint64_t blocks = careful ? num_min(num_ceil_div(cut + count, f->elems), STEP / f->elems) : 1;
+    uint64_t blocks = 1;
+    if (careful)
+        blocks = num_min(num_ceil_div(cut + count, f->elems), STEP / f->elems);
     uint64_t n = num_min(count, blocks * f->elems - cut);
     if (codes->big_endian) {
         memcpy(room->swapped, x, (size_t)blocks * f->bytes);
@@ -249,7 +256,9 @@ ggml_grid(const struct weight *w, struct weight_grid *g)
             *g = grids[i];
     g->second = w->part[SCALE];
     g->late = w->part[SCALE] != NULL;
-    uint64_t n = w->part[SCALE] ? shape_dim(&w->part[SCALE]->shape, 0) : 1;
+    uint64_t n = 1;
+    if (w->part[SCALE])
+        n = shape_dim(&w->part[SCALE]->shape, 0);
     if ((n != 1 && (w->shape.rank != 3 || n != shape_dim(&w->shape, 0))) || (w->part[SCALE] && w->part[SCALE]->big_endian))
         *g = (struct weight_grid){ 0 };
 }
@@ -268,7 +277,9 @@ describe_unknown(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct tensor *t = w->part[CODES];
     bool several = false;
-    const char *names = t->dtype == DTYPE_UNKNOWN ? dtype_ggml_claimants(t->ggml_id, &several) : NULL;
+    const char *names = NULL;
+    if (t->dtype == DTYPE_UNKNOWN)
+        names = dtype_ggml_claimants(t->ggml_id, &several);
     const struct dtype_facts *f = dtype_facts(t->dtype);
     if (names)
         snprintf(buf, SCHEME_DETAIL, "type %" PRIu32 ": %s%s", t->ggml_id, names, several ? " of different forks" : "");

@@ -35,7 +35,8 @@ ggml_stored_type_of(const struct config *config)
     };
     const json_t *block = config_block(config);
     const char *format = json_string_value(json_object_get(block, "format"));
-    format = format ? format : json_string_value(json_object_get(block, "checkpoint_format"));
+    if (!format)
+        format = json_string_value(json_object_get(block, "checkpoint_format"));
     for (size_t i = 0; format && i < sizeof types / sizeof *types; i++)
         if (strncmp(format, types[i].begin, 3) == 0 && types[i].bits == config_number(config, "bits"))
             return types[i].type;
@@ -71,7 +72,9 @@ static enum claim
 choose_gptqmodel(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const methods[] = { "gguf", NULL };
-    return config_method_is(f->claims->config, methods) ? table_match(f, w, err) : CLAIM_NO;
+    if (config_method_is(f->claims->config, methods))
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 /* Returns the type of ModelOpt's blocks, which their length shows. */
@@ -91,7 +94,9 @@ choose_modelopt(struct table_match *f, struct weight *w, struct err *err)
     static const char *const methods[] = { "modelopt", NULL };
     const struct config *config = f->claims->config;
     bool blocks = type_by_length(f->codes) != DTYPE_UNKNOWN || config_says(config, "packing", "ggml");
-    return blocks && config_method_is(config, methods) ? table_match(f, w, err) : CLAIM_NO;
+    if (blocks && config_method_is(config, methods))
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 static bool
@@ -108,7 +113,9 @@ fit_modelopt(struct table_match *f, struct weight *w, struct err *err)
 static bool
 ggml_stored_fit(struct table_match *f, struct weight *w, struct err *err)
 {
-    return f->row->choose == choose_modelopt ? fit_modelopt(f, w, err) : fit_gptqmodel(f, w, err);
+    if (f->row->choose == choose_modelopt)
+        return fit_modelopt(f, w, err);
+    return fit_gptqmodel(f, w, err);
 }
 
 /* A row consists of whole blocks, so the blocks of all rows follow each other. */

@@ -60,7 +60,9 @@ zeros_of(const struct table_match *f)
 {
     const struct tensor *zeros = f->with[WITH_ZEROS];
     uint64_t numel;
-    return zeros && shape_numel(&zeros->shape, &numel) && numel != 0 ? zeros : NULL;
+    if (zeros && shape_numel(&zeros->shape, &numel) && numel != 0)
+        return zeros;
+    return NULL;
 }
 
 /* Returns true for shapes that AWQ GEMV can have too: GPTQ in groups of 8 looks like GEMV with 256 inputs in groups of 32,
@@ -145,7 +147,9 @@ static int64_t
 g_idx_at(const uint8_t *p, uint64_t i, uint64_t groups)
 {
     int64_t g = (int32_t)load_le32(p + 4 * i);
-    return g < 0 ? g + (int64_t)groups : g;
+    if (g < 0)
+        return g + (int64_t)groups;
+    return g;
 }
 
 /* Checks that g_idx is within the groups, and whether it reorders inputs at all. All zeros: it does not. */
@@ -167,7 +171,8 @@ read_g_idx(struct claims *c, struct weight *w, struct gptq *q, struct err *err)
     for (uint64_t i = 0; i < q->in; i++) {
         int64_t g = g_idx_at(p, i, q->groups);
         zero = zero && g == 0;
-        first = g != 0 && first == q->in ? i : first;
+        if (g != 0 && first == q->in)
+            first = i;
     }
     if (!zero) {
         q->open = NULL;
@@ -261,7 +266,9 @@ gptq_fit(struct table_match *f, struct weight *w, struct err *err)
 static uint32_t
 zeros_per_unit(const struct gptq *q)
 {
-    return 32 % q->bits != 0 ? 32 : 32 / q->bits;
+    if (32 % q->bits != 0)
+        return 32;
+    return 32 / q->bits;
 }
 
 static void
@@ -303,7 +310,9 @@ zero_at(const struct gptq *q, const uint8_t *zeros, uint32_t lane, uint64_t g)
     if (q->carries && !q->v2)
         return (float)((load_le32(unit) + UINT32_MAX / mask) >> lane * bits & mask);
     uint32_t field = q->planar ? planar_at(unit, lane, bits) : bits_code(unit, lane * bits, bits);
-    return (float)(q->v2 ? field : (field + 1) & mask);
+    if (q->v2)
+        return (float)field;
+    return (float)((field + 1) & mask);
 }
 
 /* Fills in the scales and zero points of a piece. */
@@ -313,7 +322,9 @@ gptq_fill(const struct decoding *d, struct codes_piece *p)
     const struct gptq *q = d->w->own;
     uint64_t top = d->first / q->in, per = zeros_per_unit(q);
     const uint8_t *scales = decoding_unit(d, SCALES, p->row - top);
-    const uint8_t *zeros = d->w->part[ZEROS] ? decoding_unit(d, ZEROS, p->row / per - top / per) : NULL;
+    const uint8_t *zeros = NULL;
+    if (d->w->part[ZEROS])
+        zeros = decoding_unit(d, ZEROS, p->row / per - top / per);
     for (size_t i = 0; i < p->groups; i++) {
         uint64_t group = q->shuffled ? (uint64_t)g_idx_at(d->in[G_IDX].p, p->col + i, q->groups) : p->col / q->group + i;
         p->scales[i] = scale_value(d->w->part[SCALES]->dtype, scales, group);
@@ -364,7 +375,10 @@ gptq_grid(const struct weight *w, struct weight_grid *g)
 {
     const struct gptq *q = w->own;
     codes_grid(g, q->bits, q->shuffled ? 0 : q->group, w->part[SCALES], w->part[ZEROS]);
-    g->g_idx = q->shuffled ? w->part[G_IDX] : NULL;
+    if (q->shuffled)
+        g->g_idx = w->part[G_IDX];
+    else
+        g->g_idx = NULL;
     g->groups = q->groups;
 }
 

@@ -142,14 +142,19 @@ find_matrix(const struct table_match *f, struct hqq *q, uint64_t numel, bool vie
     const struct tensor *codes = f->codes;
     uint32_t unit = q->planes.unit, planes = q->planes.count;
     uint64_t row, height = dim_rows(codes);
-    const enum dtype type = unit == 1 ? DTYPE_U8 : DTYPE_I32;
+    enum dtype type = DTYPE_I32;
+    if (unit == 1)
+        type = DTYPE_U8;
     if (codes->shape.rank != 2 || codes->dtype < DTYPE_U8 || (!viewed && codes->dtype != type))
         return table_wrong(codes, codes, err, "a matrix of %s for HQQ codes of %" PRIu32 " bits",
             viewed ? "any type" : dtype_name(type), q->planes.bits);
     if (!dtype_row_bytes(&row, codes->dtype, dim_cols(codes)) || row % unit != 0)
         return table_wrong(codes, codes, err, "rows of whole HQQ units");
     q->cols = row / unit;
-    q->rows = q->cols != 0 ? numel / q->cols : 0;
+    if (q->cols != 0)
+        q->rows = numel / q->cols;
+    else
+        q->rows = 0;
     q->planes.units = codes->extent.nbytes / unit;
     /* The last words may be partly unused only with 10 codes a word. */
     bool whole = unit == 4 || (q->rows % planes == 0);
@@ -163,7 +168,12 @@ find_axis(const struct table_match *f, const struct weight *w, struct hqq *q, un
     const struct tensor *t = w->part[part];
     uint64_t rows = dim_rows(t), cols = dim_cols(t);
     bool is_row = cols == 1 && rows == q->rows, is_col = rows == 1 && cols == q->cols;
-    q->axis[part] = dim_is_one(t) ? OF_ALL : is_row ? OF_ROW : OF_COL;
+    if (dim_is_one(t))
+        q->axis[part] = OF_ALL;
+    else if (is_row)
+        q->axis[part] = OF_ROW;
+    else
+        q->axis[part] = OF_COL;
     return q->axis[part] == OF_ALL || (t->shape.rank == 2 && (is_row || is_col))
         || table_wrong(t, f->codes, err, "[%" PRIu64 ", 1] or [1, %" PRIu64 "]", q->rows, q->cols);
 }
@@ -181,7 +191,10 @@ hqq_find_type(const struct table_match *f, const struct weight *w, struct hqq *q
         return false;
     if (there && word == TYPES)
         q->open = "with an unknown compute_dtype";
-    q->in = there && word < TYPES ? types[word] : w->part[SCALE]->dtype;
+    if (there && word < TYPES)
+        q->in = types[word];
+    else
+        q->in = w->part[SCALE]->dtype;
     return true;
 }
 
@@ -259,7 +272,10 @@ hqq_fill(float *v, const struct decoding *d, unsigned part, uint64_t at, size_t 
     uint64_t row = at / q->cols, col = at % q->cols;
     for (size_t i = 0; i < n; i++) {
         float value = scale_at(d, part, q->axis[part] == OF_ALL ? 0 : q->axis[part] == OF_ROW ? row : col);
-        v[i] = type == q->in ? value : scale_round(q->in, value);
+        if (type == q->in)
+            v[i] = value;
+        else
+            v[i] = scale_round(q->in, value);
         if (!each) {
             row++;
         } else if (++col == q->cols) {
@@ -275,7 +291,9 @@ hqq_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     const struct hqq *q = d->w->own;
     struct step_room *own = d->room;
     bool each = q->axis[SCALE] == OF_COL || q->axis[ZERO] == OF_COL;
-    uint64_t group = each ? 1 : q->cols;
+    uint64_t group = 1;
+    if (!each)
+        group = q->cols;
     const struct affine a = { own->scales, own->terms, (size_t)group, q->in, .term_first = true,
         .narrow = q->planes.bits <= 4 };
     size_t n = planes_unpack(own->codes, &q->planes, d, CODES, at, (size_t)num_min(count, STEP));

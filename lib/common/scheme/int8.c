@@ -49,8 +49,12 @@ int8_fit(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(scale, codes, err, "one scale, one per row, or groups or blocks");
     if (zero && !dim_same_shape(zero, scale))
         return table_wrong(zero, codes, err, "the shape of weight_scale");
-    own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
-        : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+    if (result == BLOCKS_OPEN)
+        own->open = "blocks not given by config.json (--config)";
+    else if (scale->dtype == DTYPE_F64)
+        own->open = "with scales of F64";
+    else
+        own->open = NULL;
     w->vague = own->open != NULL;
     return codes_check_zeros(f, zero, err) && zeros_check(f->claims, f->with[OFFSET], "an INT8 weight", err)
         && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
@@ -76,7 +80,9 @@ int8_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     struct codes_piece *p = codes_begin(d, at, count, b->cols, b->b1);
     p->smooth = SMOOTH;
     codes_scales(p, d, b, SCALE);
-    const uint8_t *zeros = w->part[ZERO] ? decoding_bytes(d, ZERO, blocks_at(b, p->row, p->col)) : NULL;
+    const uint8_t *zeros = NULL;
+    if (w->part[ZERO])
+        zeros = decoding_bytes(d, ZERO, blocks_at(b, p->row, p->col));
     for (size_t i = 0; zeros && i < p->groups; i++)
         p->zeros[i] = (int8_t)zeros[i];
     return codes_emit(p, d, decoding_bytes(d, CODES, at), true, zeros != NULL, y);
@@ -122,7 +128,10 @@ transposed_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t
     const uint8_t *scales = decoding_unit(d, SCALE, row), *zeros = d->w->part[ZERO] ? decoding_unit(d, ZERO, row) + g : NULL;
     for (size_t i = 0; i < p->groups; i++) {
         p->scales[i] = scale_value(d->w->part[SCALE]->dtype, scales, g + i);
-        p->zeros[i] = zeros ? (int8_t)zeros[i] : 0;
+        if (zeros)
+            p->zeros[i] = (int8_t)zeros[i];
+        else
+            p->zeros[i] = 0;
     }
     return codes_emit(p, d, decoding_unit(d, CODES, row) + p->col, true, zeros != NULL, y);
 }

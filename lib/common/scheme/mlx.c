@@ -58,7 +58,9 @@ static uint64_t
 group_bits(const struct tensor *codes, const struct tensor *scales)
 {
     uint64_t words = dim_cols(codes), groups = dim_cols(scales);
-    return groups == 0 || words > UINT64_MAX / 32 || words * 32 % groups != 0 ? 0 : words * 32 / groups;
+    if (groups == 0 || words > UINT64_MAX / 32 || words * 32 % groups != 0)
+        return 0;
+    return words * 32 / groups;
 }
 
 /* Returns the bits of codes in groups of this size, or 0 if no width fits. Only a config can declare 1 bit. */
@@ -66,7 +68,9 @@ static uint32_t
 bits_in(uint64_t product, uint32_t group)
 {
     uint64_t bits = product / group;
-    return product % group != 0 || bits < 2 || bits > 8 || bits == 7 ? 0 : (uint32_t)bits;
+    if (product % group != 0 || bits < 2 || bits > 8 || bits == 7)
+        return 0;
+    return (uint32_t)bits;
 }
 
 /* The usual sizes, the most common first. */
@@ -109,7 +113,9 @@ find_kind(const struct tensor *codes, const struct tensor *scales)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (group_bits(codes, scales) == kinds[i].words * 32)
             return &kinds[i];
-    return is_empty(codes, scales) ? &kinds[0] : NULL;
+    if (is_empty(codes, scales))
+        return &kinds[0];
+    return NULL;
 }
 
 /* scales, biases, global_scale */
@@ -125,14 +131,18 @@ static uint64_t
 mlx_number(const json_t *block, const char *key)
 {
     const json_t *v = json_object_get(block, key);
-    return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
+    if (json_is_integer(v) && json_integer_value(v) > 0)
+        return (uint64_t)json_integer_value(v);
+    return 0;
 }
 
 /* Returns the declared size of the groups of affine codes, or 0. null is the library's default. */
 static uint64_t
 group_size(const json_t *block)
 {
-    return json_is_null(json_object_get(block, "group_size")) ? sizes[0] : mlx_number(block, "group_size");
+    if (json_is_null(json_object_get(block, "group_size")))
+        return sizes[0];
+    return mlx_number(block, "group_size");
 }
 
 /* Returns the entry of module P in a block, or else the block itself. */
@@ -141,8 +151,12 @@ find_block(const struct claims *c, const json_t *block, const struct part_name *
 {
     memcpy(c->scratch, p->base, p->base_len);
     c->scratch[p->base_len] = '\0';
-    const json_t *own = strlen(c->scratch) == p->base_len ? json_object_get(block, c->scratch) : NULL;
-    return json_is_object(own) ? own : block;
+    const json_t *own = NULL;
+    if (strlen(c->scratch) == p->base_len)
+        own = json_object_get(block, c->scratch);
+    if (json_is_object(own))
+        return own;
+    return block;
 }
 
 /* Takes bits and group from a block if they match the shapes. */
@@ -176,8 +190,12 @@ find_level(const struct claims *c)
 {
     const struct meta *meta = catalog_meta_find(c->catalog, "quantization_level");
     size_t n = 0;
-    const char *p = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
-    return p && n == 1 && *p >= '2' && *p <= '8' ? (uint32_t)(*p - '0') : 0;
+    const char *p = NULL;
+    if (meta && meta->value.type == META_STRING)
+        p = meta_bytes(&meta->value, &n);
+    if (p && n == 1 && *p >= '2' && *p <= '8')
+        return (uint32_t)(*p - '0');
+    return 0;
 }
 
 static const struct scheme *
@@ -194,7 +212,8 @@ take_named(const struct claims *c, struct mlx *m, struct weight *w, uint64_t pro
         if (bits == 7 || !claims_is_forced(c, scheme_of_bits(bits)->code))
             continue;
         find_pair(m, product, bits);
-        w->scheme = m->bits == bits ? scheme_of_bits(bits) : w->scheme;
+        if (m->bits == bits)
+            w->scheme = scheme_of_bits(bits);
         return m->bits == bits;
     }
     uint32_t level = find_level(c);
@@ -231,7 +250,10 @@ find_numbers(struct claims *c, struct table_match *f, struct weight *w, struct m
     else if (find_pair(m, product, 0) > 1 && !take_group(m, block, product)
         && !take_block(m, find_block(c, config_metadata(c->config), &f->base), product)) {
         *m = (struct mlx){ .group = 1 };
-        m->open = take_named(c, m, w, product) ? 0 : product;
+        if (take_named(c, m, w, product))
+            m->open = 0;
+        else
+            m->open = product;
     }
     return true;
 }
@@ -262,13 +284,17 @@ mlx_fit(struct table_match *f, struct weight *w, struct err *err)
     } else {
         if (!find_numbers(f->claims, f, w, m, err))
             return false;
-        m->in = claims_strip_name(w->part[BIASES], ".qbiases", &ignored) ? DTYPE_F32 : w->part[SCALES]->dtype;
+        if (claims_strip_name(w->part[BIASES], ".qbiases", &ignored))
+            m->in = DTYPE_F32;
+        else
+            m->in = w->part[SCALES]->dtype;
     }
     w->vague = m->open != 0;
     if (w->vague)
         return true;
-    return num_mul(&in, dim_cols(w->part[SCALES]), m->group) ? table_set_cols(f, w, in, err)
-        : table_wrong(w->part[SCALES], f->codes, err, "fewer than 2^64 elements");
+    if (num_mul(&in, dim_cols(w->part[SCALES]), m->group))
+        return table_set_cols(f, w, in, err);
+    return table_wrong(w->part[SCALES], f->codes, err, "fewer than 2^64 elements");
 }
 
 /* --- decoding */
@@ -325,10 +351,15 @@ read_scales(const struct decoding *d, float *scales, uint64_t g, size_t n)
 {
     const struct mlx *m = d->w->own;
     bool global = d->w->part[GLOBAL] != NULL && !d->plain;
-    float factor = global ? scale_at(d, GLOBAL, 0) / GLOBAL_OVER : 1;
+    float factor = 1;
+    if (global)
+        factor = scale_at(d, GLOBAL, 0) / GLOBAL_OVER;
     const uint8_t *p = scale_bytes(d, SCALES, g);
     for (size_t i = 0; i < n; i++) {
-        scales[i] = m->kind ? float8_to_float(m->kind->scale, p[i]) : scale_value(d->w->part[SCALES]->dtype, p, i);
+        if (m->kind)
+            scales[i] = float8_to_float(m->kind->scale, p[i]);
+        else
+            scales[i] = scale_value(d->w->part[SCALES]->dtype, p, i);
         if (global)
             scales[i] *= factor;
     }
@@ -385,7 +416,10 @@ mlx_grid(const struct weight *w, struct weight_grid *g)
     *g = (struct weight_grid){ .codes = GRID_AFFINE, .bits = m->bits, .group = m->group, .scale = w->part[SCALES]->dtype,
         .exact = m->kind != NULL && !w->part[GLOBAL], .second = w->part[GLOBAL], .over = GLOBAL_OVER };
     if (m->kind) {
-        g->codes = m->bits == 4 ? GRID_E2M1 : GRID_FP8;
+        if (m->bits == 4)
+            g->codes = GRID_E2M1;
+        else
+            g->codes = GRID_FP8;
         g->scale = m->kind->scale;
     }
 }

@@ -68,8 +68,12 @@ modelslim_fit(struct table_match *f, struct weight *w, struct err *err)
     if (second)
         own->second = (struct blocks){ .rows = dim[0], .cols = dim[1], .b0 = 1, .b1 = num_max(dim[1] / dim_cols(second), 1),
             .per_row = dim_cols(second) };
-    own->open = result == BLOCKS_OPEN ? "blocks not given by config.json (--config)"
-        : scale->dtype == DTYPE_F64 ? "with scales of F64" : NULL;
+    if (result == BLOCKS_OPEN)
+        own->open = "blocks not given by config.json (--config)";
+    else if (scale->dtype == DTYPE_F64)
+        own->open = "with scales of F64";
+    else
+        own->open = NULL;
     w->vague = own->open != NULL;
     w->again = own->paired && dim[1] > SCHEME_BACK;
     return zeros_check(f->claims, f->with[WITH_OFFSET], "a 4-bit weight", err)
@@ -118,7 +122,8 @@ modelslim_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t 
     codes_scales(p, d, &own->blocks, SCALE);
     for (size_t i = 0; own->paired && i < p->n; i++)
         p->codes[i] = (uint8_t)(((x[i] >> shift & 15) ^ 8) - 8);
-    x = own->paired ? p->codes : x;
+    if (own->paired)
+        x = p->codes;
     if (!d->w->part[SECOND])
         return codes_emit(p, d, x, true, false, y);
     const struct codes8 c = { .scales = p->scales, .group = p->group, .is_signed = true };
@@ -132,7 +137,9 @@ static void
 modelslim_describe(const struct weight *w, char buf[SCHEME_DETAIL])
 {
     const struct w4a8 *own = w->own;
-    int n = own->open ? 0 : snprintf(buf, SCHEME_DETAIL, own->paired ? "two rows in a byte, " : "one code in a byte, ");
+    int n = 0;
+    if (!own->open)
+        n = snprintf(buf, SCHEME_DETAIL, own->paired ? "two rows in a byte, " : "one code in a byte, ");
     if (w->part[SECOND] && !own->open)
         n += snprintf(buf + n, SCHEME_DETAIL - (size_t)n, "second scales of %" PRIu64 ", ", own->second.b1);
     blocks_describe(&own->blocks, own->open, buf, n);

@@ -47,7 +47,8 @@ add_matcher(struct modules *m, const char *text, size_t n, bool glob, struct err
     m->matchers = matchers;
     struct matcher *matcher = &matchers[m->nmatchers];
     if (!matcher_read(matcher, text, n, glob)) {
-        m->unknown = m->unknown ? m->unknown : text;
+        if (!m->unknown)
+            m->unknown = text;
         return true;
     }
     m->nmatchers++;
@@ -127,7 +128,10 @@ has_run(const struct modules *m, const char *p, const char *end)
     const char *stop = p;
     for (int parts = 0; parts < PARTS_MAX; parts++, stop++) {
         const char *dot = memchr(stop, '.', (size_t)(end - stop));
-        stop = dot ? dot : end;
+        if (dot)
+            stop = dot;
+        else
+            stop = end;
         size_t n = (size_t)(stop - p), at = rank(m->plain, m->nplain, p, n, false);
         if (at == m->nplain || !modules_begins(&m->plain[at], p, n))
             return false;                   /* no longer run can match either */

@@ -14,7 +14,9 @@ perm_check(const struct claims *c, const struct tensor *t, uint64_t n, struct er
     if (!c->contents)
         return true;
     uint8_t *p = claims_read(c, t, 4 * PERM_MAX, "bytes of a column permutation", err);
-    uint8_t *seen = p ? calloc(PERM_MAX / 8, 1) : NULL;
+    uint8_t *seen = NULL;
+    if (p)
+        seen = calloc(PERM_MAX / 8, 1);
     bool ok = seen != NULL || (p && err_memory(err, PERM_MAX / 8));
     for (uint64_t i = 0; ok && i < n; i++) {
         uint32_t k = perm_at(t, p, i);

@@ -12,7 +12,9 @@ enum { PERM_MAX = 65536 };      /* columns */
 static inline uint32_t
 perm_at(const struct tensor *t, const uint8_t *p, uint64_t i)
 {
-    return dtype_facts(t->dtype)->bytes == 2 ? load_le16(p + 2 * i) : load_le32(p + 4 * i);
+    if (dtype_facts(t->dtype)->bytes == 2)
+        return load_le16(p + 2 * i);
+    return load_le32(p + 4 * i);
 }
 
 /* Checks that the n items of t are a permutation of 0 to n - 1; otherwise fails with ERR_MALFORMED. Without contents the

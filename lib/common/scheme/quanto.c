@@ -71,7 +71,9 @@ bytes_fit(const struct table_match *f)
 static bool
 fit_bytes(struct table_match *f, struct weight *w, struct err *err)
 {
-    uint64_t rows = dim_is_one(w->part[SCALE]) ? 1 : shape_dim(&w->part[SCALE]->shape, 0);
+    uint64_t rows = 1;
+    if (!dim_is_one(w->part[SCALE]))
+        rows = shape_dim(&w->part[SCALE]->shape, 0);
     struct quanto *q = claims_alloc(f->claims, sizeof *q, err);
     if (!q)
         return false;
@@ -97,7 +99,11 @@ find_bits(const struct claims *c, uint64_t height, uint64_t rows)
     const char *declared = json_string_value(json_object_get(config_block(c->config), "weights"));
     if (num_ceil_div(rows, 2) != num_ceil_div(rows, 4) || rows == 0)
         return height == num_ceil_div(rows, 2) ? 4 : 2;
-    return declared && strcmp(declared, "int4") == 0 ? 4 : declared && strcmp(declared, "int2") == 0 ? 2 : 0;
+    if (declared && strcmp(declared, "int4") == 0)
+        return 4;
+    if (declared && strcmp(declared, "int2") == 0)
+        return 2;
+    return 0;
 }
 
 /* Returns the bias of the module that this weight belongs to, or NULL. */
@@ -106,7 +112,9 @@ find_bias(const struct table_match *f)
 {
     const struct tensor x = { .name = f->base.base, .name_len = (uint32_t)f->base.base_len };
     struct part_name p;
-    return claims_strip_name(&x, ".weight", &p) ? claims_find(f->claims, p.base, p.base_len, ".bias") : NULL;
+    if (claims_strip_name(&x, ".weight", &p))
+        return claims_find(f->claims, p.base, p.base_len, ".bias");
+    return NULL;
 }
 
 /* Returns the size that config.json declares for one dimension of this module, or 0. *out: it is the first dimension. */
@@ -141,8 +149,13 @@ find_rows_alone(const struct table_match *f, struct weight *w, uint64_t dim[2])
     if (group == 0 || group > 128 || group % 32 != 0)
         return;
     if (size != 0 && num_mul(&numel, rows, group) && numel % size == 0 && (out ? numel / size : size) % group == 0) {
-        dim[0] = out ? size : numel / size;
-        dim[1] = out ? numel / size : size;
+        if (out) {
+            dim[0] = size;
+            dim[1] = numel / size;
+        } else {
+            dim[0] = numel / size;
+            dim[1] = size;
+        }
     } else if (claims_is_forced(f->claims, f->scheme->code)) {
         claims_warn_once(f->claims, "quanto weights without a bias are written as [groups, group], because their shape is not "
             "stored");
@@ -162,7 +175,10 @@ find_rows(const struct table_match *f, struct weight *w, uint64_t dim[2], struct
         find_rows_alone(f, w, dim);
         return true;
     }
-    dim[0] = bias->shape.rank == 1 ? shape_dim(&bias->shape, 0) : 0;
+    if (bias->shape.rank == 1)
+        dim[0] = shape_dim(&bias->shape, 0);
+    else
+        dim[0] = 0;
     if (dim[0] == 0 ? rows != 0 : rows % dim[0] != 0)
         return table_wrong(bias, f->codes, err, "[out] that divides %" PRIu64 " groups", rows);
     return num_mul(&dim[1], dim[0] != 0 ? rows / dim[0] : 1, group)
@@ -203,7 +219,10 @@ fit_bits(struct table_match *f, struct weight *w, struct err *err)
         return false;
     *q = (struct quanto){ .cols = num_max(height != 0 ? units / height : 0, 1), .planes = { .units = units, .unit = 1,
         .bits = bits, .count = bits != 0 ? 8 / bits : 0 } };
-    q->open = bits == 0 ? "2 or 4 bits" : NULL;
+    if (bits == 0)
+        q->open = "2 or 4 bits";
+    else
+        q->open = NULL;
     w->own = q;
     w->vague = q->open != NULL;
     return w->vague || set_shape(f, w, rows, err);

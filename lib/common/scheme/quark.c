@@ -34,7 +34,9 @@ static const json_t *
 weight_of(const json_t *quant_config)
 {
     const json_t *weight = json_object_get(quant_config, "weight");
-    return json_is_array(weight) ? json_array_get(weight, 0) : weight;
+    if (json_is_array(weight))
+        return json_array_get(weight, 0);
+    return weight;
 }
 
 const char *
@@ -63,7 +65,10 @@ quark_weight(const struct claims *c, const struct tensor *codes, const json_t **
         if (!modules_cost_left(cost, err))
             return false;
         if (!known || named) {
-            *weight = known ? weight_of(own) : NULL;
+            if (known)
+                *weight = weight_of(own);
+            else
+                *weight = NULL;
             return true;
         }
     }
@@ -82,7 +87,9 @@ choose_uint8(struct table_match *f, struct weight *w, struct err *err)
     if (!quark_weight(f->claims, f->codes, &weight, err))
         return CLAIM_FAIL;
     const char *dtype = quark_text(weight, "dtype");
-    return dtype && strcmp(dtype, "uint8") == 0 ? table_match(f, w, err) : CLAIM_NO;
+    if (dtype && strcmp(dtype, "uint8") == 0)
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 /* --- four bits */
@@ -111,7 +118,9 @@ choose_int4(struct table_match *f, struct weight *w, struct err *err)
     if (!quark_weight(f->claims, f->codes, &weight, err))
         return CLAIM_FAIL;
     f->hint = weight;
-    return is_upright(weight) == (f->scheme->run != NULL) ? table_match(f, w, err) : CLAIM_NO;
+    if (is_upright(weight) == (f->scheme->run != NULL))
+        return table_match(f, w, err);
+    return CLAIM_NO;
 }
 
 /* Reads type and order from config.json. Sets own->open if they are not there. */
@@ -165,7 +174,10 @@ fit_groups(struct table_match *f, struct weight *w, struct err *err)
         return false;
     if (declared == 0 && !f->doubt && groups != 0 && in % groups != 0)
         return table_wrong(scale, codes, err, "[G, out] with G dividing in");
-    own.blocks.b1 = declared != 0 ? declared : num_max(in / num_max(groups, 1), 1);
+    if (declared != 0)
+        own.blocks.b1 = declared;
+    else
+        own.blocks.b1 = num_max(in / num_max(groups, 1), 1);
     return quark_keep(f, w, &own, err);
 }
 
@@ -179,7 +191,9 @@ fit_channels(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(codes, codes, err, "[out, in/8]");
     if (scale->shape.rank > 1 || !(each || dim_is_one(scale)))
         return table_wrong(scale, codes, err, "[out], or one scale");
-    uint64_t words = each ? num_ceil_div(dim_cols(scale), 8) : 1;
+    uint64_t words = 1;
+    if (each)
+        words = num_ceil_div(dim_cols(scale), 8);
     if (zero && zero->dtype == DTYPE_I32 && (zero->shape.rank != 1 || dim_cols(zero) != words))
         return table_wrong(zero, codes, err, "[ceil(out/8)]");
     own.blocks.b1 = num_max(own.blocks.cols, 1);
@@ -202,7 +216,9 @@ static unsigned
 shift_of(const struct quark_int4 *own, uint64_t i)
 {
     static const uint8_t reordered[8] = { 0, 16, 4, 20, 8, 24, 12, 28 };
-    return own->reordered ? reordered[i % 8] : (unsigned)(i % 8 * 4);
+    if (own->reordered)
+        return reordered[i % 8];
+    return (unsigned)(i % 8 * 4);
 }
 
 /* Returns a code from its word, with the sign flipped if it is signed, so that 0 is stored as 8. */
@@ -217,7 +233,9 @@ quark_code_of(const struct quark_int4 *own, const uint8_t *word, uint64_t i)
 static unsigned
 no_zero(const struct quark_int4 *own)
 {
-    return own->is_signed ? 8 : 0;
+    if (own->is_signed)
+        return 8;
+    return 0;
 }
 
 static uint64_t
@@ -228,11 +246,16 @@ decode_groups(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y)
     struct codes_piece *p = codes_begin(d, at, count, cols, own->blocks.b1);
     uint64_t unit = p->row / 8 - top / 8, g = p->col / own->blocks.b1;
     const uint8_t *scales = decoding_unit(d, SCALE, p->row - top);
-    const uint8_t *zeros = d->w->part[ZERO] ? decoding_unit(d, ZERO, unit) : NULL;
+    const uint8_t *zeros = NULL;
+    if (d->w->part[ZERO])
+        zeros = decoding_unit(d, ZERO, unit);
     p->narrow = true;
     for (size_t i = 0; i < p->groups; i++) {
         p->scales[i] = scale_value(d->w->part[SCALE]->dtype, scales, g + i);
-        p->zeros[i] = (float)(zeros ? quark_code_of(own, zeros + (g + i) * 4, p->row) : no_zero(own));
+        if (zeros)
+            p->zeros[i] = (float)quark_code_of(own, zeros + (g + i) * 4, p->row);
+        else
+            p->zeros[i] = (float)no_zero(own);
     }
     d->k->bits_lane(p->codes, decoding_unit(d, CODES, unit) + p->col * 4, p->n, 4, shift_of(own, p->row), 4);
     for (size_t i = 0; own->is_signed && i < p->n; i++)

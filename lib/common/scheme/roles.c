@@ -196,8 +196,12 @@ roles_weight(const struct roles *r, size_t i)
 const struct weight *
 roles_weight_of(const struct roles *r, size_t i)
 {
-    const struct weight *w = r->owner[i] ? &r->weights[r->owner[i] - 1] : NULL;
-    return w && !roles_is_companion(r, i) ? w : NULL;
+    const struct weight *w = NULL;
+    if (r->owner[i])
+        w = &r->weights[r->owner[i] - 1];
+    if (w && !roles_is_companion(r, i))
+        return w;
+    return NULL;
 }
 
 bool
@@ -209,7 +213,9 @@ roles_is_companion(const struct roles *r, size_t i)
 const struct weight *
 roles_owner(const struct roles *r, size_t i)
 {
-    return r->owner[i] ? &r->weights[r->owner[i] - 1] : NULL;
+    if (r->owner[i])
+        return &r->weights[r->owner[i] - 1];
+    return NULL;
 }
 
 enum role

@@ -49,8 +49,11 @@ scale_at(const struct decoding *d, unsigned part, uint64_t i)
 static inline float
 scale_round(enum dtype dtype, float v)
 {
-    return dtype == DTYPE_F16 ? half_to_float(half_of_float(v))
-        : dtype == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : v;
+    if (dtype == DTYPE_F16)
+        return half_to_float(half_of_float(v));
+    if (dtype == DTYPE_BF16)
+        return bfloat16_to_float(bfloat16_of_float(v));
+    return v;
 }
 
 #endif

@@ -18,8 +18,12 @@ role_name(enum role role)
 enum need
 weight_need(const struct weight *w, unsigned p)
 {
-    enum need need = w->part[p] ? w->scheme->need[p] : NEED_NONE;
-    return p == 0 && w->again && need == NEED_RUN ? NEED_AGAIN : need;
+    enum need need = NEED_NONE;
+    if (w->part[p])
+        need = w->scheme->need[p];
+    if (p == 0 && w->again && need == NEED_RUN)
+        return NEED_AGAIN;
+    return need;
 }
 
 bool
@@ -42,7 +46,9 @@ scheme_word(const struct weight *w, char buf[SCHEME_WORD])
 void
 scheme_grid(const struct weight *w, struct weight_grid *g)
 {
-    size_t n = w->part[1] ? w->part[1]->name_len : 0;
+    size_t n = 0;
+    if (w->part[1])
+        n = w->part[1]->name_len;
     *g = (struct weight_grid){ 0 };
     if (!w->scheme->grid || w->vague)
         return;

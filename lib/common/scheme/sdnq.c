@@ -211,11 +211,18 @@ is_minimum(const char *key, unsigned *bits, bool *is_signed)
         p += strncmp(p, fronts[i], strlen(fronts[i])) == 0 ? strlen(fronts[i]) : 0;
     for (size_t i = 0; i < 4; i++) {
         size_t n = strlen(ends[i]);
-        end -= (size_t)(end - p) >= n && memcmp(end - n, ends[i], n) == 0 ? n : 0;
+        if ((size_t)(end - p) >= n && memcmp(end - n, ends[i], n) == 0)
+            end -= n;
     }
     *is_signed = *p != 'u';
-    p += strncmp(p, "uint", 4) == 0 ? 4 : strncmp(p, "int", 3) == 0 ? 3 : 0;
-    *bits = isdigit((unsigned char)*p) ? (unsigned)(*p - '0') : 0;
+    if (strncmp(p, "uint", 4) == 0)
+        p += 4;
+    else if (strncmp(p, "int", 3) == 0)
+        p += 3;
+    if (isdigit((unsigned char)*p))
+        *bits = (unsigned)(*p - '0');
+    else
+        *bits = 0;
     return ok && end - p == 1 && *bits != 0;
 }
 
@@ -223,7 +230,9 @@ static const json_t *
 setting(const struct module *m, const char *key)
 {
     const json_t *v = json_object_get(m->own, key);
-    return v ? v : json_object_get(m->block, key);
+    if (v)
+        return v;
+    return json_object_get(m->block, key);
 }
 
 /* Finds the type of this module in the configuration; modules_dtype_dict takes precedence. m->name stays NULL if there is
@@ -302,7 +311,9 @@ unsupported_part(const struct module *m)
         return "in bytes";
     if (!type.is_signed && !m->zero && claims_is_report_on_shard(m->claims))
         return "without its zero_point";
-    return type.packed && dim_is_one(m->scale) ? "with one scale for packed codes" : NULL;
+    if (type.packed && dim_is_one(m->scale))
+        return "with one scale for packed codes";
+    return NULL;
 }
 
 static bool
@@ -369,7 +380,10 @@ fit_plain(const struct module *m, struct sdnq *q, uint64_t dim[2], bool *transpo
     *transposed = across != 1;
     dim[0] = shape_dim(w, *transposed ? 1 : 0);
     dim[1] = shape_dim(w, *transposed ? 0 : 1);
-    q->group = dim_is_one(m->scale) ? m->codes->extent.nbytes : dim[1];
+    if (dim_is_one(m->scale))
+        q->group = m->codes->extent.nbytes;
+    else
+        q->group = dim[1];
     return true;
 }
 
@@ -383,7 +397,10 @@ set_text(const struct module *m, struct claims *c, struct sdnq *q, struct err *e
     size_t n = (size_t)snprintf(text, sizeof text, "%.40s%s%s", shown, *shown && m->open ? " " : "",
         m->open ? m->open : "");
     char *own = claims_alloc(c, n + 1, err);
-    q->text = own ? memcpy(own, text, n + 1) : NULL;
+    if (own)
+        q->text = memcpy(own, text, n + 1);
+    else
+        q->text = NULL;
     return own != NULL;
 }
 
@@ -440,7 +457,10 @@ choose_unconfigured(struct table_match *f, struct module *m, struct weight *w, s
     bool svd = dtype_is_float8(m->codes->dtype) && find_companion(m, ".svd_up");
     if (!dtype_in(FLOAT_16, m->scale->dtype) || (!codes && !svd))
         return CLAIM_NO;
-    m->open = svd ? "with svd_up" : "without its configuration";
+    if (svd)
+        m->open = "with svd_up";
+    else
+        m->open = "without its configuration";
     enum claim claim = table_match(f, w, err);
     if (claim == CLAIM_YES && !svd)
         w->scheme = &sdnq_schemes[UNCONFIGURED];
@@ -492,7 +512,11 @@ pack_bytes(unsigned bits, uint64_t n)
 {
     if (bits == 6)
         return n == 0 ? 0 : n <= 4 ? 3 : 6;
-    return bits % 2 == 0 ? (n * bits + 7) / 8 : n == 0 ? 0 : bits;
+    if (bits % 2 == 0)
+        return (n * bits + 7) / 8;
+    if (n == 0)
+        return 0;
+    return bits;
 }
 
 static void
@@ -519,7 +543,9 @@ float_of_code(const struct sdnq_type *type, unsigned code)
     unsigned m = code & ((1U << mantissa) - 1);
     float v = e == 0 ? ldexpf((float)m, 1 - bias - (int)mantissa)
         : ldexpf((float)(m + (1U << mantissa)), e - bias - (int)mantissa);
-    return type->is_signed && code >> size & 1 && v != 0 ? -v : v;
+    if (type->is_signed && code >> size & 1 && v != 0)
+        return -v;
+    return v;
 }
 
 /* Returns the value of a code of any type. */
@@ -530,7 +556,9 @@ value_of_code(const struct sdnq_type *type, enum dtype codes, unsigned code)
         return float_of_code(type, code);
     if (dtype_is_float8(codes))
         return float8_to_float(codes, (uint8_t)code);
-    return type->packed ? (float)code - (float)(1U << (type->bits - 1)) : (float)(int8_t)code;
+    if (type->packed)
+        return (float)code - (float)(1U << (type->bits - 1));
+    return (float)(int8_t)code;
 }
 
 /* Computes the values of all codes, in T. */
@@ -585,7 +613,9 @@ step_size(const struct weight *w, uint64_t at, uint64_t left)
     uint64_t n = num_min(left, STEP);
     if (w->scheme == &sdnq_schemes[IN_COLUMNS])
         n = num_min(n, q->cols - at % q->cols);
-    return (size_t)(at % q->group != 0 ? num_min(n, q->group - at % q->group) : n);
+    if (at % q->group != 0)
+        return (size_t)num_min(n, q->group - at % q->group);
+    return (size_t)n;
 }
 
 /* Multiplies n numbers by their scales. */

@@ -50,7 +50,9 @@ find_weight(const struct claims *c, const char *name, size_t n)
 {
     const struct weight key = { .name = name, .name_len = (uint32_t)n }, *want = &key;
     struct weight **found = bsearch(&want, c->sorted, c->roles->nweights, sizeof *c->sorted, compare_weights);
-    return found ? *found : NULL;
+    if (found)
+        return *found;
+    return NULL;
 }
 
 /* Returns the weight that has a name, or a part of that name; NULL if none does. *stop: a weight or a plain tensor has it. */
@@ -58,10 +60,16 @@ static struct weight *
 find_named(const struct claims *c, const char *name, size_t n, bool *stop)
 {
     struct weight *w = find_weight(c, name, n);
-    const struct tensor *t = w ? NULL : catalog_find(c->catalog, name, n);
-    uint32_t owner = t ? c->roles->owner[catalog_index(c->catalog, t)] : 0;
+    const struct tensor *t = NULL;
+    if (!w)
+        t = catalog_find(c->catalog, name, n);
+    uint32_t owner = 0;
+    if (t)
+        owner = c->roles->owner[catalog_index(c->catalog, t)];
     *stop = w || t;
-    return owner != 0 ? &c->roles->weights[owner - 1] : w;
+    if (owner != 0)
+        return &c->roles->weights[owner - 1];
+    return w;
 }
 
 /* Looks for the owner of what follows name[0..n): a weight X of that name or, for a module P, P.weight. */
@@ -245,8 +253,11 @@ examine(struct claims *c, const struct sibling *s, struct siblings_found *found,
         found->allowed++;
         return true;
     }
-    found->first = found->unclaimed++ == 0 ? s->t : found->first;
-    struct doubt *doubt = s->w->doubt ? NULL : claims_alloc(c, sizeof *doubt, err);
+    if (found->unclaimed++ == 0)
+        found->first = s->t;
+    struct doubt *doubt = NULL;
+    if (!s->w->doubt)
+        doubt = claims_alloc(c, sizeof *doubt, err);
     if (doubt) {
         *doubt = (struct doubt){ siblings_refuse, s->t };
         s->w->doubt = doubt;

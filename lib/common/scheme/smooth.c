@@ -5,7 +5,9 @@
 bool
 smooth_check(const struct tensor *smooth, const struct tensor *codes, uint64_t cols, struct err *err)
 {
-    const struct shape *s = smooth ? &smooth->shape : NULL;
+    const struct shape *s = NULL;
+    if (smooth)
+        s = &smooth->shape;
     bool flat = !s || s->rank == 1 || (s->rank == 2 && shape_dim(s, 0) == 1);
     return !s || (codes->shape.rank == 2 && flat && shape_dim(s, s->rank - 1) == cols)
         || table_wrong(smooth, codes, err, "one value for each column");
@@ -24,7 +26,9 @@ void
 smooth_apply(const struct decoding *d, unsigned part, float *v, uint64_t col, uint64_t n)
 {
     const struct tensor *smooth = d->w->part[part];
-    const uint8_t *p = smooth ? scale_bytes(d, part, col) : NULL;
+    const uint8_t *p = NULL;
+    if (smooth)
+        p = scale_bytes(d, part, col);
     for (uint64_t i = 0; p && i < n; i++)
         v[i] *= scale_value(smooth->dtype, p, i);
 }

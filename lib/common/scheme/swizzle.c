@@ -26,7 +26,9 @@ swizzle_kind(const struct shape *scale, const struct shape *codes, uint64_t bloc
     bool tiled = swizzle_grid(grid, shape_dim(codes, rank - 2), blocks) && rows == grid[0] && cols == grid[1];
     if (plain)
         return tiled ? GRID_EITHER : GRID_PLAIN;
-    return tiled ? GRID_SWIZZLED : GRID_NONE;
+    if (tiled)
+        return GRID_SWIZZLED;
+    return GRID_NONE;
 }
 
 /* Returns the kind for codes as they are stored: NVFP4 has 8 bytes per scale, MXFP8 32. */
@@ -79,5 +81,7 @@ swizzle_of(const struct claims *c, const struct tensor *codes, const struct tens
         return kind == GRID_PLAIN ? GRID_DENIED : GRID_SWIZZLED;
     if (g->config || claims_is_forced(c, mxfp8 ? SCHEME_MXFP8 : SCHEME_NVFP4))
         return kind == GRID_SWIZZLED ? GRID_DENIED : GRID_PLAIN;
-    return kind == GRID_EITHER && (mxfp8 ? g->mxfp8 : g->nvfp4) ? GRID_PLAIN : kind;
+    if (kind == GRID_EITHER && (mxfp8 ? g->mxfp8 : g->nvfp4))
+        return GRID_PLAIN;
+    return kind;
 }

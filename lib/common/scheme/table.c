@@ -310,7 +310,8 @@ table_look(struct table_match *f, struct weight *w, struct err *err)
             w->part[f->row->companions[i].part] = f->with[i];
     if (f->scheme->fit && !f->scheme->fit(f, w, err))
         return CLAIM_FAIL;
-    w->doubt = f->doubt ? f->doubt : w->doubt;
+    if (f->doubt)
+        w->doubt = f->doubt;
     return CLAIM_YES;
 }
 
@@ -342,7 +343,9 @@ enum claim
 table_match(struct table_match *f, struct weight *w, struct err *err)
 {
     enum claim claim = table_look(f, w, err);
-    return claim == CLAIM_YES && !table_take(f, w, err) ? CLAIM_FAIL : claim;
+    if (claim == CLAIM_YES && !table_take(f, w, err))
+        return CLAIM_FAIL;
+    return claim;
 }
 
 enum claim

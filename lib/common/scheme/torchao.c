@@ -102,14 +102,23 @@ read_block(const struct table_match *f, struct torchao *t, const json_t *v, stru
     uint32_t rank = f->codes->shape.rank;
     if (rank < 2)
         return table_wrong(f->codes, f->codes, err, "a matrix for %s", t->name);
-    const json_t *last = json_is_array(v) ? json_array_get(v, rank - 1) : v;
-    const json_t *above = json_is_array(v) ? json_array_get(v, rank - 2) : NULL;
+    const json_t *last = v, *above = NULL;
+    if (json_is_array(v)) {
+        last = json_array_get(v, rank - 1);
+        above = json_array_get(v, rank - 2);
+    }
     bool ok = json_integer_value(last) > 0 && (!json_is_array(v) || (json_array_size(v) == rank
         && json_integer_value(above) > 0));
     for (uint32_t i = 0; i + 2 < rank && ok && json_is_array(v); i++)
         ok = json_integer_value(json_array_get(v, i)) == 1 || (f->with[WITH_SCALE] && dim_is_one(f->with[WITH_SCALE]));
-    t->b0 = ok && above ? (uint64_t)json_integer_value(above) : 1;
-    t->b1 = ok ? (uint64_t)json_integer_value(last) : 1;
+    if (ok && above)
+        t->b0 = (uint64_t)json_integer_value(above);
+    else
+        t->b0 = 1;
+    if (ok)
+        t->b1 = (uint64_t)json_integer_value(last);
+    else
+        t->b1 = 1;
     return ok || torchao_wrong(f, "block_size", "a number for each dimension, 1 for experts, or one for the last", err);
 }
 
@@ -154,7 +163,9 @@ read_metadata(const struct table_match *f, struct torchao *t, const struct meta 
 {
     json_t *root = NULL;
     size_t n = 0;
-    const char *text = meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : "";
+    const char *text = "";
+    if (meta->value.type == META_STRING)
+        text = meta_bytes(&meta->value, &n);
     if (!tree_read(&root, text, n, "the metadata of a torchao tensor", err))
         return false;
     const json_t *data = json_object_get(root, "_data");
@@ -268,7 +279,9 @@ torchao_choose(struct table_match *f, struct weight *w, struct err *err)
         return claim;
     struct part_name name = { .base = c->scratch, .base_len = f->base.base_len - 1 };
     logical_name(c->scratch, &f->base);                 /* table_match overwrote it */
-    return claims_rename(c, w, &name, "", err) ? CLAIM_YES : CLAIM_FAIL;
+    if (claims_rename(c, w, &name, "", err))
+        return CLAIM_YES;
+    return CLAIM_FAIL;
 }
 
 /* --- decoding */
@@ -300,7 +313,9 @@ grid_of(const struct torchao *t, uint64_t first, uint64_t count)
 static uint32_t
 per_byte(const struct torchao *t)
 {
-    return t->type->per_item == 1 ? 1 : 2;
+    if (t->type->per_item == 1)
+        return 1;
+    return 2;
 }
 
 static void
@@ -322,8 +337,11 @@ torchao_run(struct span *s, const struct weight *w, unsigned part, uint64_t firs
 static float
 item(enum dtype type, const uint8_t *p, uint64_t i)
 {
-    return type == DTYPE_I8 ? (int8_t)p[i] : type == DTYPE_F8_E4M3 ? float8_to_float(type, p[i])
-        : scale_value(type, p, i);
+    if (type == DTYPE_I8)
+        return (int8_t)p[i];
+    if (type == DTYPE_F8_E4M3)
+        return float8_to_float(type, p[i]);
+    return scale_value(type, p, i);
 }
 
 /* Decodes INT4, whose zero points are added, through floats. */
@@ -345,7 +363,9 @@ torchao_fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
     const struct tensor *const *part = d->w->part;
     struct step_room *own = d->room;
     uint64_t b = col / t->b1, i = t->type->columns ? b : row / t->b0 * (t->cols / t->b1) + b;
-    float whole = part[WHOLE_SCALE] ? scale_at(d, WHOLE_SCALE, 0) : 1;
+    float whole = 1;
+    if (part[WHOLE_SCALE])
+        whole = scale_at(d, WHOLE_SCALE, 0);
     for (size_t g = 0; t->tiles != 0 && g < n; g++)
         own->scales[g] = item(part[SCALE]->dtype, decoding_bytes(d, SCALE, swizzle_at(row, b + g, t->tiles)), 0);
     for (unsigned p = t->tiles != 0 ? ZERO : SCALE; p <= ZERO; p++) {
@@ -374,7 +394,9 @@ torchao_decode(const struct decoding *d, uint64_t at, uint64_t count, uint8_t *y
     uint64_t col = at % t->cols, left = num_min(count, t->cols - col);
     size_t first = (size_t)(col % t->b1), group = (size_t)t->b1;
     size_t n = (size_t)num_min(first != 0 ? num_min(left, t->b1 - first) : left, STEP);
-    const float *zeros = d->w->part[ZERO] && t->type->kind != KIND_INT4 ? own->terms : NULL;
+    const float *zeros = NULL;
+    if (d->w->part[ZERO] && t->type->kind != KIND_INT4)
+        zeros = own->terms;
     const struct codes8 bytes = { zeros, own->scales, group, .is_signed = true };
     const struct codes4 nibbles = { maps[t->type->kind], zeros, own->scales, group, .low_first = true };
     torchao_fill(d, at / t->cols, col, (size_t)num_ceil_div(first + n, t->b1));

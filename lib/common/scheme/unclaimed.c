@@ -29,7 +29,8 @@ find_words(const char *p, size_t n, const char *const words[])
     size_t first = n;
     for (; *words; words++) {
         size_t at = str_find_word(p, n, *words);
-        first = at < first ? at : first;
+        if (at < first)
+            first = at;
     }
     return first;
 }
@@ -42,7 +43,9 @@ module_len(const struct tensor *t, size_t *last)
     while (n != 0 && t->name[n - 1] != '.')
         n--;
     *last = n;
-    return n != 0 ? n - 1 : 0;
+    if (n != 0)
+        return n - 1;
+    return 0;
 }
 
 static const char *const scale_words[] = { "scale", "scaling", "absmax", "amax", NULL };
@@ -77,7 +80,9 @@ unclaimed_compare(const void *pa, const void *pb)
 {
     const struct owner *a = pa, *b = pb;
     int by = str_compare(a->p, a->n, b->p, b->n);
-    return by ? by : (2 * a->other + a->vague) - (2 * b->other + b->vague);
+    if (by)
+        return by;
+    return (2 * a->other + a->vague) - (2 * b->other + b->vague);
 }
 
 static bool
@@ -107,15 +112,21 @@ find_owner(const struct owners *o, const char *p, size_t n, bool module)
         else
             hi = mid;
     }
-    const struct owner *found = lo < o->count ? &o->list[lo] : NULL;
-    return found && str_compare(found->p, found->n, p, n) == 0 && (!module || !found->other) ? found : NULL;
+    const struct owner *found = NULL;
+    if (lo < o->count)
+        found = &o->list[lo];
+    if (found && str_compare(found->p, found->n, p, n) == 0 && (!module || !found->other))
+        return found;
+    return NULL;
 }
 
 /* Returns true if a tensor may be codes. Packed bytes may have any rank. */
 static bool
 is_code(const struct tensor *t)
 {
-    uint32_t rank = t->dtype == DTYPE_U8 || t->dtype == DTYPE_I8 ? 1 : 2;
+    uint32_t rank = 2;
+    if (t->dtype == DTYPE_U8 || t->dtype == DTYPE_I8)
+        rank = 1;
     return dtype_facts(t->dtype)->kind == DTYPE_IS_INT && t->shape.rank >= rank && t->extent.nbytes != 0;
 }
 
@@ -156,7 +167,9 @@ find_scale(const struct claims *c, const struct owners *o, const struct tensor *
     if (owner)
         return owner->scale;
     const struct tensor *scale = claims_find(c, t->name, t->name_len, "_weight_scale");
-    return scale ? scale : claims_find(c, t->name, t->name_len, "_quantizer._scale");
+    if (scale)
+        return scale;
+    return claims_find(c, t->name, t->name_len, "_quantizer._scale");
 }
 
 /* Tensors called P.weight that hold integers and are copied unchanged. */
@@ -183,7 +196,9 @@ examine(struct claims *c, const struct owners *o, const struct tensor *t, struct
     static const char *const words[] = { "weight", "kernel", "codes", "packed", "quantized", NULL };
     size_t last, module = module_len(t, &last), n = t->name_len - last;
     bool named = find_words(t->name + last, n, words) < n, ignored = true;
-    const struct tensor *scale = named || t->shape.rank >= 2 ? find_scale(c, o, t, named) : NULL;
+    const struct tensor *scale = NULL;
+    if (named || t->shape.rank >= 2)
+        scale = find_scale(c, o, t, named);
     if (scale == t)             /* a tensor is not evidence for itself */
         scale = NULL;
     bool weight = n == 6 && last != 0 && memcmp(t->name + last, "weight", 6) == 0;
@@ -192,7 +207,8 @@ examine(struct claims *c, const struct owners *o, const struct tensor *t, struct
     const struct weight w = { .scheme = unclaimed_schemes, .part = { t, scale }, .name = t->name,
         .name_len = t->name_len, .shape = t->shape, .vague = true };
     if (!scale && ignored) {
-        plain->first = weight && !plain->first ? t : plain->first;
+        if (weight && !plain->first)
+            plain->first = t;
         plain->n += weight;
         return true;
     }

@@ -53,7 +53,9 @@ find_layer(const struct table_match *f)
     module[f->base.base_len] = '\0';
     const char *dot = strrchr(module, '.');
     layer = json_object_get(json_object_get(block, "config_for_layers"), module);
-    return layer ? layer : json_object_get(json_object_get(block, "shared_layer_config"), dot ? dot + 1 : module);
+    if (layer)
+        return layer;
+    return json_object_get(json_object_get(block, "shared_layer_config"), dot ? dot + 1 : module);
 }
 
 /* Returns one of the two numbers in a list; 0 if it is missing or not positive. */
@@ -61,14 +63,18 @@ static uint64_t
 main_of(const json_t *layer, const char *key, size_t which)
 {
     json_int_t v = json_integer_value(json_array_get(json_object_get(layer, key), which));
-    return v > 0 ? (uint64_t)v : 0;
+    if (v > 0)
+        return (uint64_t)v;
+    return 0;
 }
 
 static uint64_t
 vptq_number_of(const json_t *layer, const char *key)
 {
     json_int_t v = json_integer_value(json_object_get(layer, key));
-    return v > 0 ? (uint64_t)v : 0;
+    if (v > 0)
+        return (uint64_t)v;
+    return 0;
 }
 
 /* Returns the bits of an index into n entries; 0 unless n is a power of two from 2 up. */
@@ -78,7 +84,9 @@ index_bits(uint64_t n)
     uint32_t bits = 0;
     while (bits < 16 && UINT64_C(1) << bits < n)
         bits++;
-    return n == UINT64_C(1) << bits ? bits : 0;
+    if (n == UINT64_C(1) << bits)
+        return bits;
+    return 0;
 }
 
 enum { WITH_PERM = 2 };         /* a companion, in the order of the row */
@@ -103,7 +111,9 @@ why_open(const struct table_match *f, const json_t *layer)
         return "with vectors along the inputs";
     if (index_bits(main_of(layer, "num_centroids", 1)) == 0 || (residuals != 0 && index_bits(residuals) == 0))
         return "with a number of centroids that is not a power of two";
-    return residuals > main_of(layer, "num_centroids", 1) ? "with more residual centroids than centroids" : NULL;
+    if (residuals > main_of(layer, "num_centroids", 1))
+        return "with more residual centroids than centroids";
+    return NULL;
 }
 
 /* --- recognition */
@@ -179,7 +189,10 @@ vptq_fit(struct table_match *f, struct weight *w, struct err *err)
     q->out = vptq_number_of(layer, "out_features");
     q->length = (uint32_t)num_min(main_of(layer, "vector_lens", 1), LENGTH_MAX + 1);
     q->bits = index_bits(main_of(layer, "num_centroids", 1));
-    q->res_bits = main_of(layer, "num_res_centroids", 1) != 0 ? index_bits(main_of(layer, "num_res_centroids", 1)) : 0;
+    if (main_of(layer, "num_res_centroids", 1) != 0)
+        q->res_bits = index_bits(main_of(layer, "num_res_centroids", 1));
+    else
+        q->res_bits = 0;
     return claims_shape(f->claims, w, 0, (const uint64_t[]){ q->out, q->in }, 2, err) && check_shapes(f, w, q, layer, err)
         && (!w->part[PERM] || perm_check(f->claims, w->part[PERM], q->in, err));
 }
