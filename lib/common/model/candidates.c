@@ -257,7 +257,9 @@ parallel_number(const char *name)
     static const char head[] = "consolidated.";
     const char *p = name + sizeof head - 1;
     bool is = strncmp(name, head, sizeof head - 1) == 0 && isdigit((unsigned char)p[0]) && isdigit((unsigned char)p[1]);
-    return is && strcmp(p + 2, ".pth") == 0 ? p : NULL;
+    if (is && strcmp(p + 2, ".pth") == 0)
+        return p;
+    return NULL;
 }
 
 static const char parallel_parts[] = "model-parallel parts, each with a slice of every matrix, which are not joined; use the "
@@ -267,7 +269,9 @@ bool
 candidates_check_parallel(const char *path, struct err *err)
 {
     const char *digits = parallel_number(folder_name(path));
-    char *other = digits ? strdup(path) : NULL;
+    char *other = NULL;
+    if (digits)
+        other = strdup(path);
     struct stat st;
     if (digits && !other)
         return err_memory(err, strlen(path) + 1);
@@ -330,7 +334,9 @@ holds_model(const char *dir, const char *name)
     struct err ignored;
     err_init(&ignored);
     char *path = folder_path(dir, strlen(dir), name, &ignored);
-    DIR *d = path ? opendir(path) : NULL;
+    DIR *d = NULL;
+    if (path)
+        d = opendir(path);
     const char *file;
     bool found = false;
     while (d && !found && (file = folder_next(d, &ignored)) != NULL)
@@ -383,7 +389,10 @@ candidates_choose(struct candidates *c, const char *dir, struct err *err)
         const struct candidate_step *step = step_of(c, c->names.name[i]);
         if (!step || (best && (step > best || (step == best && step->foreign))))
             continue;
-        c->chosen = step == best ? NULL : c->names.name[i];
+        if (step == best)
+            c->chosen = NULL;
+        else
+            c->chosen = c->names.name[i];
         best = step;
     }
     if (ok && !best && c->distributed)

@@ -81,14 +81,20 @@ read_description(struct catalog *catalog, const char *dir, size_t n, struct inpu
 {
     struct names found = { 0 };
     char *folder = n != 0 ? strndup(dir, n) : strdup(".");
-    DIR *d = folder ? opendir(folder) : NULL;
+    DIR *d = NULL;
+    if (folder)
+        d = opendir(folder);
     const char *name;
-    bool ok = folder ? true : err_memory(err, n);
+    bool ok = true;
+    if (!folder)
+        ok = err_memory(err, n);
     while (ok && d && (name = folder_next(d, err)) != NULL)
         ok = strncmp(name, CATALOG_DESCRIPTION, strlen(CATALOG_DESCRIPTION)) != 0 || !str_ends(name, ".json")
             || names_add(&found, name, strlen(name), err);
     names_sort(&found);
-    char *path = ok && found.n != 0 ? folder_path(dir, n, found.name[0], err) : NULL;
+    char *path = NULL;
+    if (ok && found.n != 0)
+        path = folder_path(dir, n, found.name[0], err);
     ok = ok && err->kind == ERR_NONE && (!path || configs_read_config(catalog, path, false, inputs, err));
     free(path);
     names_clear(&found);
@@ -128,7 +134,11 @@ unreadable_why(const char *path)
         return errno == ENOENT ? "dangling symbolic link" : strerror(errno);
     if (S_ISDIR(st.st_mode))
         return NULL;
-    return !S_ISREG(st.st_mode) ? "not a regular file" : access(path, R_OK) != 0 ? strerror(errno) : NULL;
+    if (!S_ISREG(st.st_mode))
+        return "not a regular file";
+    if (access(path, R_OK) != 0)
+        return strerror(errno);
+    return NULL;
 }
 
 bool
@@ -140,13 +150,19 @@ configs_warn(struct catalog *catalog, const char *dir, struct err *err)
     DIR *d = opendir(dir);
     bool ok = d || err_sys(err, ERR_OPEN, errno, "cannot list the directory");
     while (ok && (name = folder_next(d, err)) != NULL) {
-        char *path = *name != '.' && !candidates_is_model(name) ? folder_path(dir, strlen(dir), name, err) : NULL;
+        char *path = NULL;
+        if (*name != '.' && !candidates_is_model(name))
+            path = folder_path(dir, strlen(dir), name, err);
         ok = !path || !unreadable_why(path) || names_add(&bad, name, strlen(name), err);
         free(path);
     }
     names_sort(&bad);
-    char *first = bad.n != 0 ? folder_path(dir, strlen(dir), bad.name[0], err) : NULL;
-    const char *fault = first ? unreadable_why(first) : NULL;
+    char *first = NULL;
+    if (bad.n != 0)
+        first = folder_path(dir, strlen(dir), bad.name[0], err);
+    const char *fault = NULL;
+    if (first)
+        fault = unreadable_why(first);
     if (fault && bad.n > 1)
         catalog_warn(catalog, "%zu unreadable files, first %s: %s", bad.n,
             str_shown(shown, bad.name[0], strlen(bad.name[0])), fault);

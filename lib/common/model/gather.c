@@ -79,7 +79,10 @@ gather_bytes(struct gather_window *w, const struct tensor *t, uint64_t from, uin
     uint8_t one[ITEM];
     size_t item = dtype_facts(t->dtype)->bytes;
     for (size_t skip = (size_t)(from % item), some; n != 0; skip = 0, from += some, y += some, n -= some) {
-        some = skip != 0 || n < item ? (size_t)num_min(item - skip, n) : n / item * item;
+        if (skip != 0 || n < item)
+            some = (size_t)num_min(item - skip, n);
+        else
+            some = n / item * item;
         bool cut = some % item != 0;
         if (!gather_elements(w, t, from / item, cut ? 1 : some / item, cut ? one : y, err))
             return false;

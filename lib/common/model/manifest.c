@@ -42,7 +42,9 @@ manifest_find(const struct manifest *m, bool values, const char *name, size_t n)
     uint32_t number;
     bool found = values ? table_find(&m->values, values_name, m, name, n, &number)
         : table_find(&m->stored, stored_name, m, name, n, &number);
-    return found ? &m->entry[number] : NULL;
+    if (found)
+        return &m->entry[number];
+    return NULL;
 }
 
 void
@@ -96,7 +98,10 @@ manifest_read_shape(struct manifest_reader *r, char **shape, const json_t *array
         else
             ok = ok && manifest_wrong(r, line, "its shape is not an array of integers");
     }
-    ok = ok && !text.failed ? copy_text(r, shape, text.p ? text.p : "") : ok && err_memory(r->err, text.room);
+    if (ok && !text.failed)
+        ok = copy_text(r, shape, text.p ? text.p : "");
+    else
+        ok = ok && err_memory(r->err, text.room);
     str_clear(&text);
     return ok;
 }
@@ -213,7 +218,9 @@ read_lines(struct manifest_reader *r, const char *text, size_t n)
         return false;
     for (uint64_t number = 1; n != 0; number++) {
         const char *end = memchr(text, '\n', n);
-        size_t len = end ? (size_t)(end - text) : n;
+        size_t len = n;
+        if (end)
+            len = (size_t)(end - text);
         if (len != 0 && !read_line(r, text, len, number))
             return false;
         text += len + (end != NULL);

@@ -16,8 +16,12 @@ add_tensors(struct catalog *all, const struct catalog *of, uint32_t first, struc
     bool ok = budget_items(catalog_budget(all), catalog_count(of) + catalog_meta_count(of), "tensors and keys", err);
     for (size_t i = 0; ok && i < catalog_count(of); i++) {
         struct tensor t = *catalog_at(of, i);
-        size_t n = t.type_name ? strlen(t.type_name) + 1 : 0;
-        char *type_name = n ? catalog_alloc(all, n, err) : NULL;
+        size_t n = 0;
+        if (t.type_name)
+            n = strlen(t.type_name) + 1;
+        char *type_name = NULL;
+        if (n)
+            type_name = catalog_alloc(all, n, err);
         if (n && !type_name)
             return false;
         if (n)
@@ -43,7 +47,9 @@ is_same(const struct meta_value *a, const struct meta_value *b)
         return false;
     if (a->type == META_ARRAY && (a->as.a.type != b->as.a.type || a->as.a.big_endian != b->as.a.big_endian))
         return false;
-    return a->type == META_STRING || a->type == META_ARRAY ? na == 0 || memcmp(pa, pb, na) == 0 : a->as.u == b->as.u;
+    if (a->type == META_STRING || a->type == META_ARRAY)
+        return na == 0 || memcmp(pa, pb, na) == 0;
+    return a->as.u == b->as.u;
 }
 
 static bool
@@ -129,14 +135,26 @@ add_facts(struct catalog *all, const struct catalog *of, uint64_t *shards, struc
 {
     const struct catalog_facts *f = catalog_facts_of(of);
     struct catalog_facts *to = catalog_facts(all);
-    size_t n = f->index ? strlen(f->index) + 1 : 0;
+    size_t n = 0;
+    if (f->index)
+        n = strlen(f->index) + 1;
     bool begins = !to->format;
-    to->format = begins || strcmp(to->format, f->format) == 0 ? f->format : several;
-    to->version = begins || to->version == f->version ? f->version : 0;
-    to->alignment = begins || to->alignment == f->alignment ? f->alignment : 0;
+    if (begins || strcmp(to->format, f->format) == 0)
+        to->format = f->format;
+    else
+        to->format = several;
+    if (begins || to->version == f->version)
+        to->version = f->version;
+    else
+        to->version = 0;
+    if (begins || to->alignment == f->alignment)
+        to->alignment = f->alignment;
+    else
+        to->alignment = 0;
     to->big_endian = to->big_endian || f->big_endian;
     *shards += f->shards != 0;
-    to->shards = f->shards > to->shards ? f->shards : to->shards;
+    if (f->shards > to->shards)
+        to->shards = f->shards;
     if (n == 0 || to->index)
         return true;
     char *index = catalog_alloc(all, n, err);
@@ -212,12 +230,17 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
     struct model_options each = *options;
     bool named = options->config && strcmp(options->config, "none") != 0;
     uint64_t shards = 0;
-    const char *first = strcmp(operands[0], "-") == 0 ? "(standard input)" : operands[0];
+    const char *first = "(standard input)";
+    if (strcmp(operands[0], "-") != 0)
+        first = operands[0];
     str_add_escaped(&name, first, strlen(first));
     str_format(&name, " and %zu more", n - 1);
     *m = (struct model){ .catalog = catalog_new(options->limits, err), .name = name.p, .no_spool = options->no_spool,
         .how = { options->limits, options->root, options->no_verify }, .meter = options->meter, .inputs.fetch = options->fetch };
-    each.config = named ? "none" : options->config;
+    if (named)
+        each.config = "none";
+    else
+        each.config = options->config;
     bool ok = m->catalog && (!name.failed || err_memory(err, name.room));
     for (size_t i = 0; ok && i < n; i++)
         ok = add_operand(m, operands[i], &each, &shards, err);

@@ -290,7 +290,10 @@ add_configs(struct model *m, const char *path, const struct model_options *optio
 static bool
 keep_folder(struct model *m, const char *path, size_t n, struct err *err)
 {
-    m->folder = n || m->inputs.fetch ? strndup(path, n) : strdup(".");
+    if (n || m->inputs.fetch)
+        m->folder = strndup(path, n);
+    else
+        m->folder = strdup(".");
     return m->folder || err_memory(err, n);
 }
 
@@ -319,7 +322,9 @@ static bool
 open_directory(struct model *m, const char *dir, const struct model_options *options, struct err *err)
 {
     struct candidates in = { 0 };
-    char *path = candidates_choose(&in, dir, err) ? folder_path(dir, strlen(dir), in.chosen, err) : NULL;
+    char *path = NULL;
+    if (candidates_choose(&in, dir, err))
+        path = folder_path(dir, strlen(dir), in.chosen, err);
     bool ok = path && keep_folder(m, dir, strlen(dir), err)
         && (in.shards > 1 ? open_shards(m, path, err) : open_file(m, path, false, err)) && add_configs(m, path, options, err)
         && candidates_warn(&in, dir, &m->inputs, m->catalog, err);
@@ -354,7 +359,9 @@ model_is_fetched_directory(const char *path)
 bool
 model_open(struct model *m, const char *operand, const struct model_options *options, struct err *err)
 {
-    const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
+    const char *path = operand;
+    if (operand && strcmp(operand, "-") == 0)
+        path = NULL;
     bool stored = path && !options->fetch && store_named(path);
     struct str found = { 0 }, name = { 0 };
     struct stat st;

@@ -47,7 +47,9 @@ store_resolve(struct str *path, const char *operand, struct inputs *inputs, stru
 const char *
 store_word(size_t i)
 {
-    return i < STORES ? stores[i].word : NULL;
+    if (i < STORES)
+        return stores[i].word;
+    return NULL;
 }
 
 bool
@@ -105,7 +107,10 @@ store_hex(char *hex, const char *p, size_t n)
         bool upper = p[i] >= 'A' && p[i] <= 'F';
         if (!upper && !(p[i] >= 'a' && p[i] <= 'f') && !(p[i] >= '0' && p[i] <= '9'))
             return false;
-        hex[i] = (char)(upper ? p[i] - 'A' + 'a' : p[i]);
+        if (upper)
+            hex[i] = (char)(p[i] - 'A' + 'a');
+        else
+            hex[i] = (char)p[i];
     }
     hex[n] = '\0';
     return true;

@@ -76,7 +76,10 @@ name_parse(struct hub_name *name, const char *spec, struct err *err)
     const char *at = strrchr(spec, '@'), *end = at ? at : spec + strlen(spec);
     const char *slash = memchr(spec, '/', (size_t)(end - spec));
     *name = (struct hub_name){ .org = spec, .repo = slash ? slash + 1 : spec, .file = end, .rev = at ? at + 1 : "main" };
-    name->org_len = slash ? (size_t)(slash - spec) : 0;
+    if (slash)
+        name->org_len = (size_t)(slash - spec);
+    else
+        name->org_len = 0;
     const char *second = memchr(name->repo, '/', (size_t)(end - name->repo));
     name->repo_len = (size_t)((slash && second ? second : end) - name->repo);
     if (slash && second) {
@@ -259,7 +262,9 @@ list_folder(struct names *names, struct str *path, size_t top, bool (*fits)(cons
     const char *name;
     char shown[STR_SHOWN];
     bool ok = store_check_text(path, err);
-    DIR *d = ok ? opendir(path->p) : NULL;
+    DIR *d = NULL;
+    if (ok)
+        d = opendir(path->p);
     err_init(&why);
     if (ok && !d && !err_absent(errno))
         err_sys(&why, ERR_OPEN, errno, "%s", str_shown(shown, path->p, len));

@@ -209,7 +209,9 @@ note_texts(struct catalog *catalog, const json_t *layers)
     struct str list = { 0 };
     for (size_t i = 0; i < json_array_size(layers) && list.len < 1024; i++) {
         const char *type = json_string_value(json_object_get(json_array_get(layers, i), "mediaType"));
-        const char *word = type && strncmp(type, head, sizeof head - 1) == 0 ? type + sizeof head - 1 : type;
+        const char *word = type;
+        if (type && strncmp(type, head, sizeof head - 1) == 0)
+            word = type + sizeof head - 1;
         bool known = !word;
         for (size_t k = 0; k < sizeof opened / sizeof *opened && !known; k++)
             known = strcmp(word, opened[k]) == 0;
@@ -249,7 +251,8 @@ model_layer(const json_t *manifest, struct catalog *catalog, const char *root, s
             note_other(catalog, "an adapter", root, layer, err);
         if (err->kind != ERR_NONE)
             return NULL;
-        model = is_model ? layer : model;
+        if (is_model)
+            model = layer;
     }
     if (!model)
         err_set(err, ERR_MALFORMED, "the manifest has no model layer");
