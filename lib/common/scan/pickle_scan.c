@@ -99,9 +99,20 @@ name(struct scan_machine *m, uint32_t *number, uint8_t opcode, const struct str 
     const char none = '\0';
     size_t before = m->texts.len;
     f.module = module && module->p ? module->p : module ? "" : NULL;        /* pickle_scan_settle() sets the final pointers */
-    f.name = attribute && attribute->p ? attribute->p : attribute ? "" : NULL;
-    f.module_len = module ? (size_t)num_min(module->len, NAME_CUT) : 1;
-    f.name_len = attribute ? (size_t)num_min(attribute->len, NAME_CUT) : 1;
+    if (attribute && attribute->p)
+        f.name = attribute->p;
+    else if (attribute)
+        f.name = "";
+    else
+        f.name = NULL;
+    if (module)
+        f.module_len = (size_t)num_min(module->len, NAME_CUT);
+    else
+        f.module_len = 1;
+    if (attribute)
+        f.name_len = (size_t)num_min(attribute->len, NAME_CUT);
+    else
+        f.name_len = 1;
     str_add(&m->texts, (const char *)&opcode, 1);
     str_add(&m->texts, module ? f.module : &none, f.module_len);
     str_add(&m->texts, "\n", 1);
@@ -147,8 +158,12 @@ stack_global(struct scan_machine *m)
 {
     struct item attribute = scan_pop(m), module = scan_pop(m);
     uint32_t number;
-    const struct str *first = scan_text_of(m, &m->module, &module) ? &m->module : NULL;
-    const struct str *second = scan_text_of(m, &m->name, &attribute) ? &m->name : NULL;
+    const struct str *first = NULL;
+    if (scan_text_of(m, &m->module, &module))
+        first = &m->module;
+    const struct str *second = NULL;
+    if (scan_text_of(m, &m->name, &attribute))
+        second = &m->name;
     return name(m, &number, OP_STACK_GLOBAL, first, second) && push_global(m, number);
 }
 
@@ -175,7 +190,9 @@ calls_first(const struct scan_machine *m, uint32_t number)
 {
     static const char path[] = "torch._tensor\n_rebuild_from_type_v2";
     size_t n;
-    const char *key = number != UNLISTED ? key_of(m, number, &n) : NULL;
+    const char *key = NULL;
+    if (number != UNLISTED)
+        key = key_of(m, number, &n);
     return key && n == sizeof path && memcmp(key + 1, path, sizeof path - 1) == 0;
 }
 
@@ -274,7 +291,9 @@ dup(struct scan_machine *m)
     const struct item *item = scan_top(m);
     if (++m->dups == 101)
         scan_odd(m, ODD_DUPS);
-    return item ? scan_push(m, *item) : scan_push_kind(m, UNKNOWN, 1);
+    if (item)
+        return scan_push(m, *item);
+    return scan_push_kind(m, UNKNOWN, 1);
 }
 
 static bool
@@ -453,10 +472,18 @@ pickle_scan_settle(struct pickle_scan *s, struct str *texts)
 {
     for (size_t i = 0; i < s->nfindings; i++) {
         struct pickle_finding *f = &s->finding[i];
-        f->module = f->module ? texts->p + f->text + 1 : NULL;
-        f->name = f->name ? texts->p + f->text + 2 + f->module_len : NULL;
-        f->module_len = f->module ? f->module_len : 0;
-        f->name_len = f->name ? f->name_len : 0;
+        if (f->module)
+            f->module = texts->p + f->text + 1;
+        else
+            f->module = NULL;
+        if (f->name)
+            f->name = texts->p + f->text + 2 + f->module_len;
+        else
+            f->name = NULL;
+        if (!f->module)
+            f->module_len = 0;
+        if (!f->name)
+            f->name_len = 0;
     }
     s->texts = texts->p;
     *texts = (struct str){ 0 };

@@ -144,7 +144,9 @@ format_of(const struct beginning *b, bool ends)
         return "tar";
     if (b->pickle)
         return "pickle";
-    return ends ? "ZIP" : NULL;
+    if (ends)
+        return "ZIP";
+    return NULL;
 }
 
 /* Scans a file in every way that a loader would read it: from its first byte, by the directory at its end, as a tar archive,
@@ -218,13 +220,17 @@ pickles_scan(struct pickles *p, struct source *src, const struct limits *limits,
     p->opened = unpack(&s, src, err);
     if (!p->opened || !source_spool(src, SOURCE_SIZE_UNKNOWN, true, err))
         return false;
-    s.read_max = source_size(src) > UINT64_MAX / 32 ? UINT64_MAX : 16 * (source_size(src) + (UINT64_C(64) << 20));
+    if (source_size(src) > UINT64_MAX / 32)
+        s.read_max = UINT64_MAX;
+    else
+        s.read_max = 16 * (source_size(src) + (UINT64_C(64) << 20));
     if (!scan_file(&s, false, &p->format))
         return false;
     if (p->fault.kind != ERR_NONE)
         err_in_file(&p->fault, source_name(src));
     if (p->format || p->count != 0 || p->fault.kind != ERR_NONE) {
-        p->format = p->format ? p->format : "pickle";
+        if (!p->format)
+            p->format = "pickle";
         return true;
     }
     return container_detect(&container, src, err)

@@ -123,7 +123,8 @@ scan_one(struct scanner *s, const struct pickles_run *run, struct window *w, str
     struct pickle_scan scan;
     bool ok = pickle_scan(&scan, w, s->err) && window_hold(w, (size_t)scan.length + 1, s->err);
     if (ok) {
-        p->stacked = p->n == 0 ? run->whole && scan.magic : p->stacked;
+        if (p->n == 0)
+            p->stacked = run->whole && scan.magic;
         p->stopped = scan.stopped;
         note_oddities(run, p, w, &scan);
         if (scan.odd[ODD_TOO_LARGE].count != 0 && !run->peek)
@@ -147,7 +148,9 @@ static size_t
 name_line(const uint8_t *p, size_t n)
 {
     const uint8_t *end = memchr(p, '\n', num_min(n, LINE_MAX));
-    return end && can_exist((const char *)p, (size_t)(end - p)) ? (size_t)(end - p) + 1 : 0;
+    if (end && can_exist((const char *)p, (size_t)(end - p)))
+        return (size_t)(end - p) + 1;
+    return 0;
 }
 
 /* Checks whether a pickle may begin here: with a PROTO, or with a GLOBAL or INST in text form. */
@@ -219,7 +222,8 @@ pickles_run(struct scanner *s, const struct pickles_run *run, struct window *w)
     enum { PEEK = 64 << 10 };
     struct progress p = { 0 };
     bool any = false, ok = true, more = true;
-    w->max = run->peek ? PEEK : w->max;
+    if (run->peek)
+        w->max = PEEK;
     while (ok && more) {
         ok = window_hold(w, 2, s->err);
         if (!ok || (p.n != 0 && w->n == 0) || (run->open && p.n != 0 && !begins_pickle(w->p, w->n)))
@@ -228,7 +232,8 @@ pickles_run(struct scanner *s, const struct pickles_run *run, struct window *w)
         ok = scan_one(s, run, w, &p);
         any = any || p.reported;
         more = p.reported && p.stopped && (!p.stacked || p.n < STACKED);
-        p.stopped = p.reported ? p.stopped : stopped;
+        if (!p.reported)
+            p.stopped = stopped;
     }
     if (ok && run->gaps)
         return pickles_run_search(s, run, w, &p);

@@ -24,7 +24,9 @@ static bool
 is_storage(const char *p, size_t n)
 {
     const char *slash = memchr(p, '/', n);
-    size_t rest = slash ? n - (size_t)(slash - p) : 0;
+    size_t rest = 0;
+    if (slash)
+        rest = n - (size_t)(slash - p);
     return rest > 6 && memcmp(slash, "/data/", 6) == 0;
 }
 
@@ -75,7 +77,9 @@ scan_entry(struct scanner *s, struct pickles_entry *e)
     bool archive = e->w.n >= 4 && memcmp(e->w.p, "PK\3\4", 4) == 0;
     if (!run.sure && !archive && is_storage(e->path.p, e->path.len))
         run.aside = run.peek = true;
-    return run.aside ? pickles_run(s, &run, &e->w) : scan_as_file(s, &run, e);
+    if (run.aside)
+        return pickles_run(s, &run, &e->w);
+    return scan_as_file(s, &run, e);
 }
 
 static bool

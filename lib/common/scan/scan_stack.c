@@ -48,7 +48,9 @@ scan_push(struct scan_machine *m, struct item item)
 bool
 scan_push_kind(struct scan_machine *m, enum scan_kind kind, uint64_t depth)
 {
-    uint32_t d = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
+    uint32_t d = UINT32_MAX;
+    if (depth < UINT32_MAX)
+        d = (uint32_t)depth;
     return scan_push(m, (struct item){ .kind = (uint8_t)kind, .depth = d });
 }
 
@@ -113,7 +115,8 @@ scan_make_tuple(struct scan_machine *m, size_t n)
     uint32_t depth = 0;
     for (size_t i = n; i-- > 0;) {
         items[i] = scan_pop(m);
-        depth = items[i].depth > depth ? items[i].depth : depth;
+        if (items[i].depth > depth)
+            depth = items[i].depth;
     }
     return scan_push_tuple(m, items, n, depth);
 }

@@ -58,7 +58,9 @@ static size_t
 escape(uint32_t *c, const uint8_t *p, size_t n)
 {
     static const char from[] = "\\'\"abfnrtv", to[] = "\\'\"\a\b\f\n\r\t\v";
-    const char *plain = n != 0 && *p ? strchr(from, *p) : NULL;
+    const char *plain = NULL;
+    if (n != 0 && *p)
+        plain = strchr(from, *p);
     if (plain) {
         *c = (uint8_t)to[plain - from];
         return 1;

@@ -30,7 +30,8 @@ window_hold(struct window *w, size_t n, struct err *err)
 {
     size_t want = (size_t)num_min(n, w->max);
     static const uint8_t nothing[1];
-    w->p = w->p ? w->p : nothing;
+    if (!w->p)
+        w->p = nothing;
     while (w->n < want && !w->ended) {
         uint64_t to = num_min(num_max(want, w->n + (uint64_t)STEP), num_max(2 * (uint64_t)w->n, STEP));
         size_t room = (size_t)num_min(to, w->max), got = 0;     /* grows as bytes arrive, not as they are announced */
@@ -45,7 +46,9 @@ window_hold(struct window *w, size_t n, struct err *err)
 uint64_t
 window_left(const struct window *w, size_t from)
 {
-    return w->total == 0 ? UINT64_MAX : w->total - num_min(w->total, w->at + from);
+    if (w->total == 0)
+        return UINT64_MAX;
+    return w->total - num_min(w->total, w->at + from);
 }
 
 void
