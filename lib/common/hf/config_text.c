@@ -34,7 +34,9 @@ comma_before(const char *p, const char *first)
     const char *q = p;
     while (q > first && (q[-1] == ' ' || q[-1] == '\t' || q[-1] == '\n' || q[-1] == '\r'))
         q--;
-    return q > first && q[-1] == ',' ? q - 1 : p;
+    if (q > first && q[-1] == ',')
+        return q - 1;
+    return p;
 }
 
 /* Returns the position after white space and a comma, or p if there is no comma. */
@@ -44,7 +46,9 @@ comma_after(const char *p, const char *end)
     const char *q = p;
     while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\r'))
         q++;
-    return q < end && *q == ',' ? q + 1 : p;
+    if (q < end && *q == ',')
+        return q + 1;
+    return p;
 }
 
 /* Drops the member whose key was just read, with one of the commas around it. */
@@ -55,11 +59,13 @@ drop_member(struct edit *e, bool kept)
     size_t n;
     if (!pull_value_text(&e->json, &p, &n))
         return false;
-    if (kept)
+    if (kept) {
         copy_to(e, comma_before(key, e->done));
-    else
+        e->done = p + n;
+    } else {
         copy_to(e, key);
-    e->done = kept ? p + n : comma_after(p + n, e->json.end);
+        e->done = comma_after(p + n, e->json.end);
+    }
     return true;
 }
 
@@ -174,8 +180,10 @@ set_values(struct edit *e, const struct hf_config_changes *changes, bool *tied, 
         const bool size = here && changes->vocabulary != 0 && pull_text_is(&e->json.token, "vocab_size");
         const bool type = changes->dtype && (top || (e->json.depth == 2 && !quantization))
             && (pull_text_is(&e->json.token, "dtype") || pull_text_is(&e->json.token, "torch_dtype"));
-        inner = top ? is_language_model(&e->json.token) : inner;
-        quantization = top ? is_about_quantization(&e->json.token) : quantization;
+        if (top) {
+            inner = is_language_model(&e->json.token);
+            quantization = is_about_quantization(&e->json.token);
+        }
         if (!tie && !size && !type)
             continue;
         if (!pull_value_text(&e->json, &p, &n))

@@ -60,7 +60,9 @@ hf_folder_usual(size_t i)
         "hf_quant_config.json", "quantization_config.json", "quantize_config.json", "quant_config.json" };
     if (i < HF_FILES - 1)
         return names[HF_CONFIG + 1 + i];
-    return i - (HF_FILES - 1) < sizeof more / sizeof *more ? more[i - (HF_FILES - 1)] : NULL;
+    if (i - (HF_FILES - 1) < sizeof more / sizeof *more)
+        return more[i - (HF_FILES - 1)];
+    return NULL;
 }
 
 bool
@@ -166,8 +168,12 @@ hf_folder_open(struct hf_folder *folder, struct model *model, const char *tokeni
         ok = path && open_one(folder, i, path, model, err);
         free(path);
     }
-    const char *in = tokenizer ? tokenizer : model->folder;
-    char *path = ok ? folder_path(in, strlen(in), HF_TEMPLATES, err) : NULL;
+    const char *in = tokenizer;
+    if (!tokenizer)
+        in = model->folder;
+    char *path = NULL;
+    if (ok)
+        path = folder_path(in, strlen(in), HF_TEMPLATES, err);
     ok = path != NULL;
     /* The converter ignores them without a template. A fetched directory cannot be listed. */
     if (ok && folder->file[HF_TEMPLATE].p && !inputs_fetch(&model->inputs, path))

@@ -41,12 +41,13 @@ generation_put(struct keys *keys, const struct generation_row *row, const char *
     float x = (float)json_number_value(value);
     switch (row->kind) {
     case I32:
-        return json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX
-            ? keys_put_i32(keys, prefix, row->key, (int32_t)n, err) : generation_wrong(name,
-            "an integer from -2147483648 to 2147483647", err);
+        if (json_is_integer(value) && n >= INT32_MIN && n <= INT32_MAX)
+            return keys_put_i32(keys, prefix, row->key, (int32_t)n, err);
+        return generation_wrong(name, "an integer from -2147483648 to 2147483647", err);
     case F32:
-        return json_is_number(value) && isfinite(x) ? keys_put_f32(keys, prefix, row->key, x, err)
-            : generation_wrong(name, "a number in the range of F32", err);
+        if (json_is_number(value) && isfinite(x))
+            return keys_put_f32(keys, prefix, row->key, x, err);
+        return generation_wrong(name, "a number in the range of F32", err);
     case TEXT:
         break;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 
 enum { CHUNK = 64 << 10 };
 
@@ -28,7 +29,7 @@ hf_chars_room(struct hf_chars *chars, size_t n, struct err *err)
 {
     struct hf_chunk *chunk = chars->newest;
     if (!chunk || chunk->room - chunk->n < n) {
-        size_t room = n < CHUNK ? CHUNK : n;
+        size_t room = (size_t)num_max(n, CHUNK);
         chunk = malloc(sizeof *chunk + room);
         if (!chunk) {
             err_memory(err, room);
@@ -184,7 +185,10 @@ bool
 hf_value_bool(bool *out, const struct hf_value *value, bool otherwise, struct err *err)
 {
     enum pull_token kind = hf_value_kind(value);
-    *out = kind == PULL_END || kind == PULL_NULL ? otherwise : kind == PULL_TRUE;
+    if (kind == PULL_END || kind == PULL_NULL)
+        *out = otherwise;
+    else
+        *out = kind == PULL_TRUE;
     return kind == PULL_END || kind == PULL_NULL || kind == PULL_TRUE || kind == PULL_FALSE
         || hf_value_wrong(value, "true or false", err);
 }

@@ -18,7 +18,9 @@ static const char *
 last_part(const char *module)
 {
     const char *dot = strrchr(module, '.');
-    return dot ? dot + 1 : module;
+    if (dot)
+        return dot + 1;
+    return module;
 }
 
 static bool
@@ -299,7 +301,9 @@ hf_modules_members(struct str *out, bool *first, const struct hf_modules *m, con
     all_others(&others, m, names, out);
     for (size_t i = 0; !out->failed && i < names->n; i++) {
         add_changed(&shared, names->name[i], mask_numbers, out);
-        const char *form = out->failed ? "" : shared.name[shared.n - 1];
+        const char *form = "";
+        if (!out->failed)
+            form = shared.name[shared.n - 1];
         if (out->failed || (strcmp(form, names->name[i]) != 0 && !is_in(&others, form)))
             continue;           /* it has numbers, and no other list contains the same form */
         modules_add_member(out, first, before, names->name[i], false, value);
@@ -319,7 +323,9 @@ static const char *
 modules_end_of(const char *form)
 {
     const char *number = strrchr(form, '#');
-    return number && number[1] == '.' && number[2] != '\0' ? number + 2 : form;
+    if (number && number[1] == '.' && number[2] != '\0')
+        return number + 2;
+    return form;
 }
 
 static bool

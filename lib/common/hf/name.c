@@ -21,7 +21,10 @@ next_line(struct name_line *line, const char **at, const char *end)
     const char *stop = memchr(*at, '\n', (size_t)(end - *at));
     line->p = *at;
     line->n = (size_t)((stop ? stop : end) - *at);
-    *at = stop ? stop + 1 : end;
+    if (stop)
+        *at = stop + 1;
+    else
+        *at = end;
     if (line->n != 0 && line->p[line->n - 1] == '\r')
         line->n--;
     return true;
@@ -72,7 +75,9 @@ read_scalar(struct name_line *s)
         return false;
     if (*s->p == '"' || *s->p == '\'') {
         const char *close = memchr(s->p + 1, *s->p, s->n - 1);
-        size_t n = close ? (size_t)(close - s->p - 1) : 0;
+        size_t n = 0;
+        if (close)
+            n = (size_t)(close - s->p - 1);
         struct name_line rest = { close ? close + 1 : s->p, close ? s->n - n - 2 : 0 };
         trim(&rest);
         if (!close || (rest.n != 0 && *rest.p != '#') || memchr(s->p + 1, '\\', n))
@@ -207,7 +212,9 @@ is_spm(const struct keys *keys)
 {
     size_t n;
     const struct meta_value *model = keys_find(keys, "tokenizer.ggml.model");
-    const char *p = model ? meta_bytes(model, &n) : NULL;
+    const char *p = NULL;
+    if (model)
+        p = meta_bytes(model, &n);
     return p && n == 5 && memcmp(p, "llama", 5) == 0;
 }
 

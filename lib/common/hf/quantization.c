@@ -33,7 +33,9 @@ static size_t
 module_of(const struct tensor *t)
 {
     size_t n = t->name_len;
-    return str_strip(t->name, &n, ".weight") && !memchr(t->name, '\0', t->name_len) ? n : 0;
+    if (str_strip(t->name, &n, ".weight") && !memchr(t->name, '\0', t->name_len))
+        return n;
+    return 0;
 }
 
 /* Returns the length of "P.experts" in "P.experts.N.q.weight", a matrix, or in "P.experts.q", a stack of matrices; else 0. */
@@ -43,7 +45,9 @@ experts_of(const struct tensor *t)
     static const char word[] = ".experts.";
     const char *p = memmem(t->name, t->name_len, word, sizeof word - 1);
     bool is = p && (t->shape.rank == 3 || (t->shape.rank == 2 && module_of(t) != 0)) && !memchr(t->name, '\0', t->name_len);
-    return is ? (size_t)(p - t->name) + sizeof word - 2 : 0;
+    if (is)
+        return (size_t)(p - t->name) + sizeof word - 2;
+    return 0;
 }
 
 /* Returns true if one group can have both weights: it declares the options of all. */
@@ -86,7 +90,8 @@ add_encoded(struct collected *c, const struct encoding *e, bool stored, struct e
     }
     for (unsigned i = 0; i < HF_GAPS; i++) {
         const char *why = hf_quantizer_gap(q, e, i);
-        c->why[i] = why ? why : c->why[i];
+        if (why)
+            c->why[i] = why;
         if (why && !names_add(&c->gap[i], t->name, t->name_len, err))
             return false;
     }
@@ -367,7 +372,10 @@ hf_quantization_make(struct hf_quantization *config, const struct choice *choice
         const struct hf_loader *loader = c.m.group[0].quantizer->loader;
         loader->config(&config->text, &c.m);
         config->alias = loader->alias;
-        config->experts = loader->experts ? loader->experts(&c.m) : NULL;
+        if (loader->experts)
+            config->experts = loader->experts(&c.m);
+        else
+            config->experts = NULL;
         ok = !config->text.failed || err_memory(err, config->text.len);
     }
     clear(&c);

@@ -10,7 +10,9 @@ hf_quantizer_experts(const struct hf_modules *m)
     const char *experts = NULL;
     for (size_t i = 0; i < m->n; i++)
         experts = m->group[i].quantizer->experts ? m->group[i].quantizer->experts : experts;
-    return experts ? experts : "fp8";
+    if (experts)
+        return experts;
+    return "fp8";
 }
 
 static void
@@ -26,7 +28,11 @@ config_fp8(struct str *out, const struct hf_modules *m)
 static const char *
 dtype_word(const struct encoding *e)
 {
-    return e->weight.dtype == DTYPE_BF16 ? "bfloat16" : e->weight.dtype == DTYPE_F16 ? "float16" : "float32";
+    if (e->weight.dtype == DTYPE_BF16)
+        return "bfloat16";
+    if (e->weight.dtype == DTYPE_F16)
+        return "float16";
+    return "float32";
 }
 
 static void
