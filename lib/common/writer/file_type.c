@@ -35,8 +35,11 @@ file_type(const struct choice *choice)
     if (choice->matrices != DTYPE_UNKNOWN && choice->encoded == 0)
         return numbers[choice->matrices] - 1;
     enum dtype best = most(choice, 2);
-    best = best == DTYPE_COUNT ? most(choice, 0) : best;
-    return best == DTYPE_COUNT ? FILE_TYPE_NONE : numbers[best] - 1;
+    if (best == DTYPE_COUNT)
+        best = most(choice, 0);
+    if (best == DTYPE_COUNT)
+        return FILE_TYPE_NONE;
+    return numbers[best] - 1;
 }
 
 bool

@@ -76,8 +76,12 @@ put_split(struct str *out, const struct writer_split *split)
 static uint64_t
 alignment_of(const struct keys *keys)
 {
-    const struct meta_value *v = keys ? keys_find(keys, "general.alignment") : NULL;
-    return v && v->type == META_U32 ? v->as.u : ALIGNMENT;
+    const struct meta_value *v = NULL;
+    if (keys)
+        v = keys_find(keys, "general.alignment");
+    if (v && v->type == META_U32)
+        return v->as.u;
+    return ALIGNMENT;
 }
 
 /* --- tensors */
@@ -159,7 +163,9 @@ gguf_lay_out(struct pieces *pieces, struct choice *choice, const struct writer_o
     if (options->order != WRITER_ORDER_INPUT)
         return err_set(err, ERR_USAGE, "--order name is not supported for GGUF, which keeps the order of the "
             "input");
-    const struct keys *keys = !options->split || options->split->no == 0 ? options->keys : NULL;
+    const struct keys *keys = NULL;
+    if (!options->split || options->split->no == 0)
+        keys = options->keys;
     uint64_t alignment = alignment_of(keys);
     bool ok = add_header(&header, choice, keys, options->split, err) && pieces_text(pieces, &header, err)
         && (choice->n == 0 || pad(pieces, alignment, err));

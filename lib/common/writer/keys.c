@@ -57,7 +57,9 @@ static struct meta_value *
 find(const struct keys *keys, const char *key, size_t n)
 {
     uint32_t i;
-    return table_find(&keys->names, name_of_key, keys, key, n, &i) ? &keys->list[i].value : NULL;
+    if (table_find(&keys->names, name_of_key, keys, key, n, &i))
+        return &keys->list[i].value;
+    return NULL;
 }
 
 const struct meta_value *
@@ -82,8 +84,10 @@ keys_own(struct keys *keys, struct str *s, struct err *err)
 bool
 keys_no_room(const struct str *bytes, struct err *err)
 {
-    return bytes->full ? err_set(err, ERR_LIMIT, "metadata of the output: a value exceeds the limit of %zu "
-        "bytes (%s)", bytes->max, limits_origin(bytes->max, limits_default.alloc, "--max-alloc")) : err_memory(err, bytes->len);
+    if (bytes->full)
+        return err_set(err, ERR_LIMIT, "metadata of the output: a value exceeds the limit of %zu " "bytes (%s)", bytes->max,
+            limits_origin(bytes->max, limits_default.alloc, "--max-alloc"));
+    return err_memory(err, bytes->len);
 }
 
 void
@@ -169,7 +173,8 @@ add_input(struct making *m, const struct meta **types, struct err *err)
         if (is_key(meta, "format")) {
             if (m->kind == KEYS_TYPED && !is_gguf)
                 continue;
-            value = m->kind == KEYS_TEXT ? text_value(pt, 2) : value;
+            if (m->kind == KEYS_TEXT)
+                value = text_value(pt, 2);
         }
         ok = keys_set(m->keys, meta->key, meta->key_len, &value, err);
     }

@@ -64,7 +64,9 @@ keys_file_type_of(const struct keys_seen *s, bool array)
         return array ? "[u64]" : "u64";
     if (!s->negative && !array)
         return "u64";
-    return array ? "[i64]" : "i64";
+    if (array)
+        return "[i64]";
+    return "i64";
 }
 
 /* Infers the type of the next value, without consuming it. */

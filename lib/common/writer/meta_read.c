@@ -55,7 +55,9 @@ past_type(const char *p, uint64_t depth)
         if (!p || (*p == ',' && (!array || p[1] != '[')))
             return NULL;
     } while (*p == ',');
-    return *p == ']' ? p + 1 : NULL;
+    if (*p == ']')
+        return p + 1;
+    return NULL;
 }
 
 /* --- numbers */
@@ -88,7 +90,10 @@ put_float(struct meta_reading *r, enum meta_type type)
         return no(r, "a number exceeds the limit of 63 characters");
     memcpy(text, t->p, t->n);
     text[t->n] = '\0';
-    v.as.f = type == META_F32 ? (double)strtof(text, NULL) : strtod(text, NULL);
+    if (type == META_F32)
+        v.as.f = (double)strtof(text, NULL);
+    else
+        v.as.f = strtod(text, NULL);
     if (isinf(v.as.f) && text[strspn(text, "-")] != 'I')
         return no(r, "a number is out of range for the type");
     if (isnan(v.as.f))
@@ -109,7 +114,9 @@ put_nan(struct meta_reading *r, enum meta_type type)
         return no(r, "found a string, expected a number");
     for (const char *p = t->p + 4; *p != ')'; p++) {
         static const char hex[] = "0123456789abcdef";
-        const char *digit = *p ? strchr(hex, *p) : NULL;
+        const char *digit = NULL;
+        if (*p)
+            digit = strchr(hex, *p);
         if (!digit)
             return no(r, "the bits of a NaN are not hexadecimal");
         bits = bits << 4 | (uint64_t)(digit - hex);
@@ -179,7 +186,8 @@ put_array(struct meta_reading *r, const char *type)
     bool odd;
     const char *of = type + 1;          /* the type of the next element; NULL: no further element */
     enum meta_type is = *of == '[' || *of == ']' ? META_ARRAY : word(of, &n, &odd);
-    of = *of == ']' ? NULL : of;
+    if (*of == ']')
+        of = NULL;
     bool list = of && *past_type(of, PULL_DEPTH_MAX) == ',';
     enum pull_token token;
     uint64_t count = 0;
@@ -191,8 +199,15 @@ put_array(struct meta_reading *r, const char *type)
             return no(r, "an array has more elements than types");
         if (!put_value(r, of, token))
             return false;
-        const char *past = list ? past_type(of, PULL_DEPTH_MAX) : NULL;
-        of = !list ? of : *past == ',' ? past + 1 : NULL;
+        const char *past = NULL;
+        if (list)
+            past = past_type(of, PULL_DEPTH_MAX);
+        if (!list)
+            of = of;
+        else if (*past == ',')
+            of = past + 1;
+        else
+            of = NULL;
     }
     if (list && of)
         return no(r, "an array has fewer elements than types");
@@ -217,7 +232,9 @@ put_scalar(struct meta_reading *r, enum meta_type type, bool odd, enum pull_toke
         return put_nan(r, type);
     if (token != PULL_NUMBER)
         return no(r, "not a number");
-    return is_float ? put_float(r, type) : put_integer(r, type);
+    if (is_float)
+        return put_float(r, type);
+    return put_integer(r, type);
 }
 
 /* Appends the value that begins with this token; the type must be valid. */
@@ -248,7 +265,9 @@ meta_read_decode(struct meta_value *value, struct meta_reading *r, const char *t
     size_t n;
     bool odd;
     uint64_t used;
-    enum meta_type of = *type == '[' ? META_ARRAY : word(type, &n, &odd);
+    enum meta_type of = META_ARRAY;
+    if (*type != '[')
+        of = word(type, &n, &odd);
     return !r->out->failed && meta_decode(value, of, (const uint8_t *)r->out->p, r->out->len, false,
         (unsigned)META_DEPTH_MAX, &used);
 }

@@ -56,7 +56,8 @@ add_tuple(struct str *out, const struct shape *shape)
     for (uint32_t i = 0; i < shape->rank; i++) {
         size_t before = out->len;
         str_format(out, "%" PRIu64, shape_next(&dims));
-        first = i == 0 ? out->len - before : first;
+        if (i == 0)
+            first = out->len - before;
         str_text(out, i + 1 < shape->rank ? ", " : shape->rank == 1 ? "," : "");
     }
     str_text(out, ")");

@@ -79,7 +79,10 @@ find_member(const struct npz_writer *z, uint64_t at, size_t n, size_t *skip)
     size_t i = search_end_after(z->member, z->n, npz_end_of, at);
     if (i == z->n || z->member[i].from >= at + n)
         return NULL;
-    *skip = z->member[i].from > at ? (size_t)(z->member[i].from - at) : 0;
+    if (z->member[i].from > at)
+        *skip = (size_t)(z->member[i].from - at);
+    else
+        *skip = 0;
     return &z->member[i];
 }
 
@@ -88,7 +91,9 @@ digest(void *of, uint64_t at, const uint8_t *p, size_t n)
 {
     const struct npz_writer *z = of;
     size_t skip;
-    return find_member(z, at, n, &skip) ? z->kernels->crc(0, p + skip, n - skip) : 0;
+    if (find_member(z, at, n, &skip))
+        return z->kernels->crc(0, p + skip, n - skip);
+    return 0;
 }
 
 static void

@@ -123,7 +123,9 @@ safetensors_measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
     str_shown(name, t->name, t->name_len);
     if (!shape_nbytes(&t->shape, t->dtype, nbytes, &whole) || !whole) {
         /* An empty tensor has only a shape to refuse; otherwise the size is too large. */
-        enum err_kind kind = shape_is_empty(&t->shape) || !whole ? ERR_UNSUPPORTED : ERR_LIMIT;
+        enum err_kind kind = ERR_LIMIT;
+        if (shape_is_empty(&t->shape) || !whole)
+            kind = ERR_UNSUPPORTED;
         return err_set(err, kind, "tensor %s: safetensors cannot store shape %s of %s", name,
             shape_text(text, &t->shape), dtype_name(t->dtype));
     }

@@ -26,7 +26,9 @@ is_of_torchao(const struct meta *m)
 {
     static const char begin[] = "{\"_type\":";
     size_t n;
-    const char *p = m->value.type == META_STRING ? meta_bytes(&m->value, &n) : NULL;
+    const char *p = NULL;
+    if (m->value.type == META_STRING)
+        p = meta_bytes(&m->value, &n);
     return p && n >= sizeof begin - 1 && memcmp(p, begin, sizeof begin - 1) == 0;
 }
 
