@@ -65,7 +65,9 @@ read_journal(struct journal *j, uint64_t job, size_t files, struct err *err)
 {
     bool ours = false;
     int fd = dup(j->fd - 1);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    FILE *file = NULL;
+    if (fd >= 0)
+        file = fdopen(fd, "r");
     if (!file) {
         journal_failed(j, "read failed", errno, err);
         if (fd >= 0)
@@ -88,8 +90,10 @@ put_line(struct journal *j, const char *line, struct err *err)
         ssize_t put = write(j->fd - 1, line, n);
         if (put < 0 && errno != EINTR)
             return journal_failed(j, "write failed", errno, err);
-        line += put > 0 ? put : 0;
-        n -= put > 0 ? (size_t)put : 0;
+        if (put > 0) {
+            line += put;
+            n -= (size_t)put;
+        }
     }
     return fsync(j->fd - 1) == 0 || journal_failed(j, "fsync failed", errno, err);
 }

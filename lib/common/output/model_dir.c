@@ -67,7 +67,9 @@ static bool
 is_replaceable(const struct model_dir_job *job, const char *name)
 {
     struct configs_part part;
-    const char *stem = job->shards.stem ? job->shards.stem : "model";
+    const char *stem = "model";
+    if (job->shards.stem)
+        stem = job->shards.stem;
     size_t n = strlen(stem);
     if (strncmp(name, stem, n) != 0)
         return false;
@@ -89,8 +91,12 @@ check_entry(struct dir_file *found, const struct model_dir_job *job, DIR *d, con
     else if (job->dir->outputs->compares)
         why = candidates_is_model(name) && !is_own(job, name) ? "directory contains a file of another model" : NULL;
     else if (candidates_is_model(name) && !(job->dir->force && is_replaceable(job, name))) {
-        why = job->dir->force ? "directory contains a file of another model" : "directory already contains a model";
-        advice = is_replaceable(job, name) ? "choose another, or replace it with -f" : "choose another, or remove it";
+        why = "directory already contains a model";
+        if (job->dir->force)
+            why = "directory contains a file of another model";
+        advice = "choose another, or remove it";
+        if (is_replaceable(job, name))
+            advice = "choose another, or replace it with -f";
     } else if (fstatat(dirfd(d), name, &st, 0) == 0 && inputs_find(&job->p->model->inputs, st.st_dev, st.st_ino))
         why = "directory contains an input file";
     else if (job->dir->no_clobber) {
@@ -137,7 +143,10 @@ has_file(const struct model_dir *dir, const char *name, uint64_t *nbytes, struct
     struct stat st;
     char *path = folder_path(dir->path, strlen(dir->path), name, err);
     bool has = path && stat(path, &st) == 0;
-    *nbytes = has ? (uint64_t)st.st_size : 0;
+    if (has)
+        *nbytes = (uint64_t)st.st_size;
+    else
+        *nbytes = 0;
     free(path);
     return has;
 }
@@ -207,7 +216,8 @@ add_bytes(uint32_t *crc, struct source *src, uint64_t at, uint64_t end, struct e
     for (; ok && at < end; at += n) {
         n = num_min(STEP, end - at);
         ok = source_read(src, at, buf, (size_t)n, err);
-        *crc = ok ? crc_add(*crc, buf, (size_t)n) : *crc;
+        if (ok)
+            *crc = crc_add(*crc, buf, (size_t)n);
         source_drop(src, at, at + n);
     }
     free(buf);

@@ -44,7 +44,10 @@ find_place(struct output *o, const char *path, struct err *err)
 {
     struct stat st;
     size_t n = folder_len(path);
-    o->folder = n ? strndup(path, n) : strdup(".");
+    if (n)
+        o->folder = strndup(path, n);
+    else
+        o->folder = strdup(".");
     if (!o->folder)
         return err_memory(err, n);
     if (stat(o->folder, &st) != 0) {
@@ -66,7 +69,9 @@ identify(struct output *o, const char *path, struct err *err)
 {
     struct stat st;
     char shown[STR_SHOWN];
-    const char *name = path ? str_shown(shown, path, strlen(path)) : "(standard output)";
+    const char *name = "(standard output)";
+    if (path)
+        name = str_shown(shown, path, strlen(path));
     *o = (struct output){ .shown = strdup(name) };
     if (!o->shown)
         return err_memory(err, strlen(name));
@@ -107,8 +112,9 @@ static struct output *
 outputs_find(const struct outputs *outputs, const struct str *place)
 {
     uint32_t number;
-    return place->len != 0 && table_find(&outputs->places, outputs_place_of, outputs, place->p, place->len, &number)
-        ? &outputs->list[number] : NULL;
+    if (place->len != 0 && table_find(&outputs->places, outputs_place_of, outputs, place->p, place->len, &number))
+        return &outputs->list[number];
+    return NULL;
 }
 
 static bool
@@ -121,7 +127,9 @@ check_inputs(const struct outputs *outputs, const struct output *o, struct err *
 static bool
 check_others(const struct outputs *outputs, const struct output *o, const struct output *own, struct err *err)
 {
-    const struct output *other = own ? NULL : outputs_find(outputs, &o->place);
+    const struct output *other = NULL;
+    if (!own)
+        other = outputs_find(outputs, &o->place);
     for (size_t i = 0; !other && o->known && i < outputs->n; i++)
         if (&outputs->list[i] != own && is_same(&outputs->list[i], o))
             other = &outputs->list[i];
@@ -219,7 +227,9 @@ outputs_sweep(const struct outputs *outputs)
 bool
 outputs_open(struct outputs *outputs, struct sink **sink, const struct sink_options *options, struct err *err)
 {
-    return outputs->compares ? sink_compare(sink, options->path, err) : sink_open(sink, options, err);
+    if (outputs->compares)
+        return sink_compare(sink, options->path, err);
+    return sink_open(sink, options, err);
 }
 
 void
@@ -238,7 +248,9 @@ outputs_commit(struct outputs *outputs, struct sink *sink, struct err *err)
     if (!path)
         return sink_commit(sink, err);
     bool ok = identify(&now, path, err);
-    struct output *own = ok ? outputs_find(outputs, &now.place) : NULL;
+    struct output *own = NULL;
+    if (ok)
+        own = outputs_find(outputs, &now.place);
     ok = ok && check_inputs(outputs, &now, err) && check_others(outputs, &now, own, err);
     bool known = ok && own && sink_identity(sink, id);
     ok = ok && sink_commit(sink, err);

@@ -57,7 +57,9 @@ write_file(const struct side_files *f, const char *name, const char *text, struc
 static const char *
 folder_of(const struct side_files *f, const char *name)
 {
-    return f->tokenizer && hf_folder_is_tokenizer(name) ? f->tokenizer : f->model->folder;
+    if (f->tokenizer && hf_folder_is_tokenizer(name))
+        return f->tokenizer;
+    return f->model->folder;
 }
 
 /* Copies a file; through memory if it is fetched, because its size is then unknown. */
@@ -120,7 +122,9 @@ find_in(struct side_files *f, const char *folder, const char *in, struct err *er
 {
     const char *name;
     char *path = folder_path(folder, strlen(folder), in, err);
-    DIR *d = path ? opendir(path) : NULL;
+    DIR *d = NULL;
+    if (path)
+        d = opendir(path);
     bool ok = path && (d || (*in && err_absent(errno)) || err_sys(err, ERR_OPEN, errno, "%s", in));
     while (ok && d && (name = folder_next(d, err)) != NULL) {
         struct str entry = { 0 };
@@ -141,7 +145,9 @@ find_usual(struct side_files *f, struct err *err)
     struct model *m = f->model;
     const char *name;
     for (size_t i = 0; err->kind == ERR_NONE && (name = hf_folder_usual(i)) != NULL; i++) {
-        char *path = is_copied(f, m->folder, "", name, name) ? folder_path(m->folder, strlen(m->folder), name, err) : NULL;
+        char *path = NULL;
+        if (is_copied(f, m->folder, "", name, name))
+            path = folder_path(m->folder, strlen(m->folder), name, err);
         if (path && small_file_exists(path, &m->inputs, err))
             names_add(&f->names, name, strlen(name), err);
         free(path);
@@ -198,7 +204,9 @@ is_replaced(const struct side_files *f, const char *name)
 bool
 side_files_add(const struct side_files *f, struct err *err)
 {
-    const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
+    const struct catalog_config *config = NULL;
+    if (!f->texts)
+        config = hf_folder_config(f->model->catalog);
     bool ok = !config || side_files_add_one(f, config->name, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
         ok = is_replaced(f, f->texts->list[i].name) || side_files_add_one(f, f->texts->list[i].name, err);
@@ -237,7 +245,9 @@ make_folders(const struct side_files *f, struct err *err)
 bool
 side_files_write(const struct side_files *f, struct err *err)
 {
-    const struct catalog_config *config = f->texts ? NULL : hf_folder_config(f->model->catalog);
+    const struct catalog_config *config = NULL;
+    if (!f->texts)
+        config = hf_folder_config(f->model->catalog);
     bool ok = (!config || write_config(f, config, err)) && make_folders(f, err);
     for (size_t i = 0; ok && f->texts && i < f->texts->n; i++)
         ok = is_replaced(f, f->texts->list[i].name) || side_files_write_one(f, f->texts->list[i].name, &f->texts->list[i].text, err);
