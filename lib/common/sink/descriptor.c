@@ -36,7 +36,9 @@ follow(char name[PATH_MAX], size_t folder)
     ssize_t n = readlink(name, target, sizeof target - 1);
     if (n < 0)
         return false;
-    size_t at = *target == '/' ? 0 : folder;
+    size_t at = folder;
+    if (*target == '/')
+        at = 0;
     if (at + (size_t)n >= PATH_MAX)
         return false;
     memcpy(name + at, target, (size_t)n);

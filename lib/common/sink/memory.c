@@ -71,7 +71,9 @@ static const char *
 next_line(const char *line)
 {
     const char *end = strchr(line, '\n');
-    return end ? end + 1 : NULL;
+    if (end)
+        return end + 1;
+    return NULL;
 }
 
 /* Parses the number after the word that starts a line. */
@@ -135,7 +137,9 @@ left_in_hierarchy(const struct hierarchy *h, const char *root, struct memory_roo
     uint64_t left = MEMORY_UNKNOWN;
     for (const char *line = room->groups; line; line = next_line(line)) {
         const char *list = line + strcspn(line, ":\n");
-        const char *path = *list == ':' ? list + 1 + strcspn(list + 1, ":\n") : list;
+        const char *path = list;
+        if (*list == ':')
+            path = list + 1 + strcspn(list + 1, ":\n");
         if (*path != ':' || !lists(list + 1, (size_t)(path - list - 1), h->controller))
             continue;
         int top = snprintf(folder, size, "%s%s", root, h->mount);

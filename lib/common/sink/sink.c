@@ -50,7 +50,9 @@ sink_failed(const char *name, struct err *err, enum err_kind kind, const char *w
 static const char *
 shown_name(char buf[STR_SHOWN], const struct sink_options *options)
 {
-    return options->path ? str_shown(buf, options->path, strlen(options->path)) : strcpy(buf, "(standard output)");
+    if (options->path)
+        return str_shown(buf, options->path, strlen(options->path));
+    return strcpy(buf, "(standard output)");
 }
 
 #define TEMP_END ".amn-XXXXXX"
@@ -97,13 +99,19 @@ open_descriptor(struct sink *s, int fd, struct err *err)
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fcntl(fd, F_GETFD) & FD_CLOEXEC || fstat(fd, &st) != 0)
         return errno = EBADF, sink_failed(s->name, err, ERR_CREATE, "not open for writing");
     /* Duplicates any descriptor except standard output, which is ours to close: messages may still be written to it. */
-    s->fd = fd == STDOUT_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd == STDOUT_FILENO)
+        s->fd = fd;
+    else
+        s->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (s->fd < 0)
         return sink_failed(s->name, err, ERR_CREATE, "cannot duplicate the descriptor");
     if (S_ISREG(st.st_mode)) {
         off_t at = flags & O_APPEND ? st.st_size : lseek(fd, 0, SEEK_CUR);
         s->is_file = true;
-        s->start = at > 0 ? (uint64_t)at : 0;
+        if (at > 0)
+            s->start = (uint64_t)at;
+        else
+            s->start = 0;
     }
     return true;
 }
@@ -129,7 +137,10 @@ open_path(struct sink *s, const char *path, struct err *err)
     mode_t mask = umask(0);
     umask(mask);
     s->mode = there ? st.st_mode & 0777 : 0666 & ~mask;     /* without setuid: its contents are no longer the trusted ones */
-    s->path = there ? realpath(path, NULL) : strdup(path);
+    if (there)
+        s->path = realpath(path, NULL);
+    else
+        s->path = strdup(path);
     if (!s->path)
         return sink_failed(s->name, err, ERR_CREATE, "cannot resolve its path");
     s->is_file = true;
@@ -272,7 +283,9 @@ sink_was_complete(const struct sink *s)
 const char *
 sink_path(const struct sink *s)
 {
-    return s->temp ? s->path : NULL;
+    if (s->temp)
+        return s->path;
+    return NULL;
 }
 
 bool
@@ -307,7 +320,9 @@ sink_expect(struct sink *s, uint64_t nbytes, struct err *err)
     /* Appending keeps the file size, because a killed process must not leave a file that looks complete. Direct writes need
      * the full size: writes that extend a file are serialized. */
     if (s->is_file && nbytes != 0) {
-        int mode = direct ? 0 : FALLOC_FL_KEEP_SIZE;
+        int mode = FALLOC_FL_KEEP_SIZE;
+        if (direct)
+            mode = 0;
         s->reserved = fallocate(s->fd, mode, (off_t)s->start, (off_t)nbytes) == 0;
         if (!s->reserved && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
             err_sys(err, ERR_IO, errno, "cannot reserve %" PRIu64 " bytes", nbytes);
@@ -392,7 +407,9 @@ open_folder(const char *path)
 static bool
 name_file(struct sink *s, struct err *err)
 {
-    int folder = s->sync ? open_folder(s->path) : -1;
+    int folder = -1;
+    if (s->sync)
+        folder = open_folder(s->path);
     if (s->sync && folder < 0)
         return sink_failed(s->name, err, ERR_IO, "cannot open its directory for fsync");
     bool ok = temp_rename(s->temp, s->path, s->no_clobber)
