@@ -24,7 +24,9 @@ static void
 add_side(struct columns *c, const struct chosen *chosen, const char *dtype, const char *heading, const char *shape)
 {
     char word[SCHEME_WORD];
-    const char *stored = chosen && !chosen->decode ? dtype_name(chosen->copy->dtype) : NULL;
+    const char *stored = NULL;
+    if (chosen && !chosen->decode)
+        stored = dtype_name(chosen->copy->dtype);
     const struct tensor t = chosen ? chosen_tensor(chosen) : (struct tensor){ 0 };
     columns_text(c, dtype, heading, chosen && chosen->decode ? scheme_word(chosen->decode, word) : stored);
     if (c->form == COLUMNS_JSON && chosen)
@@ -126,7 +128,11 @@ static size_t
 name_width(const struct page *page)
 {
     size_t columns = page->screen.columns;
-    return columns == SIZE_MAX ? SIZE_MAX : columns > FIGURES + NAME_MIN ? columns - FIGURES : NAME_MIN;
+    if (columns == SIZE_MAX)
+        return SIZE_MAX;
+    if (columns > FIGURES + NAME_MIN)
+        return columns - FIGURES;
+    return NAME_MIN;
 }
 
 static void

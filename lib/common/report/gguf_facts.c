@@ -11,7 +11,9 @@ static const struct meta_value *
 gguf_facts_value_of(const struct catalog *catalog, const char *key)
 {
     const struct meta *meta = catalog_meta_find(catalog, key);
-    return meta ? &meta->value : NULL;
+    if (meta)
+        return &meta->value;
+    return NULL;
 }
 
 /* Returns the value of "ARCHITECTURE.what", or NULL. An architecture that is not a short plain text has no such keys. */
@@ -63,9 +65,12 @@ find_file_type(struct gguf_facts *facts, const struct catalog *catalog)
     const struct meta_value *value = gguf_facts_value_of(catalog, "general.file_type");
     uint64_t id;
     facts->file_type_guessed = !(value && meta_as_u64(value, &id));
-    facts->file_type = facts->file_type_guessed ? gguf_names_guess(commonest_dtype(catalog))
-        : is_mxfp4_of_ollama(catalog, id) ? gguf_names_guess(DTYPE_MXFP4)
-        : gguf_names_file_type(id);
+    if (facts->file_type_guessed)
+        facts->file_type = gguf_names_guess(commonest_dtype(catalog));
+    else if (is_mxfp4_of_ollama(catalog, id))
+        facts->file_type = gguf_names_guess(DTYPE_MXFP4);
+    else
+        facts->file_type = gguf_names_file_type(id);
 }
 
 static void

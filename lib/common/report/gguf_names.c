@@ -78,7 +78,9 @@ gguf_names_file_type(uint64_t id)
     for (size_t i = 0; i < IK_FILE_TYPES; i++)
         if (ik_file_types[i].id == id)
             return ik_file_types[i].shown;
-    return id < FILE_TYPES && file_types[id] ? file_types[id] : UNKNOWN;
+    if (id < FILE_TYPES && file_types[id])
+        return file_types[id];
+    return UNKNOWN;
 }
 
 const char *
@@ -88,5 +90,7 @@ gguf_names_guess(enum dtype dtype)
     for (size_t i = 0; i < IK_FILE_TYPES && dtype_facts(dtype)->fork; i++)
         if (strncmp(ik_file_types[i].shown, dtype_name(dtype), n) == 0 && strcmp(ik_file_types[i].shown + n, IK) == 0)
             return ik_file_types[i].shown;
-    return guesses[dtype] == 0 && dtype != DTYPE_F32 ? UNKNOWN : file_types[guesses[dtype]];
+    if (guesses[dtype] == 0 && dtype != DTYPE_F32)
+        return UNKNOWN;
+    return file_types[guesses[dtype]];
 }

@@ -94,7 +94,9 @@ add_counts(struct str *out, const struct summary *s)
 static const char *
 size_of(char size[STR_SIZE], const struct tally_row *row)
 {
-    return summary_dtype_sized(row) ? str_size(size, row->nbytes) : "?";
+    if (summary_dtype_sized(row))
+        return str_size(size, row->nbytes);
+    return "?";
 }
 
 static void

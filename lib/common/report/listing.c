@@ -54,7 +54,9 @@ set_totals(struct listing_row *r, const struct listing *list)
 static size_t
 columns_of(const struct str *cell)
 {
-    return cell->len != 0 ? screen_columns(cell->p, cell->len) : 0;
+    if (cell->len != 0)
+        return screen_columns(cell->p, cell->len);
+    return 0;
 }
 
 /* A name wider than COLUMN_MAX shifts only its own row. */
@@ -75,7 +77,10 @@ listing_fit(struct listing_row *r, const struct screen *screen)
     size_t others = r->width[TYPE] + r->width[SHAPE] + r->width[SIZE] + (COLUMNS - 1) * GAP, room, last = r->width[LAST];
     if (screen->columns == SIZE_MAX)
         return;
-    room = screen->columns > others + NAME_MIN + LAST_MIN ? screen->columns - others : NAME_MIN + LAST_MIN;
+    if (screen->columns > others + NAME_MIN + LAST_MIN)
+        room = screen->columns - others;
+    else
+        room = NAME_MIN + LAST_MIN;
     if (r->width[NAME] > room / 2)
         r->width[NAME] = num_max(room / 2, room - num_min(last, room));
     r->width[LAST] = room - num_min(r->width[NAME], room);
@@ -90,7 +95,9 @@ print(struct page *page, struct listing_row *r, enum screen_style style)
     for (int c = 0; c < LAST; c++) {
         const struct str *cell = &r->cell[c];
         size_t width = columns_of(cell);
-        int pad = width < r->width[c] ? (int)(r->width[c] - width) : 0;
+        int pad = 0;
+        if (width < r->width[c])
+            pad = (int)(r->width[c] - width);
         out->failed |= cell->failed;
         str_format(out, "%*s", c == SIZE ? pad : 0, "");
         screen_shorten(out, cell->p ? cell->p : "", cell->len, limited && c == NAME ? r->width[c] : SIZE_MAX, false);

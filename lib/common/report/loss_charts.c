@@ -14,7 +14,9 @@ sqnr_of(const struct loss_cell *cell)
 static const char *
 loss_charts_type_of(const struct loss_cell *cell)
 {
-    return cell->type ? cell->type : "mixed";
+    if (cell->type)
+        return cell->type;
+    return "mixed";
 }
 
 /* Appends the label of a kind, which may break after _ and dots. */

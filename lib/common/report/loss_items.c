@@ -5,7 +5,9 @@
 double
 loss_items_relative(double noise, double signal)
 {
-    return noise == 0 ? 0 : sqrt(noise / signal);
+    if (noise == 0)
+        return 0;
+    return sqrt(noise / signal);
 }
 
 static bool

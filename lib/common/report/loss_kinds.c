@@ -40,8 +40,10 @@ add_kind_name(struct str *key, uint64_t *layer, const char *name, size_t n)
         size_t len = dot ? (size_t)(dot - name) - at : n - at;
         uint64_t number;
         if (len <= DIGITS && is_number(name + at, len, &number)) {
-            *layer = prefix == SIZE_MAX ? number : *layer;
-            prefix = prefix == SIZE_MAX ? key->len : prefix;
+            if (prefix == SIZE_MAX) {
+                *layer = number;
+                prefix = key->len;
+            }
             str_text(key, "*");
         } else {
             str_add_escaped(key, name + at, len);
@@ -50,7 +52,9 @@ add_kind_name(struct str *key, uint64_t *layer, const char *name, size_t n)
             str_text(key, ".");
         at += len + 1;
     }
-    return prefix == SIZE_MAX ? key->len : prefix;
+    if (prefix == SIZE_MAX)
+        return key->len;
+    return prefix;
 }
 
 /* Finds or adds the kind with this name. */

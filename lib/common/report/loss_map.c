@@ -37,7 +37,9 @@ compare_cells(const void *a, const void *b)
         return x->layer < y->layer ? -1 : 1;
     if (x->column != y->column)
         return x->column < y->column ? -1 : 1;
-    return x->at < y->at ? -1 : x->at > y->at;
+    if (x->at < y->at)
+        return -1;
+    return x->at > y->at;
 }
 
 /* Adds a cell to another of the same layer and kind. */
@@ -46,7 +48,8 @@ loss_map_join(struct loss_cell *to, const struct loss_cell *from)
 {
     to->noise += from->noise;
     to->signal += from->signal;
-    to->worst = from->worst < to->worst || isnan(from->worst) ? from->worst : to->worst;
+    if (from->worst < to->worst || isnan(from->worst))
+        to->worst = from->worst;
     to->type = to->type && from->type && strcmp(to->type, from->type) == 0 ? to->type : NULL;
     to->n += from->n;
 }

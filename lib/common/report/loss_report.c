@@ -6,7 +6,9 @@
 double
 loss_report_bits(uint64_t nbytes, uint64_t elements)
 {
-    return elements != 0 ? 8 * (double)nbytes / (double)elements : 0;
+    if (elements != 0)
+        return 8 * (double)nbytes / (double)elements;
+    return 0;
 }
 
 void

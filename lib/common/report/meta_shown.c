@@ -133,7 +133,9 @@ meta_shown_value(struct page *page, const struct meta_value *value, size_t colum
 static uint64_t
 count_of(const struct meta_value *value)
 {
-    return value->type == META_ARRAY ? value->as.a.count : 1;
+    if (value->type == META_ARRAY)
+        return value->as.a.count;
+    return 1;
 }
 
 struct widths {
@@ -170,7 +172,9 @@ meta_shown_add_line(struct page *page, const struct meta *meta, const struct wid
         count_of(&meta->value), str_shown(key, meta->key, meta->key_len));
     size_t used = screen_columns(text->p ? text->p + from : "", text->len - from);
     bool whole = arrays && meta->value.type == META_ARRAY;
-    size_t line = page->screen.columns != SIZE_MAX ? page->screen.columns : LINE;
+    size_t line = LINE;
+    if (page->screen.columns != SIZE_MAX)
+        line = page->screen.columns;
     meta_shown_value(page, &meta->value, whole ? WHOLE : used + VALUE_MIN <= line ? line - used : VALUE_MIN);
     str_text(text, "\n");
     page_turn(page);

@@ -83,7 +83,9 @@ static void
 add_inputs(struct page *j, const struct outline *in, const struct piece *piece)
 {
     uint64_t from = num_max(in->from, piece->at) - piece->at, to = num_min(in->to, piece->at + piece->nbytes) - piece->at;
-    const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
+    const struct piece *elements = piece;
+    if (piece->kind == PIECE_ENCODE)
+        elements = piece->of.encoded->elements;
     ndjson_array(j, "inputs");
     if (elements->kind != PIECE_COMPOSED)
         add_needs(j, in, piece, from, to);

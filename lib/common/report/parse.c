@@ -118,11 +118,13 @@ add_shown_purpose(struct str *cell, const void *own, size_t i)
     const struct parse *in = own;
     char label[SUMMARY_LABEL];
     enum role role = roles_role(in->roles, i);
-    if (role == ROLE_WEIGHT)
+    if (role == ROLE_WEIGHT) {
         str_text(cell, summary_label(label, roles_owner(in->roles, i)));
-    else if (role != ROLE_PLAIN)
+        return SCREEN_KIND;
+    }
+    if (role != ROLE_PLAIN)
         str_text(cell, role_name(role));
-    return role == ROLE_WEIGHT ? SCREEN_KIND : SCREEN_PLAIN;
+    return SCREEN_PLAIN;
 }
 
 static void

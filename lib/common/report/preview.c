@@ -38,7 +38,9 @@ becomes(const struct chosen *chosen)
         return "made";
     if (chosen->decode)
         return "decoded";
-    return chosen->dtype != chosen->copy->dtype ? "converted" : "kept";
+    if (chosen->dtype != chosen->copy->dtype)
+        return "converted";
+    return "kept";
 }
 
 /* Returns the tensor with its name before renaming. */
@@ -57,7 +59,8 @@ file_of(const struct preview *in, size_t *at, size_t i)
 {
     if (!in->files)
         return NULL;
-    *at = i == 0 ? 0 : *at;
+    if (i == 0)
+        *at = 0;
     while (i >= in->shards->list[*at].first + in->shards->list[*at].n)
         ++*at;
     return &in->files[*at];
@@ -146,7 +149,11 @@ add_purpose(struct str *out, const void *own, size_t i)
         str_text(out, ", in ");
         str_add_escaped(out, file->p, file->len);
     }
-    return chosen->encoding ? SCREEN_KIND : chosen->why ? SCREEN_WARNING : SCREEN_PLAIN;
+    if (chosen->encoding)
+        return SCREEN_KIND;
+    if (chosen->why)
+        return SCREEN_WARNING;
+    return SCREEN_PLAIN;
 }
 
 /* Adds a line for each kind of change: number of tensors, size, change. */
@@ -161,7 +168,10 @@ add_sums(struct page *page, const struct choice *choice, struct err *err)
         const struct tensor t = chosen_tensor(&choice->list[i]);
         change.len = 0;
         add_change(&change, &choice->list[i]);
-        ok = change.failed ? err_memory(err, change.room) : tally_add(&sums, change.p, 1, nbytes_of(&t), err);
+        if (change.failed)
+            ok = err_memory(err, change.room);
+        else
+            ok = tally_add(&sums, change.p, 1, nbytes_of(&t), err);
     }
     str_text(&page->text, ok ? "\n" : "");
     for (size_t i = 0; ok && i < sums.n; i++)

@@ -18,7 +18,9 @@ outcome(const struct scan_report *r, const struct err *fault)
 {
     if (r->verdicts[VERDICT_DANGEROUS] != 0)
         return SCAN_REPORT_FOUND;
-    return r->verdicts[VERDICT_SUSPICIOUS] != 0 || fault->kind != ERR_NONE ? SCAN_REPORT_UNKNOWN : SCAN_REPORT_CLEAN;
+    if (r->verdicts[VERDICT_SUSPICIOUS] != 0 || fault->kind != ERR_NONE)
+        return SCAN_REPORT_UNKNOWN;
+    return SCAN_REPORT_CLEAN;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------ */
@@ -167,7 +169,9 @@ text_pickle(struct scan_report *r, const struct pickle_found *found)
     for (size_t i = 0; i < scan->nfindings; i++)
         text_finding(r, found, &scan->finding[i]);
     for (unsigned i = 0; i < ODDITIES; i++) {
-        struct str *out = scan->odd[i].count ? one_line(&r->odd, "Odd") : NULL;
+        struct str *out = NULL;
+        if (scan->odd[i].count)
+            out = one_line(&r->odd, "Odd");
         if (out) {
             str_text(out, pickle_oddity_phrase(i));
             add_place(out, found, scan->odd[i].offset);
@@ -191,7 +195,9 @@ add_verdict(struct scan_report *r, const struct pickles *pickles, const struct e
 {
     static const enum screen_style styles[] = { [SCAN_REPORT_CLEAN] = SCREEN_GOOD, [SCAN_REPORT_FOUND] = SCREEN_BAD,
         [SCAN_REPORT_UNKNOWN] = SCREEN_WARNING };
-    const char *verdict = pickles->count == 0 ? "clean: no pickles" : "clean: only allowed names";
+    const char *verdict = "clean: only allowed names";
+    if (pickles->count == 0)
+        verdict = "clean: no pickles";
     if (r->outcome == SCAN_REPORT_FOUND)
         verdict = "DANGEROUS: loading this file in Python can execute arbitrary code";
     else if (fault->kind != ERR_NONE)
@@ -245,7 +251,9 @@ scan_report_pickle(void *of, const struct pickle_found *found, struct err *err)
 bool
 scan_report_end(struct scan_report *r, const struct pickles *pickles, const struct err *failure, struct err *err)
 {
-    const struct err *fault = failure->kind != ERR_NONE ? failure : &pickles->fault;
+    const struct err *fault = failure;
+    if (failure->kind == ERR_NONE)
+        fault = &pickles->fault;
     r->outcome = outcome(r, fault);
     if (r->human) {
         text_end(r, pickles, fault);

@@ -40,7 +40,9 @@ static uint64_t
 add_up(uint64_t a, uint64_t b)
 {
     uint64_t sum;
-    return num_add(&sum, a, b) ? sum : UINT64_MAX;
+    if (num_add(&sum, a, b))
+        return sum;
+    return UINT64_MAX;
 }
 
 /* Returns the elements of a shape: 0 if any dimension is 0, even if the rest overflows 64 bits. */
@@ -50,14 +52,21 @@ numel(const struct shape *shape)
     uint64_t n;
     if (shape_is_empty(shape))
         return 0;
-    return shape_numel(shape, &n) ? n : UINT64_MAX;
+    if (shape_numel(shape, &n))
+        return n;
+    return UINT64_MAX;
 }
 
 bool
 summary_parameters(uint64_t *n, const struct catalog *catalog, const struct roles *roles, size_t i)
 {
     const struct weight *w = roles_weight_of(roles, i);
-    *n = w ? numel(&w->shape) : roles_is_companion(roles, i) ? 0 : numel(&catalog_at(catalog, i)->shape);
+    if (w)
+        *n = numel(&w->shape);
+    else if (roles_is_companion(roles, i))
+        *n = 0;
+    else
+        *n = numel(&catalog_at(catalog, i)->shape);
     return !w || !w->vague;
 }
 
@@ -220,7 +229,9 @@ summary_word(const struct summary *s)
         return NULL;
     if (s->mix)
         return s->mix;
-    return s->nschemes == 1 ? s->schemes[0].word : "mixed";
+    if (s->nschemes == 1)
+        return s->schemes[0].word;
+    return "mixed";
 }
 
 static void
