@@ -34,7 +34,10 @@ added_plain_spaces(struct hf_string *text, struct hf_chars *chars, struct err *e
     size_t n = 0;
     for (size_t i = 0; i < text->n;) {
         bool marked = text->n - i >= 3 && memcmp(text->p + i, mark, 3) == 0;
-        out[n++] = marked ? ' ' : text->p[i];
+        if (marked)
+            out[n++] = ' ';
+        else
+            out[n++] = text->p[i];
         i += marked ? 3 : 1;
     }
     *text = (struct hf_string){ out, n };

@@ -134,7 +134,8 @@ check_scores(const struct back_tokens *tokens, struct err *err)
             continue;
         if (first && t->score != first->score)
             return true;
-        first = first ? first : t;
+        if (!first)
+            first = t;
     }
     return err_set(err, ERR_UNSUPPORTED, "tokenizer.ggml.scores has one value for all tokens, so the order of merges is "
         "lost; --no-tokenizer writes the model without it");

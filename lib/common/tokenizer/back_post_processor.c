@@ -94,9 +94,18 @@ frame_of(const struct back_tokens *t, enum back_kind kind, const struct back_spl
     bool bos = separated || (t->has_add[0] ? t->add[0] : kind == BACK_BPE && split->adds_bos);
     bool eos = separated || t->add[1];
     struct text_frame f = { .bos_id = t->id[BACK_BOS], .eos_id = t->id[BACK_EOS] };
-    f.bos = bos && t->role[BACK_BOS].n != 0 ? &t->role[BACK_BOS] : NULL;
-    f.eos = eos && t->role[BACK_EOS].n != 0 ? &t->role[BACK_EOS] : NULL;
-    f.second = separated ? NULL : f.bos;
+    if (bos && t->role[BACK_BOS].n != 0)
+        f.bos = &t->role[BACK_BOS];
+    else
+        f.bos = NULL;
+    if (eos && t->role[BACK_EOS].n != 0)
+        f.eos = &t->role[BACK_EOS];
+    else
+        f.eos = NULL;
+    if (separated)
+        f.second = NULL;
+    else
+        f.second = f.bos;
     return f;
 }
 

@@ -80,7 +80,12 @@ push_expression(struct push *json, const char *p, size_t n, bool literal)
         i += end;
         if (literal && p[i] == '"' && used + 1 < sizeof text)
             text[used++] = '\\';
-        text[used++] = !end ? p[i] : p[i] == 'r' ? '\r' : '\n';
+        if (!end)
+            text[used++] = p[i];
+        else if (p[i] == 'r')
+            text[used++] = '\r';
+        else
+            text[used++] = '\n';
     }
     push_object(json);
     push_key(json, "type");

@@ -23,7 +23,9 @@ class_of(const struct back_tokens *tokens, const char *arch, bool pieces, enum b
         return "BertTokenizerFast";
     if (pieces)
         return strncmp(arch, "gemma", 5) == 0 ? "GemmaTokenizer" : "LlamaTokenizer";
-    return kind == BACK_BPE && hf_string_is(&tokens->pre, "qwen2") ? "Qwen2Tokenizer" : "PreTrainedTokenizerFast";
+    if (kind == BACK_BPE && hf_string_is(&tokens->pre, "qwen2"))
+        return "Qwen2Tokenizer";
+    return "PreTrainedTokenizerFast";
 }
 
 /* Returns the name of the pre-tokenizer: from --pre, or from the file. Where the file has none, or the "default" of a converter

@@ -74,8 +74,12 @@ back_tokenizer_json_first_of(const struct meta_value *merge, bool *other_spaces)
 {
     const char *p = merge->as.s.p;
     size_t n = merge->as.s.n;
-    const char *space = n > 1 ? memchr(p + 1, ' ', n - 1) : NULL;
-    size_t first = space ? (size_t)(space - p) : 0;
+    const char *space = NULL;
+    if (n > 1)
+        space = memchr(p + 1, ' ', n - 1);
+    size_t first = 0;
+    if (space)
+        first = (size_t)(space - p);
     if (first == 0 || first + 1 == n)
         return 0;
     *other_spaces = *p == ' ' || memchr(space + 1, ' ', n - first - 1);

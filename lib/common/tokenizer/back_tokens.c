@@ -128,7 +128,10 @@ read_text(struct back_tokens *tokens, size_t id, const struct meta_value *value,
 {
     struct back_token *t = &tokens->list[id];
     char shown[STR_SHOWN];
-    t->p = value->as.s.n != 0 ? value->as.s.p : "";
+    if (value->as.s.n != 0)
+        t->p = value->as.s.p;
+    else
+        t->p = "";
     if (value->as.s.n > META_KEY_MAX)
         return err_set(err, ERR_LIMIT, "token %zu has %zu bytes; built in: %d", id, value->as.s.n, META_KEY_MAX);
     t->n = (uint32_t)value->as.s.n;
@@ -182,7 +185,9 @@ read_list(struct back_tokens *tokens, struct catalog *catalog, const struct meta
 static bool
 is_tag(const struct back_token *t)
 {
-    char last = t->n > 2 ? t->p[t->n - 1] : 0;
+    char last = 0;
+    if (t->n > 2)
+        last = t->p[t->n - 1];
     return t->type == TOKEN_NORMAL && ((last == '>' && *t->p == '<') || (last == ']' && *t->p == '['));
 }
 
@@ -195,7 +200,9 @@ mark_made(bool *made, const struct back_tokens *tokens, struct err *err)
     struct str text = { 0 };
     while (meta_next(&it, &merge) && !text.failed) {
         const char *p = merge.as.s.p, *space = merge.as.s.n > 1 ? memchr(p + 1, ' ', merge.as.s.n - 1) : NULL;
-        size_t first = space ? (size_t)(space - p) : 0;
+        size_t first = 0;
+        if (space)
+            first = (size_t)(space - p);
         uint32_t id;
         if (first == 0)
             continue;

@@ -207,7 +207,10 @@ settle(struct vocab *v, struct vocab_token *t, bool by_alphabet, struct err *err
         return false;
     t->p = text.p;
     t->n = (uint32_t)text.n;
-    t->type = special ? TOKEN_CONTROL : TOKEN_USER_DEFINED;
+    if (special)
+        t->type = TOKEN_CONTROL;
+    else
+        t->type = TOKEN_USER_DEFINED;
     return true;
 }
 

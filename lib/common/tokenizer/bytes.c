@@ -14,7 +14,9 @@ bytes_of(uint32_t code)
         return -1;
     if (i == 0x43)
         return 0xAD;
-    return (int)(i <= 0x20 ? i : i - 0x21 + 0x7F);
+    if (i <= 0x20)
+        return (int)i;
+    return (int)(i - 0x21 + 0x7F);
 }
 
 /* Returns the number of bytes that a UTF-8 decoder replaces as one broken character: those that could start a valid one. */
@@ -44,8 +46,12 @@ bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err)
             return true;
         same = same && code < 0x80;
     }
-    char *bytes = same ? NULL : hf_chars_room(chars, text->n, err);
-    char *out = bytes ? hf_chars_room(chars, 3 * text->n, err) : NULL;
+    char *bytes = NULL;
+    if (!same)
+        bytes = hf_chars_room(chars, text->n, err);
+    char *out = NULL;
+    if (bytes)
+        out = hf_chars_room(chars, 3 * text->n, err);
     if (!out)
         return same;
     size_t nbytes = 0, nout = 0;
@@ -57,7 +63,8 @@ bytes_decode(struct hf_string *text, struct hf_chars *chars, struct err *err)
         n = str_utf8_char(bytes + i, nbytes - i, &code);
         memcpy(out + nout, n != 0 ? bytes + i : "\xEF\xBF\xBD", n != 0 ? n : 3);
         nout += n != 0 ? n : 3;
-        n = n != 0 ? n : broken((const uint8_t *)bytes + i, nbytes - i);
+        if (n == 0)
+            n = broken((const uint8_t *)bytes + i, nbytes - i);
     }
     *text = (struct hf_string){ out, nout };
     return true;
@@ -69,8 +76,12 @@ static int
 digit_of(char c)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c != '\0' ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
+    const char *at = NULL;
+    if (c != '\0')
+        at = strchr(digits, c);
+    if (at)
+        return (int)(at - digits);
+    return -1;
 }
 
 /* The inverse of bytes_of(). */
@@ -81,7 +92,9 @@ character_of(unsigned byte)
         return byte;
     if (byte == 0xAD)
         return 0x143;
-    return byte <= 0x20 ? 0x100 + byte : byte - 0x7F + 0x121;
+    if (byte <= 0x20)
+        return 0x100 + byte;
+    return byte - 0x7F + 0x121;
 }
 
 /* Appends the character of a byte in UTF-8 and returns its length, 1 or 2. */
@@ -92,7 +105,10 @@ put_character(char *out, unsigned byte)
     size_t n = 0;
     if (code >= 0x80)
         out[n++] = (char)(0xC0 | code >> 6);
-    out[n++] = (char)(code < 0x80 ? code : 0x80 | (code & 63));
+    if (code < 0x80)
+        out[n++] = (char)code;
+    else
+        out[n++] = (char)(0x80 | (code & 63));
     return n;
 }
 

@@ -41,7 +41,9 @@ llama_json_type_of(const struct vocab_token *t, bool in_vocab, bool by_flag)
         return TOKEN_BYTE;
     if (t->special || (by_flag && t->added && added_looks_special(&text)))
         return TOKEN_CONTROL;
-    return in_vocab && !(by_flag && t->added) ? TOKEN_NORMAL : TOKEN_USER_DEFINED;
+    if (in_vocab && !(by_flag && t->added))
+        return TOKEN_NORMAL;
+    return TOKEN_USER_DEFINED;
 }
 
 /* --- differences of llama.cpp */
@@ -68,7 +70,8 @@ warn_of_splits(const struct vocab *v)
         const struct vocab_token *t = &v->token[i];
         if (!t->p || t->type != TOKEN_NORMAL || t->n > TOKEN_SPLIT_MAX || count_splits(v, t) <= t->merges)
             continue;
-        first = count++ == 0 ? i : first;
+        if (count++ == 0)
+            first = i;
     }
     if (count != 0)
         catalog_warn(v->options->warnings, "%s: llama.cpp may merge pairs that are not in its list of merges, into \"%s\" "

@@ -90,7 +90,8 @@ next(struct merge *merge, bool *end, struct merge_walk *walk, struct hf_chars *c
     *end = token == PULL_ARRAY_END;
     if (*end)
         return true;
-    walk->kind = walk->kind == PULL_END ? token : walk->kind;
+    if (walk->kind == PULL_END)
+        walk->kind = token;
     if (token != walk->kind || (token != PULL_STRING && token != PULL_ARRAY))
         return hf_value_fault(&walk->json, walk->list, "either strings or pairs of strings", err);
     return (token == PULL_ARRAY ? read_pair : read_words)(merge, walk, chars, err);
@@ -153,7 +154,9 @@ space_at(const char *p, size_t n)
     size_t size = str_utf8_char(p, n, &c);
     bool is = (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xA0 || c == 0x1680
         || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-    return is ? size : 0;
+    if (is)
+        return size;
+    return 0;
 }
 
 /* Reads the next word of a line; n is 0 after the last. */
@@ -181,7 +184,10 @@ read_lines(struct str *s, uint64_t *count, const struct hf_text *file)
         const char *stop = p;
         while (stop < end && *stop != '\n' && *stop != '\r')
             stop++;
-        next = stop < end ? stop + 1 : stop;
+        if (stop < end)
+            next = stop + 1;
+        else
+            next = stop;
         struct hf_string a = word(&p, stop), b = word(&p, stop), more = word(&p, stop);
         if (b.n == 0 || more.n != 0 || (first && *a.p == '#'))
             continue;

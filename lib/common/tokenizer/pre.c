@@ -53,7 +53,9 @@ add_expression(struct str *steps, const struct hf_string *expression)
     str_add(steps, "R", 1);
     for (size_t i = 0; i < expression->n; i++) {
         char c = expression->p[i];
-        char after = c == '\\' && i + 1 < expression->n ? expression->p[i + 1] : 0;
+        char after = 0;
+        if (c == '\\' && i + 1 < expression->n)
+            after = expression->p[i + 1];
         if (c == '\n' || c == '\r')
             str_add(steps, c == '\n' ? "\\n" : "\\r", 2);
         else if (after == '\\')
@@ -187,7 +189,9 @@ pre_named(const struct vocab *v, const char *otherwise)
     for (size_t i = 0; otherwise && !split && i < KNOWN; i++)
         if (strcmp(known[i].name, otherwise) == 0)
             split = known[i].split;
-    return v->options->pre_name ? v->options->pre_name : pre_name_of(v, split, otherwise);
+    if (v->options->pre_name)
+        return v->options->pre_name;
+    return pre_name_of(v, split, otherwise);
 }
 
 static bool

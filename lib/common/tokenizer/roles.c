@@ -120,7 +120,9 @@ role_of_class(const struct bpe *b, size_t role)
     static const char *const bert[NROLES] = { NULL, NULL, "\"[UNK]\"", "\"[SEP]\"", "\"[PAD]\"", "\"[CLS]\"", "\"[MASK]\"" };
     static const char *const *const all[] = { [CLASS_QWEN] = qwen, [CLASS_GPT] = gpt, [CLASS_COHERE] = cohere,
         [CLASS_LLAMA] = llama, [CLASS_GEMMA] = gemma, [CLASS_BERT] = bert };
-    return b->class == CLASS_PLAIN ? NULL : all[b->class][role];
+    if (b->class == CLASS_PLAIN)
+        return NULL;
+    return all[b->class][role];
 }
 
 static bool
@@ -186,7 +188,12 @@ read_class(struct bpe *b, const struct hf_value *value, bool characters, struct 
     struct hf_string name;
     if (!hf_value_string(&name, &b->v->chars, value, err))
         return false;
-    b->class = is_generic(model) ? CLASS_PLAIN : name.p ? class_of_name(&name) : class_of_model(model);
+    if (is_generic(model))
+        b->class = CLASS_PLAIN;
+    else if (name.p)
+        b->class = class_of_name(&name);
+    else
+        b->class = class_of_model(model);
     if (roles_begins(model, "Qwen2For") && b->class != CLASS_GPT)
         b->class = CLASS_QWEN;
     if (!characters && b->class >= CLASS_LLAMA)
@@ -202,7 +209,9 @@ roles_put(struct bpe *b, bool characters, struct err *err)
         || !read_class(b, &role[CLASS], characters, err))
         return false;
     for (size_t i = 0; i < NROLES; i++) {
-        const char *otherwise = role[i].p ? NULL : role_of_class(b, i);
+        const char *otherwise = NULL;
+        if (!role[i].p)
+            otherwise = role_of_class(b, i);
         if (otherwise) {
             role[i].p = otherwise;
             role[i].n = strlen(otherwise);

@@ -243,7 +243,9 @@ read_no_pad(struct special *s, struct err *err)
     if (!hf_value_file(&config, &s->v->folder->file[HF_CONFIG], err) || !hf_value_members(m, names, 2, &config, err)
         || !hf_value_members(&inner, names, 1, &m[1], err))
         return false;
-    const struct hf_value *value = inner.p ? &inner : &m[0];
+    const struct hf_value *value = &inner;
+    if (!inner.p)
+        value = &m[0];
     s->no_pad = hf_value_kind(value) == PULL_NUMBER && *value->p == '-';
     return true;
 }

@@ -72,8 +72,10 @@ take_ends(struct special *s, const struct hf_string *first, const struct hf_stri
         if (!s->configured)
             *bos = plain(first);
         else if (!equal(bos, first) && !equal(cls, first)) {
-            *bos = is_set(bos) ? *bos : plain(first);
-            *cls = is_set(cls) ? *cls : plain(first);
+            if (!is_set(bos))
+                *bos = plain(first);
+            if (!is_set(cls))
+                *cls = plain(first);
         }
         special_flag(s, BOS, equal(bos, first) || equal(cls, first));
     }
@@ -119,8 +121,11 @@ take_template(struct special *s, const struct hf_value *single, const struct hf_
     bool ok = read_template(&one, s->v, single, err) && read_template(&two, s->v, both, err);
     if (ok) {
         bool around = one.n > 1;
-        const struct hf_string *first = around ? &one.list[0].token : &none;
-        const struct hf_string *last = around ? &one.list[one.n - 1].token : &none;
+        const struct hf_string *first = &none, *last = &none;
+        if (around) {
+            first = &one.list[0].token;
+            last = &one.list[one.n - 1].token;
+        }
         take_ends(s, first, last);
         take_pair(s, &two, first, last);
     }
@@ -136,8 +141,9 @@ special_post_first_of(struct hf_string *out, struct special *s, const struct hf_
     struct pull json;
     if (!hf_array_begin(&json, value, err))
         return false;
-    return pull_next(&json) == PULL_STRING ? hf_string_of(out, &s->v->chars, &json.token, err)
-        : hf_value_fault(&json, value, "a string", err);
+    if (pull_next(&json) == PULL_STRING)
+        return hf_string_of(out, &s->v->chars, &json.token, err);
+    return hf_value_fault(&json, value, "a string", err);
 }
 
 static bool

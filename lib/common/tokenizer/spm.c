@@ -28,7 +28,9 @@ read_pieces(struct vocab *v, struct err *err)
         if (n == room && !tokens_resize(v, room = num_min(room == 0 ? 1024 : 2 * room, TOKENS_MAX + 1), err))
             return false;
         struct hf_string text = { piece.text, piece.n };
-        enum token_type type = piece.type == TOKEN_USER_DEFINED ? TOKEN_NORMAL : piece.type;
+        enum token_type type = TOKEN_NORMAL;
+        if (piece.type != TOKEN_USER_DEFINED)
+            type = piece.type;
         set_token(v, n, &text, piece.score, type);
         unknown += type == TOKEN_UNKNOWN;
         if (!tokens_register(v, file->name, &text, n, piece.at, err))

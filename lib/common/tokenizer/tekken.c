@@ -69,7 +69,9 @@ read_special(struct tekken *t, const struct hf_value *list, struct err *err)
     if (!list->p || hf_value_kind(list) == PULL_NULL) {
         for (; n < nearly && n < t->nspecial; n++)
             set_special(t->v, n, early[n], strlen(early[n]));
-        return n == nearly ? fill_special(t, n, err) : tekken_bad(t, 0, "default_num_special_tokens is too small", err);
+        if (n == nearly)
+            return fill_special(t, n, err);
+        return tekken_bad(t, 0, "default_num_special_tokens is too small", err);
     }
     if (!hf_array_begin(&json, list, err))
         return false;

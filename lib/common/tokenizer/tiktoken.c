@@ -68,8 +68,12 @@ read_lines(struct vocab *v, struct err *err)
     const char *end = file->p + file->n;
     for (const char *p = file->p, *next; p < end; p = next) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
-        next = stop ? stop + 1 : end;
-        stop = stop ? stop : end;
+        if (stop)
+            next = stop + 1;
+        else
+            next = end;
+        if (!stop)
+            stop = end;
         stop -= stop > p && stop[-1] == '\r';
         if (stop > p && !read_line(v, p, (size_t)(stop - p), err))
             return false;
@@ -98,7 +102,9 @@ rank_of_pair(const struct split_token *s, size_t i)
     if (i + 1 >= s->n)
         return NO_RANK;
     const struct hf_string both = { s->p + s->begin[i], (size_t)(s->begin[i + 2] - s->begin[i]) };
-    return tokens_find(s->v, &both, &id) && id < s->rank ? (uint32_t)id : NO_RANK;
+    if (tokens_find(s->v, &both, &id) && id < s->rank)
+        return (uint32_t)id;
+    return NO_RANK;
 }
 
 /* Merges the pair of the lowest rank, the leftmost of equals. Returns false if no pair merges. */

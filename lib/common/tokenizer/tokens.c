@@ -66,7 +66,9 @@ put_tokens(struct keys *keys, const struct vocab *v, struct err *err)
     char pad[32];
     for (size_t i = 0; i < v->n; i++) {
         const struct vocab_token *t = &v->token[i];
-        int npad = t->p ? 0 : snprintf(pad, sizeof pad, "[PAD%zu]", i);
+        int npad = 0;
+        if (!t->p)
+            npad = snprintf(pad, sizeof pad, "[PAD%zu]", i);
         put_counted(&s, t->p ? t->p : pad, t->p ? t->n : (size_t)npad);
     }
     return keys_put_array(keys, ggml, "tokens", META_STRING, v->n, &s, err);

@@ -30,7 +30,9 @@ fits_spm(bool *yes, struct vocab *v, struct err *err)
 static bool
 put_spm(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return has_file(v, HF_SENTENCEPIECE) ? spm_put(keys, v, err) : lacks(v, HF_SENTENCEPIECE, err);
+    if (has_file(v, HF_SENTENCEPIECE))
+        return spm_put(keys, v, err);
+    return lacks(v, HF_SENTENCEPIECE, err);
 }
 
 static bool
@@ -67,7 +69,10 @@ fits_bpe(bool *yes, struct vocab *v, struct err *err)
     struct hf_string type;
     if (!hf_value_string(&type, &v->chars, &v->model[HF_TYPE], err))
         return false;
-    *yes = v->json.p ? !type.p || hf_string_is(&type, "BPE") : has_file(v, HF_VOCAB_JSON) && has_file(v, HF_MERGES);
+    if (v->json.p)
+        *yes = !type.p || hf_string_is(&type, "BPE");
+    else
+        *yes = has_file(v, HF_VOCAB_JSON) && has_file(v, HF_MERGES);
     return true;
 }
 
@@ -93,13 +98,17 @@ fits_wordpiece(bool *yes, struct vocab *v, struct err *err)
 static bool
 put_wordpiece(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return v->json.p ? wordpiece_put(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+    if (v->json.p)
+        return wordpiece_put(keys, v, err);
+    return lacks(v, HF_TOKENIZER, err);
 }
 
 static bool
 put_gemma4(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return v->json.p ? gemma4_put(keys, v, err) : lacks(v, HF_TOKENIZER, err);
+    if (v->json.p)
+        return gemma4_put(keys, v, err);
+    return lacks(v, HF_TOKENIZER, err);
 }
 
 static bool
@@ -113,7 +122,9 @@ fits_tiktoken(bool *yes, struct vocab *v, struct err *err)
 static bool
 put_tiktoken(struct keys *keys, struct vocab *v, struct err *err)
 {
-    return has_file(v, HF_TIKTOKEN) ? tiktoken_put(keys, v, err) : lacks(v, HF_TIKTOKEN, err);
+    if (has_file(v, HF_TIKTOKEN))
+        return tiktoken_put(keys, v, err);
+    return lacks(v, HF_TIKTOKEN, err);
 }
 
 static const struct tokenizer_kind {
@@ -165,7 +176,9 @@ put_vocabulary(struct keys *keys, struct vocab *v, struct err *err)
         if (fits)
             return kind->put(keys, v, err);
     }
-    return lists(options, "bpe") ? bpe_put(keys, v, err) : find_kind(options->kinds[0])->put(keys, v, err);
+    if (lists(options, "bpe"))
+        return bpe_put(keys, v, err);
+    return find_kind(options->kinds[0])->put(keys, v, err);
 }
 
 static bool
