@@ -16,7 +16,9 @@ struct assign_step {
 static bool
 is_better(const struct assign_option *a, const struct assign_option *b)
 {
-    return a->nbytes != b->nbytes ? a->nbytes < b->nbytes : a->noise < b->noise;
+    if (a->nbytes != b->nbytes)
+        return a->nbytes < b->nbytes;
+    return a->noise < b->noise;
 }
 
 /* Returns the smallest option, or `each`. */

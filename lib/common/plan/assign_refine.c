@@ -221,7 +221,9 @@ refine_by_search(size_t *pick, const struct assign_option *options, size_t n, si
     struct stage *stages = calloc(n + 1, sizeof *stages);
     struct ranked *ranked = calloc(n * each + 1, sizeof *ranked);
     bool ok = (stages && ranked) || err_memory(err, n * each * sizeof *ranked);
-    size_t count = ok ? prepare(stages, ranked, pick, options, n, each, price) : 0;
+    size_t count = 0;
+    if (ok)
+        count = prepare(stages, ranked, pick, options, n, each, price);
     double noise = 0;
     for (size_t i = 0; i < count; i++)
         noise += options[stages[i].weight * each + pick[stages[i].weight]].noise;

@@ -80,7 +80,10 @@ find_part(const struct byte_range *c, uint64_t size, uint64_t block, uint64_t *f
         return err_set(err, ERR_USAGE, "--part: the output has only %" PRIu64 " parts of %" PRIu64 " bytes",
             parts, c->part_size);
     *from = (c->part - 1) * c->part_size;
-    *to = size - *from < c->part_size ? size : *from + c->part_size;
+    if (size - *from < c->part_size)
+        *to = size;
+    else
+        *to = *from + c->part_size;
     return true;
 }
 

@@ -52,7 +52,9 @@ chosen_is_quantized(const struct chosen *chosen)
 const struct encoding *
 chosen_weight(const struct chosen *chosen)
 {
-    return chosen->part == 0 ? chosen->encoding : NULL;
+    if (chosen->part == 0)
+        return chosen->encoding;
+    return NULL;
 }
 
 struct tensor

@@ -108,7 +108,8 @@ operations_apply(const struct operation *op, size_t nops, float *x, size_t n, bo
     for (size_t k = 0; k < nops; k++)
         for (size_t i = 0; i < n; i++) {
             x[i] = composed_apply(op[k], x[i]);
-            x[i] = half ? half_to_float(half_of_float(x[i])) : x[i];
+            if (half)
+                x[i] = half_to_float(half_of_float(x[i]));
         }
 }
 
@@ -217,8 +218,9 @@ composed_end_of(const void *of, size_t i)
 size_t
 composed_size(const struct composed *composed, enum dtype dtype)
 {
-    return composed->n != 0 && composed->part[0].repack ? repack_facts(composed->part[0].repack->kind)->out
-        : dtype_facts(dtype)->bytes;
+    if (composed->n != 0 && composed->part[0].repack)
+        return repack_facts(composed->part[0].repack->kind)->out;
+    return dtype_facts(dtype)->bytes;
 }
 
 size_t
@@ -230,13 +232,17 @@ composed_find(const struct composed *composed, uint64_t element)
 uint64_t
 composed_begin(const struct composed *composed, size_t part)
 {
-    return part != 0 ? composed->part[part - 1].end : 0;
+    if (part != 0)
+        return composed->part[part - 1].end;
+    return 0;
 }
 
 uint64_t
 composed_run_length(const struct composed *composed, uint64_t element)
 {
-    uint64_t place = composed->period != 0 ? element % composed->period : element;
+    uint64_t place = element;
+    if (composed->period != 0)
+        place = element % composed->period;
     return composed->part[composed_find(composed, element)].end - place;
 }
 
@@ -294,7 +300,9 @@ run_part(const struct composed_walk *w, uint64_t at, uint64_t n, uint8_t *y, str
         return run_transposed(w, at, n, y, err);
     if (l)
         n = num_min(n, l->dim[l->rank - 1].n - at % l->dim[l->rank - 1].n);
-    return w->read(w->of, w->number, w->part->first + (l ? layout_at(l, at) : at), n, y, err) ? n : 0;
+    if (w->read(w->of, w->number, w->part->first + (l ? layout_at(l, at) : at), n, y, err))
+        return n;
+    return 0;
 }
 
 /* Makes n elements of a part, starting at place `at`. */
@@ -329,7 +337,9 @@ run_periods(struct composed_walk *w, const struct composed *composed, uint64_t a
     }
     w->tile = buf;
     w->room = COMPOSED_TILE;
-    return ok ? n : 0;
+    if (ok)
+        return n;
+    return 0;
 }
 
 /* Makes elements of parts that alternate. */

@@ -52,7 +52,9 @@ struct changed_tensor {
 static inline const struct delta *
 tensor_delta(const struct tensor *t)
 {
-    return t->changed ? ((const struct changed_tensor *)t)->delta : NULL;
+    if (t->changed)
+        return ((const struct changed_tensor *)t)->delta;
+    return NULL;
 }
 
 #endif

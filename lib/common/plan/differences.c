@@ -124,8 +124,14 @@ match(struct difference *d, struct chosen *a, struct chosen *b)
         d->status = DIFFERENCE_DTYPE;
     if (!floats || ta.dtype == tb.dtype)
         return;
-    a->dtype = ta.dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
-    b->dtype = tb.dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
+    if (ta.dtype == DTYPE_F64)
+        a->dtype = DTYPE_F64;
+    else
+        a->dtype = DTYPE_F32;
+    if (tb.dtype == DTYPE_F64)
+        b->dtype = DTYPE_F64;
+    else
+        b->dtype = DTYPE_F32;
 }
 
 /* Pairs each tensor of A with its namesake in B. The table has the tensors of B; `paired` has one flag for each of them. */
@@ -199,7 +205,10 @@ difference_loss(const struct differences *d, size_t i)
     const struct difference *one = &d->list[i];
     struct loss loss = losses_of(d->losses, i);
     loss.n = one->n - one->nonfinite;
-    loss.distance = loss.n != 0 ? loss.distance * ((double)one->n / (double)loss.n) : 0;
+    if (loss.n != 0)
+        loss.distance = loss.distance * ((double)one->n / (double)loss.n);
+    else
+        loss.distance = 0;
     loss.most = one->most;
     if (one->count == 0) {                                  /* also without elements; a quotient would be rounded */
         loss.cosine = 1;

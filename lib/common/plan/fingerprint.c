@@ -32,7 +32,9 @@ add_shape(struct fingerprint *f, const struct shape *shape)
 static void
 add_layout(struct fingerprint *f, const struct layout *layout)
 {
-    uint32_t rank = layout ? layout->rank : 0;
+    uint32_t rank = 0;
+    if (layout)
+        rank = layout->rank;
     ADD_NUMBERS(f, layout != NULL, rank);
     for (uint32_t i = 0; i < rank; i++)
         ADD_NUMBERS(f, layout->dim[i].n, layout->dim[i].stride);
@@ -125,7 +127,9 @@ add_encoding(struct fingerprint *f, const struct encoding *e)
 static void
 add_encoded(struct fingerprint *f, const struct encoded *encoded)
 {
-    size_t fused = encoded->fused ? encoded->encoding->fused->n : 0;
+    size_t fused = 0;
+    if (encoded->fused)
+        fused = encoded->encoding->fused->n;
     ADD_NUMBERS(f, encoded->part, fused);
     add_encoding(f, encoded->encoding);
     add_piece(f, encoded->elements);

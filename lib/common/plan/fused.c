@@ -56,7 +56,9 @@ compare_keys(const struct candidate *a, const struct candidate *b)
         order = strcmp(x->encoder->name, y->encoder->name);
     if (order == 0)
         order = (x->cols > y->cols) - (x->cols < y->cols);
-    return order != 0 ? order : (x->weight.dtype > y->weight.dtype) - (x->weight.dtype < y->weight.dtype);
+    if (order != 0)
+        return order;
+    return (x->weight.dtype > y->weight.dtype) - (x->weight.dtype < y->weight.dtype);
 }
 
 static int
@@ -64,7 +66,9 @@ fused_compare(const void *pa, const void *pb)
 {
     const struct candidate *a = pa, *b = pb;
     int order = compare_keys(a, b);
-    return order != 0 ? order : (a->chosen > b->chosen) - (a->chosen < b->chosen);
+    if (order != 0)
+        return order;
+    return (a->chosen > b->chosen) - (a->chosen < b->chosen);
 }
 
 /* Makes a group of n candidates. */

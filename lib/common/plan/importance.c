@@ -57,7 +57,10 @@ importance_of(const struct importance *im, const struct tensor *t, uint64_t cols
     if (!table_find(&im->names, importance_name_of, im, t->name, t->name_len, &number))
         return NULL;
     const struct importance_entry *entry = &im->list[number];
-    *matrices = entry->n == cols ? 1 : many;
+    if (entry->n == cols)
+        *matrices = 1;
+    else
+        *matrices = many;
     if (num_mul(&all, cols, *matrices) && entry->n == all)
         return entry->values;
     err_set(err, ERR_MALFORMED, "tensor %s: the importance matrix has %" PRIu64 " columns, the tensor %" PRIu64

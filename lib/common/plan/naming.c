@@ -75,7 +75,10 @@ read_until(struct str *out, const char **text, char end)
             str_add(out, p++, 1);
         str_add(out, p, 1);
     }
-    *text = *p ? p + 1 : p;
+    if (*p)
+        *text = p + 1;
+    else
+        *text = p;
     return *p == end;
 }
 
@@ -321,10 +324,14 @@ static void
 naming_add_text(struct str *out, const struct str *text, const char *name, const regmatch_t *m)
 {
     for (const char *p = text->p; p && *p; p++) {
-        int group = *p == '&' ? 0 : -1;
+        int group = -1;
+        if (*p == '&')
+            group = 0;
         if (*p == '\\' && p[1]) {
             p++;
-            group = *p >= '0' && *p <= '9' ? *p - '0' : -1;
+            group = -1;
+            if (*p >= '0' && *p <= '9')
+                group = *p - '0';
         }
         if (group < 0)
             str_add(out, p, 1);
@@ -359,7 +366,9 @@ rename_by(struct str *out, const struct naming_step *step, const char *name)
 static void
 take_step(struct str *out, const struct naming_step *step, const char *name, size_t n)
 {
-    size_t len = step->prefix ? strlen(step->prefix) : 0;
+    size_t len = 0;
+    if (step->prefix)
+        len = strlen(step->prefix);
     if (step->kind == RENAME) {
         rename_by(out, step, name);
         return;

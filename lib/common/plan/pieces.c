@@ -161,8 +161,14 @@ find_view(struct piece_view *view, struct layout *order, const struct tensor *t)
     }
     if (!are_dense(order, &view->rows) || view->rows > VIEW_ROW / (view->unit * item))
         return false;
-    view->order = layout_is_plain(order) ? NULL : order;
-    view->matrices = first != 0 ? l->dim[0].n : 1;
+    if (layout_is_plain(order))
+        view->order = NULL;
+    else
+        view->order = order;
+    if (first != 0)
+        view->matrices = l->dim[0].n;
+    else
+        view->matrices = 1;
     return first == 0 || (num_mul(&matrix, view->rows, view->cols * view->unit) && l->dim[0].stride == matrix);
 }
 
@@ -267,7 +273,9 @@ piece_elements(const struct chosen *chosen, struct err *err)
     struct piece_view view;
     if (!find_elements(&piece, &view, &order, chosen, err))
         return NULL;
-    size_t more = piece.kind == PIECE_VIEW ? view_size(&view) : 0;
+    size_t more = 0;
+    if (piece.kind == PIECE_VIEW)
+        more = view_size(&view);
     copy = malloc(sizeof *copy + more);
     if (!copy) {
         err_memory(err, sizeof *copy + more);
@@ -313,7 +321,10 @@ find_encoded(struct encoded *encoded, const struct chosen *chosen, struct err *e
     if (!list)
         return err_memory(err, fused->n * sizeof *list);
     for (size_t i = 0; i < fused->n; i++) {
-        list[i] = fused->member[i].encoding == encoded->encoding ? encoded->elements : piece_elements(&fused->member[i], err);
+        if (fused->member[i].encoding == encoded->encoding)
+            list[i] = encoded->elements;
+        else
+            list[i] = piece_elements(&fused->member[i], err);
         if (!list[i])
             return false;
     }
@@ -324,7 +335,9 @@ find_encoded(struct encoded *encoded, const struct chosen *chosen, struct err *e
 static bool
 add_encoded(struct pieces *p, const struct chosen *chosen, struct err *err)
 {
-    const struct piece *before = p->n != 0 ? &p->list[p->n - 1] : NULL;
+    const struct piece *before = NULL;
+    if (p->n != 0)
+        before = &p->list[p->n - 1];
     struct piece piece = { .kind = PIECE_ENCODE, .nbytes = encode_part_nbytes(&chosen->encoding->part[chosen->part]) };
     bool shares = before && before->kind == PIECE_ENCODE && before->of.encoded->encoding == chosen->encoding;
     struct encoded *encoded = malloc(sizeof *encoded);
@@ -458,8 +471,11 @@ encoded_part(const struct piece *piece)
 size_t
 piece_size(const struct piece *piece)
 {
-    return piece->kind == PIECE_REPACK ? repack_facts(piece->of.repack->kind)->out
-        : piece->kind == PIECE_COMPOSED ? composed_size(piece->of.built->composed, piece->to) : dtype_facts(piece->to)->bytes;
+    if (piece->kind == PIECE_REPACK)
+        return repack_facts(piece->of.repack->kind)->out;
+    if (piece->kind == PIECE_COMPOSED)
+        return composed_size(piece->of.built->composed, piece->to);
+    return dtype_facts(piece->to)->bytes;
 }
 
 const struct tensor *
@@ -491,7 +507,9 @@ static const struct piece *
 take_component(const struct piece *elements, size_t *i)
 {
     bool composed = elements->kind == PIECE_COMPOSED;
-    size_t n = composed ? elements->of.built->composed->n : 1;
+    size_t n = 1;
+    if (composed)
+        n = elements->of.built->composed->n;
     if (*i < n)
         return composed ? elements->of.built->part[*i] : elements;
     *i -= n;
@@ -514,7 +532,9 @@ piece_component(const struct piece *piece, size_t i)
 bool
 piece_output(struct tensor *t, const struct piece *piece)
 {
-    const struct piece *elements = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements : piece;
+    const struct piece *elements = piece;
+    if (piece->kind == PIECE_ENCODE)
+        elements = piece->of.encoded->elements;
     struct chosen chosen = { .dtype = elements->to, .name = elements->name, .name_len = elements->name_len };
     if (elements->kind == PIECE_DECODE)
         chosen.decode = elements->of.weight;

@@ -62,8 +62,13 @@ reduction_settle(struct reduction *r, struct err *err)
         unsigned plain = 0;
         while (dtype_targets[plain] && strcasecmp(rule->scheme, dtype_targets[plain]) != 0)
             plain++;
-        rule->encoder = dtype_targets[plain] ? NULL : encode_find(rule->scheme, r->encoder->held);
-        rule->plain = dtype_targets[plain] ? dtype_target(plain) : DTYPE_UNKNOWN;
+        if (dtype_targets[plain]) {
+            rule->encoder = NULL;
+            rule->plain = dtype_target(plain);
+        } else {
+            rule->encoder = encode_find(rule->scheme, r->encoder->held);
+            rule->plain = DTYPE_UNKNOWN;
+        }
         if (!dtype_targets[plain] && (!rule->encoder || rule->encoder->held != r->encoder->held))
             return err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a scheme that can share a file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
@@ -144,7 +149,9 @@ spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
         return "the head";
     if (has_part(t, "gate") || has_part(t, "router") || has_word(t, "ffn_gate_inp"))
         return "a router";
-    return shape_dim(&t->shape, t->shape.rank - 2) < LEAST || cols < LEAST ? "too small" : NULL;
+    if (shape_dim(&t->shape, t->shape.rank - 2) < LEAST || cols < LEAST)
+        return "too small";
+    return NULL;
 }
 
 /* --- one tensor */
@@ -227,7 +234,10 @@ reduction_weigh(struct encoding *e, const struct reduction *r, struct err *err)
     uint64_t matrices = 1;
     char shown[STR_SHOWN];
     e->importance = importance_of(&r->importance, &e->weight, e->cols, &matrices, err);
-    e->matrix_rows = matrices > 1 ? e->rows / matrices : 0;
+    if (matrices > 1)
+        e->matrix_rows = e->rows / matrices;
+    else
+        e->matrix_rows = 0;
     if (err->kind != ERR_NONE)
         return false;
     return e->importance || !encode_needs_importance(e->encoder->type) || err_set(err, ERR_USAGE,
@@ -245,7 +255,11 @@ reduction_encode(struct one *one, const struct reduction *r, const struct exact_
     if (!exact && e.encoder->held == KEEPS_BLOCKS && (!reduction_weigh(&e, r, err) || !encode_grids_build(e.encoder->type, err)))
         return false;
     enum encode_fit fit = e.encoder->fit(&e, &r->how, err);
-    one->chosen->why = one->misfit = fit == ENCODE_NO ? e.why : NULL;
+    if (fit == ENCODE_NO)
+        one->misfit = e.why;
+    else
+        one->misfit = NULL;
+    one->chosen->why = one->misfit;
     if (fit != ENCODE_YES)
         return fit == ENCODE_NO;
     struct encoding *kept = catalog_alloc(memory, sizeof e + e.nparts * sizeof *parts, err);
@@ -335,7 +349,8 @@ reduction_keep(struct one *one, const struct reduction *r, struct choice *choice
     one->encoder = NULL;
     one->chosen->same = same;
     choice->same += same;
-    one->chosen->why = same ? "has this type already" : one->chosen->why;
+    if (same)
+        one->chosen->why = "has this type already";
 }
 
 /* --- entire choice */
@@ -352,7 +367,8 @@ warn_of_few_bits(const struct reduction *r, const struct one *list, size_t n, st
         if (!e || e->importance || !mix_wants_importance(&list[i].t, e->encoder->type, r->encoder->name))
             continue;
         others += first != NULL;
-        first = first ? first : &list[i];
+        if (!first)
+            first = &list[i];
     }
     if (!first)
         return;
@@ -369,7 +385,9 @@ warn_of_few_bits(const struct reduction *r, const struct one *list, size_t n, st
 static const char *
 reduction_type_of(const struct one *one)
 {
-    return one->chosen->encoding ? one->chosen->encoding->encoder->label : dtype_name(one->chosen->dtype);
+    if (one->chosen->encoding)
+        return one->chosen->encoding->encoder->label;
+    return dtype_name(one->chosen->dtype);
 }
 
 /* Returns true if two weights do not fit for the same reason, with the same result. */
@@ -449,7 +467,9 @@ static bool
 decide_all(const struct reduction *r, struct choice *choice, struct misfits *misfits, struct catalog *memory, struct err *err)
 {
     bool blocks = r->encoder->held == KEEPS_BLOCKS, ok = true;
-    const struct mix *mix = blocks && !r->assigned && !r->uniform ? mix_find(r->encoder->name) : NULL;
+    const struct mix *mix = NULL;
+    if (blocks && !r->assigned && !r->uniform)
+        mix = mix_find(r->encoder->name);
     struct mix_state state;
     const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
     bool keyed = blocks && model.arch, mixed = keyed && mix && !r->pure;
@@ -524,7 +544,9 @@ compare_places(const void *a, const void *b)
 {
     const struct chosen *x = a, *y = b;
     const struct tensor *s = x->copy ? x->copy : x->decode->part[0], *t = y->copy ? y->copy : y->decode->part[0];
-    return s != t ? (s > t) - (s < t) : (x->part > y->part) - (x->part < y->part);
+    if (s != t)
+        return (s > t) - (s < t);
+    return (x->part > y->part) - (x->part < y->part);
 }
 
 /* Marks the tensors of weights that stay as they are stored: the codes, and the companions, which other weights may share. */

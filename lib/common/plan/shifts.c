@@ -111,6 +111,12 @@ shifts_check(const struct shifts *s, struct err *err)
 struct shift
 shifts_of(const struct shifts *s, const struct delta *delta)
 {
-    const struct delta_shift *d = delta ? &s->list[delta->number] : NULL;
-    return !d ? shifts_value_of(&s->all) : d->sums ? shifts_value_of(d->sums) : d->shift;
+    const struct delta_shift *d = NULL;
+    if (delta)
+        d = &s->list[delta->number];
+    if (!d)
+        return shifts_value_of(&s->all);
+    if (d->sums)
+        return shifts_value_of(d->sums);
+    return d->shift;
 }

@@ -16,8 +16,9 @@ static bool
 is_composed(const struct piece *piece)
 {
     const struct piece *first = piece_component(piece, 0);
-    return piece->kind == PIECE_COMPOSED ? first != NULL : piece->kind == PIECE_ENCODE && first != piece
-        && first != piece->of.encoded->elements;
+    if (piece->kind == PIECE_COMPOSED)
+        return first != NULL;
+    return piece->kind == PIECE_ENCODE && first != piece && first != piece->of.encoded->elements;
 }
 
 /* Returns true if the piece reads its first part once, from beginning to end. */
