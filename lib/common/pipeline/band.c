@@ -13,7 +13,9 @@ band_need(const struct piece *piece, unsigned p)
 {
     if (piece->kind == PIECE_VIEW)
         return p == 0 ? NEED_STRIP : NEED_NONE;
-    return piece->kind == PIECE_DECODE ? weight_need(piece->of.weight, p) : NEED_NONE;
+    if (piece->kind == PIECE_DECODE)
+        return weight_need(piece->of.weight, p);
+    return NEED_NONE;
 }
 
 void

@@ -137,7 +137,10 @@ find_room(struct workspace *b, size_t n, struct err *err)
         return true;
     free(b->room);
     b->room = NULL;
-    b->room_size = posix_memalign(&b->room, PART_ALIGN, n) == 0 ? n : 0;
+    if (posix_memalign(&b->room, PART_ALIGN, n) == 0)
+        b->room_size = n;
+    else
+        b->room_size = 0;
     return b->room_size != 0 || err_memory(err, n);
 }
 
@@ -152,7 +155,8 @@ decode_some(const struct reading *how, const struct piece *piece, enum dtype to,
     size_t size = dtype_facts(to)->bytes;
     bool misaligned = (uintptr_t)y % size != 0;        /* kernels store aligned elements */
     uint64_t n = misaligned ? num_min(*count, BLOCK_SPARE / size) : *count;
-    n = panel ? num_min(n, panel->end - first) : n;
+    if (panel)
+        n = num_min(n, panel->end - first);
     while (find_spans(w, spans, first, n) > BLOCK_WINDOW)
         if ((n /= 2) == 0)
             return err_at(err, ERR_BUG, w->part[0]->extent.at, "one element exceeds the window");
@@ -494,7 +498,7 @@ round_wide(const struct reading *how, const struct piece *piece, const double *v
     if (piece->to == DTYPE_F64)
         memcpy(y, v, n * sizeof *v);
     for (size_t some; n != 0 && (piece->to != DTYPE_F64 || w); n -= some, v += some, y += some * size, w = w ? w + some : NULL) {
-        some = n < FEW ? n : FEW;
+        some = (size_t)num_min(n, FEW);
         k->wide_to(x, v, some);
         before = w;
         if (w && !same)
@@ -526,7 +530,10 @@ find_wide(const struct reading *how, float **w, struct err *err)
         b->wide = malloc(BLOCK_WIDE * sizeof *b->wide);
     if (measured && !b->before)
         b->before = malloc(BLOCK_WIDE * sizeof *b->before);
-    *w = measured ? b->before : NULL;
+    if (measured)
+        *w = b->before;
+    else
+        *w = NULL;
     return (b->wide && (b->before || !measured)) || err_memory(err, BLOCK_WIDE * sizeof *b->wide);
 }
 
@@ -561,7 +568,9 @@ changed_run(const struct reading *how, const struct piece *piece, uint64_t first
 {
     const struct delta *delta = piece_delta(piece);
     struct wide_source source = { how, piece };
-    const double most = piece->to == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
+    double most = DBL_MAX;
+    if (piece->to != DTYPE_F64)
+        most = (double)FLT_MAX;
     float *w = NULL;
     if (is_merged(how, piece))
         return merged_run(how, piece, first, count, y, err);
@@ -594,8 +603,9 @@ element_run(const struct reading *how, const struct piece *piece, uint64_t first
         return composed_bytes(how, piece, first, count, size, y, err);
     if (piece->kind == PIECE_REPACK)
         return repack_run(how, piece->of.repack, first, count, y, err);
-    return piece_delta(piece) ? changed_run(how, piece, first, count, size, y, err)
-        : source_run(how, piece, piece->to, first, count, y, err);
+    if (piece_delta(piece))
+        return changed_run(how, piece, first, count, size, y, err);
+    return source_run(how, piece, piece->to, first, count, y, err);
 }
 
 /* Generates bytes [from, to) of a piece that consists of elements of `size` bytes; the first and the last may be partial. */

@@ -76,7 +76,8 @@ add_results(struct compare_job *job, size_t number, const struct compare_block *
     one->count += c->count;
     one->nonfinite += c->nonfinite;
     one->bits = one->bits || c->bits;
-    one->most = c->most > one->most ? c->most : one->most;
+    if (c->most > one->most)
+        one->most = c->most;
     pthread_mutex_unlock(&job->lock);
     losses_add(job->d->losses, number, &c->sum, c->n, one->n);
 }
@@ -113,7 +114,10 @@ compare_unit(void *of, void *own, uint64_t unit, struct err *err)
     block->a_type = pieces_at(job->a.pieces, i)->to;
     block->b_type = pieces_at(job->b.pieces, i)->to;
     block->a = compare_make(&job->a, job->panels_a, &c->a, i, first, block->n, err);
-    block->b = block->a ? compare_make(&job->b, job->panels_b, &c->b, i, first, block->n, err) : NULL;
+    if (block->a)
+        block->b = compare_make(&job->b, job->panels_b, &c->b, i, first, block->n, err);
+    else
+        block->b = NULL;
     if (!block->b)
         return false;
     compare_block(block);

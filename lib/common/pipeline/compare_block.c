@@ -56,7 +56,8 @@ add_lanes(struct loss_lanes *to, const struct loss_lanes *from)
         to->signal[i] += from->signal[i];
         to->back[i] += from->back[i];
         to->both[i] += from->both[i];
-        to->most[i] = from->most[i] > to->most[i] ? from->most[i] : to->most[i];
+        if (from->most[i] > to->most[i])
+            to->most[i] = from->most[i];
     }
 }
 
@@ -104,7 +105,8 @@ add_one(struct compare_block *c, size_t i, double x, double y, double d)
     s->signal[lane] += x * x;
     s->back[lane] += y * y;
     s->both[lane] += x * y;
-    c->most = d > c->most ? d : c->most;
+    if (d > c->most)
+        c->most = d;
 }
 
 /* Converts elements [at, at + n) of one side to doubles. */

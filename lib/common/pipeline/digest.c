@@ -84,7 +84,9 @@ static int
 compare_units(const void *pa, const void *pb)
 {
     const struct digest_unit *a = pa, *b = pb;
-    return a->nbytes != b->nbytes ? (a->nbytes < b->nbytes) - (a->nbytes > b->nbytes) : (a->piece > b->piece) - (a->piece < b->piece);
+    if (a->nbytes != b->nbytes)
+        return (a->nbytes < b->nbytes) - (a->nbytes > b->nbytes);
+    return (a->piece > b->piece) - (a->piece < b->piece);
 }
 
 /* --- threads */
@@ -185,9 +187,11 @@ digest_model(struct digests *d, struct model *model, const struct kernels *kerne
     ok = ok && sha256_open(&job.library, err) && (!(d->which & DIGESTS_VALUES) || roles_decodable(d->roles, KEEPS_NONE, NULL, err));
     for (size_t i = 0; ok && i < count; i++)
         ok = digest_add_tensor(&job, i, err);
-    job.p.to = ok ? pieces_nbytes(job.pieces) : 0;
-    if (ok)
+    job.p.to = 0;
+    if (ok) {
+        job.p.to = pieces_nbytes(job.pieces);
         meter_phase(model->meter, "hashing", job.p.to);
+    }
     ok = ok && pipeline_around(&job.p, hash_units, &job, err) && digests_total(d, &job.library, err);
     sha256_close(&job.library);
     pieces_free(job.pieces);

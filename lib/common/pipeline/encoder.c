@@ -40,7 +40,9 @@ static unsigned
 wanted(const struct exact_terms *exact)
 {
     const struct exact_source *s = &exact->source;
-    unsigned unit = exact->level == EXACT_REAL && s->rounds ? 1u << HINT_UNIT : 0;
+    unsigned unit = 0;
+    if (exact->level == EXACT_REAL && s->rounds)
+        unit = 1u << HINT_UNIT;
     switch (s->codes) {
     case EXACT_INT:
         return 1u << HINT_SCALE | (s->zeros ? 1u << HINT_ZERO : 0) | unit;
@@ -63,7 +65,10 @@ read_hint(const struct encoder_reader *r, enum hint hint, uint64_t first, size_t
     bool factors = hint == HINT_SCALE || hint == HINT_TERM || hint == HINT_ZERO;
     struct reading how = r->how;
     how.kernels = &r->exact->hints[hint];
-    how.what = factors ? READING_FACTORS : READING_HINTS;
+    if (factors)
+        how.what = READING_FACTORS;
+    else
+        how.what = READING_HINTS;
     how.nonfinite = true;
     return block_floats(&how, r->elements, first, n, x, err);
 }
@@ -135,7 +140,10 @@ read_wide(struct encoder_reader *r, bool bare, uint64_t first, size_t n)
 {
     struct reading how = r->how;
     struct workspace *b = how.b;
-    how.what = bare ? READING_BARE : READING_VALUES;
+    if (bare)
+        how.what = READING_BARE;
+    else
+        how.what = READING_VALUES;
     how.nonfinite = true;
     if (!b->shown && (b->shown = malloc(2 * ENCODE_FLOATS * sizeof *b->shown)) == NULL) {
         err_memory(&r->failed, 2 * ENCODE_FLOATS * sizeof *b->shown);
@@ -145,7 +153,9 @@ read_wide(struct encoder_reader *r, bool bare, uint64_t first, size_t n)
     const struct changed_values counted = b->changed;
     bool ok = block_floats(&how, r->wide ? r->wide : r->elements, first, n, x, &r->failed);
     b->changed = counted;                       /* the encoder reads them, too */
-    return ok ? x : NULL;
+    if (ok)
+        return x;
+    return NULL;
 }
 
 static void
@@ -155,10 +165,11 @@ shadow_add(struct shadow *s, const float *x, const float *back, size_t n, struct
     while (room - s->n < n)
         room = room * 2 + ENCODE_FLOATS;
     if (room != s->room) {
-        float *more = realloc(s->x, room * sizeof *more);
-        s->x = more ? more : s->x;
-        float *last = realloc(s->back, room * sizeof *last);
-        s->back = last ? last : s->back;
+        float *more = realloc(s->x, room * sizeof *more), *last = realloc(s->back, room * sizeof *last);
+        if (more)
+            s->x = more;
+        if (last)
+            s->back = last;
         if (!more || !last) {
             err_memory(err, room * sizeof *more);
             return;
@@ -183,7 +194,9 @@ encoder_compare(void *of, uint64_t first, const float *x, const float *back, siz
         k->loss(r->loss, x, back, n);
     if (!r->shift)
         return;
-    const float *w = !s || bare ? read_wide(r, true, first, n) : NULL;
+    const float *w = NULL;
+    if (!s || bare)
+        w = read_wide(r, true, first, n);
     const float *v = bare ? NULL : r->wide ? read_wide(r, false, first, n) : x;
     if (r->failed.kind != ERR_NONE)
         return;
@@ -217,7 +230,9 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
 static const float *
 hint_of(const struct encoder_reader *r, enum hint hint)
 {
-    return wanted(r->exact) >> hint & 1 ? r->how.b->hints + hint * ENCODE_FLOATS : NULL;
+    if (wanted(r->exact) >> hint & 1)
+        return r->how.b->hints + hint * ENCODE_FLOATS;
+    return NULL;
 }
 
 static struct encode_run
@@ -313,8 +328,13 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
         y += done * part->grain;
     }
     for (uint64_t n; count != 0; first += n, count -= n, y += n * part->grain) {
-        n = part->elems ? num_min(count, num_max(1, (e->exact ? ENCODE_MOVED : ENCODE_FLOATS) / part->elems)) : count;
-        run.n = (size_t)(part->elems ? num_min(n * part->elems, numel - first * part->elems) : 0);
+        if (part->elems) {
+            n = num_min(count, num_max(1, (e->exact ? ENCODE_MOVED : ENCODE_FLOATS) / part->elems));
+            run.n = (size_t)num_min(n * part->elems, numel - first * part->elems);
+        } else {
+            n = count;
+            run.n = 0;
+        }
         if (!(run.n == 0 || read_floats(r, first * part->elems, run.n, run.x, err))
             || !encoder_encode(r, e, &run, of->part, first, n, y, err))
             return false;
@@ -423,8 +443,14 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
         struct loss_lanes loss = { .distance = { 0 } };
         struct shift_lanes shift = { .moved = 0 };
         end = num_min(to, (at + from - p->from) / PIPELINE_BLOCK * PIPELINE_BLOCK + PIPELINE_BLOCK + p->from - at);
-        r->loss = losses ? &loss : NULL;
-        r->shift = delta ? &shift : NULL;
+        if (losses)
+            r->loss = &loss;
+        else
+            r->loss = NULL;
+        if (delta)
+            r->shift = &shift;
+        else
+            r->shift = NULL;
         r->shadow = delta && shifts_again(p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
         r->compared = shadow.n = shadow.at = 0;
         ok = encoder_make(r, of, facts, from, end, y, err) && (r->failed.kind == ERR_NONE || (*err = r->failed, false))
@@ -455,7 +481,9 @@ encoder_facts(const struct reading *how, const struct encoded *of, struct cache 
     struct surveyed s = { reader_of(how, of), of->fused ? &of->encoding->fused->all : of->encoding };
     const struct cache_fill fill = { (size_t)s.e->nfacts, s.e->nregions, survey_region, encoder_settle, &s };
     s.r.fused = of->fused;
-    return find_room(how->b, of->encoding, err) ? cache_take(facts, s.e, &fill, err) : NULL;
+    if (find_room(how->b, of->encoding, err))
+        return cache_take(facts, s.e, &fill, err);
+    return NULL;
 }
 
 bool
@@ -512,7 +540,10 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
         return false;
     struct encode_run run = lend(&r, t->facts);
     run.compare = NULL;
-    run.n = (size_t)(part->elems ? num_min(count * part->elems, numel - first * part->elems) : 0);
+    if (part->elems)
+        run.n = (size_t)num_min(count * part->elems, numel - first * part->elems);
+    else
+        run.n = 0;
     uint64_t done = part->elems == 0 || !is_packed(e) ? 0 : move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
     if (err->kind != ERR_NONE)
         return false;
@@ -522,7 +553,10 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
         return true;
     first += done;
     count -= done;
-    run.n = (size_t)(part->elems ? num_min(count * part->elems, numel - first * part->elems) : 0);
+    if (part->elems)
+        run.n = (size_t)num_min(count * part->elems, numel - first * part->elems);
+    else
+        run.n = 0;
     bool ok = (run.n == 0 || read_floats(&r, first * part->elems, run.n, run.x, err))
         && e->encoder->solve(e, &run, t->of.part, first, count, y, err);
     *fail = r.fail;

@@ -20,7 +20,9 @@ const struct output_digest *
 output_digests_find(const struct output_digests *d, const char *name, size_t n)
 {
     uint32_t number;
-    return table_find(&d->names, output_digests_name_of, d, name, n, &number) ? &d->list[number] : NULL;
+    if (table_find(&d->names, output_digests_name_of, d, name, n, &number))
+        return &d->list[number];
+    return NULL;
 }
 
 void

@@ -58,7 +58,10 @@ panels_new(const struct pipeline *job, struct err *err)
         return NULL;
     }
     p->job = job;
-    p->most = job->panel_bytes ? job->panel_bytes : PANELS_BYTES;
+    if (job->panel_bytes)
+        p->most = job->panel_bytes;
+    else
+        p->most = PANELS_BYTES;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
     return p;
@@ -91,7 +94,9 @@ panel_is_needed(const struct piece *piece)
 static size_t
 spread(size_t stride)
 {
-    return stride % 512 == 0 ? stride + LINE : stride;
+    if (stride % 512 == 0)
+        return stride + LINE;
+    return stride;
 }
 
 /* Plans how part p is read; its offset in the panel is `size`. Returns the size including this part. */
@@ -121,7 +126,8 @@ plan_load(struct slot *slot, const struct bands *b, unsigned p, size_t size)
     uint64_t width = l->units * s->unit_bytes, pitch = s->units * s->unit_bytes;
     l->whole = pitch - width <= GAP && pitch <= PANEL_STAGING;
     l->slab = num_max(PANEL_STAGING / num_max(l->whole ? pitch : spread((size_t)width), 1), 1);
-    l->slab = l->slab > per_line ? l->slab / per_line * per_line : l->slab;
+    if (l->slab > per_line)
+        l->slab = l->slab / per_line * per_line;
     l->chunks = num_ceil_div(s->rows, l->slab);
     slot->panel.part[p].stride = spread((size_t)num_ceil_div(s->rows * s->unit_bytes, LINE) * LINE);
     slot->panel.unit_rows[p] = s->unit_rows;
@@ -150,7 +156,9 @@ load_strip(const struct panels *panels, const struct slot *slot, unsigned p, uin
     for (uint64_t u = 0, n; u < l->units; u += n) {
         n = num_min(l->units - u, most);
         size_t width = (size_t)n * s->unit_bytes, step = l->whole ? (size_t)pitch : r1 - r0 > 1 ? spread(width) : width;
-        size_t size = l->whole ? (size_t)(pitch * (r1 - r0 - 1)) + width : 0;
+        size_t size = 0;
+        if (l->whole)
+            size = (size_t)(pitch * (r1 - r0 - 1)) + width;
         bool ok = !l->whole || read_part(panels, slot, l, l->at + r0 * pitch, staging, size, err);
         for (uint64_t r = r0; !l->whole && ok && r < r1; r++)
             ok = read_part(panels, slot, l, l->at + r * pitch + u * s->unit_bytes, staging + (r - r0) * step, width, err);
@@ -205,9 +213,15 @@ static void
 resize(struct panels *panels, struct slot *s, size_t size)
 {
     free(s->mem);
-    s->mem = size != 0 ? aligned_alloc(LINE, size) : NULL;
+    if (size != 0)
+        s->mem = aligned_alloc(LINE, size);
+    else
+        s->mem = NULL;
     panels->size -= s->size;
-    s->size = s->mem ? size : 0;
+    if (s->mem)
+        s->size = size;
+    else
+        s->size = 0;
     panels->size += s->size;
     s->state = EMPTY;
 }
@@ -239,7 +253,9 @@ make_room(struct panels *panels, size_t size, bool *wait, struct err *err)
     resize(panels, s, size);
     if (!s->mem)
         err_memory(err, size);
-    return s->mem ? s : NULL;
+    if (s->mem)
+        return s;
+    return NULL;
 }
 
 /* Starts loading the panel that contains this element. Sets *slot to NULL if it must wait. Returns false on failure. */
@@ -264,7 +280,10 @@ panel_begin(struct panels *panels, const struct piece *piece, uint64_t element, 
         return wait;
     plan.mem = (*slot)->mem;
     plan.size = (*slot)->size;
-    plan.state = plan.chunks != 0 ? LOADING : READY;
+    if (plan.chunks != 0)
+        plan.state = LOADING;
+    else
+        plan.state = READY;
     for (unsigned p = 0; p < SCHEME_PARTS; p++)
         plan.panel.part[p].p = plan.load[p].chunks ? plan.mem + plan.load[p].offset : NULL;
     **slot = plan;
@@ -291,7 +310,10 @@ panel_load(struct panels *panels, struct slot *s, uint8_t *staging)
             s->err = err;
         }
         if (++s->done == s->chunks) {
-            s->state = s->failed == UINT64_MAX ? READY : FAILED;
+            if (s->failed == UINT64_MAX)
+                s->state = READY;
+            else
+                s->state = FAILED;
             pthread_cond_broadcast(&panels->changed);
         }
     }
@@ -341,7 +363,9 @@ panels_take(struct panels *panels, const struct piece *piece, uint64_t element, 
         }
     }
     pthread_mutex_unlock(&panels->lock);
-    return ok ? &s->panel : NULL;
+    if (ok)
+        return &s->panel;
+    return NULL;
 }
 
 void

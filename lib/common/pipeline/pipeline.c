@@ -50,7 +50,10 @@ digest(const struct shared *s, struct pipeline_block *b)
 {
     for (size_t i = 0; i < s->nhooks; i++) {
         const struct hook *h = s->hook[i];
-        b->digest[i] = h->digest ? h->digest(h->of, b->from, b->p, (size_t)(b->to - b->from)) : 0;
+        if (h->digest)
+            b->digest[i] = h->digest(h->of, b->from, b->p, (size_t)(b->to - b->from));
+        else
+            b->digest[i] = 0;
     }
 }
 
@@ -178,7 +181,9 @@ workers_for(const struct sink *sink)
 {
     if (sink_is_pipe(sink))
         return 1;
-    return sink_is_direct(sink) ? PIPELINE_DIRECT_JOBS : PIPELINE_JOBS;
+    if (sink_is_direct(sink))
+        return PIPELINE_DIRECT_JOBS;
+    return PIPELINE_JOBS;
 }
 
 static unsigned
@@ -238,7 +243,9 @@ run_blocks(struct pipeline *p, void *of, struct err *err)
 {
     (void)of;
     bool direct = sink_is_direct(p->sink);
-    size_t block = direct ? PIPELINE_DIRECT_BLOCK : PIPELINE_BLOCK;
+    size_t block = PIPELINE_BLOCK;
+    if (direct)
+        block = PIPELINE_DIRECT_BLOCK;
     struct shared s = { .p = p, .block = block, .nblocks = num_ceil_div(p->to - p->from, block), .direct = direct,
         .err = err };
     const struct hook *hooks;
@@ -248,7 +255,10 @@ run_blocks(struct pipeline *p, void *of, struct err *err)
     s.panels = panels_new(p, err);
     p->facts = cache_new(ENCODER_IDLE, SIZE_MAX, err);
     bool again = p->shifts && shifts_again(p->shifts);
-    p->bare_facts = again ? cache_new(ENCODER_IDLE, SIZE_MAX, err) : NULL;
+    if (again)
+        p->bare_facts = cache_new(ENCODER_IDLE, SIZE_MAX, err);
+    else
+        p->bare_facts = NULL;
     bool ok = s.panels && p->facts && (p->bare_facts || !again) && run_workers(&s, err);
     cache_free(p->facts);
     cache_free(p->bare_facts);

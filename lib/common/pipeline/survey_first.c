@@ -22,7 +22,9 @@ survey_first_take(const struct task *t, struct err *err)
     struct workspace bench = { 0 };
     const struct reading how = { .p = t->p, .panels = t->panels, .b = &bench, .kernels = t->p->kernels,
         .nonfinite = t->p->nonfinite_ok };
-    const float *facts = workspace_init(&bench, 0, err) ? encoder_facts(&how, &t->of, t->cache, err) : NULL;
+    const float *facts = NULL;
+    if (workspace_init(&bench, 0, err))
+        facts = encoder_facts(&how, &t->of, t->cache, err);
     workspace_clear(&bench);
     return facts;
 }

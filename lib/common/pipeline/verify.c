@@ -51,7 +51,9 @@ verify_find(struct verify *v, uint32_t file, uint64_t at)
     if (lo == 0)
         return NULL;
     const struct extent *e = &v->list[lo - 1].check->extent;
-    return e->file == file && at < e->at + e->nbytes ? &v->list[lo - 1] : NULL;
+    if (e->file == file && at < e->at + e->nbytes)
+        return &v->list[lo - 1];
+    return NULL;
 }
 
 static void
@@ -59,7 +61,9 @@ find_of_piece(struct verify *v, const struct piece *piece)
 {
     for (unsigned part = 0; part < SCHEME_PARTS; part++) {
         const struct tensor *t = piece_input(piece, part);
-        struct verify_member *c = t && t->extent.nbytes != 0 ? verify_find(v, t->extent.file, t->extent.at) : NULL;
+        struct verify_member *c = NULL;
+        if (t && t->extent.nbytes != 0)
+            c = verify_find(v, t->extent.file, t->extent.at);
         if (c && !c->tensor)
             c->tensor = t;
     }
@@ -198,7 +202,9 @@ read_gaps(struct verify *v, struct verify_member *c, uint8_t *buf, struct err *e
 {
     uint64_t nbytes = c->check->extent.nbytes;
     while (c->n == 0 || c->run[0].from != 0 || c->run[0].to != nbytes) {
-        uint64_t from = c->n != 0 && c->run[0].from == 0 ? c->run[0].to : 0;
+        uint64_t from = 0;
+        if (c->n != 0 && c->run[0].from == 0)
+            from = c->run[0].to;
         size_t next = from != 0;
         if (!read_gap(v, c, from, next < c->n ? c->run[next].from : nbytes, buf, err))
             return false;
@@ -222,7 +228,9 @@ bool
 verify_end(struct verify *v, bool all, struct err *err)
 {
     bool ok = true;
-    uint8_t *buf = all ? malloc(STEP) : NULL;
+    uint8_t *buf = NULL;
+    if (all)
+        buf = malloc(STEP);
     if (all && !buf)
         return err_memory(err, STEP);
     for (size_t i = 0; ok && i < v->n; i++)
