@@ -127,7 +127,10 @@ take_inexact(struct exact_attempt *a, struct err *err)
     }
     if (!e->encode)
         return err_set(err, ERR_USAGE, "--inexact: %s has no encoder that rounds", e->name);
-    c->dtype = e->held == KEEPS_BLOCKS ? DTYPE_F32 : c->decode ? DTYPE_BF16 : c->dtype;
+    if (e->held == KEEPS_BLOCKS)
+        c->dtype = DTYPE_F32;
+    else if (c->decode)
+        c->dtype = DTYPE_BF16;
     if (!reduction_try(job->reduction, c, a->place, &job->reduction->how, e, NULL, c->dtype, job->p->model->catalog, err))
         return false;
     const struct tensor t = chosen_source(c);
@@ -158,7 +161,10 @@ exact_choose_describe(struct exact_attempt *a, struct err *err)
 {
     struct exact_row *row = a->row;
     const enum exact_level level = a->terms->level;
-    row->blocks = row->plain ? 0 : count_blocks(a->trial.encoding);
+    if (row->plain)
+        row->blocks = 0;
+    else
+        row->blocks = count_blocks(a->trial.encoding);
     row->e2m1 = a->terms->source.codes == EXACT_E2M1;
     if (row->e2m1 && !exact_try_count_code(&row->code_8, a->job->p, &a->trial, 8, err))
         return false;
@@ -231,7 +237,10 @@ exact_choose_choose(struct exact_attempt *a, const struct encoder *ruled, size_t
         }
         if (!add_tried(a, err))
             return false;
-        a->row->cols = a->trial.encoding ? a->trial.encoding->cols : 1;
+        if (a->trial.encoding)
+            a->row->cols = a->trial.encoding->cols;
+        else
+            a->row->cols = 1;
         if (a->out.fail.cause == EXACT_NONFINITE && (must_hold(a) || is_inexact(a)))
             return exact_refuse(a, err);
     }

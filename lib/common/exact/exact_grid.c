@@ -58,7 +58,12 @@ exact_grid_each(struct model *model, const struct roles *roles, const struct ker
         struct exact_attempt a = { .job = &job, .place = i, .trial = *c, .terms = &terms };
         if (c->decode || (t.dtype != DTYPE_BF16 && t.dtype != DTYPE_F16 && t.dtype != DTYPE_F32) || t.shape.rank < 2)
             continue;
-        terms.level = t.dtype == DTYPE_BF16 ? EXACT_BF16 : t.dtype == DTYPE_F16 ? EXACT_F16 : EXACT_F32;
+        if (t.dtype == DTYPE_BF16)
+            terms.level = EXACT_BF16;
+        else if (t.dtype == DTYPE_F16)
+            terms.level = EXACT_F16;
+        else
+            terms.level = EXACT_F32;
         struct exact_grid g = { .level = terms.level };
         ok = exact_grid_find(&g, &a, err);
         if (ok)

@@ -31,7 +31,8 @@ exact_job_run(struct exact_job *job, const struct pipeline *p, struct choice *ch
     unsigned *owned = reduction_count_owned(choice);
     if (!owned)
         return err_memory(err, catalog_count(choice->input) * sizeof *owned);
-    offers.encoder = offers.encoder ? offers.encoder : job->name[0];
+    if (!offers.encoder)
+        offers.encoder = job->name[0];
     job->p = p;
     job->choice = choice;
     job->owned = owned;

@@ -19,7 +19,9 @@ find_holder(const struct exact_attempt *a, struct err *err)
     while (!holds && (e = encode_offered(a->job->held, e ? e->grid.offer : 0)) != NULL)
         if (e != a->last && !exact_attempt_level(&holds, &other, e, a->terms->level, err))
             return NULL;
-    return holds ? e->name : NULL;
+    if (holds)
+        return e->name;
+    return NULL;
 }
 
 static void
@@ -130,14 +132,18 @@ exact_refuse(struct exact_attempt *a, struct err *err)
     const struct exact_fail *f = &a->out.fail;
     const struct tensor t = chosen_source(&a->trial);
     const bool broken = f->cause == EXACT_NONFINITE;
-    const uint64_t cols = t.shape.rank != 0 ? num_max(1, shape_dim(&t.shape, t.shape.rank - 1)) : 1;
+    uint64_t cols = 1;
+    if (t.shape.rank != 0)
+        cols = num_max(1, shape_dim(&t.shape, t.shape.rank - 1));
     const char *level = NULL;
     bool levels[EXACT_LEVELS] = { false };
     char name[STR_SHOWN];
     struct str s = { 0 };
     if (!broken && !a->shares && !find_levels(levels, &level, a, err))
         return false;
-    const char *holder = broken ? NULL : find_holder(a, err);
+    const char *holder = NULL;
+    if (!broken)
+        holder = find_holder(a, err);
     if (err->kind != ERR_NONE)
         return false;
     a->row->refused = true;

@@ -23,7 +23,9 @@ exact_row_state(const struct exact_row *row)
         return EXACT_KEPT;
     if (row->inexact)
         return EXACT_INEXACT;
-    return row->plain ? EXACT_PLAIN : (enum exact_state)(EXACT_BY_MOVE + row->way);
+    if (row->plain)
+        return EXACT_PLAIN;
+    return (enum exact_state)(EXACT_BY_MOVE + row->way);
 }
 
 const char *

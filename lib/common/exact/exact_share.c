@@ -32,7 +32,9 @@ make_shape(struct shape *shape, const struct fused *f, struct catalog *memory, s
 static bool
 add_parts(struct composed *whole, struct composed_part *list, const struct chosen *c, uint64_t numel)
 {
-    uint64_t begin = whole->n != 0 ? list[whole->n - 1].end : 0;
+    uint64_t begin = 0;
+    if (whole->n != 0)
+        begin = list[whole->n - 1].end;
     if (!c->composed) {
         list[whole->n++] = (struct composed_part){ .copy = c->copy, .decode = c->decode, .end = begin + numel };
         return true;
@@ -59,7 +61,9 @@ make_whole(struct exact_attempt *a, const struct fused *f, bool *stacks, struct 
         quantized = quantized || chosen_is_quantized(c);
     }
     struct composed *whole = catalog_alloc(memory, sizeof *whole, err);
-    struct composed_part *list = whole ? catalog_alloc(memory, n * sizeof *list, err) : NULL;
+    struct composed_part *list = NULL;
+    if (whole)
+        list = catalog_alloc(memory, n * sizeof *list, err);
     if (!list)
         return false;
     *whole = (struct composed){ .part = list };
@@ -85,7 +89,9 @@ adopt(const struct exact_attempt *a, struct chosen *c, struct exact_row *row, st
     const struct encoding *whole = a->trial.encoding;
     const struct exact_source own = c->encoding->exact->source;
     struct exact_terms *terms = catalog_alloc(memory, sizeof *terms, err);
-    float *scale = terms ? catalog_alloc(memory, sizeof *scale, err) : NULL;
+    float *scale = NULL;
+    if (terms)
+        scale = catalog_alloc(memory, sizeof *scale, err);
     if (!scale)
         return false;
     *terms = *a->terms;
@@ -98,7 +104,8 @@ adopt(const struct exact_attempt *a, struct chosen *c, struct exact_row *row, st
         return false;
     c->encoding->nfacts = 1;
     c->encoding->facts = scale;
-    row->way = a->out.way > row->way ? a->out.way : row->way;
+    if (a->out.way > row->way)
+        row->way = a->out.way;
     return true;
 }
 
@@ -109,7 +116,8 @@ row_of(const struct exact_job *job, size_t place)
     struct exact_row *row = job->rows;
     for (size_t n = job->nrows; n > 1;) {
         size_t half = n / 2;
-        row += row[half].place <= place ? half : 0;
+        if (row[half].place <= place)
+            row += half;
         n -= half;
     }
     return row;

@@ -28,7 +28,10 @@ find_input(const struct tensor **t, const struct exact_source *s, const struct w
     bool module = str_strip(w->name, &n, ".weight");
     str_add(&name, w->name, n);
     str_text(&name, !module ? "_input_scale" : s->divides ? ".input_global_scale" : ".input_scale");
-    *t = name.failed ? NULL : catalog_find(catalog, name.p, name.len);
+    if (name.failed)
+        *t = NULL;
+    else
+        *t = catalog_find(catalog, name.p, name.len);
     bool ok = !name.failed || err_memory(err, name.len);
     str_clear(&name);
     return ok;
@@ -50,7 +53,10 @@ describe_input(struct exact_source *s, const struct weight *w, const struct exac
         return true;
     }
     list = read_list(t, n, reader, err);
-    s->input = list ? list[0] : 0;
+    if (list)
+        s->input = list[0];
+    else
+        s->input = 0;
     if (list && n != 1) {
         s->inputs = list;
         s->nseconds = n;
@@ -76,7 +82,10 @@ describe_seconds(struct exact_source *s, const struct weight *w, const struct we
         return false;
     s->stated = list[0];
     s->over = g->over;
-    s->second = g->over != 0 ? s->stated / (float)g->over : s->stated;
+    if (g->over != 0)
+        s->second = s->stated / (float)g->over;
+    else
+        s->second = s->stated;
     if (n != 1) {
         s->seconds = list;
         s->nseconds = n;
@@ -94,17 +103,23 @@ describe_order(struct exact_source *s, const struct weight_grid *g, const struct
         return true;
     uint32_t *order = catalog_alloc(reader->catalog, (size_t)n * sizeof *order, err);
     uint32_t *have = order ? calloc((size_t)(g->groups + n), sizeof *have) : NULL;      /* columns of each group; then g_idx */
-    const uint32_t *g_idx = have ? have + g->groups : NULL;
+    const uint32_t *g_idx = NULL;
+    if (have)
+        g_idx = have + g->groups;
     bool ok = have ? reader->read(reader->of, g->g_idx, have + g->groups, err) : order && err_memory(err, n * sizeof *have), even = ok;
     for (uint64_t i = 0; even && i < n; i++) {
         int64_t k = (int32_t)load_le32((const uint8_t *)&g_idx[i]);
-        k += k < 0 ? (int64_t)g->groups : 0;
+        if (k < 0)
+            k += (int64_t)g->groups;
         even = k >= 0 && k < (int64_t)g->groups && have[k] < each;
         if (even)
             order[(uint64_t)k * each + have[k]++] = (uint32_t)i;
     }
     free(have);
-    s->order = even ? order : NULL;
+    if (even)
+        s->order = order;
+    else
+        s->order = NULL;
     s->norder = n;
     s->order_group = each;
     return ok;
@@ -151,8 +166,14 @@ add_seconds(float *seconds, float *inputs, const struct exact_source *part, uint
     if (begin % each != 0 || end % each != 0 || ((part->seconds || part->inputs) && part->each != each))
         return false;
     for (uint64_t k = begin / each; k < end / each; k++) {
-        seconds[k] = part->seconds ? part->seconds[k - begin / each] : part->second;
-        inputs[k] = part->inputs ? part->inputs[k - begin / each] : part->input;
+        if (part->seconds)
+            seconds[k] = part->seconds[k - begin / each];
+        else
+            seconds[k] = part->second;
+        if (part->inputs)
+            inputs[k] = part->inputs[k - begin / each];
+        else
+            inputs[k] = part->input;
     }
     return true;
 }
@@ -183,7 +204,10 @@ describe_stack(struct exact_source *s, const struct composed *c, const struct ex
         return true;
     }
     s->seconds = seconds;
-    s->inputs = same ? NULL : inputs;
+    if (same)
+        s->inputs = NULL;
+    else
+        s->inputs = inputs;
     s->nseconds = n;
     s->each = each;
     return true;
@@ -201,7 +225,8 @@ describe_composed(struct exact_source *s, const struct composed *c, const struct
             return true;
         if (w && !exact_source_describe(&one, w, reader, err))
             return false;
-        *s = i == 0 ? one : *s;
+        if (i == 0)
+            *s = one;
         alike = alike && c->part[i].nops == 0 && (i == 0 || s->codes == EXACT_OTHER || is_alike(&one, s));
         differ = differ || one.seconds || one.inputs || (i != 0 && (one.second != s->second || one.input != s->input));
         has_input = has_input || one.has_input;
@@ -230,7 +255,8 @@ exact_source_upright(struct chosen *c, struct catalog *memory, struct err *err)
     if (!c->decode || !c->decode->scheme->upright || c->decode->vague)
         return true;
     const struct weight *w = c->decode->scheme->upright(c->decode, memory, err);
-    c->decode = w ? w : c->decode;
+    if (w)
+        c->decode = w;
     return w != NULL;
 }
 
@@ -250,7 +276,9 @@ group_of(const struct encoder *encoder, const struct exact_source *s, uint64_t c
         return s->codes == EXACT_NF4 ? g : 0;
     while (size >= 32 && (g % size != 0 || cols % size != 0 || (size > 128 && g != size)))
         size /= 2;
-    return g != 0 && size >= 32 ? size : 0;
+    if (g != 0 && size >= 32)
+        return size;
+    return 0;
 }
 
 bool
@@ -282,5 +310,7 @@ exact_source_options(struct encode_options *how, const struct encode_options *gi
 enum dtype
 exact_source_type(const struct chosen *c)
 {
-    return chosen_is_quantized(c) ? DTYPE_BF16 : chosen_source(c).dtype;
+    if (chosen_is_quantized(c))
+        return DTYPE_BF16;
+    return chosen_source(c).dtype;
 }

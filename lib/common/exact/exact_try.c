@@ -46,7 +46,9 @@ static void *
 enter_pass(void *of, struct err *err)
 {
     const struct exact_pass *s = of;
-    const size_t size = s->checks ? s->each * s->trial.of.encoding->part[s->trial.of.part].grain : 0;
+    size_t size = 0;
+    if (s->checks)
+        size = s->each * s->trial.of.encoding->part[s->trial.of.part].grain;
     struct exact_bench *bench = calloc(1, sizeof *bench);
     if (!bench || (s->checks && !(bench->y = malloc(size)))) {
         free(bench);
@@ -67,7 +69,8 @@ add_outcome(struct exact_pass *s, const struct exact_outcome *out)
     pthread_mutex_lock(&s->lock);
     if (out->fail.cause != EXACT_HOLDS && (fail->cause == EXACT_HOLDS || out->fail.block < fail->block))
         *fail = out->fail;
-    s->out->way = out->way > s->out->way ? out->way : s->out->way;
+    if (out->way > s->out->way)
+        s->out->way = out->way;
     atomic_store(&s->over, s->ordered && fail->cause != EXACT_HOLDS);
     pthread_mutex_unlock(&s->lock);
 }
@@ -128,7 +131,9 @@ static bool
 keep_facts(struct encoding *e, const float *facts, struct err *err)
 {
     size_t size = (size_t)e->nfacts * sizeof *facts;
-    float *kept = size != 0 ? catalog_alloc(e->memory, size, err) : NULL;
+    float *kept = NULL;
+    if (size != 0)
+        kept = catalog_alloc(e->memory, size, err);
     if (size != 0 && !kept)
         return false;
     if (kept)
