@@ -24,7 +24,9 @@ adapter_check_gguf(const struct adapter *a, struct err *err)
     const struct meta *alpha = catalog_meta_find(a->file.catalog, "adapter.lora.alpha");
     char shown[STR_SHOWN];
     size_t n = 0;
-    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    const char *word = NULL;
+    if (type)
+        word = meta_bytes(&type->value, &n);
     if (a->family != ADAPTER_GGUF)
         return true;
     if (!word || n != 4 || memcmp(word, "lora", 4) != 0 || catalog_meta_find(a->file.catalog, "adapter.alora.invocation_tokens"))
@@ -101,7 +103,9 @@ number_changes(struct adapters *all, const struct choice *choice, struct err *er
     if (!all->delta)
         return err_memory(err, all->nchange * sizeof(*all->delta));
     for (size_t i = 0; i < all->nchange; i++) {
-        struct delta *d = all->change[i] ? &all->change[i]->delta : NULL;
+        struct delta *d = NULL;
+        if (all->change[i])
+            d = &all->change[i]->delta;
         if (!d)
             continue;
         const struct tensor t = chosen_source(&choice->list[i]);
@@ -139,7 +143,10 @@ adapters_apply(struct adapters **out, const struct adapter_arguments *args, cons
     ok = ok && each(all, &m, match_towers, err) && match_tied(&m, err) && each(all, &m, match_replace, err)
         && each(all, &m, match_steps, err);
     all->change = m.change;
-    all->nchange = m.change ? choice->n : 0;
+    if (m.change)
+        all->nchange = choice->n;
+    else
+        all->nchange = 0;
     weight_names_free(m.names);
     translation_free(m.translation);
     towers_free(m.towers);
@@ -180,6 +187,9 @@ adapters_read_again(struct adapters *all)
 const struct delta *const *
 adapters_deltas(const struct adapters *all, size_t *n)
 {
-    *n = all ? all->ndeltas : 0;
-    return all ? all->delta : NULL;
+    *n = 0;
+    if (!all)
+        return NULL;
+    *n = all->ndeltas;
+    return all->delta;
 }

@@ -20,7 +20,8 @@ number_len(const char *p)
         return 0;
     if (p[n] == 'e' || p[n] == 'E') {
         size_t sign = p[n + 1] == '+' || p[n + 1] == '-', digits = strspn(p + n + 1 + sign, "0123456789");
-        n += digits != 0 ? 1 + sign + digits : 0;
+        if (digits != 0)
+            n += 1 + sign + digits;
     }
     return n;
 }
@@ -59,7 +60,9 @@ adapter_argument_add(struct adapter_arguments *args, const char *arg, struct err
         return false;
     args->list = list;
     list[args->n] = (struct adapter_argument){ strndup(arg, n), scale };
-    return list[args->n].path ? ++args->n != 0 : err_memory(err, n + 1);
+    if (list[args->n].path)
+        return ++args->n != 0;
+    return err_memory(err, n + 1);
 }
 
 void

@@ -36,7 +36,9 @@ struct stepping {
 static bool
 apply_part(const struct stepping *s, const struct product_part *part, struct err *err)
 {
-    return s->step->dora ? dora_apply(s->c, s->step, s->run, part, err) : s->step->form->apply(s->c->owner, s->step, part, err);
+    if (s->step->dora)
+        return dora_apply(s->c, s->step, s->run, part, err);
+    return s->step->form->apply(s->c->owner, s->step, part, err);
 }
 
 /* Returns a part that begins at element `at` of a run. */

@@ -72,7 +72,9 @@ keep_meta(char **copy, const struct adapter *a, const char *name, struct err *er
 {
     const struct meta *meta = catalog_meta_find(a->file.catalog, name);
     size_t n = 0;
-    const char *p = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
+    const char *p = NULL;
+    if (meta && meta->value.type == META_STRING)
+        p = meta_bytes(&meta->value, &n);
     return describe_keep(copy, p, n, err);
 }
 
@@ -123,7 +125,8 @@ generalize(const char *p, size_t n)
             str_text(&s, "*");
         else
             str_add_escaped(&s, p + i, 1);
-        i = number ? end - 1 : i;
+        if (number)
+            i = end - 1;
     }
     if (s.failed)
         str_clear(&s);
@@ -145,7 +148,8 @@ add_module(struct adapter_facts *f, const struct adapter_module *m, struct err *
         f->forms[i] += bits >> i & 1;
     while (form < FORMS - 1 && !(bits >> form & 1))
         form++;
-    form = bits >> FORM_DORA & 1 ? FORM_DORA : form;
+    if (bits >> FORM_DORA & 1)
+        form = FORM_DORA;
     bool scaled = m->rank != 0 || form == FORM_LOKR;
     struct adapter_pattern one = { generalize(m->name, m->len), 1, form, m->rank, m->alpha != 0 ? m->alpha : NAN, scaled ? m->scale : NAN };
     if (!one.module)

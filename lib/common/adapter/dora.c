@@ -73,7 +73,10 @@ find_last(struct dora_last *last, uint64_t row, double *norm)
     if (atomic_flag_test_and_set_explicit(&last->busy, memory_order_acquire))
         return false;
     bool found = last->row == row;
-    *norm = found ? last->norm : 0;
+    if (found)
+        *norm = last->norm;
+    else
+        *norm = 0;
     atomic_flag_clear_explicit(&last->busy, memory_order_release);
     return found;
 }

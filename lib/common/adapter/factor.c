@@ -39,7 +39,9 @@ bool
 factor_elements(const struct model *m, const struct kernels *k, const struct tensor *t, uint64_t first, size_t n, float *out,
     struct err *err)
 {
-    size_t size = t->dtype < DTYPE_SCALARS ? dtype_facts(t->dtype)->bytes : 0;
+    size_t size = 0;
+    if (t->dtype < DTYPE_SCALARS)
+        size = dtype_facts(t->dtype)->bytes;
     _Alignas(8) uint8_t bytes[FEW * sizeof(double)];
     if (t->dtype >= DTYPE_SCALARS)
         return read_blocks(m, k, t, first, n, out, err);
@@ -48,7 +50,7 @@ factor_elements(const struct model *m, const struct kernels *k, const struct ten
         if (!model_bytes(m, t, first * size, raw, n * size, err))
             return false;
         for (size_t done = 0, some; done < n; done += some) {
-            some = n - done < FEW ? n - done : FEW;
+            some = (size_t)num_min(n - done, FEW);
             memcpy(bytes, raw + done * size, some * size);
             if (t->big_endian)
                 bytes_swap(bytes, size, some);
@@ -57,7 +59,7 @@ factor_elements(const struct model *m, const struct kernels *k, const struct ten
         return true;
     }
     for (size_t some; n != 0; first += some, n -= some, out += some) {
-        some = n < FEW ? n : FEW;
+        some = (size_t)num_min(n, FEW);
         if (!model_bytes(m, t, first * size, bytes, some * size, err))
             return false;
         if (t->big_endian)
@@ -74,7 +76,9 @@ read_apart(const struct model *m, const struct kernels *k, const struct tensor *
 {
     float x[FEW];
     for (size_t some; n != 0; n -= some, first += some * step, out += some * out_step) {
-        some = step <= FEW ? (size_t)num_min(n, (FEW - 1) / step + 1) : 1;
+        some = 1;
+        if (step <= FEW)
+            some = (size_t)num_min(n, (FEW - 1) / step + 1);
         if (!factor_elements(m, k, t, first, (size_t)((some - 1) * step + 1), x, err))
             return false;
         for (size_t i = 0; i < some; i++)

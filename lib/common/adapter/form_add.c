@@ -185,7 +185,8 @@ find_indices(const struct arranging *w)
 {
     const json_t *list = adapter_member(w->a, "token_indices"), *value;
     const char *key;
-    list = list ? list : adapter_member(w->a, "trainable_token_indices");
+    if (!list)
+        list = adapter_member(w->a, "trainable_token_indices");
     if (!json_is_object(list))
         return list;
     json_object_foreach((json_t *)list, key, value) {

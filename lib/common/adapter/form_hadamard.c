@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "adapter/form.h"
+#include "base/num.h"
 
 enum { ROWS = 16 };                     /* rows that are made at a time */
 
@@ -26,7 +27,7 @@ form_hadamard_apply(const struct change_owner *o, const struct change_step *step
     double *t = malloc(2 * size * sizeof *t);
     bool ok = t || err_memory(err, 2 * size * sizeof *t);
     for (size_t i = 0; ok && i < whole->rows; i += most) {
-        size_t rows = whole->rows - i < most ? whole->rows - i : most;
+        size_t rows = (size_t)num_min(most, whole->rows - i);
         struct product_part part = *whole;
         part.row += i;
         part.rows = rows;

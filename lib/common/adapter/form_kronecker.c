@@ -77,7 +77,9 @@ form_kronecker_apply(const struct change_owner *o, const struct change_step *ste
     double *t = malloc(cols * sizeof *t);
     bool ok = (two && t) || err_memory(err, cols * sizeof *t);
     const struct cache_fill fill = { (size_t)(kron->one.rows * kron->one.cols), 1, load_side, NULL, &loading };
-    const float *one = ok ? cache_take(o->resident, kron, &fill, err) : NULL;
+    const float *one = NULL;
+    if (ok)
+        one = cache_take(o->resident, kron, &fill, err);
     ok = one != NULL;
     for (size_t i = 0; ok && i < part->rows; i++) {
         uint64_t row = part->row + i;
@@ -100,15 +102,23 @@ form_kronecker_measure(struct side *s, const struct tensor *a, const struct tens
 {
     uint64_t na, nb, nc = 1, r = core && core->shape.rank >= 2 ? shape_dim(&core->shape, 0) : 0;
     if (s->whole) {
-        s->rows = s->whole->shape.rank != 0 ? shape_dim(&s->whole->shape, 0) : 0;
+        if (s->whole->shape.rank != 0)
+            s->rows = shape_dim(&s->whole->shape, 0);
+        else
+            s->rows = 0;
         return s->rows != 0 && shape_numel(&s->whole->shape, &na) && (s->cols = na / s->rows) != 0;
     }
-    uint64_t rb = b->shape.rank >= 2 ? shape_dim(&b->shape, 0) : 0;
+    uint64_t rb = 0;
+    if (b->shape.rank >= 2)
+        rb = shape_dim(&b->shape, 0);
     if (rb == 0 || (core && r == 0) || !shape_numel(&a->shape, &na) || !shape_numel(&b->shape, &nb)
             || (core && (!shape_numel(&core->shape, &nc) || !num_mul(&nb, nb / rb, nc / r / rb))))
         return false;
     s->rows = na / (core ? r : rb);
-    s->cols = core ? nb : nb / rb;
+    if (core)
+        s->cols = nb;
+    else
+        s->cols = nb / rb;
     return s->rows != 0 && s->cols != 0;
 }
 

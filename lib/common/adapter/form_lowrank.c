@@ -18,7 +18,9 @@ rank_of(const struct adapter_module *m, enum factor_role role)
 {
     const struct shape *s = &m->factor[role]->shape;
     bool last = role == FACTOR_A ? m->order == ORDER_MLX || m->order == ORDER_ROWS : m->order != ORDER_MLX;
-    return s->rank < 2 ? 0 : shape_dim(s, last ? 1 : 0);
+    if (s->rank < 2)
+        return 0;
+    return shape_dim(s, last ? 1 : 0);
 }
 
 /* Sets L and R of two factors, in any of the orders in which they are stored. */
@@ -37,7 +39,8 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
     uint64_t in = na / r, out = nb / r;
     bool embeds = m->order == ORDER_EMBEDDING || first
         || (mlx && in == rows && out == cols && (in != out || adapter_is_embedding(m)));
-    swap = embeds ? !w->place->transposed : swap;
+    if (embeds)
+        swap = !w->place->transposed;
     if (in != (swap ? rows : cols))
         return form_misfit(w, a, err);
     if (out != (swap ? cols : rows))
@@ -49,8 +52,13 @@ set_factors(struct product *p, const struct arranging *w, uint64_t rows, uint64_
             str_shown(shown, m->name, m->len), r, num_min(rows, cols));
     p->rank = r;
     p->cols = cols;
-    p->l = swap ? of_a : of_b;
-    p->r = swap ? of_b : of_a;
+    if (swap) {
+        p->l = of_a;
+        p->r = of_b;
+    } else {
+        p->l = of_b;
+        p->r = of_a;
+    }
     p->r = (struct factor){ p->r.t, p->r.first, p->r.dk, p->r.di };
     return form_product_fits(p, w, err);
 }

@@ -16,7 +16,9 @@ static double
 value(float l, double c)
 {
     double more = (double)l - 1, some = c * more;
-    return c == 1 ? (double)l : 1 + some;
+    if (c == 1)
+        return (double)l;
+    return 1 + some;
 }
 
 static bool
@@ -54,7 +56,9 @@ static bool
 form_scale_apply(const struct change_owner *o, const struct change_step *step, const struct product_part *part, struct err *err)
 {
     const struct scale *scale = step->own;
-    return scale->columns ? apply_columns(o, scale, part, err) : apply_rows(o, scale, part, err);
+    if (scale->columns)
+        return apply_columns(o, scale, part, err);
+    return apply_rows(o, scale, part, err);
 }
 
 static const struct change_form ia3 = { "IA3", CHANGE_ADD, form_scale_apply };

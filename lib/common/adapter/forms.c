@@ -20,7 +20,9 @@ static const struct form_facts forms[] = {
 const struct form_facts *
 form_at(size_t i)
 {
-    return i < sizeof forms / sizeof *forms ? &forms[i] : NULL;
+    if (i < sizeof forms / sizeof *forms)
+        return &forms[i];
+    return NULL;
 }
 
 bool
@@ -73,7 +75,10 @@ form_product(struct product *p, const struct product_parts *parts, const struct 
         if (!set_core(p, parts, w, err))
             return false;
     } else {
-        p->rank = parts->r->shape.rank >= 2 ? shape_dim(&parts->r->shape, 0) : 0;
+        if (parts->r->shape.rank >= 2)
+            p->rank = shape_dim(&parts->r->shape, 0);
+        else
+            p->rank = 0;
         if (p->rank == 0 || !shape_numel(&parts->r->shape, &nr) || nr / p->rank != parts->cols)
             return form_misfit(w, parts->r, err);
         p->r = (struct factor){ parts->r, 0, parts->cols, 1 };

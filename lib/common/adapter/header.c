@@ -25,7 +25,9 @@ header_add_member(json_t *towers, const char *key, json_t *value)
     char *tower = strndup(key, dot ? (size_t)(dot - key) : 0);
     if (tower && !json_object_get(towers, tower))
         json_object_set_new(towers, tower, json_pack("{s:s}", "peft_type", "LORA"));
-    json_t *one = tower ? json_object_get(towers, tower) : NULL;
+    json_t *one = NULL;
+    if (tower)
+        one = json_object_get(towers, tower);
     free(tower);
     return one && json_object_set(one, dot ? dot + 1 : key, value) == 0;
 }
@@ -81,7 +83,11 @@ adapter_tower(const struct adapter *a, const struct adapter_module *m, bool *nam
         }
     }
     *named = found != NULL;
-    return found ? found : others == 1 ? other : NULL;
+    if (found)
+        return found;
+    if (others == 1)
+        return other;
+    return NULL;
 }
 
 /* --- alpha as a text */
@@ -92,7 +98,9 @@ header_read_number(double *value, const struct meta *meta)
 {
     char text[NUMBER_MAX], *end;
     size_t n = 0;
-    const char *p = meta && meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
+    const char *p = NULL;
+    if (meta && meta->value.type == META_STRING)
+        p = meta_bytes(&meta->value, &n);
     if (!p || n == 0 || n >= sizeof text)
         return false;
     memcpy(text, p, n);
@@ -126,7 +134,9 @@ is_scale(const struct meta *meta)
     static const char *const none[] = { "", "none", "null", "false", NULL };
     const char *name = meta->key;
     size_t n = 0;
-    const char *text = meta->value.type == META_STRING ? meta_bytes(&meta->value, &n) : NULL;
+    const char *text = NULL;
+    if (meta->value.type == META_STRING)
+        text = meta_bytes(&meta->value, &n);
     double value = 0;
     bool number = header_read_number(&value, meta), says = false;
     for (size_t i = 0; words[i]; i++)
@@ -136,7 +146,9 @@ is_scale(const struct meta *meta)
     bool rslora = strcasestr(name, "rslora") != NULL, alpha = strcasestr(name, "alpha") != NULL;
     if (!says || strncmp(name, "ss_", 3) == 0 || strncmp(name, "modelspec.", 10) == 0)
         return false;
-    return number ? value != 0 && (value != 1 || alpha || rslora) : rslora;
+    if (number)
+        return value != 0 && (value != 1 || alpha || rslora);
+    return rslora;
 }
 
 /* Refuses texts that look like a scale and that no loader is known to read. */

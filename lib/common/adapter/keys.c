@@ -196,7 +196,9 @@ adapter_names_factor(const struct tensor *t)
             return true;
     for (unsigned depth = 0; depth < 2 && n != 0; depth++, n = at != 0 ? at - 1 : 0) {
         at = last_component(p, n);
-        const struct key_word *word = at != 0 ? find_word(p + at, n - at) : NULL;
+        const struct key_word *word = NULL;
+        if (at != 0)
+            word = find_word(p + at, n - at);
         if (word && word->role <= FACTOR_DIFF_BIAS && word->role != FACTOR_ALPHA)
             return true;
         for (size_t i = 0; at != 0 && i < sizeof starts / sizeof *starts; i++)
@@ -215,7 +217,9 @@ keys_add(struct adapter *a, const struct tensor *t, const char *name, size_t n, 
         [FACTOR_SET] = FACTOR_SET_BIAS };
     if (tail == TAIL_BIAS && (role = bias_of[role]) == 0)
         return keys_unknown(t, err);
-    struct adapter_module *m = n != 0 ? adapter_module_of(a, name, n, err) : NULL;
+    struct adapter_module *m = NULL;
+    if (n != 0)
+        m = adapter_module_of(a, name, n, err);
     if (!m)
         return n == 0 ? keys_unknown(t, err) : false;
     if (role == FACTOR_A || role == FACTOR_B)
@@ -247,7 +251,9 @@ read_nested(bool *nested, struct adapter *a, const struct tensor *t, const char 
 {
     static const char saved[] = ".modules_to_save.";
     const char *at = memmem(p, n, saved, sizeof saved - 1), *name = at ? at + sizeof saved - 1 : p, *end = p + n;
-    const char *rest = at ? memchr(name, '.', (size_t)(end - name)) : NULL;
+    const char *rest = NULL;
+    if (at)
+        rest = memchr(name, '.', (size_t)(end - name));
     *nested = rest != NULL;
     if (!rest)
         return true;
@@ -303,7 +309,9 @@ strip_role(const char *p, size_t *n, bool gguf)
         return FACTOR_A;
     if (str_strip(p, n, ".lora_b"))
         return FACTOR_B;
-    return !gguf && str_strip(p, n, ".m") ? FACTOR_MAGNITUDE : FACTOR_SET;
+    if (!gguf && str_strip(p, n, ".m"))
+        return FACTOR_MAGNITUDE;
+    return FACTOR_SET;
 }
 
 /* Reads a name of MLX or GGUF: NAME.lora_a, NAME.lora_b, NAME.m, or a tensor that replaces one. */
@@ -349,8 +357,9 @@ keys_read_tensor(struct adapter *a, const struct tensor *t, const struct adapter
     if (!factor_decodes(job->kernels, t) && !integer)
         return err_set(err, t->dtype < DTYPE_SCALARS ? ERR_MALFORMED : ERR_UNSUPPORTED, ERR_TENSOR "factors of type %s "
             "are not supported", str_shown(shown, t->name, t->name_len), dtype_name(t->dtype));
-    return a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX ? read_short_key(a, t, err)
-        : read_key(a, t, job->model->catalog, err);
+    if (a->family == ADAPTER_GGUF || a->family == ADAPTER_MLX)
+        return read_short_key(a, t, err);
+    return read_key(a, t, job->model->catalog, err);
 }
 
 bool

@@ -209,7 +209,12 @@ read_sides(enum sides *sides, const struct expert_factors *f, struct err *err)
     if (word[0] < '0' || word[0] > '9' || *end != '.')
         return adapter_fail(f->module, ERR_UNSUPPORTED, err, "adapter_config.json: peft_version %s is not a version, which decides how "
             "factors of experts are stored", str_shown(shown, word, strlen(word)));
-    *sides = major > 0 || minor >= 19 ? SIDES_NEW : strstr(word, "dev") ? SIDES_UNKNOWN : SIDES_OLD;
+    if (major > 0 || minor >= 19)
+        *sides = SIDES_NEW;
+    else if (strstr(word, "dev"))
+        *sides = SIDES_UNKNOWN;
+    else
+        *sides = SIDES_OLD;
     return true;
 }
 
@@ -231,7 +236,10 @@ set_joined(struct expert_factors *f, struct err *err)
     f->out = nb / all;
     f->l = grouped ? (struct factor){ b, 0, all, 1 } : (struct factor){ b, 0, all, f->experts };
     f->r = (struct factor){ a, 0, f->in, 1 };
-    f->next_l = grouped ? r : 1;
+    if (grouped)
+        f->next_l = r;
+    else
+        f->next_l = 1;
     f->next_r = r * f->in;
     return read_sides(&f->sides, f, err);
 }
@@ -288,7 +296,10 @@ set_stacked(struct expert_factors *f, struct err *err)
     uint64_t na, nb, ea, eb = shape_dim(&b->shape, 0), most;
     f->out = shape_dim(&b->shape, 1);
     f->rank = shape_dim(&b->shape, 2);
-    ea = a->shape.rank == 3 ? shape_dim(&a->shape, 0) : eb;
+    if (a->shape.rank == 3)
+        ea = shape_dim(&a->shape, 0);
+    else
+        ea = eb;
     most = num_max(ea, eb);
     if (!shape_numel(&a->shape, &na) || !shape_numel(&b->shape, &nb) || na == 0 || nb == 0 || na % (ea * f->rank) != 0
             || f->rank != f->module->rank || (ea != eb && ea != 1 && eb != 1)
@@ -298,8 +309,14 @@ set_stacked(struct expert_factors *f, struct err *err)
     f->in = na / ea / f->rank;
     f->l = (struct factor){ b, 0, f->rank, 1 };
     f->r = (struct factor){ a, 0, f->in, 1 };
-    f->next_l = eb == 1 ? 0 : f->out * f->rank;
-    f->next_r = ea == 1 ? 0 : f->rank * f->in;
+    if (eb == 1)
+        f->next_l = 0;
+    else
+        f->next_l = f->out * f->rank;
+    if (ea == 1)
+        f->next_r = 0;
+    else
+        f->next_r = f->rank * f->in;
     return true;
 }
 
@@ -373,7 +390,10 @@ take_part(struct weight_place *place, const struct expert_factors *f, uint64_t e
     if (!packed)
         return false;
     whole.out = f->out * p->parts;
-    whole.experts = place->shape.rank == 3 ? shape_dim(&place->shape, 0) : 0;
+    if (place->shape.rank == 3)
+        whole.experts = shape_dim(&place->shape, 0);
+    else
+        whole.experts = 0;
     if (!find_order(&transposed, &whole, &place->shape, err))
         return false;
     bool fits = e < whole.experts && (transposed ? place_rows(place, e * f->in, f->in, whole.out)

@@ -27,8 +27,10 @@ find_pair(const struct adapter *a)
 {
     struct pair p = { 0 };
     for (size_t i = 0; i < a->n; i++) {
-        p.embedding = adapter_is_embedding(&a->module[i]) ? &a->module[i] : p.embedding;
-        p.head = adapter_is_head(&a->module[i]) ? &a->module[i] : p.head;
+        if (adapter_is_embedding(&a->module[i]))
+            p.embedding = &a->module[i];
+        if (adapter_is_head(&a->module[i]))
+            p.head = &a->module[i];
     }
     return p;
 }
@@ -114,7 +116,12 @@ config_ties(bool *ties, const struct match_job *m, struct err *err)
     const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
     bool generates = class && (strstr(class, "ForCausalLM") || strstr(class, "LMHeadModel")
         || strstr(class, "ForConditionalGeneration"));
-    *ties = own ? json_is_true(own) : inner ? json_is_true(inner) : generates;
+    if (own)
+        *ties = json_is_true(own);
+    else if (inner)
+        *ties = json_is_true(inner);
+    else
+        *ties = generates;
     json_decref(config);
     return true;
 }
@@ -127,7 +134,10 @@ find_tied(size_t *embedding, const char **head, const struct match_job *m, struc
     bool gguf = strcmp(catalog_facts_of(m->job->model->catalog)->format, "GGUF") == 0, ties = gguf;
     size_t found;
     *embedding = WEIGHT_NONE;
-    *head = gguf ? "output.weight" : "lm_head.weight";
+    if (gguf)
+        *head = "output.weight";
+    else
+        *head = "lm_head.weight";
     if (!weight_names_find(&found, m->names, *head, strlen(*head), gguf ? WEIGHT_EXACT : WEIGHT_ENDS, err)
             || (!gguf && !config_ties(&ties, m, err)))
         return false;

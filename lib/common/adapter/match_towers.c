@@ -23,7 +23,9 @@ find_hits(struct adapter_module *module, struct match_job *m, const struct adapt
         return true;
     if (!towers_find(hit, &n, m->towers, module->name, module->len, err))
         return false;
-    struct tower_hit *kept = n != 0 ? catalog_alloc(m->job->model->catalog, n * sizeof *hit, err) : NULL;
+    struct tower_hit *kept = NULL;
+    if (n != 0)
+        kept = catalog_alloc(m->job->model->catalog, n * sizeof *hit, err);
     if (n != 0 && !kept)
         return false;
     if (n != 0)

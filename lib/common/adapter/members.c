@@ -8,7 +8,9 @@ const json_t *
 adapter_member(const struct adapter *a, const char *name)
 {
     const json_t *value = json_object_get(a->config, name);
-    return json_is_null(value) ? NULL : value;
+    if (json_is_null(value))
+        return NULL;
+    return value;
 }
 
 bool

@@ -103,7 +103,10 @@ read_expression(struct expression *e, const char *p, size_t *n)
         : (sscanf(p, "{%" SCNu64 "+%" SCNu64 "%c%n", &e->plus, &e->times, &major, &len) == 3 && len == (int)*n - 1)
         || (sscanf(p, "{%" SCNu64 "+%" SCNu64 "%c+%c%n", &e->plus, &e->times, &major, &minor, &len) == 4 && len == (int)*n - 1);
     e->major = major - 'a';
-    e->minor = minor ? minor - 'a' : -1;
+    if (minor)
+        e->minor = minor - 'a';
+    else
+        e->minor = -1;
     return ok && e->times != 0 && 0 <= e->major && e->major < 26 && e->minor < 26;
 }
 
@@ -149,7 +152,9 @@ match(struct found *f, const char *pattern, size_t npattern, const char *name, s
     }
     f->rest = name + at;
     f->nrest = n - at;
-    return i < npattern ? f->nrest != 0 : f->nrest == 0;
+    if (i < npattern)
+        return f->nrest != 0;
+    return f->nrest == 0;
 }
 
 static bool

@@ -22,7 +22,10 @@ file_type(mode_t *type, const char *path, int (*look)(const char *path, struct s
     struct stat st;
     char shown[STR_SHOWN];
     bool there = look(path, &st) == 0;
-    *type = there ? st.st_mode & S_IFMT : 0;
+    if (there)
+        *type = st.st_mode & S_IFMT;
+    else
+        *type = 0;
     return there || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
         || err_sys(err, ERR_OPEN, errno, "cannot access %s", str_shown(shown, path, strlen(path)));
 }
@@ -60,7 +63,10 @@ find_only(char **path, const char *dir, struct err *err)
             "adapter_model.bin, adapters.safetensors or pytorch_lora_weights.safetensors", shown))
         && (n == 1 || err_set(err, ERR_USAGE, "--adapter: %s contains %zu files that can be adapters: give one of "
             "them", shown, n));
-    *path = ok ? folder_path(dir, strlen(dir), found.p, err) : NULL;
+    if (ok)
+        *path = folder_path(dir, strlen(dir), found.p, err);
+    else
+        *path = NULL;
     str_clear(&found);
     return *path != NULL;
 }
@@ -155,7 +161,9 @@ adapter_recognize(bool *is, const struct catalog *c, const char *file, struct er
     const struct meta *type = catalog_meta_find(c, "general.type");
     mode_t mode = 0;
     size_t n = 0;
-    const char *word = type ? meta_bytes(&type->value, &n) : NULL;
+    const char *word = NULL;
+    if (type)
+        word = meta_bytes(&type->value, &n);
     *is = false;
     if (file && !file_type(&mode, file, stat, err))
         return false;
@@ -201,13 +209,18 @@ find_family(struct adapter *a, struct err *err)
     const struct meta *type = catalog_meta_find(a->file.catalog, "general.type");
     if (strcmp(catalog_facts_of(a->file.catalog)->format, "GGUF") == 0) {
         size_t n;
-        const char *p = type ? meta_bytes(&type->value, &n) : NULL;
+        const char *p = NULL;
+        if (type)
+            p = meta_bytes(&type->value, &n);
         a->family = ADAPTER_GGUF;
         return (p && type->value.type == META_STRING && n == 7 && memcmp(p, "adapter", 7) == 0) || err_set(err, ERR_MALFORMED, "not an adapter: its general.type is not \"adapter\"");
     }
-    a->family = !a->config ? ADAPTER_SINGLE
-        : json_object_get(a->config, "fine_tune_type") || json_object_get(a->config, "lora_parameters") ? ADAPTER_MLX
-        : ADAPTER_PEFT;
+    if (!a->config)
+        a->family = ADAPTER_SINGLE;
+    else if (json_object_get(a->config, "fine_tune_type") || json_object_get(a->config, "lora_parameters"))
+        a->family = ADAPTER_MLX;
+    else
+        a->family = ADAPTER_PEFT;
     if (a->family == ADAPTER_PEFT && !json_object_get(a->config, "peft_type") && json_is_number(json_object_get(a->config, "rank"))
             && json_is_number(json_object_get(a->config, "alpha")))
         return err_set(err, ERR_UNSUPPORTED, "an adapter of mlx-vlm (rank and alpha, factors .A and .B) is not merged: "
@@ -227,7 +240,10 @@ adapter_open(struct adapter *a, const struct adapter_argument *arg, const struct
     a->path = path;
     a->shown = strdup(str_shown(shown, path, strlen(path)));
     size_t n = folder_len(path);
-    a->folder = n != 0 ? strndup(path, n) : strdup(".");
+    if (n != 0)
+        a->folder = strndup(path, n);
+    else
+        a->folder = strdup(".");
     if (!a->shown || !a->folder)
         return err_memory(err, n + sizeof shown);
     bool ok = model_open(&a->file, path, &how, err) && (source_seekable(a->file.src[0]) || err_set(err, ERR_UNSUPPORTED, "compressed adapters are not supported: decompress the file first"))

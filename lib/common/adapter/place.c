@@ -22,7 +22,9 @@ place_rows(struct weight_place *p, uint64_t first, uint64_t n, uint64_t cols)
     if (cols == 0 || r->dims != 1 || (r->dim[0].stride != r->cols && cols != r->cols) || !num_mul(&numel, count, r->cols)
             || numel % cols != 0 || !num_add(&end, first, n) || end > numel / cols)
         return false;
-    uint64_t stride = cols == r->cols ? r->dim[0].stride : cols;
+    uint64_t stride = cols;
+    if (cols == r->cols)
+        stride = r->dim[0].stride;
     *r = (struct change_rows){ r->first + first * stride, cols, 1, { { n, stride } } };
     return true;
 }

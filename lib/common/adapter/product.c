@@ -113,7 +113,9 @@ product_make(const struct change_owner *o, const struct product *p, struct produ
     float *narrow = malloc(n * sizeof *narrow);
     double *l = malloc(n * sizeof *l);
     bool ok = (narrow && l) || err_memory(err, n * sizeof *l);
-    const float *r = ok ? cache_take(o->resident, p, &fill, err) : NULL;
+    const float *r = NULL;
+    if (ok)
+        r = cache_take(o->resident, p, &fill, err);
     ok = r != NULL;
     for (size_t i = 0; ok && i < end; i += some) {
         part.rows = num_min(some, end - i);

@@ -58,8 +58,11 @@ bool
 adapter_configure(struct adapter_module *m, const struct adapter *a, const char *name, size_t n, struct err *err)
 {
     const json_t *r = adapter_member(a, "r"), *alpha = adapter_member(a, "lora_alpha");
-    const char *where = a->family == ADAPTER_SINGLE ? "lora_adapter_metadata" : "adapter_config.json";
-    alpha = alpha ? alpha : adapter_member(a, "alpha");
+    const char *where = "adapter_config.json";
+    if (a->family == ADAPTER_SINGLE)
+        where = "lora_adapter_metadata";
+    if (!alpha)
+        alpha = adapter_member(a, "alpha");
     if (!find_pattern(&r, a, "rank_pattern", name, n, err) || !find_pattern(&alpha, a, "alpha_pattern", name, n, err))
         return false;
     bool stored = !r && a->family == ADAPTER_SINGLE && m->rank != 0;
@@ -68,7 +71,8 @@ adapter_configure(struct adapter_module *m, const struct adapter *a, const char 
     if (!json_is_number(alpha) || !isfinite(json_number_value(alpha)))
         return err_set(err, ERR_MALFORMED, "%s: %s is missing or not a number", where, strcmp(
             json_string_value(adapter_member(a, "peft_type")), "LORA") == 0 ? "lora_alpha" : "alpha");
-    m->rank = stored ? m->rank : (uint64_t)json_integer_value(r);
+    if (!stored)
+        m->rank = (uint64_t)json_integer_value(r);
     m->alpha = json_number_value(alpha);
     m->whole_scale = m->alpha / (adapter_flag(a, "use_rslora") ? sqrt((double)m->rank) : (double)m->rank);
     m->scale = m->whole_scale * a->c;
@@ -89,7 +93,9 @@ stored_rank(const struct adapter_module *m)
         case ORDER_EMBEDDING:
             return shape_dim(&a->shape, 0);
         default:
-            return b && b->shape.rank >= 2 ? shape_dim(&a->shape, a->shape.rank - 1) : 0;
+            if (b && b->shape.rank >= 2)
+                return shape_dim(&a->shape, a->shape.rank - 1);
+            return 0;
         }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (m->factor[rows[i]] && m->factor[rows[i]]->shape.rank >= 2)

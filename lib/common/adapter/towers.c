@@ -114,7 +114,10 @@ set_add(struct tower_set *set, const struct tensor *t, size_t prefix, size_t ind
     if (!shape_numel(&t->shape, &numel) || numel == 0 || t->shape.rank == 0 || (bias && m->index[0] != WEIGHT_NONE))
         return true;
     m->rows = shape_dim(&t->shape, 0);
-    m->cols = bias ? 0 : numel / m->rows;
+    if (bias)
+        m->cols = 0;
+    else
+        m->cols = numel / m->rows;
     return true;
 }
 
@@ -191,7 +194,9 @@ static const struct tower_name *
 find_name(const struct tower_names *names, const char *p, size_t n)
 {
     uint32_t number;
-    return table_find(&names->table, towers_name_of, names, p, n, &number) ? &names->item[number] : NULL;
+    if (table_find(&names->table, towers_name_of, names, p, n, &number))
+        return &names->item[number];
+    return NULL;
 }
 
 static bool
@@ -351,7 +356,9 @@ towers_of(const char *name, size_t n)
 const char *
 towers_name(int tower)
 {
-    return tower == TOWER_NONE ? "image" : rows[tower].name;
+    if (tower == TOWER_NONE)
+        return "image";
+    return rows[tower].name;
 }
 
 /* Appends what a name says about the rows that change. */
@@ -367,7 +374,12 @@ add_hits(struct tower_hit hit[TOWER_HITS], size_t *n, const struct tower_name *n
         h.from = at;
     } else if (cut) {
         h.row = at;
-        h.rows = m->rows <= at ? 0 : name->kind == NAMES_PART && m->cols < m->rows - at ? m->cols : m->rows - at;
+        if (m->rows <= at)
+            h.rows = 0;
+        else if (name->kind == NAMES_PART && m->cols < m->rows - at)
+            h.rows = m->cols;
+        else
+            h.rows = m->rows - at;
     } else if (name->kind == NAMES_SWAPPED) {
         h.rows = half;
         h.from = m->rows - half;
@@ -423,7 +435,9 @@ look_up_processor(const struct tower *t, const char *p, size_t n, const struct t
     str_add(&name, at, (size_t)(p + n - at));
     if (!name.failed && str_ends(name.p, out))
         str_text(&name, ".0");
-    const struct tower_name *found = name.failed ? NULL : look_up(t, name.p, name.len, false, in);
+    const struct tower_name *found = NULL;
+    if (!name.failed)
+        found = look_up(t, name.p, name.len, false, in);
     if (name.failed)
         err_memory(err, name.room);
     str_clear(&name);
@@ -443,14 +457,16 @@ towers_find(struct tower_hit hit[TOWER_HITS], size_t *n, struct towers *all, con
     if (number == TOWER_NONE) {
         in = &t->names[true][false];
         found = find_name(in, name, len);
-        found = found ? found : look_up_processor(t, name, len, &in, err);
+        if (!found)
+            found = look_up_processor(t, name, len, &in, err);
     }
     for (size_t prefix = SIZE_MAX; !found && number != TOWER_NONE
             && (prefix = longest(rows[number].underscored, name, len, prefix)) != 0;)
         found = look_up(t, name + prefix, len - prefix, true, &in);
     for (size_t prefix = SIZE_MAX; !found && number != TOWER_NONE && (prefix = longest(rows[number].dotted, name, len, prefix)) != 0;) {
         found = look_up(t, name + prefix, len - prefix, false, &in);
-        found = found ? found : look_up_processor(t, name + prefix, len - prefix, &in, err);
+        if (!found)
+            found = look_up_processor(t, name + prefix, len - prefix, &in, err);
     }
     return err->kind == ERR_NONE && (!found || towers_resolve(hit, n, in, found, name, len, err));
 }

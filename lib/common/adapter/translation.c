@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "family/back.h"
 
 /* A tensor of the base, for finding it by its data. */
@@ -22,7 +23,9 @@ static int
 compare_stored(const void *pa, const void *pb)
 {
     const struct stored *a = pa, *b = pb;
-    return a->file != b->file ? (a->file > b->file) - (a->file < b->file) : (a->at > b->at) - (a->at < b->at);
+    if (a->file != b->file)
+        return (a->file > b->file) - (a->file < b->file);
+    return (a->at > b->at) - (a->at < b->at);
 }
 
 static bool
@@ -108,7 +111,7 @@ set_rows(struct change_rows *r, const struct layout *l, uint64_t first, uint64_t
     for (uint32_t d = l ? l->rank : 0; d-- != 0;) {
         uint64_t n = l->dim[d].n, stride = l->dim[d].stride, some = 1;
         if (inner < cols) {
-            some = n < cols / inner ? n : cols / inner;
+            some = num_min(n, cols / inner);
             if (stride != inner || n % some != 0)
                 return false;
             inner *= some;
@@ -153,7 +156,9 @@ translation_place(struct weight_place *place, const struct translation *t, size_
     const struct chosen *c = &t->hf.list[found];
     const struct tensor of = chosen_tensor(c);
     struct composed_part whole = { .copy = c->copy, .decode = c->decode };
-    const struct composed_part *part = c->composed && c->composed->n == 1 ? &c->composed->part[0] : &whole;
+    const struct composed_part *part = &whole;
+    if (c->composed && c->composed->n == 1)
+        part = &c->composed->part[0];
     char shown[STR_SHOWN];
     *place = (struct weight_place){ .shape = of.shape };
     return ((!c->composed || part != &whole) && !part->repack && (part->copy || part->decode) && set_place(place, t, part))

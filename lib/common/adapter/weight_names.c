@@ -56,7 +56,9 @@ static const struct weight_name *
 list_find(const struct name_list *l, const char *p, size_t n)
 {
     uint32_t number;
-    return table_find(&l->table, weight_names_name_of, l, p, n, &number) ? &l->item[number] : NULL;
+    if (table_find(&l->table, weight_names_name_of, l, p, n, &number))
+        return &l->item[number];
+    return NULL;
 }
 
 /* Drops the components in front that versions of transformers add and remove. */
@@ -67,9 +69,12 @@ shorten(const char **p, size_t *n)
     for (size_t i = 0; i < sizeof leading / sizeof *leading;) {
         size_t len = strlen(leading[i]);
         bool has = *n > len && memcmp(*p, leading[i], len) == 0;
-        *p += has ? len : 0;
-        *n -= has ? len : 0;
-        i = has ? 0 : i + 1;
+        i++;
+        if (has) {
+            *p += len;
+            *n -= len;
+            i = 0;
+        }
     }
 }
 
@@ -140,12 +145,17 @@ find(const struct weight_names *w, const char *p, size_t n, enum weight_search h
         str_add(room, tail, (size_t)(at - tail));
         str_text(room, sparse);
         str_add(room, at + sizeof mlp - 1, len - (size_t)(at - tail) - (sizeof mlp - 1));
-        found = room->failed ? NULL : list_find(&w->list[SHORT], room->p, room->len);
+        if (room->failed)
+            found = NULL;
+        else
+            found = list_find(&w->list[SHORT], room->p, room->len);
     }
     if (found || how == WEIGHT_WHOLE)
         return found;
     found = list_find(&w->list[ENDS], p, n);
-    return found ? found : find_tail(w, p, n);
+    if (found)
+        return found;
+    return find_tail(w, p, n);
 }
 
 bool
@@ -156,7 +166,10 @@ weight_names_find(size_t *found, const struct weight_names *w, const char *name,
     if (!one && how != WEIGHT_EXACT)
         one = find(w, name, n, how, &room);
     str_clear(&room);
-    *found = one ? one->index : WEIGHT_NONE;
+    if (one)
+        *found = one->index;
+    else
+        *found = WEIGHT_NONE;
     if (!one || one->second == WEIGHT_NONE)
         return true;
     const struct tensor a = chosen_tensor(&w->choice->list[one->index]), b = chosen_tensor(&w->choice->list[one->second]);
