@@ -108,7 +108,7 @@ bool
 str_strip(const char *p, size_t *n, const char *suffix)
 {
     size_t len = strlen(suffix);
-    if (*n < len || memcmp(p + *n - len, suffix, len) != 0)
+    if (*n < len || (len != 0 && p[*n - 1] != suffix[len - 1]) || memcmp(p + *n - len, suffix, len) != 0)
         return false;
     *n -= len;
     return true;

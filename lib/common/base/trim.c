@@ -26,3 +26,17 @@ trim_memory(void)
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
 #endif
 }
+
+void
+trim_coarsely(const void *p, size_t n)
+{
+#ifdef MADV_HUGEPAGE
+    enum { LARGE = 2 << 20 };
+    uintptr_t from = ((uintptr_t)p + LARGE - 1) / LARGE * LARGE, to = ((uintptr_t)p + n) / LARGE * LARGE;
+    if (n >= 2 * LARGE && to > from)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)p;
+    (void)n;
+#endif
+}

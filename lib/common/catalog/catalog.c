@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "base/table.h"
+#include "base/trim.h"
 
 enum { CHUNK = 64 << 10, LARGE = CHUNK / 8 };
 
@@ -84,10 +85,12 @@ static struct catalog_chunk *
 new_chunk(size_t room, struct catalog_chunk *next, struct err *err)
 {
     struct catalog_chunk *chunk = malloc(sizeof *chunk + room);
-    if (chunk)
-        *chunk = (struct catalog_chunk){ .next = next, .room = room };
-    else
+    if (!chunk) {
         err_memory(err, room);
+        return NULL;
+    }
+    trim_coarsely(chunk, sizeof *chunk + room);
+    *chunk = (struct catalog_chunk){ .next = next, .room = room };
     return chunk;
 }
 
@@ -278,10 +281,8 @@ name_of_tensor(const void *catalog, uint32_t i, size_t *n)
 bool
 catalog_seal(struct catalog *c, struct err *err)
 {
-    if (c->ntensors != 0)
-        qsort(c->tensors, c->ntensors, sizeof *c->tensors, compare_position);
-    if (c->nchecks != 0)
-        qsort(c->checks, c->nchecks, sizeof *c->checks, compare_checks);
+    array_sort(c->tensors, c->ntensors, sizeof *c->tensors, compare_position);
+    array_sort(c->checks, c->nchecks, sizeof *c->checks, compare_checks);
     if (!table_reserve(&c->names, c->ntensors, err))
         return false;
     for (uint32_t i = 0; i < c->ntensors; i++) {

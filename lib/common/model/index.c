@@ -43,6 +43,20 @@ index_keep(struct index_reader *r, size_t *n)
     return p;
 }
 
+/* Like index_keep(), but names a file once if entries of one file follow each other, as they do. */
+static const char *
+keep_shard(struct index_reader *r, size_t *n)
+{
+    const struct index *x = r->index;
+    const char *last = x->count != 0 ? x->entry[x->count - 1].shard : NULL;
+    char *end = r->free;
+    const char *p = index_keep(r, n);
+    if (!last || strlen(last) != *n || memcmp(last, p, *n) != 0)
+        return p;
+    r->free = end;
+    return last;
+}
+
 static bool
 is_plain_name(const char *name, size_t n)
 {
@@ -81,7 +95,7 @@ read_map(struct index_reader *r)
         e.tensor = index_keep(r, &e.tensor_len);
         if (pull_next(&r->json) != PULL_STRING)
             return unexpected(r, "a value in weight_map is not a string, expected a file name");
-        e.shard = index_keep(r, &n);
+        e.shard = keep_shard(r, &n);
         if (!is_plain_name(e.shard, n)) {
             char shown[STR_SHOWN];
             return err_at(r->err, ERR_MALFORMED, pull_token_at(&r->json),
@@ -106,26 +120,38 @@ compare_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorts the entries, fails if a tensor is listed twice, and collects the distinct file names. */
+/* Collects the distinct file names, in order. Neighbours in the file mostly name the same one. */
+static bool
+collect_shards(struct index *x, struct err *err)
+{
+    size_t n = 0, kept = 0;
+    x->shard = malloc((x->count + 1) * sizeof *x->shard);
+    if (!x->shard)
+        return err_memory(err, x->count * sizeof *x->shard);
+    for (size_t i = 0; i < x->count; i++)
+        if (n == 0 || x->entry[i].shard != x->shard[n - 1])
+            x->shard[n++] = x->entry[i].shard;
+    array_sort(x->shard, n, sizeof *x->shard, compare_text);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || strcmp(x->shard[i], x->shard[kept - 1]) != 0)
+            x->shard[kept++] = x->shard[i];
+    x->nshards = kept;
+    return true;
+}
+
+/* Sorts the entries, fails if a tensor is listed twice, and collects the file names. */
 static bool
 arrange(struct index *x, struct err *err)
 {
-    qsort(x->entry, x->count, sizeof *x->entry, compare_tensor);
+    if (!collect_shards(x, err))
+        return false;
+    array_sort(x->entry, x->count, sizeof *x->entry, compare_tensor);
     for (size_t i = 1; i < x->count; i++)
         if (compare_tensor(&x->entry[i - 1], &x->entry[i]) == 0) {
             char shown[STR_SHOWN];
             return err_set(err, ERR_MALFORMED, ERR_TENSOR "duplicate entry in the index",
                 str_shown(shown, x->entry[i].tensor, x->entry[i].tensor_len));
         }
-    x->shard = malloc((x->count + 1) * sizeof *x->shard);
-    if (!x->shard)
-        return err_memory(err, x->count * sizeof *x->shard);
-    for (size_t i = 0; i < x->count; i++)
-        x->shard[i] = x->entry[i].shard;
-    qsort(x->shard, x->count, sizeof *x->shard, compare_text);
-    for (size_t i = 0; i < x->count; i++)
-        if (i == 0 || strcmp(x->shard[i], x->shard[i - 1]) != 0)
-            x->shard[x->nshards++] = x->shard[i];
     return limits_check(x->nshards, INDEX_SHARDS_MAX, "files of the model", err);
 }
 

@@ -146,18 +146,19 @@ open_index(struct model *m, const char *path, struct err *err)
     bool ok = small_file_open(&src, path, false, INDEX_FILE_MAX, budget, "index bytes", &text, &n, &m->inputs, err)
         && ((foreign_check_pointer((const uint8_t *)text, n, err) && index_read(&index, text, n, budget, err))
             || err_in_file(err, source_name(src)));
-    if (ok)
+    if (ok) {
+        source_head_done(src, n);       /* the text, which is as large as the index */
         m->nfiles = (uint32_t)index.nshards;
+    }
     for (size_t i = 0; ok && i < index.nshards; i++) {
         char *shard = folder_path(path, dir_len, index.shard[i], err);
         ok = shard && add_file(m, shard, false, err);
         free(shard);
     }
-    ok = ok && (index_apply(&index, m->catalog, m->strict, err) || err_in_file(err, source_name(src)))
-        && model_seal(m, "add the one that counts to the index", err);
+    ok = ok && (index_apply(&index, m->catalog, m->strict, err) || err_in_file(err, source_name(src)));
     index_clear(&index);
     source_close(src);
-    return ok;
+    return ok && model_seal(m, "add the one that counts to the index", err);
 }
 
 /* Opens part i of the same model as `path`. */

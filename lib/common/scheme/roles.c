@@ -19,12 +19,16 @@
 #include "scheme/table.h"
 #include "scheme/unclaimed.h"
 
-/* Lets one scheme claim its weights. */
+/* Lets one scheme claim its weights. `types`: one for each tensor, since a model has many and most schemes take few. */
 static bool
-claim_all(const struct scheme *scheme, struct claims *c, struct err *err)
+claim_all(const struct scheme *scheme, struct claims *c, const uint8_t *types, struct err *err)
 {
-    for (size_t i = 0; i < catalog_count(c->catalog); i++) {
-        if (c->roles->owner[i] != 0)
+    bool takes[DTYPE_COUNT] = { false };
+    for (size_t i = 0; i < scheme->nrows; i++)
+        for (enum dtype d = 0; scheme->rows[i].codes && d < DTYPE_COUNT; d++)
+            takes[d] |= dtype_in(scheme->rows[i].dtypes, d);
+    for (size_t i = 0, n = catalog_count(c->catalog); i < n; i++) {
+        if (!takes[types[i]] || c->roles->owner[i] != 0)
             continue;
         const struct tensor *t = catalog_at(c->catalog, i);
         struct weight w = { .scheme = scheme, .part = { t }, .name = t->name, .name_len = t->name_len,
@@ -114,17 +118,32 @@ read_declarations(struct claims *c, struct err *err)
 }
 
 static bool
-claim_everything(struct claims *c, struct err *err)
+claim_schemes(struct claims *c, struct err *err)
 {
     const struct scheme *scheme;
+    size_t n = catalog_count(c->catalog);
+    bool ok = true;
+    uint8_t *types = malloc(n + 1);
+    if (!types)
+        return err_memory(err, n);
+    for (size_t i = 0; i < n; i++)
+        types[i] = (uint8_t)catalog_at(c->catalog, i)->dtype;
+    for (size_t i = 0; ok && (scheme = table_scheme(i)) != NULL; i++)
+        ok = claim_all(scheme, c, types, err);
+    free(types);
+    return ok;
+}
+
+static bool
+claim_everything(struct claims *c, struct err *err)
+{
     struct left_name left[LEFT_NAMES];
     bool ok = read_declarations(c, err) && comfy_markers_new(&c->comfy, c, err);
     if (ok)
         c->grids = swizzle_survey(c);
     c->nleft = table_left_names(left);
     c->left = left;
-    for (size_t i = 0; ok && (scheme = table_scheme(i)) != NULL; i++)
-        ok = claim_all(scheme, c, err);
+    ok = ok && claim_schemes(c, err);
     if (ok) {
         smooth_finish(c->roles, c);
         c->roles->rotated = rotation_evidence(c);
