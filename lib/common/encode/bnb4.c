@@ -53,7 +53,10 @@ own(const struct encoding *e)
 static bool
 take_blocksize(const struct encoding *e, const struct encode_options *options, uint64_t *blocksize, struct err *err)
 {
-    uint64_t n = *blocksize = options->group_size != 0 ? options->group_size : 64;
+    uint64_t n = options->group_size;
+    if (n == 0)
+        n = 64;
+    *blocksize = n;
     return encode_plain(e, options, true, err) && ((n >= 32 && n <= 4096 && (n & (n - 1)) == 0)
         || err_set(err, ERR_USAGE, "--group-size %llu: %s supports powers of two from 32 to 4096",
             (unsigned long long)n, e->encoder->label));
@@ -62,14 +65,20 @@ take_blocksize(const struct encoding *e, const struct encode_options *options, u
 static const char *
 quant_type(const struct encoding *e)
 {
-    return form(e)->rule == NF4 ? "nf4" : "fp4";
+    if (form(e)->rule == NF4)
+        return "nf4";
+    return "fp4";
 }
 
 /* Returns PyTorch's name of the weight's type. */
 static const char *
 dtype_word(const struct encoding *e)
 {
-    return e->weight.dtype == DTYPE_BF16 ? "bfloat16" : e->weight.dtype == DTYPE_F16 ? "float16" : "float32";
+    if (e->weight.dtype == DTYPE_BF16)
+        return "bfloat16";
+    if (e->weight.dtype == DTYPE_F16)
+        return "float16";
+    return "float32";
 }
 
 /* Adds the last part. Its text is final unless survey_first() replaces it. */
@@ -87,10 +96,14 @@ add_state(struct encoding *e, struct err *err)
         bnb4_add_number(&text, own(e)->offset);
     }
     str_text(&text, "}");
-    uint8_t *bytes = text.failed ? NULL : encode_alloc(e, text.len, err);
+    uint8_t *bytes = NULL;
+    if (!text.failed)
+        bytes = encode_alloc(e, text.len, err);
     const uint64_t len = text.len;
-    struct encode_part *part = !bytes ? NULL : encode_add_part(e, e->weight.name_len, form(e)->rule == NF4
-        ? ".quant_state.bitsandbytes__nf4" : ".quant_state.bitsandbytes__fp4", DTYPE_U8, &len, 1, err);
+    struct encode_part *part = NULL;
+    if (bytes)
+        part = encode_add_part(e, e->weight.name_len, form(e)->rule == NF4 ? ".quant_state.bitsandbytes__nf4"
+            : ".quant_state.bitsandbytes__fp4", DTYPE_U8, &len, 1, err);
     if (part) {
         memcpy(bytes, text.p, text.len);
         part->bytes = bytes;
@@ -157,8 +170,9 @@ bnb4_fit(struct encoding *e, const struct encode_options *options, struct err *e
         e->nregions = b->sum.regions;
         e->nfacts = 1 + b->sum.floats;
     }
-    return add_absmax(e, err) && add_map(e, ".quant_map", form(e)->rule == NF4 ? bnb_nf4_map : bnb_fp4_map, 16, err)
-        && (!form(e)->nested || add_nested(e, err)) && add_state(e, err) ? ENCODE_YES : ENCODE_FAIL;
+    return encode_yes_if(add_absmax(e, err)
+        && add_map(e, ".quant_map", form(e)->rule == NF4 ? bnb_nf4_map : bnb_fp4_map, 16, err)
+        && (!form(e)->nested || add_nested(e, err)) && add_state(e, err));
 }
 
 /* --- absmax */
@@ -371,7 +385,9 @@ bnb4_solve(const struct encoding *e, const struct encode_run *run, unsigned part
     memcpy(map, bnb_nf4_map, sizeof map);
     (void)count, (void)err;
     for (size_t i = 0, n; i < run->n; i += n) {
-        uint8_t *to = writes ? y + i / 2 : NULL;
+        uint8_t *to = NULL;
+        if (writes)
+            to = y + i / 2;
         n = (size_t)num_min(run->n - i, step);
         if (!solve_blocks(e, run, run->x + i, n, at + i, absmax, to))
             return false;

@@ -76,11 +76,16 @@ bnb4_sum_keep(const struct bnb4_sum *s, const struct bnb4_lanes *lanes, uint64_t
 static float
 sum_of_few(const float *x, uint64_t n)
 {
-    uint64_t i = n < 4 ? 0 : 4;
-    float first = n < 4 ? 0.0f : x[0];
-    for (; i < n; i++)
+    float first = 0;
+    if (n < 4) {
+        for (uint64_t i = 0; i < n; i++)
+            first += x[i];
+        return first;
+    }
+    first = x[0];
+    for (uint64_t i = 4; i < n; i++)
         first += x[i];
-    return n < 4 ? first : first + x[1] + x[2] + x[3];
+    return first + x[1] + x[2] + x[3];
 }
 
 /* Sums four columns of eight lanes. Floats that do not fill a line are added to the first column, eight at a time; the final
@@ -158,7 +163,10 @@ bnb4_nested_codes(uint8_t *codes, const float *absmax, size_t n, float mean, flo
     float inverse = 1.0f / most;
     for (size_t i = 0; i < n; i++) {
         float y = (absmax[i] - mean) * inverse, near = y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
-        codes[i] = !(most > 0.0f) || y != y ? 0 : bnb4_nested_code_of(near);
+        if (!(most > 0.0f) || y != y)
+            codes[i] = 0;
+        else
+            codes[i] = bnb4_nested_code_of(near);
     }
 }
 

@@ -35,7 +35,9 @@ bnb8_fit(struct encoding *e, const struct encode_options *options, struct err *e
     e->part[e->nparts++] = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = DTYPE_I8,
         .shape = e->weight.shape, .grain = (uint32_t)e->cols, .elems = (uint32_t)e->cols, .codes = true };
     struct encode_part *scb = encode_add_part(e, module, ".SCB", DTYPE_F32, &e->rows, 1, err);
-    struct encode_part *format = scb ? encode_add_part(e, module, ".weight_format", DTYPE_U8, NULL, 0, err) : NULL;
+    struct encode_part *format = NULL;
+    if (scb)
+        format = encode_add_part(e, module, ".weight_format", DTYPE_U8, NULL, 0, err);
     if (!format)
         return ENCODE_FAIL;
     scb->elems = (uint32_t)e->cols;

@@ -95,7 +95,10 @@ columns_fit(struct encoding *e, const struct encode_options *options, struct err
     if (fit != ENCODE_YES)
         return fit;
     if (e->rows % (n->awq ? 8 : 32) != 0) {
-        e->why = n->awq ? "number of rows is not a multiple of 8" : "number of rows is not a multiple of 32";
+        if (n->awq)
+            e->why = "number of rows is not a multiple of 8";
+        else
+            e->why = "number of rows is not a multiple of 32";
         return ENCODE_NO;
     }
     struct columns_own *own = e->own = encode_alloc(e, sizeof *own, err);
@@ -108,12 +111,15 @@ columns_fit(struct encoding *e, const struct encode_options *options, struct err
     }
     if (e->exact) {             /* a look at all groups in the order of the weight; a result only if they are ordered */
         e->nregions = num_ceil_div(e->rows, region_rows(e));
-        e->nfacts = e->order ? e->nregions : 1;
+        if (e->order)
+            e->nfacts = e->nregions;
+        else
+            e->nfacts = 1;
     }
     *own = (struct columns_own){ .rule = { DTYPE_F16, n->bits, e->options.asymmetric }, .group = group };
-    return (n->awq || columns_add(e, INDEX, ".g_idx", DTYPE_I32, 1, err)) && columns_add(e, SCALES, ".scales", DTYPE_F16, 2, err)
-        && columns_add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err) && columns_add(e, CODES, ".qweight", DTYPE_I32, 2, err)
-        ? ENCODE_YES : ENCODE_FAIL;
+    return encode_yes_if((n->awq || columns_add(e, INDEX, ".g_idx", DTYPE_I32, 1, err))
+        && columns_add(e, SCALES, ".scales", DTYPE_F16, 2, err) && columns_add(e, ZEROS, ".qzeros", DTYPE_I32, 2, err)
+        && columns_add(e, CODES, ".qweight", DTYPE_I32, 2, err));
 }
 
 /* --- words */
@@ -347,12 +353,17 @@ find_kept(const struct encoding *e, const struct encode_run *run, uint64_t at, u
         keep_group(&g, e, &all, i);
         float m = all.x[i] / g.scale + magic - magic, field = m + g.zero;
         bool same = field >= 0 && field <= top && m * g.scale == all.x[i] && solve_is_plain(&all);
-        q[i] = same ? (uint8_t)field : 0;
+        if (same)
+            q[i] = (uint8_t)field;
+        else
+            q[i] = 0;
         if (!same && (solve_begin(&b, e, run, run->x + i, 1, at + col + i), !solve_int(&b, &how, &g, &q[i])))
             return false;
     }
     for (size_t i = 0, m; run->compare && i < n; i += m) {
-        m = n - i < GROUPS_MOST ? n - i : GROUPS_MOST;
+        m = GROUPS_MOST;
+        if (n - i < GROUPS_MOST)
+            m = n - i;
         const struct codes8 codes = { how.asymmetric ? all.zero + i : middle, all.scale + i, 1, false, false };
         run->kernels->codes8_f32(run->back, q + i, 0, m, &codes);
         run->compare(run->of, at + col + i, all.x + i, run->back, m);
@@ -439,8 +450,12 @@ columns_encode(const struct encoding *e, const struct encode_run *run, unsigned 
     struct columns_form form = form_of(e, kind);
     uint64_t end = first + count, width = form.width;
     for (uint64_t place = 0; place < width; place++) {
-        uint64_t from = first > place ? num_ceil_div(first - place, width) : 0;
-        uint64_t to = end > place ? num_ceil_div(end - place, width) : 0;
+        uint64_t from = 0;
+        if (first > place)
+            from = num_ceil_div(first - place, width);
+        uint64_t to = 0;
+        if (end > place)
+            to = num_ceil_div(end - place, width);
         if (from < to && !(e->order ? put_ordered : put_place)(e, run, kind, &form, place, from, to,
             y + (from * width + place - first) * form.bytes, err))
             return false;

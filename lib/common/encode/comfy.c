@@ -65,7 +65,9 @@ add_marker(struct encoding *e, struct err *err)
         str_format(&text, ", \"convrot\": true, \"convrot_groupsize\": %u", (unsigned)own->rotated);
     str_text(&text, "}");
     uint64_t n = text.len;
-    uint8_t *bytes = text.failed ? NULL : encode_alloc(e, (size_t)n, err);
+    uint8_t *bytes = NULL;
+    if (!text.failed)
+        bytes = encode_alloc(e, (size_t)n, err);
     bool ok = bytes && groups_part(e, ".comfy_quant", DTYPE_U8, &n, 1, 0, (uint32_t)n, err);
     if (ok) {
         memcpy(bytes, text.p, (size_t)n);
@@ -150,7 +152,9 @@ comfy_fit(struct encoding *e, const struct encode_options *options, struct err *
             e->encoder->label);
         return ENCODE_FAIL;
     }
-    uint64_t block = kind >= MXFP8 ? blocks[kind] : 1;
+    uint64_t block = 1;
+    if (kind >= MXFP8)
+        block = blocks[kind];
     uint64_t rows = num_ceil_div(e->rows, block) * block, cols = num_ceil_div(e->cols, block) * block;
     if ((kind == INT8 || e->cols % 32 != 0 || rows != e->rows) && cols > ENCODE_FLOATS) {
         e->why = "rows longer than 131072 elements";
@@ -166,7 +170,7 @@ comfy_fit(struct encoding *e, const struct encode_options *options, struct err *
         solve_fp8_fit(e, &exact_fp8);
     else if (!e->exact && (kind == FP8 || kind == NVFP4))
         groups_absmax_fit(e);
-    return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
+    return encode_yes_if(add_parts(e, err));
 }
 
 /* --- scales */
@@ -176,7 +180,9 @@ static float
 tensor_scale(const struct encoding *e, const float *facts)
 {
     float most = kind_of(e) == FP8 ? 448 : 2688, s = rounded(groups_dtype(e), facts[0] / most);
-    return s > 0 ? s : facts[0] / most;
+    if (s > 0)
+        return s;
+    return facts[0] / most;
 }
 
 static uint8_t
@@ -193,8 +199,11 @@ block_code(const struct encoding *e, const struct encode_run *run, const float *
 static float
 block_scale(const struct encoding *e, const struct encode_run *run, uint8_t code)
 {
-    return kind_of(e) == NVFP4 ? tensor_scale(e, run->facts) * float8_to_float(DTYPE_F8_E4M3, code)
-        : code != 0 ? float8_e8m0(code) : 0;
+    if (kind_of(e) == NVFP4)
+        return tensor_scale(e, run->facts) * float8_to_float(DTYPE_F8_E4M3, code);
+    if (code != 0)
+        return float8_e8m0(code);
+    return 0;
 }
 
 /* --- exact */
@@ -202,9 +211,11 @@ block_scale(const struct encoding *e, const struct encode_run *run, uint8_t code
 static bool
 comfy_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
-    return !e->exact ? groups_absmax(e, run, region, facts, err) : kind_of(e) == FP8
-        ? solve_fp8_survey(e, &exact_fp8, run, region, facts, err)
-        : solve_nvfp4_survey(e, run, region, SOLVE_NVFP4_MULTIPLIES, facts, err);
+    if (!e->exact)
+        return groups_absmax(e, run, region, facts, err);
+    if (kind_of(e) == FP8)
+        return solve_fp8_survey(e, &exact_fp8, run, region, facts, err);
+    return solve_nvfp4_survey(e, run, region, SOLVE_NVFP4_MULTIPLIES, facts, err);
 }
 
 static void
@@ -217,8 +228,9 @@ comfy_settle(const struct encoding *e, float *facts)
 static bool
 comfy_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
 {
-    return kind_of(e) == FP8 ? solve_fp8_resolve(e, &exact_fp8, facts, fail)
-        : solve_nvfp4_settle(e, SOLVE_NVFP4_MULTIPLIES, facts, fail);
+    if (kind_of(e) == FP8)
+        return solve_fp8_resolve(e, &exact_fp8, facts, fail);
+    return solve_nvfp4_settle(e, SOLVE_NVFP4_MULTIPLIES, facts, fail);
 }
 
 /* Solves a block; elements beyond n are padding. Sets the code of its scale, and its codes, one a byte. The scale 2^-127 is 0 to
@@ -308,7 +320,9 @@ solve_rows(const struct encoding *e, const struct encode_run *run, bool codes, u
         const float *x = run->x + i * n;
         struct solve_block b;
         struct int_group g;
-        uint8_t *q = codes ? y : (uint8_t *)run->back;
+        uint8_t *q = y;
+        if (!codes)
+            q = (uint8_t *)run->back;
         solve_begin(&b, e, run, x, n, (first + i) * n);
         if (!solve_int(&b, &how, &g, q))
             return false;
@@ -407,7 +421,9 @@ fp8_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
     float s = tensor_scale(e, run->facts), inverse = rounded(d, 1.0f / s);
     if (!isfinite(inverse)) {
         d = DTYPE_F32;
-        inverse = s > 0 ? fminf(1.0f / s, 0x1p127f) : 0;
+        inverse = 0;
+        if (s > 0)
+            inverse = fminf(1.0f / s, 0x1p127f);
     }
     run->kernels->encode_e4m3(y, run->x, run->n,
         &(const struct encode_fp8){ .scale = inverse, .multiplies = true, .quotient = d });
@@ -423,7 +439,9 @@ block_codes(const struct encoding *e, const struct encode_run *run, uint8_t *y)
     bool small = kind_of(e) == NVFP4;
     for (size_t i = 0, n = own->block, bytes = small ? n / 2 : n; i < run->n; i += n, y += bytes) {
         const float *x = run->x + i, s = block_scale(e, run, block_code(e, run, x));
-        float *back = run->compare ? run->back + i : NULL;
+        float *back = NULL;
+        if (run->compare)
+            back = run->back + i;
         if (s == 0)
             memset(y, 0, bytes);
         else if (small)
@@ -494,10 +512,14 @@ static void
 row_codes(uint8_t *y, const float *x, size_t n, float scale, enum dtype d)
 {
     float s = rounded(d, scale);
-    s = s == 0 ? rounded_tiny(d) : s;
+    if (s == 0)
+        s = rounded_tiny(d);
     for (size_t i = 0; i < n; i++) {
         float q = rintf(rounded(d, x[i] / s)), near = q >= 127 ? 127 : q > -128 ? q : -128;
-        y[i] = (uint8_t)(q == q ? (int)near : 0);
+        if (q == q)
+            y[i] = (uint8_t)(int)near;
+        else
+            y[i] = 0;
     }
 }
 

@@ -75,9 +75,9 @@ fit_channel(struct encoding *e, const struct encode_options *options, struct err
     }
     struct ct_own *own = own_of(e, 8, cols, options, err);
     enum dtype d = groups_dtype(e);
-    return own && ct_add(e, SCALES, ".weight_scale", d, e->rows, 1, cols, dtype_facts(d)->bytes, err)
+    return encode_yes_if(own && ct_add(e, SCALES, ".weight_scale", d, e->rows, 1, cols, dtype_facts(d)->bytes, err)
         && (!own->rule.asymmetric || ct_add(e, ZEROS, ".weight_zero_point", DTYPE_I8, e->rows, 1, cols, 1, err))
-        && ct_add(e, CODES, ".weight", DTYPE_I8, e->rows, e->cols, cols, cols, err) ? ENCODE_YES : ENCODE_FAIL;
+        && ct_add(e, CODES, ".weight", DTYPE_I8, e->rows, e->cols, cols, cols, err));
 }
 
 static enum encode_fit
@@ -97,12 +97,12 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
-    return own && add_shape(e, err) && (!ordered || ct_add(e, INDEX, ".weight_g_idx", DTYPE_I32, e->cols, 0, 0, 4, err))
+    return encode_yes_if(own && add_shape(e, err)
+        && (!ordered || ct_add(e, INDEX, ".weight_g_idx", DTYPE_I32, e->cols, 0, 0, 4, err))
         && ct_add(e, SCALES, ".weight_scale", d, e->rows, groups, elems, elems / group * dtype_facts(d)->bytes, err)
         && (!own->rule.asymmetric
             || ct_add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
-        && ct_add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, elems, elems / 2, err)
-        ? ENCODE_YES : ENCODE_FAIL;
+        && ct_add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, elems, elems / 2, err));
 }
 
 /* Finds the scale and zero point of group j after the one at x, whose first element is number `at` of the weight; if the groups are
@@ -240,7 +240,8 @@ encode_rows(const struct encoding *e, const struct encode_run *run, enum ct_kind
             else
                 scatter(e, run, e->order + j * own->group, &g, q, y, at);
         }
-        y += kind == WORDS ? e->cols / 2 : 0;
+        if (kind == WORDS)
+            y += e->cols / 2;
     }
     return true;
 }

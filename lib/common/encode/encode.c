@@ -15,7 +15,9 @@ size_t
 encode_module(const struct encoding *e)
 {
     size_t n = e->weight.name_len;
-    return str_strip(e->weight.name, &n, ".weight") && n != 0 ? n : e->weight.name_len;
+    if (str_strip(e->weight.name, &n, ".weight") && n != 0)
+        return n;
+    return e->weight.name_len;
 }
 
 bool
@@ -40,7 +42,9 @@ encode_add_part(struct encoding *e, size_t base, const char *suffix, enum dtype 
     size_t tail = strlen(suffix);
     struct encode_part *part = &e->part[e->nparts];
     char *name = encode_alloc(e, base + tail + 1, err);
-    uint8_t *packed = name ? encode_alloc(e, (size_t)rank * SHAPE_DIM, err) : NULL;
+    uint8_t *packed = NULL;
+    if (name)
+        packed = encode_alloc(e, (size_t)rank * SHAPE_DIM, err);
     if (!packed)
         return NULL;
     memcpy(name, e->weight.name, base);

@@ -184,6 +184,15 @@ struct encoder {
 struct encode_part *encode_add_part(struct encoding *e, size_t base, const char *suffix, enum dtype dtype,
     const uint64_t *dim, uint32_t rank, struct err *err);
 
+/* Returns ENCODE_YES, or ENCODE_FAIL if adding the parts failed. */
+static inline enum encode_fit
+encode_yes_if(bool added)
+{
+    if (added)
+        return ENCODE_YES;
+    return ENCODE_FAIL;
+}
+
 /* Allocates n bytes that live as long as the encoding. Returns NULL on failure. */
 void *encode_alloc(struct encoding *e, size_t n, struct err *err);
 

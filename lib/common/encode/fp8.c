@@ -76,7 +76,9 @@ static bool
 add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t rank, struct err *err)
 {
     struct encode_part *codes = &e->part[e->nparts++];
-    uint32_t grain = fp8_form(e)->share == FP8_ROWS ? (uint32_t)e->cols : FP8_GRAIN;
+    uint32_t grain = FP8_GRAIN;
+    if (fp8_form(e)->share == FP8_ROWS)
+        grain = (uint32_t)e->cols;
     *codes = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = fp8_form(e)->codes,
         .shape = e->weight.shape, .grain = grain, .elems = grain, .codes = true };
     bool named = e->options.short_name && fp8_form(e)->rule != FP8_COMPRESSED && encode_module(e) != e->weight.name_len;
@@ -111,7 +113,9 @@ arithmetic(const struct encoding *e)
 {
     if (e->options.scale_type != 0)
         return (enum dtype)(e->options.scale_type - 1);
-    return e->weight.dtype == DTYPE_BF16 || e->weight.dtype == DTYPE_F16 ? e->weight.dtype : DTYPE_F32;
+    if (e->weight.dtype == DTYPE_BF16 || e->weight.dtype == DTYPE_F16)
+        return e->weight.dtype;
+    return DTYPE_F32;
 }
 
 static enum encode_fit
@@ -126,7 +130,7 @@ fit_form(struct encoding *e, const struct encode_options *options, struct err *e
         return ENCODE_NO;
     }
     if (fp8_form(e)->share == FP8_BLOCKS)
-        return fit_blocks(e, err) ? ENCODE_YES : ENCODE_FAIL;
+        return encode_yes_if(fit_blocks(e, err));
     if (fp8_form(e)->share == FP8_ROWS && e->cols > ENCODE_FLOATS) {
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
@@ -134,7 +138,7 @@ fit_form(struct encoding *e, const struct encode_options *options, struct err *e
     if (fp8_form(e)->share == FP8_TENSOR)
         e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, FP8_REGION);
     bool ok = fp8_form(e)->share == FP8_ROWS ? add_parts(e, arithmetic(e), dim, 2, err) : add_parts(e, arithmetic(e), dim + 1, 1, err);
-    return ok ? ENCODE_YES : ENCODE_FAIL;
+    return encode_yes_if(ok);
 }
 
 static enum encode_fit
@@ -153,8 +157,11 @@ fp8_fit(struct encoding *e, const struct encode_options *options, struct err *er
 static float
 in_type(float v, enum dtype type)
 {
-    return type == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : type == DTYPE_F16
-        ? half_to_float(half_of_float(v)) : v;
+    if (type == DTYPE_BF16)
+        return bfloat16_to_float(bfloat16_of_float(v));
+    if (type == DTYPE_F16)
+        return half_to_float(half_of_float(v));
+    return v;
 }
 
 /* Returns the smallest power of two that is not below s. */
@@ -176,13 +183,23 @@ factor_of(const struct encoding *e, float most)
         s = in_type(most / max, type);
         if (s != 0.0f)
             return s;
-        return type == DTYPE_BF16 ? 0x1p-7f : type == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
+        if (type == DTYPE_BF16)
+            return 0x1p-7f;
+        if (type == DTYPE_F16)
+            return 0x1p-10f;
+        return 0x1p-23f;
     case FP8_MULTIPLIED:
         s = 1.0f / most * max;
-        return most > 0.0f && s <= FLT_MAX ? s : 1.0f;
+        if (most > 0.0f && s <= FLT_MAX)
+            return s;
+        return 1.0f;
     default:
         s = most / max;
-        return !(s > 0.0f) ? 1.0f : fp8_form(e)->rule == FP8_POWER ? power_above(s) : s;
+        if (!(s > 0.0f))
+            return 1.0f;
+        if (fp8_form(e)->rule == FP8_POWER)
+            return power_above(s);
+        return s;
     }
 }
 
@@ -190,14 +207,18 @@ factor_of(const struct encoding *e, float most)
 static float
 scale_of(const struct encoding *e, float factor)
 {
-    return fp8_form(e)->rule == FP8_MULTIPLIED ? 1.0f / factor : factor;
+    if (fp8_form(e)->rule == FP8_MULTIPLIED)
+        return 1.0f / factor;
+    return factor;
 }
 
 /* Returns the larger of two magnitudes; NaN is the largest. */
 static float
 larger(float a, float b)
 {
-    return bits_of_float(a) > bits_of_float(b) ? a : b;
+    if (bits_of_float(a) > bits_of_float(b))
+        return a;
+    return b;
 }
 
 /* Surveys a band of blocks, which is a row of them: most[i] is the largest magnitude of block i. */
@@ -245,8 +266,9 @@ fp8_survey(const struct encoding *e, const struct encode_run *run, uint64_t regi
     const struct solve_fp8 how = exact_of(e);
     if (e->exact)
         return solve_fp8_survey(e, &how, run, region, facts, err);
-    return fp8_form(e)->share == FP8_BLOCKS ? survey_band(e, run, region, facts + region * fp8_own(e)->grid_cols, err)
-        : survey_run(e, run, region * FP8_REGION, facts + region, err);
+    if (fp8_form(e)->share == FP8_BLOCKS)
+        return survey_band(e, run, region, facts + region * fp8_own(e)->grid_cols, err);
+    return survey_run(e, run, region * FP8_REGION, facts + region, err);
 }
 
 /* Converts magnitudes to factors. The factor of a tensor is facts[0]. */
@@ -340,8 +362,9 @@ fp8_solve(const struct encoding *e, const struct encode_run *run, unsigned part,
 {
     const struct solve_fp8 how = exact_of(e);
     (void)err;
-    return part == FP8_CODES ? solve_fp8_codes(e, &how, run, first * e->part[part].elems, y)
-        : solve_fp8_scales(e, &how, run, first, count, y);
+    if (part == FP8_CODES)
+        return solve_fp8_codes(e, &how, run, first * e->part[part].elems, y);
+    return solve_fp8_scales(e, &how, run, first, count, y);
 }
 
 static bool

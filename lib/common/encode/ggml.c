@@ -13,7 +13,9 @@
 static uint64_t
 run_of(const struct encoding *e)
 {
-    return e->importance ? e->cols : dtype_facts(e->encoder->type)->elems;
+    if (e->importance)
+        return e->cols;
+    return dtype_facts(e->encoder->type)->elems;
 }
 
 static enum encode_fit
@@ -36,7 +38,9 @@ ggml_fit(struct encoding *e, const struct encode_options *options, struct err *e
     uint64_t nbytes = 0;
     dtype_row_bytes(&nbytes, e->encoder->type, part->elems);
     part->grain = (uint32_t)nbytes;
-    return e->exact ? solve_ggml_fit(e, err) : ENCODE_YES;
+    if (e->exact)
+        return solve_ggml_fit(e, err);
+    return ENCODE_YES;
 }
 
 /* Consecutive runs of columns for one call of a kernel. The first one, at x, is run number `first` of the weight. */
@@ -51,8 +55,9 @@ encode_stretch(const struct encoding *e, const struct encode_run *run, const str
 {
     enum dtype type = e->encoder->type;
     kernel_encode *kernel = run->kernels->encode[type];
-    return s->importance ? kernel(type, y, s->x, s->n, s->cols, s->importance)
-        : kernel(type, y, s->x, 1, s->n * s->cols, NULL);
+    if (s->importance)
+        return kernel(type, y, s->x, s->n, s->cols, s->importance);
+    return kernel(type, y, s->x, 1, s->n * s->cols, NULL);
 }
 
 /* Fails with ERR_UNSUPPORTED for run i of a stretch. */

@@ -70,7 +70,9 @@ groups_dtype(const struct encoding *e)
 {
     if (e->options.scale_type != 0)
         return (enum dtype)(e->options.scale_type - 1);
-    return e->weight.dtype == DTYPE_F64 ? DTYPE_F32 : e->weight.dtype;
+    if (e->weight.dtype == DTYPE_F64)
+        return DTYPE_F32;
+    return e->weight.dtype;
 }
 
 uint32_t
@@ -108,7 +110,11 @@ groups_codes(struct encoding *e, const char *suffix, enum dtype dtype, const uin
 uint32_t
 groups_elems(const struct encoding *e, uint32_t group)
 {
-    return group % 32 == 0 ? group : e->cols % 32 == 0 ? 32 : (uint32_t)e->cols;
+    if (group % 32 == 0)
+        return group;
+    if (e->cols % 32 == 0)
+        return 32;
+    return (uint32_t)e->cols;
 }
 
 void
@@ -148,7 +154,9 @@ groups_store(uint8_t *y, enum dtype dtype, float scale)
         store_le16(y, bfloat16_of_float(scale));
     else
         store_le32(y, bits_of_float(scale));
-    return dtype == DTYPE_F32 ? 4 : 2;
+    if (dtype == DTYPE_F32)
+        return 4;
+    return 2;
 }
 
 bool

@@ -66,7 +66,8 @@ static void
 losses_join(struct loss_sums *to, const struct loss_sums *from)
 {
     to->n += from->n;
-    to->most = from->most > to->most ? from->most : to->most;
+    if (from->most > to->most)
+        to->most = from->most;
     exact_sum_join(&to->distance, &from->distance);
     exact_sum_join(&to->noise, &from->noise);
     exact_sum_join(&to->signal, &from->signal);

@@ -56,7 +56,9 @@ mix_number(const struct catalog *c, const char *architecture, size_t n, const ch
     uint64_t out = 0;
     str_add(&key, architecture, n);
     str_text(&key, suffix);
-    const struct meta *m = key.failed ? NULL : catalog_meta_find(c, key.p);
+    const struct meta *m = NULL;
+    if (!key.failed)
+        m = catalog_meta_find(c, key.p);
     if (m && m->value.type == META_ARRAY) {
         struct meta_iter it = meta_first(&m->value.as.a);
         struct meta_value first;
@@ -192,14 +194,18 @@ block_of(const struct tensor *t)
         return -1;
     for (; i < t->name_len && t->name[i] >= '0' && t->name[i] <= '9' && n < INT32_MAX; i++)
         n = n * 10 + (t->name[i] - '0');
-    return i < t->name_len && t->name[i] == '.' ? n : -1;
+    if (i < t->name_len && t->name[i] == '.')
+        return n;
+    return -1;
 }
 
 int
 mix_order(const struct tensor *a, const struct tensor *b)
 {
     int64_t x = block_of(a), y = block_of(b);
-    return x != y ? (x > y) - (x < y) : str_compare(a->name, a->name_len, b->name, b->name_len);
+    if (x != y)
+        return (x > y) - (x < y);
+    return str_compare(a->name, a->name_len, b->name, b->name_len);
 }
 
 void
@@ -342,7 +348,9 @@ of_output(const struct mix_state *s, const struct tensor *t)
     uint64_t mix = IN(s->mix - mix_list), cols = shape_dim(&t->shape, t->shape.rank - 1);
     if (mix == IN(MXFP4_MOE) || s->falcon || cols % dtype_facts(s->mix->type)->elems != 0 || s->mix->type == DTYPE_Q8_0)
         return DTYPE_Q8_0;
-    return mix & (LOW | IN(IQ3_XXS)) ? DTYPE_Q5_K : DTYPE_Q6_K;
+    if (mix & (LOW | IN(IQ3_XXS)))
+        return DTYPE_Q5_K;
+    return DTYPE_Q6_K;
 }
 
 /* Returns the index that the rules use. Some files store the experts of a layer as several tensors, so with experts the
@@ -352,7 +360,9 @@ ordinal(const struct mix_state *s, const struct tensor *t, uint64_t *count)
 {
     int64_t block = block_of(t);
     uint64_t i = (*count)++;
-    return s->experts > 1 && block >= 0 && !(IN(s->mix - mix_list) & LOW) ? (uint64_t)block : i;
+    if (s->experts > 1 && block >= 0 && !(IN(s->mix - mix_list) & LOW))
+        return (uint64_t)block;
+    return i;
 }
 
 enum dtype
@@ -366,7 +376,9 @@ mix_type(struct mix_state *s, const struct tensor *t)
     if (kind == VALUE) {
         enum dtype type = by_rules(s, kind, s->value++, s->values);
         bool few = type == DTYPE_Q3_K || type == DTYPE_Q4_K;
-        return s->big && few && !(IN(s->mix - mix_list) & LOW) ? DTYPE_Q5_K : type;
+        if (s->big && few && !(IN(s->mix - mix_list) & LOW))
+            return DTYPE_Q5_K;
+        return type;
     }
     switch (kind) {
     case DOWN:
@@ -404,9 +416,13 @@ mix_fallback(enum dtype type, uint64_t cols)
         other = DTYPE_Q8_0;
         break;
     default:
-        return dtype_facts(type)->elems <= 32 ? DTYPE_F16 : DTYPE_UNKNOWN;
+        if (dtype_facts(type)->elems <= 32)
+            return DTYPE_F16;
+        return DTYPE_UNKNOWN;
     }
-    return cols % dtype_facts(other)->elems == 0 ? other : DTYPE_F16;
+    if (cols % dtype_facts(other)->elems == 0)
+        return other;
+    return DTYPE_F16;
 }
 
 bool

@@ -33,7 +33,9 @@ mlx_fit(struct encoding *e, const struct encode_options *options, struct err *er
     unsigned bits = bits_of(e);
     uint32_t group;
     enum encode_fit fit = groups_fit(e, options, &choice, &group, err);
-    struct mlx_own *own = fit == ENCODE_YES ? e->own = encode_alloc(e, sizeof *own, err) : NULL;
+    struct mlx_own *own = NULL;
+    if (fit == ENCODE_YES)
+        own = e->own = encode_alloc(e, sizeof *own, err);
     if (!own)
         return fit == ENCODE_YES ? ENCODE_FAIL : fit;
     *own = (struct mlx_own){ { groups_dtype(e), bits, true }, group };
@@ -42,9 +44,9 @@ mlx_fit(struct encoding *e, const struct encode_options *options, struct err *er
     groups_dims(e, e->cols / 32 * bits, codes);
     enum dtype d = own->rule.dtype;
     uint32_t size = dtype_facts(d)->bytes;
-    return groups_part(e, ".scales", d, scales, rank, group, size, err)
+    return encode_yes_if(groups_part(e, ".scales", d, scales, rank, group, size, err)
         && groups_part(e, ".biases", d, scales, rank, group, size, err)
-        && groups_codes(e, ".weight", DTYPE_U32, codes, rank, group, group / 8 * bits, err) ? ENCODE_YES : ENCODE_FAIL;
+        && groups_codes(e, ".weight", DTYPE_U32, codes, rank, group, group / 8 * bits, err));
 }
 
 /* Solves a group of an exact encoding. */

@@ -82,8 +82,10 @@ move_scale_range(int *least, int *most, const struct encoding *e, const struct e
         for (uint64_t i = 0; i < n; i += HINT_PACKED) {
             if (!move_power(&t, run->hints.scale[i]))
                 return false;
-            *most = t > *most ? t : *most;
-            *least = t < *least ? t : *least;
+            if (t > *most)
+                *most = t;
+            if (t < *least)
+                *least = t;
         }
     }
     return true;
@@ -95,7 +97,9 @@ static const uint8_t order[16] = { 12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9
 const uint8_t *
 move_numbers(const struct encoding *e)
 {
-    return move_is_e2m1(e) ? order : move_same_codes;
+    if (move_is_e2m1(e))
+        return order;
+    return move_same_codes;
 }
 
 bool
@@ -148,7 +152,9 @@ move_find_steps(struct move_steps *s, unsigned found, unsigned bits)
     int unit = find_unit(found, least), j = 0;
     if (unit == 1) {
         int power = (int)bits - 1 - highest((unsigned)(most - least));
-        j = power >= 0 ? 1 << power : 0;
+        j = 0;
+        if (power >= 0)
+            j = 1 << power;
     } else {
         unsigned all = (unsigned)unit;
         for (int i = 0; i < 16; i++)
@@ -160,7 +166,10 @@ move_find_steps(struct move_steps *s, unsigned found, unsigned bits)
     }
     s->unit = (uint8_t)unit;
     s->factor = (uint8_t)j;
-    s->step = j > 0 ? 0.5f * (float)unit / (float)j : 0;
+    if (j > 0)
+        s->step = 0.5f * (float)unit / (float)j;
+    else
+        s->step = 0;
     return j > 0;
 }
 
@@ -170,7 +179,10 @@ move_e4m3(uint8_t table[16], const struct encoding *e, int shift)
     for (int i = 0; i < 8; i++) {
         float v = ldexpf(0.5f * twice[i], shift);
         table[i] = e4m3_of_float(v);
-        table[8 + i] = (uint8_t)(i == 0 && e->exact->source.plus_zero ? 0 : table[i] | 0x80);
+        if (i == 0 && e->exact->source.plus_zero)
+            table[8 + i] = 0;
+        else
+            table[8 + i] = (uint8_t)(table[i] | 0x80);
         if (float8_to_float(DTYPE_F8_E4M3, table[i]) != v)
             return false;
     }
@@ -182,7 +194,9 @@ static float
 source_value(const struct exact_source *s, float code, float scale)
 {
     enum solve_nvfp4_reader reader = s->late ? SOLVE_NVFP4_BLOCKS : s->divides ? SOLVE_NVFP4_DIVIDES : SOLVE_NVFP4_MULTIPLIES;
-    return s->two ? solve_nvfp4_value(reader, code, scale, s->second) : code * scale;
+    if (s->two)
+        return solve_nvfp4_value(reader, code, scale, s->second);
+    return code * scale;
 }
 
 /* Sets the codes of block scales 2^(t - m). */
@@ -254,7 +268,10 @@ move_nvfp4_scale(const struct move_nvfp4 *m, float of, bool positive, uint8_t *s
         return m->any && find_e4m3(scale, of) && !(positive && *scale & 0x80);
     if (!move_power(&t, of) || t - m->exponent < -9 || t - m->exponent > 8)
         return false;
-    *scale = (uint8_t)(t - m->exponent < -6 ? 1 << (t - m->exponent + 9) : (t - m->exponent + 7) << 3);
+    if (t - m->exponent < -6)
+        *scale = (uint8_t)(1 << (t - m->exponent + 9));
+    else
+        *scale = (uint8_t)((t - m->exponent + 7) << 3);
     return true;
 }
 
@@ -263,7 +280,9 @@ move_nvfp4(const struct move_nvfp4 *m, const struct hint_pack *pack, bool positi
 {
     if (!move_nvfp4_scale(m, pack->scale, positive, scale))
         return false;
-    uint16_t same = m->powers ? 0xFF : m->same[*scale & 0x7F];
+    uint16_t same = 0xFF;
+    if (!m->powers)
+        same = m->same[*scale & 0x7F];
     for (int i = 0; same != 0xFF && i < 8; i++)
         if (!(same >> (pack->code[i] & 7) & 1) || !(same >> (pack->code[i] >> 4 & 7) & 1))
             return false;

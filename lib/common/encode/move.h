@@ -46,8 +46,12 @@ move_half(uint16_t *half, float v)
 {
     uint32_t u = bits_of_float(v), magnitude = u & 0x7FFFFFFF;
     bool normal = magnitude - 0x38800000u < 0x0F000000u;
-    *half = normal ? (uint16_t)((u >> 16 & 0x8000) | (magnitude - 0x38000000u) >> 13) : half_of_float(v);
-    return normal ? (u & 0x1FFF) == 0 : solve_is_of(DTYPE_F16, (double)v);
+    if (normal) {
+        *half = (uint16_t)((u >> 16 & 0x8000) | (magnitude - 0x38000000u) >> 13);
+        return (u & 0x1FFF) == 0;
+    }
+    *half = half_of_float(v);
+    return solve_is_of(DTYPE_F16, (double)v);
 }
 
 /* Returns true if the source has E2M1 codes with powers of two, or integers, and no second scale. */

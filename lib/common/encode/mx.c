@@ -65,7 +65,9 @@ numbers_of(const struct encoding *e)
 static uint32_t
 block_of(const struct encoding *e)
 {
-    return numbers_of(e)->kind == NVFP4 ? BLOCK_NV : BLOCK_MX;
+    if (numbers_of(e)->kind == NVFP4)
+        return BLOCK_NV;
+    return BLOCK_MX;
 }
 
 /* Names and types of the parts in a form. */
@@ -84,7 +86,11 @@ static enum solve_nvfp4_reader
 reader_of(const struct encoding *e)
 {
     enum mx_form form = numbers_of(e)->form;
-    return form == CT ? SOLVE_NVFP4_DIVIDES : form == MLX ? SOLVE_NVFP4_OVER : SOLVE_NVFP4_MULTIPLIES;
+    if (form == CT)
+        return SOLVE_NVFP4_DIVIDES;
+    if (form == MLX)
+        return SOLVE_NVFP4_OVER;
+    return SOLVE_NVFP4_MULTIPLIES;
 }
 
 static bool
@@ -117,7 +123,10 @@ fit_stack(struct encoding *e, const struct encode_options *options, struct err *
         shape_dim(&e->weight.shape, e->weight.shape.rank - 2), e->cols / BLOCK_MX, BLOCK_MX / 2 };
     if (!encode_plain(e, options, false, err))
         return ENCODE_FAIL;
-    e->why = e->weight.shape.rank != 3 ? "not stacked experts" : "row length is not a multiple of the group size";
+    if (e->weight.shape.rank != 3)
+        e->why = "not stacked experts";
+    else
+        e->why = "row length is not a multiple of the group size";
     if (e->weight.shape.rank != 3 || e->cols % BLOCK_MX != 0)
         return ENCODE_NO;
     for (unsigned p = 0; p < 2; p++) {
@@ -126,7 +135,10 @@ fit_stack(struct encoding *e, const struct encode_options *options, struct err *
         if (!part)
             return ENCODE_FAIL;
         part->elems = BLOCK_MX;
-        part->grain = p == 0 ? 1 : BLOCK_MX / 2;
+        if (p == 0)
+            part->grain = 1;
+        else
+            part->grain = BLOCK_MX / 2;
         part->codes = p == 1;
     }
     return ENCODE_YES;
@@ -150,7 +162,7 @@ mx_fit(struct encoding *e, const struct encode_options *options, struct err *err
         return ENCODE_NO;
     if (numbers_of(e)->kind == NVFP4 && !e->exact)
         groups_absmax_fit(e);
-    return add_parts(e, err) ? ENCODE_YES : ENCODE_FAIL;
+    return encode_yes_if(add_parts(e, err));
 }
 
 /* --- NVFP4 */
@@ -159,14 +171,18 @@ static float
 ct_global(enum dtype d, float most)
 {
     float tiny = rounded_tiny(d), g = rounded(d, rounded(d, 1.0f / (most > tiny ? most : tiny)) * 2688.0f);
-    return isfinite(g) ? g : 1.0f;
+    if (isfinite(g))
+        return g;
+    return 1.0f;
 }
 
 /* Returns the value of weight_global_scale or weight_scale_2. */
 static float
 tensor_scale(const struct encoding *e, const float *facts)
 {
-    return numbers_of(e)->form == MODELOPT ? facts[0] / 2688.0f : ct_global(groups_dtype(e), facts[0]);
+    if (numbers_of(e)->form == MODELOPT)
+        return facts[0] / 2688.0f;
+    return ct_global(groups_dtype(e), facts[0]);
 }
 
 static struct mx_block
@@ -183,8 +199,11 @@ nvfp4_ct(enum dtype d, float most, float global)
 static struct mx_block
 nvfp4_modelopt(float most, float scale_2)
 {
-    float s = scale_2 > 0 ? most / (6.0f * scale_2) : 0.0f;
-    s = s == 0 ? 1.0f : s;
+    float s = 0.0f;
+    if (scale_2 > 0)
+        s = most / (6.0f * scale_2);
+    if (s == 0)
+        s = 1.0f;
     struct mx_block b = { e4m3_of_float(s > 448 ? 448 : s < 0x1p-9f ? 0x1p-9f : s), 0 };
     b.scale = float8_to_float(DTYPE_F8_E4M3, b.code) * scale_2;
     return b;
@@ -202,7 +221,10 @@ mx_find(const struct encoding *e, const struct encode_run *run, const float *x)
     if (n->kind == NVFP4)
         return n->form == MODELOPT ? nvfp4_modelopt(most, tensor_scale(e, run->facts))
             : nvfp4_ct(d, most, tensor_scale(e, run->facts));
-    b.code = n->form == MODELOPT ? encode_mx_ceil(most / 6.0f) : encode_mx_nearest(most, n->kind == MXFP8 ? 8 : 2, d);
+    if (n->form == MODELOPT)
+        b.code = encode_mx_ceil(most / 6.0f);
+    else
+        b.code = encode_mx_nearest(most, n->kind == MXFP8 ? 8 : 2, d);
     b.scale = float8_e8m0(b.code);
     return b;
 }
@@ -228,7 +250,9 @@ put_codes(const struct encoding *e, const struct encode_run *run, uint64_t first
         .rule = n->kind == MXFP4 && n->form == MODELOPT ? E2M1_DOWN : E2M1_PLAIN, .plus_zero = n->kind == NVFP4 && n->form == MODELOPT };
     for (size_t i = 0; i < run->n; i += block) {
         struct mx_block b = mx_find(e, run, run->x + i);
-        float *back = run->compare ? run->back + i : NULL;
+        float *back = NULL;
+        if (run->compare)
+            back = run->back + i;
         how.scale = b.scale;
         if (n->kind == MXFP8)
             put_e4m3(run, y, back, run->x + i, &b, d);
@@ -263,7 +287,9 @@ mx_encode(const struct encoding *e, const struct encode_run *run, unsigned part,
 static bool
 solve_survey(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err)
 {
-    return e->exact ? solve_nvfp4_survey(e, run, region, reader_of(e), facts, err) : groups_absmax(e, run, region, facts, err);
+    if (e->exact)
+        return solve_nvfp4_survey(e, run, region, reader_of(e), facts, err);
+    return groups_absmax(e, run, region, facts, err);
 }
 
 static void

@@ -17,7 +17,9 @@ gather(float *to, const float *list, const uint32_t *column, size_t n)
 {
     for (size_t i = 0; list && i < n; i++)
         to[i] = list[column[i]];
-    return list ? to : NULL;
+    if (list)
+        return to;
+    return NULL;
 }
 
 /* Sources with such groups have integers, so the other hints do not exist. */

@@ -11,7 +11,9 @@ enum { GRAIN = 32 };
 enum dtype
 encode_plain_type(const struct encoder *e)
 {
-    return e->solve == encode_plain_exact->solve ? *(const enum dtype *)e->numbers : DTYPE_UNKNOWN;
+    if (e->solve == encode_plain_exact->solve)
+        return *(const enum dtype *)e->numbers;
+    return DTYPE_UNKNOWN;
 }
 
 static enum encode_fit

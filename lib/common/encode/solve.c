@@ -29,11 +29,16 @@ solve_begin(struct solve_block *b, const struct encoding *e, const struct encode
     const struct encode_hints *h = &run->hints;
     *b = (struct solve_block){ .x = x, .n = n, .at = at, .kernels = run->kernels, .level = e->exact->level, .source = e->exact->source,
         .fail = h->fail, .way = h->way };
-    b->scale = h->scale ? h->scale + i : NULL;
-    b->term = h->term ? h->term + i : NULL;
-    b->zero = h->zero ? h->zero + i : NULL;
-    b->unit = h->unit ? h->unit + i : NULL;
-    b->code = h->code ? h->code + i : NULL;
+    if (h->scale)
+        b->scale = h->scale + i;
+    if (h->term)
+        b->term = h->term + i;
+    if (h->zero)
+        b->zero = h->zero + i;
+    if (h->unit)
+        b->unit = h->unit + i;
+    if (h->code)
+        b->code = h->code + i;
 }
 
 /* Returns the real number that a value is, before any rounding; products that have a second scale are rounded to F64. */
@@ -50,7 +55,9 @@ real_value(const struct solve_block *b, size_t i)
 double
 solve_value(const struct solve_block *b, size_t i)
 {
-    return b->level == EXACT_REAL && b->unit ? real_value(b, i) : solve_rounded(b->level, b->x[i]);
+    if (b->level == EXACT_REAL && b->unit)
+        return real_value(b, i);
+    return solve_rounded(b->level, b->x[i]);
 }
 
 bool
@@ -116,7 +123,9 @@ solve_finite(const struct solve_block *b)
 float
 solve_hint(const struct solve_block *b)
 {
-    return b->scale ? b->scale[0] : NAN;
+    if (b->scale)
+        return b->scale[0];
+    return NAN;
 }
 
 bool
@@ -129,7 +138,9 @@ uint64_t
 solve_divisor(uint64_t a, uint64_t b)
 {
     for (uint32_t small = (uint32_t)a, by = (uint32_t)b; (a | b) >> 32 == 0;) {         /* divisions of 64 bits are slower */
-        uint32_t rest = by != 0 ? small % by : 0;
+        uint32_t rest = 0;
+        if (by != 0)
+            rest = small % by;
         if (by == 0)
             return small;
         small = by;
@@ -208,17 +219,21 @@ scan_plain(struct solve_scan *s, const struct solve_block *b, const struct solve
             s->infinite = true;
             continue;
         }
-        m |= u >> 23 != 0 ? 0x800000 : 0;
+        if (u >> 23 != 0)
+            m |= 0x800000;
         int zeros = __builtin_ctz(m), hi = (int)(u >> 23 != 0 ? u >> 23 : 1) - 150 + zeros - f->least;
         s->bits = s->bits || m >> zeros >> f->bits != 0;
-        s->range.hi = hi < s->range.hi ? hi : s->range.hi;
-        most = u > most ? u : most;
+        if (hi < s->range.hi)
+            s->range.hi = hi;
+        if (u > most)
+            most = u;
     }
     if (most == 0)
         return;
     int lo = power_above((double)float_of_bits(most), f->most);
     s->range.any = true;
-    s->range.lo = lo > s->range.lo ? lo : s->range.lo;
+    if (lo > s->range.lo)
+        s->range.lo = lo;
 }
 
 void
@@ -237,8 +252,10 @@ solve_scan(struct solve_scan *s, const struct solve_block *b, const struct solve
             int hi = solve_odd(v, &m) - f->least, lo = power_above(v, f->most);
             s->bits = s->bits || m >> f->bits != 0;
             s->range.any = true;
-            s->range.lo = lo > s->range.lo ? lo : s->range.lo;
-            s->range.hi = hi < s->range.hi ? hi : s->range.hi;
+            if (lo > s->range.lo)
+                s->range.lo = lo;
+            if (hi < s->range.hi)
+                s->range.hi = hi;
         }
     }
 }
@@ -287,6 +304,11 @@ solve_power(int *t, const struct solve_range *r, const struct solve_block *b, in
     int lo = !r->any || r->lo < least ? least : r->lo, hi = !r->any || r->hi > most ? most : r->hi;
     if (lo > hi)
         return solve_fail(b, EXACT_SCALE, 0, NAN);
-    *t = !hinted || hint < lo ? lo : hint > hi ? hi : hint;
+    if (!hinted || hint < lo)
+        *t = lo;
+    else if (hint > hi)
+        *t = hi;
+    else
+        *t = hint;
     return true;
 }

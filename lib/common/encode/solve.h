@@ -45,7 +45,9 @@ solve_rounded(enum exact_level level, float v)
     if (level != EXACT_BF16 && level != EXACT_F16)
         return (double)v;
     float near = level == EXACT_BF16 ? rounded(DTYPE_BF16, v) : rounded(DTYPE_F16, v);
-    return (double)(__builtin_expect(isfinite(near), 1) ? near : v);
+    if (__builtin_expect(isfinite(near), 1))
+        return (double)near;
+    return (double)v;
 }
 
 /* Returns true if a product, exact in F64, is the value at this level. */

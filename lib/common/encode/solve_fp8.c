@@ -26,8 +26,9 @@ bool
 solve_fp8_survey(const struct encoding *e, const struct solve_fp8 *how, const struct encode_run *run, uint64_t region, float *facts,
     struct err *err)
 {
-    return how->share == SOLVE_FP8_TILES ? solve_fp8_survey_band(e, how, run, region, facts + region * how->grid_cols * FACTS, err)
-        : solve_fp8_survey_weight(e, how, run, region, facts, err);
+    if (how->share == SOLVE_FP8_TILES)
+        return solve_fp8_survey_band(e, how, run, region, facts + region * how->grid_cols * FACTS, err);
+    return solve_fp8_survey_weight(e, how, run, region, facts, err);
 }
 
 bool
@@ -109,7 +110,10 @@ solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const str
         struct solve_block b;
         bool row = how->share == SOLVE_FP8_ROWS;
         float scale = 0;
-        n = row ? e->cols : run->n - done;
+        if (row)
+            n = e->cols;
+        else
+            n = run->n - done;
         if (!row)
             scale = scale_at(e, how, run, at + done, &n);
         solve_begin(&b, e, run, run->x + done, (size_t)n, at + done);
@@ -121,7 +125,10 @@ solve_fp8_codes(const struct encoding *e, const struct solve_fp8 *how, const str
             y[done + i] = solve_fp8_code(how, b.x[i] == 0 ? b.x[i] : (float)(v / (double)scale));
             if (v != 0 && !solve_fp8_is_code(how, b.level, v, scale)) {
                 solve_fail(&b, EXACT_SPAN, i, NAN);
-                b.fail->block = row ? b.at : block_of(e, how, b.at);
+                if (row)
+                    b.fail->block = b.at;
+                else
+                    b.fail->block = block_of(e, how, b.at);
                 return false;
             }
         }
@@ -143,11 +150,15 @@ row_scale(const struct solve_fp8 *how, const float *scale, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (!move_power(&t, scale[i]))
             return 0;
-        most = t > most ? t : most;
-        least = t < least ? t : least;
+        if (t > most)
+            most = t;
+        if (t < least)
+            least = t;
     }
     float found = ldexpf(1.0f, most - 6);
-    return most - least <= 14 && most - 6 >= -126 && solve_is_of(how->scale, (double)found) ? found : 0;
+    if (most - least <= 14 && most - 6 >= -126 && solve_is_of(how->scale, (double)found))
+        return found;
+    return 0;
 }
 
 enum { STEP = 32, SHIFTS = 64 };
@@ -192,7 +203,10 @@ solve_fp8_move(const struct encoding *e, const struct solve_fp8 *how, const stru
         || !move_take_all(&all, e, run, STEP, y != NULL))
         return false;
     for (uint64_t i = 0, n; i < run->n; i += n) {
-        n = rows ? e->cols : run->n - i;
+        if (rows)
+            n = e->cols;
+        else
+            n = run->n - i;
         if (!rows)
             scale = scale_at(e, how, run, at + i, &n);
         else if ((scale = row_scale(how, all.scale + i / STEP, (size_t)n / STEP)) == 0)

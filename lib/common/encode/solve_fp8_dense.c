@@ -19,7 +19,9 @@ solve_fp8_is_dense(const struct encoding *e)
 static size_t
 list_codes(double list[SOLVE_FP8_CODES], enum dtype type)
 {
-    size_t n = type == DTYPE_F8_E4M3 ? SOLVE_FP8_CODES : SOLVE_FP8_CODES - 3;
+    size_t n = SOLVE_FP8_CODES;
+    if (type != DTYPE_F8_E4M3)
+        n = SOLVE_FP8_CODES - 3;
     for (size_t code = 1; code <= n; code++)
         list[code - 1] = (double)float8_to_float(type, (uint8_t)code);
     return n;
@@ -66,7 +68,8 @@ most_of(const struct kernels *k, const struct solve_fp8_tile *t)
     for (size_t r = 0; r < t->rows; r++) {
         float one;
         k->encode_absmax(&one, solve_fp8_row(t, r), t->cols, t->cols);
-        most = bits_of_float(one) > bits_of_float(most) ? one : most;
+        if (bits_of_float(one) > bits_of_float(most))
+            most = one;
     }
     return most;
 }
@@ -79,7 +82,10 @@ power_for(float *scale, const struct solve_fp8 *how, float most)
     solve_scan(&s, &(struct solve_block){ .x = &most, .n = 1 }, how->codes == DTYPE_F8_E4M3 ? &solve_e4m3 : &solve_e5m2);
     if (most != 0 && (s.range.lo < -100 || s.range.lo > 100))
         return false;
-    *scale = most == 0 ? 0x1p-127f : ldexpf(1.0f, s.range.lo);
+    if (most == 0)
+        *scale = 0x1p-127f;
+    else
+        *scale = ldexpf(1.0f, s.range.lo);
     return true;
 }
 
@@ -97,7 +103,10 @@ solve_fp8_dense(float *scale, const struct solve_fp8 *how, enum exact_level leve
         size_t i = solve_fp8_held(how, level, k, x, t->cols, f.scale);
         if (i != t->cols && (power || !solve_fp8_add(&f, how, level, x[i])))
             return false;
-        r = i == t->cols ? r + 1 : 0;
+        if (i == t->cols)
+            r++;
+        else
+            r = 0;
     }
     *scale = f.scale;
     return true;

@@ -16,7 +16,9 @@ solve_fp8_is_power(const struct solve_fp8 *how)
 const struct solve_float *
 solve_fp8_float(const struct solve_fp8 *how)
 {
-    return how->codes == DTYPE_F8_E4M3 ? &solve_e4m3 : &solve_e5m2;
+    if (how->codes == DTYPE_F8_E4M3)
+        return &solve_e4m3;
+    return &solve_e5m2;
 }
 
 uint8_t
@@ -25,8 +27,13 @@ solve_fp8_code(const struct solve_fp8 *how, float x)
     float most = (float)solve_fp8_float(how)->most;
     if (isnan(x))
         x = 0;
-    x = x > most ? most : x < -most ? -most : x;
-    return how->codes == DTYPE_F8_E4M3 ? e4m3_of_float(x) : e5m2_of_float(x);
+    if (x > most)
+        x = most;
+    else if (x < -most)
+        x = -most;
+    if (how->codes == DTYPE_F8_E4M3)
+        return e4m3_of_float(x);
+    return e5m2_of_float(x);
 }
 
 bool
@@ -88,7 +95,10 @@ solve_fp8_gather(const struct solve_fp8 *how, const struct encode_run *run, floa
     if (!(flags & SEEN)) {
         f[LO] = -FLT_MAX;
         f[HI] = FLT_MAX;
-        f[HINT] = b->scale ? b->scale[0] : NAN;
+        if (b->scale)
+            f[HINT] = b->scale[0];
+        else
+            f[HINT] = NAN;
         f[MOST_HINT] = -FLT_MAX;
         flags |= SEEN | (b->scale ? 0 : UNHINTED);
     }
@@ -100,9 +110,12 @@ solve_fp8_gather(const struct solve_fp8 *how, const struct encode_run *run, floa
     if (!uniform || power || large || flags & HINT_FAILS || b->source.codes == EXACT_E2M1) {
         struct solve_scan s = { .range = SOLVE_RANGE };
         solve_scan(&s, b, solve_fp8_float(how));
-        flags |= s.infinite ? INFINITE : 0;
-        flags |= s.bits ? BITS : 0;
-        flags |= s.range.any ? ANY : 0;
+        if (s.infinite)
+            flags |= INFINITE;
+        if (s.bits)
+            flags |= BITS;
+        if (s.range.any)
+            flags |= ANY;
         f[LO] = fmaxf(f[LO], (float)s.range.lo);
         f[HI] = fminf(f[HI], (float)s.range.hi);
     } else {
@@ -118,7 +131,10 @@ solve_fp8_choose(const struct encoding *e, const struct solve_fp8 *how, float *f
     bool halves = e->exact->source.codes == EXACT_E2M1, power = solve_fp8_is_power(how), is_power;
     bool uniform = !(flags & (DIFFER | UNHINTED | HINT_FAILS | INFINITE));
     int hint, t = 0;
-    *cause = flags & INFINITE ? EXACT_NONFINITE : EXACT_HOLDS;
+    if (flags & INFINITE)
+        *cause = EXACT_NONFINITE;
+    else
+        *cause = EXACT_HOLDS;
     if (*cause != EXACT_HOLDS)
         return false;
     is_power = solve_is_power(f[HINT], &hint);
@@ -135,18 +151,34 @@ solve_fp8_choose(const struct encoding *e, const struct solve_fp8 *how, float *f
     bool hinted = halves ? f[MOST_HINT] > -FLT_MAX : uniform && is_power;
     if (!power && !hinted)
         return false;
-    *cause = flags & BITS ? EXACT_PRECISION : f[LO] > f[HI] ? EXACT_SPAN : EXACT_HOLDS;
+    if (flags & BITS)
+        *cause = EXACT_PRECISION;
+    else if (f[LO] > f[HI])
+        *cause = EXACT_SPAN;
+    else
+        *cause = EXACT_HOLDS;
     if (*cause != EXACT_HOLDS)
         return false;
-    *way = hinted ? EXACT_HINT : EXACT_SEARCH;
-    if (hinted)
+    if (hinted) {
+        *way = EXACT_HINT;
         t = halves ? (int)f[MOST_HINT] - 6 : hint;
-    else
+    } else {
+        *way = EXACT_SEARCH;
         t = flags & ANY ? (int)f[LO] : -127;
-    t = t < -127 ? -127 : t > 127 ? 127 : t;
+    }
+    if (t < -127)
+        t = -127;
+    else if (t > 127)
+        t = 127;
     if (flags & ANY)
         t = (float)t < f[LO] ? (int)f[LO] : (float)t > f[HI] ? (int)f[HI] : t;
-    f[SCALE] = t < -149 || t > 127 ? 0 : ldexpf(1.0f, t);
-    *cause = t >= -127 && t <= 127 && (power || solve_is_of(how->scale, (double)f[SCALE])) ? EXACT_HOLDS : EXACT_SCALE;
+    if (t < -149 || t > 127)
+        f[SCALE] = 0;
+    else
+        f[SCALE] = ldexpf(1.0f, t);
+    if (t >= -127 && t <= 127 && (power || solve_is_of(how->scale, (double)f[SCALE])))
+        *cause = EXACT_HOLDS;
+    else
+        *cause = EXACT_SCALE;
     return *cause == EXACT_HOLDS;
 }

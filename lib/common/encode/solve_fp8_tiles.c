@@ -31,8 +31,8 @@ point_at(const struct solve_fp8 *how, const struct solve_block *b, enum exact_ca
     for (size_t i = 0; !*found && i < b->n; i++) {
         double v = solve_value(b, i);
         uint64_t m;
-        int k = v != 0 && isfinite(v) ? solve_odd(fabs(v), &m) : 0;
         bool is = v != 0 && isfinite(v);
+        int k = is ? solve_odd(fabs(v), &m) : 0;
         if (cause == EXACT_NONFINITE)
             is = !isfinite(b->x[i]) || (b->scale && isinf(b->scale[i]));
         else if (cause == EXACT_PRECISION)
@@ -132,8 +132,10 @@ foresee_band(const struct encoding *e, const struct solve_fp8 *how, const struct
             int k;
             if (!move_power(&k, run->hints.scale[i]))
                 return false;
-            f[LO] = (float)k < f[LO] ? (float)k : f[LO];
-            f[HI] = (float)k > f[HI] ? (float)k : f[HI];
+            if ((float)k < f[LO])
+                f[LO] = (float)k;
+            if ((float)k > f[HI])
+                f[HI] = (float)k;
         }
     }
     for (uint64_t i = 0; i < grid; i++) {
@@ -154,7 +156,9 @@ static bool
 read_panel(const struct encoding *e, const struct encode_run *run, const struct tile_at *t, size_t n, struct err *err)
 {
     for (uint64_t r = 0; r < t->rows;) {
-        uint64_t count = n == e->cols ? num_min(HALF, t->rows - r) : 1;
+        uint64_t count = 1;
+        if (n == e->cols)
+            count = num_min(HALF, t->rows - r);
         if (!run->read(run->of, t->first + r * e->cols, n * (size_t)count, (r < HALF ? run->x : run->back) + r % HALF * n, err))
             return false;
         r += count;

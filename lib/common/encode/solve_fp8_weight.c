@@ -102,8 +102,11 @@ survey_dense_run(const struct encoding *e, const struct solve_fp8 *how, const st
     }
     f[HINT] = NAN;
     f[FLAGS] = SEEN | UNHINTED | (any ? ANY : 0);
-    f[SCALE] = holds ? s.scale : NAN;
-    s.set.n = holds ? s.set.n : 0;
+    f[SCALE] = s.scale;
+    if (!holds) {
+        f[SCALE] = NAN;
+        s.set.n = 0;
+    }
     keep_set(f, &s.set);
     solve_raise(run, any ? EXACT_SEARCH : EXACT_HINT);
     return true;

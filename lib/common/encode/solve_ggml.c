@@ -30,7 +30,11 @@ has_minimum(enum dtype type)
 static unsigned
 bits_of_type(enum dtype type)
 {
-    return type == DTYPE_Q4_0 || type == DTYPE_Q4_1 ? 4 : type == DTYPE_Q8_0 ? 8 : 5;
+    if (type == DTYPE_Q4_0 || type == DTYPE_Q4_1)
+        return 4;
+    if (type == DTYPE_Q8_0)
+        return 8;
+    return 5;
 }
 
 /* The factors are numbers of F16. */
@@ -158,7 +162,9 @@ solve_fp4(const struct encoding *e, const struct encode_run *run, uint64_t at, u
 {
     const enum dtype type = e->encoder->type;
     const struct dtype_facts *f = dtype_facts(type);
-    const float second = type == DTYPE_NVFP4 ? run->facts[0] : 1;
+    float second = 1;
+    if (type == DTYPE_NVFP4)
+        second = run->facts[0];
     for (uint64_t done = 0, n; done < count; done += n, y += n * f->bytes) {
         const float *x = run->x + done * f->elems;
         const uint64_t first = at + done * f->elems;
@@ -184,7 +190,9 @@ put_block(const struct encoding *e, const struct encode_run *run, const float *x
     enum dtype type = e->encoder->type;
     struct solve_block b;
     solve_begin(&b, e, run, x, ELEMS, at);
-    return has_minimum(type) ? put_steps(&b, type, y) : put_int(&b, type, y);
+    if (has_minimum(type))
+        return put_steps(&b, type, y);
+    return put_int(&b, type, y);
 }
 
 /* Returns the kernel that finds blocks of a dense source, or NULL. */
@@ -199,10 +207,16 @@ kernel_of(const struct encoding *e, const struct encode_run *run)
     case DTYPE_Q4_0:
     case DTYPE_Q5_0:
     case DTYPE_Q8_0:
-        return plain ? run->kernels->same_int_powers : level == EXACT_BF16 ? run->kernels->same_int_rounded : NULL;
+        if (plain)
+            return run->kernels->same_int_powers;
+        if (level == EXACT_BF16)
+            return run->kernels->same_int_rounded;
+        return NULL;
     case DTYPE_Q4_1:
     case DTYPE_Q5_1:
-        return level == EXACT_F32 ? run->kernels->same_int_steps : NULL;
+        if (level == EXACT_F32)
+            return run->kernels->same_int_steps;
+        return NULL;
     default:
         return NULL;
     }
@@ -216,7 +230,9 @@ put_all_ints(const struct encoding *e, const struct encode_run *run, kernel_same
     const enum dtype type = e->encoder->type;
     const unsigned bits = bits_of_type(type);
     const size_t size = dtype_facts(type)->bytes;
-    uint8_t *q = run->compare ? run->room : NULL;
+    uint8_t *q = NULL;
+    if (run->compare)
+        q = run->room;
     uint16_t *factor = (uint16_t *)run->room + AT_ONCE * ELEMS / 2;
     for (uint64_t i = 0, n; i < count; i += n, y += n * size) {
         const float *x = run->x + i * ELEMS;
@@ -245,7 +261,9 @@ solve_matrices(const struct encoding *e, const struct encode_run *run, bool move
         struct encoding own = *e;
         struct exact_terms terms = *e->exact;
         struct encode_run of = *run;
-        uint8_t *to = y ? y + done * NVFP4_BYTES : NULL;
+        uint8_t *to = NULL;
+        if (y)
+            to = y + done * NVFP4_BYTES;
         n = num_min(count - done, (s->each - at % s->each) / NVFP4_ELEMS);
         terms.source.second = terms.source.stated = s->seconds[k];
         terms.source.seconds = NULL;
@@ -254,7 +272,10 @@ solve_matrices(const struct encoding *e, const struct encode_run *run, bool move
         of.x += done * NVFP4_ELEMS;
         of.back += done * NVFP4_ELEMS;
         of.n = (size_t)(n * NVFP4_ELEMS);
-        of.hints.pack = moves ? of.hints.pack + done * NVFP4_ELEMS : NULL;
+        if (moves)
+            of.hints.pack = of.hints.pack + done * NVFP4_ELEMS;
+        else
+            of.hints.pack = NULL;
         if (!(moves ? solve_ggml_move(&own, &of, 0, first + done, n, to) : solve_ggml(&own, &of, 0, first + done, n, to, err)))
             return false;
     }
@@ -306,7 +327,10 @@ solve_ggml_resolve(struct encoding *e, float *facts, struct exact_fail *fail)
     for (uint64_t k = 0; k < (s->seconds ? s->nseconds : 1); k++) {
         struct encoding own = *e;
         struct exact_terms terms = *e->exact;
-        terms.source.second = s->seconds ? s->seconds[k] : s->second;
+        if (s->seconds)
+            terms.source.second = s->seconds[k];
+        else
+            terms.source.second = s->second;
         own.exact = &terms;
         if (!solve_nvfp4_settle(&own, SOLVE_NVFP4_BLOCKS, facts + k, fail))
             return false;
@@ -326,9 +350,10 @@ solve_ggml_fit(struct encoding *e, struct err *err)
         return ENCODE_YES;
     if (!solve_nvfp4_fit(e))
         return ENCODE_NO;
-    e->nfacts = s->seconds ? s->nseconds : e->nfacts;
-    return solve_nvfp4_add_input(e, SOLVE_NVFP4_BLOCKS, 1, err)
-        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &n, 1, err) ? ENCODE_YES : ENCODE_FAIL;
+    if (s->seconds)
+        e->nfacts = s->nseconds;
+    return encode_yes_if(solve_nvfp4_add_input(e, SOLVE_NVFP4_BLOCKS, 1, err)
+        && encode_add_part(e, encode_module(e), ".scale", DTYPE_F32, &n, 1, err));
 }
 
 /* --- moved codes */
@@ -396,7 +421,9 @@ find_moved(struct moved *m, const struct encoding *e, const struct encode_run *r
     const enum dtype type = e->encoder->type;
     const bool minimum = has_minimum(type), own = minimum && move_is_e2m1(e);
     const int half = type == DTYPE_Q8_0 ? 128 : type == DTYPE_Q4_0 ? 8 : 16;
-    const int centre = type == DTYPE_Q8_0 ? 0 : half;
+    int centre = half;
+    if (type == DTYPE_Q8_0)
+        centre = 0;
     float last = NAN;
     for (size_t i = 0; i < n; i++) {
         const float scale = all->scale[first + i], zero = all->zero[first + i];
@@ -410,7 +437,10 @@ find_moved(struct moved *m, const struct encoding *e, const struct encode_run *r
         if (scale == 0)
             return false;
         m->wanted[2 * i] = s->step * scale;
-        m->wanted[2 * i + 1] = minimum ? s->least * scale : 0;
+        if (minimum)
+            m->wanted[2 * i + 1] = s->least * scale;
+        else
+            m->wanted[2 * i + 1] = 0;
         last = zero;
     }
     run->kernels->round_f16(m->factor, m->wanted, 2 * n);

@@ -56,8 +56,10 @@ try_zeros(const struct solve_block *b, const struct solve_int *how, double d, st
     }
     for (size_t i = 0; i < b->n; i++) {
         double r = solve_nearest(solve_value(b, i) / d);
-        least = r < least ? r : least;
-        most = r > most ? r : most;
+        if (r < least)
+            least = r;
+        if (r > most)
+            most = r;
     }
     double from = -least, to = top - most, end = from;
     if (from <= to)
@@ -78,7 +80,9 @@ try_zeros(const struct solve_block *b, const struct solve_int *how, double d, st
 static float
 integer_hint(const struct solve_block *b)
 {
-    return b->source.codes == EXACT_E2M1 ? 0.5f * solve_hint(b) : solve_hint(b);
+    if (b->source.codes == EXACT_E2M1)
+        return 0.5f * solve_hint(b);
+    return solve_hint(b);
 }
 
 static bool
@@ -86,8 +90,14 @@ fill_zero(const struct solve_block *b, const struct solve_int *how, struct int_g
 {
     float hint = integer_hint(b), zero = b->zero && how->asymmetric ? b->zero[0] : NAN;
     double middle = (double)(1u << (how->bits - 1));
-    g->scale = solve_is_of(how->type, (double)hint) ? hint : 0.0f;
-    g->zero = zero >= 0 && (double)zero <= 2 * middle - 1 ? zero : (float)middle;
+    if (solve_is_of(how->type, (double)hint))
+        g->scale = hint;
+    else
+        g->scale = 0.0f;
+    if (zero >= 0 && (double)zero <= 2 * middle - 1)
+        g->zero = zero;
+    else
+        g->zero = (float)middle;
     for (size_t i = 0; i < b->n; i++)
         q[i] = (uint8_t)g->zero;
     return true;
@@ -102,7 +112,9 @@ find_unit(const struct solve_block *b, const struct same_extent *x, uint64_t *g,
     if (solve_is_plain(b)) {
         *k = solve_odd((double)x->unit, &m);
         const double up = solve_pow2(-*k), high = (double)fmaxf(x->high, -x->low) * up;
-        most = high < 0x1p60 ? (uint64_t)high : 0;
+        most = 0;
+        if (high < 0x1p60)
+            most = (uint64_t)high;
         *g = (uint64_t)((double)x->least * up);
         for (size_t i = 0; most != 0 && *g != 1 && i < b->n; i++)
             *g = solve_divisor((uint64_t)(fabs((double)b->x[i]) * up), *g);
@@ -112,13 +124,15 @@ find_unit(const struct solve_block *b, const struct same_extent *x, uint64_t *g,
     for (size_t i = 0; i < b->n; i++) {
         double v = fabs(solve_value(b, i));
         int e = v != 0 ? solve_odd(v, &m) : *k;
-        *k = e < *k ? e : *k;
+        if (e < *k)
+            *k = e;
     }
     for (size_t i = 0; i < b->n; i++) {
         double v = ldexp(fabs(solve_value(b, i)), -*k);
         if (v >= 0x1p60)
             return 0;
-        most = (uint64_t)v > most ? (uint64_t)v : most;
+        if ((uint64_t)v > most)
+            most = (uint64_t)v;
         *g = solve_divisor((uint64_t)v, *g);
     }
     return most / *g;
@@ -144,7 +158,9 @@ search_products(const struct solve_block *b, const struct solve_int *how, const 
                 return true;
         }
     }
-    return fits ? solve_fail(b, EXACT_SCALE, 0, 0) : solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
+    if (fits)
+        return solve_fail(b, EXACT_SCALE, 0, 0);
+    return solve_fail(b, EXACT_SPAN, solve_most(b), NAN);
 }
 
 /* Returns true if a scale of 16 bits denotes all values. Most scales already fail at the smallest magnitude. */
@@ -162,7 +178,9 @@ static bool
 try_code(const struct solve_block *b, const struct solve_int *how, unsigned c, float most, float least, bool minus, struct int_group *g,
     uint8_t *q)
 {
-    const unsigned last = how->type == DTYPE_F16 ? 0x7BFF : 0x7F7F;
+    unsigned last = 0x7F7F;
+    if (how->type == DTYPE_F16)
+        last = 0x7BFF;
     const float first = most / (float)c;
     unsigned at = how->type == DTYPE_F16 ? half_of_float(first) : bfloat16_of_float(first), end = 0;
 #define DENOTES(p) (rounded(DTYPE_BF16, (float)c * solve_of_pattern(how->type, p)) == most)
@@ -200,7 +218,9 @@ search_short(const struct solve_block *b, const struct solve_int *how, const str
         return false;
     for (int minus = 0; minus < 2; minus++) {
         unsigned up = minus ? down : half - 1, under = minus ? half - 1 : down;
-        unsigned codes = x->high == most ? up : under;
+        unsigned codes = under;
+        if (x->high == most)
+            codes = up;
         if (x->high == most && x->low == -most)
             codes = up < under ? up : under;
         for (unsigned c = codes; c > 0; c--) {

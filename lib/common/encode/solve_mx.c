@@ -27,7 +27,10 @@ solve_mx_e2m1(uint8_t *q, const struct solve_block *b, double scale)
     bool moves = b->code && b->source.codes == EXACT_E2M1;
     for (size_t i = 0; i < b->n; i++) {
         double v = solve_value(b, i), twice = scale != 0 ? fabs(v) / scale * 2 : 0;
-        q[i] = twice <= 12 ? codes[(int)twice] : 7;
+        if (twice <= 12)
+            q[i] = codes[(int)twice];
+        else
+            q[i] = 7;
         if (q[i] == 0)
             q[i] = (moves && b->code[i] == 8) || signbit(b->x[i]) ? 8 : 0;
         else if (v < 0)
@@ -48,13 +51,17 @@ solve_mx_dense(const struct encoding *e, const struct encode_run *run, const flo
     bool halves)
 {
     const struct same_e2m1 how = { .block = 32, .halves = halves, .least = -127, .most = 127 };
-    return is_dense(e) ? solve_found(run, run->kernels->same_e2m1(scale, code, x, nblocks, &how)) : 0;
+    if (is_dense(e))
+        return solve_found(run, run->kernels->same_e2m1(scale, code, x, nblocks, &how));
+    return 0;
 }
 
 size_t
 solve_mx_dense_e4m3(const struct encoding *e, const struct encode_run *run, const float *x, size_t nblocks, uint8_t *scale, uint8_t *code)
 {
-    return is_dense(e) ? solve_found(run, run->kernels->same_e4m3(scale, code, x, nblocks)) : 0;
+    if (is_dense(e))
+        return solve_found(run, run->kernels->same_e4m3(scale, code, x, nblocks));
+    return 0;
 }
 
 bool

@@ -37,8 +37,13 @@ solve_nvfp4_fit(struct encoding *e)
         e->why = s->input_why;
         return false;
     }
-    e->nregions = known ? 1 : num_ceil_div(e->rows * e->cols, REGION);
-    e->nfacts = known ? MOVE_NVFP4_FACTS : FACTS * e->nregions + 1;
+    if (known) {
+        e->nregions = 1;
+        e->nfacts = MOVE_NVFP4_FACTS;
+    } else {
+        e->nregions = num_ceil_div(e->rows * e->cols, REGION);
+        e->nfacts = FACTS * e->nregions + 1;
+    }
     return true;
 }
 
@@ -51,8 +56,9 @@ solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32
     if (!s->has_input)
         return true;
     uint8_t *bytes = encode_alloc(e, 4 * (size_t)n, err);
-    struct encode_part *part = bytes ? encode_add_part(e, encode_module(e), divides ? ".input_global_scale" : ".input_scale", DTYPE_F32,
-        &n, rank, err) : NULL;
+    struct encode_part *part = NULL;
+    if (bytes)
+        part = encode_add_part(e, encode_module(e), divides ? ".input_global_scale" : ".input_scale", DTYPE_F32, &n, rank, err);
     if (!part)
         return false;
     for (uint64_t i = 0; i < n; i++) {
@@ -109,9 +115,12 @@ locate(const struct encoding *e, const struct encode_run *run, uint64_t first, u
                 continue;
             for (size_t k = 0; k < BLOCK; k++) {
                 v = fabs(solve_value(&b, k));
-                most = v > fabs(solve_value(&b, most)) ? k : most;
-                least = v != 0 && v < low ? k : least;
-                low = v != 0 && v < low ? v : low;
+                if (v > fabs(solve_value(&b, most)))
+                    most = k;
+                if (v != 0 && v < low) {
+                    least = k;
+                    low = v;
+                }
             }
             lo = fmaxf(lo, (float)r.lo);
             hi = fminf(hi, (float)r.hi);
@@ -134,7 +143,9 @@ add_copies(const struct encoding *e, const struct encode_run *run, uint64_t at, 
         struct solve_block b;
         bool any = solve_nvfp4_kernel(&how, reader, e->exact->level, *second);
         how.powers = false;
-        size_t held = any ? run->kernels->same_nvfp4(scale, code, set, run->x + done * BLOCK, n - done, &how) : 0;
+        size_t held = 0;
+        if (any)
+            held = run->kernels->same_nvfp4(scale, code, set, run->x + done * BLOCK, n - done, &how);
         for (size_t i = 0; i < held; i++)
             pairs->seen[scale[i]] |= set[i];
         done += held;
@@ -180,7 +191,10 @@ survey_copies(const struct encoding *e, const struct encode_run *run, uint64_t f
         found = (struct solve_nvfp4_run){ 1, 0 };
         i++;
     }
-    f[TRY] = found.lo > found.hi ? TRY_NONE : (float)i;
+    if (found.lo > found.hi)
+        f[TRY] = TRY_NONE;
+    else
+        f[TRY] = (float)i;
     memcpy(&f[COPY_LO], &found.lo, sizeof found.lo);
     memcpy(&f[COPY_HI], &found.hi, sizeof found.hi);
     return true;
@@ -191,7 +205,9 @@ static size_t
 add_powers(const struct encode_run *run, size_t n, float *f)
 {
     struct e2m1_range range = { INT_MIN, INT_MAX };
-    size_t done = f[BITS] == 0 ? run->kernels->e2m1_range(&range, run->x, n / BLOCK) * BLOCK : 0;
+    size_t done = 0;
+    if (f[BITS] == 0)
+        done = run->kernels->e2m1_range(&range, run->x, n / BLOCK) * BLOCK;
     if (range.lo != INT_MIN) {
         f[MOST_LO] = fmaxf(f[MOST_LO], (float)range.lo);
         f[LEAST_HI] = fminf(f[LEAST_HI], (float)range.hi);
@@ -262,7 +278,10 @@ settle_locate(const struct encoding *e, float *facts)
     for (uint64_t i = 0; i < e->nregions; i++) {
         float *f = facts + FACTS * i, lo_i = f[MOST_LO], hi_i = f[LEAST_HI];
         bool here = fmaxf(lo, lo_i) - 8 > fminf(hi, hi_i) + 9 && lo - 8 <= hi + 9;
-        f[BITS] = here ? LOCATE : 0;
+        if (here)
+            f[BITS] = LOCATE;
+        else
+            f[BITS] = 0;
         f[MOST_LO] = lo;
         f[LEAST_HI] = hi;
         lo = fmaxf(lo, lo_i);
@@ -286,7 +305,12 @@ settle_powers(const struct encoding *e, enum solve_nvfp4_reader reader, float *f
         hi = fminf(hi, f[LEAST_HI]);
         hint = hint == FLT_MAX ? f[MOST_HINT] : f[MOST_HINT] == FLT_MAX ? hint : fmaxf(hint, f[MOST_HINT]);
     }
-    m = hint != FLT_MAX ? hint - 8 : lo != -FLT_MAX ? lo - 8 : 0;
+    if (hint != FLT_MAX)
+        m = hint - 8;
+    else if (lo != -FLT_MAX)
+        m = lo - 8;
+    else
+        m = 0;
     if (lo - 8 > hi + 9) {
         if (*copy_of(e, facts) == 0 && s->codes == EXACT_E2M1)      /* of scales alone, perhaps */
             *copy_of(e, facts) = VALUES;
@@ -320,8 +344,10 @@ settle_copy(const struct encoding *e, enum solve_nvfp4_reader reader, float *fac
             continue;
         memcpy(&one.lo, &f[COPY_LO], sizeof one.lo);
         memcpy(&one.hi, &f[COPY_HI], sizeof one.hi);
-        run.lo = one.lo > run.lo ? one.lo : run.lo;
-        run.hi = one.hi < run.hi ? one.hi : run.hi;
+        if (one.lo > run.lo)
+            run.lo = one.lo;
+        if (one.hi < run.hi)
+            run.hi = one.hi;
         same = same && f[TRY] != TRY_NONE && (held == TRY_NONE || held == f[TRY]);
         held = f[TRY];
     }
@@ -352,7 +378,9 @@ stored(enum solve_nvfp4_reader reader, float second)
         return g;
     if (above / SOLVE_NVFP4_UNIT == second)
         return above;
-    return below / SOLVE_NVFP4_UNIT == second ? below : g;
+    if (below / SOLVE_NVFP4_UNIT == second)
+        return below;
+    return g;
 }
 
 /* The surveys of a copy prove that it holds, if products are normal numbers. */
@@ -396,24 +424,36 @@ solve_nvfp4_settle(struct encoding *e, enum solve_nvfp4_reader reader, float *fa
 float
 solve_nvfp4_factor(enum solve_nvfp4_reader reader, float second)
 {
-    return reader == SOLVE_NVFP4_DIVIDES ? 1.0f / second : reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
+    if (reader == SOLVE_NVFP4_DIVIDES)
+        return 1.0f / second;
+    if (reader == SOLVE_NVFP4_OVER)
+        return second / SOLVE_NVFP4_UNIT;
+    return second;
 }
 
 float
 solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float second)
 {
-    float factor = reader == SOLVE_NVFP4_OVER ? second / SOLVE_NVFP4_UNIT : second;
+    float factor = second;
+    if (reader == SOLVE_NVFP4_OVER)
+        factor = second / SOLVE_NVFP4_UNIT;
     float first = reader == SOLVE_NVFP4_BLOCKS ? code * scale : reader == SOLVE_NVFP4_DIVIDES ? scale / second : scale * factor;
-    return reader == SOLVE_NVFP4_BLOCKS ? first * second : code * first;
+    if (reader == SOLVE_NVFP4_BLOCKS)
+        return first * second;
+    return code * first;
 }
 
 bool
 solve_nvfp4_is_same_real(const struct exact_source *s, enum solve_nvfp4_reader reader, float second)
 {
     double from = s->two ? (double)s->stated : 1, from_over = s->two && s->over != 0 ? s->over : 1, to = (double)second;
-    double to_over = reader == SOLVE_NVFP4_OVER ? SOLVE_NVFP4_UNIT : 1;
+    double to_over = 1;
+    if (reader == SOLVE_NVFP4_OVER)
+        to_over = SOLVE_NVFP4_UNIT;
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
-    return s->divides == divides ? from * to_over == to * from_over : from * to == from_over * to_over;
+    if (s->divides == divides)
+        return from * to_over == to * from_over;
+    return from * to == from_over * to_over;
 }
 
 static const float values[16] = { 0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6 };
@@ -495,8 +535,13 @@ dense_powers(const struct kernels *k, const struct same_nvfp4 *how, const float 
     const struct same_e2m1 powers = { .block = SAME_NVFP4, .halves = halves, .least = all - 9, .most = all + 8 };
     size_t n = k->same_e2m1(scale, code, x, nblocks, &powers);
     for (size_t i = 0; i < n; i++) {
-        int t = scale[i] == 0 ? -9 : scale[i] - 127 - all;
-        scale[i] = (uint8_t)(t >= -6 ? (t + 7) << 3 : 1 << (t + 9));
+        int t = -9;
+        if (scale[i] != 0)
+            t = scale[i] - 127 - all;
+        if (t >= -6)
+            scale[i] = (uint8_t)((t + 7) << 3);
+        else
+            scale[i] = (uint8_t)(1 << (t + 9));
     }
     return n;
 }

@@ -21,7 +21,11 @@ static double
 value_at(enum solve_nvfp4_reader reader, enum exact_level level, float code, float scale, uint32_t number)
 {
     float v = solve_nvfp4_value(reader, code, scale, scale_of(reader, number));
-    return level == EXACT_BF16 ? (double)rounded(DTYPE_BF16, v) : level == EXACT_F16 ? (double)rounded(DTYPE_F16, v) : (double)v;
+    if (level == EXACT_BF16)
+        return (double)rounded(DTYPE_BF16, v);
+    if (level == EXACT_F16)
+        return (double)rounded(DTYPE_F16, v);
+    return (double)v;
 }
 
 /* Returns the first number in [lo, hi + 1] whose value is at least v, or above it. */
@@ -57,7 +61,9 @@ static uint32_t
 solve_nvfp4_copy_number_of(enum solve_nvfp4_reader reader, float second)
 {
     uint32_t bits = bits_of_float(second);
-    return reader == SOLVE_NVFP4_DIVIDES ? LAST - bits : bits;
+    if (reader == SOLVE_NVFP4_DIVIDES)
+        return LAST - bits;
+    return bits;
 }
 
 struct solve_nvfp4_run
@@ -138,7 +144,8 @@ try_scale(const struct solve_block *b, enum solve_nvfp4_reader reader, float sca
         q[i] = solve_nvfp4_copy_code_of(fabs(v) / unit);
         if (v != 0 && (q[i] == 0 || !narrow(&own, reader, b->level, values[q[i]], scale, fabs(v))))
             return false;
-        q[i] |= signbit(b->x[i]) ? 8 : 0;
+        if (signbit(b->x[i]))
+            q[i] |= 8;
     }
     *run = own;
     return true;

@@ -17,14 +17,21 @@ enum { RUNS = SOLVE_SCALES / 2 };       /* that are kept: a value between two co
 float
 solve_of_pattern(enum dtype type, uint32_t pattern)
 {
-    return type == DTYPE_F16 ? half_to_float((uint16_t)pattern) : type == DTYPE_BF16 ? bfloat16_to_float((uint16_t)pattern)
-        : float_of_bits(pattern);
+    if (type == DTYPE_F16)
+        return half_to_float((uint16_t)pattern);
+    if (type == DTYPE_BF16)
+        return bfloat16_to_float((uint16_t)pattern);
+    return float_of_bits(pattern);
 }
 
 static uint32_t
 last_pattern(enum dtype type)
 {
-    return type == DTYPE_F16 ? 0x7BFF : type == DTYPE_BF16 ? 0x7F7F : 0x7F7FFFFF;
+    if (type == DTYPE_F16)
+        return 0x7BFF;
+    if (type == DTYPE_BF16)
+        return 0x7F7F;
+    return 0x7F7FFFFF;
 }
 
 static double
@@ -62,14 +69,21 @@ first_at(double code, double v, bool above, enum dtype type, enum exact_level le
     uint32_t lo = within.lo, hi = within.hi + 1, at = near(code, v, above, type, level);
     for (uint32_t step = 1; lo < hi; step *= 4) {
         bool guided = at >= lo && at < hi;
-        uint32_t middle = guided ? at : lo + (hi - lo) / 2;
+        uint32_t middle = at;
+        if (!guided)
+            middle = lo + (hi - lo) / 2;
         double p = product(code, type, middle, level);
         bool down = above ? p > v : p >= v;
         if (down)
             hi = middle;
         else
             lo = middle + 1;
-        at = !guided ? 0 : down ? at - step : at + step;
+        if (!guided)
+            at = 0;
+        else if (down)
+            at = at - step;
+        else
+            at = at + step;
     }
     return lo;
 }
@@ -89,10 +103,15 @@ narrow(struct run *run, double code, double v, enum dtype type, enum exact_level
 static size_t
 codes_for(const struct solve_codes *codes, uint8_t sign, const double **list)
 {
-    *list = sign & 1 ? codes->up : codes->down;
+    if (sign & 1)
+        *list = codes->up;
+    else
+        *list = codes->down;
     if (sign == 3)
         return codes->nup < codes->ndown ? codes->nup : codes->ndown;
-    return sign & 1 ? codes->nup : codes->ndown;
+    if (sign & 1)
+        return codes->nup;
+    return codes->ndown;
 }
 
 /* Joins run n, of smaller numbers, with the one before it if they touch: several codes may denote a value that was rounded. */
@@ -101,7 +120,8 @@ solve_run_join(struct run *runs, size_t n)
 {
     if (n == 0 || runs[n].hi + 1 < runs[n - 1].lo)
         return false;
-    runs[n - 1].lo = runs[n].lo < runs[n - 1].lo ? runs[n].lo : runs[n - 1].lo;
+    if (runs[n].lo < runs[n - 1].lo)
+        runs[n - 1].lo = runs[n].lo;
     return true;
 }
 
@@ -147,7 +167,8 @@ solve_run(double *scale, const struct solve_codes *codes, const double *set, con
     size_t most = SIZE_MAX;
     struct solve_scales scales;
     bool found = solve_run_below(&scales, &most, codes, set, sign, n, type, level);
-    *scale = found ? scales.d[0] : *scale;
+    if (found)
+        *scale = scales.d[0];
     return found;
 }
 
@@ -156,7 +177,9 @@ solve_run_below(struct solve_scales *scales, size_t *most, const struct solve_co
     enum dtype type, enum exact_level level)
 {
     const double *list;
-    size_t ncodes = n != 0 ? codes_for(codes, sign[0], &list) : 0;
+    size_t ncodes = 0;
+    if (n != 0)
+        ncodes = codes_for(codes, sign[0], &list);
     for (size_t c = ncodes < *most ? ncodes : *most; c-- > 0;) {
         struct run runs[RUNS];
         size_t nruns = narrow(&runs[0], list[c], set[0], type, level, (struct run){ 1, last_pattern(type) });

@@ -12,7 +12,9 @@ decoded(const struct solve_block *b, const struct solve_steps *how, double q, do
 {
     if (b->level == EXACT_REAL)
         return q * d + m;
-    enum dtype type = how->narrow ? how->type : DTYPE_F32;
+    enum dtype type = DTYPE_F32;
+    if (how->narrow)
+        type = how->type;
     return (double)rounded(type, rounded(type, (float)(q * d)) + (float)m);
 }
 
@@ -32,7 +34,10 @@ try_steps(const struct solve_block *b, const struct solve_steps *how, double d, 
     }
     for (size_t i = 0; i < b->n; i++) {
         double v = solve_value(b, i), r = d != 0 ? solve_nearest((v - m) / d) : 0;
-        r = r < 0 ? 0 : r > top ? top : r;
+        if (r < 0)
+            r = 0;
+        else if (r > top)
+            r = top;
         if (real ? r * d + m != v : !solve_same(b->level, v, decoded(b, how, r, d, m)))
             return false;
         q[i] = (uint8_t)r;
@@ -116,9 +121,12 @@ find_steps(const struct solve_block *b)
         double v = solve_value(b, i);
         uint64_t m;
         int k = v != 0 ? solve_odd(fabs(v), &m) : f.k;
-        f.k = k < f.k ? k : f.k;
-        f.least = v < f.least ? v : f.least;
-        most = v > most ? v : most;
+        if (k < f.k)
+            f.k = k;
+        if (v < f.least)
+            f.least = v;
+        if (v > most)
+            most = v;
     }
     if (f.k == 2000)
         return f;
@@ -127,7 +135,10 @@ find_steps(const struct solve_block *b)
         return f;
     for (size_t i = 0; i < b->n && f.unit != 1; i++)
         f.unit = solve_divisor((uint64_t)(solve_value(b, i) * up - base), f.unit);
-    f.most = f.unit != 0 ? (uint64_t)(most * up - base) / f.unit : 0;
+    if (f.unit != 0)
+        f.most = (uint64_t)(most * up - base) / f.unit;
+    else
+        f.most = 0;
     f.fits = f.unit != 0;
     return f;
 }

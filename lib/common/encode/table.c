@@ -38,7 +38,9 @@ static const struct alias {
 const char *
 encode_alias(size_t i)
 {
-    return i < sizeof aliases / sizeof *aliases ? aliases[i].alias : NULL;
+    if (i < sizeof aliases / sizeof *aliases)
+        return aliases[i].alias;
+    return NULL;
 }
 
 const struct encoder *
@@ -73,7 +75,9 @@ encode_exact_find(const char *name, enum keeps held)
         if (str_same_word(e->name, name))
             return e;
     e = encode_find(name, held);
-    return e && e->solve ? e : NULL;
+    if (e && e->solve)
+        return e;
+    return NULL;
 }
 
 /* Returns the better of an encoder and of the best so far. */
@@ -81,7 +85,9 @@ static const struct encoder *
 lower(const struct encoder *e, const struct encoder *best, enum keeps held, unsigned after)
 {
     bool fits = e->grid.offer > after && (e->held == held || e->held == KEEPS_NONE);
-    return fits && (!best || e->grid.offer < best->grid.offer) ? e : best;
+    if (fits && (!best || e->grid.offer < best->grid.offer))
+        return e;
+    return best;
 }
 
 const struct encoder *
