@@ -64,7 +64,8 @@ split(struct family_sources *s, size_t i, const struct family_stored *row, struc
     const struct family_source whole = s->list[i];
     uint64_t from = 0, *rows = calloc(row->n, sizeof *rows);
     struct family_source *list = realloc(s->list, (s->n + row->n + 1) * sizeof *list);
-    s->list = list ? list : s->list;
+    if (list)
+        s->list = list;
     bool ok = (rows && list) || err_memory(err, (s->n + row->n) * sizeof *list);
     ok = ok && count_rows(rows, row, &whole, scope, b, err);
     for (size_t k = 0; ok && k < row->n; k++) {

@@ -22,8 +22,12 @@ list_archs(struct str *out)
     for (size_t i = 0; i < family_text_files_n; i++) {
         const char *text = family_text_files[i].text, *line = text[0] ? strstr(text, "\narch") : NULL;
         size_t skip = line ? strspn(line + 5, " \t") : 0, n = line ? strcspn(line + 5 + skip, " \t\r\n#") : 0;
-        const char *arch = line ? line + 5 + skip : "";
-        const char *again = n != 0 && out->p ? memmem(out->p, out->len, arch, n) : NULL;
+        const char *arch = "";
+        if (line)
+            arch = line + 5 + skip;
+        const char *again = NULL;
+        if (n != 0 && out->p)
+            again = memmem(out->p, out->len, arch, n);
         if (n == 0 || (again && (again[n] == ',' || again[n] == '\0') && (again == out->p || again[-1] == ' ')))
             continue;
         str_text(out, out->len != 0 ? ", " : "");
@@ -124,7 +128,9 @@ element_of(const struct back_model *back, const struct model *model)
     bool plain = t && (t->dtype == DTYPE_F32 || t->dtype == DTYPE_F16 || t->dtype == DTYPE_BF16);
     if (back->options->cast)
         return back->options->to;
-    return plain && (!json_is_integer(type) || n == 0 || n == 1 || n == 32) ? t->dtype : DTYPE_BF16;
+    if (plain && (!json_is_integer(type) || n == 0 || n == 1 || n == 32))
+        return t->dtype;
+    return DTYPE_BF16;
 }
 
 /* --- members */
@@ -138,7 +144,9 @@ make_tokenizer(struct back_model *back, struct back_tokens *tokens, struct model
     if (!back->options->how->no_tokenizer && !back_tokenizer(&back->texts, tokens, &how, err))
         return false;
     bool ok = back_generation_config(&generation, tokens, model->catalog, err);
-    struct str *text = ok && generation.len != 0 ? texts_add(&back->texts, "generation_config.json", err) : NULL;
+    struct str *text = NULL;
+    if (ok && generation.len != 0)
+        text = texts_add(&back->texts, "generation_config.json", err);
     if (!text) {
         str_clear(&generation);
         return ok && err->kind == ERR_NONE;
@@ -172,7 +180,10 @@ add_defaults(struct back_model *back, struct err *err)
     scope->keys = NULL;
     scope->config = back->known;
     scope->rope_all = rope;
-    scope->rope = full ? full : rope;
+    if (full)
+        scope->rope = full;
+    else
+        scope->rope = rope;
     scope->rope_local = json_object_get(rope, "sliding_attention");
     scope->class = json_string_value(json_array_get(json_object_get(back->known, "architectures"), 0));
     for (size_t i = 0; back->known && i < back->family->defaults.n; i++) {

@@ -77,7 +77,8 @@ back_join_type(enum dtype *dtype, struct back_work *w, const struct family_sourc
     if (!state->read && !find_exact(&state->exact, w, tensor, logs, err))
         return false;
     state->read = true;
-    *dtype = state->exact ? *dtype : DTYPE_F32;
+    if (!state->exact)
+        *dtype = DTYPE_F32;
     return true;
 }
 
@@ -97,14 +98,16 @@ find_lengths(uint64_t *length, struct back_joint *j, const struct family_row *ro
             return false;
         if (length[i] == 0 && open != row->nparts)
             return err_set(err, ERR_UNSUPPORTED, "%s: two parts without explicit sizes", row->where);
-        open = length[i] == 0 ? i : open;
+        if (length[i] == 0)
+            open = i;
         if (!num_add(&sum, sum, length[i]))
             return rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err);
     }
     if (open != row->nparts && sum < rows)
         length[open] = rows - sum;
-    return open != row->nparts ? sum < rows || rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err)
-        : sum == rows || rows_fail(tensor, ERR_MALFORMED, "the parts of its row do not cover the first dimension", err);
+    if (open != row->nparts)
+        return sum < rows || rows_fail(tensor, ERR_MALFORMED, "the parts are longer than the tensor", err);
+    return sum == rows || rows_fail(tensor, ERR_MALFORMED, "the parts of its row do not cover the first dimension", err);
 }
 
 /* Starts a part: all of the output, or its rows [from, from + n). */
@@ -188,7 +191,8 @@ cover(struct back_joint *j, struct err *err)
     for (size_t i = 0; i < j->n; i++) {
         const struct verbs *v = &j->part[i].v;
         verbs_shape(i == 0 ? j->dim : dim, v, j->whole);
-        j->rank = i == 0 ? v->moves.rank : j->rank;
+        if (i == 0)
+            j->rank = v->moves.rank;
         if (i != 0 && (v->moves.rank != j->rank || memcmp(dim, j->dim, j->rank * sizeof *dim) != 0))
             return rows_fail(j->part[i].tensor, ERR_MALFORMED, "its shape does not match that of the other parts of the source",
                 err);
@@ -217,7 +221,9 @@ compose(struct composed *composed, struct back_joint *j, struct err *err)
     bool alternates = j->n > 1 && moves_outer(&j->part[0].v.moves) != 1;
     for (size_t i = 0; list && i < j->n; i++) {
         struct verbs *v = &j->part[i].v;
-        uint64_t run = alternates ? moves_run(&v->moves) : 0;
+        uint64_t run = 0;
+        if (alternates)
+            run = moves_run(&v->moves);
         if (run % elems != 0)
             return err_set(err, ERR_UNSUPPORTED, "%s does not move whole blocks", v->row->where);
         if (j->form != BACK_ELEMENTS ? !make_units(&list[i], j, &j->part[i], err)
@@ -229,7 +235,10 @@ compose(struct composed *composed, struct back_joint *j, struct err *err)
     }
     composed->part = list;
     composed->n = j->n;
-    composed->period = alternates ? end : 0;
+    if (alternates)
+        composed->period = end;
+    else
+        composed->period = 0;
     return list != NULL;
 }
 
@@ -257,7 +266,10 @@ back_join_finish(struct chosen *chosen, struct back_joint *j, struct err *err)
     }
     if (!compose_tensor(chosen, &parts, j->dim, j->rank, j->part[0].tensor, j->w->memory, err))
         return false;
-    chosen->dtype = j->form == BACK_ELEMENTS ? j->w->how->matrices : DTYPE_U8;
+    if (j->form == BACK_ELEMENTS)
+        chosen->dtype = j->w->how->matrices;
+    else
+        chosen->dtype = DTYPE_U8;
     for (size_t i = 0; i < j->n && j->form == BACK_ELEMENTS && chosen->dtype != DTYPE_F32; i++)
         if (!back_join_type(&chosen->dtype, j->w, j->part[i].tensor, j->part[i].v.op, j->part[i].v.nops, err))
             return false;

@@ -9,7 +9,9 @@
 static json_t *
 real_of(double x)
 {
-    return isfinite(x) ? json_real(x) : json_null();
+    if (isfinite(x))
+        return json_real(x);
+    return json_null();
 }
 
 /* Returns a scalar, or NULL for a value that JSON cannot hold. */
@@ -43,7 +45,9 @@ array_of(const struct meta_array *a)
     struct meta_value value;
     json_t *list = json_array();
     while (list && meta_next(&it, &value)) {
-        json_t *one = is_text(&value) ? scalar_of(&value) : NULL;
+        json_t *one = NULL;
+        if (is_text(&value))
+            one = scalar_of(&value);
         if (json_array_append_new(list, one ? one : json_null()) != 0) {
             json_decref(list);
             return NULL;

@@ -26,7 +26,9 @@ is_member(const char *name, const struct model_family *family)
 static bool
 one_value(json_t **value, json_t *stored, const char *name, struct err *err)
 {
-    json_t *one = json_is_array(stored) ? json_array_get(stored, 0) : stored;
+    json_t *one = stored;
+    if (json_is_array(stored))
+        one = json_array_get(stored, 0);
     for (size_t i = 0; i < json_array_size(stored); i++) {
         json_t *next = json_array_get(stored, i);
         if (json_number_value(next) == 0)
@@ -36,7 +38,10 @@ one_value(json_t **value, json_t *stored, const char *name, struct err *err)
                 name);
         one = next;
     }
-    *value = one ? json_incref(one) : NULL;
+    if (one)
+        *value = json_incref(one);
+    else
+        *value = NULL;
     return true;
 }
 
@@ -52,7 +57,9 @@ copy_keys(struct scope *scope, struct err *err)
             ok = json_object_set_new(last, family->keys.at[i].name, json_integer((json_int_t)i)) == 0 || err_memory(err, 1);
     for (size_t i = 0; ok && i < family->keys.n; i++) {
         const struct family_key *row = &family->keys.at[i];
-        const char *member = row->name && row->value && !row->each ? expr_member(row->value) : NULL;
+        const char *member = NULL;
+        if (row->name && row->value && !row->each)
+            member = expr_member(row->value);
         if (!member || json_integer_value(json_object_get(last, row->name)) != (json_int_t)i || !is_member(member, family))
             continue;
         json_t *stored = family_key_value(scope->keys, family, row->name), *value = stored ? json_incref(stored) : NULL;
@@ -77,7 +84,9 @@ path_of(char path[512], const char *name)
 {
     bool rope = strncmp(name, "rope.", 5) == 0;
     int n = snprintf(path, 512, "%s%s", rope ? "rope_parameters." : "", rope ? name + 5 : name);
-    return n > 0 && n < 512 ? path : NULL;
+    if (n > 0 && n < 512)
+        return path;
+    return NULL;
 }
 
 /* Returns the value of a member at a path, borrowed, or NULL. */

@@ -173,8 +173,11 @@ struct chosen *
 back_rows_new(struct back_work *w, struct err *err)
 {
     struct chosen *out = array_grow(w->out, w->nout, &w->room, sizeof *out, err);
-    w->out = out ? out : w->out;
-    return out ? &out[w->nout] : NULL;
+    if (out) {
+        w->out = out;
+        return &out[w->nout];
+    }
+    return NULL;
 }
 
 /* Adds a source: one tensor, or the codes and the scales of kept blocks. */
@@ -206,7 +209,9 @@ back_rows_make(struct back_work *w, const struct back_set *set, uint64_t b, stru
             return back_rows_fail(t, ERR_UNSUPPORTED, "expected a floating-point dtype", err);
         if (!row->stacks)
             continue;
-        uint64_t n = t->t.shape.rank != 0 ? shape_dim(&t->t.shape, 0) : 0;
+        uint64_t n = 0;
+        if (t->t.shape.rank != 0)
+            n = shape_dim(&t->t.shape, 0);
         if (n == 0 || (i != 0 && n != source.stack))
             return back_rows_fail(t, ERR_MALFORMED, "expected as many experts as the other tensors of the layer", err);
         source.stack = n;
@@ -369,7 +374,10 @@ back_rows_choose(struct choice *choice, const struct family_tensors *how, struct
         free(choice->list);
         choice->list = w.out;
         choice->n = w.nout;
-        choice->matrices = w.kept ? DTYPE_MXFP4 : how->matrices;
+        if (w.kept)
+            choice->matrices = DTYPE_MXFP4;
+        else
+            choice->matrices = how->matrices;
         w.out = NULL;
     }
     how->scope->tensors = was;

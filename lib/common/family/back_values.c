@@ -21,7 +21,10 @@ find_value(const char **name, uint32_t *rank, const struct expr *e)
     *rank = 1;
     if (second && second->kind == NODE_VALUE && json_is_integer(second->value))
         *rank = (uint32_t)json_integer_value(second->value);
-    *name = first->kind == NODE_VALUE ? json_string_value(first->value) : NULL;
+    if (first->kind == NODE_VALUE)
+        *name = json_string_value(first->value);
+    else
+        *name = NULL;
     return *name && *rank <= VALUE_RANK;
 }
 
@@ -55,11 +58,16 @@ back_values_add(struct back_work *w, struct err *err)
         const struct family_key *key = &w->family->keys.at[i];
         const char *pattern = NULL;
         uint32_t rank = 1;
-        const json_t *value = key->name && find_value(&pattern, &rank, key->value)
-            ? family_key_value(w->keys, w->family, key->name) : NULL;
-        size_t n = key->each ? json_array_size(value) : 1;
+        const json_t *value = NULL;
+        if (key->name && find_value(&pattern, &rank, key->value))
+            value = family_key_value(w->keys, w->family, key->name);
+        size_t n = 1;
+        if (key->each)
+            n = json_array_size(value);
         for (size_t b = 0; b < n && b < SCOPE_LAYERS_MAX; b++) {
-            const json_t *one = key->each ? json_array_get(value, b) : value;
+            const json_t *one = value;
+            if (key->each)
+                one = json_array_get(value, b);
             if (json_is_number(one) && !back_values_add_value(w, pattern, rank, one, b, err))
                 return false;
         }

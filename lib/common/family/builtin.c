@@ -23,8 +23,13 @@ include_builtin(void *of, const char *name, const char **text, size_t *n, struct
     const struct family_text_file *found = family_builtin_text(name);
     (void)of;
     (void)err;
-    *text = found ? found->text : NULL;
-    *n = found ? found->n : 0;
+    if (found) {
+        *text = found->text;
+        *n = found->n;
+    } else {
+        *text = NULL;
+        *n = 0;
+    }
     return true;
 }
 
@@ -43,13 +48,17 @@ family_name_at(size_t i)
     size_t at = next_family(0);
     while (at < family_text_files_n && i-- != 0)
         at = next_family(at + 1);
-    return at < family_text_files_n ? family_text_files[at].name : NULL;
+    if (at < family_text_files_n)
+        return family_text_files[at].name;
+    return NULL;
 }
 
 bool
 family_builtin(struct model_family **family, const char *name, struct err *err)
 {
-    const struct family_text_file *text = name[0] != '_' ? family_builtin_text(name) : NULL;
+    const struct family_text_file *text = NULL;
+    if (name[0] != '_')
+        text = family_builtin_text(name);
     char file[64];
     *family = NULL;
     if (!text)

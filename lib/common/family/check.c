@@ -24,7 +24,9 @@ find_let(const struct model_family *family, const char *name)
     memcpy(first, name, n);
     first[n] = '\0';
     const struct family_let *let = bsearch(&key, family->lets.at, family->lets.n, sizeof key, compare_lets);
-    return let ? (size_t)(let - family->lets.at) : family->lets.n;
+    if (let)
+        return (size_t)(let - family->lets.at);
+    return family->lets.n;
 }
 
 /* Visits lets depth first, on an explicit stack: state 0 not seen, 1 being visited, 2 done. */
@@ -118,7 +120,9 @@ verbs_before_part(const struct row_part *part)
     size_t i = 0;
     while (i < part->n && part->verb[i].kind != VERB_PART)
         i++;
-    return i < part->n ? i : part->n + 1;
+    if (i < part->n)
+        return i;
+    return part->n + 1;
 }
 
 static bool
@@ -145,11 +149,16 @@ static char *
 identity(const struct family_row *row, bool gguf, struct err *err)
 {
     struct str s = { 0 };
-    const char *when = row->when ? expr_text(row->when) : "";
+    const char *when = "";
+    if (row->when)
+        when = expr_text(row->when);
     str_format(&s, "%s@%s %s", row->hf, row->kept ? row->kept : "", gguf ? row->gguf : when);
-    if (s.failed)
+    if (s.failed) {
         err_memory(err, s.room);
-    return s.failed ? (str_clear(&s), NULL) : s.p;
+        str_clear(&s);
+        return NULL;
+    }
+    return s.p;
 }
 
 /* Compares each row with the first of the same source, or the first of the same row. */

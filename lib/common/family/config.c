@@ -16,7 +16,9 @@ json_t *
 config_get(const json_t *object, const char *name)
 {
     json_t *value = json_object_get(object, name);
-    return value && !json_is_null(value) ? value : NULL;
+    if (value && !json_is_null(value))
+        return value;
+    return NULL;
 }
 
 bool
@@ -52,8 +54,12 @@ static const json_t *
 first_class(const json_t *root)
 {
     const json_t *inner = config_get(config_get(root, "text_config"), "architectures");
-    const json_t *classes = inner ? inner : config_get(root, "architectures");
-    return classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)) ? classes : NULL;
+    const json_t *classes = inner;
+    if (!inner)
+        classes = config_get(root, "architectures");
+    if (classes && (inner || json_array_size(classes) != 0 || !json_is_array(classes)))
+        return classes;
+    return NULL;
 }
 
 /* Fails for an unknown class, naming those nearest to it. */
@@ -147,7 +153,10 @@ require(uint64_t *out, const struct family_config *c, const char *name, struct e
 {
     const json_t *value = config_get(c->members, name);
     json_int_t n = json_integer_value(value);
-    *out = json_is_integer(value) && n > 0 ? (uint64_t)n : 0;
+    if (json_is_integer(value) && n > 0)
+        *out = (uint64_t)n;
+    else
+        *out = 0;
     bool layers = strcmp(name, "num_hidden_layers") == 0 && !has_let(c->family, "layers");
     if (!value && !layers && !family_uses(c->family, name))
         return true;

@@ -75,7 +75,10 @@ find_class(struct family_config *c, struct err *err)
     if (text && !own && (found = class_of_type(c->family, text)) == NULL) {
         if (!family_of_type(&c->default_family, text, err))
             return false;
-        found = c->default_family ? class_of_type(c->default_family, text) : c->class;
+        if (c->default_family)
+            found = class_of_type(c->default_family, text);
+        else
+            found = c->class;
         c->unknown_type = !c->default_family;
     }
     c->default_class = strdup(found ? found : "");
@@ -85,7 +88,9 @@ find_class(struct family_config *c, struct err *err)
 const struct model_family *
 default_family_of(const struct family_config *c)
 {
-    return c->default_family ? c->default_family : c->family;
+    if (c->default_family)
+        return c->default_family;
+    return c->family;
 }
 
 /* --- files that the class refuses */
@@ -97,7 +102,8 @@ dtype_fits(const json_t *members)
     static const char *const types[] = { "bfloat16", "float16", "float32", "float64", "half", "float", "double",
         "float8_e4m3fn", "float8_e5m2", "int8", "uint8" };
     const json_t *type = config_get(members, "dtype");
-    type = type ? type : config_get(members, "torch_dtype");
+    if (!type)
+        type = config_get(members, "torch_dtype");
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
         if (config_is(type, types[i]))
             return true;

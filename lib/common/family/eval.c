@@ -13,7 +13,9 @@ expr_real(double x)
 {
     if (!isfinite(x))
         return json_null();
-    return fabs(x) <= EXACT && x == floor(x) ? json_integer((json_int_t)x) : json_real(x);
+    if (fabs(x) <= EXACT && x == floor(x))
+        return json_integer((json_int_t)x);
+    return json_real(x);
 }
 
 bool
@@ -119,7 +121,9 @@ character(const json_t *string, uint64_t i)
         p += n;
         left -= n;
     }
-    return n != 0 ? json_stringn(p, n) : NULL;
+    if (n != 0)
+        return json_stringn(p, n);
+    return NULL;
 }
 
 static bool
@@ -182,7 +186,10 @@ eval_choose(json_t **value, const struct expr *e, const struct expr_node *node, 
         return false;
     bool yes = node->kind == NODE_ELSE ? !json_is_null(first) : expr_is_true(first);
     if (node->kind == NODE_NOT || (node->kind != NODE_IF && yes == (node->kind != NODE_AND))) {
-        *value = node->kind == NODE_NOT ? json_boolean(!yes) : json_incref(first);
+        if (node->kind == NODE_NOT)
+            *value = json_boolean(!yes);
+        else
+            *value = json_incref(first);
         json_decref(first);
         return true;
     }
@@ -268,7 +275,9 @@ expr_number(double *x, const struct expr *e, struct scope *scope, uint64_t b, st
     if (!expr_value(&value, e, scope, b, err))
         return false;
     bool ok = json_is_number(value);
-    const char *found = json_is_null(value) ? "null" : "another type";
+    const char *found = "another type";
+    if (json_is_null(value))
+        found = "null";
     *x = json_number_value(value);
     json_decref(value);
     return ok || err_set(err, ERR_MALFORMED, "%s: '%s' is %s, expected a number", e->where,

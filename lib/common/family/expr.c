@@ -48,7 +48,9 @@ expr_take(struct expr_reader *r, const char *symbol)
     skip_blanks(r);
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, symbol, n) != 0)
         return false;
-    char next = r->p + n < r->end ? r->p[n] : '\0';
+    char next = '\0';
+    if (r->p + n < r->end)
+        next = r->p[n];
     if ((n == 1 && strchr("<>!", *symbol) && next == '=') || (n == 1 && (*symbol == '/' || *symbol == '?') && next == *symbol))
         return false;
     r->p += n;
@@ -66,7 +68,9 @@ is_name(char c, bool first)
 static unsigned
 height_of(const struct expr *e, uint32_t node)
 {
-    return node == EXPR_NONE ? 0 : e->node[node].height;
+    if (node == EXPR_NONE)
+        return 0;
+    return e->node[node].height;
 }
 
 static bool
@@ -75,7 +79,8 @@ expr_add(struct expr_reader *r, struct expr_node node, uint32_t *out)
     struct expr *e = r->e;
     const uint32_t below[] = { node.a, node.b, node.c };
     struct expr_node *list = array_grow(e->node, e->n, &e->room, sizeof *list, r->err);
-    e->node = list ? list : e->node;
+    if (list)
+        e->node = list;
     node.next = EXPR_NONE;
     for (size_t i = 0; i < 3; i++)
         if (height_of(e, below[i]) >= node.height)
@@ -87,7 +92,9 @@ expr_add(struct expr_reader *r, struct expr_node node, uint32_t *out)
     }
     json_decref(node.value);
     free(node.name);
-    return list ? expected(r, "fewer operations inside each other") : false;
+    if (list)
+        return expected(r, "fewer operations inside each other");
+    return false;
 }
 
 static bool
@@ -166,7 +173,8 @@ parse_arguments(struct expr_reader *r, uint32_t function, uint32_t *out)
             return expected(r, "',' or ')'");
         if (!parse_if(r, &arg))
             return false;
-        height = height_of(r->e, arg) > height ? height_of(r->e, arg) : height;
+        if (height_of(r->e, arg) > height)
+            height = height_of(r->e, arg);
         if (n++ == 0)
             first = arg;
         else
@@ -198,8 +206,12 @@ parse_name(struct expr_reader *r, uint32_t *out)
         return expr_add_value(r, json_null(), out);
     if (r->p < r->end && *r->p == '(') {
         uint32_t function = expr_function(begin, n);
-        r->p = function == EXPR_NONE ? begin : r->p + 1;
-        return function == EXPR_NONE ? expected(r, "the name of a function") : parse_arguments(r, function, out);
+        if (function == EXPR_NONE) {
+            r->p = begin;
+            return expected(r, "the name of a function");
+        }
+        r->p++;
+        return parse_arguments(r, function, out);
     }
     char *name = malloc(n + 1);
     if (!name)
@@ -213,7 +225,9 @@ static bool
 parse_value(struct expr_reader *r, uint32_t *out)
 {
     skip_blanks(r);
-    char c = r->p < r->end ? *r->p : '\0';
+    char c = '\0';
+    if (r->p < r->end)
+        c = *r->p;
     if (c == '"')
         return parse_string(r, out);
     if (isdigit((unsigned char)c))
@@ -358,7 +372,9 @@ expr_member(const struct expr *e)
     const struct expr_node *node = &e->node[e->root];
     while (node->kind == NODE_ELSE)
         node = &e->node[node->a];
-    return node->kind == NODE_NAME ? node->name : NULL;
+    if (node->kind == NODE_NAME)
+        return node->name;
+    return NULL;
 }
 
 bool

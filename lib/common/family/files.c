@@ -89,7 +89,10 @@ read_pooling(struct family_config *c, struct model *model, struct err *err)
     bool ok = true;
     if (folder) {
         str_format(&path, "%s/config.json", folder);
-        ok = path.failed ? err_memory(err, path.room) : read_tree(&config, model, path.p, err);
+        if (path.failed)
+            ok = err_memory(err, path.room);
+        else
+            ok = read_tree(&config, model, path.p, err);
     }
     unsigned kind = pooling_kind(json_object_get(config, "x"));
     if (ok && config && kind == 0)
@@ -147,8 +150,12 @@ static json_t *
 numbered_labels(const struct family_config *c, struct err *err)
 {
     const json_t *number = config_get(c->members, "num_labels");
-    json_int_t n = number ? json_integer_value(number) : 2;
-    json_t *out = n >= 0 && n <= SCOPE_LAYERS_MAX ? json_array() : NULL;
+    json_int_t n = 2;
+    if (number)
+        n = json_integer_value(number);
+    json_t *out = NULL;
+    if (n >= 0 && n <= SCOPE_LAYERS_MAX)
+        out = json_array();
     if (!out) {
         config_wrong("num_labels", "a number of labels", err);
         return NULL;
@@ -256,7 +263,9 @@ read_used(void *of, const struct expr *e, struct err *err)
     const char *name;
     char member[64];
     for (size_t i = 0; (name = expr_name_at(e, i)) != NULL; i++) {
-        size_t n = strncmp(name, prefix, sizeof prefix - 1) == 0 ? strcspn(name + sizeof prefix - 1, ".") : 0;
+        size_t n = 0;
+        if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+            n = strcspn(name + sizeof prefix - 1, ".");
         if (n == 0 || n >= sizeof member)
             continue;
         memcpy(member, name + sizeof prefix - 1, n);

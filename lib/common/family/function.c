@@ -42,7 +42,9 @@ give_number(struct function_call *c, double x)
 static double
 function_number_of(const struct function_call *c, size_t i)
 {
-    return json_is_number(c->arg[i]) ? json_number_value(c->arg[i]) : NAN;
+    if (json_is_number(c->arg[i]))
+        return json_number_value(c->arg[i]);
+    return NAN;
 }
 
 static bool
@@ -115,7 +117,9 @@ static bool
 run_max(struct function_call *c)
 {
     const json_t *x = c->arg[0];
-    double most = json_is_array(x) ? -INFINITY : function_number_of(c, 0);
+    double most = -INFINITY;
+    if (!json_is_array(x))
+        most = function_number_of(c, 0);
     if (!scope_steps(c->scope, json_array_size(x), c->err))
         return false;
     for (size_t i = 0; i < json_array_size(x); i++) {
@@ -218,7 +222,8 @@ count_name(void *of, const char *name, size_t n)
     count->names++;
     if (pattern_matches(count->pattern, name, n, &b) && b < UINT64_MAX) {
         count->matches++;
-        count->layers = b + 1 > count->layers ? b + 1 : count->layers;
+        if (b + 1 > count->layers)
+            count->layers = b + 1;
     }
     return true;
 }
@@ -297,7 +302,9 @@ run_data(struct function_call *c)
     size_t n;
     if (!read_elements(c, &x, &n, UINT64_MAX))
         return false;
-    json_t *list = x ? json_array() : NULL;
+    json_t *list = NULL;
+    if (x)
+        list = json_array();
     bool ok = !x || list;
     for (size_t i = 0; ok && i < n; i++)
         ok = json_array_append_new(list, isfinite(x[i]) ? json_real(push_real_of((float)x[i])) : json_null()) == 0;
@@ -381,6 +388,9 @@ expr_call(json_t **value, uint32_t function, json_t *const *arg, size_t n, struc
         json_decref(c.value);
         return false;
     }
-    *value = c.value ? c.value : json_null();
+    if (c.value)
+        *value = c.value;
+    else
+        *value = json_null();
     return true;
 }

@@ -18,7 +18,10 @@ hf_model_vocabulary(struct keys *keys, const struct hf_folder *folder, struct fa
     struct vocabulary_options *options, uint64_t *tokens, struct err *err)
 {
     const struct model_family *family = c->family;
-    options->class = c->class ? c->class : family->classes.at[0];
+    if (c->class)
+        options->class = c->class;
+    else
+        options->class = family->classes.at[0];
     options->kinds = family->vocab.at;
     options->nkinds = family->vocab.n;
     options->pre = family->pre.at;
@@ -40,8 +43,9 @@ put_tokenizer(struct hf_model *hf, const struct hf_folder *folder, const struct 
     struct err *err)
 {
     struct vocabulary_options options = { .size = hf->config.vocab_size, .pre_name = how->pre, .warnings = warnings };
-    return how->no_tokenizer ? keys_put_text(&hf->keys, ggml, "model", "none", 4, err)
-        : hf_model_vocabulary(&hf->keys, folder, &hf->config, &options, &hf->tokens, err);
+    if (how->no_tokenizer)
+        return keys_put_text(&hf->keys, ggml, "model", "none", 4, err);
+    return hf_model_vocabulary(&hf->keys, folder, &hf->config, &options, &hf->tokens, err);
 }
 
 /* --- the model */
@@ -135,8 +139,12 @@ size_label(char *out, size_t n, const struct choice *choice, uint64_t experts)
     }
     for (count *= 1e-3; unit < 3 && count > 1e3; unit++)
         count *= 1e-3;
-    int digits = count < 9.5 ? 1 : 2;
-    int used = experts != 0 ? snprintf(out, n, "%llux", (unsigned long long)experts) : 0;
+    int digits = 2;
+    if (count < 9.5)
+        digits = 1;
+    int used = 0;
+    if (experts != 0)
+        used = snprintf(out, n, "%llux", (unsigned long long)experts);
     snprintf(out + used, n - (size_t)used, "%.*f%c", 2 - digits, count, units[unit]);
 }
 

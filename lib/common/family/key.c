@@ -9,7 +9,9 @@ family_key_prefix(const struct model_family *family, const char **name)
 {
     bool plain = **name == '/';
     *name += plain;
-    return plain || strncmp(*name, "general.", 8) == 0 || strncmp(*name, "tokenizer.", 10) == 0 ? NULL : family->arch;
+    if (plain || strncmp(*name, "general.", 8) == 0 || strncmp(*name, "tokenizer.", 10) == 0)
+        return NULL;
+    return family->arch;
 }
 
 bool
@@ -24,5 +26,7 @@ json_t *
 family_key_value(const json_t *keys, const struct model_family *family, const char *name)
 {
     char full[FAMILY_KEY];
-    return keys && family_key_name(full, family, name) ? json_object_get(keys, full) : NULL;
+    if (keys && family_key_name(full, family, name))
+        return json_object_get(keys, full);
+    return NULL;
 }

@@ -242,7 +242,9 @@ keys_fill(struct str *out, const char *text, struct family_config *c, struct err
 {
     while (*text != '\0') {
         const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
-        size_t n = close ? (size_t)(close - open - 1) : 0;
+        size_t n = 0;
+        if (close)
+            n = (size_t)(close - open - 1);
         char name[128];
         json_t *value;
         if (!close || n >= sizeof name) {

@@ -37,7 +37,9 @@ distance(float a, float b)
     uint32_t x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
-    return x < y ? y - x : x - y;
+    if (x < y)
+        return y - x;
+    return x - y;
 }
 
 static bool
@@ -83,7 +85,9 @@ solve_step(struct llama3_rope *r, const float *x, size_t n)
     size_t i = 0;
     while (i < n && x[i] == 1)
         i++;
-    double below = i > 0 ? (double)wavelength(r->theta, i - 1, 2 * n) : 0;
+    double below = 0;
+    if (i > 0)
+        below = (double)wavelength(r->theta, i - 1, 2 * n);
     double above = i < n ? (double)wavelength(r->theta, i, 2 * n) : 4 * below;
     r->low = r->high = 1;
     r->length = power_of_two(below > 1 ? below : 1);

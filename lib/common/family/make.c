@@ -12,7 +12,10 @@ static bool
 make_read_number(double *out, const json_t *rope, const char *name, double missing, struct err *err)
 {
     const json_t *value = json_object_get(rope, name);
-    *out = value ? json_number_value(value) : missing;
+    if (value)
+        *out = json_number_value(value);
+    else
+        *out = missing;
     return !value || json_is_number(value) || config_wrong(name, "a number", err);
 }
 

@@ -181,7 +181,10 @@ find_numbers(struct number_place *place, uint64_t *number, const char *name, siz
             value = value < NUMBER_MAX ? 10 * value + (uint64_t)(name[i] - '0') : NUMBER_MAX;
         if (count < NAME_INDEX_NUMBERS) {
             place[count] = (struct number_place){ from, i - from };
-            number[count] = name[from] == '0' && i - from > 1 ? NUMBER_MAX : value;
+            if (name[from] == '0' && i - from > 1)
+                number[count] = NUMBER_MAX;
+            else
+                number[count] = value;
         }
         count++;
     }

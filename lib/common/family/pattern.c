@@ -52,7 +52,9 @@ pattern_fill(struct str *out, const char *pattern, uint64_t b, uint64_t x)
 {
     while (*pattern) {
         bool layer = strncmp(pattern, "{b}", 3) == 0, hole = layer || strncmp(pattern, "{x}", 3) == 0;
-        size_t n = hole ? 3 : 1 + strcspn(pattern + 1, "{");
+        size_t n = 3;
+        if (!hole)
+            n = 1 + strcspn(pattern + 1, "{");
         if (hole)
             str_format(out, "%" PRIu64, layer ? b : x);
         else

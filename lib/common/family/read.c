@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "family/read_priv.h"
 
 /* --- memory */
@@ -20,7 +21,7 @@ family_alloc(struct family_owner *owner, size_t n, struct err *err)
     struct family_chunk *chunk = owner->newest;
     n = (n + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     if (!chunk || chunk->room - chunk->n < n) {
-        size_t room = n < CHUNK ? CHUNK : n;
+        size_t room = (size_t)num_max(n, CHUNK);
         chunk = calloc(1, sizeof *chunk + room);
         if (!chunk) {
             err_memory(err, room);
@@ -49,7 +50,9 @@ family_room(size_t n)
     size_t room = 64;           /* as array_grow() begins */
     while (room < n)
         room *= 2;
-    return n == 0 ? 0 : room;
+    if (n == 0)
+        return 0;
+    return room;
 }
 
 void
@@ -91,7 +94,9 @@ family_expected(struct family_reader *r, const char *found, size_t n, const char
 bool
 family_miscounted(struct family_reader *r, const char *word, size_t n, size_t fewest, size_t most)
 {
-    const char *bound = n < fewest ? "at least " : "at most ";
+    const char *bound = "at most ";
+    if (n < fewest)
+        bound = "at least ";
     return err_set(r->err, ERR_MALFORMED, "%s: found %zu arguments of '%s', expected %s%zu", r->where, n, word,
         fewest == most ? "" : bound, n < fewest ? fewest : most);
 }
@@ -130,11 +135,18 @@ family_string(struct family_reader *r, const char **out, size_t word)
 {
     const struct family_word *w = &r->word[word];
     json_error_t why;
-    json_t *value = w->n != 0 && *w->p == '"' ? json_loadb(w->p, w->n, JSON_DECODE_ANY, &why) : NULL;
+    json_t *value = NULL;
+    if (w->n != 0 && *w->p == '"')
+        value = json_loadb(w->p, w->n, JSON_DECODE_ANY, &why);
     bool ok = json_is_string(value);
-    *out = ok ? family_copy(r, json_string_value(value), json_string_length(value)) : NULL;
+    if (ok)
+        *out = family_copy(r, json_string_value(value), json_string_length(value));
+    else
+        *out = NULL;
     json_decref(value);
-    return ok ? *out != NULL : family_expected(r, w->p, w->n, "a string in double quotes");
+    if (ok)
+        return *out != NULL;
+    return family_expected(r, w->p, w->n, "a string in double quotes");
 }
 
 /* Returns the end of the word at p, where blanks in strings do not end it; NULL if a string is not closed. */
@@ -148,7 +160,9 @@ word_end(const char *p, const char *end)
         else if (quoted && *p == '\\' && p + 1 < end)
             p++;
     }
-    return quoted ? NULL : p;
+    if (quoted)
+        return NULL;
+    return p;
 }
 
 /* Splits a line into the words before `when` and the expression after it. */
@@ -183,7 +197,10 @@ set_where(struct family_reader *r, const char *file, size_t line)
     struct str s = { 0 };
     char shown[STR_SHOWN];
     str_format(&s, "%s:%zu", str_shown(shown, file, strlen(file)), line);
-    r->where = s.failed ? NULL : family_copy(r, s.p, s.len);
+    if (s.failed)
+        r->where = NULL;
+    else
+        r->where = family_copy(r, s.p, s.len);
     str_clear(&s);
     return r->where || err_memory(r->err, 0);
 }
@@ -216,9 +233,15 @@ read_text(struct family_reader *r, const char *file, const char *text, size_t n)
     if (n > FAMILY_TEXT)
         return err_set(r->err, ERR_LIMIT, "%s: found %zu bytes, expected at most %d", file, n, FAMILY_TEXT);
     for (const char *p = text, *next; p < end || line == 0; p = next) {
-        const char *stop = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-        stop = stop ? stop : end;
-        next = stop < end ? stop + 1 : end;
+        const char *stop = NULL;
+        if (p < end)
+            stop = memchr(p, '\n', (size_t)(end - p));
+        if (!stop)
+            stop = end;
+        if (stop < end)
+            next = stop + 1;
+        else
+            next = end;
         if (!set_where(r, file, ++line) || !read_line(r, p, stop))
             return false;
     }

@@ -21,12 +21,17 @@ is_nested(const json_t *rope)
 bool
 rope_begin(struct family_config *c, struct err *err)
 {
-    const char *name = config_get(c->members, "rope_parameters") ? "rope_parameters" : "rope_scaling";
+    const char *name = "rope_scaling";
+    if (config_get(c->members, "rope_parameters"))
+        name = "rope_parameters";
     json_t *said = config_get(c->members, name);
     if (json_is_object(said) && json_object_size(said) == 0)
         said = NULL;
     bool ok = !said || json_is_object(said) || !expr_is_true(said) || config_wrong(name, "an object", err);
-    c->rope_all = ok && json_is_object(said) ? json_deep_copy(said) : json_object();
+    if (ok && json_is_object(said))
+        c->rope_all = json_deep_copy(said);
+    else
+        c->rope_all = json_object();
     return ok && (c->rope_all || err_memory(err, 0));
 }
 
@@ -174,7 +179,10 @@ rope_settle(struct family_config *c, struct err *err)
     if ((full && !json_is_object(full)) || (sliding && !json_is_object(sliding)))
         return config_wrong(full && !json_is_object(full) ? "full_attention" : "sliding_attention", "an object", err);
     c->scope.rope_all = rope;
-    c->scope.rope = full ? full : rope;
+    if (full)
+        c->scope.rope = full;
+    else
+        c->scope.rope = rope;
     c->scope.rope_local = sliding;
     return set_original_of(c, nested, err) && set_theta(c, c->scope.rope, err) && lower_llama3(c->scope.rope, err);
 }

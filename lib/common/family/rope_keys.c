@@ -141,7 +141,9 @@ static bool
 copy_all(json_t *rope, const json_t *keys, const struct model_family *family, struct err *err)
 {
     const json_t *sections = family_key_value(keys, family, "rope.dimension_sections");
-    json_t *three = json_is_array(sections) ? json_array() : NULL;
+    json_t *three = NULL;
+    if (json_is_array(sections))
+        three = json_array();
     for (size_t i = 0; i < ROPE_ROWS; i++)
         if (!copy(rope, rows[i].member, keys, family, rows[i].key, err))
             return false;

@@ -164,7 +164,10 @@ read_parts(struct family_reader *r, struct family_row *row)
         nparts += family_word_is(r, i, ";");
     }
     struct verb *verb = family_alloc(r->owner, (nverbs + 1) * sizeof *verb, r->err);
-    row->part = verb ? family_alloc(r->owner, nparts * sizeof *row->part, r->err) : NULL;
+    if (verb)
+        row->part = family_alloc(r->owner, nparts * sizeof *row->part, r->err);
+    else
+        row->part = NULL;
     if (!row->part)
         return false;
     row->nparts = nparts;

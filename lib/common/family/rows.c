@@ -314,7 +314,10 @@ rows_choose(struct choice *choice, const struct family_tensors *how, struct err 
     struct rows_work w = { .how = how, .family = how->family, .scope = how->scope, .memory = how->model->catalog };
     const struct scope_tensors was = how->scope->tensors;
     bool ok = rows_begin(&w, choice, err);
-    w.matrices = ok ? rows_list_type(&w) : DTYPE_UNKNOWN;
+    if (ok)
+        w.matrices = rows_list_type(&w);
+    else
+        w.matrices = DTYPE_UNKNOWN;
     for (size_t i = 0; ok && i < family_sources_count(w.sources); i++)
         ok = add_source(&w, i, err);
     ok = ok && check_all(&w, err) && rows_list(choice, &w, err) && set_model(choice, &w, err);

@@ -28,7 +28,9 @@ find_input_scale(const struct catalog *c, const struct weight *w, const struct f
     s->len = 0;
     str_add(s, w->name, n);
     str_text(s, !module ? "_input_scale" : b->divides ? ".input_global_scale" : ".input_scale");
-    return s->failed ? NULL : catalog_find(c, s->p, s->len);
+    if (s->failed)
+        return NULL;
+    return catalog_find(c, s->p, s->len);
 }
 
 /* Sets `count` scales from `at` on to the values of a tensor: one for each expert, or one for all of them. */
@@ -41,7 +43,10 @@ add_scale(struct row_scales *scales, size_t at, size_t count, const struct tenso
         if (!model_spool(model, err) || !model_bytes(model, t, one ? 0 : i * sizeof bytes, bytes, sizeof bytes, err))
             return false;
         float x = float_of_bits(load_le32(bytes));
-        scales->x[at + i] = divides ? 1 / x : x;
+        if (divides)
+            scales->x[at + i] = 1 / x;
+        else
+            scales->x[at + i] = x;
         scales->set++;
     }
     return true;

@@ -34,7 +34,10 @@ rows_check_number(uint64_t *n, const struct model_family *family, struct scope *
         if (!expr_true(&applies, row->when, scope, 0, err) || (row->each && !scope_layers(&layers, "layers", scope, err)))
             return false;
         for (uint64_t b = 0, most = 0, one; applies && b < (row->each ? layers : 1); b++) {
-            one = row->each ? 0 : *n;
+            if (row->each)
+                one = 0;
+            else
+                one = *n;
             if (!row_number(&one, row, scope, b, err))
                 return false;
             *n = most = num_max(most, one);

@@ -165,7 +165,9 @@ rows_join_type_of(const struct row_joint *j, uint32_t rank)
         return DTYPE_F32;
     if (j->w->matrices != DTYPE_UNKNOWN)
         return j->w->matrices;
-    return own == DTYPE_BF16 || own == DTYPE_F16 ? own : DTYPE_F32;
+    if (own == DTYPE_BF16 || own == DTYPE_F16)
+        return own;
+    return DTYPE_F32;
 }
 
 static bool
@@ -191,7 +193,9 @@ join_as(struct chosen *chosen, bool *unfit, const struct rows_work *w, const str
     struct err *err)
 {
     struct row_joint j = { .w = w, .out = out, .row = &w->family->rows.at[out->row], .blocks = blocks };
-    size_t members = out->nmembers != 0 ? out->nmembers : 1;
+    size_t members = 1;
+    if (out->nmembers != 0)
+        members = out->nmembers;
     uint64_t size;
     if (!num_mul(&size, members, j.row->nparts * sizeof *j.part))
         return err_memory(err, UINT64_MAX);

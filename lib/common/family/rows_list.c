@@ -23,8 +23,9 @@ static int
 compare_members(const void *pa, const void *pb)
 {
     const struct row_member *a = pa, *b = pb;
-    return a->output != b->output ? (a->output > b->output) - (a->output < b->output)
-        : (a->match.x > b->match.x) - (a->match.x < b->match.x);
+    if (a->output != b->output)
+        return (a->output > b->output) - (a->output < b->output);
+    return (a->match.x > b->match.x) - (a->match.x < b->match.x);
 }
 
 /* Gives the stacks their members in order, and the place of their group. */
@@ -58,7 +59,9 @@ compare_outputs(const void *pa, const void *pb)
         return a->blocks ? -1 : 1;
     int order = a->blocks ? str_compare(a->last->t.name, a->last->t.name_len, b->last->t.name, b->last->t.name_len)
         : (a->out->place > b->out->place) - (a->out->place < b->out->place);
-    return order != 0 ? order : (a->out->row > b->out->row) - (a->out->row < b->out->row);
+    if (order != 0)
+        return order;
+    return (a->out->row > b->out->row) - (a->out->row < b->out->row);
 }
 
 /* Makes the entry of a `make` row. */

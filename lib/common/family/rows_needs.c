@@ -59,7 +59,9 @@ layers_of(const struct rows_needs *n, const struct family_row *row)
         return 1;
     if (row->layered)
         return n->main;
-    return strstr(row->hf, "{b}") ? after : after != 0;
+    if (strstr(row->hf, "{b}"))
+        return after;
+    return after != 0;
 }
 
 /* --- messages */
@@ -124,7 +126,9 @@ missing(const struct rows_needs *n, const struct family_row *row, uint64_t b, co
     char shown[STR_SHOWN], hf[STR_SHOWN], other[STR_SHOWN];
     rows_needs_hf_name(hf, row, b, 0);
     const struct family_source *u = n->back ? beside(n, name, len) : beside(n, hf, strlen(hf));
-    const char *layout = u ? layout_of(n->family, u) : NULL;
+    const char *layout = NULL;
+    if (u)
+        layout = layout_of(n->family, u);
     str_shown(shown, name, len);
     if (!u)
         return err_set(err, ERR_MALFORMED, "tensor %s: missing, but required by family %s (%s); --allow-missing "
@@ -165,7 +169,8 @@ rows_needs_check(struct rows_needs *n, struct err *err)
 {
     if (!scope_layers(&n->main, "main", n->scope, err) || !scope_layers(&n->layers, "layers", n->scope, err))
         return false;
-    n->layers = n->layers < n->main ? n->main : n->layers;
+    if (n->layers < n->main)
+        n->layers = n->main;
     for (size_t i = 0; i < n->family->rows.n; i++)
         if (!check_row(n, &n->family->rows.at[i], err))
             return false;

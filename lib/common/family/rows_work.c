@@ -39,7 +39,9 @@ rows_output_name(const char **name, uint32_t *n, struct scope *scope, const stru
 const struct row_match *
 rows_member(const struct rows_work *w, const struct row_output *out, size_t i)
 {
-    return out->nmembers != 0 ? &w->member[out->member + i].match : &out->match;
+    if (out->nmembers != 0)
+        return &w->member[out->member + i].match;
+    return &out->match;
 }
 
 static const char *
@@ -60,5 +62,7 @@ struct row_output *
 rows_find(const struct rows_work *w, const char *name, size_t n)
 {
     uint32_t number;
-    return table_find(&w->names, output_name, w, name, n, &number) ? &w->out[number] : NULL;
+    if (table_find(&w->names, output_name, w, name, n, &number))
+        return &w->out[number];
+    return NULL;
 }

@@ -16,7 +16,10 @@ member(json_t **found, const json_t *object, const char *name, size_t n, struct 
     struct str copy = { 0 };
     str_add(&copy, name, n);
     bool ok = !copy.failed || err_memory(err, n + 1);
-    *found = ok ? json_object_get(object, copy.p) : NULL;
+    if (ok)
+        *found = json_object_get(object, copy.p);
+    else
+        *found = NULL;
     str_clear(&copy);
     return ok;
 }
@@ -37,7 +40,10 @@ walk(json_t **value, const char *path, struct err *err)
 static bool
 give(json_t **value, json_t *borrowed)
 {
-    *value = borrowed ? json_incref(borrowed) : json_null();
+    if (borrowed)
+        *value = json_incref(borrowed);
+    else
+        *value = json_null();
     return true;
 }
 
@@ -151,7 +157,9 @@ bool
 scope_value(json_t **value, const char *name, struct scope *scope, uint64_t b, struct err *err)
 {
     size_t n = strcspn(name, ".");
-    json_t *found = name[n] == '.' ? family_key_value(scope->keys, scope->family, name) : NULL;
+    json_t *found = NULL;
+    if (name[n] == '.')
+        found = family_key_value(scope->keys, scope->family, name);
     bool known;
     if (found)
         return give(value, found);
@@ -178,7 +186,10 @@ scope_layers(uint64_t *n, const char *name, struct scope *scope, struct err *err
         return false;
     double x = json_number_value(value);
     bool ok = json_is_number(value) && x >= 0 && x <= SCOPE_LAYERS_MAX && x == floor(x);
-    *n = ok ? (uint64_t)x : 0;
+    if (ok)
+        *n = (uint64_t)x;
+    else
+        *n = 0;
     json_decref(value);
     return ok || err_set(err, ERR_MALFORMED,
         "the number of layers ('%s' of family %s) is not an integer from 0 to %d",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/num.h"
 #include "dtype/bfloat16.h"
 #include "dtype/half.h"
 
@@ -82,7 +83,9 @@ sources_compare(const void *pa, const void *pb)
 {
     const struct family_source *a = pa, *b = pb;
     uint32_t fa = a->t.extent.file, fb = b->t.extent.file;
-    return fa != fb ? (fa > fb) - (fa < fb) : str_compare(a->name, a->name_len, b->name, b->name_len);
+    if (fa != fb)
+        return (fa > fb) - (fa < fb);
+    return str_compare(a->name, a->name_len, b->name, b->name_len);
 }
 
 /* Sorts, renames and indexes the list. */
@@ -120,7 +123,9 @@ sources_make(struct family_sources **out, const struct model_family *family, str
     bool ok = s->list || err_memory(err, (n + 1) * sizeof *s->list);
     for (; ok && s->n < n; s->n++) {
         struct family_source *e = &s->list[s->n];
-        const struct tensor *t = choice ? NULL : catalog_at(model->catalog, s->n);
+        const struct tensor *t = NULL;
+        if (!choice)
+            t = catalog_at(model->catalog, s->n);
         e->chosen = choice ? choice->list[s->n] : (struct chosen){ .copy = t, .dtype = t->dtype };
         e->t = chosen_source(&e->chosen);
         e->name = e->t.name;
@@ -179,7 +184,9 @@ const struct family_source *
 family_sources_find(const struct family_sources *s, const char *name, size_t n)
 {
     uint32_t number;
-    return table_find(&s->names, sources_name_of, s, name, n, &number) ? &s->list[number] : NULL;
+    if (table_find(&s->names, sources_name_of, s, name, n, &number))
+        return &s->list[number];
+    return NULL;
 }
 
 /* --- values */
@@ -212,7 +219,9 @@ family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t f
     char name[STR_SHOWN];
     size_t size = dtype_facts(t->dtype)->bytes;
     const struct family_source *e = family_sources_find(s, t->name, t->name_len);
-    const struct tensor *stored = e && e->chosen.copy ? e->chosen.copy : t;
+    const struct tensor *stored = t;
+    if (e && e->chosen.copy)
+        stored = e->chosen.copy;
     if (!dtype_is_float(stored->dtype) || (e && !e->chosen.copy))
         return err_set(err, ERR_UNSUPPORTED, "tensor %s: its values are needed, but it is not stored as floats",
             str_shown(name, t->name, t->name_len));
@@ -221,7 +230,7 @@ family_sources_read(struct family_sources *s, const struct tensor *t, uint64_t f
     size = dtype_facts(stored->dtype)->bytes;
     first += e ? e->first : 0;
     for (size_t done = 0, some; done < n; done += some) {
-        some = n - done < STEP / LARGEST ? n - done : STEP / LARGEST;
+        some = num_min(n - done, STEP / LARGEST);
         if (!model_bytes(s->model, stored, (first + done) * size, buf, some * size, err))
             return false;
         if (stored->big_endian)
@@ -236,7 +245,9 @@ static const struct tensor *
 find_tensor(void *of, const char *name, size_t n)
 {
     const struct family_source *e = family_sources_find(of, name, n);
-    return e ? &e->t : NULL;
+    if (e)
+        return &e->t;
+    return NULL;
 }
 
 static void

@@ -41,7 +41,9 @@ once(struct family_reader *r, const char **out, const char *what)
 {
     char expected[64];
     snprintf(expected, sizeof expected, "only one statement '%s'", what);
-    return *out ? family_expected(r, r->word[1].p, r->word[1].n, expected) : statement_take(r, out, 1);
+    if (*out)
+        return family_expected(r, r->word[1].p, r->word[1].n, expected);
+    return statement_take(r, out, 1);
 }
 
 static bool
@@ -248,7 +250,8 @@ check_pattern(struct family_reader *r, size_t word)
         bool hole = w->p[i] == '{' && w->n - i >= 3 && memcmp(w->p + i, "{b}", 3) == 0;
         if (!hole && (w->p[i] == '{' || w->p[i] == '}'))
             return family_expected(r, w->p, w->n, "no braces except {b}");
-        i += hole ? 2 : 0;
+        if (hole)
+            i += 2;
     }
     return true;
 }
@@ -410,7 +413,9 @@ static bool
 run_split(struct family_reader *r, struct expr *when)
 {
     const struct family_word *last = &r->word[r->nwords - 1];
-    return r->nwords % 2 == 0 ? run_stored(r, when, 2) : family_expected(r, last->p, last->n, "a number of rows after each name");
+    if (r->nwords % 2 == 0)
+        return run_stored(r, when, 2);
+    return family_expected(r, last->p, last->n, "a number of rows after each name");
 }
 
 /* --- keys */

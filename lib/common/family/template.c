@@ -65,7 +65,10 @@ add_holes(struct str *out, const char *p, size_t n)
         bool hole = n - i >= 3 && p[i] == '{' && p[i + 2] == '}';
         if (number || hole) {
             str_text(out, "{}");
-            i = hole ? i + 2 : end - 1;
+            if (hole)
+                i = i + 2;
+            else
+                i = end - 1;
         } else
             str_add(out, p + i, 1);
     }
@@ -144,7 +147,8 @@ match(struct template_match *m, const char *name, struct model *model, const str
         ok = match_tensor(m, &family_sources_at(sources, i)->t, err);
     for (size_t i = 0; ok && i < m->family->classes.n; i++) {
         unsigned d = nearest_distance(class, m->family->classes.at[i]);
-        m->distance = d < m->distance ? d : m->distance;
+        if (d < m->distance)
+            m->distance = d;
     }
     family_sources_free(sources);
     return ok;

@@ -28,7 +28,8 @@ read_algos(struct declared_algos *d, const struct catalog *catalog, struct err *
             return false;
         for (size_t k = 0; k < 2 && !d->all; k++) {
             d->all = json_object_get(d->root, members[k]);
-            d->all = json_is_object(d->all) ? d->all : NULL;
+            if (!json_is_object(d->all))
+                d->all = NULL;
         }
     }
     return true;

@@ -86,7 +86,9 @@ verbs_resolve(uint64_t *size, uint32_t n, uint64_t all)
     }
     if (star && all % known == 0)
         *star = all / known;
-    return star ? all % known == 0 && *star != 0 : known == all;
+    if (star)
+        return all % known == 0 && *star != 0;
+    return known == all;
 }
 
 /* Turns dimension d into dimensions with these sizes. An open dimension only gets dimensions of 1 beside it. */
@@ -138,7 +140,9 @@ regroup(struct verbs *v, const struct verb *verb, bool splits, struct err *err)
     uint32_t d, n = verb->nargs - 1;
     if (!dimension(&d, v, verb, 0, v->moves.rank, err) || !sizes(size, v, verb, 1, n, err))
         return false;
-    return splits ? view(v, verb, d, size, n, err) : merge(v, verb, d, size, n, err);
+    if (splits)
+        return view(v, verb, d, size, n, err);
+    return merge(v, verb, d, size, n, err);
 }
 
 /* ORDER and PAIRS, and their inverses. */
@@ -149,7 +153,9 @@ reorder(struct verbs *v, const struct verb *verb, bool back, struct err *err)
     bool halves = verb->kind == VERB_PAIRS;
     uint64_t size[FAMILY_VERB_ARGS] = { 0, 2, 0 }, moved[FAMILY_VERB_ARGS];
     uint32_t d = 0, n = halves ? 3 : verb->nargs - 1, from[FAMILY_VERB_ARGS];
-    const uint32_t *perm = halves ? pairs : verb->perm;
+    const uint32_t *perm = pairs;
+    if (!halves)
+        perm = verb->perm;
     if (halves ? !sizes(size, v, verb, 0, 1, err)
             : !dimension(&d, v, verb, 0, v->moves.rank, err) || !sizes(size, v, verb, 1, n, err))
         return false;
@@ -233,7 +239,10 @@ operate(struct verbs *v, const struct verb *verb, bool back, struct err *err)
         return false;
     const struct operation op = { verb->kind == VERB_ADD ? OPERATION_ADD : verb->kind == VERB_MUL ? OPERATION_MULTIPLY
         : OPERATION_NEGATIVE_EXP, (float)x };
-    v->op[v->nops++] = back ? operation_inverse(op) : op;
+    if (back)
+        v->op[v->nops++] = operation_inverse(op);
+    else
+        v->op[v->nops++] = op;
     return true;
 }
 
@@ -248,7 +257,9 @@ verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err
     case VERB_SWAP:
         return swap(v, verb, err);
     case VERB_PART:
-        return back ? open(v, verb, err) : slice(v, verb, false, err);
+        if (back)
+            return open(v, verb, err);
+        return slice(v, verb, false, err);
     case VERB_CUT:
         return back || slice(v, verb, true, err);
     case VERB_ADD: case VERB_MUL: case VERB_NEGEXP:
