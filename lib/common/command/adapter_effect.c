@@ -37,7 +37,9 @@ command_tell_shift(const struct job *job)
         cli_say(&cmd->cli, file, "%s%s", count, all.n != 0 ? ", by nothing" : "");
         return;
     }
-    const struct delta *least = n > 1 ? find_least(delta, n, p->shifts) : NULL;
+    const struct delta *least = NULL;
+    if (n > 1)
+        least = find_least(delta, n, p->shifts);
     if (least)
         snprintf(worst, sizeof worst, "; least kept: %.1f %% of %s", 100 * shifts_of(p->shifts, least).kept,
             str_shown(shown, least->name, least->name_len));

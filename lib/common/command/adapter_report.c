@@ -22,7 +22,8 @@ sum(const struct catalog *c)
     for (size_t i = 0; i < catalog_count(c); i++) {
         uint64_t n;
         s.nbytes += catalog_at(c, i)->extent.nbytes;
-        s.parameters += shape_numel(&catalog_at(c, i)->shape, &n) ? n : 0;
+        if (shape_numel(&catalog_at(c, i)->shape, &n))
+            s.parameters += n;
     }
     return s;
 }
@@ -188,7 +189,9 @@ add_role(struct str *cell, const void *own, size_t i)
     const struct operand *operand = own;
     const char *role = operand->adapter->place[i].role;
     str_text(cell, role ? role : "no part of an adapter");
-    return role ? SCREEN_KIND : SCREEN_WARNING;
+    if (role)
+        return SCREEN_KIND;
+    return SCREEN_WARNING;
 }
 
 void

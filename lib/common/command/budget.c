@@ -43,7 +43,9 @@ static uint64_t
 nbytes_of(const struct encoding *e)
 {
     uint64_t n = encode_nbytes(e);
-    return e->encoder->held == KEEPS_BLOCKS ? num_ceil_div(n, 32) * 32 : n;
+    if (e->encoder->held == KEEPS_BLOCKS)
+        return num_ceil_div(n, 32) * 32;
+    return n;
 }
 
 /* Encodes all weights of the copy and records size and error as candidate k. */
@@ -57,8 +59,13 @@ budget_run(struct costs *costs, const struct job *job, struct choice *copy, size
     bool ok = pieces && survey_first(p, copy, err);
     for (size_t i = 0; ok && i < copy->n; i++)
         ok = !copy->list[i].encoding || pieces_chosen(pieces, &copy->list[i], err);
-    own.to = ok ? pieces_nbytes(pieces) : 0;
-    own.losses = ok ? losses_new(copy->encoded, err) : NULL;
+    if (ok) {
+        own.to = pieces_nbytes(pieces);
+        own.losses = losses_new(copy->encoded, err);
+    } else {
+        own.to = 0;
+        own.losses = NULL;
+    }
     ok = own.losses && sink_nowhere(&own.sink, err) && pipeline_run(&own, err) && losses_check(own.losses, err);
     for (size_t i = 0; ok && i < copy->n; i++) {
         const struct encoding *e = copy->list[i].encoding;
@@ -101,7 +108,10 @@ count(uint64_t *n, struct job *job, struct choice *copy, struct err *err)
     struct pieces *pieces = pieces_new(err);
     layout.keys = &keys;
     bool ok = pieces && command_keys_make(&keys, job, copy, err) && job->cmd->writer->lay_out(pieces, copy, &layout, err);
-    *n = ok ? pieces_nbytes(pieces) : 0;
+    if (ok)
+        *n = pieces_nbytes(pieces);
+    else
+        *n = 0;
     pieces_free(pieces);
     keys_clear(&keys);
     return ok;
@@ -161,7 +171,10 @@ pick(const struct encoder **assigned, struct costs *costs, struct job *job, stru
             return false;
         if (n <= target)
             return true;
-        most = most > least + (n - target) ? most - (n - target) : least;
+        if (most > least + (n - target))
+            most = most - (n - target);
+        else
+            most = least;
     }
 }
 
@@ -177,7 +190,10 @@ budget_assign(const struct encoder ***out, struct job *job, struct err *err)
     free(costs.options);
     free(costs.of);
     free(costs.pick);
-    *out = ok ? assigned : NULL;
+    if (ok)
+        *out = assigned;
+    else
+        *out = NULL;
     if (!ok)
         free(assigned);
     return ok;

@@ -35,7 +35,9 @@ static void
 print_result(struct checking *c, enum check_result result, const char *name, size_t n)
 {
     struct str *out = &c->page->text;
-    enum screen_style style = result == CHECK_OK ? SCREEN_GOOD : SCREEN_BAD;
+    enum screen_style style = SCREEN_BAD;
+    if (result == CHECK_OK)
+        style = SCREEN_GOOD;
     c->count[result]++;
     if (c->cli->form == CLI_JSON) {
         ndjson_begin(c->page);
@@ -98,7 +100,9 @@ compare_entry(const struct manifest_entry *e, bool values, const char *shape, co
 {
     if (strcmp(values ? e->values_shape : e->shape, shape) != 0)
         return CHECK_SHAPE;
-    return memcmp(values ? e->values : e->stored, digest, SHA256_BYTES) != 0 ? CHECK_FAILED : CHECK_OK;
+    if (memcmp(values ? e->values : e->stored, digest, SHA256_BYTES) != 0)
+        return CHECK_FAILED;
+    return CHECK_OK;
 }
 
 /* Compares one tensor, under its new name, with its entry. */
@@ -110,7 +114,9 @@ check_compare(struct checking *c, const struct tensor *t, const uint8_t *digest,
     add_json_name(&name, t->name, t->name_len);
     add_shape(&shape, &t->shape);
     bool ok = !(name.failed || shape.failed) || err_memory(err, name.room);
-    const struct manifest_entry *e = ok ? manifest_find(&c->manifest, values, name.p ? name.p : "", name.len) : NULL;
+    const struct manifest_entry *e = NULL;
+    if (ok)
+        e = manifest_find(&c->manifest, values, name.p ? name.p : "", name.len);
     enum check_result result = CHECK_EXTRA;
     if (e) {
         c->seen[e - c->manifest.entry] = c->common = true;
@@ -131,7 +137,9 @@ compare_all(struct checking *c, const struct digests *d, struct err *err)
     bool ok = true;
     for (size_t i = 0; ok && i < catalog_count(d->catalog); i++) {
         struct tensor t = *catalog_at(d->catalog, i);
-        const struct weight *w = c->hash->stored ? NULL : roles_weight_of(d->roles, i);
+        const struct weight *w = NULL;
+        if (!c->hash->stored)
+            w = roles_weight_of(d->roles, i);
         struct chosen chosen = { .copy = w ? NULL : catalog_at(d->catalog, i), .decode = w, .dtype = t.dtype };
         if (!c->hash->stored && !digests_values(&t, d, i))
             continue;
@@ -175,7 +183,10 @@ check_operand(void *own, const struct operand *operand, struct err *err)
     cli_remarks(cli, operand->model->name, operand->model->catalog, 0);
     memset(c->count, 0, sizeof c->count);
     c->common = false;
-    c->model = operand->heading ? operand->name : NULL;
+    if (operand->heading)
+        c->model = operand->name;
+    else
+        c->model = NULL;
     c->seen = calloc(c->manifest.n + 1, sizeof *c->seen);
     bool ok = (c->seen || err_memory(err, c->manifest.n))
         && hash_operand(&digests, operand, c->hash->stored ? DIGESTS_STORED : DIGESTS_VALUES, c->hash->jobs, err);
@@ -213,7 +224,10 @@ check_run(struct cli *cli, const struct hash *hash, const struct naming *naming)
     if (err.kind == ERR_NONE) {
         cli->operands++;
         cli->noperands--;
-        cli->operand = cli->noperands != 0 ? cli->operands[0] : NULL;
+        if (cli->noperands != 0)
+            cli->operand = cli->operands[0];
+        else
+            cli->operand = NULL;
         status = operands_weights(cli, check_operand, &c);
         if (status == CLI_OK && c.differs)
             status = CLI_FOUND;

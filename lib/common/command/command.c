@@ -42,8 +42,12 @@ note_spool(void *of, uint64_t nbytes)
 static enum dtype
 elements(const struct command *cmd)
 {
-    const struct encoder *e = cmd->is_exact ? NULL : cmd->reduction.encoder;
-    return e && (e->held == KEEPS_BLOCKS || cmd->adapters.n != 0) && !cmd->cast ? DTYPE_F32 : cmd->to;
+    const struct encoder *e = NULL;
+    if (!cmd->is_exact)
+        e = cmd->reduction.encoder;
+    if (e && (e->held == KEEPS_BLOCKS || cmd->adapters.n != 0) && !cmd->cast)
+        return DTYPE_F32;
+    return cmd->to;
 }
 
 /* Reads the side files of a model directory for a GGUF file. */
@@ -83,7 +87,9 @@ keeps(const struct command *cmd)
 {
     bool again = cmd->reduction.encoder || (cmd->is_exact && cmd->needs_scheme);
     bool none = cmd->dequantizes || cmd->dequantize || cmd->cast || again;
-    return none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES) ? KEEPS_NONE : cmd->writer->keeps;
+    if (none || (cmd->adapters.n != 0 && cmd->writer->keeps == KEEPS_CODES))
+        return KEEPS_NONE;
+    return cmd->writer->keeps;
 }
 
 /* Returns the type that config.json of a directory declares if the user chose one for all floats; else NULL. */
@@ -92,7 +98,9 @@ written_type(const struct command *cmd, const struct choice *choice)
 {
     static const char *const words[] = { [DTYPE_BF16] = "bfloat16", [DTYPE_F16] = "float16", [DTYPE_F32] = "float32" };
     bool chosen = cmd->cast || (cmd->dequantizes && cmd->cli.given[CLI_OPT_TO] && choice->decodes);
-    return chosen && cmd->dir.path && !cmd->to_hf ? words[cmd->to] : NULL;
+    if (chosen && cmd->dir.path && !cmd->to_hf)
+        return words[cmd->to];
+    return NULL;
 }
 
 /* Applies the adapters, which can change members of config.json and bring a tokenizer. */
@@ -149,7 +157,8 @@ settle_types(const struct command *cmd, struct choice *choice)
         return;
     for (size_t i = 0; i < choice->n; i++) {
         struct chosen *c = &choice->list[i];
-        c->dtype = !c->encoding && c->decode ? cmd->to : c->dtype;
+        if (!c->encoding && c->decode)
+            c->dtype = cmd->to;
     }
 }
 
@@ -166,7 +175,10 @@ reduce(struct job *job, struct err *err)
         return transcode_run(job, err) && command_tell_dequantized(cmd, model->name, choice, err);
     if (!r->encoder)
         return true;
-    r->keeps = cmd->cast ? KEEPS_NONE : cmd->writer->keeps;
+    if (cmd->cast)
+        r->keeps = KEEPS_NONE;
+    else
+        r->keeps = cmd->writer->keeps;
     bool ok = (!cmd->imatrix || imatrix_read(&r->importance, cmd->imatrix, &cmd->cli.limits, model->catalog, &model->inputs,
         err)) && (cmd->ncandidates == 0 || budget_assign(&assigned, job, err));
     r->assigned = assigned;
@@ -190,7 +202,10 @@ tell_loaders(struct job *job, struct err *err)
     if (!job->dir.path || job->choice.encoded == 0)
         return true;
     bool ok = hf_quantization_make(config, &job->choice, job->reduction.encoder, job->model.catalog, err);
-    job->dir.quantization = ok && config->text.len != 0 ? config : NULL;
+    if (ok && config->text.len != 0)
+        job->dir.quantization = config;
+    else
+        job->dir.quantization = NULL;
     return ok;
 }
 
@@ -258,7 +273,9 @@ run(struct job *job, struct err *err)
 {
     const struct cli *cli = &job->cmd->cli;
     struct spool_note note = { cli, &job->model };
-    struct fetch *fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
+    struct fetch *fetch = NULL;
+    if (cli->fetch)
+        fetch = fetch_new(cli->fetch, cli->fetch_window, err);
     cli->bar->meter.spools = note_spool;
     cli->bar->meter.of = &note;
     bool ok = err->kind == ERR_NONE && decide(job, fetch, err) && make_output(job, err);
@@ -306,8 +323,13 @@ static enum cli_status
 end(struct command *cmd, struct job *job, bool ok, const struct err *err)
 {
     const struct str *witness = &job->exact.witness;
-    cmd->cli.members = witness->len != 0 && !witness->failed ? witness->p : NULL;
-    enum cli_status status = ok ? CLI_OK : cli_fail(&cmd->cli, err);
+    if (witness->len != 0 && !witness->failed)
+        cmd->cli.members = witness->p;
+    else
+        cmd->cli.members = NULL;
+    enum cli_status status = CLI_OK;
+    if (!ok)
+        status = cli_fail(&cmd->cli, err);
     cmd->cli.members = NULL;
     exact_job_clear(&job->exact);
     return status;

@@ -32,7 +32,10 @@ static bool
 open_side(struct diff_job *job, struct diff_side *side, const char *operand, struct err *err)
 {
     const struct cli *cli = job->cli;
-    side->fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
+    if (cli->fetch)
+        side->fetch = fetch_new(cli->fetch, cli->fetch_window, err);
+    else
+        side->fetch = NULL;
     const struct model_options how = { .fetch = side->fetch, .limits = &cli->limits, .config = cli->config, .root = cli->root,
         .strict = cli->strict, .meter = &cli->bar->meter };
     const struct contents contents = operands_contents(&side->model);
@@ -154,5 +157,9 @@ diff_run(struct cli *cli, const struct diff *diff)
     differences_clear(&job.differences);
     close_side(&job.side[0]);
     close_side(&job.side[1]);
-    return !ok ? cli_fail(cli, &err) : equal ? CLI_OK : CLI_FOUND;
+    if (!ok)
+        return cli_fail(cli, &err);
+    if (equal)
+        return CLI_OK;
+    return CLI_FOUND;
 }

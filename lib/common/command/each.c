@@ -45,7 +45,9 @@ run_one(struct command *cmd, size_t i, const char *path)
     }
     if (WIFSIGNALED(status))
         raise(WTERMSIG(status));
-    return WIFEXITED(status) ? (enum cli_status)WEXITSTATUS(status) : CLI_BUG;
+    if (WIFEXITED(status))
+        return (enum cli_status)WEXITSTATUS(status);
+    return CLI_BUG;
 }
 
 /* Names the outputs, and checks that no two are the same. */
@@ -90,7 +92,8 @@ command_run_each(struct command *cmd)
         worst = cli_fail(&cmd->cli, &err);
     for (size_t i = 0; ok && i < cmd->cli.noperands; i++) {
         enum cli_status status = run_one(cmd, i, path[i].p);
-        worst = status > worst ? status : worst;
+        if (status > worst)
+            worst = status;
     }
     for (size_t i = 0; path && i < cmd->cli.noperands; i++)
         str_clear(&path[i]);

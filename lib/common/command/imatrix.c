@@ -36,7 +36,9 @@ find_counts(const struct model *m, const struct tensor *sums, size_t base)
     struct str name = { 0 };
     str_add(&name, sums->name, base);
     str_text(&name, ".counts");
-    const struct tensor *t = name.failed ? NULL : catalog_find(m->catalog, name.p, name.len);
+    const struct tensor *t = NULL;
+    if (!name.failed)
+        t = catalog_find(m->catalog, name.p, name.len);
     str_clear(&name);
     return t;
 }
@@ -59,7 +61,10 @@ add_sums(struct importance *out, struct model *m, const struct tensor *sums, siz
         return false;
     for (uint64_t i = 0; i < n; i++) {
         float c = roundf(count[i / (n / ncounts)]);         /* as in llama-quantize */
-        values[i] = c > 0 ? values[i] / c : 1;
+        if (c > 0)
+            values[i] = values[i] / c;
+        else
+            values[i] = 1;
     }
     memcpy(name, sums->name, base);
     name[base] = '\0';
@@ -90,13 +95,19 @@ add_entry(struct importance *out, struct cursor *c, struct catalog *memory, stru
 {
     uint64_t at = c->at;
     uint32_t len = cursor_u32(c);
-    const uint8_t *name = len <= NAME_MAX_BYTES ? cursor_take(c, len) : NULL;
+    const uint8_t *name = NULL;
+    if (len <= NAME_MAX_BYTES)
+        name = cursor_take(c, len);
     uint32_t calls = cursor_u32(c), n = cursor_u32(c);
-    const uint8_t *p = name && !c->bad && calls <= INT32_MAX && n <= INT32_MAX ? cursor_take(c, (uint64_t)n * 4) : NULL;
+    const uint8_t *p = NULL;
+    if (name && !c->bad && calls <= INT32_MAX && n <= INT32_MAX)
+        p = cursor_take(c, (uint64_t)n * 4);
     if (!p || len == 0 || n == 0)
         return err_at(err, ERR_MALFORMED, at, "an entry of the importance matrix is truncated, or has no name or values");
     float *values = catalog_alloc(memory, (size_t)n * sizeof *values, err);
-    char *copy = values ? catalog_alloc(memory, len + 1, err) : NULL;
+    char *copy = NULL;
+    if (values)
+        copy = catalog_alloc(memory, len + 1, err);
     if (!copy)
         return false;
     for (uint32_t i = 0; i < n; i++) {

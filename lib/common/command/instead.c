@@ -108,7 +108,9 @@ command_preview_files(const struct job *job, struct err *err)
     const struct choice *choice = &job->choice;
     struct shards shards;
     bool ok = shards_cut(&shards, choice, job->dir.path ? job->dir.shard_size : job->split.size, job->cmd->writer->align, err);
-    struct str *files = ok ? calloc(shards.n, sizeof *files) : NULL;
+    struct str *files = NULL;
+    if (ok)
+        files = calloc(shards.n, sizeof *files);
     struct preview in = { .choice = choice, .shards = &shards, .files = files };
     if (ok)
         shards.stem = hf_shard_stem(source_name(job->model.src[0]));

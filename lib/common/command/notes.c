@@ -74,7 +74,9 @@ static const char *
 kind_of(const struct weight *w)
 {
     enum dtype dtype = w->part[0]->dtype;
-    return dtype >= DTYPE_SCALARS ? dtype_name(dtype) : w->scheme->name;
+    if (dtype >= DTYPE_SCALARS)
+        return dtype_name(dtype);
+    return w->scheme->name;
 }
 
 static void
@@ -83,7 +85,8 @@ add_weight(struct dequantized *d, const struct weight *w)
     size_t k = 0;
     if (!w)
         return;
-    d->first = d->n++ == 0 ? w : d->first;
+    if (d->n++ == 0)
+        d->first = w;
     while (k < d->nkinds && strcmp(d->kind[k], kind_of(w)) != 0)
         k++;
     if (k == sizeof d->kind / sizeof *d->kind)
@@ -269,7 +272,9 @@ command_note_end(const struct command *cmd, const struct pipeline *p, const stru
 {
     uint64_t all = pieces_nbytes(p->pieces), n = p->to - p->from;
     double seconds = meter_read(p->model->meter).age, per_second = seconds > 0 ? (double)n / seconds : 0;
-    const char *done = cmd->instead == COMMAND_TEST ? "tested" : "written";
+    const char *done = "written";
+    if (cmd->instead == COMMAND_TEST)
+        done = "tested";
     char of_all[48] = "", encoded[48] = "", size[STR_SIZE], rate[STR_SIZE];
     size_t made = count_tensors(p, false, PIECE_ENCODE), tensors = count_tensors(p, true, 0);
     if (made != 0)

@@ -113,7 +113,9 @@ report_on(void *of, const char *name, struct err *err)
 {
     struct reporting *r = of;
     const struct cli *cli = r->cli;
-    struct fetch *fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, err) : NULL;
+    struct fetch *fetch = NULL;
+    if (cli->fetch)
+        fetch = fetch_new(cli->fetch, cli->fetch_window, err);
     struct model_options how = options_of(cli);
     struct model model = { 0 };
     const struct contents contents = operands_contents(&model);
@@ -124,7 +126,9 @@ report_on(void *of, const char *name, struct err *err)
     char *file = NULL;
     struct adapter_facts *facts = NULL;
     bool ok = err->kind == ERR_NONE && (!adapters || adapter_in_directory(&file, name, err));
-    const char *path = file ? file : name;
+    const char *path = name;
+    if (file)
+        path = file;
     ok = ok && model_open(&model, path, &how, err)
         && model_check_overwrite(&model, err)
         && (!r->reads || model_complete(&model, err))

@@ -25,7 +25,9 @@ command_tell_error(const struct job *job)
     if (l.n == 0)
         return;
     summary_add_count(&count, l.n);
-    const char *scheme = cmd->ncandidates != 0 ? "a mix of schemes" : cmd->reduction.encoder->name;
+    const char *scheme = "a mix of schemes";
+    if (cmd->ncandidates == 0)
+        scheme = cmd->reduction.encoder->name;
     cli_say(&cmd->cli, job->model.name, "quantized %zu weight%s (%s elements) as %s: %s", job->choice.encoded,
         str_plural(job->choice.encoded), count.p ? count.p : "?", scheme, command_error_text(error, &l));
     str_clear(&count);

@@ -32,7 +32,10 @@ fill_page(struct page *page, const struct report_file *r, struct err *err)
         snprintf(target, sizeof target, "target: %s", str_size(size, cmd->target_size));
     else
         snprintf(target, sizeof target, "target: %g bits per weight", cmd->target_bpw);
-    about.target = cmd->ncandidates != 0 ? target : NULL;
+    if (cmd->ncandidates != 0)
+        about.target = target;
+    else
+        about.target = NULL;
     about.adapters = r->adapters;
     return loss_page_html(page, &job->choice, job->p.losses, &about, err);
 }

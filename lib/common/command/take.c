@@ -208,12 +208,18 @@ check_format(const struct command *cmd, struct err *err)
     static const int text[] = { CLI_OPT_METADATA, CLI_OPT_NO_METADATA, 0 };
     static const int typed[] = { CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, 0 };
     enum keys_kind kind = cmd->writer->keys;
-    const char *option = cmd->layout.order != WRITER_ORDER_INPUT ? "order name" : conflicts_first(&cmd->cli, text);
+    const char *option = "order name";
+    if (cmd->layout.order == WRITER_ORDER_INPUT)
+        option = conflicts_first(&cmd->cli, text);
     if (option && kind != KEYS_TEXT)
         return err_set(err, ERR_USAGE, "--%s requires safetensors output, but the output is %s", option,
             cmd->writer->name);
-    option = cmd->to_hf ? NULL : command_hf_option(cmd);
-    option = option ? option : conflicts_first(&cmd->cli, typed);
+    if (cmd->to_hf)
+        option = NULL;
+    else
+        option = command_hf_option(cmd);
+    if (!option)
+        option = conflicts_first(&cmd->cli, typed);
     if (option && kind != KEYS_TYPED)
         return err_set(err, ERR_USAGE, "--%s requires GGUF output, but the output is %s", option, cmd->writer->name);
     return !cmd->dir.path || cmd->writer == &writer_safetensors || err_set(err, ERR_USAGE,

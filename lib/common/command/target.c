@@ -97,8 +97,12 @@ command_take_format(struct command *cmd, const struct cli_option *option, const 
 static const struct writer *
 writer_of(const char *path)
 {
-    const char *dot = path ? strrchr(path, '.') : NULL;
-    return dot && strcasecmp(dot + 1, hf_word) != 0 ? writer_named(dot + 1) : NULL;
+    const char *dot = NULL;
+    if (path)
+        dot = strrchr(path, '.');
+    if (dot && strcasecmp(dot + 1, hf_word) != 0)
+        return writer_named(dot + 1);
+    return NULL;
 }
 
 const struct writer *
@@ -113,13 +117,17 @@ command_format_of(const struct encoder *encoder)
 enum keeps
 command_held(const struct command *cmd)
 {
-    return cmd->writer && cmd->writer->keeps == KEEPS_CODES ? KEEPS_CODES : KEEPS_BLOCKS;
+    if (cmd->writer && cmd->writer->keeps == KEEPS_CODES)
+        return KEEPS_CODES;
+    return KEEPS_BLOCKS;
 }
 
 static bool
 find_candidates(struct command *cmd, struct err *err)
 {
-    const char *p = cmd->candidate_names ? cmd->candidate_names : "q2_k,q3_k,q4_k,q5_k,q6_k,q8_0";
+    const char *p = "q2_k,q3_k,q4_k,q5_k,q6_k,q8_0";
+    if (cmd->candidate_names)
+        p = cmd->candidate_names;
     for (size_t n; *p; p += n + (p[n] == ',')) {
         char name[64];
         n = strcspn(p, ",");
@@ -184,7 +192,9 @@ is_model_dir(const struct command *cmd, const char *operand)
         return model_is_fetched_directory(operand);
     if (is_directory(operand))
         return true;
-    const char *slash = strncmp(operand, "hf:", 3) == 0 ? strchr(operand, '/') : NULL;
+    const char *slash = NULL;
+    if (strncmp(operand, "hf:", 3) == 0)
+        slash = strchr(operand, '/');
     return slash && !memchr(slash + 1, '/', strcspn(slash + 1, "@"));
 }
 
@@ -260,7 +270,9 @@ settle_output(struct command *cmd)
 static bool
 check_extension(const struct command *cmd, struct err *err)
 {
-    const struct writer *named = cmd->dir.path ? NULL : writer_of(cmd->output.path);
+    const struct writer *named = NULL;
+    if (!cmd->dir.path)
+        named = writer_of(cmd->output.path);
     char shown[STR_SHOWN];
     if (!named || !cmd->writer || named == cmd->writer)
         return true;
@@ -301,7 +313,9 @@ static bool
 check_operands(const struct command *cmd, struct err *err)
 {
     size_t n = cmd->cli.noperands;
-    const char *last = n > 1 ? cmd->cli.operands[n - 1] : NULL;
+    const char *last = NULL;
+    if (n > 1)
+        last = cmd->cli.operands[n - 1];
     char shown[STR_SHOWN];
     struct stat st;
     if (!last || cmd->cli.fetch || cmd->output.path || !writer_of(last) || stat(last, &st) == 0)
@@ -320,7 +334,10 @@ settle_moves(struct command *cmd)
     cmd->cli.given[CLI_FACT_MOVES] = true;
     cmd->is_exact = true;
     cmd->exact.optional = !cmd->keep_quantized;
-    cmd->exact.level = cmd->keep_quantized ? EXACT_F32 : EXACT_BF16;
+    if (cmd->keep_quantized)
+        cmd->exact.level = EXACT_F32;
+    else
+        cmd->exact.level = EXACT_BF16;
 }
 
 /* Endings of file names that an output does not keep. */
@@ -336,7 +353,9 @@ format_of_all(const struct command *cmd)
         return cmd->writer;
     if (e)
         return command_format_of(e);
-    return cmd->target_size != 0 || cmd->target_bpw != 0 ? &writer_gguf : NULL;
+    if (cmd->target_size != 0 || cmd->target_bpw != 0)
+        return &writer_gguf;
+    return NULL;
 }
 
 bool

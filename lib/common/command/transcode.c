@@ -80,7 +80,8 @@ transcode_settle(struct command *cmd, struct err *err)
         return err_set(err, ERR_USAGE, "--group-size is not supported by %s", cmd->exact.name[0]->label);
     if (cmd->reduction.apart && !fuses)
         return err_set(err, ERR_USAGE, "--no-fuse has no effect: loaders fuse no scales of these schemes");
-    cmd->writer = cmd->writer ? cmd->writer : &writer_safetensors;
+    if (!cmd->writer)
+        cmd->writer = &writer_safetensors;
     return true;
 }
 

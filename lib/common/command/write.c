@@ -146,7 +146,9 @@ write_files(struct job *job, struct err *err)
         return write_file(job, err);
     if (job->cmd->instead == COMMAND_DRY_RUN)
         return command_preview_files(job, err);
-    return job->dir.path ? write_directory(job, err) : write_split(job, err);
+    if (job->dir.path)
+        return write_directory(job, err);
+    return write_split(job, err);
 }
 
 /* Returns true if a whole output is made, for a report or for the last notes. A resumed directory is made only in part, so it counts
@@ -197,8 +199,14 @@ write_counted(struct job *job, struct err *err)
     bool losses = job->choice.encoded != 0 && (!cmd->is_exact || job->exact.ninexact != 0) && counts(cmd);
     bool shifts = measures(job, shift.n);
     struct report_file report = { .job = job, .adapters = shifts ? &shift : NULL };
-    p->losses = losses ? losses_new(job->choice.encoded, err) : NULL;
-    p->shifts = shifts ? shifts_new(shift.n, cmd->report && losses, err) : NULL;
+    if (losses)
+        p->losses = losses_new(job->choice.encoded, err);
+    else
+        p->losses = NULL;
+    if (shifts)
+        p->shifts = shifts_new(shift.n, cmd->report && losses, err);
+    else
+        p->shifts = NULL;
     shift.shifts = p->shifts;
     bool ok = (p->losses || !losses) && (p->shifts || !shifts) && write_summed(job, &report, err);
     losses_free(p->losses);
