@@ -38,7 +38,9 @@ cli_status(enum err_kind kind)
         [ERR_UNSUPPORTED] = CLI_UNSUPPORTED, [ERR_BUG] = CLI_BUG, [ERR_CREATE] = CLI_CREATE, [ERR_IO] = CLI_IO,
         [ERR_LIMIT] = CLI_LIMIT, [ERR_MEMORY] = CLI_LIMIT, [ERR_UNSAFE] = CLI_UNSAFE, [ERR_INEXACT] = CLI_UNSUPPORTED,
     };
-    return kind < ERR_KINDS ? statuses[kind] : statuses[ERR_BUG];
+    if (kind < ERR_KINDS)
+        return statuses[kind];
+    return statuses[ERR_BUG];
 }
 
 /* Appends null if the value is NULL or empty. */
@@ -81,7 +83,9 @@ add_json(struct str *s, const struct cli *cli, const struct remark *r)
 const char *
 cli_name(const struct cli *cli)
 {
-    return cli->typed ? cli->typed : cli->tool;
+    if (cli->typed)
+        return cli->typed;
+    return cli->tool;
 }
 
 /* Escapes the texts again: a text may have been cut inside a character. Escaping what is already escaped changes nothing. */

@@ -143,7 +143,9 @@ const char *
 conflicts_first(const struct cli *cli, const int *keys)
 {
     int key = 0;
-    return count(cli, keys, &key) != 0 ? conflicts_name_of(cli, key) : NULL;
+    if (count(cli, keys, &key) != 0)
+        return conflicts_name_of(cli, key);
+    return NULL;
 }
 
 bool

@@ -122,5 +122,7 @@ const char *
 foreign_names_type(const char *name)
 {
     const char *here = find_name(types, name);
-    return here ? here : name;
+    if (here)
+        return here;
+    return name;
 }

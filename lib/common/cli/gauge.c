@@ -32,7 +32,9 @@ say_bytes(char word[WORD_ROOM], uint64_t done, uint64_t total)
 static void
 say_left(char word[WORD_ROOM], double seconds)
 {
-    unsigned t = seconds < LEFT_MAX ? (unsigned)seconds : LEFT_MAX;
+    unsigned t = LEFT_MAX;
+    if (seconds < LEFT_MAX)
+        t = (unsigned)seconds;
     if (t < HOUR)
         snprintf(word, WORD_ROOM, "%u:%02u left", t / MINUTE, t % MINUTE);
     else if (t < DAY)
@@ -46,7 +48,9 @@ static void
 gauge_init(struct gauge *g, const struct meter_reading *r)
 {
     char size[STR_SIZE];
-    double rate = r->seconds > 0 ? (double)r->done / r->seconds : 0;
+    double rate = 0;
+    if (r->seconds > 0)
+        rate = (double)r->done / r->seconds;
     *g = (struct gauge){ 0 };
     snprintf(g->word[PHASE], WORD_ROOM, "%s", r->phase);
     if (r->total == 0)

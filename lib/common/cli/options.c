@@ -30,7 +30,9 @@ options_find(enum cli_tool_id tool, int key)
     const struct cli_option *o = cli_options_of_all;
     while (o->name && (o->key != key || !cli_has(tool, o)))
         o++;
-    return o->name ? o : NULL;
+    if (o->name)
+        return o;
+    return NULL;
 }
 
 /* Returns the option of the tool, or else the option of another tool. */
@@ -85,7 +87,9 @@ form_of(const struct cli *cli)
     const struct cli_verb *form = cli_verbs;
     while (form->verb && !cli->given[form->key])
         form++;
-    return cli->id == CLI_INSPECT && form->verb ? form : NULL;
+    if (cli->id == CLI_INSPECT && form->verb)
+        return form;
+    return NULL;
 }
 
 /* Returns true if the help shows an option: not one that the form excludes, or is. */
@@ -358,10 +362,14 @@ complain_of_name(const struct cli *cli, const struct getopt_form *form, const ch
     const char *names[OPTIONS_MAX];
     struct str hint = { 0 };
     bool ambiguous = candidates(names, form, word, long_name(word, arg)) > 1;
-    const struct cli_option *other = ambiguous ? NULL : find_named(cli->id, word);
+    const struct cli_option *other = NULL;
+    if (!ambiguous)
+        other = find_named(cli->id, word);
     if (other)
         return complain_of_tool(cli, other, err);
-    size_t n = ambiguous ? names_of(names, cli->id, word) : 0;
+    size_t n = 0;
+    if (ambiguous)
+        n = names_of(names, cli->id, word);
     const char *here = foreign_names_option(word);
     if (n == 0 && here)
         str_text(&hint, here);
@@ -415,7 +423,9 @@ complain(const struct cli *cli, const struct getopt_form *form, int result, char
 {
     char shown[STR_SHOWN];
     char letter = (char)optopt;
-    const struct cli_option *o = optopt ? find_anywhere(cli->id, optopt) : NULL;
+    const struct cli_option *o = NULL;
+    if (optopt)
+        o = find_anywhere(cli->id, optopt);
     if (o && !cli_has(cli->id, o))
         return complain_of_tool(cli, o, err);
     if (o && result == ':')
@@ -459,7 +469,9 @@ take_option(struct cli *cli, cli_take *take, void *own, const struct cli_option 
     }
     cli->given[key] = true;
     const bool to_stdout = (key == CLI_OPT_REPORT || key == CLI_OPT_MANIFEST) && strcmp(optarg, "-") == 0;
-    const char *arg = to_stdout ? "/dev/stdout" : optarg;
+    const char *arg = optarg;
+    if (to_stdout)
+        arg = "/dev/stdout";
     cli->given[CLI_FACT_STDOUT] = cli->given[CLI_FACT_STDOUT] || to_stdout;
     return take_common(cli, option, arg, &other, err) && (!other || !take || take(own, option, arg, err));
 }
@@ -495,8 +507,12 @@ static bool
 complain_of_operand(const struct cli *cli, enum cli_tool_id tool, struct err *err)
 {
     char shown[STR_SHOWN];
-    const char *scheme = tool == CLI_FORGET ? find_scheme(cli) : NULL;
-    const char *extra = scheme ? scheme : cli->operands[cli_tools[tool].max_operands];
+    const char *scheme = NULL;
+    if (tool == CLI_FORGET)
+        scheme = find_scheme(cli);
+    const char *extra = scheme;
+    if (!scheme)
+        extra = cli->operands[cli_tools[tool].max_operands];
     str_shown(shown, extra, strlen(extra));
     for (size_t i = 0; scheme && cli_exact_words[i]; i++)
         if (strcasecmp(scheme, cli_exact_words[i]) == 0)
@@ -515,7 +531,10 @@ take_operands(struct cli *cli, enum cli_tool_id id, int argc, char **argv, struc
     const struct cli_tool *tool = &cli_tools[id];
     cli->operands = argv + optind;
     cli->noperands = (size_t)(argc - optind);
-    cli->operand = cli->noperands ? cli->operands[0] : NULL;
+    if (cli->noperands)
+        cli->operand = cli->operands[0];
+    else
+        cli->operand = NULL;
     if (cli->noperands > tool->max_operands && !cli->many)
         return complain_of_operand(cli, id, err);
     if (!cli->operand && tool->reads_stdin && cli_stdin_is_terminal())
@@ -533,7 +552,9 @@ typed_name(const struct cli_tool *tool, const char *argv0)
 {
     if (!argv0 || strncmp(argv0, "amn ", 4) == 0)
         return argv0;
-    return tool->also && strcmp(folder_name(argv0), tool->also) == 0 ? tool->also : NULL;
+    if (tool->also && strcmp(folder_name(argv0), tool->also) == 0)
+        return tool->also;
+    return NULL;
 }
 
 /* Parses on after a usage error, so that a later --json-errors still takes effect; the first error is kept. */
