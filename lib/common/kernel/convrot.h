@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/num.h"
+
 enum {
     CONVROT_MOST = 65536,       /* limit of the columns in a group */
     CONVROT_TILE = 4096         /* sums computed at a time: whole groups, or a part of one */
@@ -50,14 +52,14 @@ struct convrot_tile {
 static inline struct convrot_tile
 convrot_tile(size_t at, size_t n, size_t group)
 {
-    size_t step = group < CONVROT_TILE ? group : CONVROT_TILE;
+    size_t step = (size_t)num_min(group, CONVROT_TILE);
     struct convrot_tile t = { .at = at / step * step };
 
     t.skip = at - t.at;
     t.len = (t.skip + n + step - 1) / step * step;
     if (t.len > CONVROT_TILE)
         t.len = CONVROT_TILE;               /* a multiple of every smaller step */
-    t.n = n < t.len - t.skip ? n : t.len - t.skip;
+    t.n = (size_t)num_min(n, t.len - t.skip);
     return t;
 }
 

@@ -203,7 +203,9 @@ q6_k_finish(uint8_t *restrict y, struct k_groups *restrict groups, const float *
     for (int g = 0; g < K_GROUPS; g++) {
         int integer = nearest_int(inverse * groups->scale[g]);
 
-        y[192 + g] = (uint8_t)(integer < 127 ? integer : 127);
+        if (integer > 127)
+            integer = 127;
+        y[192 + g] = (uint8_t)integer;
         signed_codes(groups->codes + 16 * g, x + 16 * g, 32, d * (float)(int8_t)y[192 + g]);
     }
     q6_k_put(y, y + 128, groups->codes);
@@ -220,11 +222,15 @@ q45_k_integers(uint8_t integers[8], const float v[8])
     for (int g = 0; g < 8; g++)
         largest = v[g] > largest ? v[g] : largest;
 
-    float inverse = largest > 0.0f ? 63.0f / largest : 0.0f;
+    float inverse = 0.0f;
+    if (largest > 0.0f)
+        inverse = 63.0f / largest;
     for (int g = 0; g < 8; g++) {
         uint8_t integer = (uint8_t)nearest_int(inverse * v[g]);
 
-        integers[g] = integer < 63 ? integer : 63;
+        if (integer > 63)
+            integer = 63;
+        integers[g] = integer;
     }
     return largest / 63.0f;
 }

@@ -17,7 +17,11 @@
 static inline int
 clamp_int(int i, int low, int high)
 {
-    return i > high ? high : i < low ? low : i;
+    if (i > high)
+        return high;
+    if (i < low)
+        return low;
+    return i;
 }
 
 /* Returns the nearest integer, ties to even, for |v| < 2^22. For larger values it returns the integer that the same bits
@@ -35,7 +39,9 @@ nearest_int(float v)
 static inline int
 truncated_int(float v)
 {
-    return v >= -0x1p31f && v < 0x1p31f ? (int)v : INT_MIN;
+    if (v >= -0x1p31f && v < 0x1p31f)
+        return (int)v;
+    return INT_MIN;
 }
 
 /* Returns the nearest integer, ties away from zero. */
@@ -49,7 +55,9 @@ rounded_int(float v)
 static inline float
 inverse_or_0(float d)
 {
-    return d != 0.0f ? 1.0f / d : 0.0f;
+    if (d != 0.0f)
+        return 1.0f / d;
+    return 0.0f;
 }
 
 static inline void
@@ -76,7 +84,9 @@ through_half(float d)
 static inline float
 greater(float a, float b)
 {
-    return a > b ? a : b;
+    if (a > b)
+        return a;
+    return b;
 }
 
 /* Returns the value of largest magnitude, with its sign; the first one wins a tie. 0 if all are 0 or NaN. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/num.h"
 #include "dtype/float8.h"
 #include "dtype/ggml_block.h"
 #include "dtype/half.h"
@@ -13,7 +14,9 @@
 static inline unsigned
 code4(const struct codes4 *c, const uint8_t *x, size_t at)
 {
-    return (at % 2 != 0) == c->low_first ? x[at / 2] >> 4 : x[at / 2] & 15;
+    if ((at % 2 != 0) == c->low_first)
+        return x[at / 2] >> 4;
+    return x[at / 2] & 15;
 }
 
 static inline void
@@ -39,7 +42,7 @@ spread(float *restrict y, const float *of_group, size_t first, size_t n, size_t 
         return;
     }
     for (size_t left = group - first % group; n != 0; of_group++, left = group) {
-        size_t now = n < left ? n : left;
+        size_t now = (size_t)num_min(n, left);
         hints_fill(y, *of_group, now);
         y += now;
         n -= now;
@@ -122,13 +125,18 @@ static inline void
 put_bytes(float *restrict y, const uint8_t *restrict x, float scale, float zero, bool is_signed)
 {
     const uint32_t mark = HINT_MARK_BYTES;
-    const uint8_t flip = is_signed ? 0 : 0x80;
+    uint8_t flip = 0x80;
+    if (is_signed)
+        flip = 0;
     uint8_t *code = (uint8_t *)y;
     for (size_t i = 0; i < HINT_PACKED; i++)
         code[i] = x[i] ^ flip;
     memcpy(y + HINT_BYTES_MARK, &mark, sizeof mark);
     y[HINT_BYTES_SCALE] = scale;
-    y[HINT_BYTES_ZERO] = is_signed ? zero : zero - 128;
+    if (is_signed)
+        y[HINT_BYTES_ZERO] = zero;
+    else
+        y[HINT_BYTES_ZERO] = zero - 128;
 }
 
 /* Packs codes of a byte; those below 16 as codes of 4 bits. */
@@ -141,7 +149,9 @@ codes8_pack(float *restrict y, const uint8_t *restrict x, size_t first, size_t n
     }
     size_t left = c->group - first % c->group, g = 0;
     for (size_t i = 0; i < n; i += HINT_PACKED, x += HINT_PACKED) {
-        float zero = c->zeros ? c->zeros[g] : 0;
+        float zero = 0;
+        if (c->zeros)
+            zero = c->zeros[g];
         if (c->narrow)
             put_pack(y + i, join_low(load_le64(x)) | (uint64_t)join_low(load_le64(x + 8)) << 32, c->scales[g], zero);
         else
@@ -181,7 +191,9 @@ nvfp4_pack(float *restrict y, const uint8_t *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++, x += NVFP4_BYTES)
         for (size_t s = 0; s < 4; s++) {
-            float scale = x[s] == 0x7F ? 0.0f : float8_to_float(DTYPE_F8_E4M3, x[s] & 0x7F);
+            float scale = 0.0f;
+            if (x[s] != 0x7F)
+                scale = float8_to_float(DTYPE_F8_E4M3, x[s] & 0x7F);
             const uint8_t *p = x + 4 + 8 * s;
             uint64_t word = load_le64(p);
             put_pack(y + NVFP4_ELEMS * i + 16 * s, join_low(word) | (uint64_t)join_low(word >> 4) << 32, scale, 0);
@@ -233,7 +245,9 @@ static inline unsigned
 lane_code(const struct codes4_lanes *l, size_t r, size_t c)
 {
     unsigned byte = l->x[(l->first + r) / 2 * l->x_stride + c];
-    return (l->first + r) % 2 != 0 ? byte >> 4 : byte & 15;
+    if ((l->first + r) % 2 != 0)
+        return byte >> 4;
+    return byte & 15;
 }
 
 static void
@@ -510,11 +524,16 @@ make_hint(struct kernels *set, const struct kernels *base, enum hint hint)
     static kernel_fp8_f32 *const fp8[HINTS] = { [HINT_SCALE] = fp8_scale, [HINT_UNIT] = fp8_unit };
     *set = *base;
     set->raw = hint == HINT_PACK;
-    set->codes4_f32 = four[hint] ? four[hint] : base->codes4_f32;
-    set->codes4_lanes_f32 = lanes[hint] ? lanes[hint] : base->codes4_lanes_f32;
-    set->codes8_f32 = eight[hint] ? eight[hint] : base->codes8_f32;
-    set->affine_f32 = affine[hint] ? affine[hint] : base->affine_f32;
-    set->fp8_f32 = fp8[hint] ? fp8[hint] : base->fp8_f32;
+    if (four[hint])
+        set->codes4_f32 = four[hint];
+    if (lanes[hint])
+        set->codes4_lanes_f32 = lanes[hint];
+    if (eight[hint])
+        set->codes8_f32 = eight[hint];
+    if (affine[hint])
+        set->affine_f32 = affine[hint];
+    if (fp8[hint])
+        set->fp8_f32 = fp8[hint];
     set->int8_row_f32 = int8_row_none;
     set->convrot_f32 = convrot_none;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)

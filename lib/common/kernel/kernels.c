@@ -2,6 +2,7 @@
  * the members that have a faster variant are replaced. complete.c adds the rest, which tools that only read do not contain. */
 #include "kernel/kernels_priv.h"
 
+#include "base/num.h"
 #include "kernel/affine.h"
 #include "kernel/bits.h"
 #include "kernel/blocks.h"
@@ -119,7 +120,9 @@ kernels_have_avx2(void)
 const struct kernels *
 kernels_choose(const struct kernels *scalar, const struct kernels *avx2, const char *amn_cpu, struct err *err)
 {
-    const struct kernels *fast = avx2->name != NULL ? avx2 : NULL;
+    const struct kernels *fast = NULL;
+    if (avx2->name != NULL)
+        fast = avx2;
 
     fp8_build();
     iq_grids_build();
@@ -173,7 +176,7 @@ decode_pieces(const struct kernels *k, enum dtype dtype, enum dtype to, uint16_t
     float piece[PIECE];
 
     for (; nblocks > 0; nblocks -= now) {
-        now = PIECE / elems < nblocks ? PIECE / elems : nblocks;
+        now = (size_t)num_min(nblocks, PIECE / elems);
         decode_f32(k, dtype, piece, src, now, at);
         round(y, piece, now * elems);
         y += now * elems;
@@ -228,7 +231,7 @@ kernels_cast(const struct kernels *k, enum dtype from, enum dtype to, uint8_t *r
 {
     float floats[CAST], out[CAST];              /* kernels store whole elements */
     for (size_t now; n != 0; n -= now) {
-        now = n < CAST ? n : CAST;
+        now = (size_t)num_min(n, CAST);
         k->widen[from](floats, x, now);
         kernels_round(k, to, out, floats, now);
         memcpy(y, out, now * dtype_facts(to)->bytes);

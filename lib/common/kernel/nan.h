@@ -12,7 +12,9 @@
 static inline float
 nan_canonical(float f)
 {
-    return f != f ? float_of_bits(NAN_CANONICAL) : f;
+    if (f != f)
+        return float_of_bits(NAN_CANONICAL);
+    return f;
 }
 
 static inline void

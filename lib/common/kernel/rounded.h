@@ -22,21 +22,31 @@ rounded_f16(float v)
 static inline float
 rounded(enum dtype dtype, float v)
 {
-    return dtype == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(v)) : dtype == DTYPE_F16 ? rounded_f16(v) : v;
+    if (dtype == DTYPE_BF16)
+        return bfloat16_to_float(bfloat16_of_float(v));
+    if (dtype == DTYPE_F16)
+        return rounded_f16(v);
+    return v;
 }
 
 /* Returns the distance from 1 to the next value. */
 static inline float
 rounded_epsilon(enum dtype dtype)
 {
-    return dtype == DTYPE_BF16 ? 0x1p-7f : dtype == DTYPE_F16 ? 0x1p-10f : 0x1p-23f;
+    if (dtype == DTYPE_BF16)
+        return 0x1p-7f;
+    if (dtype == DTYPE_F16)
+        return 0x1p-10f;
+    return 0x1p-23f;
 }
 
 /* Returns the smallest normal value. */
 static inline float
 rounded_tiny(enum dtype dtype)
 {
-    return dtype == DTYPE_F16 ? 0x1p-14f : 0x1p-126f;
+    if (dtype == DTYPE_F16)
+        return 0x1p-14f;
+    return 0x1p-126f;
 }
 
 #endif

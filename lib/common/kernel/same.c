@@ -25,8 +25,11 @@ same_as(enum dtype type, const float *x, const float *y, size_t n)
 bool
 same_rounded(enum dtype type, const float *x, const float *y, size_t n)
 {
-    return type == DTYPE_BF16 ? same_as(DTYPE_BF16, x, y, n) : type == DTYPE_F16 ? same_as(DTYPE_F16, x, y, n)
-        : same_as(DTYPE_F32, x, y, n);
+    if (type == DTYPE_BF16)
+        return same_as(DTYPE_BF16, x, y, n);
+    if (type == DTYPE_F16)
+        return same_as(DTYPE_F16, x, y, n);
+    return same_as(DTYPE_F32, x, y, n);
 }
 
 /* How a quotient q, |q| < end, is rounded: to the bits of a code, t - (t - q) with t = q * split; below `least` to a multiple of the
@@ -66,8 +69,12 @@ same_count_fp8(enum dtype type, const float *x, size_t n, float scale, const str
 size_t
 same_fp8(enum dtype codes, enum dtype type, const float *x, size_t n, float scale)
 {
-    const struct same_fp8_form f = codes == DTYPE_F8_E4M3 ? same_e4m3_form : same_e5m2_form;
-    return type == DTYPE_BF16 ? same_count_fp8(DTYPE_BF16, x, n, scale, f) : same_count_fp8(DTYPE_F32, x, n, scale, f);
+    struct same_fp8_form f = same_e5m2_form;
+    if (codes == DTYPE_F8_E4M3)
+        f = same_e4m3_form;
+    if (type == DTYPE_BF16)
+        return same_count_fp8(DTYPE_BF16, x, n, scale, f);
+    return same_count_fp8(DTYPE_F32, x, n, scale, f);
 }
 
 enum { AT_ONCE = 32 };
@@ -95,7 +102,9 @@ same_put_products(uint8_t *q, const float *x, size_t n, const struct same_codes 
 bool
 same_products(uint8_t *q, const float *x, size_t n, const struct same_codes *c)
 {
-    return c->rounds ? same_put_products(q, x, n, *c, DTYPE_BF16) : same_put_products(q, x, n, *c, DTYPE_F32);
+    if (c->rounds)
+        return same_put_products(q, x, n, *c, DTYPE_BF16);
+    return same_put_products(q, x, n, *c, DTYPE_F32);
 }
 
 struct same_extent
@@ -110,11 +119,16 @@ same_extent(const float *x, size_t n)
         float last = (float)(m & -m) * 0x1p-23f * float_of_bits((uint32_t)(exponent + !normal) << 23);
         int32_t nothing = -(magnitude == 0) & INT32_MAX, bit = (int32_t)bits_of_float(last) | nothing, some = magnitude | nothing;
         wide |= u & 0xFFFF;
-        high = order > high ? order : high;
-        low = order < low ? order : low;
-        most = magnitude > most ? magnitude : most;
-        least = some < least ? some : least;
-        unit = bit < unit ? bit : unit;
+        if (order > high)
+            high = order;
+        if (order < low)
+            low = order;
+        if (magnitude > most)
+            most = magnitude;
+        if (some < least)
+            least = some;
+        if (bit < unit)
+            unit = bit;
     }
     return (struct same_extent){ same_of_order(high), same_of_order(low), most == 0 ? INFINITY : float_of_bits((uint32_t)least),
         most == 0 ? INFINITY : float_of_bits((uint32_t)unit), most < 0x7F800000, wide == 0 };

@@ -64,7 +64,8 @@ same_look(const float *x, const size_t n)
     int32_t most = 0, any = 0;
     for (size_t i = 0; i < n; i++) {
         const int32_t a = (int32_t)(bits_of_float(x[i]) & 0x7FFFFFFF);
-        most = a > most ? a : most;
+        if (a > most)
+            most = a;
         any |= a;
     }
     return (struct same_bits){ (uint32_t)most, (uint32_t)any };

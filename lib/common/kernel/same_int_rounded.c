@@ -22,7 +22,9 @@ half_beside(float v, bool above)
 {
     uint16_t h = half_of_float(v);
     float w = half_to_float(h);
-    return (uint16_t)(above ? h + (w < v) : h - (w > v));
+    if (above)
+        return (uint16_t)(h + (w < v));
+    return (uint16_t)(h - (w > v));
 }
 
 /* Returns false if one of the first values has no code with any of the scales for which code c denotes the largest magnitude. */
@@ -46,8 +48,10 @@ narrow(uint16_t *lo, uint16_t *hi, const struct block_bounds *b, size_t n)
     for (size_t i = 0; i < n; i++) {
         float code = (float)(int)(b->high[i] * inverse), over = 1 / code;
         if ((code - 1) * last < b->low[i]) {
-            least = b->low[i] * over > least ? b->low[i] * over : least;
-            most = b->high[i] * over < most ? b->high[i] * over : most;
+            if (b->low[i] * over > least)
+                least = b->low[i] * over;
+            if (b->high[i] * over < most)
+                most = b->high[i] * over;
         } else
             all = false;
     }
@@ -72,7 +76,9 @@ try_code(uint16_t *pattern, const struct block_bounds *b, float c, unsigned bits
     if (lo > hi)
         return 1;
     *pattern = (uint16_t)same_simplest(lo, hi);
-    return all ? 0 : -1;
+    if (all)
+        return 0;
+    return -1;
 }
 
 /* Tries codes for the largest magnitude in falling order, then -2^(bits-1) for a positive value, with a negative scale. */
@@ -84,7 +90,9 @@ find_code(uint16_t *pattern, const struct block_bounds *b, bool up, bool down, u
     for (float c = up ? half - 1 : half; tried == 1 && c > 0; c--)
         tried = may_be(b, c) ? try_code(pattern, b, c, bits) : 1;
     if (tried == 1 && up && !down) {
-        tried = may_be(b, half) ? try_code(pattern, b, half, bits) : 1;
+        tried = 1;
+        if (may_be(b, half))
+            tried = try_code(pattern, b, half, bits);
         *pattern |= 0x8000;
     }
     return tried == 0;
@@ -98,7 +106,8 @@ find_rounded(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
     struct block_bounds b;
     for (size_t i = 0; i < SAME_INTS; i++) {
         uint32_t a = bits_of_float(x[i]) & 0x7FFFFFFF;
-        most = a > most ? a : most;
+        if (a > most)
+            most = a;
         all |= a;
     }
     if ((most != 0 && !same_within(most)) || (all & 0xFFFF) != 0)
@@ -114,7 +123,9 @@ find_rounded(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
     b.most_high = same_bound(most, true);
     if (most != 0 && !find_code(factor, &b, up, down, bits))
         return false;
-    const float d = most != 0 ? half_to_float(*factor) : 1;
+    float d = 1;
+    if (most != 0)
+        d = half_to_float(*factor);
     for (size_t i = 0; q && i < SAME_INTS; i++)
         q[i] = (uint8_t)((int)nearest(x[i] / d) + same_field_of_zero(bits));
     return true;

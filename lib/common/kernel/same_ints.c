@@ -42,8 +42,10 @@ same_find_power(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
     int up = INT32_MIN, down = INT32_MIN, any = 0;
     for (size_t i = 0; i < SAME_INTS; i++) {
         const int u = (int)bits_of_float(x[i]), minus = u ^ INT32_MIN;
-        up = u > up ? u : up;
-        down = minus > down ? minus : down;
+        if (u > up)
+            up = u;
+        if (minus > down)
+            down = minus;
         any |= same_is_power(x[i]);
     }
     if (up <= 0 && down <= 0) {
@@ -64,8 +66,10 @@ same_find_steps(uint8_t *q, uint16_t *factor, const float *x, unsigned bits)
     int lowest = INT32_MAX, highest = INT32_MIN, any = 0;
     for (size_t i = 0; i < SAME_INTS; i++) {
         const int order = same_order(bits_of_float(x[i]));
-        lowest = order < lowest ? order : lowest;
-        highest = order > highest ? order : highest;
+        if (order < lowest)
+            lowest = order;
+        if (order > highest)
+            highest = order;
     }
     const float low = same_of_order(lowest), high = same_of_order(highest);
     for (size_t i = 0; i < SAME_INTS; i++)
@@ -83,7 +87,9 @@ same_find_ints(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, uns
 {
     size_t n = 0;
     for (size_t i = 0; i < nblocks; i++, factor += 2, x += SAME_INTS) {
-        uint8_t *to = q ? q + i * SAME_INTS : NULL;
+        uint8_t *to = NULL;
+        if (q)
+            to = q + i * SAME_INTS;
         factor[0] = factor[1] = 0;
         if (steps ? same_find_steps(to, factor, x, bits) : same_find_power(to, factor, x, bits))
             n++;

@@ -33,7 +33,9 @@ size_t same_int_rounded(uint8_t *q, uint16_t *factor, const float *x, size_t nbl
 static inline int
 same_field_of_zero(unsigned bits)
 {
-    return bits == 8 ? 0 : 1 << (bits - 1);
+    if (bits == 8)
+        return 0;
+    return 1 << (bits - 1);
 }
 
 /* The scale of same_int_powers(): 2^exponent, or its negative. */
@@ -47,7 +49,9 @@ struct same_power {
 static inline struct same_power
 same_power(int32_t up, int32_t down, unsigned bits)
 {
-    int32_t most = up > down ? up : down;
+    int32_t most = down;
+    if (up > down)
+        most = up;
     bool whole = (most & 0x7FFFFF) == 0;
     int exponent = (most >> 23) - 126 - (int)bits + (!whole || up == down);
     return (struct same_power){ exponent, whole && up > down, exponent >= -24 && exponent <= 15 };
@@ -57,7 +61,9 @@ same_power(int32_t up, int32_t down, unsigned bits)
 static inline uint16_t
 same_half(int t)
 {
-    return (uint16_t)(t >= -14 ? (t + 15) << 10 : 1 << (t + 24));
+    if (t >= -14)
+        return (uint16_t)((t + 15) << 10);
+    return (uint16_t)(1 << (t + 24));
 }
 
 /* Returns t of the scale 2^t of same_int_steps(): the largest code is at least 2^(bits-1). */

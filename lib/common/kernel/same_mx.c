@@ -37,7 +37,9 @@ same_e2m1(uint8_t *scale, uint8_t *code, const float *x, size_t nblocks, const s
 {
     if (how->block == 32)
         return how->halves ? same_all_e2m1(scale, code, x, nblocks, how, 32, true) : same_all_e2m1(scale, code, x, nblocks, how, 32, false);
-    return how->halves ? same_all_e2m1(scale, code, x, nblocks, how, 16, true) : same_all_e2m1(scale, code, x, nblocks, how, 16, false);
+    if (how->halves)
+        return same_all_e2m1(scale, code, x, nblocks, how, 16, true);
+    return same_all_e2m1(scale, code, x, nblocks, how, 16, false);
 }
 
 /* The number of a magnitude counts exponents and its three other bits: 8 for the smallest normal code. Below, codes are multiples of
@@ -47,7 +49,9 @@ same_put_e4m3(uint8_t *scale, uint8_t *code, const float *x)
 {
     const struct same_bits f = same_look(x, SAME_MX);
     const int t = f.most == 0 ? -127 : f.any & 0xFFFFF ? SAME_MX_NONE : same_e4m3_power(f.most);
-    const int of = f.most == 0 ? 0 : t;
+    int of = t;
+    if (f.most == 0)
+        of = 0;
     const float inverse = float_of_bits((uint32_t)(127 - of) << 23), magic = 0x1p14f;
     int wrong = 0, q[SAME_MX];
     if (t == SAME_MX_NONE)
@@ -85,14 +89,18 @@ e2m1_range(struct e2m1_range *range, const float *x, size_t nblocks)
         for (size_t i = 0; i < 16; i++) {
             const int a = same_magnitude(x[i]), last = (a >> 23) + 1 - (a >> 22 & 1), bit = last | (-(a == 0) & 0x7FFF);
             any |= a;
-            largest = a > largest ? a : largest;
-            hi = bit < hi ? bit : hi;
+            if (a > largest)
+                largest = a;
+            if (bit < hi)
+                hi = bit;
         }
         const int lo = (largest >> 23) - 129, up = hi - 127;
         if (any & 0x3FFFFF || largest >= 0x7F800000 || hi == 0 || (largest != 0 && lo > up))
             break;
-        least = largest != 0 && lo > least ? lo : least;
-        most = largest != 0 && up < most ? up : most;
+        if (largest != 0 && lo > least)
+            least = lo;
+        if (largest != 0 && up < most)
+            most = up;
     }
     *range = (struct e2m1_range){ least, most };
     return b;

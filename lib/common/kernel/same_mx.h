@@ -30,7 +30,9 @@ static inline int
 same_e2m1_power(uint32_t most, const struct same_e2m1 *how)
 {
     int lo = (int)(most >> 23) - 129, t = lo > how->least ? lo : how->least;
-    return lo < -125 || most >= 0x7F800000 || t > how->most ? SAME_MX_NONE : t;
+    if (lo < -125 || most >= 0x7F800000 || t > how->most)
+        return SAME_MX_NONE;
+    return t;
 }
 
 /* Like same_e2m1_power(), for E4M3: magnitudes have at most four bits, from 1.75 * 2^8 to 2^-9. */
@@ -38,7 +40,9 @@ static inline int
 same_e4m3_power(uint32_t most)
 {
     int t = (int)(most >> 23) - 135 + ((most & 0x7FFFFF) > 0x600000);
-    return t < -117 || most >= 0x7F800000 ? SAME_MX_NONE : t;
+    if (t < -117 || most >= 0x7F800000)
+        return SAME_MX_NONE;
+    return t;
 }
 
 /* The exponents t with which blocks are E2M1 codes times 2^t: lo <= t <= hi. */

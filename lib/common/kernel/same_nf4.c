@@ -50,6 +50,7 @@ same_all_nf4(float *absmax, uint8_t *code, const float *x, size_t nblocks, size_
 size_t
 same_nf4(float *absmax, uint8_t *code, const float *x, size_t nblocks, size_t block, enum dtype type)
 {
-    return type == DTYPE_BF16 ? same_all_nf4(absmax, code, x, nblocks, block, DTYPE_BF16)
-        : same_all_nf4(absmax, code, x, nblocks, block, DTYPE_F32);
+    if (type == DTYPE_BF16)
+        return same_all_nf4(absmax, code, x, nblocks, block, DTYPE_BF16);
+    return same_all_nf4(absmax, code, x, nblocks, block, DTYPE_F32);
 }

@@ -21,7 +21,9 @@ same_find_scales(struct same_scales *s, const struct same_nvfp4 *how)
         const int u = (int)bits_of_float(ratio), normal = ((u + (u >> 20 & 1) + 0x7FFFF) >> 20) - (120 << 3);
         const int small = (int)(bits_of_float(ratio + magic) - bits_of_float(magic)), near = u < 0x3C800000 ? small : normal;
         const int of = powers ? s->code[i] : near > 0x7E ? 0 : near;
-        const int code = s->most[i] == 0 ? 1 : of;
+        int code = of;
+        if (s->most[i] == 0)
+            code = 1;
         const float large = float_of_bits(((uint32_t)code << 20) + (120u << 23)), tiny = (float)code * 0x1p-9f;
         const float v = same_select(code >= 8, large, tiny), product = v * how->second, quotient = v / how->second;
         const float unit = same_select(divides, quotient, product);
@@ -73,6 +75,7 @@ same_all_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, si
 size_t
 same_nvfp4(uint8_t *scale, uint8_t *code, uint8_t *found, const float *x, size_t nblocks, const struct same_nvfp4 *how)
 {
-    return how->type == DTYPE_BF16 ? same_all_nvfp4(scale, code, found, x, nblocks, how, DTYPE_BF16)
-        : same_all_nvfp4(scale, code, found, x, nblocks, how, DTYPE_F32);
+    if (how->type == DTYPE_BF16)
+        return same_all_nvfp4(scale, code, found, x, nblocks, how, DTYPE_BF16);
+    return same_all_nvfp4(scale, code, found, x, nblocks, how, DTYPE_F32);
 }

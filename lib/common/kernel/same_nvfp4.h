@@ -34,7 +34,9 @@ same_nvfp4_scale(const struct same_nvfp4 *how, float most, float inverse)
 {
     if (!how->powers) {
         uint8_t code = e4m3_of_float(most * inverse);
-        return code > 0x7E ? 0 : code;
+        if (code > 0x7E)
+            return 0;
+        return code;
     }
     /* most <= 6 * 2^t: 1.5 * 2^(t + 2) */
     uint32_t above = (bits_of_float(most) + 0x3FFFFF) & 0x7F800000;
@@ -42,14 +44,20 @@ same_nvfp4_scale(const struct same_nvfp4 *how, float most, float inverse)
     int exponent = (int)(bits_of_float(ratio) >> 23) - 127;
     if (!(ratio <= 256) || !(most >= 0x1p-100f))
         return 0;
-    return (uint8_t)(exponent >= -6 ? (exponent + 7) << 3 : exponent >= -9 ? 1 << (exponent + 9) : 1);
+    if (exponent >= -6)
+        return (uint8_t)((exponent + 7) << 3);
+    if (exponent >= -9)
+        return (uint8_t)(1 << (exponent + 9));
+    return 1;
 }
 
 /* Returns the value of the code of a finite, positive E4M3. */
 static inline float
 same_nvfp4_e4m3(uint8_t code)
 {
-    return code >= 8 ? float_of_bits(((uint32_t)code << 20) + (120u << 23)) : (float)code * 0x1p-9f;
+    if (code >= 8)
+        return float_of_bits(((uint32_t)code << 20) + (120u << 23));
+    return (float)code * 0x1p-9f;
 }
 
 /* Returns what multiplies a code, before `*last` does. */
@@ -57,15 +65,23 @@ static inline float
 same_nvfp4_factor(float *last, const struct same_nvfp4 *how, uint8_t scale)
 {
     float s = same_nvfp4_e4m3(scale);
-    *last = how->codes_first ? how->second : 1.0f;
-    return how->codes_first ? s : how->divides ? s / how->second : s * how->second;
+    *last = 1.0f;
+    if (how->codes_first) {
+        *last = how->second;
+        return s;
+    }
+    if (how->divides)
+        return s / how->second;
+    return s * how->second;
 }
 
 /* Returns the inverse for same_nvfp4_scale(). */
 static inline float
 same_nvfp4_inverse(const struct same_nvfp4 *how)
 {
-    return how->divides ? how->second / 6.0f : 1.0f / (6.0f * how->second);
+    if (how->divides)
+        return how->second / 6.0f;
+    return 1.0f / (6.0f * how->second);
 }
 
 /* How quotients q are rounded: t - (t - q) with t = q * split leaves the two bits of a code; below 1, q + magic - magic a multiple of 1/2. From

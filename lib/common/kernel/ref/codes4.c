@@ -1,6 +1,7 @@
 /* codes4: a group of several elements computes a table of the values of all codes first, then looks the codes up. */
 #include "kernel/codes4.h"
 
+#include "base/num.h"
 #include "kernel/ref/put.h"
 
 enum { CODES = 16, TABLE_PAYS = 2 * CODES };
@@ -9,7 +10,9 @@ enum { CODES = 16, TABLE_PAYS = 2 * CODES };
 static inline unsigned
 codes4_code_of(const uint8_t *x, size_t i, bool low_first)
 {
-    return (i % 2 == 0) == low_first ? x[i / 2] & 15 : x[i / 2] >> 4;
+    if ((i % 2 == 0) == low_first)
+        return x[i / 2] & 15;
+    return x[i / 2] >> 4;
 }
 
 static inline float
@@ -26,7 +29,7 @@ in_group(size_t n, size_t first, size_t group)
 {
     size_t left = group - first % group;
 
-    return n < left ? n : left;
+    return (size_t)num_min(n, left);
 }
 
 /* Decodes without a table up to a byte boundary, then a byte at a time. The flags are constants once inlined. */

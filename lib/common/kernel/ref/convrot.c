@@ -28,7 +28,10 @@ sums(int32_t *s, const uint8_t *x, const struct convrot_tile *t, size_t group)
     size_t base = t->at / group * group, tiles = group / CONVROT_TILE;
 
     for (size_t i = 0; i < t->len; i++) {
-        s[i] = tiles < 2 ? (int8_t)x[t->at + i] : 0;
+        if (tiles < 2)
+            s[i] = (int8_t)x[t->at + i];
+        else
+            s[i] = 0;
         for (size_t k = 0; tiles >= 2 && k < tiles; k++) {
             int8_t code = (int8_t)x[base + k * CONVROT_TILE + i];
 

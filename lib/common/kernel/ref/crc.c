@@ -5,7 +5,9 @@
 uint32_t
 crc_add(uint32_t crc, const uint8_t *x, size_t n)
 {
-    return n != 0 ? (uint32_t)crc32_z(crc, x, n) : crc;
+    if (n != 0)
+        return (uint32_t)crc32_z(crc, x, n);
+    return crc;
 }
 
 uint32_t

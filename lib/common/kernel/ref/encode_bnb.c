@@ -65,7 +65,10 @@ encode_bnb_encode(uint8_t *restrict y, float *restrict absmax, const float *rest
         float a = absmax[i / block], least = a < ENCODE_BNB_LEAST ? ENCODE_BNB_LEAST : a;
         uint8_t code = code_of(x[i], i / block < n / block ? x[i] * (1.0f / least) : x[i] / a);
 
-        y[i / 2] = i % 2 == 0 ? (uint8_t)(code << 4) : y[i / 2] | code;
+        if (i % 2 == 0)
+            y[i / 2] = (uint8_t)(code << 4);
+        else
+            y[i / 2] = y[i / 2] | code;
     }
     if (n % 2 != 0)
         y[n / 2] |= code_of(0, 0);
@@ -97,13 +100,17 @@ encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n)
     for (size_t i = 0; i < n; i++) {
         float v = half_to_float(half_of_float(fabsf(x[i])));
 
-        absmax = bits_of_float(v) > bits_of_float(absmax) ? v : absmax;
+        if (bits_of_float(v) > bits_of_float(absmax))
+            absmax = v;
     }
     float r = 1.0f / absmax * 127.0f;
     for (size_t i = 0; i < n; i++) {
         float v = half_to_float(half_of_float(x[i])) * r;
 
-        y[i] = v == v ? (int8_t)rintf(v) : 0;
+        if (v == v)
+            y[i] = (int8_t)rintf(v);
+        else
+            y[i] = 0;
     }
     return absmax;
 }

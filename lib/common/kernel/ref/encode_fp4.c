@@ -108,10 +108,14 @@ nvfp4_scale_code(float absmax)
     if (exponent <= 0) {
         int mantissa = truncated_int(v * 512.0f + 0.5f);
 
-        return (uint8_t)(mantissa > 7 ? 7 : mantissa);
+        if (mantissa > 7)
+            return 7;
+        return (uint8_t)mantissa;
     }
     uint32_t code = ((uint32_t)exponent << 3 | (bits >> 20 & 7)) + (bits >> 19 & 1);    /* carries into the exponent */
-    return (uint8_t)(code < 0x78 ? code : 0x7E);
+    if (code < 0x78)
+        return (uint8_t)code;
+    return 0x7E;
 }
 
 bool

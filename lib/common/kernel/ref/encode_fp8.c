@@ -10,7 +10,9 @@ scaled(float x, const struct encode_fp8 *how)
     float v = how->multiplies ? x * how->scale : x / how->scale;
 
     v = rounded(how->quotient, v);
-    return how->adds_zero ? v + 0.0f : v;
+    if (how->adds_zero)
+        return v + 0.0f;
+    return v;
 }
 
 /* NaN stays NaN. Its sign comes from an operand or, if no operand is NaN, depends on the CPU, so it is dropped. */
@@ -19,7 +21,11 @@ clamp(float v, float max)
 {
     if (v != v)
         return float_of_bits(0x7FC00000u);
-    return v > max ? max : v < -max ? -max : v;
+    if (v > max)
+        return max;
+    if (v < -max)
+        return -max;
+    return v;
 }
 
 void
@@ -46,7 +52,8 @@ encode_absmax(float *restrict y, const float *restrict x, size_t n, size_t group
         for (size_t i = at; i < n && i - at < group; i++) {
             uint32_t magnitude = bits_of_float(x[i]) & 0x7FFFFFFFu;
 
-            most = magnitude > most ? magnitude : most;
+            if (magnitude > most)
+                most = magnitude;
         }
         *y++ = float_of_bits(most);
     }

@@ -33,22 +33,32 @@ static inline void
 range(float *min, float *max, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        *min = x[i] < *min ? x[i] : *min;
-        *max = x[i] > *max ? x[i] : *max;
+        if (x[i] < *min)
+            *min = x[i];
+        if (x[i] > *max)
+            *max = x[i];
     }
 }
 
 static inline float
 clamp(float v, float low, float high)
 {
-    return v > high ? high : v < low ? low : v;
+    if (v > high)
+        return high;
+    if (v < low)
+        return low;
+    return v;
 }
 
 /* Clamps a whole number to the codes; 0 for NaN. */
 static inline uint8_t
 field(float v, float most)
 {
-    return v >= most ? (uint8_t)most : v > 0 ? (uint8_t)v : 0;
+    if (v >= most)
+        return (uint8_t)most;
+    if (v > 0)
+        return (uint8_t)v;
+    return 0;
 }
 
 static inline float
@@ -70,7 +80,10 @@ ct_find(struct int_group *g, const float *restrict x, size_t n, const struct int
     if (rule->asymmetric) {
         g->scale = rounded(d, rounded(d, max - min) / most);
         float zero = clamp(rounded(d, lowest - rounded(d, min / g->scale)), lowest, -lowest - 1);
-        g->zero = isnan(zero) ? -lowest : rintf(zero) - lowest;
+        if (isnan(zero))
+            g->zero = -lowest;
+        else
+            g->zero = rintf(zero) - lowest;
     } else {
         g->scale = rounded(d, (-min > max ? -min : max) / (most / 2));
     }
@@ -130,15 +143,20 @@ gptq_find(struct int_group *g, const float *restrict x, size_t n, const struct i
 
     range(&min, &max, x, n);
     if (!rule->asymmetric) {
-        max = -min > max ? -min : max;
-        min = min < 0 ? -max : min;
+        if (-min > max)
+            max = -min;
+        if (min < 0)
+            min = -max;
     }
     if (min == 0 && max == 0) {
         min = -1;
         max = 1;
     }
     g->scale = (max - min) / most_of(rule);
-    g->zero = rule->asymmetric ? rintf(-min / g->scale) : (float)(1u << (rule->bits - 1));
+    if (rule->asymmetric)
+        g->zero = rintf(-min / g->scale);
+    else
+        g->zero = (float)(1u << (rule->bits - 1));
 }
 
 static void
@@ -204,8 +222,13 @@ mlx_find(struct int_group *g, const float *restrict x, size_t n, const struct in
     if (!(fabsf(min) > fabsf(max)))
         scale = -scale;
     float whole = rintf(edge / scale);
-    g->scale = whole != 0 ? edge / whole : scale;
-    g->zero = whole != 0 ? edge : 0;
+    if (whole != 0) {
+        g->scale = edge / whole;
+        g->zero = edge;
+    } else {
+        g->scale = scale;
+        g->zero = 0;
+    }
 }
 
 static void

@@ -296,9 +296,13 @@ encode_iq1_by(const struct iq1_how *how, enum dtype dtype, uint8_t *restrict y, 
     size_t cols, const float *restrict importance)
 {
     const bool small = dtype == DTYPE_IQ1_M;
-    const int run = small ? IQ1_M_RUN : IQ_RUN;
+    int run = IQ_RUN;
+    if (small)
+        run = IQ1_M_RUN;
     const float least = small ? 1e-7f : 1e-12f;
-    size_t nbytes = small ? IQ1_M_BYTES : IQ1_S_BYTES;
+    size_t nbytes = IQ1_S_BYTES;
+    if (small)
+        nbytes = IQ1_M_BYTES;
     struct iq1_block b;
 
     for (size_t r = 0; r < rows; r++)

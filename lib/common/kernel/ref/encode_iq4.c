@@ -10,6 +10,7 @@
  */
 #include "kernel/encode_iq4.h"
 
+#include "base/num.h"
 #include "dtype/ggml_block.h"
 #include "kernel/encode_iq.h"
 #include "kernel/encode_math.h"
@@ -98,7 +99,7 @@ iq4_nl_row(const struct iq4_how *how, uint8_t *y, const float *x, size_t nblocks
     float eight[QK_K], w[QK_K] = { 0 }, scale[IQ4_RUNS];
 
     while (nblocks > 0) {
-        size_t now = nblocks < IQ4_RUNS ? nblocks : IQ4_RUNS;
+        size_t now = (size_t)num_min(nblocks, IQ4_RUNS);
 
         memset(eight, 0, sizeof eight);
         memcpy(eight, x, now * IQ4_RUN * sizeof *x);

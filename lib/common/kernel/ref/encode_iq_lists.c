@@ -152,11 +152,17 @@ encode_grids_build(enum dtype dtype, struct err *err)
 
     if (id == ENCODE_GRIDS || g->lists != NULL)
         return true;
+    size_t ranks = 4096;
     g->digits = sources[id].digits;
-    g->levels = g->digits == 8 ? 3 : 8;
-    g->bits = g->digits == 8 ? 2 : 3;
+    if (g->digits == 8) {
+        g->levels = 3;
+        g->bits = 2;
+        ranks = 6561;
+    } else {
+        g->levels = 8;
+        g->bits = 3;
+    }
 
-    size_t ranks = g->digits == 8 ? 6561 : 4096;
     size_t nlists = sources[id].room * sizeof *g->lists, nwhere = ranks * sizeof *g->where;
     uint16_t *lists = malloc(nlists);
     uint32_t *where = malloc(nwhere);

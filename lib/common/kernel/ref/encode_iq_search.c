@@ -44,7 +44,9 @@ encode_iq_search_search(struct iq_run *run, const struct iq_type *type)
 {
     const struct encode_grid *g = &encode_grids[type->grid];
     float best = 0, most_level = (float)(2 * g->levels - 1);
-    unsigned near = type->refit == REFIT_NEAR ? 0 : ~0u;
+    unsigned near = 0;
+    if (type->refit != REFIT_NEAR)
+        near = ~0u;
 
     for (int i = 0; i < type->run; i++)
         run->v[i] = sqrtf(run->w[i]);
@@ -179,7 +181,10 @@ block_make(struct iq_block *b, const struct iq_type *type, iq_search *search, co
 
     float d = most / 31, id = 1 / d;
     b->empty = most == 0;
-    b->d = b->empty ? 0 : d * type->factor;
+    if (b->empty)
+        b->d = 0;
+    else
+        b->d = d * type->factor;
     for (int i = 0; i < QK_K / n; i++)
         b->nibble[i] = (uint8_t)(b->empty ? 0 : clamp_int(nearest_int(0.5f * (id * b->run[i].scale - 1)), 0, 15));
     return true;

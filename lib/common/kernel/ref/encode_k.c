@@ -28,7 +28,9 @@ sum_of(const float *x, int n)
 static void
 q2_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance)
 {
-    float s = importance != NULL ? sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+    float s = 0.0f;
+    if (importance != NULL)
+        s = sum_of_squares(x, QK_K) / (float)QK_K;
 
     for (int g = 0; g < K_GROUPS; g++) {
         const float *xg = x + 16 * g;
@@ -48,7 +50,9 @@ q2_k_search(struct k_groups *groups, const float *restrict x, const float *restr
 static void
 q3_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance)
 {
-    float s = importance != NULL ? 2.0f * sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+    float s = 0.0f;
+    if (importance != NULL)
+        s = 2.0f * sum_of_squares(x, QK_K) / (float)QK_K;
 
     for (int g = 0; g < K_GROUPS; g++) {
         float weights[16];
@@ -75,7 +79,9 @@ static void
 q45_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance, int top,
     const struct search_tries *plain)
 {
-    float s = importance != NULL ? 2.0f * sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+    float s = 0.0f;
+    if (importance != NULL)
+        s = 2.0f * sum_of_squares(x, QK_K) / (float)QK_K;
 
     for (int g = 0; g < 8; g++) {
         const float *xg = x + 32 * g;

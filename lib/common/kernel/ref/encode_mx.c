@@ -22,7 +22,9 @@ encode_mx_nearest(float absmax, int below, enum dtype dtype)
         absmax = 0x1p-14f;
     }
     int code = (int)((bits_of_float(absmax) + 0x00200000) >> 23) - below;
-    return (uint8_t)(code < 0 ? 0 : code);
+    if (code < 0)
+        return 0;
+    return (uint8_t)code;
 }
 
 /* Returns how many units in the last place above 2^k still have the F32 logarithm k: log2(1 + u) is 1.44 u, and the last
@@ -85,7 +87,10 @@ encode_e2m1(uint8_t *restrict y, float *restrict back, const float *restrict x, 
     for (size_t i = 0; i < n; i += 2) {
         unsigned q[2] = { encode_mx_code_of(x[i], how), encode_mx_code_of(x[i + 1], how) };
 
-        y[i / 2] = (uint8_t)(how->high_first ? q[0] << 4 | q[1] : q[0] | q[1] << 4);
+        if (how->high_first)
+            y[i / 2] = (uint8_t)(q[0] << 4 | q[1]);
+        else
+            y[i / 2] = (uint8_t)(q[0] | q[1] << 4);
         for (unsigned j = 0; back && j < 2; j++)
             back[i + j] = (how->plus_zero && q[j] == 8 ? 0.0f : values[q[j]]) * how->scale;
     }

@@ -78,7 +78,9 @@ q_split(enum dtype type, uint8_t *restrict q, uint16_t *restrict factor, const u
         }
         const uint8_t *nibbles = y + (t.fifth_bits ? 4 : 0);
         for (int j = 0; j < ELEMS; j++) {
-            unsigned fifth = t.fifth_bits ? y[j / 8] >> j % 8 & 1u : 0;
+            unsigned fifth = 0;
+            if (t.fifth_bits)
+                fifth = y[j / 8] >> j % 8 & 1u;
             q[j] = (uint8_t)((nibbles[j % 16] >> j / 16 * 4 & 15) | fifth << 4);
         }
         y = nibbles + ELEMS / 2;
@@ -93,7 +95,9 @@ encode_q_code_of(float v, int most)
 {
     int code = (int8_t)truncated_int(v);
 
-    return (uint8_t)(code > most ? most : code);
+    if (code > most)
+        return (uint8_t)most;
+    return (uint8_t)code;
 }
 
 /* x = (code - top) * d: the extreme value becomes -top. Returns d. */
@@ -115,8 +119,10 @@ min_codes(uint8_t codes[ELEMS], float *min, const float *restrict x, int top)
     float low = FLT_MAX, high = -FLT_MAX;
 
     for (int j = 0; j < ELEMS; j++) {
-        low = x[j] < low ? x[j] : low;
-        high = x[j] > high ? x[j] : high;
+        if (x[j] < low)
+            low = x[j];
+        if (x[j] > high)
+            high = x[j];
     }
     float factor = (high - low) / (float)top;
     float inverse = inverse_or_0(factor);
@@ -142,8 +148,10 @@ encode_block(uint8_t *restrict y, const struct encode_q_type *t, const float *re
         d = t->with_min ? min_codes(codes, &min, x, t->top) : symmetric_codes(codes, x, t->top);
     else {
         weigh_by_importance(weights, x, importance, mean_square, ELEMS);
-        d = t->with_min ? search_with_min(codes, &min, x, weights, ELEMS, t->top, &search_tries_weighted)
-            : search_symmetric(codes, x, weights, ELEMS, t->top);
+        if (t->with_min)
+            d = search_with_min(codes, &min, x, weights, ELEMS, t->top, &search_tries_weighted);
+        else
+            d = search_symmetric(codes, x, weights, ELEMS, t->top);
     }
     store_half(y, d);
     y += 2;
@@ -165,7 +173,9 @@ encode_q(enum dtype dtype, uint8_t *restrict y, const float *restrict x, size_t 
     const struct encode_q_type type = encode_q_type(dtype);
 
     for (size_t r = 0; r < rows; r++, x += cols) {
-        float mean_square = importance != NULL ? sum_of_squares(x, cols) / (float)cols : 0.0f;
+        float mean_square = 0.0f;
+        if (importance != NULL)
+            mean_square = sum_of_squares(x, cols) / (float)cols;
 
         for (size_t c = 0; c < cols; c += ELEMS, y += type.nbytes)
             encode_block(y, &type, x + c, importance != NULL ? importance + c : NULL, mean_square);

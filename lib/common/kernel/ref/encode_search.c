@@ -24,7 +24,9 @@ struct search_fit {
 static inline float
 symmetric_weight(const float *x, const float *weights, int i)
 {
-    return weights != NULL ? weights[i] : x[i] * x[i];
+    if (weights != NULL)
+        return weights[i];
+    return x[i] * x[i];
 }
 
 static inline struct search_fit
@@ -53,7 +55,9 @@ search_symmetric(uint8_t *codes, const float *x, const float *weights, int n, in
 
     float inverse = -(float)top / m;
     struct search_fit fit = symmetric_fit(x, weights, n, top, inverse);
-    float scale = fit.ll != 0.0f ? fit.xl / fit.ll : 0.0f;
+    float scale = 0.0f;
+    if (fit.ll != 0.0f)
+        scale = fit.xl / fit.ll;
     float best = scale * fit.xl;
 
     for (int step = -9; step <= 9; step++) {
@@ -126,7 +130,9 @@ search_symmetric_q3(uint8_t *codes, const float *x)
     }
     for (int i = 0; i < Q3_ELEMS; i++)
         codes[i] = (uint8_t)(l[i] + Q3_TOP);
-    return fit.ll > 0.0f ? fit.xl / fit.ll : 0.0f;
+    if (fit.ll > 0.0f)
+        return fit.xl / fit.ll;
+    return 0.0f;
 }
 
 /* --- with a minimum */
@@ -140,7 +146,10 @@ min_error(const uint8_t *codes, const float *x, const float *weights, int n, flo
     for (int i = 0; i < n; i++) {
         float off = scale * (float)codes[i] + low - x[i];
 
-        off = absolute ? fabsf(off) : off * off;
+        if (absolute)
+            off = fabsf(off);
+        else
+            off = off * off;
         error += weights[i] * off;
     }
     return error;
@@ -192,8 +201,10 @@ search_with_min(uint8_t *codes, float *min, const float *x, const float *weights
     struct search_min_sums sum = { weights[0], weights[0] * x[0] };
 
     for (int i = 1; i < n; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
+        if (x[i] < low)
+            low = x[i];
+        if (x[i] > high)
+            high = x[i];
         sum.w += weights[i];
         sum.x += weights[i] * x[i];
     }
@@ -323,5 +334,7 @@ search_positive(uint8_t *codes, const float *x, const float *weights, int n, int
         for (int i = 0; i < n; i++)
             changed |= positive_improve(&codes[i], x[i], weights[i], top, &fit);
     }
-    return fit.ll > 0.0f ? fit.xl / fit.ll : 0.0f;
+    if (fit.ll > 0.0f)
+        return fit.xl / fit.ll;
+    return 0.0f;
 }

@@ -142,7 +142,9 @@ struct iq_grids iq_grids;
 static unsigned
 hex_digit(char c)
 {
-    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+    if (c <= '9')
+        return (unsigned)(c - '0');
+    return (unsigned)(c - 'a' + 10);
 }
 
 /* Writes the vectors of a bitmap of `ranks` bits, `digits` values each, in ascending rank. `value` has `base` values. */

@@ -171,7 +171,9 @@ iq1_s_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
         for (int b = 0; b < 8; b++) {
             unsigned h = load_le16(src + 34 + 2 * b);
             float dl = d * (float)(2 * (h >> 12 & 7) + 1);
-            float delta = h & 0x8000 ? -0.125f : 0.125f;
+            float delta = 0.125f;
+            if (h & 0x8000)
+                delta = -0.125f;
 
             for (int k = 0; k < 4; k++) {
                 unsigned index = qs[4 * b + k] | (h >> 3 * k & 7) << 8;
@@ -207,7 +209,9 @@ iq1_m_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks)
         for (int k = 0; k < 32; k++) {
             unsigned high = (unsigned)qh[k / 2] >> 4 * (k % 2) & 15;
             unsigned s = word[k / 8] >> 3 * (k / 2 % 4) & 7;
-            float delta = high & 8 ? -0.125f : 0.125f;
+            float delta = 0.125f;
+            if (high & 8)
+                delta = -0.125f;
 
             shifted_group(y + 8 * k, iq_grids.iq1s[qs[k] | (high & 7) << 8], delta, d * (float)(2 * s + 1));
         }

@@ -192,7 +192,9 @@ iq5_ks_r4_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblo
 static inline void
 grid_group(float *y, unsigned entry, bool minus, float factor)
 {
-    float delta = minus ? -0.125f : 0.125f;
+    float delta = 0.125f;
+    if (minus)
+        delta = -0.125f;
 
     for (int j = 0; j < 8; j++)
         y[j] = factor * ((float)iq_grids.iq1s[entry][j] + delta);

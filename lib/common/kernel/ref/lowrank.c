@@ -3,6 +3,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "kernel/round.h"
 #include "kernel/widen.h"
 
@@ -66,12 +67,6 @@ merge_row(uint8_t *codes, const struct lowrank *p, size_t row, size_t col, size_
     }
 }
 
-static size_t
-least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void
 lowrank_merge_tile(uint8_t *codes, size_t stride, const struct lowrank *p, const struct lowrank_tile *t,
     struct lowrank_sums *sums)
@@ -87,17 +82,17 @@ lowrank_tile_next(struct lowrank_tile *t, const struct lowrank *p)
     size_t line = t->col / LOWRANK_LINE * LOWRANK_LINE;
     if (t->row_end == 0)
         t->col = p->first;
-    else if (t->col_end < least(line + LOWRANK_LINE, end))
+    else if (t->col_end < num_min(line + LOWRANK_LINE, end))
         t->col = t->col_end;
     else if (t->row_end < p->rows) {
         t->row = t->row_end;
-        t->col = line > p->first ? line : p->first;
+        t->col = (size_t)num_max(line, p->first);
     } else {
         t->row = 0;
         t->col = t->col_end;
     }
-    t->row_end = least(t->row + LOWRANK_ROWS, p->rows);
-    t->col_end = least(t->col / LOWRANK_PANEL * LOWRANK_PANEL + LOWRANK_PANEL, end);
+    t->row_end = (size_t)num_min(t->row + LOWRANK_ROWS, p->rows);
+    t->col_end = (size_t)num_min(t->col / LOWRANK_PANEL * LOWRANK_PANEL + LOWRANK_PANEL, end);
     return t->col < end && p->rows != 0;
 }
 

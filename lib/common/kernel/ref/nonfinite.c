@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "base/num.h"
+
 enum { RUN = 4096 };            /* values in a run; they are still in L1 for the second pass */
 
 #define SIGN16 UINT16_C(0x8000)
@@ -65,7 +67,7 @@ nonfinite_add(struct nonfinite *sum, enum dtype dtype, const uint8_t *x, size_t 
 {
     size_t size = nonfinite_size(dtype);
     for (size_t run; n != 0; n -= run, x += run * size) {
-        run = n < RUN ? n : RUN;
+        run = (size_t)num_min(n, RUN);
         if (size == 2)
             add16(sum, dtype == DTYPE_F16 ? 0x7C00 : 0x7F80, x, run);
         else if (size == 4)

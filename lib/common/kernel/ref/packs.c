@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/num.h"
+
 #define ALL(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 static inline uint64_t
@@ -74,7 +76,7 @@ unpack(uint8_t *restrict y, const uint8_t *restrict x, size_t n, const unsigned 
         memcpy(y, &w, sizeof w);
     }
     for (size_t some; n > 0; n -= some, x += n > 0 ? bits : 0, y += some) {
-        some = n < 8 ? n : 8;
+        some = (size_t)num_min(n, 8);
         w = 0;
         memcpy(&w, x, bits == 6 && some <= 4 ? 3 : bits);
         w = spread(w, bits);

@@ -13,7 +13,9 @@
 static ALWAYS_INLINE void *
 put_at(void *y, size_t i, const bool bf16)
 {
-    return bf16 ? (void *)((uint16_t *)y + i) : (void *)((float *)y + i);
+    if (bf16)
+        return (void *)((uint16_t *)y + i);
+    return (void *)((float *)y + i);
 }
 
 /* Sets element i of y. `bf16` is a constant once inlined. */

@@ -10,7 +10,9 @@
 static uint8_t
 pair_element(const uint8_t *p, size_t i)
 {
-    return i % 2 == 0 ? p[i / 2] & 15 : p[i / 2] >> 4;
+    if (i % 2 == 0)
+        return p[i / 2] & 15;
+    return p[i / 2] >> 4;
 }
 
 static void
@@ -24,7 +26,9 @@ halves_of_pairs(uint8_t *y, const uint8_t *p, size_t half)
 static uint8_t
 half_element(const uint8_t *p, size_t i, size_t half)
 {
-    return i < half ? p[i] & 15 : p[i - half] >> 4;
+    if (i < half)
+        return p[i] & 15;
+    return p[i - half] >> 4;
 }
 
 static void

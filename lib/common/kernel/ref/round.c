@@ -24,7 +24,13 @@ void
 round_int8(int8_t *restrict y, const float *restrict x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        float v = isnan(x[i]) ? 0 : rintf(x[i]);
-        y[i] = (int8_t)(v > 127 ? 127 : v < -127 ? -127 : v);
+        float v = 0;
+        if (!isnan(x[i]))
+            v = rintf(x[i]);
+        if (v > 127)
+            v = 127;
+        if (v < -127)
+            v = -127;
+        y[i] = (int8_t)v;
     }
 }

@@ -12,7 +12,9 @@ static inline void
 transpose_units(uint8_t *restrict y, size_t y_stride, const uint8_t *restrict x, size_t x_stride, size_t rows, size_t cols,
     const size_t unit)
 {
-    const size_t strip = unit < LINE ? LINE / unit : 1;
+    size_t strip = 1;
+    if (unit < LINE)
+        strip = LINE / unit;
 
     for (size_t from = 0; from < cols; from += strip)
         for (size_t r = 0; r < rows; r++)

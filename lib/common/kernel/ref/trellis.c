@@ -91,7 +91,10 @@ iq3_kt_dequantize(float *restrict y, const uint8_t *restrict src, size_t nblocks
                 int value = next_value(&r);
                 float v = factor * (float)(value < 0 ? -value : value);
 
-                y[e] = qh[e % 32] >> g & 1 ? -v : v;
+                if (qh[e % 32] >> g & 1)
+                    y[e] = -v;
+                else
+                    y[e] = v;
             }
             iqk_canonical(y + UNIT * u, UNIT, factor);
         }

@@ -11,6 +11,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "kernel/bits.h"
 
 enum { STEP = 32 };             /* codes processed at a time */
@@ -76,12 +77,13 @@ stream4(uint8_t *restrict y, const uint8_t *restrict x, size_t n)
 static void
 row_stream(uint8_t *restrict y, const uint8_t *restrict x, size_t first, size_t n, unsigned bits)
 {
-    size_t head = (8 - first % 8) % 8 < n ? (8 - first % 8) % 8 : n;
+    size_t head = (size_t)num_min((8 - first % 8) % 8, n);
 
     bits_stream(y, x, first, head, bits);
     if (head == n)
         return;
-    x += head ? bits : 0;
+    if (head)
+        x += bits;
     y += head;
     n -= head;
     switch (bits) {

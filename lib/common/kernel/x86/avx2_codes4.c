@@ -6,6 +6,7 @@
 
 #include "kernel/x86/x86_priv.h"
 
+#include "base/num.h"
 #include "kernel/affine.h"
 #include "kernel/codes4.h"
 #include "kernel/x86/avx2_inline.h"
@@ -154,7 +155,9 @@ run_each(char *restrict y, const enum avx2_to format, const uint8_t *restrict x,
 static ALWAYS_INLINE uint8_t
 second_nibble(uint8_t byte, bool low_first)
 {
-    return (uint8_t)(low_first ? byte >> 4 : byte << 4);
+    if (low_first)
+        return (uint8_t)(byte >> 4);
+    return (uint8_t)(byte << 4);
 }
 
 /* Returns the values of group g, computed from the parameters in `own`. */
@@ -199,7 +202,7 @@ singles(char *restrict y, const enum avx2_to format, const uint8_t *restrict x, 
     const struct codes4 *c, const bool low_first)
 {
     const struct codes4_values map = table_load(c->map);
-    size_t odd = first % 2 < n ? first % 2 : n;
+    size_t odd = (size_t)num_min(first % 2, n);
 
     if (odd) {
         uint8_t alone = second_nibble(x[0], low_first);
@@ -355,7 +358,9 @@ avx2_codes4_bf16(uint16_t *restrict y, const uint8_t *restrict x, size_t first, 
 static ALWAYS_INLINE __m256
 affine_of(__m256 v, const struct affine *a, size_t g, const enum dtype in)
 {
-    const enum dtype last = in == DTYPE_BF16 ? DTYPE_F32 : in;
+    enum dtype last = in;
+    if (in == DTYPE_BF16)
+        last = DTYPE_F32;
     __m256 factor = _mm256_set1_ps(a->factors[g]), term = _mm256_set1_ps(a->terms[g]);
 
     if (a->fused)

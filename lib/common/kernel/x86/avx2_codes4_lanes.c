@@ -6,6 +6,7 @@
 
 #include "kernel/x86/x86_priv.h"
 
+#include "base/num.h"
 #include "kernel/x86/avx2_inline.h"
 
 enum {
@@ -82,7 +83,10 @@ steps_of(const float *map)
         uint16_t add = (uint16_t)((minus ? 0x8000 : 0) + exponent[i % 8] * (1 << 7));
 
         by_code[0][i] = (uint8_t)three[i % 8];
-        by_code[1][i] = i % 8 ? 0xFF : 0;
+        if (i % 8)
+            by_code[1][i] = 0xFF;
+        else
+            by_code[1][i] = 0;
         by_code[2][i] = (uint8_t)add;
         by_code[3][i] = (uint8_t)(add >> 8);
     }
@@ -105,7 +109,9 @@ products_of(const float *scales, float factor)
 static ALWAYS_INLINE __m256i
 unpack(__m256i low, __m256i high, const int i)
 {
-    return i ? _mm256_unpackhi_epi8(low, high) : _mm256_unpacklo_epi8(low, high);
+    if (i)
+        return _mm256_unpackhi_epi8(low, high);
+    return _mm256_unpacklo_epi8(low, high);
 }
 
 /* Dequantizes 32 columns of a row. */
@@ -157,9 +163,11 @@ lanes_bf16(uint16_t *restrict y, size_t y_stride, const struct codes4_lanes *l)
     const bool fp4 = is_fp4(l->map);
 
     for (size_t from = 0, n, whole; from < l->cols; from += n) {
-        n = l->cols - from < LANES ? l->cols - from : LANES;
+        n = (size_t)num_min(l->cols - from, LANES);
         /* half of each scale must be normal, and six times it finite */
-        whole = fp4 && exponents_within(l->scales + from, n, 2, 250) ? n & ~(size_t)31 : 0;
+        whole = 0;
+        if (fp4 && exponents_within(l->scales + from, n, 2, 250))
+            whole = n & ~(size_t)31;
         if (whole)
             lanes_fp4(y, y_stride, l, from, whole);
         if (whole < n)

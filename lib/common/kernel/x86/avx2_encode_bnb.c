@@ -19,7 +19,9 @@ struct bnb_limits {
 static ALWAYS_INLINE struct bnb_limits
 limits_of(enum bnb_rule rule)
 {
-    const uint32_t *m = rule == NF4 ? encode_nf4_midpoints : encode_fp4_midpoints;
+    const uint32_t *m = encode_fp4_midpoints;
+    if (rule == NF4)
+        m = encode_nf4_midpoints;
     uint32_t half[2][8] = { { 0 } };
     uint8_t codes[16] = { 0 };
     if (rule == FP4) {
@@ -50,8 +52,9 @@ static ALWAYS_INLINE __m256
 limit_at(__m256i at, __m256i upper, const struct bnb_limits *l, enum bnb_rule rule)
 {
     __m256 limit = _mm256_permutevar8x32_ps(l->low, at);
-    return rule == FP4 ? limit
-        : _mm256_blendv_ps(limit, _mm256_permutevar8x32_ps(l->high, at), _mm256_castsi256_ps(upper));
+    if (rule == FP4)
+        return limit;
+    return _mm256_blendv_ps(limit, _mm256_permutevar8x32_ps(l->high, at), _mm256_castsi256_ps(upper));
 }
 
 /* Returns the number of limits below each y, in its lane. */

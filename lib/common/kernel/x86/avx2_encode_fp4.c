@@ -95,7 +95,9 @@ avx2_encode_mxfp4(enum dtype dtype, uint8_t *restrict y, const float *restrict x
 static ALWAYS_INLINE float
 scale_of(uint8_t code)
 {
-    return code < 8 ? (float)code * 0x1p-10f : float_of_bits(((uint32_t)code << 20) + ((127u - 8u) << 23));
+    if (code < 8)
+        return (float)code * 0x1p-10f;
+    return float_of_bits(((uint32_t)code << 20) + ((127u - 8u) << 23));
 }
 
 /* Encodes 16 elements. Returns false if the scalar encoder must do it. */

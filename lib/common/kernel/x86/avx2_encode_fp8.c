@@ -45,7 +45,10 @@ codes32(const float *x, const struct encode_fp8 how, const struct encode_fp8_for
     __m256i c[4];
     for (int i = 0; i < 4; i++) {
         __m256 v = _mm256_loadu_ps(x + 8 * i);
-        v = how.multiplies ? _mm256_mul_ps(v, scale) : _mm256_div_ps(v, scale);
+        if (how.multiplies)
+            v = _mm256_mul_ps(v, scale);
+        else
+            v = _mm256_div_ps(v, scale);
         if (how.quotient != DTYPE_F32)
             v = rounded256(v, how.quotient);
         c[i] = codes8(how.adds_zero ? _mm256_add_ps(v, _mm256_setzero_ps()) : v, f);

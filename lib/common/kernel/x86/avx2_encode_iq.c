@@ -19,7 +19,9 @@ struct iq_tries {
 static ALWAYS_INLINE __m256
 levels_of(const int digits)
 {
-    return digits == 8 ? _mm256_setr_ps(1, 3, 5, 7, 1, 3, 5, 7) : _mm256_setr_ps(1, 3, 5, 7, 9, 11, 13, 15);
+    if (digits == 8)
+        return _mm256_setr_ps(1, 3, 5, 7, 1, 3, 5, 7);
+    return _mm256_setr_ps(1, 3, 5, 7, 9, 11, 13, 15);
 }
 
 static bool
@@ -44,7 +46,10 @@ codes_of(const struct encode_grid *g, const float *x, __m256 id, uint32_t where[
         l = _mm256_sub_epi32(l, _mm256_set1_epi32(0x400000));
         l = _mm256_min_epi32(_mm256_max_epi32(l, _mm256_setzero_si256()), top);
         code = _mm256_or_si256(_mm256_slli_epi32(code, digits == 8 ? 2 : 3), l);
-        rank = digits == 8 ? _mm256_add_epi32(_mm256_add_epi32(rank, rank), _mm256_add_epi32(rank, l)) : code;
+        if (digits == 8)
+            rank = _mm256_add_epi32(_mm256_add_epi32(rank, rank), _mm256_add_epi32(rank, l));
+        else
+            rank = code;
     }
     _mm256_storeu_si256((__m256i *)(void *)where, _mm256_i32gather_epi32((const int *)(const void *)g->where, rank, 4));
     return code;
@@ -92,7 +97,9 @@ avx2_encode_iq_search(struct iq_run *run, const struct iq_type *type, const int 
 {
     const struct encode_grid *g = &encode_grids[type->grid];
     float best = 0, most_level = (float)(2 * g->levels - 1);
-    unsigned near = type->refit == REFIT_NEAR ? 0 : ~0u;
+    unsigned near = 0;
+    if (type->refit != REFIT_NEAR)
+        near = ~0u;
     int ntries = 2 * type->tries + 1;
     struct iq_tries t;
 
@@ -124,7 +131,9 @@ search_any(struct iq_run *run, const struct iq_type *type)
 {
     if (encode_grids[type->grid].digits == 4)
         return avx2_encode_iq_search(run, type, 32, 4, nearest4);
-    return type->run == 16 ? avx2_encode_iq_search(run, type, 16, 8, nearest8) : avx2_encode_iq_search(run, type, 32, 8, nearest8);
+    if (type->run == 16)
+        return avx2_encode_iq_search(run, type, 16, 8, nearest8);
+    return avx2_encode_iq_search(run, type, 32, 8, nearest8);
 }
 
 static bool

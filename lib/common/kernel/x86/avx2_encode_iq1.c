@@ -22,7 +22,9 @@ better(__m256 qx, __m256 q2, float best)
 static ALWAYS_INLINE unsigned
 fallen(float before, float best, int lane)
 {
-    return best < before ? 0xFFu << lane & 0xFFu : 0;
+    if (best < before)
+        return 0xFFu << lane & 0xFFu;
+    return 0;
 }
 
 /* Returns a * c[0] + b * c[1] + d * c[2]; with `square`, each product is multiplied by c again. */

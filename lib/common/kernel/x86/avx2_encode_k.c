@@ -33,7 +33,9 @@ avx2_encode_k_weigh(__m256 *weights, float sums[LANES], const __m256 *x, const f
 static ALWAYS_INLINE bool
 q2_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance)
 {
-    float s = importance != NULL ? sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+    float s = 0.0f;
+    if (importance != NULL)
+        s = sum_of_squares(x, QK_K) / (float)QK_K;
 
     for (int g = 0; g < K_GROUPS; g += LANES) {
         __m256 v[16], weights[16];
@@ -56,7 +58,9 @@ q2_k_search(struct k_groups *groups, const float *restrict x, const float *restr
 static ALWAYS_INLINE bool
 q3_k_search(struct k_groups *groups, const float *restrict x, const float *restrict importance)
 {
-    float s = importance != NULL ? 2.0f * sum_of_squares(x, QK_K) / (float)QK_K : 0.0f;
+    float s = 0.0f;
+    if (importance != NULL)
+        s = 2.0f * sum_of_squares(x, QK_K) / (float)QK_K;
 
     for (int g = 0; g < K_GROUPS; g += LANES) {
         __m256 v[16], weights[16];
@@ -123,13 +127,19 @@ k_search(const enum dtype dtype, struct k_groups *groups, const float *restrict 
 
     switch (dtype) {
     case DTYPE_Q2_K:
-        return plain ? q2_k_search(groups, x, NULL) : q2_k_search(groups, x, importance);
+        if (plain)
+            return q2_k_search(groups, x, NULL);
+        return q2_k_search(groups, x, importance);
     case DTYPE_Q3_K:
         return q3_k_search(groups, x, importance);
     case DTYPE_Q4_K:
-        return plain ? q45_k_search(groups, x, NULL, 15, &q4_k_tries) : q45_k_search(groups, x, importance, 15, NULL);
+        if (plain)
+            return q45_k_search(groups, x, NULL, 15, &q4_k_tries);
+        return q45_k_search(groups, x, importance, 15, NULL);
     case DTYPE_Q5_K:
-        return plain ? q45_k_search(groups, x, NULL, 31, &q5_k_tries) : q45_k_search(groups, x, importance, 31, NULL);
+        if (plain)
+            return q45_k_search(groups, x, NULL, 31, &q5_k_tries);
+        return q45_k_search(groups, x, importance, 31, NULL);
     default:
         return q6_k_search(groups, x, importance);
     }
@@ -166,7 +176,9 @@ avx2_encode_k(enum dtype dtype, uint8_t *restrict y, const float *restrict x, si
 
     for (size_t r = 0; r < rows; r++, x += cols)
         for (size_t c = 0; c < cols; c += QK_K, y += nbytes) {
-            const float *of = importance != NULL ? importance + c : NULL;
+            const float *of = NULL;
+            if (importance != NULL)
+                of = importance + c;
 
             if (!encode_block(dtype, y, x + c, of))
                 encode_k(dtype, y, x + c, 1, QK_K, of);

@@ -284,7 +284,10 @@ lanes_min_error(const __m256 *codes, const __m256 *x, const __m256 *weights, con
     for (int i = 0; i < n; i++) {
         __m256 off = _mm256_sub_ps(_mm256_add_ps(_mm256_mul_ps(scale, codes[i]), low), x[i]);
 
-        off = absolute ? lanes_abs(off) : _mm256_mul_ps(off, off);
+        if (absolute)
+            off = lanes_abs(off);
+        else
+            off = _mm256_mul_ps(off, off);
         error = lanes_add_product(error, weights[i], off);
     }
     return error;

@@ -11,7 +11,9 @@ static ALWAYS_INLINE __m256i
 codes8(__m256 v, const enum encode_e2m1_rule rule)
 {
     const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v), zero = _mm256_setzero_ps();
-    const int even = rule == E2M1_DOWN ? _CMP_GT_OQ : _CMP_GE_OQ;
+    int even = _CMP_GE_OQ;
+    if (rule == E2M1_DOWN)
+        even = _CMP_GT_OQ;
     __m256i count = _mm256_castps_si256(_mm256_cmp_ps(a, _mm256_set1_ps(0.25f), _CMP_GT_OQ)), sign;
 #define COUNT(limit, compare) \
     count = _mm256_add_epi32(count, _mm256_castps_si256(_mm256_cmp_ps(a, _mm256_set1_ps(limit), compare)))

@@ -256,9 +256,10 @@ avx2_encode_q_search(struct q_searched *searched, const float *x, const float *i
     lanes_weigh(weights, v, importance, mean_square, ELEMS);
     if (!all_finite(v))
         return false;
-    return t.with_min ? lanes_search_with_min(searched->codes, searched->scale, searched->min, v, weights, ELEMS, t.top,
-        &search_tries_weighted)
-        : lanes_search_symmetric(searched->codes, searched->scale, v, weights, ELEMS, t.top);
+    if (t.with_min)
+        return lanes_search_with_min(searched->codes, searched->scale, searched->min, v, weights, ELEMS, t.top,
+            &search_tries_weighted);
+    return lanes_search_symmetric(searched->codes, searched->scale, v, weights, ELEMS, t.top);
 }
 
 /* Encodes `count` blocks at the end of a row; the last one is repeated to fill the lanes. */
@@ -285,7 +286,9 @@ encode_row(uint8_t *restrict y, const float *restrict x, size_t cols, const floa
     struct q_searched s;
 
     for (size_t c = 0; c < cols; c += EIGHT) {
-        size_t count = cols - c < EIGHT ? (cols - c) / ELEMS : LANES;
+        size_t count = LANES;
+        if (cols - c < EIGHT)
+            count = (cols - c) / ELEMS;
 
         if (!(count == LANES ? avx2_encode_q_search(&s, x + c, importance + c, mean_square, t)
                 : search_rest(&s, x + c, importance + c, count, mean_square, t)))
@@ -403,7 +406,10 @@ split(uint8_t *restrict q, uint16_t *restrict factor, const uint8_t *restrict y,
         if (t.fifth_bits)
             v = _mm256_or_si256(v, _mm256_and_si256(bits32(load_le32(codes)), _mm256_set1_epi8(16)));
         factor[0] = load_le16(y);
-        factor[1] = t.with_min ? load_le16(y + 2) : 0;
+        if (t.with_min)
+            factor[1] = load_le16(y + 2);
+        else
+            factor[1] = 0;
         _mm256_storeu_si256((__m256i *)(void *)q, v);
     }
 }

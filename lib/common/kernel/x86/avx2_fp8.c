@@ -211,7 +211,9 @@ run_looked_up(void *restrict to, const uint8_t *restrict x, size_t n, const stru
     }
 
     __m256i special = _mm256_cmpgt_epi8(largest, _mm256_set1_epi8((char)(f.first_special - 1)));
-    size_t done = _mm256_testz_si256(special, special) ? whole : 0;
+    size_t done = 0;
+    if (_mm256_testz_si256(special, special))
+        done = whole;
     run_bf16(y + done, x + done, n - done, f, scale, false, NULL);
 }
 
@@ -258,7 +260,10 @@ each_run(void *y, const enum avx2_to format, size_t y_stride, const struct fp8_r
 
     for (size_t r = 0; r < m.rows; r++)
         for (size_t c = 0, i = 0, n; c < m.cols; c += n, i++) {
-            n = each ? m.cols : num_min(m.scale_cols, m.cols - c);
+            if (each)
+                n = m.cols;
+            else
+                n = num_min(m.scale_cols, m.cols - c);
             run((char *)y + (r * y_stride + c) * size_of(format), m.x + r * m.x_stride + c, n, f, m.scales + i, each,
                 tables ? tables + i * step : NULL);
         }
@@ -299,7 +304,10 @@ rows_bf16(uint16_t *restrict y, size_t y_stride, const struct fp8_rows *m, const
     struct fp8_rows panel = *m;
     for (size_t c = 0; c < m->cols; c += panel.cols, panel.scales += TABLES) {
         panel.x = m->x + c;
-        panel.cols = (m->cols - c) / TABLES < m->scale_cols ? m->cols - c : TABLES * m->scale_cols;
+        if ((m->cols - c) / TABLES < m->scale_cols)
+            panel.cols = m->cols - c;
+        else
+            panel.cols = TABLES * m->scale_cols;
         panel_bf16(y + c, y_stride, &panel, f);
     }
 }

@@ -17,7 +17,9 @@ enum avx2_to { TO_F32, TO_BF16 };
 static inline size_t
 size_of(const enum avx2_to format)
 {
-    return format == TO_F32 ? sizeof(float) : sizeof(uint16_t);
+    if (format == TO_F32)
+        return sizeof(float);
+    return sizeof(uint16_t);
 }
 
 /* Returns true if the exponent fields of all values are from low to high; finite values have exponent fields 0 .. 254. */

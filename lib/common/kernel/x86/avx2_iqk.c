@@ -105,7 +105,9 @@ polynomial(__m256i q, float factor, float second, bool canonical)
     t = _mm256_mul_ps(x, _mm256_add_ps(_mm256_set1_ps(6.2568f), t));
     t = _mm256_add_ps(_mm256_add_ps(_mm256_set1_ps(-127.0f), t), _mm256_set1_ps(second));
     t = _mm256_mul_ps(_mm256_set1_ps(factor), t);
-    return canonical ? canonical256(t) : t;
+    if (canonical)
+        return canonical256(t);
+    return t;
 }
 
 /* A group of 16 */

@@ -7,6 +7,7 @@
 
 #include "kernel/x86/x86_priv.h"
 
+#include "base/num.h"
 #include "kernel/x86/avx2_inline.h"
 
 enum { ROWS = LOWRANK_ROWS };
@@ -111,7 +112,7 @@ avx2_lowrank_make(double *v, size_t stride, const struct lowrank *p, bool add)
     for (size_t col = p->first, end = p->first + p->cols, next; col < end; col = next) {
         size_t base = col / LOWRANK_PANEL * LOWRANK_PANEL, i = 0;
         const float *panel = p->r + base * p->rank;
-        next = base + LOWRANK_PANEL < end ? base + LOWRANK_PANEL : end;
+        next = (size_t)num_min(base + LOWRANK_PANEL, end);
         double *y = v + (col - p->first);
         for (; i + ROWS <= p->rows; i += ROWS)
             make_rows(y + i * stride, stride, p, p->l + i * p->rank, panel, col - base, next - base, ROWS, add);

@@ -98,7 +98,10 @@ pick_of(factors_fn *factors, const uint8_t *src, bool has_min)
     f.finite = factors(&u, src);
     f.has_min = has_min;
     f.scale = u.scale[0];
-    f.min = has_min ? u.min[0] : 0;
+    if (has_min)
+        f.min = u.min[0];
+    else
+        f.min = 0;
     return f;
 }
 

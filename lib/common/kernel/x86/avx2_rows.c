@@ -68,7 +68,9 @@ struct row_op {
 static ALWAYS_INLINE __m256
 no_nan(const struct row_op op, __m256 v)
 {
-    return op.finite ? v : canonical256(v);
+    if (op.finite)
+        return v;
+    return canonical256(v);
 }
 
 /* Checks that the operation ends with a rounding of its own, which avx2_rows_put() does not do: it makes NaN canonical. */
@@ -83,7 +85,9 @@ is_rounded(const struct row_op op, const enum avx2_to format)
 static ALWAYS_INLINE __m256
 last(const struct row_op op, const enum avx2_to format, __m256 v)
 {
-    return is_rounded(op, format) ? rounded256(v, op.in) : no_nan(op, v);
+    if (is_rounded(op, format))
+        return rounded256(v, op.in);
+    return no_nan(op, v);
 }
 
 static ALWAYS_INLINE __m256
@@ -101,14 +105,18 @@ avx2_rows_apply(const struct row_op op, const enum avx2_to format, __m256 v, __m
 static ALWAYS_INLINE __m256
 values_of(const struct row_op op, const uint8_t *x)
 {
-    return op.map ? pick(op.map, x) : codes_of(x, op.is_signed);
+    if (op.map)
+        return pick(op.map, x);
+    return codes_of(x, op.is_signed);
 }
 
 /* Loads a parameter for LANES codes. */
 static ALWAYS_INLINE __m256
 avx2_rows_number_of(const struct row_op op, const float *p)
 {
-    return op.each ? _mm256_loadu_ps(p) : _mm256_broadcast_ss(p);
+    if (op.each)
+        return _mm256_loadu_ps(p);
+    return _mm256_broadcast_ss(p);
 }
 
 static ALWAYS_INLINE void
@@ -149,7 +157,9 @@ avx2_rows_run(char *restrict y, const enum avx2_to format, const uint8_t *restri
     const float *a, const float *b)
 {
     const size_t size = size_of(format), each = op.each ? 1 : 0;
-    size_t i = op.narrow && format == TO_BF16 && n >= 2 * TABLE ? table_run((uint16_t *)y, x, n, op, a, b) : 0;
+    size_t i = 0;
+    if (op.narrow && format == TO_BF16 && n >= 2 * TABLE)
+        i = table_run((uint16_t *)y, x, n, op, a, b);
 
     for (; n - i >= STEP; i += STEP)
         step(y + i * size, format, x + i, op, a ? a + i * each : NULL, b + i * each);

@@ -313,7 +313,11 @@ find_all(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, const uns
 static size_t
 avx2_same_int_rounded(uint8_t *q, uint16_t *factor, const float *x, size_t nblocks, unsigned bits)
 {
-    return bits == 8 ? find_all(q, factor, x, nblocks, 8) : bits == 5 ? find_all(q, factor, x, nblocks, 5) : find_all(q, factor, x, nblocks, 4);
+    if (bits == 8)
+        return find_all(q, factor, x, nblocks, 8);
+    if (bits == 5)
+        return find_all(q, factor, x, nblocks, 5);
+    return find_all(q, factor, x, nblocks, 4);
 }
 
 void

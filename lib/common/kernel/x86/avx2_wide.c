@@ -36,7 +36,9 @@ avx2_wide_beyond(const double *v, size_t n, double most)
     size_t i = 0;
     for (; i + 4 <= n; i += 4)
         all = _mm256_or_pd(all, _mm256_cmp_pd(_mm256_andnot_pd(sign, _mm256_loadu_pd(v + i)), limit, _CMP_NLE_UQ));
-    return _mm256_movemask_pd(all) != 0 ? wide_beyond(v, n, most) : wide_beyond(v + i, n - i, most);
+    if (_mm256_movemask_pd(all) != 0)
+        return wide_beyond(v, n, most);
+    return wide_beyond(v + i, n - i, most);
 }
 
 void

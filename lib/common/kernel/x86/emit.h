@@ -22,7 +22,9 @@ product(__m256i q, float scale, float min, bool has_min, bool canonical)
 
     if (has_min)
         v = _mm256_sub_ps(v, _mm256_set1_ps(min));
-    return canonical ? canonical256(v) : v;
+    if (canonical)
+        return canonical256(v);
+    return v;
 }
 
 /* `canonical`: a product may be NaN. */
@@ -82,8 +84,13 @@ decode(void *restrict y, const enum avx2_to format, const uint8_t *restrict src,
     char *to = y;
 
     u.codes = u.q;
-    u.row_scale = at != NULL ? at->scale : 0;
-    u.row = at != NULL ? at->row : 0;
+    if (at != NULL) {
+        u.row_scale = at->scale;
+        u.row = at->row;
+    } else {
+        u.row_scale = 0;
+        u.row = 0;
+    }
     for (; nblocks > 0; nblocks--, src += c.bytes, to += (size_t)c.elems * size) {
         bool finite = c.unpack(&u, src);
 

@@ -19,7 +19,9 @@ digit_pick(__m256 table, __m256i code, int j, const int bits)
 {
     __m256i index = _mm256_srli_epi32(code, bits * j);
 
-    return bits == 3 ? _mm256_permutevar8x32_ps(table, index) : _mm256_permutevar_ps(table, index);
+    if (bits == 3)
+        return _mm256_permutevar8x32_ps(table, index);
+    return _mm256_permutevar_ps(table, index);
 }
 
 /* Broadcasts two elements, a to the lower and b to the upper half. */
@@ -62,7 +64,9 @@ least256(__m256 v)
 static ALWAYS_INLINE bool
 list_search(const uint16_t *lists, uint32_t where, const __m256 *term, const int digits, uint16_t *code)
 {
-    const int bits = digits == 8 ? 2 : 3;
+    int bits = 3;
+    if (digits == 8)
+        bits = 2;
     const uint16_t *list = lists + (size_t)(where & ((1u << LIST_COUNT) - 1)) * LIST_UNIT;
     int units = (int)((where >> LIST_COUNT) + LIST_UNIT - 1) / LIST_UNIT;
     __m256 least = _mm256_set1_ps(FLT_MAX);

@@ -112,7 +112,10 @@ field(__m256i v, int shift, int mask)
 static ALWAYS_INLINE __m256i
 bit(__m256i v, int from, int to)
 {
-    v = from > to ? _mm256_srli_epi16(v, from - to) : _mm256_slli_epi16(v, to - from);
+    if (from > to)
+        v = _mm256_srli_epi16(v, from - to);
+    else
+        v = _mm256_slli_epi16(v, to - from);
     return _mm256_and_si256(v, _mm256_set1_epi8((char)(1 << to)));
 }
 

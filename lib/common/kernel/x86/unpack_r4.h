@@ -219,7 +219,9 @@ iq1_m_r4_unpack(struct block_unpacked *u, const uint8_t *src)
 static ALWAYS_INLINE __m256i
 kt_powers(bool eight)
 {
-    const uint32_t more = eight ? KT_4 : 1;
+    uint32_t more = 1;
+    if (eight)
+        more = KT_4;
 
     return _mm256_set_epi32((int)(KT_4 * more), (int)(KT_3 * more), (int)(KT_2 * more), (int)(KT_FACTOR * more), (int)KT_4,
         (int)KT_3, (int)KT_2, (int)KT_FACTOR);
