@@ -30,5 +30,7 @@ main(int argc, char **argv)
 {
     struct converting c = { .cmd = { .to = DTYPE_BF16 } };
     cli_options(&c.cmd.cli, CLI_CONVERT, convert_take, &c, argc, argv);
-    return c.family_template ? template_run(&c.cmd, c.family_template) : command_run(&c.cmd);
+    if (c.family_template)
+        return template_run(&c.cmd, c.family_template);
+    return command_run(&c.cmd);
 }

@@ -25,5 +25,7 @@ template_run(struct command *cmd, const char *directory)
     struct err err;
     err_init(&err);
     cmd->cli.operand = directory;
-    return print(cmd, directory, &err) ? CLI_OK : cli_fail(&cmd->cli, &err);
+    if (print(cmd, directory, &err))
+        return CLI_OK;
+    return cli_fail(&cmd->cli, &err);
 }

@@ -41,7 +41,9 @@ print_digest(void *own, const struct operand *operand, struct err *err)
     const struct digesting *d = own;
     struct digests digests = { 0 };
     bool stored = d->hash->stored;
-    const char *name = operand->name ? operand->name : "-";
+    const char *name = "-";
+    if (operand->name)
+        name = operand->name;
     cli_remarks(d->cli, operand->model->name, operand->model->catalog, 0);
     bool ok = hash_operand(&digests, operand, stored ? DIGESTS_STORED : DIGESTS_VALUES, d->hash->jobs, err);
     if (ok && d->cli->form == CLI_JSON)

@@ -152,7 +152,8 @@ tell_code(const struct scanning *scan, const char *dir, const struct names *name
     size_t n = 0;
     for (size_t i = 0; i < names->n; i++)
         if (str_ends(names->name[i], ".py")) {
-            first = first ? first : names->name[i];
+            if (!first)
+                first = names->name[i];
             n++;
         }
     if (n != 0)
@@ -245,7 +246,9 @@ static bool
 scan_operand(void *own, const char *operand, struct err *err)
 {
     struct scanning *scan = own;
-    const char *path = operand && strcmp(operand, "-") == 0 ? NULL : operand;
+    const char *path = operand;
+    if (operand && strcmp(operand, "-") == 0)
+        path = NULL;
     struct str found = { 0 };
     struct inputs inputs = { 0 };
     struct catalog *catalog = NULL;
@@ -281,5 +284,7 @@ scan_operands(struct cli *cli)
         return CLI_FOUND;
     status = status > scan.status ? status : scan.status;
     bool broke = status == CLI_IO || status == CLI_LIMIT;       /* a failure of the machine, not of the file */
-    return scan.suspicious && !broke ? CLI_UNSAFE : status;
+    if (scan.suspicious && !broke)
+        return CLI_UNSAFE;
+    return status;
 }

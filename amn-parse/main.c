@@ -28,7 +28,9 @@ list(void *own, const struct operand *operand, struct err *err)
     const struct cli *cli = &tool->cli;
     const struct model *model = operand->model;
     struct digests digests = { 0 };
-    unsigned which = tool->hash.stored ? DIGESTS_STORED : DIGESTS_STORED | DIGESTS_VALUES;
+    unsigned which = DIGESTS_STORED;
+    if (!tool->hash.stored)
+        which = DIGESTS_STORED | DIGESTS_VALUES;
     cli_remarks(cli, model->name, model->catalog, 0);
     if (operand->adapter)
         return (cli_human(cli) ? adapter_parse_text : adapter_parse_json)(operand), true;
@@ -62,5 +64,7 @@ main(int argc, char **argv)
     cli_options(&tool.cli, CLI_PARSE, parse_take, &tool, argc, argv);
     if (!conflicts_check(&tool.cli, &err))
         return cli_fail(&tool.cli, &err);
-    return tool.hash.wanted ? operands_weights(&tool.cli, list, &tool) : operands_adapters(&tool.cli, list, &tool);
+    if (tool.hash.wanted)
+        return operands_weights(&tool.cli, list, &tool);
+    return operands_adapters(&tool.cli, list, &tool);
 }

@@ -59,7 +59,9 @@ size_of(uint64_t *size, const struct model *m)
 static const char *
 format_of(const struct list_entry *f)
 {
-    return f->model->catalog ? catalog_facts_of(f->model->catalog)->format : NULL;
+    if (f->model->catalog)
+        return catalog_facts_of(f->model->catalog)->format;
+    return NULL;
 }
 
 static void
@@ -323,5 +325,7 @@ list_main(int argc, char **argv)
         names = names || vocabulary_has(l.cli.operands[i]);
     bool ok = names ? list_names(&l.cli, &err) : list(&l, &err);
     list_clear(&l);
-    return ok ? CLI_OK : cli_fail(&l.cli, &err);
+    if (ok)
+        return CLI_OK;
+    return cli_fail(&l.cli, &err);
 }

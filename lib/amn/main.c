@@ -23,7 +23,8 @@ print_tools(const char *folder, struct err *err)
     size_t width = 0;
     for (size_t i = 0; i < CLI_TOOLS; i++) {
         size_t n = strlen(cli_tools[i].name) + (cli_tools[i].also ? strlen(cli_tools[i].also) - 2 : 0);
-        width = n > width ? n : width;
+        if (n > width)
+            width = n;
     }
     for (size_t i = 0; i < CLI_TOOLS && err->kind == ERR_NONE; i++) {
         const struct cli_tool *tool = &cli_tools[i];
@@ -54,7 +55,9 @@ print_others(const char *folder, struct err *err)
 {
     struct names others = { 0 };
     bool ok = verbs_others(&others, folder, err);
-    size_t column = (size_t)(ok && others.n != 0 ? printf("\nOther commands in PATH:") : 0);
+    size_t column = 0;
+    if (ok && others.n != 0)
+        column = (size_t)printf("\nOther commands in PATH:");
     for (size_t i = 0; ok && i < others.n; i++) {
         if (column + 1 + strlen(others.name[i]) > LINE)
             column = (size_t)printf("\n ") - 1;
@@ -87,7 +90,9 @@ help(const char *folder, char *const *words, struct err *err)
     if (words[1])
         return err_set(err, ERR_USAGE, "unexpected argument '%s': 'amn help' takes one topic",
             str_shown(shown, words[1], strlen(words[1])));
-    return strcmp(words[0], "topics") == 0 ? manual_topics(err) : manual_show(folder, words[0], err);
+    if (strcmp(words[0], "topics") == 0)
+        return manual_topics(err);
+    return manual_show(folder, words[0], err);
 }
 
 static bool
@@ -106,7 +111,9 @@ amn_unknown(const char *folder, const char *word, struct err *err)
     struct names words = { 0 };
     struct str hint = { 0 };
     bool option = *word == '-', ok = option || verbs_all(&words, folder, err);
-    const char *here = option ? NULL : foreign_names_verb(word);
+    const char *here = NULL;
+    if (!option)
+        here = foreign_names_verb(word);
     str_shown(shown, word, strlen(word));
     if (here)
         str_text(&hint, here);
@@ -133,7 +140,10 @@ become(const char *folder, const char *typed, char **words, struct err *err)
     const struct cli_tool *tool = verbs_tool(words[0]);
     if (verbs_find(&file, folder, words[0], err)) {
         str_format(&name, "amn %s", typed);
-        words[0] = tool && !name.failed ? name.p : file.p;
+        if (tool && !name.failed)
+            words[0] = name.p;
+        else
+            words[0] = file.p;
         execvp(file.p, words);
         err_sys(err, ERR_OPEN, errno, "cannot execute");
         err_in_file(err, str_shown(shown, file.p, file.len));
@@ -189,7 +199,9 @@ front(const char *folder, char **words, struct err *err)
     if (is_option(word, "-V", "--version") || strcmp(word, "version") == 0)
         return print_version(err);
     const struct cli_verb *form = verbs_form(word);
-    return form ? become_form(folder, form, words, err) : become(folder, word, words, err);
+    if (form)
+        return become_form(folder, form, words, err);
+    return become(folder, word, words, err);
 }
 
 int

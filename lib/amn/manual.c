@@ -89,7 +89,9 @@ manual_topics(struct err *err)
 static bool
 page_of(struct manual_page *page, const char *folder, const char *topic, struct err *err)
 {
-    const char *word = strncmp(topic, "amn-", 4) == 0 ? verbs_word(topic) : topic;
+    const char *word = topic;
+    if (strncmp(topic, "amn-", 4) == 0)
+        word = verbs_word(topic);
     const struct cli_verb *form = verbs_form(word);
     const struct cli_tool *tool = form ? &cli_tools[CLI_INSPECT] : verbs_tool(word);
     const struct topic *other = NULL;
@@ -99,7 +101,10 @@ page_of(struct manual_page *page, const char *folder, const char *topic, struct 
     if (!other && !tool && !verbs_find(&page->path, folder, word, err))
         return err->kind == ERR_NONE && manual_unknown(folder, topic, err);
     page->path.len = 0;
-    page->section = other ? other->section : 1;
+    if (other)
+        page->section = other->section;
+    else
+        page->section = 1;
     if (!other)
         str_text(&page->verb, tool ? verbs_word(tool->name) : word);
     if (other || (tool && !cli_is_program(tool)))
@@ -116,12 +121,16 @@ static bool
 find_file(struct str *path, const struct manual_page *page, const char *folder, const char *beside, const char *end,
     struct err *err)
 {
-    const char *last = folder ? strrchr(folder, '/') : NULL;
+    const char *last = NULL;
+    if (folder)
+        last = strrchr(folder, '/');
     if (!last || err->kind != ERR_NONE)
         return false;
     path->len = 0;
     str_format(path, "%.*s/%s/%s.%d%s", (int)(last - folder), folder, beside, page->name.p, page->section, end);
-    return path->failed ? err_memory(err, path->room) : access(path->p, R_OK) == 0;
+    if (path->failed)
+        return err_memory(err, path->room);
+    return access(path->p, R_OK) == 0;
 }
 
 static bool
@@ -144,7 +153,9 @@ find_by_man(struct manual_page *page, struct err *err)
     if (err->kind != ERR_NONE)
         return false;
     str_format(&command, "man -w %d %s 2>/dev/null", page->section, page->name.p);
-    FILE *man = command.failed ? NULL : popen(command.p, "r");
+    FILE *man = NULL;
+    if (!command.failed)
+        man = popen(command.p, "r");
     if (man) {
         if (!fgets(line, sizeof line, man))
             line[0] = '\0';
@@ -153,7 +164,9 @@ find_by_man(struct manual_page *page, struct err *err)
     str_clear(&command);
     page->path.len = 0;
     str_add(&page->path, line, strcspn(line, "\n"));
-    return page->path.failed ? err_memory(err, page->path.room) : line[0] == '/' && access(page->path.p, R_OK) == 0;
+    if (page->path.failed)
+        return err_memory(err, page->path.room);
+    return line[0] == '/' && access(page->path.p, R_OK) == 0;
 }
 
 /* Reports why the page cannot be shown. `found`: the page exists, but no program to show it. */
@@ -161,7 +174,9 @@ static bool
 cannot_show(const struct manual_page *page, const char *folder, bool man, bool found, struct err *err)
 {
     char shown[STR_SHOWN];
-    const char *end = folder ? strrchr(folder, '/') : NULL;
+    const char *end = NULL;
+    if (folder)
+        end = strrchr(folder, '/');
     struct str why = { 0 };
     str_shown(shown, folder, end ? (size_t)(end - folder) : 0);
     str_text(&why, found ? "cannot be shown: install man or mandoc" : "not found");
@@ -192,7 +207,9 @@ pager(struct err *err)
         if (verbs_program(&file, NULL, programs[i], err))
             found = programs[i];
     str_clear(&file);
-    return found ? found : "";
+    if (found)
+        return found;
+    return "";
 }
 
 /* Replaces the process by the pager, or by cat if the pager cannot be run. The shell waits for the pager even if keys such

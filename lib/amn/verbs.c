@@ -35,7 +35,10 @@ next_folder(const char **path, size_t *n)
     if (!p)
         return NULL;
     *n = strcspn(p, ":");
-    *path = p[*n] ? p + *n + 1 : NULL;
+    if (p[*n])
+        *path = p + *n + 1;
+    else
+        *path = NULL;
     if (*n != 0)
         return p;
     *n = 1;
@@ -126,7 +129,9 @@ verbs_form(const char *verb)
     const struct cli_verb *form = cli_verbs;
     while (form->verb && strcmp(verb, form->verb) != 0)
         form++;
-    return form->verb ? form : NULL;
+    if (form->verb)
+        return form;
+    return NULL;
 }
 
 /* Adds the programs in a folder that could be commands. A folder that cannot be read has none. */
@@ -136,7 +141,9 @@ look_into(struct names *others, const char *dir, size_t n, struct err *err)
     struct str path = { 0 };
     const struct dirent *e;
     str_add(&path, dir, n);
-    DIR *d = path.failed ? NULL : opendir(path.p);
+    DIR *d = NULL;
+    if (!path.failed)
+        d = opendir(path.p);
     bool ok = !path.failed || err_memory(err, path.room);
     while (ok && d && (e = readdir(d)) != NULL) {
         if (strncmp(e->d_name, "amn-", PREFIX) != 0)

@@ -19,7 +19,9 @@ verb_of(const struct cli_tool *tool)
 static void
 put_names(const struct cli_tool *tool, const char *before, bool verbs)
 {
-    size_t skip = verbs ? strlen("amn-") : 0;
+    size_t skip = 0;
+    if (verbs)
+        skip = strlen("amn-");
     if (!verbs && !cli_is_program(tool))
         return;
     printf("%s%s", before, tool->name + skip);
@@ -69,11 +71,15 @@ word_at(unsigned tool, const struct cli_option *o, size_t i)
         const struct encoder *e = encode_at(i);
         if (!e && is_list(tool, o))
             e = encode_exact_at(i - n);
-        return e ? e->name : NULL;
+        if (e)
+            return e->name;
+        return NULL;
     }
     if (o->key == CLI_OPT_INPUT_SCHEME)
         return scheme_code(i);
-    return o->words ? o->words[i] : NULL;
+    if (o->words)
+        return o->words[i];
+    return NULL;
 }
 
 static void
@@ -376,7 +382,9 @@ main(int argc, char **argv)
     for (size_t i = 0; argc == 2 && i < sizeof shells / sizeof *shells; i++)
         if (strcmp(argv[1], shells[i].shell) == 0) {
             shells[i].put();
-            return cli_finish_stdout(&err) ? CLI_OK : cli_status(err.kind);
+            if (cli_finish_stdout(&err))
+                return CLI_OK;
+            return cli_status(err.kind);
         }
     fputs("usage: completions bash|zsh|fish\n", stderr);
     return CLI_USAGE;
