@@ -18,7 +18,7 @@
 enum {
     ENCODE_PARTS = 8,
     ENCODE_FLOATS = 128 << 10,      /* elements in a buffer, and the limit of the row length for encoders that work by rows */
-    ENCODE_MOVED = 32 << 10,        /* elements that move() gets at most, unless a grain has more: they stay in the cache */
+    ENCODE_MOVED = 32 << 10,        /* elements that one call gets at most, unless a grain has more: they stay in the cache */
     ENCODE_ROOM = 32 << 10          /* bytes of scratch memory */
 };
 

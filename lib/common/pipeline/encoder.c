@@ -329,7 +329,7 @@ make_grains(struct encoder_reader *r, const struct encoded *of, const float *fac
     }
     for (uint64_t n; count != 0; first += n, count -= n, y += n * part->grain) {
         if (part->elems) {
-            n = num_min(count, num_max(1, (e->exact ? ENCODE_MOVED : ENCODE_FLOATS) / part->elems));
+            n = num_min(count, num_max(1, ENCODE_MOVED / part->elems));
             run.n = (size_t)num_min(n * part->elems, numel - first * part->elems);
         } else {
             n = count;

@@ -27,15 +27,16 @@ store(struct loss_lanes *s, unsigned at, struct loss_half h)
     _mm256_storeu_pd(s->both + at, h.both);
 }
 
+/* The product of two F32 is exact in F64, so a fused multiply-add rounds once, as an addition does. */
 static ALWAYS_INLINE void
 avx2_loss_add(struct loss_half *h, __m128 distance, __m128 x, __m128 back)
 {
     __m256d d = _mm256_cvtps_pd(distance), a = _mm256_cvtps_pd(x), b = _mm256_cvtps_pd(back);
     h->distance = _mm256_add_pd(h->distance, d);
-    h->noise = _mm256_add_pd(h->noise, _mm256_mul_pd(d, d));
-    h->signal = _mm256_add_pd(h->signal, _mm256_mul_pd(a, a));
-    h->back = _mm256_add_pd(h->back, _mm256_mul_pd(b, b));
-    h->both = _mm256_add_pd(h->both, _mm256_mul_pd(a, b));
+    h->noise = _mm256_fmadd_pd(d, d, h->noise);
+    h->signal = _mm256_fmadd_pd(a, a, h->signal);
+    h->back = _mm256_fmadd_pd(b, b, h->back);
+    h->both = _mm256_fmadd_pd(a, b, h->both);
 }
 
 static void
