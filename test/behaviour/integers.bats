@@ -89,6 +89,10 @@ PYTHON
     cases ints- 59
 }
 
+@test "each companion of a declared scheme, missing, of another shape or of another type, is malformed and named" {
+    "$helpers/companions" 'peer-ascend-*' 'peer-2026-modelslim-*' 'peer-2026-quark-*' peer-2026-gemma
+}
+
 @test "scales and zero points in another shard; a shard alone is refused, naming the index" {
     g=$corpus/safetensors-good
     for case in "autoawq-gemm-g32 .scales .qzeros" "autoawq-gemv-g64 .scales" "autoawq-fast-g64 .qzeros" \

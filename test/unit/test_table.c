@@ -91,7 +91,8 @@ test_left_names(void)
         { ".svdquant_lora_b", ".weight", LEFT_SCALES },     { ".scale_weight", ".weight", LEFT_SCALES },
         { ".weight_s_rel", ".weight", LEFT_SCALES },        { ".weight_s_channel", ".weight", LEFT_SCALES },
         { ".weight_codebook", ".weight", LEFT_SCALES },     { ".weight_zeros", ".weight", LEFT_SCALES },
-        { ".embedding_quantized", ".weight", LEFT_PACKED },
+        { ".embedding_quantized", ".weight", LEFT_PACKED }, { ".embedding_scale", ".weight", LEFT_SCALES },
+        { ".deq_scale", ".weight", LEFT_SCALES },
     };
     enum { EXPECTED = sizeof expected / sizeof *expected };
     struct left_name names[LEFT_NAMES];

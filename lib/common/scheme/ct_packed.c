@@ -537,8 +537,8 @@ const struct scheme ct_packed_schemes[] = {
             COMPANION(".weight_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO,
                 .left = LEFT_SCALES),
             COMPANION(".weight_g_idx", IS(I32), OPTIONAL, G_IDX, .part = G_IDX, .left = LEFT_SCALES)) }, {
-            .codes = "_packed", .dtypes = IS(I32), .becomes = "", WITH(COMPANION("_shape", DTYPE_SET(HAS(I64), HAS(I32)), EVIDENCE, SHAPE),
-            COMPANION("_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE),
+            .codes = "_packed", .dtypes = IS(I32), .becomes = "", WITH(COMPANION("_shape", DTYPE_SET(HAS(I64), HAS(I32)), NAMED, SHAPE),
+            COMPANION("_scale", FLOAT, REQUIRED, SCALE, .part = SCALE),
             COMPANION("_zero_point", DTYPE_SET(HAS(I32), HAS(I8)), OPTIONAL, ZERO_POINT, .part = ZERO)) }),
         .fit = ct_packed_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [G_IDX] = NEED_WHOLE },

@@ -17,6 +17,13 @@ dim_same_shape(const struct tensor *a, const struct tensor *b)
 }
 
 bool
+dim_same_count(const struct tensor *a, const struct tensor *b)
+{
+    uint64_t n, m;
+    return shape_numel(&a->shape, &n) && shape_numel(&b->shape, &m) && n == m;
+}
+
+bool
 dim_same_experts(const struct tensor *a, const struct tensor *b)
 {
     uint32_t rank = a->shape.rank;

@@ -12,6 +12,8 @@ static inline uint64_t dim_rows(const struct tensor *t) { return dim_back(t, 1);
 static inline uint64_t dim_cols(const struct tensor *t) { return dim_back(t, 0); }
 
 bool dim_same_shape(const struct tensor *a, const struct tensor *b);
+/* Returns true if both have the same number of elements. */
+bool dim_same_count(const struct tensor *a, const struct tensor *b);
 /* Returns true for two matrices, or two stacks of equally many. */
 bool dim_same_experts(const struct tensor *a, const struct tensor *b);
 /* Like dim_same_experts, and the matrices have equally many rows. */

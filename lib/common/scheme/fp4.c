@@ -394,8 +394,7 @@ const struct scheme fp4_schemes[] = {
         WITH(SCALE("_scale", IS(F8_E4M3), EVIDENCE, .part = FP4_SCALE),
             SCALE("_global_scale", IS(F32), EVIDENCE, .part = FP4_SCALE_2)) }) },
     { .code = "mxfp4", .name = "compressed-tensors MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
-        WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DESCRIPTION, "W4A8_MXFP" },
-            { WORD_DESCRIPTION, "W4A4_MXFP4" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
+        WORDS({ WORD_FORMAT, "mxfp4-pack-quantized" }, { WORD_DATA_TYPE, "mx_fp" }, { WORD_DATA_TYPE, "mx_fp4" },
             { WORD_DATA_TYPE, "mx_fp4e2m1" }, { WORD_DATA_TYPE, "mx_fp_rceil" }), ROWS({
         PACKED, .fits = is_mxfp4, .shapes = "[out, in/2], weight_scale [out, in/32]",
         WITH(SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE)) }) },
@@ -438,7 +437,8 @@ const struct scheme fp4_schemes[] = {
             SCALE(".weight_dual_scale", IS(F32), EVIDENCE, .part = FP4_DUAL)) }) },
     { .code = "modelopt-mxfp4", .name = "MXFP4", .fit = fit_mxfp4, FP4_BY_ROWS,
         WORDS({ WORD_METHOD, "quark" }, { WORD_ALGO, "MXFP4" }, { WORD_ALGO, "W4A8_MXFP4_FP8" },
-            { WORD_ALGO, "W4A16_MXFP4" }, { WORD_PACK_METHOD, "order" }, { WORD_PACK_METHOD, "reorder" }), ROWS(
+            { WORD_ALGO, "W4A16_MXFP4" }, { WORD_PACK_METHOD, "order" }, { WORD_PACK_METHOD, "reorder" },
+            { WORD_DESCRIPTION, "W4A8_MXFP" }, { WORD_DESCRIPTION, "W4A4_MXFP4" }), ROWS(
         { WEIGHT, .is = is_mxfp4, WITH(SCALE(".weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE),
             SCALE(".pre_quant_scale", FLOAT_16, OPTIONAL, .part = FP4_SMOOTH)) },
         { EXPERTS, .is = is_mxfp4, WITH(SCALE("_weight_scale", E8M0, EVIDENCE, .part = FP4_SCALE)) }) },

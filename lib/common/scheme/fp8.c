@@ -23,6 +23,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
+#include "scheme/dim.h"
 #include "scheme/fp8_priv.h"
 #include "scheme/smooth.h"
 #include "scheme/swizzle.h"
@@ -249,6 +250,8 @@ fp8_fit(struct table_match *found, struct weight *w, struct err *err)
     bool ok = smooth_check(w->part[SMOOTH], found->codes, f.cols, err) && (!shared || check_fused(w, err))
         && (!w->part[SCALE] || fp8_map_scale(c, w, &f, &m, err))
         && (!shared || claims_share(c, w->part[SCALE], found->codes, ROLE_SCALE, err))
+        && (!zero || !w->part[SCALE] || dim_same_count(zero, w->part[SCALE])
+            || table_wrong(zero, found->codes, err, "as many values as its scale has"))
         && zeros_check(c, zero, "an FP8 weight", err);
     f.comfy = ok && comfy_marker_is_there(c, found->codes);
     f.divides = ok && is_inverse(c, w->part[SCALE]);

@@ -17,6 +17,7 @@
 
 #include "base/matcher.h"
 #include "base/num.h"
+#include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
 #include "scheme/modules.h"
@@ -74,9 +75,16 @@ static enum claim
 gemma_choose(struct table_match *f, struct weight *w, struct err *err)
 {
     static const char *const methods[] = { "gemma", NULL };
-    if (config_method_is(f->claims->config, methods))
-        return table_match(f, w, err);
-    return CLAIM_NO;
+    char name[STR_SHOWN];
+    if (!config_method_is(f->claims->config, methods))
+        return CLAIM_NO;
+    enum claim claim = table_match(f, w, err);
+    if (claim == CLAIM_NO && !claims_is_report_on_shard(f->claims)) {
+        claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s, but has no weight_scale in floats",
+            str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype));
+        return CLAIM_FAIL;
+    }
+    return claim;
 }
 
 /* Returns the columns of a row of `width` bytes: all that it holds, unless a size of the model ends in its last byte. */
@@ -176,7 +184,7 @@ const struct scheme gemma_schemes[] = {
         ROWS({ .codes = ".weight", .dtypes = BYTES, .becomes = ".weight", .choose = gemma_choose,
                 WITH(COMPANION(".weight_scale", FLOAT_16, EVIDENCE, SCALE, .part = SCALE)) },
             { .codes = ".embedding_quantized", .dtypes = BYTES, .becomes = ".weight", .choose = gemma_choose, .left = LEFT_PACKED,
-                WITH(COMPANION(".embedding_scale", FLOAT_16, REQUIRED, SCALE, .part = SCALE)) }),
+                WITH(COMPANION(".embedding_scale", FLOAT_16, REQUIRED, SCALE, .part = SCALE, .left = LEFT_SCALES)) }),
         .fit = gemma_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },
         .run = gemma_run,

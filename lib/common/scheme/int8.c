@@ -6,7 +6,7 @@
  *     P.weight_zero_point    I8, shaped like the scale; absent if the model is symmetric
  *     P.pre_quant_scale      [in], ModelOpt only: see smooth.h
  *     P.weight_offset        ModelSlim only, all zero: its writers differ in the sign of others
- *     P.deq_scale, P.quant_bias, P.input_offset      ModelSlim's W8A8_MIX: what its static form uses instead of the scale
+ *     P.deq_scale            ModelSlim's W8A8_MIX and older W8A8: what the static form (int8_static.c) uses instead of the scale
  *
  *     V[o][i] = RN32((weight[o][i] - zero_point) * scale)
  *
@@ -35,7 +35,7 @@ struct int8 {
 static bool
 int8_fit(struct table_match *f, struct weight *w, struct err *err)
 {
-    const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO];
+    const struct tensor *codes = f->codes, *scale = w->part[SCALE], *zero = w->part[ZERO], *offset = f->with[OFFSET];
     struct int8 *own = claims_alloc(f->claims, sizeof *own, err);
     enum blocks_result result = BLOCKS_WRONG;
     if (!own)
@@ -49,6 +49,8 @@ int8_fit(struct table_match *f, struct weight *w, struct err *err)
         return table_wrong(scale, codes, err, "one scale, one per row, or groups or blocks");
     if (zero && !dim_same_shape(zero, scale))
         return table_wrong(zero, codes, err, "the shape of weight_scale");
+    if (offset && !dim_same_count(offset, scale))
+        return table_wrong(offset, codes, err, "as many values as weight_scale has");
     if (result == BLOCKS_OPEN)
         own->open = "blocks not given by config.json (--config)";
     else if (scale->dtype == DTYPE_F64)
@@ -56,7 +58,7 @@ int8_fit(struct table_match *f, struct weight *w, struct err *err)
     else
         own->open = NULL;
     w->vague = own->open != NULL;
-    return codes_check_zeros(f, zero, err) && zeros_check(f->claims, f->with[OFFSET], "an INT8 weight", err)
+    return codes_check_zeros(f, zero, err) && zeros_check(f->claims, offset, "an INT8 weight", err)
         && smooth_check(w->part[SMOOTH], codes, dim_cols(codes), err);
 }
 
@@ -164,10 +166,8 @@ int8_grid(const struct weight *w, struct weight_grid *g)
     COMPANION(".pre_quant_scale", FLOAT_16, OPTIONAL, SCALE, .part = SMOOTH), \
     COMPANION(".weight_offset", FLOAT, OPTIONAL, ZERO_POINT)
 
-/* The first row is ModelSlim's W8A8_MIX. */
-#define INT8_ROWS(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(INT8_PARTS, \
-    COMPANION(".deq_scale", ANY, EVIDENCE, ACTIVATION)), ALSO(BELONGS(".quant_bias", ACTIVATION)) }, { \
-    .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(INT8_PARTS) })
+#define INT8_ROWS(is_) ROWS({ .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(INT8_PARTS), \
+    ALSO(BELONGS(".deq_scale", ACTIVATION)) })
 
 const struct scheme int8_schemes[] = {
     {
@@ -188,7 +188,8 @@ const struct scheme int8_schemes[] = {
         WORDS({ WORD_FORMAT, "int-quantized" }, { WORD_ALGO, "W8A16" }, { WORD_ALGO, "W8A8_SQ_PER_CHANNEL" },
             { WORD_ALGO, "INT8_SQ" }, { WORD_ALGO, "INT8_WO" }, { WORD_METHOD, "experts_int8" },
             { WORD_METHOD, "w8a8_int8" }, { WORD_DESCRIPTION, "W8A8_DYNAMIC" }, { WORD_DESCRIPTION, "W8A16" },
-            { WORD_DESCRIPTION, "W8A8_MIX" }, { WORD_DESCRIPTION, "W4A4_DYNAMIC" }, { WORD_DESCRIPTION, "W4A16" }),
+            { WORD_DESCRIPTION, "W8A8_MIX" }, { WORD_DESCRIPTION, "W4A4_DYNAMIC" }, { WORD_DESCRIPTION, "W4A16" },
+            { WORD_DESCRIPTION, "W4A8_DYNAMIC" }, { WORD_DESCRIPTION, "W8A8" }),
         INT8_ROWS(NULL),
         .fit = int8_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [ZERO] = NEED_RUN, [SMOOTH] = NEED_RUN },

@@ -21,7 +21,7 @@
 #include "scheme/zeros.h"
 
 enum { CODES, SCALE, SECOND };                          /* parts */
-enum { WITH_SCALE, WITH_OFFSET, WITH_SECOND, WITH_OFFSET_SECOND };
+enum { WITH_SCALE, WITH_OFFSET, WITH_BIAS, WITH_SECOND, WITH_OFFSET_SECOND };
 
 struct w4a8 {
     struct blocks blocks, second;
@@ -34,6 +34,22 @@ is_paired(const struct table_match *f)
 {
     const struct tensor *scale = f->with[WITH_SCALE];
     return dim_rows(scale) % 2 == 0 && dim_rows(scale) / 2 == dim_rows(f->codes) && scale->shape.rank == 2;
+}
+
+/* Checks the tensors that are dropped: offsets that are all zero, and scale_bias. */
+static bool
+check_dropped(const struct table_match *f, uint64_t rows, struct err *err)
+{
+    for (unsigned i = WITH_OFFSET; i <= WITH_OFFSET_SECOND; i++) {
+        const struct tensor *t = f->with[i], *scale = f->with[i == WITH_OFFSET ? WITH_SCALE : WITH_SECOND];
+        if (i == WITH_SECOND || !t)
+            continue;
+        if (i == WITH_BIAS ? dim_rows(t) != rows : !dim_same_count(t, scale))
+            return table_wrong(t, f->codes, err, i == WITH_BIAS ? "a row for each one of the weight" : "as many values as its scale has");
+        if (i != WITH_BIAS && !zeros_check(f->claims, t, "a 4-bit weight", err))
+            return false;
+    }
+    return true;
 }
 
 /* Returns true if there is one second scale for each group of a row. */
@@ -76,9 +92,7 @@ modelslim_fit(struct table_match *f, struct weight *w, struct err *err)
         own->open = NULL;
     w->vague = own->open != NULL;
     w->again = own->paired && dim[1] > SCHEME_BACK;
-    return zeros_check(f->claims, f->with[WITH_OFFSET], "a 4-bit weight", err)
-        && zeros_check(f->claims, f->with[WITH_OFFSET_SECOND], "a 4-bit weight", err)
-        && claims_shape(f->claims, w, 0, dim, 2, err);
+    return check_dropped(f, dim[0], err) && claims_shape(f->claims, w, 0, dim, 2, err);
 }
 
 static void
@@ -153,19 +167,19 @@ modelslim_grid(const struct weight *w, struct weight_grid *g)
         codes_grid(g, 4, own->blocks.b1, w->part[SCALE], NULL);
 }
 
-#define W4A8(is_, offset_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(\
+#define W4A8(is_, ...) { .codes = ".weight", .dtypes = IS(I8), .becomes = ".weight", .is = is_, WITH(\
     [WITH_SCALE] = COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
-    [WITH_OFFSET] = COMPANION(".weight_offset", FLOAT, offset_, ZERO_POINT), __VA_ARGS__), \
-    ALSO(BELONGS(".scale_bias", ACTIVATION)) }
+    [WITH_OFFSET] = COMPANION(".weight_offset", FLOAT, OPTIONAL, ZERO_POINT), \
+    [WITH_BIAS] = COMPANION(".scale_bias", FLOAT, OPTIONAL, ACTIVATION), __VA_ARGS__) }
 
 const struct scheme modelslim_schemes[] = {
     {
         .code = "int4-modelslim",
         .name = "ModelSlim INT4",
         WORDS({ WORD_DESCRIPTION, "W4A8_DYNAMIC" }),
-        ROWS(W4A8(is_seconded, OPTIONAL, COMPANION(".weight_scale_second", FLOAT_16, EVIDENCE, SCALE, .part = SECOND),
+        ROWS(W4A8(is_seconded, COMPANION(".weight_scale_second", FLOAT_16, EVIDENCE, SCALE, .part = SECOND),
                 COMPANION(".weight_offset_second", FLOAT, OPTIONAL, ZERO_POINT)),
-            W4A8(is_paired, EVIDENCE, { 0 })),
+            W4A8(is_paired, { 0 })),
         .fit = modelslim_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN, [SECOND] = NEED_RUN },
         .run = modelslim_run,

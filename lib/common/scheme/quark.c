@@ -22,6 +22,7 @@
 
 #include "base/matcher.h"
 #include "base/num.h"
+#include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/declared.h"
 #include "scheme/dim.h"
@@ -114,9 +115,17 @@ is_upright(const json_t *weight)
 static enum claim
 choose_int4(struct table_match *f, struct weight *w, struct err *err)
 {
+    static const char *const methods[] = { "quark", NULL };
     const json_t *weight;
+    char name[STR_SHOWN];
     if (!quark_weight(f->claims, f->codes, &weight, err))
         return CLAIM_FAIL;
+    if (config_method_is(f->claims->config, methods) && !claims_find(f->claims, f->base.base, f->base.base_len, ".weight_scale")
+            && !claims_is_report_on_shard(f->claims)) {
+        claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: quantized (%s), but has no weight_scale",
+            str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
+        return CLAIM_FAIL;
+    }
     f->hint = weight;
     if (is_upright(weight) == (f->scheme->run != NULL))
         return table_match(f, w, err);
@@ -150,8 +159,12 @@ quark_keep(struct table_match *f, struct weight *w, const struct quark_int4 *num
 {
     const uint64_t dim[2] = { numbers->blocks.rows, numbers->blocks.cols };
     struct quark_int4 *own = claims_alloc(f->claims, sizeof *own, err);
+    char name[STR_SHOWN];
     if (!own)
         return false;
+    if (!w->part[ZERO] && json_is_false(json_object_get(f->hint, "symmetric")) && !claims_is_report_on_shard(f->claims))
+        return claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s has no weight_zero_point, but config.json declares it "
+            "(symmetric: false)", str_shown(name, f->codes->name, f->codes->name_len), f->scheme->name);
     *own = *numbers;
     read_declared(own, f, w);
     w->own = own;
@@ -307,8 +320,8 @@ quark_grid(const struct weight *w, struct weight_grid *g)
 /* What the two schemes share. */
 #define INT4 .name = "Quark INT4", .room = sizeof(struct codes_piece), .describe = quark_describe, .grid = quark_grid, \
     ROWS({ .codes = ".weight", .dtypes = IS(I32), .becomes = ".weight", .choose = choose_int4, \
-    WITH(COMPANION(".weight_scale", FLOAT, EVIDENCE, SCALE, .part = SCALE), \
-    COMPANION(".weight_zero_point", ANY, OPTIONAL, ZERO_POINT, .part = ZERO)) })
+    WITH(COMPANION(".weight_scale", FLOAT, NAMED, SCALE, .part = SCALE), \
+    COMPANION(".weight_zero_point", DTYPE_SET(HAS(I32), HAS_FLOAT_16, HAS(F64)), OPTIONAL, ZERO_POINT, .part = ZERO)) })
 
 const struct scheme quark_schemes[] = {
     {

@@ -51,11 +51,10 @@ const struct scheme block_schemes[] = {
     RECOGNISED(NULL, "ModelOpt INT4, Quark INT3 or BitNet", {
         .codes = ".weight", .dtypes = IS(U8), .becomes = ".weight", .fits = table_never,
         .shapes = "the shapes of one of them", WITH(INT4_PARTS) }),
-    ONLY_DECLARED("static INT8 of ModelSlim", { WORD_DESCRIPTION, "W8A8" }, { WORD_DESCRIPTION, "W8A8_STATIC" }),
     ONLY_DECLARED("weights of ModelSlim that are rotated or have factors", { WORD_DESCRIPTION, "*FLATQUANT*" },
         { WORD_DESCRIPTION, "*SVD*" }),
     ONLY_DECLARED("sparse, compressed or other weights of ModelSlim", { WORD_DESCRIPTION, "W8A8S" },
-        { WORD_DESCRIPTION, "W8A8SC" }, { WORD_DESCRIPTION, "W16A16SC" }, { WORD_DESCRIPTION, "W8A8_TIMESTEP" },
+        { WORD_DESCRIPTION, "W8A8SC" }, { WORD_DESCRIPTION, "W16A16SC" }, { WORD_DESCRIPTION, "W8A8_TIMESTEP" }, { WORD_DESCRIPTION, "W8A8_STATIC" },
         { WORD_DESCRIPTION, "W4A8_MXFP8" }, { WORD_DESCRIPTION, "NF4" }),
     ONLY_DECLARED("MixFP4", { WORD_FORMAT, "mixfp4-pack-quantized" }),
     ONLY_DECLARED("MXINT8 or another MX integer", { WORD_DATA_TYPE, "mx_int8" }, { WORD_DATA_TYPE, "mx_int2" },

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "scheme/comfy_marker.h"
+#include "scheme/described.h"
 #include "scheme/fp8.h"
 #include "scheme/leftover.h"
 #include "scheme/roles_priv.h"
@@ -148,7 +149,7 @@ claim_everything(struct claims *c, struct err *err)
         smooth_finish(c->roles, c);
         c->roles->rotated = rotation_evidence(c);
     }
-    return ok && fp8_finish(c->roles, c, err) && siblings_check(c, err) && leftover_check(c->roles, c, err)
+    return ok && described_check(c, err) && fp8_finish(c->roles, c, err) && siblings_check(c, err) && leftover_check(c->roles, c, err)
         && unclaimed_claim(c->roles, c, err)
         && check_names(c, err) && check_forced(c, err);
 }

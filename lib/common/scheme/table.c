@@ -16,7 +16,7 @@ static const struct scheme *const table[] = {
     comfy_schemes, sdnq_schemes, bnb4_schemes, bnb8_schemes, paroquant_schemes, ggml_stored_schemes, gptq_schemes, awq_schemes,
     word_schemes, quark_schemes, gemma_schemes, int4_modelopt_schemes, fp6_schemes, fp4_schemes, bitnet_schemes, block_schemes,
     ct_packed_schemes, mlx_schemes, hqq_schemes, quanto_schemes, eetq_schemes, torchao_schemes, modelslim_schemes,
-    w4afp8_schemes, int8_schemes, exl2_schemes, aqlm_schemes, vptq_schemes, other_schemes, fp8_schemes, ggml_schemes,
+    w4afp8_schemes, int8_schemes, int8_static_schemes, exl2_schemes, aqlm_schemes, vptq_schemes, other_schemes, fp8_schemes, ggml_schemes,
     unclaimed_schemes,
 };
 
@@ -38,6 +38,16 @@ const struct companion table_idle[] = {
     BELONGS(".weight_shape", SHAPE), BELONGS(".original_shape", SHAPE), BELONGS(".weight_format", STATE),
     BELONGS(".comfy_quant", STATE), { 0 },
 };
+
+bool
+table_is_idle(const struct tensor *t)
+{
+    struct part_name ignored;
+    const struct companion *idle = table_idle;
+    while (idle->suffix && !claims_strip_name(t, idle->suffix, &ignored))
+        idle++;
+    return idle->suffix != NULL;
+}
 
 /* --- the table as a whole */
 

@@ -154,6 +154,9 @@ size_t table_left_names(struct left_name names[LEFT_NAMES]);
 /* Companions that any weight may have, because they do not alter it (siblings.h). Ends with an entry without a name. */
 extern const struct companion table_idle[];
 
+/* Returns true if a tensor has such a name. */
+bool table_is_idle(const struct tensor *t);
+
 /* For `fits` of a row that exists only to report an error. */
 bool table_never(const struct table_match *f);
 
@@ -173,7 +176,7 @@ extern const struct scheme gemma_schemes[], int4_modelopt_schemes[], fp6_schemes
 extern const struct scheme block_schemes[];
 extern const struct scheme ct_packed_schemes[];
 extern const struct scheme mlx_schemes[], hqq_schemes[], quanto_schemes[], eetq_schemes[], torchao_schemes[];
-extern const struct scheme modelslim_schemes[], w4afp8_schemes[], int8_schemes[], exl2_schemes[], aqlm_schemes[], vptq_schemes[];
+extern const struct scheme modelslim_schemes[], w4afp8_schemes[], int8_schemes[], int8_static_schemes[], exl2_schemes[], aqlm_schemes[], vptq_schemes[];
 extern const struct scheme other_schemes[], fp8_schemes[];
 extern const struct scheme ggml_stored_schemes[], ggml_schemes[], unclaimed_schemes[];
 

@@ -10,11 +10,26 @@
  * TensorRT-LLM.
  */
 #include "base/num.h"
+#include "base/str.h"
 #include "scheme/codes.h"
 #include "scheme/dim.h"
 #include "scheme/step.h"
 
 enum { CODES, SCALE };                                  /* parts */
+
+/* Where the method is declared, integers have scales. */
+static enum claim
+w4afp8_choose(struct table_match *f, struct weight *w, struct err *err)
+{
+    static const char *const methods[] = { "w4afp8", NULL };
+    enum claim claim = table_match(f, w, err);
+    char name[STR_SHOWN];
+    if (claim != CLAIM_NO || !config_method_is(f->claims->config, methods) || claims_is_report_on_shard(f->claims))
+        return claim;
+    claims_missing(f->claims, f->codes->extent.at, err, "tensor %s: %s, but has no weight_scale_inv in floats",
+        str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype));
+    return CLAIM_FAIL;
+}
 
 static bool
 w4afp8_fit(struct table_match *f, struct weight *w, struct err *err)
@@ -71,7 +86,7 @@ const struct scheme w4afp8_schemes[] = {
         .code = "w4afp8",
         .name = "W4AFP8",
         WORDS({ WORD_METHOD, "w4afp8" }),
-        ROWS({ .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8)), .becomes = ".weight",
+        ROWS({ .codes = ".weight", .dtypes = DTYPE_SET(HAS(I8), HAS(U8)), .becomes = ".weight", .choose = w4afp8_choose,
             WITH(COMPANION(".weight_scale_inv", FLOAT, EVIDENCE, SCALE, .part = SCALE)) }),
         .fit = w4afp8_fit,
         .need = { [CODES] = NEED_RUN, [SCALE] = NEED_RUN },

@@ -67,9 +67,13 @@ has_word(const struct scheme_word_row *list, enum word_place place, const char *
     return false;
 }
 
-/* Finds the scheme that a word declares, preferably one that is decoded. Returns false if no row knows the word. *scheme is
- * NULL for a general word. */
-static bool
+bool
+words_has(const struct scheme *scheme, enum word_place place, const char *word)
+{
+    return has_word(scheme->words, place, word) || (scheme->knows && scheme->knows(place, word));
+}
+
+bool
 words_find(enum word_place place, const char *word, const struct scheme **scheme)
 {
     const struct scheme *s;
@@ -77,7 +81,7 @@ words_find(enum word_place place, const char *word, const struct scheme **scheme
     if (has_word(general, place, word))
         return true;
     for (size_t i = 0; (s = table_scheme(i)) != NULL && (!*scheme || !(*scheme)->decode); i++)
-        if ((!*scheme || s->decode) && (has_word(s->words, place, word) || (s->knows && s->knows(place, word))))
+        if ((!*scheme || s->decode) && words_has(s, place, word))
             *scheme = s;
     return *scheme != NULL;
 }
@@ -180,22 +184,30 @@ read_member(struct words *words, const struct catalog *catalog, const char *file
 }
 
 bool
+words_next_member(struct pull *json, struct pull_text *name, struct pull_text *word)
+{
+    const char *p;
+    size_t n;
+    if (pull_next(json) != PULL_KEY)
+        return false;
+    *name = json->token;
+    if (!pull_value_text(json, &p, &n))
+        return false;
+    *word = (struct pull_text){ .p = p + 1, .n = n >= 2 ? n - 2 : 0, .escaped = *p != '"' || memchr(p, '\\', n) };
+    return true;
+}
+
+bool
 words_read_description(struct words *words, const struct catalog *catalog, const struct catalog_config *file,
     struct err *err)
 {
     struct pull json;
+    struct pull_text name, word;
     char why[PULL_EXPLAIN];
     pull_init(&json, file->text, file->n, 0);
-    enum pull_token token = pull_next(&json);
-    while (token == PULL_OBJECT && pull_next(&json) == PULL_KEY) {
-        const struct pull_text name = json.token;
-        const char *p;
-        size_t n;
-        if (!pull_value_text(&json, &p, &n))
-            break;
-        const struct pull_text value = { .p = p + 1, .n = n >= 2 ? n - 2 : 0, .escaped = *p != '"' || memchr(p, '\\', n) };
-        read_member(words, catalog, file->name, &name, &value);
-    }
+    if (pull_next(&json) == PULL_OBJECT)
+        while (words_next_member(&json, &name, &word))
+            read_member(words, catalog, file->name, &name, &word);
     return json.fault == PULL_OK || err_at(err, ERR_MALFORMED, pull_fault_at(&json), "%s is not valid JSON: %s", file->name,
         pull_explain(why, &json));
 }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/pull.h"
 #include "catalog/catalog.h"
 #include "scheme/scheme.h"
 
@@ -29,6 +30,17 @@ void words_read_keys(struct words *words, const struct catalog *catalog);
  * ERR_MALFORMED if it is not JSON. */
 bool words_read_description(struct words *words, const struct catalog *catalog, const struct catalog_config *file,
     struct err *err);
+
+/* Reads the next member of a description file: its name, and its value without quotes, `escaped` if that is not plain text. Returns
+ * false after the last one, or on a fault. */
+bool words_next_member(struct pull *json, struct pull_text *name, struct pull_text *word);
+
+/* Finds the scheme that a word declares, preferably one that is decoded. Returns false if no row knows the word. *scheme is
+ * NULL for a general word. */
+bool words_find(enum word_place place, const char *word, const struct scheme **scheme);
+
+/* Returns true if a scheme knows the word. */
+bool words_has(const struct scheme *scheme, enum word_place place, const char *word);
 
 /* Fails with ERR_UNSUPPORTED, naming the word; always returns false. */
 bool words_refuse(const struct words *words, struct err *err);
