@@ -133,6 +133,22 @@ choose_back(struct job *job, struct err *err)
     return ok && naming_apply(&job->cmd->naming, choice, err) && command_tell_dequantized(job->cmd, model->name, choice, err);
 }
 
+/* Finds out whether an image model becomes GGUF, and chooses its tensors. */
+static bool
+choose_image(struct job *job, struct err *err)
+{
+    const struct command *cmd = job->cmd;
+    const struct image_options how = { .keep_types = cmd->cast };
+    if (cmd->writer != &writer_gguf || job->to_gguf.family)
+        return true;
+    if (!image_open(&job->image, job->model.catalog, &job->choice, &how, err)
+            || !image_choose(&job->image, &job->model, &job->choice, &how, err))
+        return false;
+    if (job->image.keys.n != 0)
+        job->given.own = &job->image.keys;
+    return true;
+}
+
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
 command_choose(struct job *job, struct err *err)
@@ -145,7 +161,8 @@ command_choose(struct job *job, struct err *err)
     return choice_make_named(choice, model->catalog, job->roles, keeps(cmd), elements(cmd), cmd->cast, &cmd->naming, err)
         && adapt(job, err) && (cmd->adapters.n == 0 || open_gguf(job, err))
         && hf_model_choose(&job->to_gguf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
-        && naming_apply(&cmd->naming, choice, err) && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
+        && naming_apply(&cmd->naming, choice, err) && choose_image(job, err)
+        && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
 }
 
 /* With adapters and an encoder of safetensors, weights are decoded to F32: gives those that are not encoded the type that they have
@@ -171,7 +188,7 @@ reduce(struct job *job, struct err *err)
     struct model *model = &job->model;
     struct choice *choice = &job->choice;
     const struct encoder **assigned = NULL;
-    if (cmd->is_exact)
+    if (cmd->is_exact && !(job->image.family && !cmd->needs_scheme))
         return transcode_run(job, err) && command_tell_dequantized(cmd, model->name, choice, err);
     if (!r->encoder)
         return true;
@@ -289,6 +306,7 @@ run(struct job *job, struct err *err)
     choice_clear(&job->choice);
     roles_free(job->roles);
     hf_model_clear(&job->to_gguf);
+    image_clear(&job->image);
     back_clear(&job->back);
     adapters_free(job->adapters);
     importance_clear(&job->reduction.importance);

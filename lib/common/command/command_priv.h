@@ -4,6 +4,7 @@
 
 #include "command/command.h"
 #include "family/back.h"
+#include "family/image.h"
 #include "hf/config_text.h"
 #include "hf/quantization.h"
 #include "output/outputs.h"
@@ -25,6 +26,7 @@ struct job {
     struct keys_given given;
     struct writer_options layout;
     struct hf_model to_gguf;            /* the Hugging Face side, in one of the two directions */
+    struct image_model image;           /* an image model that becomes GGUF */
     struct back_options back_options;   /* with --to hf, as the next */
     struct back_model back;
     struct adapters *adapters;          /* owned, or NULL */

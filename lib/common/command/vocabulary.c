@@ -120,10 +120,10 @@ put_formats(FILE *out, bool json, struct err *err)
 }
 
 static void
-put_class(FILE *out, bool json, const char *class, const char *arch)
+put_class(FILE *out, bool json, const char *class, const char *arch, const char *readers)
 {
     if (json)
-        vocabulary_put(out, json, class, 0, false, false, arch, "llama.cpp, Ollama");
+        vocabulary_put(out, json, class, 0, false, false, arch, readers);
     else
         fprintf(out, "%-39s %s\n", class, arch);
 }
@@ -137,7 +137,9 @@ put_families(FILE *out, bool json, struct err *err)
         if (!family_builtin(&family, name, err))
             return false;
         for (size_t k = 0; k < family->classes.n; k++)
-            put_class(out, json, family->classes.at[k], family->arch);
+            put_class(out, json, family->classes.at[k], family->arch, "llama.cpp, Ollama");
+        if (family->image)
+            put_class(out, json, name, family->arch, "ComfyUI-GGUF, stable-diffusion.cpp, diffusers");
         family_free(family);
     }
     return true;

@@ -100,7 +100,7 @@ mix_begin(struct mix_state *s, const struct mix *mix, const struct mix_model *mo
 {
     static const char *const falcon[] = { "falcon", NULL }, *const sized[] = { "llama", "qwen2", "qwen2vl", "deci", NULL };
     *s = (struct mix_state){ .mix = mix, .importance = importance, .tied = true, .layers = model->layers,
-        .experts = model->experts, .gqa = model->kv_heads != 0 ? model->heads / model->kv_heads : 1 };
+        .experts = model->experts, .image = model->image, .gqa = model->kv_heads != 0 ? model->heads / model->kv_heads : 1 };
     s->falcon = mix_is_one_of(model->arch, model->n, falcon);
     s->big = mix_is_one_of(model->arch, model->n, sized) && s->layers == 80 && s->gqa > 1;
 }
@@ -151,8 +151,9 @@ mix_is_vector(const struct tensor *t)
     return true;
 }
 
-const char *
-mix_exempts(const struct tensor *t)
+/* Returns the reason of mix_exempts() for a language model. */
+static const char *
+spares(const struct tensor *t)
 {
     static const char *const norms[] = { "_norm.weight", NULL };
     static const char *const routers[] = { "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", NULL };
@@ -181,6 +182,12 @@ mix_exempts(const struct tensor *t)
             if (has(t, *word))
                 return spared[i].why;
     return NULL;
+}
+
+const char *
+mix_exempts(const struct mix_model *model, const struct tensor *t)
+{
+    return model->image ? image_exempts(model->image, t) : spares(t);
 }
 
 /* Returns the N of "blk.N.", or -1. */
@@ -369,6 +376,8 @@ enum dtype
 mix_type(struct mix_state *s, const struct tensor *t)
 {
     enum mix_kind kind = kind_of(t);
+    if (s->image)
+        return image_type(s->image, s->mix->name, s->mix->type, &s->value, t);
     if (kind == OUTPUT || (kind == EMBEDDING && s->tied))
         return of_output(s, t);
     if (s->mix == &mix_list[MXFP4_MOE])
@@ -393,9 +402,11 @@ mix_type(struct mix_state *s, const struct tensor *t)
 }
 
 enum dtype
-mix_fallback(enum dtype type, uint64_t cols)
+mix_fallback(const struct mix_model *model, enum dtype type, uint64_t cols)
 {
     enum dtype other;
+    if (model->image)
+        return image_fallback(type, cols);
     if (cols % dtype_facts(type)->elems == 0)
         return type;
     switch (type) {

@@ -213,6 +213,10 @@ family_check(struct family_reader *r)
     const struct model_family *f = r->family;
     if (!f->name)
         return lacks(r, "family");
+    if (!f->arch && f->image)
+        return lacks(r, "arch");
+    if (f->image)
+        return f->image->detect.n != 0 || lacks(r, "detect");
     if (f->classes.n == 0)
         return lacks(r, "class");
     if (!f->arch)

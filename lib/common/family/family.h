@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "catalog/metadata.h"
+#include "encode/image_mix.h"
 #include "family/expr.h"
 
 enum { FAMILY_VERB_ARGS = 16 };
@@ -157,9 +158,32 @@ struct tokenizer_special;
 /* n elements of a list that the family owns. */
 #define FAMILY_LIST(of) struct { of *at; size_t n; }
 
+/* prefix: where the names of an image model begin in a file. */
+struct family_prefix {
+    struct image_texts words;   /* the first decides; all are removed, in this order */
+    bool all;                   /* every name begins with the first, not just one */
+};
+
+/* kind image: what image models of a family are in GGUF. Texts as in encode/image_mix.h. */
+struct family_image {
+    uint64_t order;             /* lower ones are tried first */
+    FAMILY_LIST(struct image_texts) detect;         /* alternatives: names that must all exist */
+    FAMILY_LIST(struct family_prefix) prefixes;     /* in the order in which they are tried */
+    struct image_texts leave;   /* begin the names of other models in the file */
+    struct image_texts hint;    /* in the names of all image models */
+    struct image_texts adapter; /* in the names of adapters */
+    struct image_texts diffusers;                   /* names that only the files of diffusers have */
+    struct image_texts drop;    /* in the names of tensors that are not written */
+    struct image_texts f32;     /* in the names of tensors that stay F32 */
+    struct image_rules rules;
+    uint64_t row;               /* tensors are written in rows of this length; 0: in their own */
+    unsigned own;               /* groups that the family says itself, by place in the table of statements */
+};
+
 /* Owned by its reader (families.h), with everything it points to. */
 struct model_family {
     const char *name, *arch;
+    struct family_image *image;                     /* NULL: a language model, to which everything below belongs */
     FAMILY_LIST(const char *) archs;                /* other names of arch that GGUF files have */
     FAMILY_LIST(const char *) classes, vocab;       /* vocab: kinds of tokenizer, in order of preference */
     struct expr *vocab_size;    /* or NULL: the member vocab_size */

@@ -73,6 +73,7 @@ family_free(struct model_family *family)
         family->refuses.at, family->warns.at };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]);
+    family_free_image(family->image);
     while (owner->newest) {
         struct family_chunk *older = owner->newest->older;
         free(owner->newest);

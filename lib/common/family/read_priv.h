@@ -86,6 +86,17 @@ bool family_statement(struct family_reader *r);
 /* Reads "tensor HF GGUF [parts]". */
 bool family_tensor(struct family_reader *r, struct expr *when);
 
+/* Frees the lists of an image family; accepts NULL. */
+void family_free_image(struct family_image *image);
+
+/* Statements of `kind image`, with `kind` itself. */
+bool family_run_kind(struct family_reader *r, struct expr *when);
+bool family_run_detect(struct family_reader *r, struct expr *when);
+bool family_run_prefix(struct family_reader *r, struct expr *when);
+bool family_run_texts(struct family_reader *r, struct expr *when);
+bool family_run_blocks(struct family_reader *r, struct expr *when);
+bool family_run_number(struct family_reader *r, struct expr *when);
+
 /* Reads a fragment. */
 bool family_read_include(struct family_reader *r, const char *name);
 

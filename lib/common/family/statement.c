@@ -278,6 +278,8 @@ static bool
 run_drop(struct family_reader *r, struct expr *when)
 {
     struct family_pattern pattern;
+    if (r->family->image)
+        return family_run_texts(r, when);
     for (size_t i = 1; i < r->nwords; i++)
         if (!take_pattern(r, &pattern, i, when) || !FAMILY_ADD(r, r->family->drop, pattern))
             return false;
@@ -530,18 +532,54 @@ static const struct statement_row {
     size_t fewest, most;        /* arguments */
     bool when;                  /* allowed */
     family_run *run;
+    enum { LANGUAGE, IMAGE, EITHER } of;            /* kinds of family that it is for */
 } statements[] = {
-    { "family", 1, 1, false, run_family }, { "class", 1, MANY, false, run_class }, { "arch", 1, MANY, false, run_arch },
-    { "hf", 2, 2, true, run_hf }, { "include", 1, 1, false, run_include }, { "vocab", 1, MANY, false, run_vocab },
-    { "pre", 2, 2, false, run_pre }, { "special", 2, 2, false, run_special }, { "default", 2, MANY, true, run_default },
-    { "let", 3, MANY, false, run_let }, { "rename", 1, 2, false, run_rename }, { "mtp", 1, MANY, true, run_mtp },
-    { "drop", 1, MANY, true, run_drop }, { "zero", 1, MANY, true, run_zero }, { "same", 2, 2, true, run_same },
-    { "tensor", 2, MANY, true, family_tensor }, { "alias", 2, 2, true, run_alias }, { "split", 5, MANY, true, run_split },
-    { "fallback", 2, MANY, true, run_fallback }, { "make", 2, 2, true, run_make }, { "need", 1, MANY, true, run_need },
-    { "optional", 1, MANY, true, run_need }, { "older", 2, 2, false, run_older }, { "ignore", 1, MANY, true, run_ignore },
-    { "key", 2, MANY, true, run_key },
-    { "rope", 0, 0, false, run_rope }, { "back", 2, MANY, true, run_back }, { "const", 2, MANY, true, run_const },
-    { "refuse", 2, MANY, false, run_refuse }, { "malformed", 2, MANY, false, run_malformed }, { "warn", 2, MANY, false, run_warn },
+    { .word = "family", .fewest = 1, .most = 1, .run = run_family, .of = EITHER },
+    { .word = "class", .fewest = 1, .most = MANY, .run = run_class },
+    { .word = "arch", .fewest = 1, .most = MANY, .run = run_arch, .of = EITHER },
+    { .word = "hf", .fewest = 2, .most = 2, .when = true, .run = run_hf },
+    { .word = "include", .fewest = 1, .most = 1, .run = run_include, .of = EITHER },
+    { .word = "vocab", .fewest = 1, .most = MANY, .run = run_vocab },
+    { .word = "pre", .fewest = 2, .most = 2, .run = run_pre },
+    { .word = "special", .fewest = 2, .most = 2, .run = run_special },
+    { .word = "default", .fewest = 2, .most = MANY, .when = true, .run = run_default },
+    { .word = "let", .fewest = 3, .most = MANY, .run = run_let },
+    { .word = "rename", .fewest = 1, .most = 2, .run = run_rename },
+    { .word = "mtp", .fewest = 1, .most = MANY, .when = true, .run = run_mtp },
+    { .word = "drop", .fewest = 1, .most = MANY, .when = true, .run = run_drop, .of = EITHER },
+    { .word = "zero", .fewest = 1, .most = MANY, .when = true, .run = run_zero },
+    { .word = "same", .fewest = 2, .most = 2, .when = true, .run = run_same },
+    { .word = "tensor", .fewest = 2, .most = MANY, .when = true, .run = family_tensor },
+    { .word = "alias", .fewest = 2, .most = 2, .when = true, .run = run_alias },
+    { .word = "split", .fewest = 5, .most = MANY, .when = true, .run = run_split },
+    { .word = "fallback", .fewest = 2, .most = MANY, .when = true, .run = run_fallback },
+    { .word = "make", .fewest = 2, .most = 2, .when = true, .run = run_make },
+    { .word = "need", .fewest = 1, .most = MANY, .when = true, .run = run_need },
+    { .word = "optional", .fewest = 1, .most = MANY, .when = true, .run = run_need },
+    { .word = "older", .fewest = 2, .most = 2, .run = run_older },
+    { .word = "ignore", .fewest = 1, .most = MANY, .when = true, .run = run_ignore },
+    { .word = "key", .fewest = 2, .most = MANY, .when = true, .run = run_key },
+    { .word = "rope", .run = run_rope },
+    { .word = "back", .fewest = 2, .most = MANY, .when = true, .run = run_back },
+    { .word = "const", .fewest = 2, .most = MANY, .when = true, .run = run_const },
+    { .word = "refuse", .fewest = 2, .most = MANY, .run = run_refuse },
+    { .word = "malformed", .fewest = 2, .most = MANY, .run = run_malformed },
+    { .word = "warn", .fewest = 2, .most = MANY, .run = run_warn },
+    { .word = "kind", .fewest = 1, .most = 1, .run = family_run_kind, .of = EITHER },
+    { .word = "order", .fewest = 1, .most = 1, .run = family_run_number, .of = IMAGE },
+    { .word = "rows", .fewest = 1, .most = 1, .run = family_run_number, .of = IMAGE },
+    { .word = "detect", .fewest = 1, .most = MANY, .run = family_run_detect, .of = IMAGE },
+    { .word = "prefix", .fewest = 1, .most = MANY, .run = family_run_prefix, .of = IMAGE },
+    { .word = "blocks", .fewest = 3, .most = MANY, .run = family_run_blocks, .of = IMAGE },
+    { .word = "leave", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "hint", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "adapter", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "diffusers", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "f32", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "keep", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "v", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "qkv", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
+    { .word = "down", .fewest = 1, .most = MANY, .run = family_run_texts, .of = IMAGE },
 };
 
 static const struct statement_row *
@@ -562,6 +600,9 @@ family_statement(struct family_reader *r)
         return family_expected(r, r->nwords != 0 ? r->word[0].p : "when", r->nwords != 0 ? r->word[0].n : 4, "a statement");
     if (!r->fragment && !r->family->name && row->run != run_family)
         return family_expected(r, r->word[0].p, r->word[0].n, "the statement 'family' first");
+    if (row->of != EITHER && (row->of == IMAGE) != (r->family->image != NULL))
+        return family_expected(r, r->word[0].p, r->word[0].n, row->of == IMAGE ? "'kind image' before this statement"
+            : "a statement of 'kind image'");
     size_t n = r->nwords - 1;
     if (n < row->fewest || n > row->most)
         return family_miscounted(r, row->word, n, row->fewest, row->most);

@@ -347,7 +347,20 @@ holds_model(const char *dir, const char *name)
     return found;
 }
 
-/* Fails for a directory without a model, and names its subdirectories that have one: parts of a pipeline, several adapters. */
+/* Returns the folder that is proposed: the model that makes the pictures of a pipeline, else the first. */
+static const char *
+main_folder(const struct names *folders)
+{
+    static const char *const words[] = { "transformer", "unet" };
+    for (size_t i = 0; i < folders->n; i++)
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            if (strcmp(folders->name[i], words[k]) == 0)
+                return folders->name[i];
+    return folders->name[0];
+}
+
+/* Fails for a directory without a model, and names its subdirectories that have one: parts of a pipeline, which model_index.json
+ * lists, or several adapters. */
 static bool
 refuse_none(const char *dir, struct err *err)
 {
@@ -357,9 +370,12 @@ refuse_none(const char *dir, struct err *err)
     size_t n = strlen(dir);
     DIR *d = opendir(dir);
     const char *name;
-    while (d && (name = folder_next(d, err)) != NULL)
+    bool pipeline = false;
+    while (d && (name = folder_next(d, err)) != NULL) {
+        pipeline = pipeline || strcmp(name, "model_index.json") == 0;
         if (name[0] != '.' && holds_model(dir, name))
             names_add(&folders, name, strlen(name), err);
+    }
     if (d)
         closedir(d);
     names_sort(&folders);
@@ -369,9 +385,12 @@ refuse_none(const char *dir, struct err *err)
     if (folders.n == 0 || words.failed)
         err_set(err, ERR_OPEN, "the directory has no model file: expected model.safetensors, "
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
-    else
-        err_set(err, ERR_OPEN, "the directory has no model file, but its subdirectories have (%s): give one of them, such as %s/%s", words.p,
-            str_shown(folder, dir, n > 1 && dir[n - 1] == '/' ? n - 1 : n), str_shown(shown, folders.name[0], strlen(folders.name[0])));
+    else {
+        const char *first = main_folder(&folders);
+        err_set(err, pipeline ? ERR_UNSUPPORTED : ERR_OPEN, "%s, but its subdirectories have (%s): give one of them, such as %s/%s",
+            pipeline ? "a pipeline has no model file of its own" : "the directory has no model file", words.p,
+            str_shown(folder, dir, n > 1 && dir[n - 1] == '/' ? n - 1 : n), str_shown(shown, first, strlen(first)));
+    }
     names_clear(&folders);
     str_clear(&words);
     return false;

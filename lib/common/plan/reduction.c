@@ -169,9 +169,10 @@ struct one {
     size_t place;
 };
 
-/* Checks everything that does not depend on the type; sets *stays if the tensor is not encoded. */
+/* Checks everything that does not depend on the type; sets *stays if the tensor is not encoded. `model`: whose names have a
+ * meaning, or NULL. */
 static bool
-reduction_look(struct one *one, bool *stays, const struct reduction *r, bool keyed, struct err *err)
+reduction_look(struct one *one, bool *stays, const struct reduction *r, const struct mix_model *model, struct err *err)
 {
     const struct tensor *t = &one->t;
     bool blocks = r->encoder->held == KEEPS_BLOCKS;
@@ -191,7 +192,7 @@ reduction_look(struct one *one, bool *stays, const struct reduction *r, bool key
     if (!naming_keeps(&r->which, t))
         return *why = "not selected", true;
     if (!one->rule && !naming_includes(&r->which))
-        *why = keyed ? mix_exempts(t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
+        *why = model ? mix_exempts(model, t) : r->pure ? NULL : spared_by_name(t, one->cols, r->encoder);
     *stays = *why;
     return true;
 }
@@ -199,9 +200,9 @@ reduction_look(struct one *one, bool *stays, const struct reduction *r, bool key
 /* Sets the encoder of a type or of the one that replaces it for rows of this length, or none: the tensor is cast, or left as
  * it is. */
 static void
-take_type(struct one *one, enum dtype wanted)
+take_type(struct one *one, const struct mix_model *model, enum dtype wanted)
 {
-    enum dtype type = mix_fallback(wanted, one->cols);
+    enum dtype type = mix_fallback(model, wanted, one->cols);
     if (type != wanted)
         one->instead_of = wanted;
     if (type == DTYPE_UNKNOWN)
@@ -215,7 +216,7 @@ take_type(struct one *one, enum dtype wanted)
 }
 
 static void
-decide(struct one *one, const struct reduction *r, struct mix_state *mix)
+decide(struct one *one, const struct reduction *r, const struct mix_model *model, struct mix_state *mix)
 {
     const struct encoder *e = one->rule ? one->rule->encoder : r->assigned ? r->assigned[one->place] : r->encoder;
     if (!e && one->rule) {
@@ -224,7 +225,9 @@ decide(struct one *one, const struct reduction *r, struct mix_state *mix)
     } else if (!e || e->held != KEEPS_BLOCKS || r->uniform || r->assigned)
         one->encoder = e;
     else
-        take_type(one, mix && !one->rule ? mix_type(mix, &one->t) : e->type);
+        take_type(one, model, mix && !one->rule ? mix_type(mix, &one->t) : e->type);
+    if (model->image && one->encoder && chosen_is_quantized(one->chosen))       /* a dequantized value is rounded once */
+        one->chosen->dtype = one->t.dtype = DTYPE_F32;
 }
 
 /* Looks up the tensor's importance. Fails with ERR_USAGE if the encoder requires it and there is none. */
@@ -463,6 +466,16 @@ count_misfits(struct misfits *found, const struct one *list, size_t n)
         }
 }
 
+/* Fails for a type that image models are not quantized to, unless the user asks for it by rules or for all matrices. */
+static bool
+check_image(const struct reduction *r, const struct mix *mix, struct err *err)
+{
+    if (r->pure || r->uniform || (mix && image_mix_offers(mix->name)))
+        return true;
+    return err_set(err, ERR_UNSUPPORTED, "image models are not quantized to %s: their loaders lack fast code for it, or refuse it; "
+        "use --scheme q8_0, q6_k, q5_k_m, q4_k_m or iq4_xs, or --pure to have it anyway", r->encoder->name);
+}
+
 static bool
 decide_all(const struct reduction *r, struct choice *choice, struct misfits *misfits, struct catalog *memory, struct err *err)
 {
@@ -473,6 +486,8 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
     struct mix_state state;
     const struct mix_model model = choice->model.arch ? choice->model : mix_model_of(choice->input);
     bool keyed = blocks && model.arch, mixed = keyed && mix && !r->pure;
+    if (model.image && !r->assigned && !check_image(r, mix, err))
+        return false;
     if (mixed)
         mix_begin(&state, mix, &model, r->importance.n != 0);
     struct one *list = calloc(choice->n + 1, sizeof *list);
@@ -481,15 +496,15 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
     for (size_t i = 0; i < choice->n; i++)
         list[i] = (struct one){ .chosen = &choice->list[i], .t = chosen_source(&choice->list[i]), .place = i,
             .instead_of = DTYPE_UNKNOWN };
-    if (mixed)
+    if (mixed && !model.image)
         qsort(list, choice->n, sizeof *list, reduction_compare);
     for (size_t i = 0; mixed && i < choice->n; i++)
         mix_count(&state, &list[i].t);
     for (size_t i = 0; ok && i < choice->n; i++) {
         bool stays;
-        ok = reduction_look(&list[i], &stays, r, keyed, err);
+        ok = reduction_look(&list[i], &stays, r, keyed ? &model : NULL, err);
         if (ok && !stays) {
-            decide(&list[i], r, mixed ? &state : NULL);
+            decide(&list[i], r, &model, mixed ? &state : NULL);
             choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
         reduction_keep(&list[i], r, choice);
@@ -666,7 +681,7 @@ reduction_offers(const struct reduction *r, const struct choice *choice, size_t 
     bool stays = true, quantized = chosen_is_quantized(&copy);
     if (quantized)
         stays = !dtype_is_float(one.t.dtype) || one.t.shape.rank < 2 || !naming_keeps(&r->which, &one.t);
-    else if (!reduction_look(&one, &stays, r, r->encoder->held == KEEPS_BLOCKS && model.arch, err))
+    else if (!reduction_look(&one, &stays, r, r->encoder->held == KEEPS_BLOCKS && model.arch ? &model : NULL, err))
         return false;
     *offers = !stays;
     return true;

@@ -10,7 +10,15 @@
 #include "writer/put.h"
 #include "writer/writer.h"
 
-enum { VERSION = 3, ALIGNMENT = 32, NAME_MAX_BYTES = 63, RANK_MAX = 4 };
+enum { VERSION = 3, ALIGNMENT = 32 };
+
+/* What a reader accepts. Source: ggml.h; for image models, the builds of ComfyUI-GGUF and stable-diffusion.cpp. */
+struct gguf_limits {
+    uint32_t name;              /* bytes */
+    uint32_t rank;
+};
+
+static const struct gguf_limits limits_of_ggml = { .name = 63, .rank = 4 }, limits_of_images = { .name = 127, .rank = 5 };
 
 /* --- numbers and keys, little-endian */
 
@@ -88,17 +96,16 @@ alignment_of(const struct keys *keys)
 
 /* Computes the size of a tensor, if the format can store it. */
 static bool
-gguf_measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
+gguf_measure(const struct tensor *t, uint64_t *nbytes, const struct gguf_limits *limits, struct err *err)
 {
     char name[STR_SHOWN];
     bool whole = true;
     str_shown(name, t->name, t->name_len);
-    if (t->name_len > NAME_MAX_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, "tensor %s: name exceeds GGUF's limit of %d bytes", name,
-            NAME_MAX_BYTES);
-    if (t->shape.rank > RANK_MAX)
-        return err_set(err, ERR_UNSUPPORTED, "tensor %s: %" PRIu32 " dimensions exceed GGUF's limit of %d", name,
-            t->shape.rank, RANK_MAX);
+    if (t->name_len > limits->name)
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: name exceeds GGUF's limit of %" PRIu32 " bytes", name, limits->name);
+    if (t->shape.rank > limits->rank)
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: %" PRIu32 " dimensions exceed GGUF's limit of %" PRIu32, name, t->shape.rank,
+            limits->rank);
     if (dtype_facts(t->dtype)->ggml == DTYPE_NO_GGML)
         return err_set(err, ERR_UNSUPPORTED, "tensor %s: GGUF has no type for %s", name, dtype_name(t->dtype));
     return (shape_nbytes(&t->shape, t->dtype, nbytes, &whole) && whole) || err_set(err, ERR_LIMIT,
@@ -107,12 +114,13 @@ gguf_measure(const struct tensor *t, uint64_t *nbytes, struct err *err)
 
 /* Appends the info of a tensor whose data begins at *at, counted from the first data byte, and advances *at to the next one. */
 static bool
-put_tensor(struct str *out, const struct chosen *chosen, uint64_t alignment, uint64_t *at, struct err *err)
+put_tensor(struct str *out, const struct chosen *chosen, const struct gguf_limits *limits, uint64_t alignment, uint64_t *at,
+    struct err *err)
 {
     const struct tensor t = chosen_tensor(chosen);
     uint32_t rank = t.shape.rank;
     uint64_t nbytes;
-    if (!gguf_measure(&t, &nbytes, err))
+    if (!gguf_measure(&t, &nbytes, limits, err))
         return false;
     put_counted(out, t.name, t.name_len);
     put(out, rank ? rank : 1, 4);
@@ -131,6 +139,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
     struct err *err)
 {
     enum { SPLIT_KEYS = 3 };
+    const struct gguf_limits *limits = choice->model.image ? &limits_of_images : &limits_of_ggml;
     uint64_t at = 0;
     out->max = catalog_limits(choice->input)->alloc;
     str_text(out, "GGUF");
@@ -141,7 +150,7 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
     if (split)
         put_split(out, split);
     for (size_t i = 0; i < choice->n; i++)
-        if (!put_tensor(out, &choice->list[i], alignment_of(keys), &at, err))
+        if (!put_tensor(out, &choice->list[i], limits, alignment_of(keys), &at, err))
             return false;
     if (out->full)
         return err_set(err, ERR_LIMIT, "GGUF header of the output exceeds the limit of %zu bytes (%s)", out->max,

@@ -26,7 +26,7 @@
 
 enum {
     NAME = 8,               /* bytes of the length of a name */
-    MAX_DIMS = 4,           /* GGML_MAX_DIMS */
+    MAX_DIMS = 5,           /* GGML_MAX_DIMS is 4; files of image models have 5 */
     MAX_NAME = 63,          /* GGML_MAX_NAME without its NUL */
     FORK_TYPE = 39,         /* from this id on, forks of ggml define block types of their own */
     FLOAT8_E4M3 = 43,       /* of stable-diffusion.cpp */

@@ -1,0 +1,121 @@
+#include "encode/image_mix.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+/* --- names */
+
+/* Returns true if a name contains all parts of a text, which '*' separates. */
+static bool
+contains(const struct tensor *t, const char *text)
+{
+    for (size_t part; *text; text += part + (text[part] == '*')) {
+        part = strcspn(text, "*");
+        if (!memmem(t->name, t->name_len, text, part))
+            return false;
+    }
+    return true;
+}
+
+bool
+image_has(const struct image_texts *texts, const struct tensor *t)
+{
+    for (size_t i = 0; i < texts->n; i++) {
+        const char *text = texts->at[i];
+        bool whole = text[0] == '=';
+        if (whole && t->name_len == strlen(text + 1) && memcmp(t->name, text + 1, t->name_len) == 0)
+            return true;
+        if (!whole && contains(t, text))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true for exactly two dimensions after those of 1 that lead. */
+static bool
+is_matrix(const struct tensor *t)
+{
+    uint32_t first = 0;
+    while (first < t->shape.rank && shape_dim(&t->shape, first) == 1)
+        first++;
+    return t->shape.rank - first == 2;
+}
+
+const char *
+image_exempts(const struct image_rules *rules, const struct tensor *t)
+{
+    static const char *always[] = { "_norm.weight", "ffn_gate_inp.weight", "attn_rel_b.weight", "ssm_conv1d.weight" };
+    const struct image_texts spared = { always, sizeof always / sizeof *always };
+    size_t n = t->name_len;
+    if (!is_matrix(t))
+        return "not a matrix";
+    if (!str_strip(t->name, &n, "weight"))
+        return "name does not end in weight";
+    if (image_has(&spared, t))
+        return "a norm or a router";
+    return image_has(&rules->keep, t) ? "sensitive" : NULL;
+}
+
+/* --- types */
+
+/* Block types of the groups; 0: the type of the mix. The first `few` tensors of the group `value` have a type of their own. */
+static const struct image_row {
+    const char *mix;
+    uint64_t few;
+    enum dtype first, value, qkv, down;
+} rows[] = {
+    { .mix = "q8_0" }, { .mix = "q6_k" }, { .mix = "q5_k_s" }, { .mix = "q4_1" }, { .mix = "q5_1" },
+    { .mix = "iq4_nl" }, { .mix = "iq4_xs" }, { .mix = "q3_k_s" },
+    { .mix = "q5_k_m", .value = DTYPE_Q6_K, .qkv = DTYPE_Q6_K, .down = DTYPE_Q6_K },
+    { .mix = "q5_0", .down = DTYPE_Q5_1 },
+    { .mix = "q4_k_m", .value = DTYPE_Q6_K, .qkv = DTYPE_Q5_K, .down = DTYPE_Q6_K },
+    { .mix = "q4_k_s", .few = 4, .first = DTYPE_Q5_K, .down = DTYPE_Q5_K },
+    { .mix = "q4_0", .down = DTYPE_Q4_1 },
+    { .mix = "q3_k_l", .value = DTYPE_Q5_K, .qkv = DTYPE_Q4_K, .down = DTYPE_Q5_K },
+    { .mix = "q3_k_m", .few = 2, .first = DTYPE_Q5_K, .value = DTYPE_Q4_K, .qkv = DTYPE_Q4_K, .down = DTYPE_Q4_K },
+    { .mix = "q2_k", .value = DTYPE_Q3_K },
+};
+
+static const struct image_row *
+row_of(const char *mix)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].mix, mix) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+bool
+image_mix_offers(const char *mix)
+{
+    return row_of(mix) != NULL;
+}
+
+/* Returns the type of the group of a tensor, or 0. */
+static enum dtype
+of_group(const struct image_rules *rules, const struct image_row *row, uint64_t *values, const struct tensor *t)
+{
+    if (image_has(&rules->value, t))
+        return (*values)++ < row->few ? row->first : row->value;
+    if (image_has(&rules->qkv, t))
+        return row->qkv;
+    return image_has(&rules->down, t) ? row->down : 0;
+}
+
+enum dtype
+image_type(const struct image_rules *rules, const char *mix, enum dtype usual, uint64_t *values, const struct tensor *t)
+{
+    const struct image_row *row = row_of(mix);
+    enum dtype type = row ? of_group(rules, row, values, t) : usual;
+    for (size_t i = 0; i < rules->blocks.n; i++)
+        if (strcmp(rules->blocks.at[i].mix, mix) == 0 && image_has(&rules->blocks.at[i].in, t))
+            return rules->blocks.at[i].type;
+    return type == 0 ? usual : type;
+}
+
+enum dtype
+image_fallback(enum dtype type, uint64_t cols)
+{
+    return cols % dtype_facts(type)->elems == 0 ? type : DTYPE_F16;
+}

@@ -1,0 +1,44 @@
+/* image: image models (Stable Diffusion, FLUX, Wan ...) as GGUF: which family the names of a file have, and what its tensors become.
+ * Source: tools/convert.py, fix_5d_tensors.py and lcpp.patch of ComfyUI-GGUF (branch auto_convert, 4dfc025). */
+#ifndef FAMILY_IMAGE_H
+#define FAMILY_IMAGE_H
+
+#include "family/family.h"
+#include "model/model.h"
+#include "plan/choice.h"
+#include "writer/keys.h"
+
+struct image_options {
+    const struct model_family *given;   /* use this family, without detection; or NULL; borrowed */
+    bool foreign;                       /* it is not built in */
+    bool keep_shapes;                   /* do not write tensors in rows of another length */
+    bool keep_types;                    /* the user chose the type of all floats */
+};
+
+/* A zeroed struct holds no image model. */
+struct image_model {
+    const struct model_family *family;  /* NULL: no image model */
+    struct model_family *own;           /* the same if it was found, NULL if it was given; owned */
+    bool foreign;                       /* the family is not built in */
+    const struct family_prefix *prefix; /* where its names begin, or NULL */
+    struct keys keys;                   /* of the GGUF file; empty if the file keeps its own */
+    size_t nleft;                       /* tensors of other models in the file, nbytes_left of them; the first: */
+    uint64_t nbytes_left;
+    struct tensor first_left;
+    size_t nreshaped;
+};
+
+/* Finds the family of a model by the names in the catalog, or, if a GGUF file declares one, by its architecture; none if it is
+ * a language model, or no family has its names. Fails with ERR_UNSUPPORTED for names of diffusers, and for names of an image model
+ * that no family knows; with ERR_MALFORMED if the given family lacks a name. Clear it also after a failure. */
+bool image_open(struct image_model *image, const struct catalog *catalog, const struct choice *choice,
+    const struct image_options *how, struct err *err);
+
+/* Replaces the chosen tensors by those of the GGUF file: without other models, with names, types and shapes of the family, and makes
+ * the keys. Fails with ERR_UNSUPPORTED if a tensor cannot be stored, with ERR_MALFORMED if two get one name. */
+bool image_choose(struct image_model *image, struct model *model, struct choice *choice, const struct image_options *how,
+    struct err *err);
+
+void image_clear(struct image_model *image);
+
+#endif

@@ -1,0 +1,362 @@
+/* The tensors and keys of an image model in GGUF. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "catalog/layout.h"
+#include "dtype/half.h"
+#include "family/compose.h"
+#include "family/image.h"
+
+enum {
+    RANK = 5,                   /* dimensions that the loaders read */
+    NAME = 127,                 /* bytes of a name that stable-diffusion.cpp and the patched llama-quantize read */
+    SHORT_NAME = 63,            /* and ggml as it is */
+    SMALL = 1024,               /* elements of a tensor that stays F32 */
+    ROW_LEAST = 512,            /* elements of a tensor that is written in rows of another length */
+    NUMBERS = 1 << 20           /* elements of a tensor of integers */
+};
+
+/* --- the input */
+
+/* Returns the type that a tensor counts as: BF16 for a dequantized weight, but not for plain 8-bit floats. */
+static enum dtype
+stored_type(const struct chosen *c)
+{
+    const struct weight *w = c->decode;
+    if (!w)
+        return c->copy->dtype;
+    bool plain = dtype_is_float8(w->part[0]->dtype);
+    for (size_t i = 1; i < SCHEME_PARTS; i++)
+        plain = plain && !w->part[i];
+    return plain ? DTYPE_F16 : DTYPE_BF16;
+}
+
+/* --- names */
+
+/* Removes the words of the prefix. */
+static void
+strip(struct chosen *c, const struct tensor *t, const struct family_prefix *prefix)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < prefix->words.n; i++) {
+        /* a later word contains the earlier ones */
+        size_t n = strlen(prefix->words.at[i]);
+        at = t->name_len > n && memcmp(t->name, prefix->words.at[i], n) == 0 ? n : at;
+    }
+    c->name = t->name + at;
+    c->name_len = t->name_len - (uint32_t)at;
+}
+
+static bool
+image_begins(const struct tensor *t, const struct image_texts *texts)
+{
+    for (size_t i = 0; i < texts->n; i++) {
+        size_t n = strlen(texts->at[i]);
+        if (t->name_len > n && memcmp(t->name, texts->at[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if a tensor belongs to the model, not to another one in the file. */
+static bool
+belongs(const struct image_model *image, const struct tensor *t)
+{
+    const struct image_texts *all = image->prefix ? &image->prefix->words : NULL;
+    const struct image_texts first = { all ? all->at : NULL, 1 };
+    return (!all || image_begins(t, &first)) && !image_begins(t, &image->family->image->leave);
+}
+
+/* Orders tensors as the safetensors library stores them. */
+static int
+compare_stored(const void *pa, const void *pb)
+{
+    const struct tensor a = chosen_source(pa), b = chosen_source(pb);
+    enum dtype x = stored_type(pa), y = stored_type(pb);
+    return x != y ? (x < y) - (x > y) : str_compare(a.name, a.name_len, b.name, b.name_len);
+}
+
+/* Puts the tensors of a quantized safetensors model in the order of the file that it was before: the first tensors of some kinds
+ * get another type, and the library orders tensors by type. */
+static void
+order_dequantized(struct choice *choice, const struct catalog *catalog)
+{
+    const char *format = catalog_facts_of(catalog)->format;
+    bool dequantized = false;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct chosen *c = &choice->list[i];
+        if (c->kept || !(c->copy || c->decode))
+            return;
+        dequantized = dequantized || (c->decode && stored_type(c) == DTYPE_BF16);
+    }
+    if (dequantized && format && strcmp(format, "safetensors") == 0)
+        qsort(choice->list, choice->n, sizeof *choice->list, compare_stored);
+}
+
+/* Leaves out what the file does not get, and names the rest. */
+static void
+select_tensors(struct image_model *image, struct choice *choice)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < choice->n; i++) {
+        struct chosen *c = &choice->list[i];
+        struct tensor t = chosen_source(c);
+        uint64_t nbytes = 0;
+        bool whole;
+        if (!belongs(image, &t)) {
+            if (image->nleft++ == 0)
+                image->first_left = t;
+            shape_nbytes(&t.shape, t.dtype, &nbytes, &whole);
+            image->nbytes_left += nbytes;
+            continue;
+        }
+        if (image->prefix)
+            strip(c, &t, image->prefix);
+        t = chosen_source(c);
+        if (!image_has(&image->family->image->drop, &t))
+            choice->list[n++] = *c;
+    }
+    choice->n = n;
+}
+
+/* --- types */
+
+/* Returns true for a parameter that a model uses itself: loaders dequantize only within their layers. */
+static bool
+is_parameter(const struct tensor *t)
+{
+    size_t n = t->name_len;
+    return t->shape.rank >= 2 && !str_strip(t->name, &n, ".weight") && !str_strip(t->name, &n, ".bias");
+}
+
+static enum dtype
+base_type(const struct image_model *image, const struct chosen *c, const struct tensor *t)
+{
+    enum dtype stored = stored_type(c);
+    uint64_t numel = 0;
+    if (t->shape.rank == RANK)
+        return DTYPE_F32;
+    if (stored != DTYPE_F32 && stored != DTYPE_BF16)
+        return DTYPE_F16;
+    bool small = t->shape.rank <= 1 || (shape_numel(&t->shape, &numel) && numel <= SMALL);
+    if (small || image_has(&image->family->image->f32, t) || (image->foreign && is_parameter(t)))
+        return DTYPE_F32;
+    return stored == DTYPE_F32 ? DTYPE_F16 : DTYPE_BF16;
+}
+
+/* Reads element i of a tensor of integers, booleans or F64 as stored. */
+static double
+number_at(const struct tensor *t, const uint8_t *bytes, size_t i)
+{
+    size_t size = dtype_facts(t->dtype)->bytes;
+    uint8_t one[8] = { 0 };
+    double x;
+    memcpy(one, bytes + i * size, size);
+    if (t->big_endian)
+        bytes_swap(one, size, 1);
+    if (t->dtype == DTYPE_F64) {
+        memcpy(&x, one, sizeof x);
+        return x;
+    }
+    bool negative = (t->dtype == DTYPE_I8 || t->dtype == DTYPE_I16 || t->dtype == DTYPE_I32 || t->dtype == DTYPE_I64)
+        && one[size - 1] & 0x80;
+    memset(one + size, negative ? 0xFF : 0, sizeof one - size);
+    return negative ? (double)(int64_t)load_le64(one) : (double)load_le64(one);
+}
+
+/* Makes F16 of a tensor of integers or F64, which must hold its numbers. */
+static bool
+take_numbers(struct chosen *c, const struct tensor *t, struct model *model, struct err *err)
+{
+    uint64_t dim[LAYOUT_RANK] = { 1 }, numel = 0;
+    char shown[STR_SHOWN];
+    const struct chosen was = *c;
+    size_t size = dtype_facts(c->copy->dtype)->bytes;
+    str_shown(shown, t->name, t->name_len);
+    if (!shape_numel(&t->shape, &numel) || numel > NUMBERS || numel == 0 || c->copy->sign != 0 || size == 0 || size > 8
+            || dtype_facts(c->copy->dtype)->kind == DTYPE_IS_COMPLEX)
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: %s cannot be written as F16, which image models require; leave it out with --exclude",
+            shown, dtype_name(c->copy->dtype));
+    for (uint32_t i = 0; i < t->shape.rank; i++)
+        dim[i] = shape_dim(&t->shape, i);
+    uint8_t *bytes = malloc((size_t)numel * size);
+    float *x = malloc((size_t)numel * sizeof *x);
+    bool ok = (bytes && x) || err_memory(err, (size_t)numel * sizeof *x);
+    ok = ok && model_read(model, c->copy, bytes, err);
+    for (size_t i = 0; ok && i < numel; i++) {
+        double v = number_at(c->copy, bytes, i);
+        x[i] = (float)v;
+        ok = isnan(v) || (double)half_to_float(half_of_float(x[i])) == v || err_set(err, ERR_UNSUPPORTED,
+            "tensor %s: element %zu is %.17g, which F16 cannot hold", shown, i, v);
+    }
+    ok = ok && compose_numbers(c, t->name, x, dim, t->shape.rank != 0 ? t->shape.rank : 1, model->catalog, err);
+    if (ok) {
+        c->name = was.name;
+        c->name_len = was.name_len;
+    }
+    free(bytes);
+    free(x);
+    return ok;
+}
+
+/* Returns true if a tensor has a type that is converted in its place: that of floats, or a decoded weight. */
+static bool
+is_float(const struct chosen *c)
+{
+    return c->decode || dtype_is_float(c->copy->dtype);
+}
+
+/* --- shapes */
+
+static bool
+put_shape(struct image_model *image, const struct tensor *t, struct err *err)
+{
+    struct str key = { 0 }, bytes = { 0 };
+    uint8_t dim[4];
+    str_text(&key, "comfy.gguf.orig_shape.");
+    str_add(&key, t->name, t->name_len);
+    for (uint32_t i = 0; i < t->shape.rank; i++) {
+        store_le32(dim, (uint32_t)shape_dim(&t->shape, i));
+        str_add(&bytes, (const char *)dim, sizeof dim);
+    }
+    bool ok = key.failed || bytes.failed ? err_memory(err, key.room)
+        : keys_put_array(&image->keys, NULL, key.p, META_I32, t->shape.rank, &bytes, err);
+    str_clear(&key);
+    str_clear(&bytes);
+    return ok;
+}
+
+/* Writes a tensor in rows of `row` elements, if its own rows are not a multiple of it. */
+static bool
+reshape(struct image_model *image, struct chosen *c, const struct tensor *t, struct catalog *memory, struct err *err)
+{
+    uint64_t row = image->family->image->row, numel = 0;
+    if (row == 0 || t->shape.rank < 2 || !shape_numel(&t->shape, &numel) || numel < ROW_LEAST || numel % row != 0
+            || shape_dim(&t->shape, t->shape.rank - 1) % row == 0)
+        return true;
+    uint64_t dim[] = { numel / row, row };
+    struct strided all;
+    struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
+    struct composed_part *part = catalog_alloc(memory, sizeof *part, err);
+    uint8_t *packed = catalog_alloc(memory, 2 * SHAPE_DIM, err);
+    strided_init(&all, &numel, 1);
+    if (!composed || !part || !packed || !composed_part_make(part, c->copy, c->decode, &all, memory, err))
+        return false;
+    shape_pack(packed, dim, 2);
+    *composed = (struct composed){ .shape = { 2, packed }, .part = part, .n = 1 };
+    c->composed = composed;
+    c->copy = NULL;
+    c->decode = NULL;
+    image->nreshaped++;
+    return put_shape(image, t, err);
+}
+
+/* --- keys */
+
+static bool
+is_gguf(const struct catalog *catalog)
+{
+    const char *format = catalog_facts_of(catalog)->format;
+    return format && strcmp(format, "GGUF") == 0;
+}
+
+/* Puts the keys that do not depend on the tensors: those of a GGUF file, or those of the reference. */
+static bool
+put_keys(struct image_model *image, const struct catalog *catalog, struct err *err)
+{
+    static const char arch[] = "general.architecture";
+    const char *name = image->family->arch;
+    const struct meta *config = is_gguf(catalog) ? NULL : catalog_meta_find(catalog, "config");
+    if (is_gguf(catalog)) {
+        bool ok = true;
+        for (size_t i = 0; ok && i < catalog_meta_count(catalog); i++) {
+            const struct meta *m = catalog_meta_at(catalog, i);
+            ok = keys_set(&image->keys, m->key, m->key_len, &m->value, err);
+        }
+        return ok && keys_put_text(&image->keys, NULL, arch, name, strlen(name), err);
+    }
+    return keys_put_text(&image->keys, NULL, arch, name, strlen(name), err)
+        && keys_put_u32(&image->keys, NULL, "general.quantization_version", KEYS_QUANTIZATION_VERSION, err)
+        && keys_put_u32(&image->keys, NULL, "general.file_type", 0, err)
+        && (!config || config->value.type != META_STRING || keys_set(&image->keys, config->key, config->key_len, &config->value, err));
+}
+
+/* --- the model */
+
+static bool
+check_stored(const struct tensor *t, struct err *err)
+{
+    char shown[STR_SHOWN];
+    if (t->name_len > NAME)
+        return err_set(err, ERR_UNSUPPORTED, "tensor %s: its name has %" PRIu32 " bytes, and loaders of image models read at most %d; "
+            "shorten it with --rename", str_shown(shown, t->name, t->name_len), t->name_len, NAME);
+    return t->shape.rank <= RANK || err_set(err, ERR_UNSUPPORTED, "tensor %s: %" PRIu32 " dimensions; loaders of image models read at "
+        "most %d", str_shown(shown, t->name, t->name_len), t->shape.rank, RANK);
+}
+
+static void
+warn(const struct image_model *image, const struct choice *choice, struct catalog *catalog)
+{
+    char shown[STR_SHOWN], size[STR_SIZE];
+    size_t nlong = 0;
+    struct tensor first = { 0 };
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct tensor t = chosen_source(&choice->list[i]);
+        if (t.name_len > SHORT_NAME && nlong++ == 0)
+            first = t;
+    }
+    if (image->nleft != 0)
+        catalog_warn(catalog, "%zu tensors of other models in the file are left out (%s; the first: %s)", image->nleft,
+            str_size(size, image->nbytes_left), str_shown(shown, image->first_left.name, image->first_left.name_len));
+    if (nlong != 0)
+        catalog_warn(catalog, "%zu names have more than %d bytes, which llama.cpp refuses; ComfyUI-GGUF and stable-diffusion.cpp read "
+            "them (the first: %s)", nlong, SHORT_NAME, str_shown(shown, first.name, first.name_len));
+    if (image->nreshaped != 0)
+        catalog_warn(catalog, "%zu tensors are written in rows of %" PRIu64 ", which ComfyUI-GGUF reads and stable-diffusion.cpp reads with "
+            "a wrong shape; --keep-shapes keeps them", image->nreshaped, image->family->image->row);
+}
+
+/* Gives one tensor its type and shape. */
+static bool
+take(struct image_model *image, struct chosen *c, struct model *model, const struct image_options *how, struct err *err)
+{
+    const struct tensor t = chosen_source(c);
+    if (!check_stored(&t, err))
+        return false;
+    if (c->kept || !(c->copy || c->decode) || is_gguf(model->catalog))
+        return true;
+    if (!is_float(c))
+        return take_numbers(c, &t, model, err);
+    if (!how->keep_types)
+        c->dtype = base_type(image, c, &t);
+    return how->keep_shapes || reshape(image, c, &t, model->catalog, err);
+}
+
+bool
+image_choose(struct image_model *image, struct model *model, struct choice *choice, const struct image_options *how, struct err *err)
+{
+    size_t nbf16 = 0;
+    bool kept = false, ok = true;
+    if (!image->family)
+        return true;
+    select_tensors(image, choice);
+    order_dequantized(choice, model->catalog);
+    if (!choice_distinct_or(choice, ERR_MALFORMED, "names of the file differ only in their prefix", err)
+            || !put_keys(image, model->catalog, err))
+        return false;
+    for (size_t i = 0; i < choice->n; i++) {
+        nbf16 += (choice->list[i].copy || choice->list[i].decode) && stored_type(&choice->list[i]) == DTYPE_BF16;
+        kept = kept || choice->list[i].kept;
+    }
+    for (size_t i = 0; ok && i < choice->n; i++)
+        ok = take(image, &choice->list[i], model, how, err);
+    choice->model = (struct mix_model){ .image = &image->family->image->rules, .arch = image->family->arch, .n = strlen(image->family->arch) };
+    if (!kept && !how->keep_types)
+        choice->matrices = 2 * nbf16 >= choice->n ? DTYPE_BF16 : DTYPE_F16;
+    if (ok)
+        warn(image, choice, model->catalog);
+    return ok;
+}
