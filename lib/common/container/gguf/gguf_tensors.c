@@ -26,7 +26,8 @@
 
 enum {
     NAME = 8,               /* bytes of the length of a name */
-    MAX_DIMS = 5,           /* GGML_MAX_DIMS is 4; files of image models have 5 */
+    GGML_DIMS = 4,          /* GGML_MAX_DIMS */
+    MAX_DIMS = 5,           /* of image models, whose loaders have readers of their own */
     MAX_NAME = 63,          /* GGML_MAX_NAME without its NUL */
     FORK_TYPE = 39,         /* from this id on, forks of ggml define block types of their own */
     FLOAT8_E4M3 = 43,       /* of stable-diffusion.cpp */
@@ -135,6 +136,13 @@ check_size(struct gguf *g, struct info *t, struct err *err)
     return true;
 }
 
+/* Returns the most dimensions that a tensor may have. Every writer of five dimensions declares an architecture. */
+static uint32_t
+most_dims(const struct gguf *g)
+{
+    return catalog_meta_find(g->catalog, "general.architecture") ? MAX_DIMS : GGML_DIMS;
+}
+
 static bool
 read_info(struct gguf *g, struct info *t, struct err *err)
 {
@@ -143,10 +151,8 @@ read_info(struct gguf *g, struct info *t, struct err *err)
         return false;
     uint64_t at = g->c.at;
     t->rank = cursor_u32(&g->c);
-    if (t->rank > MAX_DIMS)
-        return gguf_fail(g, err, ERR_MALFORMED, at, "%" PRIu32 " dimensions, expected at most %d", t->rank, MAX_DIMS);
-    if (t->rank > LAYOUT_RANK)
-        return gguf_fail(g, err, ERR_LIMIT, at, "%" PRIu32 " dimensions exceed the limit of %d", t->rank, LAYOUT_RANK);
+    if (t->rank > GGML_DIMS && t->rank > most_dims(g))
+        return gguf_fail(g, err, ERR_MALFORMED, at, "%" PRIu32 " dimensions, expected at most %" PRIu32, t->rank, most_dims(g));
     if (!gguf_need(g, 8 * (uint64_t)t->rank + 4 + 8, err))
         return false;
     for (uint32_t i = t->rank; i-- > 0; )
