@@ -171,6 +171,7 @@ if [ "$tier" = check ]; then
     part layers layers
     part manual manual
     part cases python3 test/cases/check "$AMN_BIN"
+    part 'cases of images' python3 test/cases-image/check "$AMN_BIN" --via both --strict-order
 fi
 [ "$tier" != full ] || part 'unit tests, all rounds' rounds
 [ "$tier" != full ] || part families test/check-families "$AMN_BIN" --full

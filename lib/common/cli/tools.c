@@ -191,6 +191,8 @@ const struct cli_option cli_options_of_all[] = {
         "convert a model directory that lacks tensors" },
     { CLI_OPT_SKIP_UNKNOWN, ENCODE, ALL, CLI_GROUP_TENSORS, "skip-unknown", NULL, NULL,
         "leave out tensors that llama.cpp has no name for" },
+    { CLI_OPT_KEEP_SHAPES, ENCODE, ALL, CLI_GROUP_TENSORS, "keep-shapes", NULL, NULL,
+        "keep convolutions of image models in their shapes" },
     { CLI_OPT_METADATA, WRITE, ALL, CLI_GROUP_METADATA, "metadata", "KEY=VALUE", NULL,
         "set a safetensors metadata key (repeatable)" },
     { CLI_OPT_NO_METADATA, WRITE, ALL, CLI_GROUP_METADATA, "no-metadata", NULL, NULL, "do not copy metadata from the input" },

@@ -50,6 +50,12 @@ elements(const struct command *cmd)
     return cmd->to;
 }
 
+bool
+command_no_hf(const char *option, struct err *err)
+{
+    return err_set(err, ERR_USAGE, "--%s has no effect: the input is not a model directory that is converted by its class", option);
+}
+
 /* Reads the side files of a model directory for a GGUF file. */
 static bool
 open_gguf(struct job *job, struct err *err)
@@ -60,12 +66,15 @@ open_gguf(struct job *job, struct err *err)
         return true;
     const char *option = command_hf_option(cmd);
     job->hf.tokenizer = job->dir.tokenizer;
+    if (!command_image_family(job, err))
+        return false;
+    if (job->image_given || job->image_none)
+        return true;
     if (!adapter_check_gguf_target(job->model.catalog, err) || !hf_model_open(hf, &job->model, &job->hf, err))
         return false;
     if (hf->family)
         job->given.own = &hf->keys;
-    return hf->family || !option || err_set(err, ERR_USAGE, "--%s has no effect: the input is not a "
-        "model directory that is converted by its class", option);
+    return hf->family || !option || command_no_hf(option, err);
 }
 
 /* Opens the Hugging Face side of the model if the output is GGUF, where llama.cpp uses other names and keys, or if the input
@@ -133,22 +142,6 @@ choose_back(struct job *job, struct err *err)
     return ok && naming_apply(&job->cmd->naming, choice, err) && command_tell_dequantized(job->cmd, model->name, choice, err);
 }
 
-/* Finds out whether an image model becomes GGUF, and chooses its tensors. */
-static bool
-choose_image(struct job *job, struct err *err)
-{
-    const struct command *cmd = job->cmd;
-    const struct image_options how = { .keep_types = cmd->cast };
-    if (cmd->writer != &writer_gguf || job->to_gguf.family)
-        return true;
-    if (!image_open(&job->image, job->model.catalog, &job->choice, &how, err)
-            || !image_choose(&job->image, &job->model, &job->choice, &how, err))
-        return false;
-    if (job->image.keys.n != 0)
-        job->given.own = &job->image.keys;
-    return true;
-}
-
 /* Chooses the output tensors, decoded or copied unchanged, and their names. */
 static bool
 command_choose(struct job *job, struct err *err)
@@ -161,7 +154,7 @@ command_choose(struct job *job, struct err *err)
     return choice_make_named(choice, model->catalog, job->roles, keeps(cmd), elements(cmd), cmd->cast, &cmd->naming, err)
         && adapt(job, err) && (cmd->adapters.n == 0 || open_gguf(job, err))
         && hf_model_choose(&job->to_gguf, model, choice, cmd->cast ? cmd->to : DTYPE_UNKNOWN, cmd->reduction.encoder, err)
-        && naming_apply(&cmd->naming, choice, err) && choose_image(job, err)
+        && naming_apply(&cmd->naming, choice, err) && command_image_choose(job, err)
         && (cmd->is_exact || command_tell_dequantized(cmd, model->name, choice, err));
 }
 
@@ -307,6 +300,7 @@ run(struct job *job, struct err *err)
     roles_free(job->roles);
     hf_model_clear(&job->to_gguf);
     image_clear(&job->image);
+    family_free(job->image_given);
     back_clear(&job->back);
     adapters_free(job->adapters);
     importance_clear(&job->reduction.importance);

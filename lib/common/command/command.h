@@ -48,6 +48,7 @@ struct command {
     struct adapter_arguments adapters;      /* --adapter, in order; owned */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     const char *manifest;           /* path for the digests of the output, or NULL; borrowed */
+    bool keep_shapes;               /* image models keep the shapes of their convolutions */
     bool nonfinite_ok;              /* encode NaN and infinity instead of failing */
     bool keep_quantized;            /* fail rather than dequantize a weight */
     bool dequantize;                /* dequantize every weight, also those that the output format holds as they are */

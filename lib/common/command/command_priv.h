@@ -26,6 +26,8 @@ struct job {
     struct keys_given given;
     struct writer_options layout;
     struct hf_model to_gguf;            /* the Hugging Face side, in one of the two directions */
+    struct model_family *image_given;   /* --family of an image model, or NULL; owned */
+    bool image_none;                    /* --family none: a GGUF file without the rules of a family */
     struct image_model image;           /* an image model that becomes GGUF */
     struct back_options back_options;   /* with --to hf, as the next */
     struct back_model back;
@@ -73,6 +75,15 @@ void command_tell_readers(const struct job *job);
 
 /* Warns if weights that are quantized already are quantized again, and says how many are only dequantized. */
 void command_warn_again(const struct command *cmd, const char *file, const struct choice *choice);
+
+/* Reads the family that the user named, if it is one of image models. */
+bool command_image_family(struct job *job, struct err *err);
+
+/* Chooses the tensors and keys of an image model that becomes GGUF, if the input is one. */
+bool command_image_choose(struct job *job, struct err *err);
+
+/* Fails for an option that concerns only model directories. */
+bool command_no_hf(const char *option, struct err *err);
 
 /* Makes the metadata of an output with these tensors. Clear *keys even after a failure. */
 bool command_keys_make(struct keys *keys, struct job *job, const struct choice *choice, struct err *err);

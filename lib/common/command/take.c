@@ -52,6 +52,7 @@ static const struct take_row {
     { CLI_OPT_GGUF_METADATA, TAKE_NAME, offsetof(struct command, keys.path), "file name" },
     { CLI_OPT_FAMILY, TAKE_NAME, offsetof(struct command, hf.family), "file name" },
     { CLI_OPT_IMATRIX, TAKE_TEXT, offsetof(struct command, imatrix), NULL },
+    { CLI_OPT_KEEP_SHAPES, TAKE_FLAG, offsetof(struct command, keep_shapes), NULL },
     { CLI_OPT_KEEP_QUANTIZED, TAKE_FLAG, offsetof(struct command, keep_quantized), NULL },
     { CLI_OPT_DEQUANTIZE, TAKE_FLAG, offsetof(struct command, dequantize), NULL },
     { CLI_OPT_MANIFEST, TAKE_NAME, offsetof(struct command, manifest), "file name" },
@@ -206,7 +207,7 @@ static bool
 check_format(const struct command *cmd, struct err *err)
 {
     static const int text[] = { CLI_OPT_METADATA, CLI_OPT_NO_METADATA, 0 };
-    static const int typed[] = { CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, 0 };
+    static const int typed[] = { CLI_OPT_KEEP_SHAPES, CLI_OPT_GGUF_KV, CLI_OPT_GGUF_UNSET, CLI_OPT_GGUF_METADATA, 0 };
     enum keys_kind kind = cmd->writer->keys;
     const char *option = "order name";
     if (cmd->layout.order == WRITER_ORDER_INPUT)

@@ -92,6 +92,17 @@ image_mix_offers(const char *mix)
     return row_of(mix) != NULL;
 }
 
+bool
+image_mix_is_fast(enum dtype type)
+{
+    static const enum dtype fast[] = { DTYPE_Q4_0, DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q3_K, DTYPE_Q4_K,
+        DTYPE_Q5_K, DTYPE_Q6_K, DTYPE_IQ4_NL, DTYPE_IQ4_XS };
+    for (size_t i = 0; i < sizeof fast / sizeof *fast; i++)
+        if (fast[i] == type)
+            return true;
+    return false;
+}
+
 /* Returns the type of the group of a tensor, or 0. */
 static enum dtype
 of_group(const struct image_rules *rules, const struct image_row *row, uint64_t *values, const struct tensor *t)

@@ -1,5 +1,6 @@
 /* image_mix: chooses the block type of each tensor of an image model (Stable Diffusion, FLUX, Wan ...), by rules that its family
- * gives as texts. Source: llama-quantize of llama.cpp b3962 with lcpp.patch of ComfyUI-GGUF (branch auto_convert, 4dfc025). */
+ * gives as texts. Source: llama-quantize of llama.cpp b3962 with the patch of its port for images
+ * (lcpp.patch of city96, branch auto_convert, 4dfc025). */
 #ifndef ENCODE_IMAGE_MIX_H
 #define ENCODE_IMAGE_MIX_H
 
@@ -31,6 +32,9 @@ bool image_has(const struct image_texts *texts, const struct tensor *t);
 
 /* Returns true if models of these families are quantized to the mix, by its name as in encode/mix.h. */
 bool image_mix_offers(const char *mix);
+
+/* Returns true for block types that all loaders dequantize with code of their own. */
+bool image_mix_is_fast(enum dtype type);
 
 /* Returns the reason why a tensor must not be quantized, or NULL; static. */
 const char *image_exempts(const struct image_rules *rules, const struct tensor *t);

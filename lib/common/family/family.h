@@ -218,6 +218,10 @@ void family_free(struct model_family *family);          /* accepts NULL */
 /* Reads a family from a file. Fragments come from its folder, then from the built-in ones. Fails with ERR_OPEN too. */
 bool family_open(struct model_family **family, const char *path, struct err *err);
 
+/* Reads the family of an argument: a file, or the name of a built-in one if there is no such file. */
+bool family_given(struct model_family **family, const char *arg, struct err *err);
+bool family_is_builtin(const char *arg);
+
 /* The built-in families: read from the texts compiled in, by class or architecture. */
 
 /* Returns true if GGUF files of the family have this architecture. */

@@ -254,6 +254,20 @@ image_find(struct image_model *image, const struct model_family **found, struct 
     return *found || !find_hint(&hint, names, all[0]->image) || refuse_unknown(all, n, names, &hint, err);
 }
 
+/* Fails if the file has a tensor of the model twice, behind the prefix and without it. */
+static bool
+check_twice(const struct image_names *names, const struct family_prefix *prefix, struct err *err)
+{
+    char shown[STR_SHOWN];
+    for (size_t i = 0; prefix && i < names->n; i++) {
+        const struct tensor t = tensor_at(names, i);
+        if (!begins(&t, prefix->words.at[0]) && has_name(names, prefix, t.name))
+            return err_set(err, ERR_MALFORMED, "tensor %s: the file has it with the prefix %s, too", str_shown(shown, t.name, t.name_len),
+                prefix->words.at[0]);
+    }
+    return true;
+}
+
 /* Takes the family that the user gave. */
 static bool
 take_given(struct image_model *image, const struct image_options *how, const struct image_names *names, struct err *err)
@@ -281,6 +295,7 @@ image_open(struct image_model *image, const struct catalog *catalog, const struc
         ok = take_given(image, how, &names, err);
     else if (ok)
         ok = read_families(all, &n, err) && image_find(image, &found, all, n, &names, err);
+    ok = ok && check_twice(&names, image->prefix, err);
     for (size_t i = 0; i < n; i++)
         if (all[i] == found)
             image->family = image->own = all[i];

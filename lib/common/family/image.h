@@ -39,6 +39,10 @@ bool image_open(struct image_model *image, const struct catalog *catalog, const 
 bool image_choose(struct image_model *image, struct model *model, struct choice *choice, const struct image_options *how,
     struct err *err);
 
+/* Gives tensors of a GGUF file the shapes that its keys comfy.gguf.orig_shape.NAME say. Fails with ERR_MALFORMED if one has another
+ * number of elements. */
+bool image_restore(struct choice *choice, struct model *model, struct err *err);
+
 void image_clear(struct image_model *image);
 
 #endif

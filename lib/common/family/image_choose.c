@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/num.h"
 #include "catalog/layout.h"
 #include "dtype/half.h"
+#include "family/builtin.h"
 #include "family/compose.h"
 #include "family/image.h"
 
@@ -20,6 +22,13 @@ enum {
 };
 
 /* --- the input */
+
+static bool
+is_gguf(const struct catalog *catalog)
+{
+    const char *format = catalog_facts_of(catalog)->format;
+    return format && strcmp(format, "GGUF") == 0;
+}
 
 /* Returns the type that a tensor counts as: BF16 for a dequantized weight, but not for plain 8-bit floats. */
 static enum dtype
@@ -194,6 +203,7 @@ take_numbers(struct chosen *c, const struct tensor *t, struct model *model, stru
     }
     ok = ok && compose_numbers(c, t->name, x, dim, t->shape.rank != 0 ? t->shape.rank : 1, model->catalog, err);
     if (ok) {
+        c->dtype = DTYPE_F16;
         c->name = was.name;
         c->name_len = was.name_len;
     }
@@ -202,21 +212,44 @@ take_numbers(struct chosen *c, const struct tensor *t, struct model *model, stru
     return ok;
 }
 
-/* Returns true if a tensor has a type that is converted in its place: that of floats, or a decoded weight. */
+/* Returns true for types that are converted without a look at the values. */
 static bool
 is_float(const struct chosen *c)
 {
-    return c->decode || dtype_is_float(c->copy->dtype);
+    return c->decode || (dtype_is_float(c->copy->dtype) && c->copy->dtype != DTYPE_F64);
 }
 
 /* --- shapes */
+
+static const char shape_key[] = "comfy.gguf.orig_shape.";
+
+/* Makes a tensor of all elements of another, with these dimensions. */
+static bool
+set_shape(struct chosen *c, const struct tensor *t, const uint64_t *dim, uint32_t rank, struct catalog *memory, struct err *err)
+{
+    struct strided all;
+    uint64_t numel = 0;
+    struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
+    struct composed_part *part = catalog_alloc(memory, sizeof *part, err);
+    uint8_t *packed = catalog_alloc(memory, (size_t)rank * SHAPE_DIM + 1, err);
+    shape_numel(&t->shape, &numel);
+    strided_init(&all, &numel, 1);
+    if (!composed || !part || !packed || !composed_part_make(part, c->copy, c->decode, &all, memory, err))
+        return false;
+    shape_pack(packed, dim, rank);
+    *composed = (struct composed){ .shape = { rank, packed }, .part = part, .n = 1 };
+    c->composed = composed;
+    c->copy = NULL;
+    c->decode = NULL;
+    return true;
+}
 
 static bool
 put_shape(struct image_model *image, const struct tensor *t, struct err *err)
 {
     struct str key = { 0 }, bytes = { 0 };
     uint8_t dim[4];
-    str_text(&key, "comfy.gguf.orig_shape.");
+    str_text(&key, shape_key);
     str_add(&key, t->name, t->name_len);
     for (uint32_t i = 0; i < t->shape.rank; i++) {
         store_le32(dim, (uint32_t)shape_dim(&t->shape, i));
@@ -229,39 +262,72 @@ put_shape(struct image_model *image, const struct tensor *t, struct err *err)
     return ok;
 }
 
-/* Writes a tensor in rows of `row` elements, if its own rows are not a multiple of it. */
+/* Writes a tensor in rows of `row` elements, if its own rows are not a multiple of it; or only counts it. */
 static bool
-reshape(struct image_model *image, struct chosen *c, const struct tensor *t, struct catalog *memory, struct err *err)
+reshape(struct image_model *image, struct chosen *c, const struct tensor *t, bool count, struct catalog *memory, struct err *err)
 {
     uint64_t row = image->family->image->row, numel = 0;
     if (row == 0 || t->shape.rank < 2 || !shape_numel(&t->shape, &numel) || numel < ROW_LEAST || numel % row != 0
             || shape_dim(&t->shape, t->shape.rank - 1) % row == 0)
         return true;
-    uint64_t dim[] = { numel / row, row };
-    struct strided all;
-    struct composed *composed = catalog_alloc(memory, sizeof *composed, err);
-    struct composed_part *part = catalog_alloc(memory, sizeof *part, err);
-    uint8_t *packed = catalog_alloc(memory, 2 * SHAPE_DIM, err);
-    strided_init(&all, &numel, 1);
-    if (!composed || !part || !packed || !composed_part_make(part, c->copy, c->decode, &all, memory, err))
-        return false;
-    shape_pack(packed, dim, 2);
-    *composed = (struct composed){ .shape = { 2, packed }, .part = part, .n = 1 };
-    c->composed = composed;
-    c->copy = NULL;
-    c->decode = NULL;
+    const uint64_t dim[] = { numel / row, row };
     image->nreshaped++;
+    if (count)
+        return true;
+    if (!set_shape(c, t, dim, 2, memory, err))
+        return false;
     return put_shape(image, t, err);
 }
 
-/* --- keys */
-
+/* Reads the shape that a key has. */
 static bool
-is_gguf(const struct catalog *catalog)
+read_shape(uint64_t dim[LAYOUT_RANK], uint32_t *rank, const struct meta *m, const struct tensor *t)
 {
-    const char *format = catalog_facts_of(catalog)->format;
-    return format && strcmp(format, "GGUF") == 0;
+    uint64_t numel = 0, all = 1;
+    struct meta_value value;
+    *rank = 0;
+    if (m->value.type != META_ARRAY || !shape_numel(&t->shape, &numel))
+        return false;
+    struct meta_iter it = meta_first(&m->value.as.a);
+    while (meta_next(&it, &value)) {
+        if (*rank == LAYOUT_RANK || !meta_as_u64(&value, &dim[*rank]) || !num_mul(&all, all, dim[*rank]))
+            return false;
+        (*rank)++;
+    }
+    return *rank != 0 && all == numel;
 }
+
+bool
+image_restore(struct choice *choice, struct model *model, struct err *err)
+{
+    struct str key = { 0 };
+    char shown[STR_SHOWN];
+    bool ok = true;
+    for (size_t i = 0; ok && is_gguf(model->catalog) && i < choice->n; i++) {
+        struct chosen *c = &choice->list[i];
+        const struct chosen stored = { .copy = c->copy, .decode = c->decode };
+        if (c->composed)
+            continue;
+        const struct tensor t = chosen_source(&stored);
+        uint64_t dim[LAYOUT_RANK];
+        uint32_t rank;
+        choice->restored = true;
+        key.len = 0;
+        str_text(&key, shape_key);
+        str_add(&key, t.name, t.name_len);
+        const struct meta *m = key.failed ? NULL : catalog_meta_find(model->catalog, key.p);
+        if (key.failed)
+            ok = err_memory(err, key.room);
+        else if (m && !read_shape(dim, &rank, m, &t))
+            ok = err_set(err, ERR_MALFORMED, "key %s: not a shape of the tensor", str_shown(shown, key.p, key.len));
+        else if (m)
+            ok = set_shape(c, &t, dim, rank, model->catalog, err);
+    }
+    str_clear(&key);
+    return ok;
+}
+
+/* --- keys */
 
 /* Puts the keys that do not depend on the tensors: those of a GGUF file, or those of the reference. */
 static bool
@@ -297,8 +363,21 @@ check_stored(const struct tensor *t, struct err *err)
         "most %d", str_shown(shown, t->name, t->name_len), t->shape.rank, RANK);
 }
 
+/* Returns true if a built-in family has the architecture: ComfyUI-GGUF reads only these. */
+static bool
+has_loader(const char *arch)
+{
+    const char *name;
+    for (size_t i = 0; (name = family_name_at(i)) != NULL; i++) {
+        const char *text = family_builtin_text(name)->text;
+        if (family_declares(text, "kind", "image", 5) && family_declares(text, "arch", arch, strlen(arch)))
+            return true;
+    }
+    return false;
+}
+
 static void
-warn(const struct image_model *image, const struct choice *choice, struct catalog *catalog)
+warn(const struct image_model *image, const struct choice *choice, const struct image_options *how, struct catalog *catalog)
 {
     char shown[STR_SHOWN], size[STR_SIZE];
     size_t nlong = 0;
@@ -311,10 +390,12 @@ warn(const struct image_model *image, const struct choice *choice, struct catalo
     if (image->nleft != 0)
         catalog_warn(catalog, "%zu tensors of other models in the file are left out (%s; the first: %s)", image->nleft,
             str_size(size, image->nbytes_left), str_shown(shown, image->first_left.name, image->first_left.name_len));
+    if (image->foreign && !has_loader(image->family->arch))
+        catalog_warn(catalog, "ComfyUI-GGUF refuses architecture %s; it reads those of amn list families", image->family->arch);
     if (nlong != 0)
         catalog_warn(catalog, "%zu names have more than %d bytes, which llama.cpp refuses; ComfyUI-GGUF and stable-diffusion.cpp read "
             "them (the first: %s)", nlong, SHORT_NAME, str_shown(shown, first.name, first.name_len));
-    if (image->nreshaped != 0)
+    if (image->nreshaped != 0 && !how->keep_shapes)
         catalog_warn(catalog, "%zu tensors are written in rows of %" PRIu64 ", which ComfyUI-GGUF reads and stable-diffusion.cpp reads with "
             "a wrong shape; --keep-shapes keeps them", image->nreshaped, image->family->image->row);
 }
@@ -332,7 +413,7 @@ take(struct image_model *image, struct chosen *c, struct model *model, const str
         return take_numbers(c, &t, model, err);
     if (!how->keep_types)
         c->dtype = base_type(image, c, &t);
-    return how->keep_shapes || reshape(image, c, &t, model->catalog, err);
+    return reshape(image, c, &t, how->keep_shapes, model->catalog, err);
 }
 
 bool
@@ -357,6 +438,6 @@ image_choose(struct image_model *image, struct model *model, struct choice *choi
     if (!kept && !how->keep_types)
         choice->matrices = 2 * nbf16 >= choice->n ? DTYPE_BF16 : DTYPE_F16;
     if (ok)
-        warn(image, choice, model->catalog);
+        warn(image, choice, how, model->catalog);
     return ok;
 }

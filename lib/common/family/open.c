@@ -76,3 +76,15 @@ family_open(struct model_family **family, const char *path, struct err *err)
     free(files);
     return ok;
 }
+
+bool
+family_is_builtin(const char *arg)
+{
+    return arg[0] != '_' && family_builtin_text(arg) && access(arg, F_OK) != 0;
+}
+
+bool
+family_given(struct model_family **family, const char *arg, struct err *err)
+{
+    return family_is_builtin(arg) ? family_builtin(family, arg, err) : family_open(family, arg, err);
+}

@@ -47,6 +47,7 @@ struct choice {
     struct mix_model model;     /* what the output's metadata declares about the model and the input's does not; or no
                                  * architecture */
     enum dtype matrices;        /* type of all matrices that are not encoded, or DTYPE_UNKNOWN */
+    bool restored;              /* tensors have the shapes that keys of the input say, which no longer apply */
     bool decodes;               /* no quantized weight is kept and one is decoded: metadata about the input's quantization no
                                  * longer applies */
 };

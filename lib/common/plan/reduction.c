@@ -431,6 +431,50 @@ warn_of_misfits(const struct reduction *r, const struct one *list, size_t n, str
     }
 }
 
+/* Warns once about types that the loaders of image models read slowly or not at all. */
+static void
+warn_of_slow(const struct one *list, size_t n, struct catalog *memory)
+{
+    const struct one *first = NULL;
+    size_t slow = 0;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < n; i++)
+        if (list[i].chosen->encoding && !image_mix_is_fast(list[i].chosen->encoding->encoder->type)) {
+            first = slow == 0 ? &list[i] : first;
+            slow++;
+        }
+    if (slow != 0)
+        catalog_warn(memory, "%zu weights written as %s (the first: %s): ComfyUI dequantizes this type with slow code, and diffusers "
+            "refuses it", slow, reduction_type_of(first), str_shown(shown, first->t.name, first->t.name_len));
+}
+
+/* Warns of matrices of an image model that become F16, because their rows are no multiple of the block. */
+static void
+warn_of_fallback(const struct one *list, size_t n, struct catalog *memory)
+{
+    const struct one *first = NULL;
+    uint64_t nbytes = 0, all = 0;
+    size_t fallen = 0;
+    char shown[STR_SHOWN];
+    for (size_t i = 0; i < n; i++) {
+        const struct tensor t = chosen_tensor(list[i].chosen);
+        uint64_t size = 0;
+        bool whole;
+        shape_nbytes(&t.shape, t.dtype, &size, &whole);
+        all += size;
+        if (list[i].instead_of == DTYPE_UNKNOWN)
+            continue;
+        nbytes += size;
+        first = fallen == 0 ? &list[i] : first;
+        fallen++;
+    }
+    if (fallen != 0)
+        catalog_warn(memory, "%zu weights written as F16 instead of %s, %.0f%% of the bytes: their rows are not multiples of %" PRIu32 " (the "
+            "first: %s, %" PRIu64 " x %" PRIu64 "); q8_0, q5_1, q5_0, q4_1 and q4_0 have blocks of 32", fallen,
+            dtype_name(first->instead_of), all != 0 ? 100.0 * (double)nbytes / (double)all : 0, (uint32_t)dtype_facts(first->instead_of)->elems,
+            str_shown(shown, first->t.name, first->t.name_len), first->rows, first->cols);
+}
+
 /* Checks that every rule matches a tensor. */
 static bool
 check_rules(const struct reduction *r, struct err *err)
@@ -512,9 +556,13 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
     }
     ok = ok && keep_stored(r, choice, err);
     ok = ok && (r->uniform || check_rules(r, err));
+    if (ok && !r->uniform && model.image) {
+        warn_of_slow(list, choice->n, memory);
+        warn_of_fallback(list, choice->n, memory);
+    }
     if (ok && blocks && !r->uniform)
         warn_of_few_bits(r, list, choice->n, memory);
-    if (ok && !r->uniform)
+    if (ok && !r->uniform && !model.image)
         warn_of_misfits(r, list, choice->n, memory);
     count_misfits(misfits, list, choice->n);
     free(list);

@@ -39,6 +39,7 @@ stale_key(const struct meta *m, const struct choice *choice)
     static const char *const quantized[] = { "general.file_type", "general.quantization_version", "quantization_config",
         "quantization", "quantization_level", "_quantization_metadata", "auto_gptq_version", "tensor_names", NULL };
     static const char *const prefixes[] = { "quantize.imatrix.", "gptq_", NULL };
-    return stale_is_one_of(m, layout)
+    static const char *const shapes[] = { "comfy.gguf.orig_shape.", NULL };
+    return stale_is_one_of(m, layout) || (choice->restored && begins_with_one_of(m, shapes))
         || (choice->decodes && (stale_is_one_of(m, quantized) || begins_with_one_of(m, prefixes) || is_of_torchao(m)));
 }

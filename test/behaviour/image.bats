@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# Image models: what cases-image/check does not cover.
+load helper
+
+cases_image=$tests/cases-image
+
+# edit CASE [EDIT...]: ./m.safetensors, a changed copy of a case.
+edit() {
+    local case=$1
+    shift
+    "$helpers/st-edit" "$cases_image/$case/model.safetensors" m.safetensors "$@"
+}
+
+# refuses STATUS TEXT [OPTION...]: ./m.safetensors, before the first byte.
+refuses() {
+    local status=$1 text=$2
+    shift 2
+    try "$status" amn-forget --scheme q8_0 "$@" -o out.gguf m.safetensors || return 1
+    grep -qF -e "$text" err || { echo "no '$text' in:"; cat err; return 1; }
+    try "$status" amn-convert --to gguf "$@" -o out.gguf m.safetensors || return 1
+    grep -qF -e "$text" err || { echo "no '$text' in:"; cat err; return 1; }
+    [ ! -e out.gguf ]
+}
+
+key() {
+    amn-inspect "$1" | jq -rc --arg k "$2" '.metadata[$k]'
+}
+
+shapes() {
+    amn-parse "$1" | jq -c '[.name, .shape]' | sort
+}
+
+@test "a dequantized GGUF has the shapes of the original, and no key about them" {
+    edit sdxl 's/model.diffusion_model.//' 's/^(first_stage|conditioner).*/junk/' -junk
+    try 0 amn-convert -q --to gguf -o m.gguf m.safetensors
+    [ "$(amn-inspect m.gguf | jq '[.metadata | keys[] | select(startswith("comfy."))] | length')" -gt 5 ]
+    try 0 amn-remember -q -o back.safetensors m.gguf
+    [ "$(shapes m.safetensors)" = "$(shapes back.safetensors)" ]
+    amn-inspect --diff m.safetensors back.safetensors | jq -e 'select(.status != null and .status != "equal")' && false
+    [ "$(amn-inspect back.safetensors | jq '[.metadata | keys[] | select(startswith("comfy."))] | length')" = 0 ]
+    try 0 amn-convert -q -o back.npz m.gguf
+    [ "$(amn-parse back.npz | jq -c '[.name, .shape]' | sort)" = "$(shapes m.safetensors)" ]
+    remembers m.gguf
+    try 0 amn-forget -q --scheme q8_0 -o q.gguf m.safetensors
+    try 0 amn-remember -q -o q.safetensors q.gguf
+    [ "$(shapes m.safetensors)" = "$(shapes q.safetensors)" ]
+}
+
+@test "--keep-shapes keeps convolutions, and is a usage error where nothing would change" {
+    edit sdxl
+    try 0 amn-convert --to gguf --keep-shapes -o m.gguf m.safetensors
+    refute grep -q 'rows of 256' err
+    [ "$(key m.gguf comfy.gguf.orig_shape.out.2.weight)" = null ]
+    [ "$(amn-parse m.gguf | jq -c 'select(.name == "out.2.weight").shape | length')" = 4 ]
+    edit flux
+    refuses 2 '--keep-shapes has no effect' --keep-shapes
+    try 2 amn-convert --keep-shapes -o out.safetensors m.safetensors
+}
+
+@test "--family names a built-in family, a file, or none" {
+    edit flux
+    try 0 amn-convert --to gguf -o m.gguf m.safetensors
+    try 0 amn-convert --to gguf --family flux -o flux.gguf m.safetensors
+    cmp m.gguf flux.gguf
+    refuses 65 'blocks.0.self_attn.norm_q.weight' --family wan
+    try 0 amn-convert --to gguf --family none -o none.gguf m.safetensors
+    [ "$(key none.gguf general.architecture)" = null ]
+    cat >mine.family <<-'END'
+	family mine
+	kind   image
+	arch   mine
+	detect img_in.weight
+	keep   img_in. =nothing
+	v      attn.proj.weight
+	END
+    try 0 amn-forget --scheme q4_k_m --family mine.family -o mine.gguf m.safetensors
+    grep -qF 'ComfyUI-GGUF refuses architecture mine' err
+    [ "$(key mine.gguf general.architecture)" = mine ]
+    [ "$(amn-parse mine.gguf | jq -r 'select(.name | endswith("img_attn.proj.weight")).dtype' | sort -u)" = Q6_K ]
+    [ "$(amn-parse mine.gguf | jq -r 'select(.name == "img_in.weight").dtype')" = F32 ]
+    try 2 amn-convert --to gguf --family flux --no-mtp -o out.gguf m.safetensors
+}
+
+@test "a family file of kind image is checked line by line" {
+    edit flux
+    local bad
+    for bad in 'order x' 'kind video' 'class LlamaForCausalLM' 'blocks a = b' 'blocks = q4_k_m:Q5_K' 'blocks a = q4_k_m:Q5' 'rows' \
+        'kind image' 'keep a when true'; do
+        printf 'family mine\nkind image\narch mine\n%s\ndetect img_in.weight\n' "$bad" >bad.family
+        try 65 amn-convert --to gguf --family bad.family -o out.gguf m.safetensors
+        grep -qF 'bad.family:4: ' err
+    done
+    printf 'family mine\ndetect img_in.weight\n' >bad.family
+    refuses 65 "expected 'kind image' before this statement" --family bad.family
+    printf 'family mine\nkind image\narch mine\n' >bad.family
+    refuses 65 "expected the statement 'detect'" --family bad.family
+    printf 'family mine\nkind image\ndetect a\n' >bad.family
+    refuses 65 "expected the statement 'arch'" --family bad.family
+}
+
+@test "names: twice, without a family, of another model" {
+    edit sdxl out.2.bias=F16:4:0
+    refuses 65 'tensor out.2.bias: the file has it with the prefix model.diffusion_model., too'
+    edit hidream -caption_projection.0.linear.weight
+    refuses 69 'the nearest is hidream, but there is no tensor caption_projection.0.linear.weight'
+    edit flux 's/^/net2./'
+    refuses 69 --family
+    edit sd3
+    try 0 amn-convert --to gguf -o m.gguf m.safetensors
+    grep -q 'tensors of other models in the file are left out' err
+    edit wan 's/^/model.diffusion_model./'
+    try 0 amn-convert --to gguf -o prefixed.gguf m.safetensors
+    edit wan
+    try 0 amn-convert --to gguf -o plain.gguf m.safetensors
+    cmp prefixed.gguf plain.gguf
+    edit wan 's/^/model.model./'
+    try 0 amn-convert --to gguf -o prefixed.gguf m.safetensors
+    cmp prefixed.gguf plain.gguf
+}
+
+@test "numbers that F16 holds become F16, others are refused" {
+    edit flux extra=I64:3:2048 real=F64:2,2:0.5
+    try 0 amn-convert --to gguf -o m.gguf m.safetensors
+    [ "$(amn-parse m.gguf | jq -rc 'select(.name == "extra" or .name == "real") | [.name, .dtype, .shape]' | tr '\n' ' ')" \
+        = '["extra","F16",[3]] ["real","F16",[2,2]] ' ]
+    [ "$(tail -c 32 m.gguf | od -An -tx2 -N4 | tr -d ' ')" = 38003800 ]
+    both 0 m.safetensors amn-convert --to gguf
+    cmp out.file out.pipe
+    edit flux extra=I64:3:2049
+    refuses 69 'tensor extra: element 0 is 2049, which F16 cannot hold'
+    edit flux extra=F64:1:0.1
+    refuses 69 'tensor extra: element 0 is 0.1'
+    edit flux deep=F32:1,1,1,1,1,1:0
+    refuses 69 'tensor deep: 6 dimensions'
+}
+
+@test "types that loaders read slowly need --pure, and are told" {
+    edit flux
+    try 69 amn-forget --scheme iq2_s -o out.gguf m.safetensors
+    grep -qF -e --pure err
+    try 0 amn-forget --scheme iq3_s --pure -o out.gguf m.safetensors
+    grep -qF 'weights written as IQ3_S' err
+    try 0 amn-forget -f --scheme q4_k_m --tensor-type 'img_mlp=mxfp4' -o out.gguf m.safetensors
+    grep -qF 'weights written as MXFP4' err
+    edit flux narrow.weight=F32:8,160:1
+    try 0 amn-forget -f --scheme q4_k_m -o out.gguf m.safetensors
+    grep -qF 'written as F16 instead of Q4_K' err
+    grep -qF '8 x 160' err
+    try 0 amn-forget -f --scheme q4_0 -o out.gguf m.safetensors
+    refute grep -q 'instead of' err
+}
+
+@test "GGUF files without architecture, and those of other forks, are image models too" {
+    edit flux
+    try 0 amn-convert -q --to gguf -o m.gguf m.safetensors
+    try 0 amn-forget -q --scheme q4_k_m -o want.gguf m.gguf
+    for arch in --gguf-unset=general.architecture --gguf-kv=general.architecture=pig --gguf-kv=general.architecture=cow; do
+        try 0 amn-convert -qf --to gguf --family none "$arch" -o other.gguf m.gguf
+        try 0 amn-forget -qf --scheme q4_k_m -o got.gguf other.gguf
+        [ "$(amn-parse got.gguf | jq -c '[.name, .dtype, .offset]' | sort)" = "$(amn-parse want.gguf | jq -c '[.name, .dtype, .offset]' | sort)" ] \
+            || [ "$arch" = --gguf-unset=general.architecture ]
+        [ "$(key got.gguf general.architecture)" = flux ]
+        [ "$(key got.gguf general.file_type)" = 15 ]
+    done
+}
+
+@test "ranges and parts of an image model are those of the file" {
+    local case i
+    for case in sdxl wan; do
+        edit "$case"
+        try 0 amn-forget -qf --scheme q4_k_m -o whole.gguf m.safetensors
+        for i in 1 2 3; do
+            amn-forget -q --scheme q4_k_m --part "$i/3" m.safetensors
+        done >joined.gguf
+        cmp whole.gguf joined.gguf
+        amn-forget -q --scheme q4_k_m --range 1000-2999 m.safetensors | cmp - <(tail -c +1001 whole.gguf | head -c 2000)
+    done
+}
