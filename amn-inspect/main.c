@@ -11,6 +11,7 @@
 #include "command/grids.h"
 #include "command/operands.h"
 #include "digest.h"
+#include "image.h"
 #include "report/inspect.h"
 #include "scan.h"
 #include "writer/writer.h"
@@ -125,8 +126,14 @@ report(void *own, const struct operand *operand, struct err *err)
         .first = operand->first,
         .remembered.to = tool->to,
     };
-    return inspect_measure(&in.remembered, &in, tool->size, err)
-        && (cli_human(&tool->cli) ? inspect_text : inspect_json)(operand->page, &in, err);
+    struct image_description image;
+    bool ok = inspect_measure(&in.remembered, &in, tool->size, err) && image_describe(&image, model->catalog, err);
+    if (!ok)
+        return false;
+    in.image = image.found ? &image.shown : NULL;
+    ok = (cli_human(&tool->cli) ? inspect_text : inspect_json)(operand->page, &in, err);
+    image_clear(&image.model);
+    return ok;
 }
 
 static bool

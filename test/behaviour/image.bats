@@ -102,7 +102,7 @@ shapes() {
     edit sdxl out.2.bias=F16:4:0
     refuses 65 'tensor out.2.bias: the file has it with the prefix model.diffusion_model., too'
     edit hidream -caption_projection.0.linear.weight
-    refuses 69 'the nearest is hidream, but there is no tensor caption_projection.0.linear.weight'
+    refuses 69 'the nearest is hidream, which has a tensor caption_projection.0.linear.weight'
     edit flux 's/^/net2./'
     refuses 69 --family
     edit sd3
@@ -116,6 +116,18 @@ shapes() {
     edit wan 's/^/model.model./'
     try 0 amn-convert --to gguf -o prefixed.gguf m.safetensors
     cmp prefixed.gguf plain.gguf
+}
+
+@test "amn inspect names the family, its loaders, and what else is in the file" {
+    local case
+    [ "$(amn-inspect "$cases_image/sdxl/model.safetensors" | jq -c '.image | [.family, .loaders, .other_tensors]')" = '["sdxl",["ComfyUI-GGUF"],4]' ]
+    [ "$(amn-inspect "$cases_image/flux-gguf/model.gguf" | jq -c '.image | [.family, (.loaders | length), .refusal]')" = '["flux",3,null]' ]
+    amn-inspect --human "$cases_image/sdxl/model.safetensors" | grep -q '^Also there  *4 tensors of other models'
+    [ "$(amn-inspect "$fx/good-plain.safetensors" | jq -c .image)" = null ]
+    for case in wan sd3 refuse-sd3-diffusers; do
+        amn-inspect "$cases_image/$case/model.safetensors"
+    done | jq -c '.image | [.family, (.refusal // "" | contains("diffusers"))]' >got
+    printf '["wan",false]\n["sd3",false]\n[null,true]\n' | cmp - got
 }
 
 @test "numbers that F16 holds become F16, others are refused" {

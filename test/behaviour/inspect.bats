@@ -364,5 +364,7 @@ good_inputs() {
     amn-inspect split-00003-of-00003.gguf >>objects
     amn-inspect tokens.gguf >>objects
     amn-inspect "$corpus/gguf-bad/fork-id-159.gguf" >>objects
+    amn-inspect "$tests/cases-image/sdxl/model.safetensors" >>objects
+    amn-inspect "$tests/cases-image/refuse-sd3-diffusers/model.safetensors" >>objects
     "$helpers/json-keys" AMN-INSPECT <objects
 }

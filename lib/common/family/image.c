@@ -15,7 +15,7 @@ struct image_names {
     const struct choice *choice;        /* its tensors, or NULL: those of the catalog */
     const struct catalog *catalog;
     size_t n;
-    struct table table;
+    struct table table;                 /* of the choice; the catalog has its own */
 };
 
 static struct tensor
@@ -35,8 +35,8 @@ name_of(const void *of, uint32_t number, size_t *n)
 static bool
 index_names(struct image_names *names, struct err *err)
 {
-    bool ok = table_reserve(&names->table, names->n, err), again;
-    for (size_t i = 0; ok && i < names->n; i++) {
+    bool ok = !names->choice || table_reserve(&names->table, names->n, err), again;
+    for (size_t i = 0; ok && names->choice && i < names->n; i++) {
         const struct tensor t = tensor_at(names, i);
         uint32_t number = (uint32_t)i;
         ok = table_add(&names->table, name_of, names, t.name, t.name_len, &number, &again, err);
@@ -68,18 +68,24 @@ prefix_of(const struct image_names *names, const struct family_image *image)
     return NULL;
 }
 
+static bool
+image_has_name(const struct image_names *names, const char *name, size_t n)
+{
+    uint32_t number;
+    return names->choice ? table_find(&names->table, name_of, names, name, n, &number) : catalog_find(names->catalog, name, n) != NULL;
+}
+
 /* Returns true if the file has a name, behind the prefix if there is one, with as many of its words as the name has. */
 static bool
 has_name(const struct image_names *names, const struct family_prefix *prefix, const char *name)
 {
     struct str full = { 0 };
-    uint32_t number;
     size_t words = prefix ? prefix->words.n : 0;
-    bool found = !prefix && table_find(&names->table, name_of, names, name, strlen(name), &number);
+    bool found = !prefix && image_has_name(names, name, strlen(name));
     for (size_t i = 0; i < words && !found; i++) {
         full.len = 0;
         str_format(&full, "%s%s", prefix->words.at[i], name);
-        found = !full.failed && table_find(&names->table, name_of, names, full.p, full.len, &number);
+        found = !full.failed && image_has_name(names, full.p, full.len);
     }
     str_clear(&full);
     return found;
@@ -163,10 +169,11 @@ refuse_unknown(struct model_family *const *all, size_t n, const struct image_nam
 {
     const char *missing, *least = NULL;
     const struct model_family *nearest = NULL;
+    const struct family_prefix *prefix = prefix_of(names, all[0]->image);
     size_t most = 0;
     char shown[STR_SHOWN];
     for (size_t i = 0; i < n; i++) {
-        size_t has = best_match(&missing, names, prefix_of(names, all[i]->image), all[i]->image);
+        size_t has = best_match(&missing, names, prefix, all[i]->image);
         if (has > most) {
             most = has;
             nearest = all[i];
@@ -177,7 +184,7 @@ refuse_unknown(struct model_family *const *all, size_t n, const struct image_nam
     if (!nearest)
         return err_set(err, ERR_UNSUPPORTED, "tensor %s: an image model that no family knows; write one (amn-family(5), kind image) and give "
             "it with --family FILE", shown);
-    return err_set(err, ERR_UNSUPPORTED, "tensor %s: an image model that no family knows; the nearest is %s, but there is no tensor %s; "
+    return err_set(err, ERR_UNSUPPORTED, "tensor %s: an image model that no family knows; the nearest is %s, which has a tensor %s; "
         "write a family (amn-family(5), kind image) and give it with --family FILE", shown, nearest->name, least);
 }
 
@@ -187,8 +194,9 @@ match_names(struct image_model *image, const struct model_family **found, struct
     const struct image_names *names, struct err *err)
 {
     const char *missing;
+    const struct family_prefix *prefix = prefix_of(names, all[0]->image);       /* built-in families share the fragment */
     for (size_t i = 0; i < n; i++) {
-        image->prefix = prefix_of(names, all[i]->image);
+        image->prefix = prefix ? &all[i]->image->prefixes.at[prefix - all[0]->image->prefixes.at] : NULL;
         if (!check_diffusers(names, image->prefix, all[i], err))
             return false;
         best_match(&missing, names, image->prefix, all[i]->image);
@@ -249,9 +257,9 @@ image_find(struct image_model *image, const struct model_family **found, struct 
     }
     if (n == 0 || !match_names(image, found, all, n, names, err))
         return n == 0;
-    if (!*found && !check_adapter(names, all[0]->image, err))
-        return false;
-    return *found || !find_hint(&hint, names, all[0]->image) || refuse_unknown(all, n, names, &hint, err);
+    if (*found || !names->choice)
+        return true;
+    return check_adapter(names, all[0]->image, err) && (!find_hint(&hint, names, all[0]->image) || refuse_unknown(all, n, names, &hint, err));
 }
 
 /* Fails if the file has a tensor of the model twice, behind the prefix and without it. */
@@ -278,7 +286,7 @@ take_given(struct image_model *image, const struct image_options *how, const str
     best_match(&missing, names, image->prefix, given->image);
     image->family = given;
     image->foreign = how->foreign;
-    return !missing || err_set(err, ERR_MALFORMED, "--family %s: there is no tensor %s", given->name, missing);
+    return !missing || err_set(err, ERR_MALFORMED, "--family %s: the model lacks tensor %s", given->name, missing);
 }
 
 bool

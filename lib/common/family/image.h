@@ -28,9 +28,10 @@ struct image_model {
     size_t nreshaped;
 };
 
-/* Finds the family of a model by the names in the catalog, or, if a GGUF file declares one, by its architecture; none if it is
- * a language model, or no family has its names. Fails with ERR_UNSUPPORTED for names of diffusers, and for names of an image model
- * that no family knows; with ERR_MALFORMED if the given family lacks a name. Clear it also after a failure. */
+/* Finds the family of a model by the names of a choice, or, if a GGUF file declares one, by its architecture; none if it is
+ * a language model, or no family has its names. Fails with ERR_UNSUPPORTED for names of diffusers; for names of an image model
+ * that no family knows, or of an adapter; with ERR_MALFORMED if the given family lacks a name. `choice` NULL: by the names in the
+ * catalog, and names that no family knows are no failure. Clear it also after a failure. */
 bool image_open(struct image_model *image, const struct catalog *catalog, const struct choice *choice,
     const struct image_options *how, struct err *err);
 
@@ -38,6 +39,9 @@ bool image_open(struct image_model *image, const struct catalog *catalog, const 
  * the keys. Fails with ERR_UNSUPPORTED if a tensor cannot be stored, with ERR_MALFORMED if two get one name. */
 bool image_choose(struct image_model *image, struct model *model, struct choice *choice, const struct image_options *how,
     struct err *err);
+
+/* Returns true if a tensor, by its name in the file, belongs to the model, not to another one in the file. */
+bool image_owns(const struct image_model *image, const struct tensor *t);
 
 /* Gives tensors of a GGUF file the shapes that its keys comfy.gguf.orig_shape.NAME say. Fails with ERR_MALFORMED if one has another
  * number of elements. */

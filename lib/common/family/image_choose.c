@@ -70,9 +70,8 @@ image_begins(const struct tensor *t, const struct image_texts *texts)
     return false;
 }
 
-/* Returns true if a tensor belongs to the model, not to another one in the file. */
-static bool
-belongs(const struct image_model *image, const struct tensor *t)
+bool
+image_owns(const struct image_model *image, const struct tensor *t)
 {
     const struct image_texts *all = image->prefix ? &image->prefix->words : NULL;
     const struct image_texts first = { all ? all->at : NULL, 1 };
@@ -115,7 +114,7 @@ select_tensors(struct image_model *image, struct choice *choice)
         struct tensor t = chosen_source(c);
         uint64_t nbytes = 0;
         bool whole;
-        if (!belongs(image, &t)) {
+        if (!image_owns(image, &t)) {
             if (image->nleft++ == 0)
                 image->first_left = t;
             shape_nbytes(&t.shape, t.dtype, &nbytes, &whole);

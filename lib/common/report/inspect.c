@@ -162,6 +162,25 @@ add_gguf(struct page *j, const struct inspect *in)
 }
 
 static void
+add_image(struct page *j, const struct inspect_image *image)
+{
+    if (!image) {
+        ndjson_null(j, "image");
+        return;
+    }
+    ndjson_object(j, "image");
+    ndjson_text(j, "family", image->family);
+    ndjson_text(j, "refusal", image->refusal);
+    ndjson_array(j, "loaders");
+    for (size_t i = 0; image->loaders[i]; i++)
+        ndjson_text(j, NULL, image->loaders[i]);
+    ndjson_array_end(j);
+    ndjson_u64(j, "other_tensors", image->nleft);
+    ndjson_u64(j, "other_bytes", image->nbytes_left);
+    ndjson_object_end(j);
+}
+
+static void
 add_metadata(struct page *j, const struct inspect *in)
 {
     ndjson_object(j, "metadata");
@@ -224,6 +243,7 @@ add_object(struct page *j, const struct inspect *in, const struct summary *s)
     add_dtypes(j, &s->dtypes);
     add_schemes(j, s);
     add_gguf(j, in);
+    add_image(j, in->image);
     add_metadata(j, in);
     add_metadata_types(j, in->catalog);
     add_warnings(j, in->catalog);

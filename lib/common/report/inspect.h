@@ -16,6 +16,15 @@ struct inspect_dequantized {
     struct err refusal;             /* if bytes_known is false: why amn-remember rejects the model */
 };
 
+/* An image model, as it becomes GGUF. */
+struct inspect_image {
+    const char *family;             /* NULL: none */
+    const char *refusal;            /* why it cannot become GGUF, or NULL */
+    const char *const *loaders;     /* that read the GGUF file; ends with NULL */
+    size_t nleft;                   /* tensors of other models in the file */
+    uint64_t nbytes_left;
+};
+
 /* Input of the report. All members are borrowed. */
 struct inspect {
     const char *file;               /* as named by the user; any bytes */
@@ -23,6 +32,7 @@ struct inspect {
     const struct catalog *catalog;
     const struct roles *roles;
     struct inspect_dequantized remembered;
+    const struct inspect_image *image;      /* or NULL */
     bool metadata;                  /* show all metadata in the text, too */
     bool arrays;                    /* show metadata arrays in full */
     const char *heading;            /* model name above the text, as in messages; NULL: no heading */

@@ -45,6 +45,21 @@ add_gguf(struct page *page, const struct inspect *in)
 }
 
 static void
+add_image(struct page *page, const struct inspect_image *image)
+{
+    struct str *out = &page->text;
+    char size[STR_SIZE];
+    if (!image)
+        return;
+    str_format(out, PAGE_LABEL "%s", "Image model", image->family ? image->family : "");
+    for (size_t i = 0; image->loaders[i]; i++)
+        str_format(out, "%s%s", i == 0 ? "; as GGUF for " : ", ", image->loaders[i]);
+    str_format(out, "%s%s\n", image->family && image->refusal ? "; " : "", image->refusal ? image->refusal : "");
+    if (image->nleft != 0)
+        str_format(out, PAGE_LABEL "%zu tensors of other models (%s)\n", "Also there", image->nleft, str_size(size, image->nbytes_left));
+}
+
+static void
 add_format(struct str *out, const struct inspect *in)
 {
     const struct catalog_facts *facts = catalog_facts_of(in->catalog);
@@ -233,6 +248,7 @@ inspect_text(struct page *page, const struct inspect *in, struct err *err)
             page_heading(page, in->heading, in->first);
         add_format(&page->text, in);
         add_gguf(page, in);
+        add_image(page, in->image);
         add_scheme(page, &s);
         add_counts(&page->text, &s);
         add_dtypes(&page->text, &s.dtypes);
