@@ -107,7 +107,7 @@ shapes() {
     refuses 69 --family
     edit sd3
     try 0 amn-convert --to gguf -o m.gguf m.safetensors
-    grep -q 'tensors of other models in the file are left out' err
+    grep -q 'left out: 4 tensors of other models' err
     edit wan 's/^/model.diffusion_model./'
     try 0 amn-convert --to gguf -o prefixed.gguf m.safetensors
     edit wan
@@ -116,6 +116,15 @@ shapes() {
     edit wan 's/^/model.model./'
     try 0 amn-convert --to gguf -o prefixed.gguf m.safetensors
     cmp prefixed.gguf plain.gguf
+}
+
+@test "--dry-run says which rule gave a type" {
+    amn-forget --dry-run --scheme q4_k_s "$cases_image/ltxv/model.safetensors" | jq -r 'select(.encoder) | [.dtype, .why // ""] | join(" ")' |
+        sort | uniq -c | sed 's/^ *//' >got
+    grep -qx '4 Q5_K among the first of group v' got
+    grep -qx '4 Q5_K group down' got
+    grep -qE '^[0-9]+ Q4_K $' got
+    amn-forget --dry-run --scheme q4_k_m --pure "$cases_image/ltxv/model.safetensors" | jq -es 'map(select(.encoder)) | length > 0 and all(.why == null)'
 }
 
 @test "amn inspect names the family, its loaders, and what else is in the file" {

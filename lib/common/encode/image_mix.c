@@ -103,26 +103,38 @@ image_mix_is_fast(enum dtype type)
     return false;
 }
 
-/* Returns the type of the group of a tensor, or 0. */
+/* Returns the type of the group of a tensor, or 0, and the name of the group. */
 static enum dtype
-of_group(const struct image_rules *rules, const struct image_row *row, uint64_t *values, const struct tensor *t)
+of_group(const struct image_rules *rules, const struct image_row *row, uint64_t *values, const struct tensor *t, const char **rule)
 {
-    if (image_has(&rules->value, t))
-        return (*values)++ < row->few ? row->first : row->value;
-    if (image_has(&rules->qkv, t))
+    if (image_has(&rules->value, t)) {
+        bool first = (*values)++ < row->few;
+        *rule = first ? "among the first of group v" : "group v";
+        return first ? row->first : row->value;
+    }
+    if (image_has(&rules->qkv, t)) {
+        *rule = "group qkv";
         return row->qkv;
+    }
+    *rule = "group down";
     return image_has(&rules->down, t) ? row->down : 0;
 }
 
 enum dtype
-image_type(const struct image_rules *rules, const char *mix, enum dtype usual, uint64_t *values, const struct tensor *t)
+image_type(const struct image_rules *rules, const char *mix, enum dtype usual, uint64_t *values, const struct tensor *t,
+    const char **rule)
 {
     const struct image_row *row = row_of(mix);
-    enum dtype type = row ? of_group(rules, row, values, t) : usual;
+    enum dtype type = row ? of_group(rules, row, values, t, rule) : 0;
     for (size_t i = 0; i < rules->blocks.n; i++)
-        if (strcmp(rules->blocks.at[i].mix, mix) == 0 && image_has(&rules->blocks.at[i].in, t))
+        if (strcmp(rules->blocks.at[i].mix, mix) == 0 && image_has(&rules->blocks.at[i].in, t)) {
+            *rule = "a block of its own";
             return rules->blocks.at[i].type;
-    return type == 0 ? usual : type;
+        }
+    if (type != 0)
+        return type;
+    *rule = NULL;
+    return usual;
 }
 
 enum dtype

@@ -39,10 +39,10 @@ bool image_mix_is_fast(enum dtype type);
 /* Returns the reason why a tensor must not be quantized, or NULL; static. */
 const char *image_exempts(const struct image_rules *rules, const struct tensor *t);
 
-/* Returns the type of a tensor that is quantized. `usual`: the type of the mix; *values counts the tensors of the group `value`
- * and begins at 0. Must be called in the order of the file. */
+/* Returns the type of a tensor that is quantized, and sets *rule to what gave it, static, or NULL for the type of the mix, `usual`.
+ * *values counts the tensors of the group `value` and begins at 0. Must be called in the order of the file. */
 enum dtype image_type(const struct image_rules *rules, const char *mix, enum dtype usual, uint64_t *values,
-    const struct tensor *t);
+    const struct tensor *t, const char **rule);
 
 /* Returns F16 for rows of `cols` elements that the blocks of the type do not divide, else the type. */
 enum dtype image_fallback(enum dtype type, uint64_t cols);

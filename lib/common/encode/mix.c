@@ -377,7 +377,7 @@ mix_type(struct mix_state *s, const struct tensor *t)
 {
     enum mix_kind kind = kind_of(t);
     if (s->image)
-        return image_type(s->image, s->mix->name, s->mix->type, &s->value, t);
+        return image_type(s->image, s->mix->name, s->mix->type, &s->value, t, &s->rule);
     if (kind == OUTPUT || (kind == EMBEDDING && s->tied))
         return of_output(s, t);
     if (s->mix == &mix_list[MXFP4_MOE])

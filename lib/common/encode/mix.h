@@ -34,6 +34,7 @@ struct mix_model mix_model_of(const struct catalog *c);
 struct mix_state {
     const struct mix *mix;
     const struct image_rules *image;
+    const char *rule;           /* of an image model, that gave the last type; static, or NULL */
     bool importance;            /* there is an importance matrix */
     bool falcon, big;           /* big: 70 billion parameters with attn_v shared by several query heads */
     bool tied;                  /* the model has no output.weight */

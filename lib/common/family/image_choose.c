@@ -387,8 +387,8 @@ warn(const struct image_model *image, const struct choice *choice, const struct 
             first = t;
     }
     if (image->nleft != 0)
-        catalog_warn(catalog, "%zu tensors of other models in the file are left out (%s; the first: %s)", image->nleft,
-            str_size(size, image->nbytes_left), str_shown(shown, image->first_left.name, image->first_left.name_len));
+        catalog_warn(catalog, "left out: %zu tensor%s of other models in the file (%s; the first: %s)", image->nleft,
+            str_plural(image->nleft), str_size(size, image->nbytes_left), str_shown(shown, image->first_left.name, image->first_left.name_len));
     if (image->foreign && !has_loader(image->family->arch))
         catalog_warn(catalog, "ComfyUI-GGUF refuses architecture %s; it reads those of amn list families", image->family->arch);
     if (nlong != 0)

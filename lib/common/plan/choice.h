@@ -28,6 +28,7 @@ struct chosen {
     bool same;                  /* kept, because it has the wanted type already */
     const struct encoding *stored;      /* if same: the encoding that the stored weight has; NULL for block types. Borrowed */
     const char *why;            /* reason why a candidate was not encoded; static, or NULL */
+    const char *rule;           /* what gave an encoded tensor another type than the mix has; static, or NULL */
     uint32_t name_len;
     const char *name;           /* name in the output, NUL-terminated, borrowed from the choice. NULL: the input's name */
 };

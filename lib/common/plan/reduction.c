@@ -549,6 +549,7 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
         ok = reduction_look(&list[i], &stays, r, keyed ? &model : NULL, err);
         if (ok && !stays) {
             decide(&list[i], r, &model, mixed ? &state : NULL);
+            list[i].chosen->rule = mixed && !list[i].rule ? state.rule : NULL;
             choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
         reduction_keep(&list[i], r, choice);

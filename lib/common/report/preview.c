@@ -81,7 +81,7 @@ preview_add_tensor(struct page *j, const struct chosen *chosen, const struct str
     ndjson_text(j, "becomes", becomes(chosen));
     ndjson_text(j, "scheme", chosen->decode ? scheme_word(chosen->decode, word) : NULL);
     ndjson_text(j, "encoder", chosen->encoding ? chosen->encoding->encoder->name : NULL);
-    ndjson_text(j, "why", chosen->encoding ? NULL : chosen->why);
+    ndjson_text(j, "why", chosen->encoding ? chosen->rule : chosen->why);
     ndjson_bytes(j, "input", chosen->name ? old.name : NULL, old.name_len);
     ndjson_bytes(j, "file", file ? file->p : NULL, file ? file->len : 0);
     ndjson_end(j);
@@ -128,8 +128,9 @@ add_change(struct str *out, const struct chosen *chosen)
         str_text(out, chosen->composed ? "composed" : chosen->decode ? "dequantized" : becomes(chosen));
     if (chosen->decode)
         str_format(out, " from %s", summary_label(label, chosen->decode));
-    if (!chosen->encoding && chosen->why)
-        str_format(out, " (%s)", chosen->why);
+    const char *why = chosen->encoding ? chosen->rule : chosen->why;
+    if (why)
+        str_format(out, " (%s)", why);
 }
 
 /* Adds the change, the old name, and the file. */
