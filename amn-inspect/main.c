@@ -116,7 +116,7 @@ report(void *own, const struct operand *operand, struct err *err)
     if (operand->adapter)
         return (cli_human(&tool->cli) ? adapter_inspect_text : adapter_inspect_json)(operand), true;
     struct inspect in = {
-        .file = operand->name ? operand->name : "-",
+        .file = str_or(operand->name, "-"),
         .nfiles = model->nsrc,
         .catalog = model->catalog,
         .roles = operand->roles,
@@ -169,7 +169,11 @@ main(int argc, char **argv)
     struct err err;
     err_init(&err);
     cli_options(&tool.cli, CLI_INSPECT, inspect_take, &tool, argc, argv);
-    enum cli_status status = conflicts_check(&tool.cli, &err) ? inspect_run(&tool, &err) : cli_fail(&tool.cli, &err);
+    enum cli_status status;
+    if (conflicts_check(&tool.cli, &err))
+        status = inspect_run(&tool, &err);
+    else
+        status = cli_fail(&tool.cli, &err);
     naming_clear(&tool.naming);
     return status;
 }

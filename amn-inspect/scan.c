@@ -223,7 +223,7 @@ scan_path(struct scanning *scan, const char *path, const char *operand, struct e
     if (scan->fetch && path && str_ends(path, ".index.json"))
         return scan_index(scan, path, err);
     if (!path || !str_ends(path, ".index.json"))
-        return scan_file(scan, path, operand ? operand : "-", scan->cli->noperands > 1 ? ONE_OF_SEVERAL : ALONE, err);
+        return scan_file(scan, path, str_or(operand, "-"), scan->cli->noperands > 1 ? ONE_OF_SEVERAL : ALONE, err);
     size_t n = folder_len(path);
     char *dir = n ? strndup(path, n) : strdup(".");
     bool ok = dir ? scan_folder(scan, dir, err) : err_memory(err, n);
@@ -278,7 +278,11 @@ scan_operands(struct cli *cli)
     struct err err;
     err_init(&err);
     struct scanning scan = { .cli = cli, .fetch = cli->fetch ? fetch_new(cli->fetch, cli->fetch_window, &err) : NULL };
-    enum cli_status status = err.kind == ERR_NONE ? operands_each(cli, scan_operand, &scan) : cli_fail(cli, &err);
+    enum cli_status status;
+    if (err.kind == ERR_NONE)
+        status = operands_each(cli, scan_operand, &scan);
+    else
+        status = cli_fail(cli, &err);
     fetch_free(scan.fetch);
     if (scan.dangerous && status != CLI_IO)
         return CLI_FOUND;

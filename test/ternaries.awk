@@ -1,8 +1,9 @@
 # Lists the statements with three or more `?:`. Works in any POSIX awk.
 #
-#   awk -f test/ternaries.awk FILE...
+#   awk [-v most=N] -f test/ternaries.awk FILE...
 #
 # Prints FILE:LINE for each, then "N passed, N failed" of the statements with one or more; exits with 1 if one failed.
+# With `most` it also fails if the files have more than N `?:` in 1,000 lines.
 #
 # A statement ends at a semicolon outside of parentheses, at the brace of a block, after the head of an if or a loop, or with
 # a directive. Comments, strings and characters do not count.
@@ -41,6 +42,7 @@ function code(line,    out, at, c) {
 }
 
 function end() {
+    all += marks
     if (marks >= 3) {
         print FILENAME ":" begin ": a statement with " marks " ?:"
         failed++
@@ -93,6 +95,10 @@ END {
     end()
     if (passed + failed == 0)
         print "no statement was found: wrong paths?"
+    if (most != "" && 1000 * all > most * NR) {
+        printf "%d ?: in %d lines: more than %d in 1,000\n", all, NR, most
+        failed++
+    }
     printf "%d passed, %d failed\n", passed, failed
     exit failed != 0 || passed == 0
 }

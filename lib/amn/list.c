@@ -93,7 +93,7 @@ add_json(struct page *j, const struct list_entry *f)
 static void
 add_shown(struct str *cell, const char *text)
 {
-    str_add_escaped(cell, text ? text : "-", text ? strlen(text) : 1);
+    str_add_escaped(cell, str_or(text, "-"), text ? strlen(text) : 1);
 }
 
 static bool
@@ -259,7 +259,7 @@ enumerate(struct names *operands, struct str *where, const struct cli *cli, stru
             continue;
         root.len = 0;
         store_list(operands, &root, i, &cli->limits, err);
-        const char *path = str_shown(shown, root.p ? root.p : "", root.len);
+        const char *path = str_shown(shown, str_or(root.p, ""), root.len);
         bool there = root.len != 0 && access(root.p, F_OK) == 0;
         str_text(where, where->len ? ", " : "");
         if (root.len == 0)
@@ -288,7 +288,7 @@ list(struct model_list *l, struct err *err)
     if (ok && l->n != 0)
         add_table(l);
     if (ok && operands.n == 0 && l->unread.kind == ERR_NONE)
-        cli_warn(&l->cli, NULL, "no models found (%s)", where.p ? where.p : "");
+        cli_warn(&l->cli, NULL, "no models found (%s)", str_or(where.p, ""));
     if (page_finish(&l->page, err))
         cli_finish_stdout(err);
     if (err->kind == ERR_NONE)

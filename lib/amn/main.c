@@ -125,7 +125,7 @@ amn_unknown(const char *folder, const char *word, struct err *err)
         nearest_hint(&hint, "", word, (const char *const *)words.name, words.n);
     if (ok)
         err_set(err, ERR_USAGE, "unknown %s '%s'%s", option ? "option" : "command", shown,
-            hint.p ? hint.p : "; try 'amn --help'");
+            str_or(hint.p, "; try 'amn --help'"));
     str_clear(&hint);
     names_clear(&words);
     return false;

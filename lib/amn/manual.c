@@ -70,7 +70,7 @@ manual_unknown(const char *folder, const char *topic, struct err *err)
     nearest_hint(&hint, "", topic, (const char *const *)words.name, words.n);
     if (ok)
         err_set(err, ERR_USAGE, "no manual page for '%s'%s", str_shown(shown, topic, strlen(topic)),
-            hint.p ? hint.p : "; try 'amn help'");
+            str_or(hint.p, "; try 'amn help'"));
     str_clear(&hint);
     names_clear(&words);
     return false;
@@ -186,7 +186,7 @@ cannot_show(const struct manual_page *page, const char *folder, bool man, bool f
         str_text(&why, man ? " or by man" : ", and man is not installed");
     if (page->verb.p)
         str_format(&why, "; for the options, run 'amn %s --help'", page->verb.p);
-    err_set(err, ERR_OPEN, "manual page %s(%d) %s", page->name.p, page->section, why.p ? why.p : "");
+    err_set(err, ERR_OPEN, "manual page %s(%d) %s", page->name.p, page->section, str_or(why.p, ""));
     str_clear(&why);
     return false;
 }

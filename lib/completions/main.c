@@ -229,7 +229,11 @@ put_bash(void)
 static void
 zsh_option(unsigned tool, const struct cli_option *o)
 {
-    const char *value = cli_is_optional(o) ? "=-" : o->arg ? "=" : "";
+    const char *value = "";
+    if (cli_is_optional(o))
+        value = "=-";
+    else if (o->arg)
+        value = "=";
     if (o->key < CLI_LONG)
         printf("            '(-%c --%s)'{-%c%s,--%s%s}'[%s]", o->key, o->name, o->key, o->arg ? "+" : "", o->name, value,
             o->help);

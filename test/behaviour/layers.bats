@@ -110,8 +110,8 @@ refuses() {
     grep -qE '^lib/common/(base/str|cli/cli).c:[0-9]+: (struct|enum) twice is also defined at ' out
 }
 
-@test "no statement has three conditional operators" {
-    try 0 awk -f "$tests/ternaries.awk" $(find lib amn-* -name '*.[ch]')
+@test "no statement has three conditional operators, and 1,000 lines at most 15" {
+    try 0 awk -v most=15 -f "$tests/ternaries.awk" $(find lib amn-* -name '*.[ch]')
     grep -qE '[1-9][0-9]* passed, 0 failed' out
     cat >two.c <<'END'
 /* a ? b : c ? d : e ? f : g; */
@@ -131,6 +131,9 @@ two(int a, int b)
 END
     try 0 awk -f "$tests/ternaries.awk" two.c
     [ "$(cat out)" = '6 passed, 0 failed' ]
+    try 0 awk -v most=650 -f "$tests/ternaries.awk" two.c
+    try 1 awk -v most=640 -f "$tests/ternaries.awk" two.c
+    [ "$(head -n 1 out)" = '9 ?: in 14 lines: more than 640 in 1,000' ]
     cat >three.c <<'END'
 #define PICK(a, b, c) ((a) ? (b) : (c) ? (a) : \
     (b) ? (c) : 0)

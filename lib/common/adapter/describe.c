@@ -88,8 +88,11 @@ describe_file(struct adapter_facts *f, const struct adapter *a, struct err *err)
     bool mlx = a->family == ADAPTER_MLX;
     f->kind = kinds[a->family];
     f->tokenizer = a->tokenizer;
-    bool ok = a->family == ADAPTER_GGUF ? keep_meta(&f->type, a, "adapter.type", err)
-        : keep_member(&f->type, a->config, mlx ? "fine_tune_type" : "peft_type", err);
+    bool ok;
+    if (a->family == ADAPTER_GGUF)
+        ok = keep_meta(&f->type, a, "adapter.type", err);
+    else
+        ok = keep_member(&f->type, a->config, mlx ? "fine_tune_type" : "peft_type", err);
     ok = ok && keep_member(&f->base, a->config, mlx ? "model" : "base_model_name_or_path", err);
     for (size_t i = 0; ok && !f->base && i < sizeof bases / sizeof *bases; i++)
         ok = keep_meta(&f->base, a, bases[i], err);

@@ -278,7 +278,11 @@ read_key(struct adapter *a, const struct tensor *t, struct catalog *memory, stru
         p += sizeof root - 1;
         n -= sizeof root - 1;
     }
-    enum key_tail tail = str_strip(p, &n, ".weight") ? TAIL_WEIGHT : str_strip(p, &n, ".bias") ? TAIL_BIAS : TAIL_NONE;
+    enum key_tail tail = TAIL_NONE;
+    if (str_strip(p, &n, ".weight"))
+        tail = TAIL_WEIGHT;
+    else if (str_strip(p, &n, ".bias"))
+        tail = TAIL_BIAS;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_strip(p, &n, endings[i].ending))
             return keys_add(a, t, p, n, endings[i].role, ORDER_LINEAR, tail, err);

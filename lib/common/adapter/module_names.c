@@ -99,9 +99,13 @@ read_expression(struct expression *e, const char *p, size_t *n)
     if (!end)
         return false;
     *n = (size_t)(end + 1 - p);
-    bool ok = *n == 3 ? (major = p[1]) != 0
-        : (sscanf(p, "{%" SCNu64 "+%" SCNu64 "%c%n", &e->plus, &e->times, &major, &len) == 3 && len == (int)*n - 1)
-        || (sscanf(p, "{%" SCNu64 "+%" SCNu64 "%c+%c%n", &e->plus, &e->times, &major, &minor, &len) == 4 && len == (int)*n - 1);
+    bool ok;
+    if (*n == 3)
+        ok = (major = p[1]) != 0;
+    else
+        ok = (sscanf(p, "{%" SCNu64 "+%" SCNu64 "%c%n", &e->plus, &e->times, &major, &len) == 3 && len == (int)*n - 1)
+            || (sscanf(p, "{%" SCNu64 "+%" SCNu64 "%c+%c%n", &e->plus, &e->times, &major, &minor, &len) == 4
+            && len == (int)*n - 1);
     e->major = major - 'a';
     if (minor)
         e->minor = minor - 'a';

@@ -158,7 +158,7 @@ scale_by_header(struct adapter_module *m, const struct adapter *a, struct err *e
 {
     if (m->rank == 0 || (a->rank_name && a->declared_rank != (double)m->rank))
         return adapter_fail(m, ERR_UNSUPPORTED, err, "the header declares %s %g%s%s, but its factors have rank %" PRIu64 ": its scale is "
-            "unknown", a->alpha_name, a->alpha, a->rank_name ? " and another " : "", a->rank_name ? a->rank_name : "", m->rank);
+            "unknown", a->alpha_name, a->alpha, a->rank_name ? " and another " : "", str_or(a->rank_name, ""), m->rank);
     m->alpha = a->alpha;
     m->whole_scale = m->alpha / (double)m->rank;
     return true;

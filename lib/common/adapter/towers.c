@@ -288,7 +288,7 @@ prepare(struct towers *all, int number, struct err *err)
         return true;
     for (size_t i = 0; n == 0; i++) {
         free_sets(t->sets);
-        if (!(t->sets = towers_collect(all->choice, row->base[i] ? row->base[i] : "", &n, err)))
+        if (!(t->sets = towers_collect(all->choice, str_or(row->base[i], ""), &n, err)))
             return false;
         if (!row->base[i])
             break;

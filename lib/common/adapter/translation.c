@@ -135,7 +135,11 @@ static bool
 set_place(struct weight_place *place, const struct translation *t, const struct composed_part *part)
 {
     const struct tensor *of = part->decode ? part->decode->part[0] : part->copy;
-    const struct layout *l = part->layout ? part->layout : part->copy ? part->copy->layout : NULL;
+    const struct layout *l = NULL;
+    if (part->layout)
+        l = part->layout;
+    else if (part->copy)
+        l = part->copy->layout;
     const struct stored key = { of->extent.file, of->extent.at, 0 };
     const struct stored *stored = bsearch(&key, t->stored, t->n, sizeof key, compare_stored);
     uint64_t numel, rows = place->shape.rank != 0 ? shape_dim(&place->shape, 0) : 1;

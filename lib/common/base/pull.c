@@ -449,7 +449,11 @@ put_utf8(char *out, uint32_t code)
         out[0] = (char)code;
         return 1;
     }
-    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    size_t n = 4;
+    if (code < 0x800)
+        n = 2;
+    else if (code < 0x10000)
+        n = 3;
     static const uint8_t lead[] = { 0, 0, 0xC0, 0xE0, 0xF0 };
     for (size_t i = n - 1; i > 0; i--) {
         out[i] = (char)(0x80 | (code & 0x3F));

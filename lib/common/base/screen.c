@@ -23,7 +23,11 @@ screen_of(int fd)
     uint64_t n;
     if (fd < 0 || !isatty(fd))
         return (struct screen){ .columns = SIZE_MAX };
-    size_t width = columns && str_to_u64(&n, columns) && n != 0 && n < SIZE_MAX ? (size_t)n : screen_window(fd);
+    size_t width;
+    if (columns && str_to_u64(&n, columns) && n != 0 && n < SIZE_MAX)
+        width = (size_t)n;
+    else
+        width = screen_window(fd);
     return (struct screen){ .columns = width > COLUMNS_MIN ? width : COLUMNS_MIN,
         .colour = (!none || !*none) && term && *term && strcmp(term, "dumb") != 0 };
 }

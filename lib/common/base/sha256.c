@@ -52,7 +52,7 @@ sha256_failed(struct err *err)
     if (sys == ENOMEM)
         return err_set(err, ERR_LIMIT, "out of memory while loading libcrypto");
     return err_set(err, ERR_UNSUPPORTED, "SHA-256 needs libcrypto, which cannot be loaded (%s); install it "
-        "(Debian: apt-get install libssl3)", why ? why : file_names[0]);
+        "(Debian: apt-get install libssl3)", str_or(why, file_names[0]));
 }
 
 static bool

@@ -72,6 +72,15 @@ str_plural(uint64_t n)
     return "s";
 }
 
+/* Returns text, or `other` if it is NULL. */
+static inline const char *
+str_or(const char *text, const char *other)
+{
+    if (text)
+        return text;
+    return other;
+}
+
 /* Returns true if two words differ at most in case and in '-' for '_'. */
 bool str_same_word(const char *a, const char *b);
 

@@ -102,7 +102,11 @@ cli_add_line(struct str *s, const struct cli *cli, const struct remark *r)
         str_text(s, ": ");
     }
     const struct screen screen = screen_of(STDERR_FILENO);
-    enum screen_style style = r->status != CLI_OK ? SCREEN_BAD : r->warns ? SCREEN_WARNING : SCREEN_PLAIN;
+    enum screen_style style = SCREEN_PLAIN;
+    if (r->status != CLI_OK)
+        style = SCREEN_BAD;
+    else if (r->warns)
+        style = SCREEN_WARNING;
     screen_begin(s, &screen, style);
     str_format(s, "%s:", r->kind);
     screen_end(s, &screen, style);
@@ -193,7 +197,7 @@ vremark(const struct cli *cli, const char *file, const char *kind, const char *f
     struct err err;                     /* not a failure, but err_vset() splits off the tensor name */
     err_init(&err);
     err_vset(&err, ERR_USAGE, ERR_NO_OFFSET, "", format, args);
-    const struct remark r = { .file = file ? file : "", .tensor = err.tensor, .kind = kind, .word = kind,
+    const struct remark r = { .file = str_or(file, ""), .tensor = err.tensor, .kind = kind, .word = kind,
         .text = err.text, .at = ERR_NO_OFFSET, .warns = strcmp(kind, "warning") == 0 };
     say(cli, &r);
 }

@@ -198,7 +198,7 @@ cli_choice(unsigned *out, const struct cli_option *option, const char *arg, stru
     bool found = find_word(out, option->words, option->words == dtype_targets ? foreign_names_type(arg) : arg, &hint);
     if (!found)
         err_set(err, ERR_USAGE, "--%s: unknown value '%s'%s", option->name, str_shown(shown, arg, strlen(arg)),
-            hint.p ? hint.p : "");
+            str_or(hint.p, ""));
     str_clear(&hint);
     return found;
 }
@@ -303,7 +303,13 @@ getopt_form_make(struct getopt_form *form, enum cli_tool_id tool)
     for (const struct cli_option *o = cli_options_of_all; o->name; o++) {
         if (!cli_has(tool, o))
             continue;
-        int argument = o->key == 'h' || cli_is_optional(o) ? optional_argument : o->arg ? required_argument : no_argument;
+        int argument;
+        if (o->key == 'h' || cli_is_optional(o))
+            argument = optional_argument;
+        else if (o->arg)
+            argument = required_argument;
+        else
+            argument = no_argument;
         form->longs[form->n++] = (struct option){ o->name, argument, NULL, o->key };
         if (o->key < CLI_LONG)
             str_format(&form->shorts, "%c%s", o->key, o->arg ? ":" : "");
@@ -380,7 +386,7 @@ complain_of_name(const struct cli *cli, const struct getopt_form *form, const ch
     if (hint.len == 0)
         str_format(&hint, "; try '%s --help'", cli_name(cli));
     str_shown(shown, arg, ambiguous ? strcspn(arg, "=") : strlen(arg));
-    err_set(err, ERR_USAGE, "%s option '%s'%s", n != 0 ? "ambiguous" : "unknown", shown, hint.p ? hint.p : "");
+    err_set(err, ERR_USAGE, "%s option '%s'%s", n != 0 ? "ambiguous" : "unknown", shown, str_or(hint.p, ""));
     str_clear(&hint);
     return false;
 }
@@ -412,7 +418,7 @@ complain_of_tool(const struct cli *cli, const struct cli_option *option, struct 
         if (options_find(i, option->key))
             str_format(&others, "%s%s", nearest_separator(said++, n), cli_tools[i].name);
     err_set(err, ERR_USAGE, "%s has no option --%s; it belongs to %s", cli_name(cli), option->name,
-        others.p ? others.p : "");
+        str_or(others.p, ""));
     str_clear(&others);
     return false;
 }
@@ -485,7 +491,7 @@ check_operand(const struct cli_tool *tool, const char *operand, struct err *err)
     bool found = find_word(&n, tool->words, operand, &hint);
     if (!found)
         err_set(err, ERR_USAGE, "unknown argument '%s'%s", str_shown(shown, operand, strlen(operand)),
-            hint.p ? hint.p : "");
+            str_or(hint.p, ""));
     str_clear(&hint);
     return found;
 }

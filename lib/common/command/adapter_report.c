@@ -84,8 +84,8 @@ add_kind(struct str *out, const struct adapter_facts *f)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i][0], f->kind) == 0)
             str_text(out, kinds[i][1]);
-    str_format(out, "%s%s\n", f->type ? ", " : "", f->type ? f->type : "");
-    str_format(out, PAGE_LABEL "%s\n", "Base model", f->base ? f->base : "not named");
+    str_format(out, "%s%s\n", f->type ? ", " : "", str_or(f->type, ""));
+    str_format(out, PAGE_LABEL "%s\n", "Base model", str_or(f->base, "not named"));
 }
 
 static void
@@ -188,7 +188,7 @@ add_role(struct str *cell, const void *own, size_t i)
 {
     const struct operand *operand = own;
     const char *role = operand->adapter->place[i].role;
-    str_text(cell, role ? role : "no part of an adapter");
+    str_text(cell, str_or(role, "no part of an adapter"));
     if (role)
         return SCREEN_KIND;
     return SCREEN_WARNING;

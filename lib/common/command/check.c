@@ -116,11 +116,11 @@ check_compare(struct checking *c, const struct tensor *t, const uint8_t *digest,
     bool ok = !(name.failed || shape.failed) || err_memory(err, name.room);
     const struct manifest_entry *e = NULL;
     if (ok)
-        e = manifest_find(&c->manifest, values, name.p ? name.p : "", name.len);
+        e = manifest_find(&c->manifest, values, str_or(name.p, ""), name.len);
     enum check_result result = CHECK_EXTRA;
     if (e) {
         c->seen[e - c->manifest.entry] = c->common = true;
-        result = compare_entry(e, values, shape.p ? shape.p : "", digest);
+        result = compare_entry(e, values, str_or(shape.p, ""), digest);
     }
     if (ok && c->prints)
         print_result(c, result, t->name, t->name_len);

@@ -235,7 +235,7 @@ tell_lost(const struct job *job)
     else
         cli_say(&cmd->cli, job->model.name,
             "GGUF does not store everything: lost are initializer_range, dropout, auto_map, lists of end tokens, "
-            "flags of added tokens, and other post-processors and normalizers%s", of_family.p ? of_family.p : "");
+            "flags of added tokens, and other post-processors and normalizers%s", str_or(of_family.p, ""));
     str_clear(&of_family);
 }
 
@@ -292,7 +292,7 @@ run(struct job *job, struct err *err)
     if (job->exact.witness.len != 0)
         report_file_refuse(job);
     if (!ok && err->kind != ERR_USAGE)
-        err_in_file(err, job->model.name ? job->model.name : "");
+        err_in_file(err, str_or(job->model.name, ""));
     outputs_clear(&job->outputs);
     keys_clear(&job->keys);
     hf_quantization_clear(&job->quantization);

@@ -45,7 +45,7 @@ open_side(struct diff_job *job, struct diff_side *side, const char *operand, str
         && roles_assign(&side->roles, side->model.catalog, &reading, &contents, err);
     if (ok)
         cli_remarks(cli, side->model.name, side->model.catalog, 0);
-    return ok || err_in_file(err, side->model.name ? side->model.name : "");
+    return ok || err_in_file(err, str_or(side->model.name, ""));
 }
 
 static void

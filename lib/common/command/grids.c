@@ -10,7 +10,7 @@ grids_add_text(void *of, const struct tensor *t, const struct exact_grid *g)
 {
     struct str *text = &((struct page *)of)->text;
     str_add_escaped(text, t->name, t->name_len);
-    str_format(text, "  %s", g->scheme ? g->scheme : "none");
+    str_format(text, "  %s", str_or(g->scheme, "none"));
     if (g->group != 0)
         str_format(text, ", groups of %" PRIu64, g->group);
     str_text(text, g->zeros ? ", with zero points\n" : "\n");

@@ -106,7 +106,7 @@ fill_from_files(const struct manifest_file *m, struct page *page, struct err *er
     if (cmd->split.size != 0)
         ok = split_files_name(&path, cmd->split.path, 0, m->digests.files, err);
     else
-        str_text(&path, cmd->dir.path ? cmd->dir.path : cmd->output.path);
+        str_text(&path, str_or(cmd->dir.path, cmd->output.path));
     ok = ok && (!path.failed || err_memory(err, path.room)) && model_open(&model, path.p, &how, err)
         && roles_assign(&roles, model.catalog, NULL, &contents, err) && (files = model_files(&model, err)) != NULL
         && manifest_file_fill(m, page, &model, roles, files, err);

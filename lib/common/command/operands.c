@@ -145,7 +145,7 @@ report_on(void *of, const char *name, struct err *err)
         r->begun = r->begun || ok;
     }
     if (!ok && (err->kind != ERR_USAGE || cli->noperands > 1))
-        err_in_file(err, model.name ? model.name : "");
+        err_in_file(err, str_or(model.name, ""));
     roles_free(roles);
     adapter_facts_free(facts);
     free(file);

@@ -29,6 +29,6 @@ command_tell_error(const struct job *job)
     if (cmd->ncandidates == 0)
         scheme = cmd->reduction.encoder->name;
     cli_say(&cmd->cli, job->model.name, "quantized %zu weight%s (%s elements) as %s: %s", job->choice.encoded,
-        str_plural(job->choice.encoded), count.p ? count.p : "?", scheme, command_error_text(error, &l));
+        str_plural(job->choice.encoded), str_or(count.p, "?"), scheme, command_error_text(error, &l));
     str_clear(&count);
 }

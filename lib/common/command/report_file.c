@@ -14,7 +14,7 @@ report_file_send(struct sink *sink, struct page *page, bool ok, struct err *err)
 {
     const struct str *text = &page->text;
     ok = ok && (!text->failed || err_memory(err, text->room)) && sink_expect(sink, text->len, err)
-        && sink_write(sink, text->p ? text->p : "", text->len, err);
+        && sink_write(sink, str_or(text->p, ""), text->len, err);
     str_clear(&page->text);
     return ok;
 }

@@ -71,7 +71,7 @@ command_unknown_scheme(const char *option, const char *arg, bool formats, struct
     if (read)
         str_text(&hint, ", which is read but not written; amn list schemes shows what is written");
     err_set(err, ERR_USAGE, "--%s: unknown %s '%s'%s", option, formats ? "format or scheme" : "scheme",
-        str_shown(shown, arg, strlen(arg)), hint.p ? hint.p : "; amn list schemes shows all");
+        str_shown(shown, arg, strlen(arg)), str_or(hint.p, "; amn list schemes shows all"));
     str_clear(&hint);
     return false;
 }

@@ -147,7 +147,11 @@ is_msgpack(const uint8_t *head, size_t n)
     size_t at = map_head(head, n);
     if (at == 0 || at + 2 >= n)
         return false;
-    size_t len = head[at] >= 0xA1 && head[at] <= 0xBF ? head[at] & 0x1F : head[at] == 0xD9 ? head[at + 1] : 0;
+    size_t len = 0;
+    if (head[at] >= 0xA1 && head[at] <= 0xBF)
+        len = head[at] & 0x1F;
+    else if (head[at] == 0xD9)
+        len = head[at + 1];
     at += head[at] == 0xD9 ? 2 : 1;
     if (len == 0 || len >= n - at)
         return false;

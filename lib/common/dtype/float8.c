@@ -34,8 +34,11 @@ finite(uint8_t code, int mantissa_bits, int bias)
     int e = (code & 0x7F) >> mantissa_bits;
     int m = code & ((1 << mantissa_bits) - 1);
     int one = 1 << mantissa_bits;
-    float magnitude = e == 0 ? (float)m * power_of_two(1 - bias - mantissa_bits)
-        : (float)(one + m) * power_of_two(e - bias - mantissa_bits);
+    float magnitude;
+    if (e == 0)
+        magnitude = (float)m * power_of_two(1 - bias - mantissa_bits);
+    else
+        magnitude = (float)(one + m) * power_of_two(e - bias - mantissa_bits);
 
     if (code & 0x80)
         return -magnitude;

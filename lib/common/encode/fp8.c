@@ -82,9 +82,12 @@ add_parts(struct encoding *e, enum dtype scales, const uint64_t *dim, uint32_t r
     *codes = (struct encode_part){ .name = e->weight.name, .name_len = e->weight.name_len, .dtype = fp8_form(e)->codes,
         .shape = e->weight.shape, .grain = grain, .elems = grain, .codes = true };
     bool named = e->options.short_name && fp8_form(e)->rule != FP8_COMPRESSED && encode_module(e) != e->weight.name_len;
-    struct encode_part *part = named ? encode_add_part(e, encode_module(e), ".scale", scales, dim, rank, err)
-        : encode_add_part(e, e->weight.name_len, fp8_form(e)->rule == FP8_COMPRESSED ? "_scale" : "_scale_inv",
-        scales, dim, rank, err);
+    struct encode_part *part;
+    if (named)
+        part = encode_add_part(e, encode_module(e), ".scale", scales, dim, rank, err);
+    else
+        part = encode_add_part(e, e->weight.name_len, fp8_form(e)->rule == FP8_COMPRESSED ? "_scale" : "_scale_inv", scales,
+            dim, rank, err);
     if (part && fp8_form(e)->share == FP8_ROWS)
         part->elems = (uint32_t)e->cols;
     return part != NULL;
@@ -137,7 +140,11 @@ fit_form(struct encoding *e, const struct encode_options *options, struct err *e
     }
     if (fp8_form(e)->share == FP8_TENSOR)
         e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, FP8_REGION);
-    bool ok = fp8_form(e)->share == FP8_ROWS ? add_parts(e, arithmetic(e), dim, 2, err) : add_parts(e, arithmetic(e), dim + 1, 1, err);
+    bool ok;
+    if (fp8_form(e)->share == FP8_ROWS)
+        ok = add_parts(e, arithmetic(e), dim, 2, err);
+    else
+        ok = add_parts(e, arithmetic(e), dim + 1, 1, err);
     return encode_yes_if(ok);
 }
 
@@ -350,7 +357,11 @@ fp8_encode(const struct encoding *e, const struct encode_run *run, unsigned part
     }
     for (uint64_t i = 0; i < count; i++, y += e->part[part].grain) {
         uint64_t ignored = 0;
-        float factor = fp8_form(e)->share == FP8_ROWS ? factor_at(e, run, i, run->x + i * e->cols, &ignored) : run->facts[first + i];
+        float factor;
+        if (fp8_form(e)->share == FP8_ROWS)
+            factor = factor_at(e, run, i, run->x + i * e->cols, &ignored);
+        else
+            factor = run->facts[first + i];
         store(y, e->part[part].dtype, scale_of(e, factor));
     }
     return true;

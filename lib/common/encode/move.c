@@ -193,7 +193,11 @@ move_e4m3(uint8_t table[16], const struct encoding *e, int shift)
 static float
 source_value(const struct exact_source *s, float code, float scale)
 {
-    enum solve_nvfp4_reader reader = s->late ? SOLVE_NVFP4_BLOCKS : s->divides ? SOLVE_NVFP4_DIVIDES : SOLVE_NVFP4_MULTIPLIES;
+    enum solve_nvfp4_reader reader = SOLVE_NVFP4_MULTIPLIES;
+    if (s->late)
+        reader = SOLVE_NVFP4_BLOCKS;
+    else if (s->divides)
+        reader = SOLVE_NVFP4_DIVIDES;
     if (s->two)
         return solve_nvfp4_value(reader, code, scale, s->second);
     return code * scale;

@@ -420,7 +420,11 @@ find_moved(struct moved *m, const struct encoding *e, const struct encode_run *r
 {
     const enum dtype type = e->encoder->type;
     const bool minimum = has_minimum(type), own = minimum && move_is_e2m1(e);
-    const int half = type == DTYPE_Q8_0 ? 128 : type == DTYPE_Q4_0 ? 8 : 16;
+    int half = 16;
+    if (type == DTYPE_Q8_0)
+        half = 128;
+    else if (type == DTYPE_Q4_0)
+        half = 8;
     int centre = half;
     if (type == DTYPE_Q8_0)
         centre = 0;

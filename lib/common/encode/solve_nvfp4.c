@@ -51,7 +51,11 @@ bool
 solve_nvfp4_add_input(struct encoding *e, enum solve_nvfp4_reader reader, uint32_t rank, struct err *err)
 {
     const struct exact_source *s = &e->exact->source;
-    const uint64_t n = s->inputs ? s->nseconds : e->weight.shape.rank == 3 ? shape_dim(&e->weight.shape, 0) : 1;
+    uint64_t n = 1;
+    if (s->inputs)
+        n = s->nseconds;
+    else if (e->weight.shape.rank == 3)
+        n = shape_dim(&e->weight.shape, 0);
     bool divides = reader == SOLVE_NVFP4_DIVIDES;
     if (!s->has_input)
         return true;
@@ -437,7 +441,13 @@ solve_nvfp4_value(enum solve_nvfp4_reader reader, float code, float scale, float
     float factor = second;
     if (reader == SOLVE_NVFP4_OVER)
         factor = second / SOLVE_NVFP4_UNIT;
-    float first = reader == SOLVE_NVFP4_BLOCKS ? code * scale : reader == SOLVE_NVFP4_DIVIDES ? scale / second : scale * factor;
+    float first;
+    if (reader == SOLVE_NVFP4_BLOCKS)
+        first = code * scale;
+    else if (reader == SOLVE_NVFP4_DIVIDES)
+        first = scale / second;
+    else
+        first = scale * factor;
     if (reader == SOLVE_NVFP4_BLOCKS)
         return first * second;
     return code * first;

@@ -62,7 +62,13 @@ static bool
 try_hints(const struct solve_block *b, const struct solve_steps *how, struct int_group *g, uint8_t *q)
 {
     double d = (double)solve_hint(b), middle = (double)(1u << (how->bits - 1)), top = 2 * middle - 1;
-    double zero = b->zero ? (double)b->zero[0] : b->source.bits != 0 ? (double)(1u << (b->source.bits - 1)) : middle;
+    double zero;
+    if (b->zero)
+        zero = (double)b->zero[0];
+    else if (b->source.bits != 0)
+        zero = (double)(1u << (b->source.bits - 1));
+    else
+        zero = middle;
     if (!isfinite(d))
         return false;
     if (b->source.codes == EXACT_AFFINE)

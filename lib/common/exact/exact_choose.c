@@ -135,7 +135,7 @@ take_inexact(struct exact_attempt *a, struct err *err)
         return false;
     const struct tensor t = chosen_source(c);
     return c->encoding || err_set(err, ERR_UNSUPPORTED, ERR_TENSOR "%s does not hold it: %s",
-        str_shown(name, t.name, t.name_len), e->name, c->why ? c->why : "its shape does not fit");
+        str_shown(name, t.name, t.name_len), e->name, str_or(c->why, "its shape does not fit"));
 }
 
 /* --- what only reports need */

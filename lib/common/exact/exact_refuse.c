@@ -115,7 +115,7 @@ add_fault(struct str *s, const struct exact_attempt *a, uint64_t cols)
     const struct exact_fail *f = &a->out.fail;
     const char *scheme = a->last->name;
     if (f->cause == EXACT_LAYOUT)
-        str_format(s, "not held by %s: layout: %s", scheme, a->why ? a->why : "its shape does not fit");
+        str_format(s, "not held by %s: layout: %s", scheme, str_or(a->why, "its shape does not fit"));
     else if (a->shares)
         str_format(s, "not held by %s: scale: loaders give it one scale with %s, and none holds both (--no-fuse: one for each)", scheme,
             a->shares);

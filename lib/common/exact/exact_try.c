@@ -84,9 +84,12 @@ run_item(void *of, void *own, uint64_t i, struct err *err)
     const uint64_t first = i * s->each;
     if (atomic_load(&s->over))
         return true;
-    bool ok = s->checks
-        ? encoder_check(&s->trial, &bench->b, first, num_min(s->each, s->grains - first), bench->y, &out.fail, &out.way, err)
-        : encoder_survey(&s->trial, &bench->b, i, s->trial.facts, &out.fail, &out.way, err);
+    bool ok;
+    if (s->checks)
+        ok = encoder_check(&s->trial, &bench->b, first, num_min(s->each, s->grains - first), bench->y, &out.fail, &out.way,
+            err);
+    else
+        ok = encoder_survey(&s->trial, &bench->b, i, s->trial.facts, &out.fail, &out.way, err);
     add_outcome(s, &out);
     return ok;
 }

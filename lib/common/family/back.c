@@ -42,7 +42,7 @@ unknown_arch(const struct hf_string *arch, struct err *err)
     char shown[STR_SHOWN];
     list_archs(&known);
     err_set(err, ERR_UNSUPPORTED, "no family for architecture '%s'; --family FILE reads one (known: %s)",
-        str_shown(shown, arch->p, arch->n), known.p ? known.p : "");
+        str_shown(shown, arch->p, arch->n), str_or(known.p, ""));
     str_clear(&known);
     return false;
 }
@@ -104,7 +104,7 @@ choose_family(struct back_model *back, const struct model *model, struct err *er
     const char *format = catalog_facts_of(model->catalog)->format;
     const struct hf_string arch = back_key_string(model->catalog, "general.architecture");
     if (!format || strcmp(format, "GGUF") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "--to hf reads GGUF files, but the input is %s", format ? format : "unknown");
+        return err_set(err, ERR_UNSUPPORTED, "--to hf reads GGUF files, but the input is %s", str_or(format, "unknown"));
     if (arch.n == 0)
         return err_set(err, ERR_UNSUPPORTED, "the file has no general.architecture, so its family is unknown");
     if (!back->options->how->family)

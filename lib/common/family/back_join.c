@@ -35,7 +35,11 @@ static bool
 holds(enum dtype dtype, double x, bool logs)
 {
     float v = logs ? real_log(-(float)x) : (float)x;
-    float back = dtype == DTYPE_F16 ? half_to_float(half_of_float(v)) : bfloat16_to_float(bfloat16_of_float(v));
+    float back;
+    if (dtype == DTYPE_F16)
+        back = half_to_float(half_of_float(v));
+    else
+        back = bfloat16_to_float(bfloat16_of_float(v));
     if (isnan(v) || v == back)
         return true;
     return logs && fabsf(v - back) <= 0x1p-20f * fmaxf(fabsf(v), 1);

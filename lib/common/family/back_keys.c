@@ -20,7 +20,7 @@ scalar_of(const struct meta_value *value)
 {
     uint64_t n;
     if (value->type == META_STRING)
-        return json_stringn(value->as.s.p ? value->as.s.p : "", value->as.s.n);
+        return json_stringn(str_or(value->as.s.p, ""), value->as.s.n);
     if (value->type == META_BOOL)
         return json_boolean(value->as.u != 0);
     if (value->type == META_F32)
@@ -35,7 +35,7 @@ scalar_of(const struct meta_value *value)
 static bool
 is_text(const struct meta_value *value)
 {
-    return value->type != META_STRING || str_is_utf8(value->as.s.p ? value->as.s.p : "", value->as.s.n);
+    return value->type != META_STRING || str_is_utf8(str_or(value->as.s.p, ""), value->as.s.n);
 }
 
 static json_t *
@@ -175,7 +175,11 @@ back_keys_of(json_t **keys, const json_t *stored, struct scope *scope, struct er
         return err_memory(err, 1);
     json_object_foreach((json_t *)stored, key, value) {
         size_t n = other_prefix(family, key);
-        size_t skip = n != 0 ? n : strncmp(key, family->arch, plain) == 0 && key[plain] == '.' ? plain : 0;
+        size_t skip = 0;
+        if (n != 0)
+            skip = n;
+        else if (strncmp(key, family->arch, plain) == 0 && key[plain] == '.')
+            skip = plain;
         if (skip != 0 && back_keys_is_of_tower(key + skip + 1))
             continue;
         if (n != 0 ? !set_missing(*keys, family, key + n + 1, json_incref(value), err)

@@ -84,7 +84,7 @@ index_rows(struct back_work *w, struct err *err)
     bool ok = true;
     for (uint32_t i = 0; ok && i < w->family->rows.n; i++) {
         s.len = 0;
-        ok = add_pattern(&s, w, i, err) && name_index_add(w->index, s.p ? s.p : "", NULL, w->family->rows.at[i].where, err)
+        ok = add_pattern(&s, w, i, err) && name_index_add(w->index, str_or(s.p, ""), NULL, w->family->rows.at[i].where, err)
             && add_to_group(w, &plain, &kept, i, err);
     }
     str_clear(&s);
@@ -187,7 +187,11 @@ back_rows_add(struct back_work *w, const struct back_source *source, struct err 
     bool kept = w->family->rows.at[source->row[0]].kept != NULL;
     for (unsigned i = 0; i < (kept ? 2 : 1); i++) {
         struct chosen *out = back_rows_new(w, err);
-        enum back_form form = !kept ? BACK_ELEMENTS : i == 0 ? BACK_CODES : BACK_SCALES;
+        enum back_form form = BACK_SCALES;
+        if (!kept)
+            form = BACK_ELEMENTS;
+        else if (i == 0)
+            form = BACK_CODES;
         if (!out || !back_join(out, w, source, form, err))
             return false;
         w->nout++;

@@ -35,8 +35,13 @@ back_values_add_value(struct back_work *w, const char *pattern, uint32_t rank, c
     static const uint64_t ones[VALUE_RANK] = { 1, 1, 1, 1 };
     float x = (float)json_number_value(value);
     enum dtype to = w->how->matrices;
-    float back = to == DTYPE_F16 ? half_to_float(half_of_float(x))
-        : to == DTYPE_BF16 ? bfloat16_to_float(bfloat16_of_float(x)) : x;
+    float back;
+    if (to == DTYPE_F16)
+        back = half_to_float(half_of_float(x));
+    else if (to == DTYPE_BF16)
+        back = bfloat16_to_float(bfloat16_of_float(x));
+    else
+        back = x;
     struct chosen *out = back_rows_new(w, err);
     struct str text = { 0 };
     const char *name;

@@ -152,7 +152,7 @@ identity(const struct family_row *row, bool gguf, struct err *err)
     const char *when = "";
     if (row->when)
         when = expr_text(row->when);
-    str_format(&s, "%s@%s %s", row->hf, row->kept ? row->kept : "", gguf ? row->gguf : when);
+    str_format(&s, "%s@%s %s", row->hf, str_or(row->kept, ""), gguf ? row->gguf : when);
     if (s.failed) {
         err_memory(err, s.room);
         str_clear(&s);
@@ -191,7 +191,11 @@ check_rows(struct family_reader *r)
 {
     size_t n = r->family->rows.n;
     char **names = calloc(n + 1, sizeof *names);
-    bool ok = names ? check_same(r, names, true) && check_same(r, names, false) : err_memory(r->err, n * sizeof *names);
+    bool ok;
+    if (names)
+        ok = check_same(r, names, true) && check_same(r, names, false);
+    else
+        ok = err_memory(r->err, n * sizeof *names);
     for (size_t i = 0; names && i < n; i++)
         free(names[i]);
     free(names);

@@ -17,8 +17,11 @@ stem(char *out, size_t room, const char *name, bool type)
 {
     size_t n = 0;
     for (const char *p = name; *p != '\0' && n + 1 < room; p++) {
-        bool ends = type ? strcmp(p, "_text") == 0 : strncmp(p, "For", 3) == 0 || strcmp(p, "Model") == 0
-            || strcmp(p, "LMHeadModel") == 0;
+        bool ends;
+        if (type)
+            ends = strcmp(p, "_text") == 0;
+        else
+            ends = strncmp(p, "For", 3) == 0 || strcmp(p, "Model") == 0 || strcmp(p, "LMHeadModel") == 0;
         if (ends)
             break;
         if (*p != '_')
@@ -81,7 +84,7 @@ find_class(struct family_config *c, struct err *err)
             found = c->class;
         c->unknown_type = !c->default_family;
     }
-    c->default_class = strdup(found ? found : "");
+    c->default_class = strdup(str_or(found, ""));
     return c->default_class || err_memory(err, 0);
 }
 

@@ -247,8 +247,12 @@ read_member(const struct file_members *m, const char *name, struct err *err)
     str_text(&wrapped, "{\"x\":");
     str_add(&wrapped, value.p, value.n);
     str_text(&wrapped, "}");
-    bool ok = wrapped.failed ? err_memory(err, wrapped.room) : tree_read(&tree, wrapped.p, wrapped.len, m->whole->file, err)
-        && config_set(m->c->tokenizer_config, name, json_incref(json_object_get(tree, "x")), err);
+    bool ok;
+    if (wrapped.failed)
+        ok = err_memory(err, wrapped.room);
+    else
+        ok = tree_read(&tree, wrapped.p, wrapped.len, m->whole->file, err) && config_set(m->c->tokenizer_config, name,
+            json_incref(json_object_get(tree, "x")), err);
     json_decref(tree);
     str_clear(&wrapped);
     return ok;

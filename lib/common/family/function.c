@@ -174,7 +174,7 @@ function_find(struct function_call *c, const struct tensor **t)
     else
         str_text(&name, text);
     if (!name.failed)
-        *t = tensors->find(tensors->of, name.p ? name.p : "", name.len);
+        *t = tensors->find(tensors->of, str_or(name.p, ""), name.len);
     bool ok = !name.failed || err_memory(c->err, name.room);
     str_clear(&name);
     return ok;

@@ -18,7 +18,7 @@ bool
 family_key_name(char full[FAMILY_KEY], const struct model_family *family, const char *name)
 {
     const char *prefix = family_key_prefix(family, &name);
-    int n = snprintf(full, FAMILY_KEY, "%s%s%s", prefix ? prefix : "", prefix ? "." : "", name);
+    int n = snprintf(full, FAMILY_KEY, "%s%s%s", str_or(prefix, ""), prefix ? "." : "", name);
     return n > 0 && n < FAMILY_KEY;
 }
 

@@ -141,7 +141,11 @@ put_row(struct keys *keys, struct family_config *c, const struct family_key *row
         return false;
     if (!applies)
         return true;
-    bool ok = key.each ? list_value(&value, &key, &c->scope, err) : expr_value(&value, key.value, &c->scope, 0, err);
+    bool ok;
+    if (key.each)
+        ok = list_value(&value, &key, &c->scope, err);
+    else
+        ok = expr_value(&value, key.value, &c->scope, 0, err);
     if (ok && !json_is_null(value))
         ok = config_put(keys, prefix, &key, value, expr_text(key.value), err);
     json_decref(value);
@@ -275,7 +279,7 @@ family_config_refuse(struct family_config *c, struct err *err)
         if (!applies)
             continue;
         if (keys_fill(&text, row->text, c, err))
-            err_set(err, row->malformed ? ERR_MALFORMED : ERR_UNSUPPORTED, "%s%s", subject(row), text.p ? text.p : "");
+            err_set(err, row->malformed ? ERR_MALFORMED : ERR_UNSUPPORTED, "%s%s", subject(row), str_or(text.p, ""));
         str_clear(&text);
         return false;
     }
@@ -298,7 +302,7 @@ family_config_warn(struct family_config *c, struct catalog *catalog, struct err 
             return false;
         bool ok = !applies || keys_fill(&text, row->text, c, err);
         if (ok && applies)
-            catalog_warn(catalog, "%s%s", subject(row), text.p ? text.p : "");
+            catalog_warn(catalog, "%s%s", subject(row), str_or(text.p, ""));
         str_clear(&text);
         if (!ok)
             return false;

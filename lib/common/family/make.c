@@ -24,7 +24,11 @@ make_llama3(struct family_made *made, struct family_config *c, struct err *err)
 {
     const json_t *rope = c->scope.rope, *head_dim = config_get(c->members, "head_dim");
     struct llama3_rope r;
-    uint64_t n = head_dim ? (uint64_t)json_integer_value(head_dim) : c->heads != 0 ? c->hidden_size / c->heads : 0;
+    uint64_t n = 0;
+    if (head_dim)
+        n = (uint64_t)json_integer_value(head_dim);
+    else if (c->heads != 0)
+        n = c->hidden_size / c->heads;
     if (!make_read_number(&r.theta, rope, "rope_theta", 10000, err) || !make_read_number(&r.factor, rope, "factor", 8, err)
             || !make_read_number(&r.low, rope, "low_freq_factor", 1, err)
             || !make_read_number(&r.high, rope, "high_freq_factor", 4, err)

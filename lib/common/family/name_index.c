@@ -72,7 +72,7 @@ static void
 add_tag(struct str *key, const char *tag)
 {
     str_text(key, "@");
-    str_text(key, tag ? tag : "");
+    str_text(key, str_or(tag, ""));
 }
 
 /* --- patterns */

@@ -70,7 +70,7 @@ pattern_name(const char **name, uint32_t *n, struct str *text, struct catalog *m
     if (text->failed)
         err_memory(err, text->len);
     else if ((copy = catalog_alloc(memory, text->len + 1, err)) != NULL)
-        memcpy(copy, text->p ? text->p : "", text->len + 1);
+        memcpy(copy, str_or(text->p, ""), text->len + 1);
     *name = copy;
     *n = (uint32_t)text->len;
     str_clear(text);

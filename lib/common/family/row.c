@@ -223,7 +223,11 @@ add_both(struct family_reader *r, const struct family_word *hf, const struct fam
     str_add(&b, gguf->p, gguf->n - 1);
     str_text(&b, suffix);
     row.bias = strcmp(suffix, "bias") == 0;
-    bool ok = a.failed || b.failed ? err_memory(r->err, 0) : split_kept(r, &row, a.p, a.len) && row_add_row(r, &row, b.p, b.len);
+    bool ok;
+    if (a.failed || b.failed)
+        ok = err_memory(r->err, 0);
+    else
+        ok = split_kept(r, &row, a.p, a.len) && row_add_row(r, &row, b.p, b.len);
     str_clear(&a);
     str_clear(&b);
     return ok;

@@ -57,8 +57,11 @@ compare_outputs(const void *pa, const void *pb)
     const struct listed_output *a = pa, *b = pb;
     if (a->blocks != b->blocks)
         return a->blocks ? -1 : 1;
-    int order = a->blocks ? str_compare(a->last->t.name, a->last->t.name_len, b->last->t.name, b->last->t.name_len)
-        : (a->out->place > b->out->place) - (a->out->place < b->out->place);
+    int order;
+    if (a->blocks)
+        order = str_compare(a->last->t.name, a->last->t.name_len, b->last->t.name, b->last->t.name_len);
+    else
+        order = (a->out->place > b->out->place) - (a->out->place < b->out->place);
     if (order != 0)
         return order;
     return (a->out->row > b->out->row) - (a->out->row < b->out->row);

@@ -135,7 +135,7 @@ missing(const struct rows_needs *n, const struct family_row *row, uint64_t b, co
             "converts without it", shown, n->family->name, hf);
     str_shown(other, u->name, u->name_len);
     return err_set(err, ERR_MALFORMED, "tensor %s: missing, but required by family %s (%s), which has no row for %s "
-        "beside it; looks like %s", shown, n->family->name, hf, other, layout ? layout : "another layout than the family has");
+        "beside it; looks like %s", shown, n->family->name, hf, other, str_or(layout, "another layout than the family has"));
 }
 
 /* --- all of them */

@@ -84,7 +84,11 @@ add_rows(struct template_match *m, struct err *err)
         struct str name = { 0 };
         const char *hf = m->family->rows.at[i].hf;
         add_holes(&name, hf, strlen(hf));
-        bool ok = name.failed ? err_memory(err, name.room) : template_add_name(&m->rows, name.p, name.len, &id, err);
+        bool ok;
+        if (name.failed)
+            ok = err_memory(err, name.room);
+        else
+            ok = template_add_name(&m->rows, name.p, name.len, &id, err);
         str_clear(&name);
         if (!ok)
             return false;
@@ -115,11 +119,11 @@ match_tensor(struct template_match *m, const struct tensor *t, struct err *err)
     uint32_t id;
     add_holes(&name, t->name, t->name_len);
     bool ok = !name.failed || err_memory(err, name.room);
-    if (ok && table_find(&m->rows.ids, template_name_of, &m->rows, name.p ? name.p : "", name.len, &id)) {
+    if (ok && table_find(&m->rows.ids, template_name_of, &m->rows, str_or(name.p, ""), name.len, &id)) {
         m->used[id] = true;
         m->matches++;
     } else if (ok && !drops(m->family, t->name, t->name_len))
-        ok = template_add_name(&m->without, name.p ? name.p : "", name.len, &id, err);
+        ok = template_add_name(&m->without, str_or(name.p, ""), name.len, &id, err);
     str_clear(&name);
     return ok;
 }
@@ -316,7 +320,7 @@ family_template(struct str *out, struct model *model, struct err *err)
     bool ok = said || err_set(err, ERR_MALFORMED, "config.json: architectures, the model class, is missing");
     if (ok) {
         snprintf(class, sizeof class, "%.*s", (int)strcspn(said, " \t\r\n"), said);
-        copy_word(type, sizeof type, model_type ? model_type : said);
+        copy_word(type, sizeof type, str_or(model_type, said));
     }
     ok = ok && template_find(&best, model, class, err);
     if (ok) {

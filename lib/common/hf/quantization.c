@@ -309,7 +309,7 @@ warn_of_undeclared(const struct collected *c, struct catalog *catalog)
         return;
     const char *reader = hf_quantizer_of(c->undeclared)->word;
     snprintf(why, sizeof why, "config.json cannot declare %s, so %s%s can read the weights", c->undeclared->label,
-        reader ? "only " : "no loader", reader ? reader : "");
+        reader ? "only " : "no loader", str_or(reader, ""));
     warn_of(catalog, &c->silent, why);
 }
 
@@ -322,7 +322,7 @@ warn(const struct collected *c, size_t split, const char *shown, struct catalog 
         catalog_warn(catalog, "%s%s: only some of these experts are quantized, which loaders that merge experts cannot "
             "read; --exclude '*.experts.*' leaves all of them unquantized", shown, and_more(more, split));
     snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read them as %s",
-        c->apart_label ? c->apart_label : "");
+        str_or(c->apart_label, ""));
     warn_of(catalog, &c->apart, why);
     snprintf(why, sizeof why, "transformers 5 merges experts, and cannot read unquantized ones in a model with %s",
         c->m.group[0].e->encoder->label);

@@ -252,7 +252,7 @@ static void
 put_affine(struct str *out, const struct hf_module_group *group)
 {
     str_format(out, "{\"group_size\": %u, \"bits\": %u, \"mode\": \"%s\"", (unsigned)group->e->options.group_size,
-        group->quantizer->bits, group->quantizer->word ? group->quantizer->word : "affine");
+        group->quantizer->bits, str_or(group->quantizer->word, "affine"));
 }
 
 /* mlx-lm treats every module that has scales as quantized, whatever the config declares; modules with other bits are named. */

@@ -13,7 +13,11 @@ rounded_f16(float v)
     uint32_t bits = bits_of_float(v), magnitude = bits & 0x7FFFFFFFu, sign = bits & 0x80000000u;
     uint32_t normal = (magnitude + 0xFFFu + (magnitude >> 13 & 1u)) & ~0x1FFFu;
     uint32_t small = bits_of_float(float_of_bits(magnitude) + 0.5f - 0.5f);     /* units of 2^-24 */
-    uint32_t u = magnitude < 0x38800000u ? small : magnitude < 0x477FF000u ? normal : 0x7F800000u;
+    uint32_t u = 0x7F800000u;
+    if (magnitude < 0x38800000u)
+        u = small;
+    else if (magnitude < 0x477FF000u)
+        u = normal;
 
     return float_of_bits(magnitude > 0x7F800000u ? 0x7FC00000u : sign | u);
 }

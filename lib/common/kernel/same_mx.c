@@ -9,7 +9,13 @@ static inline bool
 same_put_e2m1(uint8_t *scale, uint8_t *code, const float *x, const struct same_e2m1 *how, const size_t n, const bool halves)
 {
     const struct same_bits f = same_look(x, n);
-    const int t = f.most == 0 ? -127 : f.any & 0x3FFFFF ? SAME_MX_NONE : same_e2m1_power(f.most, how);
+    int t;
+    if (f.most == 0)
+        t = -127;
+    else if (f.any & 0x3FFFFF)
+        t = SAME_MX_NONE;
+    else
+        t = same_e2m1_power(f.most, how);
     int wrong = t == SAME_MX_NONE, q[SAME_MX];
     for (size_t i = 0; i < n; i++) {
         const int u = (int)bits_of_float(x[i]), a = u & 0x7FFFFFFF, number = (a >> 22) - 2 * (t + 126);
@@ -48,7 +54,13 @@ static inline bool
 same_put_e4m3(uint8_t *scale, uint8_t *code, const float *x)
 {
     const struct same_bits f = same_look(x, SAME_MX);
-    const int t = f.most == 0 ? -127 : f.any & 0xFFFFF ? SAME_MX_NONE : same_e4m3_power(f.most);
+    int t;
+    if (f.most == 0)
+        t = -127;
+    else if (f.any & 0xFFFFF)
+        t = SAME_MX_NONE;
+    else
+        t = same_e4m3_power(f.most);
     int of = t;
     if (f.most == 0)
         of = 0;

@@ -20,7 +20,13 @@ same_find_scales(struct same_scales *s, const struct same_nvfp4 *how)
         const float ratio = float_of_bits((uint32_t)s->most[i]) * inverse;
         const int u = (int)bits_of_float(ratio), normal = ((u + (u >> 20 & 1) + 0x7FFFF) >> 20) - (120 << 3);
         const int small = (int)(bits_of_float(ratio + magic) - bits_of_float(magic)), near = u < 0x3C800000 ? small : normal;
-        const int of = powers ? s->code[i] : near > 0x7E ? 0 : near;
+        int of;
+        if (powers)
+            of = s->code[i];
+        else if (near > 0x7E)
+            of = 0;
+        else
+            of = near;
         int code = of;
         if (s->most[i] == 0)
             code = 1;

@@ -40,8 +40,11 @@ const struct manifest_entry *
 manifest_find(const struct manifest *m, bool values, const char *name, size_t n)
 {
     uint32_t number;
-    bool found = values ? table_find(&m->values, values_name, m, name, n, &number)
-        : table_find(&m->stored, stored_name, m, name, n, &number);
+    bool found;
+    if (values)
+        found = table_find(&m->values, values_name, m, name, n, &number);
+    else
+        found = table_find(&m->stored, stored_name, m, name, n, &number);
     if (found)
         return &m->entry[number];
     return NULL;
@@ -99,7 +102,7 @@ manifest_read_shape(struct manifest_reader *r, char **shape, const json_t *array
             ok = ok && manifest_wrong(r, line, "its shape is not an array of integers");
     }
     if (ok && !text.failed)
-        ok = copy_text(r, shape, text.p ? text.p : "");
+        ok = copy_text(r, shape, str_or(text.p, ""));
     else
         ok = ok && err_memory(r->err, text.room);
     str_clear(&text);

@@ -248,5 +248,5 @@ merge_open(struct model *m, char *const *operands, size_t n, const struct model_
         && model_seal(m, "rename it first with --add-prefix, or drop it with --exclude", err);
     if (ok && shards >= catalog_facts_of(m->catalog)->shards)
         catalog_facts(m->catalog)->shards = 0;          /* every shard is open */
-    return ok || err_in_file(err, m->name ? m->name : "");
+    return ok || err_in_file(err, str_or(m->name, ""));
 }

@@ -311,8 +311,13 @@ open_fetched_directory(struct model *m, const char *dir, const struct model_opti
         path = folder_path(dir, n, name, err);
         there = path && small_file_exists(path, &m->inputs, err);
     }
-    bool ok = there ? keep_folder(m, dir, n, err) && open_file(m, path, false, err) && add_configs(m, path, options, err)
-        : err->kind != ERR_NONE ? false : err_set(err, ERR_OPEN, "the fetch command found no model in the directory "
+    bool ok;
+    if (there)
+        ok = keep_folder(m, dir, n, err) && open_file(m, path, false, err) && add_configs(m, path, options, err);
+    else if (err->kind != ERR_NONE)
+        ok = false;
+    else
+        ok = err_set(err, ERR_OPEN, "the fetch command found no model in the directory "
             "under a usual name, such as model.safetensors.index.json: give the file");
     free(path);
     return ok;
@@ -389,7 +394,7 @@ model_open(struct model *m, const char *operand, const struct model_options *opt
         ok = ok && open_file(m, path, !stored, err) && add_configs(m, path, options, err)
             && (!path || !str_ends(path, ".index.json") || keep_folder(m, path, folder_len(path), err));
     ok = ok && err->kind == ERR_NONE && (!options->warns || options->fetch || !m->folder || configs_warn(m->catalog, m->folder, err));
-    return ok || err_in_file(err, m->name ? m->name : "");
+    return ok || err_in_file(err, str_or(m->name, ""));
 }
 
 void

@@ -376,7 +376,11 @@ model_dir_begin(struct model_dir_job *job, uint64_t fingerprint, struct err *err
 {
     if (job->dir->outputs->compares)
         return side_files_write(&job->side, err);
-    enum journal_start start = job->dir->resume ? JOURNAL_RESUME : job->dir->force ? JOURNAL_AGAIN : JOURNAL_NEW;
+    enum journal_start start = JOURNAL_NEW;
+    if (job->dir->resume)
+        start = JOURNAL_RESUME;
+    else if (job->dir->force)
+        start = JOURNAL_AGAIN;
     if (!journal_open(&job->journal, job->dir->path, fingerprint, job->shards.n, start, err))
         return false;
     if (side_files_write(&job->side, err))

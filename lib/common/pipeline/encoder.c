@@ -197,7 +197,13 @@ encoder_compare(void *of, uint64_t first, const float *x, const float *back, siz
     const float *w = NULL;
     if (!s || bare)
         w = read_wide(r, true, first, n);
-    const float *v = bare ? NULL : r->wide ? read_wide(r, false, first, n) : x;
+    const float *v;
+    if (bare)
+        v = NULL;
+    else if (r->wide)
+        v = read_wide(r, false, first, n);
+    else
+        v = x;
     if (r->failed.kind != ERR_NONE)
         return;
     if (!s)
@@ -217,7 +223,11 @@ prove(void *of, uint64_t first, const float *x, const float *back, size_t n)
 {
     struct encoder_reader *r = of;
     enum exact_level level = r->exact->level;
-    const enum dtype type = level == EXACT_BF16 ? DTYPE_BF16 : level == EXACT_F16 ? DTYPE_F16 : DTYPE_F32;
+    enum dtype type = DTYPE_F32;
+    if (level == EXACT_BF16)
+        type = DTYPE_BF16;
+    else if (level == EXACT_F16)
+        type = DTYPE_F16;
     bool differs = level != EXACT_REAL && !r->how.kernels->same_rounded(type, x, back, n);
     for (size_t i = 0; differs && i < n; i++) {
         float near = rounded(type, x[i]);
@@ -544,7 +554,11 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
         run.n = (size_t)num_min(count * part->elems, numel - first * part->elems);
     else
         run.n = 0;
-    uint64_t done = part->elems == 0 || !is_packed(e) ? 0 : move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
+    uint64_t done;
+    if (part->elems == 0 || !is_packed(e))
+        done = 0;
+    else
+        done = move_grains(&r, e, &run, t->of.part, first, count, NULL, err);
     if (err->kind != ERR_NONE)
         return false;
     if (done != 0 && *way < EXACT_HINT && e->exact->source.codes != EXACT_E2M1)

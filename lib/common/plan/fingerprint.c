@@ -108,7 +108,13 @@ add_built(struct fingerprint *f, const struct built *built)
 static void
 add_encoding(struct fingerprint *f, const struct encoding *e)
 {
-    uint64_t values = !e->importance ? 0 : e->matrix_rows != 0 ? e->cols * (e->rows / e->matrix_rows) : e->cols;
+    uint64_t values;
+    if (!e->importance)
+        values = 0;
+    else if (e->matrix_rows != 0)
+        values = e->cols * (e->rows / e->matrix_rows);
+    else
+        values = e->cols;
     fingerprint_add_text(f, e->encoder->name);
     fingerprint_add(f, &e->options, sizeof e->options);
     add_form(f, &e->weight);

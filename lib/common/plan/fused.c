@@ -49,7 +49,11 @@ static int
 compare_keys(const struct candidate *a, const struct candidate *b)
 {
     const struct encoding *x = a->chosen->encoding, *y = b->chosen->encoding;
-    int order = a->parent != b->parent ? (a->parent > b->parent) - (a->parent < b->parent) : memcmp(a->name, b->name, a->parent);
+    int order;
+    if (a->parent != b->parent)
+        order = (a->parent > b->parent) - (a->parent < b->parent);
+    else
+        order = memcmp(a->name, b->name, a->parent);
     if (order == 0)
         order = (a->set > b->set) - (a->set < b->set);
     if (order == 0)

@@ -105,7 +105,7 @@ naming_rename(struct naming *naming, const char *text, struct err *err)
         ok = err_memory(err, strlen(text));
     else if (!ok)
         err_set(err, ERR_USAGE, "--rename: '%s' is not s/EXPRESSION/TEXT/ or s/EXPRESSION/TEXT/g", text);
-    bool compiled = ok && expression_read(&step.re, re.p ? re.p : "", 0, "--rename", err);
+    bool compiled = ok && expression_read(&step.re, str_or(re.p, ""), 0, "--rename", err);
     ok = compiled && (groups_are_there(&step) || err_set(err, ERR_USAGE,
         "--rename: '%s': the replacement refers to a group that the expression does not have", text));
     ok = ok && add_step(naming, &step, err);
@@ -237,7 +237,7 @@ no_match(const struct naming_glob *g, const struct choice *choice, struct err *e
             g->option, shown, shown);
     else
         err_set(err, ERR_USAGE, "--%s: no tensor matches '%s'%s; patterns match the whole name, such as '*norm*'",
-            g->option, shown, hint.p ? hint.p : "");
+            g->option, shown, str_or(hint.p, ""));
     str_clear(&hint);
     return false;
 }
@@ -295,7 +295,7 @@ no_tensor(const char *name, const struct choice *choice, struct err *err)
             str_shown(like, t.name, t.name_len));
     else
         err_set(err, ERR_USAGE, "--tensor: no output tensor is named %s%s ('amn-parse' lists the names)", shown,
-            hint.p ? hint.p : "");
+            str_or(hint.p, ""));
     str_clear(&hint);
     return false;
 }
@@ -392,7 +392,7 @@ naming_name(const struct naming *naming, struct choice *choice, struct chosen *c
     str_add(&now, t.name, t.name_len);
     for (size_t i = 0; ok && !now.failed && i < naming->nsteps; i++) {
         const struct naming_step *step = &naming->steps[i];
-        const char *name = now.p ? now.p : "";
+        const char *name = str_or(now.p, "");
         if (step->kind == RENAME && strlen(name) != now.len)
             ok = err_set(err, ERR_UNSUPPORTED, "tensor %s: --rename cannot change a name that contains NUL",
                 str_shown(shown, t.name, t.name_len));
@@ -403,8 +403,8 @@ naming_name(const struct naming *naming, struct choice *choice, struct chosen *c
     }
     if (ok && now.failed)
         ok = err_memory(err, now.len);
-    else if (ok && (now.len != t.name_len || memcmp(now.p ? now.p : "", t.name, now.len) != 0)) {
-        ok = names_add(&choice->names, now.p ? now.p : "", now.len, err);
+    else if (ok && (now.len != t.name_len || memcmp(str_or(now.p, ""), t.name, now.len) != 0)) {
+        ok = names_add(&choice->names, str_or(now.p, ""), now.len, err);
         if (ok)
             chosen->name = choice->names.name[choice->names.n - 1];
         chosen->name_len = (uint32_t)now.len;

@@ -41,8 +41,11 @@ reduction_rule(struct reduction *r, const char *text, struct err *err)
         return err_set(err, ERR_USAGE, "--tensor-type: '%s' is not REGEX=SCHEME",
             str_shown(shown, text, strlen(text)));
     str_add(&re, text, (size_t)(equals - text));
-    bool ok = re.failed ? err_memory(err, re.len)
-        : expression_read(&rules[r->nrules].re, re.p, REG_NOSUB, "--tensor-type", err);
+    bool ok;
+    if (re.failed)
+        ok = err_memory(err, re.len);
+    else
+        ok = expression_read(&rules[r->nrules].re, re.p, REG_NOSUB, "--tensor-type", err);
     if (ok) {
         rules[r->nrules].scheme = equals + 1;
         rules[r->nrules].matches = false;
@@ -218,7 +221,13 @@ take_type(struct one *one, const struct mix_model *model, enum dtype wanted)
 static void
 decide(struct one *one, const struct reduction *r, const struct mix_model *model, struct mix_state *mix)
 {
-    const struct encoder *e = one->rule ? one->rule->encoder : r->assigned ? r->assigned[one->place] : r->encoder;
+    const struct encoder *e;
+    if (one->rule)
+        e = one->rule->encoder;
+    else if (r->assigned)
+        e = r->assigned[one->place];
+    else
+        e = r->encoder;
     if (!e && one->rule) {
         one->chosen->dtype = one->rule->plain;
         one->cast = true;
@@ -692,7 +701,7 @@ check_encoded(const struct reduction *r, const struct choice *choice, const stru
     char shown[STR_SHOWN], shape[SHAPE_TEXT];
     size_t n;
     const struct tensor t = find_stack(r, choice, &n);
-    str_shown(shown, t.name ? t.name : "", t.name_len);
+    str_shown(shown, str_or(t.name, ""), t.name_len);
     if (choice->encoded != 0 && n != 0)
         catalog_warn(catalog, "%s%s: experts in one three-dimensional tensor are left unquantized: %s supports only matrices "
             "(--scheme fp8 supports both)", shown, n > 1 ? " and others" : "", r->encoder->label);

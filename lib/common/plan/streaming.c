@@ -41,7 +41,11 @@ add_companions(struct streaming *a, size_t *room, const struct piece *piece, boo
         const struct tensor *t = piece_input(piece, i);
         if (!t)
             continue;
-        const struct weight *w = piece->kind == PIECE_ENCODE ? piece->of.encoded->elements->of.weight : piece->of.weight;
+        const struct weight *w;
+        if (piece->kind == PIECE_ENCODE)
+            w = piece->of.encoded->elements->of.weight;
+        else
+            w = piece->of.weight;
         struct extent *keep = array_grow(a->keep, a->n, room, sizeof *keep, err);
         if (!keep)
             return false;

@@ -161,7 +161,7 @@ diff_report_add_row(struct page *page, const struct differences *d, size_t i)
     struct str name = { 0 };
     str_add_escaped(&name, t.name, t.name_len);
     out->failed |= name.failed;
-    screen_shorten(out, name.p ? name.p : "", name.len, name_width(page), false);
+    screen_shorten(out, str_or(name.p, ""), name.len, name_width(page), false);
     str_clear(&name);
     str_text(out, "\n");
     page_turn(page);

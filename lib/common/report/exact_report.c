@@ -66,7 +66,7 @@ exact_report_add_row(struct str *out, const struct exact_row *r)
     str_text(out, "<tr><td class=\"name\">");
     html_text(out, r->name, r->name_len);
     str_format(out, "</td><td class=\"text\">%s</td><td class=\"text\">%s</td><td class=\"text\">%s</td><td class=\"text\">", r->from,
-        r->to ? r->to : r->from, exact_row_phrase(exact_row_state(r)));
+        str_or(r->to, r->from), exact_row_phrase(exact_row_state(r)));
     for (int i = 0; i < EXACT_LEVELS; i++)
         if (r->levels[i]) {
             str_format(out, "%s%s", between, exact_level_word((enum exact_level)i));

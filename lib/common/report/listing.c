@@ -100,7 +100,7 @@ print(struct page *page, struct listing_row *r, enum screen_style style)
             pad = (int)(r->width[c] - width);
         out->failed |= cell->failed;
         str_format(out, "%*s", c == SIZE ? pad : 0, "");
-        screen_shorten(out, cell->p ? cell->p : "", cell->len, limited && c == NAME ? r->width[c] : SIZE_MAX, false);
+        screen_shorten(out, str_or(cell->p, ""), cell->len, limited && c == NAME ? r->width[c] : SIZE_MAX, false);
         str_format(out, "%*s", c == SIZE ? 0 : pad + GAP, "");
     }
     out->failed |= last->failed;

@@ -56,7 +56,7 @@ add_cell_title(struct str *out, const struct loss_map *map, const struct loss_ce
     add_label(out, map, cell->kind, false);
     str_format(out, ", layer %" PRIu64 ": ", cell->layer);
     if (cell->n == 0) {
-        str_format(out, "not quantized%s%s\"", why ? ": " : "", why ? why : "");
+        str_format(out, "not quantized%s%s\"", why ? ": " : "", str_or(why, ""));
         return;
     }
     if (cell->n > 1)

@@ -106,11 +106,11 @@ add_size_tiles(const struct loss_page *p)
     char from[STR_SIZE], to[STR_SIZE];
     html_tile(out, "Scheme");
     if (p->about->scheme || p->nschemes == 1)
-        str_text(out, p->about->scheme ? p->about->scheme : p->schemes[0].type);
+        str_text(out, str_or(p->about->scheme, p->schemes[0].type));
     else
         str_format(out, "mix of %zu schemes", p->nschemes);
     html_tile_note(out);
-    str_text(out, p->about->target ? p->about->target : "");
+    str_text(out, str_or(p->about->target, ""));
     html_tile_end(out);
     html_tile(out, "Size of all tensors");
     str_format(out, "%s&nbsp;&rarr; %s", str_size(from, p->read), str_size(to, p->written));
@@ -224,7 +224,7 @@ add_left(const struct loss_page *p)
         columns_name(&c, NULL, "tensor", t.name, t.name_len);
         columns_text(&c, NULL, "type", summary_dtype(dtype, &t));
         columns_count(&c, NULL, "size", nbytes, loss_report_add_size);
-        columns_text(&c, NULL, "reason", chosen->why ? chosen->why : "not selected");
+        columns_text(&c, NULL, "reason", str_or(chosen->why, "not selected"));
         columns_end(&c);
     }
     columns_table_end(&c);

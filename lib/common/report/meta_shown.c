@@ -168,7 +168,7 @@ meta_shown_add_line(struct page *page, const struct meta *meta, const struct wid
     type->len = 0;
     meta_add_type(type, &meta->value);
     text->failed |= type->failed;
-    str_format(text, "  %*zu  %-*s  %*" PRIu64 "  %s = ", w->number, i + 1, w->type, type->p ? type->p : "", w->count,
+    str_format(text, "  %*zu  %-*s  %*" PRIu64 "  %s = ", w->number, i + 1, w->type, str_or(type->p, ""), w->count,
         count_of(&meta->value), str_shown(key, meta->key, meta->key_len));
     size_t used = screen_columns(text->p ? text->p + from : "", text->len - from);
     bool whole = arrays && meta->value.type == META_ARRAY;

@@ -137,7 +137,7 @@ add_table(struct page *page, const struct parse *in, const struct summary *s)
     }
     page->text.failed |= totals.failed;
     const struct listing list = { .n = s->tensors, .nbytes = s->nbytes, .more = s->unsized != 0, .title = "Quantization",
-        .totals = totals.p ? totals.p : "", .own = in, .at = tensor_at, .add_last = add_shown_purpose };
+        .totals = str_or(totals.p, ""), .own = in, .at = tensor_at, .add_last = add_shown_purpose };
     if (list.n != 0)
         listing_add(page, &list);
     else

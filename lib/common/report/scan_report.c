@@ -225,7 +225,7 @@ text_end(struct scan_report *r, const struct pickles *pickles, const struct err 
         str_format(out, PAGE_LABEL "%" PRIu64 " name%s\n", "Allowed", r->verdicts[VERDICT_ALLOWED],
             str_plural(r->verdicts[VERDICT_ALLOWED]));
     str_format(out, PAGE_LABEL "%" PRIu64 " (file format: %s)\n", "Pickles", pickles->count,
-        pickles->format ? pickles->format : "unknown");
+        str_or(pickles->format, "unknown"));
 }
 
 /* --- */

@@ -131,8 +131,11 @@ bnb4_fit(struct table_match *f, struct weight *w, struct err *err)
 {
     const struct tensor *blob = table_found(f, ROLE_STATE);
     struct part_name ignored;
-    const char *type = claims_strip_name(blob, "nf4", &ignored) ? "nf4"
-        : claims_strip_name(blob, "fp4", &ignored) ? "fp4" : NULL;
+    const char *type = NULL;
+    if (claims_strip_name(blob, "nf4", &ignored))
+        type = "nf4";
+    else if (claims_strip_name(blob, "fp4", &ignored))
+        type = "fp4";
     struct bnb4_weight *b = claims_alloc(f->claims, sizeof *b, err);
     if (!b || !check_codes(f->codes, err) || !check_parts(f->claims, w, UNREAD, UNREAD, err))
         return false;

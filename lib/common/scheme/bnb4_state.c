@@ -60,7 +60,7 @@ static enum pull_token
 open_value(struct pull *json, const struct bnb4_reading *r, int key)
 {
     const char *p = r->value[key].p;
-    pull_init(json, p ? p : "", p ? r->value[key].n : 0, 0);
+    pull_init(json, str_or(p, ""), p ? r->value[key].n : 0, 0);
     json->words = true;
     return pull_next(json);
 }

@@ -175,7 +175,7 @@ claims_missing(const struct claims *c, uint64_t at, struct err *err, const char 
     va_list args;
     if (f->shards != 0)
         snprintf(before, sizeof before, "this is one of %" PRIu64 " shards of a model; give the directory or %s: ",
-            f->shards, f->index ? f->index : "the index");
+            f->shards, str_or(f->index, "the index"));
     va_start(args, format);
     err_vset(err, f->shards != 0 ? ERR_UNSUPPORTED : ERR_MALFORMED, at, before, format, args);
     va_end(args);

@@ -326,7 +326,11 @@ gptq_fill(const struct decoding *d, struct codes_piece *p)
     if (d->w->part[ZEROS])
         zeros = decoding_unit(d, ZEROS, p->row / per - top / per);
     for (size_t i = 0; i < p->groups; i++) {
-        uint64_t group = q->shuffled ? (uint64_t)g_idx_at(d->in[G_IDX].p, p->col + i, q->groups) : p->col / q->group + i;
+        uint64_t group;
+        if (q->shuffled)
+            group = (uint64_t)g_idx_at(d->in[G_IDX].p, p->col + i, q->groups);
+        else
+            group = p->col / q->group + i;
         p->scales[i] = scale_value(d->w->part[SCALES]->dtype, scales, group);
         p->zeros[i] = zero_at(q, zeros, (uint32_t)(p->row % per), group);
     }

@@ -290,7 +290,7 @@ check_weight(const struct roles *r, const struct weight *w, struct err *err)
         snprintf(within, sizeof within, " (%s)", detail);
     return err_at(err, ERR_UNSUPPORTED, w->part[0]->extent.at, "tensor %s: %s%s cannot be decoded%s%s",
         str_shown(shown, w->name, w->name_len), w->scheme->name, within,
-        ask ? "; " : " yet; use the unquantized model or another quantization of it", ask ? ask : "");
+        ask ? "; " : " yet; use the unquantized model or another quantization of it", str_or(ask, ""));
 }
 
 /* Returns true if a weight has this scheme, which then says more than a word. */

@@ -395,7 +395,7 @@ set_text(const struct module *m, struct claims *c, struct sdnq *q, struct err *e
     if (m->name)
         str_shown(shown, m->name, strlen(m->name));
     size_t n = (size_t)snprintf(text, sizeof text, "%.40s%s%s", shown, *shown && m->open ? " " : "",
-        m->open ? m->open : "");
+        str_or(m->open, ""));
     char *own = claims_alloc(c, n + 1, err);
     if (own)
         q->text = memcpy(own, text, n + 1);
@@ -541,8 +541,11 @@ float_of_code(const struct sdnq_type *type, unsigned code)
     unsigned mantissa = type->bits - type->exponent - type->is_signed, size = type->bits - type->is_signed;
     int bias = (1 << (type->exponent - 1)) - 1, e = (int)(code >> mantissa & ((1U << type->exponent) - 1));
     unsigned m = code & ((1U << mantissa) - 1);
-    float v = e == 0 ? ldexpf((float)m, 1 - bias - (int)mantissa)
-        : ldexpf((float)(m + (1U << mantissa)), e - bias - (int)mantissa);
+    float v;
+    if (e == 0)
+        v = ldexpf((float)m, 1 - bias - (int)mantissa);
+    else
+        v = ldexpf((float)(m + (1U << mantissa)), e - bias - (int)mantissa);
     if (type->is_signed && code >> size & 1 && v != 0)
         return -v;
     return v;

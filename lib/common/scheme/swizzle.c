@@ -36,7 +36,11 @@ static enum grid_kind
 kind_of(const struct tensor *codes, const struct tensor *scale)
 {
     const struct shape *s = &codes->shape;
-    uint64_t each = dtype_is_float8(codes->dtype) ? 32 : codes->dtype == DTYPE_F4 ? 16 : 8;
+    uint64_t each = 8;
+    if (dtype_is_float8(codes->dtype))
+        each = 32;
+    else if (codes->dtype == DTYPE_F4)
+        each = 16;
     if (s->rank < 2 || shape_dim(s, s->rank - 1) % each != 0)
         return GRID_NONE;
     return swizzle_kind(&scale->shape, s, shape_dim(s, s->rank - 1) / each);

@@ -133,7 +133,7 @@ scheme_known(const char *name, struct err *err)
         return true;
     nearest_or_all(&hint, name, codes, n);
     err_set(err, ERR_USAGE, "unknown scheme '%s'%s", str_shown(shown, name, strlen(name)),
-        hint.p ? hint.p : "");
+        str_or(hint.p, ""));
     str_clear(&hint);
     return false;
 }
@@ -258,7 +258,7 @@ bad_shapes(const struct table_match *f, struct err *err)
     return err_at(err, ERR_MALFORMED, f->codes->extent.at, "tensor %s: %s %s does not fit %s: expected %s%s%s%s",
         str_shown(name, f->codes->name, f->codes->name_len), dtype_name(f->codes->dtype),
         shape_text(shape, &f->codes->shape), f->scheme->name, f->row->shapes, found, forced ? "; --input-scheme is " : "",
-        forced ? forced : "");
+        str_or(forced, ""));
 }
 
 /* Finds all companions of a weight that exist. */

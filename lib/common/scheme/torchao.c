@@ -370,8 +370,13 @@ torchao_fill(const struct decoding *d, uint64_t row, uint64_t col, size_t n)
         own->scales[g] = item(part[SCALE]->dtype, decoding_bytes(d, SCALE, swizzle_at(row, b + g, t->tiles)), 0);
     for (unsigned p = t->tiles != 0 ? ZERO : SCALE; p <= ZERO; p++) {
         float *v = p == SCALE ? own->scales : own->terms;
-        const uint8_t *bytes = !part[p] ? NULL : !t->type->columns ? scale_bytes(d, p, i)
-            : decoding_unit(d, p, row - d->first / t->cols) + i * dtype_facts(part[p]->dtype)->bytes;
+        const uint8_t *bytes;
+        if (!part[p])
+            bytes = NULL;
+        else if (!t->type->columns)
+            bytes = scale_bytes(d, p, i);
+        else
+            bytes = decoding_unit(d, p, row - d->first / t->cols) + i * dtype_facts(part[p]->dtype)->bytes;
         for (size_t g = 0; bytes && g < n; g++)
             v[g] = item(part[p]->dtype, bytes, g);
     }

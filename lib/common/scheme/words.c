@@ -93,7 +93,11 @@ judge(struct words *words, enum word_place place, const char *word, const char *
     const struct scheme *scheme;
     char shown[STR_SHOWN];
     bool known = words_find(place, word, &scheme);
-    int fault = !known ? WORDS_UNKNOWN : scheme && !scheme->decode ? WORDS_UNDECODED : WORDS_GOOD;
+    int fault = WORDS_GOOD;
+    if (!known)
+        fault = WORDS_UNKNOWN;
+    else if (scheme && !scheme->decode)
+        fault = WORDS_UNDECODED;
     if (fault <= (int)words->fault)
         return;
     str_shown(shown, word, strlen(word));
@@ -261,5 +265,5 @@ bool
 words_refuse(const struct words *words, struct err *err)
 {
     return err_set(err, ERR_UNSUPPORTED, "%s; %suse the unquantized model or another quantization of it",
-        words->text, words->fault == WORDS_UNKNOWN && words->hint ? words->hint : "");
+        words->text, words->fault == WORDS_UNKNOWN ? str_or(words->hint, "") : "");
 }

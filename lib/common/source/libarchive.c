@@ -82,7 +82,7 @@ libarchive_failed(const char *packing, struct err *err)
     if (sys == ENOMEM)
         return err_set(err, ERR_LIMIT, "out of memory while loading libarchive");
     return err_set(err, ERR_UNSUPPORTED, "compressed with %s, but libarchive cannot be loaded (%s); "
-        "install it, or use: %s -dc FILE | amn-inspect", packing, why ? why : FILE_NAME, packing);
+        "install it, or use: %s -dc FILE | amn-inspect", packing, str_or(why, FILE_NAME), packing);
 }
 
 static bool

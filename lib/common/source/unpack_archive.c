@@ -52,7 +52,7 @@ unpack_archive_failed(struct unpack *u, struct err *err)
     la_int64_t at = s->lib.filter_bytes(s->archive, -1);
     const char *why = s->lib.error_string(s->archive);
     return err_at(err, ERR_MALFORMED, at < 0 ? u->used : (uint64_t)at, "corrupt %s stream, here or within the next 64 "
-        "KiB: %s", u->packing->name, why ? why : "unknown error");
+        "KiB: %s", u->packing->name, str_or(why, "unknown error"));
 }
 
 /* Sets up an archive that accepts this compression, and takes the decompressed bytes, if any, as its one member. */
@@ -64,8 +64,11 @@ set_up(struct unpack *u, struct err *err)
     s->archive = lib->read_new();
     if (!s->archive)
         return err_memory(err, 0);
-    int r = u->packing == &packing_xz ? lib->read_support_filter_xz(s->archive)
-        : lib->read_support_filter_zstd(s->archive);
+    int r;
+    if (u->packing == &packing_xz)
+        r = lib->read_support_filter_xz(s->archive);
+    else
+        r = lib->read_support_filter_zstd(s->archive);
     if (r == ARCHIVE_WARN)              /* it would run a program */
         return err_set(err, ERR_UNSUPPORTED, "compressed with %s, which this libarchive does not support:"
             " %s -dc FILE | amn-inspect", u->packing->name, u->packing->name);

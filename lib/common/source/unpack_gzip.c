@@ -99,7 +99,7 @@ gzip_some(struct unpack *u, void *buf, size_t n, size_t *got, struct err *err)
         else if (r == Z_MEM_ERROR)
             err_memory(err, 0);
         else if (r != Z_OK)
-            err_at(err, ERR_MALFORMED, u->used, "corrupt gzip stream: %s", g->z.msg ? g->z.msg : "no progress");
+            err_at(err, ERR_MALFORMED, u->used, "corrupt gzip stream: %s", str_or(g->z.msg, "no progress"));
         if (err->kind != ERR_NONE)
             break;
     }

@@ -339,8 +339,11 @@ walk_locals(struct finder *f, size_t known)
         } else if (read_local(f, at, &m, &stored, &name_at)) {
             if (i < known)
                 limit = num_min(limit, f->zip->member[i].header_at);
-            uint64_t next = stored != 0 && num_add(&end, m.at, stored) && end <= limit ? end
-                : find_local(f, num_min(m.at, limit), limit);
+            uint64_t next;
+            if (stored != 0 && num_add(&end, m.at, stored) && end <= limit)
+                next = end;
+            else
+                next = find_local(f, num_min(m.at, limit), limit);
             m.at = num_min(m.at, next);
             m.open = next != end;
             if (m.open)

@@ -62,12 +62,12 @@ put_piece(struct str *out, const struct back_token *t, enum token_type type, str
         score[i] = (uint8_t)(bits >> 8 * i);
     piece->len = text->len = 0;
     back_piece_text(text, t);
-    put_bytes(piece, PIECE_TEXT, text->p ? text->p : "", text->len);
+    put_bytes(piece, PIECE_TEXT, str_or(text->p, ""), text->len);
     put_varint(piece, PIECE_SCORE << 3 | 5);
     str_add(piece, (const char *)score, sizeof score);
     if (type != TOKEN_NORMAL)
         put_number(piece, PIECE_TYPE, type);
-    put_bytes(out, MODEL_PIECE, piece->p ? piece->p : "", piece->len);
+    put_bytes(out, MODEL_PIECE, str_or(piece->p, ""), piece->len);
     out->failed = out->failed || piece->failed || text->failed;
 }
 
@@ -111,14 +111,14 @@ put_specs(struct str *out, const struct back_tokens *tokens, size_t n, uint64_t 
     put_role(&spec, tokens, BACK_EOS, TRAINER_EOS_ID, TRAINER_EOS);
     put_role(&spec, tokens, BACK_PAD, TRAINER_PAD_ID, TRAINER_PAD);
     put_bytes(&spec, TRAINER_UNK, t->p, t->n);
-    put_bytes(out, MODEL_TRAINER, spec.p ? spec.p : "", spec.len);
+    put_bytes(out, MODEL_TRAINER, str_or(spec.p, ""), spec.len);
     out->failed = out->failed || spec.failed;
     spec.len = 0;
     put_bytes(&spec, NORMALIZER_NAME, "identity", 8);
     put_number(&spec, NORMALIZER_PREFIX, tokens->has_space_prefix ? tokens->space_prefix : true);
     put_number(&spec, NORMALIZER_EXTRA, false);
     put_number(&spec, NORMALIZER_ESCAPE, true);
-    put_bytes(out, MODEL_NORMALIZER, spec.p ? spec.p : "", spec.len);
+    put_bytes(out, MODEL_NORMALIZER, str_or(spec.p, ""), spec.len);
     out->failed = out->failed || spec.failed;
     str_clear(&spec);
 }
@@ -153,7 +153,13 @@ back_pieces_model(struct str *out, const struct back_tokens *tokens, struct err 
         n--;
     for (size_t i = 0; i < n; i++) {
         const struct back_token *t = &tokens->list[i];
-        enum token_type type = i == unknown ? TOKEN_UNKNOWN : t->type == TOKEN_UNKNOWN ? TOKEN_CONTROL : t->type;
+        enum token_type type;
+        if (i == unknown)
+            type = TOKEN_UNKNOWN;
+        else if (t->type == TOKEN_UNKNOWN)
+            type = TOKEN_CONTROL;
+        else
+            type = t->type;
         bytes += type == TOKEN_BYTE;
         put_piece(out, t, type, &piece, &text);
     }

@@ -71,7 +71,7 @@ back_tokenizer(struct texts *texts, struct back_tokens *tokens, const struct bac
         i++;
     if (i == n)
         return err_set(err, ERR_UNSUPPORTED, "unknown tokenizer.ggml.model '%s'; --no-tokenizer writes the model "
-            "without a tokenizer", str_shown(shown, tokens->model.p ? tokens->model.p : "", tokens->model.n));
+            "without a tokenizer", str_shown(shown, str_or(tokens->model.p, ""), tokens->model.n));
     bool pieces = kinds[i].pieces;
     enum back_kind kind = kinds[i].kind;
     if (kind == BACK_BPE && !pieces && !find_split(&split, tokens, options, err))

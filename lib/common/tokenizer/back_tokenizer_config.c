@@ -12,7 +12,7 @@
 static bool
 check_text(const struct hf_string *text, const char *key, struct err *err)
 {
-    return str_is_utf8(text->p ? text->p : "", text->n)
+    return str_is_utf8(str_or(text->p, ""), text->n)
         || err_set(err, ERR_MALFORMED, "key %s is not UTF-8", key);
 }
 
@@ -23,7 +23,7 @@ put_template(struct push *json, const char *name, size_t n, const struct hf_stri
     push_key(json, "name");
     push_string(json, name, n);
     push_key(json, "template");
-    push_string(json, text->p ? text->p : "", text->n);
+    push_string(json, str_or(text->p, ""), text->n);
     push_end(json);
 }
 
@@ -103,7 +103,7 @@ put_decoder(struct push *json, const struct back_tokens *tokens)
         push_name(json, id, (size_t)snprintf(id, sizeof id, "%zu", i));
         push_object(json);
         push_key(json, "content");
-        push_string(json, text.p ? text.p : "", text.len);
+        push_string(json, str_or(text.p, ""), text.len);
         put_flag(json, "lstrip", true, false);
         put_flag(json, "normalized", true, false);
         put_flag(json, "rstrip", true, false);
@@ -199,7 +199,7 @@ back_generation_config(struct str *out, const struct back_tokens *tokens, const 
         const struct meta *m = catalog_meta_find(catalog, key);
         if (!m || m->value.type == META_ARRAY || m->value.type == META_BOOL)
             continue;
-        if (m->value.type == META_STRING && !str_is_utf8(m->value.as.s.p ? m->value.as.s.p : "", m->value.as.s.n))
+        if (m->value.type == META_STRING && !str_is_utf8(str_or(m->value.as.s.p, ""), m->value.as.s.n))
             return err_set(err, ERR_MALFORMED, "key %s is not UTF-8", key);
         if (json.depth == 0) {
             push_object(&json);

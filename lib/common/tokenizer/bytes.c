@@ -26,8 +26,16 @@ broken(const uint8_t *p, size_t n)
     uint8_t lead = p[0];
     bool starts = lead >= 0xC2 && lead <= 0xF4;
     size_t want = starts ? 2 + (lead >= 0xE0) + (lead >= 0xF0) : 1, i;
-    uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    uint8_t low = 0x80;
+    if (lead == 0xE0)
+        low = 0xA0;
+    else if (lead == 0xF0)
+        low = 0x90;
+    uint8_t high = 0xBF;
+    if (lead == 0xED)
+        high = 0x9F;
+    else if (lead == 0xF4)
+        high = 0x8F;
     for (i = 1; i < want && i < n && p[i] >= low && p[i] <= high; i++) {
         low = 0x80;
         high = 0xBF;

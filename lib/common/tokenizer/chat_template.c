@@ -68,7 +68,11 @@ put_one(struct keys *keys, struct listed *l, const struct hf_string *name, const
         l->fallback = *template;
         return true;
     }
-    bool ok = chat_template_name_of(&key, name) ? put_named(keys, l, &key, template, err) : err_memory(err, key.len);
+    bool ok;
+    if (chat_template_name_of(&key, name))
+        ok = put_named(keys, l, &key, template, err);
+    else
+        ok = err_memory(err, key.len);
     str_clear(&key);
     return ok;
 }

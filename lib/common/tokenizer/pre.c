@@ -71,7 +71,7 @@ static void
 add_other(struct str *steps, const struct hf_string *type)
 {
     str_add(steps, "?", 1);
-    str_add(steps, type->p ? type->p : "", type->p ? type->n : 0);
+    str_add(steps, str_or(type->p, ""), type->p ? type->n : 0);
     str_add(steps, "\n", 1);
 }
 
@@ -198,9 +198,9 @@ static bool
 pre_unknown(const struct str *steps, const struct hf_value *pre_tokenizer, struct err *err)
 {
     struct str shown = { 0 };
-    str_add_escaped(&shown, steps->p ? steps->p : "", steps->len < 1024 ? steps->len : 1024);
+    str_add_escaped(&shown, str_or(steps->p, ""), steps->len < 1024 ? steps->len : 1024);
     err_at(err, ERR_UNSUPPORTED, pre_tokenizer->at, "%s: unknown pre-tokenizer; give its llama.cpp name with --pre, or convert "
-        "without a tokenizer with --no-tokenizer; its steps are: %s", pre_tokenizer->file, shown.p ? shown.p : "");
+        "without a tokenizer with --no-tokenizer; its steps are: %s", pre_tokenizer->file, str_or(shown.p, ""));
     str_clear(&shown);
     return false;
 }

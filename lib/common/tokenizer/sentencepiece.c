@@ -60,7 +60,11 @@ read_field(struct message *m, struct protobuf_field *f, struct err *err)
         return read_varint(m, &f->value, err);
     if (f->wire == WIRE_BYTES && !read_varint(m, &f->value, err))
         return false;
-    uint64_t n = f->wire == WIRE_BYTES ? f->value : f->wire == WIRE_8 ? 8 : 4;
+    uint64_t n = 4;
+    if (f->wire == WIRE_BYTES)
+        n = f->value;
+    else if (f->wire == WIRE_8)
+        n = 8;
     if (f->wire != WIRE_BYTES && f->wire != WIRE_8 && f->wire != WIRE_4)
         return sentencepiece_bad(m, begin, "unknown wire type", err);
     if (n > m->end - m->at)

@@ -6,10 +6,14 @@ bool
 keys_put(struct keys *keys, const char *prefix, const char *key, const struct meta_value *value, struct err *err)
 {
     struct str name = { 0 };
-    str_format(&name, "%s%s%s", prefix ? prefix : "", prefix ? "." : "", key);
+    str_format(&name, "%s%s%s", str_or(prefix, ""), prefix ? "." : "", key);
     const char *p = name.p;
     size_t n = name.len;
-    bool ok = name.failed ? err_memory(err, name.len) : keys_own(keys, &name, err) && keys_set(keys, p, n, value, err);
+    bool ok;
+    if (name.failed)
+        ok = err_memory(err, name.len);
+    else
+        ok = keys_own(keys, &name, err) && keys_set(keys, p, n, value, err);
     str_clear(&name);
     return ok;
 }
@@ -44,8 +48,11 @@ put_bytes(struct keys *keys, const char *prefix, const char *key, struct meta_va
     struct err *err)
 {
     meta_move(value, bytes->p);
-    bool ok = bytes->failed ? keys_no_room(bytes, err)
-        : (!bytes->p || keys_own(keys, bytes, err)) && keys_put(keys, prefix, key, value, err);
+    bool ok;
+    if (bytes->failed)
+        ok = keys_no_room(bytes, err);
+    else
+        ok = (!bytes->p || keys_own(keys, bytes, err)) && keys_put(keys, prefix, key, value, err);
     str_clear(bytes);
     return ok;
 }

@@ -159,7 +159,7 @@ put_text(struct meta_reading *r, bool odd)
     if (odd && r->text.len != 0 && !take_bytes(r))
         return false;
     put(r->out, r->text.len, 8);
-    str_add(r->out, r->text.p ? r->text.p : "", r->text.len);
+    str_add(r->out, str_or(r->text.p, ""), r->text.len);
     return !r->text.failed || no(r, NULL);
 }
 

@@ -178,8 +178,11 @@ void
 meta_text_type(struct str *s, const struct meta_value *value)
 {
     enum meta_type type = value->type == META_ARRAY ? value->as.a.type : value->type;
-    bool odd = value->type == META_ARRAY ? is_odd(&value->as.a)
-        : type == META_STRING && !str_is_utf8(value->as.s.p, value->as.s.n);
+    bool odd;
+    if (value->type == META_ARRAY)
+        odd = is_odd(&value->as.a);
+    else
+        odd = type == META_STRING && !str_is_utf8(value->as.s.p, value->as.s.n);
     str_text(s, value->type == META_ARRAY ? "[" : "");
     if (type == META_ARRAY)
         add_types(s, &value->as.a);

@@ -51,7 +51,7 @@ add_made(struct str *out, const struct meta_value *value, void (*make)(struct st
         out->failed = true;
         out->full = out->full || text.full;
     } else {
-        add_string(out, text.p ? text.p : "", text.len);
+        add_string(out, str_or(text.p, ""), text.len);
     }
     str_clear(&text);
 }
@@ -103,7 +103,7 @@ add_metadata(struct str *out, const struct keys *keys, struct err *err)
     if (typed) {
         add_types(&types, keys);
         add_key(out, &any, types_key, sizeof types_key - 1);
-        add_string(out, types.p ? types.p : "", types.len);
+        add_string(out, str_or(types.p, ""), types.len);
         out->failed = out->failed || types.failed;
         out->full = out->full || types.full;
     }

@@ -613,7 +613,11 @@ op_build(struct pickle_machine *m)
         m->nstack--;
         return true;
     }
-    const char *what = state->kind == PICKLE_TUPLE ? "a tuple" : state->kind == PICKLE_DICT ? "a dictionary" : "neither";
+    const char *what = "neither";
+    if (state->kind == PICKLE_TUPLE)
+        what = "a tuple";
+    else if (state->kind == PICKLE_DICT)
+        what = "a dictionary";
     return pickle_fail(m, ERR_MALFORMED, "gives %s the state %s, expected a tensor or an OrderedDict, and a tuple or a dictionary",
         of->kind == PICKLE_CALL ? of->of.item[0]->of.name->text : pickle_shown(shown, of), what);
 }

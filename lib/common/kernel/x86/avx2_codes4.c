@@ -41,8 +41,11 @@ table_of(struct codes4_values map, float zero, float scale)
 static ALWAYS_INLINE __m256
 look8(const uint8_t *x, struct codes4_values t, const bool low_first)
 {
-    const __m256i place = low_first ? _mm256_set_epi32(28, 24, 20, 16, 12, 8, 4, 0)
-        : _mm256_set_epi32(24, 28, 16, 20, 8, 12, 0, 4);
+    __m256i place;
+    if (low_first)
+        place = _mm256_set_epi32(28, 24, 20, 16, 12, 8, 4, 0);
+    else
+        place = _mm256_set_epi32(24, 28, 16, 20, 8, 12, 0, 4);
     int32_t bytes;
     __m256i code;
 
