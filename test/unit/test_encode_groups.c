@@ -84,11 +84,11 @@ survey(struct groups_work *w)
     const struct encode_run run = { .kernels = kernels, .read = read_floats, .of = w, .x = w->room, .room = scratch };
     w->facts = calloc((size_t)w->e.nfacts + 1, sizeof *w->facts);
     for (uint64_t i = 0; w->e.nfacts != 0 && i < w->e.nregions; i++)
-        CHECK(w->e.encoder->survey(&w->e, &run, i, w->facts, &w->err));
-    if (w->e.nfacts != 0 && w->e.encoder->settle)
-        w->e.encoder->settle(&w->e, w->facts);
-    if (w->e.encoder->survey_first)
-        CHECK(w->e.encoder->survey_first(&w->e, w->facts, &w->err));
+        CHECK(w->e.encoder->survey.region(&w->e, &run, i, w->facts, &w->err));
+    if (w->e.nfacts != 0 && w->e.encoder->survey.settle)
+        w->e.encoder->survey.settle(&w->e, w->facts);
+    if (w->e.encoder->survey.finish_parts)
+        CHECK(w->e.encoder->survey.finish_parts(&w->e, w->facts, &w->err));
 }
 
 /* Makes a weight m.weight, and its encoding if the encoder supports it. */

@@ -79,10 +79,10 @@ encode(const struct kernels *k, struct catalog *memory, const char *scheme, enum
     const struct encoder *encoder = made.e.encoder;
     bool ok = encoder && encoder->fit(&made.e, &options, err) == ENCODE_YES;
     for (uint64_t r = 0; ok && r < made.e.nregions; r++)
-        ok = encoder->survey(&made.e, &run, r, facts, err);
-    if (ok && encoder->settle)
-        encoder->settle(&made.e, facts);
-    ok = ok && (!encoder->survey_first || encoder->survey_first(&made.e, facts, err));
+        ok = encoder->survey.region(&made.e, &run, r, facts, err);
+    if (ok && encoder->survey.settle)
+        encoder->survey.settle(&made.e, facts);
+    ok = ok && (!encoder->survey.finish_parts || encoder->survey.finish_parts(&made.e, facts, err));
     for (unsigned i = 0; ok && i < made.e.nparts; i++)
         ok = make_part(&run, i, rows * cols, err);
     return ok;

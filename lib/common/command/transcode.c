@@ -15,7 +15,7 @@ add_offered(struct command *cmd)
 {
     struct exact_job *x = &cmd->exact;
     const struct encoder *e = NULL;
-    while ((e = encode_offered(KEEPS_BLOCKS, e ? e->grid.offer : 0)) != NULL)
+    while ((e = encode_offered(KEEPS_BLOCKS, e ? e->exact.offer : 0)) != NULL)
         if (cmd->needs_scheme || e->held != KEEPS_NONE)
             x->name[x->n++] = e;
     if (cmd->needs_scheme)
@@ -73,7 +73,7 @@ transcode_settle(struct command *cmd, struct err *err)
         return err_set(err, ERR_USAGE, "--scheme: empty list");
     bool fuses = false, groups = cmd->reduction.how.group_size == 0;
     for (size_t i = 0; i < cmd->exact.n; i++) {
-        fuses = fuses || cmd->exact.name[i]->fuses;
+        fuses = fuses || cmd->exact.name[i]->loaders.fuses;
         groups = groups || cmd->exact.name[i]->grid.groups != GROUPS_OWN;
     }
     if (!groups)

@@ -81,7 +81,7 @@ dtype_word(const struct encoding *e)
     return "float32";
 }
 
-/* Adds the last part. Its text is final unless survey_first() replaces it. */
+/* Adds the last part. Its text is final unless finish_parts() replaces it. */
 static bool
 add_state(struct encoding *e, struct err *err)
 {
@@ -236,7 +236,7 @@ bnb4_settle(const struct encoding *e, float *facts)
 
 /* Keeps the mean and discards its sums. */
 static bool
-survey_first(struct encoding *e, const float *facts, struct err *err)
+finish_parts(struct encoding *e, const float *facts, struct err *err)
 {
     struct bnb4_encoding *b = e->own;
     b->offset = facts[0];
@@ -407,9 +407,9 @@ static const struct bnb4_form nf4 = { NF4, false }, fp4 = { FP4, false }, fp4_cp
 #define BNB4(code, text, form) .name = code, .label = "bitsandbytes " text, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &form, \
     .fit = bnb4_fit, .encode = bnb4_encode
 #define PLAIN(code, text, form) { BNB4(code, text, form) }
-#define EXACT(code, text, form) { BNB4(code, text, form), .grid.groups = GROUPS_ALIKE, .solve = bnb4_solve }
-#define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), .survey = bnb4_survey, .settle = bnb4_settle, \
-    .survey_first = survey_first }
+#define EXACT(code, text, form) { BNB4(code, text, form), .grid.groups = GROUPS_ALIKE, .exact.solve = bnb4_solve }
+#define NESTED(code, text, form) { BNB4(code, text ", double-quantized", form), \
+    .survey = { .region = bnb4_survey, .settle = bnb4_settle, .finish_parts = finish_parts } }
 
 /* "fp4" rounds like the CUDA kernel of bitsandbytes, "fp4-cpu" like its CPU kernel. */
 const struct encoder encode_bnb4[] = {

@@ -467,7 +467,8 @@ static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8
     awq = { &encode_int_awq, 4, true };
 
 #define COLUMNS(code, label_, numbers_, ...) { .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = columns_fit, .encode = columns_encode, .solve = columns_encode, .survey = columns_survey, .resolve = columns_resolve, .joint = true, \
+    .fit = columns_fit, .encode = columns_encode, .survey.region = columns_survey, .loaders.joint = true, \
+    .exact = { .solve = columns_encode, .resolve = columns_resolve }, \
     .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, __VA_ARGS__ } }
 
 const struct encoder encode_columns[] = {

@@ -602,8 +602,8 @@ comfy_encode(const struct encoding *e, const struct encode_run *run, unsigned pa
 static const enum comfy_kind fp8 = FP8, int8 = INT8, mxfp8 = MXFP8, nvfp4 = NVFP4;
 
 #define BLOCKS(code, label_, kind) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &kind, .fit = comfy_fit, \
-    .encode = comfy_encode, .solve = comfy_encode, .move = comfy_move
-#define OF_TENSOR .survey = comfy_survey, .settle = comfy_settle, .resolve = comfy_resolve
+    .encode = comfy_encode, .exact.solve = comfy_encode, .exact.move = comfy_move
+#define OF_TENSOR .survey = { .region = comfy_survey, .settle = comfy_settle }, .exact.resolve = comfy_resolve
 
 const struct encoder encode_comfy[] = {
     { BLOCKS("comfy-fp8", "ComfyUI FP8", fp8), OF_TENSOR },

@@ -119,7 +119,7 @@ enum grid_groups {
     GROUPS_ALIKE                    /* of any size, but a source without these codes gets the groups of the scheme */
 };
 
-/* What can be chosen about the numbers that an encoded weight holds, and what its loaders expect. */
+/* What can be chosen about the numbers that an encoded weight holds. */
 struct encoder_grid {
     enum grid_groups groups;
     uint64_t most_group;
@@ -127,47 +127,38 @@ struct encoder_grid {
     bool types;                     /* scales of the type of the weight, or of F32 */
     bool two;                       /* the weight has a scale of its own besides the scales of groups */
     bool no_zero;                   /* no zero point can be 0 */
-    bool no_input;                  /* has no place for a scale of activations */
-    bool as_stored;                 /* loaders expect the rows that the source has, even if its blocks are along the columns */
-    unsigned offer;                 /* rank among the schemes that an exact job tries if the user names none; 0: by name only */
 };
 
-struct encoder {
-    const char *name;               /* "nf4": for --scheme and --to; never changes */
-    const char *label;              /* "bitsandbytes NF4" */
-    enum keeps held;                /* the files that can hold the encoded weight; KEEPS_NONE: all */
-    enum dtype type;                /* block type of the encoded weight; DTYPE_UNKNOWN: parts have plain types */
-    struct encoder_grid grid;
-    const void *numbers;            /* parameters that distinguish the rows of a file; private to it */
-
-    /* Checks that the encoder supports this weight, and sets parts, nfacts, nregions and own. The caller has set rows and
-     * cols, both at least 1, and weight and importance. */
-    enum encode_fit (*fit)(struct encoding *e, const struct encode_options *options, struct err *err);
-
-    /* Surveys one region and writes its results to its places in facts[0..nfacts), which the caller has zeroed. May be NULL. */
-    bool (*survey)(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
-    /* Combines the results, once after all regions are surveyed. May be NULL. */
-    void (*settle)(const struct encoding *e, float *facts);
-    bool stacks;                    /* the encoder and its loaders support experts in one three-dimensional tensor */
-    /* Loaders concatenate weights such as q_proj, k_proj and v_proj and apply one scale to the result. Such weights are
+/* What the loaders of an encoded weight do. */
+struct encoder_loaders {
+    bool stacks;                    /* they support experts in one three-dimensional tensor; the encoder does, too */
+    /* They concatenate weights such as q_proj, k_proj and v_proj and apply one scale to the result. Such weights are
      * surveyed together: `facts` holds the results of one weight after another, settle() is called once, with the sums of
      * nregions and nfacts, and leaves the result for encode() at the beginning of `facts`. */
     bool fuses;
-    /* Loaders read facts about all weights together from the configuration, such as the version of GPTQ. Weights that are stored in
-     * this scheme stay as they are only if all of them do. Also true where `fuses` is. */
+    /* They read facts about all weights together from the configuration, such as the version of GPTQ. Weights that are stored in
+     * this scheme stay as they are only if all of them do. The same holds where `fuses` is true. */
     bool joint;
-    /* Sets the size or bytes of parts that depend on the survey. Called before the output is laid out; afterwards `facts` is
+    bool no_input;                  /* they have no place for a scale of activations */
+    bool as_stored;                 /* they expect the rows that the source has, even if its blocks are along the columns */
+};
+
+/* Facts about a weight that its encoding needs. Without facts (nfacts 0), nothing is called. */
+struct encoder_survey {
+    /* Surveys one region and writes its results to its places in facts[0..nfacts), which the caller has zeroed. */
+    bool (*region)(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
+    /* Combines the results, once after all regions are surveyed. May be NULL. */
+    void (*settle)(const struct encoding *e, float *facts);
+    /* Sets the size or bytes of parts that depend on the facts. Called before the output is laid out; afterwards `facts` is
      * freed. May be NULL. */
-    bool (*survey_first)(struct encoding *e, const float *facts, struct err *err);
+    bool (*finish_parts)(struct encoding *e, const float *facts, struct err *err);
+};
 
-    /* Encodes grains [first, first + count) of a part that has no `bytes`; y may be unaligned. If the part has `elems`, the
-     * caller passes at most ENCODE_FLOATS elements, in run->x. */
-    bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
-        uint8_t *y, struct err *err);
-
-    /* Exact form of encode(): the encoded bytes decode to the input. If `exact` is set, survey() and settle() are exact, too.
+/* An encoder as a target of exact transcoding. All members are zero if it is none. */
+struct encoder_exact {
+    /* Exact form of encode(): the encoded bytes decode to the input. If e->exact is set, the survey is exact, too.
      * Returns false without an error, and fills run->hints.fail, if that is impossible. Calls run->compare with the values that
-     * the encoded bytes decode to; if that is NULL, it need not set the bytes of codes. NULL: no target of exact transcoding. */
+     * the encoded bytes decode to; if that is NULL, it need not set the bytes of codes. */
     bool (*solve)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
         uint8_t *y, struct err *err);
     /* Completes an exact encoding after its survey, before the output is laid out: may fail like solve(), and drop parts. Returns
@@ -178,6 +169,28 @@ struct encoder {
      * codes. y NULL: only says whether it could. NULL: never. */
     bool (*move)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count, uint8_t *y);
     bool seconds;                   /* stacked matrices may have second scales of their own (struct exact_source) */
+    unsigned offer;                 /* rank among the schemes that a job tries if the user names none; 0: by name only */
+};
+
+struct encoder {
+    const char *name;               /* "nf4": for --scheme and --to; never changes */
+    const char *label;              /* "bitsandbytes NF4" */
+    enum keeps held;                /* the files that can hold the encoded weight; KEEPS_NONE: all */
+    enum dtype type;                /* block type of the encoded weight; DTYPE_UNKNOWN: parts have plain types */
+    const void *numbers;            /* parameters that distinguish the rows of a file; private to it */
+    struct encoder_grid grid;
+    struct encoder_loaders loaders;
+    struct encoder_survey survey;
+    struct encoder_exact exact;
+
+    /* Checks that the encoder supports this weight, and sets parts, nfacts, nregions and own. The caller has set rows and
+     * cols, both at least 1, and weight and importance. */
+    enum encode_fit (*fit)(struct encoding *e, const struct encode_options *options, struct err *err);
+
+    /* Encodes grains [first, first + count) of a part that has no `bytes`; y may be unaligned. If the part has `elems`, the
+     * caller passes at most ENCODE_FLOATS elements, in run->x. NULL: a target of exact transcoding only. */
+    bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
+        uint8_t *y, struct err *err);
 };
 
 /* For fit(): adds a part named weight.name[0..base) plus suffix with these dimensions. Returns NULL on failure. */

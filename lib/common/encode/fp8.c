@@ -401,18 +401,19 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED 
 
 /* Schemes by rows have fp8_survey() too, but no regions to survey. */
 #define FP8(code, text, form) .name = code, .label = text, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &form, .fit = fp8_fit, \
-    .survey = fp8_survey, .settle = fp8_settle, .encode = fp8_encode, .solve = fp8_solve, .resolve = fp8_resolve, .move = fp8_move
+    .survey = { .region = fp8_survey, .settle = fp8_settle }, .encode = fp8_encode, \
+    .exact.solve = fp8_solve, .exact.resolve = fp8_resolve, .exact.move = fp8_move
 
 const struct encoder encode_fp8[] = {
-    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .grid.offer = 7, .stacks = true },
-    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .stacks = true },
-    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .stacks = true },
-    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
-    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .stacks = true },
-    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .grid.offer = 6, .stacks = true },
+    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .exact.offer = 7, .loaders.stacks = true },
+    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .loaders.stacks = true },
+    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .loaders.stacks = true },
+    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true },
+    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true },
+    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .exact.offer = 6, .loaders.stacks = true },
     { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), .grid.types = true },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2), .grid.types = true },
-    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .grid.types = true, .fuses = true },
+    { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .grid.types = true, .loaders.fuses = true },
     { FP8("fp8-per-tensor-e5m2", "FP8 E5M2 by tensors", tensor_e5m2), .grid.types = true },
     { .name = NULL },
 };

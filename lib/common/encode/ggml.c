@@ -137,7 +137,7 @@ ggml_encode(const struct encoding *e, const struct encode_run *run, unsigned par
 
 #define EXACT(code, dtype, offer_, ...) { .name = code, .label = #dtype, .held = KEEPS_BLOCKS, .type = DTYPE_##dtype, \
     .fit = ggml_fit, .encode = ggml_encode, \
-    .solve = solve_ggml, .move = solve_ggml_move, .grid.offer = offer_, __VA_ARGS__ }
+    .exact.solve = solve_ggml, .exact.move = solve_ggml_move, .exact.offer = offer_, __VA_ARGS__ }
 
 const struct encoder encode_ggml[] = {
     EXACT("q8_0", Q8_0, 7), EXACT("q4_0", Q4_0, 2), EXACT("q4_1", Q4_1, 4), EXACT("q5_0", Q5_0, 5), EXACT("q5_1", Q5_1, 6),
@@ -146,8 +146,9 @@ const struct encoder encode_ggml[] = {
     GGML("iq4_nl", IQ4_NL), GGML("iq4_xs", IQ4_XS), GGML("iq3_s", IQ3_S), GGML("iq3_xxs", IQ3_XXS),
     GGML("iq2_s", IQ2_S), GGML("iq2_xs", IQ2_XS), GGML("iq2_xxs", IQ2_XXS), GGML("iq1_m", IQ1_M), GGML("iq1_s", IQ1_S),
     GGML("tq1_0", TQ1_0), GGML("tq2_0", TQ2_0), EXACT("mxfp4", MXFP4, 1),
-    EXACT("nvfp4", NVFP4, 3, .grid.two = true, .survey = solve_ggml_survey, .resolve = solve_ggml_resolve, .seconds = true), GGML("q1_0", Q1_0),
-    GGML("q2_0", Q2_0),
+    EXACT("nvfp4", NVFP4, 3, .grid.two = true, .survey.region = solve_ggml_survey, .exact.resolve = solve_ggml_resolve,
+        .exact.seconds = true),
+    GGML("q1_0", Q1_0), GGML("q2_0", Q2_0),
     /* Names of mixes, with their default type. */
     GGML("q2_k_s", Q2_K), GGML("q3_k_s", Q3_K), GGML("q3_k_m", Q3_K), GGML("q3_k_l", Q3_K), GGML("q4_k_s", Q4_K),
     GGML("q4_k_m", Q4_K), GGML("q5_k_s", Q5_K), GGML("q5_k_m", Q5_K), GGML("iq2_m", IQ2_S), GGML("iq3_xs", IQ3_S),

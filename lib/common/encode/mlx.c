@@ -154,8 +154,9 @@ mlx_move(const struct encoding *e, const struct encode_run *run, unsigned part, 
 static const unsigned bits[] = { 2, 3, 4, 5, 6, 8 };
 
 #define MLX(code, n, offer_) { .name = code, .label = "MLX " #n "-bit", .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, \
-    .numbers = &bits[n - 2 - (n > 6)], .fit = mlx_fit, .encode = mlx_encode, .solve = mlx_encode, .move = mlx_move, \
-    .grid = { .groups = GROUPS_CHOSEN, .most_group = 128, .types = true, .as_stored = true, .offer = offer_ } }
+    .numbers = &bits[n - 2 - (n > 6)], .fit = mlx_fit, .encode = mlx_encode, \
+    .grid = { .groups = GROUPS_CHOSEN, .most_group = 128, .types = true }, .loaders.as_stored = true, \
+    .exact = { .solve = mlx_encode, .move = mlx_move, .offer = offer_ } }
 
 const struct encoder encode_mlx[] = {
     MLX("mlx-4bit", 4, 4), MLX("mlx-2bit", 2, 0), MLX("mlx-3bit", 3, 0), MLX("mlx-5bit", 5, 5), MLX("mlx-6bit", 6, 0),

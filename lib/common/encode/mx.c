@@ -465,26 +465,26 @@ static const struct mx_numbers mxfp4 = { MXFP4, CT }, mxfp8 = { MXFP8, CT }, nvf
     gptoss_mxfp4 = { MXFP4, GPTOSS }, mlx_mxfp4 = { MXFP4, MLX }, mlx_mxfp8 = { MXFP8, MLX }, mlx_nvfp4 = { NVFP4, MLX };
 
 #define MX(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = mx_fit, \
-    .encode = mx_encode, .solve = mx_solve, .move = move_blocks
-#define OF_TENSOR .survey = solve_survey, .settle = solve_settle, .resolve = mx_resolve
+    .encode = mx_encode, .exact.solve = mx_solve, .exact.move = move_blocks
+#define OF_TENSOR .survey = { .region = solve_survey, .settle = solve_settle }, .exact.resolve = mx_resolve
 
 const struct encoder encode_mx[] = {
-    { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), .grid.offer = 1 },
-    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), .grid.offer = 8 },
-    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), .grid = { .two = true, .offer = 3 }, OF_TENSOR, .fuses = true },
+    { MX("mxfp4", "compressed-tensors MXFP4", mxfp4), .exact.offer = 1 },
+    { MX("mxfp8", "compressed-tensors MXFP8", mxfp8), .exact.offer = 8 },
+    { MX("nvfp4", "compressed-tensors NVFP4", nvfp4), .grid.two = true, OF_TENSOR, .exact.offer = 3, .loaders.fuses = true },
     { MX("modelopt-mxfp4", "ModelOpt MXFP4", mxfp4_modelopt) },
-    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), .grid.two = true, OF_TENSOR, .fuses = true },
+    { MX("modelopt-nvfp4", "ModelOpt NVFP4", nvfp4_modelopt_row), .grid.two = true, OF_TENSOR, .loaders.fuses = true },
     { .name = NULL },
 };
 
 #define EXACT(code, label_, numbers_) .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, .fit = mx_fit, \
-    .solve = mx_solve, .move = move_blocks
+    .exact.solve = mx_solve, .exact.move = move_blocks
 
 const struct encoder encode_mx_exact[] = {
     { EXACT("deepseek-fp4", "DeepSeek FP4", deepseek_fp4) },
-    { EXACT("gptoss-mxfp4", "gpt-oss MXFP4", gptoss_mxfp4), .grid.as_stored = true, .stacks = true },
-    { EXACT("mlx-mxfp4", "MLX MXFP4", mlx_mxfp4), .grid.as_stored = true },
-    { EXACT("mlx-mxfp8", "MLX MXFP8", mlx_mxfp8), .grid.as_stored = true },
-    { EXACT("mlx-nvfp4", "MLX NVFP4", mlx_nvfp4), .grid = { .two = true, .no_input = true, .as_stored = true }, OF_TENSOR },
+    { EXACT("gptoss-mxfp4", "gpt-oss MXFP4", gptoss_mxfp4), .loaders = { .as_stored = true, .stacks = true } },
+    { EXACT("mlx-mxfp4", "MLX MXFP4", mlx_mxfp4), .loaders.as_stored = true },
+    { EXACT("mlx-mxfp8", "MLX MXFP8", mlx_mxfp8), .loaders.as_stored = true },
+    { EXACT("mlx-nvfp4", "MLX NVFP4", mlx_nvfp4), .grid.two = true, OF_TENSOR, .loaders = { .no_input = true, .as_stored = true } },
     { .name = NULL },
 };

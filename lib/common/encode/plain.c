@@ -11,7 +11,7 @@ enum { GRAIN = 32 };
 enum dtype
 encode_plain_type(const struct encoder *e)
 {
-    if (e->solve == encode_plain_exact->solve)
+    if (e->exact.solve == encode_plain_exact->exact.solve)
         return *(const enum dtype *)e->numbers;
     return DTYPE_UNKNOWN;
 }
@@ -58,7 +58,7 @@ plain_solve(const struct encoding *e, const struct encode_run *run, unsigned par
 
 static const enum dtype bf16 = DTYPE_BF16, f16 = DTYPE_F16, f32 = DTYPE_F32;
 
-#define PLAIN(code, type_, offer_) { .name = code, .label = #type_, .type = DTYPE_UNKNOWN, .numbers = &type_, .fit = plain_fit, .solve = plain_solve, \
-    .stacks = true, .grid.offer = offer_ }
+#define PLAIN(code, type_, offer_) { .name = code, .label = #type_, .type = DTYPE_UNKNOWN, .numbers = &type_, .fit = plain_fit, \
+    .loaders.stacks = true, .exact = { .solve = plain_solve, .offer = offer_ } }
 
 const struct encoder encode_plain_exact[] = { PLAIN("bf16", bf16, 10), PLAIN("f16", f16, 11), PLAIN("f32", f32, 12), { .name = NULL } };

@@ -75,7 +75,7 @@ encode_exact_find(const char *name, enum keeps held)
         if (str_same_word(e->name, name))
             return e;
     e = encode_find(name, held);
-    if (e && e->solve)
+    if (e && e->exact.solve)
         return e;
     return NULL;
 }
@@ -84,8 +84,8 @@ encode_exact_find(const char *name, enum keeps held)
 static const struct encoder *
 lower(const struct encoder *e, const struct encoder *best, enum keeps held, unsigned after)
 {
-    bool fits = e->grid.offer > after && (e->held == held || e->held == KEEPS_NONE);
-    if (fits && (!best || e->grid.offer < best->grid.offer))
+    bool fits = e->exact.offer > after && (e->held == held || e->held == KEEPS_NONE);
+    if (fits && (!best || e->exact.offer < best->exact.offer))
         return e;
     return best;
 }

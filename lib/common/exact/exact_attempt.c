@@ -40,7 +40,7 @@ is_stored(const struct exact_attempt *a)
     const struct exact_job *job = a->job;
     const struct encoding *e = a->trial.encoding;
     const struct weight *w = job->choice->list[a->place].decode;
-    if (!job->owned || !e || !w || e->encoder->held != KEEPS_CODES || e->encoder->joint || e->encoder->fuses || job->reduction->uniform)
+    if (!job->owned || !e || !w || e->encoder->held != KEEPS_CODES || e->encoder->loaders.joint || e->encoder->loaders.fuses || job->reduction->uniform)
         return false;
     return roles_is_kept(w, job->reduction->keeps) && reduction_is_stored(e, w, job->choice, job->owned);
 }
@@ -71,12 +71,12 @@ exact_attempt_name(struct exact_attempt *a, const struct encoder *e, struct err 
     struct encode_options how;
     a->last = e;
     a->shares = NULL;
-    if (!e->solve) {
+    if (!e->exact.solve) {
         a->why = "only a weight that has this type already can have it";
         a->out = (struct exact_outcome){ .fail = { .cause = EXACT_LAYOUT } };
         return true;
     }
-    if (terms->source.seconds && !e->seconds) {             /* values alone */
+    if (terms->source.seconds && !e->exact.seconds) {             /* values alone */
         if ((terms = catalog_alloc(a->job->p->model->catalog, sizeof *terms, err)) == NULL)
             return false;
         *terms = *a->terms;

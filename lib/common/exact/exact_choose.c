@@ -70,7 +70,7 @@ set_view(const struct exact_attempt *a, struct chosen *c, const struct encoder *
     const bool files = a->job->held == KEEPS_CODES;
     if (files && e->held == KEEPS_NONE)
         return;
-    a->row->turned = files && c->decode != a->trial.decode && !e->grid.as_stored;
+    a->row->turned = files && c->decode != a->trial.decode && !e->loaders.as_stored;
     c->decode = a->trial.decode;
 }
 
@@ -97,7 +97,7 @@ exact_choose_take(struct exact_attempt *a)
     set_view(a, c, a->last);
     row->to = a->last->name;
     row->way = a->out.way;
-    row->no_input = a->terms->source.has_input && a->last->grid.no_input;
+    row->no_input = a->terms->source.has_input && a->last->loaders.no_input;
     row->plain = plain != DTYPE_UNKNOWN;
     if (row->plain && !(is_rounded_twice(a->terms->level, plain) && c->decode == a->trial.decode)) {
         c->dtype = plain;

@@ -16,7 +16,7 @@ find_holder(const struct exact_attempt *a, struct err *err)
     const struct encoder *e = NULL;
     bool holds = false;
     other.given = &none;                /* other schemes may not have the user's options */
-    while (!holds && (e = encode_offered(a->job->held, e ? e->grid.offer : 0)) != NULL)
+    while (!holds && (e = encode_offered(a->job->held, e ? e->exact.offer : 0)) != NULL)
         if (e != a->last && !exact_attempt_level(&holds, &other, e, a->terms->level, err))
             return NULL;
     if (holds)

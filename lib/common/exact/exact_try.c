@@ -207,8 +207,8 @@ try_all(struct exact_pass *s, const struct chosen *c, struct err *err)
     s->ordered = true;
     if (e->nfacts != 0 && !run_pass(s, err))
         return false;
-    for (int round = 0; fail->cause == EXACT_HOLDS && e->encoder->resolve && e->nfacts != 0 && round < 2; round++) {
-        if (e->encoder->resolve(e, s->trial.facts, fail))
+    for (int round = 0; fail->cause == EXACT_HOLDS && e->encoder->exact.resolve && e->nfacts != 0 && round < 2; round++) {
+        if (e->encoder->exact.resolve(e, s->trial.facts, fail))
             break;
         if (fail->cause != EXACT_HOLDS)
             return find_index(s, c, err);

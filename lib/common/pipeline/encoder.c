@@ -90,7 +90,7 @@ static bool
 is_packed(const struct encoding *e)
 {
     const struct exact_source *s = &e->exact->source;
-    return e->encoder->move && s->group != 0 && s->group % HINT_PACKED == 0
+    return e->encoder->exact.move && s->group != 0 && s->group % HINT_PACKED == 0
         && (s->codes == EXACT_E2M1 || (s->codes == EXACT_INT && (s->bits == 4 || s->bits == 8) && !s->rounds));
 }
 
@@ -109,7 +109,7 @@ move_grains(const struct encoder_reader *r, const struct encoding *e, struct enc
         n = num_min(step, count - done);
         run->n = (size_t)num_min(n * p->elems, numel - at);
         if (!read_hint(r, HINT_PACK, at, run->n, pack, err)
-            || !e->encoder->move(e, run, part, first + done, n, y ? y + done * p->grain : NULL))
+            || !e->encoder->exact.move(e, run, part, first + done, n, y ? y + done * p->grain : NULL))
             break;
     }
     run->hints.pack = NULL;
@@ -282,15 +282,15 @@ survey_region(const void *surveyed, uint64_t region, float *facts, struct err *e
         e = member->encoding;
     }
     const struct encode_run run = lend(&r, NULL);
-    return e->encoder->survey(e, &run, region, facts, err);
+    return e->encoder->survey.region(e, &run, region, facts, err);
 }
 
 static void
 encoder_settle(const void *surveyed, float *facts)
 {
     const struct surveyed *of = surveyed;
-    if (of->e->encoder->settle)
-        of->e->encoder->settle(of->e, facts);
+    if (of->e->encoder->survey.settle)
+        of->e->encoder->survey.settle(of->e, facts);
 }
 
 static bool
@@ -313,7 +313,7 @@ encoder_encode(struct encoder_reader *r, const struct encoding *e, const struct 
     r->wrong = UINT64_MAX;
     if (!e->exact)
         return e->encoder->encode(e, run, part, first, count, y, err);
-    if (!e->encoder->solve(e, run, part, first, count, y, err))
+    if (!e->encoder->exact.solve(e, run, part, first, count, y, err))
         return err_set(err, ERR_BUG, ERR_TENSOR "element %" PRIu64 " was %s in the survey, and is not now",
             str_shown(name, e->weight.name, e->weight.name_len), r->fail.index, "exact");
     return r->wrong == UINT64_MAX || err_set(err, ERR_BUG, ERR_TENSOR "element %" PRIu64 " of the output has "
@@ -461,7 +461,7 @@ make_counted(struct encoder_reader *r, const struct encoded *of, const float *fa
             r->shift = &shift;
         else
             r->shift = NULL;
-        r->shadow = delta && shifts_again(p->shifts) && !e->encoder->survey_first ? &shadow : NULL;  /* whose facts are in parts */
+        r->shadow = delta && shifts_again(p->shifts) && !e->encoder->survey.finish_parts ? &shadow : NULL;  /* whose facts are in parts */
         r->compared = shadow.n = shadow.at = 0;
         ok = encoder_make(r, of, facts, from, end, y, err) && (r->failed.kind == ERR_NONE || (*err = r->failed, false))
             && (!r->shadow || r->compared == 0 || shadow_compare(r, of, from, end, err));
@@ -533,7 +533,7 @@ encoder_survey(const struct encoder_trial *t, struct workspace *b, uint64_t regi
     if (!find_room(b, t->of.encoding, err))
         return false;
     const struct encode_run run = lend(&r, NULL);
-    bool ok = t->of.encoding->encoder->survey(t->of.encoding, &run, region, facts, err);
+    bool ok = t->of.encoding->encoder->survey.region(t->of.encoding, &run, region, facts, err);
     *fail = r.fail;
     return ok || err->kind == ERR_NONE;
 }
@@ -572,7 +572,7 @@ encoder_check(const struct encoder_trial *t, struct workspace *b, uint64_t first
     else
         run.n = 0;
     bool ok = (run.n == 0 || read_floats(&r, first * part->elems, run.n, run.x, err))
-        && e->encoder->solve(e, &run, t->of.part, first, count, y, err);
+        && e->encoder->exact.solve(e, &run, t->of.part, first, count, y, err);
     *fail = r.fail;
     return ok || (err->kind == ERR_NONE && r.fail.cause != EXACT_HOLDS) || err_set(err, ERR_BUG, "a solver fails "
         "without a reason");

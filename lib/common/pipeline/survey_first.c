@@ -54,7 +54,7 @@ survey_first_survey(const struct task *t, unsigned jobs, struct err *err)
     const float *facts = survey_first_take(t, err);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    bool ok = facts && e->encoder->survey_first(e, facts, err);        /* changes what the threads have read */
+    bool ok = facts && e->encoder->survey.finish_parts(e, facts, err);        /* changes what the threads have read */
     if (facts)
         cache_release(t->cache, facts);
     free(threads);
@@ -80,7 +80,7 @@ survey_all(const struct pipeline *p, const struct choice *choice, struct cache *
     bool ok = true;
     for (size_t i = 0; ok && i < choice->n; i++) {
         const struct chosen *c = &choice->list[i];
-        if (c->encoding && c->part == 0 && c->encoding->encoder->survey_first)
+        if (c->encoding && c->part == 0 && c->encoding->encoder->survey.finish_parts)
             ok = survey_one(p, c, cache, jobs, err);
     }
     return ok;
@@ -91,7 +91,7 @@ survey_first(const struct pipeline *p, const struct choice *choice, struct err *
 {
     bool any = false;
     for (size_t i = 0; i < choice->n; i++)
-        any = any || (choice->list[i].encoding && choice->list[i].encoding->encoder->survey_first);
+        any = any || (choice->list[i].encoding && choice->list[i].encoding->encoder->survey.finish_parts);
     if (!any)
         return true;
     struct cache *cache = cache_new(ENCODER_IDLE, SIZE_MAX, err);

@@ -107,7 +107,7 @@ fused_find(const struct choice *choice, struct catalog *memory, struct err *err)
     for (size_t i = 0; i < choice->n; i++) {
         const struct encoding *e = choice->list[i].encoding;
         list[n].chosen = &choice->list[i];
-        n += e && e->encoder->fuses && find_set(&list[n], e);
+        n += e && e->encoder->loaders.fuses && find_set(&list[n], e);
     }
     qsort(list, n, sizeof *list, fused_compare);
     for (size_t i = 0, end; ok && i < n; i = end) {

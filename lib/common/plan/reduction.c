@@ -59,7 +59,7 @@ bool
 reduction_settle(struct reduction *r, struct err *err)
 {
     char shown[STR_SHOWN];
-    bool fuses = r->encoder->fuses;
+    bool fuses = r->encoder->loaders.fuses;
     for (size_t i = 0; i < r->nrules; i++) {
         struct reduction_rule *rule = &r->rules[i];
         unsigned plain = 0;
@@ -75,7 +75,7 @@ reduction_settle(struct reduction *r, struct err *err)
         if (!dtype_targets[plain] && (!rule->encoder || rule->encoder->held != r->encoder->held))
             return err_set(err, ERR_USAGE, "--tensor-type: '%s' is not a scheme that can share a file with %s",
                 str_shown(shown, rule->scheme, strlen(rule->scheme)), r->encoder->label);
-        fuses = fuses || (rule->encoder && rule->encoder->fuses);
+        fuses = fuses || (rule->encoder && rule->encoder->loaders.fuses);
     }
     return !r->apart || fuses || err_set(err, ERR_USAGE, "--no-fuse has no effect: loaders fuse no scales of %s",
         r->encoder->label);
@@ -141,7 +141,7 @@ static const char *
 spared_by_name(const struct tensor *t, uint64_t cols, const struct encoder *e)
 {
     size_t n = t->name_len;
-    bool stack = e->stacks && is_stack(t);
+    bool stack = e->loaders.stacks && is_stack(t);
     if (!stack && !str_strip(t->name, &n, "weight"))
         return "not named .weight";
     if (has_word(t, "norm") || has_part(t, "ln_1") || has_part(t, "ln_2") || has_part(t, "ln_f"))
@@ -290,7 +290,7 @@ reduction_is_stored(const struct encoding *e, const struct weight *w, const stru
     for (unsigned i = 0; i < e->nparts; i++) {
         const struct encode_part *part = &e->part[i];
         const struct tensor *t = catalog_find(choice->input, part->name, part->name_len);
-        bool sized = !e->encoder->survey_first || part->shape.rank != 1 || part->dtype != DTYPE_U8;
+        bool sized = !e->encoder->survey.finish_parts || part->shape.rank != 1 || part->dtype != DTYPE_U8;
         if (!t || t->dtype != part->dtype || roles_owner(choice->roles, catalog_index(choice->input, t)) != w
             || (sized && !shape_same(&t->shape, &part->shape, part->shape.rank)) || t->shape.rank != part->shape.rank)
             return false;
@@ -317,7 +317,7 @@ keep_stored(const struct reduction *r, struct choice *choice, struct err *err)
 {
     static const struct encode_options none = { 0 };
     size_t stored = 0, encoded = 0, n = catalog_count(choice->input);
-    bool joint = r->encoder->joint || r->encoder->fuses, all;
+    bool joint = r->encoder->loaders.joint || r->encoder->loaders.fuses, all;
     if (r->encoder->held == KEEPS_BLOCKS || r->uniform || memcmp(&r->how, &none, sizeof none) != 0)
         return true;
     unsigned *owned = reduction_count_owned(choice);
@@ -420,7 +420,7 @@ warn_of_misfits(const struct reduction *r, const struct one *list, size_t n, str
     for (size_t i = 0; i < n; i++) {
         const struct one *one = &list[i];
         size_t alike = 0, before = 0;
-        if ((!one->misfit && one->instead_of == DTYPE_UNKNOWN) || (is_stack(&one->t) && !r->encoder->stacks))
+        if ((!one->misfit && one->instead_of == DTYPE_UNKNOWN) || (is_stack(&one->t) && !r->encoder->loaders.stacks))
             continue;
         for (size_t k = 0; k < n; k++)
             if ((list[k].misfit || list[k].instead_of != DTYPE_UNKNOWN) && is_alike(one, &list[k])) {
@@ -685,7 +685,7 @@ find_stack(const struct reduction *r, const struct choice *choice, size_t *n)
 {
     struct tensor first = { 0 };
     *n = 0;
-    for (size_t i = 0; i < choice->n && !r->encoder->stacks && r->encoder->held != KEEPS_BLOCKS; i++) {
+    for (size_t i = 0; i < choice->n && !r->encoder->loaders.stacks && r->encoder->held != KEEPS_BLOCKS; i++) {
         const struct tensor t = chosen_source(&choice->list[i]);
         if (!choice->list[i].encoding && is_stack(&t) && naming_keeps(&r->which, &t) && (*n)++ == 0)
             first = t;
