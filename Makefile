@@ -8,7 +8,8 @@
 #   make install    into $(DESTDIR)$(PREFIX), without debug symbols; STRIP=: keeps them
 #   make uninstall  what it installed
 #   make help       this text
-#   make bench      ratios to the least time for the output, and peak memory; never fails on a figure
+#   make bench      ratios to the least time for the output, CPU time, peak memory and input read; never fails on a figure. BASE=DIR:
+#                   runs another build's tools in turn, and prints the ratios to these
 #   make bench-compare  amn and other tools on the same jobs; see test/bench/bench_compare.py for where it finds these
 #   make bench-huge  an output of 1.3 times the memory; minutes, and 2.9 times the memory of disk
 #   make faults     every allocation and system call of a table of jobs fails, one at a time; `make check-full` takes some
@@ -243,7 +244,7 @@ $(obj)/test/bench-encoders $(obj)/test/bench-floor: $(obj)/test/bench-%: test/be
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(obj)/libamn.a $(ALL_LIBS)
 
 bench: all $(obj)/test/bench-encoders $(obj)/test/bench-floor
-	python3 test/bench/bench.py --all $(bin) $(obj)
+	python3 test/bench/bench.py --all $(if $(BASE),--base "$(BASE)") $(bin) $(obj)
 
 bench-compare: all
 	python3 test/bench/bench_compare.py $(bin)

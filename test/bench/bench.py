@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""bench.py BIN [OBJ]: measure the time of the tools as a multiple of the floor, and their memory. The floor is the least time for an
-output of that size: see bench_floor.c. Rows that write decoded weights show the multiple of `cat` as well. AMN_PEERS_VENV (see test/peers/run.sh) names the libraries that some rows compare with.
+"""bench.py BIN [OBJ]: measure the time of the tools as a multiple of the floor, the seconds of all processors for a GB of output, the
+memory, and how often the input is read. The floor is the least time for an output of that size: see bench_floor.c. Rows that write
+weights show the multiple of `cat` of the output as well. With --base, each row also runs the tools of another build, in turn with
+ours, and shows the ratios of the clock and of the processors. AMN_PEERS_VENV (see test/peers/run.sh) names the libraries that some
+rows compare with.
 
 Only ratios within one run are meaningful: see "how the clock is read" in bench_clock.py. A missed goal is
 only marked; the status is not 0 only if a tool fails or its bytes differ.
@@ -28,10 +31,8 @@ SPARE = 300 * 1000 * 1000           # bytes touched before a run, more than its 
 
 class Bench:
     def __init__(self, opt, folder, layers, cpus):
-        self.remember = os.path.join(os.path.abspath(opt.bin), "amn-remember")
-        self.inspect = os.path.join(os.path.abspath(opt.bin), "amn-inspect")
-        self.convert = os.path.join(os.path.abspath(opt.bin), "amn-convert")
-        self.forget = os.path.join(os.path.abspath(opt.bin), "amn-forget")
+        self.remember, self.inspect, self.convert, self.forget = (
+            os.path.join(os.path.abspath(opt.bin), "amn-" + n) for n in ("remember", "inspect", "convert", "forget"))
         self.encoders, self.floor_tool = (os.path.join(os.path.abspath(opt.obj), "test", n) for n in ("bench-encoders", "bench-floor"))
         self.ncpus = len(cpus)
         self.input, self.out, self.new = (os.path.join(folder, n) for n in ("in", "out", "new"))
@@ -40,7 +41,7 @@ class Bench:
         self.types = opt.types or (BLOCKS if self.all else FIRST)
         self.touch = layers * LAYER_OUT + SPARE
         self.pinned = {cpus[min(1, len(cpus) - 1)]}
-        self.table = Table(opt.rounds)
+        self.table = Table(opt.rounds, os.path.abspath(opt.bin), opt.base and os.path.abspath(opt.base))
 
     def wants(self, *rows):
         return not self.only or any(r in self.only for r in rows)
@@ -83,10 +84,12 @@ class Bench:
         if self.wants("S2"):
             self.against_floor("S2  FP8 -> file, -j1", self.to_file("-j1"), 1.2)
         if self.wants("S5"):
-            self.table.row("S5  FP8 -> /dev/null", self.ours(), Command(["cat", self.out]), 0.65, SPARE)
+            self.table.row("S5  FP8 -> /dev/null", self.ours(), Command(["cat", self.out]), 0.65, SPARE,
+                           nbytes=os.path.getsize(self.out))
         if self.wants("S6"):
             pipe = {"pipe": True, "cpus": self.pinned}
-            self.table.row("S6  FP8 | cat, on one CPU", self.ours(**pipe), Command(["cat", self.out], **pipe), 0.85, SPARE)
+            self.table.row("S6  FP8 | cat, on one CPU", self.ours(**pipe), Command(["cat", self.out], **pipe), 0.85, SPARE,
+                           nbytes=os.path.getsize(self.out))
         if self.wants("S9"):
             self.header("S9  inspect FP8", header)
         if self.wants("S10"):
@@ -147,10 +150,11 @@ class Bench:
             self.gguf(dtype)
         self.gptq(4096, 4096)
         self.gptq(4096, 11008)
-        inputs = self.input
+        files = self.input, self.out, self.new
+        self.out, self.new = self.out + ".safetensors", self.new + ".safetensors"       # of a directory, not another one
         for family in FAMILIES if self.all else ():
             self.family(*family)
-        self.input = inputs
+        self.input, self.out, self.new = files
         if self.wants("S9"):
             self.header("S9  inspect Q4_K", make_gguf(self.input, "Q4_K", 1, tokens=150000))
         bench_parts.run(self)
@@ -158,7 +162,7 @@ class Bench:
         bench_adapter.run(self)
         bench_exact.run(self)
         highest = self.table.highest
-        self.table.line("S7  highest peak, goal 16 MiB + catalog", peak=f"{highest:.1f}", missed=highest > 16)
+        self.table.line("S7  highest peak, goal 16 MiB + catalog", peak_MiB=f"{highest:.1f}", missed=highest > 16)
 
 
 def available_memory():
@@ -181,10 +185,11 @@ def main():
     parser = argparse.ArgumentParser(description="Ratios to the least time for the output, and peak memory.")
     parser.add_argument("bin", help="folder of the tools")
     parser.add_argument("obj", nargs="?", default="obj", help="folder of the objects, for S14 (obj)")
+    parser.add_argument("--base", help="folder of the tools of another build, to compare with")
     parser.add_argument("--rounds", type=int, default=7, help="A B B A rounds of each row (7)")
     parser.add_argument("--quick", action="store_true", help="two rounds")
     parser.add_argument("--all", action="store_true", help="every block type of GGUF and scheme of safetensors: S3, S4, S15")
-    parser.add_argument("--only", type=lambda s: s.upper().split(","), help="these rows, such as S1,S3")
+    parser.add_argument("--only", type=lambda s: s.upper().split(","), help="these rows, such as S1,S3,TARGET")
     parser.add_argument("--types", type=lambda s: s.upper().split(","), help="these block types of GGUF, in S3 and S4")
     parser.add_argument("--cpus", type=int, default=2, help="CPUs to run on (2, as the goals are)")
     parser.add_argument("--layers", type=int, default=4, help="layers of the inputs; one makes 256 MiB of output (4)")

@@ -12,6 +12,28 @@ class Failed(Exception):
     pass
 
 
+class Usage:
+    """What one run of a command took: seconds of the clock, seconds of all processors, bytes that it read, peak in MiB."""
+
+    def __init__(self, wall, rusage, read):
+        self.wall, self.cpu, self.read = wall, rusage.ru_utime + rusage.ru_stime, read
+        self.peak = rusage.ru_maxrss / 1024
+
+
+def nbytes_of(path):
+    """Returns the bytes of a file, or of the files of a directory."""
+    if os.path.isdir(path):
+        return sum(nbytes_of(entry.path) for entry in os.scandir(path))
+    return os.path.getsize(path) if os.path.isfile(path) else 0
+
+
+def read_by(pid):
+    """Returns the bytes that an exited process has read with system calls: it must not be reaped yet."""
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    with open(f"/proc/{pid}/io") as f:
+        return int(f.readline().split()[1])             # rchar
+
+
 # ---- how the clock is read ----
 #
 # Memory that a hypervisor has taken back is ten times slower to touch, so a helper touches as much as the run
@@ -67,74 +89,122 @@ class Command:
         if self.new and os.path.exists(self.new):
             os.unlink(self.new)
 
+    def of_build(self, ours, base):
+        """Returns the same command with the tools of another build."""
+        def moved(text):
+            return text.replace(ours + "/", base + "/") if text.startswith(ours) else text
+        env = {**self.env, "PATH": self.env["PATH"].replace(ours + ":", base + ":")}
+        return Command([moved(a) for a in self.argv], env, self.stdout, self.new, self.pipe, self.cpus)
+
+    def input_bytes(self):
+        """Returns the bytes of the files and directories among its operands, except the new file."""
+        return sum(nbytes_of(a) for a in self.argv[1:] if a != self.new and os.path.exists(a))
+
     def check(self, status):
         if os.waitstatus_to_exitcode(status) != 0:
             raise Failed(f"{' '.join(self.argv)}: status {os.waitstatus_to_exitcode(status)}")
 
-    def seconds(self, touch):
+    def run(self, touch):
+        """Runs once and removes its output. Returns the usage of the command, without that of a pipe's reader."""
         if touch:
             prime(touch)
         before = self.pinned()
         start = time.perf_counter()
         pids = self.start(self.argv)
-        statuses = [os.waitpid(pid, 0)[1] for pid in pids]
+        read = read_by(pids[0])
+        _, status, usage = os.wait4(pids[0], 0)
+        for pid in pids[1:]:
+            os.waitpid(pid, 0)
         taken = time.perf_counter() - start
         os.sched_setaffinity(0, before)
         self.clean()
-        self.check(statuses[0])
-        return taken
+        self.check(status)
+        return Usage(taken, usage, read)
+
+    def seconds(self, touch):
+        return self.run(touch).wall
 
     def peak(self):
         """Runs once off the clock and returns the peak resident memory in MiB. Its output is kept."""
-        return self.once()[1].ru_maxrss / 1024
+        return self.once().peak
 
     def once(self):
-        """Runs once and returns its seconds and its usage. Its output is kept.
+        """Runs once and returns its usage. Its output is kept.
 
         A process starts with the peak of the process that forked it, here Python's. So it is started by a shell, which is
-        small and exits; as its subreaper we get its usage.        """
+        small and exits; as its subreaper we get its usage.
+        """
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)         # PR_SET_CHILD_SUBREAPER
         before = self.pinned()
         start = time.perf_counter()
         pids = self.start(["sh", "-c", '"$@" &', "sh", *self.argv])
         for pid in pids:
             os.waitpid(pid, 0)
-        _, status, usage = os.wait4(-1, 0)
+        child = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid
+        read = read_by(child)
+        _, status, usage = os.wait4(child, 0)
         taken = time.perf_counter() - start
         os.sched_setaffinity(0, before)
         self.check(status)
-        return taken, usage
+        return Usage(taken, usage, read)
 
 
 class Table:
-    """The figure of a row is the ratio of the fastest runs, since noise only adds. The ratio of the medians stands beside it."""
+    """The figures of a row are those of the fastest runs, since noise only adds. The ratio of the medians stands beside the ratio."""
 
-    def __init__(self, rounds):
+    COLUMNS = (("ours s", 9), ("other s", 9), ("ratio", 8), ("median", 8), ("of cat", 8), ("goal", 8), ("CPU s/GB", 10),
+               ("peak MiB", 10), ("read", 7), ("of base", 9), ("its CPU", 9))
+
+    def __init__(self, rounds, ours=None, base=None):
         self.rounds = rounds
         self.highest = 0.0
-        print(f"{'':42}{'ours s':>9}{'other s':>9}{'ratio':>8}{'median':>8}{'of cat':>8}{'goal':>8}{'peak MiB':>10}", flush=True)
+        self.ours, self.base = ours, base               # folders of the tools; or no other build
+        self.columns = self.COLUMNS if base else self.COLUMNS[:-2]
+        print(f"{'':42}" + "".join(f"{name:>{width}}" for name, width in self.columns), flush=True)
 
-    def line(self, label, ours="", other="", ratio="", goal="", peak="", missed=False, median="", of_cat=""):
-        print(f"{label:42}{ours:>9}{other:>9}{ratio:>8}{median:>8}{of_cat:>8}{goal:>8}{peak:>10}{'  missed' if missed else ''}",
-              flush=True)
+    def line(self, label, *figures, missed=False, **named):
+        """Prints the figures, in the order of the columns, and those of columns that are named, with _ for a space."""
+        given = dict(zip((name for name, _ in self.COLUMNS), figures))
+        given.update((name.replace("_", " "), text) for name, text in named.items())
+        cells = "".join(f"{given.get(name, ''):>{width}}" for name, width in self.columns)
+        print(f"{label:42}{cells}{'  missed' if missed else ''}".rstrip(), flush=True)
 
-    def row(self, label, ours, other, goal, touch, want=None, cat=None):
-        """`want`: the file that ours must equal, byte by byte. `cat`: one more command to compare with, without a goal. Returns
-        the seconds of ours and of the other."""
-        peak = ours.peak()
+    def of_base(self, ours):
+        """Returns the command of the other build; None if there is none, or if it cannot do the job."""
+        if not self.base:
+            return None
+        command = ours.of_build(self.ours, self.base)
+        try:
+            command.run(0)
+        except Failed:
+            return None
+        return command
+
+    def row(self, label, ours, other, goal, touch, want=None, cat=None, nbytes=0):
+        """`want`: the file that ours must equal, byte by byte. `cat`: one more command to compare with, without a goal. `nbytes`:
+        bytes made, for the CPU seconds of a GB; the size of `want`, if 0. Returns the seconds of ours and of the other."""
+        first = ours.once()
         if want and not filecmp.cmp(ours.new, want, shallow=False):
             raise Failed(f"{label}: the output differs from that of one scalar thread")
+        nbytes = nbytes or (os.path.getsize(want) if want else 0)
+        input_ = ours.input_bytes()
         ours.clean()
-        commands = [ours, other] + ([cat] if cat else [])
+        base = self.of_base(ours)
+        commands = [c for c in (ours, other, cat, base) if c]
         for command in commands[1:]:
-            command.seconds(0)
-        times = {command: [] for command in commands}
+            command.run(0)
+        runs = {command: [] for command in commands}
         for _ in range(self.rounds):
             for command in commands + commands[::-1]:
-                times[command].append(command.seconds(touch))
-        a, b = (min(times[c]) for c in (ours, other))
-        median = statistics.median(times[ours]) / statistics.median(times[other])
-        self.highest = max(self.highest, peak)
-        self.line(label, f"{a:.4f}", f"{b:.4f}", f"{a / b:.2f}", f"{goal:.2f}", f"{peak:.1f}", a / b > goal, f"{median:.2f}",
-                  f"{a / min(times[cat]):.2f}" if cat else "")
+                runs[command].append(command.run(touch))
+        wall, cpu = ({c: min(getattr(u, what) for u in runs[c]) for c in commands} for what in ("wall", "cpu"))
+        a, b = wall[ours], wall[other]
+        middle = {c: statistics.median(u.wall for u in runs[c]) for c in (ours, other)}
+        self.highest = max(self.highest, first.peak)
+        self.line(label, f"{a:.4f}", f"{b:.4f}", f"{a / b:.2f}", f"{middle[ours] / middle[other]:.2f}",
+                  f"{a / wall[cat]:.2f}" if cat else "", f"{goal:.2f}" if goal else "",
+                  f"{cpu[ours] / nbytes * 1e9:.3f}" if nbytes else "", f"{first.peak:.1f}",
+                  f"{first.read / input_:.2f}" if input_ else "",
+                  f"{a / wall[base]:.2f}" if base else "", f"{cpu[ours] / cpu[base]:.2f}" if base and cpu[base] else "",
+                  missed=bool(goal) and a / b > goal)
         return a, b

@@ -109,12 +109,12 @@ def measure(argv, outputs):
     """Returns the seconds and the peak MiB of one run, and removes what it made."""
     for path in outputs:
         remove(path)
-    seconds, usage = Command(argv).once()
+    usage = Command(argv).once()
     if not all(os.path.exists(path) for path in outputs):
         raise Failed(f"{shlex.join(argv)}: no output")
     for path in outputs:
         remove(path)
-    return seconds, usage.ru_maxrss / 1024
+    return usage.wall, usage.peak
 
 
 def compare(job, tools):

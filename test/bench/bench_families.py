@@ -134,8 +134,7 @@ def comfy_nvfp4(rows, cols):
 
 
 def comfy_mxfp8(rows, cols):
-    codes = CODES.translate(bytes(c - 1 if c & 0x7F == 0x7F else c for c in range(256)))
-    return comfy({"format": "mxfp8"}, ("weight", "F8_E4M3", [rows, cols], codes),
+    return comfy({"format": "mxfp8"}, ("weight", "F8_E4M3", [rows, cols], sound_fp8(CODES)),
                  ("weight_scale", "U8", [rows, cols // 32], E8M0))
 
 
@@ -144,6 +143,76 @@ def comfy_int8(convrot):
         return comfy({"format": "int8_tensorwise", "convrot": convrot}, ("weight", "I8", [rows, cols], CODES),
                      ("weight_scale", "F32", [rows, 1], F32))
     return make
+
+
+def w4afp8(rows, cols):
+    return [("weight", "I8", [rows, cols // 2], CODES), ("weight_scale_inv", "BF16", [rows, cols // 128], BF16)]
+
+
+def modelslim(rows, cols):
+    return [("weight", "I8", [rows // 2, cols], CODES), ("weight_scale", "F32", [rows, 1], F32),
+            ("weight_offset", "F32", [rows, 1], bytes(4)), ("scale_bias", "F32", [rows, 1], F32)]
+
+
+def quark_groups(rows, cols):
+    groups = cols // 128
+    return [("weight", "I32", [cols, rows // 8], CODES), ("weight_zero_point", "I32", [groups, rows // 8], CODES),
+            ("weight_scale", "BF16", [groups, rows], BF16)]
+
+
+def quark_rows(rows, cols):
+    return [("weight", "I32", [rows, cols // 8], CODES), ("weight_zero_point", "I32", [rows // 8], CODES),
+            ("weight_scale", "BF16", [rows], BF16)]
+
+
+def quark(scheme, order, group):
+    return {"quantization_config": {"quant_method": "quark", "export": {"pack_method": order}, "global_quant_config": {"weight": {
+        "dtype": "uint4", "qscheme": scheme, "group_size": group, "symmetric": False, "is_dynamic": False}}}}
+
+
+def gemma(bits):
+    def make(rows, cols):
+        dtype = "I8" if bits == 8 else "U8"
+        return [("weight", dtype, [rows, cols * bits // 8], CODES), ("weight_scale", "F32", [rows, 1], F32)]
+    return make
+
+
+def gemma_config(bits):
+    return {"quantization_config": {"quant_method": "gemma", "num_bits": bits}}
+
+
+def sound_fp8(codes):
+    return codes.translate(bytes(c - 1 if c & 0x7F == 0x7F else c for c in range(256)))
+
+
+def mxfp8(rows, cols):
+    return [("weight", "F8_E4M3", [rows, cols], sound_fp8(CODES)), ("weight_scale_inv", "U8", [rows, cols // 32], E8M0)]
+
+
+def nvfp4_e5m3(rows, cols):
+    return [("weight_packed", "U8", [rows, cols // 2], CODES), ("weight_scale", "U8", [rows, cols // 16], E4M3)]
+
+
+NVFP4_E5M3_CONFIG = {"quantization_config": {
+    "quant_method": "auto-round", "packing_format": "auto_round:llm_compressor_nvfp4_e5m3", "data_type": "nvfp4_v2", "bits": 4,
+    "group_size": 16, "sym": True, "act_bits": 4, "act_data_type": "nvfp4_v2", "act_group_size": 16, "act_dynamic": True,
+    "act_sym": True, "autoround_version": "0.16.1", "block_name_to_quantize": "model.layers"}}
+
+
+def inkling(rows, cols):
+    return [("experts.w13_weight", "U8", [2, rows // 2, cols // 2], CODES),
+            ("experts.w13_weight.scale", "F8_E4M3", [2, rows // 2, cols // 16], E4M3),
+            ("experts.w13_weight.scale2", "F32", [2], struct.pack("<2f", 1e-3, 2e-3))]
+
+
+def fp8_rows(rows, cols):
+    return [("weight", "F8_E4M3", [rows, cols], sound_fp8(CODES)),
+            ("weight_scale_inv", "F32", [rows], struct.pack("<4099f", *(1 / f for f in FLOATS)))]
+
+
+FP8_INVERSE_CONFIG = {"quantization_config": {
+    "quant_method": "fp8", "method": "fp8", "format": "float8_e4m3fn", "checkpoint_format": "float8_e4m3fn", "bits": 8, "group_size": -1,
+    "weight_scale_method": "row", "weight_scale_semantics": "inverse"}}
 
 
 # Row of the table, label, goal as a multiple of the floor, maker, config.json.
@@ -178,6 +247,17 @@ FAMILIES = [
     ("S4", "MLX 6-bit", 1.6, mlx(6), {"quantization": {"bits": 6, "group_size": 64}}),
     ("S4", "BitNet", 1.6, bitnet, BITNET_CONFIG),
     ("S4", "EETQ", 1.6, eetq, None),
+    ("S3", "MXFP8 of its own method", 1.15, mxfp8, {"quantization_config": {"quant_method": "mxfp8", "weight_block_size": [1, 32]}}),
+    ("S3", "NVFP4-E5M3", 1.15, nvfp4_e5m3, NVFP4_E5M3_CONFIG),
+    ("S3", "Inkling NVFP4", 1.15, inkling, {"architectures": ["InklingForConditionalGeneration"]}),
+    ("S4", "GPTQModel FP8, inverse scales", 1.6, fp8_rows, FP8_INVERSE_CONFIG),
+    ("S4", "W4AFP8", 1.6, w4afp8, {"quantization_config": {"quant_method": "w4afp8", "group_size": 128}}),
+    ("S4", "ModelSlim W4A8", 1.6, modelslim, None),
+    ("S4", "Quark UINT4, groups", 1.6, quark_groups, quark("per_group", "reorder", 128)),
+    ("S4", "Quark UINT4, rows", 1.6, quark_rows, quark("per_channel", "order", None)),
+    ("S4", "Gemma 2-bit", 1.6, gemma(2), gemma_config(2)),
+    ("S4", "Gemma 4-bit", 1.6, gemma(4), gemma_config(4)),
+    ("S4", "Gemma 8-bit", 1.6, gemma(8), gemma_config(8)),
 ]
 
 
