@@ -11,7 +11,7 @@
  * Double quantization subtracts the mean of all absmax values. The JSON of the quant state contains that mean, so the weight
  * is read once before the output is laid out.
  */
-#include "encode/bnb4.h"
+#include "encode/table.h"
 
 #include <math.h>
 #include <string.h>

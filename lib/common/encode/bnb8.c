@@ -7,7 +7,7 @@
  * The formula is in kernel/encode_bnb.h. Sources: bitsandbytes backends/default/ops.py, int8_vectorwise_quant;
  * nn/modules.py, Linear8bitLt.
  */
-#include "encode/bnb8.h"
+#include "encode/table.h"
 
 #include <inttypes.h>
 #include <math.h>

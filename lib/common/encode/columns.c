@@ -14,7 +14,7 @@
  *
  * Sources: AutoGPTQ nn_modules/qlinear, pack; AutoAWQ modules/linear/gemm.py, from_linear.
  */
-#include "encode/columns.h"
+#include "encode/table.h"
 
 #include <math.h>
 

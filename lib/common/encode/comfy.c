@@ -17,7 +17,7 @@
  * If the scale of a tensor is 0 in D, or 1/s is infinite, the library yields NaN or zeros; here the scale is then computed
  * in F32. Source: comfy-kitchen backends/eager/quantization.py and tensor/.
  */
-#include "encode/comfy.h"
+#include "encode/table.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  * bits: eight columns in weight_packed, eight rows in weight_zero_point. Source: compressed-tensors
  * compressors/naive_quantized and pack_quantized.
  */
-#include "encode/ct.h"
+#include "encode/table.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
  * A block of zeros has the scale 1, as does a block too small to be divided. Sources: transformers
  * integrations/finegrained_fp8.py; DeepSeek-V3 inference/kernel.py; compressed-tensors quantization/utils/helpers.py.
  */
-#include "encode/fp8.h"
+#include "encode/table.h"
 
 #include <float.h>
 #include <math.h>

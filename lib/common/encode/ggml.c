@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "dtype/ggml_block.h"
 #include "encode/solve_ggml.h"
+#include "encode/table.h"
 
 /* Returns the number of columns that are encoded together. */
 static uint64_t

@@ -5,8 +5,6 @@
 
 #include "encode/encode.h"
 
-extern const struct encoder encode_ggml[];      /* ends with a row without a name */
-
 /* Returns the encoder of a type, or NULL. */
 const struct encoder *encode_ggml_of(enum dtype type);
 

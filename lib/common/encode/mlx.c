@@ -1,6 +1,6 @@
 /* MLX, affine: P.weight U32 [..., in*bits/32], P.scales and P.biases [..., in/g] in the weight's type. The codes of a row
  * are a bit stream, lowest bits first. Source: MLX mlx/backend/cpu/quantized.cpp, quantize. */
-#include "encode/mlx.h"
+#include "encode/table.h"
 
 #include <math.h>
 #include <stdint.h>

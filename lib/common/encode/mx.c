@@ -25,7 +25,7 @@
  * Sources: compressed-tensors quantization/utils/helpers.py, generate_gparam and calculate_qparams; ModelOpt
  * torch/quantization/qtensor/nvfp4_tensor.py and mxfp4_tensor.py.
  */
-#include "encode/mx.h"
+#include "encode/table.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 #include "encode/plain.h"
 
+#include "encode/table.h"
+
 #include <math.h>
 
 #include "encode/groups.h"

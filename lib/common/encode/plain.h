@@ -4,8 +4,6 @@
 
 #include "encode/encode.h"
 
-extern const struct encoder encode_plain_exact[];
-
 /* Returns the type of such a target, or DTYPE_UNKNOWN. */
 enum dtype encode_plain_type(const struct encoder *e);
 

@@ -1,17 +1,7 @@
 /* table: the list of all encoders. */
-#include "encode/encode.h"
+#include "encode/table.h"
 
 #include "base/str.h"
-#include "encode/bnb4.h"
-#include "encode/bnb8.h"
-#include "encode/columns.h"
-#include "encode/comfy.h"
-#include "encode/ct.h"
-#include "encode/fp8.h"
-#include "encode/ggml.h"
-#include "encode/mlx.h"
-#include "encode/mx.h"
-#include "encode/plain.h"
 
 static const struct encoder *const lists[] = { encode_fp8, encode_bnb4, encode_bnb8, encode_ct, encode_columns, encode_mx,
     encode_mlx, encode_comfy, encode_ggml };
