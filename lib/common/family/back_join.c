@@ -64,8 +64,9 @@ find_exact(bool *exact, struct back_work *w, const struct family_source *tensor,
     return true;
 }
 
-bool
-back_join_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op, size_t nops,
+/* Sets *dtype to the type of a source: the element type, or F32 if that would change values of the tensor. */
+static bool
+join_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op, size_t nops,
     struct err *err)
 {
     struct back_tensor *state = &w->state[tensor - family_sources_at(w->tensors, 0)];
@@ -275,7 +276,7 @@ back_join_finish(struct chosen *chosen, struct back_joint *j, struct err *err)
     else
         chosen->dtype = DTYPE_U8;
     for (size_t i = 0; i < j->n && j->form == BACK_ELEMENTS && chosen->dtype != DTYPE_F32; i++)
-        if (!back_join_type(&chosen->dtype, j->w, j->part[i].tensor, j->part[i].v.op, j->part[i].v.nops, err))
+        if (!join_type(&chosen->dtype, j->w, j->part[i].tensor, j->part[i].v.op, j->part[i].v.nops, err))
             return false;
     return set_name(chosen, j, err);
 }

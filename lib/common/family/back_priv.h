@@ -64,11 +64,4 @@ enum back_form { BACK_ELEMENTS, BACK_CODES, BACK_SCALES };       /* codes, scale
 bool back_join(struct chosen *chosen, struct back_work *w, const struct back_source *source, enum back_form form,
     struct err *err);
 
-/* Returns true if a tensor is of blocks that rows with the tag `kept` take. */
-bool back_rows_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept);
-
-/* Sets *dtype to the type of a source: the element type, or F32 if that would change values of the tensor. */
-bool back_join_type(enum dtype *dtype, struct back_work *w, const struct family_source *tensor, const struct operation *op,
-    size_t nops, struct err *err);
-
 #endif

@@ -120,6 +120,15 @@ back_rows_number_of(const struct back_work *w, const struct family_source *tenso
     return (size_t)(tensor - family_sources_at(w->tensors, 0));
 }
 
+/* Returns true if a tensor is of blocks that rows with the tag `kept` take. */
+static bool
+is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept)
+{
+    const struct weight *weight = tensor->chosen.decode;
+    return w->how->blocks && weight && weight->part[0]->dtype == DTYPE_MXFP4 && strcmp(kept, "mxfp4") == 0
+        && !weight->part[0]->layout;
+}
+
 /* The rows of a group that apply to a layer, and their tensors. */
 struct back_set {
     uint32_t row[GROUP_ROWS];
@@ -147,20 +156,12 @@ back_rows_collect(bool *complete, struct back_set *set, struct back_work *w, uin
         if (!rows_output_name(&name, &n, w->scope, row, b, w->memory, err))
             return false;
         const struct family_source *tensor = family_sources_find(w->tensors, name, n);
-        *complete = tensor && !w->state[back_rows_number_of(w, tensor)].taken && (!row->kept || back_rows_is_kept(w, tensor, row->kept));
+        *complete = tensor && !w->state[back_rows_number_of(w, tensor)].taken && (!row->kept || is_kept(w, tensor, row->kept));
         set->row[set->n] = i;
         set->tensor[set->n++] = tensor;
     }
     *complete = *complete && set->n != 0;
     return true;
-}
-
-bool
-back_rows_is_kept(const struct back_work *w, const struct family_source *tensor, const char *kept)
-{
-    const struct weight *weight = tensor->chosen.decode;
-    return w->how->blocks && weight && weight->part[0]->dtype == DTYPE_MXFP4 && strcmp(kept, "mxfp4") == 0
-        && !weight->part[0]->layout;
 }
 
 static bool
