@@ -50,6 +50,12 @@ bool command_check(const struct command *cmd, struct err *err);
 /* Returns how the output holds quantized weights; blocks, unless the user chose a format with codes. */
 enum keeps command_held(const struct command *cmd);
 
+enum { COMMAND_SCHEME = 64 };           /* room for the name of a scheme */
+
+/* Copies the next name of a list with commas, cut if it is longer than names of schemes are, and moves *list to the one after it.
+ * Returns false at the end. */
+bool command_next_scheme(char name[COMMAND_SCHEME], const char **list);
+
 /* Returns the format that an encoder is written in. */
 const struct writer *command_format_of(const struct encoder *encoder);
 

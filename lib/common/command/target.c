@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/nearest.h"
+#include "base/num.h"
 #include "cli/conflicts.h"
 #include "command/command_priv.h"
 #include "command/transcode.h"
@@ -122,18 +123,26 @@ command_held(const struct command *cmd)
     return KEEPS_BLOCKS;
 }
 
+bool
+command_next_scheme(char name[COMMAND_SCHEME], const char **list)
+{
+    const size_t n = strcspn(*list, ",");
+    if (**list == '\0')
+        return false;
+    snprintf(name, COMMAND_SCHEME, "%.*s", (int)num_min(n, COMMAND_SCHEME - 1), *list);
+    *list += n + ((*list)[n] == ',');
+    return true;
+}
+
 static bool
 find_candidates(struct command *cmd, struct err *err)
 {
     const char *p = "q2_k,q3_k,q4_k,q5_k,q6_k,q8_0";
     if (cmd->candidate_names)
         p = cmd->candidate_names;
-    for (size_t n; *p; p += n + (p[n] == ',')) {
-        char name[64];
-        n = strcspn(p, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+    for (char name[COMMAND_SCHEME]; command_next_scheme(name, &p);) {
         const struct encoder *e = encode_find(name, command_held(cmd));
-        if (!e || n >= sizeof name)
+        if (!e)
             return command_unknown_scheme("candidates", name, false, err);
         if (cmd->ncandidates == COMMAND_CANDIDATES)
             return err_set(err, ERR_USAGE, "--candidates: at most %d schemes", COMMAND_CANDIDATES);
@@ -284,10 +293,23 @@ check_extension(const struct command *cmd, struct err *err)
         cmd->writer->name, shown, named->name, word_of(cmd->writer));
 }
 
-/* Extensions that name another format than those that are written. */
-static const char *const not_written[] = { ".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle", ".onnx", ".mlpackage", ".mlmodel", ".h5",
-    ".keras", ".tflite", ".pte", ".pt2", ".engine", ".msgpack", ".llamafile", ".ggml", ".json", ".zip", ".tar", ".tgz", ".7z", ".gz",
-    ".xz", ".zst", ".bz2" };
+/* Endings of names of files. */
+static const struct ending {
+    const char *text;
+    bool other;                 /* names another format than those that are written */
+    bool dropped;               /* names of outputs do not keep it */
+} endings[] = {
+    { ".gz", .other = true, .dropped = true }, { ".zst", .other = true, .dropped = true }, { ".xz", .other = true, .dropped = true },
+    { ".index.json", .dropped = true }, { ".safetensors", .dropped = true }, { ".gguf", .dropped = true },
+    { ".npz", .dropped = true }, { ".npy", .dropped = true }, { ".pt", .other = true, .dropped = true },
+    { ".pth", .other = true, .dropped = true }, { ".bin", .other = true, .dropped = true },
+    { ".ckpt", .other = true, .dropped = true }, { ".zip", .other = true, .dropped = true },
+    { ".tar", .other = true, .dropped = true }, { ".bz2", .other = true }, { ".pkl", .other = true }, { ".pickle", .other = true },
+    { ".onnx", .other = true }, { ".mlpackage", .other = true }, { ".mlmodel", .other = true }, { ".h5", .other = true },
+    { ".keras", .other = true }, { ".tflite", .other = true }, { ".pte", .other = true }, { ".pt2", .other = true },
+    { ".engine", .other = true }, { ".msgpack", .other = true }, { ".llamafile", .other = true }, { ".ggml", .other = true },
+    { ".json", .other = true }, { ".tgz", .other = true }, { ".7z", .other = true },
+};
 
 /* Fails if the output is a new file or directory whose extension names another format, unless --to names the format. A directory
  * of such a name is written if it exists, or its name ends with a slash. */
@@ -300,8 +322,8 @@ check_written(const struct command *cmd, struct err *err)
     if (!dot || strchr(dot, '/') || (cmd->cli.given[CLI_OPT_TO] && !cmd->dequantizes) || stat(path, &st) == 0)
         return true;
     str_shown(shown, dot, strlen(dot));
-    for (size_t i = 0; i < sizeof not_written / sizeof *not_written; i++)
-        if (strcasecmp(dot, not_written[i]) == 0)
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (endings[i].other && strcasecmp(dot, endings[i].text) == 0)
             return err_set(err, ERR_USAGE, "-o: %s files are not written; use -o FILE.safetensors, .gguf, .npz or .npy, "
                 "or -o DIR/", shown);
     const struct encoder *scheme = encode_find(dot + 1, KEEPS_BLOCKS);
@@ -340,10 +362,6 @@ settle_moves(struct command *cmd)
         cmd->exact.level = EXACT_BF16;
 }
 
-/* Endings of file names that an output does not keep. */
-static const char *const endings[] = { ".gz", ".zst", ".xz", ".index.json", ".safetensors", ".gguf", ".npz", ".npy", ".pt", ".pth",
-    ".bin", ".ckpt", ".zip", ".tar" };
-
 /* Returns the format of the outputs in --output-dir, or NULL if it is unknown. */
 static const struct writer *
 format_of_all(const struct command *cmd)
@@ -372,8 +390,8 @@ command_name_output(struct str *path, const struct command *cmd, const char *ope
         ;
     size_t len = n - start;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (len > strlen(endings[i]))
-            str_strip(operand + start, &len, endings[i]);
+        if (endings[i].dropped && len > strlen(endings[i].text))
+            str_strip(operand + start, &len, endings[i].text);
     str_format(path, "%s%s", cmd->output_dir, str_ends(cmd->output_dir, "/") ? "" : "/");
     for (size_t i = start; i < start + len; i++)
         str_add(path, operand[i] == ':' || operand[i] == '@' ? "-" : operand + i, 1);

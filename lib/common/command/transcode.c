@@ -62,13 +62,9 @@ transcode_settle(struct command *cmd, struct err *err)
         return err_set(err, ERR_USAGE, "--exact requires --scheme NAME[,NAME...] or --to gguf");
     if (!p)
         add_offered(cmd);
-    for (size_t n; p && *p; p += n + (p[n] == ',')) {
-        char name[64];
-        n = strcspn(p, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+    for (char name[COMMAND_SCHEME]; p && command_next_scheme(name, &p);)
         if (!transcode_add_name(cmd, name, err))
             return false;
-    }
     if (cmd->exact.n == 0)
         return err_set(err, ERR_USAGE, "--scheme: empty list");
     bool fuses = false, groups = cmd->reduction.how.group_size == 0;
