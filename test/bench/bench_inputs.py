@@ -140,6 +140,24 @@ def make_gptq(path, nbytes, out, in_):
     return write_safetensors(path, tensors)
 
 
+def make_shards(folder, shards, each):
+    """A model of tiny tensors. Returns the path of its index."""
+    os.makedirs(folder)
+    listed = {}
+    for i in range(shards):
+        name = f"model-{i + 1:05}-of-{shards:05}.safetensors"
+        names = [f"model.layers.{i}.mlp.experts.{k // 2}.{('gate_proj', 'up_proj')[k % 2]}.weight" for k in range(each)]
+        header = {n: {"dtype": "BF16", "shape": [2, 4], "data_offsets": [16 * k, 16 * k + 16]} for k, n in enumerate(names)}
+        text = json.dumps(header, separators=(",", ":")).encode()
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(struct.pack("<Q", len(text)) + text + bytes(16 * each))
+        listed.update(dict.fromkeys(names, name))
+    index = os.path.join(folder, "model.safetensors.index.json")
+    with open(index, "w") as f:
+        json.dump({"metadata": {}, "weight_map": listed}, f, indent=2)
+    return index
+
+
 def write_archive(path, members):
     """A ZIP archive, nothing deflated; members are (name, head, unit, n): the head, then `unit` repeated to n bytes."""
     with zipfile.ZipFile(path, "w", allowZip64=True) as z:
