@@ -151,11 +151,11 @@ $(obj)/%.o: %.c Makefile $(libraries)
 	@mkdir -p $(@D)
 	$(CC) $(frame_flags) $(ALL_CFLAGS) $(or $(kernel_flags),$(align_flags)) -MMD -MP -c -o $@ $<
 
-$(obj)/families.c: lib/package/family-table $(families)
+$(obj)/families.c: lib/package/family-table families $(families)
 	@mkdir -p $(@D)
 	sh lib/package/family-table family/builtin.h family_text $(families) >$@.new && mv $@.new $@
 
-$(obj)/module_names.c: lib/package/family-table $(names)
+$(obj)/module_names.c: lib/package/family-table families/names $(names)
 	@mkdir -p $(@D)
 	sh lib/package/family-table adapter/module_names.h module_names $(names) >$@.new && mv $@.new $@
 
