@@ -305,6 +305,37 @@ absmax_agrees(const struct kernels *a, const struct kernels *b, const struct res
     return memcmp(r[0].floats.end - bytes, r[1].floats.end - bytes, bytes) == 0;
 }
 
+/* Scale and zero point, codes, and decoded values of a group. A zero may have either sign. */
+static bool
+int_agrees(const struct int_method *a, const struct int_method *b, const struct results r[2], const float *x, size_t n,
+    const struct int_rule *rule)
+{
+    struct int_group g = { 0 }, h = { 0 };
+    float *back[2] = { (float *)(void *)(r[0].floats.end - n * sizeof(float)), (float *)(void *)(r[1].floats.end - n * sizeof(float)) };
+    uint8_t *q[2] = { r[0].bytes.end - n, r[1].bytes.end - n };
+    a->find(&g, x, n, rule);
+    b->find(&h, x, n, rule);
+    a->codes(q[0], x, n, &g, rule);
+    b->codes(q[1], x, n, &h, rule);
+    a->back(back[0], q[0], n, &g, rule);
+    b->back(back[1], q[1], n, &h, rule);
+    bool finite = g.scale - g.scale == 0 && g.zero - g.zero == 0;
+    return (!finite || (g.scale == h.scale && g.zero == h.zero && memcmp(back[0], back[1], n * sizeof *x) == 0))
+        && memcmp(q[0], q[1], n) == 0;
+}
+
+static bool
+pack_agrees(const struct kernels *a, const struct kernels *b, const struct results r[2], size_t n, unsigned bits)
+{
+    static uint8_t q[MOST];
+    size_t bytes = n / 8 * bits;
+    for (size_t i = 0; i < n; i++)
+        q[i] = (uint8_t)(fence_random() & ((1u << bits) - 1));
+    a->int_pack(r[0].bytes.end - bytes, q, n, bits);
+    b->int_pack(r[1].bytes.end - bytes, q, n, bits);
+    return memcmp(r[0].bytes.end - bytes, r[1].bytes.end - bytes, bytes) == 0;
+}
+
 static void
 test_set(const struct kernels *scalar, const struct kernels *k, struct fence input, const struct results r[2])
 {
@@ -322,6 +353,12 @@ test_set(const struct kernels *scalar, const struct kernels *k, struct fence inp
             CHECK_ROW(bnb4_agrees(scalar->encode_fp4, k->encode_fp4, r, x, n, block), "FP4");
             CHECK_ROW(bnb4_agrees(scalar->encode_fp4_cpu, k->encode_fp4_cpu, r, x, n, block), "FP4 of the CPU");
             CHECK_ROW(int8_agrees(scalar, k, r, x, n), "INT8");
+            const struct int_rule rule = { types[fence_random() % 3], 2 + fence_random() % 7, fence_random() % 2 };
+            CHECK_ROW(int_agrees(scalar->int_ct, k->int_ct, r, x, n, &rule), "integers of compressed-tensors");
+            CHECK_ROW(int_agrees(scalar->int_gptq, k->int_gptq, r, x, n, &rule), "integers of GPTQ");
+            CHECK_ROW(int_agrees(scalar->int_awq, k->int_awq, r, x, n, &rule), "integers of AWQ");
+            CHECK_ROW(int_agrees(scalar->int_mlx, k->int_mlx, r, x, n, &rule), "integers of MLX");
+            CHECK_ROW(pack_agrees(scalar, k, r, n / 8 * 8, rule.bits), "packed integers");
         }
 }
 

@@ -140,7 +140,7 @@ make_bytes(const struct model *model, const struct pieces *pieces, uint64_t from
     char path[] = "/tmp/test_layout.XXXXXX";
     int fd = mkstemp(path);
     const struct sink_options out = { .path = path };
-    struct pipeline p = { .model = (struct model *)model, .pieces = pieces, .kernels = kernels_pick(NULL, err), .encode = encoder_bytes,
+    struct pipeline p = { .model = (struct model *)model, .pieces = pieces, .kernels = kernels_pick(NULL, err), .encode = &encoder,
         .from = from, .to = to, .jobs = jobs };
     bool ok = sink_open(&p.sink, &out, err) && pipeline_run(&p, err) && sink_commit(p.sink, err);
     sink_close(p.sink);

@@ -315,7 +315,7 @@ command_begin(struct job *job, const struct command *cmd, const struct kernels *
 {
     *job = (struct job){ .cmd = cmd, .reduction = cmd->reduction, .exact = cmd->exact, .hf = cmd->hf, .given = cmd->keys,
         .layout = cmd->layout, .dir = cmd->dir, .split = cmd->split };
-    job->p = (struct pipeline){ .model = &job->model, .kernels = kernels, .encode = encoder_bytes, .jobs = cmd->jobs,
+    job->p = (struct pipeline){ .model = &job->model, .kernels = kernels, .encode = &encoder, .jobs = cmd->jobs,
         .no_verify = cmd->no_verify, .nonfinite_ok = cmd->nonfinite_ok };
     job->outputs.inputs = &job->model.inputs;
     job->dir.outputs = job->split.outputs = &job->outputs;

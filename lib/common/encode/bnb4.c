@@ -130,10 +130,13 @@ add_absmax(struct encoding *e, struct err *err)
         &own(e)->blocks, 1, err);
     if (!part)
         return false;
-    if (form(e)->nested)
-        part->grain = BNB4_NESTED;          /* bnb4_encode() reads the elements */
-    else
+    if (!form(e)->nested) {
         part->elems = (uint32_t)own(e)->blocksize;
+        return true;
+    }
+    part->grain = BNB4_NESTED;              /* bnb4_encode() reads the elements */
+    part->down = 1;
+    part->across = (uint32_t)e->bands.cols;
     return true;
 }
 
@@ -141,8 +144,12 @@ static bool
 add_nested(struct encoding *e, struct err *err)
 {
     uint64_t n = num_ceil_div(own(e)->blocks, BNB4_NESTED);
-    return encode_add_part(e, e->weight.name_len, ".nested_absmax", DTYPE_F32, &n, 1, err)
-        && add_map(e, ".nested_quant_map", bnb_dynamic_map, 256, err);
+    struct encode_part *part = encode_add_part(e, e->weight.name_len, ".nested_absmax", DTYPE_F32, &n, 1, err);
+    if (!part)
+        return false;
+    part->down = 1;
+    part->across = (uint32_t)e->bands.cols;
+    return add_map(e, ".nested_quant_map", bnb_dynamic_map, 256, err);
 }
 
 static enum encode_fit
@@ -169,6 +176,7 @@ bnb4_fit(struct encoding *e, const struct encode_options *options, struct err *e
         b->sum = bnb4_sum_of(b->blocks);
         e->nregions = b->sum.regions;
         e->nfacts = 1 + b->sum.floats;
+        e->bands = (struct encode_bands){ .rows = 1, .cols = BNB4_NESTED * b->blocksize };
     }
     return encode_yes_if(add_absmax(e, err)
         && add_map(e, ".quant_map", form(e)->rule == NF4 ? bnb_nf4_map : bnb_fp4_map, 16, err)

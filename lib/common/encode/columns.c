@@ -28,7 +28,6 @@
 enum columns_kind { INDEX, SCALES, ZEROS, CODES };
 
 struct columns_numbers {
-    const struct int_method *method;
     unsigned bits;
     bool awq;
 };
@@ -75,7 +74,13 @@ columns_add(struct encoding *e, enum columns_kind kind, const char *suffix, enum
     if (kind == INDEX)
         dim[0] = e->cols;
     own->kind[e->nparts] = (uint8_t)kind;
-    return (kind == CODES ? groups_codes : groups_part)(e, suffix, dtype, dim, rank, 0, form.bytes, err);
+    if (!(kind == CODES ? groups_codes : groups_part)(e, suffix, dtype, dim, rank, 0, form.bytes, err))
+        return false;
+    if (kind != INDEX && (kind != ZEROS || own->rule.asymmetric)) {
+        e->part[e->nparts - 1].down = form.rows;
+        e->part[e->nparts - 1].across = own->group / form.lines;
+    }
+    return true;
 }
 
 /* Returns the number of rows that are surveyed together. */
@@ -122,16 +127,25 @@ columns_fit(struct encoding *e, const struct encode_options *options, struct err
         && columns_add(e, CODES, ".qweight", DTYPE_I32, 2, err));
 }
 
+/* Returns the kernels of a method. */
+static const struct int_method *
+method_of(const struct encoding *e, const struct encode_run *run)
+{
+    return numbers_of(e)->awq ? run->kernels->int_awq : run->kernels->int_gptq;
+}
+
 /* --- words */
+
+/* Rows of AWQ's words, from the lowest nibble up. */
+static const unsigned char awq_order[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };
 
 /* Packs a word from codes that are `stride` bytes apart. */
 static uint32_t
 word_of(const struct columns_numbers *n, const uint8_t *q, size_t stride)
 {
-    static const unsigned char order[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };       /* AWQ's order, from the lowest nibble up */
     uint32_t word = 0, f = 32 / n->bits;
     for (uint32_t i = 0; i < f; i++)
-        word |= (uint32_t)q[(n->awq ? order[i] : i) * stride] << n->bits * i;
+        word |= (uint32_t)q[(n->awq ? awq_order[i] : i) * stride] << n->bits * i;
     return word;
 }
 
@@ -235,7 +249,7 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
             if (!solve_group(e, &b, &g, q + r * own->group))
                 return false;
         } else {
-            n->method->find(&g, x, own->group, &own->rule);
+            method_of(e, run)->find(&g, x, own->group, &own->rule);
             if (!groups_scale_fits(e, g.scale, DTYPE_F16, x, own->group, first, err))
                 return false;
         }
@@ -243,14 +257,14 @@ put_tile(const struct encoding *e, const struct encode_run *run, enum columns_ki
         if (kind != CODES)
             continue;
         if (!e->exact)
-            n->method->codes(q + r * own->group, x, own->group, &g, &own->rule);
+            method_of(e, run)->codes(q + r * own->group, x, own->group, &g, &own->rule);
         if (!run->compare || t->from != t->line)                /* report each group once, with its first line */
             continue;
         if (e->exact)
             run->kernels->codes8_f32(run->back, q + r * own->group, 0, own->group, &(struct codes8){ &g.zero, &g.scale,
                 own->group, false, false });
         else
-            n->method->back(run->back, q + r * own->group, own->group, &g, &own->rule);
+            method_of(e, run)->back(run->back, q + r * own->group, own->group, &g, &own->rule);
         run->compare(run->of, first, x, run->back, own->group);
     }
     if (kind == SCALES)
@@ -287,6 +301,114 @@ put_place(const struct encoding *e, const struct encode_run *run, enum columns_k
             if (!put_tile(e, run, kind, form, &t, y + (t.from - from) * pitch, pitch, err))
                 return false;
         }
+    }
+    return true;
+}
+
+/* --- panels */
+
+enum { STRIP = 32 };                    /* rows that are read together */
+
+_Static_assert(STRIP * GROUPS_MOST <= ENCODE_ROOM, "the codes of a strip fit in the scratch memory");
+
+/* Writes the scales and zero points of rows [row, row + rows) of a group; n of them are in `found`. */
+static void
+put_found(const struct encoding *e, const struct encode_panel *p, uint64_t row, uint64_t rows, uint64_t line, const struct int_group *found)
+{
+    const struct columns_numbers *n = numbers_of(e);
+    const struct columns_own *own = e->own;
+    uint8_t zeros[STRIP];
+    for (unsigned part = 0; part < e->nparts; part++) {
+        const struct encode_lines *l = &p->part[part];
+        const uint32_t f = 32 / n->bits;
+        if (l->lines == 0 || own->kind[part] == CODES)
+            continue;
+        uint8_t *y = l->y + line * l->pitch + row / e->part[part].down * e->part[part].grain;
+        for (uint64_t r = 0; r < rows; r++) {
+            zeros[r] = zero_field(n, &found[r]);
+            if (own->kind[part] == SCALES)
+                groups_store(y + 2 * r, DTYPE_F16, found[r].scale);
+        }
+        for (uint64_t r = 0; own->kind[part] == ZEROS && r < rows; r += f)
+            store_le32(y + r / f * 4, word_of(n, zeros + r, 1));
+    }
+}
+
+/* Joins the codes of eight rows, `group` bytes apart, to the words of AWQ's columns. */
+static void
+awq_words(uint32_t *words, const uint8_t *q, size_t group)
+{
+    for (size_t c = 0; c < group; c += 8) {
+        uint64_t row[8], pair[4];
+        for (int i = 0; i < 8; i++)
+            row[i] = load_le64(q + i * group + c);
+        for (int i = 0; i < 4; i++)
+            pair[i] = row[awq_order[2 * i]] | row[awq_order[2 * i + 1]] << 4;
+        for (int i = 0; i < 8; i++, words++)
+            *words = (uint32_t)(pair[0] >> 8 * i & 255) | (uint32_t)(pair[1] >> 8 * i & 255) << 8
+                | (uint32_t)(pair[2] >> 8 * i & 255) << 16 | (uint32_t)(pair[3] >> 8 * i & 255) << 24;
+    }
+}
+
+/* Writes the codes of `rows` rows of a group, which are in q one after another. */
+static void
+put_strip(const struct encoding *e, const struct encode_run *run, const struct encode_panel *p, uint64_t row, size_t rows, uint64_t col,
+    const uint8_t *q)
+{
+    const struct columns_numbers *n = numbers_of(e);
+    const size_t group = ((const struct columns_own *)e->own)->group;
+    const struct encode_part *codes = &e->part[e->nparts - 1];
+    const struct encode_lines *l = &p->part[e->nparts - 1];
+    const size_t lines = group / codes->across, places = rows / codes->down;
+    uint32_t *words = (uint32_t *)run->back;
+    for (size_t i = 0; i < places; i++)
+        if (n->awq)
+            awq_words(words + i * lines, q + 8 * i * group, group);
+        else
+            run->kernels->int_pack((uint8_t *)(words + i * lines), q + i * group, group, n->bits);
+    run->kernels->transpose(l->y + col / codes->across * l->pitch + row / codes->down * 4, l->pitch, (const uint8_t *)words, lines * 4,
+        places, lines, 4);
+}
+
+/* Encodes rows [row, row + rows) of a panel; x has them. */
+static bool
+encode_strip(const struct encoding *e, const struct encode_run *run, const struct encode_panel *p, uint64_t row, size_t rows,
+    struct err *err)
+{
+    const struct columns_own *own = e->own;
+    const struct int_method *method = method_of(e, run);
+    const size_t group = own->group;
+    uint8_t *q = run->room;
+    struct int_group found[STRIP];
+    for (uint64_t col = 0; col < p->cols; col += group) {
+        for (size_t r = 0; r < rows; r++) {
+            const float *x = run->x + r * p->cols + col;
+            uint64_t first = (p->row + row + r) * e->cols + p->col + col;
+            method->find(&found[r], x, group, &own->rule);
+            if (!groups_scale_fits(e, found[r].scale, DTYPE_F16, x, group, first, err))
+                return false;
+            method->codes(q + r * group, x, group, &found[r], &own->rule);
+            if (!run->compare)
+                continue;
+            method->back(run->back, q + r * group, group, &found[r], &own->rule);
+            run->compare(run->of, first, x, run->back, group);
+        }
+        put_found(e, p, row, rows, col / group, found);
+        put_strip(e, run, p, row, rows, col, q);
+    }
+    return true;
+}
+
+static bool
+columns_panel(const struct encoding *e, const struct encode_run *run, const struct encode_panel *p, struct err *err)
+{
+    for (uint64_t row = 0, n; row < p->rows; row += n) {
+        n = num_min(STRIP, p->rows - row);
+        for (uint64_t r = 0; r < n; r++)
+            if (!run->read(run->of, (p->row + row + r) * e->cols + p->col, (size_t)p->cols, run->x + r * p->cols, err))
+                return false;
+        if (!encode_strip(e, run, p, row, (size_t)n, err))
+            return false;
     }
     return true;
 }
@@ -463,12 +585,11 @@ columns_encode(const struct encoding *e, const struct encode_run *run, unsigned 
     return true;
 }
 
-static const struct columns_numbers gptq = { &encode_int_gptq, 4, false }, gptq8 = { &encode_int_gptq, 8, false },
-    awq = { &encode_int_awq, 4, true };
+static const struct columns_numbers gptq = { 4, false }, gptq8 = { 8, false }, awq = { 4, true };
 
 #define COLUMNS(code, label_, numbers_, ...) { .name = code, .label = label_, .held = KEEPS_CODES, .type = DTYPE_UNKNOWN, .numbers = &numbers_, \
-    .fit = columns_fit, .encode = columns_encode, .survey.region = columns_survey, .loaders.joint = true, \
-    .exact = { .solve = columns_encode, .resolve = columns_resolve }, \
+    .fit = columns_fit, .encode = columns_encode, .panel = columns_panel, .survey.region = columns_survey, \
+    .loaders.joint = true, .exact = { .solve = columns_encode, .resolve = columns_resolve }, \
     .grid = { .groups = GROUPS_CHOSEN, .most_group = 1024, __VA_ARGS__ } }
 
 const struct encoder encode_columns[] = {

@@ -85,7 +85,12 @@ add_grid(struct encoding *e, enum dtype dtype, struct err *err)
     const struct comfy_own *own = e->own;
     const uint64_t dim[2] = { num_ceil_div(e->rows, TILE_ROWS) * TILE_ROWS,
         num_ceil_div(own->cols / own->block, TILE_BLOCKS) * TILE_BLOCKS };
-    return groups_part(e, ".weight_scale", dtype, dim, 2, 0, TILE, err);
+    if (!groups_part(e, ".weight_scale", dtype, dim, 2, 0, TILE, err))
+        return false;
+    e->part[e->nparts - 1].down = TILE_ROWS;
+    e->part[e->nparts - 1].across = TILE_BLOCKS * own->block;
+    e->bands = (struct encode_bands){ .rows = TILE_ROWS, .cols = e->cols };
+    return true;
 }
 
 static bool
@@ -102,7 +107,13 @@ add_codes(struct encoding *e, enum dtype dtype, uint32_t per_byte, uint32_t elem
     const struct comfy_own *own = e->own;
     const uint64_t dim[2] = { own->rows, own->cols / per_byte };
     bool padded = is_padded(e);
-    return groups_codes(e, ".weight", dtype, dim, 2, padded ? 0 : elems, padded ? (uint32_t)dim[1] : elems / per_byte, err);
+    if (!groups_codes(e, ".weight", dtype, dim, 2, padded ? 0 : elems, padded ? (uint32_t)dim[1] : elems / per_byte, err))
+        return false;
+    if (padded) {
+        e->part[e->nparts - 1].down = 1;
+        e->part[e->nparts - 1].across = (uint32_t)e->cols;
+    }
+    return true;
 }
 
 static bool
@@ -117,6 +128,7 @@ add_parts(struct encoding *e, struct err *err)
         return false;
     switch (kind_of(e)) {
     case FP8:
+        e->bands = (struct encode_bands){ .rows = 1, .cols = elems };
         return groups_part(e, ".weight_scale", DTYPE_F32, &one, 0, 0, 4, err)
             && add_codes(e, DTYPE_F8_E4M3, 1, elems, err);
     case INT8:

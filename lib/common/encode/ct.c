@@ -51,6 +51,17 @@ add_shape(struct encoding *e, struct err *err)
     return true;
 }
 
+/* Adds words of the zero points of eight rows. */
+static bool
+add_packed_zeros(struct encoding *e, uint64_t groups, uint32_t group, struct err *err)
+{
+    if (!ct_add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
+        return false;
+    e->part[e->nparts - 1].down = 8;
+    e->part[e->nparts - 1].across = group;
+    return true;
+}
+
 static struct ct_own *
 own_of(struct encoding *e, unsigned bits, uint32_t group, const struct encode_options *options, struct err *err)
 {
@@ -97,11 +108,13 @@ fit_group(struct encoding *e, const struct encode_options *options, struct err *
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
-    return encode_yes_if(own && add_shape(e, err)
-        && (!ordered || ct_add(e, INDEX, ".weight_g_idx", DTYPE_I32, e->cols, 0, 0, 4, err))
+    if (!own)
+        return ENCODE_FAIL;
+    if (own->rule.asymmetric)
+        e->bands = (struct encode_bands){ .rows = 8, .cols = e->cols };
+    return encode_yes_if(add_shape(e, err) && (!ordered || ct_add(e, INDEX, ".weight_g_idx", DTYPE_I32, e->cols, 0, 0, 4, err))
         && ct_add(e, SCALES, ".weight_scale", d, e->rows, groups, elems, elems / group * dtype_facts(d)->bytes, err)
-        && (!own->rule.asymmetric
-            || ct_add(e, PACKED_ZEROS, ".weight_zero_point", DTYPE_I32, num_ceil_div(e->rows, 8), groups, 0, 4, err))
+        && (!own->rule.asymmetric || add_packed_zeros(e, groups, group, err))
         && ct_add(e, WORDS, ".weight_packed", DTYPE_I32, e->rows, e->cols / 8, elems, elems / 2, err));
 }
 
@@ -116,7 +129,7 @@ find(const struct encoding *e, const struct encode_run *run, const float *x, uin
     const float *group = x + j * own->group;
     struct solve_block b;
     if (!e->exact) {
-        encode_int_ct.find(g, group, own->group, &own->rule);
+        run->kernels->int_ct->find(g, group, own->group, &own->rule);
         return groups_scale_fits(e, g->scale, own->rule.dtype, group, own->group, at + j * own->group, err);
     }
     if (e->order)
@@ -189,13 +202,13 @@ put_codes(const struct encoding *e, const struct encode_run *run, enum ct_kind k
     const struct ct_own *own = e->own;
     size_t n = own->group;
     if (!e->exact)
-        encode_int_ct.codes(q, x, n, g, &own->rule);
+        run->kernels->int_ct->codes(q, x, n, g, &own->rule);
     if (run->compare && !e->exact) {
-        encode_int_ct.back(run->back, q, n, g, &own->rule);
+        run->kernels->int_ct->back(run->back, q, n, g, &own->rule);
         run->compare(run->of, first, x, run->back, n);
     }
     if (kind == WORDS)
-        encode_int_pack(y, q, n, 4);
+        run->kernels->int_pack(y, q, n, 4);
     for (size_t i = 0; kind == CODES && i < n; i++)
         y[i] ^= 0x80;
     if (e->exact)

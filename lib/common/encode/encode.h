@@ -33,6 +33,8 @@ struct encode_part {
     struct shape shape;
     uint32_t grain;                 /* bytes that are encoded together; the last grain of a part may be shorter */
     uint32_t elems;                 /* consecutive elements of the weight that a grain encodes; 0: encode() reads them */
+    uint32_t down, across;          /* if encode() reads them: the rows and columns of a grain, in the grid of struct encode_bands, or
+                                     * of a part that panel() encodes */
     const uint8_t *bytes;           /* contents of a part that does not depend on elements, else NULL */
     bool codes;                     /* has the codes; exactly one part of an encoding does */
 };
@@ -50,6 +52,26 @@ struct encode_options {
 };
 _Static_assert(sizeof(struct encode_options) == 7 * sizeof(uint64_t), "members of encode_options are uint64_t");
 
+/* The grid by whose bands a weight can be encoded, so that its elements are read once for all parts. A band is complete in itself: each
+ * grain of a part that covers elements of a band covers no other elements. */
+struct encode_bands {
+    uint64_t rows;                  /* rows of a band; the last band of a matrix may have fewer. 0: unknown */
+    uint64_t cols;                  /* elements of a row; the last row of the weight may have fewer */
+    uint64_t matrix;                /* rows of a matrix, where bands begin anew; 0: all */
+};
+
+/* A rectangle of a matrix whose parts are stored by columns, and its bytes. Whole grains of every part. */
+struct encode_panel {
+    uint64_t row, rows, col, cols;
+    /* What it contributes to a part with `across`: `lines` runs of n bytes, the first of which begins at byte `at` of the part, and
+     * each of the others `stride` bytes after the one before it; at `y` they are `pitch` bytes apart. */
+    struct encode_lines {
+        uint64_t at, stride, lines;
+        size_t n, pitch;
+        uint8_t *y;
+    } part[ENCODE_PARTS];
+};
+
 /* A weight and its encoded form. Lives as long as its catalog. */
 struct encoding {
     const struct encoder *encoder;
@@ -61,6 +83,7 @@ struct encoding {
     struct encode_part *part;       /* nparts; during fit() it has room for ENCODE_PARTS */
     uint64_t nfacts;                /* number of floats that the survey yields; 0: encode() needs no survey */
     uint64_t nregions;              /* parts of the weight that can be surveyed separately */
+    struct encode_bands bands;      /* unknown if all parts have `elems` or `bytes`: see encode_bands_of() */
     const float *importance;        /* importance of each column, not negative; or NULL. Borrowed */
     uint64_t matrix_rows;           /* rows of a matrix, if each one has `importance` of its own, in order; 0: all share it */
     size_t number;                  /* index among the encoded weights of the job */
@@ -149,6 +172,9 @@ struct encoder_survey {
     bool (*region)(const struct encoding *e, const struct encode_run *run, uint64_t region, float *facts, struct err *err);
     /* Combines the results, once after all regions are surveyed. May be NULL. */
     void (*settle)(const struct encoding *e, float *facts);
+    /* Region i is band i, and encode() of the grains of a band needs the results of this region only, without settle(). Not for exact
+     * encodings. */
+    bool bands;
     /* Sets the size or bytes of parts that depend on the facts. Called before the output is laid out; afterwards `facts` is
      * freed. May be NULL. */
     bool (*finish_parts)(struct encoding *e, const float *facts, struct err *err);
@@ -188,9 +214,13 @@ struct encoder {
     enum encode_fit (*fit)(struct encoding *e, const struct encode_options *options, struct err *err);
 
     /* Encodes grains [first, first + count) of a part that has no `bytes`; y may be unaligned. If the part has `elems`, the
-     * caller passes at most ENCODE_FLOATS elements, in run->x. NULL: a target of exact transcoding only. */
+     * caller passes the elements in run->x: at most ENCODE_MOVED, unless a grain has more. NULL: a target of exact transcoding
+     * only. */
     bool (*encode)(const struct encoding *e, const struct encode_run *run, unsigned part, uint64_t first, uint64_t count,
         uint8_t *y, struct err *err);
+
+    /* Encodes a panel: the bytes of all parts with `across`, whose places are set. NULL: parts are not stored by columns. */
+    bool (*panel)(const struct encoding *e, const struct encode_run *run, const struct encode_panel *panel, struct err *err);
 };
 
 /* For fit(): adds a part named weight.name[0..base) plus suffix with these dimensions. Returns NULL on failure. */
@@ -212,6 +242,18 @@ void *encode_alloc(struct encoding *e, size_t n, struct err *err);
 /* For fit() of an encoder without zero points: fails with ERR_USAGE if an option is set that the encoder does not support.
  * `groups`: it supports --group-size. */
 bool encode_plain(const struct encoding *e, const struct encode_options *options, bool groups, struct err *err);
+
+/* Sets the grid by whose bands a weight is encoded. Returns false if it is not: exact encodings, parts whose grains are not known to be
+ * of one band, and weights that are not surveyed and of which no part but one needs elements. */
+bool encode_bands_of(const struct encoding *e, struct encode_bands *bands);
+
+/* Sets the bytes [*from, *to) of a part that rows [first, end) encode, which are whole bands of a matrix. A part that needs no elements
+ * belongs to row 0. */
+void encode_band_bytes(const struct encoding *e, const struct encode_part *part, const struct encode_bands *bands, uint64_t first,
+    uint64_t end, uint64_t *from, uint64_t *to);
+
+/* Sets the places of a part of a panel, at y if it is not NULL. Returns the bytes that it needs there. */
+size_t encode_panel_lines(const struct encoding *e, unsigned part, struct encode_panel *panel, uint8_t *y);
 
 /* Returns the length of the weight's name without ".weight". */
 size_t encode_module(const struct encoding *e);

@@ -107,7 +107,11 @@ fit_blocks(struct encoding *e, struct err *err)
     e->own = f;
     e->nregions = dim[0] * dim[1];
     e->nfacts = e->nregions * dim[2];
-    return add_parts(e, fp8_form(e)->rule == FP8_POWER ? DTYPE_F8_E8M0 : DTYPE_F32, dim + 3 - rank, rank, err);
+    e->bands = (struct encode_bands){ FP8_BLOCK, e->cols, f->rows };
+    if (!add_parts(e, fp8_form(e)->rule == FP8_POWER ? DTYPE_F8_E8M0 : DTYPE_F32, dim + 3 - rank, rank, err))
+        return false;
+    e->part[FP8_SCALES].down = e->part[FP8_SCALES].across = FP8_BLOCK;
+    return true;
 }
 
 /* Returns the type in which a compressed-tensors weight is divided. */
@@ -138,8 +142,10 @@ fit_form(struct encoding *e, const struct encode_options *options, struct err *e
         e->why = "rows longer than 131072 elements";
         return ENCODE_NO;
     }
-    if (fp8_form(e)->share == FP8_TENSOR)
+    if (fp8_form(e)->share == FP8_TENSOR) {
         e->nfacts = e->nregions = num_ceil_div(e->rows * e->cols, FP8_REGION);
+        e->bands = (struct encode_bands){ .rows = 1, .cols = FP8_GRAIN };
+    }
     bool ok;
     if (fp8_form(e)->share == FP8_ROWS)
         ok = add_parts(e, arithmetic(e), dim, 2, err);
@@ -228,15 +234,15 @@ larger(float a, float b)
     return b;
 }
 
-/* Surveys a band of blocks, which is a row of them: most[i] is the largest magnitude of block i. */
+/* Surveys a band of blocks, which is a row of them: most[i] is the largest magnitude of block i, and in the end its factor. */
 static bool
 survey_band(const struct encoding *e, const struct encode_run *run, uint64_t band, float *most, struct err *err)
 {
-    enum { AT_ONCE = ENCODE_FLOATS / FP8_BLOCK };
+    enum { AT_ONCE = ENCODE_MOVED / FP8_BLOCK };
     float found[AT_ONCE];
     uint64_t row = band / fp8_own(e)->grid_rows * fp8_own(e)->rows + band % fp8_own(e)->grid_rows * FP8_BLOCK;
     uint64_t rows = num_min(FP8_BLOCK, fp8_own(e)->rows - row % fp8_own(e)->rows);
-    uint64_t cols = num_min(e->cols, ENCODE_FLOATS), step = ENCODE_FLOATS / cols;
+    uint64_t cols = num_min(e->cols, ENCODE_MOVED), step = ENCODE_MOVED / cols;
     for (uint64_t done = 0; done < rows; done += step)
         for (uint64_t c = 0, n; c < e->cols; c += n) {
             n = num_min(cols, e->cols - c);
@@ -249,6 +255,8 @@ survey_band(const struct encoding *e, const struct encode_run *run, uint64_t ban
                     most[c / FP8_BLOCK + i] = larger(most[c / FP8_BLOCK + i], found[i]);
             }
         }
+    for (uint64_t i = 0; i < fp8_own(e)->grid_cols; i++)
+        most[i] = factor_of(e, most[i]);
     return true;
 }
 
@@ -278,17 +286,15 @@ fp8_survey(const struct encoding *e, const struct encode_run *run, uint64_t regi
     return survey_run(e, run, region * FP8_REGION, facts + region, err);
 }
 
-/* Converts magnitudes to factors. The factor of a tensor is facts[0]. */
+/* Leaves the factor of a tensor at facts[0]. */
 static void
 fp8_settle(const struct encoding *e, float *facts)
 {
-    bool one = fp8_form(e)->share == FP8_TENSOR;
-    if (e->exact)
+    if (e->exact || fp8_form(e)->share != FP8_TENSOR)
         return;
-    for (uint64_t i = 1; one && i < e->nfacts; i++)
+    for (uint64_t i = 1; i < e->nfacts; i++)
         facts[0] = larger(facts[0], facts[i]);
-    for (uint64_t i = 0; i < (one ? 1 : e->nfacts); i++)
-        facts[i] = factor_of(e, facts[i]);
+    facts[0] = factor_of(e, facts[0]);
 }
 
 /* --- encoding */
@@ -405,12 +411,12 @@ static const struct fp8_form divided = { DTYPE_F8_E4M3, FP8_BLOCKS, FP8_DIVIDED 
     .exact.solve = fp8_solve, .exact.resolve = fp8_resolve, .exact.move = fp8_move
 
 const struct encoder encode_fp8[] = {
-    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .exact.offer = 7, .loaders.stacks = true },
-    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .loaders.stacks = true },
-    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .loaders.stacks = true },
-    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true },
-    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true },
-    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .exact.offer = 6, .loaders.stacks = true },
+    { FP8("fp8", "FP8 E4M3 by blocks", multiplied), .exact.offer = 7, .loaders.stacks = true, .survey.bands = true },
+    { FP8("fp8-fine-grained", "FP8 E4M3 by blocks", multiplied), .loaders.stacks = true, .survey.bands = true },
+    { FP8("fp8-division", "FP8 E4M3 by blocks, divided", divided), .loaders.stacks = true, .survey.bands = true },
+    { FP8("fp8-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true, .survey.bands = true },
+    { FP8("fp8-fine-grained-e5m2", "FP8 E5M2 by blocks", fine_e5m2), .loaders.stacks = true, .survey.bands = true },
+    { FP8("fp8-ue8m0", "FP8 E4M3 by blocks with powers of two", power), .exact.offer = 6, .loaders.stacks = true, .survey.bands = true },
     { FP8("fp8-per-channel", "FP8 E4M3 by rows", rows), .grid.types = true },
     { FP8("fp8-per-channel-e5m2", "FP8 E5M2 by rows", rows_e5m2), .grid.types = true },
     { FP8("fp8-per-tensor", "FP8 E4M3 by tensors", tensor), .grid.types = true, .loaders.fuses = true },

@@ -83,7 +83,7 @@ mlx_encode(const struct encoding *e, const struct encode_run *run, unsigned part
             if (!solve_group(e, run, x, at, &g, q))
                 return false;
         } else {
-            encode_int_mlx.find(&g, x, n, rule);
+            run->kernels->int_mlx->find(&g, x, n, rule);
             if (!groups_scale_fits(e, g.scale, rule->dtype, x, n, at, err))
                 return false;
         }
@@ -92,12 +92,12 @@ mlx_encode(const struct encoding *e, const struct encode_run *run, unsigned part
             continue;
         }
         if (!e->exact)
-            encode_int_mlx.codes(q, x, n, &g, rule);
-        encode_int_pack(y, q, n, rule->bits);
+            run->kernels->int_mlx->codes(q, x, n, &g, rule);
+        run->kernels->int_pack(y, q, n, rule->bits);
         y += n / 8 * rule->bits;
         if (!run->compare || e->exact)
             continue;
-        encode_int_mlx.back(run->back, q, n, &g, rule);
+        run->kernels->int_mlx->back(run->back, q, n, &g, rule);
         run->compare(run->of, at, x, run->back, n);
     }
     return true;
@@ -138,7 +138,7 @@ mlx_move(const struct encoding *e, const struct encode_run *run, unsigned part, 
             memcpy(q, number, n);
             for (unsigned k = 0; k < n; k += 32)
                 move_put_steps(q + k, &s);
-            encode_int_pack(y, q, n, own->rule.bits);
+            run->kernels->int_pack(y, q, n, own->rule.bits);
             run->kernels->bits_stream(back, y, 0, n, own->rule.bits);
             for (unsigned k = 0; k < n; k += 32)
                 if (!move_take_steps(back + k, &s))

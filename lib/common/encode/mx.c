@@ -162,6 +162,7 @@ mx_fit(struct encoding *e, const struct encode_options *options, struct err *err
         return ENCODE_NO;
     if (numbers_of(e)->kind == NVFP4 && !e->exact)
         groups_absmax_fit(e);
+    e->bands = (struct encode_bands){ .rows = 1, .cols = groups_elems(e, block) };
     return encode_yes_if(add_parts(e, err));
 }
 

@@ -58,6 +58,11 @@ use_scalar(struct kernels *k)
     k->encode_fp4 = encode_fp4;
     k->encode_fp4_cpu = encode_fp4_cpu;
     k->encode_int8_row = encode_int8_row;
+    k->int_ct = &encode_int_ct;
+    k->int_gptq = &encode_int_gptq;
+    k->int_awq = &encode_int_awq;
+    k->int_mlx = &encode_int_mlx;
+    k->int_pack = encode_int_pack;
     k->q_join = q_join;
     k->q_split = q_split;
     k->same_products = same_products;

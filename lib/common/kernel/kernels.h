@@ -21,6 +21,7 @@
 #include "kernel/codes8.h"
 #include "kernel/convrot.h"
 #include "kernel/encode_fp8.h"
+#include "kernel/encode_int.h"
 #include "kernel/encode_mx.h"
 #include "kernel/fp8.h"
 #include "kernel/loss.h"
@@ -136,6 +137,9 @@ typedef void kernel_encode_bnb4(uint8_t *restrict y, float *restrict absmax, con
     size_t block);
 typedef float kernel_encode_int8_row(int8_t *restrict y, const float *restrict x, size_t n);
 
+/* encode_int.h: packs codes. */
+typedef void kernel_int_pack(uint8_t *restrict y, const uint8_t *restrict q, size_t n, unsigned bits);
+
 /* shift.h: adds up how a change of n elements shows in the output. */
 typedef void kernel_shift(struct shift_lanes *sum, const float *w, const float *v, const float *before, const float *after, size_t n);
 
@@ -188,6 +192,8 @@ struct kernels {
     kernel_encode_most *encode_most;
     kernel_encode_bnb4 *encode_nf4, *encode_fp4, *encode_fp4_cpu;
     kernel_encode_int8_row *encode_int8_row;
+    const struct int_method *int_ct, *int_gptq, *int_awq, *int_mlx;
+    kernel_int_pack *int_pack;
     kernel_fp8_f32 *fp8_f32;
     kernel_fp8_bf16 *fp8_bf16;
     kernel_codes4_f32 *codes4_f32;

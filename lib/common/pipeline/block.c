@@ -40,6 +40,8 @@ workspace_clear(struct workspace *b)
     free(b->floats);
     free(b->hints);
     free(b->grain.p);
+    free(b->held.p);
+    free(b->facts.p);
     free(b->tile);
     free(b->wide);
     free(b->before);
@@ -650,7 +652,7 @@ piece_bytes(const struct reading *how, const struct piece *piece, uint64_t from,
     case PIECE_LATE:
         return true;
     case PIECE_ENCODE:
-        return how->p->encode(how, piece, from, to, y, err);
+        return how->p->encode->bytes(how, piece, from, to, y, err);
     case PIECE_COPY:
         if (!is_changed(t) && !is_cast(piece, piece->to) && !piece_delta(piece))
             return read_once(how, t, from, y, to - from, err);
@@ -682,9 +684,45 @@ all_finite(const struct kernels *k, const struct piece *elements, uint64_t first
 }
 
 bool
+block_hold(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n, struct err *err)
+{
+    struct held *held = &how->b->held;
+    size_t size = (size_t)n * dtype_facts(elements->to)->bytes;
+    held->elements = NULL;
+    if (held->room < size) {
+        free(held->p);
+        held->room = (held->p = malloc(size)) != NULL ? size : 0;
+        if (!held->p)
+            return err_memory(err, size);
+    }
+    if (!element_run(how, elements, first, n, dtype_facts(elements->to)->bytes, held->p, err))
+        return false;
+    held->elements = elements;
+    held->first = first;
+    held->n = n;
+    return true;
+}
+
+/* Returns true if elements are held. */
+static bool
+is_held(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n)
+{
+    const struct held *held = &how->b->held;
+    return how->what == READING_VALUES && held->elements == elements && first >= held->first && first + n <= held->first + held->n;
+}
+
+bool
 block_floats(const struct reading *how, const struct piece *elements, uint64_t first, size_t n, float *x, struct err *err)
 {
     size_t size = dtype_facts(elements->to)->bytes, step = elements->to == DTYPE_F32 ? n : BLOCK_SPARE / size;
+    if (is_held(how, elements, first, n)) {
+        const uint8_t *held = how->b->held.p + (first - how->b->held.first) * size;
+        if (elements->to == DTYPE_F32)
+            memcpy(x, held, n * size);
+        else
+            how->kernels->widen[elements->to](x, held, n);
+        return how->nonfinite || all_finite(how->kernels, elements, first, x, n, err);
+    }
     for (size_t done = 0, now; done < n; done += now) {
         now = (size_t)num_min(n - done, step);
         uint8_t *y = elements->to == DTYPE_F32 ? (uint8_t *)(x + done) : how->b->spare;

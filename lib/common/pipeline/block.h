@@ -23,6 +23,17 @@ struct workspace {
         uint8_t *p;             /* `room` bytes; owned */
         size_t room;
     } grain;
+    struct held {               /* elements [first, first + n) of a piece that block_hold() has read */
+        const struct piece *elements;
+        uint64_t first, n;
+        uint8_t *p;             /* in the type of the piece; `room` bytes; owned */
+        size_t room;
+    } held;
+    struct band_facts {         /* results of the survey of the elements that are held */
+        const struct encoding *encoding;
+        uint64_t first;         /* held.first */
+        float *p;               /* of the whole weight; owned */
+    } facts;
     uint8_t *tile;              /* COMPOSED_TILE bytes, allocated on first use; owned */
     double *wide;               /* BLOCK_WIDE elements of a piece with a delta; allocated on first use; owned */
     float *before;              /* the same elements before the change, if it is measured; owned */
@@ -65,6 +76,9 @@ void workspace_clear(struct workspace *b);
 
 /* Reads elements [first, first + n) of a piece as floats. Fails with ERR_MALFORMED for NaN or infinity, unless how->nonfinite. */
 bool block_floats(const struct reading *how, const struct piece *elements, uint64_t first, size_t n, float *x, struct err *err);
+
+/* Reads elements [first, first + n) of a piece, from which block_floats() takes them until something else is held. */
+bool block_hold(const struct reading *how, const struct piece *elements, uint64_t first, uint64_t n, struct err *err);
 
 /* Generates output bytes [from, to), at most one block, in b->out. Skips the bytes of LATE pieces. */
 bool block_make(const struct pipeline *p, struct panels *panels, struct workspace *b, uint64_t from, uint64_t to,

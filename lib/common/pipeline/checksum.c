@@ -18,8 +18,17 @@ checksum_see(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest)
     c->crc = crc_joined(c->crc, (uint32_t)digest, n);
 }
 
+/* The CRC-32 of a string is the sum of those of its parts, each moved by the bytes after it. */
+static void
+join(void *of, size_t n, uint64_t after, uint64_t digest)
+{
+    struct checksum *c = of;
+    (void)n;
+    c->crc ^= crc_joined((uint32_t)digest, 0, after);
+}
+
 struct hook
 checksum_hook(struct checksum *checksum)
 {
-    return (struct hook){ .digest = digest, .see = checksum_see, .of = checksum };
+    return (struct hook){ .digest = digest, .see = checksum_see, .join = join, .of = checksum };
 }

@@ -496,25 +496,93 @@ encoder_facts(const struct reading *how, const struct encoded *of, struct cache 
     return NULL;
 }
 
-bool
+/* Surveys the bands whose elements are held. Returns their facts, at the places that they have among all facts of the weight; NULL on
+ * failure. */
+static const float *
+band_facts(struct encoder_reader *r, const struct encoding *e, struct err *err)
+{
+    const struct held *held = &r->how.b->held;
+    struct band_facts *facts = &r->how.b->facts;
+    struct encode_bands bands;
+    if (facts->encoding == e && facts->first == held->first)
+        return facts->p;
+    if (facts->encoding != e) {
+        free(facts->p);
+        facts->encoding = NULL;
+        if ((facts->p = malloc(e->nfacts * sizeof *facts->p)) == NULL) {
+            err_memory(err, e->nfacts * sizeof *facts->p);
+            return NULL;
+        }
+    }
+    facts->encoding = e;
+    facts->first = held->first;
+    encode_bands_of(e, &bands);
+    uint64_t row = held->first / bands.cols, end = num_ceil_div(held->first + held->n, bands.cols), each = e->nfacts / e->nregions;
+    uint64_t region = row / bands.matrix * num_ceil_div(bands.matrix, bands.rows) + row % bands.matrix / bands.rows;
+    const struct encode_run run = lend(r, NULL);
+    for (; row < end; row += bands.rows, region++) {
+        memset(facts->p + region * each, 0, each * sizeof *facts->p);
+        if (!e->encoder->survey.region(e, &run, region, facts->p, err)) {
+            facts->encoding = NULL;
+            return NULL;
+        }
+    }
+    return facts->p;
+}
+
+/* Returns the facts that an encoding needs, or NULL on failure. */
+static const float *
+facts_for(struct encoder_reader *r, const struct encoded *of, struct err *err)
+{
+    const struct encoding *e = of->encoding;
+    if (e->facts)
+        return e->facts;
+    if (e->encoder->survey.bands && !e->exact && r->how.b->held.elements == of->elements)
+        return band_facts(r, e, err);
+    return encoder_facts(&r->how, of, r->how.p->facts, err);
+}
+
+static bool
 encoder_bytes(const struct reading *how, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err)
 {
     const struct encoded *of = piece->of.encoded;
     const struct encoding *e = of->encoding;
-    struct cache *cache = how->p->facts;
     struct encoder_reader r = reader_of(how, of);
     if (e->part[of->part].bytes) {
         memcpy(y, e->part[of->part].bytes + from, (size_t)(to - from));
         return true;
     }
-    const float *facts = e->facts;
-    if (!find_room(how->b, e, err) || (e->nfacts != 0 && !facts && !(facts = encoder_facts(how, of, cache, err))))
+    const float *facts = NULL;
+    if (!find_room(how->b, e, err) || (e->nfacts != 0 && !(facts = facts_for(&r, of, err))))
         return false;
     bool ok = make_counted(&r, of, facts, piece->at, from, to, y, err);
-    if (facts != e->facts)
-        cache_release(cache, facts);
+    if (facts && facts != e->facts && facts != how->b->facts.p)
+        cache_release(how->p->facts, facts);
     return ok;
 }
+
+/* Does not show changes of elements: p->shifts is NULL. */
+static bool
+encoder_panel(const struct reading *how, const struct encoded *of, const struct encode_panel *panel, struct err *err)
+{
+    const struct encoding *e = of->encoding;
+    struct losses *losses = how->p->losses;
+    struct loss_lanes loss = { .distance = { 0 } };
+    struct encoder_reader r = reader_of(how, of);
+    if (!find_room(how->b, e, err))
+        return false;
+    if (losses)
+        r.loss = &loss;
+    r.compares = r.loss != NULL;
+    const struct encode_run run = lend(&r, NULL);
+    if (!e->encoder->panel(e, &run, panel, err))
+        return false;
+    if (losses)
+        losses_add(losses, e->number, &loss, r.compared, e->rows * e->cols);
+    return true;
+}
+
+const struct pipeline_encoder encoder = { encoder_bytes, encoder_panel };
 
 static struct encoder_reader
 reader_of_trial(const struct encoder_trial *t, struct workspace *b, enum exact_way *way)

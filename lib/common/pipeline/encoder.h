@@ -1,11 +1,11 @@
 /* encoder: encodes runs of the parts of a weight. Internal to this layer and exact/, except that a job that writes sets
- * encoder_bytes() in struct pipeline. */
+ * it in struct pipeline. */
 #ifndef PIPELINE_ENCODER_H
 #define PIPELINE_ENCODER_H
 
 #include "pipeline/block.h"
 
-pipeline_encode encoder_bytes;
+extern const struct pipeline_encoder encoder;
 
 enum { ENCODER_IDLE = 2 };              /* weights without users whose facts are kept */
 

@@ -9,6 +9,7 @@
 #include "base/trim.h"
 #include "pipeline/block.h"
 #include "pipeline/encoder.h"
+#include "pipeline/scatter.h"
 #include "pipeline/ticket.h"
 #include "pipeline/verify.h"
 #include "plan/streaming.h"
@@ -259,7 +260,13 @@ run_blocks(struct pipeline *p, void *of, struct err *err)
         p->bare_facts = cache_new(ENCODER_IDLE, SIZE_MAX, err);
     else
         p->bare_facts = NULL;
-    bool ok = s.panels && p->facts && (p->bare_facts || !again) && run_workers(&s, err);
+    struct scatter *scatter = NULL;
+    bool ok = s.panels && p->facts && (p->bare_facts || !again) && scatter_new(&scatter, p, s.panels, err);
+    if (scatter)
+        ok = ok && scatter_run(scatter, worker_count(p, s.nblocks), err);
+    else
+        ok = ok && run_workers(&s, err);
+    scatter_free(scatter);
     cache_free(p->facts);
     cache_free(p->bare_facts);
     p->facts = p->bare_facts = NULL;

@@ -40,15 +40,19 @@ struct changed_values {
 
 struct reading;             /* block.h */
 
-/* Generates bytes [from, to) of an ENCODE piece; y may be unaligned. */
-typedef bool pipeline_encode(const struct reading *how, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y,
-    struct err *err);
+/* How encoded weights are made. */
+struct pipeline_encoder {
+    /* Generates bytes [from, to) of an ENCODE piece; y may be unaligned. */
+    bool (*bytes)(const struct reading *how, const struct piece *piece, uint64_t from, uint64_t to, uint8_t *y, struct err *err);
+    /* Generates the bytes of a panel of a weight whose encoder has panel(). */
+    bool (*panel)(const struct reading *how, const struct encoded *of, const struct encode_panel *panel, struct err *err);
+};
 
 struct pipeline {
     struct model *model;                /* source of all reads; a pipe may be spooled */
     const struct pieces *pieces;        /* the output */
     const struct kernels *kernels;
-    pipeline_encode *encode;            /* encoder_bytes(), or NULL for pieces without ENCODE: such programs lack encoders */
+    const struct pipeline_encoder *encode;      /* &encoder, or NULL for pieces without ENCODE: such programs lack encoders */
     struct sink *sink;
     uint64_t from, to;                  /* range of output bytes to write */
     bool one_of_many;                   /* one output of a job: the caller has started the progress meter for all of them */

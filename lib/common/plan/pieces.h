@@ -83,6 +83,9 @@ struct hook {
     uint64_t (*digest)(void *of, uint64_t at, const uint8_t *p, size_t n);
     /* Called in order, with the same bytes and their digest. */
     void (*see)(void *of, uint64_t at, const uint8_t *p, size_t n, uint64_t digest);
+    /* Called instead of see() for an output that is not made in order, with the digest of n bytes and the number of bytes after
+     * them. NULL: such an output has to be made in order. */
+    void (*join)(void *of, size_t n, uint64_t after, uint64_t digest);
     void *of;
 };
 enum { PIECES_HOOKS = 4 };      /* hooks of a writer, and hooks of a job */

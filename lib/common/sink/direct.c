@@ -27,7 +27,7 @@ ssize_t
 direct_write(struct direct *direct, int fd, const void *p, size_t n, uint64_t at)
 {
     size_t whole = n - n % SINK_ALIGN;
-    if (whole != 0 && ((uintptr_t)p | at) % SINK_ALIGN == 0 && !atomic_load(&direct->refused)) {
+    if (direct->fd >= 0 && whole != 0 && ((uintptr_t)p | at) % SINK_ALIGN == 0 && !atomic_load(&direct->refused)) {
         ssize_t put = pwrite(direct->fd, p, whole, (off_t)at);
         if (put >= 0 || (errno != EINVAL && errno != EOPNOTSUPP))
             return put;

@@ -349,6 +349,12 @@ sink_is_direct(const struct sink *s)
 }
 
 bool
+sink_has_offsets(const struct sink *s)
+{
+    return s->temp && !s->compares;
+}
+
+bool
 sink_write(struct sink *s, const void *p, size_t n, struct err *err)
 {
     const uint8_t *from = p;

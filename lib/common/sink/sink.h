@@ -5,9 +5,9 @@
  *
  * A sink writes, counts, and reports errors up to and including close, in one of two modes, chosen by sink_expect().
  * Buffered: appends through the page cache, from one thread at a time. Direct: writes blocks with O_DIRECT to their offsets,
- * out of order, from several threads. Only a file that still has its temporary name can be direct. Any other output contains
- * a prefix of the data at all times, so a killed job can be continued. No other thread may accept signals during
- * sink_open().
+ * out of order, from several threads. Only a file that still has its temporary name can be direct, or be written out of order
+ * through the page cache. Any other output contains a prefix of the data at all times, so a killed job can be continued. No
+ * other thread may accept signals during sink_open().
  *
  * Errors name the output, never an input: its path, or "(standard output)".
  */
@@ -81,10 +81,13 @@ bool sink_is_pipe(const struct sink *sink);
 /* Returns true if sink_write_at() must be called, false for sink_write(). Does not change after sink_expect(). */
 bool sink_is_direct(const struct sink *sink);
 
+/* Returns true if sink_write_at() may be called instead of sink_write() for all bytes, after sink_expect(). */
+bool sink_has_offsets(const struct sink *sink);
+
 /* Appends all n bytes. Fails with ERR_IO; err->sys is EPIPE if the reader closed the pipe. */
 bool sink_write(struct sink *sink, const void *p, size_t n, struct err *err);
 
-/* Direct mode: writes all n bytes at offset `at` of this sink's data. Callable from any thread, once for each byte. If p and
+/* Writes all n bytes at offset `at` of this sink's data. Callable from any thread, once for each byte. In direct mode, if p and
  * `at` are multiples of SINK_ALIGN, all but the last n % SINK_ALIGN bytes bypass the page cache; the rest, and whatever the
  * file system rejects, goes through it. Fails with ERR_IO. */
 enum { SINK_ALIGN = 4096 };

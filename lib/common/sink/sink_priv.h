@@ -17,7 +17,7 @@ struct direct {
 /* Opens the file `name`, which is already open as `fd`. Returns false if that fails, or if O_DIRECT is not supported. */
 bool direct_open(struct direct *direct, const char *name, int fd);
 
-/* Makes one pwrite(2) of at most n bytes: direct if aligned and supported, otherwise through `fd`. Callable from any thread. */
+/* Makes one pwrite(2) of at most n bytes: direct if open, aligned and supported, otherwise through `fd`. Callable from any thread. */
 ssize_t direct_write(struct direct *direct, int fd, const void *p, size_t n, uint64_t at);
 
 /* Returns false with errno. */

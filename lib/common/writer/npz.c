@@ -287,7 +287,7 @@ npz_lay_out(struct pieces *pieces, struct choice *choice, const struct writer_op
     for (size_t i = 0; i < choice->n; i++)
         if (!npz_add_member(pieces, z, &choice->list[i], err))
             return false;
-    pieces_hook(pieces, &(const struct hook){ digest, npz_see, z });
+    pieces_hook(pieces, &(const struct hook){ .digest = digest, .see = npz_see, .of = z });
     return add_directory(pieces, z, err);
 }
 

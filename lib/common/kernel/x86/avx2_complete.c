@@ -24,6 +24,7 @@ kernels_complete_avx2(struct kernels *k)
     avx2_use_encode_fp8(k);
     avx2_use_encode_mx(k);
     avx2_use_encode_bnb(k);
+    avx2_use_encode_int(k);
     avx2_use_loss(k);
     avx2_use_same(k);
     avx2_use_same_int_rounded(k);

@@ -14,10 +14,11 @@ void avx2_use_widen(struct kernels *k);
 void avx2_use_fp8(struct kernels *k);
 void avx2_use_fp8_bf16(struct kernels *k);
 
-/* Floats to E4M3 and E5M2, and to bitsandbytes' codes */
+/* Floats to E4M3 and E5M2, to bitsandbytes' codes, and to integers with a scale for a group */
 void avx2_use_encode_fp8(struct kernels *k);
 void avx2_use_encode_mx(struct kernels *k);
 void avx2_use_encode_bnb(struct kernels *k);
+void avx2_use_encode_int(struct kernels *k);
 kernel_encode_absmax avx2_encode_absmax;
 
 /* Every block type of ggml to F32, and those not listed below to BF16 */
