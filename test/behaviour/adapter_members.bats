@@ -310,16 +310,6 @@ END
     refused 69 'an adapter of mlx-vlm (rank and alpha, factors .A and .B) is not merged' --adapter vlm base.safetensors
 }
 
-@test "an adapter is not converted to GGUF" {
-    make_pair
-    for how in "-o out.gguf lora" "--to gguf -o out.gguf lora" "-o out.gguf lora/adapter_model.safetensors"; do
-        try 69 amn-convert $how
-        grep -q 'the input is an adapter, which is not converted to GGUF: merge it into its base with --adapter' err
-        [ ! -e out.gguf ]
-    done
-    try 0 amn-convert -q -o copy.safetensors lora/adapter_model.safetensors
-}
-
 @test "names of FLUX.2 and Z-Image" {
     python3 - <<'END'
 from adapters import *

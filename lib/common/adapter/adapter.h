@@ -27,9 +27,6 @@ struct adapter_arguments {
 bool adapter_argument_add(struct adapter_arguments *args, const char *arg, struct err *err);
 void adapter_arguments_clear(struct adapter_arguments *args);
 
-/* Refuses an adapter of a language model as the input of a GGUF file: llama.cpp would find neither keys nor names that it knows. */
-bool adapter_check_gguf_target(const struct catalog *c, struct err *err);
-
 struct adapters;
 
 /* How the adapters are applied. */

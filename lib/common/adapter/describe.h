@@ -46,6 +46,9 @@ bool adapter_in_directory(char **file, const char *operand, struct err *err);
 /* Sets *is if an opened regular file is an adapter by its metadata, the config beside it, or the names of its tensors. */
 bool adapter_recognize(bool *is, const struct catalog *c, const char *file, struct err *err);
 
+/* Returns true if a name belongs to a part of an image model. */
+bool adapter_has_towers(const struct catalog *c);
+
 /* Describes the adapter in a file, which is open as a model, too, and whose memory and files it uses. Returns NULL on failure; the
  * caller frees the result before the model. */
 struct adapter_facts *adapter_describe(const char *file, struct model *model, const struct kernels *k, const struct limits *limits,

@@ -144,15 +144,12 @@ has_factors(const struct catalog *c)
 }
 
 bool
-adapter_check_gguf_target(const struct catalog *c, struct err *err)
+adapter_has_towers(const struct catalog *c)
 {
-    if (strcmp(catalog_facts_of(c)->format, "GGUF") == 0 || !has_factors(c))
-        return true;
     for (size_t i = 0; i < catalog_count(c); i++)
         if (towers_of(catalog_at(c, i)->name, catalog_at(c, i)->name_len) != TOWER_NONE)
             return true;
-    return err_set(err, ERR_UNSUPPORTED, "the input is an adapter, which is not converted to GGUF: merge it into its base "
-        "with --adapter, or make a GGUF adapter with llama.cpp's convert_lora_to_gguf.py");
+    return false;
 }
 
 bool

@@ -14,6 +14,7 @@ static const char stays[] = "; tensors that are not quantized are kept: use --ex
  * optimum. */
 static const struct foreign_name options[] = {
     { "outtype", "; use --dtype f16, bf16 or f32, or amn quantize --scheme q8_0" },
+    { "base-model-id", "; use --base hf:ORG/NAME" },
     { "outfile", "; use -o FILE" },
     { "output-file", "; use -o FILE" },
     { "mlx-path", "; use -o DIR/" },

@@ -75,7 +75,7 @@ const char *const cli_groups[CLI_GROUPS] = {
 const char *const cli_when_words[] = { "auto", "always", "never", NULL };
 const char *const cli_order_words[] = { "input", "name", NULL };
 const char *const cli_exact_words[] = { "f32", "bf16", "f16", "real", NULL };
-const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", NULL };
+const char *const cli_format_words[] = { "safetensors", "gguf", "npz", "npy", "raw", "hf", "peft", "mlx", NULL };
 
 enum { PARSE = 1 << CLI_PARSE, INSPECT = 1 << CLI_INSPECT, REMEMBER = 1 << CLI_REMEMBER, FORGET = 1 << CLI_FORGET,
     CONVERT = 1 << CLI_CONVERT, LIST = 1 << CLI_LIST };
@@ -143,7 +143,7 @@ const struct cli_option cli_options_of_all[] = {
     { 'c', WRITE, ALL, CLI_GROUP_OUTPUT, "stdout", NULL, NULL, "write to standard output (default)" },
     { CLI_OPT_TO, REMEMBER, 0, CLI_GROUP_OUTPUT, "to", "DTYPE", dtype_targets, "dequantize to bf16 (default), f16 or f32" },
     { CLI_OPT_TO, CONVERT, 0, CLI_GROUP_OUTPUT, "to", "FORMAT", cli_format_words,
-        "safetensors, gguf, npz, npy, raw; hf: see manual" },
+        "safetensors, gguf, npz, npy, raw; hf, peft, mlx" },
     { CLI_OPT_TO, FORGET, ALL, CLI_GROUP_OUTPUT, "to", "FORMAT", cli_format_words,
         "safetensors or gguf, for schemes that support both" },
     { CLI_OPT_DTYPE, WRITE, FORGET | REMEMBER, CLI_GROUP_OUTPUT, "dtype", "DTYPE", dtype_targets,
@@ -171,6 +171,8 @@ const struct cli_option cli_options_of_all[] = {
     { CLI_OPT_TENSOR, CONVERT, 0, CLI_GROUP_TENSORS, "tensor", "NAME", NULL, "write only this tensor" },
     { CLI_OPT_ADAPTER, WRITE, REMEMBER | CONVERT, CLI_GROUP_TENSORS, "adapter", "PATH", NULL,
         "merge the adapter PATH or PATH:SCALE (repeatable)" },
+    { CLI_OPT_BASE, CONVERT, ALL, CLI_GROUP_TENSORS, "base", "PATH", NULL,
+        "the base model of an adapter that is converted" },
     { CLI_OPT_INCLUDE, REMEMBER | CONVERT, 0, CLI_GROUP_TENSORS, "include", "GLOB", NULL,
         "write only tensors matching GLOB (repeatable)" },
     { CLI_OPT_EXCLUDE, REMEMBER | CONVERT, 0, CLI_GROUP_TENSORS, "exclude", "GLOB", NULL,

@@ -37,7 +37,7 @@ enum cli_key {
     CLI_OPT_ARRAYS = CLI_LONG, CLI_OPT_METADATA, CLI_OPT_SCAN, CLI_OPT_GRID, CLI_OPT_TO, CLI_OPT_DTYPE, CLI_OPT_KEEP_QUANTIZED,
         CLI_OPT_DEQUANTIZE,
     CLI_OPT_HASH, CLI_OPT_CHECK, CLI_OPT_DIFF, CLI_OPT_FETCH, CLI_OPT_FETCH_WINDOW, CLI_OPT_STORED, CLI_OPT_MANIFEST,
-    CLI_OPT_ADAPTER, CLI_OPT_TENSOR, CLI_OPT_TENSOR_TYPE, CLI_OPT_PURE, CLI_OPT_IMATRIX, CLI_OPT_GROUP_SIZE, CLI_OPT_SYMMETRIC,
+    CLI_OPT_ADAPTER, CLI_OPT_BASE, CLI_OPT_TENSOR, CLI_OPT_TENSOR_TYPE, CLI_OPT_PURE, CLI_OPT_IMATRIX, CLI_OPT_GROUP_SIZE, CLI_OPT_SYMMETRIC,
     CLI_OPT_ASYMMETRIC, CLI_OPT_CONVROT, CLI_OPT_NO_FUSE, CLI_OPT_NONFINITE, CLI_OPT_TARGET_SIZE, CLI_OPT_TARGET_BPW,
     CLI_OPT_CANDIDATES, CLI_OPT_REPORT, CLI_OPT_EXACT, CLI_OPT_INEXACT, CLI_OPT_INCLUDE, CLI_OPT_EXCLUDE, CLI_OPT_RENAME,
     CLI_OPT_STRIP_PREFIX,
@@ -109,7 +109,8 @@ cli_is_optional(const struct cli_option *option)
 extern const char *const cli_when_words[];      /* auto always never: enum cli_when, enum sink_direct */
 extern const char *const cli_order_words[];     /* input name: enum writer_order */
 extern const char *const cli_exact_words[];     /* f32 bf16 f16 real: enum exact_level */
-extern const char *const cli_format_words[];    /* output formats of amn-convert; all but "hf", a directory, are also file
-                                                 * extensions */
+extern const char *const cli_format_words[];    /* output formats of amn-convert; the first CLI_EXTENSIONS are also file
+                                                 * extensions, the others are directories */
+enum { CLI_EXTENSIONS = 5 };
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/progress.h"
-#include "model/merge.h"
 #include "family/back.h"
 #include "hf/config_text.h"
 #include "hf/folder.h"
@@ -70,7 +69,7 @@ open_gguf(struct job *job, struct err *err)
         return false;
     if (job->image_given || job->image_none)
         return true;
-    if (!adapter_check_gguf_target(job->model.catalog, err) || !hf_model_open(hf, &job->model, &job->hf, err))
+    if (!hf_model_open(hf, &job->model, &job->hf, err))
         return false;
     if (hf->family)
         job->given.own = &hf->keys;
@@ -253,14 +252,14 @@ decide(struct job *job, struct fetch *fetch, struct err *err)
     return scheme_known(cli->input_scheme, err)
         && command_check(cmd, err)
         && (cmd->instead != COMMAND_OUTPUT || cmd->dir.path || cmd->split.size != 0 || sink_check(&cmd->output, err))
-        && merge_open(&job->model, cli->operands, cli->noperands, &how, err)
-        && model_complete(&job->model, err)
+        && command_open(job, &how, err)
         && command_keys_read(job, err)
-        && open_hf(job, err)
-        && roles_assign(&job->roles, job->model.catalog, &reading, &contents, err)
-        && command_choose(job, err)
-        && reduce(job, err)
-        && tell_loaders(job, err)
+        && (job->recasting.to != RECAST_NONE ? command_recast(job, err)
+            : open_hf(job, err)
+                && roles_assign(&job->roles, job->model.catalog, &reading, &contents, err)
+                && command_choose(job, err)
+                && reduce(job, err)
+                && tell_loaders(job, err))
         && command_keys(job, err);
 }
 
@@ -303,6 +302,9 @@ run(struct job *job, struct err *err)
     family_free(job->image_given);
     back_clear(&job->back);
     adapters_free(job->adapters);
+    recast_clear(&job->recast);
+    catalog_free(job->nothing);
+    free(job->adapter_file);
     importance_clear(&job->reduction.importance);
     model_clear(&job->model);
     fetch_free(fetch);

@@ -7,7 +7,7 @@
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
 
-#include "adapter/adapter.h"
+#include "adapter/recast.h"
 #include "cli/options.h"
 #include "exact/exact_job.h"
 #include "family/hf_model.h"
@@ -46,6 +46,8 @@ struct command {
     struct exact_job exact;         /* then: level, names and globs */
     const char *imatrix;            /* path of an importance matrix, or NULL; borrowed */
     struct adapter_arguments adapters;      /* --adapter, in order; owned */
+    enum recast_form recast;        /* --to peft and others: an adapter becomes another adapter */
+    const char *base;               /* --base: its base model, or NULL; borrowed */
     const char *report;             /* path for the error of each weight, or NULL; borrowed */
     const char *manifest;           /* path for the digests of the output, or NULL; borrowed */
     bool keep_shapes;               /* image models keep the shapes of their convolutions */

@@ -33,6 +33,10 @@ struct job {
     struct back_model back;
     struct adapters *adapters;          /* owned, or NULL */
     struct adapter_job adapting;
+    char *adapter_file;                 /* the file in an operand that is an adapter's directory; owned, or NULL */
+    struct recast recast;               /* an adapter that becomes another one */
+    struct recast_job recasting;        /* `to` RECAST_NONE: nothing of the kind */
+    struct catalog *nothing;            /* the catalog of `roles` then; owned, or NULL */
     struct hf_config_changes changes;   /* of config.json, by adapters */
     struct hf_quantization quantization;
     struct keys keys;                   /* metadata of the output */
@@ -99,6 +103,12 @@ bool command_keys_read(struct job *job, struct err *err);
 
 /* Makes the metadata for the final layout; -v notes what is missing or left out. */
 bool command_keys(struct job *job, struct err *err);
+
+/* Opens the input, and finds out whether it is an adapter that becomes another adapter. */
+bool command_open(struct job *job, const struct model_options *how, struct err *err);
+
+/* Chooses the tensors of the adapter that it becomes. */
+bool command_recast(struct job *job, struct err *err);
 
 /* Runs one job for each operand, with --output-dir. Returns the largest exit status. */
 enum cli_status command_run_each(struct command *cmd);

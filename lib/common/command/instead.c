@@ -113,7 +113,7 @@ command_preview_files(const struct job *job, struct err *err)
         files = calloc(shards.n, sizeof *files);
     struct preview in = { .choice = choice, .shards = &shards, .files = files };
     if (ok)
-        shards.stem = hf_shard_stem(source_name(job->model.src[0]));
+        shards.stem = job->dir.stem ? job->dir.stem : hf_shard_stem(source_name(job->model.src[0]));
     ok = ok && (files || err_memory(err, shards.n * sizeof *files))
         && survey_files(job, &in, files, &in.size, err) && instead_begin(job, err) && print_preview(job, &in, err)
         && cli_finish_stdout(err);

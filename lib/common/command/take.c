@@ -46,6 +46,7 @@ static const struct take_row {
     { 'o', TAKE_NAME, offsetof(struct command, output.path), "file name" },
     { 's', TAKE_TEXT, offsetof(struct command, scheme), NULL },
     { CLI_OPT_ASYMMETRIC, TAKE_ENCODE, offsetof(struct command, reduction.how.asymmetric), NULL },
+    { CLI_OPT_BASE, TAKE_NAME, offsetof(struct command, base), "path" },
     { CLI_OPT_CANDIDATES, TAKE_TEXT, offsetof(struct command, candidate_names), NULL },
     { CLI_OPT_CONVROT, TAKE_ENCODE, offsetof(struct command, reduction.how.convrot), NULL },
     { 'l', TAKE_INSTEAD, COMMAND_DRY_RUN, NULL },

@@ -15,7 +15,7 @@
 
 /* In the order of cli_format_words. */
 static const struct writer *const writers[] = { &writer_safetensors, &writer_gguf, &writer_npz, &writer_npy, &writer_raw,
-    &writer_safetensors };
+    &writer_safetensors, &writer_safetensors, &writer_safetensors };
 
 static const char hf_word[] = "hf";
 
@@ -81,6 +81,7 @@ bool
 command_take_format(struct command *cmd, const struct cli_option *option, const char *arg, struct err *err)
 {
     const struct writer *writer = writer_named(arg);
+    cmd->recast = recast_named(arg);
     cmd->to_hf = cmd->cli.given[CLI_FACT_HF] = strcasecmp(arg, hf_word) == 0;
     if (writer)
         cmd->writer = writer;
@@ -101,8 +102,9 @@ writer_of(const char *path)
     const char *dot = NULL;
     if (path)
         dot = strrchr(path, '.');
-    if (dot && strcasecmp(dot + 1, hf_word) != 0)
-        return writer_named(dot + 1);
+    for (size_t i = 0; dot && i < CLI_EXTENSIONS; i++)
+        if (strcasecmp(dot + 1, cli_format_words[i]) == 0)
+            return writers[i];
     return NULL;
 }
 
@@ -237,7 +239,7 @@ names_directory(const struct command *cmd)
     if (str_ends(path, "/") || is_directory(path))
         return true;
     bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);        /* a device or FIFO */
-    if (cmd->to_hf)
+    if (cmd->to_hf || cmd->recast != RECAST_NONE)
         return !special && !writer_of(path);
     return !special && !writer_of(path) && fits_directory(cmd) && !byte_range_is_part(&cmd->cut)
         && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_DRY_RUN) && cmd->cli.noperands == 1
@@ -395,7 +397,7 @@ command_name_output(struct str *path, const struct command *cmd, const char *ope
     str_format(path, "%s%s", cmd->output_dir, str_ends(cmd->output_dir, "/") ? "" : "/");
     for (size_t i = start; i < start + len; i++)
         str_add(path, operand[i] == ':' || operand[i] == '@' ? "-" : operand + i, 1);
-    if (cmd->to_hf || (is_model_dir(cmd, operand) && writer == &writer_safetensors && fits_directory(cmd)))
+    if (cmd->to_hf || cmd->recast != RECAST_NONE || (is_model_dir(cmd, operand) && writer == &writer_safetensors && fits_directory(cmd)))
         str_text(path, "/");
     else
         str_format(path, ".%s", word_of(writer));

@@ -112,7 +112,7 @@ put_formats(FILE *out, bool json, struct err *err)
 {
     static const char *const readers[] = { "transformers, vLLM, MLX, ComfyUI", "llama.cpp, Ollama", "NumPy",
         "NumPy, one tensor",
-        "any program, no header", "transformers, from GGUF" };
+        "any program, no header", "transformers, from GGUF", "PEFT, from an adapter", "mlx-lm, from an adapter" };
     (void)err;
     for (unsigned i = 0; cli_format_words[i]; i++)
         vocabulary_put(out, json, cli_format_words[i], 0, false, false, "", readers[i]);

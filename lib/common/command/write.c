@@ -177,7 +177,7 @@ write_summed(struct job *job, struct report_file *report, struct err *err)
     const struct command *cmd = job->cmd;
     const struct pipeline *p = &job->p;
     bool ok = report_file_open(report, err) && write_files(job, err);
-    if (ok && cmd->is_exact && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
+    if (ok && cmd->is_exact && job->recasting.to == RECAST_NONE && (cmd->instead == COMMAND_OUTPUT || cmd->instead == COMMAND_TEST))
         transcode_tell(job);
     if (ok && p->losses && !cmd->is_exact && losses_check(p->losses, &report->err))
         command_tell_error(job);

@@ -132,6 +132,8 @@ begin_part(struct back_joint *j, const struct family_row *row, size_t i, const s
     v->scope = j->w->scope;
     v->b = j->source->b;
     v->tensor = &tensor->t;
+    v->side = j->w->how->side;
+    v->rank = rank - row->stacks;
     moves_init(&v->moves, dim, rank);
     v->moves.s.first = tensor->first;
     if (row->stacks) {
@@ -289,6 +291,9 @@ back_join(struct chosen *chosen, struct back_work *w, const struct back_source *
     bool ok = true;
     for (size_t i = 0; i < source->n; i++)
         most += w->family->rows.at[source->row[i]].nparts;
+    if (w->how->side != VERBS_WEIGHT && most != 1)
+        return rows_fail(source->tensor[0], ERR_UNSUPPORTED, "several tensors or parts make up one weight of the model, which is not "
+            "taken apart in an adapter", err);
     j.part = malloc((most + 1) * sizeof *j.part);
     if (!j.part)
         return err_memory(err, (most + 1) * sizeof *j.part);

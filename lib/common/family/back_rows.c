@@ -355,10 +355,11 @@ check_all(struct back_work *w, struct err *err)
         .exists = exists, .of = w };
     const struct rows_unknown *left = w->unknown.n != 0 ? &w->unknown : &w->incomplete;
     char text[192];
-    if (!w->how->allow_missing && !rows_needs_check(&needs, err))
+    if (!w->how->allow_missing && !w->how->adapter && !rows_needs_check(&needs, err))
         return false;
-    snprintf(text, sizeof text, "family %s has no row for it%s; --skip-unknown leaves it out", w->family->name,
-        left == &w->incomplete ? ", or not all tensors that the row needs" : "");
+    snprintf(text, sizeof text, "family %s has no row for it%s%s", w->family->name,
+        left == &w->incomplete ? ", or not all tensors that the row needs" : "",
+        w->how->adapter ? "" : "; --skip-unknown leaves it out");
     return left->n == 0 || w->how->skip_unknown || back_rows_fail(left->at[0], ERR_MALFORMED, text, err);
 }
 

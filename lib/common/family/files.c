@@ -83,6 +83,8 @@ read_pooling(struct family_config *c, struct model *model, struct err *err)
 {
     json_t *modules, *config = NULL;
     struct str path = { 0 };
+    if (!model->folder)
+        return true;
     if (!read_tree(&modules, model, "modules.json", err))
         return false;
     const char *folder = pooling_path(json_object_get(modules, "x"));

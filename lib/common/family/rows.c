@@ -199,6 +199,14 @@ leave_out(struct left_out *sum, const struct family_source *source)
     num_add(&sum->nbytes, sum->nbytes, source->t.extent.nbytes);
 }
 
+/* Fails if the tensors are of an adapter, which cannot change what is left out. */
+static bool
+may_leave_out(const struct rows_work *w, const struct family_source *source, struct err *err)
+{
+    return !w->how->adapter || rows_fail(source, ERR_UNSUPPORTED, "llama.cpp has no such tensor for this model, such as a head that is "
+        "tied to the embedding, so an adapter cannot change it", err);
+}
+
 /* Sorts one source: dropped, or given to its rows. */
 static bool
 add_source(struct rows_work *w, size_t place, struct err *err)
@@ -222,12 +230,14 @@ add_source(struct rows_work *w, size_t place, struct err *err)
     if (!find_pattern(&i, w, f->zero.at, f->zero.n, &source->t, err))
         return false;
     if (i < f->zero.n)
-        return rows_check_zero(w, source, err);
+        return may_leave_out(w, source, err) && rows_check_zero(w, source, err);
     if (!rows_check_same(&same, w, source, err))
         return false;
     if (same)
         return true;
     if (!find_pattern(&i, w, f->drop.at, f->drop.n, &source->t, err))
+        return false;
+    if (i < f->drop.n && !may_leave_out(w, source, err))
         return false;
     if (i < f->drop.n && strstr(f->drop.at[i].text, "{b}"))
         leave_out(&w->mtp, source);
@@ -244,7 +254,8 @@ rows_begin(struct rows_work *w, const struct choice *choice, struct err *err)
     const struct model_family *f = w->family;
     if (f->mtp.n + f->drop.n + f->zero.n + f->same.n > PATTERNS_MAX)
         return err_set(err, ERR_LIMIT, "family %s: more than %d patterns", f->name, PATTERNS_MAX);
-    if (!family_sources_of_choice(&w->sources, f, choice, w->how->model, err))
+    if (w->how->adapter ? !family_sources_in_order(&w->sources, f, choice, w->how->model, err)
+            : !family_sources_of_choice(&w->sources, f, choice, w->how->model, err))
         return false;
     w->scope->tensors = family_sources_scope(w->sources);
     w->index = name_index_new(err);
@@ -302,9 +313,10 @@ check_all(struct rows_work *w, struct err *err)
     struct rows_needs needs = { .family = w->family, .scope = w->scope, .memory = w->memory, .unknown = &w->unknown,
         .exists = is_made, .of = w };
     char text[160];
-    if (!w->how->allow_missing && !partial && !rows_needs_check(&needs, err))
+    if (!w->how->allow_missing && !partial && !w->how->adapter && !rows_needs_check(&needs, err))
         return false;
-    snprintf(text, sizeof text, "family %s has no row for it; --skip-unknown leaves it out", w->family->name);
+    snprintf(text, sizeof text, "family %s has no row for it%s", w->family->name,
+        w->how->adapter ? "" : "; --skip-unknown leaves it out");
     return w->unknown.n == 0 || w->how->skip_unknown || rows_fail(w->unknown.at[0], ERR_MALFORMED, text, err);
 }
 

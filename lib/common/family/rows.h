@@ -3,7 +3,7 @@
 #ifndef FAMILY_ROWS_H
 #define FAMILY_ROWS_H
 
-#include "family/scope.h"
+#include "family/verbs.h"
 #include "model/model.h"
 #include "plan/choice.h"
 
@@ -22,6 +22,8 @@ struct family_tensors {
     bool blocks;                /* keep NVFP4 and MXFP4 weights as blocks */
     bool mtp_only;              /* only multi-token prediction; scope->mtp false: without it */
     bool allow_missing, skip_unknown;
+    bool adapter;               /* the tensors are of an adapter: few outputs are made, and none of its tensors may be left out */
+    enum verbs_side side;       /* with `adapter`: what each tensor is; a factor has the name of the weight */
 };
 
 /* Replaces a choice of the tensors of a directory, as choice_make() made it, by the tensors of a GGUF file. New objects are allocated

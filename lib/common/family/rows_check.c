@@ -73,6 +73,8 @@ rows_check_same(bool *same, const struct rows_work *w, const struct family_sourc
         if (!expr_true(&applies, row->when, w->scope, 0, err))
             return false;
         *same = *same || applies;
+        if (applies && w->how->adapter)
+            return rows_fail(source, ERR_UNSUPPORTED, "llama.cpp has it only as part of another tensor", err);
         if (applies && !rows_check_compare(w, source, row, err))
             return false;
     }

@@ -102,11 +102,20 @@ rows_join_add_member(struct row_joint *j, const struct row_match *match, bool fi
         v.scope = j->w->scope;
         v.b = match->b;
         v.tensor = &match->source->t;
+        v.side = j->w->how->side;
+        v.rank = source_rank;
+        v.columns = false;
         v.nops = 0;
         v.f32 = false;
         v.from = v.count = 0;
         moves_init(&v.moves, dim, source_rank);
-        if (!verbs_forward(&v, err) || !add_shape(j, &v, i == 0, match->source, err) || !add_part(j, &v, match->source, err))
+        if (!verbs_forward(&v, err))
+            return false;
+        if (v.columns && j->row->nparts > 1 && v.side != VERBS_WEIGHT)
+            return rows_fail(match->source, ERR_UNSUPPORTED, "parts of columns are not joined in an adapter", err);
+        if (i != 0 && v.side == VERBS_COLUMNS)          /* the parts are of rows, and share their columns */
+            continue;
+        if (!add_shape(j, &v, i == 0, match->source, err) || !add_part(j, &v, match->source, err))
             return false;
     }
     return first || (rank == j->rank && memcmp(was, j->dim, rank * sizeof *was) == 0)
@@ -161,6 +170,8 @@ rows_join_type_of(const struct row_joint *j, uint32_t rank)
     enum dtype own = j->out->match.source->chosen.dtype;
     if (j->blocks != DTYPE_UNKNOWN)
         return j->blocks;
+    if (j->w->how->side != VERBS_WEIGHT)
+        return j->w->matrices;
     if (j->f32 || rank <= 1 || str_ends(j->out->name, "_norm.weight") || !str_ends(j->out->name, ".weight"))
         return DTYPE_F32;
     if (j->w->matrices != DTYPE_UNKNOWN)

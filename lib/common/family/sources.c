@@ -88,14 +88,14 @@ sources_compare(const void *pa, const void *pb)
     return str_compare(a->name, a->name_len, b->name, b->name_len);
 }
 
-/* Sorts, renames and indexes the list. */
+/* Renames and indexes the list, which is sorted first unless `sorted`. */
 static bool
-sources_settle(struct family_sources *s, struct err *err)
+sources_settle(struct family_sources *s, bool sorted, struct err *err)
 {
     struct str a = { .max = META_KEY_MAX }, b = { .max = META_KEY_MAX };
     bool ok = !s->family || s->family->renames.n <= RENAMES_MAX || err_set(err, ERR_LIMIT, "%s: more than %d "
         "renames", s->family->name, RENAMES_MAX);
-    if (s->n != 0)
+    if (s->n != 0 && !sorted)
         qsort(s->list, s->n, sizeof *s->list, sources_compare);
     ok = ok && table_reserve(&s->names, s->n, err);
     for (size_t i = 0; ok && i < s->n; i++) {
@@ -112,7 +112,7 @@ sources_settle(struct family_sources *s, struct err *err)
 /* Makes a list of tensors, of a choice or of the catalog. */
 static bool
 sources_make(struct family_sources **out, const struct model_family *family, struct scope *gguf, const struct choice *choice,
-    struct model *model, struct err *err)
+    bool sorted, struct model *model, struct err *err)
 {
     struct family_sources *s = calloc(1, sizeof *s);
     size_t n = choice ? choice->n : catalog_count(model->catalog);
@@ -131,7 +131,7 @@ sources_make(struct family_sources **out, const struct model_family *family, str
         e->name = e->t.name;
         e->name_len = e->t.name_len;
     }
-    if (ok && (!gguf || sources_alias(s, gguf, err)) && sources_settle(s, err))
+    if (ok && (!gguf || sources_alias(s, gguf, err)) && sources_settle(s, sorted, err))
         return true;
     family_sources_free(s);
     *out = NULL;
@@ -142,20 +142,27 @@ bool
 family_sources_of_choice(struct family_sources **s, const struct model_family *family, const struct choice *choice,
     struct model *model, struct err *err)
 {
-    return sources_make(s, family, NULL, choice, model, err);
+    return sources_make(s, family, NULL, choice, false, model, err);
+}
+
+bool
+family_sources_in_order(struct family_sources **s, const struct model_family *family, const struct choice *choice,
+    struct model *model, struct err *err)
+{
+    return sources_make(s, family, NULL, choice, true, model, err);
 }
 
 bool
 family_sources_of_catalog(struct family_sources **s, const struct model_family *family, struct model *model, struct err *err)
 {
-    return sources_make(s, family, NULL, NULL, model, err);
+    return sources_make(s, family, NULL, NULL, false, model, err);
 }
 
 bool
 family_sources_of_gguf(struct family_sources **s, struct scope *scope, const struct choice *choice, struct model *model,
     struct err *err)
 {
-    return sources_make(s, NULL, scope, choice, model, err);
+    return sources_make(s, NULL, scope, choice, false, model, err);
 }
 
 void

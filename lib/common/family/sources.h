@@ -22,6 +22,8 @@ struct family_sources;
  * which is NULL after a failure. */
 bool family_sources_of_choice(struct family_sources **s, const struct model_family *family, const struct choice *choice,
     struct model *model, struct err *err);
+bool family_sources_in_order(struct family_sources **s, const struct model_family *family, const struct choice *choice,
+    struct model *model, struct err *err);          /* in the order of the choice */
 bool family_sources_of_catalog(struct family_sources **s, const struct model_family *family, struct model *model,
     struct err *err);
 /* Lists the tensors of a GGUF file, of a choice or (NULL) of the catalog, under the names that the rows of scope->family have:

@@ -270,11 +270,57 @@ verbs_apply(struct verbs *v, const struct verb *verb, bool back, struct err *err
     }
 }
 
+/* Fails for a verb that mixes rows and columns, or adds to the values. */
+static bool
+verbs_no_factor(const struct verbs *v, const struct verb *verb, struct err *err)
+{
+    char name[STR_SHOWN];
+    return err_set(err, ERR_UNSUPPORTED, "tensor %s: %s: %s cannot be applied to the factors of an adapter", str_shown(name,
+        v->tensor->name, v->tensor->name_len), v->row->where, verb->word);
+}
+
+/* Applies a verb that moves elements along a dimension of the weight to the factor that has this dimension. */
+static bool
+move_factor(struct verbs *v, const struct verb *verb, bool back, struct err *err)
+{
+    uint32_t d = 0, more = verb->kind == VERB_VIEW || verb->kind == VERB_MERGE ? verb->nargs - 2 : 0;
+    bool splits = more != 0 && (verb->kind == VERB_VIEW) != back, merges = more != 0 && !splits;
+    if (verb->kind != VERB_PAIRS && !dimension(&d, v, verb, 0, v->rank, err))
+        return false;
+    bool last = d + (merges ? more : 0) + 1 >= v->rank;
+    if (verb->kind == VERB_SWAP || (last && (more != 0 || v->rank != v->moves.rank)))
+        return verbs_no_factor(v, verb, err);
+    if (splits)
+        v->rank += more;
+    else if (merges)
+        v->rank -= more;
+    v->columns = v->columns || last;
+    return last != (v->side == VERBS_COLUMNS) || verbs_apply(v, verb, back, err);
+}
+
+/* Applies a verb to a weight, or to a factor of its change. */
+static bool
+verbs_apply_to(struct verbs *v, const struct verb *verb, bool back, struct err *err)
+{
+    if (v->side == VERBS_WEIGHT)
+        return verbs_apply(v, verb, back, err);
+    switch (verb->kind) {
+    case VERB_ADD: case VERB_NEGEXP:
+        return verbs_no_factor(v, verb, err);
+    case VERB_MUL:
+        return v->side == VERBS_COLUMNS || verbs_apply(v, verb, back, err);
+    case VERB_F32:
+        return true;
+    default:
+        return move_factor(v, verb, back, err);
+    }
+}
+
 bool
 verbs_forward(struct verbs *v, struct err *err)
 {
     for (size_t i = 0; i < v->part->n; i++)
-        if (!verbs_apply(v, &v->part->verb[i], false, err))
+        if (!verbs_apply_to(v, &v->part->verb[i], false, err))
             return false;
     return true;
 }
@@ -283,7 +329,7 @@ bool
 verbs_backward(struct verbs *v, struct err *err)
 {
     for (size_t i = v->part->n; i-- > 0;)
-        if (!verbs_apply(v, &v->part->verb[i], true, err))
+        if (!verbs_apply_to(v, &v->part->verb[i], true, err))
             return false;
     return true;
 }

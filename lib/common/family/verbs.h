@@ -7,6 +7,10 @@
 
 enum { VERBS_OPERATIONS = 8 };          /* limit on the arithmetic of one part */
 
+/* What the verbs of a weight [rows, columns] are applied to: the weight, or a factor of a low-rank change of it. The factor [rows,
+ * rank] takes part in what moves rows, and in arithmetic; the factor [rank, columns] in what moves columns. */
+enum verbs_side { VERBS_WEIGHT, VERBS_ROWS, VERBS_COLUMNS };
+
 /* A part while it is applied. Set moves; zero the rest, except for the fields about the row. */
 struct verbs {
     const struct family_row *row;
@@ -14,6 +18,9 @@ struct verbs {
     struct scope *scope;
     uint64_t b;
     const struct tensor *tensor;        /* for messages */
+    enum verbs_side side;
+    uint32_t rank;                      /* dimensions of the weight after the verbs so far, for a factor */
+    bool columns;                       /* a verb moved columns */
 
     struct moves moves;
     struct operation op[VERBS_OPERATIONS];      /* nops of them, in order */
@@ -23,7 +30,7 @@ struct verbs {
 };
 
 /* Applies the verbs in order. Fails with ERR_MALFORMED, naming tensor, shape and the verb's line, if a verb does not fit the
- * shape or an argument is null. */
+ * shape or an argument is null; with ERR_UNSUPPORTED for a verb that does not apply to a factor. */
 bool verbs_forward(struct verbs *v, struct err *err);
 
 /* Applies the inverses of the verbs, last one first: moves goes from the shape of the output to the shape of the source, with

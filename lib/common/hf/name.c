@@ -4,162 +4,11 @@
 #include <strings.h>
 
 #include "base/bytes.h"
+#include "hf/front_matter.h"
 #include "hf/member.h"
-
-/* --- front matter of README.md: YAML between two lines "---" */
-
-struct name_line {
-    const char *p;
-    size_t n;
-};
-
-static bool
-next_line(struct name_line *line, const char **at, const char *end)
-{
-    if (*at == end)
-        return false;
-    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    line->p = *at;
-    line->n = (size_t)((stop ? stop : end) - *at);
-    if (stop)
-        *at = stop + 1;
-    else
-        *at = end;
-    if (line->n != 0 && line->p[line->n - 1] == '\r')
-        line->n--;
-    return true;
-}
-
-static bool
-line_is(const struct name_line *line, const char *text)
-{
-    return line->n == strlen(text) && memcmp(line->p, text, line->n) == 0;
-}
-
-static void
-trim(struct name_line *s)
-{
-    while (s->n != 0 && (*s->p == ' ' || *s->p == '\t')) {
-        s->p++;
-        s->n--;
-    }
-    while (s->n != 0 && (s->p[s->n - 1] == ' ' || s->p[s->n - 1] == '\t'))
-        s->n--;
-}
-
-/* Returns true for a plain scalar that YAML reads as a string, not as a number, date, boolean, null, list or object. */
-static bool
-is_plain_string(const struct name_line *s)
-{
-    static const char *const words[] = { "null", "true", "false", "yes", "no", "on", "off" };
-    bool number = strchr("0123456789.+-", *s->p) != NULL;
-    if (strchr("[]{}&*!|>%@`,?:#~", *s->p) || (*s->p == '-' && (s->n == 1 || s->p[1] == ' ')))
-        return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (s->n == strlen(words[i]) && strncasecmp(s->p, words[i], s->n) == 0)
-            return false;
-    for (size_t i = 0; i < s->n; i++) {
-        number = number && strchr("0123456789.+-_:abcdefABCDEFxXoOTZ ", s->p[i]);
-        if (s->p[i] == ':' && (i + 1 == s->n || s->p[i + 1] == ' '))
-            return false;
-    }
-    return !number;
-}
-
-/* Reads a scalar on a single line: plain, or quoted without escapes. Returns false for any other form. */
-static bool
-read_scalar(struct name_line *s)
-{
-    trim(s);
-    if (s->n == 0)
-        return false;
-    if (*s->p == '"' || *s->p == '\'') {
-        const char *close = memchr(s->p + 1, *s->p, s->n - 1);
-        size_t n = 0;
-        if (close)
-            n = (size_t)(close - s->p - 1);
-        struct name_line rest = { close ? close + 1 : s->p, close ? s->n - n - 2 : 0 };
-        trim(&rest);
-        if (!close || (rest.n != 0 && *rest.p != '#') || memchr(s->p + 1, '\\', n))
-            return false;
-        *s = (struct name_line){ s->p + 1, n };
-        return true;
-    }
-    for (size_t i = 1; i < s->n; i++)
-        if (s->p[i] == '#' && (s->p[i - 1] == ' ' || s->p[i - 1] == '\t'))
-            s->n = i;
-    trim(s);
-    return is_plain_string(s);
-}
-
-/* Returns the value of a top-level key. The last one counts. */
-static struct name_line
-member(const struct hf_text *card, const char *key)
-{
-    struct name_line line, found = { NULL, 0 };
-    const char *at = card->p, *end = card->p ? card->p + card->n : NULL;
-    size_t n = strlen(key);
-    if (!card->p || !next_line(&line, &at, end) || !line_is(&line, "---"))
-        return found;
-    while (next_line(&line, &at, end) && !line_is(&line, "---")) {
-        bool is = line.n > n && memcmp(line.p, key, n) == 0 && line.p[n] == ':'
-            && (line.n == n + 1 || line.p[n + 1] == ' ' || line.p[n + 1] == '\t');
-        if (!is)
-            continue;
-        found = (struct name_line){ line.p + n + 1, line.n - n - 1 };
-        bool goes_on = at < end && *at == ' ';      /* a multi-line scalar or an object */
-        if (goes_on || !read_scalar(&found))
-            found.p = NULL;
-    }
-    return found;
-}
+#include "hf/title.h"
 
 /* --- a title */
-
-static bool
-is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool
-is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-/* Returns true for a version such as v1.2, or a word that starts with a digit. */
-static bool
-is_number(const char *p, size_t n)
-{
-    if (is_digit(*p))
-        return true;
-    if (*p != 'v' || n == 1)
-        return false;
-    for (size_t i = 1; i < n; i++)
-        if (!is_digit(p[i]) && (p[i] != '.' || i == 1 || i + 1 == n || p[i - 1] == '.'))
-            return false;
-    return true;
-}
-
-/* Appends a word, capitalized if it is in lower case and not a version. */
-static void
-add_word(struct str *s, const char *p, size_t n)
-{
-    bool some = false, other = false;
-    for (size_t i = 0; i < n; i++) {
-        some = some || is_lower(p[i]);
-        other = other || (p[i] >= 'A' && p[i] <= 'Z') || (unsigned char)p[i] >= 0x80;
-    }
-    bool capital = some && !other && !is_number(p, n);
-    if (s->len != 0)
-        str_add(s, " ", 1);
-    for (size_t i = 0; i < n; i++) {
-        bool first = i == 0 || !is_lower(p[i - 1]);
-        char c = capital && first && is_lower(p[i]) ? (char)(p[i] - 32) : p[i];
-        str_add(s, &c, 1);
-    }
-}
 
 /* Appends a title: "Some Model v2" for "org/some-model-v2". Appends nothing for a path. */
 static void
@@ -169,14 +18,7 @@ add_title(struct str *s, const struct hf_string *id)
     if (slash && memchr(slash + 1, '/', (size_t)(end - slash - 1)))
         return;
     const char *p = slash && !memchr(id->p, ' ', id->n) ? slash + 1 : id->p;
-    while (p < end) {
-        size_t n = 0;
-        while (p + n < end && !strchr("- \t\n\r\v\f", p[n]))
-            n++;
-        if (n != 0)
-            add_word(s, p, n);
-        p += n + (p + n < end);
-    }
+    hf_title_add(s, p, (size_t)(end - p));
 }
 
 /* --- names that llama.cpp treats specially */
@@ -261,17 +103,19 @@ hf_name_put(struct keys *keys, const struct hf_folder *folder, bool phi3, struct
     struct hf_value config, value;
     struct hf_string id = { 0 };
     struct str name = { 0 };
-    struct name_line line = member(card, "name");
-    if (!line.p)
-        line = member(card, "model_name");
-    bool ok = hf_value_file(&config, &folder->file[HF_CONFIG], err) && hf_value_members(&value, member_of, 1, &config, err)
+    json_t *front = NULL;
+    bool ok = hf_front_matter(&front, card, err);
+    const json_t *given = json_object_get(front, "name");
+    given = json_is_string(given) ? given : json_object_get(front, "model_name");
+    ok = ok && hf_value_file(&config, &folder->file[HF_CONFIG], err) && hf_value_members(&value, member_of, 1, &config, err)
         && (hf_value_kind(&value) != PULL_STRING || hf_value_string(&id, &chars, &value, err));
-    if (ok && line.p && str_is_utf8(line.p, line.n))
-        str_add(&name, line.p, line.n);
+    if (ok && json_is_string(given))
+        str_add(&name, json_string_value(given), json_string_length(given));
     else if (ok && id.p)
         add_title(&name, &id);
     ok = ok && (adapt_to_llama(&name, keys, phi3) || err_memory(err, name.len));
     ok = ok && (name.len == 0 || keys_put_text(keys, NULL, "general.name", name.p, name.len, err));
+    json_decref(front);
     str_clear(&name);
     hf_chars_clear(&chars);
     return ok;

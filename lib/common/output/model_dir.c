@@ -411,7 +411,7 @@ write_all(struct model_dir_job *job, struct err *err)
     struct meter *meter = job->p->model->meter;
     struct fingerprint f = { 0 };
     bool ok = shards_cut(&job->shards, job->choice, job->dir->shard_size, writer_safetensors.align, err);
-    job->shards.stem = hf_shard_stem(source_name(job->p->model->src[0]));
+    job->shards.stem = job->dir->stem ? job->dir->stem : hf_shard_stem(source_name(job->p->model->src[0]));
     ok = ok && side_files_find(&job->side, err) && (check_dir(job, err) || in_dir(job->dir, err))
         && model_spool(job->p->model, err) && model_dir_measure(job, &f, err) && (make_dir(job->dir, err) || in_dir(job->dir, err))
         && add_outputs(job, err) && model_dir_begin(job, f.hash, err);

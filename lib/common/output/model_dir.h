@@ -24,6 +24,7 @@ struct model_dir {
     const char *release;        /* amn version; another version cannot resume the job */
     const struct hf_quantization *quantization;    /* for config.json, or NULL; borrowed */
     const char *tokenizer;      /* directory whose tokenizer replaces the input's, or NULL; borrowed */
+    const char *stem;           /* of the names of the weight files; NULL: as hf_shard_stem() has it; static */
     const struct texts *texts;  /* the side files of the directory, instead of the input's; or NULL; borrowed */
     bool resume, no_clobber;    /* no_clobber: an existing directory must be empty */
     bool force;                 /* replace a model in the directory */

@@ -278,7 +278,11 @@ add_facts(struct making *m, struct err *err)
 {
     static const char type[] = "general.file_type", version[] = "general.quantization_version";
     bool says = m->quantized || keys_find(m->keys, type) || keys_find(m->keys, "general.architecture");
-    if (m->kind != KEYS_TYPED || !m->changed || !says)
+    size_t n = 0;
+    const struct meta_value *kind = keys_find(m->keys, "general.type");
+    const char *word = kind ? meta_bytes(kind, &n) : NULL;
+    bool adapter = word && keys_is(word, n, "adapter");         /* has no type of the file */
+    if (m->kind != KEYS_TYPED || !m->changed || !says || adapter)
         return true;
     return (m->file_type == FILE_TYPE_NONE || is_unset(m->given, type, sizeof type - 1) || set_u32(m->keys, type, (uint64_t)m->file_type, err))
         && (!m->quantized || keys_find(m->keys, version) || is_unset(m->given, version, sizeof version - 1) || set_u32(m->keys, version, KEYS_QUANTIZATION_VERSION, err));

@@ -1,0 +1,124 @@
+/* An adapter that becomes another adapter: in a GGUF file, or under the names of another program. */
+#include <string.h>
+
+#include "adapter/describe.h"
+#include "command/command_priv.h"
+#include "command/operands.h"
+#include "model/merge.h"
+
+/* Returns the operand that can be an adapter, or NULL. */
+static const char *
+only_operand(const struct command *cmd)
+{
+    const struct cli *cli = &cmd->cli;
+    bool can = cli->noperands == 1 && !cli->fetch && cmd->adapters.n == 0 && !cmd->needs_scheme && !cmd->dequantizes && !cmd->to_hf;
+    return can ? cli->operands[0] : NULL;
+}
+
+/* Returns what an adapter becomes without being told: GGUF with the extension .gguf, PEFT from GGUF in a directory. */
+static enum recast_form
+implied_form(const struct command *cmd, const struct catalog *c)
+{
+    bool gguf = strcmp(catalog_facts_of(c)->format, "GGUF") == 0;
+    if (cmd->writer == &writer_gguf && !gguf && !adapter_has_towers(c))
+        return RECAST_GGUF;
+    return cmd->dir.path && gguf ? RECAST_PEFT : RECAST_NONE;
+}
+
+/* Fails for an option that has no effect on an adapter. */
+static bool
+check_options(const struct command *cmd, struct err *err)
+{
+    const char *option = cmd->cli.given[CLI_OPT_FAMILY] ? NULL : command_hf_option(cmd);
+    if (cmd->scheme)
+        return err_set(err, ERR_USAGE, "an adapter is written as F32, F16 or BF16: use --dtype in place of --scheme %s", cmd->scheme);
+    return !option || err_set(err, ERR_USAGE, "--%s has no effect: the input is an adapter", option);
+}
+
+/* Decides what an adapter becomes. */
+static bool
+find_form(struct job *job, const char *file, struct err *err)
+{
+    const struct command *cmd = job->cmd;
+    bool is = false;
+    if (file && !adapter_recognize(&is, job->model.catalog, file, err))
+        return false;
+    enum recast_form to = cmd->recast;
+    if (to != RECAST_NONE && !is)
+        return err_set(err, ERR_USAGE, "--to peft and --to mlx convert adapters, and the input is not an adapter");
+    if (is && to == RECAST_NONE)
+        to = implied_form(cmd, job->model.catalog);
+    if (to == RECAST_NONE)
+        return !cmd->base || err_set(err, ERR_USAGE, "--base has no effect: it belongs to an adapter that is written as an adapter, with "
+            "-o FILE.gguf or --to peft");
+    job->recasting = (struct recast_job){ .model = &job->model, .kernels = job->p.kernels, .limits = &cmd->cli.limits, .file = file,
+        .base = cmd->base, .family = cmd->hf.family, .to = to, .type = cmd->cast ? cmd->to : DTYPE_UNKNOWN };
+    return check_options(cmd, err);
+}
+
+bool
+command_open(struct job *job, const struct model_options *how, struct err *err)
+{
+    const struct cli *cli = &job->cmd->cli;
+    const char *only = only_operand(job->cmd);
+    if (!adapter_in_directory(&job->adapter_file, only, err))
+        return false;
+    char *const *operands = job->adapter_file ? &job->adapter_file : cli->operands;
+    return merge_open(&job->model, operands, cli->noperands, how, err) && model_complete(&job->model, err)
+        && find_form(job, job->adapter_file ? job->adapter_file : only, err);
+}
+
+/* Assigns the roles of the tensors of a GGUF file, whose blocks are decoded; names of factors in other files are not taken for those of
+ * quantized weights. */
+static bool
+assign_roles(struct job *job, struct err *err)
+{
+    const struct roles_options reading = operands_reading(&job->cmd->cli);
+    const struct contents contents = operands_contents(&job->model);
+    struct catalog *of = job->model.catalog;
+    if (strcmp(catalog_facts_of(of)->format, "GGUF") == 0)
+        return roles_assign(&job->roles, of, &reading, &contents, err);
+    of = job->nothing = catalog_new(&job->cmd->cli.limits, err);
+    if (!of)
+        return false;
+    catalog_facts(of)->format = catalog_facts_of(job->model.catalog)->format;
+    return catalog_seal(of, err) && roles_assign(&job->roles, of, NULL, NULL, err);
+}
+
+/* Chooses all tensors of the adapter, each as it is. */
+static bool
+choose_all(struct job *job, struct err *err)
+{
+    const struct catalog *c = job->model.catalog;
+    struct choice *choice = &job->choice;
+    if (!job->nothing)
+        return choice_make(choice, c, job->roles, KEEPS_NONE, DTYPE_F32, false, err);
+    *choice = (struct choice){ .input = c, .roles = job->roles };
+    for (size_t i = 0; i < catalog_count(c); i++) {
+        const struct tensor *t = catalog_at(c, i);
+        const struct chosen one = { .copy = t, .dtype = t->dtype };
+        if (!choice_append(choice, &one, err))
+            return false;
+    }
+    return true;
+}
+
+bool
+command_recast(struct job *job, struct err *err)
+{
+    const struct command *cmd = job->cmd;
+    struct recast *r = &job->recast;
+    if (!assign_roles(job, err) || !choose_all(job, err) || !recast_choose(r, &job->choice, &job->recasting, err)
+            || !naming_apply(&cmd->naming, &job->choice, err))
+        return false;
+    if (job->recasting.to == RECAST_GGUF) {
+        job->given.own = &r->keys;
+        return true;
+    }
+    job->given.none = cmd->keys.text.n == 0;            /* it is in adapter_config.json */
+    job->dir.stem = recast_stem(job->recasting.to);
+    job->dir.texts = &r->texts;
+    if (!cmd->dir.path && cmd->instead == COMMAND_OUTPUT)
+        cli_say(&cmd->cli, job->model.name, "only weights written; -o DIR/ adds adapter_config.json");
+    return true;
+}
