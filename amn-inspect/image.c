@@ -8,7 +8,9 @@ loaders_of(const struct image_model *model)
     static const char *const reshaped[] = { "ComfyUI-GGUF", NULL };
     if (!model->family)
         return all + 3;
-    return model->family->image->row != 0 ? reshaped : all;
+    if (model->family->image->row != 0)
+        return reshaped;
+    return all;
 }
 
 static void
@@ -39,8 +41,14 @@ image_describe(struct image_description *d, const struct catalog *catalog, struc
     }
     count_others(d, catalog);
     d->found = !ok || d->model.family;
-    d->shown.family = d->model.family ? d->model.family->name : NULL;
-    d->shown.refusal = ok ? NULL : d->refusal.text;
+    if (d->model.family)
+        d->shown.family = d->model.family->name;
+    else
+        d->shown.family = NULL;
+    if (ok)
+        d->shown.refusal = NULL;
+    else
+        d->shown.refusal = d->refusal.text;
     d->shown.loaders = loaders_of(&d->model);
     return true;
 }

@@ -130,7 +130,10 @@ report(void *own, const struct operand *operand, struct err *err)
     bool ok = inspect_measure(&in.remembered, &in, tool->size, err) && image_describe(&image, model->catalog, err);
     if (!ok)
         return false;
-    in.image = image.found ? &image.shown : NULL;
+    if (image.found)
+        in.image = &image.shown;
+    else
+        in.image = NULL;
     ok = (cli_human(&tool->cli) ? inspect_text : inspect_json)(operand->page, &in, err);
     image_clear(&image.model);
     return ok;

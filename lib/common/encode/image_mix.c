@@ -54,7 +54,9 @@ image_exempts(const struct image_rules *rules, const struct tensor *t)
         return "name does not end in weight";
     if (image_has(&spared, t))
         return "a norm or a router";
-    return image_has(&rules->keep, t) ? "sensitive" : NULL;
+    if (image_has(&rules->keep, t))
+        return "sensitive";
+    return NULL;
 }
 
 /* --- types */
@@ -109,15 +111,21 @@ of_group(const struct image_rules *rules, const struct image_row *row, uint64_t 
 {
     if (image_has(&rules->value, t)) {
         bool first = (*values)++ < row->few;
-        *rule = first ? "among the first of group v" : "group v";
-        return first ? row->first : row->value;
+        if (first) {
+            *rule = "among the first of group v";
+            return row->first;
+        }
+        *rule = "group v";
+        return row->value;
     }
     if (image_has(&rules->qkv, t)) {
         *rule = "group qkv";
         return row->qkv;
     }
     *rule = "group down";
-    return image_has(&rules->down, t) ? row->down : 0;
+    if (image_has(&rules->down, t))
+        return row->down;
+    return 0;
 }
 
 enum dtype
@@ -125,7 +133,9 @@ image_type(const struct image_rules *rules, const char *mix, enum dtype usual, u
     const char **rule)
 {
     const struct image_row *row = row_of(mix);
-    enum dtype type = row ? of_group(rules, row, values, t, rule) : 0;
+    enum dtype type = 0;
+    if (row)
+        type = of_group(rules, row, values, t, rule);
     for (size_t i = 0; i < rules->blocks.n; i++)
         if (strcmp(rules->blocks.at[i].mix, mix) == 0 && image_has(&rules->blocks.at[i].in, t)) {
             *rule = "a block of its own";
@@ -140,5 +150,7 @@ image_type(const struct image_rules *rules, const char *mix, enum dtype usual, u
 enum dtype
 image_fallback(enum dtype type, uint64_t cols)
 {
-    return cols % dtype_facts(type)->elems == 0 ? type : DTYPE_F16;
+    if (cols % dtype_facts(type)->elems == 0)
+        return type;
+    return DTYPE_F16;
 }

@@ -187,7 +187,9 @@ spares(const struct tensor *t)
 const char *
 mix_exempts(const struct mix_model *model, const struct tensor *t)
 {
-    return model->image ? image_exempts(model->image, t) : spares(t);
+    if (model->image)
+        return image_exempts(model->image, t);
+    return spares(t);
 }
 
 /* Returns the N of "blk.N.", or -1. */

@@ -161,10 +161,15 @@ solve_fp8_choose(const struct encoding *e, const struct solve_fp8 *how, float *f
         return false;
     if (hinted) {
         *way = EXACT_HINT;
-        t = halves ? (int)f[MOST_HINT] - 6 : hint;
+        if (halves)
+            t = (int)f[MOST_HINT] - 6;
+        else
+            t = hint;
     } else {
         *way = EXACT_SEARCH;
-        t = flags & ANY ? (int)f[LO] : -127;
+        t = -127;
+        if (flags & ANY)
+            t = (int)f[LO];
     }
     if (t < -127)
         t = -127;

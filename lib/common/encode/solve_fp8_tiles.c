@@ -32,7 +32,9 @@ point_at(const struct solve_fp8 *how, const struct solve_block *b, enum exact_ca
         double v = solve_value(b, i);
         uint64_t m;
         bool is = v != 0 && isfinite(v);
-        int k = is ? solve_odd(fabs(v), &m) : 0;
+        int k = 0;
+        if (is)
+            k = solve_odd(fabs(v), &m);
         if (cause == EXACT_NONFINITE)
             is = !isfinite(b->x[i]) || (b->scale && isinf(b->scale[i]));
         else if (cause == EXACT_PRECISION)

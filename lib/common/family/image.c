@@ -21,7 +21,9 @@ struct image_names {
 static struct tensor
 tensor_at(const struct image_names *names, size_t i)
 {
-    return names->choice ? chosen_source(&names->choice->list[i]) : *catalog_at(names->catalog, i);
+    if (names->choice)
+        return chosen_source(&names->choice->list[i]);
+    return *catalog_at(names->catalog, i);
 }
 
 static const char *
@@ -72,7 +74,9 @@ static bool
 image_has_name(const struct image_names *names, const char *name, size_t n)
 {
     uint32_t number;
-    return names->choice ? table_find(&names->table, name_of, names, name, n, &number) : catalog_find(names->catalog, name, n) != NULL;
+    if (names->choice)
+        return table_find(&names->table, name_of, names, name, n, &number);
+    return catalog_find(names->catalog, name, n) != NULL;
 }
 
 /* Returns true if the file has a name, behind the prefix if there is one, with as many of its words as the name has. */
@@ -80,7 +84,9 @@ static bool
 has_name(const struct image_names *names, const struct family_prefix *prefix, const char *name)
 {
     struct str full = { 0 };
-    size_t words = prefix ? prefix->words.n : 0;
+    size_t words = 0;
+    if (prefix)
+        words = prefix->words.n;
     bool found = !prefix && image_has_name(names, name, strlen(name));
     for (size_t i = 0; i < words && !found; i++) {
         full.len = 0;
@@ -108,7 +114,8 @@ best_match(const char **missing, const struct image_names *names, const struct f
         }
         if (n > best || !first)
             *missing = first;
-        best = n > best ? n : best;
+        if (n > best)
+            best = n;
     }
     return best;
 }
@@ -196,7 +203,10 @@ match_names(struct image_model *image, const struct model_family **found, struct
     const char *missing;
     const struct family_prefix *prefix = prefix_of(names, all[0]->image);       /* built-in families share the fragment */
     for (size_t i = 0; i < n; i++) {
-        image->prefix = prefix ? &all[i]->image->prefixes.at[prefix - all[0]->image->prefixes.at] : NULL;
+        if (prefix)
+            image->prefix = &all[i]->image->prefixes.at[prefix - all[0]->image->prefixes.at];
+        else
+            image->prefix = NULL;
         if (!check_diffusers(names, image->prefix, all[i], err))
             return false;
         best_match(&missing, names, image->prefix, all[i]->image);
@@ -226,9 +236,13 @@ declared_arch(const struct catalog *catalog, bool *any)
 {
     const struct meta *m = catalog_meta_find(catalog, "general.architecture");
     size_t n = 0;
-    const char *p = m && m->value.type == META_STRING ? meta_bytes(&m->value, &n) : NULL;
+    const char *p = NULL;
+    if (m && m->value.type == META_STRING)
+        p = meta_bytes(&m->value, &n);
     *any = !p || (n == 3 && (memcmp(p, "pig", 3) == 0 || memcmp(p, "cow", 3) == 0));
-    return p ? &m->value : NULL;
+    if (p)
+        return &m->value;
+    return NULL;
 }
 
 /* Fails if the file has only tensors of an adapter. */

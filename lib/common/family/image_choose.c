@@ -40,7 +40,9 @@ stored_type(const struct chosen *c)
     bool plain = dtype_is_float8(w->part[0]->dtype);
     for (size_t i = 1; i < SCHEME_PARTS; i++)
         plain = plain && !w->part[i];
-    return plain ? DTYPE_F16 : DTYPE_BF16;
+    if (plain)
+        return DTYPE_F16;
+    return DTYPE_BF16;
 }
 
 /* --- names */
@@ -53,7 +55,8 @@ strip(struct chosen *c, const struct tensor *t, const struct family_prefix *pref
     for (size_t i = 0; i < prefix->words.n; i++) {
         /* a later word contains the earlier ones */
         size_t n = strlen(prefix->words.at[i]);
-        at = t->name_len > n && memcmp(t->name, prefix->words.at[i], n) == 0 ? n : at;
+        if (t->name_len > n && memcmp(t->name, prefix->words.at[i], n) == 0)
+            at = n;
     }
     c->name = t->name + at;
     c->name_len = t->name_len - (uint32_t)at;
@@ -73,7 +76,9 @@ image_begins(const struct tensor *t, const struct image_texts *texts)
 bool
 image_owns(const struct image_model *image, const struct tensor *t)
 {
-    const struct image_texts *all = image->prefix ? &image->prefix->words : NULL;
+    const struct image_texts *all = NULL;
+    if (image->prefix)
+        all = &image->prefix->words;
     const struct image_texts first = { all ? all->at : NULL, 1 };
     return (!all || image_begins(t, &first)) && !image_begins(t, &image->family->image->leave);
 }
@@ -84,7 +89,9 @@ compare_stored(const void *pa, const void *pb)
 {
     const struct tensor a = chosen_source(pa), b = chosen_source(pb);
     enum dtype x = stored_type(pa), y = stored_type(pb);
-    return x != y ? (x < y) - (x > y) : str_compare(a.name, a.name_len, b.name, b.name_len);
+    if (x != y)
+        return (x < y) - (x > y);
+    return str_compare(a.name, a.name_len, b.name, b.name_len);
 }
 
 /* Puts the tensors of a quantized safetensors model in the order of the file that it was before: the first tensors of some kinds
@@ -152,7 +159,9 @@ base_type(const struct image_model *image, const struct chosen *c, const struct 
     bool small = t->shape.rank <= 1 || (shape_numel(&t->shape, &numel) && numel <= SMALL);
     if (small || image_has(&image->family->image->f32, t) || (image->foreign && is_parameter(t)))
         return DTYPE_F32;
-    return stored == DTYPE_F32 ? DTYPE_F16 : DTYPE_BF16;
+    if (stored == DTYPE_F32)
+        return DTYPE_F16;
+    return DTYPE_BF16;
 }
 
 /* Reads element i of a tensor of integers, booleans or F64 as stored. */
@@ -172,7 +181,9 @@ number_at(const struct tensor *t, const uint8_t *bytes, size_t i)
     bool negative = (t->dtype == DTYPE_I8 || t->dtype == DTYPE_I16 || t->dtype == DTYPE_I32 || t->dtype == DTYPE_I64)
         && one[size - 1] & 0x80;
     memset(one + size, negative ? 0xFF : 0, sizeof one - size);
-    return negative ? (double)(int64_t)load_le64(one) : (double)load_le64(one);
+    if (negative)
+        return (double)(int64_t)load_le64(one);
+    return (double)load_le64(one);
 }
 
 /* Makes F16 of a tensor of integers or F64, which must hold its numbers. */
@@ -254,8 +265,11 @@ put_shape(struct image_model *image, const struct tensor *t, struct err *err)
         store_le32(dim, (uint32_t)shape_dim(&t->shape, i));
         str_add(&bytes, (const char *)dim, sizeof dim);
     }
-    bool ok = key.failed || bytes.failed ? err_memory(err, key.room)
-        : keys_put_array(&image->keys, NULL, key.p, META_I32, t->shape.rank, &bytes, err);
+    bool ok;
+    if (key.failed || bytes.failed)
+        ok = err_memory(err, key.room);
+    else
+        ok = keys_put_array(&image->keys, NULL, key.p, META_I32, t->shape.rank, &bytes, err);
     str_clear(&key);
     str_clear(&bytes);
     return ok;
@@ -314,7 +328,9 @@ image_restore(struct choice *choice, struct model *model, struct err *err)
         key.len = 0;
         str_text(&key, shape_key);
         str_add(&key, t.name, t.name_len);
-        const struct meta *m = key.failed ? NULL : catalog_meta_find(model->catalog, key.p);
+        const struct meta *m = NULL;
+        if (!key.failed)
+            m = catalog_meta_find(model->catalog, key.p);
         if (key.failed)
             ok = err_memory(err, key.room);
         else if (m && !read_shape(dim, &rank, m, &t))
@@ -334,7 +350,9 @@ put_keys(struct image_model *image, const struct catalog *catalog, struct err *e
 {
     static const char arch[] = "general.architecture";
     const char *name = image->family->arch;
-    const struct meta *config = is_gguf(catalog) ? NULL : catalog_meta_find(catalog, "config");
+    const struct meta *config = NULL;
+    if (!is_gguf(catalog))
+        config = catalog_meta_find(catalog, "config");
     if (is_gguf(catalog)) {
         bool ok = true;
         for (size_t i = 0; ok && i < catalog_meta_count(catalog); i++) {

@@ -123,8 +123,12 @@ take_type(struct family_reader *r, size_t word)
     struct image_blocks *blocks = &r->family->image->rules.blocks.at[r->family->image->rules.blocks.n - 1];
     const struct family_word *w = &r->word[word];
     const char *colon = memchr(w->p, ':', w->n);
-    size_t n = colon ? (size_t)(colon - w->p) : 0;
-    const char *type = colon ? family_copy(r, colon + 1, w->n - n - 1) : NULL;
+    size_t n = 0;
+    const char *type = NULL;
+    if (colon) {
+        n = (size_t)(colon - w->p);
+        type = family_copy(r, colon + 1, w->n - n - 1);
+    }
     blocks->mix = family_copy(r, w->p, n);
     if (!blocks->mix || (colon && !type))
         return false;

@@ -86,5 +86,7 @@ family_is_builtin(const char *arg)
 bool
 family_given(struct model_family **family, const char *arg, struct err *err)
 {
-    return family_is_builtin(arg) ? family_builtin(family, arg, err) : family_open(family, arg, err);
+    if (family_is_builtin(arg))
+        return family_builtin(family, arg, err);
+    return family_open(family, arg, err);
 }

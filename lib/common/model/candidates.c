@@ -387,7 +387,9 @@ refuse_none(const char *dir, struct err *err)
             "model.safetensors.index.json, or a .safetensors, .gguf, .pth, .bin or .npz file");
     else {
         const char *first = main_folder(&folders);
-        enum err_kind kind = pipeline ? ERR_UNSUPPORTED : ERR_OPEN;
+        enum err_kind kind = ERR_OPEN;
+        if (pipeline)
+            kind = ERR_UNSUPPORTED;
         err_set(err, kind, "%s, but its subdirectories have (%s): give one of them, such as %s/%s",
             pipeline ? "a pipeline has no model file of its own" : "the directory has no model file", words.p,
             str_shown(folder, dir, n > 1 && dir[n - 1] == '/' ? n - 1 : n), str_shown(shown, first, strlen(first)));

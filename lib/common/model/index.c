@@ -48,7 +48,9 @@ static const char *
 keep_shard(struct index_reader *r, size_t *n)
 {
     const struct index *x = r->index;
-    const char *last = x->count != 0 ? x->entry[x->count - 1].shard : NULL;
+    const char *last = NULL;
+    if (x->count != 0)
+        last = x->entry[x->count - 1].shard;
     char *end = r->free;
     const char *p = index_keep(r, n);
     if (!last || strlen(last) != *n || memcmp(last, p, *n) != 0)

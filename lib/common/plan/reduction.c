@@ -449,7 +449,8 @@ warn_of_slow(const struct one *list, size_t n, struct catalog *memory)
     char shown[STR_SHOWN];
     for (size_t i = 0; i < n; i++)
         if (list[i].chosen->encoding && !image_mix_is_fast(list[i].chosen->encoding->encoder->type)) {
-            first = slow == 0 ? &list[i] : first;
+            if (slow == 0)
+                first = &list[i];
             slow++;
         }
     if (slow != 0)
@@ -474,7 +475,8 @@ warn_of_fallback(const struct one *list, size_t n, struct catalog *memory)
         if (list[i].instead_of == DTYPE_UNKNOWN)
             continue;
         nbytes += size;
-        first = fallen == 0 ? &list[i] : first;
+        if (fallen == 0)
+            first = &list[i];
         fallen++;
     }
     if (fallen != 0)
@@ -558,7 +560,10 @@ decide_all(const struct reduction *r, struct choice *choice, struct misfits *mis
         ok = reduction_look(&list[i], &stays, r, keyed ? &model : NULL, err);
         if (ok && !stays) {
             decide(&list[i], r, &model, mixed ? &state : NULL);
-            list[i].chosen->rule = mixed && !list[i].rule ? state.rule : NULL;
+            if (mixed && !list[i].rule)
+                list[i].chosen->rule = state.rule;
+            else
+                list[i].chosen->rule = NULL;
             choice->mix = list[i].rule || !keyed ? choice->mix : mix;   /* not if rules alone chose the types */
         }
         reduction_keep(&list[i], r, choice);

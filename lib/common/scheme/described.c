@@ -31,7 +31,9 @@ static const struct weight *
 weight_of(const struct claims *c, const struct tensor *t)
 {
     const struct weight *w = roles_weight_of(c->roles, catalog_index(c->catalog, t));
-    return w && !(fp8_is(w) && !fp8_is_scaled(w)) ? w : NULL;
+    if (w && !(fp8_is(w) && !fp8_is_scaled(w)))
+        return w;
+    return NULL;
 }
 
 /* Returns true if weights of a scheme need a tensor of this name. */

@@ -37,7 +37,9 @@ deq_value(enum dtype dtype, const uint8_t *p, uint64_t i)
     if (dtype == DTYPE_F32)
         return scale_value(dtype, p, i);
     uint64_t bits = load_le64(p + 8 * i);
-    return bits <= UINT32_MAX ? float_of_bits((uint32_t)bits) : NAN;
+    if (bits <= UINT32_MAX)
+        return float_of_bits((uint32_t)bits);
+    return NAN;
 }
 
 static bool
@@ -63,7 +65,9 @@ read_deq(const struct claims *c, const struct tensor *t, struct err *err)
 {
     uint64_t n = dim_rows(t) * dim_cols(t);
     uint8_t *p = claims_read(c, t, MOST, "bytes of deq_scale", err);
-    float *v = p ? malloc((n + 1) * sizeof *v) : NULL;
+    float *v = NULL;
+    if (p)
+        v = malloc((n + 1) * sizeof *v);
     char name[STR_SHOWN];
     bool ok = v || (p && err_memory(err, n * sizeof *v));
     for (uint64_t i = 0; ok && i < n; i++) {
@@ -74,7 +78,9 @@ read_deq(const struct claims *c, const struct tensor *t, struct err *err)
     free(p);
     if (!ok)
         free(v);
-    return ok ? v : NULL;
+    if (ok)
+        return v;
+    return NULL;
 }
 
 /* --- the weight */
@@ -199,7 +205,9 @@ find_bias(const struct table_match *f, const struct bias_parts *parts, const int
     const struct claims *c = f->claims;
     uint64_t n = dim_cols(f->codes);
     float offset = 0, *deq = read_deq(c, parts->deq, err);
-    uint8_t *p = deq && read_one(c, parts->offset, &offset, err) ? claims_read(c, f->codes, MOST, "bytes of quant_bias", err) : NULL;
+    uint8_t *p = NULL;
+    if (deq && read_one(c, parts->offset, &offset, err))
+        p = claims_read(c, f->codes, MOST, "bytes of quant_bias", err);
     for (uint64_t i = 0; p && i < n; i++) {
         double units = (double)(int32_t)load_le32(p + 4 * i) + (double)(offset * (float)sum[i]);
         bias[i] = (float)((double)deq[i] * units);
@@ -217,8 +225,11 @@ look_for_bias(struct table_match *f, struct weight *w, const struct bias_parts *
     uint64_t n = dim_cols(f->codes);
     int64_t *sum = calloc(n + 1, sizeof *sum);
     float *bias = sum ? malloc((n + 1) * sizeof *bias) : NULL, *kept = NULL;
-    bool ok = bias ? sum_rows(f->claims, parts->codes, sum, err) && find_bias(f, parts, sum, bias, any, err)
-        : err_memory(err, n * sizeof *sum);
+    bool ok;
+    if (bias)
+        ok = sum_rows(f->claims, parts->codes, sum, err) && find_bias(f, parts, sum, bias, any, err);
+    else
+        ok = err_memory(err, n * sizeof *sum);
     if (ok && *any && (kept = claims_alloc(f->claims, n * sizeof *kept, err)) != NULL)
         memcpy(kept, bias, n * sizeof *kept);
     w->own = kept;
@@ -233,7 +244,9 @@ choose_bias(struct table_match *f, struct weight *w, struct err *err)
 {
     struct claims *c = f->claims;
     const struct tensor *codes = claims_find(c, f->base.base, f->base.base_len, ".weight");
-    const struct weight *of = codes ? roles_owner(c->roles, catalog_index(c->catalog, codes)) : NULL;
+    const struct weight *of = NULL;
+    if (codes)
+        of = roles_owner(c->roles, catalog_index(c->catalog, codes));
     uint64_t n = dim_cols(f->codes);
     bool any = false;
     if (!of || of->part[CODES] != codes || codes->dtype != DTYPE_I8 || codes->shape.rank != 2
@@ -244,7 +257,10 @@ choose_bias(struct table_match *f, struct weight *w, struct err *err)
         return CLAIM_FAIL;
     }
     struct bias_parts parts = { codes, find_number(f, ".deq_scale", DEQ_TYPES, n, err), NULL };
-    parts.offset = parts.deq ? find_number(f, ".input_offset", FLOAT_16, 1, err) : NULL;
+    if (parts.deq)
+        parts.offset = find_number(f, ".input_offset", FLOAT_16, 1, err);
+    else
+        parts.offset = NULL;
     if (!parts.offset)
         return CLAIM_FAIL;
     bool hidden = c->contents && !claims_find(c, f->base.base, f->base.base_len, ".bias");
@@ -252,7 +268,9 @@ choose_bias(struct table_match *f, struct weight *w, struct err *err)
         return CLAIM_FAIL;
     if (any)
         return table_match(f, w, err);
-    return claims_take_for(c, f->codes, of, ROLE_ACTIVATION, err) ? CLAIM_NO : CLAIM_FAIL;
+    if (claims_take_for(c, f->codes, of, ROLE_ACTIVATION, err))
+        return CLAIM_NO;
+    return CLAIM_FAIL;
 }
 
 static void

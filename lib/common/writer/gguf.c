@@ -139,7 +139,9 @@ add_header(struct str *out, const struct choice *choice, const struct keys *keys
     struct err *err)
 {
     enum { SPLIT_KEYS = 3 };
-    const struct gguf_limits *limits = choice->model.image ? &limits_of_images : &limits_of_ggml;
+    const struct gguf_limits *limits = &limits_of_ggml;
+    if (choice->model.image)
+        limits = &limits_of_images;
     uint64_t at = 0;
     out->max = catalog_limits(choice->input)->alloc;
     str_text(out, "GGUF");

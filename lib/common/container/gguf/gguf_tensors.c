@@ -140,7 +140,9 @@ check_size(struct gguf *g, struct info *t, struct err *err)
 static uint32_t
 most_dims(const struct gguf *g)
 {
-    return catalog_meta_find(g->catalog, "general.architecture") ? MAX_DIMS : GGML_DIMS;
+    if (catalog_meta_find(g->catalog, "general.architecture"))
+        return MAX_DIMS;
+    return GGML_DIMS;
 }
 
 static bool
